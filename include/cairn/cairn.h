@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cairn.h - profile a language runtime by calling context.
+ *
+ * A *profile* writes one capture file. A *lane* is what never runs in parallel
+ * with itself (an OS thread, or a Lua state with all its coroutines); it owns one
+ * graph of calling contexts. A *strand* is one stack of control on a lane (a
+ * thread, a fiber, a coroutine). A *block* is a named piece of source.
+ *
+ *     cairn_options options = CAIRN_OPTIONS_DEFAULT;
+ *     options.path = "toy.cairn";
+ *     cairn_profile *profile;
+ *     if (cairn_profile_open(&profile, &options) != CAIRN_OK) ...
+ *     cairn_block work = cairn_block_add(profile, &(cairn_block_info){.name = "work"});
+ *     cairn_strand *strand = cairn_strand_open(cairn_lane_open(profile, "main"));
+ *     cairn_enter(strand, work);
+ *     cairn_tick(strand, 3);
+ *     cairn_leave(strand);
+ *     cairn_profile_close(profile);
+ *
+ * Every function takes NULL for its profile, lane, strand or view and then does
+ * nothing (and returns NULL, 0 or CAIRN_E_ARGUMENT), so that a host never has to
+ * ask whether it is being profiled.
+ *
+ * Threads: profile and block functions may be called from any thread. A lane and
+ * its strands belong to one thread at a time; handing them to another thread needs
+ * the host's own synchronisation. Signals: nothing here is safe in a signal
+ * handler unless its contract says so. `errno` is preserved by every function.
+ */
+#ifndef CAIRN_H
+#define CAIRN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CAIRN_VERSION "0.1.0"
+
+/* The library's symbols are hidden but for what is marked so. */
+#define CAIRN_API __attribute__((visibility("default")))
+
+typedef struct cairn_profile cairn_profile;
+typedef struct cairn_lane cairn_lane;
+typedef struct cairn_strand cairn_strand;
+typedef struct cairn_view cairn_view;
+
+/* Identifies a block within its profile. */
+typedef uint32_t cairn_block;
+
+/* The block at the bottom of every strand's stack. */
+#define CAIRN_BLOCK_ROOT ((cairn_block)0)
+/* Contexts that a limit would not let exist are folded below this block. */
+#define CAIRN_BLOCK_FOLDED ((cairn_block)0xffffffffu)
+
+/* What a function could not do. The numbers never change. */
+typedef enum cairn_error {
+    CAIRN_OK = 0,
+    CAIRN_E_ARGUMENT = 1,  /* an argument is NULL or out of range */
+    CAIRN_E_MEMORY = 2,    /* the system has no memory left */
+    CAIRN_E_OPEN = 3,      /* the capture cannot be created at its path */
+    CAIRN_E_SPACE = 4,     /* the disk is full, or the file-size cap is reached */
+    CAIRN_E_MAP = 5,       /* the capture cannot be mapped */
+    CAIRN_E_FORMAT = 6,    /* the file is not a capture, or is damaged */
+    CAIRN_E_VERSION = 7,   /* the capture was written by a newer format */
+    CAIRN_E_TRUNCATED = 8, /* the capture is cut short before its tables */
+    CAIRN_E_THREAD = 9,    /* the sampling thread cannot be started */
+    CAIRN_E_FORKED = 10,   /* the profile belongs to the parent of this process */
+    CAIRN_E_READ = 11,     /* the file cannot be read */
+    CAIRN_E_LIMIT = 12     /* more blocks, metrics or lanes than the format holds */
+} cairn_error;
+
+/* One sentence on what `error` means and what to do. Never NULL; static storage. */
+CAIRN_API const char *cairn_error_text(cairn_error error);
+
+/* ---- metrics -------------------------------------------------------------- */
+
+/* A number charged to contexts. Ids from CAIRN_METRIC_USER on come from cairn_metric_add. */
+typedef uint32_t cairn_metric;
+#define CAIRN_METRIC_CALLS ((cairn_metric)0)
+#define CAIRN_METRIC_TICKS ((cairn_metric)1)
+#define CAIRN_METRIC_WALL ((cairn_metric)2) /* units of the profile's clock; queries give ns */
+#define CAIRN_METRIC_USER ((cairn_metric)3)
+#define CAIRN_METRIC_MAX ((cairn_metric)32)
+
+/* ---- profiles ------------------------------------------------------------- */
+
+/* How wall time is taken. */
+typedef enum cairn_wall {
+    CAIRN_WALL_OFF = 0,
+    CAIRN_WALL_SAMPLED = 1, /* what has passed since the last sample, every wall_period_ns */
+    CAIRN_WALL_EXACT = 2    /* the time stamp counter is read at every event */
+} cairn_wall;
+
+/* What is profiled and where it goes. Start from CAIRN_OPTIONS_DEFAULT. */
+typedef struct cairn_options {
+    size_t size;             /* sizeof(cairn_options), so that fields can be added */
+    const char *path;        /* the capture; NULL keeps it in memory for queries only */
+    const char *command;     /* what is profiled, for the report; may be NULL */
+    const char *labels;      /* "key=value" lines for the report; may be NULL */
+    cairn_wall wall;         /* default: off */
+    uint64_t wall_period_ns; /* between samples; default 1,000,000 */
+    uint64_t tick_period;    /* 1 is exact; N takes one sample in each N ticks; default 1 */
+    uint64_t seed;           /* of the jitter of sampled ticks */
+    uint32_t path_limit;     /* longest canonical path, root included; default 1,024 */
+    uint32_t context_budget; /* most contexts a lane may have; default 4,194,304 */
+    uint64_t file_limit;     /* most bytes the capture may take; default 4 GiB */
+    bool disabled;           /* open without recording; see cairn_profile_enable */
+} cairn_options;
+
+#define CAIRN_OPTIONS_DEFAULT                                                                      \
+    {sizeof(cairn_options), NULL, NULL, NULL, CAIRN_WALL_OFF, 1000000, 1, 1, 1024, 4194304,        \
+     (uint64_t)4 << 30, false}
+
+/* Creates the capture and starts recording. On error `*profile` is NULL, and so every
+ * later call is a no-op: a host may ignore the result and run unprofiled. */
+CAIRN_API cairn_error cairn_profile_open(cairn_profile **profile, const cairn_options *options);
+
+/* Charges what is still to be charged, closes every lane and strand, ends the capture
+ * and frees everything. No lane or strand may be used afterwards. */
+CAIRN_API void cairn_profile_close(cairn_profile *profile);
+
+/* Start and stop recording. Stacks are kept while recording is off, so that enabling in
+ * the middle of a program is right: frames entered while off count as their caller.
+ * (fble's profile tree: the enabled flag is internal, and there is a function for it.) */
+CAIRN_API void cairn_profile_enable(cairn_profile *profile);
+CAIRN_API void cairn_profile_disable(cairn_profile *profile);
+
+/* CAIRN_OK, or why recording stopped by itself (CAIRN_E_SPACE, ...). */
+CAIRN_API cairn_error cairn_profile_status(const cairn_profile *profile);
+
+/* Adds "key=value" to what the report says about the run: options, exit status, labels.
+ * The last value of a key holds. Both strings are copied. */
+CAIRN_API cairn_error cairn_profile_note(cairn_profile *profile, const char *key, const char *value);
+
+/* Defines a metric, such as "cache misses" in unit "count". Returns CAIRN_METRIC_MAX if
+ * there are too many. */
+CAIRN_API cairn_metric cairn_metric_add(cairn_profile *profile, const char *name, const char *unit);
+
+/* ---- blocks --------------------------------------------------------------- */
+
+typedef struct cairn_block_info {
+    const char *name;   /* what a person would call it */
+    const char *file;   /* may be NULL */
+    uint32_t line;      /* 1-based; 0 is unknown */
+    uint32_t column;    /* 1-based; 0 is unknown */
+    cairn_block parent; /* the block that it is written inside of, or CAIRN_BLOCK_ROOT */
+} cairn_block_info;
+
+/* Adds a block, at any moment. Ids count up from 1. The strings are copied. Returns
+ * CAIRN_BLOCK_ROOT when the profile is NULL or has no room. Not deduplicated. */
+CAIRN_API cairn_block cairn_block_add(cairn_profile *profile, const cairn_block_info *info);
+
+/* ---- lanes and strands ---------------------------------------------------- */
+
+/* Opens a lane. NULL when there is no memory: then its strands are NULL too.
+ * The graph of a lane that was closed is carried on by the next lane opened. */
+CAIRN_API cairn_lane *cairn_lane_open(cairn_profile *profile, const char *name);
+
+/* Closes the lane and all its strands. */
+CAIRN_API void cairn_lane_close(cairn_lane *lane);
+
+/* Opens a strand with an empty stack: its context is the root, whose calls go up by one.
+ * The first strand of a lane is its running strand. */
+CAIRN_API cairn_strand *cairn_strand_open(cairn_lane *lane);
+
+/* Ends a strand, whatever is still on its stack. If it was running, no strand is. */
+CAIRN_API void cairn_strand_close(cairn_strand *strand);
+
+/* Says that `strand` is the one of its lane that runs from now on: what time has passed
+ * is charged to the strand that ran before. */
+CAIRN_API void cairn_strand_switch(cairn_strand *strand);
+
+/* How many frames are on the strand's stack. */
+CAIRN_API size_t cairn_strand_depth(const cairn_strand *strand);
+
+/* Remembers the height of the stack: right for setjmp, protected calls, `try`. */
+typedef size_t cairn_mark;
+CAIRN_API cairn_mark cairn_strand_mark(const cairn_strand *strand);
+
+/* Drops to a height that cairn_strand_mark gave. A height that is above the stack is
+ * counted as a misuse and otherwise ignored. A frame that was replaced (a tail call)
+ * since the mark keeps what replaced it. */
+CAIRN_API void cairn_strand_unwind(cairn_strand *strand, cairn_mark mark);
+
+/* Charges `amount` of a metric to the strand's context. */
+CAIRN_API void cairn_charge(cairn_strand *strand, cairn_metric metric, uint64_t amount);
+
+/* cairn_enter, cairn_replace, cairn_leave and cairn_tick are in hot.h. */
+
+/* ---- queries -------------------------------------------------------------- */
+
+/* What a context or an edge cost. Wall is in nanoseconds. */
+typedef struct cairn_cost {
+    uint64_t calls;
+    uint64_t ticks;
+    uint64_t wall;
+} cairn_cost;
+
+/* Takes a snapshot of everything recorded so far, all lanes merged. Safe while other
+ * threads record; what they are recording just now may or may not be in it. */
+CAIRN_API cairn_error cairn_view_open(cairn_view **view, cairn_profile *profile);
+CAIRN_API void cairn_view_close(cairn_view *view);
+
+/* The block's description, valid as long as the view. NULL if there is no such block. */
+CAIRN_API const cairn_block_info *cairn_view_block(const cairn_view *view, cairn_block block);
+
+/* Visits every context, parents first. `sequence` is its canonical path, root first,
+ * valid during the call. Stops when the visitor returns false.
+ * (fble's FbleQueryProfile.) */
+typedef bool cairn_context_visitor(void *data, const cairn_block *sequence, size_t length,
+                                   const cairn_cost *cost);
+CAIRN_API void cairn_view_contexts(const cairn_view *view, cairn_context_visitor *visit, void *data);
+
+/* Visits every edge: `block` was entered `calls` times from the context whose path is
+ * `sequence`. `target_length` is the length of the path that it leads to: length + 1, or
+ * less where a cycle folds. */
+typedef bool cairn_edge_visitor(void *data, const cairn_block *sequence, size_t length,
+                                cairn_block block, size_t target_length, uint64_t calls);
+CAIRN_API void cairn_view_edges(const cairn_view *view, cairn_edge_visitor *visit, void *data);
+
+/* Looks up the context that `sequence` leads to, the root left out; the sequence need not
+ * be canonical. False if nothing ran there. */
+CAIRN_API bool cairn_view_find(const cairn_view *view, const cairn_block *sequence, size_t length,
+                               cairn_cost *cost);
+
+/* How many calls end in `sequence`: {b} counts the calls of b, {a, b} those of b from a. */
+CAIRN_API uint64_t cairn_view_calls(const cairn_view *view, const cairn_block *sequence,
+                                    size_t length);
+
+#ifdef __cplusplus
+}
+#endif
+
+#include "hot.h"
+
+#endif

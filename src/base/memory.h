@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * memory.h - allocation through one place, so that tests can make the Nth one fail.
+ *
+ * The runtime uses the try functions and copes with NULL. The tool uses the others,
+ * which end the process with a message: a report has nothing better to do.
+ */
+#ifndef CRN_BASE_MEMORY_H
+#define CRN_BASE_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* NULL when there is no memory. Zeroed. */
+void *crn_try_calloc(size_t count, size_t size);
+/* As realloc; NULL leaves `memory` as it was. */
+void *crn_try_realloc(void *memory, size_t count, size_t size);
+void crn_free(void *memory);
+
+/* Never NULL. crn_calloc's memory is zeroed. */
+void *crn_calloc(size_t count, size_t size);
+void *crn_realloc(void *memory, size_t count, size_t size);
+char *crn_strdup(const char *text);
+
+/* For tests: the try functions fail from the `nth` call on (1 is the next); 0 never. */
+void crn_memory_fail_at(uint64_t nth);
+
+#endif
