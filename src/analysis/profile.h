@@ -38,6 +38,7 @@ typedef struct crn_note {
 } crn_note;
 
 enum { CRN_METRIC_CALLS = 0, CRN_METRIC_TICKS = 1, CRN_METRIC_WALL = 2, CRN_METRIC_MAX = 32 };
+#define CRN_CONTEXT_NONE ((uint32_t)UINT32_MAX)
 
 /* Blocks: 0 is the root, "[root]". crn_profile.folded_block, if not 0, is "[folded]".
  * Contexts: 0 is the root context; parent[c] < c for c > 0. */
@@ -49,7 +50,7 @@ typedef struct crn_profile {
     uint32_t context_count;
     uint32_t *parent;     /* by context; parent[0] is 0 */
     uint32_t *block;      /* by context */
-    uint32_t *previous;   /* nearest proper ancestor with the same block, UINT32_MAX if none */
+    uint32_t *previous;   /* nearest proper ancestor with the same block, CRN_CONTEXT_NONE if none */
     uint64_t *calls_tree; /* by context: calls over its tree edge (root: strands) */
 
     uint32_t metric_count; /* at least 3 */
@@ -61,15 +62,14 @@ typedef struct crn_profile {
     uint32_t edge_count;
     crn_profile_edge *edges; /* sorted by from */
 
-    size_t note_count; /* "command", "started", "wall_mode", "tick_period", ...: see notes.md */
+    size_t note_count; /* "command", "started", "wall_mode", "tick_period", ...: see docs/CAPTURE_FORMAT.md */
     crn_note *notes;
 
     /* What went wrong or was left out, in words for the report; one line each. */
     size_t warning_count;
     char **warnings;
 
-    struct crn_graph *graph;      /* owned; what the rest was made from */
-    struct crn_interning *names;  /* owned; all strings */
+    crn_interning *names; /* owned; all strings but the warnings */
 } crn_profile;
 
 /* Loads a capture, all lanes merged. A capture that is cut short loads as far as it is

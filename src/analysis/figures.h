@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * figures.h - what contexts and blocks cost.
+ *
+ * Inclusive cost counts each context once, however often a block recurs on its path: it
+ * is the sum of the totals of the block's topmost contexts, so it is never more than the
+ * whole. All of it is linear in the number of contexts, and nothing recurses.
+ */
+#ifndef CRN_ANALYSIS_FIGURES_H
+#define CRN_ANALYSIS_FIGURES_H
+
+#include "analysis/profile.h"
+
+/* The self cost of a context; metrics that are all 0 have no column. */
+static inline uint64_t crn_self(const crn_profile *profile, uint32_t metric, uint32_t context)
+{
+    return profile->values[metric] ? profile->values[metric][context] : 0;
+}
+
+/* By context: its own cost and that of everything below. Where `kept` is not NULL only
+ * contexts with kept[c] count. To be freed with crn_free. */
+uint64_t *crn_totals(const crn_profile *profile, uint32_t metric, const uint8_t *kept);
+
+/* Nothing is charged to the metric in any context. */
+bool crn_metric_empty(const crn_profile *profile, uint32_t metric);
+
+/* What a person most likely wants to see: wall if there is any, else ticks, else another
+ * metric that holds something, else calls. */
+uint32_t crn_metric_default(const crn_profile *profile);
+
+typedef struct crn_block_cost {
+    uint64_t *self;      /* by block */
+    uint64_t *inclusive; /* by block */
+    uint64_t total;      /* of the profile, or of what is kept */
+} crn_block_cost;
+
+crn_block_cost crn_block_cost_make(const crn_profile *profile, uint32_t metric,
+                                   const uint8_t *kept);
+void crn_block_cost_free(crn_block_cost *cost);
+
+/* By context: how many calls came back to it along cycles, 0 for most. Limits' folds are
+ * not cycles. To be freed with crn_free. */
+uint64_t *crn_cycle_calls(const crn_profile *profile);
+
+/* How many calls limits have folded. */
+uint64_t crn_folded_calls(const crn_profile *profile);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sequence.h - what leads into a run of blocks, and what it leads to.
+ *
+ * A *sequence* is blocks that call each other directly, callers first. It occurs in every
+ * context whose path ends with it; a context lies *within* it when its path contains it.
+ *   calls      that end in the sequence: from a path that ends with all but its last
+ *   self       of the contexts where it occurs
+ *   inclusive  of the contexts that lie within it, each counted once
+ */
+#ifndef CRN_ANALYSIS_SEQUENCE_H
+#define CRN_ANALYSIS_SEQUENCE_H
+
+#include "analysis/profile.h"
+
+typedef struct crn_sequence {
+    uint32_t length; /* at least 1 */
+    uint32_t *blocks;
+} crn_sequence;
+
+void crn_sequence_free(crn_sequence *sequence);
+
+/* By context: 1 when it lies within the sequence. To be freed with crn_free. */
+uint8_t *crn_sequence_within(const crn_profile *profile, const crn_sequence *sequence);
+
+/* What is to be looked at: within `focus` (NULL is everywhere) and within none of `drops`.
+ * NULL when that is everything. To be freed with crn_free. */
+uint8_t *crn_sequence_select(const crn_profile *profile, const crn_sequence *focus,
+                             const crn_sequence *drops, size_t drop_count);
+
+typedef struct crn_sequence_cost {
+    uint64_t calls, self, inclusive;
+} crn_sequence_cost;
+
+/* What the sequence costs in `metric`, in the contexts that are kept (NULL: all). */
+crn_sequence_cost crn_sequence_measure(const crn_profile *profile, const crn_sequence *sequence,
+                                       uint32_t metric, const uint8_t *kept);
+
+/* The cost of the sequence with `block` put before it, or behind it. */
+typedef struct crn_neighbour {
+    uint32_t block;
+    crn_sequence_cost cost;
+} crn_neighbour;
+
+typedef struct crn_neighbourhood {
+    crn_sequence_cost cost; /* of the sequence itself */
+    uint32_t before_count, after_count;
+    crn_neighbour *before, *after; /* by inclusive cost, then calls, falling */
+} crn_neighbourhood;
+
+crn_neighbourhood crn_neighbourhood_make(const crn_profile *profile, const crn_sequence *sequence,
+                                         uint32_t metric, const uint8_t *kept);
+void crn_neighbourhood_free(crn_neighbourhood *neighbourhood);
+
+/* Everything below the sequence, wherever it occurs, laid on top of each other: a profile
+ * whose root leads to the sequence. What lies below an inner occurrence counts there. */
+crn_profile *crn_sequence_below(const crn_profile *profile, const crn_sequence *sequence,
+                                const uint8_t *kept);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Counts down to the first failure; 0 is off, 1 fails now and for ever. */
+static uint64_t fail_at;
+
+static int fails(void)
+{
+    uint64_t left = __atomic_load_n(&fail_at, __ATOMIC_RELAXED);
+    if (left > 1)
+        __atomic_store_n(&fail_at, left - 1, __ATOMIC_RELAXED);
+    return left == 1;
+}
+
+void crn_memory_fail_at(uint64_t nth)
+{
+    __atomic_store_n(&fail_at, nth, __ATOMIC_RELAXED);
+}
+
+void *crn_try_calloc(size_t count, size_t size)
+{
+    return fails() ? NULL : calloc(count ? count : 1, size);
+}
+
+void *crn_try_realloc(void *memory, size_t count, size_t size)
+{
+    size_t bytes;
+    if (fails() || __builtin_mul_overflow(count, size, &bytes))
+        return NULL;
+    return realloc(memory, bytes ? bytes : 1);
+}
+
+void crn_free(void *memory)
+{
+    free(memory);
+}
+
+static void *checked(void *memory)
+{
+    if (memory)
+        return memory;
+    fputs("cairn: out of memory; close other programs or choose a smaller capture\n", stderr);
+    exit(2);
+}
+
+void *crn_calloc(size_t count, size_t size)
+{
+    return checked(calloc(count ? count : 1, size));
+}
+
+void *crn_realloc(void *memory, size_t count, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes))
+        return checked(NULL);
+    return checked(realloc(memory, bytes ? bytes : 1));
+}
+
+char *crn_strdup(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    return memcpy(crn_calloc(size, 1), text, size);
+}
