@@ -1,0 +1,296 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs the parts of ./check that are named, and adds up what passed and what failed.
+
+A part configures and builds below build-check/ and runs tests there with `meson test`. What
+counts is the single case: a line of TAP, or a whole program where it prints none. A
+build that fails is a failed case; so is a case that was announced and never came.
+"""
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILDS = os.path.join(ROOT, "build-check")
+TAP_PLAN = re.compile(r"^1\.\.(\d+)")
+TAP_CASE = re.compile(r"^(not )?ok\b\s*(\d+)?\s*-?\s*([^#]*)(#\s*(\w+)(.*))?")
+
+
+class Tally:
+    def __init__(self, part):
+        self.part = part
+        self.passed = 0
+        self.failures = []
+        self.skipped = []
+
+    def case(self, good, name):
+        if good:
+            self.passed += 1
+        else:
+            self.failures.append(name)
+
+    def skip(self, name):
+        self.skipped.append(name)
+
+
+def run(command, log, env=None, cwd=ROOT):
+    """Runs a command with its output in a log below build-check/. True if it ended well."""
+    os.makedirs(BUILDS, exist_ok=True)
+    with open(os.path.join(BUILDS, log), "w", encoding="utf-8") as file:
+        status = subprocess.call(command, stdout=file, stderr=subprocess.STDOUT, cwd=cwd,
+                                 stdin=subprocess.DEVNULL, env=dict(os.environ, **(env or {})))
+    return status == 0
+
+
+def show_log(log, lines=60):
+    with open(os.path.join(BUILDS, log), encoding="utf-8", errors="replace") as file:
+        tail = file.read().rstrip("\n").split("\n")[-lines:]
+    print("\n".join("    | " + line for line in tail), flush=True)
+
+
+def build(tally, options, env=None):
+    """Configures and builds a part's directory; one case."""
+    folder = os.path.join(BUILDS, tally.part)
+    log = tally.part + ".build.log"
+    configure = ["meson", "setup", folder, *options]
+    if os.path.isfile(os.path.join(folder, "build.ninja")):
+        configure.insert(2, "--reconfigure")
+    good = run(configure, log, env)
+    if not good and os.path.isdir(folder):
+        shutil.rmtree(folder)
+        good = run(["meson", "setup", folder, *options], log, env)
+    good = good and run(["ninja", "-C", folder], log, env)
+    tally.case(good, "build")
+    if not good:
+        show_log(log)
+    return good
+
+
+def count_tap(tally, name, lines, ended_well):
+    """One case for each line of TAP. Whatever was planned and did not come has failed."""
+    planned = None
+    seen = 0
+    failed = 0
+    for line in lines:
+        plan = TAP_PLAN.match(line)
+        if plan:
+            planned = int(plan.group(1))
+        case = TAP_CASE.match(line)
+        if not case:
+            continue
+        seen += 1
+        title = "%s: %s" % (name, case.group(3).strip() or case.group(2))
+        if case.group(5) and case.group(5).lower().startswith("skip"):
+            tally.skip("%s (%s)" % (title, case.group(6).strip()))
+        else:
+            failed += bool(case.group(1))
+            tally.case(not case.group(1), title)
+    if planned is not None and seen < planned:
+        failed += 1
+        for number in range(seen, planned):
+            tally.case(False, "%s: case %d of %d did not run" % (name, number + 1, planned))
+    if not ended_well and not failed:
+        tally.case(False, "%s: failed outside its cases" % name)
+
+
+def count_tests(tally, folder):
+    """Reads what `meson test` left behind."""
+    log = os.path.join(folder, "meson-logs", "testlog.json")
+    tests = 0
+    with open(log, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            test = json.loads(line)
+            tests += 1
+            name = test["name"].split(" / ")[-1]
+            lines = (test.get("stdout") or "").split("\n")
+            if test["result"] == "SKIP":
+                tally.skip(name)
+            elif any(TAP_PLAN.match(text) for text in lines):
+                count_tap(tally, name, lines, test["result"] == "OK")
+            else:
+                tally.case(test["result"] in ("OK", "EXPECTEDFAIL"), name)
+    if not tests:
+        tally.case(False, "no test was run")
+
+
+def test(tally, suites=(), but=(), env=None, patience=1):
+    folder = os.path.join(BUILDS, tally.part)
+    log = tally.part + ".test.log"
+    command = ["meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs",
+               "-t", str(patience)]
+    for suite in suites:
+        command += ["--suite", suite]
+    for suite in but:
+        command += ["--no-suite", suite]
+    left = os.path.join(folder, "meson-logs", "testlog.json")
+    if os.path.exists(left):
+        os.remove(left)
+    good = run(command, log, env)
+    before = len(tally.failures)
+    if os.path.exists(left):
+        count_tests(tally, folder)
+    else:
+        tally.case(False, "meson test did not run")
+    if not good and len(tally.failures) == before:
+        tally.case(False, "meson test ended with an error")
+    if len(tally.failures) > before:
+        show_log(log, 200)
+
+
+SANITIZED = {
+    "ASAN_OPTIONS": "abort_on_error=0:detect_stack_use_after_return=1:strict_string_checks=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+}
+# What does not depend on the compiler is tested once, in the first part.
+ONCE = ["layers", "compile"]
+
+
+def part_gcc(tally):
+    if build(tally, ["-Dwerror=true"], {"CC": "gcc", "CXX": "g++"}):
+        test(tally, but=["long"])
+
+
+def part_clang(tally):
+    if build(tally, ["-Dwerror=true"], {"CC": "clang", "CXX": "clang++"}):
+        test(tally, but=["long", *ONCE])
+
+
+def part_address(tally):
+    options = ["-Db_sanitize=address,undefined", "-Doptimization=1", "-Dbench=false",
+               "-Dc_args=-fno-sanitize-recover=all -fno-omit-frame-pointer"]
+    if build(tally, options, {"CC": "gcc", "CXX": "g++"}):
+        test(tally, but=["long", *ONCE], env=SANITIZED, patience=4)
+
+
+def part_thread(tally):
+    options = ["-Db_sanitize=thread", "-Doptimization=1", "-Dbench=false"]
+    if build(tally, options, {"CC": "gcc", "CXX": "g++"}):
+        test(tally, suites=["unit", "stress"], but=["long"], env=SANITIZED, patience=8)
+
+
+def part_release(tally):
+    if build(tally, ["--buildtype=release", "-Dwerror=true"], {"CC": "gcc", "CXX": "g++"}):
+        test(tally, suites=["unit", "long"], patience=4)
+
+
+def part_fuzz(tally):
+    seconds = os.environ.get("CAIRN_FUZZ_SECONDS", "180")
+    options = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Doptimization=1",
+               "-Dbench=false", "-Dc_args=-fno-sanitize-recover=all"]
+    if build(tally, options, {"CC": "clang", "CXX": "clang++"}):
+        test(tally, suites=["fuzz"], env=dict(SANITIZED, CAIRN_FUZZ_SECONDS=seconds),
+             patience=0)
+
+
+def part_tidy(tally):
+    """clang-tidy over each source of the library, the tool and the hosts; clang-format over
+    every source."""
+    if not build(tally, [], {"CC": "clang", "CXX": "clang++"}):
+        return
+    folder = os.path.join(BUILDS, tally.part)
+    with open(os.path.join(folder, "compile_commands.json"), encoding="utf-8") as file:
+        commands = json.load(file)
+    sources = sorted({os.path.relpath(os.path.join(c["directory"], c["file"]), ROOT)
+                      for c in commands})
+    for source in sources:
+        if source.split("/")[0] in ("src", "cli", "hosts"):
+            good = run(["clang-tidy", "-quiet", "-p", folder, source], "tidy.log")
+            tally.case(good, "clang-tidy " + source)
+            if not good:
+                show_log("tidy.log", 20)
+    for pattern in ("include/**/*.h", "src/**/*.[ch]", "cli/**/*.[ch]", "hosts/**/*.[ch]",
+                    "tests/**/*.[ch]", "bench/**/*.[ch]"):
+        for source in sorted(glob.glob(pattern, root_dir=ROOT, recursive=True)):
+            good = run(["clang-format", "--dry-run", "-Werror", source], "format.log")
+            tally.case(good, "clang-format " + source)
+
+
+def aarch64_libraries(folder):
+    """Debian's own arm64 build of cmocka, unpacked beside the build: the system's list of
+    architectures stays as it is."""
+    state = os.path.join(folder, "apt")
+    unpacked = os.path.join(folder, "root")
+    if not glob.glob(unpacked + "/usr/lib/*/libcmocka.so"):
+        for sub in ("lists/partial", "archives/partial"):
+            os.makedirs(os.path.join(state, sub), exist_ok=True)
+        open(os.path.join(state, "status"), "a", encoding="utf-8").close()
+        options = ["-o", "APT::Architectures=amd64,arm64", "-o", "APT::Sandbox::User=root",
+                   "-o", "Dir::State::Lists=" + state + "/lists",
+                   "-o", "Dir::State::status=" + state + "/status",
+                   "-o", "Dir::Cache=" + state]
+        good = run(["apt-get", "-q", *options, "update"], "aarch64.apt.log")
+        good = good and run(["apt-get", "-q", *options, "download", "libcmocka-dev:arm64",
+                             "libcmocka0:arm64"], "aarch64.apt.log", cwd=state)
+        for package in glob.glob(state + "/*.deb"):
+            good = good and run(["dpkg-deb", "-x", package, unpacked], "aarch64.apt.log")
+        if not good:
+            show_log("aarch64.apt.log")
+            return None
+    return unpacked
+
+
+CROSS = """[binaries]
+c = 'aarch64-linux-gnu-gcc'
+ar = 'aarch64-linux-gnu-ar'
+strip = 'aarch64-linux-gnu-strip'
+pkgconfig = 'pkg-config'
+exe_wrapper = ['qemu-aarch64', '-L', '/usr/aarch64-linux-gnu', '-E', 'LD_LIBRARY_PATH={libraries}']
+[properties]
+sys_root = '{root}'
+pkg_config_libdir = '{libraries}/pkgconfig'
+[host_machine]
+system = 'linux'
+cpu_family = 'aarch64'
+cpu = 'aarch64'
+endian = 'little'
+"""
+
+
+def part_aarch64(tally):
+    """The unit tests, built for another processor and run under qemu-user."""
+    folder = os.path.join(BUILDS, "aarch64-sysroot")
+    root = aarch64_libraries(folder)
+    tally.case(root is not None, "cmocka for arm64")
+    if root is None:
+        return
+    libraries = os.path.join(root, "usr/lib/aarch64-linux-gnu")
+    cross = os.path.join(folder, "cross.ini")
+    with open(cross, "w", encoding="utf-8") as file:
+        file.write(CROSS.format(root=root, libraries=libraries))
+    options = ["--cross-file", cross, "-Dtool=false", "-Dlua=disabled", "-Dbench=false"]
+    if build(tally, options):
+        test(tally, suites=["unit"], but=["long"], patience=10)
+
+
+PARTS = {name[len("part_"):]: function for name, function in list(globals().items())
+         if name.startswith("part_")}
+
+
+def main():
+    passed = failed = 0
+    for name in sys.argv[1:]:
+        tally = Tally(name)
+        begin = time.monotonic()
+        print("%s ..." % name, flush=True)
+        PARTS[name](tally)
+        for skipped in tally.skipped:
+            print("  skipped: %s" % skipped)
+        for failure in tally.failures:
+            print("  FAILED: %s" % failure)
+        print("  %d passed, %d failed, %d skipped, %.0f s" % (
+            tally.passed, len(tally.failures), len(tally.skipped), time.monotonic() - begin),
+            flush=True)
+        passed += tally.passed
+        failed += len(tally.failures)
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks what the compiler does not: the arrows between folders, and a few house rules.
+
+Prints TAP: first the checker is shown cases that it must refuse or allow, so that a rule
+that has stopped biting is noticed; then each rule is held against the whole tree.
+"""
+import os
+import re
+import sys
+
+# Which folders a folder may include, besides itself.
+ARROWS = {
+    "include/cairn": [],
+    "src/base": [],
+    "src/plat": ["src/base"],
+    "src/graph": ["src/base", "include/cairn"],
+    "src/capture": ["src/base", "src/plat", "include/cairn"],
+    "src/runtime": ["src/base", "src/plat", "src/graph", "src/capture", "include/cairn"],
+    "src/analysis": ["src/base", "src/graph", "src/capture", "include/cairn"],
+    "src/formats": ["src/base", "src/graph", "src/analysis", "include/cairn"],
+    "hosts": ["include/cairn"],
+    "cli": ["src/base", "src/analysis", "src/formats", "include/cairn"],
+    "bench": ["src/*", "include/cairn", "tests"],
+    "tests": ["src/*", "include/cairn"],
+    "examples": ["include/cairn"],
+}
+
+# The graph and the capture share record layouts with the inline path, and nothing more
+# of the public interface.
+HEADERS = {
+    ("src/graph", "include/cairn"): ["include/cairn/hot.h", "include/cairn/cairn.h"],
+    ("src/capture", "include/cairn"): ["include/cairn/hot.h", "include/cairn/cairn.h"],
+}
+
+# What all formats share: their list, and the reading of text and stacks.
+FORMAT_HELPERS = ["formats", "names", "source", "stacks"]
+
+# Headers of libraries beyond libc, by the folders that may use them. What is not listed
+# here and is not found in the tree is libc's, or the kernel's.
+LIBRARIES = [
+    (r"(lua|lauxlib|lualib|luaconf)\.h(pp)?$", ["hosts/lua", "tests", "bench"]),
+    (r"jansson\.h$", ["cli", "src/formats", "tests"]),
+    (r"(zlib|zstd)\.h$", ["src/formats", "tests", "bench"]),
+    (r"(protobuf-c/.*|.*\.pb-c\.h)$", ["src/formats", "tests"]),
+    (r"libsmartcols(/.*)?\.h$", ["cli"]),
+    (r"cmocka\.h$", ["tests"]),
+]
+
+SOURCE = re.compile(r"\.(c|h|hpp|cc|cpp)$")
+LICENSED = re.compile(r"(\.(c|h|hpp|cc|cpp|py|sh|lua|proto|in)|meson\.build|meson_options\.txt)$")
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
+UNFINISHED = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK|phase" + r" 2)\b")
+LINES_MAX = 700
+TOP_FOLDERS = ["include", "src", "hosts", "cli", "bench", "tests", "examples", "scripts",
+               "man", "completions", "viewer", "docs", ".ci"]
+# Data, not source: test inputs and exact outputs may hold anything.
+DATA = re.compile(r"(^|/)(data|expected|corpus)/|\.(expected|exact|out|golden)$")
+
+
+def folder_of(path):
+    """The folder with rules that a file is in, or None."""
+    parts = path.split("/")
+    for length in (2, 1):
+        folder = "/".join(parts[:length])
+        if folder in ARROWS and len(parts) > length:
+            return folder
+    return None
+
+
+def resolve(root, path, name, quoted):
+    """Where in the tree an include of `name` in `path` leads, or None if out of it."""
+    tries = ["include/" + name, "src/" + name, name]
+    if quoted:
+        tries.insert(0, os.path.normpath(os.path.join(os.path.dirname(path), name)))
+    for candidate in tries:
+        if os.path.isfile(os.path.join(root, candidate)):
+            return candidate
+    return None
+
+
+def allowed(folder, target):
+    target_folder = folder_of(target)
+    if target_folder is None:
+        return False
+    if target_folder == folder:
+        return True
+    if folder == "hosts" or folder.startswith("hosts/"):
+        return target_folder == "include/cairn"
+    for arrow in ARROWS[folder]:
+        if arrow == target_folder or (arrow == "src/*" and target_folder.startswith("src/")):
+            headers = HEADERS.get((folder, target_folder))
+            return headers is None or target in headers
+    return False
+
+
+def other_format(path, target):
+    """A format that includes another one, or a helper that includes a format."""
+    if folder_of(path) != "src/formats" or folder_of(target) != "src/formats":
+        return False
+    own = os.path.basename(path).split(".")[0].split("_")[0]
+    its = os.path.basename(target).split(".")[0].split("_")[0]
+    return its != own and its not in FORMAT_HELPERS
+
+
+def other_host(path, target):
+    """hosts/lua and hosts/gcc are strangers."""
+    if folder_of(path) != "hosts" or folder_of(target) != "hosts":
+        return False
+    return path.split("/")[1] != target.split("/")[1]
+
+
+def include_fault(path, name, target):
+    """Why `path` may not include `name`, which leads to `target` (None: out of the tree)."""
+    folder = folder_of(path)
+    if folder is None:
+        return None
+    if target is None:
+        for pattern, users in LIBRARIES:
+            if re.match(pattern, name) and not any(path.startswith(user + "/") for user in users):
+                return "may not use the library of <%s>" % name
+        return None
+    if not allowed(folder, target):
+        return "%s may not include %s" % (folder, target)
+    if other_format(path, target):
+        return "a format may not include another format's %s" % target
+    if other_host(path, target):
+        return "a host may not include another host's %s" % target
+    return None
+
+
+def files_of(root):
+    found = []
+    for name in os.listdir(root):
+        if os.path.isfile(os.path.join(root, name)):
+            found.append(name)
+    for top in TOP_FOLDERS:
+        for base, folders, names in os.walk(os.path.join(root, top)):
+            folders[:] = sorted(f for f in folders if f not in ("__pycache__", "node_modules"))
+            for name in sorted(names):
+                found.append(os.path.relpath(os.path.join(base, name), root))
+    return found
+
+
+def text_of(root, path):
+    try:
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            return file.read()
+    except (UnicodeDecodeError, OSError):
+        return None
+
+
+def arrow_faults(root, files):
+    for path in files:
+        if not SOURCE.search(path) or folder_of(path) is None:
+            continue
+        text = text_of(root, path) or ""
+        for match in INCLUDE.finditer(text):
+            target = resolve(root, path, match.group(2), match.group(1) == '"')
+            fault = include_fault(path, match.group(2), target)
+            if fault:
+                yield "%s:%d: %s" % (path, text.count("\n", 0, match.start()) + 1, fault)
+
+
+def length_faults(root, files):
+    for path in files:
+        if SOURCE.search(path):
+            lines = (text_of(root, path) or "").count("\n")
+            if lines > LINES_MAX:
+                yield "%s: %d lines; more than %d hold two things" % (path, lines, LINES_MAX)
+
+
+def licence_faults(root, files):
+    for path in files:
+        if LICENSED.search(path) and not DATA.search(path):
+            head = (text_of(root, path) or "").split("\n")[:3]
+            if not any("SPDX-License-Identifier: MIT" in line for line in head):
+                yield "%s: no SPDX-License-Identifier: MIT in its first lines" % path
+
+
+def unfinished_faults(root, files):
+    for path in files:
+        if DATA.search(path):
+            continue
+        for number, line in enumerate((text_of(root, path) or "").split("\n"), 1):
+            if UNFINISHED.search(line):
+                yield "%s:%d: %s" % (path, number, line.strip()[:100])
+
+
+def blank_faults(root, files):
+    for path in files:
+        if not (SOURCE.search(path) or LICENSED.search(path)) or DATA.search(path):
+            continue
+        text = text_of(root, path)
+        if text and not text.endswith("\n"):
+            yield "%s: its last line does not end" % path
+        for number, line in enumerate((text or "").split("\n"), 1):
+            if line != line.rstrip() or (SOURCE.search(path) and "\t" in line):
+                yield "%s:%d: a tab, or blanks at the end of the line" % (path, number)
+
+
+# (file, what it includes, where that leads, whether that is right)
+CASES = [
+    ("src/graph/graph.c", "runtime/strand.h", "src/runtime/strand.h", False),
+    ("src/graph/graph.c", "capture/reader.h", "src/capture/reader.h", False),
+    ("src/graph/graph.c", "cairn/hot.h", "include/cairn/hot.h", True),
+    ("src/graph/graph.c", "cairn/span.h", "include/cairn/span.h", False),
+    ("src/base/memory.c", "plat/map.h", "src/plat/map.h", False),
+    ("src/analysis/load.c", "runtime/strand.h", "src/runtime/strand.h", False),
+    ("src/analysis/load.c", "capture/reader.h", "src/capture/reader.h", True),
+    ("src/formats/pprof.c", "formats/folded.h", "src/formats/folded.h", False),
+    ("src/formats/source.c", "formats/pprof.h", "src/formats/pprof.h", False),
+    ("src/formats/pprof_read.c", "formats/pprof.h", "src/formats/pprof.h", True),
+    ("src/formats/pprof.c", "analysis/profile.h", "src/analysis/profile.h", True),
+    ("hosts/lua/main.c", "cairn/cairn.h", "include/cairn/cairn.h", True),
+    ("hosts/lua/main.c", "base/memory.h", "src/base/memory.h", False),
+    ("hosts/lua/main.c", "hosts/gcc/hook.h", "hosts/gcc/hook.h", False),
+    ("src/runtime/lane.c", "cli/cli.h", "cli/cli.h", False),
+    ("src/runtime/lane.c", "lua.h", None, False),
+    ("src/capture/writer.c", "zlib.h", None, False),
+    ("src/runtime/lane.c", "pthread.h", None, True),
+    ("cli/cmd_report.c", "runtime/lane.h", "src/runtime/lane.h", False),
+    ("cli/cmd_report.c", "libsmartcols/libsmartcols.h", None, True),
+]
+
+RULES = [
+    ("includes follow the arrows between folders", arrow_faults),
+    ("no source is longer than %d lines" % LINES_MAX, length_faults),
+    ("sources name their licence", licence_faults),
+    ("nothing is marked as unfinished", unfinished_faults),
+    ("no tabs and no blanks at line ends", blank_faults),
+]
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else "."
+    files = files_of(root)
+    sources = [path for path in files if SOURCE.search(path)]
+    print("1..%d" % (len(CASES) + len(RULES) + 1))
+    number = failed = 0
+
+    def report(good, name, faults=()):
+        nonlocal number, failed
+        number += 1
+        failed += not good
+        print("%s %d - %s" % ("ok" if good else "not ok", number, name))
+        for fault in faults:
+            print("#   " + fault)
+
+    for path, name, target, right in CASES:
+        verdict = "may" if right else "may not"
+        report((include_fault(path, name, target) is None) == right,
+               "%s %s include %s" % (path, verdict, name))
+    report(len(sources) >= 20, "the tree was found (%d sources)" % len(sources))
+    for name, rule in RULES:
+        faults = list(rule(root, files))
+        report(not faults, name, faults)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

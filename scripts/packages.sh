@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh
+# Sourced by ./demo and ./check: which Debian 12 packages a task needs, and a function
+# that installs those that are missing.
+
+# Build the tool and the Lua host.
+PACKAGES_BUILD="gcc libc6-dev meson ninja-build python3 pkg-config
+    liblua5.4-dev libjansson-dev libsmartcols-dev libprotobuf-c-dev protobuf-c-compiler
+    zlib1g-dev"
+
+# Run the fast tests: a second compiler, C++ and CMake for the consumers of the installed
+# library, lua5.4 and go's pprof to be compared with, zstd for recorded streams.
+PACKAGES_CHECK="$PACKAGES_BUILD g++ clang libclang-rt-14-dev cmake make libcmocka-dev lua5.4
+    golang-go zstd binutils"
+
+# The slow tests: clang-tidy, and a cross compiler and emulator for aarch64.
+PACKAGES_ALL="$PACKAGES_CHECK clang-tidy clang-format gcc-aarch64-linux-gnu
+    libc6-dev-arm64-cross qemu-user"
+
+say() {
+    printf '%s\n' "$*" >&2
+}
+
+die() {
+    say "$*"
+    exit 1
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null 2>&1; then
+        sudo "$@"
+    else
+        return 127
+    fi
+}
+
+# Runs a command quietly; what it wrote is shown if it fails.
+quietly() {
+    quiet_log=$(mktemp)
+    if "$@" >"$quiet_log" 2>&1; then
+        rm -f "$quiet_log"
+    else
+        quiet_status=$?
+        cat "$quiet_log" >&2
+        rm -f "$quiet_log"
+        return "$quiet_status"
+    fi
+}
+
+packages_missing() {
+    for package in "$@"; do
+        case $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) in
+        installed) ;;
+        *) printf '%s ' "$package" ;;
+        esac
+    done
+}
+
+# Installs what is missing of the packages named, and nothing if none is.
+packages_need() {
+    command -v dpkg-query >/dev/null 2>&1 ||
+        die "This is not a Debian system. Install by other means: $*"
+    missing=$(packages_missing "$@")
+    [ -n "$missing" ] || return 0
+    if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null 2>&1; then
+        die "These packages are missing, and without root or sudo they cannot be installed:
+    $missing
+As root, run:
+    apt-get update && apt-get install --no-install-recommends $missing"
+    fi
+    say "Installing: $missing"
+    # shellcheck disable=SC2086
+    quietly as_root apt-get -q update &&
+        quietly as_root env DEBIAN_FRONTEND=noninteractive \
+            apt-get -q -y --no-install-recommends install $missing ||
+        die "apt-get could not install these packages. Its own words are above."
+}
