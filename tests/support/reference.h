@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * reference.h - what a profile must hold, worked out the slow and obvious way.
+ *
+ * A context here is an array of blocks, kept in a hash map by its content. The canonical
+ * form comes straight from the definition: append the block; if the last k blocks are the
+ * same as the k before them, drop k. It shares nothing with the library: no parents, no
+ * chains, no units. What the tests hold the library against is this.
+ */
+#ifndef TESTS_SUPPORT_REFERENCE_H
+#define TESTS_SUPPORT_REFERENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { REFERENCE_USER_METRICS = 4 };
+#define REFERENCE_ROOT 0u
+#define REFERENCE_FOLDED 0xffffffffu
+
+typedef struct reference_context {
+    uint32_t *path; /* root first */
+    uint32_t length;
+    uint64_t calls; /* over all edges that lead here; for the root, strands opened */
+    uint64_t ticks;
+    uint64_t user[REFERENCE_USER_METRICS];
+} reference_context;
+
+typedef struct reference_edge {
+    uint32_t from;
+    uint32_t block;
+    uint32_t target;
+    bool folded; /* by a limit, not by a repetition */
+    uint64_t calls;
+} reference_edge;
+
+/* One graph: what a lane has, or all lanes together as long as no budget is reached. */
+typedef struct reference_graph {
+    uint32_t path_limit;
+    uint32_t budget; /* contexts that may exist besides those below [folded] */
+    uint32_t reserved; /* contexts that only folding made: [folded] and its children */
+    reference_context *contexts; /* 0 is the root */
+    uint32_t context_count, context_room;
+    uint32_t *context_slots; /* index + 1, 0 is free */
+    uint32_t context_slot_count;
+    reference_edge *edges;
+    uint32_t edge_count, edge_room;
+    uint32_t *edge_slots;
+    uint32_t edge_slot_count;
+    uint64_t folded_edges;
+} reference_graph;
+
+typedef struct reference_strand {
+    reference_graph *graph;
+    uint32_t current;
+    uint32_t *stack; /* the contexts to go back to */
+    size_t depth, room;
+} reference_strand;
+
+/* The length of the canonical form of the `length` blocks at `path`, all but the last of
+ * which are canonical already. What is canonical is a prefix of what was given. */
+uint32_t reference_canonical_length(const uint32_t *path, uint32_t length);
+
+/* True if no sequence in `path` is followed at once by itself: the definition, checked
+ * everywhere and not only at the end. */
+bool reference_is_canonical(const uint32_t *path, uint32_t length);
+
+void reference_graph_start(reference_graph *graph, uint32_t path_limit, uint32_t budget);
+void reference_graph_end(reference_graph *graph);
+
+/* The context with this path, or NULL. */
+const reference_context *reference_graph_find(const reference_graph *graph, const uint32_t *path,
+                                              uint32_t length);
+/* The edge for `block` from the context with this path, or NULL. */
+const reference_edge *reference_graph_edge(const reference_graph *graph, const uint32_t *path,
+                                           uint32_t length, uint32_t block);
+
+/* `recording` is false while the profile is disabled: then stacks move and nothing is
+ * counted. */
+void reference_strand_start(reference_strand *strand, reference_graph *graph, bool recording);
+void reference_strand_end(reference_strand *strand);
+void reference_enter(reference_strand *strand, uint32_t block, bool recording);
+void reference_replace(reference_strand *strand, uint32_t block, bool recording);
+void reference_leave(reference_strand *strand);
+void reference_unwind(reference_strand *strand, size_t mark);
+void reference_tick(reference_strand *strand, uint64_t count, bool recording);
+void reference_charge(reference_strand *strand, uint32_t user_metric, uint64_t amount,
+                      bool recording);
+
+#endif
