@@ -1,0 +1,166 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Installs a build into a folder of its own and uses it from there as others would: headers
+# by other compilers and standards, pkg-config, CMake, the tool. Prints TAP.
+#
+#   consumers.sh BUILD_DIR SOURCE_DIR PREFIX LIBDIR [tool] [lua]
+# The last two say that the tool and the Lua host were built.
+set -u
+build=$1
+here=$2/tests/compile
+prefix=$3
+libdir=$4
+shift 4
+built=" $* "
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+
+cases=0
+# Runs the command line in $2; what it wrote is shown if it fails.
+check() {
+    cases=$((cases + 1))
+    if (eval "$2") >"$work/log" 2>&1; then
+        echo "ok $cases - $1"
+    else
+        echo "not ok $cases - $1"
+        sed 's/^/# /' "$work/log"
+    fi
+}
+
+skip() {
+    cases=$((cases + 1))
+    echo "ok $cases - $1 # SKIP $2"
+}
+
+root=$work/root
+installed=$root$prefix
+library=$installed/$libdir
+expected="1 100 300 100"
+strict="-Wall -Wextra -Wpedantic -Werror"
+
+check "meson install" \
+    "DESTDIR='$root' meson install -C '$build' --no-rebuild --quiet"
+
+# ---- the headers, by themselves and together
+
+for compiler in gcc clang; do
+    for standard in c17; do
+        name="headers as $standard by $compiler"
+        if command -v $compiler >/dev/null; then
+            check "$name" "$compiler -std=$standard $strict -Wmissing-prototypes -I'$installed/include' \
+                -c '$here/consumer.c' -o consumer.o"
+        else
+            skip "$name" "no $compiler"
+        fi
+    done
+done
+for compiler in g++ clang++; do
+    for standard in c++17 c++20; do
+        name="headers as $standard by $compiler"
+        if command -v $compiler >/dev/null; then
+            check "$name" "$compiler -std=$standard $strict -I'$installed/include' \
+                -x c++ -c '$here/consumer.c' -o consumer.o"
+        else
+            skip "$name" "no $compiler"
+        fi
+    done
+done
+for header in "$installed"/include/cairn/*; do
+    name=$(basename "$header")
+    echo "#include <cairn/$name>" >alone.c
+    case $name in
+    *.hpp) ;;
+    *) check "$name stands alone" "gcc -std=c17 $strict -I'$installed/include' -c alone.c" ;;
+    esac
+done
+
+# ---- pkg-config
+
+export PKG_CONFIG_SYSROOT_DIR="$root"
+export PKG_CONFIG_PATH="$library/pkgconfig"
+check "pkg-config, shared" '
+    gcc -std=c17 "$here/consumer.c" $(pkg-config --cflags --libs cairn) -o shared &&
+    test "$(LD_LIBRARY_PATH="$library" ./shared)" = "$expected" &&
+    readelf -d shared | grep -q "NEEDED.*libcairn\.so\.0\]"'
+check "pkg-config, static" '
+    gcc -static -std=c17 "$here/consumer.c" $(pkg-config --static --cflags --libs cairn) \
+        -o static &&
+    test "$(./static)" = "$expected"'
+check "C++ links it" '
+    g++ -std=c++17 -x c++ "$here/consumer.c" $(pkg-config --cflags --libs cairn) -o plusplus &&
+    test "$(LD_LIBRARY_PATH="$library" ./plusplus)" = "$expected"'
+check "pkg-config, header and package agree on the version" '
+    version=$(pkg-config --modversion cairn) &&
+    grep -q "define CAIRN_VERSION \"$version\"" "$installed/include/cairn/cairn.h"'
+
+# ---- CMake
+
+if command -v cmake >/dev/null; then
+    check "find_package" '
+        cmake -G Ninja -S "$here" -B cmake -DCMAKE_PREFIX_PATH="$installed" &&
+        cmake --build cmake &&
+        test "$(./cmake/consumer-shared)" = "$expected" &&
+        test "$(./cmake/consumer-static)" = "$expected"'
+    check "find_package refuses a version that does not exist yet" '
+        mkdir future &&
+        sed "s/cairn 0\.1 REQUIRED/cairn 0.99 REQUIRED/" "$here/CMakeLists.txt" \
+            >future/CMakeLists.txt &&
+        cp "$here/consumer.c" future &&
+        ! cmake -G Ninja -S future -B future/build -DCMAKE_PREFIX_PATH="$installed" 2>future.log &&
+        grep -q "0\.99" future.log'
+else
+    skip "find_package" "no cmake"
+    skip "find_package refuses a version that does not exist yet" "no cmake"
+fi
+
+# ---- the library's own surface
+
+check "the shared library exports cairn_ names only" '
+    nm -D --defined-only "$library/libcairn.so" | awk "{print \$3}" >exported &&
+    grep -q "^cairn_profile_open$" exported &&
+    ! grep -v "^cairn_" exported'
+check "each declared function is exported" '
+    cat "$installed"/include/cairn/*.h | tr "\n" " " | tr ";{}" "\n\n\n" |
+        sed -n "s/.*CAIRN_API [^(]*[ *]\(cairn_[a-z_]*\)(.*/\1/p" | sort -u >declared &&
+    test "$(wc -l <declared)" -ge 30 &&
+    nm -D --defined-only "$library/libcairn.so" | awk "{print \$3}" | sort >exported &&
+    test -z "$(comm -23 declared exported | tee /dev/stderr)"'
+check "the static library defines cairn_ and crn_ names only" '
+    nm -g --defined-only "$library/libcairn.a" | awk "NF == 3 {print \$3}" >defined &&
+    grep -q "^cairn_profile_open$" defined &&
+    ! grep -vE "^(cairn|crn)_" defined'
+check "the shared library needs libc alone" '
+    readelf -d "$library/libcairn.so" | sed -n "s/.*NEEDED.*\[\(.*\)\]/\1/p" >needed &&
+    grep -q "^libc\.so" needed &&
+    ! grep -vE "^(libc\.so|ld-linux)" needed'
+
+# ---- the tool, where it was installed to
+
+case $built in
+*" tool "*)
+    check "the installed tool knows its version" '
+        test "$("$installed/bin/cairn" --version)" = "cairn $(pkg-config --modversion cairn)"'
+    case $built in
+    *" lua "*)
+        echo 'local function f() return 1 end for i = 1, 7 do f() end print(...)' >seven.lua
+        check "the installed tool finds its Lua host" '
+            test "$("$installed/bin/cairn" run -o seven.cairn seven.lua a b)" = "a	b" &&
+            "$installed/bin/cairn" assert seven.cairn "calls(\"f\") == 7"'
+        ;;
+    esac
+    "$installed/bin/cairn" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p' | sort -u >commands
+    check "each command has its manual page and its completions" '
+        test "$(wc -l <commands)" -ge 5 &&
+        test -s "$installed/share/man/man1/cairn.1" &&
+        while read -r command; do
+            test -s "$installed/share/man/man1/cairn-$command.1" || { echo "no cairn-$command.1"; exit 1; }
+            for shell in bash-completion/completions/cairn zsh/site-functions/_cairn; do
+                grep -qw "$command" "$installed/share/$shell" || { echo "$shell: $command"; exit 1; }
+            done
+        done <commands'
+    ;;
+esac
+
+echo "1..$cases"
