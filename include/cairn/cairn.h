@@ -189,6 +189,14 @@ CAIRN_API void cairn_strand_unwind(cairn_strand *strand, cairn_mark mark);
 /* Charges `amount` of a metric to the strand's context. */
 CAIRN_API void cairn_charge(cairn_strand *strand, cairn_metric metric, uint64_t amount);
 
+/* Charges `amount` of a metric to the context that `path` leads to, outermost block first,
+ * the root left out, whatever is on the strand's own stack and without counting a call:
+ * for a host that walks a stack which it did not follow. Contexts are made as cairn_enter
+ * would make them, limits and folding included; the path itself may be of any length.
+ * Wall is in nanoseconds here. An empty path charges the root. */
+CAIRN_API void cairn_sample(cairn_strand *strand, const cairn_block *path, size_t length,
+                            cairn_metric metric, uint64_t amount);
+
 /* cairn_enter, cairn_replace, cairn_leave and cairn_tick are in hot.h. */
 
 /* ---- queries -------------------------------------------------------------- */
