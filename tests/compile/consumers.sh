@@ -95,6 +95,14 @@ check "pkg-config, header and package agree on the version" '
     version=$(pkg-config --modversion cairn) &&
     grep -q "define CAIRN_VERSION \"$version\"" "$installed/include/cairn/cairn.h"'
 
+# ---- Meson
+
+check "the toy machine of examples/ builds by itself and is profiled" '
+    meson setup toy "$here/../../examples/toy" --pkg-config-path "$PKG_CONFIG_PATH" &&
+    ninja -C toy &&
+    LD_LIBRARY_PATH="$library" ./toy/toy toy.cairn &&
+    test -s toy.cairn'
+
 # ---- CMake
 
 if command -v cmake >/dev/null; then
@@ -142,6 +150,10 @@ case $built in
 *" tool "*)
     check "the installed tool knows its version" '
         test "$("$installed/bin/cairn" --version)" = "cairn $(pkg-config --modversion cairn)"'
+    check "the toy machine made the calls that it says" '
+        "$installed/bin/cairn" assert toy.cairn "calls(\"count\") == 1" \
+            "calls(\"count\" -> \"even\") == 1000" "calls(\"even\" -> \"odd\") == 250500" \
+            "calls(\"odd\" -> \"even\") == 250000"'
     case $built in
     *" lua "*)
         echo 'local function f() return 1 end for i = 1, 7 do f() end print(...)' >seven.lua
