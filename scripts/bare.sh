@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Runs a command of this repository in a fresh clone on a bare Debian 12: a chroot with a
+# minimal base system and git, and nothing else. Needs root and debootstrap.
+#
+#   scripts/bare.sh [--keep] ./demo
+#   scripts/bare.sh ./check --all
+#
+# The clone is of HEAD. The base system is kept in $CAIRN_BARE (/var/tmp/cairn-bare unless set)
+# for the next time; what the command did is thrown away, unless --keep says otherwise.
+set -eu
+cd "$(dirname "$0")/.."
+. scripts/packages.sh
+
+keep=
+if [ "${1-}" = --keep ]; then
+    keep=1
+    shift
+fi
+[ $# -gt 0 ] || die "usage: scripts/bare.sh [--keep] COMMAND [ARGUMENT...]"
+[ "$(id -u)" = 0 ] || die "scripts/bare.sh needs root: a chroot can be made by nobody else."
+
+store=${CAIRN_BARE:-/var/tmp/cairn-bare}
+base=$store/base
+room=$store/room
+
+if [ ! -e "$base/.complete" ]; then
+    packages_need debootstrap
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | head -n 1)
+    [ -n "$mirror" ] || die "apt knows no mirror to make a base system from: apt-get update first."
+    say "Making a base system ..."
+    rm -rf "$base"
+    mkdir -p "$base"
+    quietly debootstrap --variant=minbase --include=git bookworm "$base" "$mirror"
+    apt-config dump | grep -E '^Acquire::(http|https)::Proxy' >"$base/etc/apt/apt.conf.d/99proxy" ||
+        true
+    touch "$base/.complete"
+fi
+
+leave() {
+    for mount in dev/pts dev/shm dev proc; do
+        umount "$room/$mount" 2>/dev/null || true
+    done
+    if [ -n "$keep" ]; then
+        say "Left as it is: $room"
+    else
+        # Never delete through a mount that could not be undone.
+        grep -q " $room/" /proc/mounts || rm -rf --one-file-system "$room"
+    fi
+}
+
+! grep -q " $room/" /proc/mounts || die "$room is still mounted: another run, or one that was killed"
+rm -rf "$room"
+cp -a "$base" "$room"
+trap leave EXIT
+trap 'exit 130' INT TERM
+cp -L /etc/resolv.conf "$room/etc/resolv.conf"
+mount -t proc proc "$room/proc"
+mount --rbind /dev "$room/dev" 2>/dev/null && mount --make-rslave "$room/dev"
+
+git bundle create -q "$room/root/cairn.bundle" HEAD
+chroot "$room" /usr/bin/env -i HOME=/root TERM="${TERM-dumb}" LANG=C.UTF-8 \
+    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    sh -c 'cd /root && git clone -q cairn.bundle cairn && cd cairn && exec "$@"' sh "$@"
