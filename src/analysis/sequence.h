@@ -13,8 +13,10 @@
 
 #include "analysis/profile.h"
 
+enum { CRN_SEQUENCE_MAX = 1024 };
+
 typedef struct crn_sequence {
-    uint32_t length; /* at least 1 */
+    uint32_t length; /* 1 to CRN_SEQUENCE_MAX */
     uint32_t *blocks;
 } crn_sequence;
 
@@ -52,8 +54,9 @@ crn_neighbourhood crn_neighbourhood_make(const crn_profile *profile, const crn_s
                                          uint32_t metric, const uint8_t *kept);
 void crn_neighbourhood_free(crn_neighbourhood *neighbourhood);
 
-/* Everything below the sequence, wherever it occurs, laid on top of each other: a profile
- * whose root leads to the sequence. What lies below an inner occurrence counts there. */
+/* A profile of what lies within the sequence, the paths that lead into it cut off: its
+ * root leads to the sequence, and what is below any outermost occurrence is laid on top of
+ * each other, metrics and calls added up. */
 crn_profile *crn_sequence_below(const crn_profile *profile, const crn_sequence *sequence,
                                 const uint8_t *kept);
 

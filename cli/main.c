@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include <argp.h>
+#include <cairn/cairn.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+typedef struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *purpose;
+} command;
+
+/* In the order in which a person meets them. */
+static const command commands[] = {
+    {"run", crn_cmd_run, "run a program and profile it"},
+    {"report", crn_cmd_report, "show where calls and time went"},
+    {"diff", crn_cmd_diff, "compare two captures; a gate against regressions"},
+    {"assert", crn_cmd_assert, "check statements about a capture, for test suites"},
+    {"merge", crn_cmd_merge, "add captures up into one"},
+    {"redact", crn_cmd_redact, "replace names before a capture is shared"},
+    {"export", crn_cmd_export, "write a capture as pprof, folded stacks or speedscope"},
+    {"import", crn_cmd_import, "make a capture of pprof, folded stacks or perf script"},
+};
+
+#pragma weak crn_cmd_run
+#pragma weak crn_cmd_export
+#pragma weak crn_cmd_import
+enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+
+static const command *command_find(const char *name)
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+static void help_print(FILE *out)
+{
+    fputs("Usage: cairn COMMAND [OPTION...]\n"
+          "Profile programs by calling context: exact calls, and time by whole call path.\n\n",
+          out);
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].purpose);
+    fputs("\n  cairn COMMAND --help    says what a command takes\n"
+          "  cairn --version         says which version this is\n\n"
+          "Begin with:\n"
+          "  cairn run -o out.cairn script.lua\n"
+          "  cairn report out.cairn\n",
+          out);
+}
+
+/* argp names the program by argv[0] in its messages. */
+static int command_run(const command *command, int argc, char **argv)
+{
+    static char name[64];
+    if (!command->run)
+        return crn_cli_fail("%s is not built yet", command->name);
+    snprintf(name, sizeof name, "cairn %s", command->name);
+    crn_cli_name = argv[0] = name;
+    return crn_cli_finish(command->run(argc, argv));
+}
+
+static int unknown(const char *what, const char *name)
+{
+    return crn_cli_fail("there is no %s \"%s\"; cairn --help lists what there is", what, name);
+}
+
+static int help(int argc, char **argv)
+{
+    if (argc < 3) {
+        help_print(stdout);
+        return crn_cli_finish(CRN_EXIT_OK);
+    }
+    const command *command = command_find(argv[2]);
+    if (!command)
+        return unknown("command", argv[2]);
+    char option[] = "--help";
+    char *arguments[] = {argv[2], option, NULL};
+    return command_run(command, 2, arguments);
+}
+
+int main(int argc, char **argv)
+{
+    setlocale(LC_CTYPE, "");
+    argp_err_exit_status = CRN_EXIT_BAD;
+    argp_program_version = "cairn " CAIRN_VERSION;
+    if (argc < 2) {
+        help_print(stderr);
+        return CRN_EXIT_BAD;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        puts(argp_program_version);
+        return crn_cli_finish(CRN_EXIT_OK);
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "-?") == 0 || strcmp(argv[1], "help") == 0)
+        return help(strcmp(argv[1], "help") == 0 ? argc : 2, argv);
+    if (argv[1][0] == '-')
+        return unknown("option", argv[1]);
+    const command *command = command_find(argv[1]);
+    return command ? command_run(command, argc - 1, argv + 1) : unknown("command", argv[1]);
+}
