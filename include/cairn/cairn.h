@@ -82,7 +82,7 @@ CAIRN_API const char *cairn_error_text(cairn_error error);
 typedef uint32_t cairn_metric;
 #define CAIRN_METRIC_CALLS ((cairn_metric)0)
 #define CAIRN_METRIC_TICKS ((cairn_metric)1)
-#define CAIRN_METRIC_WALL ((cairn_metric)2) /* units of the profile's clock; queries give ns */
+#define CAIRN_METRIC_WALL ((cairn_metric)2) /* nanoseconds */
 #define CAIRN_METRIC_USER ((cairn_metric)3)
 #define CAIRN_METRIC_MAX ((cairn_metric)32)
 
@@ -186,8 +186,14 @@ CAIRN_API cairn_mark cairn_strand_mark(const cairn_strand *strand);
  * since the mark keeps what replaced it. */
 CAIRN_API void cairn_strand_unwind(cairn_strand *strand, cairn_mark mark);
 
-/* Charges `amount` of a metric to the strand's context. */
+/* Charges `amount` of a metric to the strand's context. Calls cannot be charged. */
 CAIRN_API void cairn_charge(cairn_strand *strand, cairn_metric metric, uint64_t amount);
+
+/* For hosts that walk a stack of their own now and then instead of calling enter and
+ * leave: charges `amount` to the context that `path` (outermost first, the root left out)
+ * leads to. Counts no calls; the strand's own stack is not looked at. */
+CAIRN_API void cairn_sample(cairn_strand *strand, const cairn_block *path, size_t length,
+                            cairn_metric metric, uint64_t amount);
 
 /* Charges `amount` of a metric to the context that `path` leads to, outermost block first,
  * the root left out, whatever is on the strand's own stack and without counting a call:

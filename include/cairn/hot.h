@@ -2,11 +2,12 @@
  *
  * hot.h - the four verbs that run millions of times a second, inlined.
  *
- * Enter and replace look (context, block) up in a small direct-mapped table; when the
- * entry is there and nothing unusual is due, that is all. Everything unusual (the first
- * visit, growth of the stack, a sample that is due, a disabled profile, exact wall time)
- * comes through one never-taken branch: whoever wants attention sets the strand's stack
- * limits so that the comparison with them fails, as Go does to preempt a goroutine.
+ * Each record of the context graph remembers where two blocks led from it; which of the
+ * two a block may be in is one bit of its hash. Enter and replace follow that, when it is
+ * there and nothing unusual is due. Everything unusual (another block, growth of the
+ * stack, a sample that is due, a disabled profile, exact wall time) comes through one
+ * never-taken branch: whoever wants attention sets the strand's stack limits so that the
+ * comparison with them fails, as Go does to preempt a goroutine.
  *
  * Names with `priv` are not part of the interface.
  */
@@ -19,44 +20,31 @@
 extern "C" {
 #endif
 
-/* Records of a context graph, in units of 8 bytes from its base. A context begins with
- * the edge that leads to it from its parent; a cycle's back edge is an edge alone. */
-typedef struct cairn_priv_edge {
-    uint32_t from;   /* unit of the context that the call came from */
-    uint32_t target; /* unit of the context that it leads to */
-    uint64_t calls;  /* bit 63: the edge was folded by a limit */
-} cairn_priv_edge;
+/* Where a block leads to. Records are named by unit: 8 bytes from the base. */
+typedef struct cairn_priv_slot {
+    cairn_block block; /* CAIRN_BLOCK_FOLDED in an empty slot */
+    uint32_t unit;
+} cairn_priv_slot;
 
-typedef struct cairn_priv_context {
-    cairn_priv_edge edge; /* edge.target is the context's own unit */
-    uint32_t block;
-    uint32_t number; /* 0, 1, 2, ... in order of creation; indexes further columns */
+/* What changes all the time in a record: one for each edge of the graph, so that there is
+ * no case to tell apart. */
+typedef struct cairn_priv_record {
+    uint64_t calls;
     uint64_t ticks;
-    uint64_t wall;
-    uint32_t depth; /* length of the path, root included */
-    uint32_t spare;
-} cairn_priv_context;
-
-/* An entry of the look-up table: from `key` (context, block) to the edge. */
-typedef struct cairn_priv_way {
-    uint64_t key;
-    uint32_t edge;
-    uint32_t target;
-} cairn_priv_way;
+    cairn_priv_slot slots[2];
+} cairn_priv_record;
 
 typedef struct cairn_priv_lane {
-    char *base;        /* of the graph's records */
-    char *ways;        /* the look-up table */
-    uint64_t way_mask; /* bytes: (entries - 1) * sizeof(cairn_priv_way) */
+    char *base;        /* of the records */
     int64_t tick_left; /* until the next sample of ticks */
     uint64_t tick_exact;
 } cairn_priv_lane;
 
 typedef struct cairn_priv_strand {
     uint32_t *top;    /* one past the last saved caller */
-    uint32_t *high;   /* enter is slow at or above this */
+    uint32_t *high;   /* enter and replace are slow at or above this */
     uint32_t *low;    /* leave is slow at or below this */
-    uint64_t current; /* unit of the context that runs */
+    uint64_t current; /* unit of the record that runs */
     cairn_priv_lane *lane;
 } cairn_priv_strand;
 
@@ -69,7 +57,12 @@ CAIRN_API void cairn_priv_tick(cairn_priv_strand *strand);
 
 /* One writer a counter, any number of readers: a plain increment, but for the thread
  * sanitizer, which must be told. */
-#if defined(__SANITIZE_THREAD__)
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CAIRN_PRIV_TSAN 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__) || defined(CAIRN_PRIV_TSAN)
 #define CAIRN_PRIV_ADD(counter, amount)                                                            \
     __atomic_store_n(&(counter), __atomic_load_n(&(counter), __ATOMIC_RELAXED) + (amount),         \
                      __ATOMIC_RELAXED)
@@ -77,18 +70,19 @@ CAIRN_API void cairn_priv_tick(cairn_priv_strand *strand);
 #define CAIRN_PRIV_ADD(counter, amount) ((counter) += (amount))
 #endif
 
-/* Contexts are dense, so adding a well-spread multiple of the block is hash enough. */
-static inline cairn_priv_way *cairn_priv_way_of(const cairn_priv_lane *lane, uint64_t context,
-                                                cairn_block block)
+static inline cairn_priv_record *cairn_priv_record_at(const cairn_priv_lane *lane, uint64_t unit)
 {
-    uint64_t offset = context * 8 + (uint64_t)block * (0x9e3779b1u * (uint64_t)16);
-    return (cairn_priv_way *)(lane->ways + (offset & lane->way_mask));
+    return (cairn_priv_record *)(lane->base + unit * 8);
 }
 
-static inline uint64_t cairn_priv_key(uint64_t context, cairn_block block)
+static inline cairn_priv_slot *cairn_priv_slot_of(cairn_priv_record *record, cairn_block block)
 {
-    return context | (uint64_t)block << 32;
+    return &record->slots[block * 0x9e3779b1u >> 31];
 }
+
+/* A stack limit, which another thread may set to ask for attention: never kept in a register
+ * over a loop. */
+#define CAIRN_PRIV_LIMIT(limit) __atomic_load_n(&(limit), __ATOMIC_RELAXED)
 
 /* A call: `block` is pushed. Thread: the lane's. Not signal safe. Nothing is allocated
  * but for the first visit of a context and the growth of the stack. */
@@ -100,30 +94,32 @@ static inline void cairn_enter(cairn_strand *strand, cairn_block block)
     cairn_priv_lane *lane = s->lane;
     uint64_t current = s->current;
     uint32_t *top = s->top;
-    cairn_priv_way *way = cairn_priv_way_of(lane, current, block);
-    if (CAIRN_PRIV_LIKELY(top < s->high && way->key == cairn_priv_key(current, block))) {
+    const cairn_priv_slot *slot = cairn_priv_slot_of(cairn_priv_record_at(lane, current), block);
+    if (CAIRN_PRIV_LIKELY(top < CAIRN_PRIV_LIMIT(s->high) && slot->block == block)) {
+        uint64_t unit = slot->unit;
         *top = (uint32_t)current;
         s->top = top + 1;
-        s->current = way->target;
-        CAIRN_PRIV_ADD(((cairn_priv_edge *)(lane->base + way->edge * (uint64_t)8))->calls, 1);
+        s->current = unit;
+        CAIRN_PRIV_ADD(cairn_priv_record_at(lane, unit)->calls, 1);
     } else {
         cairn_priv_enter(s, block);
     }
 }
 
 /* A tail call: `block` takes the place of the top of the stack, which does not grow; one
- * leave ends the whole chain. At the bottom of the stack it replaces the root. */
+ * leave ends the whole chain. On an empty stack it takes the place of the root, which is
+ * counted as a misuse when the strand ends. */
 static inline void cairn_replace(cairn_strand *strand, cairn_block block)
 {
     cairn_priv_strand *s = (cairn_priv_strand *)strand;
     if (!s)
         return;
     cairn_priv_lane *lane = s->lane;
-    uint64_t current = s->current;
-    cairn_priv_way *way = cairn_priv_way_of(lane, current, block);
-    if (CAIRN_PRIV_LIKELY(s->top < s->high && way->key == cairn_priv_key(current, block))) {
-        s->current = way->target;
-        CAIRN_PRIV_ADD(((cairn_priv_edge *)(lane->base + way->edge * (uint64_t)8))->calls, 1);
+    const cairn_priv_slot *slot = cairn_priv_slot_of(cairn_priv_record_at(lane, s->current), block);
+    if (CAIRN_PRIV_LIKELY(s->top < CAIRN_PRIV_LIMIT(s->high) && slot->block == block)) {
+        uint64_t unit = slot->unit;
+        s->current = unit;
+        CAIRN_PRIV_ADD(cairn_priv_record_at(lane, unit)->calls, 1);
     } else {
         cairn_priv_replace(s, block);
     }
@@ -136,7 +132,7 @@ static inline void cairn_leave(cairn_strand *strand)
     if (!s)
         return;
     uint32_t *top = s->top - 1;
-    if (CAIRN_PRIV_LIKELY(top > s->low)) {
+    if (CAIRN_PRIV_LIKELY(top > CAIRN_PRIV_LIMIT(s->low))) {
         s->current = *top;
         s->top = top;
     } else {
@@ -152,7 +148,7 @@ static inline void cairn_tick(cairn_strand *strand, uint32_t count)
         return;
     cairn_priv_lane *lane = s->lane;
     if (CAIRN_PRIV_LIKELY(lane->tick_exact))
-        CAIRN_PRIV_ADD(((cairn_priv_context *)(lane->base + s->current * 8))->ticks, count);
+        CAIRN_PRIV_ADD(cairn_priv_record_at(lane, s->current)->ticks, count);
     else if ((lane->tick_left -= count) < 0)
         cairn_priv_tick(s);
 }

@@ -17,7 +17,7 @@ struct crn_profile_builder {
     crn_profile *profile; /* blocks, metrics, notes and warnings gather here */
     crn_interning *keys;  /* of blocks: number + 1 is the block */
     crn_graph graph;
-    uint64_t *columns[CRN_METRIC_MAX]; /* by context number; from CAIRN_METRIC_USER on */
+    uint64_t *columns[CRN_METRIC_MAX]; /* by record; from CAIRN_METRIC_USER on */
     uint32_t column_capacity;
 };
 
@@ -29,7 +29,7 @@ crn_profile_builder *crn_profile_builder_new(void)
     builder->graph = (crn_graph){.grow = crn_graph_grow_memory,
                                  .path_limit = PATH_LIMIT,
                                  .context_budget = UINT32_MAX,
-                                 .edge_budget = UINT32_MAX};
+                                 .alias_budget = UINT32_MAX};
     if (!crn_graph_open(&builder->graph))
         crn_realloc(NULL, SIZE_MAX, 2); /* ends the tool: there is no memory */
     return builder;
@@ -61,23 +61,22 @@ uint32_t crn_profile_builder_metric(crn_profile_builder *builder, const char *na
 uint32_t crn_profile_builder_root(crn_profile_builder *builder)
 {
     (void)builder;
-    return CRN_ROOT_UNIT;
+    return CRN_RECORD_ROOT;
 }
 
 uint32_t crn_profile_builder_child(crn_profile_builder *builder, uint32_t context, uint32_t block,
                                    uint64_t calls)
 {
-    cairn_priv_edge *edge =
-        crn_graph_edge(&builder->graph, crn_graph_append(&builder->graph, context, block));
-    edge->calls += calls;
-    return edge->target;
+    uint32_t record = crn_graph_append(&builder->graph, context, block);
+    crn_graph_record(&builder->graph, record)->calls += calls;
+    return crn_graph_target(&builder->graph, record);
 }
 
-static void charge_column(crn_profile_builder *builder, uint32_t metric, uint32_t number,
+static void charge_column(crn_profile_builder *builder, uint32_t metric, uint32_t record,
                           uint64_t amount)
 {
-    if (number >= builder->column_capacity) {
-        uint32_t capacity = number + number / 2 + 64;
+    if (record >= builder->column_capacity) {
+        uint32_t capacity = record + record / 2 + 64;
         for (int m = 0; m < CRN_METRIC_MAX; m++) {
             if (!builder->columns[m])
                 continue;
@@ -89,21 +88,20 @@ static void charge_column(crn_profile_builder *builder, uint32_t metric, uint32_
     }
     if (!builder->columns[metric])
         builder->columns[metric] = crn_calloc(builder->column_capacity, sizeof(uint64_t));
-    builder->columns[metric][number] += amount;
+    builder->columns[metric][record] += amount;
 }
 
 void crn_profile_builder_charge(crn_profile_builder *builder, uint32_t context, uint32_t metric,
                                 uint64_t amount)
 {
-    cairn_priv_context *record = crn_graph_context(&builder->graph, context);
     if (metric == CRN_METRIC_CALLS)
-        record->edge.calls += amount;
+        crn_graph_record(&builder->graph, context)->calls += amount;
     else if (metric == CRN_METRIC_TICKS)
-        record->ticks += amount;
+        crn_graph_record(&builder->graph, context)->ticks += amount;
     else if (metric == CRN_METRIC_WALL)
-        record->wall += amount;
+        builder->graph.links[context].wall += amount;
     else if (metric < CRN_METRIC_MAX && amount)
-        charge_column(builder, metric, record->number, amount);
+        charge_column(builder, metric, context, amount);
 }
 
 void crn_profile_builder_note(crn_profile_builder *builder, const char *key, const char *value)
@@ -151,17 +149,18 @@ void crn_profile_builder_add(crn_profile_builder *builder, const crn_profile *pr
     uint32_t *blocks = map_blocks(builder, profile);
     uint32_t *contexts = crn_calloc(profile->context_count, sizeof *contexts);
     for (uint32_t c = 0; c < profile->context_count; c++) {
-        uint32_t edge = CRN_ROOT_UNIT;
+        uint32_t record = CRN_RECORD_ROOT;
         if (c) /* blocks that were told apart may be the same here: cycles are looked for */
-            edge = crn_graph_append(graph, contexts[profile->parent[c]], blocks[profile->block[c]]);
-        crn_graph_edge(graph, edge)->calls += profile->calls_tree[c];
-        contexts[c] = crn_graph_edge(graph, edge)->target;
+            record =
+                crn_graph_append(graph, contexts[profile->parent[c]], blocks[profile->block[c]]);
+        crn_graph_record(graph, record)->calls += profile->calls_tree[c];
+        contexts[c] = crn_graph_target(graph, record);
     }
     for (uint32_t e = 0; e < profile->edge_count; e++) {
         const crn_profile_edge *edge = &profile->edges[e];
-        uint32_t unit =
-            crn_graph_link(graph, contexts[edge->from], contexts[edge->target], edge->folded);
-        crn_graph_edge(graph, unit)->calls += edge->calls;
+        uint32_t record =
+            crn_graph_alias(graph, contexts[edge->from], contexts[edge->target], edge->folded);
+        crn_graph_record(graph, record)->calls += edge->calls;
     }
     add_metrics(builder, profile, contexts);
     for (size_t i = 0; i < profile->warning_count; i++)
@@ -174,16 +173,18 @@ crn_profile *crn_profile_builder_end(crn_profile_builder *builder)
 {
     crn_profile *profile = builder->profile;
     crn_records records;
-    if (!crn_records_scan(&records, builder->graph.hot.base, builder->graph.used))
+    const crn_graph *graph = &builder->graph;
+    if (!crn_records_scan(&records, (cairn_priv_record *)graph->hot.base, graph->links,
+                          graph->used))
         crn_realloc(NULL, SIZE_MAX, 2);
     crn_profile_put_records(profile, &records, 1);
     for (uint32_t m = CAIRN_METRIC_USER; m < CRN_METRIC_MAX; m++) {
         if (!builder->columns[m])
             continue;
-        uint32_t count = profile->context_count;
-        uint64_t *values = crn_realloc(builder->columns[m], count, sizeof *values);
-        for (uint32_t c = builder->column_capacity; c < count; c++)
-            values[c] = 0;
+        uint64_t *values = crn_calloc(profile->context_count, sizeof *values);
+        for (uint32_t r = CRN_RECORD_ROOT; r < records.used && r < builder->column_capacity; r++)
+            values[records.numbers[r]] += builder->columns[m][r];
+        crn_free(builder->columns[m]);
         crn_profile_put_column(profile, m, values);
     }
     crn_records_free(&records);

@@ -16,28 +16,38 @@ static uint32_t special_block(crn_profile *profile, uint32_t *place, const char 
     return *place;
 }
 
-static void put_contexts(crn_profile *profile, const crn_records *records, double wall_scale)
+static void put_contexts(crn_profile *profile, const crn_records *records)
 {
-    uint32_t count = records->context_count, known = profile->block_count, unknown = 0;
-    uint64_t *calls = crn_calloc(count, sizeof *calls);
-    uint64_t *ticks = crn_calloc(count, sizeof *ticks);
-    uint64_t *wall = crn_calloc(count, sizeof *wall);
-    for (uint32_t c = 0; c < count; c++) {
-        const cairn_priv_context *context = crn_records_context(records, records->units[c]);
-        uint32_t from = context->edge.from;
-        profile->parent[c] = from ? crn_records_number(records, from) : 0;
-        uint32_t block = context->block;
+    uint32_t known = profile->block_count, unknown = 0;
+    for (uint32_t c = 0; c < records->context_count; c++) {
+        uint32_t record = records->contexts[c];
+        const crn_link *link = &records->links[record];
+        uint32_t block = link->block;
         if (block == CAIRN_BLOCK_FOLDED)
             block = special_block(profile, &profile->folded_block, "[folded]");
         else if (block >= known)
             block = special_block(profile, &unknown, "[unknown]");
+        profile->parent[c] = c ? records->numbers[link->from] : 0;
         profile->block[c] = block;
-        calls[c] = profile->calls_tree[c] = context->edge.calls & CRN_CALLS_MASK;
-        ticks[c] = context->ticks;
-        wall[c] = wall_scale == 1 ? context->wall
-                                  : (uint64_t)((double)context->wall * wall_scale + 0.5);
+        profile->calls_tree[c] = records->hot[record].calls;
     }
-    profile->values[CRN_METRIC_CALLS] = calls;
+}
+
+/* What aliases were charged belongs to the context that they stand for. */
+static void put_costs(crn_profile *profile, const crn_records *records, double wall_scale)
+{
+    uint64_t *calls = crn_calloc(records->context_count, sizeof *calls);
+    uint64_t *ticks = crn_calloc(records->context_count, sizeof *ticks);
+    uint64_t *wall = crn_calloc(records->context_count, sizeof *wall);
+    for (uint32_t record = CRN_RECORD_ROOT; record < records->used; record++) {
+        uint32_t c = records->numbers[record];
+        calls[c] += records->hot[record].calls;
+        ticks[c] += records->hot[record].ticks;
+        wall[c] += records->links[record].wall;
+    }
+    for (uint32_t c = 0; wall_scale != 1 && c < records->context_count; c++)
+        wall[c] = (uint64_t)((double)wall[c] * wall_scale + 0.5);
+    crn_profile_put_column(profile, CRN_METRIC_CALLS, calls);
     crn_profile_put_column(profile, CRN_METRIC_TICKS, ticks);
     crn_profile_put_column(profile, CRN_METRIC_WALL, wall);
 }
@@ -45,27 +55,22 @@ static void put_contexts(crn_profile *profile, const crn_records *records, doubl
 /* Counting sort by `from`, which keeps the order of creation within a context. */
 static void put_edges(crn_profile *profile, const crn_records *records)
 {
-    profile->edge_count = records->edge_count;
-    profile->edges = crn_calloc(records->edge_count, sizeof *profile->edges);
+    profile->edge_count = records->alias_count;
+    profile->edges = crn_calloc(records->alias_count, sizeof *profile->edges);
     uint32_t *place = crn_calloc((size_t)records->context_count + 1, sizeof *place);
-    for (int pass = 0; pass < 2; pass++) {
-        for (uint32_t unit = 0; (unit = crn_records_next(records, unit));) {
-            if (crn_records_is_context(records, unit))
-                continue;
-            const cairn_priv_edge *edge = crn_records_edge(records, unit);
-            uint32_t from = crn_records_number(records, edge->from);
-            if (pass == 0) {
-                place[from + 1]++;
-                continue;
-            }
-            uint32_t target = crn_records_number(records, edge->target);
-            uint64_t calls = edge->calls & CRN_CALLS_MASK;
-            profile->edges[place[from]++] = (crn_profile_edge){
-                from, target, calls, (edge->calls & CRN_CALLS_FOLDED) != 0};
-            profile->values[CRN_METRIC_CALLS][target] += calls;
-        }
-        for (uint32_t c = 0; pass == 0 && c < records->context_count; c++)
-            place[c + 1] += place[c];
+    for (uint32_t record = CRN_RECORD_ROOT; record < records->used; record++)
+        if (!crn_records_is_context(records, record))
+            place[records->numbers[records->links[record].from] + 1]++;
+    for (uint32_t c = 0; c < records->context_count; c++)
+        place[c + 1] += place[c];
+    for (uint32_t record = CRN_RECORD_ROOT; record < records->used; record++) {
+        if (crn_records_is_context(records, record))
+            continue;
+        const crn_link *link = &records->links[record];
+        uint32_t from = records->numbers[link->from];
+        profile->edges[place[from]++] =
+            (crn_profile_edge){from, records->numbers[record], records->hot[record].calls,
+                               link->depth == CRN_ALIAS_FOLDED};
     }
     crn_free(place);
 }
@@ -112,7 +117,8 @@ void crn_profile_put_records(crn_profile *profile, const crn_records *records, d
     profile->block = crn_calloc(count, sizeof *profile->block);
     profile->previous = crn_calloc(count, sizeof *profile->previous);
     profile->calls_tree = crn_calloc(count, sizeof *profile->calls_tree);
-    put_contexts(profile, records, wall_scale);
+    put_contexts(profile, records);
+    put_costs(profile, records, wall_scale);
     put_edges(profile, records);
     put_previous(profile);
 }

@@ -108,7 +108,7 @@ void crn_profile_put_warning(crn_profile *profile, char *text)
 
 void crn_profile_put_column(crn_profile *profile, uint32_t metric, uint64_t *values)
 {
-    uint64_t any = 0;
+    uint64_t any = metric == CRN_METRIC_CALLS; /* calls are always there */
     for (uint32_t c = 0; c < profile->context_count; c++)
         any |= values[c];
     crn_free(profile->values[metric]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/memory.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,10 @@ void crn_memory_fail_at(uint64_t nth)
 
 void *crn_try_calloc(size_t count, size_t size)
 {
-    return fails() ? NULL : calloc(count ? count : 1, size);
+    int saved = errno;
+    void *memory = fails() ? NULL : calloc(count ? count : 1, size);
+    errno = saved;
+    return memory;
 }
 
 void *crn_try_realloc(void *memory, size_t count, size_t size)
@@ -31,7 +35,10 @@ void *crn_try_realloc(void *memory, size_t count, size_t size)
     size_t bytes;
     if (fails() || __builtin_mul_overflow(count, size, &bytes))
         return NULL;
-    return realloc(memory, bytes ? bytes : 1);
+    int saved = errno;
+    memory = realloc(memory, bytes ? bytes : 1);
+    errno = saved;
+    return memory;
 }
 
 void crn_free(void *memory)

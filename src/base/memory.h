@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* NULL when there is no memory. Zeroed. */
+/* NULL when there is no memory. Zeroed. The try functions leave errno alone. */
 void *crn_try_calloc(size_t count, size_t size);
 /* As realloc; NULL leaves `memory` as it was. */
 void *crn_try_realloc(void *memory, size_t count, size_t size);

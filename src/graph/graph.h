@@ -3,16 +3,20 @@
  * graph.h - the graph of calling contexts, in canonical form.
  *
  * No sequence of blocks in a context's path is followed at once by itself. Appending a
- * block either follows an edge, or closes a cycle with a back edge to the context that
+ * block either follows an edge, or closes a cycle with an edge back to the context that
  * ends the earlier repetition, or adds a context. The path is free of squares before
  * each step, so at most one repeated suffix can exist.
  *
- * Records (see cairn/hot.h) are append-only, refer to each other by *unit* (8 bytes from
- * the base) and so can lie in a file. What only speeds look-ups up is private: the index
- * (a hash table of all edges), the ways (a direct-mapped table of edges, which the inlined
- * hot path reads) and the path last worked on.
+ * There is one record for each edge. The tree edge into a context is the context; any
+ * other edge is an *alias* of the context that it leads to, with counters of its own.
+ * What runs may be either, so following an edge has no cases. A record is two structs
+ * with the same number in two arrays: what is hot (cairn/hot.h) and what is fixed.
+ * Records are append-only and refer to each other by number, so they can lie in a file;
+ * only the slots in them are hints that mean nothing to others. Private are the index (a
+ * hash table of all edges), the ways (a direct-mapped table in front of it) and the path
+ * last worked on.
  *
- * One thread at a time. Records may be read by others up to what is published.
+ * One thread at a time. Others may read records up to the number that is published.
  *
  * Sources: Ammons, Ball, Larus, "Exploiting hardware performance counters with flow and
  * context sensitive profiling" (1997), for the tree; fble's profile tree for compaction.
@@ -22,84 +26,97 @@
 
 #include <cairn/hot.h>
 
-enum {
-    CRN_UNIT = 8,         /* bytes */
-    CRN_EDGE_UNITS = 2,   /* sizeof(cairn_priv_edge) / CRN_UNIT */
-    CRN_CONTEXT_UNITS = 6 /* sizeof(cairn_priv_context) / CRN_UNIT */
-};
-/* The base begins with the number of units in use (uint64_t, stored with release once a
- * record is whole) and space for what the owner of the graph wants to keep beside it. */
-#define CRN_GRAPH_HEADER 256 /* bytes */
-#define CRN_ROOT_UNIT ((uint32_t)CRN_GRAPH_HEADER / CRN_UNIT)
+#define CRN_RECORD_ROOT ((uint32_t)1) /* record 0 is nothing */
 
-#define CRN_CALLS_FOLDED ((uint64_t)1 << 63) /* in edge.calls: made by a limit */
-#define CRN_CALLS_MASK (CRN_CALLS_FOLDED - 1)
+/* What never changes in a record, and wall time, which changes seldom. */
+typedef struct crn_link {
+    uint32_t from;   /* the context that the edge comes from; 0 for the root */
+    uint32_t target; /* the context that it leads to: itself, but for an alias */
+    uint32_t block;
+    uint32_t depth; /* of a context: length of its path, root included; of an alias: why */
+    uint64_t wall;
+} crn_link;
 
-_Static_assert(sizeof(cairn_priv_edge) == CRN_EDGE_UNITS * CRN_UNIT, "on disk");
-_Static_assert(sizeof(cairn_priv_context) == CRN_CONTEXT_UNITS * CRN_UNIT, "on disk");
-_Static_assert(sizeof(cairn_priv_way) == 16, "the hot path scales by it");
+enum { CRN_ALIAS_CYCLE = 0, CRN_ALIAS_FOLDED = 1 }; /* an alias's depth */
+
+_Static_assert(sizeof(cairn_priv_record) == 32, "on disk");
+_Static_assert(sizeof(crn_link) == 24, "on disk");
+
+/* The hot path's name for a record. */
+enum { CRN_RECORD_UNITS = sizeof(cairn_priv_record) / 8 };
 
 typedef struct crn_graph crn_graph;
+typedef struct crn_way crn_way;
 
-/* Makes zeroed record space of at least `bytes` from the base, setting hot.base and
- * capacity. The base may move. False: no more, ever. */
-typedef bool crn_graph_grow(crn_graph *graph, uint64_t bytes);
+/* Makes zeroed space for at least `records`, setting hot.base, links, published and
+ * capacity. The arrays may move. False: no more, ever. */
+typedef bool crn_graph_grow(crn_graph *graph, uint64_t records);
 
 struct crn_graph {
-    cairn_priv_lane hot; /* base, ways, way_mask; the tick fields belong to the runtime */
-    uint32_t used;       /* units; the next record begins here */
-    uint32_t capacity;   /* units */
+    cairn_priv_lane hot; /* base; the tick fields belong to the runtime */
+    crn_link *links;
+    uint64_t *published; /* `used` is stored here once a record is whole */
+    uint32_t used;       /* records; the next one's number */
+    uint32_t capacity;   /* records */
     crn_graph_grow *grow;
     void *storage; /* for grow */
 
-    uint32_t path_limit, context_budget, edge_budget;
-    uint32_t context_count;      /* the root included */
-    uint32_t edge_count;         /* that are not tree edges */
-    uint32_t folded;             /* unit of the context [folded], 0 before it is needed */
-    bool full;                   /* storage or memory ended: new edges fold */
+    uint32_t path_limit, context_budget, alias_budget;
+    uint32_t context_count; /* the root included */
+    uint32_t alias_count;
+    uint32_t folded; /* the context [folded], 0 before it is needed */
+    bool full;       /* storage or memory ended: new edges fold */
 
-    uint64_t *index; /* hash << 32 | unit of the edge; 0 is free */
+    uint32_t *index; /* records by (from, block); 0 is free */
     uint64_t index_mask, index_count;
+    crn_way *ways;
+    uint64_t way_mask;
 
-    uint32_t *path_blocks, *path_units; /* the path last worked on, root first */
+    uint32_t *path_blocks, *path_contexts; /* the path last worked on, root first */
     uint32_t path_length, path_capacity;
 };
 
-static inline cairn_priv_edge *crn_graph_edge(const crn_graph *graph, uint32_t unit)
+static inline cairn_priv_record *crn_graph_record(const crn_graph *graph, uint32_t record)
 {
-    return (cairn_priv_edge *)(graph->hot.base + unit * (uint64_t)CRN_UNIT);
+    return (cairn_priv_record *)graph->hot.base + record;
 }
 
-static inline cairn_priv_context *crn_graph_context(const crn_graph *graph, uint32_t unit)
+static inline crn_link *crn_graph_link_of(const crn_graph *graph, uint32_t record)
 {
-    return (cairn_priv_context *)(graph->hot.base + unit * (uint64_t)CRN_UNIT);
+    return &graph->links[record];
+}
+
+/* The context that a record is or is an alias of. */
+static inline uint32_t crn_graph_target(const crn_graph *graph, uint32_t record)
+{
+    return graph->links[record].target;
 }
 
 /* Sets up a graph of a root context alone. The caller has filled in grow, storage,
- * path_limit (at least 4), context_budget and edge_budget in a zeroed struct.
+ * path_limit (at least 4), context_budget and alias_budget in a zeroed struct.
  * False when there is no memory or space: then nothing is held. */
 bool crn_graph_open(crn_graph *graph);
 
 /* Frees what is private. Record space is the storage's. */
 void crn_graph_close(crn_graph *graph);
 
-/* The edge for `block` at `context`, made if need be: canonical, or folded by a limit.
- * Never fails: when there is no room at all it is the edge that leads to [folded]. */
-uint32_t crn_graph_append(crn_graph *graph, uint32_t context, cairn_block block);
+/* The record for `block` at `record`, made if need be: canonical, or folded by a limit.
+ * Never fails: when there is no room at all it is the context [folded]. */
+uint32_t crn_graph_append(crn_graph *graph, uint32_t record, cairn_block block);
 
-/* As append, and puts the edge into the ways for the hot path. */
-uint32_t crn_graph_follow(crn_graph *graph, uint32_t context, cairn_block block);
+/* As append, for the hot path: remembered in the ways and in the record's slot. */
+uint32_t crn_graph_follow(crn_graph *graph, uint32_t record, cairn_block block);
 
-/* The edge for `block` at `context`, or 0. */
-uint32_t crn_graph_find(const crn_graph *graph, uint32_t context, cairn_block block);
+/* The record for `block` at the context `from`, or 0. */
+uint32_t crn_graph_find(const crn_graph *graph, uint32_t from, cairn_block block);
 
 /* As append, for a child that is known to be canonical or wanted as it is: no search for
  * cycles, no path limit. */
-uint32_t crn_graph_graft(crn_graph *graph, uint32_t context, cairn_block block);
+uint32_t crn_graph_graft(crn_graph *graph, uint32_t from, cairn_block block);
 
-/* The edge for target's block at `context`: what is there already, or a new one to
- * `target`. */
-uint32_t crn_graph_link(crn_graph *graph, uint32_t context, uint32_t target, bool folded);
+/* The record for target's block at the context `from`: what is there already, or a new
+ * alias of the context `target`. */
+uint32_t crn_graph_alias(crn_graph *graph, uint32_t from, uint32_t target, bool folded);
 
 /* Record space from malloc, for graphs that are not in a file. Its `grow`. */
 crn_graph_grow crn_graph_grow_memory;

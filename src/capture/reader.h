@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * reader.h - read a capture, live or not, trusting nothing in it.
+ *
+ * What is read is a copy: the program that writes it goes on meanwhile.
+ */
+#ifndef CRN_CAPTURE_READER_H
+#define CRN_CAPTURE_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "capture/format.h"
+
+typedef struct crn_reader {
+    int file;
+    uint64_t file_size;
+    crn_disk_header header; /* a copy */
+    crn_disk_chunk *chunks; /* by kind, lane, metric and place; each lies in the file */
+    size_t chunk_count;
+    bool truncated; /* the file is shorter than its header says */
+} crn_reader;
+
+/* A section's bytes. */
+typedef struct crn_bytes {
+    char *data;
+    uint64_t size;
+    bool whole; /* all that should be there is */
+} crn_bytes;
+
+/* Opens a capture and reads its directory. */
+bool crn_reader_open(crn_reader *reader, const char *path, crn_error *error);
+
+/* The same for an open file, which stays the caller's. `name` is for messages. */
+bool crn_reader_open_file(crn_reader *reader, int file, const char *name, crn_error *error);
+void crn_reader_close(crn_reader *reader);
+
+/* Reads up to `most` bytes of a section into memory that the caller frees. A section that
+ * is not there is empty. False when there is no memory or the file cannot be read. */
+bool crn_reader_section(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
+                        uint16_t metric, uint64_t most, crn_bytes *bytes, crn_error *error);
+
+/* The next lane at or after `lane`; false if there is none. */
+bool crn_reader_lane(const crn_reader *reader, uint32_t *lane);
+
+/* Nanoseconds per unit of the capture's clock. */
+double crn_reader_clock_scale(const crn_reader *reader);
+
+#endif

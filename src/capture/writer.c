@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+#include "capture/writer.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "plat/file.h"
+
+enum {
+    FIRST_DIRECTORY = CRN_PAGE,      /* offset */
+    LATER_DIRECTORY = 16 * CRN_PAGE, /* bytes */
+    CHUNK_FIRST = 4 * CRN_PAGE,      /* bytes */
+    CHUNK_LAST = 256 * CRN_PAGE
+};
+
+static cairn_error error_of_errno(void)
+{
+    return errno == ENOSPC || errno == EFBIG || errno == EDQUOT ? CAIRN_E_SPACE : CAIRN_E_MAP;
+}
+
+/* ---- the file ---- */
+
+/* Takes `size` bytes at the end of the file. */
+static cairn_error take_space(crn_capture *capture, uint64_t size, uint64_t *offset)
+{
+    uint64_t end = capture->header->size;
+    if (size > capture->limit || end > capture->limit - size)
+        return CAIRN_E_SPACE;
+    if (!crn_file_extend(capture->file, end, size))
+        return error_of_errno();
+    *offset = end;
+    __atomic_store_n(&capture->header->size, end + size, __ATOMIC_RELEASE);
+    return CAIRN_OK;
+}
+
+static cairn_error map_directory(crn_capture *capture, uint64_t offset, uint64_t size)
+{
+    char *base = crn_address_reserve(size);
+    if (!base || !crn_address_map(base, capture->file, offset, size)) {
+        crn_address_release(base, size);
+        return CAIRN_E_MAP;
+    }
+    capture->directory = (crn_disk_directory *)base;
+    capture->directory_offset = offset;
+    capture->directory->capacity =
+        (uint32_t)((size - sizeof(crn_disk_directory)) / sizeof(crn_disk_chunk));
+    return CAIRN_OK;
+}
+
+static uint64_t directory_size(const crn_capture *capture)
+{
+    return capture->directory_offset == FIRST_DIRECTORY ? CRN_PAGE : LATER_DIRECTORY;
+}
+
+static cairn_error add_directory(crn_capture *capture)
+{
+    uint64_t offset;
+    cairn_error error = take_space(capture, LATER_DIRECTORY, &offset);
+    if (error)
+        return error;
+    crn_disk_directory *full = capture->directory;
+    uint64_t full_size = directory_size(capture);
+    error = map_directory(capture, offset, LATER_DIRECTORY);
+    if (error)
+        return error;
+    __atomic_store_n(&full->next, offset, __ATOMIC_RELEASE);
+    crn_address_release((char *)full, full_size);
+    return CAIRN_OK;
+}
+
+/* Space for a chunk, entered into the directory. */
+static cairn_error take_chunk(crn_capture *capture, crn_disk_chunk *chunk)
+{
+    pthread_mutex_lock(&capture->lock);
+    cairn_error error = CAIRN_OK;
+    if (capture->directory->count == capture->directory->capacity)
+        error = add_directory(capture);
+    if (!error)
+        error = take_space(capture, chunk->size, &chunk->offset);
+    if (!error) {
+        crn_disk_directory *directory = capture->directory;
+        directory->chunks[directory->count] = *chunk;
+        __atomic_store_n(&directory->count, directory->count + 1, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&capture->lock);
+    return error;
+}
+
+static cairn_error map_header(crn_capture *capture)
+{
+    if (!crn_file_extend(capture->file, 0, 2 * CRN_PAGE))
+        return error_of_errno();
+    char *base = crn_address_reserve(CRN_PAGE);
+    if (!base || !crn_address_map(base, capture->file, 0, CRN_PAGE)) {
+        crn_address_release(base, CRN_PAGE);
+        return CAIRN_E_MAP;
+    }
+    capture->header = (crn_disk_header *)base;
+    *capture->header = (crn_disk_header){.format_version = CRN_FORMAT_VERSION,
+                                         .state = CRN_STATE_RECORDING,
+                                         .library_version = CAIRN_VERSION,
+                                         .directory = FIRST_DIRECTORY,
+                                         .size = 2 * CRN_PAGE,
+                                         .process = (uint32_t)getpid()};
+    cairn_error error = map_directory(capture, FIRST_DIRECTORY, CRN_PAGE);
+    if (error)
+        crn_address_release(base, CRN_PAGE);
+    else
+        memcpy(capture->header->magic, CRN_MAGIC, sizeof capture->header->magic);
+    return error;
+}
+
+cairn_error crn_capture_create(crn_capture *capture, const char *path, uint64_t limit)
+{
+    *capture = (crn_capture){.limit = limit};
+    capture->file = crn_file_create(path);
+    if (capture->file < 0)
+        return errno == ENOSPC || errno == EDQUOT ? CAIRN_E_SPACE : CAIRN_E_OPEN;
+    cairn_error error = map_header(capture);
+    if (error) {
+        close(capture->file);
+        if (path)
+            unlink(path);
+        return error;
+    }
+    pthread_mutex_init(&capture->lock, NULL);
+    return CAIRN_OK;
+}
+
+void crn_capture_close(crn_capture *capture, crn_capture_state state)
+{
+    __atomic_store_n(&capture->header->state, state, __ATOMIC_RELEASE);
+    crn_address_release((char *)capture->directory, directory_size(capture));
+    crn_address_release((char *)capture->header, CRN_PAGE);
+    close(capture->file);
+    pthread_mutex_destroy(&capture->lock);
+}
+
+void crn_capture_detach(crn_capture *capture)
+{
+    crn_address_detach((char *)capture->header, capture->file, 0, CRN_PAGE);
+    crn_address_detach((char *)capture->directory, capture->file, capture->directory_offset,
+                       directory_size(capture));
+    pthread_mutex_init(&capture->lock, NULL);
+}
+
+/* ---- sections ---- */
+
+void crn_section_open(crn_section *section, crn_capture *capture, crn_section_kind kind,
+                      uint16_t metric, uint32_t lane)
+{
+    *section = (crn_section){
+        .capture = capture,
+        .identity = {.kind = (uint16_t)kind, .metric = metric, .lane = lane}};
+}
+
+void crn_section_close(crn_section *section)
+{
+    crn_address_release(section->base, section->reserved);
+    crn_free(section->chunks);
+    *section = (crn_section){0};
+}
+
+void crn_section_detach(crn_section *section)
+{
+    for (uint32_t i = 0; i < section->chunk_count; i++)
+        crn_address_detach(section->base + section->chunks[i].place, section->capture->file,
+                           section->chunks[i].offset, section->chunks[i].size);
+}
+
+/* Address space for `size` bytes; what is mapped is mapped again. On an error all is as it
+ * was. */
+static cairn_error reserve(crn_section *section, uint64_t size)
+{
+    if (size <= section->reserved)
+        return CAIRN_OK;
+    size *= 2;
+    char *base = crn_address_reserve(size);
+    if (!base)
+        return CAIRN_E_MEMORY;
+    for (uint32_t i = 0; i < section->chunk_count; i++) {
+        const crn_disk_chunk *chunk = &section->chunks[i];
+        if (!crn_address_map(base + chunk->place, section->capture->file, chunk->offset,
+                             chunk->size)) {
+            crn_address_release(base, size);
+            return CAIRN_E_MAP;
+        }
+    }
+    crn_address_release(section->base, section->reserved);
+    section->base = base;
+    section->reserved = size;
+    return CAIRN_OK;
+}
+
+static uint64_t chunk_size(const crn_section *section, uint64_t bytes)
+{
+    uint64_t size = section->mapped / 8;
+    size = size < CHUNK_FIRST ? CHUNK_FIRST : size > CHUNK_LAST ? CHUNK_LAST : size;
+    if (size < bytes - section->mapped)
+        size = bytes - section->mapped;
+    return (size + CRN_PAGE - 1) / CRN_PAGE * CRN_PAGE;
+}
+
+cairn_error crn_section_grow(crn_section *section, uint64_t bytes)
+{
+    if (bytes <= section->mapped)
+        return CAIRN_OK;
+    crn_disk_chunk chunk = section->identity;
+    chunk.place = section->mapped;
+    chunk.size = chunk_size(section, bytes);
+    crn_disk_chunk *chunks =
+        crn_try_realloc(section->chunks, section->chunk_count + 1, sizeof *chunks);
+    if (!chunks)
+        return CAIRN_E_MEMORY;
+    section->chunks = chunks;
+    cairn_error error = reserve(section, section->mapped + chunk.size);
+    if (!error)
+        error = take_chunk(section->capture, &chunk);
+    if (error)
+        return error;
+    if (!crn_address_map(section->base + chunk.place, section->capture->file, chunk.offset,
+                         chunk.size))
+        return CAIRN_E_MAP;
+    chunks[section->chunk_count++] = chunk;
+    section->mapped += chunk.size;
+    return CAIRN_OK;
+}
+
+cairn_error crn_section_append(crn_section *section, const void *bytes, uint64_t size,
+                               uint64_t *place)
+{
+    uint64_t *used = &section->capture->header->used[section->identity.kind];
+    cairn_error error = crn_section_grow(section, *used + size);
+    if (error)
+        return error;
+    *place = *used;
+    memcpy(section->base + *used, bytes, size);
+    __atomic_store_n(used, *used + size, __ATOMIC_RELEASE);
+    return CAIRN_OK;
+}

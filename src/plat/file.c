@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "plat/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int crn_file_create(const char *path)
+{
+    if (!path)
+        return memfd_create("cairn", MFD_CLOEXEC);
+    int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+    int file = open(path, flags, 0666);
+    struct stat status;
+    if (file < 0 && errno == EEXIST) {
+        if (lstat(path, &status) != 0)
+            return -1;
+        if (!S_ISREG(status.st_mode)) {
+            errno = EINVAL;
+            return -1;
+        }
+        if (unlink(path) == 0)
+            file = open(path, flags, 0666);
+    }
+    return file;
+}
+
+bool crn_file_extend(int file, uint64_t offset, uint64_t size)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        offset + size > limit.rlim_cur) {
+        errno = EFBIG;
+        return false;
+    }
+    int error;
+    do
+        error = posix_fallocate(file, (off_t)offset, (off_t)size);
+    while (error == EINTR);
+    errno = error;
+    return error == 0;
+}
+
+char *crn_address_reserve(uint64_t size)
+{
+    void *base = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return base == MAP_FAILED ? NULL : base;
+}
+
+void crn_address_release(char *base, uint64_t size)
+{
+    if (base)
+        munmap(base, size);
+}
+
+bool crn_address_map(char *address, int file, uint64_t offset, uint64_t size)
+{
+    return mmap(address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, file,
+                (off_t)offset) != MAP_FAILED;
+}
+
+bool crn_address_detach(char *address, int file, uint64_t offset, uint64_t size)
+{
+    return mmap(address, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, file,
+                (off_t)offset) != MAP_FAILED;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * file.h - files that are mapped while they grow.
+ */
+#ifndef CRN_PLAT_FILE_H
+#define CRN_PLAT_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stddef.h>
+
+/* A new, empty file at `path`, or one without a name if `path` is NULL. A regular file
+ * that is there is replaced, not truncated: someone may have it mapped. -1 and errno. */
+int crn_file_create(const char *path);
+
+/* Makes the bytes from `offset` part of the file and allocates them on the disk, so that
+ * writing to a mapping of them cannot fail. Never raises SIGXFSZ. False and errno. */
+bool crn_file_extend(int file, uint64_t offset, uint64_t size);
+
+/* Address space without memory. NULL when there is none. */
+char *crn_address_reserve(uint64_t size);
+void crn_address_release(char *base, uint64_t size);
+
+/* Maps file bytes, shared and writable, at `address` within reserved space. Prefaulted. */
+bool crn_address_map(char *address, int file, uint64_t offset, uint64_t size);
+
+/* Replaces a shared mapping by a private copy of what it holds. */
+bool crn_address_detach(char *address, int file, uint64_t offset, uint64_t size);
+
+#endif
