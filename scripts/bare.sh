@@ -61,4 +61,4 @@ mount --rbind /dev "$room/dev" 2>/dev/null && mount --make-rslave "$room/dev"
 git bundle create -q "$room/root/cairn.bundle" HEAD
 chroot "$room" /usr/bin/env -i HOME=/root TERM="${TERM-dumb}" LANG=C.UTF-8 \
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    sh -c 'cd /root && git clone -q cairn.bundle cairn && cd cairn && exec "$@"' sh "$@"
+    sh -c 'cd /root && git -c advice.detachedHead=false clone -q cairn.bundle cairn && cd cairn && exec "$@"' sh "$@"
