@@ -47,10 +47,14 @@ def run(command, log, env=None, cwd=ROOT):
     return status == 0
 
 
+def show(text, lines=60):
+    tail = text.rstrip("\n").split("\n")[-lines:]
+    print("\n".join("    | " + line for line in tail), flush=True)
+
+
 def show_log(log, lines=60):
     with open(os.path.join(BUILDS, log), encoding="utf-8", errors="replace") as file:
-        tail = file.read().rstrip("\n").split("\n")[-lines:]
-    print("\n".join("    | " + line for line in tail), flush=True)
+        show(file.read(), lines)
 
 
 def build(tally, options, env=None):
@@ -107,6 +111,7 @@ def count_tests(tally, folder):
             test = json.loads(line)
             tests += 1
             name = test["name"].split(" / ")[-1]
+            before = len(tally.failures)
             lines = (test.get("stdout") or "").split("\n")
             if test["result"] == "SKIP":
                 tally.skip(name)
@@ -114,6 +119,10 @@ def count_tests(tally, folder):
                 count_tap(tally, name, lines, test["result"] == "OK")
             else:
                 tally.case(test["result"] in ("OK", "EXPECTEDFAIL"), name)
+            if len(tally.failures) > before:
+                print("    %s: %s" % (name, test["result"].lower()))
+                show("\n".join(text for text in lines if not text.startswith("ok ")))
+                show(test.get("stderr") or "")
     if not tests:
         tally.case(False, "no test was run")
 
@@ -121,8 +130,7 @@ def count_tests(tally, folder):
 def test(tally, suites=(), but=(), env=None, patience=1):
     folder = os.path.join(BUILDS, tally.part)
     log = tally.part + ".test.log"
-    command = ["meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs",
-               "-t", str(patience)]
+    command = ["meson", "test", "-C", folder, "--no-rebuild", "-t", str(patience)]
     for suite in suites:
         command += ["--suite", suite]
     for suite in but:
@@ -138,8 +146,7 @@ def test(tally, suites=(), but=(), env=None, patience=1):
         tally.case(False, "meson test did not run")
     if not good and len(tally.failures) == before:
         tally.case(False, "meson test ended with an error")
-    if len(tally.failures) > before:
-        show_log(log, 200)
+        show_log(log)
 
 
 SANITIZED = {
