@@ -131,11 +131,8 @@ static uint32_t fold(reference_graph *graph, const uint32_t *path, uint32_t leng
             return context_of(graph, path, end);
     }
     uint32_t folded[3] = {REFERENCE_ROOT, REFERENCE_FOLDED, block};
-    uint32_t before = graph->context_count;
     context_of(graph, folded, 2);
-    uint32_t target = context_of(graph, folded, 3);
-    graph->reserved += graph->context_count - before;
-    return target;
+    return context_of(graph, folded, 3);
 }
 
 /* Where `block` leads from a context: the definition, from the blocks alone. */
@@ -151,8 +148,7 @@ static uint32_t follow(reference_graph *graph, uint32_t from, uint32_t block, bo
     uint32_t target;
     if (found) {
         target = found - 1;
-    } else if (canonical > graph->path_limit ||
-               graph->context_count - graph->reserved >= graph->budget) {
+    } else if (canonical > graph->path_limit || graph->context_count >= graph->budget) {
         *folded = true;
         target = fold(graph, path, length, block);
     } else {

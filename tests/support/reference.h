@@ -37,8 +37,7 @@ typedef struct reference_edge {
 /* One graph: what a lane has, or all lanes together as long as no budget is reached. */
 typedef struct reference_graph {
     uint32_t path_limit;
-    uint32_t budget; /* contexts that may exist besides those below [folded] */
-    uint32_t reserved; /* contexts that only folding made: [folded] and its children */
+    uint32_t budget; /* with this many contexts no more are made, but for [folded] and below */
     reference_context *contexts; /* 0 is the root */
     uint32_t context_count, context_room;
     uint32_t *context_slots; /* index + 1, 0 is free */

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * walker.h - the same random walk for a strand, for the reference, or for both: so that
+ * what a thread or another process recorded can be worked out again afterwards.
+ */
+#ifndef TESTS_SUPPORT_WALKER_H
+#define TESTS_SUPPORT_WALKER_H
+
+#include <cairn/cairn.h>
+
+#include "support/random.h"
+#include "support/reference.h"
+
+typedef struct walker {
+    cairn_strand *strand;        /* may be NULL */
+    reference_strand *reference; /* may be NULL */
+    random_source random;
+    uint32_t blocks;
+    uint64_t calls, ticks; /* made so far */
+} walker;
+
+static inline void walker_step(walker *w)
+{
+    uint32_t pick = random_below(&w->random, 16);
+    uint32_t value = random_below(&w->random, w->blocks);
+    if (pick < 5) {
+        cairn_enter(w->strand, 1 + value);
+        if (w->reference)
+            reference_enter(w->reference, 1 + value, true);
+        w->calls++;
+    } else if (pick < 6) {
+        cairn_replace(w->strand, 1 + value);
+        if (w->reference)
+            reference_replace(w->reference, 1 + value, true);
+        w->calls++;
+    } else if (pick < 12) {
+        cairn_leave(w->strand);
+        if (w->reference)
+            reference_leave(w->reference);
+    } else {
+        cairn_tick(w->strand, value);
+        if (w->reference)
+            reference_tick(w->reference, value, true);
+        w->ticks += value;
+    }
+}
+
+static inline void walker_walk(walker *w, uint64_t steps)
+{
+    while (steps-- > 0)
+        walker_step(w);
+}
+
+#endif

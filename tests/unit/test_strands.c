@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_strands.c - what each verb does to a strand, by example.
+ */
+#include <errno.h>
+
+#include "support/cases.h"
+#include "support/profiles.h"
+
+static void a_call_is_counted_where_it_comes_from(void **state)
+{
+    (void)state;
+    setup s = setup_open(NULL, 3);
+    for (int i = 0; i < 5; i++) {
+        cairn_enter(s.strand, 1);
+        cairn_enter(s.strand, 2);
+        cairn_tick(s.strand, 10);
+        cairn_leave(s.strand);
+        cairn_tick(s.strand, 1);
+        cairn_leave(s.strand);
+    }
+    cairn_enter(s.strand, 2);
+    cairn_leave(s.strand);
+    cairn_tick(s.strand, 100);
+    assert_int_equal(cost_at(s.profile, "").calls, 1);
+    assert_int_equal(cost_at(s.profile, "").ticks, 100);
+    assert_int_equal(cost_at(s.profile, "1").calls, 5);
+    assert_int_equal(cost_at(s.profile, "1").ticks, 5);
+    assert_int_equal(cost_at(s.profile, "1 2").calls, 5);
+    assert_int_equal(cost_at(s.profile, "1 2").ticks, 50);
+    assert_int_equal(cost_at(s.profile, "2").calls, 1);
+    assert_int_equal(cost_at(s.profile, "2 1").calls, 0);
+    assert_int_equal(calls_ending_in(s.profile, "2"), 6);
+    assert_int_equal(calls_ending_in(s.profile, "1 2"), 5);
+    assert_int_equal(calls_ending_in(s.profile, "0 2"), 1);
+    assert_int_equal(calls_ending_in(s.profile, "0 1 2"), 5);
+    assert_int_equal(calls_ending_in(s.profile, "0"), 1);
+    assert_int_equal(contexts_in(s.profile), 4);
+    setup_close(&s);
+}
+
+static void a_tail_call_keeps_the_height_and_remembers_who_called(void **state)
+{
+    (void)state;
+    setup s = setup_open(NULL, 3);
+    cairn_enter(s.strand, 1);
+    cairn_replace(s.strand, 2);
+    cairn_replace(s.strand, 3);
+    assert_int_equal(cairn_strand_depth(s.strand), 1);
+    cairn_tick(s.strand, 7);
+    cairn_leave(s.strand); /* one return ends the chain */
+    assert_int_equal(cairn_strand_depth(s.strand), 0);
+    cairn_tick(s.strand, 1);
+    assert_int_equal(cost_at(s.profile, "1 2 3").ticks, 7);
+    assert_int_equal(cost_at(s.profile, "").ticks, 1);
+    setup_close(&s);
+}
+
+static void recursion_folds(void **state)
+{
+    (void)state;
+    setup s = setup_open(NULL, 3);
+    for (int i = 0; i < 1000; i++) {
+        cairn_enter(s.strand, 1);
+        cairn_enter(s.strand, 2);
+    }
+    assert_int_equal(cairn_strand_depth(s.strand), 2000);
+    assert_int_equal(contexts_in(s.profile), 3);
+    assert_int_equal(cost_at(s.profile, "1").calls, 1000);
+    assert_int_equal(cost_at(s.profile, "1 2").calls, 1000);
+    assert_int_equal(cost_at(s.profile, "1 2 1 2 1 2").calls, 1000); /* need not be canonical */
+    assert_int_equal(calls_ending_in(s.profile, "0 1"), 1);
+    assert_int_equal(calls_ending_in(s.profile, "1 2 1"), 999);
+    for (int i = 0; i < 2000; i++)
+        cairn_leave(s.strand);
+    cairn_tick(s.strand, 3);
+    assert_int_equal(cost_at(s.profile, "").ticks, 3);
+    setup_close(&s);
+}
+
+/* One of two callers, the recursion comes back to where it came from. */
+static void returns_find_their_caller(void **state)
+{
+    (void)state;
+    setup s = setup_open(NULL, 3);
+    cairn_enter(s.strand, 1);
+    cairn_enter(s.strand, 2);
+    cairn_enter(s.strand, 1); /* 1 2 1 */
+    cairn_enter(s.strand, 2); /* folds to 1 2 */
+    cairn_leave(s.strand);
+    cairn_tick(s.strand, 5);
+    assert_int_equal(cost_at(s.profile, "1 2 1").ticks, 5);
+    assert_int_equal(contexts_in(s.profile), 4);
+    setup_close(&s);
+}
+
+static void misuse_is_defined(void **state)
+{
+    (void)state;
+    setup s = setup_open(NULL, 3);
+    cairn_leave(s.strand);
+    cairn_leave(s.strand);
+    assert_int_equal(cairn_strand_depth(s.strand), 0);
+    cairn_tick(s.strand, 2);
+    cairn_replace(s.strand, 1); /* takes the root's place */
+    assert_int_equal(cairn_strand_depth(s.strand), 0);
+    cairn_tick(s.strand, 3);
+    cairn_leave(s.strand); /* still nothing to leave */
+    cairn_tick(s.strand, 4);
+    cairn_strand_unwind(s.strand, 1000);
+    assert_int_equal(cairn_strand_depth(s.strand), 0);
+    cairn_strand_unwind(s.strand, SIZE_MAX);
+    cairn_enter(s.strand, 2);
+    cairn_leave(s.strand);
+    assert_int_equal(cost_at(s.profile, "").ticks, 2);
+    assert_int_equal(cost_at(s.profile, "1").ticks, 7);
+    assert_int_equal(cost_at(s.profile, "1 2").calls, 1);
+    assert_int_equal(total_of(s.profile).calls, 3);
+    setup_close(&s);
+}
+
+static void unwinding_drops_to_the_mark(void **state)
+{
+    (void)state;
+    setup s = setup_open(NULL, 5);
+    cairn_enter(s.strand, 1);
+    cairn_mark mark = cairn_strand_mark(s.strand);
+    for (uint32_t block = 2; block <= 5; block++)
+        cairn_enter(s.strand, block);
+    cairn_strand_unwind(s.strand, mark);
+    assert_int_equal(cairn_strand_depth(s.strand), 1);
+    cairn_tick(s.strand, 1);
+    assert_int_equal(cost_at(s.profile, "1").ticks, 1);
+    cairn_strand_unwind(s.strand, mark); /* again: nothing happens */
+    assert_int_equal(cairn_strand_depth(s.strand), 1);
+    setup_close(&s);
+}
+
+static void a_mark_outlives_a_tail_call(void **state)
+{
+    (void)state;
+    setup s = setup_open(NULL, 5);
+    cairn_enter(s.strand, 1);
+    cairn_mark mark = cairn_strand_mark(s.strand);
+    cairn_replace(s.strand, 2);
+    cairn_enter(s.strand, 3);
+    cairn_strand_unwind(s.strand, mark);
+    cairn_tick(s.strand, 1);
+    assert_int_equal(cost_at(s.profile, "1 2").ticks, 1); /* 2 stays in 1's place */
+    cairn_leave(s.strand);
+    cairn_strand_unwind(s.strand, mark); /* its frame is gone: a misuse */
+    assert_int_equal(cairn_strand_depth(s.strand), 0);
+    setup_close(&s);
+}
+
+static void strands_are_stacks_into_one_graph(void **state)
+{
+    (void)state;
+    setup s = setup_open(NULL, 3);
+    cairn_strand *other = cairn_strand_open(s.lane);
+    cairn_enter(s.strand, 1);
+    cairn_strand_switch(other);
+    cairn_enter(other, 1);
+    cairn_enter(other, 2);
+    cairn_strand_switch(s.strand);
+    cairn_enter(s.strand, 3);
+    cairn_tick(other, 1);
+    cairn_tick(s.strand, 10);
+    assert_int_equal(cost_at(s.profile, "").calls, 2);
+    assert_int_equal(cost_at(s.profile, "1").calls, 2);
+    assert_int_equal(cost_at(s.profile, "1 2").ticks, 1);
+    assert_int_equal(cost_at(s.profile, "1 3").ticks, 10);
+    cairn_strand_close(other); /* with two frames on it */
+    cairn_leave(s.strand);
+    cairn_tick(s.strand, 5);
+    assert_int_equal(cost_at(s.profile, "1").ticks, 5);
+    setup_close(&s);
+}
+
+static void what_is_closed_stays_counted(void **state)
+{
+    (void)state;
+    setup s = setup_open(NULL, 3);
+    cairn_enter(s.strand, 1);
+    cairn_lane_close(s.lane);
+    s.lane = cairn_lane_open(s.profile, "second");
+    s.strand = cairn_strand_open(s.lane);
+    cairn_enter(s.strand, 1);
+    cairn_enter(s.strand, 2);
+    assert_int_equal(cost_at(s.profile, "").calls, 2);
+    assert_int_equal(cost_at(s.profile, "1").calls, 2);
+    assert_int_equal(cost_at(s.profile, "1 2").calls, 1);
+    setup_close(&s);
+}
+
+static void profiles_do_not_mix(void **state)
+{
+    (void)state;
+    setup one = setup_open(NULL, 3), two = setup_open(NULL, 3);
+    cairn_enter(one.strand, 1);
+    cairn_enter(two.strand, 2);
+    cairn_enter(one.strand, 3);
+    assert_int_equal(cost_at(one.profile, "1 3").calls, 1);
+    assert_int_equal(cost_at(two.profile, "2").calls, 1);
+    assert_int_equal(contexts_in(one.profile), 3);
+    assert_int_equal(contexts_in(two.profile), 2);
+    setup_close(&one);
+    cairn_enter(two.strand, 3);
+    assert_int_equal(cost_at(two.profile, "2 3").calls, 1);
+    setup_close(&two);
+}
+
+static void frames_entered_while_off_count_as_their_caller(void **state)
+{
+    (void)state;
+    setup s = setup_open(NULL, 5);
+    cairn_enter(s.strand, 1);
+    cairn_profile_disable(s.profile);
+    cairn_enter(s.strand, 2);
+    cairn_enter(s.strand, 3);
+    cairn_tick(s.strand, 1000);
+    cairn_replace(s.strand, 4);
+    assert_int_equal(cairn_strand_depth(s.strand), 3);
+    cairn_profile_enable(s.profile);
+    cairn_tick(s.strand, 1);
+    cairn_enter(s.strand, 5);
+    cairn_leave(s.strand);
+    cairn_leave(s.strand);
+    cairn_leave(s.strand);
+    cairn_tick(s.strand, 2);
+    cairn_leave(s.strand);
+    cairn_tick(s.strand, 4);
+    assert_int_equal(cost_at(s.profile, "1").ticks, 3);
+    assert_int_equal(cost_at(s.profile, "1 5").calls, 1);
+    assert_int_equal(cost_at(s.profile, "").ticks, 4);
+    assert_int_equal(contexts_in(s.profile), 3);
+    assert_int_equal(total_of(s.profile).ticks, 7);
+    setup_close(&s);
+}
+
+static void a_profile_that_begins_disabled_records_nothing(void **state)
+{
+    (void)state;
+    cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    options.disabled = true;
+    setup s = setup_open(&options, 3);
+    cairn_enter(s.strand, 1);
+    cairn_tick(s.strand, 1);
+    cairn_leave(s.strand);
+    cairn_leave(s.strand);
+    assert_int_equal(contexts_in(s.profile), 1);
+    assert_int_equal(total_of(s.profile).ticks, 0);
+    cairn_profile_enable(s.profile);
+    cairn_profile_enable(s.profile); /* twice is once */
+    cairn_enter(s.strand, 2);
+    assert_int_equal(cost_at(s.profile, "2").calls, 1);
+    cairn_profile_disable(s.profile);
+    cairn_profile_disable(s.profile);
+    cairn_leave(s.strand);
+    cairn_enter(s.strand, 2);
+    assert_int_equal(cost_at(s.profile, "2").calls, 1);
+    setup_close(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest cases[] = {
+        cmocka_unit_test(a_call_is_counted_where_it_comes_from),
+        cmocka_unit_test(a_tail_call_keeps_the_height_and_remembers_who_called),
+        cmocka_unit_test(recursion_folds),
+        cmocka_unit_test(returns_find_their_caller),
+        cmocka_unit_test(misuse_is_defined),
+        cmocka_unit_test(unwinding_drops_to_the_mark),
+        cmocka_unit_test(a_mark_outlives_a_tail_call),
+        cmocka_unit_test(strands_are_stacks_into_one_graph),
+        cmocka_unit_test(what_is_closed_stays_counted),
+        cmocka_unit_test(profiles_do_not_mix),
+        cmocka_unit_test(frames_entered_while_off_count_as_their_caller),
+        cmocka_unit_test(a_profile_that_begins_disabled_records_nothing),
+    };
+    return cmocka_run_group_tests(cases, NULL, NULL);
+}

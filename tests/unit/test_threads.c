@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_threads.c - lanes on threads of their own, read by others while they record. Meant
+ * to be clean under the thread sanitizer.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "support/cases.h"
+#include "support/compare.h"
+#include "support/profiles.h"
+#include "support/scratch.h"
+#include "support/walker.h"
+
+enum { THREADS = 8, BLOCKS = 12 };
+
+/* Assertions belong to the main thread; the others leave a count of what was wrong. */
+typedef struct shared {
+    cairn_profile *profile;
+    atomic_bool ended;
+    atomic_int wrong;
+    uint64_t steps;
+} shared;
+
+typedef struct worker {
+    shared *common;
+    pthread_t thread;
+    uint64_t seed;
+} worker;
+
+static void run_workers(shared *common, void *(*work)(void *), uint64_t first_seed)
+{
+    worker workers[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (worker){.common = common, .seed = first_seed + (uint64_t)i};
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(workers[i].thread, NULL);
+}
+
+static void *walk_on_a_lane(void *data)
+{
+    worker *w = data;
+    cairn_lane *lane = cairn_lane_open(w->common->profile, "worker");
+    walker walk = {.strand = cairn_strand_open(lane), .random = {w->seed}, .blocks = BLOCKS};
+    w->common->wrong += !walk.strand;
+    walker_walk(&walk, w->common->steps);
+    cairn_lane_close(lane);
+    return NULL;
+}
+
+/* Reads the profile again and again: sums never go down. */
+static void *watch(void *data)
+{
+    shared *common = data;
+    cairn_cost last = {0, 0, 0};
+    while (!common->ended) {
+        cairn_view *view;
+        if (cairn_view_open(&view, common->profile)) {
+            common->wrong++;
+            continue;
+        }
+        cairn_cost total = view_total(view);
+        common->wrong += total.calls < last.calls || total.ticks < last.ticks;
+        last = total;
+        cairn_view_close(view);
+        usleep(500);
+    }
+    return NULL;
+}
+
+static void walk_again(reference_graph *graph, uint64_t seed, uint64_t steps)
+{
+    reference_strand strand;
+    reference_strand_start(&strand, graph, true);
+    walker walk = {.reference = &strand, .random = {seed}, .blocks = BLOCKS};
+    walker_walk(&walk, steps);
+    reference_strand_end(&strand);
+}
+
+static void lanes_in_parallel_add_up(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    options.path = scratch_path(path, "threads.cairn");
+    options.path_limit = 8;
+    shared common = {.steps = scale(300000)};
+    assert_int_equal(cairn_profile_open(&common.profile, &options), CAIRN_OK);
+    setup_blocks(common.profile, 1, BLOCKS);
+    pthread_t watcher;
+    pthread_create(&watcher, NULL, watch, &common);
+    run_workers(&common, walk_on_a_lane, 100);
+    run_workers(&common, walk_on_a_lane, 200); /* their graphs are carried on */
+    common.ended = true;
+    pthread_join(watcher, NULL);
+    assert_int_equal(common.wrong, 0);
+
+    reference_graph graph;
+    difference found;
+    reference_graph_start(&graph, options.path_limit, UINT32_MAX);
+    for (uint64_t i = 0; i < THREADS; i++) {
+        walk_again(&graph, 100 + i, common.steps);
+        walk_again(&graph, 200 + i, common.steps);
+    }
+    cairn_view *view;
+    assert_int_equal(cairn_view_open(&view, common.profile), CAIRN_OK);
+    if (!compare_view(view, &graph, &found))
+        fail_msg("%s", found.text);
+    cairn_view_close(view);
+    cairn_profile_close(common.profile);
+    if (!compare_capture(path, &graph, &found))
+        fail_msg("%s", found.text);
+    reference_graph_end(&graph);
+}
+
+static void *come_and_go(void *data)
+{
+    worker *w = data;
+    random_source random = {w->seed};
+    for (uint64_t i = 0; i < w->common->steps; i++) {
+        cairn_lane *lane = cairn_lane_open(w->common->profile, "short");
+        cairn_block block = cairn_block_add(w->common->profile, &(cairn_block_info){.name = "x"});
+        cairn_strand *strand = cairn_strand_open(lane);
+        w->common->wrong += !strand || block == CAIRN_BLOCK_ROOT;
+        cairn_enter(strand, 1);
+        cairn_enter(strand, random_chance(&random, 1, 2) ? 2 : 3);
+        cairn_tick(strand, 1);
+        cairn_leave(strand);
+        cairn_lane_close(lane);
+    }
+    return NULL;
+}
+
+static void lanes_open_and_close_in_parallel(void **state)
+{
+    (void)state;
+    shared common = {.steps = scale(2000)};
+    const cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    assert_int_equal(cairn_profile_open(&common.profile, &options), CAIRN_OK);
+    setup_blocks(common.profile, 1, 3);
+    run_workers(&common, come_and_go, 1);
+    assert_int_equal(common.wrong, 0);
+    uint64_t lanes = THREADS * common.steps;
+    assert_int_equal(cost_at(common.profile, "").calls, lanes);
+    assert_int_equal(cost_at(common.profile, "1").calls, lanes);
+    assert_int_equal(cost_at(common.profile, "1 2").ticks + cost_at(common.profile, "1 3").ticks,
+                     lanes);
+    /* Graphs are carried on: the file of a server does not grow with its threads. */
+    assert_int_equal(contexts_in(common.profile), 4);
+    cairn_profile_close(common.profile);
+}
+
+static void *switch_on_and_off(void *data)
+{
+    shared *common = data;
+    while (!common->ended) {
+        cairn_profile_disable(common->profile);
+        usleep(100);
+        cairn_profile_enable(common->profile);
+        usleep(100);
+    }
+    return NULL;
+}
+
+static void recording_is_switched_by_another_thread(void **state)
+{
+    (void)state;
+    shared common = {.steps = scale(1000000)};
+    const cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    assert_int_equal(cairn_profile_open(&common.profile, &options), CAIRN_OK);
+    setup_blocks(common.profile, 1, BLOCKS);
+    pthread_t switcher, watcher;
+    pthread_create(&switcher, NULL, switch_on_and_off, &common);
+    pthread_create(&watcher, NULL, watch, &common);
+    run_workers(&common, walk_on_a_lane, 1);
+    common.ended = true;
+    pthread_join(switcher, NULL);
+    pthread_join(watcher, NULL);
+    assert_int_equal(common.wrong, 0);
+    uint64_t most = THREADS;
+    for (uint64_t seed = 1; seed <= THREADS; seed++) {
+        walker walk = {.random = {seed}, .blocks = BLOCKS};
+        walker_walk(&walk, common.steps);
+        most += walk.calls;
+    }
+    assert_in_range(total_of(common.profile).calls, 0, most);
+    cairn_profile_close(common.profile);
+}
+
+static void *charge_time(void *data)
+{
+    worker *w = data;
+    cairn_lane *lane = cairn_lane_open(w->common->profile, "timed");
+    cairn_strand *strand = cairn_strand_open(lane);
+    walker walk = {.strand = strand, .random = {w->seed}, .blocks = BLOCKS};
+    for (uint64_t i = 0; i < w->common->steps; i++) {
+        walker_step(&walk);
+        if (i % 1000 == 0)
+            usleep(10);
+    }
+    cairn_lane_close(lane);
+    return NULL;
+}
+
+static void time_is_sampled_from_beside(void **state)
+{
+    (void)state;
+    cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    options.wall = CAIRN_WALL_SAMPLED;
+    options.wall_period_ns = 100000;
+    shared common = {.steps = scale(200000)};
+    assert_int_equal(cairn_profile_open(&common.profile, &options), CAIRN_OK);
+    setup_blocks(common.profile, 1, BLOCKS);
+    pthread_t watcher;
+    pthread_create(&watcher, NULL, watch, &common);
+    run_workers(&common, charge_time, 1);
+    common.ended = true;
+    pthread_join(watcher, NULL);
+    assert_int_equal(common.wrong, 0);
+    assert_true(total_of(common.profile).wall > 0);
+    cairn_profile_close(common.profile);
+}
+
+int main(void)
+{
+    const struct CMUnitTest cases[] = {
+        cmocka_unit_test(lanes_in_parallel_add_up),
+        cmocka_unit_test(lanes_open_and_close_in_parallel),
+        cmocka_unit_test(recording_is_switched_by_another_thread),
+        cmocka_unit_test(time_is_sampled_from_beside),
+    };
+    return cmocka_run_group_tests(cases, NULL, NULL);
+}
