@@ -113,5 +113,7 @@ uint32_t crn_intern_number(crn_interning *interning, const char *text, size_t le
 
 const char *crn_intern(crn_interning *interning, const char *text, size_t length)
 {
-    return interning->entries[crn_intern_number(interning, text, length)].text;
+    /* In two steps: finding the number may move the entries. */
+    uint32_t number = crn_intern_number(interning, text, length);
+    return interning->entries[number].text;
 }
