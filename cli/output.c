@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+#include "output.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "cli.h"
+
+char *crn_output_name(const char *input, const char *suffix)
+{
+    static const char *const known[] = {".cairn",  ".pb.gz",  ".pprof.gz", ".gz",     ".pb",
+                                        ".pprof",  ".prof",   ".folded",   ".collapsed",
+                                        ".stacks", ".perf",   ".txt"};
+    size_t length = strlen(input);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        size_t end = strlen(known[i]);
+        if (length > end && input[length - end - 1] != '/' &&
+            strcmp(input + length - end, known[i]) == 0) {
+            length -= end;
+            break;
+        }
+    }
+    char *name = crn_calloc(length + strlen(suffix) + 1, 1);
+    memcpy(name, input, length);
+    strcpy(name + length, suffix);
+    return name;
+}
+
+static bool fail(crn_output *output, const char *what)
+{
+    crn_cli_fail("%s: %s; free some space, or name another file with -o", output->name, what);
+    crn_free(output->path);
+    crn_free(output->temporary);
+    return false;
+}
+
+/* As open would have made it, which mkstemp does not. */
+static void set_mode(int descriptor)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    if (fchmod(descriptor, 0666 & ~mask) < 0)
+        errno = 0; /* a file that others cannot read is still whole */
+}
+
+static bool open_temporary(crn_output *output)
+{
+    size_t size = strlen(output->path) + sizeof ".XXXXXX";
+    output->temporary = crn_calloc(size, 1);
+    snprintf(output->temporary, size, "%s.XXXXXX", output->path);
+    int descriptor = mkstemp(output->temporary);
+    if (descriptor < 0)
+        return fail(output, strerror(errno));
+    set_mode(descriptor);
+    output->file = fdopen(descriptor, "wb");
+    if (output->file)
+        return true;
+    close(descriptor);
+    unlink(output->temporary);
+    return fail(output, strerror(ENOMEM));
+}
+
+bool crn_output_open(crn_output *output, const char *path, const char *input)
+{
+    *output = (crn_output){.name = path};
+    if (strcmp(path, "-") == 0) {
+        output->name = "standard output";
+        output->file = stdout;
+        return true;
+    }
+    struct stat target, source;
+    bool exists = stat(path, &target) == 0;
+    if (exists && stat(input, &source) == 0 && target.st_dev == source.st_dev &&
+        target.st_ino == source.st_ino)
+        return crn_cli_fail("%s: is what is read; name another file with -o", path) == CRN_EXIT_OK;
+    output->path = crn_strdup(path);
+    if (!exists || S_ISREG(target.st_mode))
+        return open_temporary(output);
+    output->file = fopen(path, "wb");
+    return output->file || fail(output, strerror(errno));
+}
+
+bool crn_output_close(crn_output *output, bool good)
+{
+    bool standard = output->file == stdout;
+    errno = 0;
+    bool failed = standard ? fflush(stdout) != 0 : fclose(output->file) != 0;
+    if (good && !failed && output->temporary)
+        failed = rename(output->temporary, output->path) != 0;
+    int reason = errno;
+    if ((!good || failed) && output->temporary)
+        unlink(output->temporary);
+    if (good && failed && !(standard && reason == EPIPE))
+        return fail(output, strerror(reason ? reason : EIO));
+    crn_free(output->path);
+    crn_free(output->temporary);
+    return good;
+}

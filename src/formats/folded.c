@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Folded stacks, as flame graph tools read them: "outer;inner;innermost 42", a line a
+ * context.
+ *
+ * A semicolon or a line end in a name would end the frame, and "# " at its beginning make
+ * a comment of the line, so those are written as %3B, %0A, %0D and %23; a percent sign as
+ * %25, but only where it could be read as one of these.
+ */
+#include <cairn/cairn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/figures.h"
+#include "base/memory.h"
+#include "formats/formats.h"
+#include "formats/names.h"
+#include "formats/stacks.h"
+
+/* The line being written: frames [0, length) are of the last path, and end there. */
+typedef struct path_text {
+    char *text;
+    size_t capacity;
+    uint32_t *contexts;
+    size_t *ends;
+    size_t length, path_capacity;
+    uint32_t *fresh; /* contexts to add, innermost first */
+} path_text;
+
+static bool is_escape(const char *text)
+{
+    static const char escapes[][4] = {"%3B", "%0A", "%0D", "%23", "%25"};
+    for (size_t i = 0; i < sizeof escapes / sizeof *escapes; i++)
+        if (strncasecmp(text, escapes[i], 3) == 0)
+            return true;
+    return false;
+}
+
+static char *escape(const char *name)
+{
+    char *result = crn_calloc(strlen(name) * 3 + 1, 1), *to = result;
+    bool comment = strncmp(name, "# ", 2) == 0;
+    for (; *name; name++, comment = false) {
+        if (strchr(";\n\r", *name) || comment || (*name == '%' && is_escape(name))) {
+            snprintf(to, 4, "%%%02X", (unsigned char)*name);
+            to += 3;
+        } else {
+            *to++ = *name;
+        }
+    }
+    return result;
+}
+
+static void unescape(char *name)
+{
+    char *to = name;
+    for (; *name; name++) {
+        if (*name == '%' && is_escape(name)) {
+            char digits[] = {name[1], name[2], 0};
+            *to++ = (char)strtol(digits, NULL, 16);
+            name += 2;
+        } else {
+            *to++ = *name;
+        }
+    }
+    *to = 0;
+}
+
+static void path_text_grow(path_text *path, size_t length)
+{
+    if (length <= path->path_capacity)
+        return;
+    path->path_capacity = length * 2;
+    path->contexts = crn_realloc(path->contexts, path->path_capacity, sizeof *path->contexts);
+    path->ends = crn_realloc(path->ends, path->path_capacity, sizeof *path->ends);
+    path->fresh = crn_realloc(path->fresh, path->path_capacity, sizeof *path->fresh);
+}
+
+static void path_text_add(path_text *path, const char *name)
+{
+    size_t begin = path->length ? path->ends[path->length - 1] : 0, size = strlen(name);
+    if (begin + size + 32 > path->capacity) {
+        path->capacity = (begin + size + 32) * 2;
+        path->text = crn_realloc(path->text, path->capacity, 1);
+    }
+    if (begin)
+        path->text[begin++] = ';';
+    memcpy(path->text + begin, name, size);
+    path->ends[path->length++] = begin + size;
+}
+
+/* Makes it the path of `context`, keeping what it shares with the one before. */
+static void path_text_move(path_text *path, const crn_profile *profile, const uint32_t *depths,
+                           uint32_t context, char **names)
+{
+    size_t depth = depths[context] ? depths[context] : 1, count = 0;
+    path_text_grow(path, depth);
+    while (depth > 0 && (depth > path->length || path->contexts[depth - 1] != context)) {
+        path->fresh[count++] = context;
+        context = profile->parent[context];
+        depth--;
+    }
+    path->length = depth;
+    while (count > 0) {
+        context = path->fresh[--count];
+        path->contexts[path->length] = context;
+        path_text_add(path, names[profile->block[context]]);
+    }
+}
+
+static uint32_t *depths_make(const crn_profile *profile)
+{
+    uint32_t *depths = crn_calloc(profile->context_count, sizeof *depths);
+    for (uint32_t c = 1; c < profile->context_count; c++)
+        depths[c] = depths[profile->parent[c]] + 1;
+    return depths;
+}
+
+bool crn_folded_write(const crn_profile *profile, const crn_export_options *options, FILE *out,
+                      crn_error *error)
+{
+    if (!crn_export_check_size(profile, "folded", error))
+        return false;
+    crn_names names;
+    crn_names_open(&names, profile);
+    for (uint32_t i = 0; i < names.used_count; i++) {
+        char **label = &names.labels[names.used[i]], *plain = *label;
+        *label = escape(plain);
+        crn_free(plain);
+    }
+    uint32_t *depths = depths_make(profile);
+    path_text path = {0};
+    bool good = true;
+    for (uint32_t c = 0; good && c < profile->context_count; c++) {
+        if (options->progress)
+            options->progress(c, profile->context_count);
+        uint64_t value = crn_self(profile, (uint32_t)options->metric, c);
+        if (value == 0)
+            continue;
+        path_text_move(&path, profile, depths, c, names.labels);
+        size_t length = path.ends[path.length - 1];
+        /* path_text_add has kept room for the number. */
+        int digits = sprintf(path.text + length, " %llu\n", (unsigned long long)value);
+        good = fwrite(path.text, 1, length + (size_t)digits, out) == length + (size_t)digits;
+    }
+    crn_free(path.text);
+    crn_free(path.contexts);
+    crn_free(path.ends);
+    crn_free(path.fresh);
+    crn_free(depths);
+    crn_names_close(&names);
+    return good || crn_export_failed(error);
+}
+
+/* ---- reading ---- */
+
+typedef struct folded_reader {
+    crn_source *source;
+    crn_stacks stacks;
+    uint32_t metric;
+    uint64_t sum, lines, fractions;
+} folded_reader;
+
+/* Splits "a;b;c 42" at its last space. False if no number is there. A tool may write a
+ * fraction: it is rounded. */
+static bool split_value(char *line, size_t length, uint64_t *value, bool *fraction)
+{
+    while (length > 0 && (line[length - 1] == ' ' || line[length - 1] == '\t'))
+        line[--length] = 0;
+    size_t at = length;
+    while (at > 0 && line[at - 1] != ' ' && line[at - 1] != '\t')
+        at--;
+    const char *digits = line + at;
+    if (at == 0 || *digits < '0' || *digits > '9')
+        return false;
+    char *end;
+    errno = 0;
+    unsigned long long whole = strtoull(digits, &end, 10);
+    *fraction = false;
+    if (*end == '.') {
+        const char *part = end + 1;
+        *fraction = true;
+        whole += *part >= '5' && *part <= '9';
+        end += 1 + strspn(part, "0123456789");
+    }
+    line[at - 1] = 0;
+    *value = whole;
+    return *end == 0 && errno == 0;
+}
+
+static void push_frames(folded_reader *reader, char *frames)
+{
+    for (char *next; frames; frames = next) {
+        next = strchr(frames, ';');
+        if (next)
+            *next++ = 0;
+        unescape(frames);
+        crn_block_info info = {.name = frames, .file = ""};
+        crn_stacks_push(&reader->stacks, crn_stacks_block(&reader->stacks, &info));
+    }
+}
+
+static bool read_line(folded_reader *reader, char *line, size_t length, crn_error *error)
+{
+    if (length == 0 || strncmp(line, "# ", 2) == 0)
+        return true;
+    uint64_t value;
+    bool fraction;
+    const char *name = crn_source_name(reader->source);
+    unsigned long long number = crn_source_line_number(reader->source);
+    if (!split_value(line, length, &value, &fraction))
+        return crn_error_set(error, CAIRN_E_FORMAT,
+                             "%s:%llu: not a folded stack, which is \"outer;inner 42\"", name,
+                             number);
+    if (!crn_stacks_add_up(&reader->sum, value))
+        return crn_error_set(error, CAIRN_E_LIMIT, "%s:%llu: the numbers add up to 2^62 or more",
+                             name, number);
+    reader->lines++;
+    reader->fractions += fraction;
+    push_frames(reader, line);
+    bool calls = reader->metric == CRN_METRIC_CALLS;
+    uint32_t context = crn_stacks_end(&reader->stacks, calls ? value : 0);
+    if (!calls)
+        crn_profile_builder_charge(reader->stacks.builder, context, reader->metric, value);
+    return true;
+}
+
+crn_profile *crn_folded_read(crn_source *source, const crn_import_options *options,
+                             crn_error *error)
+{
+    crn_profile_builder *builder = crn_profile_builder_new();
+    folded_reader reader = {.source = source};
+    crn_stacks_open(&reader.stacks, builder);
+    const char *metric = options->metric ? options->metric : "samples";
+    reader.metric = crn_profile_builder_metric(builder, metric, "count");
+    char *line;
+    size_t length;
+    uint64_t done, total;
+    bool good = crn_source_rewind(source, error);
+    while (good && (line = crn_source_line(source, &length, error))) {
+        good = read_line(&reader, line, length, error);
+        if (options->progress && crn_source_line_number(source) % 1024 == 0) {
+            crn_source_position(source, &done, &total);
+            options->progress(done, total);
+        }
+    }
+    good = good && error->code == CAIRN_OK;
+    if (good && reader.lines == 0)
+        good = crn_error_set(error, CAIRN_E_FORMAT, "%s: there are no stacks in it",
+                             crn_source_name(source));
+    if (reader.fractions)
+        crn_profile_builder_warn(builder, "%llu of the imported numbers were fractions: rounded",
+                                 (unsigned long long)reader.fractions);
+    crn_stacks_close(&reader.stacks);
+    crn_profile *profile = crn_profile_builder_end(builder);
+    if (!good) {
+        crn_profile_free(profile);
+        return NULL;
+    }
+    return profile;
+}
+
+bool crn_folded_recognise(const char *head, size_t length)
+{
+    /* The first line that is not a comment must end in a number. */
+    const char *end = head + length;
+    while (head < end) {
+        const char *line_end = memchr(head, '\n', (size_t)(end - head));
+        size_t size = (size_t)((line_end ? line_end : end) - head);
+        if (memchr(head, 0, size))
+            return false;
+        if (size > 0 && *head != '#' && *head != '\r') {
+            if (!line_end)
+                return length >= 4096; /* a first stack that is longer than what we see */
+            char *line = crn_calloc(size + 1, 1);
+            memcpy(line, head, size);
+            uint64_t value;
+            bool fraction;
+            size -= line[size - 1] == '\r';
+            line[size] = 0;
+            bool result = split_value(line, size, &value, &fraction);
+            crn_free(line);
+            return result;
+        }
+        head = line_end ? line_end + 1 : end;
+    }
+    return false;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* Lexical parents further out than this are not named. */
+enum { PARENTS_MAX = 32 };
+
+/* Length of the UTF-8 sequence at `bytes`, 0 if there is none (Unicode, table 3-7). */
+static size_t sequence_length(const unsigned char *bytes)
+{
+    unsigned char first = bytes[0], low = 0x80, high = 0xbf;
+    size_t length;
+    if (first < 0x80)
+        return 1;
+    if (first >= 0xc2 && first <= 0xdf) {
+        length = 2;
+    } else if (first >= 0xe0 && first <= 0xef) {
+        length = 3;
+        if (first == 0xe0)
+            low = 0xa0;
+        else if (first == 0xed)
+            high = 0x9f;
+    } else if (first >= 0xf0 && first <= 0xf4) {
+        length = 4;
+        if (first == 0xf0)
+            low = 0x90;
+        else if (first == 0xf4)
+            high = 0x8f;
+    } else {
+        return 0;
+    }
+    /* A NUL ends the test before the text does. */
+    if (bytes[1] < low || bytes[1] > high)
+        return 0;
+    for (size_t i = 2; i < length; i++)
+        if (bytes[i] < 0x80 || bytes[i] > 0xbf)
+            return 0;
+    return length;
+}
+
+char *crn_names_utf8(const char *text)
+{
+    const unsigned char *from = (const unsigned char *)text;
+    char *result = crn_calloc(strlen(text) * 3 + 1, 1), *to = result;
+    while (*from) {
+        size_t length = sequence_length(from);
+        if (length) {
+            memcpy(to, from, length);
+            from += length;
+            to += length;
+        } else {
+            memcpy(to, "\xef\xbf\xbd", 3);
+            from++;
+            to += 3;
+        }
+    }
+    return result;
+}
+
+/* Qualifies with the lexical parents, unless the host has done so itself. */
+static void print_qualified(FILE *out, const crn_profile *profile, uint32_t block)
+{
+    uint32_t chain[PARENTS_MAX], length = 0;
+    for (uint32_t at = block; length < PARENTS_MAX && profile->blocks[at].parent;) {
+        uint32_t parent = profile->blocks[at].parent;
+        if (parent >= profile->block_count || parent == at)
+            break;
+        const char *name = profile->blocks[parent].name;
+        if (strncmp(profile->blocks[at].name, name, strlen(name)) == 0)
+            break;
+        chain[length++] = at = parent;
+    }
+    while (length > 0)
+        fprintf(out, "%s.", profile->blocks[chain[--length]].name);
+    fputs(profile->blocks[block].name, out);
+}
+
+enum { LEVEL_NAME, LEVEL_PARENTS, LEVEL_LINE, LEVEL_COLUMN, LEVEL_NUMBER, LEVEL_COUNT };
+
+static char *label_make(const crn_profile *profile, uint32_t block, int level)
+{
+    const crn_block_info *info = &profile->blocks[block];
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        abort();
+    if (level == LEVEL_NAME)
+        fputs(info->name, out);
+    else
+        print_qualified(out, profile, block);
+    if (level >= LEVEL_LINE && *info->file) {
+        fprintf(out, " %s:%u", info->file, info->line);
+        if (level >= LEVEL_COLUMN && info->column)
+            fprintf(out, ":%u", info->column);
+    }
+    if (level >= LEVEL_NUMBER)
+        fprintf(out, " #%u", block);
+    fclose(out);
+    char *label = crn_names_utf8(*text ? text : "[unnamed]");
+    free(text);
+    return label;
+}
+
+static int compare(const void *left, const void *right, void *labels)
+{
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    int order = strcmp(((char **)labels)[a], ((char **)labels)[b]);
+    return order ? order : (a > b) - (a < b);
+}
+
+/* Gives the next longer label to all that share theirs with another. */
+static bool lengthen(crn_names *names, const crn_profile *profile, uint32_t *order, int level)
+{
+    bool shared = false;
+    uint32_t count = names->used_count;
+    qsort_r(order, count, sizeof *order, compare, names->labels);
+    for (uint32_t begin = 0, end; begin < count; begin = end) {
+        for (end = begin + 1; end < count; end++)
+            if (strcmp(names->labels[order[begin]], names->labels[order[end]]) != 0)
+                break;
+        if (end - begin < 2)
+            continue;
+        shared = true;
+        for (uint32_t i = begin; i < end; i++) {
+            crn_free(names->labels[order[i]]);
+            names->labels[order[i]] = label_make(profile, order[i], level);
+        }
+    }
+    return shared;
+}
+
+void crn_names_open(crn_names *names, const crn_profile *profile)
+{
+    *names = (crn_names){.count = profile->block_count};
+    names->labels = crn_calloc(profile->block_count + 1, sizeof *names->labels);
+    names->used = crn_calloc(profile->block_count + 1, sizeof *names->used);
+    for (uint32_t c = 0; c < profile->context_count; c++) {
+        uint32_t block = profile->block[c];
+        if (!names->labels[block])
+            names->labels[block] = label_make(profile, block, LEVEL_NAME);
+    }
+    for (uint32_t b = 0; b < profile->block_count; b++)
+        if (names->labels[b])
+            names->used[names->used_count++] = b;
+    uint32_t *order = crn_calloc(names->used_count + 1, sizeof *order);
+    memcpy(order, names->used, names->used_count * sizeof *order);
+    for (int level = LEVEL_PARENTS; level < LEVEL_COUNT; level++)
+        if (!lengthen(names, profile, order, level))
+            break;
+    crn_free(order);
+}
+
+void crn_names_close(crn_names *names)
+{
+    for (uint32_t b = 0; b < names->count; b++)
+        crn_free(names->labels[b]);
+    crn_free(names->labels);
+    crn_free(names->used);
+    *names = (crn_names){0};
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/source.h"
+
+#include <cairn/cairn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/memory.h"
+
+enum { HEAD_SIZE = 4096, READ_SIZE = 1 << 18 };
+
+struct crn_source {
+    gzFile file;
+    char *name;
+    uint64_t file_size;
+    char *buffer; /* [begin, end) is read and not handed out */
+    size_t begin, end, capacity;
+    bool ended;
+    uint64_t unpacked; /* bytes read since the beginning */
+    uint64_t lines;
+};
+
+static crn_source *fail(crn_error *error, const char *name, const char *what)
+{
+    crn_error_set(error, CAIRN_E_READ, "%s: %s", name, what);
+    return NULL;
+}
+
+crn_source *crn_source_from(int descriptor, const char *name, crn_error *error)
+{
+    struct stat status;
+    if (fstat(descriptor, &status) < 0) {
+        close(descriptor);
+        return fail(error, name, strerror(errno));
+    }
+    gzFile file = gzdopen(descriptor, "rb");
+    if (!file) {
+        close(descriptor);
+        return fail(error, name, "no memory to read it");
+    }
+    gzbuffer(file, READ_SIZE);
+    crn_source *source = crn_calloc(1, sizeof *source);
+    source->file = file;
+    source->name = crn_strdup(name);
+    source->file_size = (uint64_t)status.st_size;
+    return source;
+}
+
+/* A pipe, read whole into a file that has no name. */
+static int spool(int descriptor)
+{
+    FILE *copy = tmpfile();
+    if (!copy)
+        return -1;
+    static char block[READ_SIZE];
+    ssize_t count;
+    while ((count = read(descriptor, block, sizeof block)) != 0) {
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0 || fwrite(block, 1, (size_t)count, copy) != (size_t)count)
+            break;
+    }
+    int result = -1;
+    if (count == 0 && fflush(copy) == 0 && fseek(copy, 0, SEEK_SET) == 0)
+        result = dup(fileno(copy));
+    int saved = errno;
+    fclose(copy);
+    errno = saved;
+    return result;
+}
+
+crn_source *crn_source_open(const char *path, crn_error *error)
+{
+    bool standard = strcmp(path, "-") == 0;
+    const char *name = standard ? "standard input" : path;
+    int descriptor = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        return fail(error, name, strerror(errno));
+    struct stat status;
+    if (fstat(descriptor, &status) < 0 || S_ISDIR(status.st_mode)) {
+        close(descriptor);
+        return fail(error, name, strerror(EISDIR));
+    }
+    if (!S_ISREG(status.st_mode)) {
+        int copy = spool(descriptor);
+        int saved = errno;
+        close(descriptor);
+        if (copy < 0)
+            return fail(error, name, strerror(saved));
+        descriptor = copy;
+    } else {
+        /* Standard input may stand anywhere in its file. */
+        lseek(descriptor, 0, SEEK_SET);
+    }
+    return crn_source_from(descriptor, name, error);
+}
+
+void crn_source_close(crn_source *source)
+{
+    if (!source)
+        return;
+    gzclose_r(source->file);
+    crn_free(source->buffer);
+    crn_free(source->name);
+    crn_free(source);
+}
+
+const char *crn_source_name(const crn_source *source)
+{
+    return source->name;
+}
+
+/* Reads until at least `wanted` bytes are there, or the file ends. */
+static bool fill(crn_source *source, size_t wanted, crn_error *error)
+{
+    if (source->end - source->begin >= wanted || source->ended)
+        return true;
+    if (source->begin > 0) {
+        memmove(source->buffer, source->buffer + source->begin, source->end - source->begin);
+        source->end -= source->begin;
+        source->begin = 0;
+    }
+    while (source->end < wanted) {
+        if (source->capacity - source->end < READ_SIZE + 1) {
+            source->capacity = source->capacity * 2 + READ_SIZE + 1;
+            source->buffer = crn_realloc(source->buffer, source->capacity, 1);
+        }
+        int count = gzread(source->file, source->buffer + source->end, READ_SIZE);
+        int status;
+        const char *message = gzerror(source->file, &status);
+        if (count < 0 || (status != Z_OK && status != Z_STREAM_END))
+            return crn_error_set(
+                error, CAIRN_E_READ, "%s: %s", source->name,
+                status == Z_ERRNO ? strerror(errno)
+                : status == Z_BUF_ERROR
+                    ? "its compressed data is cut short; copy it again, whole"
+                    : (*message ? message : "its compressed data is damaged; copy it again"));
+        source->end += (size_t)count;
+        source->unpacked += (uint64_t)count;
+        if (source->unpacked > CRN_SOURCE_BYTES_MAX)
+            return crn_error_set(error, CAIRN_E_LIMIT,
+                                 "%s: unpacks to more than %llu GiB, which is the limit",
+                                 source->name, (unsigned long long)(CRN_SOURCE_BYTES_MAX >> 30));
+        if (count == 0) {
+            source->ended = true;
+            break;
+        }
+    }
+    return true;
+}
+
+const char *crn_source_head(crn_source *source, size_t *length)
+{
+    /* What is wrong with the file will be said when it is read. */
+    fill(source, HEAD_SIZE, NULL);
+    *length = source->end - source->begin;
+    return *length ? source->buffer + source->begin : "";
+}
+
+bool crn_source_rewind(crn_source *source, crn_error *error)
+{
+    if (gzrewind(source->file) < 0)
+        return crn_error_set(error, CAIRN_E_READ, "%s: cannot be read twice", source->name);
+    source->begin = source->end = 0;
+    source->ended = false;
+    source->unpacked = source->lines = 0;
+    return true;
+}
+
+static const char *cut_short(crn_source *source, crn_error *error)
+{
+    crn_error_set(error, CAIRN_E_TRUNCATED, "%s: cut short after %llu bytes; copy it again, whole",
+                  source->name, (unsigned long long)source->unpacked);
+    return NULL;
+}
+
+const char *crn_source_bytes(crn_source *source, size_t length, crn_error *error)
+{
+    error->code = CAIRN_OK;
+    if (!fill(source, length, error))
+        return NULL;
+    size_t there = source->end - source->begin;
+    if (there < length)
+        return there == 0 ? NULL : cut_short(source, error);
+    const char *bytes = source->buffer + source->begin;
+    source->begin += length;
+    return bytes;
+}
+
+bool crn_source_skip(crn_source *source, uint64_t length, crn_error *error)
+{
+    while (length > 0) {
+        size_t part = length < READ_SIZE ? (size_t)length : READ_SIZE;
+        if (!crn_source_bytes(source, part, error)) {
+            if (error->code == CAIRN_OK)
+                cut_short(source, error);
+            return false;
+        }
+        length -= part;
+    }
+    return true;
+}
+
+char *crn_source_line(crn_source *source, size_t *length, crn_error *error)
+{
+    error->code = CAIRN_OK;
+    size_t searched = 0;
+    for (;;) {
+        size_t there = source->end - source->begin;
+        char *line = source->buffer + source->begin;
+        char *end = there > searched ? memchr(line + searched, '\n', there - searched) : NULL;
+        if (!end && source->ended) {
+            if (there == 0)
+                return NULL;
+            end = line + there;
+        }
+        if (end) {
+            *length = (size_t)(end - line);
+            source->begin += *length + (end < source->buffer + source->end);
+            *end = '\0'; /* fill keeps a byte of room */
+            if (*length > 0 && line[*length - 1] == '\r')
+                line[--*length] = '\0';
+            source->lines++;
+            return line;
+        }
+        if (there > CRN_SOURCE_LINE_MAX) {
+            crn_error_set(error, CAIRN_E_LIMIT, "%s:%llu: the line is longer than %zu MiB",
+                          source->name, (unsigned long long)source->lines + 1,
+                          CRN_SOURCE_LINE_MAX >> 20);
+            return NULL;
+        }
+        searched = there;
+        if (!fill(source, there + 1, error))
+            return NULL;
+    }
+}
+
+void crn_source_position(const crn_source *source, uint64_t *done, uint64_t *total)
+{
+    z_off_t offset = gzoffset(source->file);
+    *done = offset > 0 ? (uint64_t)offset : 0;
+    *total = source->file_size;
+}
+
+uint64_t crn_source_offset(const crn_source *source)
+{
+    return source->unpacked - (source->end - source->begin);
+}
+
+uint64_t crn_source_line_number(const crn_source *source)
+{
+    return source->lines;
+}
