@@ -130,3 +130,41 @@ bool compare_capture(const char *path, const reference_graph *graph, difference 
     crn_profile_free(profile);
     return same;
 }
+
+static bool context_is_between(const crn_profile *profile, uint32_t c, const reference_graph *least,
+                               const reference_context *most, uint32_t *held)
+{
+    uint64_t calls = value(profile, CRN_METRIC_CALLS, c);
+    uint64_t ticks = value(profile, CRN_METRIC_TICKS, c);
+    const reference_context *low = reference_graph_find(least, most->path, most->length);
+    *held += low != NULL;
+    return calls <= most->calls && ticks <= most->ticks &&
+           (!low || (calls >= low->calls && ticks >= low->ticks));
+}
+
+bool compare_capture_between(const char *path, const reference_graph *least,
+                             const reference_graph *most, difference *found)
+{
+    crn_error error = {0};
+    crn_profile *profile = crn_profile_load(path, &error);
+    if (!profile) {
+        difference_set(found, "capture: %.400s", error.message);
+        return false;
+    }
+    uint32_t *match = match_contexts(profile, most);
+    uint32_t held = 0;
+    bool between = true;
+    for (uint32_t c = 0; c < profile->context_count && between; c++) {
+        between = match[c] != UINT32_MAX && context_is_between(profile, c, least,
+                                                               &most->contexts[match[c]], &held);
+        if (!between)
+            difference_set(found, "capture: context %u holds what it must not or too little", c);
+    }
+    if (between && held != least->context_count) {
+        difference_set(found, "capture: %u contexts, must be %u", held, least->context_count);
+        between = false;
+    }
+    free(match);
+    crn_profile_free(profile);
+    return between;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_disk_full.c - the disk fills up, or the process may not write files as long as it
+ * would like: the program goes on, and what was recorded can be read.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/cases.h"
+#include "support/profiles.h"
+#include "support/scratch.h"
+#include "support/shared_memory.h"
+#include "support/soundness.h"
+#include "support/walker.h"
+
+enum { BLOCKS = 200, STEPS = 400000 };
+
+/* Records more contexts than there is room for. Exits with what the profile says. */
+static void record(const char *path, shared_page *page)
+{
+    cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    options.path = path;
+    cairn_profile *profile;
+    alarm(120);
+    cairn_error error = cairn_profile_open(&profile, &options);
+    if (!error) {
+        for (cairn_block block = 1; block <= BLOCKS; block++)
+            cairn_block_add(profile, &(cairn_block_info){.name = "b"});
+        cairn_lane *lane = cairn_lane_open(profile, "main");
+        walker walk = {.strand = cairn_strand_open(lane), .random = {1}, .blocks = BLOCKS};
+        walker_walk(&walk, STEPS);
+        for (int i = 0; i < 20000; i++)
+            cairn_block_add(profile, &(cairn_block_info){.name = "a name that takes room"});
+        cairn_profile_note(profile, "note", "when there is no room");
+        cairn_lane_close(cairn_lane_open(profile, "late"));
+        walker_walk(&walk, STEPS);
+        page->done = walk.strand ? walk.calls + 1 : 0;
+        cairn_view *view;
+        if (!cairn_view_open(&view, profile)) {
+            page->ready = 1;
+            page->allowed = view_total(view).calls;
+            cairn_view_close(view);
+        }
+        error = cairn_profile_status(profile);
+        cairn_profile_close(profile);
+    }
+    _exit((int)error);
+}
+
+/* Runs the recorder with the files limited to `most` bytes, 0 for no such limit. */
+static int run(const char *path, rlim_t most, shared_page *page)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        const struct rlimit limit = {most, most};
+        if (most)
+            setrlimit(RLIMIT_FSIZE, &limit);
+        record(path, page);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (!WIFEXITED(status))
+        fail_msg("the program was killed by signal %d", WTERMSIG(status));
+    return WEXITSTATUS(status);
+}
+
+static void assert_readable(const char *path, const shared_page *page)
+{
+    crn_error error = {0};
+    difference found;
+    crn_profile *profile = crn_profile_load(path, &error);
+    if (!profile)
+        fail_msg("%s", error.message);
+    if (!profile_is_sound(profile, &found))
+        fail_msg("%s", found.text);
+    assert_true(profile->warning_count > 0); /* it says that it is not all */
+    uint64_t calls = profile_total(profile, CRN_METRIC_CALLS);
+    if (page->ready)
+        assert_int_equal(calls, page->allowed);
+    assert_true(calls <= page->done);
+    crn_profile_free(profile);
+}
+
+static void try_room(const char *path, rlim_t most)
+{
+    shared_page *page = shared_page_open();
+    int error = run(path, most, page);
+    assert_int_equal(error, CAIRN_E_SPACE);
+    if (page->done)
+        assert_readable(path, page);
+    unlink(path);
+    shared_page_close(page);
+}
+
+static void files_may_not_grow(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    scratch_path(path, "limited.cairn");
+    static const rlim_t limits[] = {1, 4096, 5000, 65536, 300000, 1 << 20, 5 << 20};
+    for (size_t i = 0; i < COUNT(limits); i++)
+        try_room(path, limits[i]);
+}
+
+/* A disk of its own, of a megabyte or so, which takes the right to mount one. */
+static void the_disk_is_full(void **state)
+{
+    (void)state;
+    char folder[SCRATCH_PATH], path[SCRATCH_PATH + 32];
+    scratch_path(folder, "disk");
+    assert_int_equal(mkdir(folder, 0700), 0);
+    static const char *const sizes[] = {"4k", "8k", "64k", "260k", "1m", "3m"};
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        char options[32];
+        snprintf(options, sizeof(options), "size=%s", sizes[i]);
+        if (mount("none", folder, "tmpfs", 0, options) != 0) {
+            rmdir(folder);
+            print_message("not allowed to mount a small disk\n");
+            skip();
+        }
+        snprintf(path, sizeof(path), "%s/full.cairn", folder);
+        try_room(path, 0);
+        assert_int_equal(umount(folder), 0);
+    }
+    rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest cases[] = {
+        cmocka_unit_test(files_may_not_grow),
+        cmocka_unit_test(the_disk_is_full),
+    };
+    return cmocka_run_group_tests(cases, NULL, NULL);
+}
