@@ -170,8 +170,9 @@ CAIRN_API cairn_strand *cairn_strand_open(cairn_lane *lane);
 /* Ends a strand, whatever is still on its stack. If it was running, no strand is. */
 CAIRN_API void cairn_strand_close(cairn_strand *strand);
 
-/* Says that `strand` is the one of its lane that runs from now on: what time has passed
- * is charged to the strand that ran before. */
+/* Says that `strand` is the one of its lane that runs from now on. Exact time that has
+ * passed is charged to the strand that ran before; a sample goes to the one that runs
+ * when it is taken. */
 CAIRN_API void cairn_strand_switch(cairn_strand *strand);
 
 /* How many frames are on the strand's stack. */
@@ -214,7 +215,8 @@ typedef struct cairn_cost {
     uint64_t wall;
 } cairn_cost;
 
-/* Takes a snapshot of everything recorded so far, all lanes merged. Safe while other
+/* Takes a snapshot of everything recorded so far, all lanes merged; of sampled ticks, what
+ * their last two intervals will be charged is not in it yet. Safe while other
  * threads record; what they are recording just now may or may not be in it. */
 CAIRN_API cairn_error cairn_view_open(cairn_view **view, cairn_profile *profile);
 CAIRN_API void cairn_view_close(cairn_view *view);

@@ -37,8 +37,10 @@ typedef struct cairn_priv_record {
 typedef struct cairn_priv_lane {
     char *base;        /* of the records */
     int64_t tick_left; /* until the next sample of ticks */
-    uint64_t tick_exact;
+    uint64_t tick_mode;
 } cairn_priv_lane;
+
+enum { CAIRN_PRIV_TICKS_EXACT = 0, CAIRN_PRIV_TICKS_SAMPLED = 1, CAIRN_PRIV_TICKS_OFF = 2 };
 
 typedef struct cairn_priv_strand {
     uint32_t *top;    /* one past the last saved caller */
@@ -147,9 +149,10 @@ static inline void cairn_tick(cairn_strand *strand, uint32_t count)
     if (!s)
         return;
     cairn_priv_lane *lane = s->lane;
-    if (CAIRN_PRIV_LIKELY(lane->tick_exact))
+    uint64_t mode = __atomic_load_n(&lane->tick_mode, __ATOMIC_RELAXED);
+    if (CAIRN_PRIV_LIKELY(mode == CAIRN_PRIV_TICKS_EXACT))
         CAIRN_PRIV_ADD(cairn_priv_record_at(lane, s->current)->ticks, count);
-    else if ((lane->tick_left -= count) < 0)
+    else if (mode == CAIRN_PRIV_TICKS_SAMPLED && (lane->tick_left -= count) < 0)
         cairn_priv_tick(s);
 }
 

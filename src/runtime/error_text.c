@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#include <cairn/cairn.h>
+
+const char *cairn_error_text(cairn_error error)
+{
+    switch (error) {
+    case CAIRN_OK:
+        return "no error";
+    case CAIRN_E_ARGUMENT:
+        return "an argument is NULL or out of range; see its contract in cairn.h";
+    case CAIRN_E_MEMORY:
+        return "the system has no memory left; lower context_budget or close other programs";
+    case CAIRN_E_OPEN:
+        return "the capture cannot be created; check that its directory exists and is writable";
+    case CAIRN_E_SPACE:
+        return "the disk is full or the file-size limit is reached; free space or raise file_limit";
+    case CAIRN_E_MAP:
+        return "the capture cannot be mapped; choose a path on a local file system";
+    case CAIRN_E_FORMAT:
+        return "the file is not a capture or is damaged; make it anew";
+    case CAIRN_E_VERSION:
+        return "the capture is in a newer format; use a newer cairn";
+    case CAIRN_E_TRUNCATED:
+        return "the capture is cut short before its tables; copy it again";
+    case CAIRN_E_THREAD:
+        return "the sampling thread cannot be started; raise the limit on processes";
+    case CAIRN_E_FORKED:
+        return "the profile belongs to the parent of this process; open another one here";
+    case CAIRN_E_READ:
+        return "the file cannot be read; check its name and permissions";
+    case CAIRN_E_LIMIT:
+        return "more blocks, metrics or lanes than the format holds; define fewer";
+    }
+    return "an unknown error; the library is older than its caller";
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Lanes and strands: who owns a graph, and the stacks into it.
+ */
+#include <errno.h>
+
+#include "base/memory.h"
+#include "runtime/runtime.h"
+
+enum { KEPT_STACK = 1024 }; /* entries: what a closed strand keeps for the next one */
+
+/* ---- memory of a lane ---- */
+
+static bool grow_lane(crn_graph *graph, uint64_t records)
+{
+    cairn_lane *lane = graph->storage;
+    int saved = errno;
+    cairn_error error = crn_section_grow(&lane->links,
+                                         sizeof(crn_disk_lane) + records * sizeof(crn_link));
+    if (!error)
+        error = crn_section_grow(&lane->records, records * sizeof(cairn_priv_record));
+    errno = saved;
+    if (lane->links.base) {
+        lane->disk = (crn_disk_lane *)lane->links.base;
+        graph->links = (crn_link *)(lane->links.base + sizeof(crn_disk_lane));
+        graph->published = &lane->disk->used;
+    }
+    graph->hot.base = lane->records.base;
+    if (error) {
+        crn_profile_stop(lane->profile, error);
+        return false;
+    }
+    uint64_t links = (lane->links.mapped - sizeof(crn_disk_lane)) / sizeof(crn_link);
+    uint64_t hot = lane->records.mapped / sizeof(cairn_priv_record);
+    graph->capacity = (uint32_t)(links < hot ? links : hot);
+    return true;
+}
+
+cairn_lane *crn_lane_new(cairn_profile *profile, const char *name)
+{
+    cairn_lane *lane = crn_try_calloc(1, sizeof *lane);
+    if (!lane)
+        return NULL;
+    lane->profile = profile;
+    lane->number = profile->lane_count;
+    crn_section_open(&lane->links, &profile->capture, CRN_SECTION_LANE, 0, lane->number);
+    crn_section_open(&lane->records, &profile->capture, CRN_SECTION_RECORDS, 0, lane->number);
+    lane->graph = (crn_graph){.grow = grow_lane,
+                              .storage = lane,
+                              .path_limit = profile->path_limit,
+                              .context_budget = profile->context_budget,
+                              .alias_budget = profile->context_budget};
+    if (!crn_graph_open(&lane->graph)) {
+        crn_lane_free(lane);
+        return NULL;
+    }
+    lane->disk->name = crn_profile_string(profile, name);
+    profile->lane_count++;
+    return lane;
+}
+
+static void free_strands(cairn_strand *strand)
+{
+    for (cairn_strand *next; strand; strand = next) {
+        next = strand->next;
+        crn_free(strand->stack);
+        crn_free(strand);
+    }
+}
+
+void crn_lane_free(cairn_lane *lane)
+{
+    free_strands(lane->spare);
+    crn_graph_close(&lane->graph);
+    crn_section_close(&lane->links);
+    crn_section_close(&lane->records);
+    for (int i = 0; i < (int)CAIRN_METRIC_MAX; i++) {
+        if (lane->columns[i])
+            crn_section_close(lane->columns[i]);
+        crn_free(lane->columns[i]);
+    }
+    crn_free(lane);
+}
+
+static crn_section *column_of(cairn_lane *lane, cairn_metric metric)
+{
+    if (!lane->columns[metric]) {
+        crn_section *column = crn_try_calloc(1, sizeof *column);
+        if (!column)
+            return NULL;
+        crn_section_open(column, &lane->profile->capture, CRN_SECTION_COLUMN, (uint16_t)metric,
+                         lane->number);
+        lane->columns[metric] = column;
+    }
+    return lane->columns[metric];
+}
+
+void crn_lane_charge(cairn_lane *lane, uint32_t record, cairn_metric metric, uint64_t amount)
+{
+    crn_section *column = column_of(lane, metric);
+    int saved = errno;
+    cairn_error error = CAIRN_E_MEMORY;
+    if (column)
+        error = crn_section_grow(column, (record + (uint64_t)1) * sizeof(uint64_t));
+    errno = saved;
+    if (error) {
+        crn_profile_stop(lane->profile, error);
+        lane->disk->dropped++;
+        return;
+    }
+    CAIRN_PRIV_ADD(((uint64_t *)column->base)[record], amount);
+}
+
+/* ---- lanes ---- */
+
+/* A closed lane, so that thousands of short-lived threads need no more graphs than ran at
+ * once. Under the profile's lock. */
+static cairn_lane *reuse_lane(cairn_profile *profile)
+{
+    for (cairn_lane *lane = profile->lanes; lane; lane = lane->next)
+        if (!lane->open)
+            return lane;
+    return NULL;
+}
+
+cairn_lane *cairn_lane_open(cairn_profile *profile, const char *name)
+{
+    if (!profile || __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED) == CAIRN_E_FORKED)
+        return NULL;
+    int saved = errno;
+    pthread_mutex_lock(&profile->lock);
+    cairn_lane *lane = reuse_lane(profile);
+    bool reused = lane != NULL;
+    if (!lane)
+        lane = crn_lane_new(profile, name);
+    if (lane) {
+        lane->open = true;
+        lane->disk->open = 1;
+        lane->turned = __atomic_load_n(&profile->turned, __ATOMIC_ACQUIRE);
+        lane->disk->stamp = crn_clock_now(profile->tsc);
+        crn_ticks_begin(lane);
+        if (!reused) {
+            lane->next = profile->lanes;
+            __atomic_store_n(&profile->lanes, lane, __ATOMIC_RELEASE);
+        }
+    }
+    pthread_mutex_unlock(&profile->lock);
+    if (!lane)
+        crn_profile_stop(profile, CAIRN_E_MEMORY);
+    errno = saved;
+    return lane;
+}
+
+void cairn_lane_close(cairn_lane *lane)
+{
+    if (!lane || !lane->open)
+        return;
+    crn_lane_charge_rest(lane);
+    crn_ticks_finish(lane);
+    while (lane->strands)
+        cairn_strand_close(lane->strands);
+    lane->disk->open = 0;
+    pthread_mutex_lock(&lane->profile->lock);
+    lane->open = false;
+    pthread_mutex_unlock(&lane->profile->lock);
+}
+
+/* ---- strands ---- */
+
+static cairn_strand *strand_memory(cairn_lane *lane)
+{
+    cairn_strand *strand = lane->spare;
+    if (strand) {
+        lane->spare = strand->next;
+    } else {
+        strand = crn_try_calloc(1, sizeof *strand);
+        if (!strand)
+            return NULL;
+        strand->hot.lane = &lane->graph.hot;
+    }
+    if (!strand->stack && !crn_strand_grow(strand)) {
+        strand->next = lane->spare;
+        lane->spare = strand;
+        return NULL;
+    }
+    return strand;
+}
+
+/* The lane's strands are a list whose first has no previous. */
+static void link_strand(cairn_lane *lane, cairn_strand *strand)
+{
+    strand->previous = NULL;
+    strand->next = lane->strands;
+    if (lane->strands)
+        lane->strands->previous = strand;
+    lane->strands = strand;
+}
+
+static void unlink_strand(cairn_lane *lane, cairn_strand *strand)
+{
+    if (strand->next)
+        strand->next->previous = strand->previous;
+    if (strand->previous)
+        strand->previous->next = strand->next;
+    else
+        lane->strands = strand->next;
+    strand->next = lane->spare;
+    lane->spare = strand;
+}
+
+cairn_strand *cairn_strand_open(cairn_lane *lane)
+{
+    if (!lane)
+        return NULL;
+    cairn_strand *strand = strand_memory(lane);
+    if (!strand) {
+        crn_profile_stop(lane->profile, CAIRN_E_MEMORY);
+        return NULL;
+    }
+    strand->hot.top = strand->stack + 1;
+    strand->hot.current = CRN_RECORD_ROOT * CRN_RECORD_UNITS;
+    strand->lost = 0;
+    strand->open = true;
+    if (!lane->strands) /* until now nothing ran here */
+        lane->disk->stamp = crn_clock_now(lane->profile->tsc);
+    crn_lane_settle(lane);
+    link_strand(lane, strand);
+    if (!lane->running)
+        __atomic_store_n(&lane->running, strand, __ATOMIC_RELEASE);
+    crn_strand_rest(strand);
+    if (crn_profile_mode(lane->profile) != CRN_MODE_OFF) {
+        CAIRN_PRIV_ADD(crn_graph_record(&lane->graph, CRN_RECORD_ROOT)->calls, 1);
+        lane->disk->strands++;
+    }
+    return strand;
+}
+
+void cairn_strand_close(cairn_strand *strand)
+{
+    if (!strand || !strand->open)
+        return;
+    cairn_lane *lane = crn_lane_of(strand);
+    if (!strand->next && !strand->previous)
+        crn_lane_charge_rest(lane);
+    else
+        crn_lane_settle(lane);
+    if (lane->running == strand)
+        __atomic_store_n(&lane->running, NULL, __ATOMIC_RELEASE);
+    /* Whatever replaced the root is still there when all else has been left. */
+    uint32_t bottom = cairn_strand_depth(strand) ? strand->stack[1] / CRN_RECORD_UNITS
+                                                 : crn_strand_record(strand);
+    if (crn_graph_target(&lane->graph, bottom) != CRN_RECORD_ROOT)
+        lane->disk->misuses++;
+    strand->open = false;
+    if (strand->end - strand->stack > KEPT_STACK) {
+        crn_free(strand->stack);
+        strand->stack = strand->end = NULL;
+    }
+    crn_strand_arm(strand);
+    unlink_strand(lane, strand);
+}
+
+void cairn_strand_switch(cairn_strand *strand)
+{
+    if (!strand)
+        return;
+    cairn_lane *lane = crn_lane_of(strand);
+    if (lane->running == strand)
+        return;
+    crn_lane_settle(lane);
+    __atomic_store_n(&lane->running, strand, __ATOMIC_RELEASE);
+    crn_strand_rest(strand);
+}
+
+size_t cairn_strand_depth(const cairn_strand *strand)
+{
+    return strand ? (size_t)(strand->hot.top - strand->stack) - 1 + strand->lost : 0;
+}
+
+cairn_mark cairn_strand_mark(const cairn_strand *strand)
+{
+    return cairn_strand_depth(strand);
+}
+
+void cairn_strand_unwind(cairn_strand *strand, cairn_mark mark)
+{
+    if (!strand)
+        return;
+    size_t depth = cairn_strand_depth(strand);
+    if (mark > depth)
+        crn_lane_of(strand)->disk->misuses++;
+    if (mark >= depth)
+        return;
+    crn_lane_settle(crn_lane_of(strand));
+    size_t held = depth - strand->lost;
+    if (mark >= held) {
+        strand->lost = mark - held;
+        return;
+    }
+    strand->lost = 0;
+    strand->hot.top = strand->stack + 1 + mark;
+    strand->hot.current = *strand->hot.top;
+}

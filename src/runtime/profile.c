@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Profiles: what is common to all lanes.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "runtime/runtime.h"
+
+/* ---- the tables of the capture; all under the profile's lock ---- */
+
+static uint32_t put(cairn_profile *profile, crn_section *section, const void *bytes, size_t size)
+{
+    uint64_t place;
+    cairn_error error = crn_section_append(section, bytes, size, &place);
+    if (!error && place > UINT32_MAX)
+        error = CAIRN_E_LIMIT;
+    if (error) {
+        crn_profile_stop(profile, error);
+        return UINT32_MAX;
+    }
+    return (uint32_t)place;
+}
+
+uint32_t crn_profile_string(cairn_profile *profile, const char *text)
+{
+    if (!text || !*text)
+        return 0;
+    uint32_t place = put(profile, &profile->strings, text, strlen(text) + 1);
+    return place == UINT32_MAX ? 0 : place;
+}
+
+static cairn_block put_block(cairn_profile *profile, const cairn_block_info *info)
+{
+    crn_disk_block block = {.name = crn_profile_string(profile, info->name),
+                            .file = crn_profile_string(profile, info->file),
+                            .line = info->line,
+                            .column = info->column,
+                            .parent = info->parent};
+    if (put(profile, &profile->blocks, &block, sizeof block) == UINT32_MAX)
+        return CAIRN_BLOCK_ROOT;
+    return profile->block_count++;
+}
+
+static cairn_metric put_metric(cairn_profile *profile, const char *name, const char *unit)
+{
+    crn_disk_metric metric = {crn_profile_string(profile, name), crn_profile_string(profile, unit)};
+    if (profile->metric_count == CAIRN_METRIC_MAX ||
+        put(profile, &profile->metrics, &metric, sizeof metric) == UINT32_MAX)
+        return CAIRN_METRIC_MAX;
+    return profile->metric_count++;
+}
+
+static bool put_note(cairn_profile *profile, const char *key, const char *value)
+{
+    crn_disk_note note = {crn_profile_string(profile, key), crn_profile_string(profile, value)};
+    return put(profile, &profile->notes, &note, sizeof note) != UINT32_MAX;
+}
+
+/* "key=value" lines. */
+static void put_labels(cairn_profile *profile, const char *labels)
+{
+    while (labels && *labels) {
+        size_t length = strcspn(labels, "\n");
+        char *line = crn_try_calloc(length + 1, 1);
+        if (!line)
+            return;
+        memcpy(line, labels, length);
+        char *equals = strchr(line, '=');
+        if (equals) {
+            *equals = 0;
+            put_note(profile, line, equals + 1);
+        }
+        crn_free(line);
+        labels += length + (labels[length] != 0);
+    }
+}
+
+static void put_first_entries(cairn_profile *profile, const cairn_options *options)
+{
+    put(profile, &profile->strings, "", 1);
+    put_block(profile, &(cairn_block_info){.name = "[root]"});
+    put_metric(profile, "calls", "count");
+    put_metric(profile, "ticks", "instructions");
+    put_metric(profile, "wall", "nanoseconds");
+    if (options->command)
+        put_note(profile, "command", options->command);
+    put_labels(profile, options->labels);
+}
+
+/* ---- opening and closing ---- */
+
+void crn_profile_stop(cairn_profile *profile, cairn_error error)
+{
+    cairn_error none = CAIRN_OK;
+    if (__atomic_compare_exchange_n(&profile->stopped, &none, error, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED))
+        profile->capture.header->stopped_by = error;
+}
+
+cairn_error cairn_profile_status(const cairn_profile *profile)
+{
+    return profile ? __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED) : CAIRN_E_ARGUMENT;
+}
+
+void crn_profile_moment(cairn_profile *profile)
+{
+    crn_disk_header *header = profile->capture.header;
+    header->last[(header->moments + 1) & 1] =
+        (crn_disk_moment){crn_clock_now(profile->tsc), crn_clock_monotonic()};
+    __atomic_store_n(&header->moments, header->moments + 1, __ATOMIC_RELEASE);
+}
+
+/* With a time stamp counter, some microseconds now make a first calibration, which is
+ * made better as time goes on. */
+static void begin_clock(cairn_profile *profile)
+{
+    enum { CALIBRATION_NS = 50000 };
+    crn_disk_header *header = profile->capture.header;
+    profile->clock_per_ns = 1;
+    header->clock_kind = profile->tsc ? CRN_CLOCK_TSC : CRN_CLOCK_MONOTONIC;
+    header->started_unix_ns = crn_clock_realtime();
+    header->first = (crn_disk_moment){crn_clock_now(profile->tsc), crn_clock_monotonic()};
+    while (profile->tsc && crn_clock_monotonic() < header->first.monotonic_ns + CALIBRATION_NS)
+        ;
+    crn_profile_moment(profile);
+    const crn_disk_moment *last = &header->last[header->moments & 1];
+    if (profile->tsc)
+        profile->clock_per_ns = (double)(last->clock - header->first.clock) /
+                                (double)(last->monotonic_ns - header->first.monotonic_ns);
+}
+
+static void take_options(cairn_profile *profile, const cairn_options *options)
+{
+    profile->wall = options->wall;
+    profile->wall_period_ns = options->wall_period_ns ? options->wall_period_ns : 1000000;
+    profile->tick_period = options->tick_period ? options->tick_period : 1;
+    profile->seed = options->seed;
+    profile->path_limit = options->path_limit < 4 ? 4 : options->path_limit;
+    profile->context_budget = options->context_budget < 4 ? 4 : options->context_budget;
+    profile->tsc = options->wall != CAIRN_WALL_OFF && crn_clock_has_tsc();
+    profile->mode_on = options->wall == CAIRN_WALL_EXACT ? CRN_MODE_EXACT : CRN_MODE_COUNT;
+    profile->mode = options->disabled ? CRN_MODE_OFF : profile->mode_on;
+    profile->turned = options->disabled;
+    crn_disk_header *header = profile->capture.header;
+    header->wall = options->wall;
+    header->wall_period_ns = profile->wall_period_ns;
+    header->tick_period = profile->tick_period;
+    header->seed = profile->seed;
+    header->file_limit = options->file_limit;
+    header->path_limit = profile->path_limit;
+    header->context_budget = profile->context_budget;
+}
+
+static cairn_error open_capture(cairn_profile *profile, const cairn_options *options)
+{
+    cairn_error error = crn_capture_create(&profile->capture, options->path, options->file_limit);
+    if (error)
+        return error;
+    crn_capture *capture = &profile->capture;
+    crn_section_open(&profile->strings, capture, CRN_SECTION_STRINGS, 0, 0);
+    crn_section_open(&profile->blocks, capture, CRN_SECTION_BLOCKS, 0, 0);
+    crn_section_open(&profile->metrics, capture, CRN_SECTION_METRICS, 0, 0);
+    crn_section_open(&profile->notes, capture, CRN_SECTION_NOTES, 0, 0);
+    pthread_mutex_init(&profile->lock, NULL);
+    return CAIRN_OK;
+}
+
+static void close_capture(cairn_profile *profile)
+{
+    crn_section_close(&profile->strings);
+    crn_section_close(&profile->blocks);
+    crn_section_close(&profile->metrics);
+    crn_section_close(&profile->notes);
+    bool whole = __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED) == CAIRN_OK;
+    crn_capture_close(&profile->capture, whole ? CRN_STATE_CLOSED : CRN_STATE_STOPPED);
+    pthread_mutex_destroy(&profile->lock);
+}
+
+static cairn_error open_profile(cairn_profile *profile, const cairn_options *options)
+{
+    cairn_error error = open_capture(profile, options);
+    if (error)
+        return error;
+    take_options(profile, options);
+    begin_clock(profile);
+    put_first_entries(profile, options);
+    error = __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED);
+    if (!error && profile->wall != CAIRN_WALL_OFF)
+        error = crn_sampler_start(profile);
+    if (error)
+        close_capture(profile);
+    else
+        crn_fork_add(profile);
+    return error;
+}
+
+cairn_error cairn_profile_open(cairn_profile **profile, const cairn_options *options)
+{
+    if (!profile)
+        return CAIRN_E_ARGUMENT;
+    *profile = NULL;
+    if (!options || options->size < sizeof *options || options->wall > CAIRN_WALL_EXACT)
+        return CAIRN_E_ARGUMENT;
+    cairn_profile *opened = crn_try_calloc(1, sizeof *opened);
+    if (!opened)
+        return CAIRN_E_MEMORY;
+    int saved = errno;
+    cairn_error error = open_profile(opened, options);
+    errno = saved;
+    if (error)
+        crn_free(opened);
+    else
+        *profile = opened;
+    return error;
+}
+
+void cairn_profile_close(cairn_profile *profile)
+{
+    if (!profile)
+        return;
+    int saved = errno;
+    crn_fork_remove(profile);
+    crn_sampler_stop(profile);
+    for (cairn_lane *lane = profile->lanes; lane; lane = lane->next)
+        cairn_lane_close(lane);
+    crn_profile_moment(profile);
+    for (cairn_lane *next, *lane = profile->lanes; lane; lane = next) {
+        next = lane->next;
+        crn_lane_free(lane);
+    }
+    close_capture(profile);
+    crn_free(profile);
+    errno = saved;
+}
+
+/* ---- on and off ---- */
+
+static void turn(cairn_profile *profile, bool on)
+{
+    pthread_mutex_lock(&profile->lock);
+    if ((crn_profile_mode(profile) != CRN_MODE_OFF) != on && profile->stopped != CAIRN_E_FORKED) {
+        __atomic_store_n(&profile->turned_at[on], crn_clock_now(profile->tsc), __ATOMIC_RELAXED);
+        __atomic_store_n(&profile->mode, on ? profile->mode_on : CRN_MODE_OFF, __ATOMIC_RELEASE);
+        __atomic_store_n(&profile->turned, profile->turned + 1, __ATOMIC_RELEASE);
+        for (cairn_lane *lane = profile->lanes; lane; lane = lane->next) {
+            __atomic_store_n(&lane->graph.hot.tick_mode, crn_ticks_mode(profile),
+                             __ATOMIC_RELAXED);
+            cairn_strand *running = __atomic_load_n(&lane->running, __ATOMIC_ACQUIRE);
+            if (running)
+                crn_strand_arm(running);
+        }
+    }
+    pthread_mutex_unlock(&profile->lock);
+}
+
+void cairn_profile_enable(cairn_profile *profile)
+{
+    if (profile)
+        turn(profile, true);
+}
+
+void cairn_profile_disable(cairn_profile *profile)
+{
+    if (profile)
+        turn(profile, false);
+}
+
+/* ---- notes, metrics, blocks ---- */
+
+cairn_error cairn_profile_note(cairn_profile *profile, const char *key, const char *value)
+{
+    if (!profile || !key || !value)
+        return CAIRN_E_ARGUMENT;
+    int saved = errno;
+    pthread_mutex_lock(&profile->lock);
+    bool done = put_note(profile, key, value);
+    pthread_mutex_unlock(&profile->lock);
+    errno = saved;
+    return done ? CAIRN_OK : cairn_profile_status(profile);
+}
+
+cairn_metric cairn_metric_add(cairn_profile *profile, const char *name, const char *unit)
+{
+    if (!profile || !name)
+        return CAIRN_METRIC_MAX;
+    int saved = errno;
+    pthread_mutex_lock(&profile->lock);
+    cairn_metric metric = put_metric(profile, name, unit);
+    pthread_mutex_unlock(&profile->lock);
+    errno = saved;
+    return metric;
+}
+
+cairn_block cairn_block_add(cairn_profile *profile, const cairn_block_info *info)
+{
+    if (!profile || !info || !info->name)
+        return CAIRN_BLOCK_ROOT;
+    int saved = errno;
+    pthread_mutex_lock(&profile->lock);
+    cairn_block block = put_block(profile, info);
+    pthread_mutex_unlock(&profile->lock);
+    errno = saved;
+    return block;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ticks, sampled: time is cut into intervals of N ticks, and in each of them one tick is
+ * drawn, all being equally likely; the context that it falls on is charged N once the
+ * interval is over. docs/SAMPLING.md shows that this is unbiased for any program.
+ */
+#include "runtime/runtime.h"
+
+/* A number below `limit`, from the splitmix64 generator. */
+static uint64_t draw(cairn_lane *lane, uint64_t limit)
+{
+    uint64_t z = lane->random += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    z ^= z >> 31;
+    return (uint64_t)((unsigned __int128)z * limit >> 64);
+}
+
+uint64_t crn_ticks_mode(const cairn_profile *profile)
+{
+    if (crn_profile_mode(profile) == CRN_MODE_OFF)
+        return CAIRN_PRIV_TICKS_OFF;
+    return profile->tick_period == 1 ? CAIRN_PRIV_TICKS_EXACT : CAIRN_PRIV_TICKS_SAMPLED;
+}
+
+void crn_ticks_begin(cairn_lane *lane)
+{
+    cairn_priv_lane *hot = &lane->graph.hot;
+    __atomic_store_n(&hot->tick_mode, crn_ticks_mode(lane->profile), __ATOMIC_RELAXED);
+    lane->random = lane->profile->seed + lane->number * 0x632be59bd9b4e019u;
+    lane->tick_interval = 0;
+    lane->tick_waiting = 0;
+    lane->tick_point = draw(lane, lane->profile->tick_period);
+    hot->tick_left = (int64_t)lane->tick_point;
+}
+
+static void charge_waiting(cairn_lane *lane, uint64_t amount)
+{
+    CAIRN_PRIV_ADD(crn_graph_record(&lane->graph, lane->tick_waiting)->ticks, amount);
+    lane->tick_waiting = 0;
+}
+
+void cairn_priv_tick(cairn_priv_strand *priv)
+{
+    cairn_strand *strand = (cairn_strand *)priv;
+    cairn_lane *lane = crn_lane_of(strand);
+    uint64_t period = lane->profile->tick_period;
+    while (lane->graph.hot.tick_left < 0) {
+        if (lane->tick_waiting)
+            charge_waiting(lane, period);
+        lane->tick_waiting = crn_strand_record(strand);
+        lane->disk->tick_samples++;
+        uint64_t point = draw(lane, period);
+        lane->graph.hot.tick_left += (int64_t)(period - lane->tick_point + point);
+        lane->tick_point = point;
+        lane->tick_interval++;
+    }
+}
+
+void crn_ticks_finish(cairn_lane *lane)
+{
+    cairn_priv_lane *hot = &lane->graph.hot;
+    uint64_t period = lane->profile->tick_period;
+    if (period == 1)
+        return;
+    uint64_t seen = lane->tick_interval * period + lane->tick_point - (uint64_t)hot->tick_left;
+    /* The interval that the last sample was drawn from may be over or not. */
+    uint64_t begun = lane->tick_interval ? (lane->tick_interval - 1) * period : 0;
+    uint64_t rest = seen - begun;
+    if (lane->tick_waiting) {
+        uint64_t share = rest < period ? rest : period;
+        charge_waiting(lane, share);
+        rest -= share;
+    }
+    uint32_t record = lane->running ? crn_strand_record(lane->running) : CRN_RECORD_ROOT;
+    CAIRN_PRIV_ADD(crn_graph_record(&lane->graph, record)->ticks, rest);
+    crn_ticks_begin(lane);
+}

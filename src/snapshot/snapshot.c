@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+#include "snapshot/snapshot.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+const char *crn_snapshot_string(const crn_snapshot *snapshot, uint32_t offset)
+{
+    return offset < snapshot->strings.size ? snapshot->strings.data + offset : "";
+}
+
+void crn_snapshot_free(crn_snapshot *snapshot)
+{
+    crn_free(snapshot->strings.data);
+    crn_free(snapshot->blocks);
+    crn_free(snapshot->metrics);
+    crn_free(snapshot->notes);
+    crn_records_free(&snapshot->records);
+    for (int i = 0; i < (int)CAIRN_METRIC_MAX; i++)
+        crn_free(snapshot->columns[i]);
+    crn_graph_free_memory(&snapshot->graph);
+    crn_free(snapshot->links.data);
+    crn_free(snapshot->hot.data);
+    *snapshot = (crn_snapshot){0};
+}
+
+static bool no_memory(crn_error *error)
+{
+    return crn_error_set(error, CAIRN_E_MEMORY, "no memory left to read it");
+}
+
+/* Reads a section of which there is one, up to what was published of it. */
+static bool read_table(crn_snapshot *snapshot, const crn_reader *reader, crn_section_kind kind,
+                       crn_bytes *bytes, crn_error *error)
+{
+    if (!crn_reader_section(reader, kind, 0, 0, reader->header.used[kind], bytes, error))
+        return false;
+    snapshot->damaged |= !bytes->whole;
+    return true;
+}
+
+static bool read_tables(crn_snapshot *snapshot, const crn_reader *reader, crn_error *error)
+{
+    crn_bytes blocks = {0}, metrics = {0}, notes = {0};
+    bool read = read_table(snapshot, reader, CRN_SECTION_STRINGS, &snapshot->strings, error) &&
+                read_table(snapshot, reader, CRN_SECTION_BLOCKS, &blocks, error) &&
+                read_table(snapshot, reader, CRN_SECTION_METRICS, &metrics, error) &&
+                read_table(snapshot, reader, CRN_SECTION_NOTES, &notes, error);
+    snapshot->blocks = (crn_disk_block *)blocks.data;
+    snapshot->metrics = (crn_disk_metric *)metrics.data;
+    snapshot->notes = (crn_disk_note *)notes.data;
+    snapshot->block_count = (uint32_t)(blocks.size / sizeof *snapshot->blocks);
+    snapshot->metric_count = (uint32_t)(metrics.size / sizeof *snapshot->metrics);
+    snapshot->note_count = (uint32_t)(notes.size / sizeof *snapshot->notes);
+    return read;
+}
+
+/* ---- lanes ---- */
+
+typedef struct lane {
+    uint32_t number;
+    crn_bytes links, hot;
+    crn_records records;
+    uint32_t *map; /* by context: its record in the snapshot's graph */
+} lane;
+
+static void free_lane(lane *lane)
+{
+    crn_free(lane->links.data);
+    crn_free(lane->hot.data);
+    crn_records_free(&lane->records);
+    crn_free(lane->map);
+}
+
+static void add_statistics(crn_snapshot *snapshot, const crn_disk_lane *disk)
+{
+    snapshot->lanes++;
+    snapshot->strands += disk->strands;
+    snapshot->misuses += disk->misuses;
+    snapshot->dropped += disk->dropped;
+    snapshot->wall_samples += disk->wall_samples;
+    snapshot->tick_samples += disk->tick_samples;
+}
+
+/* Records that are there as far as both arrays go. A lane too short for its root has none. */
+static bool read_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t number,
+                      lane *lane, crn_error *error)
+{
+    *lane = (struct lane){.number = number};
+    crn_bytes header;
+    if (!crn_reader_section(reader, CRN_SECTION_LANE, number, 0, sizeof(crn_disk_lane), &header,
+                            error))
+        return false;
+    crn_disk_lane disk = {0};
+    memcpy(&disk, header.data, header.size);
+    crn_free(header.data);
+    if (!header.whole) {
+        snapshot->damaged = true;
+        return true;
+    }
+    add_statistics(snapshot, &disk);
+    uint64_t used = disk.used < UINT32_MAX ? disk.used : UINT32_MAX;
+    if (!crn_reader_section(reader, CRN_SECTION_LANE, number, 0,
+                            sizeof disk + used * sizeof(crn_link), &lane->links, error) ||
+        !crn_reader_section(reader, CRN_SECTION_RECORDS, number, 0,
+                            used * sizeof(cairn_priv_record), &lane->hot, error))
+        return false;
+    uint64_t links = (lane->links.size - sizeof disk) / sizeof(crn_link);
+    uint64_t hot = lane->hot.size / sizeof(cairn_priv_record);
+    uint64_t there = links < hot ? links : hot;
+    if (!crn_records_scan(&lane->records, (cairn_priv_record *)lane->hot.data,
+                          (crn_link *)(lane->links.data + sizeof disk), (uint32_t)there))
+        return no_memory(error);
+    snapshot->damaged |= !lane->records.whole || there < used;
+    return true;
+}
+
+/* The column of a lane, by its records; NULL if there is none. */
+static bool read_column(const crn_reader *reader, const lane *lane, uint16_t metric,
+                        crn_bytes *bytes, crn_error *error)
+{
+    return crn_reader_section(reader, CRN_SECTION_COLUMN, lane->number, metric,
+                              lane->records.used * sizeof(uint64_t), bytes, error);
+}
+
+static bool merge_columns(crn_snapshot *snapshot, const crn_reader *reader, const lane *lane,
+                          uint64_t *capacity, crn_error *error)
+{
+    for (uint16_t m = CAIRN_METRIC_USER; m < CAIRN_METRIC_MAX; m++) {
+        crn_bytes bytes;
+        if (!read_column(reader, lane, m, &bytes, error))
+            return false;
+        uint64_t count = bytes.size / sizeof(uint64_t);
+        if (count && capacity[m] < snapshot->graph.used) {
+            uint64_t *grown =
+                crn_try_realloc(snapshot->columns[m], snapshot->graph.used, sizeof *grown);
+            if (!grown) {
+                crn_free(bytes.data);
+                return no_memory(error);
+            }
+            memset(grown + capacity[m], 0, (snapshot->graph.used - capacity[m]) * sizeof *grown);
+            snapshot->columns[m] = grown;
+            capacity[m] = snapshot->graph.used;
+        }
+        for (uint32_t r = CRN_RECORD_ROOT; r < lane->records.used && r < count; r++)
+            snapshot->columns[m][lane->map[lane->records.numbers[r]]] +=
+                ((uint64_t *)bytes.data)[r];
+        crn_free(bytes.data);
+    }
+    return true;
+}
+
+static bool merge_lane(crn_snapshot *snapshot, const crn_reader *reader, lane *lane,
+                       uint64_t *capacity, crn_error *error)
+{
+    lane->map = crn_try_calloc(lane->records.context_count, sizeof *lane->map);
+    if (!lane->map)
+        return no_memory(error);
+    crn_records_merge(&lane->records, &snapshot->graph, lane->map);
+    if (snapshot->graph.full)
+        return no_memory(error);
+    return merge_columns(snapshot, reader, lane, capacity, error);
+}
+
+/* All lanes in one graph of the snapshot's own. */
+static bool merge_lanes(crn_snapshot *snapshot, const crn_reader *reader, crn_error *error)
+{
+    uint64_t capacity[CAIRN_METRIC_MAX] = {0};
+    snapshot->graph = (crn_graph){.grow = crn_graph_grow_memory,
+                                  .path_limit = UINT32_MAX,
+                                  .context_budget = UINT32_MAX,
+                                  .alias_budget = UINT32_MAX};
+    if (!crn_graph_open(&snapshot->graph))
+        return no_memory(error);
+    for (uint32_t number = 0; crn_reader_lane(reader, &number); number++) {
+        lane lane;
+        bool merged = read_lane(snapshot, reader, number, &lane, error) &&
+                      merge_lane(snapshot, reader, &lane, capacity, error);
+        free_lane(&lane);
+        if (!merged)
+            return false;
+        if (number == UINT32_MAX)
+            break;
+    }
+    for (int m = 0; m < (int)CAIRN_METRIC_MAX; m++) { /* contexts that came after a column */
+        if (!snapshot->columns[m])
+            continue;
+        uint64_t *grown =
+            crn_try_realloc(snapshot->columns[m], snapshot->graph.used, sizeof *grown);
+        if (!grown)
+            return no_memory(error);
+        memset(grown + capacity[m], 0, (snapshot->graph.used - capacity[m]) * sizeof *grown);
+        snapshot->columns[m] = grown;
+    }
+    return crn_records_scan(&snapshot->records, (cairn_priv_record *)snapshot->graph.hot.base,
+                            snapshot->graph.links, snapshot->graph.used) ||
+           no_memory(error);
+}
+
+/* One lane needs no merging. */
+static bool take_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t number,
+                      crn_error *error)
+{
+    lane lane;
+    bool taken = read_lane(snapshot, reader, number, &lane, error);
+    for (uint16_t m = CAIRN_METRIC_USER; taken && m < CAIRN_METRIC_MAX; m++) {
+        crn_bytes bytes;
+        taken = read_column(reader, &lane, m, &bytes, error);
+        if (!taken || bytes.size < sizeof(uint64_t)) {
+            if (taken)
+                crn_free(bytes.data);
+            continue;
+        }
+        snapshot->columns[m] = crn_try_calloc(lane.records.used, sizeof(uint64_t));
+        if (snapshot->columns[m])
+            memcpy(snapshot->columns[m], bytes.data, bytes.size / 8 * 8);
+        else
+            taken = no_memory(error);
+        crn_free(bytes.data);
+    }
+    if (!taken) {
+        free_lane(&lane);
+        return false;
+    }
+    snapshot->links = lane.links;
+    snapshot->hot = lane.hot;
+    snapshot->records = lane.records;
+    return true;
+}
+
+bool crn_snapshot_take(crn_snapshot *snapshot, const crn_reader *reader, bool indexed,
+                       crn_error *error)
+{
+    *snapshot = (crn_snapshot){.header = reader->header,
+                               .clock_scale = crn_reader_clock_scale(reader),
+                               .truncated = reader->truncated};
+    uint32_t first = 0;
+    bool any = crn_reader_lane(reader, &first);
+    uint32_t second = first + 1;
+    bool one = any && (first == UINT32_MAX || !crn_reader_lane(reader, &second));
+    bool taken = read_tables(snapshot, reader, error);
+    if (taken && one && !indexed) {
+        taken = take_lane(snapshot, reader, first, error);
+        if (taken && snapshot->records.context_count)
+            return true;
+        /* not even a root: as if there were no lanes */
+    }
+    if (taken && one && !indexed) {
+        crn_records_free(&snapshot->records);
+        snapshot->lanes = 0;
+    }
+    taken = taken && merge_lanes(snapshot, reader, error);
+    if (!taken)
+        crn_snapshot_free(snapshot);
+    return taken;
+}
