@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * calls.c - what a call costs under Cairn, in units of two `rdtsc`: the floor of whatever
+ * takes two time stamps a call.
+ *
+ * Two rdtsc, the program as it is and the program with instrumentation take turns, a
+ * millisecond at a time; a turn's figure is (instrumented - plain) / calls / two rdtsc.
+ * The median of many turns is a batch's, the median of the batches is the result.
+ *
+ * usage: calls MODE [WORKLOAD]...
+ */
+#include <cairn/cairn.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "baseline/nothing.h"
+#include "measure.h"
+#include "workloads.h"
+
+enum { BATCHES = 9, TURNS = 25, STAMPS = 20000, DISABLED_CALLS = 100000 };
+
+static double nanoseconds_of_two_stamps(void)
+{
+#if defined(__x86_64__)
+    uint64_t sum = 0;
+    double start = measure_now();
+    for (int i = 0; i < STAMPS; i++) {
+        sum += __builtin_ia32_rdtsc();
+        sum += __builtin_ia32_rdtsc();
+    }
+    double took = measure_now() - start;
+    MEASURE_OPAQUE(sum);
+    return took / STAMPS;
+#elif defined(__aarch64__)
+    uint64_t sum = 0, stamp;
+    double start = measure_now();
+    for (int i = 0; i < 2 * STAMPS; i++) {
+        __asm__ volatile("mrs %0, cntvct_el0" : "=r"(stamp));
+        sum += stamp;
+    }
+    double took = measure_now() - start;
+    MEASURE_OPAQUE(sum);
+    return took / STAMPS;
+#else
+#error "the time stamp counter of this machine is not known here"
+#endif
+}
+
+static double time_of(const workload *w, version kind, uint32_t turn)
+{
+    double start = measure_now();
+    w->run(kind, turn);
+    return measure_now() - start;
+}
+
+/* ---- how the profile is set up ---- */
+
+typedef struct mode {
+    const char *name;
+    version kind;
+    bool profiled; /* else the strand is NULL */
+    bool disabled;
+    cairn_wall wall;
+} mode;
+
+static const mode modes[] = {
+    {"null", VERSION_TICKS, false, false, CAIRN_WALL_OFF},
+    {"disabled", VERSION_TICKS, true, true, CAIRN_WALL_OFF},
+    {"counts", VERSION_CALLS, true, false, CAIRN_WALL_OFF},
+    {"ticks", VERSION_TICKS, true, false, CAIRN_WALL_OFF},
+    {"sampled", VERSION_CALLS, true, false, CAIRN_WALL_SAMPLED},
+    {"exact", VERSION_CALLS, true, false, CAIRN_WALL_EXACT},
+};
+
+static cairn_profile *open_profile(const mode *m, const char *path)
+{
+    if (!m->profiled)
+        return NULL;
+    cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    options.path = path;
+    options.wall = m->wall;
+    options.disabled = m->disabled;
+    cairn_profile *profile;
+    cairn_error error = cairn_profile_open(&profile, &options);
+    if (error) {
+        fprintf(stderr, "calls: %s: %s\n", path, cairn_error_text(error));
+        exit(1);
+    }
+    for (int i = 1; i <= WORKLOAD_BLOCKS; i++)
+        cairn_block_add(profile, &(cairn_block_info){.name = "block"});
+    workload_strand = cairn_strand_open(cairn_lane_open(profile, "calls"));
+    return profile;
+}
+
+static bool count_context(void *data, const cairn_block *sequence, size_t length,
+                          const cairn_cost *cost)
+{
+    (void)sequence;
+    (void)length;
+    (void)cost;
+    ++*(uint64_t *)data;
+    return true;
+}
+
+static uint64_t contexts_of(cairn_profile *profile)
+{
+    uint64_t contexts = 0;
+    cairn_view *view;
+    if (profile && cairn_view_open(&view, profile) == CAIRN_OK) {
+        cairn_view_contexts(view, count_context, &contexts);
+        cairn_view_close(view);
+    }
+    return contexts;
+}
+
+/* ---- a row of the table ---- */
+
+static void measure_workload(const mode *m, const workload *w)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "calls-%s-%s.cairn", m->name, w->name);
+    cairn_profile *profile = open_profile(m, path);
+    measure_series ratios = {0}, plain = {0}, net = {0}, batch = {0};
+    for (uint32_t turn = 0; turn < 3; turn++)
+        w->run(m->kind, turn);
+    for (int i = 0; i < BATCHES; i++) {
+        measure_clear(&batch);
+        for (uint32_t turn = 0; turn < TURNS; turn++) {
+            double calls = (double)w->calls(turn);
+            double stamps = nanoseconds_of_two_stamps();
+            double without = time_of(w, VERSION_PLAIN, turn) / calls;
+            double with = time_of(w, m->kind, turn) / calls;
+            measure_add(&batch, (with - without) / stamps);
+            measure_add(&plain, without);
+            measure_add(&net, with - without);
+        }
+        measure_add(&ratios, measure_quantile(&batch, 0.5));
+    }
+    char name[64];
+    snprintf(name, sizeof(name), "%s/%s", m->name, w->name);
+    measure_print(name, &ratios, "%.2f ns a call more than %.2f; %lu contexts",
+                  measure_quantile(&net, 0.5), measure_quantile(&plain, 0.5),
+                  contexts_of(profile));
+    cairn_profile_close(profile);
+    workload_strand = NULL;
+    remove(path);
+}
+
+/* ---- a NULL strand against an empty call ---- */
+
+static double time_loop(void)
+{
+    double start = measure_now();
+    for (int i = 0; i < DISABLED_CALLS; i++)
+        __asm__ volatile("");
+    return measure_now() - start;
+}
+
+static double time_empty_calls(void)
+{
+    double start = measure_now();
+    for (int i = 0; i < DISABLED_CALLS; i++)
+        nothing();
+    return measure_now() - start;
+}
+
+/* The strand is read anew each time, as a program would read it. */
+static double time_null_strand(void)
+{
+    double start = measure_now();
+    for (int i = 0; i < DISABLED_CALLS; i++) {
+        cairn_enter(*(cairn_strand *volatile *)&workload_strand, 1);
+        __asm__ volatile("");
+        cairn_leave(*(cairn_strand *volatile *)&workload_strand);
+    }
+    return measure_now() - start;
+}
+
+static void measure_null(void)
+{
+    measure_series ratios = {0}, batch = {0}, call = {0}, pair = {0};
+    for (int i = 0; i < BATCHES; i++) {
+        measure_clear(&batch);
+        for (int turn = 0; turn < TURNS; turn++) {
+            double loop = time_loop();
+            double calls = time_empty_calls() - loop;
+            double pairs = time_null_strand() - loop;
+            measure_add(&batch, pairs / calls);
+            measure_add(&call, calls / DISABLED_CALLS);
+            measure_add(&pair, pairs / DISABLED_CALLS);
+        }
+        measure_add(&ratios, measure_quantile(&batch, 0.5));
+    }
+    measure_print("null/pair", &ratios, "%.2f ns; the call %.2f ns, loop subtracted from both",
+                  measure_quantile(&pair, 0.5), measure_quantile(&call, 0.5));
+}
+
+static bool wanted(int argc, char **argv, const char *name)
+{
+    for (int i = 2; i < argc; i++)
+        if (strcmp(argv[i], name) == 0)
+            return true;
+    return argc == 2;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "pair") == 0) {
+        measure_null();
+        return 0;
+    }
+    for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(*modes); i++) {
+        if (strcmp(argv[1], modes[i].name) != 0)
+            continue;
+        for (unsigned j = 0; j < workload_count; j++)
+            if (wanted(argc, argv, workloads[j].name))
+                measure_workload(&modes[i], &workloads[j]);
+        return 0;
+    }
+    fprintf(stderr, "usage: calls pair | null|disabled|counts|ticks|sampled|exact [WORKLOAD]...\n");
+    return 2;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * measure.h - times and what is said of many of them.
+ */
+#ifndef BENCH_MEASURE_H
+#define BENCH_MEASURE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Nanoseconds from some fixed moment. */
+double measure_now(void);
+
+/* Numbers, as many as are added. Start from a zeroed struct. */
+typedef struct measure_series {
+    double *values;
+    size_t count, room;
+} measure_series;
+
+void measure_add(measure_series *series, double value);
+void measure_clear(measure_series *series);
+double measure_mean(const measure_series *series);
+
+/* The value below which `fraction` of the series lies; 0.5 is the median. Sorts a copy. */
+double measure_quantile(const measure_series *series, double fraction);
+
+/* Prints a result as bench/run reads it: name, median, smallest, largest, and a remark, with
+ * tabs between. */
+void measure_print(const char *name, const measure_series *series, const char *remark, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The compiler must take `value` as changed here, and as used. */
+#define MEASURE_OPAQUE(value) __asm__ volatile("" : "+r"(value))
+
+#endif

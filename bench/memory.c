@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * memory.c - how much memory a context takes, everything counted: records in the capture's
+ * mapping, edges, look-up tables, what malloc keeps. And what a frame of a strand's stack
+ * takes.
+ *
+ * A child process replays events into a profile and reads its own memory from the kernel
+ * (smaps: what is anonymous, and what of the capture's mapping is resident) each time that
+ * contexts have grown by a fiftieth, from 10,000 on; how many contexts there are at that
+ * moment is known from the baseline, which replays the same events first. The worst moment
+ * is the result: tables that double are met just after they have.
+ *
+ * usage: memory random|wide|stack | stream FILE
+ */
+#include <cairn/cairn.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "baseline/profile_tree.h"
+#include "measure.h"
+#include "replay_loop.h"
+#include "stream.h"
+
+enum { FIRST_CONTEXTS = 10000, MOST_MOMENTS = 1000, STACK_FRAMES = 10000000 };
+
+typedef struct moment {
+    size_t events;
+    uint64_t contexts;
+} moment;
+
+/* What a child found: bytes at its moments, by context. */
+typedef struct finding {
+    double worst, least, last; /* resident bytes a context */
+    uint64_t worst_contexts, last_contexts;
+    double peak;       /* most that was resident at any time before a moment, a context */
+    double disk;       /* bytes of disk a context, at the end */
+} finding;
+
+/* ---- the process's memory ---- */
+
+/* A line "Name:   123 kB" of a /proc file: the bytes, if it has that name. */
+static bool kilobytes(const char *line, const char *name, uint64_t *bytes)
+{
+    size_t length = strlen(name);
+    unsigned long value;
+    if (strncmp(line, name, length) != 0 || sscanf(line + length, ": %lu kB", &value) != 1)
+        return false;
+    *bytes = (uint64_t)value * 1024;
+    return true;
+}
+
+static bool is_capture(const char *mapping)
+{
+    return strstr(mapping, ".cairn") || strstr(mapping, "memfd:");
+}
+
+/* What is anonymous in all mappings, and resident in those of a capture. */
+static uint64_t resident(void)
+{
+    FILE *file = fopen("/proc/self/smaps", "r");
+    if (!file)
+        exit(1);
+    char line[1024];
+    uint64_t sum = 0, bytes;
+    bool capture = false;
+    while (fgets(line, sizeof(line), file)) {
+        unsigned long from, to;
+        if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+            capture = is_capture(line);
+        else if (kilobytes(line, capture ? "Rss" : "Anonymous", &bytes))
+            sum += bytes;
+    }
+    fclose(file);
+    return sum;
+}
+
+static uint64_t status_bytes(const char *name)
+{
+    FILE *file = fopen("/proc/self/status", "r");
+    if (!file)
+        exit(1);
+    char line[256];
+    uint64_t bytes = 0;
+    while (fgets(line, sizeof(line), file))
+        if (kilobytes(line, name, &bytes))
+            break;
+    fclose(file);
+    return bytes;
+}
+
+/* Starts the high-water mark anew from what is resident now. */
+static void forget_peak(void)
+{
+    FILE *file = fopen("/proc/self/clear_refs", "w");
+    if (file) {
+        fputs("5\n", file);
+        fclose(file);
+    }
+}
+
+/* ---- contexts ---- */
+
+/* The moments at which contexts have grown by a fiftieth. */
+static size_t find_moments(const stream *s, moment *moments)
+{
+    tree_profile *profile = tree_open();
+    size_t count = 0;
+    double next = FIRST_CONTEXTS;
+    for (size_t i = 0; i < s->count && count < MOST_MOMENTS; i++) {
+        REPLAY(s, i, i + 1, tree_enter(profile, value), tree_replace(profile, value),
+               tree_leave(profile), tree_tick(profile, value), tree_restart(profile))
+        if ((double)profile->node_count >= next) {
+            moments[count++] = (moment){i + 1, profile->node_count};
+            next = (double)profile->node_count * 1.02;
+        }
+    }
+    if (count < MOST_MOMENTS)
+        moments[count++] = (moment){s->count, profile->node_count};
+    tree_close(profile);
+    return count;
+}
+
+static cairn_profile *open_profile(const char *path)
+{
+    cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    options.path = path;
+    options.wall = CAIRN_WALL_EXACT;
+    cairn_profile *profile;
+    cairn_error error = cairn_profile_open(&profile, &options);
+    if (error) {
+        fprintf(stderr, "memory: %s: %s\n", path, cairn_error_text(error));
+        exit(1);
+    }
+    return profile;
+}
+
+static void look(finding *found, const moment *now, uint64_t before, uint64_t before_peak)
+{
+    double contexts = (double)now->contexts;
+    uint64_t here = resident();
+    double each = (double)(here - before) / contexts;
+    double peak = (double)(status_bytes("VmHWM") - before_peak) / contexts;
+    if (each > found->worst) {
+        found->worst = each;
+        found->worst_contexts = now->contexts;
+    }
+    if (found->least == 0 || each < found->least)
+        found->least = each;
+    if (peak > found->peak)
+        found->peak = peak;
+    found->last = each;
+    found->last_contexts = now->contexts;
+    forget_peak();
+}
+
+static void record(const stream *s, const moment *moments, size_t count, const char *path,
+                   finding *found)
+{
+    /* Whatever is paged in by opening and closing a profile does not count. */
+    cairn_profile_close(open_profile(path));
+    forget_peak();
+    uint64_t before = resident(), before_peak = status_bytes("VmRSS");
+    cairn_profile *profile = open_profile(path);
+    replay_add_blocks(profile, s);
+    cairn_lane *lane = cairn_lane_open(profile, "memory");
+    cairn_strand *strand = NULL;
+    size_t from = 0;
+    for (size_t i = 0; i < count; i++) {
+        strand = replay_cairn(s, from, moments[i].events, lane, strand);
+        from = moments[i].events;
+        look(found, &moments[i], before, before_peak);
+    }
+    struct stat file;
+    if (stat(path, &file) == 0)
+        found->disk = (double)file.st_blocks * 512 / (double)found->last_contexts;
+    cairn_profile_close(profile);
+}
+
+/* ---- frames ---- */
+
+static void record_stack(const char *path, finding *found)
+{
+    cairn_profile_close(open_profile(path));
+    cairn_profile *profile = open_profile(path);
+    cairn_block block = cairn_block_add(profile, &(cairn_block_info){.name = "deep"});
+    cairn_strand *strand = cairn_strand_open(cairn_lane_open(profile, "memory"));
+    forget_peak();
+    uint64_t before = resident(), before_peak = status_bytes("VmRSS");
+    double next = FIRST_CONTEXTS;
+    for (uint64_t depth = 1; depth <= STACK_FRAMES; depth++) {
+        cairn_enter(strand, block);
+        if ((double)depth >= next || depth == STACK_FRAMES) {
+            look(found, &(moment){depth, depth}, before, before_peak);
+            next = (double)depth * 1.02;
+        }
+    }
+    if (cairn_strand_depth(strand) != STACK_FRAMES)
+        exit(1);
+    cairn_profile_close(profile);
+}
+
+/* ---- children ---- */
+
+static void *share(size_t size)
+{
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        exit(1);
+    return memory;
+}
+
+static void await(pid_t child)
+{
+    int status;
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
+        fprintf(stderr, "memory: a child failed\n");
+        exit(1);
+    }
+}
+
+/* In a child, so that the baseline's heap is not there to be used again. */
+static moment *moments_of(const stream *s, size_t *count)
+{
+    moment *moments = share(MOST_MOMENTS * sizeof(*moments) + sizeof(*count));
+    size_t *found = (size_t *)(moments + MOST_MOMENTS);
+    pid_t child = fork();
+    if (child == 0) {
+        *found = find_moments(s, moments);
+        _exit(0);
+    }
+    await(child);
+    *count = *found;
+    return moments;
+}
+
+static void measure(const char *name, const stream *s)
+{
+    size_t count = 0;
+    const moment *moments = s ? moments_of(s, &count) : NULL;
+    finding *found = share(sizeof(*found));
+    char path[64];
+    snprintf(path, sizeof(path), "memory-%d.cairn", (int)getpid());
+    pid_t child = fork();
+    if (child == 0) {
+        if (s)
+            record(s, moments, count, path, found);
+        else
+            record_stack(path, found);
+        _exit(0);
+    }
+    await(child);
+    unlink(path);
+    const char *unit = s ? "contexts" : "frames";
+    printf("%s\t%.2f\t%.2f\t%.2f\tworst at %lu %s; at the end, %lu, %.1f; while a table grows %.1f",
+           name, found->worst, found->least, found->worst, found->worst_contexts, unit,
+           found->last_contexts, found->last, found->peak);
+    if (s)
+        printf("; on disk %.1f", found->disk);
+    printf("\n");
+}
+
+int main(int argc, char **argv)
+{
+    stream s = {0};
+    if (argc == 3 && strcmp(argv[1], "stream") == 0)
+        stream_read(&s, argv[2]);
+    else if (argc == 2 && strcmp(argv[1], "random") == 0)
+        stream_make_random(&s, 12, 24, 16000000);
+    else if (argc == 2 && strcmp(argv[1], "wide") == 0)
+        stream_make_random(&s, 1000, 2, 16000000);
+    else if (argc != 2 || strcmp(argv[1], "stack") != 0) {
+        fprintf(stderr, "usage: memory random|wide|stack | stream FILE\n");
+        return 2;
+    }
+    measure(argv[1], s.words ? &s : NULL);
+    stream_free(&s);
+    return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * stream.h - recorded profiling events: little-endian 32-bit words, kind << 30 | value. A
+ * tick's value is a count, or one of two marks.
+ */
+#ifndef BENCH_STREAM_H
+#define BENCH_STREAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { STREAM_ENTER = 0, STREAM_REPLACE = 1, STREAM_LEAVE = 2, STREAM_TICK = 3 };
+#define STREAM_VALUE 0x3fffffffu
+#define STREAM_STRAND_START 0x3fffffffu /* a tick's value: a new strand, at the root */
+#define STREAM_STRAND_END 0x3ffffffeu
+
+typedef struct stream {
+    uint32_t *words;
+    size_t count;
+    uint32_t block_limit; /* blocks are 1 to block_limit - 1 */
+    uint64_t calls;       /* enters, replaces and strands' starts */
+    uint64_t ticks;
+} stream;
+
+/* Reads a stream, packed by zstd or not, into memory. Should a block be numbered 0, which is
+ * the root for the profilers, all are moved up by one. Ends the process with a message when
+ * it cannot be read. */
+void stream_read(stream *read, const char *path);
+void stream_free(stream *read);
+
+/* Makes a stream of random calls: descents from the root, `depth` calls of `blocks` blocks
+ * each, with a tick after each call, until there are about `events` words. */
+void stream_make_random(stream *made, uint32_t blocks, uint32_t depth, size_t events);
+
+#endif
