@@ -106,7 +106,7 @@ typedef struct crn_disk_lane {
     uint64_t misuses;        /* leaves without enters, stale marks, replaced roots */
     uint64_t wall_samples;
     uint64_t tick_samples;
-    uint64_t ticks_waiting;  /* seen, not charged yet */
+    uint64_t dropped;        /* enters and replaces that there was no memory for */
     uint64_t spare[23];
 } crn_disk_lane;
 
