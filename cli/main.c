@@ -27,8 +27,10 @@ static const command commands[] = {
 };
 
 #pragma weak crn_cmd_run
-#pragma weak crn_cmd_export
-#pragma weak crn_cmd_import
+#pragma weak crn_cmd_diff
+#pragma weak crn_cmd_assert
+#pragma weak crn_cmd_merge
+#pragma weak crn_cmd_redact
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static const command *command_find(const char *name)

@@ -306,16 +306,8 @@ void crn_neighbourhood_free(crn_neighbourhood *neighbourhood)
 static void below_charge(crn_profile_builder *builder, uint32_t to, const crn_profile *profile,
                          uint32_t from)
 {
-    for (uint32_t m = CRN_METRIC_CALLS + 1; m < profile->metric_count; m++) {
-        uint64_t amount = crn_self(profile, m, from);
-        if (!amount)
-            continue;
-        const crn_metric_info *info = &profile->metrics[m];
-        uint32_t metric = m <= CRN_METRIC_WALL
-                              ? m
-                              : crn_profile_builder_metric(builder, info->name, info->unit);
-        crn_profile_builder_charge(builder, to, metric, amount);
-    }
+    for (uint32_t m = CRN_METRIC_CALLS + 1; m < profile->metric_count; m++)
+        crn_profile_builder_charge(builder, to, m, crn_self(profile, m, from));
 }
 
 static uint32_t *below_blocks(crn_profile_builder *builder, const crn_profile *profile)
@@ -336,6 +328,8 @@ crn_profile *crn_sequence_below(const crn_profile *profile, const crn_sequence *
     matcher matcher = matcher_make(profile, sequence);
     uint8_t *within = matcher_within(&matcher);
     crn_profile_builder *builder = crn_profile_builder_new();
+    for (uint32_t m = 0; m < profile->metric_count; m++) /* the same numbers */
+        crn_profile_builder_metric(builder, profile->metrics[m].name, profile->metrics[m].unit);
     uint32_t *blocks = below_blocks(builder, profile);
     uint32_t *map = crn_calloc(profile->context_count, sizeof *map);
     uint32_t root = crn_profile_builder_root(builder), tip = root;

@@ -56,7 +56,7 @@ void crn_neighbourhood_free(crn_neighbourhood *neighbourhood);
 
 /* A profile of what lies within the sequence, the paths that lead into it cut off: its
  * root leads to the sequence, and what is below any outermost occurrence is laid on top of
- * each other, metrics and calls added up. */
+ * each other, metrics and calls added up. Its metrics have the same numbers. */
 crn_profile *crn_sequence_below(const crn_profile *profile, const crn_sequence *sequence,
                                 const uint8_t *kept);
 

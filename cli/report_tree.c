@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tree view: contexts, costly ones first.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "report.h"
+#include "terminal.h"
+
+/* Deeper levels are numbered instead of drawn. */
+enum { LEVELS_DRAWN = 24, PREFIX_SIZE = 256 };
+
+/* Writes the lines that lead to a row. `open` is by level: more siblings follow. */
+static void draw_prefix(char prefix[PREFIX_SIZE], const crn_tree_row *row, const uint8_t *open)
+{
+    const crn_glyphs *glyphs = crn_terminal_get()->glyphs;
+    uint32_t bars = row->only ? row->level : row->level - 1;
+    char *end = prefix;
+    *end = 0;
+    for (uint32_t level = 1; level <= bars && level <= LEVELS_DRAWN; level++)
+        end = stpcpy(end, open[level] ? glyphs->bar : glyphs->gap);
+    if (bars > LEVELS_DRAWN)
+        end += sprintf(end, "(%u more levels) ", bars - LEVELS_DRAWN);
+    if (row->context)
+        stpcpy(end, row->only ? glyphs->only : row->last ? glyphs->last : glyphs->branch);
+}
+
+static void draw_suffix(char suffix[64], uint64_t cycles)
+{
+    char figure[CRN_FIGURE_SIZE];
+    suffix[0] = 0;
+    if (cycles)
+        snprintf(suffix, 64, " %s %s", crn_terminal_get()->glyphs->cycle,
+                 crn_figure_alone(figure, "count", cycles));
+}
+
+crn_tree_view crn_tree_view_make(const crn_report *report)
+{
+    crn_tree_view view = {.profile = report->profile};
+    view.kept = crn_sequence_select(report->profile, NULL, report->drops, report->drop_count);
+    if (report->focused) {
+        view.profile = view.below = crn_sequence_below(report->profile, &report->focus, view.kept);
+        crn_free(view.kept);
+        view.kept = NULL;
+    }
+    view.tree = crn_tree_make(view.profile, &(crn_tree_options){report->metrics[0], view.kept,
+                                                                report->threshold, report->top});
+    view.cycles = crn_cycle_calls(view.profile);
+    return view;
+}
+
+void crn_tree_view_free(crn_tree_view *view)
+{
+    crn_tree_free(&view->tree);
+    crn_free(view->kept);
+    crn_free(view->cycles);
+    crn_profile_free(view->below);
+}
+
+static uint64_t kept_value(const crn_tree_view *view, uint32_t metric, uint32_t context)
+{
+    return view->kept && !view->kept[context] ? 0 : crn_self(view->profile, metric, context);
+}
+
+static void print_row(const crn_tree_view *view, const crn_table *table, uint32_t metric,
+                      uint32_t context, const char *prefix, const char *suffix)
+{
+    crn_row row = crn_row_begin(table);
+    crn_row_figure(&row, view->tree.totals[context]);
+    crn_row_figure(&row, kept_value(view, metric, context));
+    if (metric != CRN_METRIC_CALLS)
+        crn_row_figure(&row, kept_value(view, CRN_METRIC_CALLS, context));
+    crn_row_block(&row, prefix, &view->profile->blocks[view->profile->block[context]], suffix);
+}
+
+static void print_rows(const crn_tree_view *view, crn_table *table, uint32_t metric)
+{
+    uint8_t *open = crn_calloc((size_t)view->tree.levels + 1, sizeof *open);
+    char prefix[PREFIX_SIZE], suffix[64];
+    for (int pass = 0; pass < 2; pass++) { /* measure, then print */
+        for (uint32_t i = 0; i < view->tree.count; i++) {
+            const crn_tree_row *row = &view->tree.rows[i];
+            if (!row->only)
+                open[row->level] = !row->last;
+            draw_prefix(prefix, row, open);
+            draw_suffix(suffix, view->cycles[row->context]);
+            if (pass == 0)
+                crn_table_measure(table, prefix,
+                                  &view->profile->blocks[view->profile->block[row->context]],
+                                  suffix);
+            else
+                print_row(view, table, metric, row->context, prefix, suffix);
+        }
+    }
+    crn_free(open);
+}
+
+static void print_rest(const crn_report *report, const crn_tree *tree)
+{
+    if (!tree->hidden)
+        return;
+    uint64_t total = tree->totals[0];
+    crn_terminal_style(CRN_STYLE_DIM);
+    printf("%u more context%s", tree->hidden, tree->hidden == 1 ? "" : "s");
+    if (report->threshold > 0)
+        printf(" below %g %%", 100 * report->threshold);
+    printf(", with %.1f %% of self %s in all: --threshold 0%s shows all\n",
+           crn_percent(total > tree->shown ? total - tree->shown : 0, total),
+           report->profile->metrics[report->metrics[0]].name, report->top ? " --top 0" : "");
+    crn_terminal_style(CRN_STYLE_PLAIN);
+}
+
+static uint64_t most_calls(const crn_tree_view *view)
+{
+    uint64_t largest = 0;
+    for (uint32_t i = 0; i < view->tree.count; i++) {
+        uint64_t calls = kept_value(view, CRN_METRIC_CALLS, view->tree.rows[i].context);
+        if (largest < calls)
+            largest = calls;
+    }
+    return largest;
+}
+
+void crn_report_tree(const crn_report *report)
+{
+    uint32_t metric = report->metrics[0];
+    crn_tree_view view = crn_tree_view_make(report);
+    crn_table table = {0};
+    crn_report_column(&table, report, "inclusive", metric, view.tree.totals[0]);
+    crn_report_column(&table, report, "self", metric, view.tree.totals[0]);
+    if (metric != CRN_METRIC_CALLS)
+        crn_table_figure(&table, "calls", "", most_calls(&view), false);
+    crn_table_head(&table, "context");
+    print_rows(&view, &table, metric);
+    print_rest(report, &view.tree);
+    crn_tree_view_free(&view);
+}

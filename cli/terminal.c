@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+#include "terminal.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <wchar.h>
+
+static const crn_glyphs utf8_glyphs = {
+    .branch = "├─ ",
+    .last = "└─ ",
+    .bar = "│  ",
+    .gap = "   ",
+    .only = "↓ ",
+    .cycle = "↺",
+    .arrow = "→",
+    .ellipsis = "…",
+};
+
+static const crn_glyphs ascii_glyphs = {
+    .branch = "|- ",
+    .last = "`- ",
+    .bar = "|  ",
+    .gap = "   ",
+    .only = "v ",
+    .cycle = "@",
+    .arrow = "->",
+    .ellipsis = "~",
+};
+
+static bool is_set(const char *variable)
+{
+    const char *value = getenv(variable);
+    return value && *value;
+}
+
+/* Without any setting UTF-8 is by far the likeliest. */
+static bool choose_utf8(void)
+{
+    bool chosen = is_set("LC_ALL") || is_set("LC_CTYPE") || is_set("LANG");
+    if (!setlocale(LC_CTYPE, chosen ? "" : "C.UTF-8"))
+        setlocale(LC_CTYPE, "C.UTF-8"); /* the chosen one is not installed */
+    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+const crn_terminal *crn_terminal_get(void)
+{
+    static crn_terminal terminal;
+    if (terminal.glyphs)
+        return &terminal;
+    terminal.glyphs = choose_utf8() ? &utf8_glyphs : &ascii_glyphs;
+    if (isatty(STDOUT_FILENO)) {
+        struct winsize size;
+        const char *term = getenv("TERM");
+        if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+            terminal.width = size.ws_col < 60 ? 60 : size.ws_col;
+        else
+            terminal.width = 80;
+        terminal.colour = !is_set("NO_COLOR") && term && strcmp(term, "dumb") != 0;
+    }
+    return &terminal;
+}
+
+void crn_terminal_style(crn_style style)
+{
+    static const char *const sequences[] = {"\033[0m", "\033[1m", "\033[2m", "\033[1;31m",
+                                            "\033[33m"};
+    if (crn_terminal_get()->colour)
+        fputs(sequences[style], stdout);
+}
+
+/* A character as it is printed. */
+typedef struct glyph {
+    const char *bytes;
+    size_t size, columns;
+} glyph;
+
+/* Takes the next character off the text. In other locales than UTF-8 bytes are columns. */
+static glyph next_glyph(const char **text)
+{
+    const unsigned char *c = (const unsigned char *)*text;
+    if (*c < 0x80 || crn_terminal_get()->glyphs != &utf8_glyphs) {
+        *text += 1;
+        return (glyph){*c < ' ' || *c == 0x7f ? "?" : (const char *)c, 1, 1};
+    }
+    wchar_t wide;
+    mbstate_t state = {0};
+    size_t size = mbrtowc(&wide, *text, MB_CUR_MAX, &state);
+    if (size == (size_t)-1 || size == (size_t)-2) {
+        *text += 1;
+        return (glyph){"\xef\xbf\xbd", 3, 1};
+    }
+    *text += size;
+    int columns = wcwidth(wide);
+    if (columns < 0) /* C1 controls and the like */
+        return (glyph){"?", 1, 1};
+    return (glyph){(const char *)c, size, (size_t)columns};
+}
+
+size_t crn_terminal_width(const char *text)
+{
+    size_t width = 0;
+    while (*text)
+        width += next_glyph(&text).columns;
+    return width;
+}
+
+size_t crn_terminal_text(const char *text, size_t limit, bool keep_end)
+{
+    size_t width = limit ? crn_terminal_width(text) : 0, printed = 0;
+    bool cut = width > limit;
+    if (cut && keep_end) {
+        printed += (size_t)1;
+        while (*text && width > limit - 1)
+            width -= next_glyph(&text).columns;
+        fputs(crn_terminal_get()->glyphs->ellipsis, stdout);
+    }
+    while (*text) {
+        glyph glyph = next_glyph(&text);
+        if (cut && !keep_end && printed + glyph.columns > limit - 1) {
+            fputs(crn_terminal_get()->glyphs->ellipsis, stdout);
+            return printed + 1;
+        }
+        fwrite(glyph.bytes, 1, glyph.size, stdout);
+        printed += glyph.columns;
+    }
+    return printed;
+}
