@@ -22,7 +22,7 @@
 typedef void crn_format_progress(uint64_t done, uint64_t total);
 
 typedef struct crn_export_options {
-    int metric;  /* the one to write (folded) or to show first; see crn_export_metric */
+    int metric; /* the one to write (folded) or to show first; see crn_export_metric */
     bool times; /* wall time, and when and how long it ran: what differs from run to run */
     crn_format_progress *progress;
 } crn_export_options;

@@ -197,7 +197,8 @@ static void push_frame(reader *reader, const char *symbol, const char *file)
     }
     crn_block_info info = {.name = *symbol ? symbol : "[unknown]",
                            .file = strcmp(file, "[unknown]") == 0 ? "" : file};
-    reader->frames[reader->frame_count++] = crn_profile_builder_block(reader->stacks.builder, &info);
+    reader->frames[reader->frame_count++] =
+        crn_profile_builder_block(reader->stacks.builder, &info);
 }
 
 /* Frames that were inlined come before the one whose file they are in. */
@@ -312,13 +313,13 @@ static void warn(const reader *reader)
         crn_profile_builder_warn(builder, "%llu lines of the imported file were not understood",
                                  (unsigned long long)reader->strange_lines);
     if (reader->lost_events)
-        crn_profile_builder_warn(builder, "%llu imported samples are of more kinds of event than "
+        crn_profile_builder_warn(builder,
+                                 "%llu imported samples are of more kinds of event than "
                                  "there can be metrics: counted, their periods left out",
                                  (unsigned long long)reader->lost_events);
 }
 
-crn_profile *crn_perf_read(crn_source *source, const crn_import_options *options,
-                           crn_error *error)
+crn_profile *crn_perf_read(crn_source *source, const crn_import_options *options, crn_error *error)
 {
     crn_profile_builder *builder = crn_profile_builder_new();
     reader reader = {.source = source};

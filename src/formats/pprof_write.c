@@ -15,17 +15,7 @@
 #include "base/memory.h"
 #include "formats/formats.h"
 #include "formats/names.h"
-#include "profile.pb-c.h"
-
-/* Field numbers of Profile. */
-enum {
-    FIELD_SAMPLE_TYPE = 1,
-    FIELD_SAMPLE = 2,
-    FIELD_MAPPING = 3,
-    FIELD_LOCATION = 4,
-    FIELD_FUNCTION = 5,
-    FIELD_STRING = 6
-};
+#include "formats/pprof.h"
 
 typedef struct writer {
     const crn_profile *profile;
@@ -105,7 +95,7 @@ static void put_sample_types(writer *writer, const uint32_t *metrics, uint32_t c
         Perftools__Profiles__ValueType type = PERFTOOLS__PROFILES__VALUE_TYPE__INIT;
         type.type = string_number(writer, writer->profile->metrics[metrics[i]].name);
         type.unit = string_number(writer, writer->profile->metrics[metrics[i]].unit);
-        put_message(writer, FIELD_SAMPLE_TYPE, &type.base);
+        put_message(writer, CRN_PPROF_SAMPLE_TYPE, &type.base);
     }
 }
 
@@ -143,7 +133,7 @@ static void put_samples(writer *writer, const uint32_t *metrics, uint32_t metric
         sample.location_id = path;
         sample.n_value = metric_count;
         sample.value = values;
-        put_message(writer, FIELD_SAMPLE, &sample.base);
+        put_message(writer, CRN_PPROF_SAMPLE, &sample.base);
     }
     crn_free(path);
 }
@@ -157,7 +147,7 @@ static void put_mapping(writer *writer)
         string_number(writer, crn_profile_note(writer->profile, "command", "[cairn]"));
     mapping.has_functions = mapping.has_filenames = mapping.has_line_numbers = true;
     mapping.has_inline_frames = true;
-    put_message(writer, FIELD_MAPPING, &mapping.base);
+    put_message(writer, CRN_PPROF_MAPPING, &mapping.base);
 }
 
 static void put_blocks(writer *writer)
@@ -176,7 +166,7 @@ static void put_blocks(writer *writer)
         location.mapping_id = 1;
         location.n_line = 1;
         location.line = lines;
-        put_message(writer, FIELD_LOCATION, &location.base);
+        put_message(writer, CRN_PPROF_LOCATION, &location.base);
     }
     for (uint32_t i = 0; i < names->used_count; i++) {
         const crn_block_info *info = &profile->blocks[names->used[i]];
@@ -187,7 +177,7 @@ static void put_blocks(writer *writer)
          * template and cuts it short. */
         function.filename = string_number(writer, info->file);
         function.start_line = info->line;
-        put_message(writer, FIELD_FUNCTION, &function.base);
+        put_message(writer, CRN_PPROF_FUNCTION, &function.base);
     }
 }
 
@@ -218,7 +208,7 @@ static void put_rest(writer *writer, int metric)
     crn_free(rest.comment);
     for (size_t i = 0; i < writer->string_count; i++) {
         size_t size = strlen(writer->table[i]);
-        put_head(writer, FIELD_STRING, size);
+        put_head(writer, CRN_PPROF_STRING, size);
         put(writer, writer->table[i], size);
     }
 }

@@ -66,8 +66,7 @@ static void put_frames(writer *writer)
 static void put_event(writer *writer, char type, uint32_t context)
 {
     fprintf(writer->out, "%s{\"type\":\"%c\",\"frame\":%u,\"at\":%llu}", writer->first ? "" : ",\n",
-            type, writer->frames[writer->profile->block[context]],
-            (unsigned long long)writer->at);
+            type, writer->frames[writer->profile->block[context]], (unsigned long long)writer->at);
     writer->first = false;
 }
 

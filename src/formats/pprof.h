@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * pprof.h - what the parts of pprof's reader share: fields of the top-level message, and
+ * the tables that samples refer to.
+ */
+#ifndef CRN_FORMATS_PPROF_H
+#define CRN_FORMATS_PPROF_H
+
+#include "formats/formats.h"
+#include "formats/stacks.h"
+#include "profile.pb-c.h"
+
+/* Fields of Profile. */
+enum {
+    CRN_PPROF_SAMPLE_TYPE = 1,
+    CRN_PPROF_SAMPLE = 2,
+    CRN_PPROF_MAPPING = 3,
+    CRN_PPROF_LOCATION = 4,
+    CRN_PPROF_FUNCTION = 5,
+    CRN_PPROF_STRING = 6,
+    CRN_PPROF_TIME = 9,
+    CRN_PPROF_DURATION = 10,
+    CRN_PPROF_COMMENT = 13
+};
+
+/* How a field is written. */
+enum { CRN_WIRE_VARINT = 0, CRN_WIRE_64 = 1, CRN_WIRE_BYTES = 2, CRN_WIRE_32 = 5 };
+
+/* A growing array. */
+typedef struct crn_pprof_table {
+    void *items;
+    size_t count, capacity;
+} crn_pprof_table;
+
+/* Its frames are lines[first_line, first_line + line_count), innermost first. */
+typedef struct crn_pprof_location {
+    uint64_t id, address, mapping;
+    size_t first_line, line_count;
+} crn_pprof_location;
+
+typedef struct crn_pprof_line {
+    uint64_t function;
+    int64_t column; /* of the function itself, 0 if not known */
+    uint32_t block; /* once resolved */
+} crn_pprof_line;
+
+typedef struct crn_pprof_type {
+    int64_t type, unit;
+    uint32_t metric; /* once resolved */
+    uint64_t scale;  /* nanoseconds in the file's unit, for wall time; else 1 */
+    uint64_t sum;
+} crn_pprof_type;
+
+typedef struct crn_pprof_reader {
+    crn_source *source;
+    const crn_import_options *options;
+    crn_error *error;
+    crn_profile_builder *builder;
+    crn_stacks stacks;
+    uint64_t table_bytes;
+    crn_pprof_table strings; /* offsets into text */
+    crn_pprof_table text;
+    crn_pprof_table functions, mappings, locations, lines, types, comments;
+    int64_t began, duration; /* nanoseconds; 0 is not known */
+    bool own;                /* written by cairn */
+    uint64_t samples, negative, missing, labelled, lost_types;
+} crn_pprof_reader;
+
+typedef struct crn_pprof_field {
+    uint32_t number;
+    unsigned wire;
+    uint64_t value; /* of a number; the length of bytes */
+} crn_pprof_field;
+
+/* ---- pprof_wire.c ---- */
+
+/* Sets the error: what is wrong, and where. Returns false. */
+bool crn_pprof_damaged(crn_pprof_reader *reader, const char *what);
+
+/* The next field, up to its value. False at the end of the file, where the error's code is
+ * 0, or when it is damaged. */
+bool crn_pprof_next(crn_pprof_reader *reader, crn_pprof_field *field);
+
+/* The bytes of a field that has a length, valid until the next is read. NULL on error. */
+const uint8_t *crn_pprof_bytes(crn_pprof_reader *reader, const crn_pprof_field *field);
+
+/* The same, unpacked; to be freed by protobuf_c_message_free_unpacked. NULL on error. */
+void *crn_pprof_message(crn_pprof_reader *reader, const crn_pprof_field *field,
+                        const ProtobufCMessageDescriptor *kind);
+
+/* Goes past the field. */
+bool crn_pprof_skip(crn_pprof_reader *reader, const crn_pprof_field *field);
+
+/* ---- pprof_tables.c ---- */
+
+/* First pass: takes a field into the tables, or goes past it. */
+bool crn_pprof_collect(crn_pprof_reader *reader, const crn_pprof_field *field);
+
+/* Between the passes: makes blocks, metrics and notes of what was collected. */
+void crn_pprof_resolve(crn_pprof_reader *reader);
+
+/* The string with this number, "" if there is none. */
+const char *crn_pprof_string(const crn_pprof_reader *reader, int64_t number);
+
+/* The location with this id, or NULL. */
+const crn_pprof_location *crn_pprof_location_find(const crn_pprof_reader *reader, uint64_t id);
+
+void crn_pprof_tables_free(crn_pprof_reader *reader);
+
+#endif
