@@ -76,7 +76,7 @@ static void settle_turn(cairn_lane *lane, cairn_strand *running)
     uint64_t off = __atomic_load_n(&profile->turned_at[0], __ATOMIC_RELAXED);
     uint64_t on = __atomic_load_n(&profile->turned_at[1], __ATOMIC_RELAXED);
     bool was_on = lane->turned % 2 == 0;
-    if (was_on && running && off > lane->disk->stamp)
+    if (was_on && running && profile->wall != CAIRN_WALL_OFF && off > lane->disk->stamp)
         add_wall(lane, crn_strand_record(running), off - lane->disk->stamp);
     lane->disk->stamp = on;
     lane->turned = turned;

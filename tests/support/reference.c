@@ -158,24 +158,44 @@ static uint32_t follow(reference_graph *graph, uint32_t from, uint32_t block, bo
     return target;
 }
 
+static reference_edge *edge_add(reference_graph *graph, uint32_t from, uint32_t block,
+                                uint32_t target, bool folded)
+{
+    if (graph->edge_count == graph->edge_room) {
+        graph->edge_room = graph->edge_room * 2 + 16;
+        graph->edges = grow(graph->edges, graph->edge_room, sizeof(*graph->edges));
+    }
+    uint32_t index = graph->edge_count++;
+    graph->edges[index] = (reference_edge){from, block, target, folded, 0};
+    graph->folded_edges += folded;
+    graph->edge_slots[edge_slot(graph, from, block)] = index + 1;
+    if (2 * graph->edge_count > graph->edge_slot_count)
+        edge_slots_grow(graph);
+    return &graph->edges[index];
+}
+
 static reference_edge *edge_of(reference_graph *graph, uint32_t from, uint32_t block)
 {
     uint32_t slot = edge_slot(graph, from, block);
     if (graph->edge_slots[slot])
         return &graph->edges[graph->edge_slots[slot] - 1];
-    if (graph->edge_count == graph->edge_room) {
-        graph->edge_room = graph->edge_room * 2 + 16;
-        graph->edges = grow(graph->edges, graph->edge_room, sizeof(*graph->edges));
-    }
     bool folded;
     uint32_t target = follow(graph, from, block, &folded);
-    uint32_t index = graph->edge_count++;
-    graph->edges[index] = (reference_edge){from, block, target, folded, 0};
-    graph->folded_edges += folded;
-    graph->edge_slots[slot] = index + 1;
-    if (2 * graph->edge_count > graph->edge_slot_count)
-        edge_slots_grow(graph);
-    return &graph->edges[index];
+    uint32_t length = graph->contexts[from].length;
+    bool to_child = graph->contexts[target].length == length + 1 &&
+                    memcmp(graph->contexts[target].path, graph->contexts[from].path,
+                           length * sizeof(uint32_t)) == 0;
+    if (!to_child && graph->cross_edges == graph->budget) {
+        uint32_t path[3] = {REFERENCE_ROOT, REFERENCE_FOLDED, block};
+        from = context_of(graph, path, 2);
+        target = context_of(graph, path, 3);
+        slot = edge_slot(graph, from, block);
+        if (graph->edge_slots[slot])
+            return &graph->edges[graph->edge_slots[slot] - 1];
+        return edge_add(graph, from, block, target, false);
+    }
+    graph->cross_edges += !to_child;
+    return edge_add(graph, from, block, target, folded);
 }
 
 void reference_graph_start(reference_graph *graph, uint32_t path_limit, uint32_t budget)

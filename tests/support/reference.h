@@ -37,7 +37,9 @@ typedef struct reference_edge {
 /* One graph: what a lane has, or all lanes together as long as no budget is reached. */
 typedef struct reference_graph {
     uint32_t path_limit;
-    uint32_t budget; /* with this many contexts no more are made, but for [folded] and below */
+    /* With this many contexts no more are made, but for [folded] and below. There may be
+     * as many edges that do not lead to a child: calls beyond them count as [folded]'s. */
+    uint32_t budget;
     reference_context *contexts; /* 0 is the root */
     uint32_t context_count, context_room;
     uint32_t *context_slots; /* index + 1, 0 is free */
@@ -46,6 +48,7 @@ typedef struct reference_graph {
     uint32_t edge_count, edge_room;
     uint32_t *edge_slots;
     uint32_t edge_slot_count;
+    uint32_t cross_edges; /* that do not lead to a child */
     uint64_t folded_edges;
 } reference_graph;
 

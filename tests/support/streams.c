@@ -246,7 +246,7 @@ void stream_make(stream *made, uint64_t seed, size_t limit)
 {
     static const uint32_t block_counts[] = {1, 2, 3, 3, 4, 5, 8, 20, 100, 3000};
     static const uint32_t path_limits[] = {1024, 1024, 1024, 4, 5, 16, 100};
-    static const uint32_t budgets[] = {4194304, 4194304, 4194304, 1, 2, 10, 100, 1000};
+    static const uint32_t budgets[] = {4194304, 4194304, 4194304, 4, 5, 10, 100, 1000};
     *made = (stream){.seed = seed};
     maker m = {.made = made, .random = {seed}};
     made->block_count = m.blocks = block_counts[random_below(&m.random, 10)];

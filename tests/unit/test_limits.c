@@ -35,7 +35,11 @@ static void a_path_at_its_limit_is_kept_and_one_longer_folds(void **state)
         assert_int_equal(cairn_strand_depth(s.strand), limit);
         /* The root, limit - 1 contexts, [folded] and the block below it. */
         assert_int_equal(contexts_in(s.profile), limit + 2);
-        assert_int_equal(calls_ending_in(s.profile, "4294967295 4"), limit == 4 ? 1 : 0);
+        if (limit == 4) {
+            assert_int_equal(cost_at(s.profile, "4294967295 4").ticks, 9);
+            assert_int_equal(calls_ending_in(s.profile, "3 4"), 1); /* as it was called */
+            assert_int_equal(calls_ending_in(s.profile, "4294967295 4"), 0);
+        }
         assert_int_equal(total_of(s.profile).calls, limit + 1);
         assert_int_equal(total_of(s.profile).ticks, 9);
         cairn_leave(s.strand);
@@ -63,23 +67,19 @@ static void the_stack_has_no_limit(void **state)
     setup_close(&s);
 }
 
-static void a_limit_below_what_can_work_is_refused_or_raised(void **state)
+/* 4: room for the root, [folded], a block below it, and one context that is not folded. */
+static void limits_below_four_are_four(void **state)
 {
     (void)state;
-    for (uint32_t limit = 0; limit < 4; limit++) {
+    for (uint32_t limit = 0; limit <= 4; limit++) {
         cairn_options options = with_limits(limit, limit);
-        cairn_profile *profile;
-        cairn_error error = cairn_profile_open(&profile, &options);
-        if (error) {
-            assert_null(profile);
-            continue;
-        }
-        setup_blocks(profile, 1, 10);
-        cairn_strand *strand = cairn_strand_open(cairn_lane_open(profile, NULL));
+        setup s = setup_open(&options, 10);
         for (cairn_block block = 1; block <= 10; block++)
-            cairn_enter(strand, block);
-        assert_int_equal(total_of(profile).calls, 11);
-        cairn_profile_close(profile);
+            cairn_enter(s.strand, block);
+        assert_int_equal(total_of(s.profile).calls, 11);
+        assert_int_equal(cost_at(s.profile, "1 2 3").calls, 1);
+        assert_int_equal(contexts_in(s.profile), 4 + 1 + 7);
+        setup_close(&s);
     }
 }
 
@@ -87,7 +87,7 @@ static void calls_per_block_are_exact_within_any_budget(void **state)
 {
     (void)state;
     enum { BLOCKS = 15, EVENTS = 200000 };
-    static const uint32_t budgets[] = {1, 2, 16, 100, 5000};
+    static const uint32_t budgets[] = {4, 5, 16, 100, 5000};
     for (size_t i = 0; i < COUNT(budgets); i++) {
         cairn_options options = with_limits(1024, budgets[i]);
         setup s = setup_open(&options, BLOCKS);
@@ -203,7 +203,7 @@ int main(void)
     const struct CMUnitTest cases[] = {
         cmocka_unit_test(a_path_at_its_limit_is_kept_and_one_longer_folds),
         cmocka_unit_test(the_stack_has_no_limit),
-        cmocka_unit_test(a_limit_below_what_can_work_is_refused_or_raised),
+        cmocka_unit_test(limits_below_four_are_four),
         cmocka_unit_test(calls_per_block_are_exact_within_any_budget),
         cmocka_unit_test(square_free_tail_calls_stay_within_the_budget),
         cmocka_unit_test(what_was_folded_is_said),
