@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "analysis/figures.h"
 #include "base/memory.h"
@@ -56,25 +57,45 @@ bool crn_export_check_size(const crn_profile *profile, const char *format, crn_e
                          (unsigned long long)CRN_EXPORT_FRAMES_MAX);
 }
 
-bool crn_export_is_timed(const char *key)
+static bool ends_in(const char *text, const char *end)
 {
-    static const char *const timed[] = {"started_unix_ns", "elapsed_ns", "process"};
-    for (size_t i = 0; i < sizeof timed / sizeof *timed; i++)
-        if (strcmp(key, timed[i]) == 0)
-            return true;
-    return false;
+    size_t length = strlen(text), size = strlen(end);
+    return length >= size && strcmp(text + length - size, end) == 0;
 }
 
-static int64_t note_number(const crn_profile *profile, const char *key)
+static bool is_timed(const char *key)
 {
-    long long number = strtoll(crn_profile_note(profile, key, "0"), NULL, 10);
-    return number < 0 ? 0 : number;
+    return strcmp(key, "started") == 0 || strcmp(key, "process") == 0 ||
+           strncmp(key, "wall", 4) == 0 || ends_in(key, "_ns");
 }
 
 void crn_export_span(const crn_profile *profile, int64_t *began, int64_t *duration)
 {
-    *began = note_number(profile, "started_unix_ns");
-    *duration = note_number(profile, "elapsed_ns");
+    struct tm utc = {0};
+    const char *started = crn_profile_note(profile, "started", "");
+    const char *end = strptime(started, "%Y-%m-%dT%H:%M:%S", &utc);
+    time_t seconds = end ? timegm(&utc) : 0;
+    /* The years that nanoseconds in 64 bits reach. */
+    *began = seconds > 0 && seconds < INT64_MAX / 1000000000 ? seconds * 1000000000 : 0;
+    *duration = strtoll(crn_profile_note(profile, "recorded_ns", "0"), NULL, 10);
+    if (*duration < 0)
+        *duration = 0;
+}
+
+static int compare_notes(const void *left, const void *right)
+{
+    return strcmp((*(const crn_note *const *)left)->key, (*(const crn_note *const *)right)->key);
+}
+
+const crn_note **crn_export_notes(const crn_profile *profile, bool times, size_t *count)
+{
+    const crn_note **notes = crn_calloc(profile->note_count + 1, sizeof *notes);
+    *count = 0;
+    for (size_t i = 0; i < profile->note_count; i++)
+        if (times || !is_timed(profile->notes[i].key))
+            notes[(*count)++] = &profile->notes[i];
+    qsort(notes, *count, sizeof *notes, compare_notes);
+    return notes;
 }
 
 bool crn_export_failed(crn_error *error)

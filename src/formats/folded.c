@@ -232,6 +232,7 @@ crn_profile *crn_folded_read(crn_source *source, const crn_import_options *optio
     crn_profile_builder *builder = crn_profile_builder_new();
     folded_reader reader = {.source = source};
     crn_stacks_open(&reader.stacks, builder);
+    crn_profile_builder_note(builder, "imported", "folded");
     const char *metric = options->metric ? options->metric : "samples";
     reader.metric = crn_profile_builder_metric(builder, metric, "count");
     char *line;

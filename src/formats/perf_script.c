@@ -324,6 +324,7 @@ crn_profile *crn_perf_read(crn_source *source, const crn_import_options *options
     crn_profile_builder *builder = crn_profile_builder_new();
     reader reader = {.source = source};
     crn_stacks_open(&reader.stacks, builder);
+    crn_profile_builder_note(builder, "imported", "perf script");
     char *line;
     size_t length;
     uint64_t done, total;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/memory.h"
 #include "formats/pprof.h"
@@ -322,9 +323,26 @@ static void resolve_comments(crn_pprof_reader *reader)
     }
 }
 
+/* Our own files have this, and more, in their comments. */
+static void resolve_span(crn_pprof_reader *reader)
+{
+    time_t seconds = (time_t)(reader->began / 1000000000);
+    struct tm utc;
+    char text[32];
+    crn_profile_builder_note(reader->builder, "imported", "pprof");
+    if (reader->began > 0 && gmtime_r(&seconds, &utc) &&
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc))
+        crn_profile_builder_note(reader->builder, "started", text);
+    snprintf(text, sizeof text, "%lld", (long long)reader->duration);
+    if (reader->duration > 0)
+        crn_profile_builder_note(reader->builder, "recorded_ns", text);
+}
+
 void crn_pprof_resolve(crn_pprof_reader *reader)
 {
     resolve_comments(reader);
+    if (!reader->own)
+        resolve_span(reader);
     resolve_blocks(reader);
     for (size_t i = 0; i < reader->types.count; i++)
         resolve_type(reader, i);

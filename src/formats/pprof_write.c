@@ -187,18 +187,18 @@ static void put_rest(writer *writer, int metric)
 {
     const crn_profile *profile = writer->profile;
     Perftools__Profiles__Profile rest = PERFTOOLS__PROFILES__PROFILE__INIT;
-    rest.comment = crn_calloc(profile->note_count + 1, sizeof *rest.comment);
+    size_t note_count;
+    const crn_note **notes = crn_export_notes(profile, writer->options->times, &note_count);
+    rest.comment = crn_calloc(note_count + 1, sizeof *rest.comment);
     rest.comment[rest.n_comment++] = string_number(writer, "cairn " CAIRN_VERSION);
-    for (size_t i = 0; i < profile->note_count; i++) {
-        const crn_note *note = &profile->notes[i];
-        if (!writer->options->times && crn_export_is_timed(note->key))
-            continue;
-        size_t size = strlen(note->key) + strlen(note->value) + 2;
+    for (size_t i = 0; i < note_count; i++) {
+        size_t size = strlen(notes[i]->key) + strlen(notes[i]->value) + 2;
         char *text = crn_calloc(size, 1);
-        snprintf(text, size, "%s=%s", note->key, note->value);
+        snprintf(text, size, "%s=%s", notes[i]->key, notes[i]->value);
         rest.comment[rest.n_comment++] = string_number(writer, text);
         crn_free(text);
     }
+    crn_free(notes);
     rest.default_sample_type = string_number(writer, profile->metrics[metric].name);
     if (writer->options->times)
         crn_export_span(profile, &rest.time_nanos, &rest.duration_nanos);
