@@ -82,21 +82,30 @@ static error_t parse(int key, char *value, struct argp_state *state)
 }
 
 static const struct argp argp = {
-    options, parse, "FILE",
+    options,
+    parse,
+    "FILE",
     "Make a capture of FILE: a pprof profile, what `perf script` printed, or folded stacks, "
     "gzipped or not. - is standard input.\v"
     "Without --output, a.pb.gz becomes a.cairn beside it, which must not be there yet. "
     "Recursion is folded as in any capture, so that calling contexts stay few.\n\n"
     "  perf script | cairn import - -o a.cairn && cairn report a.cairn\n\n"
     "docs/FORMATS.md says what is kept of each format, and what is lost.",
-    NULL, NULL, NULL};
+    NULL,
+    NULL,
+    NULL};
 
 /* The format of what the source holds; NULL after saying that it is none. */
 static const origin *origin_recognise(crn_source *source)
 {
     size_t length;
-    const char *head = crn_source_head(source, &length);
+    crn_error error = {0};
+    const char *head = crn_source_head(source, &length, &error);
     const char *name = crn_source_name(source);
+    if (!head) {
+        crn_cli_fail("%s", error.message);
+        return NULL;
+    }
     for (size_t i = 0; i < ORIGIN_COUNT; i++)
         if (origins[i].recognise(head, length))
             return &origins[i];

@@ -68,7 +68,9 @@ bool crn_export_is_empty(const crn_profile *profile, const uint32_t *metrics, ui
 
 /* Most blocks that the paths of all contexts may add up to in formats that write each path
  * out (pprof, folded): 4 billion, some 12 GB of pprof before it is compressed. */
+#ifndef CRN_EXPORT_FRAMES_MAX
 #define CRN_EXPORT_FRAMES_MAX ((uint64_t)1 << 32)
+#endif
 bool crn_export_check_size(const crn_profile *profile, const char *format, crn_error *error);
 
 /* The notes in the order of their keys; without `times` not those on when and how long it

@@ -26,6 +26,21 @@ enum {
 /* How a field is written. */
 enum { CRN_WIRE_VARINT = 0, CRN_WIRE_64 = 1, CRN_WIRE_BYTES = 2, CRN_WIRE_32 = 5 };
 
+/* What everything but the samples may take in memory; and the longest field that is
+ * looked into. */
+#ifndef CRN_PPROF_TABLES_MAX
+#define CRN_PPROF_TABLES_MAX ((uint64_t)1 << 30)
+#endif
+#ifndef CRN_PPROF_FIELD_MAX
+#define CRN_PPROF_FIELD_MAX ((uint64_t)64 << 20)
+#endif
+/* The frames of one stack, and those that were inlined into one location; comments, and
+ * bytes of them. */
+#ifndef CRN_PPROF_FRAMES_MAX
+#define CRN_PPROF_FRAMES_MAX ((size_t)1 << 24)
+#endif
+enum { CRN_PPROF_LINES_MAX = 1024, CRN_PPROF_COMMENTS_MAX = 1 << 20 };
+
 /* A growing array. */
 typedef struct crn_pprof_table {
     void *items;

@@ -8,9 +8,6 @@
 #include "base/memory.h"
 #include "formats/pprof.h"
 
-/* Of one stack. */
-enum { FRAMES_MAX = 1 << 24 };
-
 static bool push_stack(crn_pprof_reader *reader, const Perftools__Profiles__Sample *sample)
 {
     for (size_t i = sample->n_location_id; i-- > 0;) {
@@ -26,8 +23,8 @@ static bool push_stack(crn_pprof_reader *reader, const Perftools__Profiles__Samp
             (const crn_pprof_line *)reader->lines.items + location->first_line;
         for (size_t j = location->line_count; j-- > 0;)
             crn_stacks_push(&reader->stacks, lines[j].block);
-        if (reader->stacks.length > FRAMES_MAX)
-            return crn_pprof_damaged(reader, "a stack of more than 16 million frames");
+        if (reader->stacks.length > CRN_PPROF_FRAMES_MAX)
+            return crn_pprof_damaged(reader, "a stack that is too deep");
     }
     return true;
 }

@@ -12,11 +12,6 @@
 #include "base/memory.h"
 #include "formats/pprof.h"
 
-/* What everything but the samples may take in memory. */
-#define TABLES_MAX ((uint64_t)1 << 30)
-/* Frames that were inlined into one location; comments, and bytes of them. */
-enum { LINES_MAX = 1024, COMMENTS_MAX = 1 << 20 };
-
 typedef struct function {
     uint64_t id;
     int64_t name, system_name, file;
@@ -91,7 +86,7 @@ static bool add_location(crn_pprof_reader *reader, const crn_pprof_field *field)
     location->mapping = message->mapping_id;
     location->first_line = reader->lines.count;
     location->line_count = message->n_line;
-    bool good = message->n_line <= LINES_MAX;
+    bool good = message->n_line <= CRN_PPROF_LINES_MAX;
     for (size_t i = 0; good && i < location->line_count; i++) {
         crn_pprof_line *line = table_add(&reader->lines, sizeof *line, 1);
         line->function = message->line[i]->function_id;
@@ -120,7 +115,7 @@ static bool add_function(crn_pprof_reader *reader, const crn_pprof_field *field)
 /* Comments are packed, or come one by one. */
 static bool add_comments(crn_pprof_reader *reader, const crn_pprof_field *field)
 {
-    if (reader->comments.count > COMMENTS_MAX)
+    if (reader->comments.count > CRN_PPROF_COMMENTS_MAX)
         return crn_pprof_damaged(reader, "more than a million comments");
     if (field->wire == CRN_WIRE_VARINT) {
         *(int64_t *)table_add(&reader->comments, sizeof(int64_t), 1) = (int64_t)field->value;
@@ -129,7 +124,7 @@ static bool add_comments(crn_pprof_reader *reader, const crn_pprof_field *field)
     const uint8_t *bytes = crn_pprof_bytes(reader, field);
     if (!bytes)
         return false;
-    if (field->value > COMMENTS_MAX)
+    if (field->value > CRN_PPROF_COMMENTS_MAX)
         return crn_pprof_damaged(reader, "more than a million bytes of comments");
     for (uint64_t at = 0; at < field->value;) {
         uint64_t number = 0;
@@ -156,10 +151,11 @@ bool crn_pprof_collect(crn_pprof_reader *reader, const crn_pprof_field *field)
     if (!bytes || field->number == CRN_PPROF_SAMPLE || field->number > CRN_PPROF_STRING)
         return crn_pprof_skip(reader, field);
     reader->table_bytes += field->value + 64;
-    if (reader->table_bytes > TABLES_MAX)
+    if (reader->table_bytes > CRN_PPROF_TABLES_MAX)
         return crn_error_set(reader->error, CAIRN_E_LIMIT,
-                             "%s: its names and places take more than 1 GiB, which is the limit",
-                             crn_source_name(reader->source));
+                             "%s: its names and places take more than %llu MiB, which is the limit",
+                             crn_source_name(reader->source),
+                             (unsigned long long)(CRN_PPROF_TABLES_MAX >> 20));
     switch (field->number) {
     case CRN_PPROF_SAMPLE_TYPE:
         return add_type(reader, field);

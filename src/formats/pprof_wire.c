@@ -8,9 +8,6 @@
 
 #include "formats/pprof.h"
 
-/* The longest field that is looked into. */
-#define FIELD_MAX ((uint64_t)64 << 20)
-
 bool crn_pprof_damaged(crn_pprof_reader *reader, const char *what)
 {
     return crn_error_set(reader->error, CAIRN_E_FORMAT, "%s: not a pprof profile: %s at byte %llu",
@@ -54,8 +51,8 @@ bool crn_pprof_next(crn_pprof_reader *reader, crn_pprof_field *field)
 
 const uint8_t *crn_pprof_bytes(crn_pprof_reader *reader, const crn_pprof_field *field)
 {
-    if (field->value > FIELD_MAX) {
-        crn_pprof_damaged(reader, "a field of more than 64 MiB");
+    if (field->value > CRN_PPROF_FIELD_MAX) {
+        crn_pprof_damaged(reader, "a field that is too long");
         return NULL;
     }
     if (field->value == 0)

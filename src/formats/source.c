@@ -115,6 +115,22 @@ const char *crn_source_name(const crn_source *source)
     return source->name;
 }
 
+/* Whether nothing was read because there is nothing more. */
+static bool is_at_end(const crn_source *source, crn_error *error)
+{
+    int status;
+    const char *reason = gzerror(source->file, &status);
+    if (status == Z_OK || status == Z_STREAM_END)
+        return true;
+    if (status == Z_ERRNO)
+        reason = strerror(errno);
+    else if (status == Z_BUF_ERROR)
+        reason = "its compressed data is cut short; copy it again, whole";
+    else if (status == Z_DATA_ERROR)
+        reason = "its compressed data is damaged; copy it again";
+    return crn_error_set(error, CAIRN_E_READ, "%s: %s", source->name, reason);
+}
+
 /* Reads until at least `wanted` bytes are there, or the file ends. */
 static bool fill(crn_source *source, size_t wanted, crn_error *error)
 {
@@ -131,15 +147,10 @@ static bool fill(crn_source *source, size_t wanted, crn_error *error)
             source->buffer = crn_realloc(source->buffer, source->capacity, 1);
         }
         int count = gzread(source->file, source->buffer + source->end, READ_SIZE);
-        int status;
-        const char *message = gzerror(source->file, &status);
-        if (count < 0 || (status != Z_OK && status != Z_STREAM_END))
-            return crn_error_set(
-                error, CAIRN_E_READ, "%s: %s", source->name,
-                status == Z_ERRNO ? strerror(errno)
-                : status == Z_BUF_ERROR
-                    ? "its compressed data is cut short; copy it again, whole"
-                    : (*message ? message : "its compressed data is damaged; copy it again"));
+        if (count <= 0 && !is_at_end(source, error))
+            return false;
+        if (count < 0)
+            count = 0;
         source->end += (size_t)count;
         source->unpacked += (uint64_t)count;
         if (source->unpacked > CRN_SOURCE_BYTES_MAX)
@@ -154,12 +165,16 @@ static bool fill(crn_source *source, size_t wanted, crn_error *error)
     return true;
 }
 
-const char *crn_source_head(crn_source *source, size_t *length)
+const char *crn_source_head(crn_source *source, size_t *length, crn_error *error)
 {
-    /* What is wrong with the file will be said when it is read. */
-    fill(source, HEAD_SIZE, NULL);
+    error->code = CAIRN_OK;
+    bool good = fill(source, HEAD_SIZE, error);
     *length = source->end - source->begin;
-    return *length ? source->buffer + source->begin : "";
+    if (*length > 0)
+        return source->buffer + source->begin; /* what comes behind it will be found out */
+    if (good)
+        crn_error_set(error, CAIRN_E_READ, "%s: is empty", source->name);
+    return NULL;
 }
 
 bool crn_source_rewind(crn_source *source, crn_error *error)

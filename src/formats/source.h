@@ -11,10 +11,15 @@
 
 #include "base/error.h"
 
-/* What a gzip bomb may unpack to. */
+/* What a gzip bomb may unpack to. Here and elsewhere in this folder, tests make the limits
+ * small to reach them. */
+#ifndef CRN_SOURCE_BYTES_MAX
 #define CRN_SOURCE_BYTES_MAX ((uint64_t)16 << 30)
+#endif
 /* The longest line of a text format. */
+#ifndef CRN_SOURCE_LINE_MAX
 #define CRN_SOURCE_LINE_MAX ((size_t)64 << 20)
+#endif
 
 typedef struct crn_source crn_source;
 
@@ -27,8 +32,9 @@ void crn_source_close(crn_source *source);
 
 const char *crn_source_name(const crn_source *source);
 
-/* The first bytes, unpacked, up to a few thousand. Does not move the position. */
-const char *crn_source_head(crn_source *source, size_t *length);
+/* The first bytes, unpacked, a few thousand if there are as many. Does not move the
+ * position. NULL if there are none. */
+const char *crn_source_head(crn_source *source, size_t *length, crn_error *error);
 
 /* Goes back to the beginning. */
 bool crn_source_rewind(crn_source *source, crn_error *error);
