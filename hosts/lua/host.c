@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * host.c - a profile's life in a Lua state.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host.h"
+
+/* Where no state is profiled: its running coroutine is no lua_State's. */
+static crn_coroutine nobody;
+static crn_host nowhere = {.running = &nobody};
+
+_Thread_local crn_host *crn_host_here = &nowhere;
+
+uint64_t crn_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void *crn_host_allocate(void *data, void *block, size_t old_size, size_t new_size)
+{
+    crn_host *host = data;
+    if (new_size == 0 && block) {
+        /* Other objects have these sizes too: what is not known is not found. */
+        if (old_size == host->layout.prototype_size && host->codes.slots)
+            crn_block_forget(host, block);
+        else if (old_size == host->layout.thread_size && host->coroutines)
+            crn_coroutine_freed(host, (lua_State *)((char *)block + host->layout.thread_offset));
+    }
+    if (host->allocate)
+        return host->allocate(host->allocate_data, block, old_size, new_size);
+    if (new_size)
+        return realloc(block, new_size);
+    free(block);
+    return NULL;
+}
+
+crn_host *crn_host_of(lua_State *L)
+{
+    void *data;
+    return lua_getallocf(L, &data) == crn_host_allocate ? data : NULL;
+}
+
+void crn_host_discard(crn_host *host)
+{
+    cairn_profile_close(host->profile);
+    crn_blocks_close(host);
+    crn_coroutines_close(host);
+    free(host->path);
+    free(host);
+}
+
+crn_host *crn_host_open(const crn_host_options *options, cairn_error *error)
+{
+    crn_host *host = calloc(1, sizeof *host);
+    *error = CAIRN_E_MEMORY;
+    if (!host)
+        return NULL;
+    host->mode = options->mode;
+    host->period = options->period;
+    host->process = getpid();
+    crn_layout_prove(&host->layout);
+    if (!crn_coroutines_open(host)) {
+        crn_host_discard(host);
+        return NULL;
+    }
+    *error = cairn_profile_open(&host->profile, &options->profile);
+    if (*error == CAIRN_OK && !crn_blocks_open(host))
+        *error = CAIRN_E_MEMORY;
+    if (*error != CAIRN_OK) {
+        crn_host_discard(host);
+        return NULL;
+    }
+    host->lane = cairn_lane_open(host->profile, "lua");
+    host->started_ns = crn_now_ns();
+    return host;
+}
+
+void crn_host_start(crn_host *host, lua_State *L, bool hidden)
+{
+    lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+    host->main = lua_tothread(L, -1);
+    lua_pop(L, 1);
+    crn_coroutine *main = crn_coroutine_get(host, host->main);
+    host->main_record = main;
+    lua_Debug ar;
+    if (hidden && lua_getstack(L, 0, &ar)) {
+        const crn_frame *frame = crn_frame_of(&ar);
+        main->frames[0] = frame;
+        if (host->layout.frames)
+            while (frame) {
+                host->main_base = frame;
+                frame = crn_frame_previous(frame);
+            }
+    }
+    lua_setallocf(L, crn_host_allocate, host);
+    crn_coroutine *running = crn_coroutine_get(host, L);
+    crn_host_here = host;
+    crn_coroutine_switch(host, running);
+    crn_hook_install(host, main);
+    if (running != main)
+        crn_hook_install(host, running);
+    if (host->mode == CRN_MODE_SAMPLE)
+        crn_sampler_open(host);
+}
+
+void crn_host_note(crn_host *host, const char *key, const char *format, ...)
+{
+    char value[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(value, sizeof value, format, arguments);
+    va_end(arguments);
+    cairn_profile_note(host->profile, key, value);
+}
+
+void crn_host_stop(crn_host *host)
+{
+    if (host->stopped)
+        return;
+    crn_sampler_close(host);
+    host->stopped = true;
+    crn_host_here = &nowhere;
+    crn_host_note(host, "elapsed_ns", "%llu",
+                  (unsigned long long)(crn_now_ns() - host->started_ns));
+    crn_cost_note(host);
+    cairn_profile_close(host->profile);
+    host->profile = NULL;
+    crn_blocks_close(host);
+}

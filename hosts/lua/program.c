@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * program.c - hooks that the profiled program sets itself (coverage, debuggers, watchdogs).
+ * Lua has one hook a coroutine: ours is there, and calls the program's.
+ */
+#include "host.h"
+
+void crn_program_sethook(crn_host *host, lua_State *L, lua_Hook hook, int mask, int count)
+{
+    /* A signal handler may call this for the main state: no look-up then. */
+    crn_coroutine *coroutine =
+        L == host->main ? host->main_record : crn_coroutine_record(host, L);
+    if (!coroutine->L)
+        return;
+    bool on = hook && mask;
+    coroutine->program_hook = on ? hook : NULL;
+    coroutine->program_mask = on ? mask : 0;
+    coroutine->program_count = on && mask & LUA_MASKCOUNT ? count : 0;
+    coroutine->program_left = coroutine->program_count;
+    coroutine->own_left = host->period;
+    crn_hook_install(host, coroutine);
+}
+
+void crn_program_inherit(crn_host *host, lua_State *L, lua_State *thread)
+{
+    const crn_coroutine *maker = crn_coroutine_find(host, L);
+    if (maker && maker->program_hook)
+        crn_program_sethook(host, thread, maker->program_hook, maker->program_mask,
+                            maker->program_count);
+}

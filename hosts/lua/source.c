@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * source.c - what a function is called where it is written. A call's site may call it
+ * anything ("f", "callback"); its definition says what a person would.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "host.h"
+
+typedef struct text {
+    const char *start;
+    const char *end;
+} text;
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static const char *skip_space(const char *at, const char *end)
+{
+    while (at < end && isspace((unsigned char)*at))
+        at++;
+    return at;
+}
+
+static const char *back_space(const char *start, const char *at)
+{
+    while (at > start && isspace((unsigned char)at[-1]))
+        at--;
+    return at;
+}
+
+/* function NAME.NAME:NAME( */
+static bool name_after(const char *at, const char *end, text *name)
+{
+    at = skip_space(at, end);
+    name->start = at;
+    while (at < end && (is_word(*at) || *at == '.' || *at == ':'))
+        at++;
+    name->end = at;
+    return name->end > name->start && skip_space(at, end) < end && *skip_space(at, end) == '(';
+}
+
+/* NAME.NAME = function, { NAME = function, ["NAME"] = function, local NAME <const> = function */
+static bool name_before(const char *start, const char *at, text *name)
+{
+    at = back_space(start, at);
+    if (at == start || at[-1] != '=')
+        return false;
+    at = back_space(start, at - 1);
+    if (at == start)
+        return false;
+    if (at[-1] == '>') { /* an attribute */
+        while (at > start && *--at != '<')
+            ;
+        at = back_space(start, at);
+    }
+    name->end = at;
+    if (at - start >= 4 && at[-1] == ']' && (at[-2] == '"' || at[-2] == '\'')) {
+        const char quote = at[-2];
+        name->end = at - 2;
+        at = name->end;
+        while (at > start && at[-1] != quote)
+            at--;
+        name->start = at;
+        return name->end > name->start && at - start >= 2 && at[-2] == '[';
+    }
+    while (at > start && (is_word(at[-1]) || at[-1] == '.'))
+        at--;
+    name->start = at;
+    if (name->end == name->start)
+        return false;
+    /* `local a, b = function`: which name is whose is not for one look to say. */
+    const char *before = back_space(start, at);
+    return before == start || before[-1] != ',' || memchr(start, '{', (size_t)(before - start));
+}
+
+/* The end of a string, comment or word that begins at `at`; at + 1 for anything else. */
+static const char *token_end(const char *at, const char *end)
+{
+    if (*at == '"' || *at == '\'') {
+        const char quote = *at++;
+        while (at < end && *at != quote)
+            at += *at == '\\' && at + 1 < end ? 2 : 1;
+        return at < end ? at + 1 : end;
+    }
+    if (*at == '-' && at + 1 < end && at[1] == '-')
+        return end;
+    if (!is_word(*at))
+        return at + 1;
+    while (at < end && is_word(*at))
+        at++;
+    return at;
+}
+
+/* "Account:deposit" is called as "deposit". */
+static bool is_called(const text *name, const char *called)
+{
+    if (!called)
+        return false;
+    size_t length = strlen(called);
+    return (size_t)(name->end - name->start) >= length &&
+           memcmp(name->end - length, called, length) == 0 &&
+           (name->end - length == name->start || !is_word(name->end[-(ptrdiff_t)length - 1]));
+}
+
+static void name_set(crn_source_name *result, const text *name, uint32_t column)
+{
+    snprintf(result->name, sizeof result->name, "%.*s", (int)(name->end - name->start),
+             name->start);
+    result->column = column;
+}
+
+void crn_source_scan(const char *line, size_t length, const char *called, crn_source_name *result)
+{
+    static const char keyword[] = "function";
+    const char *end = line + length;
+    bool matched = false;
+    memset(result, 0, sizeof *result);
+    for (const char *at = line, *next; at < end; at = next) {
+        next = token_end(at, end);
+        if ((size_t)(next - at) != sizeof keyword - 1 || memcmp(at, keyword, sizeof keyword - 1) != 0)
+            continue;
+        result->on_line++;
+        text name = {NULL, NULL};
+        bool named = name_after(next, end, &name) || name_before(line, at, &name);
+        bool fits = named && is_called(&name, called);
+        if (matched)
+            continue;
+        if (fits || result->on_line == 1) {
+            if (!named)
+                name.start = name.end = at;
+            name_set(result, &name, (uint32_t)(at - line) + 1);
+        }
+        matched = fits;
+    }
+    /* Several, and none that the caller knows by name: it could be any. */
+    if (result->on_line > 1 && !matched) {
+        result->name[0] = '\0';
+        result->column = 0;
+    }
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * stack.c - keep the strand's stack in step with the interpreter's.
+ *
+ * Lua sends no return events for frames that an error unwinds, and none at all while hooks
+ * are off (in finalizers, in the program's own hooks). So each event first looks whether
+ * the frame below is the one on top of our stack; if not, the truth is the chain of frames.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "host.h"
+
+static const crn_frame *entry_frame(const crn_frame *entry)
+{
+    return (const crn_frame *)((uintptr_t)entry & ~CRN_SCOPE_BIT);
+}
+
+const crn_frame *crn_stack_caller(const crn_host *host, lua_State *L, const lua_Debug *ar)
+{
+    if (host->layout.frames)
+        return crn_frame_previous(crn_frame_of(ar));
+    lua_Debug caller;
+    return lua_getstack(L, 1, &caller) ? crn_frame_of(&caller) : NULL;
+}
+
+void crn_stack_drop(crn_coroutine *coroutine, size_t height)
+{
+    while ((size_t)(coroutine->top - coroutine->frames) > height) {
+        coroutine->top--;
+        cairn_leave(coroutine->strand);
+    }
+}
+
+/* One step down from a frame: NULL below the lowest that is profiled. `level` counts along
+ * for the interpreter whose frames cannot be read. */
+static bool chain_down(const crn_host *host, const crn_coroutine *coroutine, lua_Debug *ar,
+                       int *level)
+{
+    const crn_frame *floor = coroutine->L == host->main ? coroutine->frames[0] : NULL;
+    if (host->layout.frames) {
+        const crn_frame *previous = crn_frame_previous(crn_frame_of(ar));
+        ar->i_ci = (struct CallInfo *)(void *)(uintptr_t)previous;
+        /* The base of a stack is a frame without a function. */
+        return previous && previous != floor && crn_frame_previous(previous);
+    }
+    return lua_getstack(coroutine->L, ++*level, ar) && crn_frame_of(ar) != floor;
+}
+
+static bool is_base(const crn_host *host, const crn_frame *frame)
+{
+    return !frame || (host->layout.frames && !crn_frame_previous(frame));
+}
+
+/* Puts the blocks of the chain into host->path, and the frames beside them if `frames`. */
+static size_t chain_read(crn_host *host, crn_coroutine *coroutine, lua_Debug ar, int level,
+                         const crn_frame ***frames)
+{
+    size_t length = 0;
+    size_t frame_room = 0;
+    do {
+        if (length == host->path_room) {
+            size_t room = host->path_room ? host->path_room * 2 : 256;
+            cairn_block *path = malloc(room * sizeof *path);
+            if (!path)
+                break;
+            /* Filled from the end, as the walk goes from the top down. */
+            if (host->path)
+                memcpy(path + room - length, host->path, length * sizeof *path);
+            free(host->path);
+            host->path = path;
+            host->path_room = room;
+        }
+        if (frames && frame_room < host->path_room) {
+            const crn_frame **grown = realloc((void *)*frames, host->path_room * sizeof *grown);
+            if (!grown)
+                break;
+            *frames = grown;
+            frame_room = host->path_room;
+        }
+        lua_Debug here = ar;
+        length++;
+        host->path[host->path_room - length] =
+            crn_block_of(host, coroutine->L, crn_frame_of(&ar), &here);
+        if (frames)
+            (*frames)[length - 1] = crn_frame_of(&ar);
+    } while (chain_down(host, coroutine, &ar, &level));
+    return length;
+}
+
+/* Begins anew from the chain: what it has in common with our stack stays. */
+static void rebuild(crn_host *host, crn_coroutine *coroutine, const crn_frame *frame)
+{
+    lua_Debug ar;
+    memset(&ar, 0, sizeof ar);
+    int level = 0;
+    if (host->layout.frames)
+        ar.i_ci = (struct CallInfo *)(void *)(uintptr_t)frame;
+    else
+        while (lua_getstack(coroutine->L, level, &ar) && crn_frame_of(&ar) != frame)
+            level++;
+    const crn_frame **frames = NULL;
+    size_t length = chain_read(host, coroutine, ar, level, &frames);
+    const cairn_block *path = host->path + host->path_room - length;
+
+    size_t kept = 0; /* entries of ours, scopes included */
+    size_t same = 0; /* frames of the chain, from the bottom */
+    size_t height = (size_t)(coroutine->top - coroutine->frames);
+    while (kept < height) {
+        const crn_frame *entry = coroutine->frames[kept + 1];
+        bool scope = ((uintptr_t)entry & CRN_SCOPE_BIT) != 0;
+        if (!scope && (same == length || frames[length - 1 - same] != entry))
+            break;
+        if (!scope)
+            same++;
+        kept++;
+    }
+    crn_stack_drop(coroutine, kept);
+    for (; same < length; same++) {
+        if (coroutine->top + 1 >= coroutine->limit && !crn_coroutine_grow(coroutine))
+            break;
+        *++coroutine->top = frames[length - 1 - same];
+        cairn_enter(coroutine->strand, path[same]);
+    }
+    free((void *)frames);
+}
+
+void crn_stack_sync(crn_host *host, crn_coroutine *coroutine, const crn_frame *frame)
+{
+    const crn_frame **at = coroutine->top;
+    while (at > coroutine->frames && entry_frame(*at) != frame)
+        at--;
+    if (entry_frame(*at) == frame) {
+        crn_stack_drop(coroutine, (size_t)(at - coroutine->frames));
+    } else if (is_base(host, frame)) {
+        crn_stack_drop(coroutine, 0);
+        if (coroutine->L != host->main || !coroutine->frames[0])
+            coroutine->frames[0] = frame;
+    } else {
+        rebuild(host, coroutine, frame);
+    }
+}
+
+size_t crn_stack_path(crn_host *host, crn_coroutine *coroutine, const lua_Debug *ar, int skip,
+                      const cairn_block **path)
+{
+    lua_Debug from = *ar;
+    int level = 0;
+    bool more = true;
+    while (skip-- > 0 && more)
+        more = chain_down(host, coroutine, &from, &level);
+    size_t length = more ? chain_read(host, coroutine, from, level, NULL) : 0;
+    *path = host->path + host->path_room - length;
+    return length;
+}
