@@ -61,14 +61,11 @@ size_t crn_figure(char text[CRN_FIGURE_SIZE], crn_scale scale, uint64_t value)
 
 size_t crn_figure_change(char text[CRN_FIGURE_SIZE], crn_scale scale, uint64_t from, uint64_t to)
 {
-    uint64_t magnitude = to >= from ? to - from : from - to;
-    size_t length = crn_figure(text + 1, scale, magnitude);
-    if (strspn(text + 1, "0.") == length) { /* "+0.0" says nothing */
-        memmove(text, text + 1, length + 1);
-        return length;
-    }
-    text[0] = to >= from ? '+' : '-';
-    return length + 1;
+    char magnitude[CRN_FIGURE_SIZE];
+    size_t length = crn_figure(magnitude, scale, to >= from ? to - from : from - to);
+    bool shows = strspn(magnitude, "0.") < length; /* "+0.0" says nothing */
+    return (size_t)snprintf(text, CRN_FIGURE_SIZE, "%s%.46s", !shows ? "" : to >= from ? "+" : "-",
+                            magnitude);
 }
 
 const char *crn_figure_alone(char text[CRN_FIGURE_SIZE], const char *unit, uint64_t value)

@@ -27,7 +27,6 @@ static const command commands[] = {
 };
 
 #pragma weak crn_cmd_run
-#pragma weak crn_cmd_diff
 #pragma weak crn_cmd_assert
 #pragma weak crn_cmd_merge
 #pragma weak crn_cmd_redact

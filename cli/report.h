@@ -24,6 +24,7 @@ typedef struct crn_report {
     const crn_profile *profile;
     crn_view_kind view;
     uint32_t metrics[CRN_METRIC_MAX], metric_count; /* the first one sorts */
+    bool calls; /* calls were recorded, and are not what is sorted by: they get a column */
     crn_sort sort;
     uint32_t top;     /* most rows (of each part); 0 is any number */
     double threshold; /* smallest share that is shown, 0 to 1 */

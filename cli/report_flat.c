@@ -134,11 +134,6 @@ static uint64_t largest_of(const crn_flat *flat, const uint64_t *figures)
     return largest;
 }
 
-static bool has_costs(const crn_report *report)
-{
-    return report->metrics[0] != CRN_METRIC_CALLS;
-}
-
 static void print_rows(const crn_report *report, const crn_flat *flat, const crn_table *table)
 {
     for (uint32_t i = 0; i < flat->count; i++) {
@@ -148,7 +143,7 @@ static void print_rows(const crn_report *report, const crn_flat *flat, const crn
             crn_row_figure(&row, flat->cost[m].self[block]);
             crn_row_figure(&row, flat->cost[m].inclusive[block]);
         }
-        if (has_costs(report))
+        if (report->calls)
             crn_row_figure(&row, flat->calls.self[block]);
         crn_row_block(&row, "", &report->profile->blocks[block], "");
     }
@@ -179,7 +174,7 @@ void crn_report_flat(const crn_report *report)
         crn_report_column(&table, report, "self", report->metrics[m], flat.cost[m].total);
         crn_report_column(&table, report, "inclusive", report->metrics[m], flat.cost[m].total);
     }
-    if (has_costs(report))
+    if (report->calls)
         crn_table_figure(&table, "calls", "", largest_of(&flat, flat.calls.self), false);
     for (uint32_t i = 0; i < flat.count; i++)
         crn_table_measure(&table, "", &profile->blocks[flat.blocks[i]], "");

@@ -4,56 +4,18 @@
  * one, and contexts refer to their parents by number, so that neither memory nor nesting
  * grows with the profile.
  */
-#include <jansson.h>
 #include <stdio.h>
 
 #include "base/memory.h"
 #include "formats/names.h"
+#include "json.h"
 #include "report.h"
-
-static json_t *text_json(const char *text)
-{
-    char *utf8 = crn_names_utf8(text);
-    json_t *json = json_string(utf8);
-    crn_free(utf8);
-    return json;
-}
-
-/* JSON's integers in most readers end at 2^63. */
-static json_t *number_json(uint64_t number)
-{
-    return number <= INT64_MAX ? json_integer((json_int_t)number) : json_real((double)number);
-}
-
-static void write_json(json_t *json)
-{
-    json_dumpf(json, stdout, JSON_COMPACT | JSON_ENSURE_ASCII);
-    json_decref(json);
-}
-
-static void write_member(const char *key, json_t *value)
-{
-    printf(",\n\"%s\":", key);
-    write_json(value);
-}
-
-static json_t *block_json(const crn_profile *profile, uint32_t block)
-{
-    const crn_block_info *info = &profile->blocks[block];
-    json_t *json = json_object();
-    json_object_set_new(json, "id", number_json(block));
-    json_object_set_new(json, "name", text_json(info->name));
-    json_object_set_new(json, "file", text_json(info->file));
-    json_object_set_new(json, "line", number_json(info->line));
-    json_object_set_new(json, "column", number_json(info->column));
-    return json;
-}
 
 /* The key is a metric's name, which may be anything. */
 static void set_metric(json_t *object, const crn_profile *profile, uint32_t metric, uint64_t value)
 {
     char *utf8 = crn_names_utf8(profile->metrics[metric].name);
-    json_object_set_new(object, utf8, number_json(value));
+    json_object_set_new(object, utf8, crn_json_number(value));
     crn_free(utf8);
 }
 
@@ -63,29 +25,29 @@ static void write_head(const crn_report *report)
     json_t *notes = json_object(), *warnings = json_array(), *metrics = json_array();
     for (size_t i = 0; i < profile->note_count; i++) {
         char *key = crn_names_utf8(profile->notes[i].key);
-        json_object_set_new(notes, key, text_json(profile->notes[i].value));
+        json_object_set_new(notes, key, crn_json_text(profile->notes[i].value));
         crn_free(key);
     }
     for (size_t i = 0; i < profile->warning_count; i++)
-        json_array_append_new(warnings, text_json(profile->warnings[i]));
+        json_array_append_new(warnings, crn_json_text(profile->warnings[i]));
     for (uint32_t m = 0; m < profile->metric_count; m++) {
         uint64_t total = 0;
         for (uint32_t c = 0; profile->values[m] && c < profile->context_count; c++)
             total += profile->values[m][c];
         json_t *metric = json_object();
-        json_object_set_new(metric, "name", text_json(profile->metrics[m].name));
-        json_object_set_new(metric, "unit", text_json(profile->metrics[m].unit));
-        json_object_set_new(metric, "total", number_json(total));
+        json_object_set_new(metric, "name", crn_json_text(profile->metrics[m].name));
+        json_object_set_new(metric, "unit", crn_json_text(profile->metrics[m].unit));
+        json_object_set_new(metric, "total", crn_json_number(total));
         json_array_append_new(metrics, metric);
     }
     fputs("{\"schema\":\"cairn-report/1\"", stdout);
-    write_member("capture", text_json(report->path));
-    write_member("notes", notes);
-    write_member("warnings", warnings);
-    write_member("metrics", metrics);
-    write_member("contexts", number_json(profile->context_count));
-    write_member("blocks", number_json(profile->block_count));
-    write_member("folded_calls", number_json(crn_folded_calls(profile)));
+    crn_json_write_member("capture", crn_json_text(report->path));
+    crn_json_write_member("notes", notes);
+    crn_json_write_member("warnings", warnings);
+    crn_json_write_member("metrics", metrics);
+    crn_json_write_member("contexts", crn_json_number(profile->context_count));
+    crn_json_write_member("blocks", crn_json_number(profile->block_count));
+    crn_json_write_member("folded_calls", crn_json_number(crn_folded_calls(profile)));
 }
 
 static void write_flat(const crn_report *report)
@@ -100,12 +62,12 @@ static void write_flat(const crn_report *report)
             set_metric(self, profile, report->metrics[m], flat.cost[m].self[block]);
             set_metric(inclusive, profile, report->metrics[m], flat.cost[m].inclusive[block]);
         }
-        json_object_set_new(row, "block", block_json(profile, block));
-        json_object_set_new(row, "calls", number_json(flat.calls.self[block]));
+        json_object_set_new(row, "block", crn_json_block(profile, block));
+        json_object_set_new(row, "calls", crn_json_number(flat.calls.self[block]));
         json_object_set_new(row, "self", self);
         json_object_set_new(row, "inclusive", inclusive);
         fputs(i ? ",\n" : "\n", stdout);
-        write_json(row);
+        crn_json_write(row);
     }
     fputs("]", stdout);
     crn_flat_free(&flat, report);
@@ -118,15 +80,15 @@ static void write_context(const crn_tree_view *view, uint32_t metric, uint32_t c
     json_t *row = json_object(), *self = json_object(), *inclusive = json_object();
     set_metric(self, profile, metric, counts ? crn_self(profile, metric, c) : 0);
     set_metric(inclusive, profile, metric, view->tree.totals[c]);
-    json_object_set_new(row, "context", number_json(c));
-    json_object_set_new(row, "parent", c ? number_json(profile->parent[c]) : json_null());
-    json_object_set_new(row, "block", block_json(profile, profile->block[c]));
+    json_object_set_new(row, "context", crn_json_number(c));
+    json_object_set_new(row, "parent", c ? crn_json_number(profile->parent[c]) : json_null());
+    json_object_set_new(row, "block", crn_json_block(profile, profile->block[c]));
     json_object_set_new(row, "calls",
-                        number_json(counts ? crn_self(profile, CRN_METRIC_CALLS, c) : 0));
-    json_object_set_new(row, "cycle_calls", number_json(counts ? view->cycles[c] : 0));
+                        crn_json_number(counts ? crn_self(profile, CRN_METRIC_CALLS, c) : 0));
+    json_object_set_new(row, "cycle_calls", crn_json_number(counts ? view->cycles[c] : 0));
     json_object_set_new(row, "self", self);
     json_object_set_new(row, "inclusive", inclusive);
-    write_json(row);
+    crn_json_write(row);
 }
 
 static void write_tree(const crn_report *report)
@@ -146,7 +108,7 @@ static void set_cost(json_t *row, const crn_report *report, const crn_sequence_c
     json_t *self = json_object(), *inclusive = json_object();
     set_metric(self, report->profile, report->metrics[0], cost->self);
     set_metric(inclusive, report->profile, report->metrics[0], cost->inclusive);
-    json_object_set_new(row, "calls", number_json(cost->calls));
+    json_object_set_new(row, "calls", crn_json_number(cost->calls));
     json_object_set_new(row, "self", self);
     json_object_set_new(row, "inclusive", inclusive);
 }
@@ -157,7 +119,7 @@ static json_t *neighbours_json(const crn_report *report, const crn_neighbour *ne
     json_t *rows = json_array();
     for (uint32_t i = 0; i < count && (!report->top || i < report->top); i++) {
         json_t *row = json_object();
-        json_object_set_new(row, "block", block_json(report->profile, neighbours[i].block));
+        json_object_set_new(row, "block", crn_json_block(report->profile, neighbours[i].block));
         set_cost(row, report, &neighbours[i].cost);
         json_array_append_new(rows, row);
     }
@@ -172,7 +134,7 @@ static void write_sequence(const crn_report *report)
         crn_neighbourhood_make(profile, &report->focus, report->metrics[0], kept);
     json_t *json = json_object(), *blocks = json_array();
     for (uint32_t i = 0; i < report->focus.length; i++)
-        json_array_append_new(blocks, block_json(profile, report->focus.blocks[i]));
+        json_array_append_new(blocks, crn_json_block(profile, report->focus.blocks[i]));
     json_object_set_new(json, "blocks", blocks);
     set_cost(json, report, &near.cost);
     if (report->before)
@@ -180,7 +142,7 @@ static void write_sequence(const crn_report *report)
                             neighbours_json(report, near.before, near.before_count));
     if (report->after)
         json_object_set_new(json, "after", neighbours_json(report, near.after, near.after_count));
-    write_member("sequence", json);
+    crn_json_write_member("sequence", json);
     crn_neighbourhood_free(&near);
     crn_free(kept);
 }

@@ -17,12 +17,25 @@ static void print_section(const char *title)
     crn_terminal_style(CRN_STYLE_PLAIN);
 }
 
-static void print_row(const crn_table *table, bool costs, const crn_sequence_cost *cost,
-                      const char *prefix, const crn_block_info *block)
+/* Calls are on edges here, so they have their column even where they are the metric. */
+static bool has_calls(const crn_report *report)
+{
+    return report->calls || report->metrics[0] == CRN_METRIC_CALLS;
+}
+
+static bool has_self(const crn_report *report)
+{
+    return report->metrics[0] != CRN_METRIC_CALLS;
+}
+
+static void print_row(const crn_report *report, const crn_table *table,
+                      const crn_sequence_cost *cost, const char *prefix,
+                      const crn_block_info *block)
 {
     crn_row row = crn_row_begin(table);
-    crn_row_figure(&row, cost->calls);
-    if (costs)
+    if (has_calls(report))
+        crn_row_figure(&row, cost->calls);
+    if (has_self(report))
         crn_row_figure(&row, cost->self);
     crn_row_figure(&row, cost->inclusive);
     crn_row_block(&row, prefix, block, "");
@@ -44,7 +57,7 @@ static void print_neighbours(const crn_report *report, const crn_table *table, c
 {
     print_section(count ? title : none);
     for (uint32_t i = 0; i < shown; i++)
-        print_row(table, report->metrics[0] != CRN_METRIC_CALLS, &neighbours[i].cost, "",
+        print_row(report, table, &neighbours[i].cost, "",
                   &report->profile->blocks[neighbours[i].block]);
     if (shown < count) {
         char text[64];
@@ -66,8 +79,7 @@ static void print_sequence(const crn_report *report, const crn_table *table,
         snprintf(prefix, sizeof prefix, "%s%s", i ? crn_terminal_get()->glyphs->arrow : "",
                  i ? " " : "");
         if (i + 1 == sequence->length) {
-            print_row(table, report->metrics[0] != CRN_METRIC_CALLS, cost, prefix,
-                      &profile->blocks[sequence->blocks[i]]);
+            print_row(report, table, cost, prefix, &profile->blocks[sequence->blocks[i]]);
             continue;
         }
         crn_row row = crn_row_begin(table);
@@ -114,8 +126,9 @@ static void make_table(crn_table *table, const crn_report *report, const crn_nei
     }
     for (uint32_t i = 0; i < report->focus.length; i++)
         crn_table_measure(table, i ? "  " : "", &profile->blocks[report->focus.blocks[i]], "");
-    crn_table_figure(table, "calls", "", calls, false);
-    if (metric != CRN_METRIC_CALLS)
+    if (has_calls(report))
+        crn_table_figure(table, "calls", "", calls, false);
+    if (has_self(report))
         crn_report_column(table, report, "self", metric, total);
     crn_report_column(table, report, "inclusive", metric, total);
 }

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "report.h"
 #include "terminal.h"
@@ -26,6 +25,16 @@ static void print_line(const char *label, const char *text)
     print_label(label);
     crn_terminal_text(text, terminal->width ? terminal->width - LABEL_WIDTH : 0, false);
     putchar('\n');
+}
+
+static const char *note(const crn_profile *profile, const char *key)
+{
+    return crn_profile_note(profile, key, NULL);
+}
+
+static uint64_t note_number(const crn_profile *profile, const char *key)
+{
+    return strtoull(crn_profile_note(profile, key, "0"), NULL, 10);
 }
 
 static uint64_t total_of(const crn_profile *profile, uint32_t metric)
@@ -69,6 +78,10 @@ static void print_shape(const crn_profile *profile)
     if (cycles)
         printf(", recursion in %u place%s (%s calls)", cycles, cycles == 1 ? "" : "s",
                crn_figure_alone(calls, "", cycle_calls));
+    uint64_t strands = note_number(profile, "strands"), lanes = note_number(profile, "lanes");
+    if (strands > 1)
+        printf(", %s strands on %s lane%s", crn_figure_alone(calls, "", strands),
+               crn_figure_alone(contexts, "", lanes), lanes == 1 ? "" : "s");
     uint64_t folded = crn_folded_calls(profile);
     if (folded)
         printf(", %s calls (%.1f %%) folded by limits", crn_figure_alone(calls, "", folded),
@@ -76,57 +89,118 @@ static void print_shape(const crn_profile *profile)
     putchar('\n');
 }
 
-static const char *note(const crn_profile *profile, const char *key)
-{
-    return crn_profile_note(profile, key, NULL);
-}
-
+/* "2026-11-21T12:00:00Z, for 2.31 s". Without the host's own word it is how long was
+ * recorded. */
 static void print_when(const crn_profile *profile)
 {
-    char text[128] = "", figure[CRN_FIGURE_SIZE];
-    const char *started = note(profile, "started"), *elapsed = note(profile, "elapsed_ns");
-    if (!started && !elapsed)
+    char text[160] = "", figure[CRN_FIGURE_SIZE];
+    const char *started = crn_profile_note(profile, "started", "");
+    uint64_t elapsed = note_number(profile, "elapsed_ns");
+    if (!elapsed)
+        elapsed = note_number(profile, "recorded_ns");
+    if (!*started && !elapsed)
         return;
-    snprintf(text, sizeof text, "%.60s%s%s", started ? started : "",
-             elapsed ? (started ? ", took " : "took ") : "",
-             elapsed ? crn_figure_alone(figure, "nanoseconds", strtoull(elapsed, NULL, 10)) : "");
+    snprintf(text, sizeof text, "%.60s", started);
+    if (elapsed)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%sfor %s",
+                 *started ? ", " : "", crn_figure_alone(figure, "nanoseconds", elapsed));
+    if (note(profile, "state") && strcmp(note(profile, "state"), "recording") == 0)
+        strcat(text, ", not ended");
     print_line("ran", text);
 }
 
-/* Notes that print_when and the like have said already. */
+static void print_clocks(const crn_profile *profile)
+{
+    char text[256] = "", figure[CRN_FIGURE_SIZE], samples[CRN_FIGURE_SIZE];
+    const char *wall = crn_profile_note(profile, "wall", "off");
+    uint64_t period = note_number(profile, "tick_period");
+    if (strcmp(wall, "exact") == 0)
+        strcat(text, "wall time exact");
+    else if (strcmp(wall, "sampled") == 0)
+        snprintf(text, sizeof text, "wall time sampled every %s (%s samples)",
+                 crn_figure_alone(figure, "nanoseconds", note_number(profile, "wall_period_ns")),
+                 crn_figure_alone(samples, "", note_number(profile, "wall_samples")));
+    if (period > 1)
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "%sticks sampled every %s (%s samples, seed %.24s)", *text ? "; " : "",
+                 crn_figure_alone(figure, "", period),
+                 crn_figure_alone(samples, "", note_number(profile, "tick_samples")),
+                 crn_profile_note(profile, "seed", "?"));
+    else if (profile->values[CRN_METRIC_TICKS] && period)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%sticks exact",
+                 *text ? "; " : "");
+    if (*text)
+        print_line("clocks", text);
+}
+
+static void print_cost(const crn_profile *profile)
+{
+    char text[512], figure[CRN_FIGURE_SIZE];
+    if (!note(profile, "cost_ns"))
+        return;
+    uint64_t cost = note_number(profile, "cost_ns"), elapsed = note_number(profile, "elapsed_ns");
+    snprintf(text, sizeof text, "profiling took about %s",
+             crn_figure_alone(figure, "nanoseconds", cost));
+    if (elapsed)
+        snprintf(text + strlen(text), sizeof text - strlen(text), ", %.1f %% of the run",
+                 crn_percent(cost, elapsed));
+    if (note(profile, "cost_method"))
+        snprintf(text + strlen(text), sizeof text - strlen(text), " (%.256s)",
+                 note(profile, "cost_method"));
+    print_line("cost", text);
+}
+
+/* Notes that are said above, or that matter to programs only: JSON has them all. */
 static bool is_said(const char *key)
 {
-    static const char *const said[] = {"command", "started", "elapsed_ns"};
+    static const char *const said[] = {
+        "command",   "started", "elapsed_ns", "recorded_ns", "wall",       "wall_period_ns",
+        "tick_period", "seed",  "process",    "library",     "path_limit", "context_budget",
+        "lanes",     "strands", "misuses",    "dropped",     "wall_samples", "tick_samples",
+        "state",     "cost_ns", "cost_method"};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         if (strcmp(key, said[i]) == 0)
             return true;
     return false;
 }
 
-void crn_report_summary(const crn_report *report)
+static void print_notes(const crn_profile *profile)
 {
-    const crn_profile *profile = report->profile;
-    const crn_terminal *terminal = crn_terminal_get();
-    print_line("capture", report->path);
-    if (note(profile, "command"))
-        print_line("command", note(profile, "command"));
-    print_when(profile);
-    print_totals(profile);
-    print_shape(profile);
+    const char *label = "notes";
     for (size_t i = 0; i < profile->note_count; i++) {
         if (is_said(profile->notes[i].key))
             continue;
         char text[1024];
-        snprintf(text, sizeof text, "%s: %s", profile->notes[i].key, profile->notes[i].value);
-        print_line("", text);
+        snprintf(text, sizeof text, "%.200s = %.800s", profile->notes[i].key,
+                 profile->notes[i].value);
+        print_line(label, text);
+        label = "";
     }
+}
+
+static void print_warnings(const crn_profile *profile)
+{
     for (size_t i = 0; i < profile->warning_count; i++) {
         crn_terminal_style(CRN_STYLE_WARM);
         printf("%-*s", LABEL_WIDTH, "warning");
         crn_terminal_style(CRN_STYLE_PLAIN);
-        crn_terminal_text(profile->warnings[i],
-                          terminal->width ? terminal->width - LABEL_WIDTH : 0, false);
+        crn_terminal_text(profile->warnings[i], 0, false);
         putchar('\n');
     }
+}
+
+void crn_report_summary(const crn_report *report)
+{
+    const crn_profile *profile = report->profile;
+    print_line("capture", report->path);
+    if (note(profile, "command"))
+        print_line("command", note(profile, "command"));
+    print_when(profile);
+    print_clocks(profile);
+    print_cost(profile);
+    print_totals(profile);
+    print_shape(profile);
+    print_notes(profile);
+    print_warnings(profile);
     putchar('\n');
 }

@@ -64,18 +64,18 @@ static uint64_t kept_value(const crn_tree_view *view, uint32_t metric, uint32_t 
     return view->kept && !view->kept[context] ? 0 : crn_self(view->profile, metric, context);
 }
 
-static void print_row(const crn_tree_view *view, const crn_table *table, uint32_t metric,
-                      uint32_t context, const char *prefix, const char *suffix)
+static void print_row(const crn_report *report, const crn_tree_view *view,
+                      const crn_table *table, uint32_t context, const char *prefix, const char *suffix)
 {
     crn_row row = crn_row_begin(table);
     crn_row_figure(&row, view->tree.totals[context]);
-    crn_row_figure(&row, kept_value(view, metric, context));
-    if (metric != CRN_METRIC_CALLS)
+    crn_row_figure(&row, kept_value(view, report->metrics[0], context));
+    if (report->calls)
         crn_row_figure(&row, kept_value(view, CRN_METRIC_CALLS, context));
     crn_row_block(&row, prefix, &view->profile->blocks[view->profile->block[context]], suffix);
 }
 
-static void print_rows(const crn_tree_view *view, crn_table *table, uint32_t metric)
+static void print_rows(const crn_report *report, const crn_tree_view *view, crn_table *table)
 {
     uint8_t *open = crn_calloc((size_t)view->tree.levels + 1, sizeof *open);
     char prefix[PREFIX_SIZE], suffix[64];
@@ -91,7 +91,7 @@ static void print_rows(const crn_tree_view *view, crn_table *table, uint32_t met
                                   &view->profile->blocks[view->profile->block[row->context]],
                                   suffix);
             else
-                print_row(view, table, metric, row->context, prefix, suffix);
+                print_row(report, view, table, row->context, prefix, suffix);
         }
     }
     crn_free(open);
@@ -130,10 +130,10 @@ void crn_report_tree(const crn_report *report)
     crn_table table = {0};
     crn_report_column(&table, report, "inclusive", metric, view.tree.totals[0]);
     crn_report_column(&table, report, "self", metric, view.tree.totals[0]);
-    if (metric != CRN_METRIC_CALLS)
+    if (report->calls)
         crn_table_figure(&table, "calls", "", most_calls(&view), false);
     crn_table_head(&table, "context");
-    print_rows(&view, &table, metric);
+    print_rows(report, &view, &table);
     print_rest(report, &view.tree);
     crn_tree_view_free(&view);
 }

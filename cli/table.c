@@ -178,7 +178,8 @@ void crn_row_block(crn_row *row, const char *prefix, const crn_block_info *block
         size_t fixed = prefix_width + suffix_width;
         name_limit = table->limit > fixed + NAME_MIN ? table->limit - fixed : NAME_MIN;
     }
-    printf("%*s%s", MARGIN, "", prefix);
+    printf("%*s", MARGIN, "");
+    crn_terminal_text(prefix, 0, false);
     size_t printed = prefix_width + suffix_width + crn_terminal_text(block->name, name_limit, false);
     fputs(suffix, stdout);
     if (*place) {

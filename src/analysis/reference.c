@@ -101,7 +101,7 @@ static bool match_similar(const crn_profile *profile, uint32_t block, text wante
     copy[wanted.length] = 0;
     if (wanted.length > 2 && strcasestr(name, copy))
         return true;
-    size_t allowed = wanted.length > 5 ? 2 : 1;
+    size_t allowed = wanted.length > 3 ? 2 : 1;
     if (length > SIMILAR_LENGTH || length > wanted.length + allowed ||
         wanted.length > length + allowed)
         return false;

@@ -154,19 +154,16 @@ crn_sequence_cost crn_sequence_measure(const crn_profile *profile, const crn_seq
 typedef struct side {
     crn_sequence_cost *cost;
     uint32_t *active; /* how many occurrences the walk is below: only the outermost counts */
-    uint8_t *seen;
 } side;
 
 static side side_make(const crn_profile *profile)
 {
     return (side){crn_calloc(profile->block_count, sizeof(crn_sequence_cost)),
-                  crn_calloc(profile->block_count, sizeof(uint32_t)),
-                  crn_calloc(profile->block_count, sizeof(uint8_t))};
+                  crn_calloc(profile->block_count, sizeof(uint32_t))};
 }
 
 static void side_enter(side *side, uint32_t block, uint64_t self, uint64_t total)
 {
-    side->seen[block] = 1;
     side->cost[block].self += self;
     if (side->active[block]++ == 0)
         side->cost[block].inclusive += total;
@@ -174,7 +171,6 @@ static void side_enter(side *side, uint32_t block, uint64_t self, uint64_t total
 
 static void side_call(side *side, uint32_t block, uint64_t calls)
 {
-    side->seen[block] = 1;
     side->cost[block].calls += calls;
 }
 
@@ -188,20 +184,25 @@ static int compare_neighbours(const void *left, const void *right)
     return a->block < b->block ? -1 : a->block > b->block;
 }
 
+static bool side_holds(const side *side, uint32_t block)
+{
+    const crn_sequence_cost *cost = &side->cost[block];
+    return cost->calls || cost->self || cost->inclusive;
+}
+
 /* Ends the side, giving its blocks that hold anything. */
 static crn_neighbour *side_end(side *side, uint32_t block_count, uint32_t *count)
 {
     *count = 0;
     for (uint32_t b = 0; b < block_count; b++)
-        *count += side->seen[b];
+        *count += side_holds(side, b);
     crn_neighbour *neighbours = crn_calloc(*count ? *count : 1, sizeof *neighbours);
     for (uint32_t b = 0, n = 0; b < block_count; b++)
-        if (side->seen[b])
+        if (side_holds(side, b))
             neighbours[n++] = (crn_neighbour){b, side->cost[b]};
     qsort(neighbours, *count, sizeof *neighbours, compare_neighbours);
     crn_free(side->cost);
     crn_free(side->active);
-    crn_free(side->seen);
     return neighbours;
 }
 
