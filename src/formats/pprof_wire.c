@@ -101,15 +101,22 @@ bool crn_pprof_recognise(const char *head, size_t length)
     for (size_t i = 0; i < length; i++)
         binary = binary || (head[i] >= 0 && head[i] < 8);
     for (unsigned fields = 0; binary && at < end && fields < 64; fields++) {
-        uint64_t tag, value;
-        if (!(at = peek_varint(at, end, &tag)) || !(at = peek_varint(at, end, &value)))
+        uint64_t tag, size = 0;
+        if (!(at = peek_varint(at, end, &tag)))
             return fields > 0 && length >= 4096;
         uint64_t number = tag >> 3, wire = tag & 7;
-        if (number == 0 || number > 32 || (wire != CRN_WIRE_BYTES && wire != CRN_WIRE_VARINT) ||
+        bool known = wire == CRN_WIRE_BYTES || wire == CRN_WIRE_VARINT || wire == CRN_WIRE_64 ||
+                     wire == CRN_WIRE_32;
+        if (number == 0 || number > 64 || !known ||
             (number <= CRN_PPROF_STRING && wire != CRN_WIRE_BYTES))
             return false;
-        if (wire == CRN_WIRE_BYTES)
-            at = value <= (uint64_t)(end - at) ? at + value : end;
+        if (wire == CRN_WIRE_64 || wire == CRN_WIRE_32)
+            size = wire == CRN_WIRE_64 ? 8 : 4;
+        else if (!(at = peek_varint(at, end, &size)))
+            return fields > 0 && length >= 4096;
+        else if (wire == CRN_WIRE_VARINT)
+            size = 0;
+        at = size <= (uint64_t)(end - at) ? at + size : end;
     }
     return binary;
 }
