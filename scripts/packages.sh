@@ -10,8 +10,8 @@ PACKAGES_BUILD="gcc libc6-dev meson ninja-build python3 pkg-config
 
 # Run the fast tests: a second compiler, C++ and CMake for the consumers of the installed
 # library, lua5.4 and go's pprof to be compared with, zstd for recorded streams.
-PACKAGES_CHECK="$PACKAGES_BUILD g++ clang libclang-rt-14-dev cmake make libcmocka-dev lua5.4
-    golang-go zstd binutils"
+PACKAGES_CHECK="$PACKAGES_BUILD g++ clang libclang-rt-14-dev cmake libcmocka-dev lua5.4
+    golang-go zstd libzstd-dev binutils"
 
 # The slow tests: clang-tidy, and a cross compiler and emulator for aarch64.
 PACKAGES_ALL="$PACKAGES_CHECK clang-tidy clang-format gcc-aarch64-linux-gnu

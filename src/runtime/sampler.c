@@ -5,7 +5,6 @@
  * context cannot change before the owner's next event, so what the owner then charges is
  * the context that was current at that time.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
 #include <time.h>
