@@ -119,16 +119,23 @@ void crn_profile_builder_warn(crn_profile_builder *builder, const char *format, 
     crn_profile_put_warning(builder->profile, text);
 }
 
-/* The builder's block for each of the profile's. Lexical parents come first. */
-static uint32_t *map_blocks(crn_profile_builder *builder, const crn_profile *profile)
+/* The builder's block for each of the profile's. Lexical parents come first. `*apart` is
+ * whether blocks that were told apart in the profile still are. */
+static uint32_t *map_blocks(crn_profile_builder *builder, const crn_profile *profile, bool *apart)
 {
     uint32_t *map = crn_calloc(profile->block_count, sizeof *map);
+    *apart = true;
     for (uint32_t b = 1; b < profile->block_count; b++) {
         crn_block_info info = profile->blocks[b];
         info.parent = info.parent < b ? map[info.parent] : 0;
         bool folded = b == profile->folded_block;
         map[b] = folded ? CAIRN_BLOCK_FOLDED : crn_profile_builder_block(builder, &info);
     }
+    uint8_t *seen = crn_calloc(builder->profile->block_count, 1);
+    for (uint32_t b = 1; b < profile->block_count; b++)
+        if (map[b] != CAIRN_BLOCK_FOLDED && seen[map[b]]++)
+            *apart = false;
+    crn_free(seen);
     return map;
 }
 
@@ -146,13 +153,14 @@ static void add_metrics(crn_profile_builder *builder, const crn_profile *profile
 void crn_profile_builder_add(crn_profile_builder *builder, const crn_profile *profile)
 {
     crn_graph *graph = &builder->graph;
-    uint32_t *blocks = map_blocks(builder, profile);
+    bool apart; /* else there may be cycles that were none before */
+    uint32_t *blocks = map_blocks(builder, profile, &apart);
     uint32_t *contexts = crn_calloc(profile->context_count, sizeof *contexts);
     for (uint32_t c = 0; c < profile->context_count; c++) {
         uint32_t record = CRN_RECORD_ROOT;
-        if (c) /* blocks that were told apart may be the same here: cycles are looked for */
-            record =
-                crn_graph_append(graph, contexts[profile->parent[c]], blocks[profile->block[c]]);
+        if (c)
+            record = (apart ? crn_graph_graft : crn_graph_append)(
+                graph, contexts[profile->parent[c]], blocks[profile->block[c]]);
         crn_graph_record(graph, record)->calls += profile->calls_tree[c];
         contexts[c] = crn_graph_target(graph, record);
     }
