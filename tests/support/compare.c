@@ -21,7 +21,9 @@ static const char *path_text(const uint32_t *path, size_t length)
     static char text[160];
     size_t used = 0;
     size_t skipped = length > 12 ? length - 12 : 0;
-    used += (size_t)snprintf(text, sizeof(text), skipped ? "...%zu" : "", skipped);
+    text[0] = 0;
+    if (skipped)
+        used += (size_t)snprintf(text, sizeof(text), "...%zu", skipped);
     for (size_t i = skipped; i < length && used < sizeof(text) - 12; i++)
         used += (size_t)snprintf(text + used, sizeof(text) - used, " %d", (int)path[i]);
     return text;
