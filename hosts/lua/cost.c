@@ -10,7 +10,7 @@
 
 #include "host.h"
 
-enum { ROUNDS = 5, CALLS = 20000, TURNS = 200000, SIGNALS = 200 };
+enum { ROUNDS = 5, CALLS = 4000, TURNS = 20000, SIGNALS = 100 };
 
 static double round_ns(lua_State *L, int function, int times)
 {

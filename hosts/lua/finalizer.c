@@ -48,6 +48,8 @@ int __wrap_luaD_pcall(lua_State *L, protected_function *function, void *data, pt
         frame = crn_frame_of(&ar);
     else if (L != host->main)
         frame = coroutine->frames[0];
+    else if (lua_iscfunction(L, -2)) /* the state is closing: the libraries' own things */
+        return __real_luaD_pcall(L, function, data, top, handler);
     crn_stack_sync(host, coroutine, frame);
     size_t height = (size_t)(coroutine->top - coroutine->frames);
     if (coroutine->top + 1 < coroutine->limit || crn_coroutine_grow(coroutine)) {

@@ -128,6 +128,7 @@ void crn_host_stop(crn_host *host)
     crn_sampler_close(host);
     host->stopped = true;
     crn_host_here = &nowhere;
+    cairn_profile_disable(host->profile);
     crn_host_note(host, "elapsed_ns", "%llu",
                   (unsigned long long)(crn_now_ns() - host->started_ns));
     crn_cost_note(host);
