@@ -69,7 +69,7 @@ def build(tally, options, env=None):
     if not good and os.path.isdir(folder):
         shutil.rmtree(folder)
         good = run(["meson", "setup", folder, *options], log, env)
-    good = good and run(["ninja", "-C", folder], log, env)
+    good = good and run(["ninja", "--quiet", "-C", folder], log, env)
     tally.case(good, "build")
     if not good:
         show_log(log)
