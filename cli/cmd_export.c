@@ -89,7 +89,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
 }
 
 static const struct argp argp = {
-    options, parse, "FILE",
+    options,
+    parse,
+    "FILE",
     "Write the capture FILE in a format that other tools read.\v"
     "Without --output, a.cairn becomes a.pb.gz, a.folded or a.speedscope.json beside it. "
     "Without --to, the end of OUT's name may say which format is meant.\n\n"
@@ -97,7 +99,9 @@ static const struct argp argp = {
     "  cairn export a.cairn --to folded -o - | flamegraph.pl > a.svg\n"
     "  speedscope a.speedscope.json\n\n"
     "docs/FORMATS.md says what each format keeps and loses.",
-    NULL, NULL, NULL};
+    NULL,
+    NULL,
+    NULL};
 
 static bool has_suffix(const char *text, const char *suffix)
 {
@@ -137,8 +141,8 @@ static int capture_export(const crn_profile *profile, const arguments *arguments
     int metric = metric_find(profile, arguments);
     if (metric < 0)
         return CRN_EXIT_BAD;
-    char *derived = arguments->output ? NULL
-                                      : crn_output_name(arguments->input, arguments->target->suffix);
+    char *derived =
+        arguments->output ? NULL : crn_output_name(arguments->input, arguments->target->suffix);
     crn_output output;
     bool good = crn_output_open(&output, derived ? derived : arguments->output, arguments->input);
     if (good) {

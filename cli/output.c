@@ -12,9 +12,9 @@
 
 char *crn_output_name(const char *input, const char *suffix)
 {
-    static const char *const known[] = {".cairn",  ".pb.gz",  ".pprof.gz", ".gz",     ".pb",
-                                        ".pprof",  ".prof",   ".folded",   ".collapsed",
-                                        ".stacks", ".perf",   ".txt"};
+    static const char *const known[] = {".cairn",     ".pb.gz",  ".pprof.gz", ".gz",
+                                        ".pb",        ".pprof",  ".prof",     ".folded",
+                                        ".collapsed", ".stacks", ".perf",     ".txt"};
     size_t length = strlen(input);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         size_t end = strlen(known[i]);
