@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "runtime/runtime.h"
@@ -189,10 +190,13 @@ static cairn_error open_profile(cairn_profile *profile, const cairn_options *opt
     error = __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED);
     if (!error && profile->wall != CAIRN_WALL_OFF)
         error = crn_sampler_start(profile);
-    if (error)
-        close_capture(profile);
-    else
+    if (!error) {
         crn_fork_add(profile);
+        return CAIRN_OK;
+    }
+    close_capture(profile);
+    if (options->path)
+        unlink(options->path);
     return error;
 }
 
