@@ -5,7 +5,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cairn/cairn.h>
+
+#include "base/memory.h"
 #include "progress.h"
 
 const char *crn_cli_name = "cairn";
@@ -35,6 +40,29 @@ crn_profile *crn_cli_load(const char *path)
     if (!profile)
         crn_cli_fail("%s", error.message);
     return profile;
+}
+
+/* A file appears when it is whole; what is no file (a device) is written as it is. */
+int crn_cli_save(const crn_profile *profile, const char *path)
+{
+    crn_error error = {0};
+    struct stat info;
+    bool in_place = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+    size_t size = strlen(path) + 32;
+    char *temporary = crn_calloc(size, 1);
+    snprintf(temporary, size, in_place ? "%s" : "%s.%ld", path, (long)getpid());
+    crn_progress_begin("%s: writing %s", crn_cli_name, path);
+    bool good = crn_profile_save(profile, temporary, &error);
+    crn_progress_end();
+    int status = CRN_EXIT_OK;
+    if (!good) {
+        status = crn_cli_fail("%s: %s", path, cairn_error_text((cairn_error)error.code));
+    } else if (!in_place && rename(temporary, path) != 0) {
+        status = crn_cli_fail("%s: %s", path, strerror(errno));
+        unlink(temporary);
+    }
+    crn_free(temporary);
+    return status;
 }
 
 int crn_cli_finish(int status)

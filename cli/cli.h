@@ -37,6 +37,10 @@ int crn_cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * command ends with CRN_EXIT_BAD. */
 crn_profile *crn_cli_load(const char *path);
 
+/* Saves a capture while showing progress. What is at `path` stays until the new one is
+ * whole. Returns the exit status; on error it says why. */
+int crn_cli_save(const crn_profile *profile, const char *path);
+
 /* Flushes stdout. A reader that went away is not an error, a full disk is: then it says
  * so and returns CRN_EXIT_BAD, else `status`. */
 int crn_cli_finish(int status);

@@ -95,9 +95,9 @@ static void print_row(const crn_diff_report *report, const crn_table *table,
                       const crn_diff_row *row, bool calls)
 {
     crn_row cells = crn_row_begin(table);
-    crn_row_change(&cells, row->self[CRN_BEFORE], row->self[CRN_AFTER]);
     crn_row_figure(&cells, row->self[CRN_BEFORE]);
     crn_row_figure(&cells, row->self[CRN_AFTER]);
+    crn_row_change(&cells, row->self[CRN_BEFORE], row->self[CRN_AFTER]);
     crn_row_change(&cells, row->inclusive[CRN_BEFORE], row->inclusive[CRN_AFTER]);
     if (calls)
         crn_row_change(&cells, row->calls[CRN_BEFORE], row->calls[CRN_AFTER]);
@@ -180,9 +180,9 @@ void crn_diff_text(const crn_diff_report *report)
     extent extent = measure(report, &table);
     bool calls = metric != CRN_METRIC_CALLS && extent.calls;
     if (extent.shown) {
-        crn_table_change(&table, "self", unit, extent.self);
-        crn_table_figure(&table, "before", unit, extent.self, false);
+        crn_table_figure(&table, "self before", unit, extent.self, false);
         crn_table_figure(&table, "after", unit, extent.self, false);
+        crn_table_change(&table, "change", unit, extent.self);
         crn_table_change(&table, "inclusive", unit, extent.inclusive);
         if (calls)
             crn_table_change(&table, "calls", "", extent.calls);

@@ -191,11 +191,11 @@ bool crn_reference_block(const crn_profile *profile, const char *start, size_t l
     }
     uint32_t count = find(profile, match_similar, wanted, found);
     if (!count)
-        return crn_error_set(error, CAIRN_E_ARGUMENT,
+        return crn_error_set(error, CAIRN_E_READ,
                              "there is no block \"%.*s\"; the report lists what there is", shown,
                              start);
     list_blocks(profile, found, count, list, sizeof list);
-    return crn_error_set(error, CAIRN_E_ARGUMENT, "there is no block \"%.*s\"; perhaps %s", shown,
+    return crn_error_set(error, CAIRN_E_READ, "there is no block \"%.*s\"; perhaps %s", shown,
                          start, list);
 }
 

@@ -14,6 +14,8 @@
 
 enum { CRN_REFERENCE_SIZE = 256 };
 
+/* The error's code is CAIRN_E_READ when there is no such block, CAIRN_E_ARGUMENT when there
+ * are several. */
 bool crn_reference_block(const crn_profile *profile, const char *text, size_t length,
                          uint32_t *block, crn_error *error);
 

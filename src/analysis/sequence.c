@@ -148,6 +148,16 @@ crn_sequence_cost crn_sequence_measure(const crn_profile *profile, const crn_seq
     return cost;
 }
 
+uint32_t crn_sequence_count(const crn_profile *profile, const crn_sequence *sequence)
+{
+    uint32_t count = 0;
+    matcher matcher = matcher_make(profile, sequence);
+    for (uint32_t c = 0; c < profile->context_count; c++)
+        count += matcher_ends(&matcher, c);
+    matcher_free(&matcher);
+    return count;
+}
+
 /* ---- neighbours ---- */
 
 /* Figures by block, while they are added up. */

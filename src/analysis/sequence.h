@@ -38,6 +38,9 @@ typedef struct crn_sequence_cost {
 crn_sequence_cost crn_sequence_measure(const crn_profile *profile, const crn_sequence *sequence,
                                        uint32_t metric, const uint8_t *kept);
 
+/* How many contexts end in the sequence. */
+uint32_t crn_sequence_count(const crn_profile *profile, const crn_sequence *sequence);
+
 /* The cost of the sequence with `block` put before it, or behind it. */
 typedef struct crn_neighbour {
     uint32_t block;

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/redact.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cairn/cairn.h>
+
+#include "base/memory.h"
+
+enum { PSEUDONYM_SIZE = 64, EXTENSION_MAX = 5 };
+
+/* What is said of one kind of thing. */
+typedef struct table {
+    crn_interning *numbers; /* of the names; each indexes the other two */
+    char **names, **pseudonyms;
+    uint32_t count, next; /* the next pseudonym's number */
+} table;
+
+typedef enum kind { KIND_NAME, KIND_FILE, KIND_COUNT } kind;
+
+struct crn_redact_map {
+    table tables[KIND_COUNT];
+    crn_interning *taken; /* pseudonyms, and names that are kept: no pseudonym may be one */
+    uint32_t taken_count;
+    char **kept; /* patterns */
+    size_t kept_count;
+};
+
+crn_redact_map *crn_redact_map_new(void)
+{
+    crn_redact_map *map = crn_calloc(1, sizeof *map);
+    for (int kind = 0; kind < KIND_COUNT; kind++) {
+        map->tables[kind].numbers = crn_interning_new();
+        map->tables[kind].next = 1;
+    }
+    map->taken = crn_interning_new();
+    return map;
+}
+
+void crn_redact_map_free(crn_redact_map *map)
+{
+    if (!map)
+        return;
+    for (int kind = 0; kind < KIND_COUNT; kind++) {
+        table *table = &map->tables[kind];
+        for (uint32_t i = 0; i < table->count; i++) {
+            crn_free(table->names[i]);
+            crn_free(table->pseudonyms[i]);
+        }
+        crn_free(table->names);
+        crn_free(table->pseudonyms);
+        crn_interning_free(table->numbers);
+    }
+    for (size_t i = 0; i < map->kept_count; i++)
+        crn_free(map->kept[i]);
+    crn_free(map->kept);
+    crn_interning_free(map->taken);
+    crn_free(map);
+}
+
+void crn_redact_map_keep(crn_redact_map *map, const char *pattern)
+{
+    map->kept = crn_realloc(map->kept, map->kept_count + 1, sizeof *map->kept);
+    map->kept[map->kept_count++] = crn_strdup(pattern);
+}
+
+/* Whether the text was free until now; it is not any more. */
+static bool take(crn_redact_map *map, const char *text)
+{
+    if (crn_intern_number(map->taken, text, strlen(text)) < map->taken_count)
+        return false;
+    map->taken_count++;
+    return true;
+}
+
+/* To be called when the name's number is the table's count. */
+static const char *append(table *table, const char *name, const char *pseudonym)
+{
+    table->names = crn_realloc(table->names, table->count + 1, sizeof *table->names);
+    table->pseudonyms = crn_realloc(table->pseudonyms, table->count + 1, sizeof *table->pseudonyms);
+    table->names[table->count] = crn_strdup(name);
+    return table->pseudonyms[table->count++] = crn_strdup(pseudonym);
+}
+
+static bool is_kept(const crn_redact_map *map, const char *name)
+{
+    static const char *const always[] = {"", "[root]", "[folded]", "[unknown]", "[C]", "<gc>"};
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+        if (strcmp(name, always[i]) == 0)
+            return true;
+    for (size_t i = 0; i < map->kept_count; i++)
+        if (fnmatch(map->kept[i], name, 0) == 0)
+            return true;
+    return false;
+}
+
+/* ".lua" of a path: which language it is helps, and says nothing. "" if there is none. */
+static const char *extension_of(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    size_t length = dot ? strlen(dot + 1) : 0;
+    if (!length || length > EXTENSION_MAX)
+        return "";
+    for (const char *c = dot + 1; *c; c++)
+        if (!isalnum((unsigned char)*c))
+            return "";
+    return dot;
+}
+
+static const char *pseudonym(crn_redact_map *map, kind kind, const char *name)
+{
+    if (is_kept(map, name))
+        return name;
+    table *table = &map->tables[kind];
+    uint32_t number = crn_intern_number(table->numbers, name, strlen(name));
+    if (number < table->count)
+        return table->pseudonyms[number];
+    char made[PSEUDONYM_SIZE];
+    do {
+        if (kind == KIND_NAME)
+            snprintf(made, sizeof made, "f%u", table->next);
+        else
+            snprintf(made, sizeof made, "file%u%s", table->next, extension_of(name));
+        table->next++;
+    } while (!take(map, made));
+    return append(table, name, made);
+}
+
+/* ---- the map's file ---- */
+
+static void write_escaped(FILE *file, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '\\')
+            fputs("\\\\", file);
+        else if (*text == '\n')
+            fputs("\\n", file);
+        else if (*text == '\t')
+            fputs("\\t", file);
+        else
+            fputc(*text, file);
+    }
+}
+
+static void unescape(char *text)
+{
+    char *to = text;
+    for (; *text; text++) {
+        if (*text != '\\' || !text[1]) {
+            *to++ = *text;
+            continue;
+        }
+        text++;
+        *to++ = *text == 'n' ? '\n' : *text == 't' ? '\t' : *text;
+    }
+    *to = 0;
+}
+
+/* Numbers that the file uses are not given again. */
+static void skip_number(table *table, const char *pseudonym, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    if (strncmp(pseudonym, prefix, length) != 0)
+        return;
+    unsigned long number = strtoul(pseudonym + length, NULL, 10);
+    if (number >= table->next && number < UINT32_MAX)
+        table->next = (uint32_t)number + 1;
+}
+
+bool crn_redact_map_read(crn_redact_map *map, const char *path, crn_error *error)
+{
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return errno == ENOENT ||
+               crn_error_set(error, CAIRN_E_READ, "%s: %s", path, strerror(errno));
+    char *line = NULL;
+    size_t size = 0, number = 0;
+    ssize_t length;
+    bool good = true;
+    while (good && (length = getline(&line, &size, file)) >= 0) {
+        number++;
+        line[strcspn(line, "\n")] = 0;
+        char *tab = strchr(line, '\t');
+        if (!tab || strncmp(line, "f", 1) != 0) {
+            good = crn_error_set(error, CAIRN_E_FORMAT,
+                                 "%s: line %zu is not a pseudonym, a tab and a name: is this a "
+                                 "map of cairn redact?",
+                                 path, number);
+            break;
+        }
+        *tab = 0;
+        unescape(tab + 1);
+        bool is_file = strncmp(line, "file", 4) == 0;
+        table *table = &map->tables[is_file ? KIND_FILE : KIND_NAME];
+        take(map, line);
+        if (crn_intern_number(table->numbers, tab + 1, strlen(tab + 1)) == table->count)
+            append(table, tab + 1, line);
+        skip_number(table, line, is_file ? "file" : "f");
+    }
+    free(line);
+    fclose(file);
+    return good;
+}
+
+bool crn_redact_map_write(const crn_redact_map *map, const char *path, crn_error *error)
+{
+    FILE *file = fopen(path, "we");
+    if (!file)
+        return crn_error_set(error, CAIRN_E_OPEN, "%s: %s", path, strerror(errno));
+    for (int kind = 0; kind < KIND_COUNT; kind++) {
+        const table *table = &map->tables[kind];
+        for (uint32_t i = 0; i < table->count; i++) {
+            fprintf(file, "%s\t", table->pseudonyms[i]);
+            write_escaped(file, table->names[i]);
+            fputc('\n', file);
+        }
+    }
+    errno = 0;
+    bool failed = ferror(file);
+    failed |= fclose(file) != 0;
+    return !failed || crn_error_set(error, CAIRN_E_SPACE, "%s: %s; free some space", path,
+                                    errno ? strerror(errno) : "it cannot be written");
+}
+
+/* ---- profiles ---- */
+
+static bool is_note_kept(const char *key)
+{
+    static const char *const kept[] = {
+        "wall",        "wall_period_ns", "tick_period", "seed",    "recorded_ns",
+        "elapsed_ns",  "cost_ns",        "cost_method", "library", "path_limit",
+        "lanes",       "strands",        "misuses",     "dropped", "context_budget",
+        "tick_samples", "wall_samples",  "state",       "merged"};
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (strcmp(key, kept[i]) == 0)
+            return true;
+    return false;
+}
+
+/* What is kept must not come out as some other name's pseudonym. */
+static void take_kept(crn_redact_map *map, const crn_profile *profile)
+{
+    for (uint32_t b = 0; b < profile->block_count; b++) {
+        if (is_kept(map, profile->blocks[b].name))
+            take(map, profile->blocks[b].name);
+        if (is_kept(map, profile->blocks[b].file))
+            take(map, profile->blocks[b].file);
+    }
+}
+
+crn_profile *crn_redact(const crn_profile *profile, crn_redact_map *given)
+{
+    crn_redact_map *map = given ? given : crn_redact_map_new();
+    take_kept(map, profile);
+    crn_profile renamed = *profile;
+    renamed.blocks = crn_calloc(profile->block_count, sizeof *renamed.blocks);
+    renamed.warning_count = 0;
+    for (uint32_t b = 0; b < profile->block_count; b++) {
+        renamed.blocks[b] = profile->blocks[b];
+        renamed.blocks[b].name = pseudonym(map, KIND_NAME, profile->blocks[b].name);
+        renamed.blocks[b].file = pseudonym(map, KIND_FILE, profile->blocks[b].file);
+    }
+    crn_profile_builder *builder = crn_profile_builder_new();
+    crn_profile_builder_add(builder, &renamed);
+    for (size_t i = 0; i < profile->note_count; i++)
+        if (is_note_kept(profile->notes[i].key))
+            crn_profile_builder_note(builder, profile->notes[i].key, profile->notes[i].value);
+    crn_profile_builder_note(builder, "redacted", "yes");
+    if (profile->warning_count)
+        crn_profile_builder_warn(builder, "%zu warning%s left out by redaction",
+                                 profile->warning_count,
+                                 profile->warning_count == 1 ? " was" : "s were");
+    crn_free(renamed.blocks);
+    if (!given)
+        crn_redact_map_free(map);
+    return crn_profile_builder_end(builder);
+}
