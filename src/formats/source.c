@@ -48,6 +48,8 @@ crn_source *crn_source_from(int descriptor, const char *name, crn_error *error)
     source->file = file;
     source->name = crn_strdup(name);
     source->file_size = (uint64_t)status.st_size;
+    source->capacity = READ_SIZE + 1;
+    source->buffer = crn_realloc(NULL, source->capacity, 1);
     return source;
 }
 

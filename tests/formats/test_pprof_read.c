@@ -294,15 +294,9 @@ static void test_recognise(void **state)
     uint8_t *bytes = foreign_pack(&f, &size);
     assert_true(crn_pprof_recognise((const char *)bytes, size));
     free(bytes);
-    static const char *const others[] = {"a;b;c 12\n",
-                                         "\n\n",
-                                         "*x;y 3\n",
-                                         "\"name\";f 12\n",
-                                         "2;3 4\n",
-                                         "CAIRN\r\n\x1a",
-                                         "",
-                                         "\x7f"
-                                         "ELF\2\1\1"};
+    static const char *const others[] = {
+        "a;b;c 12\n", "\n\n",          "*x;y 3\n", "\"name\";f 12\n",
+        "2;3 4\n",    "CAIRN\r\n\x1a", "",         "\177ELF\2\1\1"};
     for (size_t i = 0; i < COUNT(others); i++)
         assert_false(crn_pprof_recognise(others[i], strlen(others[i])));
 }
