@@ -110,19 +110,22 @@ static uint64_t edges_called(const reference_graph *graph)
     return called;
 }
 
-/* Calls per block and per pair of blocks, as the edges have them. */
+/* Calls per block and per pair of blocks. */
 static bool check_call_counts(const cairn_view *view, const reference_graph *graph,
                               difference *found)
 {
     enum { BLOCKS = 16, PAIRS = 5 };
     uint64_t per_block[BLOCKS] = {0}, per_pair[PAIRS][PAIRS] = {{0}};
-    per_block[0] = graph->contexts[0].calls;
+    for (uint32_t i = 0; i < graph->context_count; i++) {
+        const reference_context *context = &graph->contexts[i];
+        uint32_t block = context->path[context->length - 1];
+        if (block < BLOCKS)
+            per_block[block] += context->calls;
+    }
     for (uint32_t i = 0; i < graph->edge_count; i++) {
         const reference_edge *edge = &graph->edges[i];
         const reference_context *from = &graph->contexts[edge->from];
         uint32_t caller = from->path[from->length - 1];
-        if (edge->block < BLOCKS)
-            per_block[edge->block] += edge->calls;
         if (caller < PAIRS && edge->block < PAIRS)
             per_pair[caller][edge->block] += edge->calls;
     }

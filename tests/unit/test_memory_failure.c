@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_memory_failure.c - every allocation of a run is made to fail, one run for each: the
- * program goes on, nothing crashes or leaks, and what is lost is said.
+ * program goes on, nothing crashes, and what is lost is said. That nothing leaks is for the
+ * address sanitizer's build of this to find when it ends.
  */
-#include <malloc.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -68,21 +68,12 @@ static outcome run(const cairn_options *options, uint64_t nth)
     return end;
 }
 
-static size_t in_use(void)
-{
-    return mallinfo2().uordblks;
-}
-
 static void fail_everywhere(const cairn_options *options)
 {
     assert_true(run(options, 0).all);
     uint64_t quiet = 0, nth = 1;
     for (; quiet < QUIET; nth++) {
-        size_t before = in_use();
         outcome end = run(options, nth);
-        if (in_use() > before)
-            fail_msg("allocation %llu fails: %zu bytes leak", (unsigned long long)nth,
-                     in_use() - before);
         if (!end.all && !end.said)
             fail_msg("allocation %llu fails: calls are lost and nothing says so",
                      (unsigned long long)nth);
@@ -129,18 +120,13 @@ static void views_that_cannot_be_made_say_so(void **state)
     walker_walk(&walk, STEPS);
     uint64_t nth = 1;
     for (cairn_error error = CAIRN_E_MEMORY; error; nth++) {
-        size_t before = in_use();
         cairn_view *view;
         crn_memory_fail_at(nth);
         error = cairn_view_open(&view, s.profile);
         crn_memory_fail_at(0);
-        if (error) {
-            assert_int_equal(error, CAIRN_E_MEMORY);
-            assert_null(view);
-        } else {
-            cairn_view_close(view);
-        }
-        assert_true(in_use() <= before);
+        assert_true(error == CAIRN_OK || error == CAIRN_E_MEMORY);
+        assert_true(error == CAIRN_OK ? view != NULL : view == NULL);
+        cairn_view_close(view);
         assert_in_range(nth, 1, MOST);
     }
     assert_true(nth > 2);
