@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Counts down to the first failure; 0 is off, 1 fails now and for ever. */
 static uint64_t fail_at;
@@ -44,6 +45,29 @@ void *crn_try_realloc(void *memory, size_t count, size_t size)
 void crn_free(void *memory)
 {
     free(memory);
+}
+
+enum { TABLE_LARGE = 32 * 1024 }; /* bytes: pages of its own */
+
+void *crn_try_table(size_t size)
+{
+    if (size < TABLE_LARGE)
+        return crn_try_calloc(size, 1);
+    if (fails())
+        return NULL;
+    int saved = errno;
+    void *table = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    errno = saved;
+    return table == MAP_FAILED ? NULL : table;
+}
+
+void crn_free_table(void *table, size_t size)
+{
+    if (size < TABLE_LARGE)
+        crn_free(table);
+    else if (table)
+        munmap(table, size);
 }
 
 static void *checked(void *memory)

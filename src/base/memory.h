@@ -17,6 +17,12 @@ void *crn_try_calloc(size_t count, size_t size);
 void *crn_try_realloc(void *memory, size_t count, size_t size);
 void crn_free(void *memory);
 
+/* A zeroed table of `size` bytes, for tables that double. A large one goes back to the system
+ * when it is freed: malloc would keep the outgrown ones, which are as much again. NULL when
+ * there is no memory. */
+void *crn_try_table(size_t size);
+void crn_free_table(void *table, size_t size);
+
 /* Never NULL. crn_calloc's memory is zeroed. */
 void *crn_calloc(size_t count, size_t size);
 void *crn_realloc(void *memory, size_t count, size_t size);

@@ -49,10 +49,10 @@ static bool index_reserve(crn_graph *graph)
     uint64_t size = graph->index_mask + 1;
     if ((graph->index_count + 1) * 4 <= size * 3)
         return true;
-    uint32_t *index = crn_try_calloc(size * 2, sizeof *index);
+    uint32_t *index = crn_try_table(size * 2 * sizeof *index);
     if (!index)
         return false;
-    crn_free(graph->index);
+    crn_free_table(graph->index, size * sizeof *index);
     graph->index = index;
     graph->index_mask = size * 2 - 1;
     for (uint32_t record = CRN_RECORD_ROOT + 1; record < graph->used; record++)
@@ -70,12 +70,12 @@ static crn_way *way_of(const crn_graph *graph, uint32_t record, cairn_block bloc
 static void ways_grow(crn_graph *graph)
 {
     uint64_t entries = graph->way_mask + 1;
-    if (entries >= WAYS_LAST || graph->index_count <= entries * 4)
+    if (entries >= WAYS_LAST || graph->index_count <= entries * 8)
         return;
-    crn_way *ways = crn_try_calloc(entries * 2, sizeof *ways);
+    crn_way *ways = crn_try_table(entries * 2 * sizeof *ways);
     if (!ways)
         return; /* only slower */
-    crn_free(graph->ways);
+    crn_free_table(graph->ways, entries * sizeof *ways);
     graph->ways = ways;
     graph->way_mask = entries * 2 - 1;
 }
@@ -287,9 +287,9 @@ uint32_t crn_graph_alias(crn_graph *graph, uint32_t from, uint32_t target, bool 
 bool crn_graph_open(crn_graph *graph)
 {
     graph->used = CRN_RECORD_ROOT;
-    graph->index = crn_try_calloc(INDEX_FIRST, sizeof *graph->index);
+    graph->index = crn_try_table(INDEX_FIRST * sizeof *graph->index);
     graph->index_mask = INDEX_FIRST - 1;
-    graph->ways = crn_try_calloc(WAYS_FIRST, sizeof *graph->ways);
+    graph->ways = crn_try_table(WAYS_FIRST * sizeof *graph->ways);
     graph->way_mask = WAYS_FIRST - 1;
     if (!graph->index || !graph->ways || !reserve_record(graph)) {
         crn_graph_close(graph);
@@ -301,8 +301,8 @@ bool crn_graph_open(crn_graph *graph)
 
 void crn_graph_close(crn_graph *graph)
 {
-    crn_free(graph->index);
-    crn_free(graph->ways);
+    crn_free_table(graph->index, (graph->index_mask + 1) * sizeof *graph->index);
+    crn_free_table(graph->ways, (graph->way_mask + 1) * sizeof *graph->ways);
     crn_free(graph->path_blocks);
     crn_free(graph->path_contexts);
     graph->index = NULL;
