@@ -4,8 +4,10 @@
  * takes two time stamps a call.
  *
  * Two rdtsc, the program as it is and the program with instrumentation take turns, a
- * millisecond at a time; a turn's figure is (instrumented - plain) / calls / two rdtsc.
- * The median of many turns is a batch's, the median of the batches is the result.
+ * millisecond at a time; a turn's figure is (instrumented - plain) / calls / two rdtsc. A
+ * turn in which another process got the processor is taken again, a few times: it finds
+ * the caches full of what is not its own. The median of many turns is a batch's, the median
+ * of the batches is the result.
  *
  * usage: calls MODE [WORKLOAD]...
  */
@@ -19,7 +21,7 @@
 #include "measure.h"
 #include "workloads.h"
 
-enum { BATCHES = 9, TURNS = 25, STAMPS = 20000, DISABLED_CALLS = 100000 };
+enum { BATCHES = 9, TURNS = 25, TRIES = 8, STAMPS = 20000, DISABLED_CALLS = 100000 };
 
 static double nanoseconds_of_two_stamps(void)
 {
@@ -117,24 +119,40 @@ static uint64_t contexts_of(cairn_profile *profile)
 
 /* ---- a row of the table ---- */
 
+typedef struct turn_figures {
+    double stamps, without, with; /* ns */
+} turn_figures;
+
+static turn_figures take_turn(const mode *m, const workload *w, uint32_t turn)
+{
+    turn_figures figures = {0};
+    double calls = (double)w->calls(turn);
+    for (int i = 0; i < TRIES; i++) {
+        long interruptions = measure_interruptions();
+        figures.stamps = nanoseconds_of_two_stamps();
+        figures.without = time_of(w, VERSION_PLAIN, turn) / calls;
+        figures.with = time_of(w, m->kind, turn) / calls;
+        if (measure_interruptions() == interruptions)
+            break;
+    }
+    return figures;
+}
+
 static void measure_workload(const mode *m, const workload *w)
 {
     char path[64];
     snprintf(path, sizeof(path), "calls-%s-%s.cairn", m->name, w->name);
     cairn_profile *profile = open_profile(m, path);
     measure_series ratios = {0}, plain = {0}, net = {0}, batch = {0};
-    for (uint32_t turn = 0; turn < 3; turn++)
+    for (uint32_t turn = 0; turn < TURNS; turn++)
         w->run(m->kind, turn);
     for (int i = 0; i < BATCHES; i++) {
         measure_clear(&batch);
         for (uint32_t turn = 0; turn < TURNS; turn++) {
-            double calls = (double)w->calls(turn);
-            double stamps = nanoseconds_of_two_stamps();
-            double without = time_of(w, VERSION_PLAIN, turn) / calls;
-            double with = time_of(w, m->kind, turn) / calls;
-            measure_add(&batch, (with - without) / stamps);
-            measure_add(&plain, without);
-            measure_add(&net, with - without);
+            turn_figures figures = take_turn(m, w, turn);
+            measure_add(&batch, (figures.with - figures.without) / figures.stamps);
+            measure_add(&plain, figures.without);
+            measure_add(&net, figures.with - figures.without);
         }
         measure_add(&ratios, measure_quantile(&batch, 0.5));
     }

@@ -11,6 +11,9 @@
 /* Nanoseconds from some fixed moment. */
 double measure_now(void);
 
+/* How often the kernel took the processor away from this process so far. */
+long measure_interruptions(void);
+
 /* Numbers, as many as are added. Start from a zeroed struct. */
 typedef struct measure_series {
     double *values;

@@ -4,7 +4,7 @@
  * mapping, edges, look-up tables, what malloc keeps. And what a frame of a strand's stack
  * takes.
  *
- * A child process replays events into a profile and reads its own memory from the kernel
+ * A child process replays events into a lane and reads its own memory from the kernel
  * (smaps: what is anonymous, and what of the capture's mapping is resident) each time that
  * contexts have grown by a fiftieth, from 10,000 on; how many contexts there are at that
  * moment is known from the baseline, which replays the same events first. The worst moment
@@ -165,9 +165,9 @@ static void record(const stream *s, const moment *moments, size_t count, const c
     /* Whatever is paged in by opening and closing a profile does not count. */
     cairn_profile_close(open_profile(path));
     forget_peak();
-    uint64_t before = resident(), before_peak = status_bytes("VmRSS");
     cairn_profile *profile = open_profile(path);
     replay_add_blocks(profile, s);
+    uint64_t before = resident(), before_peak = status_bytes("VmRSS");
     cairn_lane *lane = cairn_lane_open(profile, "memory");
     cairn_strand *strand = NULL;
     size_t from = 0;

@@ -7,7 +7,6 @@
 #include "replay_loop.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,28 +71,12 @@ static char *unpack(const char *path, const char *packed, size_t size, size_t *u
     return out.dst;
 }
 
-/* Whether a word carries a block. */
-static bool has_block(uint32_t word)
-{
-    return word >> 30 == STREAM_ENTER || word >> 30 == STREAM_REPLACE;
-}
-
-static void move_blocks_up(stream *read)
-{
-    for (size_t i = 0; i < read->count; i++)
-        if (has_block(read->words[i]))
-            read->words[i]++;
-    read->block_limit++;
-}
-
 static void look_through(stream *read)
 {
-    bool zero = false;
     for (size_t i = 0; i < read->count; i++) {
         uint32_t word = read->words[i], value = word & STREAM_VALUE;
-        if (has_block(word)) {
+        if (word >> 30 == STREAM_ENTER || word >> 30 == STREAM_REPLACE) {
             read->calls++;
-            zero |= value == 0;
             if (value >= read->block_limit)
                 read->block_limit = value + 1;
         } else if (word >> 30 == STREAM_TICK) {
@@ -103,8 +86,6 @@ static void look_through(stream *read)
                 read->ticks += value;
         }
     }
-    if (zero)
-        move_blocks_up(read);
 }
 
 void stream_read(stream *read, const char *path)

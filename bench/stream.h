@@ -17,14 +17,13 @@ enum { STREAM_ENTER = 0, STREAM_REPLACE = 1, STREAM_LEAVE = 2, STREAM_TICK = 3 }
 typedef struct stream {
     uint32_t *words;
     size_t count;
-    uint32_t block_limit; /* blocks are 1 to block_limit - 1 */
+    uint32_t block_limit; /* blocks are 0, the root, to block_limit - 1 */
     uint64_t calls;       /* enters, replaces and strands' starts */
     uint64_t ticks;
 } stream;
 
-/* Reads a stream, packed by zstd or not, into memory. Should a block be numbered 0, which is
- * the root for the profilers, all are moved up by one. Ends the process with a message when
- * it cannot be read. */
+/* Reads a stream, packed by zstd or not, into memory. Block 0 is the root, which a stream may
+ * enter as well. Ends the process with a message when it cannot be read. */
 void stream_read(stream *read, const char *path);
 void stream_free(stream *read);
 

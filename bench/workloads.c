@@ -227,10 +227,10 @@ static uint64_t count_calls(const tree_shape *form, uint32_t turn)
     {                                                                                              \
         return count_calls(&shape_##NAME, turn);                                                   \
     }
-TREE(tree, {.roots = 152, .branches = 16, .repeats = 16})
-TREE(once, {.roots = 152, .branches = 16})
+TREE(tree, {.roots = 124, .branches = 16, .repeats = 16})
+TREE(once, {.roots = 124, .branches = 16})
 TREE(chains, {.roots = 520})
-TREE(wander, {.roots = 152, .branches = 16, .wander = true})
+TREE(wander, {.roots = 124, .branches = 16, .wander = true})
 
 const workload workloads[] = {
     {"leaf-inside", "a leaf that profiles itself", run_leaf_inside, calls_leaf},
