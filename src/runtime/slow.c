@@ -34,7 +34,7 @@ void crn_strand_rest(cairn_strand *strand)
 bool crn_strand_grow(cairn_strand *strand)
 {
     size_t used = strand->stack ? (size_t)(strand->hot.top - strand->stack) : 1;
-    size_t size = strand->stack ? (size_t)(strand->end - strand->stack) * 2 : STACK_FIRST;
+    size_t size = strand->stack ? (size_t)(strand->end - strand->stack) * 3 / 2 : STACK_FIRST;
     uint32_t *stack = crn_try_realloc(strand->stack, size, sizeof *stack);
     if (!stack)
         return false;
