@@ -196,6 +196,10 @@ CAIRN_API void cairn_charge(cairn_strand *strand, cairn_metric metric, uint64_t 
 CAIRN_API void cairn_sample(cairn_strand *strand, const cairn_block *path, size_t length,
                             cairn_metric metric, uint64_t amount);
 
+/* How many ticks may still pass on the strand's lane before one that is sampled: a host
+ * that counts by interrupting itself need not do so before. 0 where ticks are exact. */
+CAIRN_API uint32_t cairn_tick_due(const cairn_strand *strand);
+
 /* Charges `amount` of a metric to the context that `path` leads to, outermost block first,
  * the root left out, whatever is on the strand's own stack and without counting a call:
  * for a host that walks a stack which it did not follow. Contexts are made as cairn_enter

@@ -138,8 +138,8 @@ cairn_lane *cairn_lane_open(cairn_profile *profile, const char *name)
         lane->disk->open = 1;
         lane->turned = __atomic_load_n(&profile->turned, __ATOMIC_ACQUIRE);
         lane->disk->stamp = crn_clock_now(profile->tsc);
-        crn_ticks_begin(lane);
         if (!reused) {
+            crn_ticks_begin(lane);
             lane->next = profile->lanes;
             __atomic_store_n(&profile->lanes, lane, __ATOMIC_RELEASE);
         }
@@ -156,7 +156,6 @@ void cairn_lane_close(cairn_lane *lane)
     if (!lane || !lane->open)
         return;
     crn_lane_charge_rest(lane);
-    crn_ticks_finish(lane);
     while (lane->strands)
         cairn_strand_close(lane->strands);
     lane->disk->open = 0;

@@ -227,8 +227,10 @@ void cairn_profile_close(cairn_profile *profile)
     int saved = errno;
     crn_fork_remove(profile);
     crn_sampler_stop(profile);
-    for (cairn_lane *lane = profile->lanes; lane; lane = lane->next)
+    for (cairn_lane *lane = profile->lanes; lane; lane = lane->next) {
+        crn_ticks_finish(lane);
         cairn_lane_close(lane);
+    }
     crn_profile_moment(profile);
     for (cairn_lane *next, *lane = profile->lanes; lane; lane = next) {
         next = lane->next;

@@ -119,7 +119,9 @@ void crn_lane_settle(cairn_lane *lane);
 /* Charges the wall time since the last sample to what runs. */
 void crn_lane_charge_rest(cairn_lane *lane);
 
-/* Begins the intervals that ticks are sampled in; charges what is left of them. */
+/* Begins the intervals that ticks are sampled in, once for all that use a lane one after the
+ * other: short lives would else be mostly intervals that are cut short. Charges what is left
+ * of the last one, at the very end. */
 void crn_ticks_begin(cairn_lane *lane);
 uint64_t crn_ticks_mode(const cairn_profile *profile);
 void crn_ticks_finish(cairn_lane *lane);

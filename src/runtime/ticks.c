@@ -28,10 +28,16 @@ void crn_ticks_begin(cairn_lane *lane)
     cairn_priv_lane *hot = &lane->graph.hot;
     __atomic_store_n(&hot->tick_mode, crn_ticks_mode(lane->profile), __ATOMIC_RELAXED);
     lane->random = lane->profile->seed + lane->number * 0x632be59bd9b4e019u;
-    lane->tick_interval = 0;
-    lane->tick_waiting = 0;
     lane->tick_point = draw(lane, lane->profile->tick_period);
     hot->tick_left = (int64_t)lane->tick_point;
+}
+
+uint32_t cairn_tick_due(const cairn_strand *strand)
+{
+    if (!strand || strand->hot.lane->tick_mode == CAIRN_PRIV_TICKS_EXACT)
+        return 0;
+    int64_t left = strand->hot.lane->tick_left;
+    return left < UINT32_MAX ? (uint32_t)left : UINT32_MAX;
 }
 
 static void charge_waiting(cairn_lane *lane, uint64_t amount)
@@ -74,5 +80,4 @@ void crn_ticks_finish(cairn_lane *lane)
     }
     uint32_t record = lane->running ? crn_strand_record(lane->running) : CRN_RECORD_ROOT;
     CAIRN_PRIV_ADD(crn_graph_record(&lane->graph, record)->ticks, rest);
-    crn_ticks_begin(lane);
 }

@@ -204,6 +204,59 @@ static void lanes_do_not_disturb_each_other(void **state)
     assert_memory_equal(ticks[0], ticks[1], sizeof(ticks[0]));
 }
 
+/* Threads that live a tenth of a period, one after the other: their lane's intervals go on,
+ * so that short lives are sampled as long ones are. */
+static void short_lives_weigh_what_they_last(void **state)
+{
+    (void)state;
+    uint64_t lives = scale(100000);
+    cairn_options options = with_period(1000, 9);
+    setup s = setup_open(&options, 2);
+    cairn_lane_close(s.lane);
+    for (uint64_t life = 0; life < lives; life++) {
+        cairn_lane *lane = cairn_lane_open(s.profile, "life");
+        cairn_strand *strand = cairn_strand_open(lane);
+        cairn_enter(strand, 1);
+        cairn_tick(strand, 70);
+        cairn_leave(strand);
+        cairn_enter(strand, 2);
+        cairn_tick(strand, 30);
+        cairn_lane_close(lane);
+    }
+    double samples = (double)lives / 10;
+    double deviation = sqrt(samples * 0.7 * 0.3) * 1000;
+    double error = (double)ticks_of(s.profile, 1) - (double)lives * 70;
+    assert_true(fabs(error) < 5 * deviation + 2000);
+    assert_in_range(cost_at(s.profile, "").ticks, 0, 1000);
+    setup_close(&s);
+}
+
+/* A host that counts by interrupting itself, only where it must. */
+static void what_is_due_is_told(void **state)
+{
+    (void)state;
+    cairn_options options = with_period(100, 4);
+    setup s = setup_open(&options, 1);
+    cairn_enter(s.strand, 1);
+    uint64_t passed = 0;
+    for (uint64_t sample = 0; sample < 1000; sample++) {
+        uint32_t due = cairn_tick_due(s.strand);
+        cairn_tick(s.strand, due);
+        assert_int_equal(cairn_tick_due(s.strand), 0);
+        cairn_tick(s.strand, 1);
+        assert_in_range(due, 0, 198);
+        passed += due + 1;
+        /* One in each interval. */
+        assert_int_equal((passed - 1) / 100, sample);
+    }
+    assert_int_equal(cairn_tick_due(NULL), 0);
+    setup_close(&s);
+    options.tick_period = 1;
+    s = setup_open(&options, 1);
+    assert_int_equal(cairn_tick_due(s.strand), 0);
+    setup_close(&s);
+}
+
 static void nothing_is_sampled_while_off(void **state)
 {
     (void)state;
@@ -234,6 +287,8 @@ int main(void)
         cmocka_unit_test(the_same_seed_gives_the_same_profile),
         cmocka_unit_test(other_seeds_give_other_profiles),
         cmocka_unit_test(lanes_do_not_disturb_each_other),
+        cmocka_unit_test(short_lives_weigh_what_they_last),
+        cmocka_unit_test(what_is_due_is_told),
         cmocka_unit_test(nothing_is_sampled_while_off),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);
