@@ -27,7 +27,8 @@
 #include "replay_loop.h"
 #include "stream.h"
 
-enum { FIRST_CONTEXTS = 10000, MOST_MOMENTS = 1000, STACK_FRAMES = 10000000 };
+enum { FIRST_CONTEXTS = 10000, FIRST_FRAMES = 100000, STACK_FRAMES = 10000000,
+       MOST_MOMENTS = 1000 };
 
 typedef struct moment {
     size_t events;
@@ -192,7 +193,7 @@ static void record_stack(const char *path, finding *found)
     cairn_strand *strand = cairn_strand_open(cairn_lane_open(profile, "memory"));
     forget_peak();
     uint64_t before = resident(), before_peak = status_bytes("VmRSS");
-    double next = FIRST_CONTEXTS;
+    double next = FIRST_FRAMES;
     for (uint64_t depth = 1; depth <= STACK_FRAMES; depth++) {
         cairn_enter(strand, block);
         if ((double)depth >= next || depth == STACK_FRAMES) {

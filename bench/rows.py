@@ -98,7 +98,7 @@ ROWS = {
         {"stream": Line("a context of the recorded stream", 96, " bytes", 1),
          "random": Line("a context of random calls, 12 blocks, 24 deep", 96, " bytes", 1),
          "wide": Line("a context of random calls, 1,000 blocks, 2 deep", 96, " bytes", 1),
-         "stack": Line("a frame of a strand's stack, to 10,000,000", 8, " bytes", 1)}),
+         "stack": Line("a frame of a strand's stack, 100,000 to 10,000,000 deep", 8, " bytes", 1)}),
     "lua": Row(
         "cairn run on Lua programs",
         "Against the same program under an empty hook of the same kind, or under plain lua5.4.",
