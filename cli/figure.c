@@ -81,8 +81,12 @@ const char *crn_figure_alone(char text[CRN_FIGURE_SIZE], const char *unit, uint6
     double scaled = (double)value / steps[i].divisor;
     int decimals = i == 0 || scaled >= 1000 ? 0 : scaled >= 100 ? 1 : scaled >= 10 ? 2 : 3;
     char number[32];
-    snprintf(number, sizeof number, "%.*f", decimals, scaled);
-    size_t length = group(text, number);
+    size_t length = (size_t)snprintf(number, sizeof number, "%.*f", decimals, scaled);
+    while (decimals-- && number[length - 1] == '0')
+        number[--length] = 0;
+    if (number[length - 1] == '.')
+        number[length - 1] = 0;
+    length = group(text, number);
     snprintf(text + length, CRN_FIGURE_SIZE - length, " %s", steps[i].unit);
     return text;
 }

@@ -10,7 +10,7 @@
 #include "report.h"
 #include "terminal.h"
 
-enum { LABEL_WIDTH = 10 };
+enum { LABEL_WIDTH = 10, NOTES_WIDTH = 88 };
 
 static void print_label(const char *label)
 {
@@ -89,7 +89,18 @@ static void print_shape(const crn_profile *profile)
     putchar('\n');
 }
 
-/* "2026-11-21T12:00:00Z, for 2.31 s". Without the host's own word it is how long was
+/* "2026-11-21T12:00:00Z" as people write it; anything else stays. */
+static void put_time(char *text, size_t size, const char *time)
+{
+    snprintf(text, size, "%.60s", time);
+    if (strlen(text) != 20 || text[10] != 'T' || text[19] != 'Z')
+        return;
+    text[10] = ' ';
+    text[19] = 0;
+    strcat(text, " UTC");
+}
+
+/* "2026-11-21 12:00:00 UTC, for 2.31 s". Without the host's own word it is how long was
  * recorded. */
 static void print_when(const crn_profile *profile)
 {
@@ -100,7 +111,7 @@ static void print_when(const crn_profile *profile)
         elapsed = note_number(profile, "recorded_ns");
     if (!*started && !elapsed)
         return;
-    snprintf(text, sizeof text, "%.60s", started);
+    put_time(text, sizeof text, started);
     if (elapsed)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%sfor %s",
                  *started ? ", " : "", crn_figure_alone(figure, "nanoseconds", elapsed));
@@ -164,18 +175,26 @@ static bool is_said(const char *key)
     return false;
 }
 
+/* Options and labels, several a line where they fit. */
 static void print_notes(const crn_profile *profile)
 {
     const char *label = "notes";
+    char line[1200] = "";
     for (size_t i = 0; i < profile->note_count; i++) {
         if (is_said(profile->notes[i].key))
             continue;
         char text[1024];
-        snprintf(text, sizeof text, "%.200s = %.800s", profile->notes[i].key,
+        snprintf(text, sizeof text, "%.200s=%.800s", profile->notes[i].key,
                  profile->notes[i].value);
-        print_line(label, text);
-        label = "";
+        if (*line && strlen(line) + strlen(text) + 2 > NOTES_WIDTH) {
+            print_line(label, line);
+            label = "";
+            *line = 0;
+        }
+        snprintf(line + strlen(line), sizeof line - strlen(line), "%s%s", *line ? ", " : "", text);
     }
+    if (*line)
+        print_line(label, line);
 }
 
 static void print_warnings(const crn_profile *profile)

@@ -7,7 +7,7 @@
 
 #include "terminal.h"
 
-enum { MARGIN = 2, NAME_PAD_MAX = 44, NAME_MIN = 16, PERCENT_WIDTH = 5, RELATIVE_WIDTH = 8 };
+enum { MARGIN = 2, NAME_PAD_MAX = 44, NAME_MIN = 16, PLACE_MIN = 20, PERCENT_WIDTH = 5, RELATIVE_WIDTH = 8 };
 #define PERCENT_HOT 10.0
 #define PERCENT_WARM 3.0
 
@@ -183,7 +183,10 @@ void crn_row_block(crn_row *row, const char *prefix, const crn_block_info *block
     size_t printed = prefix_width + suffix_width + crn_terminal_text(block->name, name_limit, false);
     fputs(suffix, stdout);
     if (*place) {
-        size_t pad = MARGIN + (printed < table->name_width ? table->name_width - printed : 0);
+        size_t name_width = table->name_width; /* gives way where the terminal is narrow */
+        if (table->limit && name_width + PLACE_MIN > table->limit)
+            name_width = table->limit > PLACE_MIN ? table->limit - PLACE_MIN : 0;
+        size_t pad = MARGIN + (printed < name_width ? name_width - printed : 0);
         if (table->limit && printed + pad + 8 > table->limit) {
             putchar('\n'); /* no room for a useful part of the place */
             return;
