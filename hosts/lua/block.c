@@ -340,6 +340,11 @@ cairn_block crn_block_find(crn_host *host, lua_State *L, const void *code, lua_D
     return block;
 }
 
+void crn_block_name(crn_host *host, lua_CFunction function, const char *name)
+{
+    crn_library_add(host->namer->library, function, name);
+}
+
 cairn_block crn_block_scope(crn_host *host, const char *name, const char *file, uint32_t line)
 {
     uint64_t key = hash_bytes(hash_bytes(1, name, strlen(name)), &line, sizeof line);

@@ -179,6 +179,8 @@ void crn_blocks_close(crn_host *host);
 cairn_block crn_block_find(crn_host *host, lua_State *L, const void *code, lua_Debug *ar);
 /* The collector has freed this memory. */
 void crn_block_forget(crn_host *host, const void *code);
+/* Names a C function of the host program. */
+void crn_block_name(crn_host *host, lua_CFunction function, const char *name);
 /* A block for a named scope. */
 cairn_block crn_block_scope(crn_host *host, const char *name, const char *file, uint32_t line);
 /* The block of finalizers. */
@@ -207,6 +209,8 @@ static inline cairn_block crn_block_of(crn_host *host, lua_State *L, const crn_f
 typedef struct crn_library crn_library;
 crn_library *crn_library_open(void);
 void crn_library_close(crn_library *library);
+/* Names a function that no table holds; the first name stays. */
+void crn_library_add(crn_library *library, lua_CFunction function, const char *name);
 /* A name for the C function on top of L's stack, found in the standard library, in
  * package.loaded or in a metatable. NULL if nothing there holds it. May write to `buffer`. */
 const char *crn_library_name(const crn_library *library, lua_State *L, char *buffer, size_t size);

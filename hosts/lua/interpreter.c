@@ -37,7 +37,7 @@ static bool is_well(lua_State *L, int status)
     return false;
 }
 
-static int error_handler(lua_State *L)
+int crn_interpreter_error_handler(lua_State *L)
 {
     const char *message = lua_tostring(L, 1);
     if (!message) {
@@ -72,7 +72,7 @@ static void on_interrupt(int number)
 static int protected_call(lua_State *L, int count, int results)
 {
     int handler = lua_gettop(L) - count;
-    lua_pushcfunction(L, error_handler);
+    lua_pushcfunction(L, crn_interpreter_error_handler);
     lua_insert(L, handler);
     interrupted_state = L;
     signal(SIGINT, on_interrupt);

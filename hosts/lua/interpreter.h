@@ -16,6 +16,9 @@ typedef struct crn_script {
     void *data;
 } crn_script;
 
+/* What the interpreter calls with the message of an error that ends the program. */
+int crn_interpreter_error_handler(lua_State *L);
+
 /* Runs it to its end. Returns the exit status. */
 int crn_interpreter_run(const crn_script *script);
 

@@ -28,6 +28,7 @@ typedef struct trial {
     unsigned seen;    /* kinds of function that were compared */
     bool wrong;       /* something did not compare */
     bool hook_denied; /* the byte at CRN_STATE_ALLOW_HOOK is 0 inside a hook */
+    int counts;       /* count events so far */
     const void *code[4]; /* by the line that defines it */
 } trial;
 
@@ -194,6 +195,52 @@ static size_t kind_size(const trial *trial, size_t kind)
     return size;
 }
 
+/* ---- the counter of instructions ---- */
+
+static void count_hook(lua_State *L, lua_Debug *ar)
+{
+    (void)ar;
+    trial_of(L)->counts++;
+}
+
+static int counter_run(lua_State *L)
+{
+    if (luaL_loadstring(L, "local x = 0 for i = 1, 100 do x = x + i end") != LUA_OK)
+        return lua_error(L);
+    lua_call(L, 0, 0);
+    return 0;
+}
+
+/* Runs the loop with a count of 100,000 of which `left` are left, unless that is 0. Returns
+ * what is then left, 0 if something else was seen. */
+static int counter_turn(trial *trial, lua_State *L, int left)
+{
+    enum { BASE = 100000 };
+    int *counter = &CRN_FIELD(int, L, CRN_STATE_COUNTER);
+    const int *base = &CRN_FIELD(const int, L, CRN_STATE_COUNT_BASE);
+    lua_sethook(L, count_hook, LUA_MASKCOUNT, BASE);
+    bool as_set = *counter == BASE && *base == BASE;
+    if (as_set && left)
+        *counter = left;
+    trial->counts = 0;
+    lua_pushcfunction(L, counter_run);
+    bool ran = lua_pcall(L, 0, 0, 0) == LUA_OK;
+    int end = *counter;
+    as_set = as_set && *base == BASE && trial->counts == (left != 0);
+    lua_sethook(L, NULL, 0, 0);
+    return ran && as_set ? end : 0;
+}
+
+/* The loop is about 200 instructions long: it is seen to count them, and where the counter
+ * is set to 100 the event comes after 100. */
+static bool counter_proven(trial *trial, lua_State *thread)
+{
+    if (!readable(trial, thread, CRN_STATE_COUNTER + sizeof(int)))
+        return false;
+    int all = counter_turn(trial, thread, 0);
+    return all > 99700 && all < 99800 && counter_turn(trial, thread, 100) == all + 100;
+}
+
 void crn_layout_prove(crn_layout *layout)
 {
     memset(layout, 0, sizeof *layout);
@@ -220,6 +267,7 @@ void crn_layout_prove(crn_layout *layout)
                      layout->thread_size != 0;
     layout->allow_hook = layout->frames && trial.hook_denied &&
                          CRN_FIELD(const unsigned char, L, CRN_STATE_ALLOW_HOOK) == 1;
+    layout->counter = layout->frames && counter_proven(&trial, thread);
     lua_close(L);
     free(trial.live);
 }

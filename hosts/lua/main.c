@@ -204,6 +204,7 @@ int main(int argc, char **argv)
     if (!main_host)
         return fail(settings->output, cairn_error_text(error));
     notes_write(main_host, settings);
+    crn_block_name(main_host, crn_interpreter_error_handler, "traceback of lua5.4");
     on_exit(on_end, NULL);
     crn_script script = {argc - optind, argv + optind, settings->host.mode == CRN_MODE_TICKS, begin,
                          main_host};

@@ -96,15 +96,17 @@ static const char *token_end(const char *at, const char *end)
     return at;
 }
 
-/* "Account:deposit" is called as "deposit". */
+/* "Account:deposit" is called as "deposit", "__index" by Lua itself as "index". */
 static bool is_called(const text *name, const char *called)
 {
-    if (!called)
+    size_t length = called ? strlen(called) : 0;
+    if (length == 0 || (size_t)(name->end - name->start) < length ||
+        memcmp(name->end - length, called, length) != 0)
         return false;
-    size_t length = strlen(called);
-    return (size_t)(name->end - name->start) >= length &&
-           memcmp(name->end - length, called, length) == 0 &&
-           (name->end - length == name->start || !is_word(name->end[-(ptrdiff_t)length - 1]));
+    const char *before = name->end - length;
+    if (before - name->start >= 2 && before[-1] == '_' && before[-2] == '_')
+        before -= 2;
+    return before == name->start || !is_word(before[-1]);
 }
 
 static void name_set(crn_source_name *result, const text *name, uint32_t column)

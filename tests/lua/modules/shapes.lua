@@ -1,0 +1,7 @@
+local shapes = {}
+
+function shapes.area(shape)
+  return shape.width * shape.height
+end
+
+return shapes
