@@ -65,8 +65,8 @@ static bool ends_in(const char *text, const char *end)
 
 static bool is_timed(const char *key)
 {
-    return strcmp(key, "started") == 0 || strcmp(key, "process") == 0 ||
-           strcmp(key, "cost_method") == 0 || strncmp(key, "wall", 4) == 0 || ends_in(key, "_ns");
+    return strcmp(key, "started") == 0 || strcmp(key, "cost_method") == 0 ||
+           strncmp(key, "wall", 4) == 0 || ends_in(key, "_ns");
 }
 
 void crn_export_span(const crn_profile *profile, int64_t *began, int64_t *duration)
@@ -82,6 +82,22 @@ void crn_export_span(const crn_profile *profile, int64_t *began, int64_t *durati
         *duration = 0;
 }
 
+/* What the capture says of itself while nothing is out of the ordinary: pprof shows all
+ * comments before each table, so these would stand in the way. */
+static bool is_ordinary(const crn_note *note)
+{
+    static const crn_note ordinary[] = {
+        {"context_budget", NULL}, {"dropped", "0"},      {"library", NULL},
+        {"misuses", "0"},         {"path_limit", NULL},  {"process", NULL},
+        {"state", "closed"},      {"tick_samples", "0"}, {"wall_samples", "0"},
+    };
+    for (size_t i = 0; i < sizeof ordinary / sizeof *ordinary; i++)
+        if (strcmp(note->key, ordinary[i].key) == 0 &&
+            (!ordinary[i].value || strcmp(note->value, ordinary[i].value) == 0))
+            return true;
+    return false;
+}
+
 static int compare_notes(const void *left, const void *right)
 {
     return strcmp((*(const crn_note *const *)left)->key, (*(const crn_note *const *)right)->key);
@@ -92,7 +108,7 @@ const crn_note **crn_export_notes(const crn_profile *profile, bool times, size_t
     const crn_note **notes = crn_calloc(profile->note_count + 1, sizeof *notes);
     *count = 0;
     for (size_t i = 0; i < profile->note_count; i++)
-        if (times || !is_timed(profile->notes[i].key))
+        if (!is_ordinary(&profile->notes[i]) && (times || !is_timed(profile->notes[i].key)))
             notes[(*count)++] = &profile->notes[i];
     qsort(notes, *count, sizeof *notes, compare_notes);
     return notes;

@@ -73,8 +73,8 @@ bool crn_export_is_empty(const crn_profile *profile, const uint32_t *metrics, ui
 #endif
 bool crn_export_check_size(const crn_profile *profile, const char *format, crn_error *error);
 
-/* The notes in the order of their keys; without `times` not those on when and how long it
- * ran, and what else differs from run to run. To be freed with crn_free. */
+/* The notes worth telling, in the order of their keys; without `times` not those on when
+ * and how long it ran, and what else differs from run to run. To be freed with crn_free. */
 const crn_note **crn_export_notes(const crn_profile *profile, bool times, size_t *count);
 
 /* When it began, in nanoseconds since 1970, and how long it took; 0 if not known. */

@@ -99,20 +99,21 @@ static void put_sample_types(writer *writer, const uint32_t *metrics, uint32_t c
     }
 }
 
-/* The path's blocks, innermost first. The root is left out but for its own sample. */
+/* The locations of the path, innermost first, the root last: so that pprof's cumulative
+ * figures of the root are the report's, too. */
 static size_t path_find(const writer *writer, uint32_t context, uint64_t **path, size_t *capacity)
 {
     const crn_profile *profile = writer->profile;
     size_t length = 0;
-    do {
+    for (;; context = profile->parent[context]) {
         if (length == *capacity) {
             *capacity = *capacity * 2 + 256;
             *path = crn_realloc(*path, *capacity, sizeof **path);
         }
         (*path)[length++] = writer->ids[profile->block[context]];
-        context = profile->parent[context];
-    } while (context != 0);
-    return length;
+        if (context == 0)
+            return length;
+    }
 }
 
 static void put_samples(writer *writer, const uint32_t *metrics, uint32_t metric_count)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""Cases as TAP; running programs."""
+import subprocess
+import sys
+
+cases = []
+
+
+def case(name):
+    """A function that tests what `name` says: it raises AssertionError if that does not hold."""
+    def add(function):
+        cases.append((name, function))
+        return function
+    return add
+
+
+def same(found, expected, what="value"):
+    """Both are equal; if not, the first difference is shown."""
+    if found == expected:
+        return
+    if isinstance(found, dict) and isinstance(expected, dict):
+        for key in sorted(set(found) | set(expected), key=str):
+            same(found.get(key), expected.get(key), "%s of %r" % (what, key))
+    raise AssertionError("%s is %r, not %r" % (what, found, expected))
+
+
+def run(*command, status=0, **options):
+    """What the command writes on stdout, as text."""
+    done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False, **options)
+    text = done.stdout.decode("utf-8")
+    if done.returncode != status:
+        raise AssertionError("%s ended with %d: %s%s" % (
+            " ".join(map(str, command)), done.returncode, text[:2000],
+            done.stderr.decode("utf-8", "replace")[:2000]))
+    return text
+
+
+def main():
+    failed = 0
+    print("1..%d" % len(cases), flush=True)
+    for number, (name, function) in enumerate(cases, 1):
+        try:
+            function()
+            print("ok %d - %s" % (number, name), flush=True)
+        except (AssertionError, OSError, ValueError, KeyError, IndexError) as fault:
+            failed += 1
+            print("not ok %d - %s" % (number, name))
+            print("# %s" % str(fault).replace("\n", "\n# "), flush=True)
+    sys.exit(1 if failed else 0)
