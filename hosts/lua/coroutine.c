@@ -211,6 +211,8 @@ void crn_coroutine_freed(crn_host *host, const lua_State *L)
 
 void crn_coroutine_switch(crn_host *host, crn_coroutine *coroutine)
 {
+    if (host->mode == CRN_MODE_TICKS)
+        crn_hook_move(host, host->running, coroutine);
     host->running = coroutine;
     cairn_strand_switch(coroutine->strand);
 }

@@ -2,6 +2,7 @@
  *
  * hook.c - the interpreter's call, tail call, return and count events.
  */
+#include <limits.h>
 #include <stdlib.h>
 
 #include "host.h"
@@ -41,6 +42,8 @@ static inline void called(crn_host *host, crn_coroutine *coroutine, lua_State *L
     bool step = host->layout.frames && *coroutine->top == crn_frame_previous(frame) &&
                 coroutine->top + 1 < coroutine->limit;
     if (CRN_LIKELY(step) || called_slowly(host, coroutine, L, ar)) {
+        if (CRN_UNLIKELY(block == CAIRN_BLOCK_ROOT))
+            return;
         *++coroutine->top = frame;
         cairn_enter(coroutine->strand, block);
     }
@@ -69,6 +72,8 @@ static void replaced(crn_host *host, crn_coroutine *coroutine, lua_State *L, lua
 {
     const crn_frame *frame = crn_frame_of(ar);
     cairn_block block = crn_block_of(host, L, frame, ar);
+    if (block == CAIRN_BLOCK_ROOT)
+        return;
     if (*coroutine->top == frame && coroutine->top > coroutine->frames) {
         cairn_replace(coroutine->strand, block);
         return;
@@ -79,12 +84,95 @@ static void replaced(crn_host *host, crn_coroutine *coroutine, lua_State *L, lua
         cairn_replace(coroutine->strand, block);
 }
 
-static void counted(crn_host *host, crn_coroutine *coroutine, const lua_Debug *ar)
+/* ---- instructions --------------------------------------------------------------
+ *
+ * The runtime says after how many instructions it takes its next sample of ticks; the
+ * interpreter's counter is set to that, by lua_sethook (which touches every frame of the
+ * stack) or, where layout.c has found the counter, by a store. Each coroutine has a counter
+ * of its own: what one has left is handed to the next that runs. Without the counter's place
+ * each coroutine counts periods by itself, and one that ends within its first is not seen. */
+
+static int *counter_of(const crn_coroutine *coroutine)
+{
+    return &CRN_FIELD(int, coroutine->L, CRN_STATE_COUNTER);
+}
+
+/* While the program counts instructions the sampler does not touch the counter, but looks
+ * up this often. */
+enum { SAMPLE_SLICE = 1000 };
+
+/* What the counter is to be set to; 0 if nobody counts. */
+static int count_next(const crn_host *host, const crn_coroutine *coroutine)
+{
+    int own = 0;
+    if (host->mode == CRN_MODE_TICKS && host->layout.counter && coroutine->strand) {
+        uint32_t due = cairn_tick_due(coroutine->strand);
+        own = due < INT_MAX ? (int)due + 1 : INT_MAX;
+    } else if (host->mode == CRN_MODE_TICKS) {
+        own = host->period;
+    } else if (host->mode == CRN_MODE_SAMPLE && coroutine->program_count) {
+        own = SAMPLE_SLICE;
+    }
+    int program = coroutine->program_count ? coroutine->program_left : 0;
+    return !own ? program : !program || own < program ? own : program;
+}
+
+/* Sets the counter without a word to the interpreter, where that can be done. */
+static bool count_set(const crn_host *host, crn_coroutine *coroutine)
+{
+    if (!host->layout.counter || !coroutine->L)
+        return false;
+    coroutine->installed_count = count_next(host, coroutine);
+    *counter_of(coroutine) = coroutine->installed_count;
+    return true;
+}
+
+/* The counter ran out, and was then set anew by Lua. Returns what has passed. */
+static int count_ended(const crn_host *host, crn_coroutine *coroutine)
+{
+    int passed = coroutine->installed_count ? coroutine->installed_count : host->period;
+    if (host->layout.counter)
+        coroutine->installed_count = *counter_of(coroutine);
+    return passed;
+}
+
+/* After a count event. */
+static void count_again(crn_host *host, crn_coroutine *coroutine)
+{
+    if (!count_set(host, coroutine) &&
+        count_next(host, coroutine) != coroutine->installed_count)
+        crn_hook_install(host, coroutine);
+}
+
+/* Instructions of which the count event was lost, in a hook of the program's, are nobody's. */
+void crn_hook_settle(crn_host *host, crn_coroutine *coroutine)
+{
+    if (!host->layout.counter || !coroutine->L || !coroutine->installed_count)
+        return;
+    int passed = coroutine->installed_count - *counter_of(coroutine);
+    if (passed <= 0)
+        return;
+    coroutine->installed_count -= passed;
+    if (coroutine->program_count)
+        coroutine->program_left -= passed;
+    if (host->mode == CRN_MODE_TICKS)
+        cairn_tick(coroutine->strand, (uint32_t)passed);
+}
+
+void crn_hook_move(crn_host *host, crn_coroutine *from, crn_coroutine *to)
+{
+    if (from == to || !host->layout.counter)
+        return;
+    crn_hook_settle(host, from);
+    count_set(host, to);
+}
+
+static void counted(crn_host *host, crn_coroutine *coroutine, const lua_Debug *ar, int passed)
 {
     if (*coroutine->top != crn_frame_of(ar))
         crn_stack_sync(host, coroutine, crn_frame_of(ar));
     host->count_events++;
-    cairn_tick(coroutine->strand, (uint32_t)host->period);
+    cairn_tick(coroutine->strand, (uint32_t)passed);
 }
 
 static void hook_plain(lua_State *L, lua_Debug *ar)
@@ -105,7 +193,8 @@ static void hook_plain(lua_State *L, lua_Debug *ar)
         replaced(host, coroutine, L, ar);
         break;
     case LUA_HOOKCOUNT:
-        counted(host, coroutine, ar);
+        counted(host, coroutine, ar, count_ended(host, coroutine));
+        count_again(host, coroutine);
         break;
     default:
         break;
@@ -114,36 +203,13 @@ static void hook_plain(lua_State *L, lua_Debug *ar)
 
 /* ---- together with the program's own hook ------------------------------------- */
 
-/* While the program counts instructions the sampler does not touch the counter, but looks
- * up this often. */
-enum { SAMPLE_SLICE = 1000 };
-
-/* The period of count events that serves both; 0 if nobody counts. */
-static int count_next(const crn_host *host, const crn_coroutine *coroutine)
+/* A count event came: is it the program's turn, too? */
+static bool count_is_theirs(crn_coroutine *coroutine, int passed)
 {
-    int own = 0;
-    if (host->mode == CRN_MODE_TICKS)
-        own = coroutine->own_left;
-    else if (host->mode == CRN_MODE_SAMPLE && coroutine->program_count)
-        own = SAMPLE_SLICE;
-    int program = coroutine->program_count ? coroutine->program_left : 0;
-    return !own ? program : !program || own < program ? own : program;
-}
-
-/* A count event came after `installed_count` instructions: whose was it? The counter has
- * just been set anew, so a new period begins exactly here. */
-static void count_split(crn_host *host, crn_coroutine *coroutine, bool *ours, bool *theirs)
-{
-    int passed = coroutine->installed_count;
-    *ours = host->mode == CRN_MODE_SAMPLE ||
-            (host->mode == CRN_MODE_TICKS && (coroutine->own_left -= passed) <= 0);
-    *theirs = coroutine->program_count && (coroutine->program_left -= passed) <= 0;
-    if (*ours)
-        coroutine->own_left = host->period;
-    if (*theirs)
-        coroutine->program_left = coroutine->program_count;
-    if (count_next(host, coroutine) != passed)
-        crn_hook_install(host, coroutine);
+    if (!coroutine->program_count || (coroutine->program_left -= passed) > 0)
+        return false;
+    coroutine->program_left = coroutine->program_count;
+    return true;
 }
 
 static void hook_shared(lua_State *L, lua_Debug *ar)
@@ -157,13 +223,17 @@ static void hook_shared(lua_State *L, lua_Debug *ar)
     /* An error may have ended it; no event comes from inside of it. */
     if (host->hooked == coroutine)
         host->hooked = NULL;
-    bool ours = true;
     bool theirs = (coroutine->program_mask & mask_of[ar->event]) != 0;
-    if (ar->event == LUA_HOOKCOUNT && coroutine->installed_count)
-        count_split(host, coroutine, &ours, &theirs);
-    if (ours && host->mode != CRN_MODE_SAMPLE)
+    if (ar->event == LUA_HOOKCOUNT && coroutine->installed_count) {
+        int passed = count_ended(host, coroutine);
+        theirs = count_is_theirs(coroutine, passed);
+        if (host->mode == CRN_MODE_TICKS)
+            counted(host, coroutine, ar, passed);
+        count_again(host, coroutine);
+    } else if (host->mode != CRN_MODE_SAMPLE) {
         hook_plain(L, ar);
-    else if (ours && crn_sampler_armed(host, L))
+    }
+    if (crn_sampler_armed(host, L))
         crn_sampler_take(host, L, ar);
     /* Last, as it may raise an error. As far as the program knows, finalizers run with
      * hooks off. */
@@ -198,8 +268,7 @@ static int mode_mask(const crn_host *host)
 void crn_hook_install(crn_host *host, crn_coroutine *coroutine)
 {
     int mask = mode_mask(host);
-    if (coroutine->own_left <= 0)
-        coroutine->own_left = host->period;
+    crn_hook_settle(host, coroutine);
     coroutine->installed_count = count_next(host, coroutine);
     if (coroutine->program_hook)
         crn_real_sethook(coroutine->L, hook_shared, mask | coroutine->program_mask,

@@ -24,6 +24,13 @@ uint64_t crn_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+/* The main state is about to go, and its counter with it. */
+static void last_count(crn_host *host)
+{
+    crn_hook_settle(host, host->main_record);
+    host->layout.counter = false;
+}
+
 void *crn_host_allocate(void *data, void *block, size_t old_size, size_t new_size)
 {
     crn_host *host = data;
@@ -33,6 +40,8 @@ void *crn_host_allocate(void *data, void *block, size_t old_size, size_t new_siz
             crn_block_forget(host, block);
         else if (old_size == host->layout.thread_size && host->coroutines)
             crn_coroutine_freed(host, (lua_State *)((char *)block + host->layout.thread_offset));
+        else if (host->layout.counter && (char *)host->main - host->layout.thread_offset == block)
+            last_count(host);
     }
     if (host->allocate)
         return host->allocate(host->allocate_data, block, old_size, new_size);
@@ -67,11 +76,18 @@ crn_host *crn_host_open(const crn_host_options *options, cairn_error *error)
     host->period = options->period;
     host->process = getpid();
     crn_layout_prove(&host->layout);
+#ifdef CRN_LUA_MODULE
+    /* Nobody tells which coroutine runs when: what a counter has left cannot be handed on. */
+    host->layout.counter = false;
+#endif
     if (!crn_coroutines_open(host)) {
         crn_host_discard(host);
         return NULL;
     }
-    *error = cairn_profile_open(&host->profile, &options->profile);
+    cairn_options profile = options->profile;
+    if (host->mode == CRN_MODE_TICKS)
+        profile.tick_period = (uint64_t)host->period;
+    *error = cairn_profile_open(&host->profile, &profile);
     if (*error == CAIRN_OK && !crn_blocks_open(host))
         *error = CAIRN_E_MEMORY;
     if (*error != CAIRN_OK) {
@@ -126,6 +142,7 @@ void crn_host_stop(crn_host *host)
     if (host->stopped)
         return;
     crn_sampler_close(host);
+    crn_hook_settle(host, host->running);
     host->stopped = true;
     crn_host_here = &nowhere;
     cairn_profile_disable(host->profile);

@@ -33,10 +33,8 @@ typedef struct crn_coroutine {
     lua_Hook program_hook;
     int program_mask;
     int program_count;
-    /* Instructions until the program's and our own count are due, while both are set. */
-    int program_left;
-    int own_left;
-    int installed_count;
+    int program_left;    /* instructions until the program's own count is due */
+    int installed_count; /* what the interpreter's counter was set to */
     struct crn_coroutine *next_free;
 } crn_coroutine;
 
@@ -133,8 +131,12 @@ void crn_real_sethook(lua_State *L, lua_Hook hook, int mask, int count) CRN_REAL
 
 /* Sets the interpreter's hook on L to what we and the program want together. */
 void crn_hook_install(crn_host *host, crn_coroutine *coroutine);
-/* The same so that the next event is a sample. Safe in a signal handler under the terms of
- * lua_sethook. */
+/* What has passed on the coroutine's counter since it was set is told and taken off. */
+void crn_hook_settle(crn_host *host, crn_coroutine *coroutine);
+/* `to` runs from now on: it goes on with the count where what ran until now has left it. */
+void crn_hook_move(crn_host *host, crn_coroutine *from, crn_coroutine *to);
+/* As crn_hook_install, so that the next event is a sample. Safe in a signal handler under the
+ * terms of lua_sethook. */
 void crn_hook_arm(crn_coroutine *coroutine);
 
 /* ---- coroutine.c ------------------------------------------------------------- */

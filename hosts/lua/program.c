@@ -12,12 +12,12 @@ void crn_program_sethook(crn_host *host, lua_State *L, lua_Hook hook, int mask, 
         L == host->main ? host->main_record : crn_coroutine_record(host, L);
     if (!coroutine->L)
         return;
+    crn_hook_settle(host, coroutine);
     bool on = hook && mask;
     coroutine->program_hook = on ? hook : NULL;
     coroutine->program_mask = on ? mask : 0;
     coroutine->program_count = on && mask & LUA_MASKCOUNT ? count : 0;
     coroutine->program_left = coroutine->program_count;
-    coroutine->own_left = host->period;
     crn_hook_install(host, coroutine);
 }
 
