@@ -58,7 +58,7 @@ static void add_file(struct argp_state *state, arguments *arguments, const char 
         argp_error(state, "--file can be given once");
     arguments->file = read_all(path);
     if (!arguments->file)
-        argp_failure(state, CRN_EXIT_BAD, errno, "%s", path);
+        argp_failure(state, CRN_EXIT_BAD, 0, "%s: %s; check the path", path, strerror(errno));
     for (char *line = arguments->file, *next; line; line = next) {
         next = strchr(line, '\n');
         if (next)

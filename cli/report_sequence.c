@@ -88,21 +88,35 @@ static void print_sequence(const crn_report *report, const crn_table *table,
     }
 }
 
+static bool is_worth(const crn_neighbour *neighbours, uint32_t count)
+{
+    return count && neighbours[0].cost.inclusive;
+}
+
 /* Says how to go one step further, in the words to be typed. */
 static void print_next(const crn_report *report, const crn_neighbourhood *near)
 {
     char spelling[CRN_REFERENCE_SIZE];
     const char *joint = "next: ";
     crn_terminal_style(CRN_STYLE_DIM);
-    if (report->before && near->before_count && near->before[0].block) {
+    if (report->before && is_worth(near->before, near->before_count) && near->before[0].block) {
         crn_reference_spell(report->profile, near->before[0].block, spelling);
-        printf("%s--focus '%s,%s'", joint, spelling, report->given);
+        printf("%s--focus '", joint);
+        crn_terminal_text(spelling, 0, false);
+        putchar(',');
+        crn_terminal_text(report->given, 0, false);
+        putchar('\'');
         joint = "  or  ";
     }
-    if (report->after && near->after_count) {
+    if (report->after && is_worth(near->after, near->after_count)) {
         crn_reference_spell(report->profile, near->after[0].block, spelling);
-        printf("%s--focus '%s,%s'", joint, report->given, spelling);
-        printf("  or  --drop '%s'", spelling);
+        printf("%s--focus '", joint);
+        crn_terminal_text(report->given, 0, false);
+        putchar(',');
+        crn_terminal_text(spelling, 0, false);
+        fputs("'  or  --drop '", stdout);
+        crn_terminal_text(spelling, 0, false);
+        putchar('\'');
         joint = "";
     }
     if (joint[0] != 'n')

@@ -74,7 +74,7 @@ static void print_shape(const crn_profile *profile)
     }
     print_label("profile");
     printf("%s contexts of %s blocks", crn_figure_alone(contexts, "", profile->context_count),
-           crn_figure_alone(blocks, "", profile->block_count - 1));
+           crn_figure_alone(blocks, "", profile->block_count - 1 - (profile->folded_block != 0)));
     if (cycles)
         printf(", recursion in %u place%s (%s calls)", cycles, cycles == 1 ? "" : "s",
                crn_figure_alone(calls, "", cycle_calls));
@@ -84,7 +84,8 @@ static void print_shape(const crn_profile *profile)
                crn_figure_alone(contexts, "", lanes), lanes == 1 ? "" : "s");
     uint64_t folded = crn_folded_calls(profile);
     if (folded)
-        printf(", %s calls (%.1f %%) folded by limits", crn_figure_alone(calls, "", folded),
+        printf(", %s call%s (%.1f %%) folded by limits", crn_figure_alone(calls, "", folded),
+               folded == 1 ? "" : "s",
                crn_percent(folded, total_of(profile, CRN_METRIC_CALLS)));
     putchar('\n');
 }

@@ -268,8 +268,8 @@ static value read_number(reading *reading)
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (take(reading, units[i].unit))
             return (value){false, number * units[i].factor};
-    if (is_word(*reading->at))
-        return fail(reading, reading->at,
+    if (is_word(*end))
+        return fail(reading, end,
                     "there is no such unit: write ns, us, ms, s, B, KiB, MiB, GiB or %%");
     return (value){false, number};
 }

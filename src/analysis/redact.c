@@ -177,12 +177,13 @@ bool crn_redact_map_read(crn_redact_map *map, const char *path, crn_error *error
     FILE *file = fopen(path, "re");
     if (!file)
         return errno == ENOENT ||
-               crn_error_set(error, CAIRN_E_READ, "%s: %s", path, strerror(errno));
+               crn_error_set(error, CAIRN_E_READ, "%s: %s; name another file for the map", path,
+                             strerror(errno));
     char *line = NULL;
     size_t size = 0, number = 0;
-    ssize_t length;
     bool good = true;
-    while (good && (length = getline(&line, &size, file)) >= 0) {
+    errno = 0;
+    while (good && getline(&line, &size, file) >= 0) {
         number++;
         line[strcspn(line, "\n")] = 0;
         char *tab = strchr(line, '\t');
@@ -202,6 +203,9 @@ bool crn_redact_map_read(crn_redact_map *map, const char *path, crn_error *error
             append(table, tab + 1, line);
         skip_number(table, line, is_file ? "file" : "f");
     }
+    if (good && ferror(file))
+        good = crn_error_set(error, CAIRN_E_READ, "%s: %s; name a file for the map", path,
+                             strerror(errno));
     free(line);
     fclose(file);
     return good;

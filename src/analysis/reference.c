@@ -270,11 +270,14 @@ void crn_reference_spell(const crn_profile *profile, uint32_t block,
     const char *slash = strrchr(info->file, '/');
     const char *file = slash ? slash + 1 : info->file;
     size_t size = CRN_REFERENCE_SIZE;
-    if ((size_t)snprintf(spelling, size, "%s", info->name) < size &&
+    bool typeable = true;
+    for (const char *c = info->name; *c; c++)
+        typeable &= (unsigned char)*c >= ' ' && *c != 0x7f && *c != '\'';
+    if (typeable && (size_t)snprintf(spelling, size, "%s", info->name) < size &&
         count_name(profile, info->name) == 1)
         return;
     uint32_t found[LISTED];
-    for (int i = 0; *file && i < 3; i++) {
+    for (int i = 0; typeable && *file && i < 3; i++) {
         int length = i == 0   ? snprintf(spelling, size, "%s@%s:%u", info->name, file, info->line)
                      : i == 1 ? snprintf(spelling, size, "%s@%s:%u", info->name, info->file, info->line)
                               : snprintf(spelling, size, "%s@%s:%u:%u", info->name, info->file,

@@ -24,7 +24,8 @@ bool crn_reference_block(const crn_profile *profile, const char *text, size_t le
 bool crn_reference_sequence(const crn_profile *profile, const char *text, crn_sequence *sequence,
                             crn_error *error);
 
-/* A short reference that means just this block. Names that do not fit give "#12". */
+/* A short reference that means just this block. Names that do not fit, or that nobody can
+ * type between quotes, give "#12". */
 void crn_reference_spell(const crn_profile *profile, uint32_t block,
                          char spelling[CRN_REFERENCE_SIZE]);
 

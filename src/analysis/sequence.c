@@ -314,61 +314,89 @@ void crn_neighbourhood_free(crn_neighbourhood *neighbourhood)
 
 /* ---- what is below ---- */
 
-static void below_charge(crn_profile_builder *builder, uint32_t to, const crn_profile *profile,
-                         uint32_t from)
+/* A profile of the contexts within the sequence, each outermost occurrence with a path of
+ * its own that is the sequence: adding it to a builder lays them on top of each other. */
+typedef struct cut {
+    crn_profile profile;
+    uint32_t *numbers; /* by the original's context; where `within` */
+} cut;
+
+static uint32_t cut_context(cut *cut, uint32_t parent, uint32_t block)
 {
-    for (uint32_t m = CRN_METRIC_CALLS + 1; m < profile->metric_count; m++)
-        crn_profile_builder_charge(builder, to, m, crn_self(profile, m, from));
+    uint32_t context = cut->profile.context_count++;
+    cut->profile.parent[context] = parent;
+    cut->profile.block[context] = block;
+    return context;
 }
 
-static uint32_t *below_blocks(crn_profile_builder *builder, const crn_profile *profile)
+static cut cut_new(const crn_profile *profile, uint32_t most)
 {
-    /* A lexical parent may come later than its child; it is not shown here. */
-    uint32_t *blocks = crn_calloc(profile->block_count, sizeof *blocks);
-    for (uint32_t b = 1; b < profile->block_count; b++) {
-        crn_block_info info = profile->blocks[b];
-        info.parent = 0;
-        blocks[b] = crn_profile_builder_block(builder, &info);
+    cut cut = {.profile = *profile};
+    cut.profile.context_count = cut.profile.edge_count = 0;
+    cut.profile.warning_count = cut.profile.note_count = 0;
+    cut.profile.parent = crn_calloc(most, sizeof(uint32_t));
+    cut.profile.block = crn_calloc(most, sizeof(uint32_t));
+    cut.profile.calls_tree = crn_calloc(most, sizeof(uint64_t));
+    cut.profile.edges = crn_calloc(profile->edge_count, sizeof(crn_profile_edge));
+    for (uint32_t m = 0; m < profile->metric_count; m++)
+        cut.profile.values[m] = profile->values[m] ? crn_calloc(most, sizeof(uint64_t)) : NULL;
+    cut.numbers = crn_calloc(profile->context_count, sizeof(uint32_t));
+    return cut;
+}
+
+static void cut_free(cut *cut)
+{
+    crn_free(cut->profile.parent);
+    crn_free(cut->profile.block);
+    crn_free(cut->profile.calls_tree);
+    crn_free(cut->profile.edges);
+    for (uint32_t m = 0; m < cut->profile.metric_count; m++)
+        crn_free(cut->profile.values[m]);
+    crn_free(cut->numbers);
+}
+
+static void cut_fill(cut *cut, const crn_profile *profile, const crn_sequence *sequence,
+                     const uint8_t *within, const uint8_t *kept)
+{
+    uint32_t tip = cut_context(cut, 0, 0);
+    for (uint32_t i = 0; i + 1 < sequence->length; i++)
+        if (sequence->blocks[i])
+            tip = cut_context(cut, tip, sequence->blocks[i]);
+    for (uint32_t c = 0; c < profile->context_count; c++) {
+        if (!within[c])
+            continue;
+        bool top = c == 0 || !within[profile->parent[c]];
+        uint32_t parent = top ? tip : cut->numbers[profile->parent[c]];
+        uint32_t made = cut->numbers[c] = c ? cut_context(cut, parent, profile->block[c]) : 0;
+        if (kept && !kept[c])
+            continue;
+        cut->profile.calls_tree[made] = profile->calls_tree[c];
+        for (uint32_t m = 0; m < profile->metric_count; m++)
+            if (profile->values[m])
+                cut->profile.values[m][made] = profile->values[m][c];
     }
-    return blocks;
+    for (uint32_t e = 0; e < profile->edge_count; e++) {
+        crn_profile_edge edge = profile->edges[e];
+        if (!within[edge.from] || !within[edge.target] || (kept && !kept[edge.target]))
+            continue;
+        edge.from = cut->numbers[edge.from];
+        edge.target = cut->numbers[edge.target];
+        cut->profile.edges[cut->profile.edge_count++] = edge;
+    }
 }
 
 crn_profile *crn_sequence_below(const crn_profile *profile, const crn_sequence *sequence,
                                 const uint8_t *kept)
 {
-    matcher matcher = matcher_make(profile, sequence);
-    uint8_t *within = matcher_within(&matcher);
+    uint8_t *within = crn_sequence_within(profile, sequence);
+    uint32_t most = 1 + sequence->length;
+    for (uint32_t c = 0; c < profile->context_count; c++)
+        most += within[c];
+    cut cut = cut_new(profile, most);
+    cut_fill(&cut, profile, sequence, within, kept);
     crn_profile_builder *builder = crn_profile_builder_new();
-    for (uint32_t m = 0; m < profile->metric_count; m++) /* the same numbers */
-        crn_profile_builder_metric(builder, profile->metrics[m].name, profile->metrics[m].unit);
-    uint32_t *blocks = below_blocks(builder, profile);
-    uint32_t *map = crn_calloc(profile->context_count, sizeof *map);
-    uint32_t root = crn_profile_builder_root(builder), tip = root;
-    for (uint32_t i = 0; i + 1 < sequence->length; i++)
-        if (sequence->blocks[i])
-            tip = crn_profile_builder_child(builder, tip, blocks[sequence->blocks[i]], 0);
-
-    for (uint32_t c = 0; c < profile->context_count; c++) {
-        if (!within[c])
-            continue;
-        bool top = c == 0 || !within[profile->parent[c]];
-        bool counts = !kept || kept[c];
-        uint32_t from = top ? tip : map[profile->parent[c]];
-        map[c] = c == 0 ? root
-                        : crn_profile_builder_child(builder, from, blocks[profile->block[c]],
-                                                    counts ? profile->calls_tree[c] : 0);
-        if (counts)
-            below_charge(builder, map[c], profile, c);
-    }
-    for (uint32_t e = 0; e < profile->edge_count; e++) {
-        const crn_profile_edge *edge = &profile->edges[e];
-        if (within[edge->from] && within[edge->target] && (!kept || kept[edge->target]))
-            crn_profile_builder_child(builder, map[edge->from],
-                                      blocks[profile->block[edge->target]], edge->calls);
-    }
+    crn_profile_builder_add(builder, &cut.profile);
+    cut_free(&cut);
     crn_free(within);
-    crn_free(blocks);
-    crn_free(map);
-    matcher_free(&matcher);
     return crn_profile_builder_end(builder);
 }

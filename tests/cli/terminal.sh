@@ -1,0 +1,11 @@
+# On a terminal lines fit and there is colour; NO_COLOR is heeded; elsewhere nothing is cut.
+name=a_function_whose_name_goes_on_and_on_for_longer_than_any_terminal_is_wide_by_far
+printf 'block %s some/directory/that/is/long/too/file.c 123\n>%s +100\n' $name $name | play a.cairn
+on_terminal() {
+    script -qec "stty cols 70; TERM=xterm cairn report --no-summary a.cairn" /dev/null |
+        tr -d '\r' | sed 's/\x1b\[/<ESC>/g'
+}
+on_terminal
+export NO_COLOR=1
+on_terminal
+cairn report --no-summary a.cairn

@@ -1,0 +1,7 @@
+# Of other tools' files there may be no calls: then there is no column for them.
+printf '%s\n' 'main;work;sort 70' 'main;work 20' 'main;print 10' >a.folded
+cairn import a.folded
+cairn report a.cairn
+cairn report --no-summary a.cairn --tree
+cairn report --no-summary a.cairn --focus work
+cairn assert a.cairn 'samples("work") == 90' 'calls() == 0'

@@ -1,0 +1,10 @@
+play a.cairn <"$DATA/compiler.events"
+cairn report a.cairn --top 1 | sed 's/^ran .*/ran TIME/'
+# Limits fold, and the report says so.
+play b.cairn <<'END'
+limits 4 0
+note branch main
+>a +1 >b +1 >c +1 >d +1 >e +1 < < < < <
+<
+END
+cairn report b.cairn --tree | sed 's/^ran .*/ran TIME/'

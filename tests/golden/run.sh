@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Runs every NAME.sh of a folder and holds what it prints, on both outputs, against
+# NAME.expected beside it. Prints TAP. Two files add a test.
+#
+#   run.sh FOLDER CAIRN PLAY         runs them
+#   run.sh --update FOLDER CAIRN PLAY  writes what they print as what is expected: read the
+#                                    difference before it is committed
+#
+# A test runs in an empty directory, in UTF-8, and finds there:
+#   cairn ...       the tool; its exit status is printed where it is not 0
+#   play OUT        makes a capture of the events on its input: see play.c
+#   $DATA           the folder that the test is in
+set -eu
+update=
+if [ "$1" = --update ]; then
+    update=1
+    shift
+fi
+folder=$(cd "$1" && pwd)
+CAIRN_TOOL=$(readlink -f "$2")
+CAIRN_PLAY=$(readlink -f "$3")
+DATA=$folder
+export CAIRN_TOOL CAIRN_PLAY DATA
+unset LC_ALL LC_CTYPE LANG NO_COLOR || :
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+mkdir "$scratch/bin"
+cat >"$scratch/bin/cairn" <<'END'
+#!/bin/sh
+status=0
+"$CAIRN_TOOL" "$@" || status=$?
+[ "$status" -eq 0 ] || echo "status $status" >&2
+exit "$status"
+END
+cat >"$scratch/bin/play" <<'END'
+#!/bin/sh
+exec "$CAIRN_PLAY" "$@"
+END
+chmod +x "$scratch/bin/cairn" "$scratch/bin/play"
+PATH=$scratch/bin:$PATH
+
+set -- "$folder"/*.sh
+count=0
+for script in "$@"; do
+    [ "$script" = "$folder/run.sh" ] || count=$((count + 1))
+done
+echo "1..$count"
+number=0
+failures=0
+for script in "$@"; do
+    [ "$script" != "$folder/run.sh" ] || continue
+    number=$((number + 1))
+    name=$(basename "$script" .sh)
+    rm -rf "$scratch/work"
+    mkdir "$scratch/work"
+    (cd "$scratch/work" && sh "$script") >"$scratch/found" 2>&1 </dev/null || :
+    if [ -n "$update" ]; then
+        cp "$scratch/found" "$folder/$name.expected"
+    fi
+    if diff -u "$folder/$name.expected" "$scratch/found" >"$scratch/difference" 2>&1; then
+        echo "ok $number - $name"
+    else
+        echo "not ok $number - $name"
+        sed 's/^/# /' "$scratch/difference"
+        failures=$((failures + 1))
+    fi
+done
+[ "$failures" -eq 0 ]
