@@ -133,7 +133,9 @@ bool crn_reader_open(crn_reader *reader, const char *path, crn_error *error)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
-        return crn_error_set(error, CAIRN_E_READ, "%s: %s", path, strerror(errno));
+        return crn_error_set(error, CAIRN_E_READ, "%s: %s; %s", path, strerror(errno),
+                             errno == EACCES ? "ask its owner for leave to read it"
+                                             : "check the path");
     if (crn_reader_open_file(reader, file, path, error))
         return true;
     close(file);
