@@ -340,9 +340,11 @@ cairn_block crn_block_find(crn_host *host, lua_State *L, const void *code, lua_D
     return block;
 }
 
-void crn_block_name(crn_host *host, lua_CFunction function, const char *name)
+void crn_block_hide(crn_host *host, lua_CFunction function)
 {
-    crn_library_add(host->namer->library, function, name);
+    const void *code;
+    memcpy(&code, &function, sizeof code);
+    table_add(&host->codes, code, CAIRN_BLOCK_ROOT);
 }
 
 cairn_block crn_block_scope(crn_host *host, const char *name, const char *file, uint32_t line)

@@ -40,7 +40,7 @@ static bool measure(const crn_host *of, double *event_ns, double *tick_ns)
     lua_State *L = luaL_newstate();
     if (!L)
         return false;
-    crn_host_options options = {CAIRN_OPTIONS_DEFAULT, of->mode, of->period, false};
+    crn_host_options options = {CAIRN_OPTIONS_DEFAULT, of->mode, of->period};
     cairn_error error;
     crn_host *host = NULL;
     bool loaded = luaL_dostring(L, text) == LUA_OK;
@@ -51,7 +51,7 @@ static bool measure(const crn_host *of, double *event_ns, double *tick_ns)
         crn_host *here = crn_host_here;
         host = crn_host_open(&options, &error);
         if (host) {
-            crn_host_start(host, L, false);
+            crn_host_start(host, L, NULL, NULL, NULL);
             calls = best_ns(L, functions - 1, CALLS) - calls;
             turns = best_ns(L, functions, TURNS) - turns;
             /* A turn of that loop is two instructions. */

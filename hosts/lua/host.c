@@ -99,23 +99,21 @@ crn_host *crn_host_open(const crn_host_options *options, cairn_error *error)
     return host;
 }
 
-void crn_host_start(crn_host *host, lua_State *L, bool hidden)
+void crn_host_start(crn_host *host, lua_State *L, const crn_frame *floor, lua_Alloc allocate,
+                    void *allocate_data)
 {
     lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
     host->main = lua_tothread(L, -1);
     lua_pop(L, 1);
     crn_coroutine *main = crn_coroutine_get(host, host->main);
     host->main_record = main;
-    lua_Debug ar;
-    if (hidden && lua_getstack(L, 0, &ar)) {
-        const crn_frame *frame = crn_frame_of(&ar);
-        main->frames[0] = frame;
-        if (host->layout.frames)
-            while (frame) {
-                host->main_base = frame;
-                frame = crn_frame_previous(frame);
-            }
-    }
+    if (main->L)
+        main->frames[0] = floor;
+    if (host->layout.frames)
+        for (; floor; floor = crn_frame_previous(floor))
+            host->main_base = floor;
+    host->allocate = allocate;
+    host->allocate_data = allocate_data;
     lua_setallocf(L, crn_host_allocate, host);
     crn_coroutine *running = crn_coroutine_get(host, L);
     crn_host_here = host;
@@ -125,6 +123,18 @@ void crn_host_start(crn_host *host, lua_State *L, bool hidden)
         crn_hook_install(host, running);
     if (host->mode == CRN_MODE_SAMPLE)
         crn_sampler_open(host);
+}
+
+void crn_host_describe(crn_host *host, const crn_host_options *options)
+{
+    crn_host_note(host, "host",
+                  "lua" LUA_VERSION_MAJOR "." LUA_VERSION_MINOR "." LUA_VERSION_RELEASE);
+    if (options->mode == CRN_MODE_EXACT)
+        crn_host_note(host, "mode", "exact");
+    else if (options->mode == CRN_MODE_TICKS)
+        crn_host_note(host, "mode", "ticks %d", options->period);
+    else
+        crn_host_note(host, "mode", "sample %d Hz", options->period);
 }
 
 void crn_host_note(crn_host *host, const char *key, const char *format, ...)

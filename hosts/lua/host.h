@@ -40,7 +40,8 @@ typedef struct crn_coroutine {
 
 #define CRN_SCOPE_BIT ((uintptr_t)1)
 
-/* From code (a prototype, a C function) to its block. Open addressing, linear probing. */
+/* From code (a prototype, a C function) to its block; CAIRN_BLOCK_ROOT stands for what is
+ * not profiled. Open addressing, linear probing. */
 typedef struct crn_code_slot {
     const void *code;
     cairn_block block;
@@ -93,7 +94,6 @@ typedef struct crn_host_options {
     cairn_options profile;
     crn_mode mode;
     int period;
-    bool module; /* inside a foreign program: its coroutines cannot be watched from outside */
 } crn_host_options;
 
 /* The host that profiles the state which runs on this thread; never NULL. */
@@ -104,12 +104,16 @@ crn_host *crn_host_of(lua_State *L);
 
 /* Makes the host; the state may come later. On error NULL. */
 crn_host *crn_host_open(const crn_host_options *options, cairn_error *error);
-/* Begins to profile L, whose running frame and all below it are left out if `hidden`. */
-void crn_host_start(crn_host *host, lua_State *L, bool hidden);
+/* Begins to profile L. The main stack's frames up to `floor`, if that is not NULL, are left
+ * out; `allocate` is the state's own allocator, NULL for that of the C library. */
+void crn_host_start(crn_host *host, lua_State *L, const crn_frame *floor, lua_Alloc allocate,
+                    void *allocate_data);
 /* Ends the profile; the host itself stays, as a state may still hold its hooks. */
 void crn_host_stop(crn_host *host);
 /* Frees a host whose state is closed. */
 void crn_host_discard(crn_host *host);
+/* Notes what was run, and how. */
+void crn_host_describe(crn_host *host, const crn_host_options *options);
 void crn_host_note(crn_host *host, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -181,8 +185,8 @@ void crn_blocks_close(crn_host *host);
 cairn_block crn_block_find(crn_host *host, lua_State *L, const void *code, lua_Debug *ar);
 /* The collector has freed this memory. */
 void crn_block_forget(crn_host *host, const void *code);
-/* Names a C function of the host program. */
-void crn_block_name(crn_host *host, lua_CFunction function, const char *name);
+/* Leaves a C function of the host itself out: it is not the program's. */
+void crn_block_hide(crn_host *host, lua_CFunction function);
 /* A block for a named scope. */
 cairn_block crn_block_scope(crn_host *host, const char *name, const char *file, uint32_t line);
 /* The block of finalizers. */
@@ -211,8 +215,6 @@ static inline cairn_block crn_block_of(crn_host *host, lua_State *L, const crn_f
 typedef struct crn_library crn_library;
 crn_library *crn_library_open(void);
 void crn_library_close(crn_library *library);
-/* Names a function that no table holds; the first name stays. */
-void crn_library_add(crn_library *library, lua_CFunction function, const char *name);
 /* A name for the C function on top of L's stack, found in the standard library, in
  * package.loaded or in a metatable. NULL if nothing there holds it. May write to `buffer`. */
 const char *crn_library_name(const crn_library *library, lua_State *L, char *buffer, size_t size);
@@ -235,6 +237,10 @@ void crn_source_scan(const char *line, size_t length, const char *called, crn_so
 void crn_program_sethook(crn_host *host, lua_State *L, lua_Hook hook, int mask, int count);
 /* A thread was made by L: it inherits L's hook. */
 void crn_program_inherit(crn_host *host, lua_State *L, lua_State *thread);
+
+/* ---- module.c: require "cairn" ---------------------------------------------------- */
+
+int luaopen_cairn(lua_State *L);
 
 /* ---- sample.c ------------------------------------------------------------------ */
 

@@ -113,9 +113,9 @@ static const known *library_find(const crn_library *library, lua_CFunction funct
     return NULL;
 }
 
-void crn_library_add(crn_library *library, lua_CFunction function, const char *name)
+static void library_add(crn_library *library, lua_CFunction function, const char *name)
 {
-    if (!library || !function || library_find(library, function))
+    if (!function || library_find(library, function))
         return;
     if (library->count == library->capacity) {
         size_t capacity = library->capacity ? library->capacity * 2 : 32;
@@ -150,7 +150,7 @@ static void library_add_hidden(crn_library *library, lua_State *L)
     };
     for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++) {
         if (luaL_dostring(L, hidden[i].text) == LUA_OK)
-            crn_library_add(library, lua_tocfunction(L, -1), hidden[i].name);
+            library_add(library, lua_tocfunction(L, -1), hidden[i].name);
         lua_settop(L, 0);
     }
 }
@@ -167,7 +167,7 @@ static void library_add_fields(crn_library *library, lua_State *L)
         for (lua_pushnil(L); lua_next(L, 3); lua_pop(L, 1)) {
             lua_CFunction function = lua_tocfunction(L, -1);
             if (function && search_state(L, function, best, sizeof best))
-                crn_library_add(library, function, best);
+                library_add(library, function, best);
         }
     }
     lua_settop(L, 0);
@@ -177,7 +177,7 @@ static void library_add_fields(crn_library *library, lua_State *L)
         for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
             lua_CFunction function = lua_tocfunction(L, -1);
             if (function && search_state(L, function, best, sizeof best))
-                crn_library_add(library, function, best);
+                library_add(library, function, best);
         }
     lua_settop(L, 0);
 }

@@ -122,14 +122,7 @@ static bool option_read(settings *settings, int option, char *value)
 
 static void notes_write(crn_host *host, const settings *settings)
 {
-    const crn_host_options *options = &settings->host;
-    crn_host_note(host, "host", "lua" LUA_VERSION_MAJOR "." LUA_VERSION_MINOR "." LUA_VERSION_RELEASE);
-    if (options->mode == CRN_MODE_EXACT)
-        crn_host_note(host, "mode", "exact");
-    else if (options->mode == CRN_MODE_TICKS)
-        crn_host_note(host, "mode", "ticks %d", options->period);
-    else
-        crn_host_note(host, "mode", "sample %d Hz", options->period);
+    crn_host_describe(host, &settings->host);
     for (int i = 0; i < settings->label_count; i++) {
         char *equals = strchr(settings->labels[i], '=');
         *equals = '\0';
@@ -156,7 +149,13 @@ static void on_end(int status, void *data)
 
 static void begin(lua_State *L, void *data)
 {
-    crn_host_start(data, L, true);
+    lua_Debug ar;
+    const crn_frame *floor = lua_getstack(L, 0, &ar) ? crn_frame_of(&ar) : NULL;
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+    lua_pushcfunction(L, luaopen_cairn);
+    lua_setfield(L, -2, "cairn");
+    lua_pop(L, 1);
+    crn_host_start(data, L, floor, NULL, NULL);
 }
 
 static char *command_text(char **arguments)
@@ -176,7 +175,7 @@ static char *command_text(char **arguments)
 int main(int argc, char **argv)
 {
     settings *settings = &main_settings;
-    settings->host = (crn_host_options){CAIRN_OPTIONS_DEFAULT, CRN_MODE_EXACT, 0, false};
+    settings->host = (crn_host_options){CAIRN_OPTIONS_DEFAULT, CRN_MODE_EXACT, 0};
     settings->host.profile.wall = CAIRN_WALL_SAMPLED;
     settings->labels = calloc((size_t)argc, sizeof *settings->labels);
     bool wall_given = false;
@@ -204,7 +203,8 @@ int main(int argc, char **argv)
     if (!main_host)
         return fail(settings->output, cairn_error_text(error));
     notes_write(main_host, settings);
-    crn_block_name(main_host, crn_interpreter_error_handler, "traceback of lua5.4");
+    crn_block_hide(main_host, crn_interpreter_error_handler);
+    crn_block_hide(main_host, luaopen_cairn);
     on_exit(on_end, NULL);
     crn_script script = {argc - optind, argv + optind, settings->host.mode == CRN_MODE_TICKS, begin,
                          main_host};

@@ -79,9 +79,11 @@ static size_t chain_read(crn_host *host, crn_coroutine *coroutine, lua_Debug ar,
             frame_room = host->path_room;
         }
         lua_Debug here = ar;
+        cairn_block block = crn_block_of(host, coroutine->L, crn_frame_of(&ar), &here);
+        if (block == CAIRN_BLOCK_ROOT)
+            continue;
         length++;
-        host->path[host->path_room - length] =
-            crn_block_of(host, coroutine->L, crn_frame_of(&ar), &here);
+        host->path[host->path_room - length] = block;
         if (frames)
             (*frames)[length - 1] = crn_frame_of(&ar);
     } while (chain_down(host, coroutine, &ar, &level));
