@@ -174,7 +174,7 @@ def part_clang(tally):
 
 
 def part_address(tally):
-    options = ["-Db_sanitize=address,undefined", "-Doptimization=1", "-Dbench=false",
+    options = ["-Db_sanitize=address,undefined", "-Doptimization=1", "-Dbench=false", "-Dtiny_limits=true",
                "-Dc_args=-fno-sanitize-recover=all -fno-omit-frame-pointer"]
     if build(tally, options, {"CC": "gcc", "CXX": "g++"}):
         test(tally, but=["long", *ONCE], env=SANITIZED, patience=4)

@@ -5,14 +5,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/memory.h"
 #include "plat/file.h"
 
 enum {
-    FIRST_DIRECTORY = CRN_PAGE,      /* offset */
-    LATER_DIRECTORY = 16 * CRN_PAGE, /* bytes */
-    CHUNK_FIRST = 4 * CRN_PAGE,      /* bytes */
-    CHUNK_LAST = 256 * CRN_PAGE
+    FIRST_DIRECTORY = CRN_PAGE,                    /* offset */
+    LATER_DIRECTORY = CRN_FIRST(16, 1) * CRN_PAGE, /* bytes */
+    CHUNK_FIRST = CRN_FIRST(4, 1) * CRN_PAGE,      /* bytes */
+    CHUNK_LAST = CRN_FIRST(256, 1) * CRN_PAGE
 };
 
 static cairn_error error_of_errno(void)
@@ -26,6 +27,8 @@ static cairn_error error_of_errno(void)
 static cairn_error take_space(crn_capture *capture, uint64_t size, uint64_t *offset)
 {
     uint64_t end = capture->header->size;
+    if (capture->detached)
+        return CAIRN_E_FORKED;
     if (size > capture->limit || end > capture->limit - size)
         return CAIRN_E_SPACE;
     if (!crn_file_extend(capture->file, end, size))
@@ -140,6 +143,7 @@ void crn_capture_close(crn_capture *capture, crn_capture_state state)
 
 void crn_capture_detach(crn_capture *capture)
 {
+    capture->detached = true;
     crn_address_detach((char *)capture->header, capture->file, 0, CRN_PAGE);
     crn_address_detach((char *)capture->directory, capture->file, capture->directory_offset,
                        directory_size(capture));

@@ -21,6 +21,7 @@ typedef struct crn_capture {
     crn_disk_directory *directory; /* the last one */
     uint64_t directory_offset;
     uint64_t limit;
+    bool detached;        /* the file is another process's: nothing may grow */
     pthread_mutex_t lock; /* of the file's end and the directory */
 } crn_capture;
 

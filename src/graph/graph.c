@@ -3,14 +3,15 @@
 
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/memory.h"
 
 enum {
-    INDEX_FIRST = 64,    /* entries */
-    WAYS_FIRST = 64,     /* entries */
-    WAYS_LAST = 1 << 14, /* entries: 256 KiB */
-    RECORDS_RESERVED = 1, /* for [folded] */
-    PATH_FIRST = 64
+    INDEX_FIRST = CRN_FIRST(64, 2),    /* entries; powers of two, as are those of the ways */
+    WAYS_FIRST = CRN_FIRST(64, 1),     /* entries */
+    WAYS_LAST = CRN_FIRST(1 << 14, 8), /* entries: 256 KiB */
+    RECORDS_RESERVED = 1,              /* for [folded] */
+    PATH_FIRST = CRN_FIRST(64, 1)
 };
 
 struct crn_way {

@@ -105,11 +105,28 @@ cairn_error cairn_profile_status(const cairn_profile *profile)
     return profile ? __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED) : CAIRN_E_ARGUMENT;
 }
 
+/* Of a few readings, the one that took least: nothing came between its two clocks. */
+static crn_disk_moment read_moment(const cairn_profile *profile)
+{
+    enum { READINGS = 4 };
+    crn_disk_moment best = {0};
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < READINGS; i++) {
+        uint64_t before = crn_clock_now(profile->tsc);
+        uint64_t monotonic = crn_clock_monotonic();
+        uint64_t took = crn_clock_now(profile->tsc) - before;
+        if (took < least) {
+            least = took;
+            best = (crn_disk_moment){before + took / 2, monotonic};
+        }
+    }
+    return best;
+}
+
 void crn_profile_moment(cairn_profile *profile)
 {
     crn_disk_header *header = profile->capture.header;
-    header->last[(header->moments + 1) & 1] =
-        (crn_disk_moment){crn_clock_now(profile->tsc), crn_clock_monotonic()};
+    header->last[(header->moments + 1) & 1] = read_moment(profile);
     __atomic_store_n(&header->moments, header->moments + 1, __ATOMIC_RELEASE);
 }
 
@@ -122,7 +139,7 @@ static void begin_clock(cairn_profile *profile)
     profile->clock_per_ns = 1;
     header->clock_kind = profile->tsc ? CRN_CLOCK_TSC : CRN_CLOCK_MONOTONIC;
     header->started_unix_ns = crn_clock_realtime();
-    header->first = (crn_disk_moment){crn_clock_now(profile->tsc), crn_clock_monotonic()};
+    header->first = read_moment(profile);
     while (profile->tsc && crn_clock_monotonic() < header->first.monotonic_ns + CALIBRATION_NS)
         ;
     crn_profile_moment(profile);
