@@ -16,6 +16,8 @@ PACKAGES_CHECK="$PACKAGES_BUILD g++ clang libclang-rt-14-dev cmake libcmocka-dev
 # The slow tests: clang-tidy, and a cross compiler and emulator for aarch64.
 PACKAGES_ALL="$PACKAGES_CHECK clang-tidy clang-format gcc-aarch64-linux-gnu
     libc6-dev-arm64-cross qemu-user"
+# speedscope's own reader is an npm package. Other distributions of nodejs bring npm along.
+command -v npm >/dev/null 2>&1 || PACKAGES_ALL="$PACKAGES_ALL nodejs npm"
 
 say() {
     printf '%s\n' "$*" >&2
