@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "support/cases.h"
+#include "support/compare.h"
 #include "support/profiles.h"
 #include "support/scratch.h"
 #include "support/shared_memory.h"

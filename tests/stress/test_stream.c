@@ -30,29 +30,24 @@ enum {
     LENGTHS = 11468470
 };
 
-/* The stream's words, or NULL where it is not to be had. */
-static uint32_t *read_stream(size_t *count)
+static unsigned char *read_packed(size_t *size)
 {
     char path[4096];
     const char *folder = getenv("CAIRN_STREAMS");
     snprintf(path, sizeof(path), "%s/fble-bench.ev.zst", folder ? folder : "../shared/streams");
-    size_t size;
-    unsigned char *packed = scratch_read(path, &size);
-    if (!packed) {
-        print_message("no %s\n", path);
-        return NULL;
-    }
-    uint32_t *words = NULL;
+    return scratch_read(path, size);
+}
+
+static uint32_t *read_stream(void)
+{
+    size_t room = (size_t)WORDS * sizeof(uint32_t);
+    uint32_t *words = malloc(room);
 #ifdef HAVE_ZSTD
-    size_t room = (size_t)WORDS * sizeof(*words);
-    words = malloc(room);
+    size_t size;
+    unsigned char *packed = read_packed(&size);
     assert_int_equal(ZSTD_decompress(words, room, packed, size), room);
-    *count = WORDS;
-#else
-    print_message("built without libzstd\n");
-    *count = 0;
-#endif
     free(packed);
+#endif
     return words;
 }
 
@@ -120,17 +115,14 @@ static void a_real_program_whole(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
-    size_t count;
-    uint32_t *words = read_stream(&count);
-    if (!words)
-        skip();
+    uint32_t *words = read_stream();
     cairn_options options = CAIRN_OPTIONS_DEFAULT;
     options.path = scratch_path(path, "stream.cairn");
     cairn_profile *profile;
     assert_int_equal(cairn_profile_open(&profile, &options), CAIRN_OK);
     reference_graph graph;
     reference_graph_start(&graph, options.path_limit, UINT32_MAX);
-    play(words, count, profile, &graph);
+    play(words, WORDS, profile, &graph);
     free(words);
 
     cairn_view *view;
@@ -158,10 +150,7 @@ static void a_real_program_whole(void **state)
 static void a_real_program_in_little_room(void **state)
 {
     (void)state;
-    size_t count;
-    uint32_t *words = read_stream(&count);
-    if (!words)
-        skip();
+    uint32_t *words = read_stream();
     cairn_options options = CAIRN_OPTIONS_DEFAULT;
     options.context_budget = CONTEXTS / 10;
     options.path_limit = 50;
@@ -169,7 +158,7 @@ static void a_real_program_in_little_room(void **state)
     assert_int_equal(cairn_profile_open(&profile, &options), CAIRN_OK);
     reference_graph graph;
     reference_graph_start(&graph, options.path_limit, options.context_budget);
-    play(words, count, profile, &graph);
+    play(words, WORDS, profile, &graph);
     free(words);
     cairn_view *view;
     difference found;
@@ -185,6 +174,14 @@ static void a_real_program_in_little_room(void **state)
 
 int main(void)
 {
+    size_t size;
+    unsigned char *packed = read_packed(&size);
+    if (!packed)
+        return cases_skip_all("there is no fble-bench.ev.zst in CAIRN_STREAMS");
+    free(packed);
+#ifndef HAVE_ZSTD
+    return cases_skip_all("built without libzstd");
+#endif
     const struct CMUnitTest cases[] = {
         cmocka_unit_test(a_real_program_whole),
         cmocka_unit_test(a_real_program_in_little_room),

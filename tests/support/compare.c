@@ -4,17 +4,8 @@
  */
 #include "support/compare.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-void difference_set(difference *found, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(found->text, sizeof(found->text), format, arguments);
-    va_end(arguments);
-}
 
 static const char *path_text(const uint32_t *path, size_t length)
 {

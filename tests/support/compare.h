@@ -8,15 +8,8 @@
 
 #include <cairn/cairn.h>
 
+#include "support/difference.h"
 #include "support/reference.h"
-
-/* What was found to differ. Empty when nothing was. */
-typedef struct difference {
-    char text[512];
-} difference;
-
-void difference_set(difference *found, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 
 /* True if the view holds the same contexts and edges at the same costs. */
 bool compare_view(const cairn_view *view, const reference_graph *graph, difference *found);

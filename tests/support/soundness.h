@@ -6,7 +6,7 @@
 #define TESTS_SUPPORT_SOUNDNESS_H
 
 #include "analysis/profile.h"
-#include "support/compare.h"
+#include "support/difference.h"
 
 /* True if every index in the profile is in range, every text is there and every sum is
  * the sum of its parts. */

@@ -75,7 +75,7 @@ static void cut_at_every_byte(bool closed)
     assert_true(load(path, expected, &calls));
     assert_int_equal(calls, expected);
     /* Far from where anything is, one byte in many is enough for the fast tier. */
-    uint64_t step = scale_is_long() ? 1 : 1 + size / scale(40000);
+    uint64_t step = scale_is_long() ? 1 : 1 + size / scale(10000);
     size_t loaded = 0;
     for (size_t length = size; length-- > 0;) {
         size_t in_page = length % CRN_PAGE;
@@ -156,7 +156,7 @@ static void anything_may_be_damaged(void **state)
         assert_true(scratch_write(path, bytes, size));
         int file = open(path, O_RDWR | O_CLOEXEC);
         uint64_t loaded = 0;
-        for (uint64_t round = 0; round < scale(20000); round++) {
+        for (uint64_t round = 0; round < scale(10000); round++) {
             memcpy(damaged, bytes, size);
             for (uint32_t i = 1 + random_below(&random, 3); i > 0; i--) {
                 size_t place = random_chance(&random, 1, 3)

@@ -8,10 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "analysis/profile.h"
 #include "support/cases.h"
 #include "support/profiles.h"
 #include "support/scratch.h"
+#include "support/soundness.h"
 #include "support/walker.h"
 
 static uint64_t captured_calls(const char *path)
@@ -20,9 +20,7 @@ static uint64_t captured_calls(const char *path)
     crn_profile *profile = crn_profile_load(path, &error);
     if (!profile)
         fail_msg("%s", error.message);
-    uint64_t calls = 0;
-    for (uint32_t c = 0; c < profile->context_count; c++)
-        calls += profile->values[CRN_METRIC_CALLS][c];
+    uint64_t calls = profile_total(profile, CRN_METRIC_CALLS);
     crn_profile_free(profile);
     return calls;
 }

@@ -97,7 +97,7 @@ static void walk_both(uint64_t seed)
 static void walks_go_where_the_definition_says(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= scale(150); seed++)
+    for (uint64_t seed = 1; seed <= scale(60); seed++)
         walk_both(seed);
 }
 
@@ -193,7 +193,7 @@ static void damaged_records_are_refused(void **state)
         record = crn_graph_append(&graph, record, 1 + random_below(&random, 3));
     size_t bytes = graph.used * sizeof(crn_link);
     crn_link *damaged = malloc(bytes);
-    for (uint64_t round = 0; round < scale(20000); round++) {
+    for (uint64_t round = 0; round < scale(10000); round++) {
         memcpy(damaged, graph.links, bytes);
         for (int i = 0; i < 4; i++) {
             uint32_t what = random_chance(&random, 1, 2) ? random_below(&random, graph.used + 10)

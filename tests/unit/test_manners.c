@@ -108,7 +108,7 @@ static void use_everything(const cairn_options *options)
     KEEPS_ERRNO(strand = cairn_strand_open(lane));
     KEEPS_ERRNO(other = cairn_strand_open(lane));
     random_source random = {1};
-    for (int i = 0; i < 50000; i++) {
+    for (int i = 0; i < 8000; i++) {
         KEEPS_ERRNO(cairn_enter(strand, 1 + random_below(&random, 3000)));
         KEEPS_ERRNO(cairn_tick(strand, 3));
         if (random_chance(&random, 1, 3))
@@ -215,8 +215,7 @@ static void nothing_is_left_open(void **state)
     scratch_path(path, "open.cairn");
     use_everything_in_every_way(path);
     int files = count_entries("/proc/self/fd"), threads = count_entries("/proc/self/task");
-    if (files < 0)
-        skip();
+    assert_true(files > 0 && threads > 0);
     use_everything_in_every_way(path);
     assert_int_equal(count_entries("/proc/self/fd"), files);
     assert_int_equal(count_entries("/proc/self/task"), threads);

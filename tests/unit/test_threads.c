@@ -88,7 +88,7 @@ static void lanes_in_parallel_add_up(void **state)
     cairn_options options = CAIRN_OPTIONS_DEFAULT;
     options.path = scratch_path(path, "threads.cairn");
     options.path_limit = 8;
-    shared common = {.steps = scale(300000)};
+    shared common = {.steps = scale(100000)};
     assert_int_equal(cairn_profile_open(&common.profile, &options), CAIRN_OK);
     setup_blocks(common.profile, 1, BLOCKS);
     pthread_t watcher;
@@ -169,7 +169,7 @@ static void *switch_on_and_off(void *data)
 static void recording_is_switched_by_another_thread(void **state)
 {
     (void)state;
-    shared common = {.steps = scale(1000000)};
+    shared common = {.steps = scale(200000)};
     const cairn_options options = CAIRN_OPTIONS_DEFAULT;
     assert_int_equal(cairn_profile_open(&common.profile, &options), CAIRN_OK);
     setup_blocks(common.profile, 1, BLOCKS);
@@ -212,7 +212,7 @@ static void time_is_sampled_from_beside(void **state)
     cairn_options options = CAIRN_OPTIONS_DEFAULT;
     options.wall = CAIRN_WALL_SAMPLED;
     options.wall_period_ns = 100000;
-    shared common = {.steps = scale(200000)};
+    shared common = {.steps = scale(100000)};
     assert_int_equal(cairn_profile_open(&common.profile, &options), CAIRN_OK);
     setup_blocks(common.profile, 1, BLOCKS);
     pthread_t watcher;
