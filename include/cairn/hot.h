@@ -57,8 +57,9 @@ CAIRN_API void cairn_priv_tick(cairn_priv_strand *strand);
 
 #define CAIRN_PRIV_LIKELY(condition) __builtin_expect(!!(condition), 1)
 
-/* One writer a counter, any number of readers: a plain increment, but for the thread
- * sanitizer, which must be told. */
+/* One writer a counter, any number of readers: a plain increment. What another thread sets to
+ * ask for attention is read each time. The thread sanitizer must be told of both; gcc takes
+ * an atomic load for a change of all memory, so that it is not used otherwise. */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define CAIRN_PRIV_TSAN 1
@@ -68,8 +69,10 @@ CAIRN_API void cairn_priv_tick(cairn_priv_strand *strand);
 #define CAIRN_PRIV_ADD(counter, amount)                                                            \
     __atomic_store_n(&(counter), __atomic_load_n(&(counter), __ATOMIC_RELAXED) + (amount),         \
                      __ATOMIC_RELAXED)
+#define CAIRN_PRIV_READ(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
 #else
 #define CAIRN_PRIV_ADD(counter, amount) ((counter) += (amount))
+#define CAIRN_PRIV_READ(word) (*(__typeof__(word) volatile *)&(word))
 #endif
 
 static inline cairn_priv_record *cairn_priv_record_at(const cairn_priv_lane *lane, uint64_t unit)
@@ -82,9 +85,15 @@ static inline cairn_priv_slot *cairn_priv_slot_of(cairn_priv_record *record, cai
     return &record->slots[block * 0x9e3779b1u >> 31];
 }
 
-/* A stack limit, which another thread may set to ask for attention: never kept in a register
- * over a loop. */
-#define CAIRN_PRIV_LIMIT(limit) __atomic_load_n(&(limit), __ATOMIC_RELAXED)
+/* The unit that the slot for `block` leads to. gcc must not see that the slot's address was
+ * worked out before: it would keep it in a register, which lengthens by two cycles the chain
+ * from one context to the next. */
+static inline uint64_t cairn_priv_next(const cairn_priv_lane *lane, uint64_t current,
+                                       cairn_block block)
+{
+    __asm__("" : "+r"(current));
+    return cairn_priv_slot_of(cairn_priv_record_at(lane, current), block)->unit;
+}
 
 /* A call: `block` is pushed. Thread: the lane's. Not signal safe. Nothing is allocated
  * but for the first visit of a context and the growth of the stack. */
@@ -97,8 +106,8 @@ static inline void cairn_enter(cairn_strand *strand, cairn_block block)
     uint64_t current = s->current;
     uint32_t *top = s->top;
     const cairn_priv_slot *slot = cairn_priv_slot_of(cairn_priv_record_at(lane, current), block);
-    if (CAIRN_PRIV_LIKELY(top < CAIRN_PRIV_LIMIT(s->high) && slot->block == block)) {
-        uint64_t unit = slot->unit;
+    if (CAIRN_PRIV_LIKELY(top < CAIRN_PRIV_READ(s->high) && slot->block == block)) {
+        uint64_t unit = cairn_priv_next(lane, current, block);
         *top = (uint32_t)current;
         s->top = top + 1;
         s->current = unit;
@@ -117,9 +126,10 @@ static inline void cairn_replace(cairn_strand *strand, cairn_block block)
     if (!s)
         return;
     cairn_priv_lane *lane = s->lane;
-    const cairn_priv_slot *slot = cairn_priv_slot_of(cairn_priv_record_at(lane, s->current), block);
-    if (CAIRN_PRIV_LIKELY(s->top < CAIRN_PRIV_LIMIT(s->high) && slot->block == block)) {
-        uint64_t unit = slot->unit;
+    uint64_t current = s->current;
+    const cairn_priv_slot *slot = cairn_priv_slot_of(cairn_priv_record_at(lane, current), block);
+    if (CAIRN_PRIV_LIKELY(s->top < CAIRN_PRIV_READ(s->high) && slot->block == block)) {
+        uint64_t unit = cairn_priv_next(lane, current, block);
         s->current = unit;
         CAIRN_PRIV_ADD(cairn_priv_record_at(lane, unit)->calls, 1);
     } else {
@@ -134,7 +144,7 @@ static inline void cairn_leave(cairn_strand *strand)
     if (!s)
         return;
     uint32_t *top = s->top - 1;
-    if (CAIRN_PRIV_LIKELY(top > CAIRN_PRIV_LIMIT(s->low))) {
+    if (CAIRN_PRIV_LIKELY(top > CAIRN_PRIV_READ(s->low))) {
         s->current = *top;
         s->top = top;
     } else {
@@ -149,7 +159,7 @@ static inline void cairn_tick(cairn_strand *strand, uint32_t count)
     if (!s)
         return;
     cairn_priv_lane *lane = s->lane;
-    uint64_t mode = __atomic_load_n(&lane->tick_mode, __ATOMIC_RELAXED);
+    uint64_t mode = CAIRN_PRIV_READ(lane->tick_mode);
     if (CAIRN_PRIV_LIKELY(mode == CAIRN_PRIV_TICKS_EXACT))
         CAIRN_PRIV_ADD(cairn_priv_record_at(lane, s->current)->ticks, count);
     else if (mode == CAIRN_PRIV_TICKS_SAMPLED && (lane->tick_left -= count) < 0)

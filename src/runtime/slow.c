@@ -142,7 +142,7 @@ static inline bool attend(cairn_strand *strand)
     cairn_lane *lane = crn_lane_of(strand);
     crn_lane_settle(lane);
     crn_mode mode = crn_profile_mode(lane->profile);
-    if (mode == CRN_MODE_COUNT && CAIRN_PRIV_LIMIT(strand->hot.high) != strand->end)
+    if (mode == CRN_MODE_COUNT && CAIRN_PRIV_READ(strand->hot.high) != strand->end)
         crn_strand_rest(strand);
     return mode != CRN_MODE_OFF;
 }
