@@ -3,7 +3,7 @@
  * The thread that says when samples of wall time are due. It reads and writes nothing of
  * a profile's figures: it stores the time and asks the owner of each lane to look. The
  * context cannot change before the owner's next event, so what the owner then charges is
- * the context that was current at that time.
+ * the context that was current at that time. docs/SAMPLING.md derives what that is worth.
  */
 #include <errno.h>
 #include <signal.h>
@@ -38,16 +38,25 @@ static void advance(struct timespec *time, uint64_t ns)
     time->tv_nsec = (long)(total % 1000000000u);
 }
 
+/* The time to the next sample: a half to one and a half of the period, so that a program that
+ * has a period of its own is not always met in the same place. Any generator will do. */
+static uint64_t gap(uint64_t period, uint64_t *random)
+{
+    *random = *random * 6364136223846793005u + 1442695040888963407u;
+    return period / 2 + (uint64_t)((unsigned __int128)*random * period >> 64);
+}
+
 static void *run(void *data)
 {
     cairn_profile *profile = data;
     crn_sampler *sampler = &profile->sampler;
     bool samples = profile->wall == CAIRN_WALL_SAMPLED;
+    uint64_t random = profile->seed;
     struct timespec next;
     clock_gettime(CLOCK_MONOTONIC, &next);
     pthread_mutex_lock(&sampler->lock);
     while (!sampler->stop) {
-        advance(&next, samples ? profile->wall_period_ns : HEARTBEAT_NS);
+        advance(&next, samples ? gap(profile->wall_period_ns, &random) : HEARTBEAT_NS);
         while (!sampler->stop &&
                pthread_cond_timedwait(&sampler->wake, &sampler->lock, &next) != ETIMEDOUT)
             ;
