@@ -162,7 +162,7 @@ case $built in
             "$installed/bin/cairn" assert seven.cairn "calls(\"f\") == 7"'
         ;;
     esac
-    "$installed/bin/cairn" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p' | sort -u >commands
+    "$installed/bin/cairn" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p' | grep -vx cairn >commands
     check "each command has its manual page and its completions" '
         test "$(wc -l <commands)" -ge 5 &&
         test -s "$installed/share/man/man1/cairn.1" &&
