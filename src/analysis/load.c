@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -114,6 +115,20 @@ static void put_facts(crn_profile *profile, const crn_snapshot *snapshot)
                                               : "recording");
 }
 
+/* Where the host did not say what profiling cost, the calls and the cost of one do. */
+static void put_cost(crn_profile *profile)
+{
+    double call_ns = strtod(crn_profile_note(profile, "call_ns", "0"), NULL);
+    if (crn_profile_note(profile, "cost_ns", NULL) || !(call_ns > 0 && call_ns < 1e9))
+        return;
+    uint64_t calls = 0;
+    for (uint32_t c = 0; c < profile->context_count; c++)
+        calls += profile->values[CRN_METRIC_CALLS][c];
+    note(profile, "cost_ns", "%.0f", (double)calls * call_ns);
+    note(profile, "cost_method", "%" PRIu64 " calls of %.1f ns, as measured on a loop before the run",
+         calls, call_ns);
+}
+
 static void put_warnings(crn_profile *profile, const crn_snapshot *snapshot)
 {
     if (snapshot->truncated)
@@ -150,6 +165,7 @@ crn_profile *crn_profile_load(const char *path, crn_error *error)
     put_tables(profile, &snapshot);
     crn_profile_put_records(profile, &snapshot.records, snapshot.clock_scale);
     put_columns(profile, &snapshot);
+    put_cost(profile);
     put_warnings(profile, &snapshot);
     crn_snapshot_free(&snapshot);
     return profile;

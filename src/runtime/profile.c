@@ -3,6 +3,7 @@
  * Profiles: what is common to all lanes.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -88,6 +89,9 @@ static void put_first_entries(cairn_profile *profile, const cairn_options *optio
     if (options->command)
         put_note(profile, "command", options->command);
     put_labels(profile, options->labels);
+    char cost[32];
+    snprintf(cost, sizeof cost, "%.2f", crn_cost_of_call(profile));
+    put_note(profile, "call_ns", cost);
 }
 
 /* ---- opening and closing ---- */

@@ -135,6 +135,9 @@ bool crn_strand_grow(cairn_strand *strand);
 cairn_error crn_sampler_start(cairn_profile *profile);
 void crn_sampler_stop(cairn_profile *profile);
 
+/* Nanoseconds that a call and its return cost the program; 0 if there is no memory to try. */
+double crn_cost_of_call(cairn_profile *profile);
+
 /* Keeps profiles out of the children of a fork. */
 void crn_fork_add(cairn_profile *profile);
 void crn_fork_remove(cairn_profile *profile);

@@ -147,9 +147,9 @@ static inline bool attend(cairn_strand *strand)
     return mode != CRN_MODE_OFF;
 }
 
-void cairn_priv_enter(cairn_priv_strand *priv, cairn_block block)
+/* Apart, so that what comes before a call of it needs no stack frame. */
+__attribute__((noinline)) static void enter_attending(cairn_strand *strand, cairn_block block)
 {
-    cairn_strand *strand = (cairn_strand *)priv;
     bool on = attend(strand);
     if (!push(strand))
         drop(crn_lane_of(strand));
@@ -157,14 +157,50 @@ void cairn_priv_enter(cairn_priv_strand *priv, cairn_block block)
         step(strand, block);
 }
 
-void cairn_priv_replace(cairn_priv_strand *priv, cairn_block block)
+__attribute__((noinline)) static void replace_attending(cairn_strand *strand, cairn_block block)
 {
-    cairn_strand *strand = (cairn_strand *)priv;
     bool on = attend(strand);
     if (strand->lost)
         drop(crn_lane_of(strand));
     else if (on)
         step(strand, block);
+}
+
+/* Where `block` leads to when nothing is due and only the slot was another block's, as it is
+ * by turns in a context that calls more than two; else 0. */
+static inline uint32_t recall(cairn_strand *strand, cairn_block block)
+{
+    if (strand->hot.top >= CAIRN_PRIV_READ(strand->hot.high))
+        return 0;
+    return crn_graph_recall(&crn_lane_of(strand)->graph, crn_strand_record(strand), block);
+}
+
+static inline void go(cairn_strand *strand, uint32_t record)
+{
+    strand->hot.current = record * (uint64_t)CRN_RECORD_UNITS;
+    CAIRN_PRIV_ADD(crn_graph_record(&crn_lane_of(strand)->graph, record)->calls, 1);
+}
+
+void cairn_priv_enter(cairn_priv_strand *priv, cairn_block block)
+{
+    cairn_strand *strand = (cairn_strand *)priv;
+    uint32_t next = recall(strand, block);
+    if (!next) {
+        enter_attending(strand, block);
+        return;
+    }
+    *strand->hot.top++ = (uint32_t)strand->hot.current;
+    go(strand, next);
+}
+
+void cairn_priv_replace(cairn_priv_strand *priv, cairn_block block)
+{
+    cairn_strand *strand = (cairn_strand *)priv;
+    uint32_t next = recall(strand, block);
+    if (next)
+        go(strand, next);
+    else
+        replace_attending(strand, block);
 }
 
 void cairn_priv_leave(cairn_priv_strand *priv)
