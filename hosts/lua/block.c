@@ -286,10 +286,12 @@ static cairn_block c_block(crn_host *host, lua_State *L, const lua_Debug *ar)
         void *address;
         Dl_info where;
         memcpy(&address, &function, sizeof address);
-        if (dladdr(address, &where) && where.dli_fname)
-            snprintf(buffer, sizeof buffer, "C function in %s", base_name(where.dli_fname));
-        else
+        if (!dladdr(address, &where) || !where.dli_fname)
             snprintf(buffer, sizeof buffer, "C function");
+        else if (where.dli_sname && where.dli_saddr == address) /* luaopen_... */
+            snprintf(buffer, sizeof buffer, "%s", where.dli_sname);
+        else
+            snprintf(buffer, sizeof buffer, "C function in %s", base_name(where.dli_fname));
         name = buffer;
     }
     return cairn_block_add(host->profile, &(cairn_block_info){.name = name, .file = "[C]"});

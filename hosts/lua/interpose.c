@@ -16,13 +16,13 @@ lua_Hook __real_lua_gethook(lua_State *L);
 int __real_lua_gethookmask(lua_State *L);
 int __real_lua_gethookcount(lua_State *L);
 
-int __wrap_lua_resume(lua_State *L, lua_State *from, int arguments, int *results);
-int __wrap_lua_resetthread(lua_State *L);
-lua_State *__wrap_lua_newthread(lua_State *L);
-void __wrap_lua_sethook(lua_State *L, lua_Hook hook, int mask, int count);
-lua_Hook __wrap_lua_gethook(lua_State *L);
-int __wrap_lua_gethookmask(lua_State *L);
-int __wrap_lua_gethookcount(lua_State *L);
+CAIRN_API int __wrap_lua_resume(lua_State *L, lua_State *from, int arguments, int *results);
+CAIRN_API int __wrap_lua_resetthread(lua_State *L);
+CAIRN_API lua_State *__wrap_lua_newthread(lua_State *L);
+CAIRN_API void __wrap_lua_sethook(lua_State *L, lua_Hook hook, int mask, int count);
+CAIRN_API lua_Hook __wrap_lua_gethook(lua_State *L);
+CAIRN_API int __wrap_lua_gethookmask(lua_State *L);
+CAIRN_API int __wrap_lua_gethookcount(lua_State *L);
 
 EXPORT(lua_resume);
 EXPORT(lua_resetthread);
@@ -50,7 +50,7 @@ static void go_on(crn_host *host, crn_coroutine *to)
 int __wrap_lua_resume(lua_State *L, lua_State *from, int arguments, int *results)
 {
     crn_host *host = host_live(L);
-    if (!host)
+    if (!host || lua_status(L) > LUA_YIELD) /* one that has died of an error says so */
         return __real_lua_resume(L, from, arguments, results);
     crn_coroutine *resumer = host->running;
     /* One that was made before the profile began has no hook yet. */

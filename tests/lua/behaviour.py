@@ -1,0 +1,403 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What surrounds a Lua program: how it is started, interrupted and ended, and what each mode
+promises. Where lua5.4 can do the same, it is asked.
+
+Usage: behaviour.py CAIRN CPATH        prints TAP
+"""
+import json
+import os
+import pathlib
+import pty
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+CAIRN = os.path.abspath(sys.argv[1])
+CPATH = sys.argv[2]
+HERE = pathlib.Path(__file__).resolve().parent
+TESTS = []
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+def run(command, **more):
+    more.setdefault("input", "")
+    environment = dict(os.environ, LC_ALL="C.UTF-8", CAIRN_TEST_CPATH=CPATH, **more.pop("env", {}))
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300,
+                          check=False, **more)
+
+
+def write(name, text):
+    pathlib.Path(name).write_text(text)
+    return name
+
+
+def folded(capture, metric="calls"):
+    done = run([CAIRN, "export", "--to", "folded", "--metric", metric, "-o", "-", capture])
+    assert done.returncode == 0, done.stderr
+    lines = [line.rpartition(" ") for line in done.stdout.splitlines()]
+    return {stack: int(value) for stack, _, value in lines}
+
+
+def notes(capture):
+    done = run([CAIRN, "report", "--json", capture])
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["notes"]
+
+
+def same(arguments, plain_arguments=None, **more):
+    """Runs under both; the results must not differ."""
+    plain = run(["lua5.4", *(plain_arguments or arguments)], **more)
+    found = run([CAIRN, "run", "-o", "x.cairn", *arguments], **more)
+    for what in ("returncode", "stdout", "stderr"):
+        assert getattr(plain, what) == getattr(found, what), (what, plain, found)
+    return found
+
+
+@test
+def script_from_standard_input():
+    same(["-", "a", "-b"], input="print(arg[0], ...) print(io.read())\n-- end")
+    assert folded("x.cairn")["main chunk of stdin;print"] == 2
+
+
+@test
+def first_line_with_an_interpreter():
+    write("script", "#!/usr/bin/env lua5.4\nerror('line two')\n")
+    assert same(["script"]).returncode == 1
+
+
+@test
+def script_that_does_not_parse():
+    write("bad.lua", "local x = = 1\n")
+    assert same(["bad.lua"]).returncode == 1
+
+
+@test
+def script_that_is_not_there():
+    assert same(["missing.lua"]).returncode == 1
+
+
+@test
+def lua_init():
+    write("script.lua", "print(initial, ...)")
+    write("init.lua", "initial = 'from a file'")
+    for init in ("initial = 'from a string'", "@init.lua", "error('no')", "x = = 1", "@missing.lua",
+                 "arg = nil"):
+        same(["script.lua", "1"], env={"LUA_INIT": init})
+        same(["script.lua", "1"], env={"LUA_INIT_5_4": init, "LUA_INIT": "error('not me')"})
+
+
+@test
+def error_values():
+    for value in ("nil", "false", "{}", "42", "setmetatable({}, {__tostring = function() return 'm' end})",
+                  "setmetatable({}, {__tostring = function() return {} end})", "coroutine.create(print)"):
+        write("script.lua", f"error({value})")
+        assert same(["script.lua"]).returncode == 1
+
+
+@test
+def exit_statuses():
+    for status in ("0", "3", "true", "false", "255, true", "256"):
+        write("script.lua", f"local t <close> = setmetatable({{}}, {{__close = print}}) os.exit({status})")
+        plain = run(["lua5.4", "script.lua"])
+        found = run([CAIRN, "run", "-o", "x.cairn", "script.lua"])
+        assert plain.returncode == found.returncode
+        assert notes("x.cairn")["exit_status"] == str(plain.returncode)
+
+
+@test
+def warnings():
+    write("script.lua", "warn('@on') warn('a', 'b') setmetatable({}, {__gc = function() error('g') end})")
+    same(["script.lua"])
+
+
+def interrupted(command):
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    rest, errors = process.communicate(timeout=60)
+    return rest, errors, process.returncode
+
+
+@test
+def control_c():
+    for body in ("while true do end", "pcall(function() while true do end end) print('caught')",
+                 "debug.sethook(function() end, 'l') while true do end"):
+        write("script.lua", f"print('ready') io.stdout:flush()\n{body}\n")
+        plain = interrupted(["lua5.4", "script.lua"])
+        for options in (["--exact"], ["--ticks", "1000"], ["--sample", "1000"]):
+            found = interrupted([CAIRN, "run", *options, "-o", "x.cairn", "script.lua"])
+            assert plain == found, (body, options, plain, found)
+
+
+@test
+def killed():
+    write("script.lua", "local function work() end\nfor i = 1, 1e5 do work() end\n"
+                        "print('ready') io.stdout:flush() while true do end")
+    process = subprocess.Popen([CAIRN, "run", "-o", "x.cairn", "script.lua"], stdout=subprocess.PIPE)
+    process.stdout.readline()
+    assert folded("x.cairn")["main chunk of script.lua;work"] == 100000, "while it runs"
+    process.kill()
+    process.wait()
+    assert folded("x.cairn")["main chunk of script.lua;work"] == 100000
+
+
+@test
+def ticks_are_the_same_each_time():
+    program = write("script.lua", """
+        local t = {} for i = 1, 300 do t["key" .. i] = i end
+        local function visit(k) return #k end
+        local n = 0
+        for k in pairs(t) do n = n * 31 + visit(k) if n % 7 == 0 then visit(k .. "x") end end
+        for i = 1, 1000 do if math.random() < 0.5 then visit("a") end end
+        local order = {} for i = 1, 3000 do order[i] = i < 1500 and i or 3000 - i end
+        table.sort(order, function(a, b) visit("c") return a < b end)
+        for i = 1, 10 do
+            coroutine.wrap(function() for j = 1, 2000 do visit("z") end end)()
+        end
+        print(n)
+    """)
+    exports = set()
+    outputs = set()
+    for _ in range(3):
+        outputs.add(run([CAIRN, "run", "--ticks", "1000", "-o", "x.cairn", program]).stdout)
+        done = subprocess.run([CAIRN, "export", "--to", "pprof", "--no-times", "-o", "-", "x.cairn"],
+                              capture_output=True, check=True)
+        exports.add(done.stdout)
+    assert len(outputs) == 1 and len(exports) == 1
+    assert folded("x.cairn", "ticks")
+
+
+@test
+def the_program_still_sees_the_time():
+    write("script.lua", "print(os.time() > 1.5e9, os.clock() < 100)")
+    same(["script.lua"])
+    assert run([CAIRN, "run", "--ticks", "10", "-o", "x.cairn", "script.lua"]).stdout == "true\ttrue\n"
+
+
+@test
+def samples_say_where_the_time_went():
+    write("script.lua", """
+        local function busy() local s = 0 for i = 1, 4e7 do s = s + i end return s end
+        local function idle() return 1 end
+        local function deep(n) if n == 0 then return busy() + 0 end return deep(n - 1) + 0 end
+        idle() deep(50)
+        coroutine.wrap(function() busy() end)()
+    """)
+    found = run([CAIRN, "run", "--sample", "1000", "-o", "x.cairn", "script.lua"])
+    assert found.returncode == 0 and found.stderr == "", found
+    wall = folded("x.cairn", "wall")
+    total = sum(wall.values())
+    busy = sum(value for stack, value in wall.items() if stack.endswith(";busy"))
+    assert busy > total * 0.8, wall
+    assert wall["main chunk of script.lua;deep;busy"] > 0
+    assert any(stack.startswith("function <script.lua:6>") for stack in wall), wall
+    elapsed = int(notes("x.cairn")["elapsed_ns"])
+    assert abs(total - elapsed) < elapsed * 0.05 + 5e6, (total, elapsed)
+
+
+@test
+def samples_do_not_cut_waits_short():
+    write("script.lua", """
+        package.cpath = os.getenv("CAIRN_TEST_CPATH")
+        local native = require("native")
+        print(native.nap(40))
+        print(os.execute("sleep 0.1"))
+        local pipe = io.popen("sleep 0.1; echo done") print(pipe:read("a")) print(pipe:close())
+    """)
+    same(["--sample", "1000", "script.lua"], ["script.lua"])
+    wall = folded("x.cairn", "wall")
+    assert wall["main chunk of script.lua;native.nap"] >= 9 * 40e6 * 0.9, wall
+    assert wall["main chunk of script.lua;os.execute"] >= 90e6, wall
+
+
+@test
+def wall_time_goes_to_who_waits():
+    write("script.lua", """
+        package.cpath = os.getenv("CAIRN_TEST_CPATH")
+        local native = require("native")
+        local function waits() native.nap(10) end
+        waits()
+    """)
+    for wall in ("sampled", "exact"):
+        run([CAIRN, "run", "--wall", wall, "-o", "x.cairn", "script.lua"])
+        assert folded("x.cairn", "wall")["main chunk of script.lua;waits;native.nap"] >= 80e6
+
+
+@test
+def many_coroutines():
+    write("script.lua", """
+        local function body() coroutine.yield() end
+        local all = {}
+        for i = 1, 20000 do all[i] = coroutine.wrap(body) all[i]() end
+        for i = 1, 20000 do all[i]() end
+        for i = 1, 100000 do coroutine.wrap(body)() end
+    """)
+    assert run([CAIRN, "run", "-o", "x.cairn", "script.lua"]).returncode == 0
+    assert folded("x.cairn")["body"] == 120000
+
+
+@test
+def machine_code_is_told_where_to_write():
+    found = run([CAIRN, "run", "-o", "sub.cairn", "env"])
+    assert f"CAIRN_OUT={os.getcwd()}/sub.cairn\n" in found.stdout
+    assert run([CAIRN, "run", "--ticks", "5", "env"]).returncode == 2
+
+
+@test
+def capture_is_named_for_the_script():
+    os.mkdir("elsewhere")
+    write("elsewhere/some.lua", "print(1)")
+    run([CAIRN, "run", "elsewhere/some.lua"])
+    assert folded("some.cairn")["main chunk of some.lua;print"] == 1
+    run([CAIRN, "run", "-"], input="print(2)")
+    assert folded("stdin.cairn")
+
+
+@test
+def capture_that_cannot_be_made():
+    write("script.lua", "print('ran')")
+    found = run([CAIRN, "run", "-o", "missing/x.cairn", "script.lua"])
+    assert found.returncode == 2 and found.stdout == "" and found.stderr.count("\n") == 1, found
+
+
+@test
+def bad_options():
+    for options in (["--ticks", "0"], ["--ticks", "x"], ["--sample", "-1"], ["--wall", "never"],
+                    ["--label", "x"], ["--exact", "--ticks", "5"], ["--nothing"], []):
+        found = run([CAIRN, "run", *options, *(["script.lua"] if options else [])])
+        assert found.returncode == 2 and "cairn run: " in found.stderr, (options, found)
+
+
+@test
+def labels_and_notes():
+    write("script.lua", "")
+    run([CAIRN, "run", "--ticks", "7", "--label", "branch=main", "--label", "a=b=c", "-o", "x.cairn",
+         "script.lua", "with", "arguments"])
+    found = notes("x.cairn")
+    expected = {"branch": "main", "a": "b=c", "mode": "ticks 7", "exit_status": "0",
+                "command": "script.lua with arguments"}
+    assert expected.items() <= found.items(), found
+    assert re.fullmatch(r"lua5\.4\.\d+", found["host"]) and int(found["cost_ns"]) >= 0
+
+
+@test
+def a_terminal_is_told_how_to_go_on():
+    write("script.lua", "")
+    for options, told in (([], True), (["--quiet"], False)):
+        reader, terminal = pty.openpty()
+        subprocess.run([CAIRN, "run", *options, "-o", "x.cairn", "script.lua"], stderr=terminal, check=True)
+        os.close(terminal)
+        try:
+            text = os.read(reader, 1000).decode()
+        except OSError:
+            text = ""
+        os.close(reader)
+        assert ("cairn report x.cairn" in text) == told, text
+
+
+def module_program(stop):
+    return f"""
+        package.cpath = os.getenv("CAIRN_TEST_CPATH")
+        local cairn = require "cairn"
+        local function leaf() end
+        local function items(n)
+            for i = 1, n do
+                local own <close> = cairn.scope "item"
+                leaf()
+                do local inner <close> = cairn.scope "inner" leaf() end
+            end
+        end
+        local function main()
+            assert(cairn.start {{ output = "module.cairn", mode = arg[1] }} ~= nil)
+            items(3)
+            pcall(function() local s <close> = cairn.scope "failing" error("x") end)
+            leaf()
+            local c = coroutine.wrap(function()
+                local s <close> = cairn.scope "task"
+                leaf() coroutine.yield() leaf()
+            end)
+            c() leaf() c()
+            local never_closed = cairn.scope "open"
+            leaf()
+        end
+        main()
+        leaf()
+        {stop}
+        leaf()
+    """
+
+
+@test
+def module_in_any_lua():
+    for stop, leaves in (("assert(cairn.stop()) assert(not cairn.running())", 1), ("", 2),
+                         ("os.exit(0, true)", 1)):
+        for mode in ("exact", "ticks"):
+            write("script.lua", module_program(stop))
+            found = run(["lua5.4", "script.lua", mode])
+            assert found.returncode == 0, found
+            calls = folded("module.cairn")
+            main = "main chunk of script.lua;main"
+            assert calls[f"{main};items;item"] == 3 and calls[f"{main};items;item;leaf"] == 3, calls
+            assert calls[f"{main};items;item;inner;leaf"] == 3
+            assert calls[f"{main};leaf"] == 2 and calls[f"{main};open;leaf"] == 1
+            assert calls["main chunk of script.lua;leaf"] == leaves
+            assert any(stack.endswith(";task;leaf") and calls[stack] == 2 for stack in calls)
+
+
+@test
+def module_under_run():
+    write("script.lua", module_program("assert(not cairn.stop()) assert(cairn.running())"))
+    found = run([CAIRN, "run", "-o", "x.cairn", "script.lua", "exact"])
+    assert found.returncode == 0, found
+    calls = folded("x.cairn")
+    assert calls["main chunk of script.lua;main;items;item;inner;leaf"] == 3
+    assert not os.path.exists("module.cairn")
+
+
+@test
+def module_refuses():
+    write("script.lua", """
+        package.cpath = os.getenv("CAIRN_TEST_CPATH")
+        local cairn = require "cairn"
+        print(pcall(cairn.start, {}))
+        print(pcall(cairn.start, { output = "missing/x.cairn" }))
+        print(pcall(cairn.start, { output = "x.cairn", mode = "sample" }))
+        print(pcall(cairn.start, { output = "x.cairn", wall = "never" }))
+        print(pcall(cairn.scope))
+    """)
+    found = run(["lua5.4", "script.lua"])
+    lines = found.stdout.splitlines()
+    assert found.returncode == 0 and len(lines) == 5 and all("false\t" in line for line in lines), found
+
+
+def main():
+    failed = 0
+    for number, function in enumerate(TESTS, 1):
+        with tempfile.TemporaryDirectory() as directory:
+            os.chdir(directory)
+            try:
+                function()
+                problem = None
+            except Exception as error:  # any failure is reported, and the next test runs
+                problem = f"{type(error).__name__}: {error}"
+            os.chdir("/")
+        failed += problem is not None
+        print("ok" if problem is None else "not ok", number, "-", function.__name__.replace("_", " "),
+              flush=True)
+        for line in (problem or "").splitlines():
+            print("#", line[:2000])
+    print(f"1..{len(TESTS)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * native.c - a C module that does by itself what Lua's libraries do: it resumes coroutines,
+ * sets hooks, calls back, and waits in the kernel.
+ */
+#include <errno.h>
+#include <lauxlib.h>
+#include <lua.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <time.h>
+#include <unistd.h>
+
+__attribute__((visibility("default"))) int luaopen_native(lua_State *L);
+
+static int counted;
+
+static void count_hook(lua_State *L, lua_Debug *ar)
+{
+    (void)L;
+    (void)ar;
+    counted++;
+}
+
+/* watch(n): a count hook, set from C */
+static int watch(lua_State *L)
+{
+    lua_sethook(L, count_hook, LUA_MASKCOUNT, (int)luaL_checkinteger(L, 1));
+    lua_pushboolean(L, lua_gethook(L) == count_hook);
+    return 1;
+}
+
+static int unwatch(lua_State *L)
+{
+    lua_sethook(L, NULL, 0, 0);
+    lua_pushboolean(L, counted > 0 && lua_gethook(L) == NULL && lua_gethookmask(L) == 0);
+    counted = 0;
+    return 1;
+}
+
+/* step(thread): lua_resume without coroutine.resume */
+static int step(lua_State *L)
+{
+    lua_State *thread = lua_tothread(L, 1);
+    int results;
+    int status = lua_resume(thread, L, 0, &results);
+    if (status == LUA_OK || status == LUA_YIELD)
+        lua_pop(thread, results);
+    lua_pushinteger(L, status);
+    return 1;
+}
+
+/* again(f, n): calls f n times, protected */
+static int again(lua_State *L)
+{
+    lua_Integer times = luaL_checkinteger(L, 2);
+    lua_Integer failed = 0;
+    for (lua_Integer i = 0; i < times; i++) {
+        lua_pushvalue(L, 1);
+        failed += lua_pcall(L, 0, 0, 0) != LUA_OK;
+        lua_settop(L, 2);
+    }
+    lua_pushinteger(L, failed);
+    return 1;
+}
+
+/* nap(ms): waits in every way that a signal can cut short; how many were */
+static int nap(lua_State *L)
+{
+    long ms = (long)luaL_checkinteger(L, 1);
+    struct timespec span = {ms / 1000, ms % 1000 * 1000000};
+    struct timeval wait = {ms / 1000, (int)(ms % 1000) * 1000};
+    struct epoll_event event;
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
+    int cut = 0;
+    cut += nanosleep(&span, NULL) != 0;
+    cut += clock_nanosleep(CLOCK_MONOTONIC, 0, &span, NULL) != 0;
+    cut += usleep((useconds_t)ms * 1000) != 0;
+    cut += poll(NULL, 0, (int)ms) < 0;
+    cut += ppoll(NULL, 0, &span, NULL) < 0;
+    cut += select(0, NULL, NULL, NULL, &wait) < 0;
+    cut += pselect(0, NULL, NULL, NULL, &span, NULL) < 0;
+    cut += epoll_wait(epoll, &event, 1, (int)ms) < 0;
+    cut += epoll_pwait(epoll, &event, 1, (int)ms, NULL) < 0;
+    close(epoll);
+    lua_pushinteger(L, cut);
+    return 1;
+}
+
+int luaopen_native(lua_State *L)
+{
+    static const luaL_Reg functions[] = {{"watch", watch}, {"unwatch", unwatch}, {"step", step},
+                                         {"again", again}, {"nap", nap},         {NULL, NULL}};
+    luaL_newlib(L, functions);
+    return 1;
+}
