@@ -37,28 +37,31 @@ if [ ! -e "$base/.complete" ]; then
     touch "$base/.complete"
 fi
 
-leave() {
-    for mount in dev/pts dev/shm dev proc; do
-        umount "$room/$mount" 2>/dev/null || true
-    done
-    if [ -n "$keep" ]; then
-        say "Left as it is: $room"
-    else
-        # Never delete through a mount that could not be undone.
-        grep -q " $room/" /proc/mounts || rm -rf --one-file-system "$room"
-    fi
-}
+# Mounts and processes live in namespaces of their own, and end with them.
+inside='
+    set -e
+    room=$1
+    shift
+    mount -t proc proc "$room/proc"
+    mount --rbind /dev "$room/dev"
+    exec chroot "$room" /usr/bin/env -i HOME=/root TERM="${TERM-dumb}" LANG=C.UTF-8 \
+        PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+        sh -c "cd /root && git -c advice.detachedHead=false clone -q cairn.bundle cairn &&
+            cd cairn && exec \"\$@\"" sh "$@"
+'
 
-! grep -q " $room/" /proc/mounts || die "$room is still mounted: another run, or one that was killed"
-rm -rf "$room"
+! grep -q " $room/" /proc/mounts || die "Something is mounted below $room: unmount it first."
+rm -rf --one-file-system "$room"
 cp -a "$base" "$room"
-trap leave EXIT
-trap 'exit 130' INT TERM
 cp -L /etc/resolv.conf "$room/etc/resolv.conf"
-mount -t proc proc "$room/proc"
-mount --rbind /dev "$room/dev" 2>/dev/null && mount --make-rslave "$room/dev"
-
 git bundle create -q "$room/root/cairn.bundle" HEAD
-chroot "$room" /usr/bin/env -i HOME=/root TERM="${TERM-dumb}" LANG=C.UTF-8 \
-    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    sh -c 'cd /root && git -c advice.detachedHead=false clone -q cairn.bundle cairn && cd cairn && exec "$@"' sh "$@"
+
+status=0
+unshare --mount --propagation private --pid --fork --kill-child \
+    sh -c "$inside" sh "$room" "$@" || status=$?
+if [ -n "$keep" ]; then
+    say "Left as it is: $room"
+else
+    rm -rf --one-file-system "$room"
+fi
+exit "$status"
