@@ -111,6 +111,8 @@ static const origin *origin_recognise(crn_source *source)
             return &origins[i];
     if (length >= 5 && memcmp(head, "CAIRN", 5) == 0)
         crn_cli_fail("%s: is a capture already; see cairn report", name);
+    else if (length >= 8 && memcmp(head, "PERFILE2", 8) == 0)
+        crn_cli_fail("%s: is perf's own data; import what perf script -i prints of it", name);
     else
         crn_cli_fail("%s: is neither pprof, nor perf script's output, nor folded stacks; "
                      "if it is all the same, say which with --from",
@@ -188,6 +190,8 @@ int crn_cmd_import(int argc, char **argv)
 {
     arguments arguments = {0};
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    if (!arguments.input)
+        return CRN_EXIT_BAD;
     if (!arguments.output && strcmp(arguments.input, "-") == 0)
         return crn_cli_fail("name the capture with -o: standard input has no name to go by");
     char *derived = arguments.output ? NULL : crn_output_name(arguments.input, ".cairn");

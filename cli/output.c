@@ -24,9 +24,9 @@ char *crn_output_name(const char *input, const char *suffix)
             break;
         }
     }
-    char *name = crn_calloc(length + strlen(suffix) + 1, 1);
-    memcpy(name, input, length);
-    strcpy(name + length, suffix);
+    size_t size = length + strlen(suffix) + 1;
+    char *name = crn_calloc(size, 1);
+    snprintf(name, size, "%.*s%s", (int)length, input, suffix);
     return name;
 }
 

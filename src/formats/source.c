@@ -81,12 +81,15 @@ crn_source *crn_source_open(const char *path, crn_error *error)
     bool standard = strcmp(path, "-") == 0;
     const char *name = standard ? "standard input" : path;
     int descriptor = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0)
-        return fail(error, name, strerror(errno));
+    if (descriptor < 0) {
+        crn_error_set(error, CAIRN_E_READ, "%s: %s; %s", name, strerror(errno),
+                      errno == EACCES ? "ask its owner for leave to read it" : "check the path");
+        return NULL;
+    }
     struct stat status;
     if (fstat(descriptor, &status) < 0 || S_ISDIR(status.st_mode)) {
         close(descriptor);
-        return fail(error, name, strerror(EISDIR));
+        return fail(error, name, "is a directory; name a file in it");
     }
     if (!S_ISREG(status.st_mode)) {
         int copy = spool(descriptor);
