@@ -158,11 +158,12 @@ static extent measure(const crn_diff_report *report, crn_table *table)
 static void print_rest(const crn_diff_report *report, const extent *extent)
 {
     const char *what = report->contexts ? "context" : "block";
+    char count[CRN_FIGURE_SIZE];
     crn_terminal_style(CRN_STYLE_DIM);
     if (extent->hidden)
-        printf("%u more changed %s%s: --top 0 shows all\n", extent->hidden, what,
-               extent->hidden == 1 ? "" : "s");
-    printf("%u %s%s did not change\n", extent->same, what, extent->same == 1 ? "" : "s");
+        printf("%s more changed %s%s: --top 0 shows all\n",
+               crn_figure_alone(count, "", extent->hidden), what, extent->hidden == 1 ? "" : "s");
+    printf("%s %s%s did not change\n", crn_figure_alone(count, "", extent->same), what, extent->same == 1 ? "" : "s");
     crn_terminal_style(CRN_STYLE_PLAIN);
 }
 

@@ -158,8 +158,9 @@ static void print_rest(const crn_report *report, const crn_flat *flat)
     for (uint32_t i = 0; i < flat->count; i++)
         shown += flat->cost[0].self[flat->blocks[i]];
     crn_terminal_style(CRN_STYLE_DIM);
-    printf("%u more block%s with %.1f %% of self %s: --top 0%s shows all\n", flat->hidden,
-           flat->hidden == 1 ? "" : "s", crn_percent(total > shown ? total - shown : 0, total),
+    char hidden[CRN_FIGURE_SIZE];
+    printf("%s more block%s with %.1f %% of self %s: --top 0%s shows all\n",
+           crn_figure_alone(hidden, "", flat->hidden), flat->hidden == 1 ? "" : "s", crn_percent(total > shown ? total - shown : 0, total),
            report->profile->metrics[report->metrics[0]].name,
            report->threshold > 0 ? " --threshold 0" : "");
     crn_terminal_style(CRN_STYLE_PLAIN);

@@ -169,7 +169,7 @@ static bool is_said(const char *key)
         "command",   "started", "elapsed_ns", "recorded_ns", "wall",       "wall_period_ns",
         "tick_period", "seed",  "process",    "library",     "path_limit", "context_budget",
         "lanes",     "strands", "misuses",    "dropped",     "wall_samples", "tick_samples",
-        "state",     "cost_ns", "cost_method", "call_ns"};
+        "state",     "cost_ns", "cost_method", "call_ns", "call_ns"};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         if (strcmp(key, said[i]) == 0)
             return true;

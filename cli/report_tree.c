@@ -103,7 +103,8 @@ static void print_rest(const crn_report *report, const crn_tree *tree)
         return;
     uint64_t total = tree->totals[0];
     crn_terminal_style(CRN_STYLE_DIM);
-    printf("%u more context%s", tree->hidden, tree->hidden == 1 ? "" : "s");
+    char hidden[CRN_FIGURE_SIZE];
+    printf("%s more context%s", crn_figure_alone(hidden, "", tree->hidden), tree->hidden == 1 ? "" : "s");
     if (report->threshold > 0)
         printf(" below %g %%", 100 * report->threshold);
     printf(", with %.1f %% of self %s in all: --threshold 0%s shows all\n",

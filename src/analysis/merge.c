@@ -37,7 +37,7 @@ static rule rule_of(const char *key)
                  {"strands", RULE_ADD},           {"path_limit", RULE_LARGEST},
                  {"context_budget", RULE_LARGEST}, {"started", RULE_EARLIEST},
                  {"process", RULE_FORGET},        {"state", RULE_FORGET},
-                 {"merged", RULE_FORGET},         {"call_ns", RULE_FORGET}};
+                 {"merged", RULE_FORGET},          {"call_ns", RULE_FORGET},         {"call_ns", RULE_FORGET}};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (strcmp(key, rules[i].key) == 0)
             return rules[i].rule;

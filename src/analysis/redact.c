@@ -239,7 +239,7 @@ static bool is_note_kept(const char *key)
         "wall",        "wall_period_ns", "tick_period", "seed",    "recorded_ns",
         "elapsed_ns",  "cost_ns",        "cost_method", "library", "path_limit",
         "lanes",       "strands",        "misuses",     "dropped", "context_budget",
-        "tick_samples", "wall_samples",  "state",       "merged",  "call_ns"};
+        "tick_samples", "wall_samples",  "state",       "merged",  "call_ns",  "call_ns"};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (strcmp(key, kept[i]) == 0)
             return true;

@@ -3,9 +3,6 @@ play a.cairn <"$DATA/compiler.events"
 sed -e 's|src/|/home/someone/src/|' -e 's/ 20 parse/ 25 parse/' -e 's/sweep/collect/g' \
     -e 's/+5 </+9 </' "$DATA/compiler.events" >moved.events
 play b.cairn <moved.events
-without_times() {
-    sed -E 's/  20[0-9T:-]*Z//'
-}
 cairn diff a.cairn b.cairn | without_times
 cairn diff a.cairn b.cairn --contexts --top 3 --sort inclusive | without_times
 cairn diff a.cairn b.cairn --metric calls | without_times

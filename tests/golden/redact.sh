@@ -1,6 +1,6 @@
 play a.cairn <"$DATA/compiler.events"
 cairn redact a.cairn -o r.cairn --map secret --keep 'par*'
-cairn report r.cairn --tree | sed 's/^ran .*/ran TIME/'
+cairn report r.cairn --tree | without_times
 cat secret
 strings -a r.cairn | grep -c -e token -e emit -e src/ -e compile -e example
 sed -e 's/+40/+60/' -e 's/token/lexeme/g' "$DATA/compiler.events" >b.events

@@ -1,7 +1,4 @@
 play a.cairn <"$DATA/compiler.events"
-without_times() {
-    sed -E 's/"(started|recorded_ns|process|library)":"[^"]*"/"\1":""/g'
-}
 cairn report --json a.cairn --top 2 | without_times
 cairn report --json a.cairn --tree --threshold 10 | without_times
 cairn report --json a.cairn --focus expr,term --metric calls | without_times

@@ -1,5 +1,5 @@
 play a.cairn <"$DATA/compiler.events"
-cairn report a.cairn --top 1 | sed 's/^ran .*/ran TIME/'
+cairn report a.cairn --top 1 | without_times
 # Limits fold, and the report says so.
 play b.cairn <<'END'
 limits 4 0
@@ -7,4 +7,4 @@ note branch main
 >a +1 >b +1 >c +1 >d +1 >e +1 < < < < <
 <
 END
-cairn report b.cairn --tree | sed 's/^ran .*/ran TIME/'
+cairn report b.cairn --tree | without_times

@@ -3,13 +3,15 @@
 # Runs every NAME.sh of a folder and holds what it prints, on both outputs, against
 # NAME.expected beside it. Prints TAP. Two files add a test.
 #
-#   run.sh FOLDER CAIRN PLAY         runs them
-#   run.sh --update FOLDER CAIRN PLAY  writes what they print as what is expected: read the
-#                                    difference before it is committed
+#   run.sh FOLDER CAIRN PLAY DEEP           runs them
+#   run.sh --update FOLDER CAIRN PLAY DEEP  writes what they print as what is expected: read
+#                                           the difference before it is committed
 #
 # A test runs in an empty directory, in UTF-8, and finds there:
 #   cairn ...       the tool; its exit status is printed where it is not 0
 #   play OUT        makes a capture of the events on its input: see play.c
+#   deep OUT LENGTH makes a capture of one path of that length
+#   without_times   a filter that takes out what differs from run to run
 #   $DATA           the folder that the test is in
 set -eu
 update=
@@ -20,8 +22,9 @@ fi
 folder=$(cd "$1" && pwd)
 CAIRN_TOOL=$(readlink -f "$2")
 CAIRN_PLAY=$(readlink -f "$3")
+CAIRN_DEEP=$(readlink -f "$4")
 DATA=$folder
-export CAIRN_TOOL CAIRN_PLAY DATA
+export CAIRN_TOOL CAIRN_PLAY CAIRN_DEEP DATA
 unset LC_ALL LC_CTYPE LANG NO_COLOR || :
 
 scratch=$(mktemp -d)
@@ -38,7 +41,17 @@ cat >"$scratch/bin/play" <<'END'
 #!/bin/sh
 exec "$CAIRN_PLAY" "$@"
 END
-chmod +x "$scratch/bin/cairn" "$scratch/bin/play"
+cat >"$scratch/bin/deep" <<'END'
+#!/bin/sh
+exec "$CAIRN_DEEP" "$@"
+END
+cat >"$scratch/bin/without_times" <<'END'
+#!/bin/sh
+exec sed -E -e 's/^ran .*/ran TIME/' -e 's/^cost .*/cost COST/' \
+    -e '/^(before|after) /s/  20[0-9T:-]*Z//' \
+    -e 's/"(started|process|library|[a-z]*_ns|cost_method)":"[^"]*"/"\1":""/g'
+END
+chmod +x "$scratch/bin/"*
 PATH=$scratch/bin:$PATH
 
 set -- "$folder"/*.sh

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_analysis_figures.c - self and inclusive cost, and the tree, against paths that are
+ * written out.
+ */
+#include <stdlib.h>
+
+#include "analysis/figures.h"
+#include "analysis/tree.h"
+#include "base/memory.h"
+#include "support/cases.h"
+#include "support/random_profile.h"
+
+enum { PROFILES = 60, BLOCKS = 9, EVENTS = 3000 };
+
+static uint8_t *random_kept(random_source *random, const crn_profile *profile)
+{
+    uint8_t *kept = crn_calloc(profile->context_count, sizeof *kept);
+    for (uint32_t c = 0; c < profile->context_count; c++)
+        kept[c] = random_chance(random, 2, 3);
+    return kept;
+}
+
+/* Each context is charged to each block on its path, once. */
+static uint64_t *slow_inclusive(const crn_profile *profile, uint32_t metric, const uint8_t *kept)
+{
+    uint64_t *inclusive = crn_calloc(profile->block_count, sizeof *inclusive);
+    uint32_t *path = crn_calloc(profile->context_count, sizeof *path);
+    for (uint32_t c = 0; c < profile->context_count; c++) {
+        uint32_t length = profile_path(profile, c, path);
+        for (uint32_t i = 0; i < length && (!kept || kept[c]); i++) {
+            bool again = false;
+            for (uint32_t j = 0; j < i; j++)
+                again |= path[j] == path[i];
+            inclusive[path[i]] += again ? 0 : crn_self(profile, metric, c);
+        }
+    }
+    crn_free(path);
+    return inclusive;
+}
+
+static void blocks_cost_what_their_contexts_do(void **state)
+{
+    (void)state;
+    random_source random = {1};
+    for (int i = 0; i < PROFILES; i++) {
+        crn_profile *profile = random_profile(&random, BLOCKS, EVENTS, NULL);
+        uint8_t *kept = i % 2 ? random_kept(&random, profile) : NULL;
+        for (uint32_t m = 0; m < profile->metric_count; m++) {
+            crn_block_cost cost = crn_block_cost_make(profile, m, kept);
+            uint64_t *inclusive = slow_inclusive(profile, m, kept);
+            uint64_t self = 0;
+            for (uint32_t b = 0; b < profile->block_count; b++) {
+                assert_int_equal(cost.inclusive[b], inclusive[b]);
+                assert_true(cost.inclusive[b] <= cost.total);
+                self += cost.self[b];
+            }
+            assert_int_equal(self, cost.total);
+            crn_free(inclusive);
+            crn_block_cost_free(&cost);
+        }
+        crn_free(kept);
+        crn_profile_free(profile);
+    }
+}
+
+static void cycles_and_folds_are_all_calls_that_are_not_tree_edges(void **state)
+{
+    (void)state;
+    random_source random = {2};
+    for (int i = 0; i < PROFILES; i++) {
+        crn_profile *profile = random_profile(&random, 3, EVENTS, NULL);
+        uint64_t *cycles = crn_cycle_calls(profile);
+        uint64_t tree = 0, all = 0, back = crn_folded_calls(profile);
+        for (uint32_t c = 0; c < profile->context_count; c++) {
+            tree += profile->calls_tree[c];
+            all += crn_self(profile, CRN_METRIC_CALLS, c);
+            back += cycles[c];
+        }
+        assert_true(back > 0);
+        assert_int_equal(tree + back, all);
+        crn_free(cycles);
+        crn_profile_free(profile);
+    }
+}
+
+/* Parents come before their children and only children of one parent stand together. */
+static void check_rows(const crn_profile *profile, const crn_tree *tree)
+{
+    uint32_t *place = crn_calloc(profile->context_count, sizeof *place);
+    assert_int_equal(tree->rows[0].context, 0);
+    for (uint32_t i = 1; i < tree->count; i++) {
+        const crn_tree_row *row = &tree->rows[i];
+        uint32_t parent = profile->parent[row->context];
+        assert_true(parent == 0 || place[parent]);
+        const crn_tree_row *above = &tree->rows[place[parent]];
+        assert_int_equal(row->level, above->level + !row->only);
+        assert_true(row->level < tree->levels);
+        assert_true(tree->totals[row->context] <= tree->totals[parent]);
+        assert_false(row->only && !row->last);
+        assert_int_equal(place[row->context], 0);
+        place[row->context] = i;
+    }
+    crn_free(place);
+}
+
+static void trees_show_what_costs_most(void **state)
+{
+    (void)state;
+    random_source random = {3};
+    for (int i = 0; i < PROFILES; i++) {
+        crn_profile *profile = random_profile(&random, BLOCKS, EVENTS, NULL);
+        uint8_t *kept = i % 2 ? random_kept(&random, profile) : NULL;
+        crn_tree_options options = {CRN_METRIC_TICKS, kept, 0.02 * (i % 5), i % 3 ? 20 : 0};
+        crn_tree tree = crn_tree_make(profile, &options);
+        check_rows(profile, &tree);
+        uint64_t *totals = crn_totals(profile, CRN_METRIC_TICKS, kept);
+        uint64_t least = UINT64_MAX, most = 0, self = 0;
+        uint8_t *shown = crn_calloc(profile->context_count, sizeof *shown);
+        for (uint32_t r = 0; r < tree.count; r++) {
+            uint32_t c = tree.rows[r].context;
+            shown[c] = 1;
+            least = totals[c] < least ? totals[c] : least;
+            self += !kept || kept[c] ? crn_self(profile, CRN_METRIC_TICKS, c) : 0;
+        }
+        for (uint32_t c = 0; c < profile->context_count; c++)
+            if (!shown[c] && totals[c] > most)
+                most = totals[c];
+        bool limited = options.top && tree.count == options.top;
+        assert_true(most == 0 || (double)most < options.threshold * (double)totals[0] ||
+                    (limited && most <= least));
+        assert_int_equal(self, tree.shown);
+        assert_true(!options.top || tree.count <= options.top);
+        crn_free(shown);
+        crn_free(totals);
+        crn_tree_free(&tree);
+        crn_free(kept);
+        crn_profile_free(profile);
+    }
+}
+
+static void the_whole_tree_has_every_context(void **state)
+{
+    (void)state;
+    random_source random = {4};
+    crn_profile *profile = random_profile(&random, BLOCKS, EVENTS, NULL);
+    crn_tree tree = crn_tree_make(profile, &(crn_tree_options){.metric = CRN_METRIC_TICKS});
+    check_rows(profile, &tree);
+    assert_int_equal(tree.count, profile->context_count);
+    assert_int_equal(tree.hidden, 0);
+    crn_tree_free(&tree);
+    crn_profile_free(profile);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_cost_what_their_contexts_do),
+        cmocka_unit_test(cycles_and_folds_are_all_calls_that_are_not_tree_edges),
+        cmocka_unit_test(trees_show_what_costs_most),
+        cmocka_unit_test(the_whole_tree_has_every_context),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
