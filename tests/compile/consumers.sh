@@ -91,6 +91,9 @@ check "pkg-config, static" '
 check "C++ links it" '
     g++ -std=c++17 -x c++ "$here/consumer.c" $(pkg-config --cflags --libs cairn) -o plusplus &&
     test "$(LD_LIBRARY_PATH="$library" ./plusplus)" = "$expected"'
+check "C++ scopes under exceptions and threads" '
+    g++ -std=c++17 $strict "$here/scope.cpp" $(pkg-config --cflags --libs cairn) -pthread -o scope &&
+    test "$(LD_LIBRARY_PATH="$library" ./scope)" = "1 1 1 4200"'
 check "pkg-config, header and package agree on the version" '
     version=$(pkg-config --modversion cairn) &&
     grep -q "define CAIRN_VERSION \"$version\"" "$installed/include/cairn/cairn.h"'
