@@ -41,7 +41,7 @@ static const struct argp_option options[] = {
     {"output", 'o', "OUT", 0, "write to OUT, - for standard output", 0},
     {"metric", 'm', "METRIC", 0,
      "what to write (folded) or to show first (pprof, speedscope): calls, ticks, wall, ...; "
-     "by default wall if there is any, else ticks, else calls",
+     "by default wall if there is any, else ticks, another, calls",
      0},
     {"no-times", OPTION_NO_TIMES, NULL, 0,
      "leave out wall time, and when and how long it ran: what differs from run to run", 0},

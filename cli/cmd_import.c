@@ -194,8 +194,9 @@ int crn_cmd_import(int argc, char **argv)
         return CRN_EXIT_BAD;
     if (!arguments.output && strcmp(arguments.input, "-") == 0)
         return crn_cli_fail("name the capture with -o: standard input has no name to go by");
-    char *derived = arguments.output ? NULL : crn_output_name(arguments.input, ".cairn");
-    int status = file_import(&arguments, derived ? derived : arguments.output);
-    crn_free(derived);
+    char *output = arguments.output ? crn_strdup(arguments.output)
+                                    : crn_output_name(arguments.input, ".cairn");
+    int status = file_import(&arguments, output);
+    crn_free(output);
     return status;
 }
