@@ -200,14 +200,6 @@ CAIRN_API void cairn_sample(cairn_strand *strand, const cairn_block *path, size_
  * that counts by interrupting itself need not do so before. 0 where ticks are exact. */
 CAIRN_API uint32_t cairn_tick_due(const cairn_strand *strand);
 
-/* Charges `amount` of a metric to the context that `path` leads to, outermost block first,
- * the root left out, whatever is on the strand's own stack and without counting a call:
- * for a host that walks a stack which it did not follow. Contexts are made as cairn_enter
- * would make them, limits and folding included; the path itself may be of any length.
- * Wall is in nanoseconds here. An empty path charges the root. */
-CAIRN_API void cairn_sample(cairn_strand *strand, const cairn_block *path, size_t length,
-                            cairn_metric metric, uint64_t amount);
-
 /* cairn_enter, cairn_replace, cairn_leave and cairn_tick are in hot.h. */
 
 /* ---- queries -------------------------------------------------------------- */
