@@ -56,20 +56,29 @@ static void put_tables(crn_profile *profile, const crn_snapshot *snapshot)
                              crn_snapshot_string(snapshot, snapshot->notes[n].value));
 }
 
-/* A column of records, summed by context. */
+/* Adds what records have in a column to the values of their contexts. */
+static void add_column(crn_profile *profile, const crn_snapshot *snapshot, uint32_t metric,
+                       const uint64_t *column)
+{
+    uint64_t *values = crn_calloc(profile->context_count, sizeof *values);
+    for (uint32_t r = CRN_RECORD_ROOT; r < snapshot->records.used; r++)
+        values[snapshot->records.numbers[r]] += column[r];
+    for (uint32_t c = 0; c < profile->context_count && profile->values[metric]; c++)
+        values[c] += profile->values[metric][c]; /* a host may define a name twice */
+    crn_profile_put_column(profile, metric, values);
+}
+
 static void put_columns(crn_profile *profile, const crn_snapshot *snapshot)
 {
     for (uint32_t m = CAIRN_METRIC_USER; m < CAIRN_METRIC_MAX && m < snapshot->metric_count; m++) {
         if (!snapshot->columns[m])
             continue;
-        int metric = crn_profile_metric(
-            profile, crn_snapshot_string(snapshot, snapshot->metrics[m].name));
-        if (metric < (int)CAIRN_METRIC_USER)
-            continue;
-        uint64_t *values = crn_calloc(profile->context_count, sizeof *values);
-        for (uint32_t r = CRN_RECORD_ROOT; r < snapshot->records.used; r++)
-            values[snapshot->records.numbers[r]] += snapshot->columns[m][r];
-        crn_profile_put_column(profile, (uint32_t)metric, values);
+        const char *name = crn_snapshot_string(snapshot, snapshot->metrics[m].name);
+        int metric = crn_profile_metric(profile, name);
+        if (metric >= (int)CAIRN_METRIC_USER)
+            add_column(profile, snapshot, (uint32_t)metric, snapshot->columns[m]);
+        else
+            warn(profile, "the host's metric \"%.40s\" is left out: its name is taken", name);
     }
 }
 

@@ -97,6 +97,19 @@ static bool same_depth(const player *p, const twin *t)
     return false;
 }
 
+/* A stack that the host walked, of up to 40 frames with some recursion in it. */
+static void sample(player *p, twin *t, uint32_t seed)
+{
+    random_source random = {seed};
+    cairn_block path[40];
+    uint32_t length = random_below(&random, 41);
+    uint32_t variety = 1 + random_below(&random, p->block_count);
+    for (uint32_t i = 0; i < length; i++)
+        path[i] = 1 + random_below(&random, variety);
+    cairn_sample(t->strand, path, length, CAIRN_METRIC_TICKS, seed % 1000);
+    reference_sample(&t->reference, path, length, seed % 1000, p->recording);
+}
+
 static void set_recording(player *p, bool recording)
 {
     p->recording = recording;
@@ -111,7 +124,7 @@ static bool play(player *p, const event *e)
     twin *t = &p->twins[e->slot];
     if (!t->strand && !start_twin(p, e->slot))
         return false;
-    cairn_block block = 1 + e->value % p->block_count;
+    cairn_block block = e->value == STREAM_ROOT ? CAIRN_BLOCK_ROOT : 1 + e->value % p->block_count;
     uint32_t which = e->value % REFERENCE_USER_METRICS;
     switch ((event_kind)e->kind) {
     case EVENT_ENTER:
@@ -133,6 +146,9 @@ static bool play(player *p, const event *e)
     case EVENT_CHARGE:
         cairn_charge(t->strand, p->user[which], e->value / REFERENCE_USER_METRICS);
         reference_charge(&t->reference, which, e->value / REFERENCE_USER_METRICS, p->recording);
+        return true;
+    case EVENT_SAMPLE:
+        sample(p, t, e->value);
         return true;
     case EVENT_MARK:
         t->marks[e->value] = cairn_strand_mark(t->strand);

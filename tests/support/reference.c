@@ -300,3 +300,13 @@ void reference_charge(reference_strand *strand, uint32_t user_metric, uint64_t a
     if (recording)
         strand->graph->contexts[strand->current].user[user_metric] += amount;
 }
+
+void reference_sample(reference_strand *strand, const uint32_t *blocks, uint32_t length,
+                      uint64_t ticks, bool recording)
+{
+    uint32_t context = 0;
+    for (uint32_t i = 0; i < length && recording; i++)
+        context = edge_of(strand->graph, context, blocks[i])->target;
+    if (recording)
+        strand->graph->contexts[context].ticks += ticks;
+}

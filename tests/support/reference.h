@@ -86,6 +86,9 @@ void reference_replace(reference_strand *strand, uint32_t block, bool recording)
 void reference_leave(reference_strand *strand);
 void reference_unwind(reference_strand *strand, size_t mark);
 void reference_tick(reference_strand *strand, uint64_t count, bool recording);
+/* Charges ticks to the context that the blocks lead to from the root, counting no call. */
+void reference_sample(reference_strand *strand, const uint32_t *blocks, uint32_t length,
+                      uint64_t ticks, bool recording);
 void reference_charge(reference_strand *strand, uint32_t user_metric, uint64_t amount,
                       bool recording);
 

@@ -182,10 +182,28 @@ static void empty_the_stack(maker *m)
         say(m, EVENT_REPLACE, random_below(&m->random, m->blocks));
 }
 
+/* Block 0 may be called like any other. */
+static void root_calls(maker *m)
+{
+    static const event_kind kinds[] = {EVENT_ENTER, EVENT_REPLACE};
+    for (uint32_t i = random_below(&m->random, 10); i > 0; i--) {
+        say(m, kinds[random_below(&m->random, 2)], STREAM_ROOT);
+        walk(m, 3, 2, 1, random_below(&m->random, 6));
+    }
+}
+
 static void charges(maker *m)
 {
     for (uint32_t i = random_below(&m->random, 20); i > 0; i--) {
         say(m, EVENT_CHARGE, random_below(&m->random, 1000000));
+        walk(m, 1, 1, 1, 1);
+    }
+}
+
+static void samples(maker *m)
+{
+    for (uint32_t i = random_below(&m->random, 20); i > 0; i--) {
+        say(m, EVENT_SAMPLE, random_below(&m->random, UINT32_MAX));
         walk(m, 1, 1, 1, 1);
     }
 }
@@ -236,7 +254,7 @@ static const struct {
     {"square-free", square_free},   {"fan-out", fan_out},
     {"program", program},           {"marks", marks},
     {"empty the stack", empty_the_stack}, {"charges", charges},
-    {"strands", strands},           {"another strand", another_strand},
+    {"root calls", root_calls},     {"samples", samples},           {"strands", strands},           {"another strand", another_strand},
     {"another lane", another_lane}, {"more blocks", more_blocks},
     {"on and off", on_and_off},     {"check", check},
 };
@@ -275,8 +293,8 @@ void stream_make(stream *made, uint64_t seed, size_t limit)
 void stream_print(const stream *printed)
 {
     static const char *const names[] = {
-        "enter", "replace", "leave",      "tick",      "charge", "mark",    "unwind",
-        "open",  "switch",  "lane close", "block add", "enable", "disable", "check"};
+        "enter",  "replace", "leave",      "tick",      "charge", "sample",  "mark", "unwind",
+        "open",   "switch",  "lane close", "block add", "enable", "disable", "check"};
     for (size_t i = 0; i < printed->count; i++) {
         const event *e = &printed->events[i];
         fprintf(stderr, "    %d: %s %u\n", e->slot, names[e->kind], e->value);

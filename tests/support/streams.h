@@ -17,6 +17,7 @@ typedef enum event_kind {
     EVENT_LEAVE,
     EVENT_TICK,
     EVENT_CHARGE,     /* value: amount * REFERENCE_USER_METRICS + which */
+    EVENT_SAMPLE,     /* value: seed of the path and of what is charged to it */
     EVENT_MARK,       /* value: which of the strand's marks */
     EVENT_UNWIND,     /* value: which of the strand's marks */
     EVENT_OPEN,       /* ends the strand in this slot and opens another */
@@ -27,6 +28,8 @@ typedef enum event_kind {
     EVENT_DISABLE,
     EVENT_CHECK /* hold the live profile against the reference */
 } event_kind;
+
+#define STREAM_ROOT UINT32_MAX /* as the value of enter and replace: block 0 */
 
 enum { STREAM_SLOTS = 8, STREAM_MARKS = 4 };
 

@@ -48,6 +48,44 @@ static void go_on(setup *s, uint64_t seed)
     cairn_profile_status(s->profile);
 }
 
+/* Not a byte of the parent's file changes while only the child runs. */
+static void the_child_writes_nothing(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    options.path = scratch_path(path, "untouched.cairn");
+    setup s = setup_open(&options, 10);
+    cairn_metric metric = cairn_metric_add(s.profile, "bytes", "byte");
+    cairn_enter(s.strand, 1);
+    cairn_charge(s.strand, metric, 1);
+    size_t size, later;
+    unsigned char *before = scratch_read(path, &size);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(60);
+        cairn_leave(s.strand);
+        cairn_leave(s.strand); /* a misuse: that is not the parent's, either */
+        cairn_strand_unwind(s.strand, 9);
+        cairn_charge(s.strand, metric, 5);
+        cairn_sample(s.strand, &(const cairn_block){2}, 1, CAIRN_METRIC_TICKS, 3);
+        go_on(&s, 4);
+        cairn_profile_close(s.profile);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    unsigned char *after = scratch_read(path, &later);
+    assert_int_equal(later, size);
+    assert_memory_equal(before, after, size);
+    free(before);
+    free(after);
+    setup_close(&s);
+    assert_int_equal(note_of(path, "misuses"), 0);
+}
+
 static void run_child(setup *s, bool close)
 {
     pid_t child = fork();
@@ -162,6 +200,7 @@ static void generations(void **state)
 int main(void)
 {
     const struct CMUnitTest cases[] = {
+        cmocka_unit_test(the_child_writes_nothing),
         cmocka_unit_test(the_parents_capture_is_the_parents),
         cmocka_unit_test(a_child_may_have_a_profile_of_its_own),
         cmocka_unit_test(generations),

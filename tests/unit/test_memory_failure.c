@@ -134,6 +134,42 @@ static void views_that_cannot_be_made_say_so(void **state)
     setup_close(&s);
 }
 
+/* Frames that there is no memory for are still frames: who returns from them comes back to
+ * where it was. */
+static void returns_match_calls_without_memory(void **state)
+{
+    (void)state;
+    for (int by_unwind = 0; by_unwind < 2; by_unwind++) {
+        setup s = setup_open(NULL, 3);
+        cairn_enter(s.strand, 1);
+        cairn_leave(s.strand);
+        crn_memory_fail_at(1);
+        uint32_t depth = 100000;
+        for (uint32_t i = 0; i < depth; i++)
+            cairn_enter(s.strand, 1 + i % 3);
+        assert_int_equal(cairn_strand_depth(s.strand), depth);
+        cairn_replace(s.strand, 2);
+        cairn_tick(s.strand, 1);
+        if (by_unwind) {
+            cairn_strand_unwind(s.strand, depth - 7);
+            assert_int_equal(cairn_strand_depth(s.strand), depth - 7);
+            cairn_strand_unwind(s.strand, 1);
+        }
+        while (cairn_strand_depth(s.strand) > 1)
+            cairn_leave(s.strand);
+        crn_memory_fail_at(0);
+        cairn_tick(s.strand, 10);
+        assert_int_equal(cost_at(s.profile, "1").ticks, 10);
+        cairn_leave(s.strand);
+        cairn_tick(s.strand, 100);
+        assert_int_equal(cost_at(s.profile, "").ticks, 100);
+        assert_int_equal(cairn_profile_status(s.profile), CAIRN_E_MEMORY);
+        cairn_enter(s.strand, 3); /* with memory, it goes on as before */
+        assert_int_equal(cost_at(s.profile, "3").calls, 1);
+        setup_close(&s);
+    }
+}
+
 /* A program that goes on for long after its memory ended. */
 static void recording_goes_on_without_memory(void **state)
 {
@@ -159,6 +195,7 @@ int main(void)
         cmocka_unit_test(in_a_capture),
         cmocka_unit_test(with_tiny_limits),
         cmocka_unit_test(views_that_cannot_be_made_say_so),
+        cmocka_unit_test(returns_match_calls_without_memory),
         cmocka_unit_test(recording_goes_on_without_memory),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);

@@ -178,6 +178,26 @@ static void strands_are_stacks_into_one_graph(void **state)
     setup_close(&s);
 }
 
+static void a_sample_is_charged_to_the_path_that_was_walked(void **state)
+{
+    (void)state;
+    setup s = setup_open(NULL, 3);
+    const cairn_block path[] = {1, 2, 1, 2, 3};
+    cairn_enter(s.strand, 3);
+    cairn_sample(s.strand, path, 5, CAIRN_METRIC_TICKS, 7);
+    cairn_sample(s.strand, path, 4, CAIRN_METRIC_WALL, 1000000);
+    cairn_sample(s.strand, path, 0, CAIRN_METRIC_TICKS, 1);
+    cairn_sample(s.strand, NULL, 0, CAIRN_METRIC_TICKS, 1);
+    cairn_tick(s.strand, 100); /* its own stack is as it was */
+    assert_int_equal(cost_at(s.profile, "1 2 3").ticks, 7);
+    assert_int_equal(cost_at(s.profile, "1 2 3").calls, 0);
+    assert_in_range(cost_at(s.profile, "1 2").wall, 950000, 1050000);
+    assert_int_equal(cost_at(s.profile, "").ticks, 2);
+    assert_int_equal(cost_at(s.profile, "3").ticks, 100);
+    assert_int_equal(total_of(s.profile).calls, 2);
+    setup_close(&s);
+}
+
 static void what_is_closed_stays_counted(void **state)
 {
     (void)state;
@@ -274,6 +294,7 @@ int main(void)
         cmocka_unit_test(unwinding_drops_to_the_mark),
         cmocka_unit_test(a_mark_outlives_a_tail_call),
         cmocka_unit_test(strands_are_stacks_into_one_graph),
+        cmocka_unit_test(a_sample_is_charged_to_the_path_that_was_walked),
         cmocka_unit_test(what_is_closed_stays_counted),
         cmocka_unit_test(profiles_do_not_mix),
         cmocka_unit_test(frames_entered_while_off_count_as_their_caller),
