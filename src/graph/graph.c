@@ -14,11 +14,6 @@ enum {
     PATH_FIRST = CRN_FIRST(64, 1)
 };
 
-struct crn_way {
-    uint64_t key; /* block << 32 | record; 0 is free, for record 0 is nothing */
-    uint32_t record;
-};
-
 static uint64_t hash_of(uint32_t from, cairn_block block)
 {
     return (from * 0x85ebca6bu + block) * 0x9e3779b97f4a7c15u >> 32;
@@ -63,11 +58,6 @@ static bool index_reserve(crn_graph *graph)
 
 /* ---- the ways ---- */
 
-static crn_way *way_of(const crn_graph *graph, uint32_t record, cairn_block block)
-{
-    return &graph->ways[(record * (uint64_t)2 + block * (uint64_t)0x9e3779b1u) & graph->way_mask];
-}
-
 static void ways_grow(crn_graph *graph)
 {
     uint64_t entries = graph->way_mask + 1;
@@ -83,16 +73,12 @@ static void ways_grow(crn_graph *graph)
 
 uint32_t crn_graph_follow(crn_graph *graph, uint32_t record, cairn_block block)
 {
-    uint64_t key = (uint64_t)block << 32 | record;
-    crn_way *way = way_of(graph, record, block);
-    uint32_t next = way->record;
-    if (way->key != key) {
-        next = crn_graph_append(graph, record, block);
-        *way_of(graph, record, block) = (crn_way){key, next};
-    }
-    *cairn_priv_slot_of(crn_graph_record(graph, record), block) =
-        (cairn_priv_slot){block, next * CRN_RECORD_UNITS};
-    return next;
+    uint32_t next = crn_graph_recall(graph, record, block);
+    if (next)
+        return next;
+    next = crn_graph_append(graph, record, block);
+    *crn_graph_way(graph, record, block) = (crn_way){(uint64_t)block << 32 | record, next};
+    return crn_graph_recall(graph, record, block);
 }
 
 /* ---- records ---- */

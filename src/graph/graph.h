@@ -46,7 +46,12 @@ _Static_assert(sizeof(crn_link) == 24, "on disk");
 enum { CRN_RECORD_UNITS = sizeof(cairn_priv_record) / 8 };
 
 typedef struct crn_graph crn_graph;
-typedef struct crn_way crn_way;
+
+/* Where a block led to from a record, when that was last asked. */
+typedef struct crn_way {
+    uint64_t key; /* block << 32 | record; 0 is free, for record 0 is nothing */
+    uint32_t record;
+} crn_way;
 
 /* Makes zeroed space for at least `records`, setting hot.base, links, published and
  * capacity. The arrays may move. False: no more, ever. */
@@ -90,6 +95,25 @@ static inline crn_link *crn_graph_link_of(const crn_graph *graph, uint32_t recor
 static inline uint32_t crn_graph_target(const crn_graph *graph, uint32_t record)
 {
     return graph->links[record].target;
+}
+
+static inline crn_way *crn_graph_way(const crn_graph *graph, uint32_t record, cairn_block block)
+{
+    uint64_t place = record * (uint64_t)2 + block * (uint64_t)0x9e3779b1u;
+    return &graph->ways[place & graph->way_mask];
+}
+
+/* The record for `block` at `record`, if the ways know it, else 0. Then it is put into the
+ * record's slot. */
+static inline uint32_t crn_graph_recall(const crn_graph *graph, uint32_t record, cairn_block block)
+{
+    const crn_way *way = crn_graph_way(graph, record, block);
+    if (way->key != ((uint64_t)block << 32 | record))
+        return 0;
+    uint32_t next = way->record;
+    *cairn_priv_slot_of(crn_graph_record(graph, record), block) =
+        (cairn_priv_slot){block, next * CRN_RECORD_UNITS};
+    return next;
 }
 
 /* Sets up a graph of a root context alone. The caller has filled in grow, storage,
