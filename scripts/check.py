@@ -180,6 +180,14 @@ def part_address(tally):
         test(tally, but=["long", *ONCE], env=SANITIZED, patience=4)
 
 
+def part_tiny(tally):
+    """First sizes as small as can be, so that each thing grows, folds and runs out early."""
+    options = ["-Dwerror=true", "-Dtiny_limits=true", "-Dtool=false", "-Dlua=disabled",
+               "-Dbench=false"]
+    if build(tally, options, {"CC": "gcc", "CXX": "g++"}):
+        test(tally, suites=["unit", "stress"], but=["long"])
+
+
 def part_thread(tally):
     options = ["-Db_sanitize=thread", "-Doptimization=1", "-Dbench=false"]
     if build(tally, options, {"CC": "gcc", "CXX": "g++"}):
