@@ -58,8 +58,7 @@ static const char doc[] =
 static int redact(const arguments *arguments)
 {
     crn_error error = {0};
-    if (arguments->map_path &&
-        !crn_redact_map_read(arguments->map, arguments->map_path, &error))
+    if (arguments->map_path && !crn_redact_map_read(arguments->map, arguments->map_path, &error))
         return crn_cli_fail("%s", error.message);
     crn_profile *profile = crn_cli_load(arguments->path);
     if (!profile)

@@ -226,9 +226,9 @@ static int choose_sequences(crn_report *report, const arguments *arguments)
 
 static void choose_view(crn_report *report, const arguments *arguments)
 {
-    report->view = arguments->tree                         ? CRN_VIEW_TREE
+    report->view = arguments->tree                       ? CRN_VIEW_TREE
                    : report->focused && !arguments->flat ? CRN_VIEW_SEQUENCE
-                                                           : CRN_VIEW_FLAT;
+                                                         : CRN_VIEW_FLAT;
     report->before = arguments->before;
     report->after = arguments->after;
     static const uint32_t tops[] = {TOP_DEFAULT, 0, TOP_SEQUENCE_DEFAULT};

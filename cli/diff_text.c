@@ -67,8 +67,7 @@ static void print_total(const crn_diff_report *report)
            crn_terminal_get()->glyphs->arrow, crn_figure_alone(after, unit, total[CRN_AFTER]));
     crn_terminal_text(report->metric_name, 0, false);
     if (total[CRN_BEFORE])
-        printf(", %+.2f %%",
-               100 * ((double)total[CRN_AFTER] / (double)total[CRN_BEFORE] - 1));
+        printf(", %+.2f %%", 100 * ((double)total[CRN_AFTER] / (double)total[CRN_BEFORE] - 1));
     fputs("\n\n", stdout);
 }
 
@@ -163,7 +162,8 @@ static void print_rest(const crn_diff_report *report, const extent *extent)
     if (extent->hidden)
         printf("%s more changed %s%s: --top 0 shows all\n",
                crn_figure_alone(count, "", extent->hidden), what, extent->hidden == 1 ? "" : "s");
-    printf("%s %s%s did not change\n", crn_figure_alone(count, "", extent->same), what, extent->same == 1 ? "" : "s");
+    printf("%s %s%s did not change\n", crn_figure_alone(count, "", extent->same), what,
+           extent->same == 1 ? "" : "s");
     crn_terminal_style(CRN_STYLE_PLAIN);
 }
 

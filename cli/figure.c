@@ -64,7 +64,10 @@ size_t crn_figure_change(char text[CRN_FIGURE_SIZE], crn_scale scale, uint64_t f
     char magnitude[CRN_FIGURE_SIZE];
     size_t length = crn_figure(magnitude, scale, to >= from ? to - from : from - to);
     bool shows = strspn(magnitude, "0.") < length; /* "+0.0" says nothing */
-    return (size_t)snprintf(text, CRN_FIGURE_SIZE, "%s%.46s", !shows ? "" : to >= from ? "+" : "-",
+    return (size_t)snprintf(text, CRN_FIGURE_SIZE, "%s%.46s",
+                            !shows       ? ""
+                            : to >= from ? "+"
+                                         : "-",
                             magnitude);
 }
 

@@ -12,12 +12,7 @@
 
 typedef enum crn_view_kind { CRN_VIEW_FLAT, CRN_VIEW_TREE, CRN_VIEW_SEQUENCE } crn_view_kind;
 
-typedef enum crn_sort {
-    CRN_SORT_SELF,
-    CRN_SORT_INCLUSIVE,
-    CRN_SORT_CALLS,
-    CRN_SORT_NAME
-} crn_sort;
+typedef enum crn_sort { CRN_SORT_SELF, CRN_SORT_INCLUSIVE, CRN_SORT_CALLS, CRN_SORT_NAME } crn_sort;
 
 typedef struct crn_report {
     const char *path;
@@ -26,8 +21,8 @@ typedef struct crn_report {
     uint32_t metrics[CRN_METRIC_MAX], metric_count; /* the first one sorts */
     bool calls; /* calls were recorded, and are not what is sorted by: they get a column */
     crn_sort sort;
-    uint32_t top;     /* most rows (of each part); 0 is any number */
-    double threshold; /* smallest share that is shown, 0 to 1 */
+    uint32_t top;       /* most rows (of each part); 0 is any number */
+    double threshold;   /* smallest share that is shown, 0 to 1 */
     bool before, after; /* of a sequence: what leads in, what it leads to */
     bool focused;
     crn_sequence focus;
@@ -52,9 +47,9 @@ void crn_report_json(const crn_report *report);
 
 /* The blocks that cost something or were called, sorted, and their figures. */
 typedef struct crn_flat {
-    uint32_t count;   /* that are to be shown */
-    uint32_t hidden;  /* that top and threshold leave out */
-    uint32_t *blocks; /* sorted */
+    uint32_t count;                             /* that are to be shown */
+    uint32_t hidden;                            /* that top and threshold leave out */
+    uint32_t *blocks;                           /* sorted */
     crn_block_cost calls, cost[CRN_METRIC_MAX]; /* cost by place in report->metrics */
 } crn_flat;
 

@@ -108,8 +108,7 @@ void crn_flat_free(crn_flat *flat, const crn_report *report)
     crn_free(flat->blocks);
 }
 
-void crn_report_title(char title[48], const crn_profile *profile, const char *what,
-                      uint32_t metric)
+void crn_report_title(char title[48], const crn_profile *profile, const char *what, uint32_t metric)
 {
     if (metric == CRN_METRIC_WALL)
         snprintf(title, 48, "%s", what);
@@ -160,7 +159,8 @@ static void print_rest(const crn_report *report, const crn_flat *flat)
     crn_terminal_style(CRN_STYLE_DIM);
     char hidden[CRN_FIGURE_SIZE];
     printf("%s more block%s with %.1f %% of self %s: --top 0%s shows all\n",
-           crn_figure_alone(hidden, "", flat->hidden), flat->hidden == 1 ? "" : "s", crn_percent(total > shown ? total - shown : 0, total),
+           crn_figure_alone(hidden, "", flat->hidden), flat->hidden == 1 ? "" : "s",
+           crn_percent(total > shown ? total - shown : 0, total),
            report->profile->metrics[report->metrics[0]].name,
            report->threshold > 0 ? " --threshold 0" : "");
     crn_terminal_style(CRN_STYLE_PLAIN);

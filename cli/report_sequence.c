@@ -156,9 +156,9 @@ void crn_report_sequence(const crn_report *report)
     uint64_t total = totals[0];
     crn_free(totals);
     crn_neighbourhood near = crn_neighbourhood_make(profile, &report->focus, metric, kept);
-    uint32_t shown[2] = {
-        report->before ? shown_of(report, near.before, near.before_count, total) : 0,
-        report->after ? shown_of(report, near.after, near.after_count, total) : 0};
+    uint32_t shown[2] = {report->before ? shown_of(report, near.before, near.before_count, total)
+                                        : 0,
+                         report->after ? shown_of(report, near.after, near.after_count, total) : 0};
 
     crn_table table = {0};
     make_table(&table, report, &near, total, shown);

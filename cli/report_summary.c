@@ -85,8 +85,7 @@ static void print_shape(const crn_profile *profile)
     uint64_t folded = crn_folded_calls(profile);
     if (folded)
         printf(", %s call%s (%.1f %%) folded by limits", crn_figure_alone(calls, "", folded),
-               folded == 1 ? "" : "s",
-               crn_percent(folded, total_of(profile, CRN_METRIC_CALLS)));
+               folded == 1 ? "" : "s", crn_percent(folded, total_of(profile, CRN_METRIC_CALLS)));
     putchar('\n');
 }
 
@@ -114,8 +113,8 @@ static void print_when(const crn_profile *profile)
         return;
     put_time(text, sizeof text, started);
     if (elapsed)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%sfor %s",
-                 *started ? ", " : "", crn_figure_alone(figure, "nanoseconds", elapsed));
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%sfor %s", *started ? ", " : "",
+                 crn_figure_alone(figure, "nanoseconds", elapsed));
     if (note(profile, "state") && strcmp(note(profile, "state"), "recording") == 0)
         strcat(text, ", not ended");
     print_line("ran", text);
@@ -166,10 +165,10 @@ static void print_cost(const crn_profile *profile)
 static bool is_said(const char *key)
 {
     static const char *const said[] = {
-        "command",   "started", "elapsed_ns", "recorded_ns", "wall",       "wall_period_ns",
-        "tick_period", "seed",  "process",    "library",     "path_limit", "context_budget",
-        "lanes",     "strands", "misuses",    "dropped",     "wall_samples", "tick_samples",
-        "state",     "cost_ns", "cost_method", "call_ns", "call_ns"};
+        "command",     "started", "elapsed_ns",  "recorded_ns", "wall",         "wall_period_ns",
+        "tick_period", "seed",    "process",     "library",     "path_limit",   "context_budget",
+        "lanes",       "strands", "misuses",     "dropped",     "wall_samples", "tick_samples",
+        "state",       "cost_ns", "cost_method", "call_ns",     "call_ns"};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         if (strcmp(key, said[i]) == 0)
             return true;

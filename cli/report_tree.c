@@ -64,8 +64,8 @@ static uint64_t kept_value(const crn_tree_view *view, uint32_t metric, uint32_t 
     return view->kept && !view->kept[context] ? 0 : crn_self(view->profile, metric, context);
 }
 
-static void print_row(const crn_report *report, const crn_tree_view *view,
-                      const crn_table *table, uint32_t context, const char *prefix, const char *suffix)
+static void print_row(const crn_report *report, const crn_tree_view *view, const crn_table *table,
+                      uint32_t context, const char *prefix, const char *suffix)
 {
     crn_row row = crn_row_begin(table);
     crn_row_figure(&row, view->tree.totals[context]);
@@ -104,7 +104,8 @@ static void print_rest(const crn_report *report, const crn_tree *tree)
     uint64_t total = tree->totals[0];
     crn_terminal_style(CRN_STYLE_DIM);
     char hidden[CRN_FIGURE_SIZE];
-    printf("%s more context%s", crn_figure_alone(hidden, "", tree->hidden), tree->hidden == 1 ? "" : "s");
+    printf("%s more context%s", crn_figure_alone(hidden, "", tree->hidden),
+           tree->hidden == 1 ? "" : "s");
     if (report->threshold > 0)
         printf(" below %g %%", 100 * report->threshold);
     printf(", with %.1f %% of self %s in all: --threshold 0%s shows all\n",

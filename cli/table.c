@@ -7,7 +7,14 @@
 
 #include "terminal.h"
 
-enum { MARGIN = 2, NAME_PAD_MAX = 44, NAME_MIN = 16, PLACE_MIN = 20, PERCENT_WIDTH = 5, RELATIVE_WIDTH = 8 };
+enum {
+    MARGIN = 2,
+    NAME_PAD_MAX = 44,
+    NAME_MIN = 16,
+    PLACE_MIN = 20,
+    PERCENT_WIDTH = 5,
+    RELATIVE_WIDTH = 8
+};
 #define PERCENT_HOT 10.0
 #define PERCENT_WARM 3.0
 
@@ -150,8 +157,8 @@ void crn_row_blank(crn_row *row)
 void crn_table_measure(crn_table *table, const char *prefix, const crn_block_info *block,
                        const char *suffix)
 {
-    size_t width = crn_terminal_width(prefix) + crn_terminal_width(block->name) +
-                   crn_terminal_width(suffix);
+    size_t width =
+        crn_terminal_width(prefix) + crn_terminal_width(block->name) + crn_terminal_width(suffix);
     if (width > NAME_PAD_MAX)
         width = NAME_PAD_MAX;
     if (width > table->name_width)
@@ -180,7 +187,8 @@ void crn_row_block(crn_row *row, const char *prefix, const crn_block_info *block
     }
     printf("%*s", MARGIN, "");
     crn_terminal_text(prefix, 0, false);
-    size_t printed = prefix_width + suffix_width + crn_terminal_text(block->name, name_limit, false);
+    size_t printed =
+        prefix_width + suffix_width + crn_terminal_text(block->name, name_limit, false);
     fputs(suffix, stdout);
     if (*place) {
         size_t name_width = table->name_width; /* gives way where the terminal is narrow */

@@ -128,8 +128,9 @@ static bool take_block(reading *reading, uint32_t *block)
     const char *start = reading->at;
     const char *end = *start == '"' || *start == '\'' ? strchr(start + 1, *start) : NULL;
     if (!end) {
-        fail(reading, start, *start == '"' || *start == '\'' ? "the quote is not closed"
-                                                             : "expected a block in quotes");
+        fail(reading, start,
+             *start == '"' || *start == '\'' ? "the quote is not closed"
+                                             : "expected a block in quotes");
         return false;
     }
     reading->at = end + 1;
@@ -216,8 +217,10 @@ static value read_figure(reading *reading)
         const char *word;
         aspect aspect;
         bool metric; /* a metric follows the word and a dot */
-    } forms[] = {{"self", ASPECT_SELF, true},           {"inclusive", ASPECT_INCLUSIVE, true},
-                 {"contexts", ASPECT_CONTEXTS, false}, {"folded", ASPECT_FOLDED, false},
+    } forms[] = {{"self", ASPECT_SELF, true},
+                 {"inclusive", ASPECT_INCLUSIVE, true},
+                 {"contexts", ASPECT_CONTEXTS, false},
+                 {"folded", ASPECT_FOLDED, false},
                  {"cycles", ASPECT_CYCLES, false}};
     const char *start = reading->at;
     aspect aspect = ASPECT_USUAL;
@@ -257,7 +260,7 @@ static value read_number(reading *reading)
     static const struct {
         const char *unit;
         long double factor;
-    } units[] = {{"ns", 1}, {"us", 1e3L},   {"µs", 1e3L},      {"ms", 1e6L},         {"s", 1e9L},
+    } units[] = {{"ns", 1}, {"us", 1e3L},  {"µs", 1e3L},     {"ms", 1e6L},        {"s", 1e9L},
                  {"B", 1},  {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}, {"%", 0.01L}};
     char *end;
     const char *start = reading->at;
@@ -365,7 +368,7 @@ static value read_comparison(reading *reading)
     need(reading, start, left, false);
     long double a = left.number;
     long double b = need(reading, reading->at, read_sum(reading), false).number;
-    const bool results[] = {a == b, a != b, a <= b, a >= b, a < b, a > b};
+    const bool results[] = {a == b, a != b, a <= b, a >= b, a<b, a> b};
     skip_space(reading);
     start = reading->at;
     if (take_comparison(reading) >= 0)

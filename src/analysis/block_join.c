@@ -164,8 +164,8 @@ static void join_files(const crn_profile *before, const crn_profile *after, entr
         names[i] = other ? other : names[i];
     }
     for (uint32_t b = 0; b < after->block_count; b++) {
-        const char **place = bsearch(&entries[b].file, new.names, new.count, sizeof *new.names,
-                                     compare_strings);
+        const char **place =
+            bsearch(&entries[b].file, new.names, new.count, sizeof *new.names, compare_strings);
         entries[b].file = names[place - new.names];
     }
     crn_free(names);

@@ -15,11 +15,7 @@
 enum { CRN_BEFORE = 0, CRN_AFTER = 1, CRN_SIDES = 2 };
 #define CRN_DIFF_NONE ((uint32_t)UINT32_MAX)
 
-typedef enum crn_diff_sort {
-    CRN_DIFF_SELF,
-    CRN_DIFF_INCLUSIVE,
-    CRN_DIFF_CALLS
-} crn_diff_sort;
+typedef enum crn_diff_sort { CRN_DIFF_SELF, CRN_DIFF_INCLUSIVE, CRN_DIFF_CALLS } crn_diff_sort;
 
 /* A block or a context, and what it costs before and after. */
 typedef struct crn_diff_row {

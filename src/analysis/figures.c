@@ -41,8 +41,7 @@ uint32_t crn_metric_default(const crn_profile *profile)
     return CRN_METRIC_CALLS;
 }
 
-crn_block_cost crn_block_cost_make(const crn_profile *profile, uint32_t metric,
-                                   const uint8_t *kept)
+crn_block_cost crn_block_cost_make(const crn_profile *profile, uint32_t metric, const uint8_t *kept)
 {
     crn_block_cost cost = {
         .self = crn_calloc(profile->block_count, sizeof *cost.self),

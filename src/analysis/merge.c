@@ -29,15 +29,25 @@ static rule rule_of(const char *key)
     static const struct {
         const char *key;
         rule rule;
-    } rules[] = {{"recorded_ns", RULE_ADD},       {"elapsed_ns", RULE_ADD},
-                 {"cost_ns", RULE_ADD},           {"cost_method", RULE_FORGET},
-                 {"misuses", RULE_ADD},           {"dropped", RULE_ADD},
-                 {"wall_samples", RULE_ADD},      {"tick_samples", RULE_ADD},
-                 {"samples", RULE_ADD},           {"lanes", RULE_ADD},
-                 {"strands", RULE_ADD},           {"path_limit", RULE_LARGEST},
-                 {"context_budget", RULE_LARGEST}, {"started", RULE_EARLIEST},
-                 {"process", RULE_FORGET},        {"state", RULE_FORGET},
-                 {"merged", RULE_FORGET},          {"call_ns", RULE_FORGET},         {"call_ns", RULE_FORGET}};
+    } rules[] = {{"recorded_ns", RULE_ADD},
+                 {"elapsed_ns", RULE_ADD},
+                 {"cost_ns", RULE_ADD},
+                 {"cost_method", RULE_FORGET},
+                 {"misuses", RULE_ADD},
+                 {"dropped", RULE_ADD},
+                 {"wall_samples", RULE_ADD},
+                 {"tick_samples", RULE_ADD},
+                 {"samples", RULE_ADD},
+                 {"lanes", RULE_ADD},
+                 {"strands", RULE_ADD},
+                 {"path_limit", RULE_LARGEST},
+                 {"context_budget", RULE_LARGEST},
+                 {"started", RULE_EARLIEST},
+                 {"process", RULE_FORGET},
+                 {"state", RULE_FORGET},
+                 {"merged", RULE_FORGET},
+                 {"call_ns", RULE_FORGET},
+                 {"call_ns", RULE_FORGET}};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (strcmp(key, rules[i].key) == 0)
             return rules[i].rule;

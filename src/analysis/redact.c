@@ -236,10 +236,10 @@ bool crn_redact_map_write(const crn_redact_map *map, const char *path, crn_error
 static bool is_note_kept(const char *key)
 {
     static const char *const kept[] = {
-        "wall",        "wall_period_ns", "tick_period", "seed",    "recorded_ns",
-        "elapsed_ns",  "cost_ns",        "cost_method", "library", "path_limit",
-        "lanes",       "strands",        "misuses",     "dropped", "context_budget",
-        "tick_samples", "wall_samples",  "state",       "merged",  "call_ns",  "call_ns"};
+        "wall",    "wall_period_ns", "tick_period",    "seed",         "recorded_ns",  "elapsed_ns",
+        "cost_ns", "cost_method",    "library",        "path_limit",   "lanes",        "strands",
+        "misuses", "dropped",        "context_budget", "tick_samples", "wall_samples", "state",
+        "merged",  "call_ns",        "call_ns"};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (strcmp(key, kept[i]) == 0)
             return true;

@@ -57,8 +57,7 @@ static bool take_number(text *wanted, uint32_t *number)
     while (digits < wanted->length && digits < 9 &&
            isdigit((unsigned char)wanted->start[wanted->length - digits - 1]))
         digits++;
-    if (!digits || digits == wanted->length ||
-        wanted->start[wanted->length - digits - 1] != ':')
+    if (!digits || digits == wanted->length || wanted->start[wanted->length - digits - 1] != ':')
         return false;
     *number = (uint32_t)strtoul(wanted->start + wanted->length - digits, NULL, 10);
     wanted->length -= digits + 1;
@@ -278,10 +277,11 @@ void crn_reference_spell(const crn_profile *profile, uint32_t block,
         return;
     uint32_t found[LISTED];
     for (int i = 0; typeable && *file && i < 3; i++) {
-        int length = i == 0   ? snprintf(spelling, size, "%s@%s:%u", info->name, file, info->line)
-                     : i == 1 ? snprintf(spelling, size, "%s@%s:%u", info->name, info->file, info->line)
-                              : snprintf(spelling, size, "%s@%s:%u:%u", info->name, info->file,
-                                         info->line, info->column);
+        int length = i == 0 ? snprintf(spelling, size, "%s@%s:%u", info->name, file, info->line)
+                     : i == 1
+                         ? snprintf(spelling, size, "%s@%s:%u", info->name, info->file, info->line)
+                         : snprintf(spelling, size, "%s@%s:%u:%u", info->name, info->file,
+                                    info->line, info->column);
         if ((size_t)length < size &&
             find(profile, match_place, (text){spelling, (size_t)length}, found) == 1)
             return;

@@ -266,7 +266,8 @@ static void cost_walk_enter(void *data, uint32_t context)
     cost_walk *walk = data;
     const crn_profile *profile = walk->matcher->profile;
     uint32_t block;
-    uint64_t self = walk->kept && !walk->kept[context] ? 0 : crn_self(profile, walk->metric, context);
+    uint64_t self =
+        walk->kept && !walk->kept[context] ? 0 : crn_self(profile, walk->metric, context);
     if (matcher_ends(walk->matcher, context) &&
         block_before(profile, context, walk->matcher->length, &block))
         side_enter(&walk->before, block, self, walk->totals[context]);

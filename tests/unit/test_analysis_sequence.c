@@ -47,9 +47,8 @@ static void fixture_free(fixture *f)
 
 static bool ends_with(const uint32_t *path, uint32_t length, const crn_sequence *sequence)
 {
-    return length >= sequence->length &&
-           memcmp(path + length - sequence->length, sequence->blocks,
-                  sequence->length * sizeof *path) == 0;
+    return length >= sequence->length && memcmp(path + length - sequence->length, sequence->blocks,
+                                                sequence->length * sizeof *path) == 0;
 }
 
 static bool contains(const uint32_t *path, uint32_t length, const crn_sequence *sequence)
@@ -210,7 +209,8 @@ static void an_example(void **state)
     crn_profile_builder_charge(builder, context, CRN_METRIC_TICKS, 5);
     crn_profile *profile = crn_profile_builder_end(builder);
     crn_sequence_cost cost;
-    cost = crn_sequence_measure(profile, &(crn_sequence){1, (uint32_t[]){b}}, CRN_METRIC_TICKS, NULL);
+    cost =
+        crn_sequence_measure(profile, &(crn_sequence){1, (uint32_t[]){b}}, CRN_METRIC_TICKS, NULL);
     assert_costs_equal(cost, (crn_sequence_cost){12, 5, 5});
     cost = crn_sequence_measure(profile, &(crn_sequence){2, (uint32_t[]){a, b}}, CRN_METRIC_TICKS,
                                 NULL);

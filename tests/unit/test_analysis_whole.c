@@ -47,7 +47,8 @@ static void diffs_keep_the_sums_of_both_sides(void **state)
     for (int i = 0; i < PROFILES; i++) {
         crn_profile *before = random_profile(&random, BLOCKS, EVENTS, NULL);
         crn_profile *after = random_profile(&random, BLOCKS + i % 5, EVENTS, NULL);
-        crn_diff_input input = {{before, after}, {CRN_METRIC_TICKS, CRN_METRIC_TICKS}, CRN_DIFF_SELF};
+        crn_diff_input input = {
+            {before, after}, {CRN_METRIC_TICKS, CRN_METRIC_TICKS}, CRN_DIFF_SELF};
         crn_diff blocks = crn_diff_blocks(&input), contexts = crn_diff_contexts(&input);
         check_sums(&blocks, input.profile);
         check_sums(&contexts, input.profile);
@@ -73,7 +74,8 @@ static void what_only_moved_did_not_change(void **state)
         random_source first = {seed}, second = {seed};
         crn_profile *before = random_profile(&first, BLOCKS, EVENTS, NULL);
         crn_profile *after = random_profile(&second, BLOCKS, EVENTS, &moved);
-        crn_diff_input input = {{before, after}, {CRN_METRIC_TICKS, CRN_METRIC_TICKS}, CRN_DIFF_SELF};
+        crn_diff_input input = {
+            {before, after}, {CRN_METRIC_TICKS, CRN_METRIC_TICKS}, CRN_DIFF_SELF};
         crn_diff diffs[] = {crn_diff_blocks(&input), crn_diff_contexts(&input)};
         for (int i = 0; i < 2; i++) {
             assert_true(diffs[i].count > 0);
@@ -107,7 +109,8 @@ static void merging_adds_up_and_the_order_does_not_matter(void **state)
         }
         for (uint32_t m = 0; m < parts[0]->metric_count; m++)
             assert_int_equal(total_of(sums[0], m), total_of(parts[0], m) + total_of(parts[1], m));
-        crn_diff_input input = {{sums[0], sums[1]}, {CRN_METRIC_TICKS, CRN_METRIC_TICKS}, CRN_DIFF_SELF};
+        crn_diff_input input = {
+            {sums[0], sums[1]}, {CRN_METRIC_TICKS, CRN_METRIC_TICKS}, CRN_DIFF_SELF};
         crn_diff diff = crn_diff_contexts(&input);
         for (uint32_t r = 0; r < diff.count; r++) {
             assert_int_equal(diff.rows[r].self[CRN_BEFORE], diff.rows[r].self[CRN_AFTER]);
