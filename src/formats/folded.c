@@ -158,6 +158,8 @@ bool crn_folded_write(const crn_profile *profile, const crn_export_options *opti
 typedef struct folded_reader {
     crn_source *source;
     crn_stacks stacks;
+    char *last; /* the frames of the line before */
+    size_t last_length, last_capacity;
     uint32_t metric;
     uint64_t sum, lines, fractions;
 } folded_reader;
@@ -189,8 +191,37 @@ static bool split_value(char *line, size_t length, uint64_t *value, bool *fracti
     return *end == 0 && errno == 0;
 }
 
+/* Files are mostly sorted: how much of the line is whole frames of the line before, and
+ * how many. */
+static size_t shared_frames(const folded_reader *reader, const char *frames, size_t *count)
+{
+    size_t length = 0;
+    *count = 0;
+    for (size_t i = 0; i < reader->last_length && frames[i] == reader->last[i]; i++) {
+        if (frames[i] == ';') {
+            length = i + 1;
+            ++*count;
+        }
+    }
+    return length;
+}
+
+static void keep_frames(folded_reader *reader, const char *frames, size_t length)
+{
+    if (length > reader->last_capacity) {
+        reader->last_capacity = length * 2;
+        reader->last = crn_realloc(reader->last, reader->last_capacity, 1);
+    }
+    memcpy(reader->last, frames, length);
+    reader->last_length = length;
+}
+
 static void push_frames(folded_reader *reader, char *frames)
 {
+    size_t shared, length = shared_frames(reader, frames, &shared);
+    keep_frames(reader, frames, strlen(frames));
+    crn_stacks_keep(&reader->stacks, shared);
+    frames += length;
     for (char *next; frames; frames = next) {
         next = strchr(frames, ';');
         if (next)
@@ -253,6 +284,7 @@ crn_profile *crn_folded_read(crn_source *source, const crn_import_options *optio
     if (reader.fractions)
         crn_profile_builder_warn(builder, "%llu of the imported numbers were fractions: rounded",
                                  (unsigned long long)reader.fractions);
+    crn_free(reader.last);
     crn_stacks_close(&reader.stacks);
     crn_profile *profile = crn_profile_builder_end(builder);
     if (!good) {

@@ -31,6 +31,13 @@ void crn_stacks_push(crn_stacks *stacks, uint32_t block)
     stacks->blocks[stacks->length++] = block;
 }
 
+void crn_stacks_keep(crn_stacks *stacks, size_t count)
+{
+    stacks->length = count < stacks->last_length ? count : stacks->last_length;
+    if (stacks->length > 0)
+        memcpy(stacks->blocks, stacks->last, stacks->length * sizeof *stacks->blocks);
+}
+
 uint32_t crn_stacks_end(crn_stacks *stacks, uint64_t calls)
 {
     size_t length = stacks->length, shared = 0;

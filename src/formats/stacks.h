@@ -24,6 +24,9 @@ void crn_stacks_close(crn_stacks *stacks);
 /* Adds a block as the next inner one. Block 0, the root, leads nowhere. */
 void crn_stacks_push(crn_stacks *stacks, uint32_t block);
 
+/* Begins a stack with the outermost `count` blocks of the one before, or as many as it has. */
+void crn_stacks_keep(crn_stacks *stacks, size_t count);
+
 /* The context that the stack leads to. `calls` are counted on its innermost edge. The
  * next push begins a new stack. */
 uint32_t crn_stacks_end(crn_stacks *stacks, uint64_t calls);
