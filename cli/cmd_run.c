@@ -230,7 +230,7 @@ static bool find_host(char *path, size_t size)
     return false;
 }
 
-static int run_lua(arguments *arguments, int argc, char **argv, const char *output)
+static int run_lua(arguments *arguments, int argc, char **argv)
 {
     char host[PATH_MAX * 2];
     if (!find_host(host, sizeof host))
@@ -244,7 +244,7 @@ static int run_lua(arguments *arguments, int argc, char **argv, const char *outp
         command[count++] = arguments->pass[i];
     char option_output[] = "-o", option_end[] = "--";
     command[count++] = option_output;
-    command[count++] = (char *)(uintptr_t)output;
+    command[count++] = (char *)(uintptr_t)arguments->output;
     command[count++] = option_end;
     for (int i = arguments->program; i < argc; i++)
         command[count++] = argv[i];
@@ -254,17 +254,18 @@ static int run_lua(arguments *arguments, int argc, char **argv, const char *outp
 
 int crn_cmd_run(int argc, char **argv)
 {
-    arguments arguments = {0};
+    static arguments arguments; /* what it owns is the process's, and goes with it */
     arguments.pass = crn_calloc((size_t)argc + 1, sizeof *arguments.pass);
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments);
     const char *program = argv[arguments.program];
-    const char *output = arguments.output ? arguments.output : output_name(program);
+    if (!arguments.output)
+        arguments.output = output_name(program);
     char path[PATH_MAX * 2];
     if (strcmp(program, "-") == 0 || !find_elf(program, path, sizeof path))
-        return run_lua(&arguments, argc, argv, output);
+        return run_lua(&arguments, argc, argv);
     if (arguments.host_only)
         return crn_cli_fail("%s is machine code: --%s is for Lua programs, what a program of this "
                             "kind records is its own to say",
                             path, arguments.host_only);
-    return run_elf(argv + arguments.program, path, output);
+    return run_elf(argv + arguments.program, path, arguments.output);
 }

@@ -160,10 +160,10 @@ static void source_free(source *source)
 
 static bool source_line(const source *source, int line, const char **start, size_t *length)
 {
+    if (!source->text)
+        return false;
     const char *at = source->text;
     const char *end = at + source->text_length;
-    if (!at)
-        return false;
     while (--line > 0) {
         at = memchr(at, '\n', (size_t)(end - at));
         if (!at)

@@ -103,7 +103,7 @@ static void rebuild(crn_host *host, crn_coroutine *coroutine, const crn_frame *f
             level++;
     const crn_frame **frames = NULL;
     size_t length = chain_read(host, coroutine, ar, level, &frames);
-    const cairn_block *path = host->path + host->path_room - length;
+    const cairn_block *path = length ? host->path + host->path_room - length : NULL;
 
     size_t kept = 0; /* entries of ours, scopes included */
     size_t same = 0; /* frames of the chain, from the bottom */
@@ -152,6 +152,6 @@ size_t crn_stack_path(crn_host *host, crn_coroutine *coroutine, const lua_Debug 
     while (skip-- > 0 && more)
         more = chain_down(host, coroutine, &from, &level);
     size_t length = more ? chain_read(host, coroutine, from, level, NULL) : 0;
-    *path = host->path + host->path_room - length;
+    *path = length ? host->path + host->path_room - length : NULL;
     return length;
 }
