@@ -28,8 +28,10 @@ double crn_cost_of_call(cairn_profile *profile)
                              .path_limit = profile->path_limit,
                              .context_budget = profile->context_budget,
                              .alias_budget = profile->context_budget};
-    if (!crn_graph_open(&lane.graph))
+    if (!crn_graph_open(&lane.graph)) {
+        crn_graph_free_memory(&lane.graph);
         return 0;
+    }
     cairn_strand *strand = cairn_strand_open(&lane);
     uint64_t least = UINT64_MAX;
     for (int i = 0; strand && i < BATCHES; i++) {
