@@ -22,7 +22,10 @@ enum {
 static const struct argp_option options[] = {
     {0, 0, 0, 0, "Views:", 1},
     {"flat", OPTION_FLAT, 0, 0, "Blocks, wherever they were called from (the default)", 0},
-    {"tree", 't', 0, 0, "Contexts as a tree; with --focus, what lies below the sequence", 0},
+    {"tree", 't', 0, 0,
+     "Contexts as a tree; with --focus or --callees, of what lies below; with --callers, of what "
+     "leads into the block, upside down",
+     0},
     {"callers", OPTION_CALLERS, "BLOCK", 0, "What calls a block", 0},
     {"callees", OPTION_CALLEES, "BLOCK", 0, "What a block calls", 0},
     {"focus", 'f', "A[,B...]", 0,
@@ -140,7 +143,8 @@ static const char doc[] =
     "self is the cost of a block alone, inclusive also of what it calls, however it recurs.\n\n"
     "  cairn report a.cairn\n"
     "  cairn report a.cairn --tree --threshold 2\n"
-    "  cairn report a.cairn --focus parse,token --drop '[gc]'";
+    "  cairn report a.cairn --focus parse,token --drop '[gc]'\n"
+    "  cairn report a.cairn --tree --callers malloc";
 
 static bool choose_sort(crn_report *report, const char *name)
 {

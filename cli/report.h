@@ -53,12 +53,15 @@ typedef struct crn_flat {
     crn_block_cost calls, cost[CRN_METRIC_MAX]; /* cost by place in report->metrics */
 } crn_flat;
 
-/* The tree that was asked for: of the profile, or of what lies below the sequence. */
+/* The tree that was asked for: of the profile, of what lies below the sequence, or upside
+ * down of what leads into it. */
 typedef struct crn_tree_view {
     const crn_profile *profile; /* whose contexts the rows are */
-    crn_profile *below;         /* owned; NULL when it is the report's */
+    crn_profile *owned;         /* NULL when it is the report's */
+    bool upside_down;           /* only totals mean something, of calls too */
     uint8_t *kept;
-    uint64_t *cycles; /* calls by context */
+    uint64_t *cycles; /* calls by context that came back */
+    uint64_t *calls;  /* by context, or their totals if upside down */
     crn_tree tree;
 } crn_tree_view;
 

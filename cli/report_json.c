@@ -77,16 +77,18 @@ static void write_context(const crn_tree_view *view, uint32_t metric, uint32_t c
 {
     const crn_profile *profile = view->profile;
     bool counts = !view->kept || view->kept[c];
-    json_t *row = json_object(), *self = json_object(), *inclusive = json_object();
-    set_metric(self, profile, metric, counts ? crn_self(profile, metric, c) : 0);
+    json_t *row = json_object(), *inclusive = json_object();
     set_metric(inclusive, profile, metric, view->tree.totals[c]);
     json_object_set_new(row, "context", crn_json_number(c));
     json_object_set_new(row, "parent", c ? crn_json_number(profile->parent[c]) : json_null());
     json_object_set_new(row, "block", crn_json_block(profile, profile->block[c]));
-    json_object_set_new(row, "calls",
-                        crn_json_number(counts ? crn_self(profile, CRN_METRIC_CALLS, c) : 0));
-    json_object_set_new(row, "cycle_calls", crn_json_number(counts ? view->cycles[c] : 0));
-    json_object_set_new(row, "self", self);
+    json_object_set_new(row, "calls", crn_json_number(view->calls[c]));
+    if (!view->upside_down) {
+        json_t *self = json_object();
+        set_metric(self, profile, metric, counts ? crn_self(profile, metric, c) : 0);
+        json_object_set_new(row, "cycle_calls", crn_json_number(counts ? view->cycles[c] : 0));
+        json_object_set_new(row, "self", self);
+    }
     json_object_set_new(row, "inclusive", inclusive);
     crn_json_write(row);
 }

@@ -36,18 +36,37 @@ static void draw_suffix(char suffix[64], uint64_t cycles)
                  crn_figure_alone(figure, "count", cycles));
 }
 
+static uint64_t kept_value(const crn_tree_view *view, uint32_t metric, uint32_t context)
+{
+    return view->kept && !view->kept[context] ? 0 : crn_self(view->profile, metric, context);
+}
+
+static uint64_t *kept_values(const crn_tree_view *view, uint32_t metric)
+{
+    uint64_t *values = crn_calloc(view->profile->context_count, sizeof *values);
+    for (uint32_t c = 0; c < view->profile->context_count; c++)
+        values[c] = kept_value(view, metric, c);
+    return values;
+}
+
 crn_tree_view crn_tree_view_make(const crn_report *report)
 {
     crn_tree_view view = {.profile = report->profile};
     view.kept = crn_sequence_select(report->profile, NULL, report->drops, report->drop_count);
+    view.upside_down = report->focused && report->before && !report->after;
     if (report->focused) {
-        view.profile = view.below = crn_sequence_below(report->profile, &report->focus, view.kept);
+        view.profile = view.owned =
+            view.upside_down
+                ? crn_sequence_above(report->profile, &report->focus, report->metrics[0], view.kept)
+                : crn_sequence_below(report->profile, &report->focus, view.kept);
         crn_free(view.kept);
         view.kept = NULL;
     }
     view.tree = crn_tree_make(view.profile, &(crn_tree_options){report->metrics[0], view.kept,
                                                                 report->threshold, report->top});
     view.cycles = crn_cycle_calls(view.profile);
+    view.calls = view.upside_down ? crn_totals(view.profile, CRN_METRIC_CALLS, NULL)
+                                  : kept_values(&view, CRN_METRIC_CALLS);
     return view;
 }
 
@@ -56,12 +75,8 @@ void crn_tree_view_free(crn_tree_view *view)
     crn_tree_free(&view->tree);
     crn_free(view->kept);
     crn_free(view->cycles);
-    crn_profile_free(view->below);
-}
-
-static uint64_t kept_value(const crn_tree_view *view, uint32_t metric, uint32_t context)
-{
-    return view->kept && !view->kept[context] ? 0 : crn_self(view->profile, metric, context);
+    crn_free(view->calls);
+    crn_profile_free(view->owned);
 }
 
 static void print_row(const crn_report *report, const crn_tree_view *view, const crn_table *table,
@@ -69,9 +84,10 @@ static void print_row(const crn_report *report, const crn_tree_view *view, const
 {
     crn_row row = crn_row_begin(table);
     crn_row_figure(&row, view->tree.totals[context]);
-    crn_row_figure(&row, kept_value(view, report->metrics[0], context));
+    if (!view->upside_down)
+        crn_row_figure(&row, kept_value(view, report->metrics[0], context));
     if (report->calls)
-        crn_row_figure(&row, kept_value(view, CRN_METRIC_CALLS, context));
+        crn_row_figure(&row, view->calls[context]);
     crn_row_block(&row, prefix, &view->profile->blocks[view->profile->block[context]], suffix);
 }
 
@@ -80,7 +96,7 @@ static void print_rows(const crn_report *report, const crn_tree_view *view, crn_
     uint8_t *open = crn_calloc((size_t)view->tree.levels + 1, sizeof *open);
     char prefix[PREFIX_SIZE], suffix[64];
     for (int pass = 0; pass < 2; pass++) { /* measure, then print */
-        for (uint32_t i = 0; i < view->tree.count; i++) {
+        for (uint32_t i = view->upside_down; i < view->tree.count; i++) {
             const crn_tree_row *row = &view->tree.rows[i];
             if (!row->only)
                 open[row->level] = !row->last;
@@ -97,8 +113,9 @@ static void print_rows(const crn_report *report, const crn_tree_view *view, crn_
     crn_free(open);
 }
 
-static void print_rest(const crn_report *report, const crn_tree *tree)
+static void print_rest(const crn_report *report, const crn_tree_view *view)
 {
+    const crn_tree *tree = &view->tree;
     if (!tree->hidden)
         return;
     uint64_t total = tree->totals[0];
@@ -108,9 +125,11 @@ static void print_rest(const crn_report *report, const crn_tree *tree)
            tree->hidden == 1 ? "" : "s");
     if (report->threshold > 0)
         printf(" below %g %%", 100 * report->threshold);
-    printf(", with %.1f %% of self %s in all: --threshold 0%s shows all\n",
-           crn_percent(total > tree->shown ? total - tree->shown : 0, total),
-           report->profile->metrics[report->metrics[0]].name, report->top ? " --top 0" : "");
+    if (!view->upside_down)
+        printf(", with %.1f %% of self %s in all",
+               crn_percent(total > tree->shown ? total - tree->shown : 0, total),
+               report->profile->metrics[report->metrics[0]].name);
+    printf(": --threshold 0%s shows all\n", report->top ? " --top 0" : "");
     crn_terminal_style(CRN_STYLE_PLAIN);
 }
 
@@ -118,7 +137,7 @@ static uint64_t most_calls(const crn_tree_view *view)
 {
     uint64_t largest = 0;
     for (uint32_t i = 0; i < view->tree.count; i++) {
-        uint64_t calls = kept_value(view, CRN_METRIC_CALLS, view->tree.rows[i].context);
+        uint64_t calls = view->calls[view->tree.rows[i].context];
         if (largest < calls)
             largest = calls;
     }
@@ -131,11 +150,12 @@ void crn_report_tree(const crn_report *report)
     crn_tree_view view = crn_tree_view_make(report);
     crn_table table = {0};
     crn_report_column(&table, report, "inclusive", metric, view.tree.totals[0]);
-    crn_report_column(&table, report, "self", metric, view.tree.totals[0]);
+    if (!view.upside_down)
+        crn_report_column(&table, report, "self", metric, view.tree.totals[0]);
     if (report->calls)
         crn_table_figure(&table, "calls", "", most_calls(&view), false);
-    crn_table_head(&table, "context");
+    crn_table_head(&table, view.upside_down ? "called from" : "context");
     print_rows(report, &view, &table);
-    print_rest(report, &view.tree);
+    print_rest(report, &view);
     crn_tree_view_free(&view);
 }

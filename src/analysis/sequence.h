@@ -63,4 +63,15 @@ void crn_neighbourhood_free(crn_neighbourhood *neighbourhood);
 crn_profile *crn_sequence_below(const crn_profile *profile, const crn_sequence *sequence,
                                 const uint8_t *kept);
 
+/* How many callers, one above the other, crn_sequence_above looks at. */
+enum { CRN_ABOVE_MAX = 64 };
+
+/* A profile of what leads into the sequence, upside down: its root leads to the last block
+ * of the sequence, that to the one before, and so on to their callers. What hangs below a
+ * context in it is the calls that came by this way, and in `metric` the inclusive cost of
+ * the outermost occurrences that they led to: totals mean something there, self cost does
+ * not. Other metrics are left out; metrics have the same numbers. */
+crn_profile *crn_sequence_above(const crn_profile *profile, const crn_sequence *sequence,
+                                uint32_t metric, const uint8_t *kept);
+
 #endif

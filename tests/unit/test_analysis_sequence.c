@@ -191,6 +191,30 @@ static void what_is_below_is_all_that_lies_within(void **state)
     }
 }
 
+static void what_is_above_is_all_that_leads_there(void **state)
+{
+    (void)state;
+    random_source random = {5};
+    for (int i = 0; i < 4 * PROFILES; i++) {
+        fixture f = fixture_make(&random);
+        if (!f.sequence.blocks[0]) /* nothing is above the root */
+            f.sequence.blocks[0] = 1;
+        crn_profile *above = crn_sequence_above(f.profile, &f.sequence, CRN_METRIC_TICKS, f.kept);
+        crn_sequence_cost cost = slow_measure(&f, &f.sequence, CRN_METRIC_TICKS);
+        assert_int_equal(total_of(above, CRN_METRIC_CALLS), cost.calls);
+        uint64_t outermost = 0, *totals = crn_totals(f.profile, CRN_METRIC_TICKS, f.kept);
+        uint8_t *within = crn_sequence_within(f.profile, &f.sequence);
+        for (uint32_t c = 1; c < f.profile->context_count; c++)
+            if (within[c] && !within[f.profile->parent[c]] && (!f.kept || f.kept[c]))
+                outermost += totals[c];
+        assert_int_equal(total_of(above, CRN_METRIC_TICKS), outermost);
+        crn_free(totals);
+        crn_free(within);
+        crn_profile_free(above);
+        fixture_free(&f);
+    }
+}
+
 /* Hand-made, so that the meaning is written down: main calls a twice, a calls b thrice
  * each time, b calls itself once more. */
 static void an_example(void **state)
@@ -231,6 +255,7 @@ int main(void)
         cmocka_unit_test(selections_follow_paths),
         cmocka_unit_test(neighbours_cost_what_the_longer_sequence_does),
         cmocka_unit_test(what_is_below_is_all_that_lies_within),
+        cmocka_unit_test(what_is_above_is_all_that_leads_there),
         cmocka_unit_test(an_example),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
