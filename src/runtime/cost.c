@@ -38,9 +38,10 @@ double crn_cost_of_call(cairn_profile *profile)
         uint64_t took = time_batch(strand);
         least = took < least ? took : least;
     }
-    if (strand) {
-        crn_free(strand->stack);
-        crn_free(strand);
+    cairn_strand *made = strand ? strand : lane.spare; /* spare: it got no stack */
+    if (made) {
+        crn_free(made->stack);
+        crn_free(made);
     }
     crn_graph_free_memory(&lane.graph);
     return strand ? (double)least / PAIRS : 0;
