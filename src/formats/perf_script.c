@@ -267,12 +267,12 @@ static void begin_sample(reader *reader, const header *header)
     reader->open = true;
     reader->samples = 0;
     reader->period = header->has_period ? header->period : 1;
-    if (header->has_period)
-        reader->samples = crn_profile_builder_metric(builder, "samples", "count");
     bool clock = event && header->has_period &&
                  (strcmp(event, "cpu-clock") == 0 || strcmp(event, "task-clock") == 0);
     reader->metric = crn_profile_builder_metric(builder, event ? event : "samples",
                                                 clock ? "nanoseconds" : "count");
+    if (header->has_period)
+        reader->samples = crn_profile_builder_metric(builder, "samples", "count");
     free(event);
     free(command);
 }

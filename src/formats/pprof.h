@@ -20,7 +20,8 @@ enum {
     CRN_PPROF_STRING = 6,
     CRN_PPROF_TIME = 9,
     CRN_PPROF_DURATION = 10,
-    CRN_PPROF_COMMENT = 13
+    CRN_PPROF_COMMENT = 13,
+    CRN_PPROF_DEFAULT_TYPE = 14
 };
 
 /* How a field is written. */
@@ -77,6 +78,7 @@ typedef struct crn_pprof_reader {
     crn_pprof_table text;
     crn_pprof_table functions, mappings, locations, lines, types, comments;
     int64_t began, duration; /* nanoseconds; 0 is not known */
+    int64_t default_type;    /* a string */
     bool own;                /* written by cairn */
     uint64_t samples, negative, missing, labelled, lost_types;
 } crn_pprof_reader;

@@ -146,6 +146,8 @@ bool crn_pprof_collect(crn_pprof_reader *reader, const crn_pprof_field *field)
         reader->began = (int64_t)field->value;
     if (field->number == CRN_PPROF_DURATION && field->wire == CRN_WIRE_VARINT)
         reader->duration = (int64_t)field->value;
+    if (field->number == CRN_PPROF_DEFAULT_TYPE && field->wire == CRN_WIRE_VARINT)
+        reader->default_type = (int64_t)field->value;
     if (field->number == CRN_PPROF_COMMENT && (bytes || field->wire == CRN_WIRE_VARINT))
         return add_comments(reader, field);
     if (!bytes || field->number == CRN_PPROF_SAMPLE || field->number > CRN_PPROF_STRING)
@@ -278,7 +280,7 @@ static uint64_t nanoseconds_of(const char *unit)
 }
 
 /* Figures called calls, ticks or wall are ours; all others are further metrics. */
-static void resolve_type(crn_pprof_reader *reader, size_t index)
+static void resolve_type(crn_pprof_reader *reader, size_t index, size_t first)
 {
     crn_pprof_type *types = reader->types.items, *type = &types[index];
     const char *name = crn_pprof_string(reader, type->type),
@@ -292,8 +294,9 @@ static void resolve_type(crn_pprof_reader *reader, size_t index)
         type->scale = scale;
     else if (strcmp(name, "wall") == 0)
         name = "wall (imported)";
-    for (size_t i = 0; i < index; i++) {
-        if (strcmp(crn_pprof_string(reader, types[i].type), name) == 0) {
+    for (size_t i = 0; i < reader->types.count && index != first; i++) {
+        bool resolved = i < index || i == first;
+        if (resolved && strcmp(crn_pprof_string(reader, types[i].type), name) == 0) {
             snprintf(other, sizeof other, "%.60s (%.60s)", name, unit);
             name = other;
             break;
@@ -301,6 +304,17 @@ static void resolve_type(crn_pprof_reader *reader, size_t index)
     }
     type->metric = crn_profile_builder_metric(reader->builder, name, *unit ? unit : "count");
     reader->lost_types += type->metric >= CRN_METRIC_MAX;
+}
+
+/* The last type where the file does not say which. */
+static size_t default_type(const crn_pprof_reader *reader)
+{
+    const crn_pprof_type *types = reader->types.items;
+    const char *name = crn_pprof_string(reader, reader->default_type);
+    for (size_t i = 0; *name && i < reader->types.count; i++)
+        if (strcmp(crn_pprof_string(reader, types[i].type), name) == 0)
+            return i;
+    return reader->types.count - 1;
 }
 
 static void resolve_comments(crn_pprof_reader *reader)
@@ -340,8 +354,12 @@ void crn_pprof_resolve(crn_pprof_reader *reader)
     if (!reader->own)
         resolve_span(reader);
     resolve_blocks(reader);
+    /* What pprof would show comes first of the further metrics, so that reports show it. */
+    size_t first = default_type(reader);
+    resolve_type(reader, first, first);
     for (size_t i = 0; i < reader->types.count; i++)
-        resolve_type(reader, i);
+        if (i != first)
+            resolve_type(reader, i, first);
 }
 
 const crn_pprof_location *crn_pprof_location_find(const crn_pprof_reader *reader, uint64_t id)

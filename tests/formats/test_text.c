@@ -132,6 +132,7 @@ static void test_perf(void **state)
     assert_string_equal(support_block(profile, "foo(int, char) const")->file,
                         "/opt/a (b)/libx.so (deleted)");
     assert_string_equal(support_block(profile, "[unknown]")->file, "");
+    assert_int_equal(crn_export_metric(profile, true), crn_profile_metric(profile, "cycles"));
     assert_string_equal(profile->metrics[crn_profile_metric(profile, "cycles")].unit, "count");
     crn_profile_free(profile);
 }
