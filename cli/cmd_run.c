@@ -35,14 +35,15 @@ static const struct argp_option options[] = {
      "Every call, and a clock that does not vary: the instructions that the interpreter runs, "
      "N at a time. Hash and random seeds are fixed, so that runs can be compared",
      0},
-    {"sample", OPTION_SAMPLE, "HZ", 0, "Look at the stack HZ times a second: nearly free, no counts",
-     0},
+    {"sample", OPTION_SAMPLE, "HZ", 0,
+     "Look at the stack HZ times a second: nearly free, no counts", 0},
     {NULL, 0, NULL, 0, "Figures:", 2},
     {"wall", OPTION_WALL, "KIND", 0,
      "Wall time: sampled (the default with --exact: each millisecond, into the exact context), "
      "exact (at every event) or off (the default with --ticks)",
      0},
-    {"label", OPTION_LABEL, "KEY=VALUE", 0, "Something for the report to state; may be repeated", 0},
+    {"label", OPTION_LABEL, "KEY=VALUE", 0, "Something for the report to state; may be repeated",
+     0},
     {NULL, 0, NULL, 0, "Limits:", 3},
     {"path-limit", OPTION_PATHS, "N", 0, "Longest path of a context (1024); longer ones fold", 0},
     {"context-budget", OPTION_CONTEXTS, "N", 0, "Most contexts (4194304); further ones fold", 0},
@@ -91,8 +92,8 @@ static const struct argp_option *option_of(int key)
 static void check(struct argp_state *state, int key, const char *value)
 {
     static const long most[OPTION_COUNT - OPTION_EXACT] = {
-        [OPTION_TICKS - OPTION_EXACT] = 1000000000,      [OPTION_SAMPLE - OPTION_EXACT] = 100000,
-        [OPTION_PATHS - OPTION_EXACT] = 1 << 20,         [OPTION_CONTEXTS - OPTION_EXACT] = 1L << 31,
+        [OPTION_TICKS - OPTION_EXACT] = 1000000000, [OPTION_SAMPLE - OPTION_EXACT] = 100000,
+        [OPTION_PATHS - OPTION_EXACT] = 1 << 20,    [OPTION_CONTEXTS - OPTION_EXACT] = 1L << 31,
         [OPTION_FILE - OPTION_EXACT] = 1L << 50,
     };
     if (most[key - OPTION_EXACT])
@@ -197,6 +198,18 @@ static char *output_name(const char *program)
     return name;
 }
 
+/* Whoever writes lua5.4 means the script. */
+static bool is_interpreter(const char *path)
+{
+    static const char *const names[] = {"lua", "lua5.4", "lua54"};
+    const char *slash = strrchr(path, '/');
+    const char *base = slash ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(base, names[i]) == 0)
+            return true;
+    return false;
+}
+
 static int run_elf(char **program, const char *path, const char *output)
 {
     char full[PATH_MAX * 2];
@@ -263,6 +276,10 @@ int crn_cmd_run(int argc, char **argv)
     char path[PATH_MAX * 2];
     if (strcmp(program, "-") == 0 || !find_elf(program, path, sizeof path))
         return run_lua(&arguments, argc, argv);
+    if (is_interpreter(program))
+        return crn_cli_fail("%s is the interpreter itself: name the script, as in cairn run %s",
+                            program,
+                            arguments.program + 1 < argc ? argv[arguments.program + 1] : "-");
     if (arguments.host_only)
         return crn_cli_fail("%s is machine code: --%s is for Lua programs, what a program of this "
                             "kind records is its own to say",

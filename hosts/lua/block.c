@@ -29,13 +29,16 @@ typedef struct source {
     struct source *next;
 } source;
 
-enum { SOURCE_LISTS = 1024, CODES_START = 256 };
+/* A program may load any number of texts: those past so many are one, to the profile. */
+enum { SOURCE_LISTS = 1024, CODES_START = 256, TEXTS_MOST = 10000 };
+static const char more_texts[] = "=[string]";
 /* A source larger than this is not read for names. */
 static const off_t SOURCE_LARGEST = 64 << 20;
 
 typedef struct crn_namer {
     crn_library *library;
     source *sources[SOURCE_LISTS];
+    size_t text_count;
     crn_code_table known; /* by a hash of source, line and shape, in place of an address */
     cairn_block collector;
 } crn_namer;
@@ -132,6 +135,8 @@ static source *source_find(crn_namer *namer, const char *name, size_t length)
     for (source *source = *list; source; source = source->next)
         if (source->name_length == length && memcmp(source->name, name, length) == 0)
             return source;
+    if (*name != '@' && *name != '=' && namer->text_count++ >= TEXTS_MOST)
+        return source_find(namer, more_texts, sizeof more_texts - 1);
     source *made = calloc(1, sizeof *made);
     if (!made)
         return NULL;
@@ -216,7 +221,9 @@ static const char *base_name(const char *path)
 /* The last part of the file's path, or what Lua shows for a text. */
 static const char *source_label(const source *source, const lua_Debug *ar)
 {
-    return *source->name == '@' ? base_name(source->name + 1) : ar->short_src;
+    return *source->name == '@'   ? base_name(source->name + 1)
+           : *source->name == '=' ? source->name + 1
+                                  : ar->short_src;
 }
 
 static void lua_name(const source *source, const lua_Debug *ar, const crn_source_name *written,
@@ -246,8 +253,8 @@ static cairn_block lua_block(crn_host *host, lua_State *L, lua_Debug *ar)
     if (!main && source_line(source, ar->linedefined, &line, &length))
         crn_source_scan(line, length, ar->name, &written);
 
-    const int shape[] = {ar->linedefined, ar->lastlinedefined, ar->nups, ar->nparams, ar->isvararg,
-                         main};
+    const int shape[] = {ar->linedefined, ar->lastlinedefined, ar->nups,
+                         ar->nparams,     ar->isvararg,        main};
     uint64_t key = hash_bytes((uintptr_t)source, shape, sizeof shape);
     /* Where one line defines several functions only their code tells them apart; likewise
      * where there is no source at all. */
@@ -264,7 +271,7 @@ static cairn_block lua_block(crn_host *host, lua_State *L, lua_Debug *ar)
     int last = main ? INT_MAX : ar->lastlinedefined;
     cairn_block_info info = {
         .name = name,
-        .file = *source->name == '@' ? source->name + 1 : ar->short_src,
+        .file = *source->name == '@' || *source->name == '=' ? source->name + 1 : ar->short_src,
         .line = main ? 1 : (uint32_t)ar->linedefined,
         .column = written.column,
         .parent = main ? CAIRN_BLOCK_ROOT : source_parent(source, first, last),

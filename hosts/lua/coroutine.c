@@ -142,7 +142,8 @@ static void record_free(crn_coroutine_table *table, crn_coroutine *coroutine)
 {
     /* One that was very deep gives its room back. */
     if (coroutine->limit - coroutine->frames > FRAMES_KEPT) {
-        const crn_frame **frames = realloc((void *)coroutine->frames, FRAMES_START * sizeof *frames);
+        const crn_frame **frames =
+            realloc((void *)coroutine->frames, FRAMES_START * sizeof *frames);
         if (frames) {
             coroutine->frames = frames;
             coroutine->limit = frames + FRAMES_START;

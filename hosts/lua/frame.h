@@ -27,7 +27,7 @@ enum {
     CRN_STATE_ALLOW_HOOK = 11,
     CRN_STATE_COUNT_BASE = 184, /* lua_State: what the counter begins anew with */
     CRN_STATE_COUNTER = 188,    /* instructions until the next count event */
-    CRN_TAG_MASK = 0x3f, /* without the bit that says "collectable" */
+    CRN_TAG_MASK = 0x3f,        /* without the bit that says "collectable" */
     CRN_TAG_TYPE_MASK = 0x0f,
     CRN_TAG_LIGHT_C = LUA_TFUNCTION | 1 << 4
 };
@@ -60,11 +60,11 @@ static inline const void *crn_frame_code(const crn_frame *frame)
 
 /* What a look at the interpreter found out. */
 typedef struct crn_layout {
-    bool frames;            /* the offsets above hold */
-    bool allow_hook;        /* CRN_STATE_ALLOW_HOOK holds */
-    bool counter;           /* CRN_STATE_COUNTER holds, and may be set */
-    size_t prototype_size;  /* of the blocks that the collector frees; 0 if unknown */
-    size_t thread_size;     /* likewise; the lua_State is inside, at thread_offset */
+    bool frames;           /* the offsets above hold */
+    bool allow_hook;       /* CRN_STATE_ALLOW_HOOK holds */
+    bool counter;          /* CRN_STATE_COUNTER holds, and may be set */
+    size_t prototype_size; /* of the blocks that the collector frees; 0 if unknown */
+    size_t thread_size;    /* likewise; the lua_State is inside, at thread_offset */
     size_t thread_offset;
 } crn_layout;
 

@@ -139,8 +139,7 @@ static int count_ended(const crn_host *host, crn_coroutine *coroutine)
 /* After a count event. */
 static void count_again(crn_host *host, crn_coroutine *coroutine)
 {
-    if (!count_set(host, coroutine) &&
-        count_next(host, coroutine) != coroutine->installed_count)
+    if (!count_set(host, coroutine) && count_next(host, coroutine) != coroutine->installed_count)
         crn_hook_install(host, coroutine);
 }
 

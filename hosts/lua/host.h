@@ -66,7 +66,7 @@ typedef struct crn_host {
     crn_mode mode;
     int period; /* instructions (ticks) or hertz (sample) */
     bool stopped;
-    int finalizing; /* depth of finalizers that run with our hooks alone */
+    int finalizing;        /* depth of finalizers that run with our hooks alone */
     crn_coroutine *hooked; /* runs the program's own hook, NULL if none does */
 
     cairn_profile *profile;

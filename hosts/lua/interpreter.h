@@ -9,9 +9,9 @@
 #include <stdbool.h>
 
 typedef struct crn_script {
-    int count;        /* of `arguments`; the first is the script, "-" for standard input */
+    int count; /* of `arguments`; the first is the script, "-" for standard input */
     char **arguments;
-    bool repeatable;                    /* see repeatable.h */
+    bool repeatable;                         /* see repeatable.h */
     void (*begin)(lua_State *L, void *data); /* called when the libraries are open */
     void *data;
 } crn_script;

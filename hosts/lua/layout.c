@@ -25,10 +25,10 @@ typedef struct memory {
 typedef struct trial {
     memory *live;
     size_t count, capacity;
-    unsigned seen;    /* kinds of function that were compared */
-    bool wrong;       /* something did not compare */
-    bool hook_denied; /* the byte at CRN_STATE_ALLOW_HOOK is 0 inside a hook */
-    int counts;       /* count events so far */
+    unsigned seen;       /* kinds of function that were compared */
+    bool wrong;          /* something did not compare */
+    bool hook_denied;    /* the byte at CRN_STATE_ALLOW_HOOK is 0 inside a hook */
+    int counts;          /* count events so far */
     const void *code[4]; /* by the line that defines it */
 } trial;
 
@@ -262,8 +262,8 @@ void crn_layout_prove(crn_layout *layout)
     const char *forced = getenv("CAIRN_LUA_LAYOUT");
     bool allowed = !forced || strcmp(forced, "api") != 0;
     layout->prototype_size = kind_size(&trial, KIND_PROTOTYPE);
-    layout->frames = allowed && ran && !trial.wrong && trial.seen == SEEN_ALL &&
-                     trial.code[2] && trial.code[2] != trial.code[3] && layout->prototype_size != 0 &&
+    layout->frames = allowed && ran && !trial.wrong && trial.seen == SEEN_ALL && trial.code[2] &&
+                     trial.code[2] != trial.code[3] && layout->prototype_size != 0 &&
                      layout->thread_size != 0;
     layout->allow_hook = layout->frames && trial.hook_denied &&
                          CRN_FIELD(const unsigned char, L, CRN_STATE_ALLOW_HOOK) == 1;

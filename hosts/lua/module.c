@@ -110,8 +110,9 @@ static void options_read(lua_State *L, crn_host_options *options)
     options->profile.command = option_string(L, "command", "require \"cairn\"");
     bool ticks = strcmp(mode, "ticks") == 0;
     if (!ticks && strcmp(mode, "exact") != 0)
-        luaL_error(L, "cairn.start: mode is \"exact\" or \"ticks\", not \"%s\"; to sample, use cairn run",
-                   mode);
+        luaL_error(
+            L, "cairn.start: mode is \"exact\" or \"ticks\", not \"%s\"; to sample, use cairn run",
+            mode);
     options->mode = ticks ? CRN_MODE_TICKS : CRN_MODE_EXACT;
     if (lua_getfield(L, 1, "period") != LUA_TNIL)
         options->period = (int)lua_tointeger(L, -1);

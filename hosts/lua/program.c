@@ -8,8 +8,7 @@
 void crn_program_sethook(crn_host *host, lua_State *L, lua_Hook hook, int mask, int count)
 {
     /* A signal handler may call this for the main state: no look-up then. */
-    crn_coroutine *coroutine =
-        L == host->main ? host->main_record : crn_coroutine_record(host, L);
+    crn_coroutine *coroutine = L == host->main ? host->main_record : crn_coroutine_record(host, L);
     if (!coroutine->L)
         return;
     crn_hook_settle(host, coroutine);

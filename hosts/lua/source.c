@@ -124,7 +124,8 @@ void crn_source_scan(const char *line, size_t length, const char *called, crn_so
     memset(result, 0, sizeof *result);
     for (const char *at = line, *next; at < end; at = next) {
         next = token_end(at, end);
-        if ((size_t)(next - at) != sizeof keyword - 1 || memcmp(at, keyword, sizeof keyword - 1) != 0)
+        if ((size_t)(next - at) != sizeof keyword - 1 ||
+            memcmp(at, keyword, sizeof keyword - 1) != 0)
             continue;
         result->on_line++;
         text name = {NULL, NULL};

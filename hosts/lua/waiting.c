@@ -23,7 +23,7 @@
 #define REAL(name)                                                                                 \
     static __typeof__(name) *real;                                                                 \
     if (!real)                                                                                     \
-        *(void **)&real = dlsym(RTLD_NEXT, #name)
+    *(void **)&real = dlsym(RTLD_NEXT, #name)
 
 /* Holds the signal back if this thread is sampled; what was so before is in `before`. */
 static bool hold(sigset_t *before)

@@ -246,6 +246,47 @@ def many_coroutines():
 
 
 @test
+def child_of_fork():
+    write("script.lua", """
+        package.cpath = os.getenv("CAIRN_TEST_CPATH")
+        local native = require("native")
+        local function leaf() end
+        for i = 1, 10 do leaf() end
+        if native.twin() then
+            for i = 1, 100000 do leaf() end
+            coroutine.wrap(leaf)()
+            os.exit(5, true)
+        end
+        print(native.wait())
+        for i = 1, 10 do leaf() end
+    """)
+    for options in (["--exact"], ["--ticks", "100"], ["--sample", "1000"]):
+        same([*options, "script.lua"], ["script.lua"])
+        assert notes("x.cairn")["exit_status"] == "0"
+        if "--sample" not in options:
+            assert folded("x.cairn")["main chunk of script.lua;leaf"] == 20
+
+
+@test
+def many_texts():
+    write("script.lua", """
+        local sum = 0
+        for i = 1, 30000 do sum = sum + load("local function f() return " .. i .. " end return f() + 0")() end
+        print(sum)
+    """)
+    assert run([CAIRN, "run", "-o", "x.cairn", "script.lua"]).stdout == "450015000\n"
+    calls = folded("x.cairn")
+    assert sum(value for stack, value in calls.items() if stack[-2:] in (";f", ".f")) == 30000
+    assert len(calls) < 25000
+
+
+@test
+def interpreter_in_place_of_a_script():
+    found = run([CAIRN, "run", "lua5.4", "script.lua"])
+    assert found.returncode == 2 and "cairn run script.lua" in found.stderr, found
+
+
+@test
 def machine_code_is_told_where_to_write():
     found = run([CAIRN, "run", "-o", "sub.cairn", "env"])
     assert f"CAIRN_OUT={os.getcwd()}/sub.cairn\n" in found.stdout

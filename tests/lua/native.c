@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -88,10 +89,26 @@ static int nap(lua_State *L)
     return 1;
 }
 
+/* twin(): fork; true in the child. wait(): until it has ended */
+static int twin(lua_State *L)
+{
+    lua_pushboolean(L, fork() == 0);
+    return 1;
+}
+
+static int wait_twin(lua_State *L)
+{
+    int status = -1;
+    wait(&status);
+    lua_pushinteger(L, WEXITSTATUS(status));
+    return 1;
+}
+
 int luaopen_native(lua_State *L)
 {
-    static const luaL_Reg functions[] = {{"watch", watch}, {"unwatch", unwatch}, {"step", step},
-                                         {"again", again}, {"nap", nap},         {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"watch", watch},    {"unwatch", unwatch}, {"step", step},
+                                         {"again", again},    {"nap", nap},         {"twin", twin},
+                                         {"wait", wait_twin}, {NULL, NULL}};
     luaL_newlib(L, functions);
     return 1;
 }
