@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * peer.h - what a profiler needs done from inside the program that it profiles. There is one
+ * peer_*.c for each profiler that needs anything.
+ */
+#ifndef BENCH_PEER_H
+#define BENCH_PEER_H
+
+#include "workloads.h"
+
+/* The workloads as the profiler sees them: compiled with its flags, or instrumented by hand. */
+extern const workload *const peer_workloads;
+
+/* Starts to record in the way that `mode` names; returns which version of a workload to run. */
+version peer_begin(const char *mode);
+void peer_end(void);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * peer_hooks.c - -finstrument-functions with hooks that do nothing: what anything built on it
+ * pays before it has recorded something.
+ */
+#include "peer.h"
+
+extern const workload profiled_workloads[];
+const workload *const peer_workloads = profiled_workloads;
+
+void __cyg_profile_func_enter(void *function, void *call_site)
+{
+    (void)function;
+    (void)call_site;
+}
+
+void __cyg_profile_func_exit(void *function, void *call_site)
+{
+    (void)function;
+    (void)call_site;
+}
+
+version peer_begin(const char *mode)
+{
+    (void)mode;
+    return VERSION_PLAIN;
+}
+
+void peer_end(void)
+{
+}

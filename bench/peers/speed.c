@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * speed.c - what a call costs more under a profiler. Two time stamps, the program as it is
+ * and the program as it is profiled take turns within one process, as in calls.c.
+ *
+ * Time is that of the thread's processor: what other processes take is not in it, and
+ * neither is what a profiler does in processes of its own.
+ *
+ * usage: speed MODE TURNS
+ * Prints workload, ns of two rdtsc, ns a call as it is, ns a call profiled: medians.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "measure.h"
+#include "peer.h"
+
+enum { STAMPS = 20000, WARM_UP = 2 };
+
+static const char *const MEASURED[] = {"leaf-inside", "fib", "tree"};
+
+static double processor_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+static inline uint64_t stamp(void)
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    uint64_t now;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(now));
+    return now;
+#else
+#error "the time stamp counter of this machine is not known here"
+#endif
+}
+
+static double nanoseconds_of_two_stamps(void)
+{
+    uint64_t sum = 0;
+    double start = processor_now();
+    for (int i = 0; i < STAMPS; i++) {
+        sum += stamp();
+        sum += stamp();
+    }
+    double took = processor_now() - start;
+    MEASURE_OPAQUE(sum);
+    return took / STAMPS;
+}
+
+static double time_of(const workload *w, version kind)
+{
+    double start = processor_now();
+    w->run(kind, 0);
+    return processor_now() - start;
+}
+
+static void measure_workload(unsigned index, version kind, int turns)
+{
+    const workload *plain = &workloads[index], *profiled = &peer_workloads[index];
+    double calls = (double)plain->calls(0);
+    measure_series stamps = {0}, without = {0}, with = {0};
+    for (int turn = -WARM_UP; turn < turns; turn++) {
+        double stamps_took = nanoseconds_of_two_stamps();
+        double before = time_of(plain, VERSION_PLAIN) / calls;
+        double after = time_of(profiled, kind) / calls;
+        if (turn < 0)
+            continue;
+        measure_add(&stamps, stamps_took);
+        measure_add(&without, before);
+        measure_add(&with, after);
+    }
+    printf("%s\t%f\t%f\t%f\n", plain->name, measure_quantile(&stamps, 0.5),
+           measure_quantile(&without, 0.5), measure_quantile(&with, 0.5));
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3) {
+        fprintf(stderr, "usage: speed MODE TURNS\n");
+        return 2;
+    }
+    version kind = peer_begin(argv[1]);
+    for (size_t i = 0; i < sizeof(MEASURED) / sizeof(*MEASURED); i++)
+        for (unsigned index = 0; index < workload_count; index++)
+            if (strcmp(workloads[index].name, MEASURED[i]) == 0)
+                measure_workload(index, kind, atoi(argv[2]));
+    peer_end();
+    return 0;
+}
