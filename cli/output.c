@@ -2,6 +2,7 @@
 #include "output.h"
 
 #include <errno.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -30,9 +31,12 @@ char *crn_output_name(const char *input, const char *suffix)
     return name;
 }
 
-static bool fail(crn_output *output, const char *what)
+static bool fail(crn_output *output, int reason)
 {
-    crn_cli_fail("%s: %s; free some space, or name another file with -o", output->name, what);
+    crn_cli_fail("%s: %s; %s", output->name, strerror(reason ? reason : EIO),
+                 reason == ENOENT   ? "check that its directory exists"
+                 : reason == EACCES ? "name a file with -o where you may write"
+                                    : "free some space, or name another file with -o");
     crn_free(output->path);
     crn_free(output->temporary);
     return false;
@@ -54,14 +58,14 @@ static bool open_temporary(crn_output *output)
     snprintf(output->temporary, size, "%s.XXXXXX", output->path);
     int descriptor = mkstemp(output->temporary);
     if (descriptor < 0)
-        return fail(output, strerror(errno));
+        return fail(output, errno);
     set_mode(descriptor);
     output->file = fdopen(descriptor, "wb");
     if (output->file)
         return true;
     close(descriptor);
     unlink(output->temporary);
-    return fail(output, strerror(ENOMEM));
+    return fail(output, ENOMEM);
 }
 
 bool crn_output_open(crn_output *output, const char *path, const char *input)
@@ -81,7 +85,7 @@ bool crn_output_open(crn_output *output, const char *path, const char *input)
     if (!exists || S_ISREG(target.st_mode))
         return open_temporary(output);
     output->file = fopen(path, "wb");
-    return output->file || fail(output, strerror(errno));
+    return output->file || fail(output, errno);
 }
 
 bool crn_output_close(crn_output *output, bool good)
@@ -94,8 +98,13 @@ bool crn_output_close(crn_output *output, bool good)
     int reason = errno;
     if ((!good || failed) && output->temporary)
         unlink(output->temporary);
+    if (standard && (!good || failed)) {
+        /* It is said here, so that it is not said again when the command ends. */
+        __fpurge(stdout);
+        clearerr(stdout);
+    }
     if (good && failed && !(standard && reason == EPIPE))
-        return fail(output, strerror(reason ? reason : EIO));
+        return fail(output, reason);
     crn_free(output->path);
     crn_free(output->temporary);
     return good;

@@ -22,7 +22,8 @@ char *crn_output_name(const char *input, const char *suffix);
  * why. A pipe or a device is written in place; a file appears when it is closed. */
 bool crn_output_open(crn_output *output, const char *path, const char *input);
 
-/* Ends the file if `good`, else removes it. On error it says why; false then. */
+/* Ends the file if `good`, and says why if that fails; else removes it, after the caller
+ * has said why. True when the file is there, whole. */
 bool crn_output_close(crn_output *output, bool good);
 
 #endif

@@ -114,7 +114,9 @@ const crn_note **crn_export_notes(const crn_profile *profile, bool times, size_t
     return notes;
 }
 
-bool crn_export_failed(crn_error *error)
+bool crn_export_failed(crn_error *error, int reason)
 {
-    return crn_error_set(error, CAIRN_E_SPACE, "cannot write: %s", strerror(errno));
+    return crn_error_set(error, CAIRN_E_SPACE,
+                         "%s; free some space, or write the file somewhere else with -o",
+                         strerror(reason ? reason : EIO));
 }

@@ -150,7 +150,7 @@ bool crn_folded_write(const crn_profile *profile, const crn_export_options *opti
     crn_free(path.fresh);
     crn_free(depths);
     crn_names_close(&names);
-    return good || crn_export_failed(error);
+    return good || crn_export_failed(error, errno);
 }
 
 /* ---- reading ---- */

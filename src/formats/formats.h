@@ -80,7 +80,7 @@ const crn_note **crn_export_notes(const crn_profile *profile, bool times, size_t
 /* When it began, in nanoseconds since 1970, and how long it took; 0 if not known. */
 void crn_export_span(const crn_profile *profile, int64_t *began, int64_t *duration);
 
-/* False, with the reason that errno gives. */
-bool crn_export_failed(crn_error *error);
+/* False, with the reason: an errno. */
+bool crn_export_failed(crn_error *error, int reason);
 
 #endif

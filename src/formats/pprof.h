@@ -20,8 +20,10 @@ enum {
     CRN_PPROF_STRING = 6,
     CRN_PPROF_TIME = 9,
     CRN_PPROF_DURATION = 10,
+    CRN_PPROF_PERIOD_TYPE = 11,
     CRN_PPROF_COMMENT = 13,
-    CRN_PPROF_DEFAULT_TYPE = 14
+    CRN_PPROF_DEFAULT_TYPE = 14,
+    CRN_PPROF_LAST = 16 /* that is published: sets of labels */
 };
 
 /* How a field is written. */

@@ -93,6 +93,13 @@ static const char *peek_varint(const char *at, const char *end, uint64_t *value)
     return NULL;
 }
 
+/* Whether this field of Profile is a message or a string, not a number. */
+static bool is_message(uint64_t number)
+{
+    return number <= CRN_PPROF_STRING || number == CRN_PPROF_PERIOD_TYPE ||
+           number == CRN_PPROF_LAST;
+}
+
 /* Text has no control bytes; here the fields that we see must be those of Profile. */
 bool crn_pprof_recognise(const char *head, size_t length)
 {
@@ -107,8 +114,9 @@ bool crn_pprof_recognise(const char *head, size_t length)
         uint64_t number = tag >> 3, wire = tag & 7;
         bool known = wire == CRN_WIRE_BYTES || wire == CRN_WIRE_VARINT || wire == CRN_WIRE_64 ||
                      wire == CRN_WIRE_32;
-        if (number == 0 || number > 64 || !known ||
-            (number <= CRN_PPROF_STRING && wire != CRN_WIRE_BYTES))
+        bool fits = number == CRN_PPROF_COMMENT || number > CRN_PPROF_LAST ||
+                    (wire == CRN_WIRE_BYTES) == is_message(number);
+        if (number == 0 || number > 64 || !known || !fits)
             return false;
         if (wire == CRN_WIRE_64 || wire == CRN_WIRE_32)
             size = wire == CRN_WIRE_64 ? 8 : 4;

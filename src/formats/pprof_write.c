@@ -24,6 +24,7 @@ typedef struct writer {
     uint32_t *ids; /* by block: of its function and location; 0 if no context is of it */
     gzFile file;
     bool failed;
+    int reason; /* why: an errno */
     uint8_t *packed;
     size_t capacity;
     crn_interning *strings; /* their numbers are the string table's */
@@ -36,6 +37,7 @@ static void put(writer *writer, const void *bytes, size_t length)
     while (length > 0 && !writer->failed) {
         unsigned part = length < (1u << 30) ? (unsigned)length : 1u << 30;
         writer->failed = gzwrite(writer->file, bytes, part) != (int)part;
+        writer->reason = writer->failed ? errno : 0;
         bytes = (const char *)bytes + part;
         length -= part;
     }
@@ -224,7 +226,7 @@ bool crn_pprof_write(const crn_profile *profile, const crn_export_options *optio
     /* zlib's header has no time in it, so that the same profile gives the same bytes. */
     writer.file = descriptor < 0 ? NULL : gzdopen(descriptor, "wb");
     if (!writer.file) {
-        crn_export_failed(error);
+        crn_export_failed(error, errno);
         if (descriptor >= 0)
             close(descriptor);
         return false;
@@ -243,10 +245,9 @@ bool crn_pprof_write(const crn_profile *profile, const crn_export_options *optio
     put_mapping(&writer);
     put_blocks(&writer);
     put_rest(&writer, options->metric);
-    errno = 0;
     bool good = gzclose(writer.file) == Z_OK && !writer.failed;
     if (!good)
-        crn_export_failed(error);
+        crn_export_failed(error, writer.failed ? writer.reason : errno);
     crn_names_close(&writer.names);
     crn_free(writer.ids);
     crn_interning_free(writer.strings);

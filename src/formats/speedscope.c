@@ -5,6 +5,7 @@
  * with the number of contexts alone.
  */
 #include <cairn/cairn.h>
+#include <errno.h>
 #include <jansson.h>
 #include <string.h>
 
@@ -140,5 +141,5 @@ bool crn_speedscope_write(const crn_profile *profile, const crn_export_options *
     }
     fprintf(out, "],\n\"activeProfileIndex\":%u}\n", active);
     crn_free(writer.frames);
-    return !ferror(out) || crn_export_failed(error);
+    return !ferror(out) || crn_export_failed(error, errno);
 }

@@ -239,7 +239,7 @@ static void test_encodings(void **state)
         0x12, 10,                                         /* sample */
         0x08, 2,  0x08, 1,    0x10, 7,                    /* locations 2, 1, not packed; value */
         0x58, 1,  0x60, 2,                                /* unknown to Sample */
-        0x7a, 2,  'h',  'i',                              /* field 15, bytes */
+        0x8a, 1,  2,    'h',  'i',                        /* field 17, bytes */
         0xf9, 1,  1,    2,    3,    4,   5,    6, 7,   8, /* field 31, 64 bits */
         0x22, 6,  0x08, 1,    0x22, 2,   0x08, 1,         /* location 1, line of function 1 */
         0x22, 6,  0x08, 2,    0x22, 2,   0x08, 2,         /* location 2 */
