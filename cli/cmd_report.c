@@ -247,7 +247,7 @@ static int report_print(crn_report *report, const arguments *arguments)
 {
     int status = choose_metrics(report, arguments->metrics);
     report->calls = report->metrics[0] != CRN_METRIC_CALLS &&
-                    !crn_metric_empty(report->profile, CRN_METRIC_CALLS);
+                    crn_calls_counted(report->profile);
     if (status == CRN_EXIT_OK)
         status = choose_sequences(report, arguments);
     if (status != CRN_EXIT_OK)

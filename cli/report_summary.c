@@ -54,7 +54,7 @@ static void print_totals(const crn_profile *profile)
         uint32_t m = i == 0 ? CRN_METRIC_WALL : i == 2 ? CRN_METRIC_CALLS : i;
         char figure[CRN_FIGURE_SIZE];
         uint64_t total = total_of(profile, m);
-        if (!total)
+        if (!total || (m == CRN_METRIC_CALLS && !crn_calls_counted(profile)))
             continue;
         printf("%s%s ", joint, crn_figure_alone(figure, profile->metrics[m].unit, total));
         crn_terminal_text(profile->metrics[m].name, 0, false);
@@ -76,8 +76,11 @@ static void print_shape(const crn_profile *profile)
     printf("%s contexts of %s blocks", crn_figure_alone(contexts, "", profile->context_count),
            crn_figure_alone(blocks, "", profile->block_count - 1 - (profile->folded_block != 0)));
     if (cycles)
-        printf(", recursion in %u place%s (%s calls)", cycles, cycles == 1 ? "" : "s",
-               crn_figure_alone(calls, "", cycle_calls));
+        printf(", recursion in %s place%s", crn_figure_alone(calls, "", cycles),
+               cycles == 1 ? "" : "s");
+    if (cycle_calls)
+        printf(" (%s call%s)", crn_figure_alone(calls, "", cycle_calls),
+               cycle_calls == 1 ? "" : "s");
     uint64_t strands = note_number(profile, "strands"), lanes = note_number(profile, "lanes");
     if (strands > 1)
         printf(", %s strands on %s lane%s", crn_figure_alone(calls, "", strands),

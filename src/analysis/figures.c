@@ -29,6 +29,14 @@ bool crn_metric_empty(const crn_profile *profile, uint32_t metric)
     return true;
 }
 
+bool crn_calls_counted(const crn_profile *profile)
+{
+    for (uint32_t c = 1; c < profile->context_count; c++)
+        if (profile->values[CRN_METRIC_CALLS][c])
+            return true;
+    return false;
+}
+
 uint32_t crn_metric_default(const crn_profile *profile)
 {
     if (!crn_metric_empty(profile, CRN_METRIC_WALL))

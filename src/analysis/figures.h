@@ -24,6 +24,9 @@ uint64_t *crn_totals(const crn_profile *profile, uint32_t metric, const uint8_t 
 /* Nothing is charged to the metric in any context. */
 bool crn_metric_empty(const crn_profile *profile, uint32_t metric);
 
+/* Calls were counted: the root's, which are strands that were opened, do not tell. */
+bool crn_calls_counted(const crn_profile *profile);
+
 /* What a person most likely wants to see: wall if there is any, else ticks, else another
  * metric that holds something, else calls. */
 uint32_t crn_metric_default(const crn_profile *profile);

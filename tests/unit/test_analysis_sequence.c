@@ -9,7 +9,9 @@
 #include "analysis/sequence.h"
 #include "base/memory.h"
 #include "support/cases.h"
+#include "support/profiles.h"
 #include "support/random_profile.h"
+#include "support/scratch.h"
 
 enum { PROFILES = 40, BLOCKS = 4, EVENTS = 2000, LENGTH_MAX = 4 };
 
@@ -165,7 +167,7 @@ static void neighbours_cost_what_the_longer_sequence_does(void **state)
     }
 }
 
-static uint64_t total_of(const crn_profile *profile, uint32_t metric)
+static uint64_t metric_total(const crn_profile *profile, uint32_t metric)
 {
     uint64_t total = 0;
     for (uint32_t c = 0; c < profile->context_count; c++)
@@ -184,7 +186,7 @@ static void what_is_below_is_all_that_lies_within(void **state)
             assert_string_equal(below->metrics[m].name, f.profile->metrics[m].name);
             uint64_t within = slow_measure(&f, &f.sequence, m).inclusive;
             if (m != CRN_METRIC_CALLS)
-                assert_int_equal(total_of(below, m), within);
+                assert_int_equal(metric_total(below, m), within);
         }
         fixture_free(&f);
         crn_profile_free(below);
@@ -201,17 +203,63 @@ static void what_is_above_is_all_that_leads_there(void **state)
             f.sequence.blocks[0] = 1;
         crn_profile *above = crn_sequence_above(f.profile, &f.sequence, CRN_METRIC_TICKS, f.kept);
         crn_sequence_cost cost = slow_measure(&f, &f.sequence, CRN_METRIC_TICKS);
-        assert_int_equal(total_of(above, CRN_METRIC_CALLS), cost.calls);
+        assert_int_equal(metric_total(above, CRN_METRIC_CALLS), cost.calls);
         uint64_t outermost = 0, *totals = crn_totals(f.profile, CRN_METRIC_TICKS, f.kept);
         uint8_t *within = crn_sequence_within(f.profile, &f.sequence);
         for (uint32_t c = 1; c < f.profile->context_count; c++)
             if (within[c] && !within[f.profile->parent[c]] && (!f.kept || f.kept[c]))
                 outermost += totals[c];
-        assert_int_equal(total_of(above, CRN_METRIC_TICKS), outermost);
+        assert_int_equal(metric_total(above, CRN_METRIC_TICKS), outermost);
         crn_free(totals);
         crn_free(within);
         crn_profile_free(above);
         fixture_free(&f);
+    }
+}
+
+/* The library's own query and the tool's, of the same run. */
+static void the_library_counts_the_same_calls(void **state)
+{
+    (void)state;
+    random_source random = {6};
+    for (int i = 0; i < PROFILES; i++) {
+        char path[SCRATCH_PATH];
+        scratch_path(path, "calls.cairn");
+        cairn_options options = CAIRN_OPTIONS_DEFAULT;
+        options.path = path;
+        options.path_limit = i % 2 ? 6 : 1024; /* some fold */
+        setup s = setup_open(&options, BLOCKS);
+        for (int event = 0; event < EVENTS; event++) {
+            uint32_t kind = random_below(&random, 5);
+            if (kind < 2)
+                cairn_enter(s.strand, 1 + random_below(&random, BLOCKS));
+            else if (kind == 2)
+                cairn_replace(s.strand, 1 + random_below(&random, BLOCKS));
+            else if (cairn_strand_depth(s.strand))
+                cairn_leave(s.strand);
+        }
+        uint32_t sequences[50][LENGTH_MAX], lengths[COUNT(sequences)];
+        uint64_t calls[COUNT(sequences)];
+        cairn_view *view;
+        assert_int_equal(cairn_view_open(&view, s.profile), CAIRN_OK);
+        for (size_t q = 0; q < COUNT(sequences); q++) {
+            lengths[q] = 1 + random_below(&random, LENGTH_MAX);
+            for (uint32_t j = 0; j < lengths[q]; j++)
+                sequences[q][j] = 1 + random_below(&random, BLOCKS);
+            calls[q] = cairn_view_calls(view, sequences[q], lengths[q]);
+        }
+        cairn_view_close(view);
+        setup_close(&s);
+        crn_error error;
+        crn_profile *profile = crn_profile_load(path, &error);
+        assert_non_null(profile);
+        for (size_t q = 0; q < COUNT(sequences); q++) {
+            crn_sequence sequence = {lengths[q], sequences[q]};
+            crn_sequence_cost cost =
+                crn_sequence_measure(profile, &sequence, CRN_METRIC_TICKS, NULL);
+            assert_int_equal(cost.calls, calls[q]);
+        }
+        crn_profile_free(profile);
     }
 }
 
@@ -256,6 +304,7 @@ int main(void)
         cmocka_unit_test(neighbours_cost_what_the_longer_sequence_does),
         cmocka_unit_test(what_is_below_is_all_that_lies_within),
         cmocka_unit_test(what_is_above_is_all_that_leads_there),
+        cmocka_unit_test(the_library_counts_the_same_calls),
         cmocka_unit_test(an_example),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
