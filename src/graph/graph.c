@@ -14,43 +14,54 @@ enum {
     PATH_FIRST = CRN_FIRST(64, 1)
 };
 
-static uint64_t hash_of(uint32_t from, cairn_block block)
-{
-    return (from * 0x85ebca6bu + block) * 0x9e3779b97f4a7c15u >> 32;
-}
+/* ---- the index ----
+ *
+ * An entry is a record's number in as many low bits as the table's size has, and what is
+ * left of the hash above them: one look tells most other records apart, without theirs. */
 
-/* ---- the index ---- */
+static uint32_t hash_of(uint32_t from, cairn_block block)
+{
+    return (uint32_t)((from * 0x85ebca6bu + block) * 0x9e3779b97f4a7c15u >> 32);
+}
 
 uint32_t crn_graph_find(const crn_graph *graph, uint32_t from, cairn_block block)
 {
-    for (uint64_t slot = hash_of(from, block);; slot++) {
-        uint32_t record = graph->index[slot & graph->index_mask];
-        if (!record || (graph->links[record].from == from && graph->links[record].block == block))
-            return record;
+    uint32_t mask = graph->index_mask, hash = hash_of(from, block);
+    for (uint32_t slot = hash;; slot++) {
+        uint32_t entry = graph->index[slot & mask];
+        if (!entry)
+            return 0;
+        if ((entry ^ hash) & ~mask)
+            continue;
+        const crn_link *link = &graph->links[entry & mask];
+        if (link->from == from && link->block == block)
+            return entry & mask;
     }
 }
 
 static void index_put(crn_graph *graph, uint32_t record)
 {
-    uint64_t slot = hash_of(graph->links[record].from, graph->links[record].block);
-    while (graph->index[slot & graph->index_mask])
+    uint32_t mask = graph->index_mask;
+    uint32_t hash = hash_of(graph->links[record].from, graph->links[record].block);
+    uint32_t slot = hash;
+    while (graph->index[slot & mask])
         slot++;
-    graph->index[slot & graph->index_mask] = record;
+    graph->index[slot & mask] = (hash & ~mask) | record;
 }
 
-/* At most 3 of 4 slots are taken. Records are put in again in order of their number,
- * which reads memory in order. */
+/* At most 3 of 4 slots are taken, and the next two records' numbers fit in an entry. Records
+ * are put in again in order of their number, which reads memory in order. */
 static bool index_reserve(crn_graph *graph)
 {
-    uint64_t size = graph->index_mask + 1;
-    if ((graph->index_count + 1) * 4 <= size * 3)
+    uint64_t size = (uint64_t)graph->index_mask + 1;
+    if ((graph->index_count + 1) * 4 <= size * 3 && graph->used + 2 <= size)
         return true;
     uint32_t *index = crn_try_table(size * 2 * sizeof *index);
     if (!index)
         return false;
     crn_free_table(graph->index, size * sizeof *index);
     graph->index = index;
-    graph->index_mask = size * 2 - 1;
+    graph->index_mask = (uint32_t)(size * 2 - 1);
     for (uint32_t record = CRN_RECORD_ROOT + 1; record < graph->used; record++)
         index_put(graph, record);
     return true;
@@ -176,18 +187,36 @@ static bool path_load(crn_graph *graph, uint32_t context)
     return true;
 }
 
+/* One past the last place of `block` from `low` up to `end`, `low` if it is not there. A
+ * group has no branches, so that it is compared at once. */
+static uint32_t find_last(const uint32_t *blocks, uint32_t low, uint32_t end, cairn_block block)
+{
+    enum { GROUP = 16 };
+    while (end - low >= GROUP) {
+        uint32_t equal = 0;
+        for (uint32_t i = 0; i < GROUP; i++)
+            equal |= blocks[end - GROUP + i] == block;
+        if (equal)
+            break;
+        end -= GROUP;
+    }
+    while (end > low && blocks[end - 1] != block)
+        end--;
+    return end;
+}
+
 /* If the loaded path and `block` end in two equal halves, the context that ends
  * the first of them. */
 static uint32_t find_cycle(const crn_graph *graph, cairn_block block)
 {
     const uint32_t *blocks = graph->path_blocks;
-    uint32_t length = graph->path_length;
-    for (uint32_t half = 1; 2 * half - 1 <= length; half++) {
-        if (blocks[length - half] != block)
-            continue;
-        const uint32_t *second = blocks + length - half + 1;
-        if (!memcmp(second, second - half, (half - 1) * sizeof *second))
-            return graph->path_contexts[length - half];
+    uint32_t length = graph->path_length, low = length / 2; /* the halves are no longer */
+    uint32_t end = length;
+    while ((end = find_last(blocks, low, end, block)) > low) {
+        uint32_t half = length + 1 - end;
+        if (!memcmp(blocks + end, blocks + end - half, (half - 1) * sizeof *blocks))
+            return graph->path_contexts[end - 1];
+        end--;
     }
     return 0;
 }
@@ -288,7 +317,7 @@ bool crn_graph_open(crn_graph *graph)
 
 void crn_graph_close(crn_graph *graph)
 {
-    crn_free_table(graph->index, (graph->index_mask + 1) * sizeof *graph->index);
+    crn_free_table(graph->index, ((size_t)graph->index_mask + 1) * sizeof *graph->index);
     crn_free_table(graph->ways, (graph->way_mask + 1) * sizeof *graph->ways);
     crn_free(graph->path_blocks);
     crn_free(graph->path_contexts);

@@ -73,7 +73,8 @@ struct crn_graph {
     bool full;       /* storage or memory ended: new edges fold */
 
     uint32_t *index; /* records by (from, block); 0 is free */
-    uint64_t index_mask, index_count;
+    uint32_t index_mask;
+    uint64_t index_count;
     crn_way *ways;
     uint64_t way_mask;
 
