@@ -11,11 +11,21 @@
 #include <sys/resource.h>
 #include <time.h>
 
-double measure_now(void)
+static double read_clock(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+double measure_now(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+double measure_processor(void)
+{
+    return read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 long measure_interruptions(void)

@@ -11,6 +11,10 @@
 /* Nanoseconds from some fixed moment. */
 double measure_now(void);
 
+/* Nanoseconds that this process has had the processor: what others do to the machine in the
+ * meantime tells less in them. */
+double measure_processor(void);
+
 /* How often the kernel took the processor away from this process so far. */
 long measure_interruptions(void);
 

@@ -24,14 +24,31 @@
 #include "replay_loop.h"
 #include "stream.h"
 
+/* Nanoseconds of processor and of the clock on the wall. */
+typedef struct span {
+    double processor, elapsed;
+} span;
+
 /* What a replay took and what it recorded. Shared between parent and child. */
 typedef struct outcome {
-    double nothing;  /* ns, of the loop that calls empty functions */
-    double loop;     /* ns, of the loop that records */
-    double whole;    /* ns, with opening and closing */
+    span nothing; /* the loop that calls empty functions */
+    span loop;    /* the loop that records */
+    span whole;   /* with opening and closing */
     uint64_t contexts, calls, ticks;
     uint64_t digest; /* of every context's path, calls and ticks, whatever their order */
 } outcome;
+
+static span now(void)
+{
+    return (span){measure_processor(), measure_now()};
+}
+
+static void add_since(span *sum, span start)
+{
+    span end = now();
+    sum->processor += end.processor - start.processor;
+    sum->elapsed += end.elapsed - start.elapsed;
+}
 
 static void replay_nothing(const stream *s, void *profile)
 {
@@ -76,13 +93,15 @@ static bool note_cairn(void *data, const cairn_block *path, size_t length, const
 
 static void time_nothing(const stream *s, outcome *result)
 {
-    measure_series times = {0};
+    measure_series processor = {0}, elapsed = {0};
     for (int i = 0; i < 3; i++) {
-        double start = measure_now();
+        span took = {0}, start = now();
         replay_nothing(s, result);
-        measure_add(&times, measure_now() - start);
+        add_since(&took, start);
+        measure_add(&processor, took.processor);
+        measure_add(&elapsed, took.elapsed);
     }
-    result->nothing = measure_quantile(&times, 0.5);
+    result->nothing = (span){measure_quantile(&processor, 0.5), measure_quantile(&elapsed, 0.5)};
 }
 
 /* Where malloc puts nodes among cache lines is luck: each turn has other luck. */
@@ -96,17 +115,17 @@ static void run_baseline(const stream *s, int turn, outcome *result)
 {
     shift_heap(turn);
     time_nothing(s, result);
-    double begin = measure_now();
+    span begin = now();
     tree_profile *profile = tree_open();
     profile->root->count--; /* the stream's first word starts its first strand */
-    double start = measure_now();
+    span start = now();
     replay_baseline(s, profile);
-    result->loop = measure_now() - start;
-    result->whole = measure_now() - begin;
+    add_since(&result->loop, start);
+    add_since(&result->whole, begin);
     tree_visit(profile, note_node, result);
-    double closing = measure_now();
+    begin = now();
     tree_close(profile);
-    result->whole += measure_now() - closing;
+    add_since(&result->whole, begin);
 }
 
 static void run_cairn(const stream *s, const char *path, outcome *result)
@@ -115,28 +134,28 @@ static void run_cairn(const stream *s, const char *path, outcome *result)
     cairn_options options = CAIRN_OPTIONS_DEFAULT;
     options.path = path;
     cairn_profile *profile;
-    double begin = measure_now();
+    span begin = now();
     cairn_error error = cairn_profile_open(&profile, &options);
     if (error) {
         fprintf(stderr, "replay: %s\n", cairn_error_text(error));
         exit(1);
     }
-    result->whole = measure_now() - begin;
+    add_since(&result->whole, begin);
     replay_add_blocks(profile, s);
-    begin = measure_now();
+    begin = now();
     cairn_lane *lane = cairn_lane_open(profile, "replay");
-    double start = measure_now();
+    span start = now();
     replay_cairn(s, 0, s->count, lane, NULL);
-    result->loop = measure_now() - start;
-    result->whole += measure_now() - begin;
+    add_since(&result->loop, start);
+    add_since(&result->whole, begin);
     cairn_view *view;
     if (cairn_view_open(&view, profile) == CAIRN_OK) {
         cairn_view_contexts(view, note_cairn, result);
         cairn_view_close(view);
     }
-    begin = measure_now();
+    begin = now();
     cairn_profile_close(profile);
-    result->whole += measure_now() - begin;
+    add_since(&result->whole, begin);
 }
 
 enum { BASELINE, DISK, MEMORY, KINDS };
@@ -178,6 +197,11 @@ static void hold_equal(const stream *s, const outcome *one, const outcome *other
     }
 }
 
+static span less(span all, span part)
+{
+    return (span){all.processor - part.processor, all.elapsed - part.elapsed};
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2 || argc > 4) {
@@ -194,31 +218,33 @@ int main(int argc, char **argv)
     if (shared == MAP_FAILED)
         return 1;
 
-    measure_series loop[KINDS] = {0}, whole[KINDS] = {0}, base = {0}, net[KINDS] = {0};
-    outcome last = {0};
+    measure_series loop[KINDS] = {0}, whole[KINDS] = {0}, elapsed[KINDS] = {0}, net[KINDS] = {0};
+    uint64_t contexts = 0;
     for (int turn = 0; turn < repeats; turn++) {
         outcome baseline = run_child(&s, BASELINE, turn, path, shared);
-        measure_add(&base, (baseline.loop - baseline.nothing) / 1e6);
+        span base = less(baseline.loop, baseline.nothing);
+        measure_add(&net[BASELINE], base.processor / 1e6);
         for (int kind = DISK; kind <= MEMORY; kind++) {
             outcome cairn = run_child(&s, kind, turn, path, shared);
             hold_equal(&s, &baseline, &cairn);
-            measure_add(&net[kind], (cairn.loop - cairn.nothing) / 1e6);
-            measure_add(&loop[kind],
-                        (cairn.loop - cairn.nothing) / (baseline.loop - baseline.nothing));
-            measure_add(&whole[kind],
-                        (cairn.whole - cairn.nothing) / (baseline.whole - baseline.nothing));
+            span ours = less(cairn.loop, cairn.nothing);
+            measure_add(&net[kind], ours.processor / 1e6);
+            measure_add(&loop[kind], ours.processor / base.processor);
+            measure_add(&elapsed[kind], ours.elapsed / base.elapsed);
+            measure_add(&whole[kind], less(cairn.whole, cairn.nothing).processor /
+                                          less(baseline.whole, baseline.nothing).processor);
         }
-        last = baseline;
+        contexts = baseline.contexts;
     }
-    static const char *const names[KINDS] = {NULL, "disk", "memory"};
+    static const char *const names[KINDS] = {[DISK] = "disk", [MEMORY] = "memory"};
     for (int kind = DISK; kind <= MEMORY; kind++) {
         char name[64];
-        snprintf(name, sizeof(name), "%s", names[kind]);
-        measure_print(name, &loop[kind], "%.1f ms of the baseline's %.1f ms, net; %lu contexts",
-                      measure_quantile(&net[kind], 0.5), measure_quantile(&base, 0.5),
-                      last.contexts);
         snprintf(name, sizeof(name), "%s-whole", names[kind]);
-        measure_print(name, &whole[kind], "with opening and closing the profile");
+        measure_print(names[kind], &loop[kind],
+                      "%.1f ms of the baseline's %.1f ms, net; %lu contexts; by elapsed time %.3f",
+                      measure_quantile(&net[kind], 0.5), measure_quantile(&net[BASELINE], 0.5),
+                      contexts, measure_quantile(&elapsed[kind], 0.5));
+        measure_print(name, &whole[kind], "of the above, by processor time");
     }
     stream_free(&s);
     return 0;

@@ -17,7 +17,7 @@ cairn_strand *workload_strand;
 #define TICKS_BEGIN(block) cairn_enter(workload_strand, block)
 #define TICKS_END() (cairn_tick(workload_strand, 1), cairn_leave(workload_strand))
 
-enum { BLOCK_LEAF = 1, BLOCK_FIB = 2, BLOCK_TREE = 10 };
+enum { BLOCK_LEAF = 1, BLOCK_FIB = 2, BLOCK_TREE = 10, BLOCK_FAN = 80 };
 
 /* ---- a leaf in a loop: instrumented inside, and around the call ---- */
 
@@ -67,6 +67,56 @@ static uint64_t calls_leaf(uint32_t turn)
 {
     (void)turn;
     return LEAF_CALLS;
+}
+
+/* ---- eight leaves in turn ---- */
+
+enum { FAN_ROUNDS = 10000 };
+
+#define FAN_LEAF(NAME, NUMBER)                                                                     \
+    APART static void fan_##NAME##NUMBER(void)                                                     \
+    {                                                                                              \
+        NAME##_BEGIN(BLOCK_FAN + NUMBER);                                                          \
+        KEEP();                                                                                    \
+        NAME##_END();                                                                              \
+    }
+#define FAN(NAME)                                                                                  \
+    FAN_LEAF(NAME, 0)                                                                              \
+    FAN_LEAF(NAME, 1)                                                                              \
+    FAN_LEAF(NAME, 2)                                                                              \
+    FAN_LEAF(NAME, 3)                                                                              \
+    FAN_LEAF(NAME, 4)                                                                              \
+    FAN_LEAF(NAME, 5)                                                                              \
+    FAN_LEAF(NAME, 6)                                                                              \
+    FAN_LEAF(NAME, 7)                                                                              \
+    static void fan_##NAME(void)                                                                   \
+    {                                                                                              \
+        for (int i = 0; i < FAN_ROUNDS; i++) {                                                     \
+            fan_##NAME##0();                                                                       \
+            fan_##NAME##1();                                                                       \
+            fan_##NAME##2();                                                                       \
+            fan_##NAME##3();                                                                       \
+            fan_##NAME##4();                                                                       \
+            fan_##NAME##5();                                                                       \
+            fan_##NAME##6();                                                                       \
+            fan_##NAME##7();                                                                       \
+        }                                                                                          \
+    }
+FAN(PLAIN)
+FAN(CALLS)
+FAN(TICKS)
+
+static void run_fan(version kind, uint32_t turn)
+{
+    static void (*const versions[VERSIONS])(void) = {fan_PLAIN, fan_CALLS, fan_TICKS};
+    (void)turn;
+    versions[kind]();
+}
+
+static uint64_t calls_fan(uint32_t turn)
+{
+    (void)turn;
+    return FAN_ROUNDS * (uint64_t)8;
 }
 
 /* ---- double recursion ---- */
@@ -235,6 +285,7 @@ TREE(wander, {.roots = 124, .branches = 16, .wander = true})
 const workload workloads[] = {
     {"leaf-inside", "a leaf that profiles itself", run_leaf_inside, calls_leaf},
     {"leaf-around", "a leaf profiled by its caller", run_leaf_around, calls_leaf},
+    {"fan", "eight leaves in turn", run_fan, calls_fan},
     {"fib", "double recursion", run_fib, calls_fib},
     {"tree", "a call tree, 40 deep, some calls made twice", run_tree, calls_tree},
     {"tree-once", "a call tree, each path once a round", run_once, calls_once},
