@@ -51,7 +51,7 @@ static cairn_metric put_metric(cairn_profile *profile, const char *name, const c
     if (profile->metric_count == CAIRN_METRIC_MAX ||
         put(profile, &profile->metrics, &metric, sizeof metric) == UINT32_MAX)
         return CAIRN_METRIC_MAX;
-    return profile->metric_count++;
+    return __atomic_fetch_add(&profile->metric_count, 1, __ATOMIC_RELAXED);
 }
 
 static bool put_note(cairn_profile *profile, const char *key, const char *value)

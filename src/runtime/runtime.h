@@ -20,9 +20,9 @@
 #include "plat/clock.h"
 
 typedef enum crn_mode {
-    CRN_MODE_OFF = 0,    /* stacks are kept, nothing is counted */
-    CRN_MODE_COUNT = 1,  /* the fast path does it */
-    CRN_MODE_EXACT = 2   /* the clock is read at every event */
+    CRN_MODE_OFF = 0,   /* stacks are kept, nothing is counted */
+    CRN_MODE_COUNT = 1, /* the fast path does it */
+    CRN_MODE_EXACT = 2  /* the clock is read at every event */
 } crn_mode;
 
 typedef struct crn_sampler {
@@ -36,12 +36,13 @@ struct cairn_profile {
     crn_capture capture;
     crn_section strings, blocks, metrics, notes; /* under lock */
     pthread_mutex_t lock;
-    uint32_t block_count, metric_count, lane_count; /* under lock */
-    cairn_lane *lanes;                              /* newest first; only ever grows */
+    uint32_t block_count, lane_count; /* under lock */
+    uint32_t metric_count;            /* changes under lock; atomic */
+    cairn_lane *lanes;                /* newest first; only ever grows */
     bool tsc;
-    crn_mode mode;     /* atomic */
-    crn_mode mode_on;  /* what enabling brings back */
-    uint64_t turned;   /* how often it was switched on or off; atomic */
+    crn_mode mode;         /* atomic */
+    crn_mode mode_on;      /* what enabling brings back */
+    uint64_t turned;       /* how often it was switched on or off; atomic */
     uint64_t turned_at[2]; /* clock: last turn to off, to on */
     cairn_error stopped;   /* atomic */
     double clock_per_ns;
@@ -57,12 +58,12 @@ struct cairn_lane {
     cairn_profile *profile;
     crn_section links, records;
     crn_section *columns[CAIRN_METRIC_MAX];
-    crn_disk_lane *disk;    /* at the base of links */
-    cairn_strand *running;  /* atomic: the sampler reads it */
-    cairn_strand *strands;  /* open ones, a list */
-    cairn_strand *spare;    /* closed ones */
-    uint64_t due;           /* clock of a sample that is to be taken, 0 if none; atomic */
-    uint64_t turned;        /* profile's, when it was last looked at */
+    crn_disk_lane *disk;   /* at the base of links */
+    cairn_strand *running; /* atomic: the sampler reads it */
+    cairn_strand *strands; /* open ones, a list */
+    cairn_strand *spare;   /* closed ones */
+    uint64_t due;          /* clock of a sample that is to be taken, 0 if none; atomic */
+    uint64_t turned;       /* profile's, when it was last looked at */
     bool open;
     uint32_t number;
     uint64_t random;        /* state of the tick sampler's generator */

@@ -223,7 +223,8 @@ static void charge(cairn_lane *lane, uint32_t record, cairn_metric metric, uint6
         CAIRN_PRIV_ADD(crn_graph_record(&lane->graph, record)->ticks, amount);
     else if (metric == CAIRN_METRIC_WALL)
         add_wall(lane, record, (uint64_t)((double)amount * lane->profile->clock_per_ns + 0.5));
-    else if (metric < lane->profile->metric_count && metric != CAIRN_METRIC_CALLS)
+    else if (metric < __atomic_load_n(&lane->profile->metric_count, __ATOMIC_RELAXED) &&
+             metric != CAIRN_METRIC_CALLS)
         crn_lane_charge(lane, record, metric, amount);
 }
 
@@ -233,8 +234,8 @@ void cairn_charge(cairn_strand *strand, cairn_metric metric, uint64_t amount)
         charge(crn_lane_of(strand), crn_strand_record(strand), metric, amount);
 }
 
-void cairn_sample(cairn_strand *strand, const cairn_block *path, size_t length,
-                  cairn_metric metric, uint64_t amount)
+void cairn_sample(cairn_strand *strand, const cairn_block *path, size_t length, cairn_metric metric,
+                  uint64_t amount)
 {
     if (!strand || crn_profile_mode(crn_lane_of(strand)->profile) == CRN_MODE_OFF)
         return;

@@ -35,13 +35,13 @@ static void short_streams(void **state)
 static void middling_streams(void **state)
 {
     (void)state;
-    play_all(2000000, 600, 10000);
+    play_all(2000000, 1500, 10000);
 }
 
 static void long_streams(void **state)
 {
     (void)state;
-    play_all(3000000, 120, 100000);
+    play_all(3000000, 400, 100000);
 }
 
 static void many_long_streams(void **state)

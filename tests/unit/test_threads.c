@@ -12,6 +12,7 @@
 #include "support/compare.h"
 #include "support/profiles.h"
 #include "support/scratch.h"
+#include "support/soundness.h"
 #include "support/walker.h"
 
 enum { THREADS = 8, BLOCKS = 12 };
@@ -191,6 +192,42 @@ static void recording_is_switched_by_another_thread(void **state)
     cairn_profile_close(common.profile);
 }
 
+static void *charge_what_is_new(void *data)
+{
+    worker *w = data;
+    cairn_lane *lane = cairn_lane_open(w->common->profile, "charging");
+    cairn_strand *strand = cairn_strand_open(lane);
+    cairn_metric own =
+        cairn_metric_add(w->common->profile, w->seed % 2 ? "odd" : "even", "count");
+    for (uint64_t i = 0; i < w->common->steps; i++) {
+        cairn_enter(strand, 1 + (cairn_block)(i % BLOCKS));
+        cairn_charge(strand, own, 1);
+        cairn_leave(strand);
+    }
+    cairn_lane_close(lane);
+    return NULL;
+}
+
+static void metrics_are_added_while_others_charge(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    options.path = scratch_path(path, "metrics.cairn");
+    shared common = {.steps = scale(5000)};
+    assert_int_equal(cairn_profile_open(&common.profile, &options), CAIRN_OK);
+    setup_blocks(common.profile, 1, BLOCKS);
+    run_workers(&common, charge_what_is_new, 1);
+    cairn_profile_close(common.profile);
+    crn_error error = {0};
+    crn_profile *profile = crn_profile_load(path, &error);
+    assert_non_null(profile);
+    assert_int_equal(profile_total(profile, crn_profile_metric(profile, "odd")) +
+                         profile_total(profile, crn_profile_metric(profile, "even")),
+                     THREADS * common.steps);
+    crn_profile_free(profile);
+}
+
 static void *charge_time(void *data)
 {
     worker *w = data;
@@ -231,6 +268,7 @@ int main(void)
         cmocka_unit_test(lanes_in_parallel_add_up),
         cmocka_unit_test(lanes_open_and_close_in_parallel),
         cmocka_unit_test(recording_is_switched_by_another_thread),
+        cmocka_unit_test(metrics_are_added_while_others_charge),
         cmocka_unit_test(time_is_sampled_from_beside),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);
