@@ -212,7 +212,8 @@ static void keep_frames(folded_reader *reader, const char *frames, size_t length
         reader->last_capacity = length * 2;
         reader->last = crn_realloc(reader->last, reader->last_capacity, 1);
     }
-    memcpy(reader->last, frames, length);
+    if (length > 0)
+        memcpy(reader->last, frames, length);
     reader->last_length = length;
 }
 

@@ -12,7 +12,7 @@
 
 #include "base/memory.h"
 
-enum { HEAD_SIZE = 4096, READ_SIZE = 1 << 18 };
+enum { HEAD_SIZE = 4096, READ_SIZE = CRN_SOURCE_READ_SIZE };
 
 struct crn_source {
     gzFile file;
@@ -246,7 +246,11 @@ char *crn_source_line(crn_source *source, size_t *length, crn_error *error)
             if (*length > 0 && line[*length - 1] == '\r')
                 line[--*length] = '\0';
             source->lines++;
-            return line;
+            if (!memchr(line, 0, *length))
+                return line;
+            crn_error_set(error, CAIRN_E_FORMAT, "%s:%llu: is not text: there is a NUL in it",
+                          source->name, (unsigned long long)source->lines);
+            return NULL;
         }
         if (there > CRN_SOURCE_LINE_MAX) {
             crn_error_set(error, CAIRN_E_LIMIT, "%s:%llu: the line is longer than %zu MiB",

@@ -21,6 +21,11 @@
 #define CRN_SOURCE_LINE_MAX ((size_t)64 << 20)
 #endif
 
+/* How much is read at a time. */
+#ifndef CRN_SOURCE_READ_SIZE
+#define CRN_SOURCE_READ_SIZE (1 << 18)
+#endif
+
 typedef struct crn_source crn_source;
 
 /* Opens a file; "-" is standard input. What cannot be read twice, such as a pipe, is

@@ -86,8 +86,10 @@ static void test_folded_faults(void **state)
         {"", "no stacks"},
         {"# nothing 1\n", "no stacks"},
     };
+    crn_error error;
+    assert_null(support_read(crn_folded_read, "a 1\nb\0c 2\n", 11, NULL, &error));
+    assert_non_null(strstr(error.message, "input:2: is not text"));
     for (size_t i = 0; i < COUNT(faults); i++) {
-        crn_error error;
         assert_null(read_text(crn_folded_read, faults[i].text, NULL, &error));
         assert_non_null(strstr(error.message, faults[i].says));
     }

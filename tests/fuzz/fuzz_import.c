@@ -65,7 +65,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fprintf(stderr, "%s\n", found.text);
         abort();
     }
-    write_again(profile);
+    /* Packing takes longer than all the rest, so not each time. */
+    if (size > 0 && data[size - 1] % 8 == 0)
+        write_again(profile);
     crn_profile_free(profile);
     return 0;
 }
