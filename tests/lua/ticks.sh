@@ -6,7 +6,7 @@
 #
 #   ticks.sh CAIRN
 set -u
-cairn=$1
+cairn=$(readlink -f "$1")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
