@@ -5,7 +5,8 @@
 #ifndef TESTS_SUPPORT_CASES_H
 #define TESTS_SUPPORT_CASES_H
 
-/* clang-format off: cmocka.h needs these four first. */
+/* cmocka.h needs the four before it. */
+/* clang-format off */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -75,8 +75,7 @@ static bool check_edge(void *data, const cairn_block *path, size_t length, cairn
     comparison *c = data;
     if (calls == 0)
         return true;
-    const reference_edge *expected =
-        reference_graph_edge(c->graph, path, (uint32_t)length, block);
+    const reference_edge *expected = reference_graph_edge(c->graph, path, (uint32_t)length, block);
     if (!expected) {
         difference_set(c->found, "edge [%s] -> %d must not exist", path_text(path, length),
                        (int)block);
@@ -152,8 +151,7 @@ bool compare_view(const cairn_view *view, const reference_graph *graph, differen
             missing++;
         const reference_context *context = &graph->contexts[missing];
         difference_set(found, "%u contexts, must be %u; the first that is missing is [%s]",
-                       c.contexts, graph->context_count,
-                       path_text(context->path, context->length));
+                       c.contexts, graph->context_count, path_text(context->path, context->length));
         c.same = false;
     }
     if (c.same)

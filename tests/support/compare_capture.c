@@ -95,8 +95,8 @@ static bool same_edges(const crn_profile *profile, const reference_graph *graph,
         const crn_profile_edge *edge = &profile->edges[i];
         const reference_context *from = &graph->contexts[match[edge->from]];
         const reference_context *target = &graph->contexts[match[edge->target]];
-        const reference_edge *expected = reference_graph_edge(
-            graph, from->path, from->length, target->path[target->length - 1]);
+        const reference_edge *expected =
+            reference_graph_edge(graph, from->path, from->length, target->path[target->length - 1]);
         edges += edge->calls > 0;
         if (!expected || expected->target != match[edge->target] ||
             expected->calls != edge->calls || expected->folded != edge->folded) {
@@ -155,8 +155,8 @@ bool compare_capture_between(const char *path, const reference_graph *least,
     uint32_t held = 0;
     bool between = true;
     for (uint32_t c = 0; c < profile->context_count && between; c++) {
-        between = match[c] != UINT32_MAX && context_is_between(profile, c, least,
-                                                               &most->contexts[match[c]], &held);
+        between = match[c] != UINT32_MAX &&
+                  context_is_between(profile, c, least, &most->contexts[match[c]], &held);
         if (!between)
             difference_set(found, "capture: context %u holds what it must not or too little", c);
     }

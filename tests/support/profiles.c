@@ -24,8 +24,7 @@ setup setup_open(const cairn_options *options, uint32_t block_count)
 {
     cairn_options otherwise = CAIRN_OPTIONS_DEFAULT;
     setup opened;
-    assert_int_equal(cairn_profile_open(&opened.profile, options ? options : &otherwise),
-                     CAIRN_OK);
+    assert_int_equal(cairn_profile_open(&opened.profile, options ? options : &otherwise), CAIRN_OK);
     setup_blocks(opened.profile, 1, block_count);
     opened.lane = cairn_lane_open(opened.profile, "main");
     opened.strand = cairn_strand_open(opened.lane);

@@ -18,8 +18,8 @@ typedef struct shared_page {
 
 static inline shared_page *shared_page_open(void)
 {
-    void *page = mmap(NULL, sizeof(shared_page), PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void *page =
+        mmap(NULL, sizeof(shared_page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     return page == MAP_FAILED ? NULL : page;
 }
 

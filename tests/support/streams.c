@@ -248,15 +248,26 @@ static const struct {
     const char *name;
     pattern *make;
 } patterns[] = {
-    {"balanced", balanced},         {"deepening", deepening},
-    {"tail calls", tail_calls},     {"one recursion", one_recursion},
-    {"periodic", periodic},         {"long period", long_period},
-    {"square-free", square_free},   {"fan-out", fan_out},
-    {"program", program},           {"marks", marks},
-    {"empty the stack", empty_the_stack}, {"charges", charges},
-    {"root calls", root_calls},     {"samples", samples},           {"strands", strands},           {"another strand", another_strand},
-    {"another lane", another_lane}, {"more blocks", more_blocks},
-    {"on and off", on_and_off},     {"check", check},
+    {"balanced", balanced},
+    {"deepening", deepening},
+    {"tail calls", tail_calls},
+    {"one recursion", one_recursion},
+    {"periodic", periodic},
+    {"long period", long_period},
+    {"square-free", square_free},
+    {"fan-out", fan_out},
+    {"program", program},
+    {"marks", marks},
+    {"empty the stack", empty_the_stack},
+    {"charges", charges},
+    {"root calls", root_calls},
+    {"samples", samples},
+    {"strands", strands},
+    {"another strand", another_strand},
+    {"another lane", another_lane},
+    {"more blocks", more_blocks},
+    {"on and off", on_and_off},
+    {"check", check},
 };
 enum { PATTERNS = sizeof(patterns) / sizeof(*patterns) };
 
@@ -292,9 +303,9 @@ void stream_make(stream *made, uint64_t seed, size_t limit)
 
 void stream_print(const stream *printed)
 {
-    static const char *const names[] = {
-        "enter",  "replace", "leave",      "tick",      "charge", "sample",  "mark", "unwind",
-        "open",   "switch",  "lane close", "block add", "enable", "disable", "check"};
+    static const char *const names[] = {"enter",      "replace",   "leave",  "tick",    "charge",
+                                        "sample",     "mark",      "unwind", "open",    "switch",
+                                        "lane close", "block add", "enable", "disable", "check"};
     for (size_t i = 0; i < printed->count; i++) {
         const event *e = &printed->events[i];
         fprintf(stderr, "    %d: %s %u\n", e->slot, names[e->kind], e->value);

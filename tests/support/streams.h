@@ -16,11 +16,11 @@ typedef enum event_kind {
     EVENT_REPLACE,
     EVENT_LEAVE,
     EVENT_TICK,
-    EVENT_CHARGE,     /* value: amount * REFERENCE_USER_METRICS + which */
-    EVENT_SAMPLE,     /* value: seed of the path and of what is charged to it */
-    EVENT_MARK,       /* value: which of the strand's marks */
-    EVENT_UNWIND,     /* value: which of the strand's marks */
-    EVENT_OPEN,       /* ends the strand in this slot and opens another */
+    EVENT_CHARGE, /* value: amount * REFERENCE_USER_METRICS + which */
+    EVENT_SAMPLE, /* value: seed of the path and of what is charged to it */
+    EVENT_MARK,   /* value: which of the strand's marks */
+    EVENT_UNWIND, /* value: which of the strand's marks */
+    EVENT_OPEN,   /* ends the strand in this slot and opens another */
     EVENT_SWITCH,
     EVENT_LANE_CLOSE, /* ends the slot's lane and all its strands, and opens another */
     EVENT_BLOCK_ADD,

@@ -97,9 +97,8 @@ static void metrics_of_one_name_add_up(void **state)
     crn_profile *profile = load(path);
     uint64_t bytes = 0;
     for (uint32_t m = CRN_METRIC_WALL + 1; m < profile->metric_count; m++)
-        bytes += strcmp(profile->metrics[m].name, "bytes") == 0
-                     ? profile_total(profile, (int)m)
-                     : 0;
+        bytes +=
+            strcmp(profile->metrics[m].name, "bytes") == 0 ? profile_total(profile, (int)m) : 0;
     assert_int_equal(bytes, 108);
     assert_int_equal(profile_total(profile, crn_profile_metric(profile, "other")), 1);
     assert_int_equal(profile_total(profile, CRN_METRIC_TICKS), 9);

@@ -122,9 +122,21 @@ static size_t *find_content(const unsigned char *bytes, size_t size, size_t *cou
 
 static void damage(random_source *random, unsigned char *bytes, size_t size, size_t place)
 {
-    static const uint64_t favourites[] = {
-        0, 1, 2, 7, 255, 4095, 4096, 65536, INT32_MAX, UINT32_MAX, (uint64_t)1 << 32,
-        (uint64_t)1 << 40, INT64_MAX, UINT64_MAX, UINT64_MAX - 4095};
+    static const uint64_t favourites[] = {0,
+                                          1,
+                                          2,
+                                          7,
+                                          255,
+                                          4095,
+                                          4096,
+                                          65536,
+                                          INT32_MAX,
+                                          UINT32_MAX,
+                                          (uint64_t)1 << 32,
+                                          (uint64_t)1 << 40,
+                                          INT64_MAX,
+                                          UINT64_MAX,
+                                          UINT64_MAX - 4095};
     uint64_t value = random_chance(random, 1, 3)
                          ? random_next(random)
                          : favourites[random_below(random, COUNT(favourites))];

@@ -89,7 +89,8 @@ static void assert_grown(const crn_profile *before, const crn_profile *after)
     for (uint32_t c = 0; c < before->context_count; c++) {
         if (c > 0) {
             uint32_t block = before->block[c]; /* [folded] comes after all the others */
-            block = before->folded_block && block == before->folded_block ? after->folded_block : block;
+            block =
+                before->folded_block && block == before->folded_block ? after->folded_block : block;
             now[c] = child_of(after, first, next, now[before->parent[c]], block);
             assert_int_not_equal(now[c], 0);
         }

@@ -275,8 +275,8 @@ static void metrics_have_an_end(void **state)
 int main(void)
 {
     const struct CMUnitTest cases[] = {
-        cmocka_unit_test(null_does_nothing),        cmocka_unit_test(errno_is_left_alone),
-        cmocka_unit_test(nothing_is_printed),       cmocka_unit_test(nothing_is_left_open),
+        cmocka_unit_test(null_does_nothing),         cmocka_unit_test(errno_is_left_alone),
+        cmocka_unit_test(nothing_is_printed),        cmocka_unit_test(nothing_is_left_open),
         cmocka_unit_test(descriptors_close_on_exec), cmocka_unit_test(bad_arguments_are_refused),
         cmocka_unit_test(metrics_have_an_end),
     };

@@ -22,8 +22,7 @@ static void blocks_are_described_as_they_were_added(void **state)
     cairn_block outer = cairn_block_add(s.profile, &(cairn_block_info){name, file, 12, 3, 0});
     memset(name, 'x', 4); /* the strings were copied */
     memset(file, 'x', 4);
-    cairn_block inner =
-        cairn_block_add(s.profile, &(cairn_block_info){"step", NULL, 0, 0, outer});
+    cairn_block inner = cairn_block_add(s.profile, &(cairn_block_info){"step", NULL, 0, 0, outer});
     cairn_block same = cairn_block_add(s.profile, &(cairn_block_info){"step", NULL, 0, 0, outer});
     assert_int_equal(outer, 1);
     assert_int_equal(inner, 2);
@@ -56,8 +55,8 @@ static void many_blocks_with_awkward_names(void **state)
     memset(long_name, 'n', sizeof(long_name) - 1);
     for (cairn_block block = 1; block <= MANY; block++) {
         const char *name = block % 3 == 0 ? "" : block % 1000 == 1 ? long_name : "naïve\n\"λ\"";
-        assert_int_equal(
-            cairn_block_add(s.profile, &(cairn_block_info){name, "f", block, 0, 0}), block);
+        assert_int_equal(cairn_block_add(s.profile, &(cairn_block_info){name, "f", block, 0, 0}),
+                         block);
     }
     cairn_view *view = view_of(s.profile);
     for (cairn_block block = 1; block <= MANY; block++)
@@ -131,8 +130,8 @@ static bool stop_at_second(void *data, const cairn_block *sequence, size_t lengt
     return ++*(int *)data < 2;
 }
 
-static bool stop_at_first(void *data, const cairn_block *sequence, size_t length,
-                          cairn_block block, size_t target_length, uint64_t calls)
+static bool stop_at_first(void *data, const cairn_block *sequence, size_t length, cairn_block block,
+                          size_t target_length, uint64_t calls)
 {
     (void)sequence;
     (void)length;

@@ -28,9 +28,9 @@ static void words_fold_as_by_hand(void **state)
     static const struct {
         const char *word, *folded;
     } examples[] = {
-        {"abcccdedef", "abcdef"}, {"a", "a"},       {"aaaa", "a"},
-        {"abab", "ab"},           {"aba", "aba"},   {"abaab", "ab"},
-        {"abcabcabc", "abc"},     {"abcb", "abcb"}, {"abcbc", "abc"},
+        {"abcccdedef", "abcdef"}, {"a", "a"},           {"aaaa", "a"},
+        {"abab", "ab"},           {"aba", "aba"},       {"abaab", "ab"},
+        {"abcabcabc", "abc"},     {"abcb", "abcb"},     {"abcbc", "abc"},
         {"xabcbabc", "xabcbabc"}, {"abcbabcb", "abcb"},
     };
     for (size_t i = 0; i < COUNT(examples); i++) {

@@ -197,8 +197,7 @@ static void *charge_what_is_new(void *data)
     worker *w = data;
     cairn_lane *lane = cairn_lane_open(w->common->profile, "charging");
     cairn_strand *strand = cairn_strand_open(lane);
-    cairn_metric own =
-        cairn_metric_add(w->common->profile, w->seed % 2 ? "odd" : "even", "count");
+    cairn_metric own = cairn_metric_add(w->common->profile, w->seed % 2 ? "odd" : "even", "count");
     for (uint64_t i = 0; i < w->common->steps; i++) {
         cairn_enter(strand, 1 + (cairn_block)(i % BLOCKS));
         cairn_charge(strand, own, 1);
