@@ -67,7 +67,8 @@ SPEED = [
 
 
 def need(tool):
-    missing = [command for command in [tool.compiler, *tool.needs] if not shutil.which(command)]
+    wanted = dict.fromkeys([tool.compiler, *tool.needs])
+    missing = [command for command in wanted if not shutil.which(command)]
     if missing:
         raise Unavailable(f"not installed: {', '.join(missing)}")
 
