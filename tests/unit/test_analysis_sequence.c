@@ -263,6 +263,16 @@ static void the_library_counts_the_same_calls(void **state)
     }
 }
 
+/* In a path that is not canonical, which only a hostile capture has, occurrences overlap. */
+static void occurrences_that_overlap_are_all_found(void **state)
+{
+    (void)state;
+    crn_profile *profile = profile_chain(7, 2);
+    const crn_sequence sequence = {3, (uint32_t[]){1, 2, 1}};
+    assert_int_equal(crn_sequence_count(profile, &sequence), 3);
+    crn_profile_free(profile);
+}
+
 /* Hand-made, so that the meaning is written down: main calls a twice, a calls b thrice
  * each time, b calls itself once more. */
 static void an_example(void **state)
@@ -305,6 +315,7 @@ int main(void)
         cmocka_unit_test(what_is_below_is_all_that_lies_within),
         cmocka_unit_test(what_is_above_is_all_that_leads_there),
         cmocka_unit_test(the_library_counts_the_same_calls),
+        cmocka_unit_test(occurrences_that_overlap_are_all_found),
         cmocka_unit_test(an_example),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,6 +92,49 @@ static void what_only_moved_did_not_change(void **state)
     }
 }
 
+/* The same name in two files, in two outer blocks, and on lines that moved. */
+static crn_profile *namesakes(const char *const files[2], uint32_t shift)
+{
+    crn_profile_builder *builder = crn_profile_builder_new();
+    uint32_t root = crn_profile_builder_root(builder);
+    if (shift) /* one more of that name, before the others and never called */
+        crn_profile_builder_block(builder,
+                                  &(crn_block_info){.name = "f", .file = "new.x", .line = 1});
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t outer = crn_profile_builder_block(
+            builder, &(crn_block_info){.name = i ? "A" : "B", .file = files[i]});
+        crn_block_info infos[] = {{.name = "f", .file = files[i], .line = 10 + shift},
+                                  {.name = "g", .file = "g.x", .line = 10, .parent = outer},
+                                  {.name = "h", .file = "h.x", .line = 10 * (i + 1) + shift}};
+        for (uint32_t j = 0; j < COUNT(infos); j++) {
+            uint32_t block = crn_profile_builder_block(builder, &infos[j]);
+            uint32_t context = crn_profile_builder_child(builder, root, block, 1);
+            crn_profile_builder_charge(builder, context, CRN_METRIC_TICKS, 1 + i + 10 * j);
+        }
+    }
+    return crn_profile_builder_end(builder);
+}
+
+static void namesakes_are_told_apart(void **state)
+{
+    (void)state;
+    static const char *const here[] = {"x/one.x", "x/two.x"}, *const there[] = {"y/one.x",
+                                                                                "y/two.x"};
+    const char *const *const places[] = {here, there};
+    for (int i = 0; i < 2; i++) {
+        crn_profile *before = namesakes(here, 0), *after = namesakes(places[i], 3);
+        crn_diff_input input = {
+            {before, after}, {CRN_METRIC_TICKS, CRN_METRIC_TICKS}, CRN_DIFF_SELF};
+        crn_diff diff = crn_diff_blocks(&input);
+        assert_int_equal(diff.count, 7); /* the root, and three in each of two */
+        for (uint32_t r = 0; r < diff.count; r++)
+            assert_int_equal(diff.rows[r].self[CRN_BEFORE], diff.rows[r].self[CRN_AFTER]);
+        crn_diff_free(&diff);
+        crn_profile_free(before);
+        crn_profile_free(after);
+    }
+}
+
 static void merging_adds_up_and_the_order_does_not_matter(void **state)
 {
     (void)state;
@@ -207,6 +250,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(diffs_keep_the_sums_of_both_sides),
         cmocka_unit_test(what_only_moved_did_not_change),
+        cmocka_unit_test(namesakes_are_told_apart),
         cmocka_unit_test(merging_adds_up_and_the_order_does_not_matter),
         cmocka_unit_test(redaction_changes_names_and_nothing_else),
         cmocka_unit_test(redaction_never_joins_two_blocks),
