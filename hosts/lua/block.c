@@ -30,7 +30,11 @@ typedef struct source {
 } source;
 
 /* A program may load any number of texts: those past so many are one, to the profile. */
-enum { SOURCE_LISTS = 1024, CODES_START = 256, TEXTS_MOST = 10000 };
+enum {
+    SOURCE_LISTS = CRN_FIRST_SIZE(1024, 2),
+    CODES_START = CRN_FIRST_SIZE(256, 2),
+    TEXTS_MOST = 10000
+};
 static const char more_texts[] = "=[string]";
 /* A source larger than this is not read for names. */
 static const off_t SOURCE_LARGEST = 64 << 20;

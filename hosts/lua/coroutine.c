@@ -17,7 +17,11 @@ typedef struct crn_coroutine_table {
     const crn_frame *nobody_frames[2];
 } crn_coroutine_table;
 
-enum { TABLE_START = 64, FRAMES_START = 16, FRAMES_KEPT = 256 };
+enum {
+    TABLE_START = CRN_FIRST_SIZE(64, 2),
+    FRAMES_START = CRN_FIRST_SIZE(16, 2),
+    FRAMES_KEPT = CRN_FIRST_SIZE(256, 4)
+};
 
 static size_t hash(const lua_State *L)
 {

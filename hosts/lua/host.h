@@ -18,6 +18,13 @@
 #define CRN_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define CRN_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
+/* First sizes are small in a test build, so that all growth happens early and often. */
+#ifdef CRN_TINY_LIMITS
+#define CRN_FIRST_SIZE(usual, tiny) (tiny)
+#else
+#define CRN_FIRST_SIZE(usual, tiny) (usual)
+#endif
+
 typedef enum crn_mode { CRN_MODE_EXACT, CRN_MODE_TICKS, CRN_MODE_SAMPLE } crn_mode;
 
 /* A lua_State, its strand, and which of its frames are on the strand's stack. */

@@ -60,7 +60,7 @@ static size_t chain_read(crn_host *host, crn_coroutine *coroutine, lua_Debug ar,
     size_t frame_room = 0;
     do {
         if (length == host->path_room) {
-            size_t room = host->path_room ? host->path_room * 2 : 256;
+            size_t room = host->path_room ? host->path_room * 2 : CRN_FIRST_SIZE(256, 1);
             cairn_block *path = malloc(room * sizeof *path);
             if (!path)
                 break;
