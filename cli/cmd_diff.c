@@ -95,8 +95,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
 static const char doc[] =
     "Show what changed from one capture to another.\v"
     "Blocks are the same when name, file and the block around them are, wherever their lines "
-    "are now. With the tick clock the figures have no noise, so a gate against regressions "
-    "is:\n\n"
+    "are now. A total of ticks has no noise (a block's has none, either, where each tick was "
+    "charged: cairn run --ticks 1), so a gate against regressions is:\n\n"
     "  cairn diff before.cairn after.cairn --metric ticks --fail-above 1%\n\n"
     "Exit status: 0, 1 when a --fail-above was exceeded, 2 for bad input.";
 
