@@ -41,7 +41,7 @@ static void middling_streams(void **state)
 static void long_streams(void **state)
 {
     (void)state;
-    play_all(3000000, 400, 100000);
+    play_all(3000000, 250, 100000);
 }
 
 static void many_long_streams(void **state)
