@@ -75,12 +75,15 @@ static double signal_ns(void)
 {
     struct sigaction action = {.sa_handler = on_signal}, before;
     sigaction(SIGPROF, &action, &before);
-    uint64_t start = crn_now_ns();
-    for (int i = 0; i < SIGNALS; i++)
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < SIGNALS; i++) {
+        uint64_t start = crn_now_ns();
         raise(SIGPROF);
-    uint64_t taken = crn_now_ns() - start;
+        uint64_t taken = crn_now_ns() - start;
+        least = taken < least ? taken : least;
+    }
     sigaction(SIGPROF, &before, NULL);
-    return (double)taken / SIGNALS;
+    return (double)least;
 }
 
 void crn_cost_note(crn_host *host)
@@ -88,7 +91,7 @@ void crn_cost_note(crn_host *host)
     double event_ns = 0, tick_ns = 0, cost;
     if (host->mode == CRN_MODE_SAMPLE) {
         double each = signal_ns();
-        double signals = (double)(crn_now_ns() - host->started_ns) * host->period / 1e9;
+        double signals = (double)crn_sampler_signals(host);
         cost = (double)crn_sampler_cost_ns(host) + signals * each;
         crn_host_note(host, "cost_method",
                       "time taken by the stack walks, and %.0f signals of %.0f ns", signals, each);

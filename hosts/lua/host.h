@@ -261,6 +261,8 @@ bool crn_sampler_armed(const crn_host *host, const lua_State *L);
 void crn_sampler_move(crn_host *host, crn_coroutine *from, crn_coroutine *to);
 /* What the samples took so far. */
 uint64_t crn_sampler_cost_ns(const crn_host *host);
+/* How many of the timer's signals came: fewer than it sent where the machine is busy. */
+uint64_t crn_sampler_signals(const crn_host *host);
 
 /* ---- cost.c ---------------------------------------------------------------------- */
 

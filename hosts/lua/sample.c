@@ -20,6 +20,7 @@ typedef struct crn_sampler {
     uint64_t rest_until_ns; /* see crn_sampler_take */
     uint64_t cost_ns;
     uint64_t count;
+    volatile uint64_t signals;
     cairn_metric samples;
 } crn_sampler;
 
@@ -34,7 +35,10 @@ static void on_signal(int number)
 {
     (void)number;
     crn_host *host = sampled;
-    if (!host || host->sampler->armed)
+    if (!host)
+        return;
+    host->sampler->signals++;
+    if (host->sampler->armed)
         return;
     int error = errno;
     if (crn_now_ns() >= host->sampler->rest_until_ns) {
@@ -87,6 +91,11 @@ void crn_sampler_move(crn_host *host, crn_coroutine *from, crn_coroutine *to)
 uint64_t crn_sampler_cost_ns(const crn_host *host)
 {
     return host->sampler ? host->sampler->cost_ns : 0;
+}
+
+uint64_t crn_sampler_signals(const crn_host *host)
+{
+    return host->sampler ? host->sampler->signals : 0;
 }
 
 bool crn_sampler_open(crn_host *host)
