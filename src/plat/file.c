@@ -36,12 +36,20 @@ bool crn_file_extend(int file, uint64_t offset, uint64_t size)
         errno = EFBIG;
         return false;
     }
-    int error;
-    do
-        error = posix_fallocate(file, (off_t)offset, (off_t)size);
-    while (error == EINTR);
-    errno = error;
-    return error == 0;
+    static const char nothing[1 << 16];
+    while (size > 0) {
+        ssize_t wrote = pwrite(file, nothing, size < sizeof nothing ? size : sizeof nothing,
+                               (off_t)offset);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0) {
+            errno = wrote < 0 ? errno : ENOSPC;
+            return false;
+        }
+        offset += (uint64_t)wrote;
+        size -= (uint64_t)wrote;
+    }
+    return true;
 }
 
 char *crn_address_reserve(uint64_t size)
@@ -58,7 +66,7 @@ void crn_address_release(char *base, uint64_t size)
 
 bool crn_address_map(char *address, int file, uint64_t offset, uint64_t size)
 {
-    return mmap(address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, file,
+    return mmap(address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file,
                 (off_t)offset) != MAP_FAILED;
 }
 

@@ -13,15 +13,17 @@
  * that is there is replaced, not truncated: someone may have it mapped. -1 and errno. */
 int crn_file_create(const char *path);
 
-/* Makes the bytes from `offset` part of the file and allocates them on the disk, so that
- * writing to a mapping of them cannot fail. Never raises SIGXFSZ. False and errno. */
+/* Makes the bytes from `offset` part of the file, zero, with space on the disk set aside for
+ * them, so that writing to a mapping of them cannot fail. They are written: pages that are in
+ * the cache when they are first touched cost a third of what posix_fallocate and faults on
+ * unwritten blocks do. Never raises SIGXFSZ. False and errno. */
 bool crn_file_extend(int file, uint64_t offset, uint64_t size);
 
 /* Address space without memory. NULL when there is none. */
 char *crn_address_reserve(uint64_t size);
 void crn_address_release(char *base, uint64_t size);
 
-/* Maps file bytes, shared and writable, at `address` within reserved space. Prefaulted. */
+/* Maps file bytes, shared and writable, at `address` within reserved space. */
 bool crn_address_map(char *address, int file, uint64_t offset, uint64_t size);
 
 /* Replaces a shared mapping by a private copy of what it holds. */
