@@ -250,7 +250,7 @@ static int run_lua(arguments *arguments, int argc, char **argv)
         return crn_cli_fail("the Lua host, cairn-lua, is not beside the tool nor in %s: install "
                             "it, or build with -Dlua=enabled",
                             CAIRN_LIBEXEC_DIR);
-    char **command = crn_calloc((size_t)(arguments->pass_count + argc + 5), sizeof *command);
+    char **command = crn_calloc((size_t)arguments->pass_count + (size_t)argc + 5, sizeof *command);
     int count = 0;
     command[count++] = host;
     for (int i = 0; i < arguments->pass_count; i++)
