@@ -121,7 +121,8 @@ static void test_inlined(void **state)
     assert_int_equal(support_value(profile, "main;helper;inlined", "samples"), 3);
     assert_int_equal(support_value(profile, "main;helper;inlined;0x1002", "cpu"), 10000);
     assert_int_equal(support_total(profile, "calls"), 0);
-    /* A call's line is not the function's. */
+    /* A call's line and column are not the function's. */
+    assert_int_equal(support_block(profile, "main")->column, 0);
     assert_int_equal(support_block(profile, "inlined")->line, 2);
     assert_string_equal(support_block(profile, "main")->file, "a.go");
     assert_string_equal(support_block(profile, "0x1002")->file, "/bin/program");

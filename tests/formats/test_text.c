@@ -71,6 +71,21 @@ static void test_folded_lines(void **state)
     crn_profile_free(profile);
 }
 
+/* Calls count on the edge, also of a stack that is the one before once more. */
+static void test_folded_calls(void **state)
+{
+    (void)state;
+    crn_error error;
+    crn_profile *profile = read_text(
+        crn_folded_read, "a;b 2\na;b 3\na 1\na;b;b 4\n[root] 1\n[root] 1\n", "calls", &error);
+    assert_non_null(profile);
+    assert_int_equal(support_value(profile, "a;b", "calls"), 9);
+    assert_int_equal(support_value(profile, "a", "calls"), 1);
+    assert_int_equal(profile->calls_tree[support_context(profile, "a;b")], 5);
+    assert_int_equal(profile->calls_tree[0], 2);
+    crn_profile_free(profile);
+}
+
 static void test_folded_faults(void **state)
 {
     (void)state;
@@ -231,10 +246,15 @@ static void test_recognise(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_folded_round_trip), cmocka_unit_test(test_folded_lines),
-        cmocka_unit_test(test_folded_faults),     cmocka_unit_test(test_perf),
-        cmocka_unit_test(test_perf_single_lines), cmocka_unit_test(test_perf_faults),
-        cmocka_unit_test(test_perf_many_events),  cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_folded_round_trip),
+        cmocka_unit_test(test_folded_lines),
+        cmocka_unit_test(test_folded_calls),
+        cmocka_unit_test(test_folded_faults),
+        cmocka_unit_test(test_perf),
+        cmocka_unit_test(test_perf_single_lines),
+        cmocka_unit_test(test_perf_faults),
+        cmocka_unit_test(test_perf_many_events),
+        cmocka_unit_test(test_damage),
         cmocka_unit_test(test_recognise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
