@@ -67,6 +67,7 @@ static void foreign_init(foreign *f)
     f->locations[0].n_line = 1, f->lines[0][0].function_id = 10;
     f->locations[1].n_line = 2, f->lines[1][0].function_id = 12, f->lines[1][1].function_id = 11;
     f->lines[1][0].line = 77;
+    f->lines[0][0].column = 8;
     f->profile.n_sample_type = 2, f->profile.sample_type = f->type_list;
     f->profile.n_function = 3, f->profile.function = f->function_list;
     f->profile.n_mapping = 1, f->profile.mapping = f->mapping_list;
