@@ -16,7 +16,8 @@ static const struct argp_option options[] = {
 };
 
 typedef struct arguments {
-    const char *output, **paths;
+    const char *output;
+    char **paths;
     size_t count;
     bool redact;
 } arguments;

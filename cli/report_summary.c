@@ -60,6 +60,8 @@ static void print_totals(const crn_profile *profile)
         crn_terminal_text(profile->metrics[m].name, 0, false);
         joint = ", ";
     }
+    if (note_number(profile, "lanes") > 1 && profile->values[CRN_METRIC_WALL])
+        fputs(" (of all lanes together)", stdout);
     putchar('\n');
 }
 

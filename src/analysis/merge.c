@@ -100,9 +100,8 @@ static void combine(merged_note *note, rule rule, const char *value)
     uint64_t old = strtoull(note->value, NULL, 10), new = strtoull(value, NULL, 10);
     if (rule == RULE_ADD)
         set_number(note, old + new);
-    else if (rule == RULE_LARGEST && new > old)
-        set_value(note, value);
-    else if (rule == RULE_EARLIEST && strcmp(value, note->value) < 0)
+    else if ((rule == RULE_LARGEST && new > old) ||
+             (rule == RULE_EARLIEST && strcmp(value, note->value) < 0))
         set_value(note, value);
     else if (rule == RULE_AGREE && !holds(note->value, value) &&
              strlen(note->value) + strlen(value) < VALUE_MAX) {

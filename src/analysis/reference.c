@@ -67,7 +67,8 @@ static bool take_number(text *wanted, uint32_t *number)
 static bool file_is(const char *file, text wanted)
 {
     size_t size = strlen(file);
-    if (size < wanted.length || memcmp(file + size - wanted.length, wanted.start, wanted.length))
+    if (size < wanted.length ||
+        memcmp(file + size - wanted.length, wanted.start, wanted.length) != 0)
         return false;
     return size == wanted.length || file[size - wanted.length - 1] == '/';
 }
