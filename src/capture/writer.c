@@ -59,7 +59,7 @@ static uint64_t directory_size(const crn_capture *capture)
 
 static cairn_error add_directory(crn_capture *capture)
 {
-    uint64_t offset;
+    uint64_t offset = 0;
     cairn_error error = take_space(capture, LATER_DIRECTORY, &offset);
     if (error)
         return error;

@@ -127,9 +127,9 @@ static bool read_column(const crn_reader *reader, const lane *lane, uint16_t met
 static bool merge_columns(crn_snapshot *snapshot, const crn_reader *reader, const lane *lane,
                           uint64_t *capacity, crn_error *error)
 {
-    for (uint16_t m = CAIRN_METRIC_USER; m < CAIRN_METRIC_MAX; m++) {
+    for (cairn_metric m = CAIRN_METRIC_USER; m < CAIRN_METRIC_MAX; m++) {
         crn_bytes bytes;
-        if (!read_column(reader, lane, m, &bytes, error))
+        if (!read_column(reader, lane, (uint16_t)m, &bytes, error))
             return false;
         uint64_t count = bytes.size / sizeof(uint64_t);
         if (count && capacity[m] < snapshot->graph.used) {
