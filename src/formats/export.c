@@ -65,8 +65,8 @@ static bool ends_in(const char *text, const char *end)
 
 static bool is_timed(const char *key)
 {
-    return strcmp(key, "started") == 0 || strcmp(key, "cost_method") == 0 ||
-           strncmp(key, "wall", 4) == 0 || ends_in(key, "_ns");
+    return strcmp(key, "started") == 0 || strncmp(key, "cost", 4) == 0 ||
+           strcmp(key, "cost_method") == 0 || strncmp(key, "wall", 4) == 0 || ends_in(key, "_ns");
 }
 
 void crn_export_span(const crn_profile *profile, int64_t *began, int64_t *duration)
@@ -77,7 +77,9 @@ void crn_export_span(const crn_profile *profile, int64_t *began, int64_t *durati
     time_t seconds = end ? timegm(&utc) : 0;
     /* The years that nanoseconds in 64 bits reach. */
     *began = seconds > 0 && seconds < INT64_MAX / 1000000000 ? seconds * 1000000000 : 0;
-    *duration = strtoll(crn_profile_note(profile, "recorded_ns", "0"), NULL, 10);
+    /* What the host has measured of the program itself, or else how long was recorded. */
+    const char *recorded = crn_profile_note(profile, "recorded_ns", "0");
+    *duration = strtoll(crn_profile_note(profile, "elapsed_ns", recorded), NULL, 10);
     if (*duration < 0)
         *duration = 0;
 }
