@@ -66,7 +66,7 @@ static bool ends_in(const char *text, const char *end)
 static bool is_timed(const char *key)
 {
     return strcmp(key, "started") == 0 || strncmp(key, "cost", 4) == 0 ||
-           strcmp(key, "cost_method") == 0 || strncmp(key, "wall", 4) == 0 || ends_in(key, "_ns");
+           strncmp(key, "wall", 4) == 0 || ends_in(key, "_ns");
 }
 
 void crn_export_span(const crn_profile *profile, int64_t *began, int64_t *duration)
