@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/figures.h"
+#include "analysis/redact.h"
 #include "base/memory.h"
 #include "cli.h"
 #include "formats/formats.h"
@@ -31,10 +32,10 @@ enum { TARGET_COUNT = sizeof targets / sizeof *targets };
 typedef struct arguments {
     const char *input, *output, *metric;
     const target *target;
-    bool no_times;
+    bool no_times, redact;
 } arguments;
 
-enum { OPTION_NO_TIMES = 256 };
+enum { OPTION_NO_TIMES = 256, OPTION_REDACT };
 
 static const struct argp_option options[] = {
     {"to", 't', "FORMAT", 0, "pprof (default), folded or speedscope", 0},
@@ -45,6 +46,8 @@ static const struct argp_option options[] = {
      0},
     {"no-times", OPTION_NO_TIMES, NULL, 0,
      "leave out wall time, and when and how long it ran: what differs from run to run", 0},
+    {"redact", OPTION_REDACT, NULL, 0,
+     "replace names, as cairn redact does, which can also keep some and say which was which", 0},
     {0},
 };
 
@@ -70,6 +73,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
         return 0;
     case 'm':
         arguments->metric = value;
+        return 0;
+    case OPTION_REDACT:
+        arguments->redact = true;
         return 0;
     case OPTION_NO_TIMES:
         arguments->no_times = true;
@@ -171,6 +177,11 @@ int crn_cmd_export(int argc, char **argv)
     crn_profile *profile = crn_cli_load(arguments.input);
     if (!profile)
         return CRN_EXIT_BAD;
+    if (arguments.redact) {
+        crn_profile *redacted = crn_redact(profile, NULL);
+        crn_profile_free(profile);
+        profile = redacted;
+    }
     int status = capture_export(profile, &arguments);
     crn_profile_free(profile);
     return status;

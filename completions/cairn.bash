@@ -33,7 +33,7 @@ _cairn()
     assert) options="--file --verbose --unknown-is-zero" files=cairn ;;
     merge) options="--output --redact" files=cairn ;;
     redact) options="--keep --map --output" files=cairn ;;
-    export) options="--to --output --metric --no-times" files=cairn ;;
+    export) options="--to --output --metric --no-times --redact" files=cairn ;;
     import) options="--from --output --metric" files=any ;;
     help) values="run report diff assert merge redact export import" ;;
     esac
