@@ -4,8 +4,8 @@
  * mapping, edges, look-up tables, what malloc keeps. And what a frame of a strand's stack
  * takes.
  *
- * A child process replays events into a lane and reads its own memory from the kernel
- * (smaps: what is anonymous, and what of the capture's mapping is resident) each time that
+ * A child process replays events into a lane and adds up what it takes, all anonymous memory
+ * (smaps) and the whole capture, whether its pages are in memory or not, each time that
  * contexts have grown by a fiftieth, from 10,000 on; how many contexts there are at that
  * moment is known from the baseline, which replays the same events first. The worst moment
  * is the result: tables that double are met just after they have.
@@ -37,10 +37,10 @@ typedef struct moment {
 
 /* What a child found: bytes at its moments, by context. */
 typedef struct finding {
-    double worst, least, last; /* resident bytes a context */
+    double worst, least, last; /* bytes a context */
     uint64_t worst_contexts, last_contexts;
-    double peak;       /* most that was resident at any time before a moment, a context */
-    double disk;       /* bytes of disk a context, at the end */
+    double peak; /* most that was resident at any time before a moment, a context */
+    double disk; /* bytes of the capture a context, at the end */
 } finding;
 
 /* ---- the process's memory ---- */
@@ -56,27 +56,18 @@ static bool kilobytes(const char *line, const char *name, uint64_t *bytes)
     return true;
 }
 
-static bool is_capture(const char *mapping)
-{
-    return strstr(mapping, ".cairn") || strstr(mapping, "memfd:");
-}
-
-/* What is anonymous in all mappings, and resident in those of a capture. */
-static uint64_t resident(void)
+/* What is anonymous in all mappings, and the capture's bytes. */
+static uint64_t held(const char *path)
 {
     FILE *file = fopen("/proc/self/smaps", "r");
-    if (!file)
+    struct stat capture;
+    if (!file || stat(path, &capture) != 0)
         exit(1);
     char line[1024];
-    uint64_t sum = 0, bytes;
-    bool capture = false;
-    while (fgets(line, sizeof(line), file)) {
-        unsigned long from, to;
-        if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
-            capture = is_capture(line);
-        else if (kilobytes(line, capture ? "Rss" : "Anonymous", &bytes))
+    uint64_t sum = (uint64_t)capture.st_size, bytes;
+    while (fgets(line, sizeof(line), file))
+        if (kilobytes(line, "Anonymous", &bytes))
             sum += bytes;
-    }
     fclose(file);
     return sum;
 }
@@ -141,10 +132,11 @@ static cairn_profile *open_profile(const char *path)
     return profile;
 }
 
-static void look(finding *found, const moment *now, uint64_t before, uint64_t before_peak)
+static void look(finding *found, const moment *now, const char *path, uint64_t before,
+                 uint64_t before_peak)
 {
     double contexts = (double)now->contexts;
-    uint64_t here = resident();
+    uint64_t here = held(path);
     double each = (double)(here - before) / contexts;
     double peak = (double)(status_bytes("VmHWM") - before_peak) / contexts;
     if (each > found->worst) {
@@ -168,18 +160,18 @@ static void record(const stream *s, const moment *moments, size_t count, const c
     forget_peak();
     cairn_profile *profile = open_profile(path);
     replay_add_blocks(profile, s);
-    uint64_t before = resident(), before_peak = status_bytes("VmRSS");
+    uint64_t before = held(path), before_peak = status_bytes("VmRSS");
     cairn_lane *lane = cairn_lane_open(profile, "memory");
     cairn_strand *strand = NULL;
     size_t from = 0;
     for (size_t i = 0; i < count; i++) {
         strand = replay_cairn(s, from, moments[i].events, lane, strand);
         from = moments[i].events;
-        look(found, &moments[i], before, before_peak);
+        look(found, &moments[i], path, before, before_peak);
     }
     struct stat file;
     if (stat(path, &file) == 0)
-        found->disk = (double)file.st_blocks * 512 / (double)found->last_contexts;
+        found->disk = (double)file.st_size / (double)found->last_contexts;
     cairn_profile_close(profile);
 }
 
@@ -192,12 +184,12 @@ static void record_stack(const char *path, finding *found)
     cairn_block block = cairn_block_add(profile, &(cairn_block_info){.name = "deep"});
     cairn_strand *strand = cairn_strand_open(cairn_lane_open(profile, "memory"));
     forget_peak();
-    uint64_t before = resident(), before_peak = status_bytes("VmRSS");
+    uint64_t before = held(path), before_peak = status_bytes("VmRSS");
     double next = FIRST_FRAMES;
     for (uint64_t depth = 1; depth <= STACK_FRAMES; depth++) {
         cairn_enter(strand, block);
         if ((double)depth >= next || depth == STACK_FRAMES) {
-            look(found, &(moment){depth, depth}, before, before_peak);
+            look(found, &(moment){depth, depth}, path, before, before_peak);
             next = (double)depth * 1.02;
         }
     }
@@ -258,11 +250,11 @@ static void measure(const char *name, const stream *s)
     await(child);
     unlink(path);
     const char *unit = s ? "contexts" : "frames";
-    printf("%s\t%.2f\t%.2f\t%.2f\tworst at %lu %s; at the end, %lu, %.1f; while a table grows %.1f",
+    printf("%s\t%.2f\t%.2f\t%.2f\tworst at %lu %s; at the end, %lu, %.1f; resident at most %.1f",
            name, found->worst, found->least, found->worst, found->worst_contexts, unit,
            found->last_contexts, found->last, found->peak);
     if (s)
-        printf("; on disk %.1f", found->disk);
+        printf("; of it the capture %.1f", found->disk);
     printf("\n");
 }
 

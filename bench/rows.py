@@ -96,8 +96,8 @@ ROWS = {
         [["calls", "pair"]], {"null/pair": Line("enter and leave", 1.0, " × the call")}),
     "memory": Row(
         "memory",
-        "What is resident of the capture's mapping and of all else, as the kernel counts it, "
-        "at the worst moment from 10,000 contexts on; calls, ticks and wall time in use.",
+        "All anonymous memory, as the kernel counts it, and the whole capture, at the worst "
+        "moment from 10,000 contexts on; calls, ticks and wall time in use.",
         [["memory", "stream", "STREAM"], ["memory", "random"], ["memory", "wide"],
          ["memory", "stack"]],
         {"stream": Line("a context of the recorded stream", 96, " bytes", 1),
