@@ -153,11 +153,18 @@ static void begin_clock(cairn_profile *profile)
                                 (double)(last->monotonic_ns - header->first.monotonic_ns);
 }
 
+/* A period, or `otherwise` if it is 0; never so long that sums with it overflow. */
+static uint64_t within(uint64_t period, uint64_t otherwise)
+{
+    const uint64_t longest = (uint64_t)1 << 60;
+    return period == 0 ? otherwise : period < longest ? period : longest;
+}
+
 static void take_options(cairn_profile *profile, const cairn_options *options)
 {
     profile->wall = options->wall;
-    profile->wall_period_ns = options->wall_period_ns ? options->wall_period_ns : 1000000;
-    profile->tick_period = options->tick_period ? options->tick_period : 1;
+    profile->wall_period_ns = within(options->wall_period_ns, 1000000);
+    profile->tick_period = within(options->tick_period, 1);
     profile->seed = options->seed;
     profile->path_limit = options->path_limit < 4 ? 4 : options->path_limit;
     profile->context_budget = options->context_budget < 4 ? 4 : options->context_budget;

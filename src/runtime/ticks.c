@@ -46,11 +46,31 @@ static void charge_waiting(cairn_lane *lane, uint64_t amount)
     lane->tick_waiting = 0;
 }
 
+/* Intervals that lie within one event whole: wherever their ticks are drawn, they fall on
+ * the context that runs, so that a long event takes no longer than a short one. */
+static void skip_whole(cairn_lane *lane, uint32_t record)
+{
+    uint64_t period = lane->profile->tick_period;
+    uint64_t whole = (uint64_t) - (lane->graph.hot.tick_left + 1) / period;
+    if (lane->graph.hot.tick_left >= 0 || whole < 2)
+        return;
+    if (lane->tick_waiting)
+        charge_waiting(lane, period);
+    lane->tick_waiting = record;
+    CAIRN_PRIV_ADD(crn_graph_record(&lane->graph, record)->ticks, (whole - 1) * period);
+    uint64_t point = draw(lane, period); /* in the interval after them, which began in the event */
+    lane->graph.hot.tick_left += (int64_t)(whole * period - lane->tick_point + point);
+    lane->tick_point = point;
+    lane->disk->tick_samples += whole;
+    lane->tick_interval += whole;
+}
+
 void cairn_priv_tick(cairn_priv_strand *priv)
 {
     cairn_strand *strand = (cairn_strand *)priv;
     cairn_lane *lane = crn_lane_of(strand);
     uint64_t period = lane->profile->tick_period;
+    skip_whole(lane, crn_strand_record(strand));
     while (lane->graph.hot.tick_left < 0) {
         if (lane->tick_waiting)
             charge_waiting(lane, period);

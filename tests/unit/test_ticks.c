@@ -141,6 +141,34 @@ static void totals_add_up(void **state)
     }
 }
 
+/* One event of billions of ticks, with a period of two: it ends, and it weighs as much. */
+static void an_event_of_any_length_is_one_event(void **state)
+{
+    (void)state;
+    static const uint64_t periods[] = {2, 3, 1000, 4000000000};
+    for (size_t i = 0; i < COUNT(periods); i++) {
+        cairn_options options = with_period(periods[i], i);
+        setup s = setup_open(&options, 2);
+        uint64_t total[2] = {0, 0};
+        random_source random = {i};
+        for (uint64_t turn = 0; turn < 2000; turn++) {
+            uint32_t block = random_below(&random, 2);
+            uint32_t count = random_chance(&random, 1, 2) ? UINT32_MAX - random_below(&random, 9)
+                                                          : random_below(&random, 9);
+            cairn_enter(s.strand, 1 + block);
+            cairn_tick(s.strand, count);
+            cairn_leave(s.strand);
+            total[block] += count;
+        }
+        double deviation = sqrt(2000.0) * (double)periods[i];
+        assert_true(fabs((double)ticks_of(s.profile, 1) - (double)total[0]) < 5 * deviation);
+        assert_true(fabs((double)ticks_of(s.profile, 2) - (double)total[1]) < 5 * deviation);
+        uint64_t seen = total_of(s.profile).ticks;
+        assert_in_range(total[0] + total[1] - seen + 2 * periods[i], 0, 4 * periods[i]);
+        setup_close(&s);
+    }
+}
+
 static void run_with_seed(uint64_t seed, uint64_t ticks[BLOCKS])
 {
     static const uint32_t part[BLOCKS] = {3, 1, 4, 1};
@@ -281,6 +309,7 @@ int main(void)
         cmocka_unit_test(shares_are_unbiased),
         cmocka_unit_test(long_steps_weigh_what_they_last),
         cmocka_unit_test(totals_add_up),
+        cmocka_unit_test(an_event_of_any_length_is_one_event),
         cmocka_unit_test(the_same_seed_gives_the_same_profile),
         cmocka_unit_test(other_seeds_give_other_profiles),
         cmocka_unit_test(lanes_do_not_disturb_each_other),
