@@ -31,13 +31,10 @@ static void write_head(const crn_report *report)
     for (size_t i = 0; i < profile->warning_count; i++)
         json_array_append_new(warnings, crn_json_text(profile->warnings[i]));
     for (uint32_t m = 0; m < profile->metric_count; m++) {
-        uint64_t total = 0;
-        for (uint32_t c = 0; profile->values[m] && c < profile->context_count; c++)
-            total += profile->values[m][c];
         json_t *metric = json_object();
         json_object_set_new(metric, "name", crn_json_text(profile->metrics[m].name));
         json_object_set_new(metric, "unit", crn_json_text(profile->metrics[m].unit));
-        json_object_set_new(metric, "total", crn_json_number(total));
+        json_object_set_new(metric, "total", crn_json_number(crn_metric_total(profile, m)));
         json_array_append_new(metrics, metric);
     }
     fputs("{\"schema\":\"cairn-report/1\"", stdout);

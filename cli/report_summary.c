@@ -37,14 +37,6 @@ static uint64_t note_number(const crn_profile *profile, const char *key)
     return strtoull(crn_profile_note(profile, key, "0"), NULL, 10);
 }
 
-static uint64_t total_of(const crn_profile *profile, uint32_t metric)
-{
-    uint64_t total = 0;
-    for (uint32_t c = 0; profile->values[metric] && c < profile->context_count; c++)
-        total += profile->values[metric][c];
-    return total;
-}
-
 static void print_totals(const crn_profile *profile)
 {
     const char *joint = "";
@@ -53,7 +45,7 @@ static void print_totals(const crn_profile *profile)
         /* Time and ticks first: they are what most look for. */
         uint32_t m = i == 0 ? CRN_METRIC_WALL : i == 2 ? CRN_METRIC_CALLS : i;
         char figure[CRN_FIGURE_SIZE];
-        uint64_t total = total_of(profile, m);
+        uint64_t total = crn_metric_total(profile, m);
         if (!total || (m == CRN_METRIC_CALLS && !crn_calls_counted(profile)))
             continue;
         printf("%s%s ", joint, crn_figure_alone(figure, profile->metrics[m].unit, total));
@@ -68,12 +60,10 @@ static void print_totals(const crn_profile *profile)
 static void print_shape(const crn_profile *profile)
 {
     char contexts[CRN_FIGURE_SIZE], blocks[CRN_FIGURE_SIZE], calls[CRN_FIGURE_SIZE];
-    uint64_t cycle_calls = 0;
+    uint64_t cycle_calls = crn_cycle_calls_total(profile);
     uint32_t cycles = 0;
-    for (uint32_t e = 0; e < profile->edge_count; e++) {
+    for (uint32_t e = 0; e < profile->edge_count; e++)
         cycles += !profile->edges[e].folded;
-        cycle_calls += profile->edges[e].folded ? 0 : profile->edges[e].calls;
-    }
     print_label("profile");
     printf("%s contexts of %s blocks", crn_figure_alone(contexts, "", profile->context_count),
            crn_figure_alone(blocks, "", profile->block_count - 1 - (profile->folded_block != 0)));
@@ -90,7 +80,8 @@ static void print_shape(const crn_profile *profile)
     uint64_t folded = crn_folded_calls(profile);
     if (folded)
         printf(", %s call%s (%.1f %%) folded by limits", crn_figure_alone(calls, "", folded),
-               folded == 1 ? "" : "s", crn_percent(folded, total_of(profile, CRN_METRIC_CALLS)));
+               folded == 1 ? "" : "s",
+               crn_percent(folded, crn_metric_total(profile, CRN_METRIC_CALLS)));
     putchar('\n');
 }
 

@@ -176,33 +176,17 @@ typedef enum aspect {
     ASPECT_CYCLES
 } aspect;
 
-static uint64_t total(const crn_profile *profile, uint32_t metric)
-{
-    uint64_t sum = 0;
-    for (uint32_t c = 0; c < profile->context_count; c++)
-        sum += crn_self(profile, metric, c);
-    return sum;
-}
-
-static uint64_t count_cycles(const crn_profile *profile)
-{
-    uint64_t calls = 0;
-    for (uint32_t e = 0; e < profile->edge_count; e++)
-        calls += profile->edges[e].folded ? 0 : profile->edges[e].calls;
-    return calls;
-}
-
 static uint64_t look_up(const crn_profile *profile, aspect aspect, uint32_t metric,
                         const crn_sequence *sequence)
 {
     if (aspect == ASPECT_FOLDED)
         return crn_folded_calls(profile);
     if (aspect == ASPECT_CYCLES)
-        return count_cycles(profile);
+        return crn_cycle_calls_total(profile);
     if (aspect == ASPECT_CONTEXTS && !sequence->length)
         return profile->context_count;
     if (!sequence->length)
-        return total(profile, metric);
+        return crn_metric_total(profile, metric);
     if (aspect == ASPECT_CONTEXTS)
         return crn_sequence_count(profile, sequence);
     crn_sequence_cost cost = crn_sequence_measure(profile, sequence, metric, NULL);

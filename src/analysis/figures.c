@@ -20,6 +20,15 @@ uint64_t *crn_totals(const crn_profile *profile, uint32_t metric, const uint8_t 
     return totals;
 }
 
+uint64_t crn_metric_total(const crn_profile *profile, uint32_t metric)
+{
+    const uint64_t *values = profile->values[metric];
+    uint64_t total = 0;
+    for (uint32_t c = 0; values && c < profile->context_count; c++)
+        total += values[c];
+    return total;
+}
+
 bool crn_metric_empty(const crn_profile *profile, uint32_t metric)
 {
     const uint64_t *values = profile->values[metric];
@@ -84,11 +93,21 @@ uint64_t *crn_cycle_calls(const crn_profile *profile)
     return cycles;
 }
 
-uint64_t crn_folded_calls(const crn_profile *profile)
+static uint64_t edge_calls(const crn_profile *profile, bool folded)
 {
     uint64_t calls = 0;
     for (uint32_t e = 0; e < profile->edge_count; e++)
-        if (profile->edges[e].folded)
+        if (profile->edges[e].folded == folded)
             calls += profile->edges[e].calls;
     return calls;
+}
+
+uint64_t crn_cycle_calls_total(const crn_profile *profile)
+{
+    return edge_calls(profile, false);
+}
+
+uint64_t crn_folded_calls(const crn_profile *profile)
+{
+    return edge_calls(profile, true);
 }

@@ -21,6 +21,9 @@ static inline uint64_t crn_self(const crn_profile *profile, uint32_t metric, uin
  * contexts with kept[c] count. To be freed with crn_free. */
 uint64_t *crn_totals(const crn_profile *profile, uint32_t metric, const uint8_t *kept);
 
+/* The sum over all contexts. */
+uint64_t crn_metric_total(const crn_profile *profile, uint32_t metric);
+
 /* Nothing is charged to the metric in any context. */
 bool crn_metric_empty(const crn_profile *profile, uint32_t metric);
 
@@ -45,7 +48,8 @@ void crn_block_cost_free(crn_block_cost *cost);
  * not cycles. To be freed with crn_free. */
 uint64_t *crn_cycle_calls(const crn_profile *profile);
 
-/* How many calls limits have folded. */
+/* How many calls came back along cycles, and how many limits have folded. */
+uint64_t crn_cycle_calls_total(const crn_profile *profile);
 uint64_t crn_folded_calls(const crn_profile *profile);
 
 #endif
