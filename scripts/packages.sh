@@ -5,7 +5,7 @@
 
 # Build the tool and the Lua host.
 PACKAGES_BUILD="gcc libc6-dev meson ninja-build python3 pkg-config
-    liblua5.4-dev libjansson-dev libsmartcols-dev libprotobuf-c-dev protobuf-c-compiler
+    liblua5.4-dev libjansson-dev libprotobuf-c-dev protobuf-c-compiler
     zlib1g-dev"
 
 # Run the fast tests: a second compiler, C++ and CMake for the consumers of the installed
