@@ -211,6 +211,28 @@ static bool count_is_theirs(crn_coroutine *coroutine, int passed)
     return true;
 }
 
+/* In the program's hook no event comes: were the counter to run out there, it would be lost.
+ * What runs there counts for the program's next turn, as under lua5.4, but is not ours. */
+static void count_pause(crn_host *host, crn_coroutine *coroutine)
+{
+    if (host->mode != CRN_MODE_TICKS || !host->layout.counter)
+        return;
+    crn_hook_settle(host, coroutine);
+    *counter_of(coroutine) = coroutine->installed_count = INT_MAX;
+}
+
+static void count_resume(crn_host *host, crn_coroutine *coroutine)
+{
+    /* Else the hook has set a new one, or let another coroutine run. */
+    if (coroutine->installed_count != INT_MAX)
+        return;
+    int passed = INT_MAX - *counter_of(coroutine);
+    if (coroutine->program_count)
+        coroutine->program_left =
+            coroutine->program_left > passed ? coroutine->program_left - passed : 1;
+    count_set(host, coroutine);
+}
+
 static void hook_shared(lua_State *L, lua_Debug *ar)
 {
     static const int mask_of[] = {LUA_MASKCALL, LUA_MASKRET, LUA_MASKLINE, LUA_MASKCOUNT,
@@ -220,8 +242,10 @@ static void hook_shared(lua_State *L, lua_Debug *ar)
         return;
     crn_coroutine *coroutine = host->running;
     /* An error may have ended it; no event comes from inside of it. */
-    if (host->hooked == coroutine)
+    if (host->hooked == coroutine) {
         host->hooked = NULL;
+        count_resume(host, coroutine);
+    }
     bool theirs = (coroutine->program_mask & mask_of[ar->event]) != 0;
     if (ar->event == LUA_HOOKCOUNT && coroutine->installed_count) {
         int passed = count_ended(host, coroutine);
@@ -240,7 +264,9 @@ static void hook_shared(lua_State *L, lua_Debug *ar)
     if (!theirs || !program || host->finalizing)
         return;
     host->hooked = coroutine;
+    count_pause(host, coroutine);
     program(L, ar);
+    count_resume(host, coroutine);
     host->hooked = NULL;
 }
 

@@ -41,7 +41,7 @@ debug.sethook(function() events = events + 1 end, "", 700)
 local function work() local x = 0 for i = 1, 200000 do x = x + i end return x end
 for _ = 1, 10 do work() end
 debug.sethook()
-assert(events > 5700 and events < 5730, events)
+print(events)
 LUA
 
 # A turn of the loop is 417 instructions: the sum of two functions of 206, and 5.
@@ -74,9 +74,10 @@ for program in loop coroutines; do
         $cairn export --to folded --metric ticks -o two two.cairn &&
         cmp one two"
 done
-for period in 1 333 1000; do
+for period in 1 2 333 1000; do
     check "beside a program that counts instructions itself: $period" "
-        $cairn run --ticks $period -o hooked.cairn hooked.lua &&
+        lua5.4 hooked.lua >plain && $cairn run --ticks $period -o hooked.cairn hooked.lua >found &&
+        cmp plain found &&
         $cairn assert hooked.cairn 'self.ticks(\"work\") > 3.9e6' 'self.ticks(\"work\") < 4.1e6'"
 done
 echo "1..$cases"
