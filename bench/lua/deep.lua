@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Work at the end of stacks of 1 to 100 frames.
 local function work(n)
   local total = 0

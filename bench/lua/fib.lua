@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Nothing but calls.
 local function fib(n)
   if n < 2 then return n end

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Closures, methods and tables: accounts that many small functions work on.
 local Account = {}
 Account.__index = Account
