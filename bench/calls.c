@@ -159,8 +159,7 @@ static void measure_workload(const mode *m, const workload *w)
     char name[64];
     snprintf(name, sizeof(name), "%s/%s", m->name, w->name);
     measure_print(name, &ratios, "%.2f ns a call more than %.2f; %lu contexts",
-                  measure_quantile(&net, 0.5), measure_quantile(&plain, 0.5),
-                  contexts_of(profile));
+                  measure_quantile(&net, 0.5), measure_quantile(&plain, 0.5), contexts_of(profile));
     cairn_profile_close(profile);
     workload_strand = NULL;
     remove(path);

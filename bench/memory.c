@@ -27,8 +27,12 @@
 #include "replay_loop.h"
 #include "stream.h"
 
-enum { FIRST_CONTEXTS = 10000, FIRST_FRAMES = 100000, STACK_FRAMES = 10000000,
-       MOST_MOMENTS = 1000 };
+enum {
+    FIRST_CONTEXTS = 10000,
+    FIRST_FRAMES = 100000,
+    STACK_FRAMES = 10000000,
+    MOST_MOMENTS = 1000
+};
 
 typedef struct moment {
     size_t events;

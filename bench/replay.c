@@ -186,8 +186,9 @@ static void hold_equal(const stream *s, const outcome *one, const outcome *other
 {
     if (one->contexts != other->contexts || one->calls != other->calls ||
         one->ticks != other->ticks || one->digest != other->digest) {
-        fprintf(stderr, "replay: Cairn and the baseline differ: contexts %lu, %lu; calls %lu, %lu; "
-                        "ticks %lu, %lu\n",
+        fprintf(stderr,
+                "replay: Cairn and the baseline differ: contexts %lu, %lu; calls %lu, %lu; "
+                "ticks %lu, %lu\n",
                 other->contexts, one->contexts, other->calls, one->calls, other->ticks, one->ticks);
         exit(1);
     }
@@ -213,8 +214,8 @@ int main(int argc, char **argv)
     int repeats = argc > 2 ? atoi(argv[2]) : 9;
     char path[4096];
     snprintf(path, sizeof(path), "%s/replay-%d.cairn", argc > 3 ? argv[3] : ".", (int)getpid());
-    outcome *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    outcome *shared =
+        mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return 1;
 

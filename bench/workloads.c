@@ -202,8 +202,8 @@ typedef void tree_function(uint32_t depth, uint32_t seed);
 
 #define EACH8(DO, A) DO(A##0) DO(A##1) DO(A##2) DO(A##3) DO(A##4) DO(A##5) DO(A##6) DO(A##7)
 #define EACH64(DO)                                                                                 \
-    EACH8(DO, 0) EACH8(DO, 1) EACH8(DO, 2) EACH8(DO, 3)                                            \
-    EACH8(DO, 4) EACH8(DO, 5) EACH8(DO, 6) EACH8(DO, 7)
+    EACH8(DO, 0)                                                                                   \
+    EACH8(DO, 1) EACH8(DO, 2) EACH8(DO, 3) EACH8(DO, 4) EACH8(DO, 5) EACH8(DO, 6) EACH8(DO, 7)
 
 /* The numbers are octal: 000 to 077. */
 #define TREE_FUNCTION(NAME, NUMBER)                                                                \
@@ -271,7 +271,7 @@ static uint64_t count_calls(const tree_shape *form, uint32_t turn)
     static const tree_shape shape_##NAME = __VA_ARGS__;                                            \
     static void run_##NAME(version kind, uint32_t turn)                                            \
     {                                                                                              \
-        walk_tree(&shape_##NAME, kind, turn);                                                       \
+        walk_tree(&shape_##NAME, kind, turn);                                                      \
     }                                                                                              \
     static uint64_t calls_##NAME(uint32_t turn)                                                    \
     {                                                                                              \

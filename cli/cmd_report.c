@@ -246,8 +246,7 @@ static void choose_view(crn_report *report, const arguments *arguments)
 static int report_print(crn_report *report, const arguments *arguments)
 {
     int status = choose_metrics(report, arguments->metrics);
-    report->calls = report->metrics[0] != CRN_METRIC_CALLS &&
-                    crn_calls_counted(report->profile);
+    report->calls = report->metrics[0] != CRN_METRIC_CALLS && crn_calls_counted(report->profile);
     if (status == CRN_EXIT_OK)
         status = choose_sequences(report, arguments);
     if (status != CRN_EXIT_OK)

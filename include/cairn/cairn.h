@@ -111,9 +111,11 @@ typedef struct cairn_options {
     bool disabled;           /* open without recording; see cairn_profile_enable */
 } cairn_options;
 
+/* clang-format off */
 #define CAIRN_OPTIONS_DEFAULT                                                                      \
     {sizeof(cairn_options), NULL, NULL, NULL, CAIRN_WALL_OFF, 1000000, 1, 1, 1024, 4194304,        \
      (uint64_t)4 << 30, false}
+/* clang-format on */
 
 /* Creates the capture and starts recording. On error `*profile` is NULL, and so every
  * later call is a no-op: a host may ignore the result and run unprofiled. */
@@ -134,7 +136,8 @@ CAIRN_API cairn_error cairn_profile_status(const cairn_profile *profile);
 
 /* Adds "key=value" to what the report says about the run: options, exit status, labels.
  * The last value of a key holds. Both strings are copied. */
-CAIRN_API cairn_error cairn_profile_note(cairn_profile *profile, const char *key, const char *value);
+CAIRN_API cairn_error cairn_profile_note(cairn_profile *profile, const char *key,
+                                         const char *value);
 
 /* Defines a metric, such as "cache misses" in unit "count". Returns CAIRN_METRIC_MAX if
  * there are too many. */
@@ -227,7 +230,8 @@ CAIRN_API const cairn_block_info *cairn_view_block(const cairn_view *view, cairn
  * (fble's FbleQueryProfile.) */
 typedef bool cairn_context_visitor(void *data, const cairn_block *sequence, size_t length,
                                    const cairn_cost *cost);
-CAIRN_API void cairn_view_contexts(const cairn_view *view, cairn_context_visitor *visit, void *data);
+CAIRN_API void cairn_view_contexts(const cairn_view *view, cairn_context_visitor *visit,
+                                   void *data);
 
 /* Visits every edge: `block` was entered `calls` times from the context whose path is
  * `sequence`. `target_length` is the length of the path that it leads to: length + 1, or

@@ -143,8 +143,8 @@ static void add_metrics(crn_profile_builder *builder, const crn_profile *profile
                         const uint32_t *contexts)
 {
     for (uint32_t m = CRN_METRIC_TICKS; m < profile->metric_count; m++) {
-        uint32_t metric = crn_profile_builder_metric(builder, profile->metrics[m].name,
-                                                     profile->metrics[m].unit);
+        uint32_t metric =
+            crn_profile_builder_metric(builder, profile->metrics[m].name, profile->metrics[m].unit);
         for (uint32_t c = 0; profile->values[m] && c < profile->context_count; c++)
             crn_profile_builder_charge(builder, contexts[c], metric, profile->values[m][c]);
     }

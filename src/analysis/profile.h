@@ -48,9 +48,9 @@ typedef struct crn_profile {
     uint32_t folded_block;
 
     uint32_t context_count;
-    uint32_t *parent;     /* by context; parent[0] is 0 */
-    uint32_t *block;      /* by context */
-    uint32_t *previous;   /* nearest proper ancestor with the same block, CRN_CONTEXT_NONE if none */
+    uint32_t *parent;   /* by context; parent[0] is 0 */
+    uint32_t *block;    /* by context */
+    uint32_t *previous; /* nearest proper ancestor with the same block, CRN_CONTEXT_NONE if none */
     uint64_t *calls_tree; /* by context: calls over its tree edge (root: strands) */
 
     uint32_t metric_count; /* at least 3 */
@@ -62,7 +62,8 @@ typedef struct crn_profile {
     uint32_t edge_count;
     crn_profile_edge *edges; /* sorted by from */
 
-    size_t note_count; /* "command", "started", "wall_mode", "tick_period", ...: see docs/CAPTURE_FORMAT.md */
+    size_t note_count; /* "command", "started", "wall_mode", "tick_period", ...: see
+                          docs/CAPTURE_FORMAT.md */
     crn_note *notes;
 
     /* What went wrong or was left out, in words for the report; one line each. */
@@ -95,7 +96,8 @@ crn_profile_builder *crn_profile_builder_new(void);
 /* Finds or adds the block with this name, file, line, column and lexical parent. */
 uint32_t crn_profile_builder_block(crn_profile_builder *builder, const crn_block_info *info);
 /* Finds or adds a metric by name ("calls", "ticks" and "wall" are always there). */
-uint32_t crn_profile_builder_metric(crn_profile_builder *builder, const char *name, const char *unit);
+uint32_t crn_profile_builder_metric(crn_profile_builder *builder, const char *name,
+                                    const char *unit);
 /* The root's context handle, and the canonical child of `context` for `block`. When
  * `calls` is not 0 it is counted on the edge that is followed. */
 uint32_t crn_profile_builder_root(crn_profile_builder *builder);

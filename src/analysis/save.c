@@ -84,8 +84,8 @@ static void put_graph(saving *saving)
     if (!saving->error && used > UINT32_MAX / CRN_RECORD_UNITS)
         saving->error = CAIRN_E_LIMIT;
     if (!saving->error)
-        saving->error = crn_section_grow(&saving->links,
-                                         sizeof(crn_disk_lane) + used * sizeof(crn_link));
+        saving->error =
+            crn_section_grow(&saving->links, sizeof(crn_disk_lane) + used * sizeof(crn_link));
     if (!saving->error)
         saving->error = crn_section_grow(&saving->records, used * sizeof(cairn_priv_record));
     if (saving->error)

@@ -56,8 +56,8 @@ void *crn_try_table(size_t size)
     if (fails())
         return NULL;
     int saved = errno;
-    void *table = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    void *table =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     errno = saved;
     return table == MAP_FAILED ? NULL : table;
 }

@@ -51,13 +51,13 @@ typedef struct crn_disk_header {
     uint32_t format_version;
     uint32_t state; /* crn_capture_state */
     char library_version[16];
-    uint64_t directory;       /* offset of the first crn_disk_directory */
-    uint64_t size;            /* bytes of the file that are in use */
-    uint64_t started_unix_ns; /* CLOCK_REALTIME */
-    uint32_t process;         /* pid */
-    uint32_t stopped_by;      /* cairn_error */
-    uint32_t clock_kind;      /* crn_clock_kind */
-    uint32_t wall;            /* cairn_wall */
+    uint64_t directory;             /* offset of the first crn_disk_directory */
+    uint64_t size;                  /* bytes of the file that are in use */
+    uint64_t started_unix_ns;       /* CLOCK_REALTIME */
+    uint32_t process;               /* pid */
+    uint32_t stopped_by;            /* cairn_error */
+    uint32_t clock_kind;            /* crn_clock_kind */
+    uint32_t wall;                  /* cairn_wall */
     crn_disk_moment first, last[2]; /* calibrate the clock; see moments */
     uint64_t moments;               /* how many there were: the newest is last[moments & 1] */
     uint64_t wall_period_ns, tick_period, seed, file_limit;
@@ -100,13 +100,13 @@ typedef struct crn_disk_lane {
     uint64_t used; /* records of the graph, the unused record 0 included */
     uint32_t name;
     uint32_t open;
-    uint64_t stamp;          /* clock, up to which wall time is charged */
-    uint64_t current;        /* record that ran when this was last looked at */
-    uint64_t strands;        /* opened so far */
-    uint64_t misuses;        /* leaves without enters, stale marks, replaced roots */
+    uint64_t stamp;   /* clock, up to which wall time is charged */
+    uint64_t current; /* record that ran when this was last looked at */
+    uint64_t strands; /* opened so far */
+    uint64_t misuses; /* leaves without enters, stale marks, replaced roots */
     uint64_t wall_samples;
     uint64_t tick_samples;
-    uint64_t dropped;        /* enters and replaces that there was no memory for */
+    uint64_t dropped; /* enters and replaces that there was no memory for */
     uint64_t spare[23];
 } crn_disk_lane;
 

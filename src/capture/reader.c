@@ -71,8 +71,7 @@ static int compare_chunks(const void *left, const void *right)
 /* Takes over the entries of one directory that lie in the file. */
 static bool add_chunks(crn_reader *reader, const crn_disk_chunk *chunks, uint64_t count)
 {
-    crn_disk_chunk *all =
-        crn_try_realloc(reader->chunks, reader->chunk_count + count, sizeof *all);
+    crn_disk_chunk *all = crn_try_realloc(reader->chunks, reader->chunk_count + count, sizeof *all);
     if (!all)
         return false;
     reader->chunks = all;
@@ -101,7 +100,8 @@ static bool read_directories(crn_reader *reader, const char *name, crn_error *er
         uint64_t count = directory.count < fits ? directory.count : fits;
         crn_disk_chunk *chunks = crn_try_calloc(count, sizeof *chunks);
         got = chunks ? read_at(reader->file, chunks, count * sizeof *chunks, begin) : 0;
-        bool added = chunks && (got < 0 || add_chunks(reader, chunks, (uint64_t)got / sizeof *chunks));
+        bool added =
+            chunks && (got < 0 || add_chunks(reader, chunks, (uint64_t)got / sizeof *chunks));
         crn_free(chunks);
         if (!added)
             return crn_error_set(error, CAIRN_E_MEMORY, "%s: no memory for its directory", name);

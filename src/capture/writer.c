@@ -155,9 +155,8 @@ void crn_capture_detach(crn_capture *capture)
 void crn_section_open(crn_section *section, crn_capture *capture, crn_section_kind kind,
                       uint16_t metric, uint32_t lane)
 {
-    *section = (crn_section){
-        .capture = capture,
-        .identity = {.kind = (uint16_t)kind, .metric = metric, .lane = lane}};
+    *section = (crn_section){.capture = capture,
+                             .identity = {.kind = (uint16_t)kind, .metric = metric, .lane = lane}};
 }
 
 void crn_section_close(crn_section *section)

@@ -167,8 +167,7 @@ static bool path_load(crn_graph *graph, uint32_t context)
         uint32_t *blocks = crn_try_realloc(graph->path_blocks, capacity, sizeof *blocks);
         if (blocks)
             graph->path_blocks = blocks;
-        uint32_t *contexts =
-            crn_try_realloc(graph->path_contexts, capacity, sizeof *contexts);
+        uint32_t *contexts = crn_try_realloc(graph->path_contexts, capacity, sizeof *contexts);
         if (contexts)
             graph->path_contexts = contexts;
         if (!blocks || !contexts)
@@ -275,8 +274,7 @@ uint32_t crn_graph_append(crn_graph *graph, uint32_t record, cairn_block block)
     uint32_t cycle = find_cycle(graph, block);
     if (cycle)
         found = add_alias(graph, from, cycle, CRN_ALIAS_CYCLE);
-    else if (graph->path_length < graph->path_limit &&
-             graph->context_count < graph->context_budget)
+    else if (graph->path_length < graph->path_limit && graph->context_count < graph->context_budget)
         found = add_context(graph, from, block);
     return found ? found : fold(graph, from, block);
 }

@@ -38,8 +38,8 @@ bool crn_file_extend(int file, uint64_t offset, uint64_t size)
     }
     static const char nothing[1 << 16];
     while (size > 0) {
-        ssize_t wrote = pwrite(file, nothing, size < sizeof nothing ? size : sizeof nothing,
-                               (off_t)offset);
+        ssize_t wrote =
+            pwrite(file, nothing, size < sizeof nothing ? size : sizeof nothing, (off_t)offset);
         if (wrote < 0 && errno == EINTR)
             continue;
         if (wrote <= 0) {

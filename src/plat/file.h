@@ -6,8 +6,8 @@
 #define CRN_PLAT_FILE_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A new, empty file at `path`, or one without a name if `path` is NULL. A regular file
  * that is there is replaced, not truncated: someone may have it mapped. -1 and errno. */

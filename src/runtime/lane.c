@@ -15,8 +15,8 @@ static bool grow_lane(crn_graph *graph, uint64_t records)
 {
     cairn_lane *lane = graph->storage;
     int saved = errno;
-    cairn_error error = crn_section_grow(&lane->links,
-                                         sizeof(crn_disk_lane) + records * sizeof(crn_link));
+    cairn_error error =
+        crn_section_grow(&lane->links, sizeof(crn_disk_lane) + records * sizeof(crn_link));
     if (!error)
         error = crn_section_grow(&lane->records, records * sizeof(cairn_priv_record));
     errno = saved;

@@ -279,8 +279,7 @@ static void turn(cairn_profile *profile, bool on)
         __atomic_store_n(&profile->mode, on ? profile->mode_on : CRN_MODE_OFF, __ATOMIC_RELEASE);
         __atomic_store_n(&profile->turned, profile->turned + 1, __ATOMIC_RELEASE);
         for (cairn_lane *lane = profile->lanes; lane; lane = lane->next) {
-            __atomic_store_n(&lane->graph.hot.tick_mode, crn_ticks_mode(profile),
-                             __ATOMIC_RELAXED);
+            __atomic_store_n(&lane->graph.hot.tick_mode, crn_ticks_mode(profile), __ATOMIC_RELAXED);
             cairn_strand *running = __atomic_load_n(&lane->running, __ATOMIC_ACQUIRE);
             if (running)
                 crn_strand_arm(running);

@@ -48,7 +48,6 @@ static void add_blocks(cairn_view *view)
     }
 }
 
-
 static cairn_error fill(cairn_view *view, const cairn_profile *profile)
 {
     crn_reader reader;

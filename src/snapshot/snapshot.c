@@ -84,8 +84,8 @@ static void add_statistics(crn_snapshot *snapshot, const crn_disk_lane *disk)
 }
 
 /* Records that are there as far as both arrays go. A lane too short for its root has none. */
-static bool read_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t number,
-                      lane *lane, crn_error *error)
+static bool read_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t number, lane *lane,
+                      crn_error *error)
 {
     *lane = (struct lane){.number = number};
     crn_bytes header;

@@ -29,8 +29,8 @@ typedef struct crn_snapshot {
     bool damaged;   /* something in it was not valid and was left out */
 
     /* What the records lie in. */
-    crn_graph graph;             /* when lanes were merged, or an index was asked for */
-    crn_bytes links, hot;        /* of the only lane otherwise */
+    crn_graph graph;      /* when lanes were merged, or an index was asked for */
+    crn_bytes links, hot; /* of the only lane otherwise */
 } crn_snapshot;
 
 /* Reads all of it. With `indexed`, crn_graph_find works on `graph`. */

@@ -9,7 +9,11 @@
 #ifdef __cplusplus
 #define NO_INFO cairn_block_info()
 #else
-#define NO_INFO (cairn_block_info){0}
+#define NO_INFO                                                                                    \
+    (cairn_block_info)                                                                             \
+    {                                                                                              \
+        0                                                                                          \
+    }
 #endif
 
 static cairn_block block_named(cairn_profile *profile, const char *name)
