@@ -6,9 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/reference.h"
 #include "base/memory.h"
 #include "report.h"
 #include "terminal.h"
+
+/* Of the hint's own words. */
+enum { NEXT_WIDTH = 50 };
 
 typedef struct order {
     const crn_report *report;
@@ -166,6 +170,27 @@ static void print_rest(const crn_report *report, const crn_flat *flat)
     crn_terminal_style(CRN_STYLE_PLAIN);
 }
 
+/* Says how to look closer at what costs most, in the words to be typed. */
+static void print_next(const crn_report *report, const crn_flat *flat)
+{
+    char spelling[CRN_REFERENCE_SIZE];
+    uint32_t first = 0;
+    while (first < flat->count && !flat->blocks[first]) /* the root leads nowhere */
+        first++;
+    if (report->focused || first == flat->count)
+        return;
+    crn_reference_spell(report->profile, flat->blocks[first], spelling);
+    if (2 * crn_terminal_width(spelling) + NEXT_WIDTH > crn_terminal_get()->width)
+        return; /* no room, or no terminal: nobody is there to type */
+    crn_terminal_style(CRN_STYLE_DIM);
+    fputs("next: --tree  or  --focus '", stdout);
+    crn_terminal_text(spelling, 0, false);
+    fputs("'  or  --tree --callers '", stdout);
+    crn_terminal_text(spelling, 0, false);
+    fputs("'\n", stdout);
+    crn_terminal_style(CRN_STYLE_PLAIN);
+}
+
 void crn_report_flat(const crn_report *report)
 {
     const crn_profile *profile = report->profile;
@@ -182,5 +207,6 @@ void crn_report_flat(const crn_report *report)
     crn_table_head(&table, "block");
     print_rows(report, &flat, &table);
     print_rest(report, &flat);
+    print_next(report, &flat);
     crn_flat_free(&flat, report);
 }

@@ -98,6 +98,8 @@ static void print_next(const crn_report *report, const crn_neighbourhood *near)
 {
     char spelling[CRN_REFERENCE_SIZE];
     const char *joint = "next: ";
+    if (!crn_terminal_get()->width)
+        return; /* nobody is there to type */
     crn_terminal_style(CRN_STYLE_DIM);
     if (report->before && is_worth(near->before, near->before_count) && near->before[0].block) {
         crn_reference_spell(report->profile, near->before[0].block, spelling);
