@@ -76,6 +76,6 @@ As root, run:
     # shellcheck disable=SC2086
     quietly as_root apt-get -q update &&
         quietly as_root env DEBIAN_FRONTEND=noninteractive \
-            apt-get -q -y --no-install-recommends install $missing ||
+            apt-get -q -y -o DPkg::Lock::Timeout=300 --no-install-recommends install $missing ||
         die "apt-get could not install these packages. Its own words are above."
 }
