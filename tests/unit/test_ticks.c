@@ -147,7 +147,9 @@ static void an_event_of_any_length_is_one_event(void **state)
     (void)state;
     static const uint64_t periods[] = {2, 3, 1000, 4000000000};
     for (size_t i = 0; i < COUNT(periods); i++) {
+        char path[SCRATCH_PATH];
         cairn_options options = with_period(periods[i], i);
+        options.path = scratch_path(path, "long.cairn");
         setup s = setup_open(&options, 2);
         uint64_t total[2] = {0, 0};
         random_source random = {i};
@@ -166,6 +168,11 @@ static void an_event_of_any_length_is_one_event(void **state)
         uint64_t seen = total_of(s.profile).ticks;
         assert_in_range(total[0] + total[1] - seen + 2 * periods[i], 0, 4 * periods[i]);
         setup_close(&s);
+        crn_error error = {0};
+        crn_profile *profile = crn_profile_load(path, &error);
+        assert_non_null(profile);
+        assert_int_equal(profile_total(profile, CRN_METRIC_TICKS), total[0] + total[1]);
+        crn_profile_free(profile);
     }
 }
 
