@@ -71,7 +71,7 @@ for header in "$installed"/include/cairn/*; do
     name=$(basename "$header")
     echo "#include <cairn/$name>" >alone.c
     case $name in
-    *.hpp) ;;
+    *.hpp) check "$name stands alone" "g++ -std=c++17 $strict -I'$installed/include' -x c++ -c alone.c" ;;
     *) check "$name stands alone" "gcc -std=c17 $strict -I'$installed/include' -c alone.c" ;;
     esac
 done
