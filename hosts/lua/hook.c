@@ -143,7 +143,8 @@ static void count_again(crn_host *host, crn_coroutine *coroutine)
         crn_hook_install(host, coroutine);
 }
 
-/* Instructions of which the count event was lost, in a hook of the program's, are nobody's. */
+/* A counter that stands above what it was set to began anew while no event could come: what
+ * passed before is not known, and nobody's. */
 void crn_hook_settle(crn_host *host, crn_coroutine *coroutine)
 {
     if (!host->layout.counter || !coroutine->L || !coroutine->installed_count)
