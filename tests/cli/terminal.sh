@@ -1,4 +1,5 @@
 # On a terminal lines fit and there is colour; NO_COLOR is heeded; elsewhere nothing is cut.
+script -qec true /dev/null >/dev/null 2>&1 || { echo "there are no terminals here"; exit 77; }
 name=a_function_whose_name_goes_on_and_on_for_longer_than_any_terminal_is_wide_by_far
 printf 'block %s some/directory/that/is/long/too/file.c 123\n>%s +100\n' $name $name | play a.cairn
 on_terminal() {
