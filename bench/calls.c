@@ -4,10 +4,11 @@
  * takes two time stamps a call.
  *
  * Two rdtsc, the program as it is and the program with instrumentation take turns, a
- * millisecond at a time; a turn's figure is (instrumented - plain) / calls / two rdtsc. A
- * turn in which another process got the processor is taken again, a few times: it finds
- * the caches full of what is not its own. The median of many turns is a batch's, the median
- * of the batches is the result.
+ * millisecond at a time; a turn's figure is (instrumented - plain) / calls / two rdtsc, in
+ * processor time, to which that of Cairn's own sampling thread belongs. A turn in which
+ * another process got the processor is taken again, a few times: it finds the caches full
+ * of what is not its own. The median of many turns is a batch's, the median of the batches
+ * is the result.
  *
  * usage: calls MODE [WORKLOAD]...
  */
@@ -27,22 +28,22 @@ static double nanoseconds_of_two_stamps(void)
 {
 #if defined(__x86_64__)
     uint64_t sum = 0;
-    double start = measure_now();
+    double start = measure_processor();
     for (int i = 0; i < STAMPS; i++) {
         sum += __builtin_ia32_rdtsc();
         sum += __builtin_ia32_rdtsc();
     }
-    double took = measure_now() - start;
+    double took = measure_processor() - start;
     MEASURE_OPAQUE(sum);
     return took / STAMPS;
 #elif defined(__aarch64__)
     uint64_t sum = 0, stamp;
-    double start = measure_now();
+    double start = measure_processor();
     for (int i = 0; i < 2 * STAMPS; i++) {
         __asm__ volatile("mrs %0, cntvct_el0" : "=r"(stamp));
         sum += stamp;
     }
-    double took = measure_now() - start;
+    double took = measure_processor() - start;
     MEASURE_OPAQUE(sum);
     return took / STAMPS;
 #else
@@ -52,9 +53,9 @@ static double nanoseconds_of_two_stamps(void)
 
 static double time_of(const workload *w, version kind, uint32_t turn)
 {
-    double start = measure_now();
+    double start = measure_processor();
     w->run(kind, turn);
-    return measure_now() - start;
+    return measure_processor() - start;
 }
 
 /* ---- how the profile is set up ---- */
@@ -169,30 +170,30 @@ static void measure_workload(const mode *m, const workload *w)
 
 static double time_loop(void)
 {
-    double start = measure_now();
+    double start = measure_processor();
     for (int i = 0; i < DISABLED_CALLS; i++)
         __asm__ volatile("");
-    return measure_now() - start;
+    return measure_processor() - start;
 }
 
 static double time_empty_calls(void)
 {
-    double start = measure_now();
+    double start = measure_processor();
     for (int i = 0; i < DISABLED_CALLS; i++)
         nothing();
-    return measure_now() - start;
+    return measure_processor() - start;
 }
 
 /* The strand is read anew each time, as a program would read it. */
 static double time_null_strand(void)
 {
-    double start = measure_now();
+    double start = measure_processor();
     for (int i = 0; i < DISABLED_CALLS; i++) {
         cairn_enter(*(cairn_strand *volatile *)&workload_strand, 1);
         __asm__ volatile("");
         cairn_leave(*(cairn_strand *volatile *)&workload_strand);
     }
-    return measure_now() - start;
+    return measure_processor() - start;
 }
 
 static void measure_null(void)

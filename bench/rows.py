@@ -150,18 +150,17 @@ def line_for(row, result):
 
 
 def table(row, results):
-    """The Markdown of a row's results, and whether any missed its bar."""
+    """The Markdown of a row's results, and how many hold their bar and how many miss it."""
     text = "| work | must reach | reached | spread | | |\n| --- | --- | --- | --- | --- | --- |\n"
-    missed = False
+    count = {"ok": 0, "**misses**": 0, "": 0}
     for result in results:
         line = line_for(row, result)
         number = f"{{:.{line.digits}f}}".format
         verdict, bar = "", ""
         if line.bar is not None:
-            good = result.median <= line.bar
-            missed |= not good
-            verdict = "ok" if good else "**misses**"
+            verdict = "ok" if result.median <= line.bar else "**misses**"
             bar = f"≤ {line.bar:g}{line.unit}"
+        count[verdict] += 1
         text += (f"| {line.work} | {bar} | {number(result.median)}{line.unit} | "
                  f"{number(result.least)}–{number(result.most)} | {verdict} | {result.remark} |\n")
-    return text, missed
+    return text, count["ok"], count["**misses**"]
