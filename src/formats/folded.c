@@ -233,8 +233,9 @@ static void push_frames(folded_reader *reader, char *frames)
     }
 }
 
-static bool read_line(folded_reader *reader, char *line, size_t length, crn_error *error)
+static bool read_line(void *data, char *line, size_t length, crn_error *error)
 {
+    folded_reader *reader = data;
     if (length == 0 || strncmp(line, "# ", 2) == 0)
         return true;
     uint64_t value;
@@ -267,18 +268,7 @@ crn_profile *crn_folded_read(crn_source *source, const crn_import_options *optio
     crn_profile_builder_note(builder, "imported", "folded");
     const char *metric = options->metric ? options->metric : "samples";
     reader.metric = crn_profile_builder_metric(builder, metric, "count");
-    char *line;
-    size_t length;
-    uint64_t done, total;
-    bool good = crn_source_rewind(source, error);
-    while (good && (line = crn_source_line(source, &length, error))) {
-        good = read_line(&reader, line, length, error);
-        if (options->progress && crn_source_line_number(source) % 1024 == 0) {
-            crn_source_position(source, &done, &total);
-            options->progress(done, total);
-        }
-    }
-    good = good && error->code == CAIRN_OK;
+    bool good = crn_import_lines(source, options, read_line, &reader, error);
     if (good && reader.lines == 0)
         good = crn_error_set(error, CAIRN_E_FORMAT, "%s: there are no stacks in it",
                              crn_source_name(source));
@@ -287,35 +277,28 @@ crn_profile *crn_folded_read(crn_source *source, const crn_import_options *optio
                                  (unsigned long long)reader.fractions);
     crn_free(reader.last);
     crn_stacks_close(&reader.stacks);
-    crn_profile *profile = crn_profile_builder_end(builder);
-    if (!good) {
-        crn_profile_free(profile);
-        return NULL;
-    }
-    return profile;
+    return crn_import_end(builder, good);
 }
 
+/* Whether the first line that is no comment ends in a number. */
 bool crn_folded_recognise(const char *head, size_t length)
 {
-    /* The first line that is not a comment must end in a number. */
     const char *end = head + length;
     while (head < end) {
         const char *line_end = memchr(head, '\n', (size_t)(end - head));
         size_t size = (size_t)((line_end ? line_end : end) - head);
         if (memchr(head, 0, size))
             return false;
-        if (size > 0 && *head != '#' && *head != '\r') {
-            if (!line_end)
-                return length >= 4096; /* a first stack that is longer than what we see */
-            char *line = crn_calloc(size + 1, 1);
-            memcpy(line, head, size);
+        bool comment = size >= 2 && memcmp(head, "# ", 2) == 0;
+        if (size > 0 && !comment && *head != '\r') {
             uint64_t value;
             bool fraction;
-            size -= line[size - 1] == '\r';
-            line[size] = 0;
-            bool result = split_value(line, size, &value, &fraction);
-            crn_free(line);
-            return result;
+            size -= head[size - 1] == '\r';
+            char *line = strndup(head, size);
+            bool result = line && split_value(line, size, &value, &fraction);
+            free(line);
+            /* A first stack that is longer than what we see may be one. */
+            return result || (!line_end && length >= 4096);
         }
         head = line_end ? line_end + 1 : end;
     }

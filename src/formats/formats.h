@@ -83,4 +83,14 @@ void crn_export_span(const crn_profile *profile, int64_t *began, int64_t *durati
 /* False, with the reason: an errno. */
 bool crn_export_failed(crn_error *error, int reason);
 
+/* ---- what readers share ---- */
+
+/* Gives each line of the source to `read`, from its beginning, until one is refused. */
+typedef bool crn_format_line(void *data, char *line, size_t length, crn_error *error);
+bool crn_import_lines(crn_source *source, const crn_import_options *options, crn_format_line *read,
+                      void *data, crn_error *error);
+
+/* Ends the building. NULL if what was built is not `good`. */
+crn_profile *crn_import_end(crn_profile_builder *builder, bool good);
+
 #endif

@@ -277,8 +277,9 @@ static void begin_sample(reader *reader, const header *header)
     free(command);
 }
 
-static bool read_line(reader *reader, char *line, size_t length, crn_error *error)
+static bool read_line(void *data, char *line, size_t length, crn_error *error)
 {
+    reader *reader = data;
     if (*line == '#')
         return true;
     char *text = line;
@@ -325,18 +326,8 @@ crn_profile *crn_perf_read(crn_source *source, const crn_import_options *options
     reader reader = {.source = source};
     crn_stacks_open(&reader.stacks, builder);
     crn_profile_builder_note(builder, "imported", "perf script");
-    char *line;
-    size_t length;
-    uint64_t done, total;
-    bool good = crn_source_rewind(source, error);
-    while (good && (line = crn_source_line(source, &length, error))) {
-        good = read_line(&reader, line, length, error);
-        if (options->progress && crn_source_line_number(source) % 1024 == 0) {
-            crn_source_position(source, &done, &total);
-            options->progress(done, total);
-        }
-    }
-    good = good && error->code == CAIRN_OK && end_sample(&reader, error);
+    bool good =
+        crn_import_lines(source, options, read_line, &reader, error) && end_sample(&reader, error);
     if (good && reader.sample_count == 0)
         good = crn_error_set(error, CAIRN_E_FORMAT,
                              "%s: there are no samples in it; is it what perf script printed?",
@@ -346,12 +337,7 @@ crn_profile *crn_perf_read(crn_source *source, const crn_import_options *options
     crn_free(reader.frames);
     crn_free(reader.waiting);
     crn_stacks_close(&reader.stacks);
-    crn_profile *profile = crn_profile_builder_end(builder);
-    if (!good) {
-        crn_profile_free(profile);
-        return NULL;
-    }
-    return profile;
+    return crn_import_end(builder, good);
 }
 
 bool crn_perf_recognise(const char *head, size_t length)

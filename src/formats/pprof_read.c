@@ -133,10 +133,5 @@ crn_profile *crn_pprof_read(crn_source *source, const crn_import_options *option
     warn(&reader);
     crn_pprof_tables_free(&reader);
     crn_stacks_close(&reader.stacks);
-    crn_profile *profile = crn_profile_builder_end(reader.builder);
-    if (!good) {
-        crn_profile_free(profile);
-        return NULL;
-    }
-    return profile;
+    return crn_import_end(reader.builder, good);
 }

@@ -241,6 +241,8 @@ static void test_recognise(void **state)
     }
     assert_false(crn_perf_recognise("a;b;c 12\nmain;f 1.5\n", 20));
     assert_true(crn_folded_recognise("# c\n\na b;c 12\n", 14));
+    assert_true(crn_folded_recognise("a;b 1", 5));
+    assert_true(crn_folded_recognise("#len;b 1\r\n", 10));
 }
 
 int main(void)
