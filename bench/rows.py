@@ -118,7 +118,7 @@ ROWS = {
          "linear-5m": Line("time a context, 5 million contexts", 1.5, " × that of 300,000")}),
     "sweep": Row(
         "what each way of profiling costs",
-        "For information; `+ ns` is what a call costs more.",
+        "For information.",
         [["calls", mode, *SWEEP] for mode in MODES],
         {f"{mode}/{shape}": Line(f"{says}: {shape}", None, STAMPS)
          for mode, says in MODES.items() for shape in SWEEP}),
