@@ -140,6 +140,18 @@ static void choose_default(crn_diff_input *input)
     input->metric[CRN_BEFORE] = input->metric[CRN_AFTER] = CRN_METRIC_CALLS;
 }
 
+/* A gate on a metric that one of the two did not measure would always stand open. */
+static bool can_gate(const crn_diff_input *input, bool named)
+{
+    if (named || input->metric[CRN_BEFORE] != CRN_METRIC_CALLS)
+        return both_hold(input, input->metric);
+    for (int side = 0; side < CRN_SIDES; side++)
+        for (uint32_t m = CRN_METRIC_TICKS; m < input->profile[side]->metric_count; m++)
+            if (!crn_metric_empty(input->profile[side], m))
+                return false;
+    return true;
+}
+
 static bool exceeds(const uint64_t figures[CRN_SIDES], double limit)
 {
     return (double)figures[CRN_AFTER] > (double)figures[CRN_BEFORE] * (1 + limit);
@@ -194,6 +206,10 @@ static int compare(crn_diff_report *report, const arguments *arguments)
         return crn_cli_fail("there is no metric \"%s\" in both captures; cairn report shows what "
                             "they hold",
                             arguments->metric);
+    bool gate = arguments->fail_total >= 0 || arguments->fail_block >= 0;
+    if (gate && !can_gate(input, arguments->metric != NULL))
+        return crn_cli_fail("the captures measure no time or ticks in common for a gate; record "
+                            "both in the same mode, or name a metric that both hold");
     report->metric_name = input->profile[CRN_BEFORE]->metrics[input->metric[CRN_BEFORE]].name;
     report->diff = arguments->contexts ? crn_diff_contexts(input) : crn_diff_blocks(input);
     report->contexts = arguments->contexts;

@@ -60,10 +60,19 @@ static void interrupted_hook(lua_State *L, lua_Debug *ar)
     luaL_error(L, "interrupted!");
 }
 
+/* Without SA_RESTART, as in lua.c: a read that waits ends, too. */
+static void interrupt_handle(void (*handler)(int))
+{
+    struct sigaction action = {.sa_handler = handler};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+}
+
 /* The first Ctrl-C raises an error in the main program, the second ends the process. */
 static void on_interrupt(int number)
 {
-    signal(number, SIG_DFL);
+    (void)number;
+    interrupt_handle(SIG_DFL);
     lua_sethook(interrupted_state, interrupted_hook,
                 LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
 }
@@ -75,9 +84,9 @@ static int protected_call(lua_State *L, int count, int results)
     lua_pushcfunction(L, crn_interpreter_error_handler);
     lua_insert(L, handler);
     interrupted_state = L;
-    signal(SIGINT, on_interrupt);
+    interrupt_handle(on_interrupt);
     int status = lua_pcall(L, count, results, handler);
-    signal(SIGINT, SIG_DFL);
+    interrupt_handle(SIG_DFL);
     lua_remove(L, handler);
     return status;
 }

@@ -25,7 +25,10 @@
  * Threads: profile and block functions may be called from any thread. A lane and
  * its strands belong to one thread at a time; handing them to another thread needs
  * the host's own synchronisation. Signals: nothing here is safe in a signal
- * handler unless its contract says so. `errno` is preserved by every function.
+ * handler unless its contract says so. `errno` is preserved by every function. A child of
+ * fork keeps its stacks, but nothing that it does is recorded: cairn_profile_status says
+ * CAIRN_E_FORKED there, and a view shows what the parent had recorded. It may open a profile
+ * of its own.
  */
 #ifndef CAIRN_H
 #define CAIRN_H
@@ -98,7 +101,9 @@ typedef enum cairn_wall {
 /* What is profiled and where it goes. Start from CAIRN_OPTIONS_DEFAULT. */
 typedef struct cairn_options {
     size_t size;             /* sizeof(cairn_options), so that fields can be added */
-    const char *path;        /* the capture; NULL keeps it in memory for queries only */
+    const char *path;        /* the capture; NULL keeps it in memory for queries only. What
+                              * `cairn run` wants is in the environment, as CAIRN_OUT. A
+                              * file that is there is replaced if it is a capture. */
     const char *command;     /* what is profiled, for the report; may be NULL */
     const char *labels;      /* "key=value" lines for the report; may be NULL */
     cairn_wall wall;         /* default: off */
@@ -235,7 +240,8 @@ CAIRN_API void cairn_view_contexts(const cairn_view *view, cairn_context_visitor
 
 /* Visits every edge: `block` was entered `calls` times from the context whose path is
  * `sequence`. `target_length` is the length of the path that it leads to: length + 1, or
- * less where a cycle folds. */
+ * less where a cycle or a limit folds it into an ancestor, or 3 where a limit folds it into
+ * [folded]/block, which is not on the path. */
 typedef bool cairn_edge_visitor(void *data, const cairn_block *sequence, size_t length,
                                 cairn_block block, size_t target_length, uint64_t calls);
 CAIRN_API void cairn_view_edges(const cairn_view *view, cairn_edge_visitor *visit, void *data);

@@ -134,8 +134,10 @@ static void put_cost(crn_profile *profile)
     for (uint32_t c = 0; c < profile->context_count; c++)
         calls += profile->values[CRN_METRIC_CALLS][c];
     note(profile, "cost_ns", "%.0f", (double)calls * call_ns);
+    bool hosted = crn_profile_note(profile, "host", NULL) != NULL;
     note(profile, "cost_method",
-         "%" PRIu64 " calls of %.1f ns, as measured on a loop before the run", calls, call_ns);
+         "%" PRIu64 " calls of %.1f ns, as measured on a loop before the run%s", calls, call_ns,
+         hosted ? "; the host's own part is known when it ends" : "");
 }
 
 static void put_warnings(crn_profile *profile, const crn_snapshot *snapshot)

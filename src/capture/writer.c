@@ -118,7 +118,7 @@ static cairn_error map_header(crn_capture *capture)
 cairn_error crn_capture_create(crn_capture *capture, const char *path, uint64_t limit)
 {
     *capture = (crn_capture){.limit = limit};
-    capture->file = crn_file_create(path);
+    capture->file = crn_file_create(path, CRN_MAGIC, sizeof capture->header->magic);
     if (capture->file < 0)
         return errno == ENOSPC || errno == EDQUOT ? CAIRN_E_SPACE : CAIRN_E_OPEN;
     cairn_error error = map_header(capture);

@@ -3,29 +3,47 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-int crn_file_create(const char *path)
+/* A program whose standard streams are closed must not find the file in their place. */
+static int above_standard_streams(int file)
+{
+    if (file < 0 || file > STDERR_FILENO)
+        return file;
+    int moved = fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    close(file);
+    return moved;
+}
+
+static bool may_replace(const char *path, const char *magic, size_t size)
+{
+    struct stat status;
+    char begin[16];
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (file < 0)
+        return false;
+    bool regular = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+    ssize_t got = regular ? read(file, begin, size < sizeof begin ? size : sizeof begin) : -1;
+    close(file);
+    if (got == 0 || (got == (ssize_t)size && memcmp(begin, magic, size) == 0))
+        return true;
+    errno = EEXIST;
+    return false;
+}
+
+int crn_file_create(const char *path, const char *magic, size_t size)
 {
     if (!path)
-        return memfd_create("cairn", MFD_CLOEXEC);
+        return above_standard_streams(memfd_create("cairn", MFD_CLOEXEC));
     int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
     int file = open(path, flags, 0666);
-    struct stat status;
-    if (file < 0 && errno == EEXIST) {
-        if (lstat(path, &status) != 0)
-            return -1;
-        if (!S_ISREG(status.st_mode)) {
-            errno = EINVAL;
-            return -1;
-        }
-        if (unlink(path) == 0)
-            file = open(path, flags, 0666);
-    }
-    return file;
+    if (file < 0 && errno == EEXIST && may_replace(path, magic, size) && unlink(path) == 0)
+        file = open(path, flags, 0666);
+    return above_standard_streams(file);
 }
 
 bool crn_file_extend(int file, uint64_t offset, uint64_t size)

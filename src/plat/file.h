@@ -10,8 +10,10 @@
 #include <stdint.h>
 
 /* A new, empty file at `path`, or one without a name if `path` is NULL. A regular file
- * that is there is replaced, not truncated: someone may have it mapped. -1 and errno. */
-int crn_file_create(const char *path);
+ * that is there is replaced, not truncated, for someone may have it mapped; but only if it
+ * is empty or begins with `magic`: else errno is EEXIST. Never one of the standard streams,
+ * should they be closed. -1 and errno. */
+int crn_file_create(const char *path, const char *magic, size_t size);
 
 /* Makes the bytes from `offset` part of the file, zero, with space on the disk set aside for
  * them, so that writing to a mapping of them cannot fail. They are written: pages that are in

@@ -11,9 +11,10 @@ const char *cairn_error_text(cairn_error error)
     case CAIRN_E_MEMORY:
         return "the system has no memory left; lower context_budget or close other programs";
     case CAIRN_E_OPEN:
-        return "the capture cannot be created; check that its directory exists and is writable";
+        return "the capture cannot be created; its directory must be writable, and a file that is there "
+               "already must be a capture";
     case CAIRN_E_SPACE:
-        return "the disk is full or the file-size limit is reached; free space or raise file_limit";
+        return "the disk is full or the file-size limit is reached; free space or raise the limit";
     case CAIRN_E_MAP:
         return "the capture cannot be mapped; choose a path on a local file system";
     case CAIRN_E_FORMAT:

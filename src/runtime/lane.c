@@ -36,7 +36,7 @@ static bool grow_lane(crn_graph *graph, uint64_t records)
     return true;
 }
 
-cairn_lane *crn_lane_new(cairn_profile *profile, const char *name)
+cairn_lane *crn_lane_new(cairn_profile *profile)
 {
     cairn_lane *lane = crn_try_calloc(1, sizeof *lane);
     if (!lane)
@@ -54,8 +54,10 @@ cairn_lane *crn_lane_new(cairn_profile *profile, const char *name)
         crn_lane_free(lane);
         return NULL;
     }
-    lane->disk->name = crn_profile_string(profile, name);
+    crn_ticks_begin(lane);
     profile->lane_count++;
+    lane->next = profile->lanes;
+    __atomic_store_n(&profile->lanes, lane, __ATOMIC_RELEASE);
     return lane;
 }
 
@@ -130,19 +132,15 @@ cairn_lane *cairn_lane_open(cairn_profile *profile, const char *name)
     int saved = errno;
     pthread_mutex_lock(&profile->lock);
     cairn_lane *lane = reuse_lane(profile);
-    bool reused = lane != NULL;
     if (!lane)
-        lane = crn_lane_new(profile, name);
+        lane = crn_lane_new(profile);
     if (lane) {
+        if (!lane->disk->name)
+            lane->disk->name = crn_profile_string(profile, name);
         lane->open = true;
         lane->disk->open = 1;
         lane->turned = __atomic_load_n(&profile->turned, __ATOMIC_ACQUIRE);
         lane->disk->stamp = crn_clock_now(profile->tsc);
-        if (!reused) {
-            crn_ticks_begin(lane);
-            lane->next = profile->lanes;
-            __atomic_store_n(&profile->lanes, lane, __ATOMIC_RELEASE);
-        }
     }
     pthread_mutex_unlock(&profile->lock);
     if (!lane)

@@ -207,6 +207,14 @@ static void close_capture(cairn_profile *profile)
     pthread_mutex_destroy(&profile->lock);
 }
 
+static void free_lanes(cairn_profile *profile)
+{
+    for (cairn_lane *next, *lane = profile->lanes; lane; lane = next) {
+        next = lane->next;
+        crn_lane_free(lane);
+    }
+}
+
 static cairn_error open_profile(cairn_profile *profile, const cairn_options *options)
 {
     cairn_error error = open_capture(profile, options);
@@ -215,13 +223,18 @@ static cairn_error open_profile(cairn_profile *profile, const cairn_options *opt
     take_options(profile, options);
     begin_clock(profile);
     put_first_entries(profile, options);
+    /* Room for one lane is taken now: a profile that is open can count, come what may. */
+    bool lane = crn_lane_new(profile) != NULL;
     error = __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED);
+    if (!error && !lane)
+        error = CAIRN_E_MEMORY;
     if (!error && profile->wall != CAIRN_WALL_OFF)
         error = crn_sampler_start(profile);
     if (!error) {
         crn_fork_add(profile);
         return CAIRN_OK;
     }
+    free_lanes(profile);
     close_capture(profile);
     if (options->path)
         unlink(options->path);
@@ -260,10 +273,7 @@ void cairn_profile_close(cairn_profile *profile)
         cairn_lane_close(lane);
     }
     crn_profile_moment(profile);
-    for (cairn_lane *next, *lane = profile->lanes; lane; lane = next) {
-        next = lane->next;
-        crn_lane_free(lane);
-    }
+    free_lanes(profile);
     close_capture(profile);
     crn_free(profile);
     errno = saved;

@@ -106,8 +106,8 @@ void crn_profile_moment(cairn_profile *profile);
 /* The string's offset in the capture, 0 for "" or when there is no room. Under lock. */
 uint32_t crn_profile_string(cairn_profile *profile, const char *text);
 
-/* Creates a lane's memory; frees it. */
-cairn_lane *crn_lane_new(cairn_profile *profile, const char *name);
+/* Adds a lane that is not open yet; frees one. Under the profile's lock. */
+cairn_lane *crn_lane_new(cairn_profile *profile);
 void crn_lane_free(cairn_lane *lane);
 
 /* Adds to a column of a lane, making it if need be. */

@@ -99,6 +99,8 @@ static bool read_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t
         snapshot->damaged = true;
         return true;
     }
+    if (!disk.used) /* there was no room for it: it never ran */
+        return true;
     add_statistics(snapshot, &disk);
     uint64_t used = disk.used < UINT32_MAX ? disk.used : UINT32_MAX;
     if (!crn_reader_section(reader, CRN_SECTION_LANE, number, 0,
