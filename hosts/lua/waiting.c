@@ -3,7 +3,8 @@
  * waiting.c - calls that wait and that the kernel never restarts after a signal. Between the
  * program and the C library, they hold the sampler's signal back until they return: the
  * program sees no EINTR that it would not see in lua5.4, and the sample that is then due
- * shows who waited. Everything else goes on by itself (SA_RESTART).
+ * shows who waited. Most others go on by themselves (SA_RESTART); the rest, which only a C
+ * module would call, are in the manual page.
  */
 #include <dlfcn.h>
 #include <poll.h>

@@ -131,7 +131,8 @@ CAIRN_API cairn_error cairn_profile_open(cairn_profile **profile, const cairn_op
 CAIRN_API void cairn_profile_close(cairn_profile *profile);
 
 /* Start and stop recording. Stacks are kept while recording is off, so that enabling in
- * the middle of a program is right: frames entered while off count as their caller.
+ * the middle of a program is right: frames entered while off count as their caller. A lane
+ * notices at its next event on the strand that runs (cairn_strand_switch).
  * (fble's profile tree: the enabled flag is internal, and there is a function for it.) */
 CAIRN_API void cairn_profile_enable(cairn_profile *profile);
 CAIRN_API void cairn_profile_disable(cairn_profile *profile);
