@@ -116,10 +116,28 @@ static void print_when(const crn_profile *profile)
     print_line("ran", text);
 }
 
+/* Captures that were merged need not agree: "off | sampled". */
+static bool is_mixed(const char *note)
+{
+    return strstr(note, " | ") != NULL;
+}
+
+static void print_mixed_clocks(const char *wall, const char *periods)
+{
+    char text[256];
+    snprintf(text, sizeof text, "wall time %.60s; ticks counted by %.60s", wall, periods);
+    print_line("clocks", text);
+}
+
 static void print_clocks(const crn_profile *profile)
 {
     char text[256] = "", figure[CRN_FIGURE_SIZE], samples[CRN_FIGURE_SIZE];
     const char *wall = crn_profile_note(profile, "wall", "off");
+    const char *periods = crn_profile_note(profile, "tick_period", "1");
+    if (is_mixed(wall) || is_mixed(periods)) {
+        print_mixed_clocks(wall, periods);
+        return;
+    }
     uint64_t period = note_number(profile, "tick_period");
     if (strcmp(wall, "exact") == 0)
         strcat(text, "wall time exact");
