@@ -113,6 +113,8 @@ static const origin *origin_recognise(crn_source *source)
         crn_cli_fail("%s: is a capture already; see cairn report", name);
     else if (length >= 8 && memcmp(head, "PERFILE2", 8) == 0)
         crn_cli_fail("%s: is perf's own data; import what perf script -i prints of it", name);
+    else if (error.code) /* too little of it could be unpacked to tell */
+        crn_cli_fail("%s", error.message);
     else
         crn_cli_fail("%s: is neither pprof, nor perf script's output, nor folded stacks; "
                      "if it is all the same, say which with --from",

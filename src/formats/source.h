@@ -38,7 +38,7 @@ void crn_source_close(crn_source *source);
 const char *crn_source_name(const crn_source *source);
 
 /* The first bytes, unpacked, a few thousand if there are as many. Does not move the
- * position. NULL if there are none. */
+ * position. NULL if there are none. The error says why there are few, if the file is damaged. */
 const char *crn_source_head(crn_source *source, size_t *length, crn_error *error);
 
 /* Goes back to the beginning. */
