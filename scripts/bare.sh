@@ -23,6 +23,9 @@ fi
 store=${CAIRN_BARE:-/var/tmp/cairn-bare}
 base=$store/base
 room=$store/room
+mkdir -p "$store"
+exec 9>"$store/lock"
+flock -n 9 || die "Another scripts/bare.sh is at work in $store: wait for it, or set CAIRN_BARE."
 
 if [ ! -e "$base/.complete" ]; then
     packages_need debootstrap
