@@ -1,10 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * cairn.hpp - scopes for C++.
+ * cairn.hpp - scopes and spans for C++ (11 and later).
  *
  *     cairn::thread here(profile, "worker");           // a lane and a strand for this thread
  *     ...
  *     cairn::scope scope(here.strand(), block);        // entered now, left where it ends
+ *
+ * or, with nothing counted and time by samples (cairn/stack.h):
+ *
+ *     cairn::stack here(profile, "worker");
+ *     ...
+ *     cairn::stack_scope scope(here.get(), block);
+ *
+ * or, of the process's own profile, single executions and who asked for them:
+ *
+ *     cairn::span render(CAIRN_PLACE("render"), i);
+ *     render.set(CAIRN_KEY("width"), width);
+ *     auto worker = cairn::make_thread("worker", work, image);
  *
  * A scope leaves whatever is on the stack above it, too: frames that an exception passed,
  * or that C code entered and did not leave. NULL profiles and strands are no-ops, as in C.
@@ -12,15 +24,24 @@
 #ifndef CAIRN_HPP
 #define CAIRN_HPP
 
-#include "cairn.h"
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
 
-namespace cairn
-{
+#include "cairn.h"
+#include "scope.h"
+
+namespace cairn {
 
 /* Enters `block`; leaves it at the end of the C++ scope, also when an exception passes.
  * Thread: the strand's. */
-class scope
-{
+class scope {
   public:
     scope(cairn_strand *strand, cairn_block block) noexcept
         : strand_(strand), mark_(cairn_strand_mark(strand))
@@ -41,10 +62,57 @@ class scope
     cairn_mark mark_;
 };
 
+/* The same on a strand that keeps only its stack. Nothing here is called: to enter and to leave
+ * are a few instructions each. */
+class stack_scope {
+  public:
+    stack_scope(cairn_stack *stack, cairn_block block) noexcept
+        : stack_(stack), mark_(cairn_stack_enter(stack, block))
+    {
+    }
+
+    ~stack_scope()
+    {
+        cairn_stack_unwind(stack_, mark_);
+    }
+
+    stack_scope(const stack_scope &) = delete;
+    stack_scope &operator=(const stack_scope &) = delete;
+
+  private:
+    cairn_stack *stack_;
+    cairn_mark mark_;
+};
+
+/* Goes on in another profile (NULL: in none) until the end of the C++ scope, also when an
+ * exception passes: what the exception left there is left in `from`, too. Thread: the strand's. */
+class redirect {
+  public:
+    redirect(cairn_strand *from, cairn_profile *to) noexcept
+        : from_(from), strand_(cairn_strand_redirect(from, to))
+    {
+    }
+
+    ~redirect()
+    {
+        cairn_strand_return(from_);
+    }
+
+    redirect(const redirect &) = delete;
+    redirect &operator=(const redirect &) = delete;
+
+    cairn_strand *strand() const noexcept
+    {
+        return strand_;
+    }
+
+  private:
+    cairn_strand *from_, *strand_;
+};
+
 /* A lane with one strand, for as long as the object lives: one for each thread. The
  * profile has to live longer. */
-class thread
-{
+class thread {
   public:
     explicit thread(cairn_profile *profile, const char *name = nullptr) noexcept
         : lane_(cairn_lane_open(profile, name)), strand_(cairn_strand_open(lane_))
@@ -68,6 +136,368 @@ class thread
     cairn_lane *lane_;
     cairn_strand *strand_;
 };
+
+/* As thread, with a strand that keeps only its stack. */
+class stack {
+  public:
+    explicit stack(cairn_profile *profile, const char *name = nullptr) noexcept
+        : lane_(cairn_lane_open(profile, name)), stack_(cairn_stack_open(lane_))
+    {
+    }
+
+    ~stack()
+    {
+        cairn_lane_close(lane_);
+    }
+
+    stack(const stack &) = delete;
+    stack &operator=(const stack &) = delete;
+
+    cairn_stack *get() const noexcept
+    {
+        return stack_;
+    }
+
+  private:
+    cairn_lane *lane_;
+    cairn_stack *stack_;
+};
+
+/* ---- spans (span.h) of the process's own profile (process.h), or of a strand ------------------
+ */
+
+/* The place that this stands at, with the block, or the key, of that name; of a string literal.
+ *     cairn::span render(CAIRN_PLACE("render"), i);
+ *     render.set(CAIRN_KEY("width"), image.width());                                            */
+#define CAIRN_PLACE(name) CAIRN_PRIV_PLACE(CAIRN_PLACE_HERE(name))
+#define CAIRN_KEY(name) CAIRN_PRIV_PLACE(CAIRN_PLACE_WORD(name))
+#define CAIRN_PRIV_PLACE(...)                                                                      \
+    ([]() noexcept -> cairn_place & {                                                              \
+        static cairn_place place = __VA_ARGS__;                                                    \
+        return place;                                                                              \
+    }())
+
+/* From here to the end of the C++ scope, also when an exception passes. Thread: the strand's. */
+class span {
+  public:
+    explicit span(cairn_place &place, std::int64_t iteration = CAIRN_ITERATION_NONE) noexcept
+        : span(cairn_thread_strand(), place, iteration)
+    {
+    }
+
+    span(cairn_strand *strand, cairn_place &place,
+         std::int64_t iteration = CAIRN_ITERATION_NONE) noexcept
+        : scope_(cairn_scope_begin(strand, &place, iteration))
+    {
+    }
+
+    ~span()
+    {
+        cairn_scope_end(&scope_);
+    }
+
+    span(const span &) = delete;
+    span &operator=(const span &) = delete;
+
+    /* Attributes, to be set while this is the innermost span that is open. An integer of 2^63 and
+     * more is a double. */
+    template <typename Number>
+    typename std::enable_if<std::is_arithmetic<Number>::value, span &>::type set(
+        cairn_place &key, Number value) noexcept
+    {
+        if (scope_.strand)
+            put(cairn_place_key(scope_.strand, &key), value, std::is_floating_point<Number>());
+        return *this;
+    }
+
+    span &set(cairn_place &key, const char *value) noexcept
+    {
+        if (scope_.strand)
+            cairn_span_text(scope_.strand, cairn_place_key(scope_.strand, &key), value);
+        return *this;
+    }
+
+    span &set(cairn_place &key, const std::string &value) noexcept
+    {
+        return set(key, value.c_str());
+    }
+
+    /* A text that is written once: set_name(CAIRN_KEY("phase"), CAIRN_KEY("loading")). */
+    span &set_name(cairn_place &key, cairn_place &text) noexcept
+    {
+        if (scope_.strand)
+            cairn_span_name(scope_.strand, cairn_place_key(scope_.strand, &key),
+                            cairn_place_text(scope_.strand, &text));
+        return *this;
+    }
+
+    /* Its name, while it is the innermost; 0 if it is not recorded. */
+    cairn_span name() const noexcept
+    {
+        return cairn_span_current(scope_.strand);
+    }
+
+  private:
+    template <typename Number> void put(cairn_key key, Number value, std::false_type) noexcept
+    {
+        const std::int64_t integer = static_cast<std::int64_t>(value);
+        if (std::is_unsigned<Number>::value && integer < 0)
+            cairn_span_number(scope_.strand, key, static_cast<double>(value));
+        else
+            cairn_span_integer(scope_.strand, key, integer);
+    }
+
+    template <typename Number> void put(cairn_key key, Number value, std::true_type) noexcept
+    {
+        cairn_span_number(scope_.strand, key, static_cast<double>(value));
+    }
+
+    cairn_scope scope_;
+};
+
+/* What the thread runs now, to be handed to another one. */
+inline cairn_handoff take() noexcept
+{
+    return cairn_handoff_take(cairn_thread_strand());
+}
+
+/* Work that was asked for elsewhere: adopted from here to the end of the C++ scope, also when an
+ * exception passes. */
+class handoff {
+  public:
+    explicit handoff(cairn_handoff token) noexcept : handoff(cairn_thread_strand(), token)
+    {
+    }
+
+    handoff(cairn_strand *strand, cairn_handoff token) noexcept
+        : adoption_(cairn_adoption_begin(strand, token))
+    {
+    }
+
+    ~handoff()
+    {
+        cairn_adoption_end(&adoption_);
+    }
+
+    handoff(const handoff &) = delete;
+    handoff &operator=(const handoff &) = delete;
+
+  private:
+    cairn_adoption adoption_;
+};
+
+/* ---- jobs, threads and futures whose work is that of who asked for it --------------------------
+ */
+
+namespace priv {
+
+template <typename Function, typename... Arguments>
+auto call(std::false_type, Function &&function, Arguments &&...arguments)
+    -> decltype(std::forward<Function>(function)(std::forward<Arguments>(arguments)...))
+{
+    return std::forward<Function>(function)(std::forward<Arguments>(arguments)...);
+}
+
+template <typename Function, typename... Arguments>
+auto call(std::true_type, Function function, Arguments &&...arguments)
+    -> decltype(std::mem_fn(function)(std::forward<Arguments>(arguments)...))
+{
+    return std::mem_fn(function)(std::forward<Arguments>(arguments)...);
+}
+
+template <typename Function>
+using is_member = std::is_member_pointer<typename std::decay<Function>::type>;
+
+/* A span that others may wait for. Whoever waits reads it when the work is over. */
+using waited = std::shared_ptr<std::atomic<cairn_span>>;
+
+inline void wait_for(const waited &other) noexcept
+{
+    if (other)
+        cairn_span_waits_for(cairn_thread_strand(), other->load(std::memory_order_acquire));
+}
+
+/* What a thread or a future runs: all of it is a span of `name`. */
+class task {
+  public:
+    task(const char *name, waited span) : name_(name), span_(std::move(span)), token_(take())
+    {
+    }
+
+    template <typename Function, typename... Arguments>
+    auto operator()(Function &&function, Arguments &&...arguments)
+        -> decltype(call(is_member<Function>(), std::forward<Function>(function),
+                         std::forward<Arguments>(arguments)...))
+    {
+        handoff asked(token_);
+        named own(name_);
+        if (span_)
+            span_->store(cairn_span_current(cairn_thread_strand()), std::memory_order_release);
+        return call(is_member<Function>(), std::forward<Function>(function),
+                    std::forward<Arguments>(arguments)...);
+    }
+
+  private:
+    struct named {
+        explicit named(const char *name) noexcept
+            : scope(cairn_scope_begin_named(cairn_thread_strand(), name, CAIRN_ITERATION_NONE))
+        {
+        }
+        ~named()
+        {
+            cairn_scope_end(&scope);
+        }
+        named(const named &) = delete;
+        named &operator=(const named &) = delete;
+        cairn_scope scope;
+    };
+
+    const char *name_;
+    waited span_;
+    cairn_handoff token_;
+};
+
+inline waited make_waited()
+{
+    return cairn_thread_strand() ? std::make_shared<std::atomic<cairn_span>>(0) : waited();
+}
+
+} // namespace priv
+
+/* A function object that does what `function` does, on behalf of who wraps it. For pools that
+ * cannot be changed: it is copied and moved as `function` can be, and nothing is to be freed. */
+template <typename Function> class wrapped {
+  public:
+    explicit wrapped(Function function) : function_(std::move(function)), token_(take())
+    {
+    }
+
+    template <typename... Arguments>
+    auto operator()(Arguments &&...arguments)
+        -> decltype(priv::call(priv::is_member<Function>(), std::declval<Function &>(),
+                               std::forward<Arguments>(arguments)...))
+    {
+        handoff asked(token_);
+        return priv::call(priv::is_member<Function>(), function_,
+                          std::forward<Arguments>(arguments)...);
+    }
+
+  private:
+    Function function_;
+    cairn_handoff token_;
+};
+
+template <typename Function> wrapped<typename std::decay<Function>::type> wrap(Function &&function)
+{
+    return wrapped<typename std::decay<Function>::type>(std::forward<Function>(function));
+}
+
+/* A std::thread of make_thread: who joins it has waited for it. `name` of its span is a string
+ * that outlives it, such as a literal. */
+class joinable_thread {
+  public:
+    joinable_thread() noexcept = default;
+
+    template <typename Function, typename... Arguments>
+    joinable_thread(const char *name, Function &&function, Arguments &&...arguments)
+        : span_(priv::make_waited()),
+          thread_(priv::task(name, span_), std::forward<Function>(function),
+                  std::forward<Arguments>(arguments)...)
+    {
+    }
+
+    void join()
+    {
+        thread_.join();
+        priv::wait_for(span_);
+    }
+
+    void detach()
+    {
+        thread_.detach();
+    }
+
+    bool joinable() const noexcept
+    {
+        return thread_.joinable();
+    }
+
+    /* For all else. */
+    std::thread &get() noexcept
+    {
+        return thread_;
+    }
+
+  private:
+    priv::waited span_;
+    std::thread thread_;
+};
+
+template <typename Function, typename... Arguments>
+joinable_thread make_thread(const char *name, Function &&function, Arguments &&...arguments)
+{
+    return joinable_thread(name, std::forward<Function>(function),
+                           std::forward<Arguments>(arguments)...);
+}
+
+/* A std::future of cairn::async: who gets or waits has waited for it. */
+template <typename Result> class future {
+  public:
+    future() noexcept = default;
+    future(std::future<Result> &&of, priv::waited span) noexcept
+        : span_(std::move(span)), future_(std::move(of))
+    {
+    }
+
+    Result get()
+    {
+        const noted note{span_}; /* also when it has an exception for us */
+        return future_.get();
+    }
+
+    void wait() const
+    {
+        future_.wait();
+        priv::wait_for(span_);
+    }
+
+    bool valid() const noexcept
+    {
+        return future_.valid();
+    }
+
+    /* For all else. */
+    std::future<Result> &get_future() noexcept
+    {
+        return future_;
+    }
+
+  private:
+    struct noted {
+        const priv::waited &span;
+        ~noted()
+        {
+            priv::wait_for(span);
+        }
+    };
+
+    priv::waited span_;
+    std::future<Result> future_;
+};
+
+/* std::async, with the name of the span that it all is: a string that outlives it. */
+template <typename Function, typename... Arguments>
+auto async(std::launch policy, const char *name, Function &&function, Arguments &&...arguments)
+    -> future<decltype(std::async(policy, std::declval<priv::task>(),
+                                  std::forward<Function>(function),
+                                  std::forward<Arguments>(arguments)...)
+                           .get())>
+{
+    priv::waited span = priv::make_waited();
+    auto made = std::async(policy, priv::task(name, span), std::forward<Function>(function),
+                           std::forward<Arguments>(arguments)...);
+    return {std::move(made), std::move(span)};
+}
 
 } // namespace cairn
 

@@ -34,13 +34,43 @@ typedef struct cairn_priv_record {
     cairn_priv_slot slots[2];
 } cairn_priv_record;
 
+typedef struct cairn_priv_span cairn_priv_span;
+
+/* Where a lane's spans go; see span.h. Numbers count up from 1. */
+typedef struct cairn_priv_spans {
+    cairn_priv_span *next, *limit; /* in a chunk of them; where they meet, beginning is slow */
+    cairn_priv_span **chunks;
+    uint32_t used;  /* the last one's number */
+    uint32_t quick; /* ending one with a number beyond this is slow */
+} cairn_priv_spans;
+
+/* Where a block led to from a record, when that was last asked; direct-mapped. */
+typedef struct cairn_priv_way {
+    uint64_t key;         /* block << 32 | unit; 0 is free, for record 0 is nothing */
+    cairn_priv_slot slot; /* as the record's own has it then */
+} cairn_priv_way;
+
 typedef struct cairn_priv_lane {
     char *base;        /* of the records */
     int64_t tick_left; /* until the next sample of ticks */
     uint64_t tick_mode;
+    cairn_priv_way *ways; /* what the slots have forgotten */
+    uint64_t way_mask;
+    cairn_priv_spans spans;
+    uint64_t names; /* whose numbers blocks, keys and texts have: each profile's own, 0 is none's */
+    /* Counters that a host adds to by itself (cairn_context_counters), of contexts below a unit,
+     * which the runtime makes 0 whenever they are not to be touched. */
+    uint64_t *lent;
+    uint64_t lent_units;
 } cairn_priv_lane;
 
 enum { CAIRN_PRIV_TICKS_EXACT = 0, CAIRN_PRIV_TICKS_SAMPLED = 1, CAIRN_PRIV_TICKS_OFF = 2 };
+
+/* A span that has not ended: its number, 0 if it was dropped; and the frames below its own. */
+typedef struct cairn_priv_open {
+    uint32_t span;
+    uint32_t height;
+} cairn_priv_open;
 
 typedef struct cairn_priv_strand {
     uint32_t *top;    /* one past the last saved caller */
@@ -48,6 +78,9 @@ typedef struct cairn_priv_strand {
     uint32_t *low;    /* leave is slow at or below this */
     uint64_t current; /* unit of the record that runs */
     cairn_priv_lane *lane;
+    uint32_t *bottom;          /* of the stack: top when it is empty */
+    cairn_priv_open *open;     /* one past the innermost open span */
+    cairn_priv_open *open_end; /* beginning a span is slow at or above this */
 } cairn_priv_strand;
 
 CAIRN_API void cairn_priv_enter(cairn_priv_strand *strand, cairn_block block);
@@ -70,9 +103,11 @@ CAIRN_API void cairn_priv_tick(cairn_priv_strand *strand);
     __atomic_store_n(&(counter), __atomic_load_n(&(counter), __ATOMIC_RELAXED) + (amount),         \
                      __ATOMIC_RELAXED)
 #define CAIRN_PRIV_READ(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
+#define CAIRN_PRIV_PUT(word, value) __atomic_store_n(&(word), (value), __ATOMIC_RELAXED)
 #else
 #define CAIRN_PRIV_ADD(counter, amount) ((counter) += (amount))
 #define CAIRN_PRIV_READ(word) (*(__typeof__(word) volatile *)&(word))
+#define CAIRN_PRIV_PUT(word, value) ((word) = (value))
 #endif
 
 static inline cairn_priv_record *cairn_priv_record_at(const cairn_priv_lane *lane, uint64_t unit)
@@ -110,7 +145,7 @@ static inline void cairn_enter(cairn_strand *strand, cairn_block block)
         uint64_t unit = cairn_priv_next(lane, current, block);
         *top = (uint32_t)current;
         s->top = top + 1;
-        s->current = unit;
+        CAIRN_PRIV_PUT(s->current, unit);
         CAIRN_PRIV_ADD(cairn_priv_record_at(lane, unit)->calls, 1);
     } else {
         cairn_priv_enter(s, block);
@@ -130,7 +165,7 @@ static inline void cairn_replace(cairn_strand *strand, cairn_block block)
     const cairn_priv_slot *slot = cairn_priv_slot_of(cairn_priv_record_at(lane, current), block);
     if (CAIRN_PRIV_LIKELY(s->top < CAIRN_PRIV_READ(s->high) && slot->block == block)) {
         uint64_t unit = cairn_priv_next(lane, current, block);
-        s->current = unit;
+        CAIRN_PRIV_PUT(s->current, unit);
         CAIRN_PRIV_ADD(cairn_priv_record_at(lane, unit)->calls, 1);
     } else {
         cairn_priv_replace(s, block);
@@ -145,7 +180,7 @@ static inline void cairn_leave(cairn_strand *strand)
         return;
     uint32_t *top = s->top - 1;
     if (CAIRN_PRIV_LIKELY(top > CAIRN_PRIV_READ(s->low))) {
-        s->current = *top;
+        CAIRN_PRIV_PUT(s->current, *top);
         s->top = top;
     } else {
         cairn_priv_leave(s);
@@ -169,5 +204,7 @@ static inline void cairn_tick(cairn_strand *strand, uint32_t count)
 #ifdef __cplusplus
 }
 #endif
+
+#include "stack.h" /* whichever of the three is included first */
 
 #endif

@@ -19,13 +19,26 @@ enum {
 };
 
 typedef enum crn_section_kind {
-    CRN_SECTION_STRINGS = 1, /* NUL-terminated */
-    CRN_SECTION_BLOCKS = 2,  /* crn_disk_block, by id; entry 0 is the root */
-    CRN_SECTION_METRICS = 3, /* crn_disk_metric, by id */
-    CRN_SECTION_NOTES = 4,   /* crn_disk_note */
-    CRN_SECTION_LANE = 5,    /* crn_disk_lane, then a crn_link for each record of its graph */
-    CRN_SECTION_RECORDS = 6, /* a cairn_priv_record for each record of a lane's graph */
-    CRN_SECTION_COLUMN = 7,  /* uint64_t by record: a further metric of a lane */
+    CRN_SECTION_STRINGS = 1,      /* NUL-terminated */
+    CRN_SECTION_BLOCKS = 2,       /* crn_disk_block, by id; entry 0 is the root */
+    CRN_SECTION_METRICS = 3,      /* crn_disk_metric, by id */
+    CRN_SECTION_NOTES = 4,        /* crn_disk_note */
+    CRN_SECTION_LANE = 5,         /* crn_disk_lane, then a crn_link for each record of its graph */
+    CRN_SECTION_RECORDS = 6,      /* a cairn_priv_record for each record of a lane's graph */
+    CRN_SECTION_COLUMN = 7,       /* uint64_t by record: a further metric of a lane */
+    CRN_SECTION_SPANS = 8,        /* a cairn_priv_span for each span of a lane; they end at one
+                                   * whose start is 0 */
+    CRN_SECTION_DETAILS = 9,      /* crn_disk_detail: what else is known of a lane's spans; they end
+                                   * at one whose kind is 0 */
+    CRN_SECTION_KEYS = 10,        /* crn_disk_key, by id */
+    CRN_SECTION_SPAN_RING = 11,   /* as SPANS, where the last are kept: parts of
+                                   * CRN_RING_SPANS, each with a crn_disk_ring first */
+    CRN_SECTION_DETAIL_RING = 12, /* as DETAILS, likewise: parts of CRN_RING_DETAILS */
+    CRN_SECTION_HISTOGRAMS = 13,  /* crn_disk_histogram: how long a lane's spans took; they end
+                                   * at one whose state is 0 */
+    CRN_SECTION_PROCESSES = 14,   /* crn_disk_process: who recorded the lanes of a capture that
+                                   * was merged */
+    CRN_SECTION_ORIGINS = 15,     /* crn_disk_origin, by index of the lanes of such a capture */
     CRN_SECTION_KINDS = 16
 } crn_section_kind;
 
@@ -60,9 +73,16 @@ typedef struct crn_disk_header {
     uint32_t wall;                  /* cairn_wall */
     crn_disk_moment first, last[2]; /* calibrate the clock; see moments */
     uint64_t moments;               /* how many there were: the newest is last[moments & 1] */
-    uint64_t wall_period_ns, tick_period, seed, file_limit;
+    uint64_t sample_period_ns, tick_period, seed, file_limit;
     uint32_t path_limit, context_budget;
     uint64_t used[CRN_SECTION_KINDS]; /* bytes, for sections that there is one of */
+    uint32_t cpu;                     /* cairn_cpu */
+    uint32_t sampler;                 /* cairn_sampler */
+    uint64_t rounds, rounds_ns;       /* of the sampling thread, and the gaps before them */
+    uint64_t sampler_ns;              /* processor time that it took */
+    uint64_t generation;              /* how often the figures were reset */
+    uint64_t boot[2]; /* the machine's since it was started: what CLOCK_MONOTONIC is of; 0 0 if it
+                       * does not say */
 } crn_disk_header;
 
 typedef struct crn_disk_chunk {
@@ -96,6 +116,129 @@ typedef struct crn_disk_note {
     uint32_t key, value;
 } crn_disk_note;
 
+/* A context that has been waiting, or computing, without an event for so long that what it
+ * will be charged is shown beforehand. The first of two begins at the lane's stamps, the second
+ * where the first ends. */
+typedef struct crn_disk_wait {
+    uint64_t clock; /* up to when; 0: there is none */
+    uint64_t cpu;   /* the same moment by the thread's processor time, ns */
+    uint64_t record;
+} crn_disk_wait;
+
+typedef struct crn_disk_key {
+    uint32_t name;
+} crn_disk_key;
+
+typedef enum crn_detail_kind {
+    CRN_DETAIL_INTEGER = 1, /* value: the attribute's, two's complement */
+    CRN_DETAIL_NUMBER = 2,  /* value: the bits of a double */
+    CRN_DETAIL_TEXT = 3,    /* value, more: its first 16 bytes; `key` is the key */
+    CRN_DETAIL_MORE = 4,    /* of the text before it: 16 further bytes */
+    CRN_DETAIL_HANDOFF = 5, /* value: the span that asked for this one; more: when the token was
+                             * taken; key: number of the adoption, the same for all that began
+                             * below one */
+    CRN_DETAIL_WAITS = 6,   /* value: the span whose end it waited for; more: when that was said */
+    CRN_DETAIL_FOLLOWS = 7, /* value: the span that it goes on from; more: likewise */
+    CRN_DETAIL_STRAND = 8,  /* value: number of the strand, of spans without a parent */
+    CRN_DETAIL_WEIGHT = 9,  /* value: bits of a double; for how many trees this one stands, of
+                             * spans without a parent */
+    CRN_DETAIL_CPU = 10,    /* value: processor time of the thread in the span, ns */
+    CRN_DETAIL_NAME = 16,   /* value: the attribute's text, as offset into the strings */
+    CRN_DETAIL_REMOTE = 17  /* value, more: the 16 bytes of a trace's id, in the order in which they
+                             * are written; a CRN_DETAIL_MORE right behind it has as value, likewise,
+                             * the 8 bytes of the id of the span that asked for this one: of another
+                             * process, or of this one by way of others; key: the flags */
+} crn_detail_kind;
+
+typedef struct crn_disk_detail {
+    uint32_t span; /* number */
+    uint16_t kind; /* crn_detail_kind; a reader skips what it does not know */
+    uint16_t key;
+    uint64_t value, more;
+} crn_disk_detail;
+
+/* A span's number on its lane is its place + 1. Where the last are kept, places go round: a number
+ * is one of the `half` that what names it was written in, if it is in a part of that half's
+ * parity, else of the half before. CRN_SPAN_GONE names a span that was not recorded, or made
+ * room. */
+enum { CRN_RING_SPANS = 8192, CRN_RING_DETAILS = 2048, CRN_SPAN_GONE = 0x7fffffff };
+
+/* The first item of a part of a ring, which it takes the place of: 24 bytes of 24 or 32. */
+typedef struct crn_disk_ring {
+    uint64_t nothing;
+    uint64_t part;   /* which it is, counted from 1; 0 while it is not used. Parts of spans:
+                      * the number of its first span is part - 1, modulo 2 * `half`, times
+                      * CRN_RING_SPANS, + 1, and this item has it */
+    uint32_t half;   /* of spans: parts that make up half of a round of numbers */
+    uint32_t before; /* of details: in which half they were written, counted from 0 */
+} crn_disk_ring;
+
+/* The name of a span in the whole capture: the lane's number + 1 in bits 32 to 51; the span's
+ * place + 1, which never goes round, in bits 0 to 31 and 52 to 63. */
+static inline uint64_t crn_span_name_make(uint32_t lane, uint64_t place)
+{
+    uint64_t number = place + 1;
+    return (number >> 32 & 0xfff) << 52 | ((uint64_t)lane + 1) << 32 | (uint32_t)number;
+}
+
+static inline uint32_t crn_span_name_lane(uint64_t name)
+{
+    return (uint32_t)(name >> 32 & 0xfffff) - 1;
+}
+
+static inline uint64_t crn_span_name_place(uint64_t name)
+{
+    return ((name >> 52) << 32 | (uint32_t)name) - 1;
+}
+
+/* How long spans took. In units of the clock: up to 32 each has a bucket; from there on, each
+ * power of two has 32, so that a bucket is at most 1/32 as wide as where it begins. */
+enum { CRN_HISTOGRAM_BITS = 5, CRN_HISTOGRAM_BUCKETS = 47 << CRN_HISTOGRAM_BITS };
+
+typedef enum crn_histogram_kind {
+    CRN_HISTOGRAM_BLOCK = 1,   /* all of a block's spans */
+    CRN_HISTOGRAM_INTEGER = 2, /* those that have this value of the attribute `key` */
+    CRN_HISTOGRAM_NUMBER = 3,
+    CRN_HISTOGRAM_TEXT = 4, /* its first CRN_HISTOGRAM_TEXT_MAX bytes */
+    CRN_HISTOGRAM_OTHER = 5 /* those that have another one: there were too many */
+} crn_histogram_kind;
+
+enum { CRN_HISTOGRAM_TEXT_MAX = 128 };
+
+typedef struct crn_disk_histogram {
+    uint32_t state; /* 1: it is there; stored after what it is of */
+    uint32_t kind;  /* crn_histogram_kind */
+    uint32_t block, key;
+    uint64_t value;                 /* of a number: its bits; of a text: its length */
+    uint64_t total, self, min, max; /* units of the clock; self: without children on the strand */
+    uint64_t cpu;                   /* ns; of cpu_count of them */
+    uint64_t cpu_count, cpu_wall;   /* cpu_wall: units of the clock that those took */
+    uint64_t spare[6];
+    uint8_t text[CRN_HISTOGRAM_TEXT_MAX];
+    uint64_t buckets[CRN_HISTOGRAM_BUCKETS]; /* how many took so long */
+} crn_disk_histogram;
+
+/* One of the processes whose captures were merged into this. Its own clocks said so. */
+typedef struct crn_disk_process {
+    uint32_t name;       /* its command */
+    uint32_t process;    /* pid */
+    uint32_t first_lane; /* its lanes end where the next one's begin */
+    uint32_t spare;
+    uint64_t started_unix_ns, monotonic_ns; /* when its capture began */
+    uint64_t boot[2];                       /* as in the header of its capture */
+    uint64_t start;                         /* the same moment by this capture's clock */
+    uint64_t dangling;                      /* edges of its that led nowhere */
+    uint64_t trace_id[2], span_key;         /* as its notes say, 0 if they do not */
+    uint64_t clock_shift; /* ns, of two's complement: by which it was moved from where its clocks
+                           * say, among machines that do not share one */
+    uint64_t length;      /* ns: up to the last moment that its capture knew of */
+    uint64_t spare_words[1];
+} crn_disk_process;
+
+typedef struct crn_disk_origin {
+    uint64_t name; /* of the lane's first span, in the capture that recorded it */
+} crn_disk_origin;
+
 typedef struct crn_disk_lane {
     uint64_t used; /* records of the graph, the unused record 0 included */
     uint32_t name;
@@ -104,18 +247,40 @@ typedef struct crn_disk_lane {
     uint64_t current; /* record that ran when this was last looked at */
     uint64_t strands; /* opened so far */
     uint64_t misuses; /* leaves without enters, stale marks, replaced roots */
-    uint64_t wall_samples;
+    uint64_t samples;
     uint64_t tick_samples;
-    uint64_t dropped; /* enters and replaces that there was no memory for */
-    uint64_t spare[23];
+    uint64_t dropped;   /* enters and replaces that there was no memory for */
+    uint64_t settled;   /* goes up before and after time is charged: odd in between */
+    uint64_t cpu_stamp; /* the thread's processor time, ns, up to which it is charged */
+    uint64_t cpu_samples;
+    uint64_t wall_squares, cpu_squares; /* of the gaps that were sampled, microseconds squared */
+    uint64_t waits_changed;             /* goes up before and after waits change */
+    crn_disk_wait waits[2];
+    uint64_t generation; /* of its figures: they count as 0 if it is not the header's */
+    uint64_t spans_dropped, details_dropped; /* that there was no space for */
+    /* Of those: there is as much as may be kept; it was not prepared in time. */
+    uint64_t spans_limited, spans_late;
+    uint64_t spans_recycled; /* recorded, and made room for later ones */
+    uint64_t spans_skipped;  /* in trees that were not drawn */
+    uint64_t trees_skipped;
+    uint64_t histograms_dropped; /* spans that are in none: there was no space for one */
+    uint64_t histogram_unit;     /* in a capture that was merged: bits of a double, ns per unit of
+                                  * the lane's histograms; 0: the clock's */
+    uint64_t spare[1];
 } crn_disk_lane;
 
-_Static_assert(sizeof(crn_disk_header) == 296, "on disk");
+_Static_assert(sizeof(crn_disk_header) == 352, "on disk");
 _Static_assert(sizeof(crn_disk_chunk) == 32, "on disk");
 _Static_assert(sizeof(crn_disk_directory) == 16, "on disk");
 _Static_assert(sizeof(crn_disk_block) == 24, "on disk");
 _Static_assert(sizeof(crn_disk_metric) == 8, "on disk");
 _Static_assert(sizeof(crn_disk_note) == 8, "on disk");
 _Static_assert(sizeof(crn_disk_lane) == 256, "on disk");
+_Static_assert(sizeof(crn_disk_key) == 4, "on disk");
+_Static_assert(sizeof(crn_disk_detail) == 24, "on disk");
+_Static_assert(sizeof(crn_disk_process) == 112, "on disk");
+_Static_assert(sizeof(crn_disk_origin) == 8, "on disk");
+_Static_assert(sizeof(crn_disk_ring) == 24, "on disk");
+_Static_assert(sizeof(crn_disk_histogram) == 12288, "on disk");
 
 #endif

@@ -35,10 +35,15 @@ static bool check_header(crn_reader *reader, const char *name, crn_error *error)
     int64_t got = read_at(reader->file, header, sizeof *header, 0);
     if (got < 0)
         return crn_error_set(error, CAIRN_E_READ, "%s: %s", name, strerror(errno));
+    if (got == 0)
+        return crn_error_set(error, CAIRN_E_TRUNCATED,
+                             "%s: is empty; copy it again, or see whether its program has begun",
+                             name);
     size_t magic = sizeof header->magic;
     if (memcmp(header->magic, CRN_MAGIC, (size_t)got < magic ? (size_t)got : magic) != 0)
         return crn_error_set(error, CAIRN_E_FORMAT,
-                             "%s: not a capture; captures are made by 'cairn run' or libcairn",
+                             "%s: not a capture; captures are made by 'cairn run' or libcairn, "
+                             "and of other tools' files by 'cairn import'",
                              name);
     if ((size_t)got < sizeof *header)
         return crn_error_set(error, CAIRN_E_TRUNCATED,
@@ -86,7 +91,8 @@ static bool add_chunks(crn_reader *reader, const crn_disk_chunk *chunks, uint64_
     return true;
 }
 
-/* Directories lie one after the other in the file, so the walk ends. */
+/* Directories lie one behind the other in the file, so the walk ends, and all of them hold no more
+ * entries than fit into the file. */
 static bool read_directories(crn_reader *reader, const char *name, crn_error *error)
 {
     uint64_t after = 0;
@@ -96,7 +102,8 @@ static bool read_directories(crn_reader *reader, const char *name, crn_error *er
         if (got < (int64_t)sizeof directory)
             break;
         uint64_t begin = offset + sizeof directory;
-        uint64_t fits = (reader->file_size - begin) / sizeof(crn_disk_chunk);
+        uint64_t left = begin < reader->file_size ? reader->file_size - begin : 0; /* it may grow */
+        uint64_t fits = left / sizeof(crn_disk_chunk);
         uint64_t count = directory.count < fits ? directory.count : fits;
         crn_disk_chunk *chunks = crn_try_calloc(count, sizeof *chunks);
         got = chunks ? read_at(reader->file, chunks, count * sizeof *chunks, begin) : 0;
@@ -105,7 +112,7 @@ static bool read_directories(crn_reader *reader, const char *name, crn_error *er
         crn_free(chunks);
         if (!added)
             return crn_error_set(error, CAIRN_E_MEMORY, "%s: no memory for its directory", name);
-        after = offset;
+        after = begin + count * sizeof(crn_disk_chunk) - 1;
         offset = directory.next;
     }
     if (reader->chunk_count)
@@ -121,6 +128,11 @@ bool crn_reader_open_file(crn_reader *reader, int file, const char *name, crn_er
         return crn_error_set(error, CAIRN_E_READ, "%s: %s", name, strerror(errno));
     if (S_ISDIR(status.st_mode))
         return crn_error_set(error, CAIRN_E_READ, "%s: is a directory; name a capture in it", name);
+    if (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) || S_ISCHR(status.st_mode))
+        return crn_error_set(error, CAIRN_E_READ,
+                             "%s: is no file; a capture is read from many places, so save it as "
+                             "one first",
+                             name);
     reader->file_size = (uint64_t)status.st_size;
     if (check_header(reader, name, error) && read_directories(reader, name, error))
         return true;
@@ -164,20 +176,63 @@ static size_t find_chunk(const crn_reader *reader, const crn_disk_chunk *identit
     return low;
 }
 
-bool crn_reader_section(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
-                        uint16_t metric, uint64_t most, crn_bytes *bytes, crn_error *error)
+size_t crn_reader_find(const crn_reader *reader, crn_section_kind kind, uint32_t lane)
+{
+    crn_disk_chunk identity = {.kind = (uint16_t)kind, .lane = lane};
+    return find_chunk(reader, &identity);
+}
+
+/* The chunks of a section that follow one another from its begin on, up to `most` bytes of it. */
+typedef struct extent {
+    size_t first, last; /* chunks */
+    uint64_t size;
+} extent;
+
+static extent extent_of(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
+                        uint16_t metric, uint64_t most)
 {
     crn_disk_chunk identity = {.kind = (uint16_t)kind, .lane = lane, .metric = metric};
-    size_t first = find_chunk(reader, &identity), last = first;
-    uint64_t size = 0;
-    for (; last < reader->chunk_count && size < most; last++) {
-        const crn_disk_chunk *chunk = &reader->chunks[last];
+    extent its = {.first = find_chunk(reader, &identity)};
+    for (its.last = its.first; its.last < reader->chunk_count && its.size < most; its.last++) {
+        const crn_disk_chunk *chunk = &reader->chunks[its.last];
         if (chunk->kind != kind || chunk->lane != lane || chunk->metric != metric ||
-            chunk->place != size)
+            chunk->place != its.size)
             break;
-        size += chunk->size;
+        its.size += chunk->size;
     }
-    *bytes = (crn_bytes){.size = size < most ? size : most, .whole = size >= most};
+    return its;
+}
+
+uint64_t crn_reader_size(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
+                         uint16_t metric)
+{
+    return extent_of(reader, kind, lane, metric, UINT64_MAX).size;
+}
+
+/* Of each chunk what lies between `from` and what there is memory for. */
+static bool read_extent(const crn_reader *reader, const extent *extent, uint64_t from,
+                        const crn_bytes *bytes)
+{
+    for (size_t i = extent->first; i < extent->last; i++) {
+        const crn_disk_chunk *chunk = &reader->chunks[i];
+        uint64_t begin = chunk->place > from ? chunk->place : from;
+        uint64_t end = chunk->place + chunk->size;
+        end = end < from + bytes->size ? end : from + bytes->size;
+        if (begin < end && read_at(reader->file, bytes->data + (begin - from), end - begin,
+                                   chunk->offset + (begin - chunk->place)) < 0)
+            return false;
+    }
+    return true;
+}
+
+bool crn_reader_part(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
+                     uint16_t metric, uint64_t from, uint64_t most, crn_bytes *bytes,
+                     crn_error *error)
+{
+    uint64_t wanted = most < UINT64_MAX - from ? from + most : UINT64_MAX;
+    extent its = extent_of(reader, kind, lane, metric, wanted);
+    uint64_t there = its.size > from ? its.size - from : 0;
+    *bytes = (crn_bytes){.size = there < most ? there : most, .whole = there >= most};
     /* Chunks that claim the same bytes of the file cannot ask for more than a multiple. */
     if (bytes->size > reader->file_size)
         return crn_error_set(error, CAIRN_E_FORMAT, "damaged: its chunks overlap");
@@ -185,17 +240,46 @@ bool crn_reader_section(const crn_reader *reader, crn_section_kind kind, uint32_
     if (!bytes->data)
         return crn_error_set(error, CAIRN_E_MEMORY, "no memory for %llu bytes of it",
                              (unsigned long long)bytes->size);
-    for (size_t i = first; i < last; i++) {
-        const crn_disk_chunk *chunk = &reader->chunks[i];
-        uint64_t left = bytes->size - chunk->place;
-        uint64_t part = chunk->size < left ? chunk->size : left;
-        if (read_at(reader->file, bytes->data + chunk->place, part, chunk->offset) < 0) {
-            crn_free(bytes->data);
-            bytes->data = NULL;
-            return crn_error_set(error, CAIRN_E_READ, "cannot be read: %s", strerror(errno));
-        }
-    }
+    if (read_extent(reader, &its, from, bytes))
+        return true;
+    crn_free(bytes->data);
+    bytes->data = NULL;
+    return crn_error_set(error, CAIRN_E_READ, "cannot be read: %s", strerror(errno));
+}
+
+bool crn_reader_section(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
+                        uint16_t metric, uint64_t most, crn_bytes *bytes, crn_error *error)
+{
+    return crn_reader_part(reader, kind, lane, metric, 0, most, bytes, error);
+}
+
+bool crn_reader_word(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
+                     uint16_t metric, uint64_t place, uint64_t *word, crn_error *error)
+{
+    crn_disk_chunk identity = {
+        .kind = (uint16_t)kind, .lane = lane, .metric = metric, .place = place};
+    size_t found = find_chunk(reader, &identity);
+    *word = 0;
+    if (found == reader->chunk_count || compare_chunks(&reader->chunks[found], &identity) != 0)
+        found--; /* it is the one that begins before it */
+    if (found >= reader->chunk_count)
+        return true;
+    const crn_disk_chunk *chunk = &reader->chunks[found];
+    if (chunk->kind != kind || chunk->lane != lane || chunk->metric != metric ||
+        place < chunk->place || chunk->size < sizeof *word ||
+        place - chunk->place > chunk->size - sizeof *word)
+        return true;
+    if (read_at(reader->file, word, sizeof *word, chunk->offset + (place - chunk->place)) < 0)
+        return crn_error_set(error, CAIRN_E_READ, "cannot be read: %s", strerror(errno));
     return true;
+}
+
+uint64_t crn_reader_generation(const crn_reader *reader)
+{
+    uint64_t generation;
+    int64_t got = read_at(reader->file, &generation, sizeof generation,
+                          offsetof(crn_disk_header, generation));
+    return got == sizeof generation ? generation : reader->header.generation;
 }
 
 bool crn_reader_lane(const crn_reader *reader, uint32_t *lane)

@@ -41,6 +41,27 @@ void crn_reader_close(crn_reader *reader);
 bool crn_reader_section(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
                         uint16_t metric, uint64_t most, crn_bytes *bytes, crn_error *error);
 
+/* How many bytes of a section there are. */
+uint64_t crn_reader_size(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
+                         uint16_t metric);
+
+/* As crn_reader_section, but for what is before `from`: for sections that are too large to be
+ * copied at once. */
+bool crn_reader_part(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
+                     uint16_t metric, uint64_t from, uint64_t most, crn_bytes *bytes,
+                     crn_error *error);
+
+/* The first of a section's chunks, in the order of their places; one that is not of the section
+ * if it has none. */
+size_t crn_reader_find(const crn_reader *reader, crn_section_kind kind, uint32_t lane);
+
+/* One word of a section, as it is now; 0 if there is none at that place. */
+bool crn_reader_word(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
+                     uint16_t metric, uint64_t place, uint64_t *word, crn_error *error);
+
+/* How often the figures were reset, as the file says now. */
+uint64_t crn_reader_generation(const crn_reader *reader);
+
 /* The next lane at or after `lane`; false if there is none. */
 bool crn_reader_lane(const crn_reader *reader, uint32_t *lane);
 

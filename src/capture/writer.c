@@ -2,12 +2,12 @@
 #include "capture/writer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/limits.h"
 #include "base/memory.h"
-#include "plat/file.h"
 
 enum {
     FIRST_DIRECTORY = CRN_PAGE,                    /* offset */
@@ -31,7 +31,10 @@ static cairn_error take_space(crn_capture *capture, uint64_t size, uint64_t *off
         return CAIRN_E_FORKED;
     if (size > capture->limit || end > capture->limit - size)
         return CAIRN_E_SPACE;
-    if (!crn_file_extend(capture->file, end, size))
+    int file = crn_file_descriptor(&capture->file);
+    if (file < 0)
+        return CAIRN_E_OPEN;
+    if (!crn_file_extend(file, end, size))
         return error_of_errno();
     *offset = end;
     __atomic_store_n(&capture->header->size, end + size, __ATOMIC_RELEASE);
@@ -41,7 +44,7 @@ static cairn_error take_space(crn_capture *capture, uint64_t size, uint64_t *off
 static cairn_error map_directory(crn_capture *capture, uint64_t offset, uint64_t size)
 {
     char *base = crn_address_reserve(size);
-    if (!base || !crn_address_map(base, capture->file, offset, size)) {
+    if (!base || !crn_address_map(base, capture->file.descriptor, offset, size)) {
         crn_address_release(base, size);
         return CAIRN_E_MAP;
     }
@@ -73,10 +76,31 @@ static cairn_error add_directory(crn_capture *capture)
     return CAIRN_OK;
 }
 
-/* Space for a chunk, entered into the directory. */
-static cairn_error take_chunk(crn_capture *capture, crn_disk_chunk *chunk)
+/* A chunk that goes on where the last one ends, in the file and in its section, becomes part of
+ * it: then a capture that grows by one section alone has a short directory. */
+static bool goes_on(const crn_capture *capture, const crn_disk_chunk *chunk)
 {
-    pthread_mutex_lock(&capture->lock);
+    const crn_disk_directory *directory = capture->directory;
+    if (!directory->count)
+        return false;
+    const crn_disk_chunk *last = &directory->chunks[directory->count - 1];
+    return last->kind == chunk->kind && last->metric == chunk->metric &&
+           last->lane == chunk->lane && last->place + last->size == chunk->place &&
+           last->offset + last->size == capture->header->size;
+}
+
+static cairn_error extend_last(crn_capture *capture, crn_disk_chunk *chunk)
+{
+    crn_disk_chunk *last = &capture->directory->chunks[capture->directory->count - 1];
+    cairn_error error = take_space(capture, chunk->size, &chunk->offset);
+    if (!error)
+        __atomic_store_n(&last->size, last->size + chunk->size, __ATOMIC_RELEASE);
+    return error;
+}
+
+/* Space for a chunk, entered into the directory. */
+static cairn_error enter_chunk(crn_capture *capture, crn_disk_chunk *chunk)
+{
     cairn_error error = CAIRN_OK;
     if (capture->directory->count == capture->directory->capacity)
         error = add_directory(capture);
@@ -87,16 +111,43 @@ static cairn_error take_chunk(crn_capture *capture, crn_disk_chunk *chunk)
         directory->chunks[directory->count] = *chunk;
         __atomic_store_n(&directory->count, directory->count + 1, __ATOMIC_RELEASE);
     }
+    return error;
+}
+
+static cairn_error take_chunk(crn_capture *capture, crn_disk_chunk *chunk)
+{
+    pthread_mutex_lock(&capture->lock);
+    cairn_error error = enter_chunk(capture, chunk);
     pthread_mutex_unlock(&capture->lock);
     return error;
 }
 
+static cairn_error take_or_extend(crn_capture *capture, crn_disk_chunk *chunk)
+{
+    pthread_mutex_lock(&capture->lock);
+    bool extends = goes_on(capture, chunk);
+    cairn_error error = extends ? extend_last(capture, chunk) : enter_chunk(capture, chunk);
+    pthread_mutex_unlock(&capture->lock);
+    return error;
+}
+
+char *crn_capture_chunk(crn_capture *capture, crn_disk_chunk *chunk)
+{
+    char *base = crn_address_reserve(chunk->size);
+    if (base && !take_or_extend(capture, chunk) &&
+        crn_address_map(base, crn_capture_file(capture), chunk->offset, chunk->size))
+        return base;
+    crn_address_release(base, chunk->size);
+    return NULL;
+}
+
 static cairn_error map_header(crn_capture *capture)
 {
-    if (!crn_file_extend(capture->file, 0, 2 * CRN_PAGE))
+    int file = capture->file.descriptor;
+    if (!crn_file_extend(file, 0, 2 * CRN_PAGE))
         return error_of_errno();
     char *base = crn_address_reserve(CRN_PAGE);
-    if (!base || !crn_address_map(base, capture->file, 0, CRN_PAGE)) {
+    if (!base || !crn_address_map(base, file, 0, CRN_PAGE)) {
         crn_address_release(base, CRN_PAGE);
         return CAIRN_E_MAP;
     }
@@ -118,12 +169,11 @@ static cairn_error map_header(crn_capture *capture)
 cairn_error crn_capture_create(crn_capture *capture, const char *path, uint64_t limit)
 {
     *capture = (crn_capture){.limit = limit};
-    capture->file = crn_file_create(path, CRN_MAGIC, sizeof capture->header->magic);
-    if (capture->file < 0)
+    if (!crn_file_create(&capture->file, path, CRN_MAGIC, sizeof capture->header->magic))
         return errno == ENOSPC || errno == EDQUOT ? CAIRN_E_SPACE : CAIRN_E_OPEN;
     cairn_error error = map_header(capture);
     if (error) {
-        close(capture->file);
+        crn_file_close(&capture->file);
         if (path)
             unlink(path);
         return error;
@@ -132,22 +182,81 @@ cairn_error crn_capture_create(crn_capture *capture, const char *path, uint64_t 
     return CAIRN_OK;
 }
 
+int crn_capture_file(crn_capture *capture)
+{
+    pthread_mutex_lock(&capture->lock);
+    int file = crn_file_descriptor(&capture->file);
+    pthread_mutex_unlock(&capture->lock);
+    return file;
+}
+
+/* A chunk that nothing is left of belongs to no section: its kind is one that readers skip. */
+static void trim_chunk(int file, crn_disk_chunk *chunk, uint64_t used)
+{
+    used = (used + CRN_PAGE - 1) / CRN_PAGE * CRN_PAGE;
+    if (used >= chunk->size)
+        return;
+    fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(chunk->offset + used),
+              (off_t)(chunk->size - used));
+    chunk->size = used;
+    if (!used)
+        chunk->kind = 0;
+}
+
+/* Directories that are full are not mapped any more. Returns where the last chunk ends. */
+static uint64_t trim_directories(int file, uint64_t first, crn_chunk_use *use, const void *data)
+{
+    crn_disk_directory directory = {.next = first};
+    uint64_t end = 0;
+    while (directory.next) {
+        uint64_t at = directory.next;
+        if (pread(file, &directory, sizeof directory, (off_t)at) != sizeof directory)
+            return UINT64_MAX;
+        at += sizeof directory;
+        uint64_t filled = at + directory.capacity * sizeof(crn_disk_chunk);
+        end = end < filled ? filled : end;
+        for (uint32_t i = 0; i < directory.count; i++, at += sizeof(crn_disk_chunk)) {
+            crn_disk_chunk chunk, before;
+            if (pread(file, &chunk, sizeof chunk, (off_t)at) != sizeof chunk)
+                return UINT64_MAX;
+            before = chunk;
+            trim_chunk(file, &chunk, use(data, &chunk));
+            if (memcmp(&chunk, &before, sizeof chunk) != 0 &&
+                pwrite(file, &chunk, sizeof chunk, (off_t)at) != sizeof chunk)
+                return UINT64_MAX;
+            if (chunk.size && end < chunk.offset + chunk.size)
+                end = chunk.offset + chunk.size;
+        }
+    }
+    return (end + CRN_PAGE - 1) / CRN_PAGE * CRN_PAGE;
+}
+
+void crn_capture_trim(crn_capture *capture, crn_chunk_use *use, const void *data, bool shorten)
+{
+    int file = capture->detached ? -1 : crn_capture_file(capture);
+    if (file < 0)
+        return;
+    uint64_t end = trim_directories(file, capture->header->directory, use, data);
+    if (shorten && end < capture->header->size && ftruncate(file, (off_t)end) == 0)
+        capture->header->size = end;
+}
+
 void crn_capture_close(crn_capture *capture, crn_capture_state state)
 {
     __atomic_store_n(&capture->header->state, state, __ATOMIC_RELEASE);
     crn_address_release((char *)capture->directory, directory_size(capture));
     crn_address_release((char *)capture->header, CRN_PAGE);
-    close(capture->file);
+    crn_file_close(&capture->file);
     pthread_mutex_destroy(&capture->lock);
 }
 
 void crn_capture_detach(crn_capture *capture)
 {
     capture->detached = true;
-    crn_address_detach((char *)capture->header, capture->file, 0, CRN_PAGE);
-    crn_address_detach((char *)capture->directory, capture->file, capture->directory_offset,
+    int file = crn_file_descriptor(&capture->file);
+    crn_address_detach((char *)capture->header, file, 0, CRN_PAGE);
+    crn_address_detach((char *)capture->directory, file, capture->directory_offset,
                        directory_size(capture));
-    pthread_mutex_init(&capture->lock, NULL);
 }
 
 /* ---- sections ---- */
@@ -168,8 +277,9 @@ void crn_section_close(crn_section *section)
 
 void crn_section_detach(crn_section *section)
 {
+    int file = crn_file_descriptor(&section->capture->file);
     for (uint32_t i = 0; i < section->chunk_count; i++)
-        crn_address_detach(section->base + section->chunks[i].place, section->capture->file,
+        crn_address_detach(section->base + section->chunks[i].place, file,
                            section->chunks[i].offset, section->chunks[i].size);
 }
 
@@ -183,17 +293,19 @@ static cairn_error reserve(crn_section *section, uint64_t size)
     char *base = crn_address_reserve(size);
     if (!base)
         return CAIRN_E_MEMORY;
+    int file = section->chunk_count ? crn_capture_file(section->capture) : -1;
     for (uint32_t i = 0; i < section->chunk_count; i++) {
         const crn_disk_chunk *chunk = &section->chunks[i];
-        if (!crn_address_map(base + chunk->place, section->capture->file, chunk->offset,
-                             chunk->size)) {
+        if (!crn_address_map(base + chunk->place, file, chunk->offset, chunk->size)) {
             crn_address_release(base, size);
             return CAIRN_E_MAP;
         }
     }
-    crn_address_release(section->base, section->reserved);
-    section->base = base;
+    char *old = section->base;
+    uint64_t old_size = section->reserved;
+    section->base = base; /* what is unmapped is nobody's, should a signal end the process here */
     section->reserved = size;
+    crn_address_release(old, old_size);
     return CAIRN_OK;
 }
 
@@ -206,10 +318,8 @@ static uint64_t chunk_size(const crn_section *section, uint64_t bytes)
     return (size + CRN_PAGE - 1) / CRN_PAGE * CRN_PAGE;
 }
 
-cairn_error crn_section_grow(crn_section *section, uint64_t bytes)
+static cairn_error grow(crn_section *section, uint64_t bytes)
 {
-    if (bytes <= section->mapped)
-        return CAIRN_OK;
     crn_disk_chunk chunk = section->identity;
     chunk.place = section->mapped;
     chunk.size = chunk_size(section, bytes);
@@ -223,12 +333,25 @@ cairn_error crn_section_grow(crn_section *section, uint64_t bytes)
         error = take_chunk(section->capture, &chunk);
     if (error)
         return error;
-    if (!crn_address_map(section->base + chunk.place, section->capture->file, chunk.offset,
-                         chunk.size))
+    if (!crn_address_map(section->base + chunk.place, crn_capture_file(section->capture),
+                         chunk.offset, chunk.size))
         return CAIRN_E_MAP;
     chunks[section->chunk_count++] = chunk;
     section->mapped += chunk.size;
     return CAIRN_OK;
+}
+
+/* A thread that is to be cancelled is not cancelled in here: it would keep the lock, and its
+ * own code may have no point of cancellation where it is. */
+cairn_error crn_section_grow(crn_section *section, uint64_t bytes)
+{
+    if (bytes <= section->mapped)
+        return CAIRN_OK;
+    int cancelling;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
+    cairn_error error = grow(section, bytes);
+    pthread_setcancelstate(cancelling, NULL);
+    return error;
 }
 
 cairn_error crn_section_append(crn_section *section, const void *bytes, uint64_t size,

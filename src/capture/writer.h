@@ -14,9 +14,10 @@
 #include <cairn/cairn.h>
 
 #include "capture/format.h"
+#include "plat/file.h"
 
 typedef struct crn_capture {
-    int file;
+    crn_file file;                 /* under lock */
     crn_disk_header *header;       /* mapped for good */
     crn_disk_directory *directory; /* the last one */
     uint64_t directory_offset;
@@ -37,6 +38,20 @@ typedef struct crn_section {
 
 /* Creates the file, with a header but for what the profile fills in. */
 cairn_error crn_capture_create(crn_capture *capture, const char *path, uint64_t limit);
+
+/* The file's descriptor, good for the moment: the program may close it. -1 if it is gone. */
+int crn_capture_file(crn_capture *capture);
+
+/* A chunk of its own, `chunk->size` bytes of zeros, entered as `chunk` says; its offset is filled
+ * in. Mapped, to be released with crn_address_release; NULL if there is no space. */
+char *crn_capture_chunk(crn_capture *capture, crn_disk_chunk *chunk);
+
+/* How many bytes of a chunk are used. */
+typedef uint64_t crn_chunk_use(const void *data, const crn_disk_chunk *chunk);
+
+/* Gives back to the system what is not used of chunks, at the very end: and makes the file
+ * shorter, where no thread is left that might write to what has gone. */
+void crn_capture_trim(crn_capture *capture, crn_chunk_use *use, const void *data, bool shorten);
 
 /* Sets the state and forgets the file. Sections are closed before. */
 void crn_capture_close(crn_capture *capture, crn_capture_state state);

@@ -9,7 +9,7 @@
 enum {
     INDEX_FIRST = CRN_FIRST(64, 2),    /* entries; powers of two, as are those of the ways */
     WAYS_FIRST = CRN_FIRST(64, 1),     /* entries */
-    WAYS_LAST = CRN_FIRST(1 << 14, 8), /* entries: 256 KiB */
+    WAYS_LAST = CRN_FIRST(1 << 15, 8), /* entries: 512 KiB */
     RECORDS_RESERVED = 1,              /* for [folded] */
     PATH_FIRST = CRN_FIRST(64, 1)
 };
@@ -71,15 +71,15 @@ static bool index_reserve(crn_graph *graph)
 
 static void ways_grow(crn_graph *graph)
 {
-    uint64_t entries = graph->way_mask + 1;
-    if (entries >= WAYS_LAST || graph->index_count <= entries * 8)
+    uint64_t entries = graph->hot.way_mask + 1;
+    if (entries >= WAYS_LAST || graph->index_count <= entries * 4)
         return;
     crn_way *ways = crn_try_table(entries * 2 * sizeof *ways);
     if (!ways)
         return; /* only slower */
-    crn_free_table(graph->ways, entries * sizeof *ways);
-    graph->ways = ways;
-    graph->way_mask = entries * 2 - 1;
+    crn_free_table(graph->hot.ways, entries * sizeof *ways);
+    graph->hot.ways = ways;
+    graph->hot.way_mask = entries * 2 - 1;
 }
 
 uint32_t crn_graph_follow(crn_graph *graph, uint32_t record, cairn_block block)
@@ -88,7 +88,8 @@ uint32_t crn_graph_follow(crn_graph *graph, uint32_t record, cairn_block block)
     if (next)
         return next;
     next = crn_graph_append(graph, record, block);
-    *crn_graph_way(graph, record, block) = (crn_way){(uint64_t)block << 32 | record, next};
+    *crn_graph_way(graph, record, block) =
+        (crn_way){crn_graph_way_key(record, block), {block, next * CRN_RECORD_UNITS}};
     return crn_graph_recall(graph, record, block);
 }
 
@@ -303,9 +304,9 @@ bool crn_graph_open(crn_graph *graph)
     graph->used = CRN_RECORD_ROOT;
     graph->index = crn_try_table(INDEX_FIRST * sizeof *graph->index);
     graph->index_mask = INDEX_FIRST - 1;
-    graph->ways = crn_try_table(WAYS_FIRST * sizeof *graph->ways);
-    graph->way_mask = WAYS_FIRST - 1;
-    if (!graph->index || !graph->ways || !reserve_record(graph)) {
+    graph->hot.ways = crn_try_table(WAYS_FIRST * sizeof *graph->hot.ways);
+    graph->hot.way_mask = WAYS_FIRST - 1;
+    if (!graph->index || !graph->hot.ways || !reserve_record(graph)) {
         crn_graph_close(graph);
         return false;
     }
@@ -316,11 +317,11 @@ bool crn_graph_open(crn_graph *graph)
 void crn_graph_close(crn_graph *graph)
 {
     crn_free_table(graph->index, ((size_t)graph->index_mask + 1) * sizeof *graph->index);
-    crn_free_table(graph->ways, (graph->way_mask + 1) * sizeof *graph->ways);
+    crn_free_table(graph->hot.ways, (graph->hot.way_mask + 1) * sizeof *graph->hot.ways);
     crn_free(graph->path_blocks);
     crn_free(graph->path_contexts);
     graph->index = NULL;
-    graph->ways = NULL;
+    graph->hot.ways = NULL;
     graph->path_blocks = graph->path_contexts = NULL;
 }
 

@@ -47,11 +47,7 @@ enum { CRN_RECORD_UNITS = sizeof(cairn_priv_record) / 8 };
 
 typedef struct crn_graph crn_graph;
 
-/* Where a block led to from a record, when that was last asked. */
-typedef struct crn_way {
-    uint64_t key; /* block << 32 | record; 0 is free, for record 0 is nothing */
-    uint32_t record;
-} crn_way;
+typedef cairn_priv_way crn_way;
 
 /* Makes zeroed space for at least `records`, setting hot.base, links, published and
  * capacity. The arrays may move. False: no more, ever. */
@@ -75,8 +71,6 @@ struct crn_graph {
     uint32_t *index; /* records by (from, block); 0 is free */
     uint32_t index_mask;
     uint64_t index_count;
-    crn_way *ways;
-    uint64_t way_mask;
 
     uint32_t *path_blocks, *path_contexts; /* the path last worked on, root first */
     uint32_t path_length, path_capacity;
@@ -98,10 +92,22 @@ static inline uint32_t crn_graph_target(const crn_graph *graph, uint32_t record)
     return graph->links[record].target;
 }
 
+static inline uint64_t crn_graph_way_key(uint32_t record, cairn_block block)
+{
+    return (uint64_t)block << 32 | record * CRN_RECORD_UNITS;
+}
+
 static inline crn_way *crn_graph_way(const crn_graph *graph, uint32_t record, cairn_block block)
 {
-    uint64_t place = record * (uint64_t)2 + block * (uint64_t)0x9e3779b1u;
-    return &graph->ways[place & graph->way_mask];
+    uint64_t place = record + block * (uint64_t)0x9e3779b1u;
+    return &graph->hot.ways[place & graph->hot.way_mask];
+}
+
+/* Both words at once: code that is inlined in a program reads them so, also in a signal handler. */
+static inline void crn_graph_slot_put(cairn_priv_slot *slot, cairn_block block, uint32_t unit)
+{
+    typedef uint64_t __attribute__((may_alias)) both;
+    __atomic_store_n((both *)slot, (uint64_t)unit << 32 | block, __ATOMIC_RELAXED);
 }
 
 /* The record for `block` at `record`, if the ways know it, else 0. Then it is put into the
@@ -109,12 +115,11 @@ static inline crn_way *crn_graph_way(const crn_graph *graph, uint32_t record, ca
 static inline uint32_t crn_graph_recall(const crn_graph *graph, uint32_t record, cairn_block block)
 {
     const crn_way *way = crn_graph_way(graph, record, block);
-    if (way->key != ((uint64_t)block << 32 | record))
+    if (way->key != crn_graph_way_key(record, block))
         return 0;
-    uint32_t next = way->record;
-    *cairn_priv_slot_of(crn_graph_record(graph, record), block) =
-        (cairn_priv_slot){block, next * CRN_RECORD_UNITS};
-    return next;
+    uint32_t unit = way->slot.unit;
+    crn_graph_slot_put(cairn_priv_slot_of(crn_graph_record(graph, record), block), block, unit);
+    return unit / CRN_RECORD_UNITS;
 }
 
 /* Sets up a graph of a root context alone. The caller has filled in grow, storage,

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "plat/clock.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -34,4 +38,26 @@ uint64_t crn_clock_monotonic(void)
 uint64_t crn_clock_realtime(void)
 {
     return nanoseconds(CLOCK_REALTIME);
+}
+
+/* 32 hexadecimal digits with hyphens between some of them. */
+void crn_clock_boot(uint64_t boot[2])
+{
+    char text[64];
+    int saved = errno, digits = 0;
+    boot[0] = boot[1] = 0;
+    int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t length = file >= 0 ? read(file, text, sizeof text) : 0;
+    if (file >= 0)
+        close(file);
+    for (ssize_t i = 0; i < length && digits < 32; i++) {
+        const char *digit = strchr("0123456789abcdef", text[i]);
+        if (digit && text[i]) {
+            uint64_t *half = &boot[digits++ / 16];
+            *half = *half << 4 | (uint64_t)(digit - "0123456789abcdef");
+        }
+    }
+    if (digits < 32)
+        boot[0] = boot[1] = 0;
+    errno = saved;
 }

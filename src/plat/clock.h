@@ -15,6 +15,10 @@ bool crn_clock_has_tsc(void);
 uint64_t crn_clock_monotonic(void);
 uint64_t crn_clock_realtime(void);
 
+/* Names the machine from one start of it to the next: within that, CLOCK_MONOTONIC of two
+ * processes is one clock. 0 0 if the system does not say. Leaves errno alone. */
+void crn_clock_boot(uint64_t boot[2]);
+
 /* The profile's clock: the time stamp counter if `tsc`, else nanoseconds. */
 static inline uint64_t crn_clock_now(bool tsc)
 {

@@ -3,20 +3,40 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A program whose standard streams are closed must not find the file in their place. */
-static int above_standard_streams(int file)
+#include "base/memory.h"
+
+/* A number far above those that the program is given for its own files, where the limit lets
+ * it be; never one of the standard streams, should they be closed. Not higher than a small
+ * table of descriptors holds: the kernel keeps one as long as the highest number. */
+static int above_program_files(int file)
 {
-    if (file < 0 || file > STDERR_FILENO)
+    enum { TABLE = 1024 };
+    struct rlimit limit = {TABLE, TABLE};
+    if (file < 0)
         return file;
-    int moved = fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    getrlimit(RLIMIT_NOFILE, &limit);
+    int top = limit.rlim_cur < TABLE ? (int)limit.rlim_cur : TABLE, high = top - top / 16 - 1;
+    int moved = fcntl(file, F_DUPFD_CLOEXEC, high > STDERR_FILENO ? high : STDERR_FILENO + 1);
+    if (moved < 0 && file <= STDERR_FILENO)
+        moved = fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    else if (moved < 0)
+        return file;
     close(file);
     return moved;
+}
+
+static bool is_same(const crn_file *file, int descriptor)
+{
+    struct stat status;
+    return fstat(descriptor, &status) == 0 && status.st_dev == file->device &&
+           status.st_ino == file->inode;
 }
 
 static bool may_replace(const char *path, const char *magic, size_t size)
@@ -35,15 +55,64 @@ static bool may_replace(const char *path, const char *magic, size_t size)
     return false;
 }
 
-int crn_file_create(const char *path, const char *magic, size_t size)
+static int create(const char *path, const char *magic, size_t size)
 {
     if (!path)
-        return above_standard_streams(memfd_create("cairn", MFD_CLOEXEC));
+        return memfd_create("cairn", MFD_CLOEXEC);
     int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
     int file = open(path, flags, 0666);
     if (file < 0 && errno == EEXIST && may_replace(path, magic, size) && unlink(path) == 0)
         file = open(path, flags, 0666);
-    return above_standard_streams(file);
+    return file;
+}
+
+static char *absolute(const char *path)
+{
+    size_t length = strlen(path);
+    char *whole = crn_try_calloc(PATH_MAX + length + 2, 1);
+    if (!whole)
+        return NULL;
+    if (*path != '/' && getcwd(whole, PATH_MAX))
+        strcat(whole, "/");
+    if (*path == '/' || *whole)
+        return strcat(whole, path);
+    crn_free(whole);
+    return NULL;
+}
+
+bool crn_file_create(crn_file *file, const char *path, const char *magic, size_t size)
+{
+    struct stat status;
+    *file = (crn_file){.descriptor = above_program_files(create(path, magic, size))};
+    if (file->descriptor < 0 || fstat(file->descriptor, &status) != 0)
+        return false;
+    file->device = status.st_dev;
+    file->inode = status.st_ino;
+    file->path = path ? absolute(path) : NULL;
+    return true;
+}
+
+int crn_file_descriptor(crn_file *file)
+{
+    if (is_same(file, file->descriptor))
+        return file->descriptor;
+    int again = file->path ? open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
+    if (again < 0)
+        return -1;
+    if (!is_same(file, again)) {
+        close(again);
+        errno = ENOENT;
+        return -1;
+    }
+    return file->descriptor = above_program_files(again);
+}
+
+void crn_file_close(crn_file *file)
+{
+    if (is_same(file, file->descriptor))
+        close(file->descriptor);
+    crn_free(file->path);
+    *file = (crn_file){.descriptor = -1};
 }
 
 bool crn_file_extend(int file, uint64_t offset, uint64_t size)
@@ -88,8 +157,19 @@ bool crn_address_map(char *address, int file, uint64_t offset, uint64_t size)
                 (off_t)offset) != MAP_FAILED;
 }
 
+static bool detach_by_copy(char *address, uint64_t size)
+{
+    void *copy = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy == MAP_FAILED)
+        return false;
+    memcpy(copy, address, size);
+    return mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, address) != MAP_FAILED;
+}
+
 bool crn_address_detach(char *address, int file, uint64_t offset, uint64_t size)
 {
+    if (file < 0)
+        return detach_by_copy(address, size);
     return mmap(address, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, file,
                 (off_t)offset) != MAP_FAILED;
 }

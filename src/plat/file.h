@@ -9,11 +9,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A file that is kept open in someone else's process. Programs close descriptors that they
+ * know nothing of (closefrom, the loop of every daemon), and the number is then the next
+ * file's that they open: so it is asked each time whether this is still the same file. */
+typedef struct crn_file {
+    int descriptor;
+    uint64_t device, inode;
+    char *path; /* absolute; NULL if it has none or there was no memory */
+} crn_file;
+
 /* A new, empty file at `path`, or one without a name if `path` is NULL. A regular file
  * that is there is replaced, not truncated, for someone may have it mapped; but only if it
- * is empty or begins with `magic`: else errno is EEXIST. Never one of the standard streams,
- * should they be closed. -1 and errno. */
-int crn_file_create(const char *path, const char *magic, size_t size);
+ * is empty or begins with `magic`: else errno is EEXIST. Its number is a high one: the
+ * program's own files get the numbers that they would get without it. False and errno. */
+bool crn_file_create(crn_file *file, const char *path, const char *magic, size_t size);
+
+/* Its descriptor, good for the moment; the file is opened anew by its path if the program has
+ * closed it. -1 and errno if it is not there any more. One caller at a time. */
+int crn_file_descriptor(crn_file *file);
+
+/* Closes it, if it is still this one. */
+void crn_file_close(crn_file *file);
 
 /* Makes the bytes from `offset` part of the file, zero, with space on the disk set aside for
  * them, so that writing to a mapping of them cannot fail. They are written: pages that are in
@@ -28,7 +44,7 @@ void crn_address_release(char *base, uint64_t size);
 /* Maps file bytes, shared and writable, at `address` within reserved space. */
 bool crn_address_map(char *address, int file, uint64_t offset, uint64_t size);
 
-/* Replaces a shared mapping by a private copy of what it holds. */
+/* Replaces a shared mapping by a private copy of what it holds; `file` may be -1. */
 bool crn_address_detach(char *address, int file, uint64_t offset, uint64_t size);
 
 #endif

@@ -11,7 +11,8 @@ const char *cairn_error_text(cairn_error error)
     case CAIRN_E_MEMORY:
         return "the system has no memory left; lower context_budget or close other programs";
     case CAIRN_E_OPEN:
-        return "the capture cannot be created; its directory must be writable, and a file that is there "
+        return "the capture cannot be created; its directory must be writable, and a file that is "
+               "there "
                "already must be a capture";
     case CAIRN_E_SPACE:
         return "the disk is full or the file-size limit is reached; free space or raise the limit";
@@ -26,7 +27,7 @@ const char *cairn_error_text(cairn_error error)
     case CAIRN_E_THREAD:
         return "the sampling thread cannot be started; raise the limit on processes";
     case CAIRN_E_FORKED:
-        return "the profile belongs to the parent of this process; open another one here";
+        return "the capture is the parent's; this process gets its own with its first event";
     case CAIRN_E_READ:
         return "the file cannot be read; check its name and permissions";
     case CAIRN_E_LIMIT:

@@ -1,55 +1,237 @@
 /* SPDX-License-Identifier: MIT
  *
- * A child of fork keeps its parent's stacks and goes on, but must not write into its
- * parent's capture: its mappings become private copies, and nothing counts any more.
+ * What a fork does to profiles. A child must not write into its parent's capture: its
+ * mappings become private copies, and nothing counts until its first event, at which it makes
+ * a capture of its own (child.c): most children only exec. The lanes of the thread that
+ * forked go on. Those of other threads are buried: nobody is left who could run on them, and
+ * what they were doing just then may be half done.
  */
+#include <string.h>
+
 #include "runtime/runtime.h"
+#include "runtime/siblings.h"
+#include "runtime/span.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static cairn_profile *profiles;
 
+/* ---- lanes of threads that are no more ---- */
+
+/* What they share has room for a root and [folded], and for nothing else: whoever uses one
+ * of their strands does no harm and leaves no trace. */
+static crn_disk_header grave_header;
+static cairn_profile grave = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .capture = {.header = &grave_header, .detached = true, .lock = PTHREAD_MUTEX_INITIALIZER},
+    .tick_period = 1,
+    .metric_count = CAIRN_METRIC_USER,
+    .mode = CRN_MODE_OFF,
+    .mode_on = CRN_MODE_OFF};
+static cairn_lane *graves;
+
+static bool grow_nothing(crn_graph *graph, uint64_t records)
+{
+    (void)graph;
+    (void)records;
+    return false;
+}
+
+static void bury_graph(crn_graph *graph)
+{
+    static cairn_priv_record records[4];
+    static crn_link links[4] = {[CRN_RECORD_ROOT] = {.target = CRN_RECORD_ROOT, .depth = 1}};
+    static uint64_t published;
+    static uint32_t index[1];
+    static crn_way ways[1];
+    *graph = (crn_graph){
+        .hot = {.base = (char *)records, .tick_mode = CAIRN_PRIV_TICKS_OFF, .ways = ways},
+        .links = links,
+        .published = &published,
+        .used = CRN_RECORD_ROOT + 1,
+        .grow = grow_nothing,
+        .full = true,
+        .index = index};
+}
+
+/* Its memory is never looked at again: it may have been in the midst of moving. */
+void crn_lane_bury(cairn_lane *lane)
+{
+    static crn_disk_lane disk;
+    static uint32_t stack[2];
+    bury_graph(&lane->graph);
+    for (cairn_strand *strand = lane->strands; strand; strand = strand->next) {
+        strand->stack = strand->end = stack;
+        strand->hot.top = stack + 1;
+        CAIRN_PRIV_PUT(strand->hot.current, CRN_RECORD_ROOT * CRN_RECORD_UNITS);
+        strand->only =
+            (cairn_priv_stack){.top = stack + 1, .blocks = stack + 1, .lane = &lane->graph.hot};
+        strand->records = NULL;
+        strand->resolved = 0;
+        strand->lost = SIZE_MAX / 2;
+        strand->away = strand->origin = NULL;
+        strand->paused = 0;
+        crn_strand_spans_bury(strand);
+        crn_strand_arm(strand);
+    }
+    lane->profile = &grave;
+    lane->disk = &disk;
+    lane->spans = lane->details = (crn_stream){0};
+    lane->histograms = NULL;
+    lane->foreign = NULL;
+    lane->heard = 0;
+    lane->turned = 0;
+    crn_lane_forget_thread(lane);
+    lane->locked = false;
+    lane->running = NULL;
+    lane->spare = NULL;
+    lane->home = lane->twins = NULL;
+    lane->silent = NULL;
+    lane->forked = false;
+}
+
+bool crn_lane_is_buried(const cairn_lane *lane)
+{
+    return lane->profile == &grave;
+}
+
+/* ---- in the child ---- */
+
 static void detach_lane(cairn_lane *lane)
 {
+    crn_lane_detach_face(lane);
+    lane->locked = false; /* the sampler is no more */
     crn_section_detach(&lane->links);
     crn_section_detach(&lane->records);
     for (int i = 0; i < (int)CAIRN_METRIC_MAX; i++)
         if (lane->columns[i])
             crn_section_detach(lane->columns[i]);
-    __atomic_store_n(&lane->graph.hot.tick_mode, CAIRN_PRIV_TICKS_OFF, __ATOMIC_RELAXED);
+    crn_spans_forget(lane);
+}
+
+/* Each of its strands comes to the slow path with its next event, and ticks do, too. */
+static void make_wait(cairn_lane *lane)
+{
+    lane->forked = true;
+    __atomic_store_n(&lane->thread_clock, 0, __ATOMIC_RELAXED); /* the sampler leaves it alone */
+    lane->turned_cpu[0] = lane->turned_cpu[1] = 0;              /* of the parent's thread */
+    crn_timer_forget(lane);
+    lane->graph.hot.tick_left = -1;
+    lane->graph.hot.lent_units = 0;
+    __atomic_store_n(&lane->graph.hot.tick_mode, CAIRN_PRIV_TICKS_SAMPLED, __ATOMIC_RELAXED);
     for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
         crn_strand_arm(strand);
 }
 
+static void bury_others(cairn_profile *profile)
+{
+    for (cairn_lane **place = &profile->lanes; *place;) {
+        cairn_lane *lane = *place;
+        if (!lane->open || !lane->owner || lane->owner == crn_thread_self()) {
+            place = &lane->next;
+            continue;
+        }
+        *place = lane->next;
+        crn_lane_bury(lane);
+        lane->next = graves;
+        graves = lane;
+    }
+}
+
+/* Of two that are too many, nothing is known but when they ended. */
+static void add_ancestor(cairn_profile *profile)
+{
+    crn_child *child = &profile->child;
+    if (child->ancestor_count == CRN_ANCESTORS) {
+        memmove(child->ancestors, child->ancestors + 1,
+                (CRN_ANCESTORS - 1) * sizeof *child->ancestors);
+        child->ancestors[0].span_key = 0;
+        child->ancestor_count--;
+    }
+    child->ancestors[child->ancestor_count++] = (crn_ancestor){.span_key = profile->span_key};
+}
+
 static void detach(cairn_profile *profile)
 {
-    crn_capture_detach(&profile->capture);
-    crn_section_detach(&profile->strings);
-    crn_section_detach(&profile->blocks);
-    crn_section_detach(&profile->metrics);
-    crn_section_detach(&profile->notes);
-    pthread_mutex_init(&profile->lock, NULL);
-    profile->sampler.running = false;
+    bury_others(profile);
+    if (!profile->capture.detached) {
+        crn_capture_detach(&profile->capture);
+        crn_section_detach(&profile->strings);
+        crn_section_detach(&profile->blocks);
+        crn_section_detach(&profile->metrics);
+        crn_section_detach(&profile->notes);
+        crn_section_detach(&profile->keys);
+        for (cairn_lane *lane = profile->lanes; lane; lane = lane->next)
+            detach_lane(lane);
+        profile->child.sampler = profile->sampler.helper.running;
+        profile->child.mode = profile->mode;
+        profile->child.waiting = true;
+        add_ancestor(profile);
+    }
+    for (cairn_lane *lane = profile->lanes; lane; lane = lane->next)
+        pthread_mutex_init(&lane->moving, NULL); /* another thread may have been reading there */
+    profile->sampler.helper.running = false;
+    profile->preparer.running = false;
+    if (!profile->child.waiting) /* it could not make one: nor do its children */
+        return;
     profile->mode = CRN_MODE_OFF;
     profile->stopped = CAIRN_E_FORKED;
+    profile->child.forks++;
+    profile->child.forked = crn_profile_read_moment(profile);
+    profile->child.ancestors[profile->child.ancestor_count - 1].until = profile->child.forked.clock;
+    profile->news++;
     for (cairn_lane *lane = profile->lanes; lane; lane = lane->next)
-        detach_lane(lane);
+        make_wait(lane);
+}
+
+/* ---- before and after ---- */
+
+void crn_profile_charge_own(cairn_profile *profile)
+{
+    cairn_lane *lane = __atomic_load_n(&profile->lanes, __ATOMIC_ACQUIRE);
+    for (; lane; lane = lane->next)
+        if (!profile->child.waiting &&
+            __atomic_load_n(&lane->owner, __ATOMIC_RELAXED) == crn_thread_self())
+            crn_lane_charge_rest(lane);
 }
 
 static void before(void)
 {
+    crn_siblings_lock();
     pthread_mutex_lock(&lock);
+    crn_threads_lock();
+    for (cairn_profile *profile = profiles; profile; profile = profile->next) {
+        crn_profile_charge_own(profile);
+        pthread_mutex_lock(&profile->lock);
+        pthread_mutex_lock(&profile->capture.lock);
+        if (!profile->capture.detached)
+            memcpy(profile->child.used, profile->capture.header->used, sizeof profile->child.used);
+    }
 }
 
 static void after_in_parent(void)
 {
+    for (cairn_profile *profile = profiles; profile; profile = profile->next) {
+        profile->child.forks++;
+        pthread_mutex_unlock(&profile->capture.lock);
+        pthread_mutex_unlock(&profile->lock);
+    }
+    crn_threads_unlock();
     pthread_mutex_unlock(&lock);
+    crn_siblings_unlock();
 }
 
+/* It is the thread that took them which lives on. */
 static void after_in_child(void)
 {
+    for (cairn_profile *profile = profiles; profile; profile = profile->next) {
+        pthread_mutex_unlock(&profile->capture.lock);
+        pthread_mutex_unlock(&profile->lock);
+    }
+    crn_threads_begin_child();
     for (cairn_profile *profile = profiles; profile; profile = profile->next)
         detach(profile);
     pthread_mutex_unlock(&lock);
+    crn_siblings_unlock();
 }
 
 static void watch(void)
@@ -57,10 +239,15 @@ static void watch(void)
     pthread_atfork(before, after_in_parent, after_in_child);
 }
 
-void crn_fork_add(cairn_profile *profile)
+void crn_fork_watch(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch);
+}
+
+void crn_fork_add(cairn_profile *profile)
+{
+    crn_fork_watch();
     pthread_mutex_lock(&lock);
     profile->next = profiles;
     profiles = profile;

@@ -6,26 +6,84 @@
 
 #include "base/memory.h"
 #include "runtime/runtime.h"
+#include "runtime/siblings.h"
+#include "runtime/span.h"
+#include "runtime/stack.h"
 
 enum { KEPT_STACK = 1024 }; /* entries: what a closed strand keeps for the next one */
 
 /* ---- memory of a lane ---- */
 
+static crn_section *column_of(cairn_lane *lane, cairn_metric metric)
+{
+    if (!lane->columns[metric]) {
+        crn_section *column = crn_try_calloc(1, sizeof *column);
+        if (!column)
+            return NULL;
+        crn_section_open(column, &lane->profile->capture, CRN_SECTION_COLUMN, (uint16_t)metric,
+                         lane->number);
+        lane->columns[metric] = column;
+    }
+    return lane->columns[metric];
+}
+
+static cairn_error grow_column(cairn_lane *lane, cairn_metric metric, uint64_t records)
+{
+    crn_section *column = column_of(lane, metric);
+    return column ? crn_section_grow(column, records * sizeof(uint64_t)) : CAIRN_E_MEMORY;
+}
+
+/* The lane's header once more, for the sampler: links may move while it looks. */
+static cairn_error map_face(cairn_lane *lane)
+{
+    lane->face = crn_address_reserve(CRN_PAGE);
+    int file = crn_capture_file(&lane->profile->capture);
+    if (lane->face && crn_address_map(lane->face, file, lane->links.chunks[0].offset, CRN_PAGE)) {
+        lane->disk = (crn_disk_lane *)lane->face;
+        return CAIRN_OK;
+    }
+    crn_lane_release_face(lane);
+    return CAIRN_E_MAP;
+}
+
+void crn_lane_release_face(cairn_lane *lane)
+{
+    crn_address_release(lane->face, CRN_PAGE);
+    lane->face = NULL;
+}
+
+void crn_lane_detach_face(cairn_lane *lane)
+{
+    if (lane->face)
+        crn_address_detach(lane->face, crn_capture_file(&lane->profile->capture),
+                           lane->links.chunks[0].offset, CRN_PAGE);
+}
+
+/* The column of processor time grows with the graph, so that nothing is allocated when it is
+ * charged. */
 static bool grow_lane(crn_graph *graph, uint64_t records)
 {
     cairn_lane *lane = graph->storage;
     int saved = errno;
+    pthread_mutex_lock(&lane->moving);
     cairn_error error =
         crn_section_grow(&lane->links, sizeof(crn_disk_lane) + records * sizeof(crn_link));
     if (!error)
         error = crn_section_grow(&lane->records, records * sizeof(cairn_priv_record));
+    if (!error && lane->profile->cpu != CAIRN_CPU_OFF)
+        error = grow_column(lane, CAIRN_METRIC_CPU, records);
+    if (lane->links.base && !lane->face) {
+        cairn_error unmapped = map_face(lane);
+        error = error ? error : unmapped;
+    }
     errno = saved;
-    if (lane->links.base) {
-        lane->disk = (crn_disk_lane *)lane->links.base;
+    if (lane->face) {
         graph->links = (crn_link *)(lane->links.base + sizeof(crn_disk_lane));
         graph->published = &lane->disk->used;
     }
     graph->hot.base = lane->records.base;
+    graph->hot.names = lane->profile->names;
+    pthread_mutex_unlock(&lane->moving);
     if (error) {
         crn_profile_stop(lane->profile, error);
         return false;
@@ -43,6 +101,7 @@ cairn_lane *crn_lane_new(cairn_profile *profile)
         return NULL;
     lane->profile = profile;
     lane->number = profile->lane_count;
+    pthread_mutex_init(&lane->moving, NULL);
     crn_section_open(&lane->links, &profile->capture, CRN_SECTION_LANE, 0, lane->number);
     crn_section_open(&lane->records, &profile->capture, CRN_SECTION_RECORDS, 0, lane->number);
     lane->graph = (crn_graph){.grow = grow_lane,
@@ -50,11 +109,13 @@ cairn_lane *crn_lane_new(cairn_profile *profile)
                               .path_limit = profile->path_limit,
                               .context_budget = profile->context_budget,
                               .alias_budget = profile->context_budget};
-    if (!crn_graph_open(&lane->graph)) {
+    if (!crn_graph_open(&lane->graph) || !crn_spans_open(lane)) {
         crn_lane_free(lane);
         return NULL;
     }
     crn_ticks_begin(lane);
+    crn_redirect_forget(lane);
+    lane->disk->generation = profile->generation;
     profile->lane_count++;
     lane->next = profile->lanes;
     __atomic_store_n(&profile->lanes, lane, __ATOMIC_RELEASE);
@@ -66,14 +127,22 @@ static void free_strands(cairn_strand *strand)
     for (cairn_strand *next; strand; strand = next) {
         next = strand->next;
         crn_free(strand->stack);
+        crn_strand_spans_free(strand);
         crn_free(strand);
     }
 }
 
 void crn_lane_free(cairn_lane *lane)
 {
+    if (crn_lane_is_buried(lane))
+        return;
     free_strands(lane->spare);
+    crn_redirect_forget(lane);
+    crn_spans_close(lane);
+    pthread_mutex_destroy(&lane->moving);
+    crn_free(lane->foreign);
     crn_graph_close(&lane->graph);
+    crn_lane_release_face(lane);
     crn_section_close(&lane->links);
     crn_section_close(&lane->records);
     for (int i = 0; i < (int)CAIRN_METRIC_MAX; i++) {
@@ -84,33 +153,17 @@ void crn_lane_free(cairn_lane *lane)
     crn_free(lane);
 }
 
-static crn_section *column_of(cairn_lane *lane, cairn_metric metric)
-{
-    if (!lane->columns[metric]) {
-        crn_section *column = crn_try_calloc(1, sizeof *column);
-        if (!column)
-            return NULL;
-        crn_section_open(column, &lane->profile->capture, CRN_SECTION_COLUMN, (uint16_t)metric,
-                         lane->number);
-        lane->columns[metric] = column;
-    }
-    return lane->columns[metric];
-}
-
 void crn_lane_charge(cairn_lane *lane, uint32_t record, cairn_metric metric, uint64_t amount)
 {
-    crn_section *column = column_of(lane, metric);
     int saved = errno;
-    cairn_error error = CAIRN_E_MEMORY;
-    if (column)
-        error = crn_section_grow(column, (record + (uint64_t)1) * sizeof(uint64_t));
+    cairn_error error = grow_column(lane, metric, record + (uint64_t)1);
     errno = saved;
     if (error) {
         crn_profile_stop(lane->profile, error);
         lane->disk->dropped++;
         return;
     }
-    CAIRN_PRIV_ADD(((uint64_t *)column->base)[record], amount);
+    CAIRN_PRIV_ADD(((uint64_t *)lane->columns[metric]->base)[record], amount);
 }
 
 /* ---- lanes ---- */
@@ -127,7 +180,7 @@ static cairn_lane *reuse_lane(cairn_profile *profile)
 
 cairn_lane *cairn_lane_open(cairn_profile *profile, const char *name)
 {
-    if (!profile || __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED) == CAIRN_E_FORKED)
+    if (!profile || !crn_profile_is_ready(profile))
         return NULL;
     int saved = errno;
     pthread_mutex_lock(&profile->lock);
@@ -140,20 +193,31 @@ cairn_lane *cairn_lane_open(cairn_profile *profile, const char *name)
         lane->open = true;
         lane->disk->open = 1;
         lane->turned = __atomic_load_n(&profile->turned, __ATOMIC_ACQUIRE);
-        lane->disk->stamp = crn_clock_now(profile->tsc);
+        lane->heard = __atomic_load_n(&profile->news, __ATOMIC_ACQUIRE);
     }
+    if (profile->spans || profile->span_histograms)
+        crn_helper_wake(&profile->preparer); /* before there are any */
     pthread_mutex_unlock(&profile->lock);
-    if (!lane)
+    if (lane)
+        crn_lane_own(lane);
+    else
         crn_profile_stop(profile, CAIRN_E_MEMORY);
     errno = saved;
     return lane;
+}
+
+/* What only ends is no reason for a child to make a capture. */
+bool crn_lane_waits(const cairn_lane *lane)
+{
+    return lane->forked && __atomic_load_n(&lane->profile->child.waiting, __ATOMIC_ACQUIRE);
 }
 
 void cairn_lane_close(cairn_lane *lane)
 {
     if (!lane || !lane->open)
         return;
-    crn_lane_charge_rest(lane);
+    crn_redirect_close_lane(lane);
+    crn_lane_let_go(lane);
     while (lane->strands)
         cairn_strand_close(lane->strands);
     lane->disk->open = 0;
@@ -214,15 +278,17 @@ cairn_strand *cairn_strand_open(cairn_lane *lane)
         crn_profile_stop(lane->profile, CAIRN_E_MEMORY);
         return NULL;
     }
-    strand->hot.top = strand->stack + 1;
-    strand->hot.current = CRN_RECORD_ROOT * CRN_RECORD_UNITS;
+    strand->hot.top = strand->hot.bottom = strand->stack + 1;
+    crn_strand_spans_begin(strand);
+    CAIRN_PRIV_PUT(strand->hot.current, CRN_RECORD_ROOT * CRN_RECORD_UNITS);
     strand->lost = 0;
     strand->open = true;
-    if (!lane->strands) /* until now nothing ran here */
-        lane->disk->stamp = crn_clock_now(lane->profile->tsc);
+    crn_lane_own(lane);
     crn_lane_settle(lane);
+    if (!lane->strands) /* until now nothing ran here */
+        crn_lane_begin_time(lane, crn_clock_now(lane->profile->tsc));
     link_strand(lane, strand);
-    if (!lane->running)
+    if (!lane->running && !crn_redirect_someone_runs(lane))
         __atomic_store_n(&lane->running, strand, __ATOMIC_RELEASE);
     crn_strand_rest(strand);
     if (crn_profile_mode(lane->profile) != CRN_MODE_OFF) {
@@ -232,22 +298,38 @@ cairn_strand *cairn_strand_open(cairn_lane *lane)
     return strand;
 }
 
+/* Whatever replaced the root is still there when all else has been left. */
+static bool root_was_replaced(cairn_strand *strand)
+{
+    if (strand->records)
+        return strand->at_root != CAIRN_BLOCK_ROOT;
+    if (crn_lane_is_buried(crn_lane_of(strand)))
+        return false;
+    uint32_t bottom = cairn_strand_depth(strand) ? strand->stack[1] / CRN_RECORD_UNITS
+                                                 : crn_strand_record(strand);
+    return crn_graph_target(&crn_lane_of(strand)->graph, bottom) != CRN_RECORD_ROOT;
+}
+
 void cairn_strand_close(cairn_strand *strand)
 {
     if (!strand || !strand->open)
         return;
     cairn_lane *lane = crn_lane_of(strand);
-    if (!strand->next && !strand->previous)
+    if (strand->away || strand->origin || strand->paused)
+        crn_redirect_close(strand);
+    bool last = !strand->next && !strand->previous;
+    bool charged = !lane->owner || crn_lane_waits(lane);
+    if (!charged && last)
         crn_lane_charge_rest(lane);
-    else
+    else if (!charged)
         crn_lane_settle(lane);
     if (lane->running == strand)
         __atomic_store_n(&lane->running, NULL, __ATOMIC_RELEASE);
-    /* Whatever replaced the root is still there when all else has been left. */
-    uint32_t bottom = cairn_strand_depth(strand) ? strand->stack[1] / CRN_RECORD_UNITS
-                                                 : crn_strand_record(strand);
-    if (crn_graph_target(&lane->graph, bottom) != CRN_RECORD_ROOT)
+    if (root_was_replaced(strand))
         lane->disk->misuses++;
+    crn_spans_unwind(strand, 0);
+    if (strand->records)
+        crn_stack_end(strand);
     strand->open = false;
     if (strand->end - strand->stack > KEPT_STACK) {
         crn_free(strand->stack);
@@ -262,8 +344,13 @@ void cairn_strand_switch(cairn_strand *strand)
     if (!strand)
         return;
     cairn_lane *lane = crn_lane_of(strand);
+    if (lane->home || lane->silent || __atomic_load_n(&lane->twins, __ATOMIC_RELAXED)) {
+        crn_redirect_switch(strand);
+        return;
+    }
     if (lane->running == strand)
         return;
+    crn_lane_own(lane);
     crn_lane_settle(lane);
     __atomic_store_n(&lane->running, strand, __ATOMIC_RELEASE);
     crn_strand_rest(strand);
@@ -271,7 +358,11 @@ void cairn_strand_switch(cairn_strand *strand)
 
 size_t cairn_strand_depth(const cairn_strand *strand)
 {
-    return strand ? (size_t)(strand->hot.top - strand->stack) - 1 + strand->lost : 0;
+    if (!strand)
+        return 0;
+    size_t held =
+        strand->records ? crn_stack_held(strand) : (size_t)(strand->hot.top - strand->stack) - 1;
+    return held + strand->lost;
 }
 
 cairn_mark cairn_strand_mark(const cairn_strand *strand)
@@ -283,12 +374,17 @@ void cairn_strand_unwind(cairn_strand *strand, cairn_mark mark)
 {
     if (!strand)
         return;
+    if (strand->records) {
+        crn_stack_unwind(strand, mark);
+        return;
+    }
     size_t depth = cairn_strand_depth(strand);
     if (mark > depth)
         crn_lane_of(strand)->disk->misuses++;
     if (mark >= depth)
         return;
     crn_lane_settle(crn_lane_of(strand));
+    crn_spans_unwind(strand, mark);
     size_t held = depth - strand->lost;
     if (mark >= held) {
         strand->lost = mark - held;
@@ -296,5 +392,5 @@ void cairn_strand_unwind(cairn_strand *strand, cairn_mark mark)
     }
     strand->lost = 0;
     strand->hot.top = strand->stack + 1 + mark;
-    strand->hot.current = *strand->hot.top;
+    CAIRN_PRIV_PUT(strand->hot.current, *strand->hot.top);
 }

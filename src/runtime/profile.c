@@ -8,7 +8,10 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "plat/thread.h"
 #include "runtime/runtime.h"
+#include "runtime/siblings.h"
+#include "runtime/span.h"
 
 /* ---- the tables of the capture; all under the profile's lock ---- */
 
@@ -33,7 +36,7 @@ uint32_t crn_profile_string(cairn_profile *profile, const char *text)
     return place == UINT32_MAX ? 0 : place;
 }
 
-static cairn_block put_block(cairn_profile *profile, const cairn_block_info *info)
+cairn_block crn_profile_add_block(cairn_profile *profile, const cairn_block_info *info)
 {
     crn_disk_block block = {.name = crn_profile_string(profile, info->name),
                             .file = crn_profile_string(profile, info->file),
@@ -54,7 +57,17 @@ static cairn_metric put_metric(cairn_profile *profile, const char *name, const c
     return __atomic_fetch_add(&profile->metric_count, 1, __ATOMIC_RELAXED);
 }
 
-static bool put_note(cairn_profile *profile, const char *key, const char *value)
+/* Of a host's own; CAIRN_METRIC_MAX if there is none. */
+static cairn_metric find_metric(const cairn_profile *profile, const char *name)
+{
+    const crn_disk_metric *metrics = (const crn_disk_metric *)profile->metrics.base;
+    for (cairn_metric i = CAIRN_METRIC_USER; i < profile->metric_count; i++)
+        if (strcmp(profile->strings.base + metrics[i].name, name) == 0)
+            return i;
+    return CAIRN_METRIC_MAX;
+}
+
+bool crn_profile_add_note(cairn_profile *profile, const char *key, const char *value)
 {
     crn_disk_note note = {crn_profile_string(profile, key), crn_profile_string(profile, value)};
     return put(profile, &profile->notes, &note, sizeof note) != UINT32_MAX;
@@ -72,7 +85,7 @@ static void put_labels(cairn_profile *profile, const char *labels)
         char *equals = strchr(line, '=');
         if (equals) {
             *equals = 0;
-            put_note(profile, line, equals + 1);
+            crn_profile_add_note(profile, line, equals + 1);
         }
         crn_free(line);
         labels += length + (labels[length] != 0);
@@ -82,16 +95,28 @@ static void put_labels(cairn_profile *profile, const char *labels)
 static void put_first_entries(cairn_profile *profile, const cairn_options *options)
 {
     put(profile, &profile->strings, "", 1);
-    put_block(profile, &(cairn_block_info){.name = "[root]"});
+    crn_profile_add_block(profile, &(cairn_block_info){.name = "[root]"});
     put_metric(profile, "calls", "count");
     put_metric(profile, "ticks", "instructions");
     put_metric(profile, "wall", "nanoseconds");
+    put_metric(profile, "cpu", "nanoseconds");
     if (options->command)
-        put_note(profile, "command", options->command);
+        crn_profile_add_note(profile, "command", options->command);
     put_labels(profile, options->labels);
+    if (options->spans)
+        crn_ids_begin(profile);
     char cost[32];
+    if (options->spans) { /* what a replay of them has to know */
+        snprintf(cost, sizeof cost, "%u", crn_thread_cores());
+        crn_profile_add_note(profile, "cores", cost);
+    }
     snprintf(cost, sizeof cost, "%.2f", crn_cost_of_call(profile));
-    put_note(profile, "call_ns", cost);
+    crn_profile_add_note(profile, "call_ns", cost);
+    if (options->wall != CAIRN_WALL_SAMPLED && options->cpu == CAIRN_CPU_OFF)
+        return;
+    profile->sampler.sample_ns = crn_cost_of_sample(profile);
+    snprintf(cost, sizeof cost, "%.2f", profile->sampler.sample_ns);
+    crn_profile_add_note(profile, "sample_ns", cost);
 }
 
 /* ---- opening and closing ---- */
@@ -110,7 +135,7 @@ cairn_error cairn_profile_status(const cairn_profile *profile)
 }
 
 /* Of a few readings, the one that took least: nothing came between its two clocks. */
-static crn_disk_moment read_moment(const cairn_profile *profile)
+crn_disk_moment crn_profile_read_moment(const cairn_profile *profile)
 {
     enum { READINGS = 4 };
     crn_disk_moment best = {0};
@@ -130,7 +155,7 @@ static crn_disk_moment read_moment(const cairn_profile *profile)
 void crn_profile_moment(cairn_profile *profile)
 {
     crn_disk_header *header = profile->capture.header;
-    header->last[(header->moments + 1) & 1] = read_moment(profile);
+    header->last[(header->moments + 1) & 1] = crn_profile_read_moment(profile);
     __atomic_store_n(&header->moments, header->moments + 1, __ATOMIC_RELEASE);
 }
 
@@ -142,8 +167,9 @@ static void begin_clock(cairn_profile *profile)
     crn_disk_header *header = profile->capture.header;
     profile->clock_per_ns = 1;
     header->clock_kind = profile->tsc ? CRN_CLOCK_TSC : CRN_CLOCK_MONOTONIC;
+    crn_clock_boot(header->boot);
     header->started_unix_ns = crn_clock_realtime();
-    header->first = read_moment(profile);
+    header->first = crn_profile_read_moment(profile);
     while (profile->tsc && crn_clock_monotonic() < header->first.monotonic_ns + CALIBRATION_NS)
         ;
     crn_profile_moment(profile);
@@ -163,23 +189,46 @@ static uint64_t within(uint64_t period, uint64_t otherwise)
 static void take_options(cairn_profile *profile, const cairn_options *options)
 {
     profile->wall = options->wall;
-    profile->wall_period_ns = within(options->wall_period_ns, 1000000);
+    profile->cpu = options->cpu;
+    profile->how_sampled = options->sampler;
+    profile->sample_overhead = options->sample_overhead;
+    profile->sample_period_ns = within(options->sample_period_ns, 1000000);
     profile->tick_period = within(options->tick_period, 1);
     profile->seed = options->seed;
+    profile->spans = options->spans;
+    profile->span_histograms = options->span_histograms;
+    profile->span_cpu = options->span_cpu;
+    profile->span_policy = options->span_policy;
+    profile->span_limit = options->span_limit;
+    if (options->span_rate < 1) {
+        double weight = 1 / options->span_rate, threshold = options->span_rate * 0x1p64;
+        profile->span_threshold = threshold > 1 ? (uint64_t)threshold : 1;
+        memcpy(&profile->span_weight, &weight, sizeof weight);
+    }
     profile->path_limit = options->path_limit < 4 ? 4 : options->path_limit;
     profile->context_budget = options->context_budget < 4 ? 4 : options->context_budget;
-    profile->tsc = options->wall != CAIRN_WALL_OFF && crn_clock_has_tsc();
+    bool timed = options->wall != CAIRN_WALL_OFF || options->spans || options->span_histograms;
+    profile->tsc = timed && crn_clock_has_tsc();
     profile->mode_on = options->wall == CAIRN_WALL_EXACT ? CRN_MODE_EXACT : CRN_MODE_COUNT;
     profile->mode = options->disabled ? CRN_MODE_OFF : profile->mode_on;
     profile->turned = options->disabled;
     crn_disk_header *header = profile->capture.header;
     header->wall = options->wall;
-    header->wall_period_ns = profile->wall_period_ns;
+    header->cpu = options->cpu;
+    header->sampler = options->sampler;
+    header->sample_period_ns = profile->sample_period_ns;
     header->tick_period = profile->tick_period;
     header->seed = profile->seed;
     header->file_limit = options->file_limit;
     header->path_limit = profile->path_limit;
     header->context_budget = profile->context_budget;
+}
+
+/* No other profile of this process has the same. */
+static uint32_t draw_names(void)
+{
+    static uint32_t last;
+    return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
 }
 
 static cairn_error open_capture(cairn_profile *profile, const cairn_options *options)
@@ -188,10 +237,13 @@ static cairn_error open_capture(cairn_profile *profile, const cairn_options *opt
     if (error)
         return error;
     crn_capture *capture = &profile->capture;
+    profile->in_memory = !options->path;
+    profile->names = draw_names();
     crn_section_open(&profile->strings, capture, CRN_SECTION_STRINGS, 0, 0);
     crn_section_open(&profile->blocks, capture, CRN_SECTION_BLOCKS, 0, 0);
     crn_section_open(&profile->metrics, capture, CRN_SECTION_METRICS, 0, 0);
     crn_section_open(&profile->notes, capture, CRN_SECTION_NOTES, 0, 0);
+    crn_section_open(&profile->keys, capture, CRN_SECTION_KEYS, 0, 0);
     pthread_mutex_init(&profile->lock, NULL);
     return CAIRN_OK;
 }
@@ -202,6 +254,9 @@ static void close_capture(cairn_profile *profile)
     crn_section_close(&profile->blocks);
     crn_section_close(&profile->metrics);
     crn_section_close(&profile->notes);
+    crn_section_close(&profile->keys);
+    crn_names_free(&profile->texts);
+    crn_names_free(&profile->places);
     bool whole = __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED) == CAIRN_OK;
     crn_capture_close(&profile->capture, whole ? CRN_STATE_CLOSED : CRN_STATE_STOPPED);
     pthread_mutex_destroy(&profile->lock);
@@ -215,11 +270,23 @@ static void free_lanes(cairn_profile *profile)
     }
 }
 
+static cairn_error start_threads(cairn_profile *profile)
+{
+    cairn_error error = CAIRN_OK;
+    if (profile->wall != CAIRN_WALL_OFF || profile->cpu != CAIRN_CPU_OFF)
+        error = crn_sampler_start(profile);
+    if (error || !(profile->spans || profile->span_histograms) || crn_preparer_start(profile))
+        return error;
+    crn_helper_stop(&profile->sampler.helper);
+    return CAIRN_E_THREAD;
+}
+
 static cairn_error open_profile(cairn_profile *profile, const cairn_options *options)
 {
     cairn_error error = open_capture(profile, options);
     if (error)
         return error;
+    profile->sibling = profile;
     take_options(profile, options);
     begin_clock(profile);
     put_first_entries(profile, options);
@@ -228,12 +295,17 @@ static cairn_error open_profile(cairn_profile *profile, const cairn_options *opt
     error = __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED);
     if (!error && !lane)
         error = CAIRN_E_MEMORY;
-    if (!error && profile->wall != CAIRN_WALL_OFF)
-        error = crn_sampler_start(profile);
+    if (!error && profile->how_sampled == CAIRN_SAMPLER_TIMER && !crn_timers_begin())
+        error = CAIRN_E_THREAD;
+    if (!error && options->blocks_of && !crn_siblings_join(profile, options->blocks_of))
+        error = CAIRN_E_SPACE;
+    if (!error)
+        error = start_threads(profile);
     if (!error) {
         crn_fork_add(profile);
         return CAIRN_OK;
     }
+    crn_siblings_leave(profile);
     free_lanes(profile);
     close_capture(profile);
     if (options->path)
@@ -241,18 +313,33 @@ static cairn_error open_profile(cairn_profile *profile, const cairn_options *opt
     return error;
 }
 
+/* A timer cannot sample wall time: it would cut waits short. */
+static bool are_right(const cairn_options *options)
+{
+    return options->size >= sizeof *options && options->wall <= CAIRN_WALL_EXACT &&
+           options->cpu <= CAIRN_CPU_SAMPLED && options->sampler <= CAIRN_SAMPLER_TIMER &&
+           options->sample_overhead >= 0 && options->sample_overhead <= 1 &&
+           options->span_policy <= CAIRN_SPANS_KEEP_LAST && options->span_rate > 0 &&
+           options->span_rate <= 1 &&
+           (options->sampler == CAIRN_SAMPLER_THREAD ||
+            (options->cpu == CAIRN_CPU_SAMPLED && options->wall != CAIRN_WALL_SAMPLED));
+}
+
 cairn_error cairn_profile_open(cairn_profile **profile, const cairn_options *options)
 {
     if (!profile)
         return CAIRN_E_ARGUMENT;
     *profile = NULL;
-    if (!options || options->size < sizeof *options || options->wall > CAIRN_WALL_EXACT)
+    if (!options || !are_right(options))
         return CAIRN_E_ARGUMENT;
     cairn_profile *opened = crn_try_calloc(1, sizeof *opened);
     if (!opened)
         return CAIRN_E_MEMORY;
-    int saved = errno;
+    int saved = errno, cancelling;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
+    crn_stay_loaded();
     cairn_error error = open_profile(opened, options);
+    pthread_setcancelstate(cancelling, NULL);
     errno = saved;
     if (error)
         crn_free(opened);
@@ -265,37 +352,77 @@ void cairn_profile_close(cairn_profile *profile)
 {
     if (!profile)
         return;
-    int saved = errno;
+    int saved = errno, cancelling;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
+    crn_siblings_leave(profile);
     crn_fork_remove(profile);
-    crn_sampler_stop(profile);
+    crn_helper_stop(&profile->sampler.helper);
+    crn_helper_stop(&profile->preparer);
     for (cairn_lane *lane = profile->lanes; lane; lane = lane->next) {
         crn_ticks_finish(lane);
         cairn_lane_close(lane);
     }
     crn_profile_moment(profile);
+    crn_spans_trim(profile, true);
     free_lanes(profile);
     close_capture(profile);
+    crn_free(profile->child.origin);
+    crn_free(profile->splits);
     crn_free(profile);
+    pthread_setcancelstate(cancelling, NULL);
     errno = saved;
 }
 
 /* ---- on and off ---- */
 
+void crn_profile_tell(cairn_profile *profile)
+{
+    __atomic_store_n(&profile->news, profile->news + 1, __ATOMIC_RELEASE);
+    for (cairn_lane *lane = profile->lanes; lane; lane = lane->next) {
+        cairn_strand *running = __atomic_load_n(&lane->running, __ATOMIC_ACQUIRE);
+        __atomic_store_n(&lane->graph.hot.lent_units, 0, __ATOMIC_RELAXED);
+        if (running)
+            crn_strand_arm(running);
+    }
+}
+
+/* Ticks have no limit to come up against, but a mode. Those of a lane that is still the
+ * parent's are asked for their attention until it is begun anew. Spans have one of their own:
+ * after the mode has changed, as who sets it looks at the mode again. */
+static void turn_others(cairn_profile *profile)
+{
+    for (cairn_lane *lane = profile->lanes; lane; lane = lane->next) {
+        bool waits = profile->child.waiting && profile->child.mode != CRN_MODE_OFF;
+        __atomic_store_n(&lane->graph.hot.tick_mode,
+                         waits ? CAIRN_PRIV_TICKS_SAMPLED : crn_ticks_mode(profile),
+                         __ATOMIC_RELAXED);
+        crn_spans_slow(lane);
+    }
+}
+
+/* What the clocks show, for lanes that look later. */
+static void note_turn(cairn_profile *profile, bool on)
+{
+    __atomic_store_n(&profile->turned_at[on], crn_clock_now(profile->tsc), __ATOMIC_RELAXED);
+    for (cairn_lane *lane = profile->lanes; lane; lane = lane->next)
+        __atomic_store_n(&lane->turned_cpu[on], crn_lane_cpu_now(lane), __ATOMIC_RELAXED);
+}
+
 static void turn(cairn_profile *profile, bool on)
 {
+    crn_threads_lock();
     pthread_mutex_lock(&profile->lock);
-    if ((crn_profile_mode(profile) != CRN_MODE_OFF) != on && profile->stopped != CAIRN_E_FORKED) {
-        __atomic_store_n(&profile->turned_at[on], crn_clock_now(profile->tsc), __ATOMIC_RELAXED);
-        __atomic_store_n(&profile->mode, on ? profile->mode_on : CRN_MODE_OFF, __ATOMIC_RELEASE);
+    crn_mode *mode = profile->child.waiting ? &profile->child.mode : &profile->mode;
+    bool lost = profile->capture.detached && !profile->child.waiting;
+    if ((__atomic_load_n(mode, __ATOMIC_RELAXED) != CRN_MODE_OFF) != on && !lost) {
+        note_turn(profile, on);
+        __atomic_store_n(mode, on ? profile->mode_on : CRN_MODE_OFF, __ATOMIC_RELEASE);
         __atomic_store_n(&profile->turned, profile->turned + 1, __ATOMIC_RELEASE);
-        for (cairn_lane *lane = profile->lanes; lane; lane = lane->next) {
-            __atomic_store_n(&lane->graph.hot.tick_mode, crn_ticks_mode(profile), __ATOMIC_RELAXED);
-            cairn_strand *running = __atomic_load_n(&lane->running, __ATOMIC_ACQUIRE);
-            if (running)
-                crn_strand_arm(running);
-        }
+        crn_profile_tell(profile);
+        turn_others(profile);
     }
     pthread_mutex_unlock(&profile->lock);
+    crn_threads_unlock();
 }
 
 void cairn_profile_enable(cairn_profile *profile)
@@ -317,8 +444,9 @@ cairn_error cairn_profile_note(cairn_profile *profile, const char *key, const ch
     if (!profile || !key || !value)
         return CAIRN_E_ARGUMENT;
     int saved = errno;
+    bool done = crn_profile_is_ready(profile);
     pthread_mutex_lock(&profile->lock);
-    bool done = put_note(profile, key, value);
+    done = done && crn_profile_add_note(profile, key, value);
     pthread_mutex_unlock(&profile->lock);
     errno = saved;
     return done ? CAIRN_OK : cairn_profile_status(profile);
@@ -329,11 +457,36 @@ cairn_metric cairn_metric_add(cairn_profile *profile, const char *name, const ch
     if (!profile || !name)
         return CAIRN_METRIC_MAX;
     int saved = errno;
+    bool ready = crn_profile_is_ready(profile);
     pthread_mutex_lock(&profile->lock);
-    cairn_metric metric = put_metric(profile, name, unit);
+    cairn_metric metric = ready ? find_metric(profile, name) : CAIRN_METRIC_MAX;
+    if (ready && metric == CAIRN_METRIC_MAX)
+        metric = put_metric(profile, name, unit);
     pthread_mutex_unlock(&profile->lock);
     errno = saved;
     return metric;
+}
+
+static cairn_key put_key(cairn_profile *profile, const char *name)
+{
+    crn_disk_key key = {crn_profile_string(profile, name)};
+    if (profile->key_count == CAIRN_KEY_MAX ||
+        put(profile, &profile->keys, &key, sizeof key) == UINT32_MAX)
+        return CAIRN_KEY_MAX;
+    return profile->key_count++;
+}
+
+cairn_key cairn_key_add(cairn_profile *profile, const char *name)
+{
+    if (!profile || !name)
+        return CAIRN_KEY_MAX;
+    int saved = errno;
+    bool ready = crn_profile_is_ready(profile);
+    pthread_mutex_lock(&profile->lock);
+    cairn_key key = ready ? put_key(profile, name) : CAIRN_KEY_MAX;
+    pthread_mutex_unlock(&profile->lock);
+    errno = saved;
+    return key;
 }
 
 cairn_block cairn_block_add(cairn_profile *profile, const cairn_block_info *info)
@@ -341,9 +494,13 @@ cairn_block cairn_block_add(cairn_profile *profile, const cairn_block_info *info
     if (!profile || !info || !info->name)
         return CAIRN_BLOCK_ROOT;
     int saved = errno;
+    crn_siblings_lock();
+    bool ready = crn_profile_is_ready(profile) && crn_siblings_catch_up(profile);
     pthread_mutex_lock(&profile->lock);
-    cairn_block block = put_block(profile, info);
+    cairn_block block = ready ? crn_profile_add_block(profile, info) : CAIRN_BLOCK_ROOT;
     pthread_mutex_unlock(&profile->lock);
+    crn_siblings_tell(profile);
+    crn_siblings_unlock();
     errno = saved;
     return block;
 }

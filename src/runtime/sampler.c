@@ -1,124 +1,285 @@
 /* SPDX-License-Identifier: MIT
  *
- * The thread that says when samples of wall time are due. It reads and writes nothing of
- * a profile's figures: it stores the time and asks the owner of each lane to look. The
- * context cannot change before the owner's next event, so what the owner then charges is
- * the context that was current at that time. docs/SAMPLING.md derives what that is worth.
+ * The thread that says when samples of time are due. It writes nothing of a profile's figures:
+ * it stores what the clocks show and asks the owner of each lane to look. The context cannot
+ * change before the owner's next event, so what the owner then charges is the context that was
+ * current at that time. Where the owner does not come for a whole period, what it is going to
+ * charge is shown in the file. docs/SAMPLING.md derives what that is worth.
  */
-#include <errno.h>
-#include <signal.h>
-#include <time.h>
+#include <sys/prctl.h>
 
+#include "plat/thread.h"
 #include "runtime/runtime.h"
 
 enum {
-    HEARTBEAT_NS = 100000000, /* for a calibration when nothing is sampled */
-    STACK_SIZE = 256 * 1024
+    HEARTBEAT_NS = 100000000, /* when nothing is sampled */
+    CALIBRATE_NS = 10000000   /* between two calibrations of the clock */
 };
 
-static void ask(cairn_profile *profile)
+#define PUT(word, value) __atomic_store_n(&(word), value, __ATOMIC_RELAXED)
+
+static bool samples_by_thread(const cairn_profile *profile)
 {
-    if (crn_profile_mode(profile) == CRN_MODE_OFF)
+    return profile->wall == CAIRN_WALL_SAMPLED ||
+           (profile->cpu != CAIRN_CPU_OFF && profile->how_sampled == CAIRN_SAMPLER_THREAD);
+}
+
+/* ---- processor time ---- */
+
+/* Processor time counts for the context that is found computing, or wanting to. If the clock
+ * goes on while we look, it computes. If not, it waits; or it has been put aside, perhaps for
+ * this very thread, and the system must be asked which. */
+static bool computes(const cairn_lane *lane, clockid_t clock, uint64_t *cpu)
+{
+    uint64_t again;
+    if (!crn_thread_time(clock, &again))
+        return false;
+    bool goes_on = again > *cpu;
+    *cpu = again;
+    return goes_on || !lane->profile->sampler.alone ||
+           crn_thread_is_runnable(__atomic_load_n(&lane->thread_id, __ATOMIC_RELAXED));
+}
+
+/* What the thread has spent, if its context is to be charged; else 0. Who has spent nothing since
+ * the last look does not compute: it waits, or has waited and is not running yet. */
+static uint64_t look_at_cpu(cairn_lane *lane, clockid_t clock)
+{
+    uint64_t cpu;
+    if (!crn_thread_time(clock, &cpu))
+        return 0;
+    bool same = cpu == lane->seen_cpu;
+    lane->seen_cpu = cpu;
+    return !same && computes(lane, clock, &cpu) ? cpu : 0;
+}
+
+/* ---- what waits ---- */
+
+/* Which of the two waits the record's time goes to; NULL if it is a third context, which cannot
+ * be shown before its first event. */
+static crn_disk_wait *wait_for(crn_disk_lane *disk, uint32_t record)
+{
+    crn_disk_wait *last = &disk->waits[disk->waits[1].clock != 0];
+    if (!last->clock || last->record == record)
+        return last;
+    return last == disk->waits ? last + 1 : NULL;
+}
+
+/* A verb that was cut short by another thread may still change the context afterwards: the
+ * owner pays to whom was promised. */
+static void promise(cairn_lane *lane, cairn_strand *running, uint64_t clock)
+{
+    if (__atomic_load_n(&running->records, __ATOMIC_RELAXED)) /* only its owner can tell */
         return;
-    uint64_t now = crn_clock_now(profile->tsc);
-    cairn_lane *lane = __atomic_load_n(&profile->lanes, __ATOMIC_ACQUIRE);
-    for (; lane; lane = lane->next) {
-        cairn_strand *running = __atomic_load_n(&lane->running, __ATOMIC_ACQUIRE);
-        if (!running)
-            continue;
-        __atomic_store_n(&lane->due, now, __ATOMIC_RELAXED);
+    crn_disk_lane *disk = lane->disk;
+    uint32_t record =
+        (uint32_t)(__atomic_load_n(&running->hot.current, __ATOMIC_RELAXED) / CRN_RECORD_UNITS);
+    crn_disk_wait *wait = wait_for(disk, record);
+    if (!wait)
+        return;
+    __atomic_exchange_n(&disk->waits_changed, disk->waits_changed + 1, __ATOMIC_ACQ_REL);
+    PUT(wait->clock, clock);
+    PUT(wait->cpu, __atomic_load_n(&lane->due.cpu, __ATOMIC_RELAXED));
+    PUT(wait->record, record);
+    __atomic_store_n(&disk->waits_changed, disk->waits_changed + 1, __ATOMIC_RELEASE);
+    PUT(lane->waits, true);
+}
+
+/* Whether the lane's owner has had no event since the last round. */
+static bool waits(cairn_lane *lane)
+{
+    if (lane->profile->wall != CAIRN_WALL_EXACT)
+        return __atomic_load_n(&lane->due.clock, __ATOMIC_RELAXED) != 0;
+    uint64_t stamp = __atomic_load_n(&lane->disk->stamp, __ATOMIC_RELAXED);
+    bool same = stamp == lane->seen_stamp;
+    lane->seen_stamp = stamp;
+    return same;
+}
+
+/* ---- rounds ---- */
+
+static void make_due(cairn_lane *lane, uint64_t clock, uint64_t cpu, crn_round *round)
+{
+    if (cpu)
+        PUT(lane->due.cpu, cpu);
+    if (!__atomic_load_n(&lane->due.clock, __ATOMIC_RELAXED)) {
+        round->asked++;
+        PUT(lane->first.cpu, __atomic_load_n(&lane->due.cpu, __ATOMIC_RELAXED));
+        PUT(lane->first.clock, clock);
+    }
+    __atomic_store_n(&lane->due.clock, clock, __ATOMIC_RELEASE);
+}
+
+/* With the lane's time locked: it is still the thread's whose clock was read. */
+static void ask_locked(cairn_lane *lane, uint64_t cpu, crn_round *round)
+{
+    cairn_strand *running = __atomic_load_n(&lane->running, __ATOMIC_ACQUIRE);
+    if (!running)
+        return;
+    uint64_t clock = crn_clock_now(lane->profile->tsc);
+    bool waited = waits(lane);
+    bool samples = samples_by_thread(lane->profile);
+    if (samples)
+        make_due(lane, clock, cpu, round);
+    if (waited)
+        promise(lane, running, clock);
+    if (samples)
         crn_strand_arm(running);
+}
+
+/* Where the owner is about its time just now, this round is not for it. */
+static void ask(cairn_lane *lane, crn_round *round)
+{
+    const cairn_profile *profile = lane->profile;
+    clockid_t thread = __atomic_load_n(&lane->thread_clock, __ATOMIC_ACQUIRE);
+    if (!thread || !__atomic_load_n(&lane->running, __ATOMIC_RELAXED))
+        return;
+    round->running++;
+    uint64_t cpu = 0;
+    if (profile->cpu != CAIRN_CPU_OFF && profile->how_sampled == CAIRN_SAMPLER_THREAD)
+        cpu = look_at_cpu(lane, thread);
+    if (!crn_lane_try_lock(lane))
+        return;
+    if (__atomic_load_n(&lane->thread_clock, __ATOMIC_RELAXED) == thread)
+        ask_locked(lane, cpu, round);
+    crn_lane_unlock(lane);
+}
+
+static crn_round go_round(cairn_profile *profile)
+{
+    crn_round round = {0};
+    if (crn_profile_mode(profile) == CRN_MODE_OFF)
+        return round;
+    cairn_lane *lane = __atomic_load_n(&profile->lanes, __ATOMIC_ACQUIRE);
+    for (; lane; lane = lane->next)
+        ask(lane, &round);
+    return round;
+}
+
+/* ---- periods ---- */
+
+/* Evenly from [0, 1). Any generator will do. */
+static double uniform(uint64_t *random)
+{
+    *random = *random * 6364136223846793005u + 1442695040888963407u;
+    return (double)(*random >> 11) * 0x1p-53;
+}
+
+/* Mean 1, exponentially distributed: von Neumann's way, by comparisons. Numbers are drawn as
+ * long as they fall; the first of them is taken if their count is odd. */
+static double exponential(uint64_t *random)
+{
+    for (double whole = 0;; whole++) {
+        double first = uniform(random), last = first;
+        unsigned count = 1;
+        for (double next; (next = uniform(random)) < last; last = next)
+            count++;
+        if (count % 2)
+            return whole + first;
     }
 }
 
-static void advance(struct timespec *time, uint64_t ns)
+/* The time to the next sample. A half to one and a half of the period, so that a program that
+ * has a period of its own is not always met in the same place; where processor time is sampled,
+ * whatever may come with no memory, or contexts that begin after a wait would be slighted. */
+static uint64_t gap(const cairn_profile *profile, crn_sampler *sampler)
 {
-    uint64_t total = (uint64_t)time->tv_nsec + ns;
-    time->tv_sec += (time_t)(total / 1000000000u);
-    time->tv_nsec = (long)(total % 1000000000u);
+    if (!samples_by_thread(profile))
+        return HEARTBEAT_NS;
+    double part = profile->cpu == CAIRN_CPU_OFF ? 0.5 + uniform(&sampler->random)
+                                                : exponential(&sampler->random);
+    return (uint64_t)(part * (double)sampler->period_ns);
 }
 
-/* The time to the next sample: a half to one and a half of the period, so that a program that
- * has a period of its own is not always met in the same place. Any generator will do. */
-static uint64_t gap(uint64_t period, uint64_t *random)
+/* The period at which what samples cost stays below its part of the time of the lanes that
+ * run: this thread's time, and the owners'. Looked at now and then; it follows slowly, as one
+ * slow round says little. */
+typedef struct costs {
+    uint64_t rounds, asked, running; /* since it was last looked at */
+    uint64_t cpu;                    /* of this thread, then */
+} costs;
+
+static void adapt(cairn_profile *profile, costs *costs)
 {
-    *random = *random * 6364136223846793005u + 1442695040888963407u;
-    return period / 2 + (uint64_t)((unsigned __int128)*random * period >> 64);
+    enum { ENOUGH = 64 };
+    crn_sampler *sampler = &profile->sampler;
+    if (costs->rounds < ENOUGH)
+        return;
+    uint64_t cpu = crn_thread_own_time();
+    PUT(profile->capture.header->sampler_ns, cpu);
+    double spent = (double)(cpu - costs->cpu) + (double)costs->asked * sampler->sample_ns;
+    double lanes = (double)(costs->running > costs->rounds ? costs->running : costs->rounds);
+    double wanted = spent / (lanes * profile->sample_overhead);
+    *costs = (struct costs){.cpu = cpu};
+    if (!(profile->sample_overhead > 0))
+        return;
+    double least = (double)profile->sample_period_ns;
+    double most = least > HEARTBEAT_NS ? least : HEARTBEAT_NS;
+    wanted = wanted < least ? least : wanted > most ? most : wanted;
+    sampler->period_ns = (uint64_t)((3 * (double)sampler->period_ns + wanted) / 4);
+}
+
+/* ---- the thread ---- */
+
+static void account(cairn_profile *profile, uint64_t now, uint64_t *last)
+{
+    crn_disk_header *header = profile->capture.header;
+    PUT(header->rounds, header->rounds + 1);
+    PUT(header->rounds_ns, header->rounds_ns + now - *last);
+    *last = now;
+}
+
+/* The program has taken the signal for itself, after all: it shall not get ours. */
+static void keep_signal(cairn_profile *profile)
+{
+    if (profile->how_sampled != CAIRN_SAMPLER_TIMER || profile->sampler.stopped_timers)
+        return;
+    if (crn_timers_are_ours()) {
+        crn_timers_go_on();
+        return;
+    }
+    profile->sampler.stopped_timers = true;
+    crn_profile_stop(profile, CAIRN_E_THREAD);
+    crn_threads_lock();
+    for (cairn_lane *lane = __atomic_load_n(&profile->lanes, __ATOMIC_ACQUIRE); lane;
+         lane = lane->next)
+        crn_timer_stop(lane);
+    crn_threads_unlock();
 }
 
 static void *run(void *data)
 {
     cairn_profile *profile = data;
     crn_sampler *sampler = &profile->sampler;
-    bool samples = profile->wall == CAIRN_WALL_SAMPLED;
-    uint64_t random = profile->seed;
-    struct timespec next;
-    clock_gettime(CLOCK_MONOTONIC, &next);
-    pthread_mutex_lock(&sampler->lock);
-    while (!sampler->stop) {
-        advance(&next, samples ? gap(profile->wall_period_ns, &random) : HEARTBEAT_NS);
-        while (!sampler->stop &&
-               pthread_cond_timedwait(&sampler->wake, &sampler->lock, &next) != ETIMEDOUT)
-            ;
-        if (sampler->stop)
-            break;
-        if (samples)
-            ask(profile);
-        crn_profile_moment(profile);
-        struct timespec now; /* after a suspension, samples are not made up for */
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        if (now.tv_sec > next.tv_sec)
+    bool samples = samples_by_thread(profile);
+    prctl(PR_SET_TIMERSLACK, 1000ul);
+    sampler->alone = profile->cpu != CAIRN_CPU_OFF && crn_thread_leave_files();
+    uint64_t next = crn_clock_monotonic(), last = next, calibrated = 0;
+    costs costs = {.cpu = crn_thread_own_time()};
+    while (crn_helper_wait(&sampler->helper, next += gap(profile, sampler))) {
+        crn_round round = go_round(profile);
+        uint64_t now = crn_clock_monotonic();
+        if (samples) {
+            account(profile, now, &last);
+            costs.rounds++;
+            costs.asked += round.asked;
+            costs.running += round.running;
+            adapt(profile, &costs);
+        }
+        if (now - calibrated > CALIBRATE_NS) {
+            keep_signal(profile);
+            crn_profile_moment(profile);
+            calibrated = now;
+        }
+        if (now > next + sampler->period_ns) /* what was missed is not made up for */
             next = now;
     }
-    pthread_mutex_unlock(&sampler->lock);
     return NULL;
-}
-
-/* The program's signals are not for this thread. */
-static int start_thread(cairn_profile *profile)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK_SIZE);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    int error = pthread_create(&profile->sampler.thread, &attributes, run, profile);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return error;
 }
 
 cairn_error crn_sampler_start(cairn_profile *profile)
 {
     crn_sampler *sampler = &profile->sampler;
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_mutex_init(&sampler->lock, NULL);
-    pthread_cond_init(&sampler->wake, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    sampler->running = start_thread(profile) == 0;
-    if (sampler->running) {
-        pthread_setname_np(sampler->thread, "cairn");
-        return CAIRN_OK;
-    }
-    pthread_cond_destroy(&sampler->wake);
-    pthread_mutex_destroy(&sampler->lock);
-    return CAIRN_E_THREAD;
-}
-
-void crn_sampler_stop(cairn_profile *profile)
-{
-    crn_sampler *sampler = &profile->sampler;
-    if (!sampler->running)
-        return;
-    pthread_mutex_lock(&sampler->lock);
-    sampler->stop = true;
-    pthread_cond_signal(&sampler->wake);
-    pthread_mutex_unlock(&sampler->lock);
-    pthread_join(sampler->thread, NULL);
-    pthread_cond_destroy(&sampler->wake);
-    pthread_mutex_destroy(&sampler->lock);
-    sampler->running = false;
+    sampler->period_ns = profile->sample_period_ns;
+    sampler->random = profile->seed;
+    return crn_helper_start(&sampler->helper, "cairn", run, profile) ? CAIRN_OK : CAIRN_E_THREAD;
 }

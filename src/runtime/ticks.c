@@ -27,9 +27,12 @@ void crn_ticks_begin(cairn_lane *lane)
 {
     cairn_priv_lane *hot = &lane->graph.hot;
     __atomic_store_n(&hot->tick_mode, crn_ticks_mode(lane->profile), __ATOMIC_RELAXED);
-    lane->random = lane->profile->seed + lane->number * 0x632be59bd9b4e019u;
+    lane->random = lane->profile->seed + lane->number * 0x632be59bd9b4e019u +
+                   lane->profile->child.forks * 0xd1342543de82ef95u;
     lane->tick_point = draw(lane, lane->profile->tick_period);
-    hot->tick_left = (int64_t)lane->tick_point;
+    lane->tick_interval = 0;
+    lane->tick_waiting = 0;
+    hot->tick_left = lane->profile->tick_period == 1 ? -1 : (int64_t)lane->tick_point;
 }
 
 uint32_t cairn_tick_due(const cairn_strand *strand)
@@ -37,6 +40,8 @@ uint32_t cairn_tick_due(const cairn_strand *strand)
     if (!strand || strand->hot.lane->tick_mode == CAIRN_PRIV_TICKS_EXACT)
         return 0;
     int64_t left = strand->hot.lane->tick_left;
+    if (left < 0)
+        return 0;
     return left < UINT32_MAX ? (uint32_t)left : UINT32_MAX;
 }
 
@@ -65,11 +70,34 @@ static void skip_whole(cairn_lane *lane, uint32_t record)
     lane->tick_interval += whole;
 }
 
+/* Ticks that are exact, or those of a lane that waits to be begun anew, come to the slow path
+ * only because there is news: nothing was left of them before, so that how many they are is
+ * known. */
+static void hear_tick(cairn_strand *strand)
+{
+    cairn_lane *lane = crn_lane_of(strand);
+    bool counted = lane->forked || lane->profile->tick_period == 1;
+    uint64_t count = (uint64_t)(-1 - lane->graph.hot.tick_left);
+    if (counted)
+        lane->graph.hot.tick_left = -1;
+    crn_lane_hear(lane);
+    crn_lane_settle(lane);
+    uint64_t mode = crn_ticks_mode(lane->profile);
+    if (counted && mode == CAIRN_PRIV_TICKS_SAMPLED)
+        lane->graph.hot.tick_left -= (int64_t)count;
+    else if (counted && mode == CAIRN_PRIV_TICKS_EXACT)
+        CAIRN_PRIV_ADD(crn_graph_record(&lane->graph, crn_strand_record(strand))->ticks, count);
+}
+
 void cairn_priv_tick(cairn_priv_strand *priv)
 {
     cairn_strand *strand = (cairn_strand *)priv;
     cairn_lane *lane = crn_lane_of(strand);
     uint64_t period = lane->profile->tick_period;
+    if (period == 1 || __atomic_load_n(&lane->profile->news, __ATOMIC_RELAXED) != lane->heard)
+        hear_tick(strand);
+    if (crn_ticks_mode(lane->profile) != CAIRN_PRIV_TICKS_SAMPLED)
+        return;
     skip_whole(lane, crn_strand_record(strand));
     while (lane->graph.hot.tick_left < 0) {
         if (lane->tick_waiting)

@@ -20,11 +20,13 @@ struct cairn_view {
 static void add_costs(cairn_view *view)
 {
     const crn_records *records = &view->snapshot.records;
+    const uint64_t *cpu = view->snapshot.columns[CAIRN_METRIC_CPU];
     for (uint32_t r = CRN_RECORD_ROOT; r < records->used; r++) {
         cairn_cost *cost = &view->costs[records->numbers[r]];
         cost->calls += records->hot[r].calls;
         cost->ticks += records->hot[r].ticks;
         cost->wall += records->links[r].wall;
+        cost->cpu += cpu ? cpu[r] : 0;
     }
     for (uint32_t c = 0; c < records->context_count; c++) {
         double ns = (double)view->costs[c].wall * view->snapshot.clock_scale;
@@ -48,11 +50,13 @@ static void add_blocks(cairn_view *view)
     }
 }
 
-static cairn_error fill(cairn_view *view, const cairn_profile *profile)
+static cairn_error fill(cairn_view *view, cairn_profile *profile)
 {
     crn_reader reader;
     crn_error error;
-    if (!crn_reader_open_file(&reader, profile->capture.file, "the capture", &error))
+    if (!crn_profile_is_ready(profile))
+        return cairn_profile_status(profile);
+    if (!crn_reader_open_file(&reader, crn_capture_file(&profile->capture), "the capture", &error))
         return (cairn_error)error.code;
     bool taken = crn_snapshot_take(&view->snapshot, &reader, true, &error);
     reader.file = -1; /* it stays the profile's */
@@ -76,9 +80,11 @@ cairn_error cairn_view_open(cairn_view **view, cairn_profile *profile)
     *view = NULL;
     if (!profile)
         return CAIRN_E_ARGUMENT;
-    int saved = errno;
+    int saved = errno, cancelling;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
     cairn_view *opened = crn_try_calloc(1, sizeof *opened);
     cairn_error error = opened ? fill(opened, profile) : CAIRN_E_MEMORY;
+    pthread_setcancelstate(cancelling, NULL);
     if (error)
         cairn_view_close(opened);
     else

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "snapshot/waits.h"
 
 const char *crn_snapshot_string(const crn_snapshot *snapshot, uint32_t offset)
 {
@@ -23,6 +24,27 @@ void crn_snapshot_free(crn_snapshot *snapshot)
     crn_free(snapshot->links.data);
     crn_free(snapshot->hot.data);
     *snapshot = (crn_snapshot){0};
+}
+
+void crn_snapshot_free_links(crn_snapshot *snapshot)
+{
+    crn_graph_close(&snapshot->graph);
+    crn_free(snapshot->graph.links);
+    crn_free(snapshot->links.data);
+    crn_free(snapshot->records.contexts);
+    snapshot->graph.links = NULL;
+    snapshot->links.data = NULL;
+    snapshot->records.links = NULL;
+    snapshot->records.contexts = NULL;
+}
+
+void crn_snapshot_free_hot(crn_snapshot *snapshot)
+{
+    crn_free(snapshot->graph.hot.base);
+    crn_free(snapshot->hot.data);
+    snapshot->graph.hot.base = NULL;
+    snapshot->hot.data = NULL;
+    snapshot->records.hot = NULL;
 }
 
 static bool no_memory(crn_error *error)
@@ -60,6 +82,8 @@ static bool read_tables(crn_snapshot *snapshot, const crn_reader *reader, crn_er
 
 typedef struct lane {
     uint32_t number;
+    crn_disk_lane disk; /* as it was before the rest was read */
+    bool old;           /* its figures are of before a reset: they count as 0 */
     crn_bytes links, hot;
     crn_records records;
     uint32_t *map; /* by context: its record in the snapshot's graph */
@@ -79,8 +103,38 @@ static void add_statistics(crn_snapshot *snapshot, const crn_disk_lane *disk)
     snapshot->strands += disk->strands;
     snapshot->misuses += disk->misuses;
     snapshot->dropped += disk->dropped;
-    snapshot->wall_samples += disk->wall_samples;
+    snapshot->samples += disk->samples;
     snapshot->tick_samples += disk->tick_samples;
+    snapshot->spans_dropped += disk->spans_dropped;
+    snapshot->spans_limited += disk->spans_limited;
+    snapshot->spans_late += disk->spans_late;
+    snapshot->spans_recycled += disk->spans_recycled;
+    snapshot->spans_skipped += disk->spans_skipped;
+    snapshot->cpu_samples += disk->cpu_samples;
+    snapshot->wall_squares += disk->wall_squares;
+    snapshot->cpu_squares += disk->cpu_squares;
+    if (!disk->open)
+        return;
+    const crn_disk_header *header = &snapshot->header;
+    uint64_t now = header->last[header->moments & 1].clock;
+    snapshot->open_lanes++;
+    uint64_t charged = crn_waits_clock(disk);
+    if (header->wall != CAIRN_WALL_OFF && charged >= header->first.clock && charged < now)
+        snapshot->unaccounted += now - charged;
+}
+
+/* What the owner of a lane does at its next event after a reset, it has done for us. */
+static void forget_statistics(crn_disk_lane *disk)
+{
+    *disk = (crn_disk_lane){.used = disk->used, .name = disk->name, .open = disk->open};
+}
+
+static void forget_figures(lane *lane, uint64_t records)
+{
+    crn_link *links = (crn_link *)(lane->links.data + sizeof(crn_disk_lane));
+    cairn_priv_record *hot = (cairn_priv_record *)lane->hot.data;
+    for (uint64_t r = 0; r < records; r++)
+        links[r].wall = hot[r].calls = hot[r].ticks = 0;
 }
 
 /* Records that are there as far as both arrays go. A lane too short for its root has none. */
@@ -88,19 +142,20 @@ static bool read_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t
                       crn_error *error)
 {
     *lane = (struct lane){.number = number};
-    crn_bytes header;
-    if (!crn_reader_section(reader, CRN_SECTION_LANE, number, 0, sizeof(crn_disk_lane), &header,
-                            error))
+    crn_disk_lane disk;
+    bool whole;
+    if (!crn_waits_header(reader, number, &disk, &whole, error))
         return false;
-    crn_disk_lane disk = {0};
-    memcpy(&disk, header.data, header.size);
-    crn_free(header.data);
-    if (!header.whole) {
+    lane->disk = disk;
+    if (!whole) {
         snapshot->damaged = true;
         return true;
     }
     if (!disk.used) /* there was no room for it: it never ran */
         return true;
+    lane->old = disk.generation != snapshot->header.generation;
+    if (lane->old)
+        forget_statistics(&disk);
     add_statistics(snapshot, &disk);
     uint64_t used = disk.used < UINT32_MAX ? disk.used : UINT32_MAX;
     if (!crn_reader_section(reader, CRN_SECTION_LANE, number, 0,
@@ -111,6 +166,12 @@ static bool read_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t
     uint64_t links = (lane->links.size - sizeof disk) / sizeof(crn_link);
     uint64_t hot = lane->hot.size / sizeof(cairn_priv_record);
     uint64_t there = links < hot ? links : hot;
+    crn_link *first = (crn_link *)(lane->links.data + sizeof disk);
+    if (lane->old)
+        forget_figures(lane, there);
+    else if (!crn_waits_add(reader, number, &disk, CAIRN_METRIC_WALL, &first->wall,
+                            sizeof *first / sizeof first->wall, there, error))
+        return false;
     if (!crn_records_scan(&lane->records, (cairn_priv_record *)lane->hot.data,
                           (crn_link *)(lane->links.data + sizeof disk), (uint32_t)there))
         return no_memory(error);
@@ -122,14 +183,25 @@ static bool read_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t
 static bool read_column(const crn_reader *reader, const lane *lane, uint16_t metric,
                         crn_bytes *bytes, crn_error *error)
 {
-    return crn_reader_section(reader, CRN_SECTION_COLUMN, lane->number, metric,
-                              lane->records.used * sizeof(uint64_t), bytes, error);
+    *bytes = (crn_bytes){0};
+    if (lane->old)
+        return true;
+    if (!crn_reader_section(reader, CRN_SECTION_COLUMN, lane->number, metric,
+                            lane->records.used * sizeof(uint64_t), bytes, error))
+        return false;
+    if (metric != CAIRN_METRIC_CPU || lane->disk.used == 0)
+        return true;
+    if (crn_waits_add(reader, lane->number, &lane->disk, metric, (uint64_t *)bytes->data, 1,
+                      bytes->size / sizeof(uint64_t), error))
+        return true;
+    crn_free(bytes->data);
+    return false;
 }
 
 static bool merge_columns(crn_snapshot *snapshot, const crn_reader *reader, const lane *lane,
                           uint64_t *capacity, crn_error *error)
 {
-    for (cairn_metric m = CAIRN_METRIC_USER; m < CAIRN_METRIC_MAX; m++) {
+    for (cairn_metric m = CAIRN_METRIC_CPU; m < CAIRN_METRIC_MAX; m++) {
         crn_bytes bytes;
         if (!read_column(reader, lane, (uint16_t)m, &bytes, error))
             return false;
@@ -206,7 +278,7 @@ static bool take_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t
 {
     lane lane;
     bool taken = read_lane(snapshot, reader, number, &lane, error);
-    for (uint16_t m = CAIRN_METRIC_USER; taken && m < CAIRN_METRIC_MAX; m++) {
+    for (uint16_t m = CAIRN_METRIC_CPU; taken && m < CAIRN_METRIC_MAX; m++) {
         crn_bytes bytes;
         taken = read_column(reader, &lane, m, &bytes, error);
         if (!taken || bytes.size < sizeof(uint64_t)) {
@@ -231,12 +303,13 @@ static bool take_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t
     return true;
 }
 
-bool crn_snapshot_take(crn_snapshot *snapshot, const crn_reader *reader, bool indexed,
-                       crn_error *error)
+static bool take(crn_snapshot *snapshot, const crn_reader *reader, uint64_t generation,
+                 bool indexed, crn_error *error)
 {
     *snapshot = (crn_snapshot){.header = reader->header,
                                .clock_scale = crn_reader_clock_scale(reader),
                                .truncated = reader->truncated};
+    snapshot->header.generation = generation;
     uint32_t first = 0;
     bool any = crn_reader_lane(reader, &first);
     uint32_t second = first + 1;
@@ -256,4 +329,20 @@ bool crn_snapshot_take(crn_snapshot *snapshot, const crn_reader *reader, bool in
     if (!taken)
         crn_snapshot_free(snapshot);
     return taken;
+}
+
+/* A reset in the midst of reading would mix what was with what is. */
+bool crn_snapshot_take(crn_snapshot *snapshot, const crn_reader *reader, bool indexed,
+                       crn_error *error)
+{
+    enum { TRIES = 20 };
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t generation = crn_reader_generation(reader);
+        if (!take(snapshot, reader, generation, indexed, error))
+            return false;
+        if (crn_reader_generation(reader) == generation)
+            return true;
+        crn_snapshot_free(snapshot);
+    }
+    return take(snapshot, reader, UINT64_MAX, indexed, error); /* it is always being reset */
 }

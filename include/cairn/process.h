@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * process.h - the process's own profile: for programs that do not open one themselves.
+ *
+ * `cairn run ./program`, or CAIRN_OUT=FILE in its environment, says that a program is profiled. Its
+ * profile is then opened by the first that asks for it, each thread gets a lane and a strand when
+ * it first asks, which end with the thread, and the capture is closed when the process ends by
+ * exit or by returning from main. Without CAIRN_OUT there is no profile, and nothing is left.
+ *
+ * Further variables say how: those that `cairn run` sets by its options, see cairn-run(1).
+ *
+ * A process that was started by a profiled one has the same CAIRN_OUT. While the file there is
+ * being written by another process that runs, it takes x.PID.cairn beside x.cairn, as a child of
+ * fork does. Of several that start at once one has the file, for each holds a lock (flock) on the
+ * folder while it looks and makes its capture; it waits half a second for it at most, then goes on
+ * without.
+ *
+ * Late events are harmless: what destructors and other threads do once the profile is closed is
+ * not recorded. A thread that goes on while the process ends keeps what it has recorded; its time
+ * since its last sample is not charged. exit() in a signal handler that interrupted Cairn's own
+ * code leaves the capture as a kill would.
+ */
+#ifndef CAIRN_PROCESS_H
+#define CAIRN_PROCESS_H
+
+#include "cairn.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The process's own profile, opened if need be; NULL if it is not profiled, if the capture cannot
+ * be made, and once it is closed. Not to be closed by who asks. Thread: any. Not signal safe.
+ * While another thread opens it, waits. */
+CAIRN_API cairn_profile *cairn_process_profile(void);
+
+/* What cairn_thread_strand reads: this thread's strand, NULL until it is there; and whether there
+ * is none to come, in any thread. */
+CAIRN_API extern __thread cairn_strand *cairn_priv_thread_strand
+    __attribute__((tls_model("initial-exec")));
+CAIRN_API extern int cairn_priv_process_off;
+CAIRN_API cairn_strand *cairn_priv_thread_begin(void);
+
+/* This thread's own strand of that profile; NULL if there is none, which costs two predictable
+ * branches. It is the only strand of a lane that is named like the thread; both are closed when
+ * the thread ends, after the destructors of its thread-local objects and all but the last rounds
+ * of those that pthread_key_create knows; from then on this is NULL. Not signal safe. */
+static inline cairn_strand *cairn_thread_strand(void)
+{
+    cairn_strand *strand = cairn_priv_thread_strand;
+    if (__builtin_expect(strand != NULL, 1) ||
+        __builtin_expect(CAIRN_PRIV_READ(cairn_priv_process_off), 1))
+        return strand;
+    return cairn_priv_thread_begin();
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * scope.h - one line a scope.
+ *
+ *     void render(int64_t i)
+ *     {
+ *         CAIRN_SCOPE("render", .iteration = i);          until the end of the C scope
+ *         CAIRN_SCOPE_INTEGER("width", image->width);
+ *         CAIRN_SCOPE_TEXT("image", image->path);
+ *         ...
+ *     }
+ *
+ * records a span of the block "render" (span.h) in the process's own profile (process.h). The block
+ * is made the first time that the place is reached, with its file and line. Whoever has a strand of
+ * a profile of its own says `.strand = strand`. Where nothing is profiled, a scope costs two
+ * predictable branches and a load where it begins, and a branch where it ends.
+ *
+ * Scopes end however the C scope is left, but by longjmp and by threads that are cancelled or end
+ * inside of it: what is then left open ends with the next scope around it that does end, or with
+ * the strand. (With -fexceptions, C++ exceptions and cancellation end them, too.)
+ *
+ * C and C++; in C++ before 20, `.iteration = i` is an extension that -Wpedantic warns of:
+ * cairn.hpp has cairn::span instead. Thread: the strand's. Not signal safe.
+ * (The seed's timers; C's cleanup attribute, by which gcc and clang do what C++ does.)
+ */
+#ifndef CAIRN_SCOPE_H
+#define CAIRN_SCOPE_H
+
+#include "process.h"
+#include "span.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A place in the source that has a block, a key or a text of its own. To be static: the profile's
+ * number for it is found once, and again when it is another profile's strand that comes by. */
+typedef struct cairn_place {
+    const char *name;
+    const char *file; /* NULL for keys and texts */
+    uint32_t line;
+    uint64_t known; /* atomic: the profile's names << 32 | number */
+} cairn_place;
+
+#define CAIRN_PLACE_HERE(name)                                                                     \
+    {                                                                                              \
+        (name), __FILE__, __LINE__, 0                                                              \
+    }
+#define CAIRN_PLACE_WORD(name)                                                                     \
+    {                                                                                              \
+        (name), NULL, 0, 0                                                                         \
+    }
+
+CAIRN_API cairn_block cairn_priv_place_block(cairn_strand *strand, cairn_place *place);
+CAIRN_API cairn_key cairn_priv_place_key(cairn_strand *strand, cairn_place *place);
+CAIRN_API cairn_text cairn_priv_place_text(cairn_strand *strand, cairn_place *place);
+
+/* Whether `known` is what the strand's profile says; then its lower half is the number. */
+static inline bool cairn_priv_place_known(const cairn_strand *strand, uint64_t known)
+{
+    const cairn_priv_lane *lane = ((const cairn_priv_strand *)(const void *)strand)->lane;
+    return CAIRN_PRIV_LIKELY(known >> 32 == lane->names);
+}
+
+/* The place's block, key or text in the strand's profile, made if need be. Places with the same
+ * name, file and line are one block; keys and texts are one by their name. Where there is no room,
+ * CAIRN_BLOCK_ROOT, CAIRN_KEY_MAX, CAIRN_TEXT_NONE. `strand` is not NULL. Thread: any. */
+static inline cairn_block cairn_place_block(cairn_strand *strand, cairn_place *place)
+{
+    uint64_t known = __atomic_load_n(&place->known, __ATOMIC_RELAXED);
+    return cairn_priv_place_known(strand, known) ? (cairn_block)known
+                                                 : cairn_priv_place_block(strand, place);
+}
+
+static inline cairn_key cairn_place_key(cairn_strand *strand, cairn_place *place)
+{
+    uint64_t known = __atomic_load_n(&place->known, __ATOMIC_RELAXED);
+    return cairn_priv_place_known(strand, known) ? (cairn_key)known
+                                                 : cairn_priv_place_key(strand, place);
+}
+
+static inline cairn_text cairn_place_text(cairn_strand *strand, cairn_place *place)
+{
+    uint64_t known = __atomic_load_n(&place->known, __ATOMIC_RELAXED);
+    return cairn_priv_place_known(strand, known) ? (cairn_text)known
+                                                 : cairn_priv_place_text(strand, place);
+}
+
+/* ---- scopes ------------------------------------------------------------------------- */
+
+/* What a scope may be given, in this order; `name` is the macros' own. */
+typedef struct cairn_scope_options {
+    const char *name;
+#ifdef __cplusplus
+    int64_t iteration = CAIRN_ITERATION_NONE;
+    cairn_strand *strand = cairn_thread_strand();
+#else
+    int64_t iteration;    /* default: none */
+    cairn_strand *strand; /* default: the thread's own; NULL: nothing is recorded */
+#endif
+} cairn_scope_options;
+
+/* A scope that is open. */
+typedef struct cairn_scope {
+    cairn_strand *strand;
+    size_t height; /* of the stack below it */
+} cairn_scope;
+
+CAIRN_API void cairn_priv_scope_end(cairn_strand *strand, size_t height);
+
+/* Opens a scope that cairn_scope_end closes; of `place`, for a strand that may be NULL. */
+static inline cairn_scope cairn_scope_begin(cairn_strand *strand, cairn_place *place,
+                                            int64_t iteration)
+{
+    cairn_scope scope;
+    scope.strand = strand;
+    scope.height = 0;
+    if (__builtin_expect(!strand, 1))
+        return scope;
+    const cairn_priv_strand *s = (const cairn_priv_strand *)(const void *)strand;
+    cairn_block block = cairn_place_block(strand, place);
+    scope.height =
+        CAIRN_PRIV_READ(s->high) ? (size_t)(s->top - s->bottom) : cairn_strand_mark(strand);
+    cairn_span_begin(strand, block, iteration);
+    return scope;
+}
+
+/* Closes it, and whatever was opened inside of it and is open still. Once. */
+static inline void cairn_scope_end(cairn_scope *scope)
+{
+    cairn_strand *strand = scope->strand;
+    if (__builtin_expect(!strand, 1))
+        return;
+    const cairn_priv_strand *s = (const cairn_priv_strand *)(const void *)strand;
+    if (CAIRN_PRIV_LIKELY(CAIRN_PRIV_READ(s->high) != NULL &&
+                          (size_t)(s->top - s->bottom) == scope->height + 1 &&
+                          s->open[-1].height <= scope->height))
+        cairn_span_end(strand);
+    else
+        cairn_priv_scope_end(strand, scope->height);
+}
+
+/* Work that another strand has asked for, until it is left. */
+typedef struct cairn_adoption {
+    cairn_strand *strand;
+    cairn_mark height; /* of the stack below it */
+} cairn_adoption;
+
+/* As cairn_handoff_adopt, for a strand that may be NULL; cairn_adoption_end leaves it, with
+ * whatever was opened or adopted inside of it and is so still. Once. */
+CAIRN_API cairn_adoption cairn_adoption_begin(cairn_strand *strand, cairn_handoff handoff);
+CAIRN_API void cairn_adoption_end(cairn_adoption *adoption);
+
+/* As cairn_scope_begin, for a name that is not known beforehand: it is looked up each time, under
+ * a lock. Of the same name there is one block, without a file. */
+CAIRN_API cairn_scope cairn_scope_begin_named(cairn_strand *strand, const char *name,
+                                              int64_t iteration);
+
+/* ---- the macros --------------------------------------------------------------------- */
+
+/* CAIRN_SCOPE("name"), CAIRN_SCOPE("name", .iteration = i, .strand = strand): until the end of the
+ * C scope that it stands in. "name" is a string literal.
+ * CAIRN_FUNCTION(), CAIRN_FUNCTION(.iteration = i): by the name of the function that it is in. */
+#define CAIRN_SCOPE(...) CAIRN_PRIV_SCOPE(__COUNTER__, __VA_ARGS__)
+#define CAIRN_FUNCTION(...) CAIRN_PRIV_SCOPE(__COUNTER__, __func__, __VA_ARGS__)
+
+/* cairn_scope scope = CAIRN_SCOPE_BEGIN("name", .iteration = i); ... cairn_scope_end(&scope);
+ * for scopes that are not C's. */
+#define CAIRN_SCOPE_BEGIN(...)                                                                     \
+    __extension__({                                                                                \
+        static cairn_place cairn_priv_place =                                                      \
+            CAIRN_PLACE_HERE(CAIRN_PRIV_FIRST(__VA_ARGS__, NULL));                                 \
+        CAIRN_PRIV_OPTIONS(cairn_priv_options, __VA_ARGS__);                                       \
+        cairn_scope_begin(cairn_priv_options.strand, &cairn_priv_place,                            \
+                          cairn_priv_options.iteration);                                           \
+    })
+
+/* CAIRN_ADOPT(handoff), CAIRN_ADOPT(handoff, strand): until the end of the C scope that it stands
+ * in, what the thread's own strand (or that one) does is who's took the token. */
+#define CAIRN_ADOPT(...) CAIRN_PRIV_ADOPT_AS(__COUNTER__, __VA_ARGS__, cairn_thread_strand(), 0)
+
+/* Attributes of the innermost open span, of the thread's own strand or of the one that is given
+ * last: CAIRN_SCOPE_INTEGER("width", width), CAIRN_SCOPE_INTEGER("width", width, strand). Keys are
+ * string literals. A text is copied each time; a name, a string literal too, is written once and
+ * then costs what a number does. */
+#define CAIRN_SCOPE_INTEGER(key, ...)                                                              \
+    CAIRN_PRIV_ATTRIBUTE(int64_t, cairn_span_integer, key, __VA_ARGS__, cairn_thread_strand(), 0)
+#define CAIRN_SCOPE_NUMBER(key, ...)                                                               \
+    CAIRN_PRIV_ATTRIBUTE(double, cairn_span_number, key, __VA_ARGS__, cairn_thread_strand(), 0)
+#define CAIRN_SCOPE_TEXT(key, ...)                                                                 \
+    CAIRN_PRIV_ATTRIBUTE(const char *, cairn_span_text, key, __VA_ARGS__, cairn_thread_strand(), 0)
+#define CAIRN_SCOPE_NAME(key, ...) CAIRN_PRIV_NAME(key, __VA_ARGS__, cairn_thread_strand(), 0)
+
+/* ---- how they are made -------------------------------------------------------------- */
+
+#define CAIRN_PRIV_FIRST(first, ...) first
+
+#define CAIRN_PRIV_SCOPE(number, ...) CAIRN_PRIV_SCOPE_OF(number, __VA_ARGS__)
+#define CAIRN_PRIV_SCOPE_OF(number, ...)                                                           \
+    static cairn_place cairn_priv_place_##number =                                                 \
+        CAIRN_PLACE_HERE(CAIRN_PRIV_FIRST(__VA_ARGS__, NULL));                                     \
+    CAIRN_PRIV_OPTIONS(cairn_priv_options_##number, __VA_ARGS__);                                  \
+    __attribute__((cleanup(cairn_scope_end), unused)) cairn_scope cairn_priv_scope_##number =      \
+        cairn_scope_begin(cairn_priv_options_##number.strand, &cairn_priv_place_##number,          \
+                          cairn_priv_options_##number.iteration)
+
+#define CAIRN_PRIV_ADOPT_AS(number, ...) CAIRN_PRIV_ADOPT_OF(number, __VA_ARGS__)
+#define CAIRN_PRIV_ADOPT_OF(number, handoff, on, ...)                                              \
+    __attribute__((cleanup(cairn_adoption_end), unused))                                           \
+    cairn_adoption cairn_priv_adoption_##number = cairn_adoption_begin((on), (handoff))
+
+/* In C the defaults are overridden by what is given, which is what is meant. */
+#ifdef __cplusplus
+#define CAIRN_PRIV_OPTIONS(options, ...) const cairn_scope_options options = {.name = __VA_ARGS__}
+#else
+#define CAIRN_PRIV_OPTIONS(options, ...)                                                           \
+    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Woverride-init\"")           \
+        CAIRN_PRIV_OVERRIDE const cairn_scope_options options = {.iteration =                      \
+                                                                     CAIRN_ITERATION_NONE,         \
+                                                                 .strand = cairn_thread_strand(),  \
+                                                                 .name = __VA_ARGS__};             \
+    _Pragma("GCC diagnostic pop")
+#ifdef __clang__
+#define CAIRN_PRIV_OVERRIDE _Pragma("GCC diagnostic ignored \"-Winitializer-overrides\"")
+#else
+#define CAIRN_PRIV_OVERRIDE _Pragma("GCC diagnostic ignored \"-Woverride-init-side-effects\"")
+#endif
+#endif
+
+#define CAIRN_PRIV_ATTRIBUTE(type, set, key, given, on, ...)                                       \
+    do {                                                                                           \
+        static cairn_place cairn_priv_key = CAIRN_PLACE_WORD(key);                                 \
+        type cairn_priv_value = (given);                                                           \
+        cairn_strand *cairn_priv_strand_here = (on);                                               \
+        if (cairn_priv_strand_here)                                                                \
+            set(cairn_priv_strand_here, cairn_place_key(cairn_priv_strand_here, &cairn_priv_key),  \
+                cairn_priv_value);                                                                 \
+    } while (0)
+
+#define CAIRN_PRIV_NAME(key, text, on, ...)                                                        \
+    do {                                                                                           \
+        static cairn_place cairn_priv_key = CAIRN_PLACE_WORD(key);                                 \
+        static cairn_place cairn_priv_text = CAIRN_PLACE_WORD(text);                               \
+        cairn_strand *cairn_priv_strand_here = (on);                                               \
+        if (cairn_priv_strand_here)                                                                \
+            cairn_span_name(cairn_priv_strand_here,                                                \
+                            cairn_place_key(cairn_priv_strand_here, &cairn_priv_key),              \
+                            cairn_place_text(cairn_priv_strand_here, &cairn_priv_text));           \
+    } while (0)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

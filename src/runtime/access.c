@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What belongs to what, and columns of a lane lent to a host that adds to them by itself.
+ */
+#include "runtime/runtime.h"
+
+cairn_lane *cairn_strand_lane(const cairn_strand *strand)
+{
+    return strand ? crn_lane_of(strand) : NULL;
+}
+
+cairn_profile *cairn_lane_profile(const cairn_lane *lane)
+{
+    return lane ? lane->profile : NULL;
+}
+
+uint64_t *cairn_context_counters(cairn_lane *lane, cairn_metric metric, cairn_context context)
+{
+    if (!lane || metric < CAIRN_METRIC_USER || metric >= CAIRN_METRIC_MAX ||
+        context < CAIRN_CONTEXT_ROOT)
+        return NULL;
+    crn_lane_listen(lane);
+    if (crn_profile_mode(lane->profile) == CRN_MODE_OFF ||
+        metric >= __atomic_load_n(&lane->profile->metric_count, __ATOMIC_RELAXED))
+        return NULL;
+    crn_lane_charge(lane, context, metric, 0); /* makes the room */
+    const crn_section *column = lane->columns[metric];
+    if (!column || column->mapped / sizeof(uint64_t) <= context)
+        return NULL;
+    return (uint64_t *)column->base;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A child of fork gets a capture of its own, at its first event. The capture and its tables
+ * are made by whichever thread comes first; each lane is then begun anew by the thread that
+ * it is on, with a graph that has just the contexts that are on its stacks.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "runtime/retrace.h"
+#include "runtime/runtime.h"
+#include "runtime/siblings.h"
+#include "runtime/span.h"
+#include "runtime/stack.h"
+
+/* ---- the capture ---- */
+
+/* x.cairn -> x.PID.cairn, beside it; x.PID.2.cairn if an earlier process had that number. */
+char *crn_child_path(const char *origin)
+{
+    enum { DIGITS = 64, TRIES = 100 };
+    static const char suffix[] = ".cairn";
+    size_t length = strlen(origin), end = sizeof suffix - 1;
+    char *path = crn_try_calloc(length + DIGITS, 1);
+    if (!path)
+        return NULL;
+    const char *last = length > end && !strcmp(origin + length - end, suffix) ? suffix : "";
+    int stem = (int)(length - strlen(last));
+    struct stat status;
+    snprintf(path, length + DIGITS, "%.*s.%d%s", stem, origin, (int)getpid(), last);
+    for (int n = 2; lstat(path, &status) == 0 && n < TRIES; n++)
+        snprintf(path, length + DIGITS, "%.*s.%d.%d%s", stem, origin, (int)getpid(), n, last);
+    return path;
+}
+
+static bool keep_origin(cairn_profile *profile)
+{
+    const char *path = profile->capture.file.path;
+    if (profile->in_memory || profile->child.origin)
+        return true;
+    if (path)
+        profile->child.origin = crn_try_calloc(strlen(path) + 1, 1);
+    if (!profile->child.origin)
+        return false;
+    strcpy(profile->child.origin, path);
+    return true;
+}
+
+static cairn_error create(cairn_profile *profile, crn_capture *capture)
+{
+    uint64_t limit = profile->capture.limit;
+    if (!keep_origin(profile))
+        return CAIRN_E_MEMORY;
+    if (profile->in_memory)
+        return crn_capture_create(capture, NULL, limit);
+    char *path = crn_child_path(profile->child.origin);
+    cairn_error error = path ? crn_capture_create(capture, path, limit) : CAIRN_E_MEMORY;
+    crn_free(path);
+    return error;
+}
+
+/* What the profile is, is as it was; what this file is, is its own. */
+static void write_header(cairn_profile *profile, const crn_disk_header *parent)
+{
+    crn_disk_header *own = profile->capture.header;
+    crn_disk_header header = *parent;
+    memcpy(header.magic, own->magic, sizeof header.magic);
+    header.state = own->state;
+    header.directory = own->directory;
+    header.size = own->size;
+    header.process = own->process;
+    header.stopped_by = CAIRN_OK;
+    header.generation = profile->generation;
+    memset(header.used, 0, sizeof header.used);
+    uint64_t since = crn_clock_monotonic() - profile->child.forked.monotonic_ns;
+    header.started_unix_ns = crn_clock_realtime() - since;
+    header.first = profile->child.forked;
+    header.moments = 0;
+    header.rounds = header.rounds_ns = header.sampler_ns = 0;
+    *own = header;
+    crn_profile_moment(profile);
+}
+
+static void copy_table(cairn_profile *profile, crn_section *section, crn_section_kind kind)
+{
+    crn_section before = *section;
+    uint64_t place;
+    crn_section_open(section, &profile->capture, kind, 0, 0);
+    uint64_t used = profile->child.used[kind];
+    if (used) {
+        cairn_error error = crn_section_append(section, before.base, used, &place);
+        if (error)
+            crn_profile_stop(profile, error);
+    }
+    crn_section_close(&before);
+}
+
+static void copy_tables(cairn_profile *profile, const crn_disk_header *parent, const char *path)
+{
+    char process[16];
+    copy_table(profile, &profile->strings, CRN_SECTION_STRINGS);
+    copy_table(profile, &profile->blocks, CRN_SECTION_BLOCKS);
+    copy_table(profile, &profile->metrics, CRN_SECTION_METRICS);
+    copy_table(profile, &profile->notes, CRN_SECTION_NOTES);
+    copy_table(profile, &profile->keys, CRN_SECTION_KEYS);
+    snprintf(process, sizeof process, "%u", parent->process);
+    crn_profile_add_note(profile, "parent", process);
+    crn_profile_add_note(profile, "forked_from", path ? path : "");
+    if (profile->spans)
+        crn_ids_begin_child(profile);
+}
+
+/* Lanes that no thread had are not missed. */
+static void number_lanes(cairn_profile *profile)
+{
+    profile->lane_count = 0;
+    for (cairn_lane **place = &profile->lanes; *place;) {
+        cairn_lane *lane = *place;
+        if (lane->open) {
+            lane->number = profile->lane_count++;
+            place = &lane->next;
+        } else {
+            *place = lane->next;
+            crn_lane_free(lane);
+        }
+    }
+}
+
+static cairn_error take_over(cairn_profile *profile)
+{
+    crn_capture parent = profile->capture, own;
+    cairn_error error = create(profile, &own);
+    if (error)
+        return error;
+    profile->capture = own;
+    __atomic_store_n(&profile->stopped, CAIRN_OK, __ATOMIC_RELAXED);
+    write_header(profile, parent.header);
+    copy_tables(profile, parent.header, parent.file.path);
+    number_lanes(profile);
+    crn_capture_close(&parent, CRN_STATE_RECORDING);
+    __atomic_store_n(&profile->mode, profile->child.mode, __ATOMIC_RELEASE);
+    if (profile->child.sampler && crn_sampler_start(profile) != CAIRN_OK)
+        crn_profile_stop(profile, CAIRN_E_THREAD);
+    if ((profile->spans || profile->span_histograms) && !crn_preparer_start(profile))
+        crn_profile_stop(profile, CAIRN_E_THREAD);
+    return CAIRN_OK;
+}
+
+bool crn_profile_is_ready(cairn_profile *profile)
+{
+    crn_child_begin(profile);
+    return !profile->capture.detached;
+}
+
+void crn_child_begin(cairn_profile *profile)
+{
+    if (!__atomic_load_n(&profile->child.waiting, __ATOMIC_ACQUIRE))
+        return;
+    int saved = errno, cancelling;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
+    pthread_mutex_lock(&profile->lock);
+    if (profile->child.waiting) {
+        cairn_error error = take_over(profile);
+        if (error)
+            __atomic_store_n(&profile->stopped, error, __ATOMIC_RELAXED);
+        crn_profile_tell(profile);
+        __atomic_store_n(&profile->child.waiting, false, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&profile->lock);
+    pthread_setcancelstate(cancelling, NULL);
+    errno = saved;
+}
+
+/* ---- a lane ---- */
+
+static uint32_t unit_of(crn_retrace *retrace, const crn_graph *from, crn_graph *to, uint64_t unit)
+{
+    uint32_t record = (uint32_t)(unit / CRN_RECORD_UNITS);
+    record = crn_retrace_record(retrace, from->links, from->used, to, record);
+    return (record ? record : CRN_RECORD_ROOT) * CRN_RECORD_UNITS;
+}
+
+/* A stack's frames are records of the graph that the lane had. */
+static void move_strand(cairn_strand *strand, crn_retrace *retrace, const crn_graph *from)
+{
+    crn_graph *to = &crn_lane_of(strand)->graph;
+    if (strand->records) {
+        crn_stack_forget(strand);
+        crn_strand_arm(strand);
+        return;
+    }
+    for (uint32_t *frame = strand->stack + 1; frame < strand->hot.top; frame++)
+        *frame = unit_of(retrace, from, to, *frame);
+    CAIRN_PRIV_PUT(strand->hot.current, unit_of(retrace, from, to, strand->hot.current));
+}
+
+static bool open_graph(cairn_lane *lane, const crn_graph *before)
+{
+    crn_capture *capture = &lane->profile->capture;
+    crn_section_open(&lane->links, capture, CRN_SECTION_LANE, 0, lane->number);
+    crn_section_open(&lane->records, capture, CRN_SECTION_RECORDS, 0, lane->number);
+    lane->graph = (crn_graph){.grow = before->grow,
+                              .storage = lane,
+                              .path_limit = before->path_limit,
+                              .context_budget = before->context_budget,
+                              .alias_budget = before->alias_budget};
+    if (crn_graph_open(&lane->graph))
+        return true;
+    crn_section_close(&lane->links);
+    crn_section_close(&lane->records);
+    return false;
+}
+
+static void close_columns(cairn_lane *lane)
+{
+    for (int i = 0; i < (int)CAIRN_METRIC_MAX; i++) {
+        if (lane->columns[i])
+            crn_section_close(lane->columns[i]);
+        crn_free(lane->columns[i]);
+        lane->columns[i] = NULL;
+    }
+}
+
+/* Time counts from the fork, strands that are open count as calls of the root. */
+static void begin_figures(cairn_lane *lane, uint32_t name)
+{
+    lane->disk->name = name;
+    lane->disk->open = 1;
+    lane->disk->generation = lane->profile->generation;
+    for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
+        lane->disk->strands++;
+    crn_graph_record(&lane->graph, CRN_RECORD_ROOT)->calls = lane->disk->strands;
+    crn_ticks_begin(lane);
+    crn_lane_begin_child(lane, lane->profile->child.forked.clock);
+}
+
+/* Where contexts of other lanes were in the graph that the lane had. */
+static void forget_foreign(cairn_lane *lane)
+{
+    crn_free(lane->foreign);
+    lane->foreign = NULL;
+    lane->foreign_mask = lane->foreign_count = 0;
+}
+
+void crn_child_begin_lane(cairn_lane *lane)
+{
+    crn_graph before = lane->graph;
+    crn_section links = lane->links, records = lane->records;
+    uint32_t name = lane->disk->name;
+    crn_retrace retrace = {0};
+    lane->forked = false;
+    close_columns(lane);
+    forget_foreign(lane);
+    crn_redirect_forget(lane);
+    crn_lane_release_face(lane);
+    bool opened = open_graph(lane, &before) && crn_spans_open(lane);
+    if (opened) {
+        for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
+            move_strand(strand, &retrace, &before);
+        lane->waits = false;
+        begin_figures(lane, name); /* from now on the sampler looks at the lane */
+    }
+    crn_retrace_free(&retrace);
+    crn_graph_close(&before);
+    crn_section_close(&links);
+    crn_section_close(&records);
+    if (!opened)
+        crn_lane_bury(lane);
+    else
+        crn_lane_charge_rest(lane);
+}

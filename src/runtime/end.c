@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A profile whose process ends, while other threads may go on using it until the very end:
+ * nothing is freed or unmapped, and what they do is not recorded any more.
+ */
+#include <errno.h>
+#include <time.h>
+
+#include "plat/thread.h"
+#include "runtime/process.h"
+#include "runtime/span.h"
+
+bool crn_lock_come_by(pthread_mutex_t *lock)
+{
+    enum { TURNS = 200, TURN_NS = 1000000 };
+    for (int turn = 0; turn < TURNS; turn++) {
+        if (pthread_mutex_trylock(lock) == 0) {
+            pthread_mutex_unlock(lock);
+            return true;
+        }
+        nanosleep(&(struct timespec){.tv_nsec = TURN_NS}, NULL);
+    }
+    return false;
+}
+
+static bool locks_are_free(cairn_profile *profile)
+{
+    return crn_threads_come_by() && crn_lock_come_by(&profile->lock) &&
+           crn_lock_come_by(&profile->capture.lock);
+}
+
+/* The stack of open spans is not just being moved. */
+static bool is_whole(const cairn_strand *strand)
+{
+    const cairn_lane *lane = crn_lane_of(strand);
+    const cairn_priv_open *open = strand->open_spans;
+    uint64_t taken = lane->spans.taken;
+    uint64_t chunks = taken < CRN_STREAM_CHUNKS ? taken : CRN_STREAM_CHUNKS;
+    if (!open)
+        return true;
+    if (strand->hot.open <= open || strand->hot.open > strand->hot.open_end)
+        return false;
+    for (; open < strand->hot.open; open++)
+        if (crn_open_is_recorded(open->span) && (open->span - 1) / CAIRN_PRIV_SPAN_CHUNK >= chunks)
+            return false;
+    return true;
+}
+
+/* The lane is the calling thread's, or nobody's. No helper looks at it any more: if its time is
+ * locked, or its graph, it was interrupted in the midst of what it did, and stays as it is. */
+static void end_lane(cairn_lane *lane)
+{
+    if (__atomic_load_n(&lane->locked, __ATOMIC_RELAXED) ||
+        pthread_mutex_trylock(&lane->moving) != 0)
+        return;
+    pthread_mutex_unlock(&lane->moving);
+    crn_ticks_finish(lane);
+    for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
+        if (is_whole(strand))
+            crn_spans_unwind(strand, 0);
+    crn_lane_let_go(lane);
+    lane->disk->open = 0;
+}
+
+void crn_profile_end(cairn_profile *profile)
+{
+    if (profile->capture.detached || __atomic_load_n(&profile->child.waiting, __ATOMIC_ACQUIRE) ||
+        !locks_are_free(profile))
+        return;
+    int saved = errno, cancelling;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
+    crn_helper_stop(&profile->sampler.helper);
+    crn_helper_stop(&profile->preparer);
+    cairn_lane *lane = __atomic_load_n(&profile->lanes, __ATOMIC_ACQUIRE);
+    for (; lane; lane = lane->next) {
+        const crn_thread *owner = __atomic_load_n(&lane->owner, __ATOMIC_ACQUIRE);
+        if (!owner || owner == crn_thread_self())
+            end_lane(lane);
+    }
+    cairn_profile_disable(profile);
+    crn_profile_moment(profile);
+    crn_spans_trim(profile, crn_thread_is_alone());
+    bool whole = __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED) == CAIRN_OK;
+    __atomic_store_n(&profile->capture.header->state, whole ? CRN_STATE_CLOSED : CRN_STATE_STOPPED,
+                     __ATOMIC_RELEASE);
+    pthread_setcancelstate(cancelling, NULL);
+    errno = saved;
+}

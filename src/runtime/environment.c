@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What `cairn run` has put into the environment. Nothing in there is to be trusted: what is not
+ * understood is left at its default, and the capture notes it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "runtime/process.h"
+
+/* ---- words and numbers ---- */
+
+/* A whole number from `least` to `most`. */
+static bool read_number(const char *text, uint64_t least, uint64_t most, uint64_t *number)
+{
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (errno || end == text || *end || *text == '-' || value < least || value > most)
+        return false;
+    *number = value;
+    return true;
+}
+
+/* The index of the word in a list that ends with NULL; -1. */
+static int read_word(const char *text, const char *const *words)
+{
+    for (int i = 0; words[i]; i++)
+        if (strcmp(text, words[i]) == 0)
+            return i;
+    return -1;
+}
+
+static bool read_wall(cairn_options *options, const char *text)
+{
+    static const char *const words[] = {"off", "sampled", "exact", NULL};
+    int word = read_word(text, words);
+    options->wall = word < 0 ? options->wall : (cairn_wall)word;
+    return word >= 0;
+}
+
+static bool read_cpu(cairn_options *options, const char *text)
+{
+    static const char *const words[] = {"off", "sampled", NULL};
+    int word = read_word(text, words);
+    options->cpu = word < 0 ? options->cpu : (cairn_cpu)word;
+    return word >= 0;
+}
+
+static bool read_spans(cairn_options *options, const char *text)
+{
+    static const char *const words[] = {"off", "first", "last", NULL};
+    int word = read_word(text, words);
+    options->spans = word < 0 ? options->spans : word > 0;
+    if (word == 2)
+        options->span_policy = CAIRN_SPANS_KEEP_LAST;
+    return word >= 0;
+}
+
+static bool read_span_limit(cairn_options *options, const char *text)
+{
+    return read_number(text, 1, UINT64_C(1) << 50, &options->span_limit);
+}
+
+static bool read_span_rate(cairn_options *options, const char *text)
+{
+    char *end;
+    double rate = strtod(text, &end);
+    bool is = end != text && !*end && rate > 0 && rate <= 1;
+    options->span_rate = is ? rate : options->span_rate;
+    return is;
+}
+
+static bool read_on(bool *is_on, const char *text)
+{
+    static const char *const words[] = {"off", "on", NULL};
+    int word = read_word(text, words);
+    *is_on = word < 0 ? *is_on : word > 0;
+    return word >= 0;
+}
+
+static bool read_span_cpu(cairn_options *options, const char *text)
+{
+    return read_on(&options->span_cpu, text);
+}
+
+static bool read_span_histograms(cairn_options *options, const char *text)
+{
+    return read_on(&options->span_histograms, text);
+}
+
+static bool read_ticks(cairn_options *options, const char *text)
+{
+    return read_number(text, 1, 1000000000, &options->tick_period);
+}
+
+/* Nanoseconds. Whoever says how often means it. */
+static bool read_period(cairn_options *options, const char *text)
+{
+    if (!read_number(text, 1000, UINT64_C(3600000000000), &options->sample_period_ns))
+        return false;
+    options->sample_overhead = 0;
+    return true;
+}
+
+static bool read_seed(cairn_options *options, const char *text)
+{
+    return read_number(text, 0, UINT64_MAX, &options->seed);
+}
+
+static bool read_path_limit(cairn_options *options, const char *text)
+{
+    uint64_t number;
+    bool is = read_number(text, 1, 1 << 20, &number);
+    options->path_limit = is ? (uint32_t)number : options->path_limit;
+    return is;
+}
+
+static bool read_context_budget(cairn_options *options, const char *text)
+{
+    uint64_t number;
+    bool is = read_number(text, 1, UINT64_C(1) << 31, &number);
+    options->context_budget = is ? (uint32_t)number : options->context_budget;
+    return is;
+}
+
+static bool read_file_limit(cairn_options *options, const char *text)
+{
+    return read_number(text, 1, UINT64_C(1) << 50, &options->file_limit);
+}
+
+static bool read_labels(cairn_options *options, const char *text)
+{
+    options->labels = text;
+    return true;
+}
+
+static const struct {
+    const char *name;
+    bool (*read)(cairn_options *options, const char *text);
+} variables[] = {
+    {"CAIRN_WALL", read_wall},
+    {"CAIRN_CPU", read_cpu},
+    {"CAIRN_PERIOD", read_period},
+    {"CAIRN_TICKS", read_ticks},
+    {"CAIRN_SEED", read_seed},
+    {"CAIRN_SPANS", read_spans},
+    {"CAIRN_SPAN_LIMIT", read_span_limit},
+    {"CAIRN_SPAN_RATE", read_span_rate},
+    {"CAIRN_SPAN_CPU", read_span_cpu},
+    {"CAIRN_SPAN_HISTOGRAMS", read_span_histograms},
+    {"CAIRN_PATH_LIMIT", read_path_limit},
+    {"CAIRN_CONTEXT_BUDGET", read_context_budget},
+    {"CAIRN_FILE_LIMIT", read_file_limit},
+    {"CAIRN_LABELS", read_labels},
+};
+
+/* ---- where ---- */
+
+/* Where a file is, to be freed. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t length = slash && slash > path ? (size_t)(slash - path) : 1;
+    char *folder = crn_try_calloc(length + 1, 1);
+    return folder ? memcpy(folder, slash ? path : ".", length) : NULL;
+}
+
+/* Others need a millisecond or so each. Someone else may have the lock for good, or there are no
+ * locks there: it is not worth more than a moment. */
+int crn_place_lock(void)
+{
+    enum { TRIES = 500, PAUSE_NS = 1000000 };
+    const char *out = secure_getenv("CAIRN_OUT");
+    char *folder = out && *out ? folder_of(out) : NULL;
+    int file = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    for (int i = 0; file >= 0 && flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; i++) {
+        if (i == TRIES)
+            break;
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+    }
+    crn_free(folder);
+    return file;
+}
+
+void crn_place_unlock(int place)
+{
+    if (place < 0)
+        return;
+    flock(place, LOCK_UN); /* a child that has not come to exec may have it, too */
+    close(place);
+}
+
+/* A process that runs has its capture there: it may be ours, too. */
+static bool is_taken(const char *path)
+{
+    crn_disk_header header;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (file < 0)
+        return false;
+    bool taken = read(file, &header, sizeof header) == (ssize_t)sizeof header &&
+                 memcmp(header.magic, CRN_MAGIC, sizeof header.magic) == 0 &&
+                 header.state == CRN_STATE_RECORDING && header.process > 0 &&
+                 header.process <= INT32_MAX &&
+                 (kill((pid_t)header.process, 0) == 0 || errno == EPERM);
+    close(file);
+    return taken;
+}
+
+static char *choose_path(const char *path)
+{
+    if (is_taken(path))
+        return crn_child_path(path);
+    char *copy = crn_try_calloc(strlen(path) + 1, 1);
+    return copy ? strcpy(copy, path) : NULL;
+}
+
+bool crn_process_options(cairn_options *options, char **path, const char **wrong)
+{
+    const char *out = secure_getenv("CAIRN_OUT");
+    *wrong = NULL;
+    *path = out && *out ? choose_path(out) : NULL;
+    if (!*path)
+        return false;
+    options->path = *path;
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *text = secure_getenv(variables[i].name);
+        if (text && *text && !variables[i].read(options, text))
+            *wrong = variables[i].name;
+    }
+    /* Else all runs of a program would draw the same trees: one that has but one, never or always.
+     */
+    if (options->span_rate < 1 && !secure_getenv("CAIRN_SEED"))
+        options->seed = crn_clock_realtime() ^ (uint64_t)getpid() << 32;
+    return true;
+}

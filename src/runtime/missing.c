@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Time that nobody accounts for, for programs that test themselves. Reads the profile's own
+ * capture, as queries do; src/analysis/span_table.c answers the same for files, and more.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "capture/reader.h"
+#include "runtime/runtime.h"
+#include "runtime/span.h"
+
+typedef struct recorded {
+    uint64_t start, end; /* clock; end 0: it has not ended */
+    uint32_t parent;     /* place + 1 among all, 0 if it has none */
+    cairn_block block;
+} recorded;
+
+typedef struct lane_part {
+    uint32_t number, first, count;
+} lane_part;
+
+typedef struct all_spans {
+    crn_reader reader;
+    lane_part *lanes;
+    recorded *spans;
+    uint32_t lane_count, count;
+} all_spans;
+
+/* ---- reading ---- */
+
+static bool add_lane(all_spans *all, uint32_t number, crn_error *error)
+{
+    crn_bytes bytes = {0};
+    if (!crn_reader_section(&all->reader, CRN_SECTION_SPANS, number, 0, UINT64_MAX, &bytes, error))
+        return false;
+    const cairn_priv_span *records = (const cairn_priv_span *)bytes.data;
+    uint32_t count = 0, most = (uint32_t)(bytes.size / sizeof *records);
+    while (count < most && records[count].start)
+        count++;
+    lane_part *lanes = crn_try_realloc(all->lanes, all->lane_count + 1, sizeof *lanes);
+    all->lanes = lanes ? lanes : all->lanes;
+    recorded *spans = crn_try_realloc(all->spans, (size_t)all->count + count + 1, sizeof *spans);
+    all->spans = spans ? spans : all->spans;
+    if (!lanes || !spans) {
+        crn_free(bytes.data);
+        return crn_error_set(error, CAIRN_E_MEMORY, "no memory");
+    }
+    lanes[all->lane_count++] = (lane_part){number, all->count, count};
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t parent = records[i].parent;
+        spans[all->count + i] =
+            (recorded){records[i].start, records[i].end,
+                       parent && parent <= count ? all->count + parent : 0, records[i].block};
+    }
+    all->count += count;
+    crn_free(bytes.data);
+    return true;
+}
+
+/* The place + 1 of a span that another one names. */
+static uint32_t place_of(const all_spans *all, uint64_t name)
+{
+    uint64_t place = crn_span_name_place(name);
+    for (uint32_t i = 0; i < all->lane_count; i++)
+        if (all->lanes[i].number == crn_span_name_lane(name))
+            return place < all->lanes[i].count ? all->lanes[i].first + (uint32_t)place + 1 : 0;
+    return 0;
+}
+
+/* Who asked for what was handed off. */
+static bool add_handoffs(all_spans *all, const lane_part *lane, crn_error *error)
+{
+    crn_bytes bytes = {0};
+    if (!crn_reader_section(&all->reader, CRN_SECTION_DETAILS, lane->number, 0, UINT64_MAX, &bytes,
+                            error))
+        return false;
+    const crn_disk_detail *details = (const crn_disk_detail *)bytes.data;
+    for (uint64_t i = 0; i < bytes.size / sizeof *details && details[i].kind; i++)
+        if (details[i].kind == CRN_DETAIL_HANDOFF && details[i].span &&
+            details[i].span <= lane->count)
+            all->spans[lane->first + details[i].span - 1].parent = place_of(all, details[i].value);
+    crn_free(bytes.data);
+    return true;
+}
+
+static bool read_all(all_spans *all, crn_error *error)
+{
+    for (uint32_t lane = 0; crn_reader_lane(&all->reader, &lane); lane++)
+        if (!add_lane(all, lane, error))
+            return false;
+    for (uint32_t i = 0; i < all->lane_count; i++)
+        if (!add_handoffs(all, &all->lanes[i], error))
+            return false;
+    return true;
+}
+
+/* ---- the union of children ---- */
+
+/* A child, clipped to its parent. */
+typedef struct part {
+    uint64_t start, end;
+    uint32_t parent;
+} part;
+
+static int compare_parts(const void *left, const void *right)
+{
+    const part *a = left, *b = right;
+    if (a->parent != b->parent)
+        return a->parent < b->parent ? -1 : 1;
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static bool is_asked(const recorded *span, cairn_block block)
+{
+    return span->end >= span->start && span->end &&
+           (block ? span->block == block : span->parent == 0);
+}
+
+static uint32_t list_children(const all_spans *all, cairn_block block, part *parts)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < all->count; i++) {
+        const recorded *child = &all->spans[i];
+        const recorded *parent = child->parent ? &all->spans[child->parent - 1] : NULL;
+        if (!parent || !is_asked(parent, block))
+            continue;
+        uint64_t end = child->end && child->end < parent->end ? child->end : parent->end;
+        uint64_t start = child->start > parent->start ? child->start : parent->start;
+        if (start < end)
+            parts[count++] = (part){start, end, child->parent};
+    }
+    qsort(parts, count, sizeof *parts, compare_parts);
+    return count;
+}
+
+static uint64_t cover(const part *parts, uint32_t count)
+{
+    uint64_t covered = 0, reached = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!i || parts[i].parent != parts[i - 1].parent)
+            reached = 0;
+        uint64_t from = parts[i].start > reached ? parts[i].start : reached;
+        if (parts[i].end > from) {
+            covered += parts[i].end - from;
+            reached = parts[i].end;
+        }
+    }
+    return covered;
+}
+
+static cairn_error measure(const all_spans *all, cairn_block block, cairn_missing *missing)
+{
+    part *parts = crn_try_calloc((size_t)all->count + 1, sizeof *parts);
+    if (!parts)
+        return CAIRN_E_MEMORY;
+    uint64_t total = 0, covered = cover(parts, list_children(all, block, parts));
+    crn_free(parts);
+    for (uint32_t i = 0; i < all->count; i++)
+        if (is_asked(&all->spans[i], block)) {
+            total += all->spans[i].end - all->spans[i].start;
+            missing->spans++;
+        }
+    double scale = crn_reader_clock_scale(&all->reader);
+    missing->total = (uint64_t)((double)total * scale + 0.5);
+    missing->missing = (uint64_t)((double)(total - covered) * scale + 0.5);
+    return CAIRN_OK;
+}
+
+static cairn_error look(cairn_profile *profile, cairn_block block, cairn_missing *missing)
+{
+    all_spans all = {0};
+    crn_error error = {0};
+    if (!crn_profile_is_ready(profile))
+        return cairn_profile_status(profile);
+    if (!crn_reader_open_file(&all.reader, crn_capture_file(&profile->capture), "the capture",
+                              &error))
+        return (cairn_error)error.code;
+    cairn_error result =
+        read_all(&all, &error) ? measure(&all, block, missing) : (cairn_error)error.code;
+    all.reader.file = -1; /* it stays the profile's */
+    crn_reader_close(&all.reader);
+    crn_free(all.lanes);
+    crn_free(all.spans);
+    return result;
+}
+
+cairn_error cairn_profile_missing(cairn_profile *profile, cairn_block block, cairn_missing *missing)
+{
+    if (!missing)
+        return CAIRN_E_ARGUMENT;
+    *missing = (cairn_missing){0};
+    if (!profile || profile->span_policy == CAIRN_SPANS_KEEP_LAST)
+        return CAIRN_E_ARGUMENT;
+    int saved = errno, cancelling;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
+    cairn_error error = look(profile, block, missing);
+    pthread_setcancelstate(cancelling, NULL);
+    errno = saved;
+    return error;
+}

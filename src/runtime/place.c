@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Blocks, keys and texts that are made where they are first used; and scopes of them.
+ */
+#include <cairn/scope.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "runtime/names.h"
+#include "runtime/runtime.h"
+#include "runtime/siblings.h"
+
+static const char *string_at(const cairn_profile *profile, uint32_t offset)
+{
+    return profile->strings.base + offset;
+}
+
+/* ---- blocks by place; under the profile's lock ---- */
+
+typedef struct wanted {
+    const cairn_profile *profile;
+    const cairn_block_info *info;
+} wanted;
+
+static uint64_t hash_of(const char *name, const char *file, uint32_t line)
+{
+    uint64_t hash = crn_names_mix(line, name, strlen(name));
+    return crn_names_mix(hash, file, strlen(file));
+}
+
+static const crn_disk_block *block_at(const cairn_profile *profile, cairn_block block)
+{
+    return (const crn_disk_block *)profile->blocks.base + block;
+}
+
+static bool is_block(const void *context, uint32_t number)
+{
+    const wanted *wanted = context;
+    const crn_disk_block *block = block_at(wanted->profile, number);
+    return block->line == wanted->info->line &&
+           strcmp(string_at(wanted->profile, block->name), wanted->info->name) == 0 &&
+           strcmp(string_at(wanted->profile, block->file), wanted->info->file) == 0;
+}
+
+static uint64_t hash_of_block(const void *context, uint32_t number)
+{
+    const cairn_profile *profile = context;
+    const crn_disk_block *block = block_at(profile, number);
+    return hash_of(string_at(profile, block->name), string_at(profile, block->file), block->line);
+}
+
+static cairn_block find_or_add(cairn_profile *profile, const cairn_block_info *info)
+{
+    cairn_block_info whole = *info;
+    whole.file = info->file ? info->file : "";
+    uint64_t hash = hash_of(whole.name, whole.file, whole.line);
+    cairn_block block =
+        crn_names_find(&profile->places, hash, is_block, &(wanted){profile, &whole});
+    if (block)
+        return block;
+    block = crn_profile_add_block(profile, &whole);
+    if (block)
+        crn_names_add(&profile->places, hash, block, hash_of_block, profile);
+    return block;
+}
+
+cairn_block cairn_block_once(cairn_profile *profile, const cairn_block_info *info)
+{
+    if (!profile || !info || !info->name)
+        return CAIRN_BLOCK_ROOT;
+    int saved = errno;
+    crn_siblings_lock();
+    bool ready = crn_profile_is_ready(profile) && crn_siblings_catch_up(profile);
+    pthread_mutex_lock(&profile->lock);
+    cairn_block block = ready ? find_or_add(profile, info) : CAIRN_BLOCK_ROOT;
+    pthread_mutex_unlock(&profile->lock);
+    crn_siblings_tell(profile);
+    crn_siblings_unlock();
+    errno = saved;
+    return block;
+}
+
+/* ---- texts by content; under the profile's lock ---- */
+
+typedef struct wanted_text {
+    const cairn_profile *profile;
+    const char *text;
+} wanted_text;
+
+static bool is_text(const void *context, uint32_t number)
+{
+    const wanted_text *wanted = context;
+    return strcmp(string_at(wanted->profile, number), wanted->text) == 0;
+}
+
+static uint64_t hash_of_text(const void *context, uint32_t number)
+{
+    const char *text = string_at(context, number);
+    return crn_names_mix(0, text, strlen(text));
+}
+
+/* As much of a text as attributes have. */
+static const char *shorten(const char *text, char kept[CAIRN_TEXT_MAX + 1])
+{
+    if (strnlen(text, CAIRN_TEXT_MAX + 1) <= CAIRN_TEXT_MAX)
+        return text;
+    memcpy(kept, text, CAIRN_TEXT_MAX);
+    kept[CAIRN_TEXT_MAX] = 0;
+    return kept;
+}
+
+cairn_text cairn_text_add(cairn_profile *profile, const char *text)
+{
+    char kept[CAIRN_TEXT_MAX + 1];
+    if (!profile || !text || !*text)
+        return CAIRN_TEXT_NONE;
+    int saved = errno;
+    text = shorten(text, kept);
+    bool ready = crn_profile_is_ready(profile);
+    pthread_mutex_lock(&profile->lock);
+    uint64_t hash = crn_names_mix(0, text, strlen(text));
+    cairn_text found =
+        ready ? crn_names_find(&profile->texts, hash, is_text, &(wanted_text){profile, text}) : 0;
+    if (ready && !found) {
+        found = crn_profile_string(profile, text);
+        if (found)
+            crn_names_add(&profile->texts, hash, found, hash_of_text, profile);
+    }
+    pthread_mutex_unlock(&profile->lock);
+    errno = saved;
+    return found;
+}
+
+/* ---- places ---- */
+
+static cairn_profile *profile_of(const cairn_strand *strand)
+{
+    return crn_lane_of(strand)->profile;
+}
+
+/* A lane of a thread that a fork has left behind has no profile that could know anything. */
+static bool has_profile(const cairn_strand *strand)
+{
+    return !crn_lane_is_buried(crn_lane_of(strand));
+}
+
+static void remember(cairn_place *place, const cairn_profile *profile, uint32_t number)
+{
+    __atomic_store_n(&place->known, (uint64_t)profile->names << 32 | number, __ATOMIC_RELAXED);
+}
+
+cairn_block cairn_priv_place_block(cairn_strand *strand, cairn_place *place)
+{
+    if (!has_profile(strand))
+        return CAIRN_BLOCK_ROOT;
+    cairn_profile *profile = profile_of(strand);
+    cairn_block_info info = {.name = place->name, .file = place->file, .line = place->line};
+    cairn_block block = cairn_block_once(profile, &info);
+    remember(place, profile, block);
+    return block;
+}
+
+/* Under the profile's lock: of those that there are the first of the name. */
+static cairn_key find_key(const cairn_profile *profile, const char *name)
+{
+    const crn_disk_key *keys = (const crn_disk_key *)profile->keys.base;
+    for (cairn_key i = 0; i < profile->key_count; i++)
+        if (strcmp(string_at(profile, keys[i].name), name) == 0)
+            return i;
+    return CAIRN_KEY_MAX;
+}
+
+cairn_key cairn_priv_place_key(cairn_strand *strand, cairn_place *place)
+{
+    if (!has_profile(strand))
+        return CAIRN_KEY_MAX;
+    cairn_profile *profile = profile_of(strand);
+    pthread_mutex_lock(&profile->lock);
+    cairn_key key = find_key(profile, place->name);
+    pthread_mutex_unlock(&profile->lock);
+    if (key == CAIRN_KEY_MAX)
+        key = cairn_key_add(profile, place->name);
+    remember(place, profile, key);
+    return key;
+}
+
+cairn_text cairn_priv_place_text(cairn_strand *strand, cairn_place *place)
+{
+    if (!has_profile(strand))
+        return CAIRN_TEXT_NONE;
+    cairn_profile *profile = profile_of(strand);
+    cairn_text text = cairn_text_add(profile, place->name);
+    remember(place, profile, text);
+    return text;
+}
+
+/* ---- scopes ---- */
+
+void cairn_priv_scope_end(cairn_strand *strand, size_t height)
+{
+    const cairn_priv_strand *s = &strand->hot;
+    if (cairn_strand_depth(strand) == height + 1 && s->open[-1].height <= height)
+        cairn_span_end(strand);
+    else
+        cairn_strand_unwind(strand, height);
+}
+
+cairn_adoption cairn_adoption_begin(cairn_strand *strand, cairn_handoff handoff)
+{
+    cairn_adoption adoption = {strand, cairn_strand_mark(strand)};
+    cairn_handoff_adopt(strand, handoff);
+    return adoption;
+}
+
+/* What is above the adoption goes first: the innermost one is then this. */
+void cairn_adoption_end(cairn_adoption *adoption)
+{
+    if (cairn_strand_depth(adoption->strand) > adoption->height + 1)
+        cairn_strand_unwind(adoption->strand, adoption->height + 1);
+    cairn_handoff_leave(adoption->strand);
+}
+
+cairn_scope cairn_scope_begin_named(cairn_strand *strand, const char *name, int64_t iteration)
+{
+    cairn_scope scope = {strand, 0};
+    if (!strand)
+        return scope;
+    cairn_block block = CAIRN_BLOCK_ROOT;
+    if (has_profile(strand))
+        block = cairn_block_once(profile_of(strand), &(cairn_block_info){.name = name});
+    scope.height = cairn_strand_mark(strand);
+    cairn_span_begin(strand, block, iteration);
+    return scope;
+}

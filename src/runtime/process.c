@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The process's own profile, and a strand of it for each thread.
+ */
+#include <cairn/process.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "runtime/process.h"
+
+__thread cairn_strand *cairn_priv_thread_strand __attribute__((tls_model("initial-exec")));
+int cairn_priv_process_off; /* atomic */
+
+/* Of a thread: it is opening something here, in which malloc may be the program's, and that may
+ * ask for the strand; or it has had its strand. */
+typedef struct own_thread {
+    bool busy, over;
+} own_thread;
+
+static __thread own_thread self __attribute__((tls_model("initial-exec")));
+
+/* Recursive, as a child of fork may watch twice. */
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static cairn_profile *profile; /* atomic; never freed */
+static pthread_key_t key;
+static bool has_key;
+static bool ended; /* under lock */
+
+/* ---- forks: never while the profile is being opened ---- */
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&lock);
+    crn_wrap_lock();
+}
+
+static void after_fork(void)
+{
+    crn_wrap_unlock();
+    pthread_mutex_unlock(&lock);
+}
+
+static void after_fork_in_child(void)
+{
+    crn_wrap_forget();
+    /* Its owner has another number here, and may not unlock it. */
+    lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+}
+
+/* After the runtime's own, so that this lock is taken before those of profiles. */
+static void watch(void)
+{
+    crn_fork_watch();
+    pthread_atfork(before_fork, after_fork, after_fork_in_child);
+}
+
+/* ---- the profile ---- */
+
+/* The arguments, as one would type them. */
+static void read_command(char *text, size_t size)
+{
+    int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? 0 : read(file, text, size - 1);
+    if (file >= 0)
+        close(file);
+    length = length < 0 ? 0 : length;
+    while (length && !text[length - 1])
+        length--;
+    for (ssize_t i = 0; i < length; i++)
+        if (!text[i])
+            text[i] = ' ';
+    text[length] = 0;
+}
+
+static void end_thread(void *value);
+
+/* Nobody else chooses a path there meanwhile. */
+static cairn_profile *open_there(void)
+{
+    cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    options.wall = CAIRN_WALL_SAMPLED;
+    options.spans = true;
+    char *path = NULL, command[4096];
+    const char *wrong = NULL;
+    cairn_profile *opened = NULL;
+    if (!crn_process_options(&options, &path, &wrong))
+        return NULL;
+    read_command(command, sizeof command);
+    options.command = *command ? command : program_invocation_name;
+    has_key = has_key || pthread_key_create(&key, end_thread) == 0;
+    if (has_key && cairn_profile_open(&opened, &options) == CAIRN_OK && wrong)
+        cairn_profile_note(opened, "not_understood", wrong);
+    crn_free(path);
+    return opened;
+}
+
+static cairn_profile *open_profile(void)
+{
+    int place = crn_place_lock();
+    cairn_profile *opened = open_there();
+    crn_place_unlock(place);
+    return opened;
+}
+
+/* Under lock. */
+static void look(void)
+{
+    cairn_profile *opened = ended ? NULL : open_profile();
+    __atomic_store_n(&profile, opened, __ATOMIC_RELEASE);
+    if (!opened)
+        __atomic_store_n(&cairn_priv_process_off, 1, __ATOMIC_RELEASE);
+}
+
+cairn_profile *cairn_process_profile(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (__atomic_load_n(&cairn_priv_process_off, __ATOMIC_ACQUIRE))
+        return NULL;
+    cairn_profile *here = __atomic_load_n(&profile, __ATOMIC_ACQUIRE);
+    if (here || self.busy || !environ) /* before the C library has begun */
+        return here;
+    int saved = errno, cancelling;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
+    self.busy = true;
+    pthread_once(&once, watch);
+    pthread_mutex_lock(&lock);
+    if (!profile && !cairn_priv_process_off)
+        look();
+    here = profile;
+    pthread_mutex_unlock(&lock);
+    self.busy = false;
+    pthread_setcancelstate(cancelling, NULL);
+    errno = saved;
+    return here;
+}
+
+/* Runs after the program's own destructors, and those of libraries that use this one. */
+__attribute__((destructor(101))) static void end_process(void)
+{
+    if (!__atomic_load_n(&profile, __ATOMIC_ACQUIRE))
+        return;
+    __atomic_store_n(&cairn_priv_process_off, 1, __ATOMIC_RELEASE);
+    cairn_priv_thread_strand = NULL;
+    self.over = true;
+    if (!crn_lock_come_by(&lock))
+        return;
+    pthread_mutex_lock(&lock);
+    if (!ended)
+        crn_profile_end(profile);
+    ended = true;
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- threads ---- */
+
+/* Other destructors of this thread may still record something, and each round of them may have
+ * more: so the strand goes in the last round but one. */
+static void end_thread(void *value)
+{
+    enum { LAST_BUT_ONE = PTHREAD_DESTRUCTOR_ITERATIONS - 1 };
+    uintptr_t round = (uintptr_t)value;
+    if (round < LAST_BUT_ONE && pthread_setspecific(key, (void *)(round + 1)) == 0)
+        return;
+    cairn_strand *strand = cairn_priv_thread_strand;
+    cairn_priv_thread_strand = NULL;
+    self.over = true;
+    if (__atomic_load_n(&cairn_priv_process_off, __ATOMIC_ACQUIRE))
+        return;
+    pthread_mutex_lock(&lock); /* the process may end meanwhile, and close what nobody has */
+    if (!ended)
+        cairn_lane_close(cairn_strand_lane(strand));
+    pthread_mutex_unlock(&lock);
+}
+
+static void name_thread(char name[16])
+{
+    prctl(PR_GET_NAME, name);
+    name[15] = 0;
+}
+
+static cairn_strand *open_strand(void)
+{
+    char name[16] = "";
+    cairn_profile *here = cairn_process_profile();
+    if (!here || pthread_setspecific(key, (void *)1) != 0)
+        return NULL;
+    if (gettid() != getpid())
+        name_thread(name);
+    cairn_lane *lane = cairn_lane_open(here, *name ? name : "main");
+    cairn_strand *strand = cairn_strand_open(lane);
+    if (!strand)
+        cairn_lane_close(lane);
+    return strand;
+}
+
+cairn_strand *cairn_priv_thread_begin(void)
+{
+    if (self.busy || self.over || __atomic_load_n(&cairn_priv_process_off, __ATOMIC_ACQUIRE) ||
+        !cairn_process_profile())
+        return NULL;
+    int saved = errno, cancelling;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
+    self.busy = true;
+    cairn_strand *strand = open_strand();
+    self.busy = false;
+    self.over = !strand; /* there is no memory: nor is it asked for each time */
+    cairn_priv_thread_strand = strand;
+    pthread_setcancelstate(cancelling, NULL);
+    errno = saved;
+    return strand;
+}

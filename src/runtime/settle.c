@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Time is charged here, by the lane's owner: up to the sample that is due, or up to now.
+ *
+ * Readers of the live file add what a lane's waits promise to what is charged. So that
+ * nothing is counted twice, `settled` is odd while that changes; and what was promised to a
+ * context is paid to that context, whatever ran then. Waits are changed by whoever has the
+ * lane's time locked: the sampler, which gives up when it is, or the owner, which then leaves
+ * the sample for its next event.
+ */
+#include <sched.h>
+
+#include "runtime/runtime.h"
+
+/* A word that other threads or processes read. */
+#define PUT(word, value) __atomic_store_n(&(word), value, __ATOMIC_RELAXED)
+
+/* ---- the lock ---- */
+
+bool crn_lane_try_lock(cairn_lane *lane)
+{
+    return !__atomic_exchange_n(&lane->locked, true, __ATOMIC_ACQUIRE);
+}
+
+void crn_lane_unlock(cairn_lane *lane)
+{
+    __atomic_store_n(&lane->locked, false, __ATOMIC_RELEASE);
+}
+
+void crn_lane_lock(cairn_lane *lane)
+{
+    while (!crn_lane_try_lock(lane))
+        sched_yield();
+}
+
+/* ---- charging ---- */
+
+static void add_wall(cairn_lane *lane, uint32_t record, uint64_t amount)
+{
+    CAIRN_PRIV_ADD(lane->graph.links[record].wall, amount);
+}
+
+/* Up to these moments, of what each clock is ahead of. To nobody if `record` is 0. */
+static void charge_until(cairn_lane *lane, uint32_t record, uint64_t clock, uint64_t cpu)
+{
+    crn_disk_lane *disk = lane->disk;
+    if (clock > disk->stamp) {
+        if (record && lane->profile->wall != CAIRN_WALL_OFF)
+            add_wall(lane, record, clock - disk->stamp);
+        PUT(disk->stamp, clock);
+    }
+    if (cpu > disk->cpu_stamp) {
+        if (record)
+            crn_lane_charge(lane, record, CAIRN_METRIC_CPU, cpu - disk->cpu_stamp);
+        PUT(disk->cpu_stamp, cpu);
+    }
+}
+
+static void pay_waits(cairn_lane *lane)
+{
+    for (int i = 0; i < 2; i++) {
+        crn_disk_wait *wait = &lane->disk->waits[i];
+        if (wait->clock)
+            charge_until(lane, (uint32_t)wait->record, wait->clock, wait->cpu);
+        PUT(wait->clock, 0);
+    }
+    PUT(lane->waits, false);
+}
+
+/* With the lane's time locked. */
+static void settle_until(cairn_lane *lane, uint64_t clock, uint64_t cpu)
+{
+    cairn_strand *running = lane->running;
+    crn_disk_lane *disk = lane->disk;
+    const cairn_profile *profile = lane->profile;
+    /* Without a clock nothing is charged: nor is a stack of blocks looked up for it. */
+    bool timed = profile->wall != CAIRN_WALL_OFF || profile->cpu != CAIRN_CPU_OFF;
+    uint32_t record = running && timed ? crn_strand_record(running) : 0;
+    __atomic_exchange_n(&disk->settled, disk->settled + 1, __ATOMIC_ACQ_REL);
+    if (lane->waits)
+        pay_waits(lane);
+    charge_until(lane, record, clock, cpu);
+    PUT(disk->current, record);
+    __atomic_store_n(&disk->settled, disk->settled + 1, __ATOMIC_RELEASE);
+}
+
+/* ---- samples ---- */
+
+/* What a gap adds to the variance, in square microseconds: docs/SAMPLING.md. Of a sample that
+ * came again and again before the owner did, only the time before it first came is in doubt. */
+static uint64_t square(double ns)
+{
+    return (uint64_t)(ns * ns * 1e-6 + 0.5);
+}
+
+static void count_sample(cairn_lane *lane, uint64_t clock, uint64_t cpu)
+{
+    crn_disk_lane *disk = lane->disk;
+    /* The sampler may be about the next one already. */
+    crn_due first = {.clock = __atomic_load_n(&lane->first.clock, __ATOMIC_RELAXED),
+                     .cpu = __atomic_load_n(&lane->first.cpu, __ATOMIC_RELAXED)};
+    uint64_t until = first.clock < clock ? first.clock : clock;
+    if (clock > disk->stamp) {
+        double gap = until > disk->stamp ? (double)(until - disk->stamp) : 0;
+        if (lane->profile->wall == CAIRN_WALL_SAMPLED)
+            PUT(disk->wall_squares, disk->wall_squares + square(gap / lane->profile->clock_per_ns));
+        PUT(disk->samples, disk->samples + 1);
+    }
+    if (cpu > disk->cpu_stamp) {
+        uint64_t cpu_until = first.cpu > disk->cpu_stamp && first.cpu < cpu ? first.cpu : cpu;
+        PUT(disk->cpu_squares, disk->cpu_squares + square((double)(cpu_until - disk->cpu_stamp)));
+        PUT(disk->cpu_samples, disk->cpu_samples + 1);
+    }
+}
+
+__attribute__((noinline)) static void settle_due(cairn_lane *lane, crn_mode mode)
+{
+    if (__atomic_load_n(&lane->owner, __ATOMIC_RELAXED) != crn_thread_self()) {
+        crn_lane_own(lane);
+        return;
+    }
+    if (!crn_lane_try_lock(lane))
+        return;
+    uint64_t clock = __atomic_exchange_n(&lane->due.clock, 0, __ATOMIC_ACQUIRE);
+    uint64_t cpu = __atomic_load_n(&lane->due.cpu, __ATOMIC_RELAXED);
+    if (clock)
+        count_sample(lane, clock, cpu);
+    if (mode == CRN_MODE_EXACT)
+        clock = crn_clock_now(lane->profile->tsc);
+    settle_until(lane, clock, cpu);
+    crn_lane_unlock(lane);
+}
+
+/* Exact time, and nothing else: the sequence that readers look at need not move, as there is
+ * no wait that could be counted twice. */
+static inline void settle_exact(cairn_lane *lane)
+{
+    crn_disk_lane *disk = lane->disk;
+    uint64_t now = crn_clock_now(lane->profile->tsc);
+    if (now <= disk->stamp)
+        return;
+    cairn_strand *running = lane->running;
+    uint32_t record = running ? crn_strand_record(running) : 0;
+    if (record)
+        add_wall(lane, record, now - disk->stamp);
+    PUT(disk->stamp, now);
+    PUT(disk->current, record);
+}
+
+void crn_lane_settle(cairn_lane *lane)
+{
+    crn_lane_listen(lane);
+    if (__builtin_expect(!__atomic_load_n(&lane->owner, __ATOMIC_RELAXED), 0))
+        crn_lane_own(lane);
+    crn_mode mode = crn_profile_mode(lane->profile);
+    if (mode == CRN_MODE_OFF)
+        return;
+    bool due = __atomic_load_n(&lane->due.clock, __ATOMIC_RELAXED) ||
+               __atomic_load_n(&lane->waits, __ATOMIC_RELAXED);
+    if (__builtin_expect(due, 0))
+        settle_due(lane, mode);
+    else if (mode == CRN_MODE_EXACT)
+        settle_exact(lane);
+}
+
+/* ---- up to now ---- */
+
+void crn_lane_charge_rest(cairn_lane *lane)
+{
+    cairn_profile *profile = lane->profile;
+    crn_lane_listen(lane);
+    if (crn_profile_mode(profile) == CRN_MODE_OFF ||
+        (profile->wall == CAIRN_WALL_OFF && profile->cpu == CAIRN_CPU_OFF))
+        return;
+    crn_lane_lock(lane);
+    uint64_t cpu = crn_lane_cpu_now(lane);
+    __atomic_store_n(&lane->due.clock, 0, __ATOMIC_RELAXED);
+    settle_until(lane, crn_clock_now(profile->tsc), cpu);
+    crn_lane_unlock(lane);
+}
+
+/* What the thread that had the lane was last seen to have spent. */
+void crn_lane_settle_moved(cairn_lane *lane)
+{
+    crn_lane_lock(lane);
+    uint64_t clock = __atomic_exchange_n(&lane->due.clock, 0, __ATOMIC_ACQUIRE);
+    settle_until(lane, clock, __atomic_load_n(&lane->due.cpu, __ATOMIC_RELAXED));
+    crn_lane_unlock(lane);
+}
+
+/* Time counts up to the last moment that it was on, and from the last moment that it was
+ * switched on. Where the thread's clock was not known then, its time up to now is nobody's. */
+void crn_lane_settle_turn(cairn_lane *lane)
+{
+    cairn_profile *profile = lane->profile;
+    uint64_t turned = __atomic_load_n(&profile->turned, __ATOMIC_ACQUIRE);
+    if (turned == lane->turned)
+        return;
+    crn_lane_lock(lane);
+    bool was_on = lane->turned % 2 == 0;
+    if (was_on && lane->owner) /* what was nobody's stays so */
+        settle_until(lane, __atomic_load_n(&profile->turned_at[0], __ATOMIC_RELAXED),
+                     __atomic_load_n(&lane->turned_cpu[0], __ATOMIC_RELAXED));
+    PUT(lane->disk->stamp, __atomic_load_n(&profile->turned_at[1], __ATOMIC_RELAXED));
+    uint64_t cpu = __atomic_load_n(&lane->turned_cpu[1], __ATOMIC_RELAXED);
+    if (!cpu)
+        cpu = crn_lane_cpu_now(lane);
+    if (cpu > lane->disk->cpu_stamp)
+        PUT(lane->disk->cpu_stamp, cpu);
+    lane->turned = turned;
+    __atomic_store_n(&lane->due.clock, 0, __ATOMIC_RELAXED);
+    crn_lane_unlock(lane);
+}

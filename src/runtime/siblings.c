@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Profiles with the same blocks. A program has its blocks' numbers built in: for a strand to go
+ * on in another profile, they must be the same there. One that has no room for a block is
+ * given it later, before all others, so that numbers never differ.
+ */
+#include "runtime/siblings.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void crn_siblings_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void crn_siblings_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+static bool copy_block(cairn_profile *to, const cairn_profile *from, uint32_t number)
+{
+    const crn_disk_block *block = (const crn_disk_block *)from->blocks.base + number;
+    cairn_block_info info = {.name = from->strings.base + block->name,
+                             .file = from->strings.base + block->file,
+                             .line = block->line,
+                             .column = block->column,
+                             .parent = block->parent};
+    return crn_profile_add_block(to, &info) != CAIRN_BLOCK_ROOT;
+}
+
+/* Only here are two profiles locked at once, under the lock of siblings. */
+static bool level(cairn_profile *to, cairn_profile *from)
+{
+    if (!crn_profile_is_ready(to) || !crn_profile_is_ready(from))
+        return false;
+    pthread_mutex_lock(from < to ? &from->lock : &to->lock);
+    pthread_mutex_lock(from < to ? &to->lock : &from->lock);
+    bool room = true;
+    while (room && to->block_count < from->block_count)
+        room = copy_block(to, from, to->block_count);
+    pthread_mutex_unlock(&to->lock);
+    pthread_mutex_unlock(&from->lock);
+    return room;
+}
+
+bool crn_siblings_catch_up(cairn_profile *profile)
+{
+    bool same = true;
+    for (cairn_profile *other = profile->sibling; other != profile; other = other->sibling)
+        same = (other->block_count <= profile->block_count || level(profile, other)) && same;
+    return same;
+}
+
+void crn_siblings_tell(cairn_profile *profile)
+{
+    for (cairn_profile *other = profile->sibling; other != profile; other = other->sibling)
+        level(other, profile);
+}
+
+bool crn_siblings_join(cairn_profile *profile, cairn_profile *other)
+{
+    crn_siblings_lock();
+    bool same = level(profile, other) && crn_siblings_catch_up(other) && level(profile, other);
+    if (same) {
+        profile->sibling = other->sibling;
+        other->sibling = profile;
+    }
+    crn_siblings_unlock();
+    return same;
+}
+
+void crn_siblings_leave(cairn_profile *profile)
+{
+    crn_siblings_lock();
+    cairn_profile *before = profile;
+    while (before->sibling != profile)
+        before = before->sibling;
+    before->sibling = profile->sibling;
+    profile->sibling = profile;
+    crn_siblings_unlock();
+}

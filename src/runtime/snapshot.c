@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A closed capture of what was recorded so far, while the program goes on: the profile's own
+ * file is read as any other reader would read it, and what was read is written again.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "capture/reader.h"
+#include "capture/ring.h"
+#include "runtime/runtime.h"
+#include "snapshot/waits.h"
+
+typedef struct copying {
+    crn_reader reader;
+    crn_capture capture;
+    uint64_t generation;
+    cairn_error error; /* of either; the first holds */
+} copying;
+
+/* Up to `most` bytes of a section, to be freed. */
+static crn_bytes take(copying *c, crn_section_kind kind, uint32_t lane, uint16_t metric,
+                      uint64_t most)
+{
+    crn_bytes bytes = {0};
+    crn_error error;
+    if (!c->error && !crn_reader_section(&c->reader, kind, lane, metric, most, &bytes, &error))
+        c->error = (cairn_error)error.code;
+    return bytes;
+}
+
+static void put(copying *c, crn_section_kind kind, uint32_t lane, uint16_t metric,
+                const void *bytes, uint64_t size)
+{
+    crn_section section;
+    crn_section_open(&section, &c->capture, kind, metric, lane);
+    if (!c->error && size)
+        c->error = crn_section_grow(&section, size);
+    if (!c->error && size)
+        memcpy(section.base, bytes, size);
+    crn_section_close(&section);
+}
+
+/* ---- lanes ---- */
+
+/* What waits is charged in the copy: there, its owner will not come to do it. */
+static void pay(copying *c, uint32_t lane, const crn_disk_lane *disk, cairn_metric metric,
+                uint64_t *counters, size_t stride, uint64_t count)
+{
+    crn_error error;
+    if (!c->error &&
+        !crn_waits_add(&c->reader, lane, disk, metric, counters, stride, count, &error))
+        c->error = (cairn_error)error.code;
+}
+
+static void copy_columns(copying *c, uint32_t lane, const crn_disk_lane *disk)
+{
+    for (uint16_t m = CAIRN_METRIC_CPU; m < CAIRN_METRIC_MAX; m++) {
+        crn_bytes column = take(c, CRN_SECTION_COLUMN, lane, m, disk->used * sizeof(uint64_t));
+        if (m == CAIRN_METRIC_CPU)
+            pay(c, lane, disk, m, (uint64_t *)column.data, 1, column.size / sizeof(uint64_t));
+        put(c, CRN_SECTION_COLUMN, lane, m, column.data, column.size);
+        crn_free(column.data);
+    }
+}
+
+/* The lane has not noticed a reset yet: its figures are 0. */
+static void forget(crn_disk_lane *disk, uint64_t generation, char *links, char *records)
+{
+    *disk = (crn_disk_lane){.used = disk->used, .name = disk->name, .generation = generation};
+    crn_link *link = (crn_link *)(links + sizeof *disk);
+    cairn_priv_record *record = (cairn_priv_record *)records;
+    for (uint64_t r = 0; r < disk->used; r++)
+        link[r].wall = record[r].calls = record[r].ticks = 0;
+}
+
+/* Single executions, as far as there are any. */
+static void copy_stream(copying *c, crn_section_kind kind, uint32_t lane)
+{
+    crn_bytes bytes = take(c, kind, lane, 0, c->reader.file_size);
+    if (bytes.data && (kind == CRN_SECTION_SPAN_RING || kind == CRN_SECTION_DETAIL_RING))
+        crn_ring_settle(&c->reader, kind, lane, &bytes);
+    put(c, kind, lane, 0, bytes.data, bytes.size);
+    crn_free(bytes.data);
+}
+
+static void read_header(copying *c, uint32_t lane, crn_disk_lane *disk)
+{
+    crn_error error;
+    bool whole;
+    if (!crn_waits_header(&c->reader, lane, disk, &whole, &error))
+        c->error = (cairn_error)error.code;
+    else if (!whole)
+        disk->used = 0;
+}
+
+/* As many records as were there when the lane's header was read, and can be read. */
+static void copy_lane(copying *c, uint32_t lane)
+{
+    crn_disk_lane disk = {0};
+    read_header(c, lane, &disk);
+    if (c->error || !disk.used)
+        return;
+    crn_bytes links =
+        take(c, CRN_SECTION_LANE, lane, 0, sizeof disk + disk.used * sizeof(crn_link));
+    crn_bytes records =
+        take(c, CRN_SECTION_RECORDS, lane, 0, disk.used * sizeof(cairn_priv_record));
+    if (!c->error && links.size >= sizeof disk) {
+        uint64_t whole = (links.size - sizeof disk) / sizeof(crn_link);
+        uint64_t hot = records.size / sizeof(cairn_priv_record);
+        disk.used = whole < hot ? whole : hot;
+        bool old = disk.generation != c->generation;
+        if (old)
+            forget(&disk, c->generation, links.data, records.data);
+        else
+            pay(c, lane, &disk, CAIRN_METRIC_WALL, &((crn_link *)(links.data + sizeof disk))->wall,
+                sizeof(crn_link) / sizeof(uint64_t), disk.used);
+        crn_disk_lane copy = disk;
+        copy.open = 0;
+        copy.stamp = crn_waits_clock(&disk);
+        memset(copy.waits, 0, sizeof copy.waits);
+        memcpy(links.data, &copy, sizeof copy);
+        put(c, CRN_SECTION_LANE, lane, 0, links.data, sizeof disk + disk.used * sizeof(crn_link));
+        put(c, CRN_SECTION_RECORDS, lane, 0, records.data, disk.used * sizeof(cairn_priv_record));
+        if (!old)
+            copy_columns(c, lane, &disk);
+        copy_stream(c, CRN_SECTION_SPANS, lane);
+        copy_stream(c, CRN_SECTION_DETAILS, lane);
+        copy_stream(c, CRN_SECTION_SPAN_RING, lane);
+        copy_stream(c, CRN_SECTION_DETAIL_RING, lane);
+        if (!old)
+            copy_stream(c, CRN_SECTION_HISTOGRAMS, lane);
+    }
+    crn_free(links.data);
+    crn_free(records.data);
+}
+
+static void copy_lanes(copying *c)
+{
+    uint32_t lane = 0;
+    for (; !c->error && crn_reader_lane(&c->reader, &lane); lane++)
+        copy_lane(c, lane);
+}
+
+/* ---- what is common to them ---- */
+
+static void copy_table(copying *c, crn_section_kind kind)
+{
+    crn_bytes bytes = take(c, kind, 0, 0, c->reader.header.used[kind]);
+    put(c, kind, 0, 0, bytes.data, bytes.size);
+    c->capture.header->used[kind] = bytes.size;
+    crn_free(bytes.data);
+}
+
+static void write_header(copying *c, const cairn_profile *profile)
+{
+    crn_disk_header *own = c->capture.header;
+    crn_disk_header header = c->reader.header;
+    header.generation = c->generation;
+    header.state = own->state;
+    header.directory = own->directory;
+    header.size = own->size;
+    memset(header.used, 0, sizeof header.used);
+    header.last[0] = header.last[1] = crn_profile_read_moment(profile);
+    *own = header;
+}
+
+static bool open_reader(copying *c, cairn_profile *profile)
+{
+    crn_error error;
+    int file = crn_capture_file(&profile->capture);
+    if (crn_reader_open_file(&c->reader, file, "the capture", &error))
+        return true;
+    c->error = (cairn_error)error.code;
+    return false;
+}
+
+static void close_reader(copying *c)
+{
+    c->reader.file = -1; /* it stays the profile's */
+    crn_reader_close(&c->reader);
+}
+
+/* Lanes first: the blocks that they name are then in the tables. */
+static void copy_all(copying *c, cairn_profile *profile)
+{
+    if (open_reader(c, profile)) {
+        c->generation = c->reader.header.generation;
+        write_header(c, profile);
+        copy_lanes(c);
+        close_reader(c);
+    }
+    if (!c->error && open_reader(c, profile)) {
+        copy_table(c, CRN_SECTION_STRINGS);
+        copy_table(c, CRN_SECTION_BLOCKS);
+        copy_table(c, CRN_SECTION_METRICS);
+        copy_table(c, CRN_SECTION_NOTES);
+        copy_table(c, CRN_SECTION_KEYS);
+        close_reader(c);
+    }
+}
+
+static bool is_own(cairn_profile *profile, const char *path)
+{
+    struct stat own, other;
+    return fstat(crn_capture_file(&profile->capture), &own) == 0 && stat(path, &other) == 0 &&
+           own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+}
+
+/* Sets `again` if there was a reset meanwhile. */
+static cairn_error write_once(cairn_profile *profile, const char *path, bool *again)
+{
+    copying c = {0};
+    cairn_error error = crn_capture_create(&c.capture, path, UINT64_MAX);
+    if (error)
+        return error;
+    copy_all(&c, profile);
+    bool stopped = c.capture.header->stopped_by != CAIRN_OK;
+    crn_capture_close(&c.capture, stopped ? CRN_STATE_STOPPED : CRN_STATE_CLOSED);
+    if (c.error)
+        unlink(path);
+    *again = __atomic_load_n(&profile->generation, __ATOMIC_ACQUIRE) != c.generation;
+    return c.error;
+}
+
+static cairn_error write_snapshot(cairn_profile *profile, const char *path)
+{
+    if (!crn_profile_is_ready(profile))
+        return cairn_profile_status(profile);
+    if (is_own(profile, path))
+        return CAIRN_E_ARGUMENT;
+    crn_profile_charge_own(profile);
+    cairn_error error;
+    bool again;
+    do
+        error = write_once(profile, path, &again);
+    while (!error && again);
+    return error;
+}
+
+cairn_error cairn_profile_snapshot(cairn_profile *profile, const char *path)
+{
+    if (!profile || !path)
+        return CAIRN_E_ARGUMENT;
+    int saved = errno, cancelling;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
+    cairn_error error = write_snapshot(profile, path);
+    pthread_setcancelstate(cancelling, NULL);
+    errno = saved;
+    return error;
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where spans and what is known of them are recorded, and the thread that prepares space.
+ */
+#include <sys/mman.h>
+
+#include "base/limits.h"
+#include "base/memory.h"
+#include "plat/thread.h"
+#include "runtime/span.h"
+
+enum {
+    IDLE_NS = 2000000, /* space is looked after so often */
+    BUSY_NS = 500000,  /* where some was taken */
+    STOCK_FIRST = 2,   /* chunks */
+    STOCK_MOST = 64,
+    HALF = CRN_STREAM_CHUNKS / 2,
+    LANES_FEW = 32,            /* so many have space ready before they have spans */
+    LANES_MOST = 0xffffe,      /* that a span's name can hold */
+    RING_DEFAULT = 64 << 20,   /* bytes */
+    LIMIT_LEAST = 1024 * 1024, /* bytes */
+    SPAN_CHUNK = CAIRN_PRIV_SPAN_CHUNK * sizeof(cairn_priv_span),
+    DETAIL_CHUNK = CRN_RING_DETAILS * sizeof(crn_disk_detail)
+};
+
+_Static_assert((int)CAIRN_PRIV_SPAN_CHUNK == (int)CRN_RING_SPANS, "a chunk is a part of a ring");
+_Static_assert((uint64_t)CRN_STREAM_CHUNKS *CAIRN_PRIV_SPAN_CHUNK < CRN_SPAN_GONE, "numbers");
+
+/* ---- spans ---- */
+
+/* Numbers begin to be used anew that open spans may have, which have made room long ago; and a
+ * detail's chunk says which half of a round of numbers it was written in. */
+static void begin_half(cairn_lane *lane, uint64_t half)
+{
+    for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
+        for (cairn_priv_open *open = strand->open_spans; open && open < strand->hot.open; open++) {
+            uint32_t part = (open->span - 1) / CAIRN_PRIV_SPAN_CHUNK;
+            if (crn_open_is_recorded(open->span) && part / HALF == half % 2)
+                open->span = CRN_SPAN_GONE;
+        }
+    lane->detail = lane->detail_end = NULL;
+}
+
+/* The next chunk of spans becomes the one that is written to. False if none is there. */
+static bool take_chunk(cairn_lane *lane)
+{
+    cairn_priv_spans *spans = &lane->graph.hot.spans;
+    crn_stream *stream = &lane->spans;
+    uint64_t number = stream->taken, given = stream->given;
+    cairn_priv_span *chunk = (cairn_priv_span *)(void *)crn_stream_take(stream);
+    /* Before anything ends that can be recorded no more: readers leave these parts out. */
+    CAIRN_PRIV_ADD(lane->disk->spans_recycled,
+                   (stream->given - given) * (CAIRN_PRIV_SPAN_CHUNK - 1));
+    if (!chunk)
+        return false;
+    uint32_t first = stream->ring; /* behind what says which part it is */
+    spans->used = (uint32_t)(number % CRN_STREAM_CHUNKS) * CAIRN_PRIV_SPAN_CHUNK + first;
+    spans->next = chunk + first;
+    lane->spans_end = chunk + CAIRN_PRIV_SPAN_CHUNK;
+    if (stream->ring && number && number % HALF == 0)
+        begin_half(lane, number / HALF);
+    return true;
+}
+
+static void count_dropped(cairn_lane *lane)
+{
+    bool late = !__atomic_load_n(&lane->spans.ended, __ATOMIC_RELAXED);
+    lane->disk->spans_dropped++;
+    lane->disk->spans_late += late;
+    lane->disk->spans_limited += !late;
+}
+
+cairn_priv_span *crn_spans_take(cairn_lane *lane, uint32_t *number)
+{
+    cairn_priv_spans *spans = &lane->graph.hot.spans;
+    if (spans->next == lane->spans_end && !take_chunk(lane)) {
+        count_dropped(lane);
+        return NULL;
+    }
+    *number = ++spans->used;
+    return spans->next++;
+}
+
+cairn_priv_span *crn_spans_at(const cairn_lane *lane, uint32_t number)
+{
+    uint32_t place = number - 1;
+    return &lane->graph.hot.spans
+                .chunks[place / CAIRN_PRIV_SPAN_CHUNK][place % CAIRN_PRIV_SPAN_CHUNK];
+}
+
+cairn_span crn_spans_name(const cairn_lane *lane, uint32_t number)
+{
+    uint64_t newest = lane->spans.taken - 1, round = newest / CRN_STREAM_CHUNKS;
+    uint32_t chunk = (number - 1) / CAIRN_PRIV_SPAN_CHUNK;
+    uint32_t within = (number - 1) % CAIRN_PRIV_SPAN_CHUNK, first = lane->spans.ring;
+    if (chunk > newest % CRN_STREAM_CHUNKS)
+        round--;
+    return crn_span_name_make(
+        lane->number,
+        (round * CRN_STREAM_CHUNKS + chunk) * (CAIRN_PRIV_SPAN_CHUNK - first) + within - first);
+}
+
+/* ---- details ---- */
+
+static crn_disk_detail *next_detail(cairn_lane *lane)
+{
+    if (lane->detail == lane->detail_end) {
+        lane->detail = (crn_disk_detail *)(void *)crn_stream_take(&lane->details);
+        lane->detail_end = lane->detail ? lane->detail + CRN_RING_DETAILS : NULL;
+        if (lane->detail && lane->details.ring) {
+            crn_disk_ring *ring = (crn_disk_ring *)(void *)lane->detail++;
+            __atomic_store_n(&ring->before, (uint32_t)((lane->spans.taken - 1) / HALF),
+                             __ATOMIC_RELAXED);
+        }
+    }
+    if (lane->detail)
+        return lane->detail++;
+    lane->disk->details_dropped++;
+    return NULL;
+}
+
+/* Its kind is stored last: that is what says that it is there. */
+void crn_spans_put_detail(cairn_lane *lane, crn_disk_detail detail)
+{
+    crn_disk_detail *place = next_detail(lane);
+    if (!place)
+        return;
+    place->span = detail.span;
+    place->key = detail.key;
+    place->value = detail.value;
+    place->more = detail.more;
+    __atomic_store_n(&place->kind, detail.kind, __ATOMIC_RELEASE);
+}
+
+/* ---- their life ---- */
+
+static uint64_t limit_of(const cairn_profile *profile, bool ring)
+{
+    uint64_t limit = profile->span_limit;
+    if (!limit)
+        return ring ? RING_DEFAULT : 0;
+    return limit < LIMIT_LEAST ? LIMIT_LEAST : limit;
+}
+
+static bool open_records(cairn_lane *lane)
+{
+    cairn_profile *profile = lane->profile;
+    bool ring = profile->span_policy == CAIRN_SPANS_KEEP_LAST;
+    crn_stream_plan spans = {.kind = ring ? CRN_SECTION_SPAN_RING : CRN_SECTION_SPANS,
+                             .lane = lane->number,
+                             .chunk_size = SPAN_CHUNK,
+                             .most = limit_of(profile, ring),
+                             .ring = ring,
+                             .modest = lane->number >= LANES_FEW};
+    crn_stream_plan details = spans;
+    details.kind = ring ? CRN_SECTION_DETAIL_RING : CRN_SECTION_DETAILS;
+    details.chunk_size = DETAIL_CHUNK;
+    if (!crn_stream_open(&lane->spans, &profile->capture, &spans) ||
+        !crn_stream_open(&lane->details, &profile->capture, &details))
+        return false;
+    lane->graph.hot.spans.chunks = (cairn_priv_span **)(void *)lane->spans.chunks;
+    return true;
+}
+
+bool crn_spans_open(cairn_lane *lane)
+{
+    const cairn_profile *profile = lane->profile;
+    lane->span_random = profile->seed + lane->number * 0xd6e8feb86659fd93u +
+                        profile->child.forks * 0xa0761d6478bd642fu;
+    if (profile->spans && lane->number < LANES_MOST && !open_records(lane))
+        return false;
+    if (profile->span_histograms)
+        lane->histograms = crn_histograms_new(lane);
+    return lane->histograms || !profile->span_histograms;
+}
+
+void crn_spans_close(cairn_lane *lane)
+{
+    crn_stream_close(&lane->spans);
+    crn_stream_close(&lane->details);
+    crn_histograms_free(lane->histograms);
+    lane->histograms = NULL;
+    lane->graph.hot.spans = (cairn_priv_spans){0};
+}
+
+/* What the child does inside of a span of its parent is that one's work. Of a child that forks
+ * before it does anything, it is so still. */
+static void note_forked(const cairn_lane *lane, cairn_strand *strand)
+{
+    cairn_span span = cairn_span_current(strand);
+    if (span)
+        strand->forked_from = span ^ lane->profile->span_key;
+    else if (!crn_spans_is_forked(strand))
+        strand->forked_from = 0;
+}
+
+void crn_spans_forget(cairn_lane *lane)
+{
+    uint32_t nothing = lane->profile->span_threshold ? CRN_OPEN_DRAWN : 0;
+    for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
+        note_forked(lane, strand);
+    crn_spans_close(lane);
+    lane->spans_end = NULL;
+    lane->detail = lane->detail_end = NULL;
+    for (cairn_strand *strand = lane->strands; strand; strand = strand->next) {
+        for (cairn_priv_open *open = strand->open_spans; open && open < strand->hot.open; open++) {
+            open->span = nothing;
+            if (strand->timings)
+                strand->timings[open - strand->open_spans] = (crn_timing){0};
+        }
+        if (strand->forked_from)
+            strand->hot.open[-1].span = CRN_OPEN_FORKED;
+        strand->split_count = 0;
+    }
+}
+
+/* ---- ahead ---- */
+
+/* The stream of a lane that has least, if that is less than `stock`. */
+static crn_stream *needy_of(cairn_lane *lane, uint64_t *stock)
+{
+    crn_stream *const streams[] = {&lane->spans, &lane->details};
+    crn_stream *found = NULL;
+    for (int i = 0; i < 2; i++)
+        if (crn_stream_wants(streams[i]) && crn_stream_stock(streams[i]) < *stock) {
+            found = streams[i];
+            *stock = crn_stream_stock(found);
+        }
+    return found;
+}
+
+/* Thousands of threads may have a few spans each: who has filled half of a first chunk will need
+ * more. */
+static void look_at_modest(cairn_lane *lane)
+{
+    if (!__atomic_load_n(&lane->details.open, __ATOMIC_ACQUIRE))
+        return;
+    if (lane->spans.modest) {
+        const cairn_priv_span *spans = (const void *)lane->spans.chunks[0];
+        lane->spans.modest =
+            spans && !__atomic_load_n(&spans[CAIRN_PRIV_SPAN_CHUNK / 2].start, __ATOMIC_RELAXED);
+    }
+    if (lane->details.modest) {
+        const crn_disk_detail *details = (const void *)lane->details.chunks[0];
+        lane->details.modest =
+            details && !__atomic_load_n(&details[CRN_RING_DETAILS / 2].kind, __ATOMIC_RELAXED);
+    }
+}
+
+/* Whoever has least comes first, each time anew: while some are prepared, others are used up. */
+static bool prepare_lanes(cairn_profile *profile)
+{
+    cairn_lane *first = __atomic_load_n(&profile->lanes, __ATOMIC_ACQUIRE);
+    uint64_t now = crn_clock_monotonic();
+    bool any = false;
+    for (cairn_lane *lane = first; lane; lane = lane->next) {
+        look_at_modest(lane);
+        crn_stream_look(&lane->spans, now);
+        crn_stream_look(&lane->details, now);
+    }
+    for (;;) {
+        uint64_t stock = UINT64_MAX;
+        crn_stream *needy = NULL;
+        for (cairn_lane *lane = first; lane; lane = lane->next) {
+            crn_stream *found = needy_of(lane, &stock);
+            needy = found ? found : needy;
+        }
+        if (!needy || !crn_stream_prepare(needy))
+            return any;
+        any = true;
+    }
+}
+
+static void *prepare(void *data)
+{
+    cairn_profile *profile = data;
+    uint64_t wait = BUSY_NS;
+    crn_thread_be_prompt();
+    while (crn_helper_wait(&profile->preparer, crn_clock_monotonic() + wait)) {
+        wait = prepare_lanes(profile) ? BUSY_NS : IDLE_NS;
+        if (profile->wall == CAIRN_WALL_OFF && profile->cpu == CAIRN_CPU_OFF)
+            crn_profile_moment(profile); /* else the sampler calibrates the clock */
+    }
+    return NULL;
+}
+
+bool crn_preparer_start(cairn_profile *profile)
+{
+    return crn_helper_start(&profile->preparer, "cairn-space", prepare, profile);
+}
+
+/* ---- what was not used ---- */
+
+typedef struct in_use {
+    cairn_lane **lanes; /* by number */
+    uint32_t count;
+} in_use;
+
+static uint64_t bytes_of_chunk(const void *data, const crn_disk_chunk *chunk)
+{
+    const in_use *in_use = data;
+    if (chunk->lane >= in_use->count || !in_use->lanes[chunk->lane])
+        return chunk->size;
+    const cairn_lane *lane = in_use->lanes[chunk->lane];
+    const crn_stream *stream;
+    uint64_t unused = 0; /* of the last chunk */
+    switch (chunk->kind) {
+    case CRN_SECTION_SPANS:
+        unused = (uint64_t)(lane->spans_end - lane->graph.hot.spans.next);
+        unused *= sizeof(cairn_priv_span);
+        stream = &lane->spans;
+        break;
+    case CRN_SECTION_SPAN_RING:
+        stream = &lane->spans;
+        break;
+    case CRN_SECTION_DETAILS:
+        unused = (uint64_t)(lane->detail_end - lane->detail) * sizeof(crn_disk_detail);
+        stream = &lane->details;
+        break;
+    case CRN_SECTION_DETAIL_RING:
+        stream = &lane->details;
+        break;
+    case CRN_SECTION_HISTOGRAMS:
+        if (!lane->histograms)
+            return chunk->size;
+        stream = crn_histograms_space(lane->histograms);
+        break;
+    default:
+        return chunk->size;
+    }
+    if (unused > stream->identity.size) /* exit has come between two steps: all may be used */
+        unused = 0;
+    uint64_t used = crn_stream_used(stream) - unused;
+    uint64_t left = used > chunk->place ? used - chunk->place : 0;
+    return left < chunk->size ? left : chunk->size;
+}
+
+void crn_spans_trim(cairn_profile *profile, bool shorten)
+{
+    in_use in_use = {.count = profile->lane_count};
+    if (!profile->spans && !profile->span_histograms)
+        return;
+    /* Not by malloc: exit may have come within it, from a signal handler. */
+    size_t size = in_use.count * sizeof *in_use.lanes;
+    void *table = size
+                      ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                      : MAP_FAILED;
+    if (table == MAP_FAILED)
+        return;
+    in_use.lanes = table;
+    for (cairn_lane *lane = __atomic_load_n(&profile->lanes, __ATOMIC_ACQUIRE); lane;
+         lane = lane->next)
+        if (lane->number < in_use.count && !lane->disk->open)
+            in_use.lanes[lane->number] = lane;
+    crn_capture_trim(&profile->capture, bytes_of_chunk, &in_use, shorten);
+    munmap(table, size);
+}

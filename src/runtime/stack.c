@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Strands that keep only their stack (cairn/stack.h): the other side of their fast path, and
+ * how a stack of blocks becomes a context.
+ *
+ * records[i] is where frame i led to, and holds for the lowest `resolved` frames. `low` is that
+ * height, so that whatever would change one of those frames comes through here. What drops
+ * below it makes more of them invalid than it has to, twice as many each time until the next
+ * sample: a return of n frames takes log n slow leaves, and of what is then looked up again, at
+ * most about n frames were still right. So a sample costs what happened since the last one,
+ * however deep the stack.
+ */
+#include "runtime/stack.h"
+
+#include "base/memory.h"
+
+static cairn_strand *strand_of(cairn_priv_stack *stack)
+{
+    return (cairn_strand *)((char *)stack - offsetof(cairn_strand, only));
+}
+
+/* ---- limits ---- */
+
+void crn_stack_rest(cairn_strand *strand)
+{
+    if (crn_profile_mode(crn_lane_of(strand)->profile) == CRN_MODE_EXACT || strand->lost) {
+        crn_strand_arm(strand);
+        return;
+    }
+    cairn_block *low = strand->only.blocks + strand->resolved;
+    /* As in crn_strand_rest. */
+    (void)__atomic_exchange_n(&strand->only.high, strand->end, __ATOMIC_ACQ_REL);
+    (void)__atomic_exchange_n(&strand->only.low, low, __ATOMIC_ACQ_REL);
+    const cairn_lane *lane = crn_lane_of(strand);
+    if (__atomic_load_n(&lane->due.clock, __ATOMIC_RELAXED) ||
+        __atomic_load_n(&lane->profile->news, __ATOMIC_RELAXED) != lane->heard)
+        crn_strand_arm(strand);
+}
+
+/* The first entry is not used: a stack whose top is one below its first frame is no address
+ * otherwise. */
+static void place(cairn_strand *strand, uint32_t *stack, size_t held)
+{
+    strand->stack = stack;
+    strand->only.blocks = stack + 1;
+    strand->only.top = strand->only.blocks + held;
+}
+
+/* False when there is no memory. */
+static bool grow(cairn_strand *strand)
+{
+    size_t held = crn_stack_held(strand);
+    if (crn_lane_is_buried(crn_lane_of(strand)))
+        return false;
+    size_t size = (size_t)(strand->end - strand->stack) * 3 / 2;
+    uint32_t *records = crn_try_realloc(strand->records, size, sizeof *records);
+    if (!records)
+        return false;
+    __atomic_store_n(&strand->records, records, __ATOMIC_RELAXED);
+    uint32_t *stack = crn_try_realloc(strand->stack, size, sizeof *stack);
+    if (!stack)
+        return false;
+    place(strand, stack, held);
+    strand->end = stack + size;
+    return true;
+}
+
+/* ---- contexts ---- */
+
+static uint32_t step(crn_graph *graph, uint32_t record, cairn_block block)
+{
+    const cairn_priv_slot *slot = cairn_priv_slot_of(crn_graph_record(graph, record), block);
+    return slot->block == block ? slot->unit / CRN_RECORD_UNITS
+                                : crn_graph_follow(graph, record, block);
+}
+
+uint32_t crn_stack_resolve(cairn_strand *strand)
+{
+    crn_graph *graph = &crn_lane_of(strand)->graph;
+    size_t top = crn_stack_held(strand), at = strand->resolved;
+    uint32_t record = CRN_RECORD_ROOT;
+    if (at > 0)
+        record = strand->records[at - 1];
+    else if (strand->at_root != CAIRN_BLOCK_ROOT)
+        record = step(graph, record, strand->at_root);
+    for (; at < top; at++)
+        record = strand->records[at] = step(graph, record, strand->only.blocks[at]);
+    CAIRN_PRIV_PUT(strand->hot.current, record * (uint64_t)CRN_RECORD_UNITS);
+    strand->stride = 1;
+    if (strand->resolved != top) {
+        strand->resolved = top;
+        crn_stack_rest(strand);
+    }
+    return record;
+}
+
+/* Frames from `height` on are no longer what they were. */
+static void invalidate(cairn_strand *strand, size_t height)
+{
+    if (height >= strand->resolved)
+        return;
+    strand->resolved = height > strand->stride ? height - strand->stride : 0;
+    strand->stride *= 2;
+}
+
+static void drop_to(cairn_strand *strand, size_t height)
+{
+    strand->only.top = strand->only.blocks + height;
+    invalidate(strand, height);
+}
+
+void crn_stack_forget(cairn_strand *strand)
+{
+    strand->resolved = 0;
+    CAIRN_PRIV_PUT(strand->hot.current, CRN_RECORD_ROOT * CRN_RECORD_UNITS);
+    crn_stack_rest(strand);
+}
+
+/* ---- the verbs ---- */
+
+void crn_stack_enter(cairn_strand *strand, cairn_block block)
+{
+    crn_lane_settle(crn_lane_of(strand));
+    cairn_priv_stack *only = &strand->only;
+    if (!strand->lost && (only->top < strand->end || grow(strand))) {
+        *only->top++ = block;
+    } else {
+        strand->lost++;
+        crn_lane_drop(crn_lane_of(strand));
+    }
+    crn_stack_rest(strand);
+}
+
+void crn_stack_replace(cairn_strand *strand, cairn_block block)
+{
+    crn_lane_settle(crn_lane_of(strand));
+    size_t held = crn_stack_held(strand);
+    if (strand->lost) {
+        crn_lane_drop(crn_lane_of(strand));
+    } else if (held == 0) {
+        strand->at_root = block;
+    } else {
+        strand->only.top[-1] = block;
+        invalidate(strand, held - 1);
+    }
+    crn_stack_rest(strand);
+}
+
+void crn_stack_leave(cairn_strand *strand)
+{
+    cairn_lane *lane = crn_lane_of(strand);
+    crn_lane_settle(lane);
+    if (strand->lost)
+        strand->lost--;
+    else if (strand->only.top > strand->only.blocks)
+        drop_to(strand, crn_stack_held(strand) - 1);
+    else
+        lane->disk->misuses++;
+    crn_stack_rest(strand);
+}
+
+void crn_stack_unwind(cairn_strand *strand, cairn_mark mark)
+{
+    cairn_lane *lane = crn_lane_of(strand);
+    crn_lane_settle(lane);
+    size_t held = crn_stack_held(strand);
+    if (mark > held + strand->lost) {
+        lane->disk->misuses++;
+    } else if (mark >= held) {
+        strand->lost = mark - held;
+    } else {
+        strand->lost = 0;
+        drop_to(strand, mark);
+    }
+    crn_stack_rest(strand);
+}
+
+cairn_mark cairn_priv_stack_enter(cairn_priv_stack *stack, cairn_block block)
+{
+    cairn_mark mark = cairn_strand_depth(strand_of(stack));
+    crn_stack_enter(strand_of(stack), block);
+    return mark;
+}
+
+void cairn_priv_stack_replace(cairn_priv_stack *stack, cairn_block block)
+{
+    crn_stack_replace(strand_of(stack), block);
+}
+
+void cairn_priv_stack_leave(cairn_priv_stack *stack)
+{
+    crn_stack_leave(strand_of(stack));
+}
+
+void cairn_priv_stack_unwind(cairn_priv_stack *stack, cairn_mark mark)
+{
+    crn_stack_unwind(strand_of(stack), mark);
+}
+
+/* The ticks of a sampled period have been taken from the countdown already. */
+void cairn_priv_stack_tick(cairn_priv_stack *stack, uint32_t count)
+{
+    cairn_strand *strand = strand_of(stack);
+    crn_graph *graph = &crn_lane_of(strand)->graph;
+    if (graph->hot.tick_mode == CAIRN_PRIV_TICKS_EXACT)
+        CAIRN_PRIV_ADD(crn_graph_record(graph, crn_stack_resolve(strand))->ticks, count);
+    else
+        cairn_priv_tick(&strand->hot);
+}
+
+/* ---- life ---- */
+
+cairn_stack *cairn_stack_open(cairn_lane *lane)
+{
+    cairn_strand *strand = cairn_strand_open(lane);
+    if (!strand)
+        return NULL;
+    uint32_t *records = crn_try_calloc((size_t)(strand->end - strand->stack), sizeof *records);
+    __atomic_store_n(&strand->records, records, __ATOMIC_RELAXED);
+    if (!records) {
+        cairn_strand_close(strand);
+        crn_profile_stop(lane->profile, CAIRN_E_MEMORY);
+        return NULL;
+    }
+    place(strand, strand->stack, 0);
+    strand->only.lane = &lane->graph.hot;
+    strand->at_root = CAIRN_BLOCK_ROOT;
+    strand->stride = 1;
+    crn_strand_arm(strand); /* the verbs that count stay slow for good */
+    crn_stack_forget(strand);
+    return (cairn_stack *)&strand->only;
+}
+
+void crn_stack_end(cairn_strand *strand)
+{
+    crn_free(strand->records);
+    __atomic_store_n(&strand->records, NULL, __ATOMIC_RELAXED);
+}
+
+cairn_strand *cairn_stack_strand(cairn_stack *stack)
+{
+    return stack ? strand_of((cairn_priv_stack *)stack) : NULL;
+}

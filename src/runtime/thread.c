@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which thread a lane is on. It shows when an event comes from another one, and is certain
+ * when the host hands the lane over. A thread that ends lets go of what it still has: its
+ * last period is charged, whether the host closes its lanes or not.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "plat/thread.h"
+#include "runtime/runtime.h"
+
+/* Of the lists of lanes that threads have, and of the moment in which a lane changes hands.
+ * Taken before the locks of profiles and captures. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_key_t key;
+static bool has_key;
+
+static __thread crn_thread self __attribute__((tls_model("initial-exec")));
+
+crn_thread *crn_thread_self(void)
+{
+    return &self;
+}
+
+/* ---- under the lock ---- */
+
+static void unlink_lane(cairn_lane *lane)
+{
+    cairn_lane **place = &lane->owner->lanes;
+    while (*place != lane)
+        place = &(*place)->next_owned;
+    *place = lane->next_owned;
+}
+
+/* Whoever comes next takes the slow path, and finds that it is nobody's. */
+static void let_go(cairn_lane *lane)
+{
+    if (!crn_lane_waits(lane))
+        crn_lane_charge_rest(lane);
+    crn_timer_stop(lane);
+    unlink_lane(lane);
+    crn_lane_lock(lane); /* the sampler shall not bring what it has just read of this thread */
+    __atomic_store_n(&lane->thread_clock, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&lane->due.clock, 0, __ATOMIC_RELAXED);
+    crn_lane_unlock(lane);
+    __atomic_store_n(&lane->owner, NULL, __ATOMIC_RELEASE);
+    if (lane->running)
+        crn_strand_arm(lane->running);
+}
+
+/* Without it, time is charged when the lane is let go of, and the report says so. */
+static void start_timer(cairn_lane *lane)
+{
+    cairn_profile *profile = lane->profile;
+    if (profile->cpu != CAIRN_CPU_OFF && profile->how_sampled == CAIRN_SAMPLER_TIMER &&
+        !lane->timer && !crn_timer_start(lane))
+        crn_profile_stop(profile, CAIRN_E_THREAD);
+}
+
+static void take(cairn_lane *lane)
+{
+    bool moved = lane->owner != NULL; /* and nobody said so */
+    if (moved) {
+        crn_timer_stop(lane);
+        unlink_lane(lane);
+    }
+    lane->next_owned = self.lanes;
+    self.lanes = lane;
+    __atomic_store_n(&lane->owner, &self, __ATOMIC_RELEASE);
+    crn_lane_begin_time(lane, moved ? lane->disk->stamp : crn_clock_now(lane->profile->tsc));
+    start_timer(lane);
+}
+
+/* ---- the thread's end ---- */
+
+static void end(void *data)
+{
+    (void)data;
+    int saved = errno;
+    self.told = false;
+    pthread_mutex_lock(&lock);
+    while (self.lanes)
+        let_go(self.lanes);
+    pthread_mutex_unlock(&lock);
+    errno = saved;
+}
+
+static void make_key(void)
+{
+    has_key = pthread_key_create(&key, end) == 0;
+}
+
+/* The value only has to be there. */
+static void be_told_of_end(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_key);
+    self.told = true;
+    if (has_key)
+        pthread_setspecific(key, &self);
+}
+
+/* ---- for the rest of the runtime ---- */
+
+void crn_lane_begin_time(cairn_lane *lane, uint64_t clock)
+{
+    if (!self.id)
+        self.id = gettid();
+    uint64_t cpu = lane->profile->cpu != CAIRN_CPU_OFF ? crn_thread_own_time() : 0;
+    crn_lane_lock(lane);
+    __atomic_store_n(&lane->due.clock, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&lane->due.cpu, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&lane->disk->stamp, clock, __ATOMIC_RELAXED);
+    __atomic_store_n(&lane->disk->cpu_stamp, cpu, __ATOMIC_RELAXED);
+    __atomic_store_n(&lane->thread_id, self.id, __ATOMIC_RELAXED);
+    __atomic_store_n(&lane->thread_clock, crn_thread_clock(self.id), __ATOMIC_RELEASE);
+    crn_lane_unlock(lane);
+}
+
+void crn_lane_begin_child(cairn_lane *lane, uint64_t clock)
+{
+    crn_lane_begin_time(lane, clock);
+    __atomic_store_n(&lane->disk->cpu_stamp, 0, __ATOMIC_RELAXED);
+    if (lane->owner)
+        start_timer(lane);
+}
+
+void crn_lane_own(cairn_lane *lane)
+{
+    if (__atomic_load_n(&lane->owner, __ATOMIC_RELAXED) == &self)
+        return;
+    int saved = errno;
+    if (!self.told)
+        be_told_of_end();
+    if (__atomic_load_n(&lane->owner, __ATOMIC_RELAXED))
+        crn_lane_settle_moved(lane);
+    pthread_mutex_lock(&lock);
+    take(lane);
+    pthread_mutex_unlock(&lock);
+    errno = saved;
+}
+
+/* The calling thread's, or a thread's that is no more. */
+void crn_lane_forget_thread(cairn_lane *lane)
+{
+    if (lane->owner == &self)
+        unlink_lane(lane);
+    crn_timer_forget(lane);
+    lane->owner = NULL;
+    __atomic_store_n(&lane->thread_clock, 0, __ATOMIC_RELAXED);
+}
+
+void crn_lane_let_go(cairn_lane *lane)
+{
+    pthread_mutex_lock(&lock);
+    if (lane->owner)
+        let_go(lane);
+    pthread_mutex_unlock(&lock);
+}
+
+uint64_t crn_lane_cpu_now(const cairn_lane *lane)
+{
+    uint64_t cpu = 0;
+    if (lane->profile->cpu == CAIRN_CPU_OFF || !lane->owner)
+        return 0;
+    if (lane->owner == &self)
+        return crn_thread_own_time();
+    /* In a child of fork nobody's, until its first event. */
+    clockid_t thread = __atomic_load_n(&lane->thread_clock, __ATOMIC_ACQUIRE);
+    return thread && crn_thread_time(thread, &cpu) ? cpu : 0;
+}
+
+void cairn_lane_hand_over(cairn_lane *lane)
+{
+    if (!lane || !lane->open)
+        return;
+    int saved = errno;
+    crn_lane_let_go(lane);
+    errno = saved;
+}
+
+/* ---- fork ---- */
+
+void crn_threads_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void crn_threads_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+bool crn_threads_come_by(void)
+{
+    return crn_lock_come_by(&lock);
+}
+
+/* Other threads are no more; this one has a number of its own. */
+void crn_threads_begin_child(void)
+{
+    crn_timers_begin_child();
+    self.id = 0;
+    pthread_mutex_unlock(&lock);
+}

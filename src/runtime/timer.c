@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The other sampler: a timer for each lane, on the processor time of the thread that has it,
+ * whose signal asks that thread for a sample. It goes off only while the thread computes, and
+ * its signal is sent on the way back to the program, so that no system call is cut short. The
+ * handler reads clocks, stores them and arms the strand, as the sampling thread does from
+ * outside.
+ *
+ * A signal may come late, when the lane is another thread's or no more. So it does not name the
+ * lane, but one of the slots, which are never freed; and a lane is taken out of its slot before
+ * it is freed, while no handler looks.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+
+#include "base/memory.h"
+#include "plat/thread.h"
+#include "runtime/runtime.h"
+
+struct crn_timer {
+    cairn_lane *lane; /* atomic */
+    uint32_t handled; /* handlers that look at it; atomic */
+    timer_t timer;
+    uint64_t random; /* atomic */
+    uint64_t period_ns;
+    crn_timer *next; /* of those that are free */
+    crn_timer *next_slot;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static crn_timer *spare;
+static crn_timer *slots;  /* all of them */
+static int signal_number; /* 0 until one is taken; atomic */
+
+/* ---- the signal ---- */
+
+/* A half to one and a half of the period, as the sampling thread's gaps. */
+static void set_timer(crn_timer *timer)
+{
+    uint64_t random = __atomic_load_n(&timer->random, __ATOMIC_RELAXED) * 6364136223846793005u +
+                      1442695040888963407u;
+    __atomic_store_n(&timer->random, random, __ATOMIC_RELAXED);
+    uint64_t gap =
+        timer->period_ns / 2 + (uint64_t)((unsigned __int128)random * timer->period_ns >> 64) + 1;
+    struct itimerspec time = {.it_value = {(time_t)(gap / 1000000000u), (long)(gap % 1000000000u)}};
+    timer_settime(timer->timer, 0, &time, NULL);
+}
+
+static void ask(cairn_lane *lane)
+{
+    if (__atomic_load_n(&lane->owner, __ATOMIC_RELAXED) != crn_thread_self() ||
+        crn_profile_mode(lane->profile) == CRN_MODE_OFF)
+        return;
+    cairn_strand *running = __atomic_load_n(&lane->running, __ATOMIC_RELAXED);
+    if (!running)
+        return;
+    uint64_t clock = crn_clock_now(lane->profile->tsc), cpu = crn_thread_own_time();
+    __atomic_store_n(&lane->due.cpu, cpu, __ATOMIC_RELAXED);
+    if (!__atomic_load_n(&lane->due.clock, __ATOMIC_RELAXED)) {
+        __atomic_store_n(&lane->first.cpu, cpu, __ATOMIC_RELAXED);
+        __atomic_store_n(&lane->first.clock, clock, __ATOMIC_RELAXED);
+    }
+    __atomic_store_n(&lane->due.clock, clock, __ATOMIC_RELEASE);
+    crn_strand_arm(running);
+}
+
+static void handle(int number, siginfo_t *info, void *context)
+{
+    (void)number;
+    (void)context;
+    crn_timer *timer = info->si_value.sival_ptr;
+    if (info->si_code != SI_TIMER || !timer) /* somebody else's */
+        return;
+    int saved = errno;
+    __atomic_fetch_add(&timer->handled, 1, __ATOMIC_SEQ_CST);
+    cairn_lane *lane = __atomic_load_n(&timer->lane, __ATOMIC_SEQ_CST);
+    if (lane) {
+        ask(lane);
+        set_timer(timer);
+    }
+    __atomic_fetch_sub(&timer->handled, 1, __ATOMIC_RELEASE);
+    errno = saved;
+}
+
+static bool is_ours(int number)
+{
+    struct sigaction now;
+    return sigaction(number, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&
+           now.sa_sigaction == handle;
+}
+
+/* A real-time signal that the program has not taken, from the end that is used least. For good:
+ * a signal may still be on its way when the last timer is gone. */
+static int take_signal(void)
+{
+    struct sigaction ours = {.sa_sigaction = handle,
+                             .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    struct sigaction theirs;
+    sigfillset(&ours.sa_mask);
+    if (signal_number && is_ours(signal_number))
+        return signal_number;
+    for (int number = SIGRTMAX - 1; number > SIGRTMIN; number--)
+        if (sigaction(number, NULL, &theirs) == 0 && !(theirs.sa_flags & SA_SIGINFO) &&
+            theirs.sa_handler == SIG_DFL && sigaction(number, &ours, NULL) == 0)
+            return number;
+    return 0;
+}
+
+bool crn_timers_begin(void)
+{
+    pthread_mutex_lock(&lock);
+    int number = take_signal();
+    __atomic_store_n(&signal_number, number, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&lock);
+    return number != 0;
+}
+
+bool crn_timers_are_ours(void)
+{
+    int number = __atomic_load_n(&signal_number, __ATOMIC_RELAXED);
+    return number && is_ours(number);
+}
+
+/* ---- timers ---- */
+
+static crn_timer *take_slot(void)
+{
+    pthread_mutex_lock(&lock);
+    crn_timer *timer = spare;
+    if (timer) {
+        spare = timer->next;
+    } else if ((timer = crn_try_calloc(1, sizeof *timer))) {
+        timer->next_slot = slots;
+        slots = timer;
+    }
+    pthread_mutex_unlock(&lock);
+    return timer;
+}
+
+/* Under the lock. */
+static void free_slot(crn_timer *timer)
+{
+    timer->next = spare;
+    spare = timer;
+}
+
+static void give_slot(crn_timer *timer)
+{
+    pthread_mutex_lock(&lock);
+    free_slot(timer);
+    pthread_mutex_unlock(&lock);
+}
+
+bool crn_timer_start(cairn_lane *lane)
+{
+    crn_timer *timer = take_slot();
+    if (!timer)
+        return false;
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID,
+                             .sigev_signo = __atomic_load_n(&signal_number, __ATOMIC_RELAXED),
+                             .sigev_value = {.sival_ptr = timer}};
+    event._sigev_un._tid = lane->thread_id;
+    timer->period_ns = lane->profile->sample_period_ns;
+    __atomic_store_n(&timer->random, lane->profile->seed + lane->number, __ATOMIC_RELAXED);
+    if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer->timer) != 0) {
+        give_slot(timer);
+        return false;
+    }
+    lane->timer = timer;
+    __atomic_store_n(&timer->lane, lane, __ATOMIC_SEQ_CST);
+    set_timer(timer);
+    return true;
+}
+
+/* Waits for a handler in another thread, which does not take long. */
+void crn_timer_stop(cairn_lane *lane)
+{
+    crn_timer *timer = lane->timer;
+    if (!timer)
+        return;
+    lane->timer = NULL;
+    __atomic_store_n(&timer->lane, NULL, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&timer->handled, __ATOMIC_SEQ_CST))
+        sched_yield();
+    pthread_mutex_lock(&lock); /* nobody arms what is another's by then */
+    timer_delete(timer->timer);
+    free_slot(timer);
+    pthread_mutex_unlock(&lock);
+}
+
+/* A program that waits for all signals takes ours without its handler, which would have armed the
+ * timer again. One whose signal is still to come, or has just come, loses nothing by being armed
+ * here: the kernel keeps one signal for each timer, and the gap is drawn anew. */
+void crn_timers_go_on(void)
+{
+    pthread_mutex_lock(&lock);
+    for (crn_timer *timer = slots; timer; timer = timer->next_slot) {
+        struct itimerspec left;
+        if (__atomic_load_n(&timer->lane, __ATOMIC_SEQ_CST) &&
+            timer_gettime(timer->timer, &left) == 0 && !left.it_value.tv_sec &&
+            !left.it_value.tv_nsec)
+            set_timer(timer);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* A child of fork has none of its parent's timers. */
+void crn_timers_begin_child(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    for (crn_timer *timer = slots; timer; timer = timer->next_slot)
+        timer->lane = NULL;
+}
+
+void crn_timer_forget(cairn_lane *lane)
+{
+    crn_timer *timer = lane->timer;
+    lane->timer = NULL;
+    if (!timer)
+        return;
+    timer->lane = NULL;
+    timer->handled = 0;
+    give_slot(timer);
+}

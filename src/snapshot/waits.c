@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#include "snapshot/waits.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/memory.h"
+#include "graph/graph.h"
+
+static bool read_header(const crn_reader *reader, uint32_t lane, crn_disk_lane *header, bool *whole,
+                        crn_error *error)
+{
+    crn_bytes bytes;
+    if (!crn_reader_section(reader, CRN_SECTION_LANE, lane, 0, sizeof *header, &bytes, error))
+        return false;
+    *header = (crn_disk_lane){0};
+    memcpy(header, bytes.data, bytes.size);
+    *whole = bytes.whole;
+    crn_free(bytes.data);
+    return true;
+}
+
+static bool is_same_time(const crn_disk_lane *one, const crn_disk_lane *other)
+{
+    return one->settled == other->settled && one->waits_changed == other->waits_changed;
+}
+
+static bool is_at_rest(const crn_disk_lane *header)
+{
+    return header->settled % 2 == 0 && header->waits_changed % 2 == 0;
+}
+
+/* A thread that is put aside in the midst of it comes back, unless its process is no more. */
+static bool wait_for_writer(const crn_reader *reader, int turn)
+{
+    enum { AT_ONCE = 100, MOST = 200 };
+    if (turn < AT_ONCE)
+        return true;
+    if (turn == MOST || reader->header.state != CRN_STATE_RECORDING ||
+        (kill((pid_t)reader->header.process, 0) != 0 && errno == ESRCH))
+        return false;
+    nanosleep(&(struct timespec){0, 1000000}, NULL);
+    return true;
+}
+
+/* Twice the same, and nobody writing. A writer that was killed in the midst of it is not waited
+ * for: then the waits are left out. */
+bool crn_waits_header(const crn_reader *reader, uint32_t lane, crn_disk_lane *header, bool *whole,
+                      crn_error *error)
+{
+    crn_disk_lane again;
+    if (!read_header(reader, lane, &again, whole, error))
+        return false;
+    for (int turn = 0; wait_for_writer(reader, turn); turn++) {
+        *header = again;
+        if (!*whole)
+            return true;
+        if (!read_header(reader, lane, &again, whole, error))
+            return false;
+        if (is_at_rest(header) && is_same_time(header, &again))
+            return true;
+    }
+    memset(header->waits, 0, sizeof header->waits);
+    return true;
+}
+
+uint64_t crn_waits_clock(const crn_disk_lane *header)
+{
+    uint64_t clock = header->stamp;
+    for (int i = 0; i < 2; i++)
+        clock = header->waits[i].clock > clock ? header->waits[i].clock : clock;
+    return clock;
+}
+
+/* ---- corrections ---- */
+
+static uint64_t place_of(cairn_metric metric, uint64_t record)
+{
+    if (metric == CAIRN_METRIC_WALL)
+        return sizeof(crn_disk_lane) + record * sizeof(crn_link) + offsetof(crn_link, wall);
+    return record * sizeof(uint64_t);
+}
+
+/* The owner has paid since: what it promised is in the counters now, though perhaps not yet in
+ * those that were read. */
+static bool read_again(const crn_reader *reader, uint32_t lane, uint64_t record,
+                       cairn_metric metric, uint64_t *counter, crn_error *error)
+{
+    bool wall = metric == CAIRN_METRIC_WALL;
+    uint64_t word = 0;
+    if (!crn_reader_word(reader, wall ? CRN_SECTION_LANE : CRN_SECTION_COLUMN, lane,
+                         (uint16_t)(wall ? 0 : metric), place_of(metric, record), &word, error))
+        return false;
+    if (word > *counter)
+        *counter = word;
+    return true;
+}
+
+bool crn_waits_add(const crn_reader *reader, uint32_t lane, const crn_disk_lane *before,
+                   cairn_metric metric, uint64_t *counters, size_t stride, uint64_t count,
+                   crn_error *error)
+{
+    crn_disk_lane now;
+    bool whole, wall = metric == CAIRN_METRIC_WALL;
+    if (!before->waits[0].clock)
+        return true;
+    if (!crn_waits_header(reader, lane, &now, &whole, error))
+        return false;
+    bool paid = now.settled != before->settled;
+    uint64_t from = wall ? now.stamp : now.cpu_stamp;
+    for (int i = 0; i < 2; i++) {
+        const crn_disk_wait *wait = paid ? &before->waits[i] : &now.waits[i];
+        if (!wait->clock || wait->record < CRN_RECORD_ROOT || wait->record >= count)
+            continue;
+        uint64_t *counter = &counters[wait->record * stride];
+        uint64_t until = wall ? wait->clock : wait->cpu;
+        if (paid && !read_again(reader, lane, wait->record, metric, counter, error))
+            return false;
+        if (!paid && until > from) {
+            *counter += until - from;
+            from = until;
+        }
+    }
+    return true;
+}
