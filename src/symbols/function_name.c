@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbols/function_name.h"
+
+#include <dwarf.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/shorten.h"
+
+void crn_path_tidy(char *path)
+{
+    char *out = path, *floor = path; /* what lies before it are ".." that lead out */
+    const char *in = path;
+    if (*in == '/')
+        floor = ++out, in++;
+    while (*in) {
+        size_t length = strcspn(in, "/");
+        bool up = length == 2 && in[0] == '.' && in[1] == '.';
+        bool nothing = length == 0 || (length == 1 && *in == '.');
+        if (up && out > floor) {
+            out--;
+            while (out > floor && out[-1] != '/')
+                out--;
+        } else if (!nothing && !(up && *path == '/')) {
+            memmove(out, in, length);
+            out += length;
+            if (in[length])
+                *out++ = '/';
+            if (up)
+                floor = out;
+        }
+        in += length + (in[length] == '/');
+    }
+    *out = '\0';
+}
+
+/* Follows the entry to its declaration, as methods and inlined functions need. */
+static const char *linkage_name(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    if (!dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) &&
+        !dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute))
+        return NULL;
+    return dwarf_formstring(&attribute);
+}
+
+static bool is_cpp(Dwarf_Die *die)
+{
+    Dwarf_Die unit;
+    switch (dwarf_diecu(die, &unit, NULL, NULL) ? dwarf_srclang(&unit) : -1) {
+    case DW_LANG_C_plus_plus:
+    case DW_LANG_C_plus_plus_03:
+    case DW_LANG_C_plus_plus_11:
+    case DW_LANG_C_plus_plus_14:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* A method's definition is outside of its class: its declaration is in it. */
+static Dwarf_Die declaration_of(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Die declaration;
+    if (dwarf_attr(die, DW_AT_specification, &attribute) &&
+        dwarf_formref_die(&attribute, &declaration))
+        return declaration;
+    return *die;
+}
+
+static const char *scope_name(Dwarf_Die *scope)
+{
+    const char *name = dwarf_diename(scope);
+    switch (dwarf_tag(scope)) {
+    case DW_TAG_namespace:
+        return name ? name : "(anonymous namespace)";
+    case DW_TAG_class_type:
+    case DW_TAG_structure_type:
+    case DW_TAG_union_type:
+        return name ? name : "(anonymous class)";
+    case DW_TAG_subprogram:
+        return name;
+    default:
+        return NULL;
+    }
+}
+
+/* Functions that other files cannot see have no linkage name. Their own says nothing of
+ * where they are: "operator()" of which of all lambdas? */
+static void put_scopes(Dwarf_Die *die, const char *name, crn_frame *frame)
+{
+    Dwarf_Die declaration = declaration_of(die), *scopes = NULL;
+    int count = dwarf_getscopes_die(&declaration, &scopes);
+    size_t used = 0;
+    for (int i = count - 1; i > 0; i--) {
+        const char *scope = scope_name(&scopes[i]);
+        int length = scope && used < sizeof frame->name
+                         ? snprintf(frame->name + used, sizeof frame->name - used, "%s::", scope)
+                         : 0;
+        used += length > 0 ? (size_t)length : 0;
+    }
+    free(scopes);
+    if (used < sizeof frame->name)
+        snprintf(frame->name + used, sizeof frame->name - used, "%s", name);
+    crn_shorten(frame->name);
+}
+
+/* As the compiler was given it; where that leads out of where the compiler ran, with that. */
+static void put_file(Dwarf_Die *die, const char *file, crn_frame *frame)
+{
+    Dwarf_Die unit;
+    Dwarf_Attribute attribute;
+    const char *folder = NULL;
+    if (strncmp(file, "..", 2) == 0 && dwarf_diecu(die, &unit, NULL, NULL) &&
+        dwarf_attr(&unit, DW_AT_comp_dir, &attribute))
+        folder = dwarf_formstring(&attribute);
+    snprintf(frame->file, sizeof frame->file, "%s%s%s", folder ? folder : "", folder ? "/" : "",
+             file);
+    crn_path_tidy(frame->file);
+}
+
+/* The class around a method that has no place of its own, as that of a lambda has none. */
+static bool class_of(Dwarf_Die *die, Dwarf_Die *class)
+{
+    Dwarf_Die declaration = declaration_of(die), *scopes = NULL;
+    bool found = dwarf_getscopes_die(&declaration, &scopes) > 1;
+    if (found)
+        *class = scopes[1];
+    free(scopes);
+    return found;
+}
+
+/* From DWARF 5 on file 0 is the unit's own, and clang says so; elfutils before 0.190 takes it for
+ * none. */
+static const char *file_of(Dwarf_Die *die)
+{
+    const char *file = dwarf_decl_file(die);
+    Dwarf_Attribute attribute;
+    Dwarf_Word number;
+    Dwarf_Half version;
+    Dwarf_Die unit;
+    if (file || !dwarf_attr_integrate(die, DW_AT_decl_file, &attribute) ||
+        dwarf_formudata(&attribute, &number) != 0 || number != 0 ||
+        dwarf_cu_info(die->cu, &version, NULL, &unit, NULL, NULL, NULL, NULL) != 0 || version < 5)
+        return file;
+    return dwarf_diename(&unit);
+}
+
+static void put_place(Dwarf_Die *die, crn_frame *frame)
+{
+    Dwarf_Die class;
+    const char *file = file_of(die);
+    if (!file && is_cpp(die) && class_of(die, &class)) {
+        die = &class;
+        file = file_of(die);
+    }
+    int line = 0, column = 0;
+    frame->file[0] = '\0';
+    if (file)
+        put_file(die, file, frame);
+    frame->line = dwarf_decl_line(die, &line) == 0 && line > 0 ? (uint32_t)line : 0;
+    frame->column = dwarf_decl_column(die, &column) == 0 && column > 0 ? (uint32_t)column : 0;
+}
+
+bool crn_function_name(Dwarf_Die *die, crn_frame *frame)
+{
+    const char *linkage = linkage_name(die), *name = dwarf_diename(die);
+    bool whole = linkage && crn_is_mangled(linkage);
+    if (whole)
+        crn_demangle(linkage, frame->name);
+    else if (name && *name && is_cpp(die))
+        put_scopes(die, name, frame);
+    else /* a linkage name that is not mangled is what C gave the function besides its own */
+        snprintf(frame->name, sizeof frame->name, "%s", name && *name ? name : "[unnamed]");
+    put_place(die, frame);
+    return whole;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbols/module.h"
+
+#include <elfutils/libdwfl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/interning.h"
+#include "base/memory.h"
+#include "symbols/debug_info.h"
+#include "symbols/function_starts.h"
+#include "symbols/symbol_table.h"
+
+#define SIZE_MOST ((off_t)1 << 36)
+enum { BUILD_ID_MAX = 64 };
+
+struct crn_module_file {
+    const char *path; /* the caller's */
+    Dwfl *dwfl;
+    Elf *elf;
+    Dwfl_Module *module;
+    GElf_Addr bias;             /* from the file's addresses to libdwfl's */
+    Dwarf_Addr debug_bias;      /* from the DWARF's addresses to libdwfl's */
+    crn_debug_info *info;       /* NULL without DWARF */
+    crn_symbol_table symbols;   /* read when first asked for */
+    crn_function_starts starts; /* with them */
+    bool symbols_read;
+    crn_interning *functions; /* addresses of entries and of symbols: their numbers */
+    uint64_t function_count;
+};
+
+/* Looks at what there is before it is opened: opening a pipe waits, and some devices act
+ * on it. */
+static int open_regular(const char *path, crn_module_state *state)
+{
+    struct stat info;
+    int file = open(path, O_PATH | O_CLOEXEC);
+    if (file < 0) {
+        *state = errno == EACCES ? CRN_MODULE_UNREADABLE : CRN_MODULE_GONE;
+        return -1;
+    }
+    char name[64], magic[4];
+    snprintf(name, sizeof name, "/proc/self/fd/%d", file);
+    int readable = -1;
+    *state = CRN_MODULE_NO_PROGRAM;
+    if (fstat(file, &info) == 0 && S_ISREG(info.st_mode) && info.st_size <= SIZE_MOST) {
+        readable = open(name, O_RDONLY | O_CLOEXEC);
+        if (readable < 0)
+            *state = CRN_MODULE_UNREADABLE;
+    }
+    close(file);
+    if (readable >= 0 && (pread(readable, magic, sizeof magic, 0) != (ssize_t)sizeof magic ||
+                          memcmp(magic, "\177ELF", sizeof magic) != 0)) {
+        close(readable);
+        readable = -1;
+    }
+    return readable;
+}
+
+/* Where neither says what it is, that has to do. */
+static crn_module_state compare_build_id(Dwfl_Module *module, const char *expected)
+{
+    const unsigned char *bytes;
+    GElf_Addr place;
+    char found[2 * BUILD_ID_MAX + 1] = "";
+    int length = dwfl_module_build_id(module, &bytes, &place);
+    for (int i = 0; i < length && i < BUILD_ID_MAX; i++)
+        snprintf(found + 2 * (size_t)i, 3, "%02x", bytes[i]);
+    if (!*expected && !*found)
+        return CRN_MODULE_UNPROVEN;
+    return strcmp(found, expected) == 0 ? CRN_MODULE_READ : CRN_MODULE_OTHER;
+}
+
+static bool open_module(crn_module_file *file, const char *path, int descriptor)
+{
+    static const Dwfl_Callbacks callbacks = {
+        .find_elf = dwfl_build_id_find_elf,
+        .find_debuginfo = dwfl_standard_find_debuginfo,
+        .section_address = dwfl_offline_section_address,
+    };
+    file->dwfl = dwfl_begin(&callbacks);
+    if (!file->dwfl) {
+        close(descriptor);
+        return false;
+    }
+    dwfl_report_begin(file->dwfl);
+    file->module = dwfl_report_offline(file->dwfl, path, path, descriptor);
+    dwfl_report_end(file->dwfl, NULL, NULL);
+    if (!file->module)
+        close(descriptor); /* else it is libdwfl's */
+    file->elf = file->module ? dwfl_module_getelf(file->module, &file->bias) : NULL;
+    return file->elf != NULL;
+}
+
+crn_module_file *crn_module_open(const char *path, const char *build_id, crn_module_state *state)
+{
+    int descriptor = open_regular(path, state);
+    if (descriptor < 0)
+        return NULL;
+    crn_module_file *file = crn_calloc(1, sizeof *file);
+    file->path = path;
+    file->functions = crn_interning_new();
+    *state = CRN_MODULE_NO_PROGRAM;
+    if (open_module(file, path, descriptor))
+        *state = compare_build_id(file->module, build_id);
+    if (*state != CRN_MODULE_READ && *state != CRN_MODULE_UNPROVEN) {
+        crn_module_close(file);
+        return NULL;
+    }
+    Dwarf *dwarf = dwfl_module_getdwarf(file->module, &file->debug_bias);
+    file->info = dwarf ? crn_debug_info_open(dwarf) : NULL;
+    return file;
+}
+
+void crn_module_close(crn_module_file *file)
+{
+    if (file->info)
+        crn_debug_info_close(file->info);
+    crn_symbol_table_free(&file->symbols);
+    crn_function_starts_free(&file->starts);
+    if (file->dwfl)
+        dwfl_end(file->dwfl);
+    crn_interning_free(file->functions);
+    crn_free(file);
+}
+
+/* Whether it is the first time; `*number` is what the function has been given. */
+static bool is_new(crn_module_file *file, uint64_t key, uint64_t *number)
+{
+    *number = crn_intern_number(file->functions, (const char *)&key, sizeof key);
+    if (*number != file->function_count)
+        return false;
+    file->function_count++;
+    return true;
+}
+
+static const crn_symbol *find_symbol(crn_module_file *file, uint64_t address)
+{
+    if (!file->symbols_read) {
+        file->symbols = crn_symbol_table_make(file->module);
+        file->starts = crn_function_starts_make(file->elf);
+    }
+    file->symbols_read = true;
+    return crn_symbol_table_find(&file->symbols, address);
+}
+
+/* The name of what libc offers begins with underscores in the DWARF ("__strdup"); people know
+ * the symbol. And what C++ keeps to a file has its whole name only there. */
+static void prefer_symbol(crn_module_file *file, uint64_t address, crn_frame *frame)
+{
+    const crn_symbol *symbol = find_symbol(file, address);
+    if (symbol &&
+        (crn_is_mangled(symbol->name) || (frame->name[0] == '_' && symbol->name[0] != '_')))
+        crn_demangle(symbol->name, frame->name);
+}
+
+/* What is known by its place alone is called so: "[program]+0x1234". */
+static void put_start(crn_module_file *file, uint64_t address, crn_frame *frame,
+                      crn_module_put *put, void *data)
+{
+    uint64_t number;
+    const char *slash = strrchr(file->path, '/');
+    const uint64_t *start = crn_function_starts_find(&file->starts, address);
+    if (!start)
+        return;
+    bool first = is_new(file, (uint64_t)(uintptr_t)start, &number);
+    snprintf(frame->name, sizeof frame->name, "[%.255s]+0x%" PRIx64, slash ? slash + 1 : file->path,
+             *start);
+    snprintf(frame->file, sizeof frame->file, "%s", file->path);
+    frame->line = frame->column = 0;
+    put(data, number, first ? frame : NULL);
+}
+
+static void put_symbol(crn_module_file *file, uint64_t address, crn_frame *frame,
+                       crn_module_put *put, void *data)
+{
+    uint64_t number;
+    const crn_symbol *symbol = find_symbol(file, address + file->bias);
+    if (!symbol) {
+        put_start(file, address, frame, put, data);
+        return;
+    }
+    bool first = is_new(file, (uint64_t)(uintptr_t)symbol->name, &number);
+    if (first)
+        crn_demangle(symbol->name, frame->name);
+    frame->file[0] = '\0';
+    frame->line = frame->column = 0;
+    put(data, number, first ? frame : NULL);
+}
+
+void crn_module_find(crn_module_file *file, uint64_t address, crn_module_put *put, void *data)
+{
+    static crn_frame frame; /* too large for a stack */
+    Dwarf_Die dies[CRN_INLINES_MAX];
+    uint64_t place = address + file->bias, number;
+    uint32_t count =
+        file->info ? crn_debug_info_find(file->info, place - file->debug_bias, dies) : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        bool first = is_new(file, (uint64_t)(uintptr_t)dies[i].addr, &number);
+        if (first && !crn_function_name(&dies[i], &frame) && i == 0)
+            prefer_symbol(file, place, &frame);
+        put(data, number, first ? &frame : NULL);
+    }
+    if (!count)
+        put_symbol(file, address, &frame, put, data);
+}

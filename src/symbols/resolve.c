@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From a profile of addresses to one of functions.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "symbols/addresses.h"
+#include "symbols/cache.h"
+#include "symbols/symbols.h"
+#include "symbols/worker.h"
+
+enum { WARNINGS_MAX = 8 };
+
+/* What stands in for a block: blocks of the new profile, inwards. */
+typedef struct stand_in {
+    uint32_t first, count; /* in `frames` */
+} stand_in;
+
+typedef struct resolving {
+    const crn_profile *profile;
+    crn_profile_builder *builder;
+    stand_in *stand_ins; /* by the old profile's block; count 0 while it stays */
+    uint32_t *frames;
+    uint32_t frame_count, frame_capacity;
+    uint32_t *functions; /* of the module: blocks of the new profile */
+    uint32_t function_count, function_capacity;
+    uint8_t *allocates; /* by block of the new profile: to be taken off the ends of paths */
+    uint32_t allocates_capacity;
+    bool allocator; /* the module is libcairn-alloc: all of it is */
+    uint32_t failures;
+    uint64_t done, total, named;
+    crn_symbols_progress *progress;
+} resolving;
+
+bool crn_symbols_wanted(const crn_profile *profile)
+{
+    crn_addresses addresses = crn_addresses_find(profile);
+    bool wanted = addresses.count > 0;
+    crn_addresses_free(&addresses);
+    return wanted;
+}
+
+static uint32_t *grown(uint32_t *array, uint32_t count, uint32_t *capacity)
+{
+    if (count < *capacity)
+        return array;
+    *capacity = *capacity ? *capacity * 2 : 256;
+    return crn_realloc(array, *capacity, sizeof *array);
+}
+
+static const char *last_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* ---- what the files say --------------------------------------------------------------- */
+
+static const char *failure_text(crn_module_state state)
+{
+    switch (state) {
+    case CRN_MODULE_GONE:
+        return "is not there any more, so its functions have no names but addresses";
+    case CRN_MODULE_UNREADABLE:
+        return "may not be read, so its functions have no names but addresses";
+    case CRN_MODULE_NO_PROGRAM:
+        return "is no ELF file, so its functions have no names but addresses";
+    case CRN_MODULE_OTHER:
+        return "is not the file that ran (its build ID differs), so its functions have no names "
+               "but addresses";
+    case CRN_MODULE_DAMAGED:
+        return "could not be read to its end, so functions in it have no names but addresses";
+    case CRN_MODULE_UNPROVEN:
+        return "has no build ID: names are right only if it has not been built anew since";
+    case CRN_MODULE_READ:
+        break;
+    }
+    return NULL;
+}
+
+static void put_module(void *data, const crn_module *module, crn_module_state state)
+{
+    resolving *resolving = data;
+    resolving->function_count = 0;
+    resolving->allocator = strncmp(last_name(module->path), "libcairn-alloc.so", 17) == 0;
+    const char *text = failure_text(state);
+    if (text && resolving->failures++ < WARNINGS_MAX)
+        crn_profile_builder_warn(resolving->builder, "%.300s %s", module->path, text);
+}
+
+/* std::allocator<int>::allocate and what it goes through, inlined into every container. */
+static bool is_allocator_of_cpp(const char *name)
+{
+    static const char suffix[] = ">::allocate";
+    size_t length = strlen(name), end = sizeof suffix - 1;
+    return (strncmp(name, "std::", 5) == 0 || strncmp(name, "__gnu_cxx::", 11) == 0) &&
+           length > end && strcmp(name + length - end, suffix) == 0;
+}
+
+/* The functions that programs call to allocate, as they are written in C and C++. */
+static bool is_allocator(const char *name)
+{
+    static const char *const names[] = {
+        "malloc",         "calloc",        "realloc",       "reallocarray",   "memalign",
+        "valloc",         "pvalloc",       "aligned_alloc", "posix_memalign", "operator new",
+        "operator new[]", "__libc_malloc", "__libc_calloc", "__libc_realloc", "__libc_memalign"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return is_allocator_of_cpp(name);
+}
+
+static uint32_t put_block(resolving *resolving, const crn_block_info *info, bool allocates)
+{
+    uint32_t block = crn_profile_builder_block(resolving->builder, info);
+    if (block >= resolving->allocates_capacity) {
+        uint32_t capacity = block * 2 + 256;
+        resolving->allocates = crn_realloc(resolving->allocates, capacity, 1);
+        memset(resolving->allocates + resolving->allocates_capacity, 0,
+               capacity - resolving->allocates_capacity);
+        resolving->allocates_capacity = capacity;
+    }
+    resolving->allocates[block] |= allocates;
+    return block;
+}
+
+static void put_function(void *data, const char *name, const char *file, uint32_t line,
+                         uint32_t column)
+{
+    resolving *resolving = data;
+    crn_block_info info = {.name = name, .file = file, .line = line, .column = column};
+    uint32_t block = put_block(resolving, &info, resolving->allocator || is_allocator(name));
+    resolving->functions =
+        grown(resolving->functions, resolving->function_count, &resolving->function_capacity);
+    resolving->functions[resolving->function_count++] = block;
+}
+
+static void put_frame(resolving *resolving, uint32_t block)
+{
+    resolving->frames =
+        grown(resolving->frames, resolving->frame_count, &resolving->frame_capacity);
+    resolving->frames[resolving->frame_count++] = block;
+}
+
+static void put_address(void *data, const crn_module *module, const crn_address *address,
+                        const uint32_t *functions, uint32_t count)
+{
+    resolving *resolving = data;
+    uint32_t first = resolving->frame_count;
+    for (uint32_t i = 0; i < count; i++)
+        put_frame(resolving, resolving->functions[functions[i]]);
+    if (!count) {
+        char name[320];
+        snprintf(name, sizeof name, "[%.255s]+0x%" PRIx64, last_name(module->path),
+                 address->offset);
+        put_frame(resolving,
+                  put_block(resolving, &(crn_block_info){.name = name, .file = module->path},
+                            resolving->allocator));
+    }
+    resolving->stand_ins[address->block] = (stand_in){first, resolving->frame_count - first};
+    resolving->named++;
+    if (resolving->progress)
+        resolving->progress(++resolving->done, resolving->total);
+}
+
+/* Blocks that are no addresses, or whose file cannot be read, stand for themselves. */
+static void keep_the_rest(resolving *resolving)
+{
+    const crn_profile *profile = resolving->profile;
+    for (uint32_t b = 1; b < profile->block_count; b++) {
+        if (resolving->stand_ins[b].count || b == profile->folded_block)
+            continue;
+        crn_block_info info = profile->blocks[b];
+        const stand_in *parent = &resolving->stand_ins[info.parent < b ? info.parent : 0];
+        info.parent = parent->count ? resolving->frames[parent->first] : 0;
+        uint64_t unused;
+        bool allocator = strncmp(last_name(info.file), "libcairn-alloc.so", 17) == 0 &&
+                         crn_address_parse(&info, &unused);
+        resolving->stand_ins[b] = (stand_in){resolving->frame_count, 1};
+        put_frame(resolving, put_block(resolving, &info, allocator));
+    }
+}
+
+/* ---- the contexts --------------------------------------------------------------------- */
+
+static bool is_at_end(const resolving *resolving, uint32_t frame)
+{
+    return resolving->allocates[resolving->frames[frame]];
+}
+
+/* By context: how many of its block's stand-ins are left when what allocates is taken off
+ * the ends of paths. */
+static uint32_t *lengths(const resolving *resolving)
+{
+    const crn_profile *profile = resolving->profile;
+    uint32_t *left = crn_calloc(profile->context_count, sizeof *left);
+    uint8_t *goes_on = crn_calloc(profile->context_count, 1);
+    for (uint32_t e = 0; e < profile->edge_count; e++)
+        goes_on[profile->edges[e].from] = 1;
+    for (uint32_t c = profile->context_count - 1; c > 0; c--) {
+        const stand_in *stand_in = &resolving->stand_ins[profile->block[c]];
+        left[c] = stand_in->count;
+        bool sampled = profile->calls_tree[c] == 0; /* what counts its calls is there for itself */
+        while (sampled && !goes_on[c] && left[c] &&
+               is_at_end(resolving, stand_in->first + left[c] - 1))
+            left[c]--;
+        if (left[c] || profile->block[c] == profile->folded_block)
+            goes_on[profile->parent[c]] = 1;
+    }
+    crn_free(goes_on);
+    return left;
+}
+
+static uint32_t put_context(resolving *resolving, uint32_t parent, uint32_t block, uint32_t length,
+                            uint64_t calls)
+{
+    crn_profile_builder *builder = resolving->builder;
+    const stand_in *stand_in = &resolving->stand_ins[block];
+    if (block == resolving->profile->folded_block)
+        return crn_profile_builder_child(builder, parent, crn_profile_builder_folded(builder),
+                                         calls);
+    if (!length)
+        crn_profile_builder_charge(builder, parent, CRN_METRIC_CALLS, calls);
+    uint32_t context = parent;
+    for (uint32_t i = 0; i < length; i++) /* only the innermost was called as often as that */
+        context = crn_profile_builder_child(
+            builder, context, resolving->frames[stand_in->first + i], i + 1 == length ? calls : 0);
+    return context;
+}
+
+static void put_metrics(resolving *resolving, const uint32_t *contexts)
+{
+    const crn_profile *profile = resolving->profile;
+    for (uint32_t m = CRN_METRIC_TICKS; m < profile->metric_count; m++) {
+        uint32_t metric = crn_profile_builder_metric(resolving->builder, profile->metrics[m].name,
+                                                     profile->metrics[m].unit);
+        for (uint32_t c = 0; profile->values[m] && c < profile->context_count; c++)
+            crn_profile_builder_charge(resolving->builder, contexts[c], metric,
+                                       profile->values[m][c]);
+    }
+}
+
+/* A cycle is one again if it still repeats what is before it; a fold stays one. */
+static void put_edge(resolving *resolving, const crn_profile_edge *edge, const uint32_t *contexts,
+                     const uint32_t *left)
+{
+    uint32_t from = contexts[edge->from];
+    if (edge->folded && left[edge->target])
+        crn_profile_builder_edge(resolving->builder, from, contexts[edge->target], edge->calls,
+                                 true);
+    else
+        put_context(resolving, from, resolving->profile->block[edge->target], left[edge->target],
+                    edge->calls);
+}
+
+static void put_contexts(resolving *resolving)
+{
+    const crn_profile *profile = resolving->profile;
+    uint32_t *contexts = crn_calloc(profile->context_count, sizeof *contexts);
+    uint32_t *left = lengths(resolving);
+    contexts[0] = crn_profile_builder_root(resolving->builder);
+    crn_profile_builder_charge(resolving->builder, contexts[0], CRN_METRIC_CALLS,
+                               profile->calls_tree[0]);
+    for (uint32_t c = 1; c < profile->context_count; c++)
+        contexts[c] = put_context(resolving, contexts[profile->parent[c]], profile->block[c],
+                                  left[c], profile->calls_tree[c]);
+    for (uint32_t e = 0; e < profile->edge_count; e++)
+        put_edge(resolving, &profile->edges[e], contexts, left);
+    put_metrics(resolving, contexts);
+    crn_free(left);
+    crn_free(contexts);
+}
+
+static void put_words(resolving *resolving)
+{
+    const crn_profile *profile = resolving->profile;
+    for (size_t i = 0; i < profile->note_count; i++)
+        crn_profile_builder_note(resolving->builder, profile->notes[i].key,
+                                 profile->notes[i].value);
+    for (size_t i = 0; i < profile->warning_count; i++)
+        crn_profile_builder_warn(resolving->builder, "%s", profile->warnings[i]);
+}
+
+/* ---- all of it ------------------------------------------------------------------------ */
+
+static uint32_t *innermost(const resolving *resolving)
+{
+    const crn_profile *profile = resolving->profile;
+    uint32_t *blocks = crn_calloc(profile->block_count, sizeof *blocks);
+    for (uint32_t b = 1; b < profile->block_count; b++) {
+        const stand_in *stand_in = &resolving->stand_ins[b];
+        uint32_t left = stand_in->count;
+        while (left > 1 && is_at_end(resolving, stand_in->first + left - 1))
+            left--;
+        if (left)
+            blocks[b] = resolving->frames[stand_in->first + left - 1];
+    }
+    return blocks;
+}
+
+static crn_profile *resolve(const crn_profile *profile, crn_symbols_cache *cache,
+                            crn_symbols_progress *progress, uint64_t *named, uint32_t **blocks)
+{
+    crn_addresses addresses = crn_addresses_find(profile);
+    resolving resolving = {
+        .profile = profile,
+        .builder = crn_profile_builder_new(),
+        .stand_ins = crn_calloc(profile->block_count, sizeof *resolving.stand_ins),
+        .total = addresses.count,
+        .progress = progress,
+    };
+    put_words(&resolving);
+    crn_symbols_sink sink = {&resolving, put_module, put_function, put_address};
+    if (cache)
+        crn_symbols_cache_ask(cache, &addresses, &sink);
+    else
+        crn_symbols_ask(&addresses, &sink);
+    if (resolving.failures > WARNINGS_MAX)
+        crn_profile_builder_warn(resolving.builder, "as are %" PRIu32 " more files",
+                                 resolving.failures - WARNINGS_MAX);
+    keep_the_rest(&resolving);
+    put_contexts(&resolving);
+    if (named)
+        *named = resolving.named;
+    if (blocks)
+        *blocks = innermost(&resolving);
+    crn_addresses_free(&addresses);
+    crn_free(resolving.stand_ins);
+    crn_free(resolving.frames);
+    crn_free(resolving.functions);
+    crn_free(resolving.allocates);
+    return crn_profile_builder_end(resolving.builder);
+}
+
+crn_profile *crn_symbols_resolve(const crn_profile *profile, crn_symbols_progress *progress,
+                                 uint64_t *named)
+{
+    return resolve(profile, NULL, progress, named, NULL);
+}
+
+crn_profile *crn_symbols_resolve_cached(const crn_profile *profile, crn_symbols_cache *cache,
+                                        uint32_t **blocks)
+{
+    return resolve(profile, cache, NULL, NULL, blocks);
+}

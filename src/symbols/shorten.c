@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbols/shorten.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Where the template's arguments end that begin at `text`, behind '<'; NULL if nowhere. */
+static const char *arguments_end(const char *text)
+{
+    int depth = 1;
+    for (; *text; text++) {
+        if (*text == '<')
+            depth++;
+        else if (*text == '>' && text[-1] != '-' && --depth == 0)
+            return text + 1;
+    }
+    return NULL;
+}
+
+/* How long a default argument is that begins at `text` with the comma; 0 if none does. */
+static size_t default_length(const char *text)
+{
+    static const char *const defaults[] = {", std::allocator<", ", std::char_traits<",
+                                           ", std::less<",      ", std::equal_to<",
+                                           ", std::hash<",      ", std::default_delete<"};
+    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++) {
+        size_t length = strlen(defaults[i]);
+        if (strncmp(text, defaults[i], length) != 0)
+            continue;
+        const char *end = arguments_end(text + length);
+        const char *next = end ? end + strspn(end, " ") : NULL;
+        return next && (*next == ',' || *next == '>') ? (size_t)(end - text) : 0;
+    }
+    return 0;
+}
+
+static void replace_all(char *name, const char *what, const char *with)
+{
+    size_t length = strlen(what), shorter = strlen(with);
+    for (char *at = name; (at = strstr(at, what)) != NULL; at += shorter) {
+        memcpy(at, with, shorter);
+        memmove(at + shorter, at + length, strlen(at + length) + 1);
+    }
+}
+
+void crn_shorten(char *name)
+{
+    if (!strchr(name, '<'))
+        return;
+    char *to = name;
+    for (const char *from = name; *from;) {
+        size_t skipped = *from == ',' ? default_length(from) : 0;
+        if (skipped)
+            from += skipped + (from[skipped] == ' ');
+        else if (from[0] == ' ' && from[1] == '>' && to > name && to[-1] == '>')
+            from++; /* "> >" was needed once */
+        else
+            *to++ = *from++;
+    }
+    *to = '\0';
+    replace_all(name, "std::__cxx11::basic_string<char>", "std::string");
+    replace_all(name, "std::basic_string<char>", "std::string");
+}

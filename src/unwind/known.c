@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What was found out about addresses: open addressing, one writer at a time, any number of
+ * readers without a lock. A table that was outgrown stays: someone may be reading it, and all
+ * of them together are no larger than the last.
+ */
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "unwind/unwind.h"
+
+enum {
+    SLOTS_FIRST = 1 << 12,
+    SLOTS_LAST = 1 << 22 /* addresses beyond these are looked up each time */
+};
+
+crn_unwind_table *crn_unwind_known;
+uint32_t crn_unwind_generation = 1;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static crn_unwind_table *table_new(uint64_t slots)
+{
+    int saved = errno;
+    size_t size = sizeof(crn_unwind_table) + slots * sizeof(crn_unwind_slot);
+    crn_unwind_table *table =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    errno = saved;
+    if (table == MAP_FAILED)
+        return NULL;
+    table->mask = slots - 1;
+    return table;
+}
+
+/* Where the address is, or the free slot that it would have. */
+static crn_unwind_slot *slot_of(crn_unwind_table *table, uintptr_t address)
+{
+    uint64_t at = crn_unwind_hash(address);
+    while (table->slots[at & table->mask].address &&
+           table->slots[at & table->mask].address != address)
+        at++;
+    return &table->slots[at & table->mask];
+}
+
+static void copy_slots(const crn_unwind_table *from, crn_unwind_table *to)
+{
+    for (uint64_t i = 0; i <= from->mask; i++)
+        if (from->slots[i].address)
+            *slot_of(to, from->slots[i].address) = from->slots[i];
+    to->count = from->count;
+}
+
+/* A table with room for one more. NULL when there is none to be had. */
+static crn_unwind_table *table_with_room(void)
+{
+    crn_unwind_table *table = crn_unwind_known;
+    uint64_t slots = table ? table->mask + 1 : 0;
+    if (table && table->count < slots / 2)
+        return table;
+    if (slots == SLOTS_LAST)
+        return NULL;
+    crn_unwind_table *larger = table_new(slots ? slots * 2 : SLOTS_FIRST);
+    if (!larger)
+        return NULL;
+    if (table)
+        copy_slots(table, larger);
+    __atomic_store_n(&crn_unwind_known, larger, __ATOMIC_RELEASE);
+    return larger;
+}
+
+static void remember(uintptr_t address, const crn_unwind_code *code, uint32_t generation)
+{
+    crn_unwind_table *table = table_with_room();
+    if (!table)
+        return;
+    crn_unwind_slot *slot = slot_of(table, address);
+    uint64_t rule;
+    memcpy(&rule, &code->rule, sizeof rule);
+    __atomic_store_n(&slot->rule, rule, __ATOMIC_RELAXED);
+    __atomic_store_n(&slot->mark, (uint64_t)code->tag << 32 | generation, __ATOMIC_RELEASE);
+    if (slot->address)
+        return;
+    __atomic_store_n(&slot->address, address, __ATOMIC_RELEASE);
+    table->count++;
+}
+
+void crn_unwind_look(uintptr_t address, crn_unwind_code *code)
+{
+    if (crn_unwind_recall(address, code))
+        return;
+    uint32_t generation = __atomic_load_n(&crn_unwind_generation, __ATOMIC_ACQUIRE);
+    crn_unwind_code found = {crn_unwind_rule_find(address), 0};
+    pthread_mutex_lock(&lock);
+    if (!crn_unwind_recall(address, code)) { /* nobody else was here meanwhile */
+        remember(address, &found, generation);
+        *code = found;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void crn_unwind_tag(uintptr_t address, uint32_t tag)
+{
+    crn_unwind_code code;
+    pthread_mutex_lock(&lock);
+    if (crn_unwind_recall(address, &code)) {
+        crn_unwind_slot *slot = slot_of(crn_unwind_known, address);
+        __atomic_store_n(&slot->mark, (uint64_t)tag << 32 | (uint32_t)slot->mark, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void crn_unwind_unloaded(void)
+{
+    __atomic_add_fetch(&crn_unwind_generation, 1, __ATOMIC_RELEASE);
+}
+
+void crn_unwind_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void crn_unwind_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the loader knows of the code at an address, and what the file's headers say.
+ */
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "unwind/unwind.h"
+
+/* An older glibc has it not; then no module is found. It takes no lock: malloc may be called
+ * by whoever holds the loader's. */
+extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
+
+bool crn_unwind_module_find(uintptr_t address, crn_unwind_module *module)
+{
+    struct dl_find_object found;
+    if (!_dl_find_object || _dl_find_object((void *)address, &found) != 0)
+        return false;
+    module->start = (uintptr_t)found.dlfo_map_start;
+    module->end = (uintptr_t)found.dlfo_map_end;
+    module->bias = found.dlfo_link_map->l_addr;
+    module->name = found.dlfo_link_map->l_name ? found.dlfo_link_map->l_name : "";
+    module->index = (uintptr_t)found.dlfo_eh_frame;
+    return true;
+}
+
+/* The program headers, if they are in the first page, as every linker puts them. Those of the
+ * program are the kernel's to know: one that is linked statically begins elsewhere for the loader.
+ */
+static const ElfW(Phdr) * headers_of(const crn_unwind_module *module, size_t *count)
+{
+    if (!*module->name && getauxval(AT_PHENT) == sizeof(ElfW(Phdr))) {
+        *count = getauxval(AT_PHNUM);
+        return (const ElfW(Phdr) *)getauxval(AT_PHDR);
+    }
+    const ElfW(Ehdr) *file = (const ElfW(Ehdr) *)module->start;
+    *count = 0;
+    if (module->end - module->start < sizeof *file || memcmp(file->e_ident, ELFMAG, SELFMAG) != 0 ||
+        file->e_phentsize != sizeof(ElfW(Phdr)) ||
+        file->e_phoff + file->e_phnum * sizeof(ElfW(Phdr)) > CRN_UNWIND_PAGE ||
+        file->e_phoff % sizeof(uintptr_t))
+        return NULL;
+    *count = file->e_phnum;
+    return (const ElfW(Phdr) *)(module->start + file->e_phoff);
+}
+
+uintptr_t crn_unwind_segment_end(const crn_unwind_module *module, uintptr_t address)
+{
+    size_t count;
+    const ElfW(Phdr) *headers = headers_of(module, &count);
+    for (size_t i = 0; i < count; i++) {
+        uintptr_t start = module->bias + headers[i].p_vaddr;
+        if (headers[i].p_type == PT_LOAD && (headers[i].p_flags & PF_R) && address >= start &&
+            address - start < headers[i].p_memsz)
+            return start + headers[i].p_memsz;
+    }
+    return 0;
+}
+
+static size_t id_of_notes(uintptr_t at, uintptr_t end, uint8_t bytes[CRN_UNWIND_BUILD_ID])
+{
+    while (at % 4 == 0 && at < end && end - at >= sizeof(ElfW(Nhdr))) {
+        const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
+        uintptr_t name = at + sizeof *note;
+        uintptr_t content = name + ((uint64_t)note->n_namesz + 3) / 4 * 4;
+        uintptr_t next = content + ((uint64_t)note->n_descsz + 3) / 4 * 4;
+        if (next > end)
+            return 0;
+        if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == sizeof ELF_NOTE_GNU &&
+            memcmp((const char *)name, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) == 0 &&
+            note->n_descsz <= CRN_UNWIND_BUILD_ID) {
+            memcpy(bytes, (const void *)content, note->n_descsz);
+            return note->n_descsz;
+        }
+        at = next;
+    }
+    return 0;
+}
+
+size_t crn_unwind_build_id(const crn_unwind_module *module, uint8_t bytes[CRN_UNWIND_BUILD_ID])
+{
+    size_t count, size = 0;
+    const ElfW(Phdr) *headers = headers_of(module, &count);
+    for (size_t i = 0; i < count && size == 0; i++) {
+        uintptr_t at = module->bias + headers[i].p_vaddr;
+        uintptr_t end = crn_unwind_segment_end(module, at);
+        if (headers[i].p_type == PT_NOTE && end && headers[i].p_memsz <= end - at)
+            size = id_of_notes(at, at + headers[i].p_memsz, bytes);
+    }
+    return size;
+}
+
+void crn_unwind_build_id_text(const crn_unwind_module *module,
+                              char text[2 * CRN_UNWIND_BUILD_ID + 1])
+{
+    uint8_t id[CRN_UNWIND_BUILD_ID];
+    size_t size = crn_unwind_build_id(module, id);
+    text[0] = '\0';
+    for (size_t i = 0; i < size; i++)
+        snprintf(text + 2 * i, 3, "%02x", id[i]);
+}
+
+const char *crn_unwind_module_path(const crn_unwind_module *module, char program[PATH_MAX])
+{
+    if (*module->name)
+        return module->name;
+    ssize_t length = readlink("/proc/self/exe", program, PATH_MAX - 1);
+    program[length > 0 ? length : 0] = '\0';
+    return program;
+}

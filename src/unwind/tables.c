@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * .eh_frame on x86-64: runs the program of an address's entry up to the address.
+ */
+#include <ucontext.h>
+
+#include "unwind/tables.h"
+
+enum { REMEMBERED = 8 };
+
+/* ---- programs ---- */
+
+typedef struct place {
+    enum { PLACE_SAME, PLACE_AT_CFA, PLACE_EXPRESSION, PLACE_UNDEFINED, PLACE_OTHER } kind;
+    int64_t offset;
+    crn_unwind_bytes expression;
+} place;
+
+/* A row of the table that a program describes, as far as it matters. */
+typedef struct row {
+    bool by_expression;
+    uint64_t reg;
+    int64_t offset;
+    crn_unwind_bytes expression;
+    place frame, back; /* of the frame pointer, of the return address */
+} row;
+
+typedef struct machine {
+    row row, first; /* first: as the CIE leaves it */
+    row remembered[REMEMBERED];
+    int depth;
+    uintptr_t location, address;
+    const crn_unwind_entry *entry;
+} machine;
+
+static place *place_of(machine *machine, row *row, uint64_t reg)
+{
+    if (reg == CRN_UNWIND_RBP)
+        return &row->frame;
+    return reg == machine->entry->return_register ? &row->back : NULL;
+}
+
+static void set(machine *machine, uint64_t reg, place value)
+{
+    place *place = place_of(machine, &machine->row, reg);
+    if (place)
+        *place = value;
+}
+
+static void restore(machine *machine, uint64_t reg)
+{
+    place *place = place_of(machine, &machine->first, reg);
+    if (place)
+        set(machine, reg, *place);
+}
+
+static void advance(machine *machine, uint64_t count)
+{
+    machine->location += count * machine->entry->code_align;
+}
+
+/* Offsets of registers and of the CFA, in units of the data alignment. */
+static int64_t factored(const machine *machine, int64_t count)
+{
+    return (int64_t)((uint64_t)count * (uint64_t)machine->entry->data_align);
+}
+
+static void define(machine *machine, uint64_t reg, int64_t offset)
+{
+    machine->row.by_expression = false;
+    machine->row.reg = reg;
+    machine->row.offset = offset;
+}
+
+static bool keep_row(machine *machine, bool keep)
+{
+    if (keep ? machine->depth == REMEMBERED : machine->depth == 0)
+        return false;
+    if (keep)
+        machine->remembered[machine->depth++] = machine->row;
+    else
+        machine->row = machine->remembered[--machine->depth];
+    return true;
+}
+
+/* Instructions whose operands are in bytes after them. */
+static bool execute_extended(machine *machine, unsigned op, crn_unwind_bytes *bytes)
+{
+    uint64_t reg;
+    switch (op) {
+    case 0x00: /* nop */
+        return true;
+    case 0x01: /* set_loc */
+        machine->location = crn_unwind_pointer(bytes, machine->entry->encoding, 0);
+        return true;
+    case 0x02: /* advance_loc1 */
+    case 0x03:
+    case 0x04:
+        advance(machine, crn_unwind_fixed(bytes, (size_t)1 << (op - 0x02)));
+        return true;
+    case 0x05: /* offset_extended */
+        reg = crn_unwind_unsigned(bytes);
+        set(machine, reg,
+            (place){PLACE_AT_CFA, factored(machine, (int64_t)crn_unwind_unsigned(bytes)), {0}});
+        return true;
+    case 0x11: /* offset_extended_sf */
+        reg = crn_unwind_unsigned(bytes);
+        set(machine, reg, (place){PLACE_AT_CFA, factored(machine, crn_unwind_signed(bytes)), {0}});
+        return true;
+    case 0x06: /* restore_extended */
+        restore(machine, crn_unwind_unsigned(bytes));
+        return true;
+    case 0x07: /* undefined */
+        set(machine, crn_unwind_unsigned(bytes), (place){PLACE_UNDEFINED, 0, {0}});
+        return true;
+    case 0x08: /* same_value */
+        set(machine, crn_unwind_unsigned(bytes), (place){PLACE_SAME, 0, {0}});
+        return true;
+    case 0x09: /* register */
+    case 0x14: /* val_offset */
+        reg = crn_unwind_unsigned(bytes);
+        crn_unwind_unsigned(bytes);
+        set(machine, reg, (place){PLACE_OTHER, 0, {0}});
+        return true;
+    case 0x15: /* val_offset_sf */
+        reg = crn_unwind_unsigned(bytes);
+        crn_unwind_signed(bytes);
+        set(machine, reg, (place){PLACE_OTHER, 0, {0}});
+        return true;
+    case 0x0a: /* remember_state */
+    case 0x0b: /* restore_state */
+        return keep_row(machine, op == 0x0a);
+    case 0x0c: /* def_cfa */
+        reg = crn_unwind_unsigned(bytes);
+        define(machine, reg, (int64_t)crn_unwind_unsigned(bytes));
+        return true;
+    case 0x12: /* def_cfa_sf */
+        reg = crn_unwind_unsigned(bytes);
+        define(machine, reg, factored(machine, crn_unwind_signed(bytes)));
+        return true;
+    case 0x0d: /* def_cfa_register */
+        define(machine, crn_unwind_unsigned(bytes), machine->row.offset);
+        return true;
+    case 0x0e: /* def_cfa_offset */
+        define(machine, machine->row.reg, (int64_t)crn_unwind_unsigned(bytes));
+        return true;
+    case 0x13: /* def_cfa_offset_sf */
+        define(machine, machine->row.reg, factored(machine, crn_unwind_signed(bytes)));
+        return true;
+    case 0x0f: /* def_cfa_expression */
+        machine->row.by_expression = true;
+        machine->row.expression = crn_unwind_block(bytes);
+        return true;
+    case 0x10: /* expression */
+        reg = crn_unwind_unsigned(bytes);
+        set(machine, reg, (place){PLACE_EXPRESSION, 0, crn_unwind_block(bytes)});
+        return true;
+    case 0x16: /* val_expression */
+        reg = crn_unwind_unsigned(bytes);
+        crn_unwind_block(bytes);
+        set(machine, reg, (place){PLACE_OTHER, 0, {0}});
+        return true;
+    case 0x2e: /* GNU_args_size */
+        crn_unwind_unsigned(bytes);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Runs a program up to the row that holds for the address. */
+static bool execute(machine *machine, crn_unwind_bytes bytes)
+{
+    while (bytes.at < bytes.end) {
+        unsigned op = (unsigned)crn_unwind_fixed(&bytes, 1), low = op & 0x3f;
+        row before = machine->row;
+        if (op >> 6 == 1)
+            advance(machine, low);
+        else if (op >> 6 == 2)
+            set(machine, low,
+                (place){
+                    PLACE_AT_CFA, factored(machine, (int64_t)crn_unwind_unsigned(&bytes)), {0}});
+        else if (op >> 6 == 3)
+            restore(machine, low);
+        else if (!execute_extended(machine, op, &bytes))
+            return false;
+        if (bytes.bad)
+            return false;
+        if (machine->location > machine->address) {
+            machine->row = before;
+            return true;
+        }
+    }
+    return true;
+}
+
+/* ---- rules ---- */
+
+static bool fits(int64_t offset, int64_t most)
+{
+    return offset >= -most && offset <= most;
+}
+
+/* Where the CFA is. */
+static bool rule_of_cfa(const row *row, uintptr_t address, crn_unwind_rule *rule)
+{
+    crn_unwind_value value = {(int)row->reg, row->offset, false};
+    if (row->by_expression && !crn_unwind_evaluate(row->expression, address, &value))
+        return false;
+    if (!row->by_expression && row->reg > CRN_UNWIND_RIP)
+        return false;
+    if (!fits(value.offset, INT32_MAX))
+        return false;
+    rule->offset = (int32_t)value.offset;
+    if (value.reg == CRN_UNWIND_RSP && !value.stored)
+        rule->kind = CRN_UNWIND_STACK;
+    else if (value.reg == CRN_UNWIND_RBP)
+        rule->kind = value.stored ? CRN_UNWIND_FRAME_STORED : CRN_UNWIND_FRAME;
+    else
+        return false;
+    return true;
+}
+
+static bool rule_of_frame(const row *row, uintptr_t address, crn_unwind_rule *rule)
+{
+    crn_unwind_value value = {-1, row->frame.offset, false};
+    switch (row->frame.kind) {
+    case PLACE_SAME:
+    case PLACE_UNDEFINED: /* nobody needs it, then */
+        rule->saved = CRN_UNWIND_KEPT;
+        return true;
+    case PLACE_AT_CFA:
+        rule->saved = CRN_UNWIND_AT_CFA;
+        break;
+    case PLACE_EXPRESSION:
+        if (!crn_unwind_evaluate(row->frame.expression, address, &value) || value.stored ||
+            value.reg != CRN_UNWIND_RBP)
+            return false;
+        rule->saved = CRN_UNWIND_AT_FRAME;
+        break;
+    default:
+        return false;
+    }
+    rule->saved_offset = (int16_t)value.offset;
+    return fits(value.offset, INT16_MAX);
+}
+
+static crn_unwind_rule rule_of_row(const machine *machine)
+{
+    crn_unwind_rule rule = {0}, nothing = {0};
+    const row *row = &machine->row;
+    if (machine->entry->signal) {
+        rule.kind = CRN_UNWIND_SIGNAL;
+        return rule;
+    }
+    if (row->back.kind == PLACE_UNDEFINED) {
+        rule.kind = CRN_UNWIND_OUTERMOST;
+        return rule;
+    }
+    if (row->back.kind != PLACE_AT_CFA || row->back.offset != -8 ||
+        !rule_of_cfa(row, machine->address, &rule) || !rule_of_frame(row, machine->address, &rule))
+        return nothing;
+    return rule;
+}
+
+static crn_unwind_rule find_rule(uintptr_t address)
+{
+    const crn_unwind_rule nothing = {0};
+    crn_unwind_entry entry;
+    if (!crn_unwind_entry_find(address, &entry))
+        return nothing;
+    /* What the CIE says holds from the start: its program does not advance. */
+    machine machine = {.entry = &entry, .location = entry.start, .address = UINTPTR_MAX};
+    machine.row.reg = CRN_UNWIND_RIP + 1;
+    if (!execute(&machine, entry.common_program))
+        return nothing;
+    machine.address = address;
+    machine.location = entry.start;
+    machine.first = machine.row;
+    if (!execute(&machine, entry.program))
+        return nothing;
+    return rule_of_row(&machine);
+}
+
+/* What nobody has called (threads, contexts that are made) returns to the first instruction of
+ * what ends it: then there is no call before the address, and often no code. */
+crn_unwind_rule crn_unwind_rule_find(uintptr_t address)
+{
+    crn_unwind_rule rule = find_rule(address);
+    if (rule.kind != CRN_UNWIND_NOTHING)
+        return rule;
+    crn_unwind_rule next = find_rule(address + 1);
+    return next.kind == CRN_UNWIND_OUTERMOST ? next : rule;
+}
+
+/* ---- signal frames ---- */
+
+/* The handler has returned to the kernel's trampoline, with the stack pointer at what the
+ * kernel saved: a ucontext. */
+bool crn_unwind_step_signal(crn_unwind_memory *memory, crn_unwind_frame *frame, uintptr_t *slot)
+{
+    uintptr_t registers = frame->stack + offsetof(ucontext_t, uc_mcontext.gregs);
+    crn_unwind_frame caller = {.interrupted = true};
+    *slot = registers + REG_RIP * sizeof(greg_t);
+    if (!crn_unwind_read(memory, *slot, &caller.pc) ||
+        !crn_unwind_read(memory, registers + REG_RSP * sizeof(greg_t), &caller.stack) ||
+        !crn_unwind_read(memory, registers + REG_RBP * sizeof(greg_t), &caller.frame))
+        return false;
+    *frame = caller;
+    return true;
+}

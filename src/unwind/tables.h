@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tables.h - reading .eh_frame with suspicion.
+ */
+#ifndef CRN_UNWIND_TABLES_H
+#define CRN_UNWIND_TABLES_H
+
+#include "unwind/unwind.h"
+
+/* Bytes that are read from the front. Reading past the end gives 0 and sets `bad`. */
+typedef struct crn_unwind_bytes {
+    uintptr_t at, end;
+    bool bad;
+} crn_unwind_bytes;
+
+static inline uint64_t crn_unwind_fixed(crn_unwind_bytes *bytes, size_t size)
+{
+    uint64_t value = 0;
+    if (bytes->bad || bytes->end - bytes->at < size) {
+        bytes->bad = true;
+        return 0;
+    }
+    __builtin_memcpy(&value, (const void *)bytes->at, size);
+    bytes->at += size;
+    return value;
+}
+
+static inline int64_t crn_unwind_fixed_signed(crn_unwind_bytes *bytes, size_t size)
+{
+    unsigned shift = 64 - 8 * (unsigned)size;
+    return (int64_t)(crn_unwind_fixed(bytes, size) << shift) >> shift;
+}
+
+/* LEB128. */
+static inline uint64_t crn_unwind_unsigned(crn_unwind_bytes *bytes)
+{
+    uint64_t value = 0, byte;
+    unsigned shift = 0;
+    do {
+        byte = crn_unwind_fixed(bytes, 1);
+        if (shift < 64)
+            value |= (byte & 0x7f) << shift;
+        shift += 7;
+    } while (byte & 0x80);
+    return value;
+}
+
+static inline int64_t crn_unwind_signed(crn_unwind_bytes *bytes)
+{
+    uint64_t value = 0, byte;
+    unsigned shift = 0;
+    do {
+        byte = crn_unwind_fixed(bytes, 1);
+        if (shift < 64)
+            value |= (byte & 0x7f) << shift;
+        shift += 7;
+    } while (byte & 0x80);
+    if (shift < 64 && (byte & 0x40))
+        value |= ~(uint64_t)0 << shift;
+    return (int64_t)value;
+}
+
+/* As many bytes as the number before them says. */
+crn_unwind_bytes crn_unwind_block(crn_unwind_bytes *bytes);
+
+/* A pointer in one of the encodings (DW_EH_PE_*) of .eh_frame; `data` is what those are relative
+ * to that are relative to data. */
+uintptr_t crn_unwind_pointer(crn_unwind_bytes *bytes, unsigned encoding, uintptr_t data);
+
+/* What is said of a function: in its own entry (FDE), and in the one that it shares (CIE). */
+typedef struct crn_unwind_entry {
+    uintptr_t start; /* the function's first address */
+    uint64_t code_align;
+    int64_t data_align;
+    uint64_t return_register;
+    unsigned encoding; /* of addresses */
+    bool augmented, signal;
+    crn_unwind_bytes common_program, program;
+} crn_unwind_entry;
+
+/* False if there is none for the address, or it is not sound. */
+bool crn_unwind_entry_find(uintptr_t address, crn_unwind_entry *entry);
+
+/* What a DWARF expression comes to: a register (-1: none) plus an offset, and whether that is
+ * where the value is stored. */
+typedef struct crn_unwind_value {
+    int reg;
+    int64_t offset;
+    bool stored;
+} crn_unwind_value;
+
+enum { CRN_UNWIND_RBP = 6, CRN_UNWIND_RSP = 7, CRN_UNWIND_RIP = 16 };
+
+/* Works out an expression at `address`, where the program counter is known. False if it is
+ * none of those that compilers and linkers use. */
+bool crn_unwind_evaluate(crn_unwind_bytes expression, uintptr_t address, crn_unwind_value *value);
+
+#endif
