@@ -17,7 +17,7 @@ struct crn_profile_builder {
     crn_profile *profile; /* blocks, metrics, notes and warnings gather here */
     crn_interning *keys;  /* of blocks: number + 1 is the block */
     crn_graph graph;
-    uint64_t *columns[CRN_METRIC_MAX]; /* by record; from CAIRN_METRIC_USER on */
+    uint64_t *columns[CRN_METRIC_MAX]; /* by record; from CAIRN_METRIC_CPU on */
     uint32_t column_capacity;
 };
 
@@ -70,6 +70,19 @@ uint32_t crn_profile_builder_child(crn_profile_builder *builder, uint32_t contex
     uint32_t record = crn_graph_append(&builder->graph, context, block);
     crn_graph_record(&builder->graph, record)->calls += calls;
     return crn_graph_target(&builder->graph, record);
+}
+
+uint32_t crn_profile_builder_folded(crn_profile_builder *builder)
+{
+    (void)builder;
+    return CAIRN_BLOCK_FOLDED;
+}
+
+void crn_profile_builder_edge(crn_profile_builder *builder, uint32_t from, uint32_t target,
+                              uint64_t calls, bool folded)
+{
+    uint32_t record = crn_graph_alias(&builder->graph, from, target, folded);
+    crn_graph_record(&builder->graph, record)->calls += calls;
 }
 
 static void charge_column(crn_profile_builder *builder, uint32_t metric, uint32_t record,
@@ -166,9 +179,8 @@ void crn_profile_builder_add(crn_profile_builder *builder, const crn_profile *pr
     }
     for (uint32_t e = 0; e < profile->edge_count; e++) {
         const crn_profile_edge *edge = &profile->edges[e];
-        uint32_t record =
-            crn_graph_alias(graph, contexts[edge->from], contexts[edge->target], edge->folded);
-        crn_graph_record(graph, record)->calls += edge->calls;
+        crn_profile_builder_edge(builder, contexts[edge->from], contexts[edge->target], edge->calls,
+                                 edge->folded);
     }
     add_metrics(builder, profile, contexts);
     for (size_t i = 0; i < profile->warning_count; i++)
@@ -186,7 +198,7 @@ crn_profile *crn_profile_builder_end(crn_profile_builder *builder)
                           graph->used))
         crn_realloc(NULL, SIZE_MAX, 2);
     crn_profile_put_records(profile, &records, 1);
-    for (uint32_t m = CAIRN_METRIC_USER; m < CRN_METRIC_MAX; m++) {
+    for (uint32_t m = CAIRN_METRIC_CPU; m < CRN_METRIC_MAX; m++) {
         if (!builder->columns[m])
             continue;
         uint64_t *values = crn_calloc(profile->context_count, sizeof *values);

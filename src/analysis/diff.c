@@ -109,9 +109,12 @@ static bool is_empty(const crn_diff_row *row)
     return !any;
 }
 
-static void diff_sort(crn_diff *diff, crn_diff_sort sort)
+static void diff_end(crn_diff *diff, const crn_diff_input *input)
 {
     uint32_t count = 0;
+    crn_diff_sort sort = input->sort;
+    for (int side = 0; side < CRN_SIDES; side++)
+        diff->sampling[side] = crn_sampling_of(input->profile[side], input->metric[side]);
     for (uint32_t i = 0; i < diff->count; i++)
         if (!is_empty(&diff->rows[i]))
             diff->rows[count++] = diff->rows[i];
@@ -140,7 +143,7 @@ crn_diff crn_diff_blocks(const crn_diff_input *input)
         crn_block_cost_free(&calls);
     }
     crn_block_join_free(&join);
-    diff_sort(&diff, input->sort);
+    diff_end(&diff, input);
     return diff;
 }
 
@@ -162,7 +165,7 @@ crn_diff crn_diff_contexts(const crn_diff_input *input)
         crn_free(totals);
         crn_free(join.numbers[side]);
     }
-    diff_sort(&diff, input->sort);
+    diff_end(&diff, input);
     return diff;
 }
 

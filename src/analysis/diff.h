@@ -10,7 +10,7 @@
 #ifndef CRN_ANALYSIS_DIFF_H
 #define CRN_ANALYSIS_DIFF_H
 
-#include "analysis/profile.h"
+#include "analysis/sampling.h"
 
 enum { CRN_BEFORE = 0, CRN_AFTER = 1, CRN_SIDES = 2 };
 #define CRN_DIFF_NONE ((uint32_t)UINT32_MAX)
@@ -25,6 +25,7 @@ typedef struct crn_diff_row {
 
 typedef struct crn_diff {
     uint64_t total[CRN_SIDES];
+    crn_sampling sampling[CRN_SIDES]; /* of the metric */
     uint32_t count;
     crn_diff_row *rows; /* by the change's size, falling; those that are all 0 left out */
 } crn_diff;

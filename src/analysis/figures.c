@@ -48,12 +48,15 @@ bool crn_calls_counted(const crn_profile *profile)
 
 uint32_t crn_metric_default(const crn_profile *profile)
 {
+    int noted = crn_profile_metric(profile, crn_profile_note(profile, "default_metric", ""));
+    if (noted >= 0 && !crn_metric_empty(profile, (uint32_t)noted))
+        return (uint32_t)noted;
     if (!crn_metric_empty(profile, CRN_METRIC_WALL))
         return CRN_METRIC_WALL;
     if (!crn_metric_empty(profile, CRN_METRIC_TICKS))
         return CRN_METRIC_TICKS;
     for (uint32_t m = CRN_METRIC_WALL + 1; m < profile->metric_count; m++)
-        if (!crn_metric_empty(profile, m))
+        if (!crn_metric_empty(profile, m) && strcmp(profile->metrics[m].name, CRN_SMALL_CALLS) != 0)
             return m;
     return CRN_METRIC_CALLS;
 }

@@ -30,8 +30,11 @@ bool crn_metric_empty(const crn_profile *profile, uint32_t metric);
 /* Calls were counted: the root's, which are strands that were opened, do not tell. */
 bool crn_calls_counted(const crn_profile *profile);
 
-/* What a person most likely wants to see: wall if there is any, else ticks, else another
- * metric that holds something, else calls. */
+/* The metric of calls of functions that cairn cc --small left out, by the context of the caller. */
+#define CRN_SMALL_CALLS "small calls"
+
+/* What a person most likely wants to see: what the note "default_metric" names, else wall if there
+ * is any, else ticks, else another metric that holds something (but small calls), else calls. */
 uint32_t crn_metric_default(const crn_profile *profile);
 
 typedef struct crn_block_cost {

@@ -19,8 +19,9 @@ static uint32_t special_block(crn_profile *profile, uint32_t *place, const char 
 static void put_contexts(crn_profile *profile, const crn_records *records)
 {
     uint32_t known = profile->block_count, unknown = 0;
-    for (uint32_t c = 0; c < records->context_count; c++) {
-        uint32_t record = records->contexts[c];
+    for (uint32_t record = CRN_RECORD_ROOT, c = 0; record < records->used; record++) {
+        if (!crn_records_is_context(records, record))
+            continue;
         const crn_link *link = &records->links[record];
         uint32_t block = link->block;
         if (block == CAIRN_BLOCK_FOLDED)
@@ -28,28 +29,8 @@ static void put_contexts(crn_profile *profile, const crn_records *records)
         else if (block >= known)
             block = special_block(profile, &unknown, "[unknown]");
         profile->parent[c] = c ? records->numbers[link->from] : 0;
-        profile->block[c] = block;
-        profile->calls_tree[c] = records->hot[record].calls;
+        profile->block[c++] = block;
     }
-}
-
-/* What aliases were charged belongs to the context that they stand for. */
-static void put_costs(crn_profile *profile, const crn_records *records, double wall_scale)
-{
-    uint64_t *calls = crn_calloc(records->context_count, sizeof *calls);
-    uint64_t *ticks = crn_calloc(records->context_count, sizeof *ticks);
-    uint64_t *wall = crn_calloc(records->context_count, sizeof *wall);
-    for (uint32_t record = CRN_RECORD_ROOT; record < records->used; record++) {
-        uint32_t c = records->numbers[record];
-        calls[c] += records->hot[record].calls;
-        ticks[c] += records->hot[record].ticks;
-        wall[c] += records->links[record].wall;
-    }
-    for (uint32_t c = 0; wall_scale != 1 && c < records->context_count; c++)
-        wall[c] = (uint64_t)((double)wall[c] * wall_scale + 0.5);
-    crn_profile_put_column(profile, CRN_METRIC_CALLS, calls);
-    crn_profile_put_column(profile, CRN_METRIC_TICKS, ticks);
-    crn_profile_put_column(profile, CRN_METRIC_WALL, wall);
 }
 
 /* Counting sort by `from`, which keeps the order of creation within a context. */
@@ -75,10 +56,59 @@ static void put_edges(crn_profile *profile, const crn_records *records)
     crn_free(place);
 }
 
+void crn_profile_put_paths(crn_profile *profile, const crn_records *records)
+{
+    uint32_t count = records->context_count;
+    profile->context_count = count;
+    profile->parent = crn_calloc(count, sizeof *profile->parent);
+    profile->block = crn_calloc(count, sizeof *profile->block);
+    put_contexts(profile, records);
+    put_edges(profile, records);
+}
+
+/* ---- costs: what aliases were charged belongs to the context that they stand for ---- */
+
+void crn_profile_put_wall(crn_profile *profile, const crn_records *records, double wall_scale)
+{
+    uint64_t any = 0, *wall;
+    for (uint32_t record = CRN_RECORD_ROOT; record < records->used; record++)
+        any |= records->links[record].wall;
+    if (!any)
+        return;
+    wall = crn_calloc(records->context_count, sizeof *wall);
+    for (uint32_t record = CRN_RECORD_ROOT; record < records->used; record++)
+        wall[records->numbers[record]] += records->links[record].wall;
+    for (uint32_t c = 0; wall_scale != 1 && c < records->context_count; c++)
+        wall[c] = (uint64_t)((double)wall[c] * wall_scale + 0.5);
+    crn_profile_put_column(profile, CRN_METRIC_WALL, wall);
+}
+
+/* Contexts have numbers in the order of their records, and their aliases' come after them. */
+void crn_profile_put_counts(crn_profile *profile, const crn_records *records)
+{
+    uint64_t *calls = crn_calloc(records->context_count, sizeof *calls), *ticks = NULL, any = 0;
+    profile->calls_tree = crn_calloc(records->context_count, sizeof *profile->calls_tree);
+    for (uint32_t record = CRN_RECORD_ROOT, next = 0; record < records->used; record++) {
+        uint32_t c = records->numbers[record];
+        calls[c] += records->hot[record].calls;
+        any |= records->hot[record].ticks;
+        if (c == next)
+            profile->calls_tree[next++] = records->hot[record].calls;
+    }
+    crn_profile_put_column(profile, CRN_METRIC_CALLS, calls);
+    if (!any)
+        return;
+    ticks = crn_calloc(records->context_count, sizeof *ticks);
+    for (uint32_t record = CRN_RECORD_ROOT; record < records->used; record++)
+        ticks[records->numbers[record]] += records->hot[record].ticks;
+    crn_profile_put_column(profile, CRN_METRIC_TICKS, ticks);
+}
+
 /* A depth-first walk that keeps, for each block, its occurrence nearest to the context. */
-static void put_previous(crn_profile *profile)
+void crn_profile_put_previous(crn_profile *profile)
 {
     uint32_t count = profile->context_count;
+    profile->previous = crn_calloc(count, sizeof *profile->previous);
     uint32_t *child = crn_calloc(count, sizeof *child);     /* 0 is none: the root is nobody's */
     uint32_t *sibling = crn_calloc(count, sizeof *sibling); /* child */
     uint32_t *nearest = crn_calloc(profile->block_count, sizeof *nearest); /* context + 1 */
@@ -111,14 +141,8 @@ static void put_previous(crn_profile *profile)
 
 void crn_profile_put_records(crn_profile *profile, const crn_records *records, double wall_scale)
 {
-    uint32_t count = records->context_count;
-    profile->context_count = count;
-    profile->parent = crn_calloc(count, sizeof *profile->parent);
-    profile->block = crn_calloc(count, sizeof *profile->block);
-    profile->previous = crn_calloc(count, sizeof *profile->previous);
-    profile->calls_tree = crn_calloc(count, sizeof *profile->calls_tree);
-    put_contexts(profile, records);
-    put_costs(profile, records, wall_scale);
-    put_edges(profile, records);
-    put_previous(profile);
+    crn_profile_put_paths(profile, records);
+    crn_profile_put_wall(profile, records, wall_scale);
+    crn_profile_put_counts(profile, records);
+    crn_profile_put_previous(profile);
 }

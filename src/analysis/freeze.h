@@ -28,6 +28,14 @@ void crn_profile_put_warning(crn_profile *profile, char *text);
  * multiplied by `wall_scale` (nanoseconds per unit). */
 void crn_profile_put_records(crn_profile *profile, const crn_records *records, double wall_scale);
 
+/* The same in steps, one after the other, so that a large capture need not be in memory twice:
+ * paths and edges; wall, after which the links may be freed; calls and ticks, after which the hot
+ * records may; and what paths say about each other. None of them reads records->contexts. */
+void crn_profile_put_paths(crn_profile *profile, const crn_records *records);
+void crn_profile_put_wall(crn_profile *profile, const crn_records *records, double wall_scale);
+void crn_profile_put_counts(crn_profile *profile, const crn_records *records);
+void crn_profile_put_previous(crn_profile *profile);
+
 /* Takes over a column of `context_count` values; freed if all are 0. */
 void crn_profile_put_column(crn_profile *profile, uint32_t metric, uint64_t *values);
 

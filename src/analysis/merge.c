@@ -29,25 +29,24 @@ static rule rule_of(const char *key)
     static const struct {
         const char *key;
         rule rule;
-    } rules[] = {{"recorded_ns", RULE_ADD},
-                 {"elapsed_ns", RULE_ADD},
-                 {"cost_ns", RULE_ADD},
-                 {"cost_method", RULE_FORGET},
-                 {"misuses", RULE_ADD},
-                 {"dropped", RULE_ADD},
-                 {"wall_samples", RULE_ADD},
-                 {"tick_samples", RULE_ADD},
-                 {"samples", RULE_ADD},
-                 {"lanes", RULE_ADD},
-                 {"strands", RULE_ADD},
-                 {"path_limit", RULE_LARGEST},
-                 {"context_budget", RULE_LARGEST},
-                 {"started", RULE_EARLIEST},
-                 {"process", RULE_FORGET},
-                 {"state", RULE_FORGET},
-                 {"merged", RULE_FORGET},
-                 {"call_ns", RULE_FORGET},
-                 {"call_ns", RULE_FORGET}};
+    } rules[] = {{"recorded_ns", RULE_ADD},    {"elapsed_ns", RULE_ADD},
+                 {"cost_ns", RULE_ADD},        {"cost_method", RULE_FORGET},
+                 {"misuses", RULE_ADD},        {"dropped", RULE_ADD},
+                 {"samples", RULE_ADD},        {"tick_samples", RULE_ADD},
+                 {"unaccounted_ns", RULE_ADD}, {"lanes_open", RULE_FORGET},
+                 {"lanes", RULE_ADD},          {"strands", RULE_ADD},
+                 {"path_limit", RULE_LARGEST}, {"context_budget", RULE_LARGEST},
+                 {"started", RULE_EARLIEST},   {"process", RULE_FORGET},
+                 {"state", RULE_FORGET},       {"merged", RULE_FORGET},
+                 {"call_ns", RULE_FORGET},     {"alloc_samples", RULE_ADD},
+                 {"sample_rounds", RULE_ADD},  {"sample_rounds_ns", RULE_ADD},
+                 {"sampler_ns", RULE_ADD},     {"cpu_samples", RULE_ADD},
+                 {"wall_squares", RULE_ADD},   {"cpu_squares", RULE_ADD},
+                 {"sample_ns", RULE_FORGET},   {"trace_id", RULE_FORGET},
+                 {"span_key", RULE_FORGET},    {"parent", RULE_FORGET},
+                 {"forked_from", RULE_FORGET}, {"spans_dropped", RULE_ADD},
+                 {"spans_limited", RULE_ADD},  {"spans_late", RULE_ADD},
+                 {"spans_recycled", RULE_ADD}, {"spans_skipped", RULE_ADD}};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (strcmp(key, rules[i].key) == 0)
             return rules[i].rule;

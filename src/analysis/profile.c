@@ -22,6 +22,7 @@ crn_profile *crn_profile_new(void)
     crn_profile_put_metric(profile, "calls", "count");
     crn_profile_put_metric(profile, "ticks", "instructions");
     crn_profile_put_metric(profile, "wall", "nanoseconds");
+    crn_profile_put_metric(profile, "cpu", "nanoseconds");
     return profile;
 }
 

@@ -21,7 +21,7 @@ typedef struct crn_block_info {
 } crn_block_info;
 
 typedef struct crn_metric_info {
-    const char *name; /* "calls", "ticks", "wall", or as the host called it */
+    const char *name; /* "calls", "ticks", "wall", "cpu", or as the host called it */
     const char *unit; /* "count", "instructions", "nanoseconds", ... */
 } crn_metric_info;
 
@@ -37,7 +37,13 @@ typedef struct crn_note {
     const char *key, *value;
 } crn_note;
 
-enum { CRN_METRIC_CALLS = 0, CRN_METRIC_TICKS = 1, CRN_METRIC_WALL = 2, CRN_METRIC_MAX = 32 };
+enum {
+    CRN_METRIC_CALLS = 0,
+    CRN_METRIC_TICKS = 1,
+    CRN_METRIC_WALL = 2,
+    CRN_METRIC_CPU = 3,
+    CRN_METRIC_MAX = 32
+};
 #define CRN_CONTEXT_NONE ((uint32_t)UINT32_MAX)
 
 /* Blocks: 0 is the root, "[root]". crn_profile.folded_block, if not 0, is "[folded]".
@@ -53,11 +59,11 @@ typedef struct crn_profile {
     uint32_t *previous; /* nearest proper ancestor with the same block, CRN_CONTEXT_NONE if none */
     uint64_t *calls_tree; /* by context: calls over its tree edge (root: strands) */
 
-    uint32_t metric_count; /* at least 3 */
+    uint32_t metric_count; /* at least 4 */
     crn_metric_info metrics[CRN_METRIC_MAX];
     uint64_t *values[CRN_METRIC_MAX]; /* by context, self cost; NULL where all are 0.
                                          values[CRN_METRIC_CALLS] sums all incoming edges;
-                                         wall is in nanoseconds */
+                                         wall and cpu are in nanoseconds */
 
     uint32_t edge_count;
     crn_profile_edge *edges; /* sorted by from */
@@ -95,7 +101,7 @@ typedef struct crn_profile_builder crn_profile_builder;
 crn_profile_builder *crn_profile_builder_new(void);
 /* Finds or adds the block with this name, file, line, column and lexical parent. */
 uint32_t crn_profile_builder_block(crn_profile_builder *builder, const crn_block_info *info);
-/* Finds or adds a metric by name ("calls", "ticks" and "wall" are always there). */
+/* Finds or adds a metric by name ("calls", "ticks", "wall" and "cpu" are always there). */
 uint32_t crn_profile_builder_metric(crn_profile_builder *builder, const char *name,
                                     const char *unit);
 /* The root's context handle, and the canonical child of `context` for `block`. When
@@ -103,6 +109,12 @@ uint32_t crn_profile_builder_metric(crn_profile_builder *builder, const char *na
 uint32_t crn_profile_builder_root(crn_profile_builder *builder);
 uint32_t crn_profile_builder_child(crn_profile_builder *builder, uint32_t context, uint32_t block,
                                    uint64_t calls);
+/* The block "[folded]", for crn_profile_builder_child. */
+uint32_t crn_profile_builder_folded(crn_profile_builder *builder);
+/* Counts calls on the edge from one context to another that lies on its path, or that
+ * limits have folded it into. */
+void crn_profile_builder_edge(crn_profile_builder *builder, uint32_t from, uint32_t target,
+                              uint64_t calls, bool folded);
 void crn_profile_builder_charge(crn_profile_builder *builder, uint32_t context, uint32_t metric,
                                 uint64_t amount);
 void crn_profile_builder_note(crn_profile_builder *builder, const char *key, const char *value);

@@ -10,7 +10,9 @@
 
 #include <cairn/cairn.h>
 
+#include "analysis/trace_merge.h"
 #include "base/memory.h"
+#include "capture/format.h"
 
 enum { PSEUDONYM_SIZE = 64, EXTENSION_MAX = 5 };
 
@@ -21,7 +23,10 @@ typedef struct table {
     uint32_t count, next; /* the next pseudonym's number */
 } table;
 
-typedef enum kind { KIND_NAME, KIND_FILE, KIND_COUNT } kind;
+typedef enum kind { KIND_NAME, KIND_FILE, KIND_KEY, KIND_TEXT, KIND_LANE, KIND_COUNT } kind;
+
+/* What pseudonyms begin with. */
+static const char *const prefixes[] = {"f", "file", "key", "text", "lane"};
 
 struct crn_redact_map {
     table tables[KIND_COUNT];
@@ -122,10 +127,8 @@ static const char *pseudonym(crn_redact_map *map, kind kind, const char *name)
         return table->pseudonyms[number];
     char made[PSEUDONYM_SIZE];
     do {
-        if (kind == KIND_NAME)
-            snprintf(made, sizeof made, "f%u", table->next);
-        else
-            snprintf(made, sizeof made, "file%u%s", table->next, extension_of(name));
+        snprintf(made, sizeof made, "%s%u%s", prefixes[kind], table->next,
+                 kind == KIND_FILE ? extension_of(name) : "");
         table->next++;
     } while (!take(map, made));
     return append(table, name, made);
@@ -172,6 +175,18 @@ static void skip_number(table *table, const char *pseudonym, const char *prefix)
         table->next = (uint32_t)number + 1;
 }
 
+/* KIND_COUNT if it is no pseudonym. */
+static kind kind_of(const char *pseudonym)
+{
+    for (kind kind = KIND_COUNT; kind-- > 0;) { /* "file1" begins with "f", too */
+        size_t length = strlen(prefixes[kind]);
+        if (strncmp(pseudonym, prefixes[kind], length) == 0 &&
+            isdigit((unsigned char)pseudonym[length]))
+            return kind;
+    }
+    return KIND_COUNT;
+}
+
 bool crn_redact_map_read(crn_redact_map *map, const char *path, crn_error *error)
 {
     FILE *file = fopen(path, "re");
@@ -187,21 +202,22 @@ bool crn_redact_map_read(crn_redact_map *map, const char *path, crn_error *error
         number++;
         line[strcspn(line, "\n")] = 0;
         char *tab = strchr(line, '\t');
-        if (!tab || strncmp(line, "f", 1) != 0) {
+        if (tab)
+            *tab = 0;
+        kind kind = tab ? kind_of(line) : KIND_COUNT;
+        if (kind == KIND_COUNT) {
             good = crn_error_set(error, CAIRN_E_FORMAT,
                                  "%s: line %zu is not a pseudonym, a tab and a name: is this a "
                                  "map of cairn redact?",
                                  path, number);
             break;
         }
-        *tab = 0;
         unescape(tab + 1);
-        bool is_file = strncmp(line, "file", 4) == 0;
-        table *table = &map->tables[is_file ? KIND_FILE : KIND_NAME];
+        table *table = &map->tables[kind];
         take(map, line);
         if (crn_intern_number(table->numbers, tab + 1, strlen(tab + 1)) == table->count)
             append(table, tab + 1, line);
-        skip_number(table, line, is_file ? "file" : "f");
+        skip_number(table, line, prefixes[kind]);
     }
     if (good && ferror(file))
         good = crn_error_set(error, CAIRN_E_READ, "%s: %s; name a file for the map", path,
@@ -236,10 +252,14 @@ bool crn_redact_map_write(const crn_redact_map *map, const char *path, crn_error
 static bool is_note_kept(const char *key)
 {
     static const char *const kept[] = {
-        "wall",    "wall_period_ns", "tick_period",    "seed",         "recorded_ns",  "elapsed_ns",
-        "cost_ns", "cost_method",    "library",        "path_limit",   "lanes",        "strands",
-        "misuses", "dropped",        "context_budget", "tick_samples", "wall_samples", "state",
-        "merged",  "call_ns",        "call_ns"};
+        "wall",          "sample_period_ns", "tick_period",    "seed",          "recorded_ns",
+        "elapsed_ns",    "cost_ns",          "cost_method",    "library",       "path_limit",
+        "lanes",         "strands",          "misuses",        "dropped",       "context_budget",
+        "tick_samples",  "samples",          "state",          "merged",        "call_ns",
+        "cpu",           "unaccounted_ns",   "alloc",          "alloc_samples", "default_metric",
+        "sample_rounds", "sample_rounds_ns", "sampler_ns",     "sampler",       "cpu_samples",
+        "wall_squares",  "cpu_squares",      "sample_ns",      "cores",         "spans_dropped",
+        "spans_limited", "spans_late",       "spans_recycled", "spans_skipped"};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (strcmp(key, kept[i]) == 0)
             return true;
@@ -257,18 +277,25 @@ static void take_kept(crn_redact_map *map, const crn_profile *profile)
     }
 }
 
-crn_profile *crn_redact(const crn_profile *profile, crn_redact_map *given)
+/* The profile with pseudonyms, whose other parts are the original's. Its blocks are to be freed. */
+static crn_profile rename_blocks(const crn_profile *profile, crn_redact_map *map)
 {
-    crn_redact_map *map = given ? given : crn_redact_map_new();
-    take_kept(map, profile);
     crn_profile renamed = *profile;
     renamed.blocks = crn_calloc(profile->block_count, sizeof *renamed.blocks);
-    renamed.warning_count = 0;
     for (uint32_t b = 0; b < profile->block_count; b++) {
         renamed.blocks[b] = profile->blocks[b];
         renamed.blocks[b].name = pseudonym(map, KIND_NAME, profile->blocks[b].name);
         renamed.blocks[b].file = pseudonym(map, KIND_FILE, profile->blocks[b].file);
     }
+    return renamed;
+}
+
+crn_profile *crn_redact(const crn_profile *profile, crn_redact_map *given)
+{
+    crn_redact_map *map = given ? given : crn_redact_map_new();
+    take_kept(map, profile);
+    crn_profile renamed = rename_blocks(profile, map);
+    renamed.warning_count = 0;
     crn_profile_builder *builder = crn_profile_builder_new();
     crn_profile_builder_add(builder, &renamed);
     for (size_t i = 0; i < profile->note_count; i++)
@@ -283,4 +310,79 @@ crn_profile *crn_redact(const crn_profile *profile, crn_redact_map *given)
     if (!given)
         crn_redact_map_free(map);
     return crn_profile_builder_end(builder);
+}
+
+/* ---- spans ---- */
+
+static void take_kept_text(crn_redact_map *map, const char *text)
+{
+    if (is_kept(map, text))
+        take(map, text);
+}
+
+static void take_kept_texts(crn_redact_map *map, const crn_trace *trace)
+{
+    for (uint32_t k = 0; k < trace->key_count; k++)
+        take_kept_text(map, trace->keys[k]);
+    for (uint32_t lane = 0; lane < trace->lane_count; lane++)
+        take_kept_text(map, trace->lanes[lane]);
+    for (uint32_t a = 0; a < trace->attribute_count && map->kept_count; a++)
+        if (trace->attributes[a].kind == CRN_ATTRIBUTE_TEXT)
+            take_kept_text(map, trace->attributes[a].value.text);
+}
+
+static const char *redacted_text(crn_trace *trace, crn_redact_map *map, kind kind, const char *text)
+{
+    const char *replacement = pseudonym(map, kind, text);
+    return crn_intern(trace->texts, replacement, strlen(replacement));
+}
+
+static void redact_histogram(crn_disk_histogram *disk, crn_redact_map *map)
+{
+    char text[CRN_HISTOGRAM_TEXT_MAX + 1] = "";
+    memcpy(text, disk->text, disk->value < sizeof disk->text ? disk->value : sizeof disk->text);
+    memset(disk->text, 0, sizeof disk->text);
+    if (disk->kind != CRN_HISTOGRAM_TEXT)
+        return;
+    const char *replacement = pseudonym(map, KIND_TEXT, text);
+    disk->value = strnlen(replacement, sizeof disk->text);
+    memcpy(disk->text, replacement, disk->value);
+}
+
+/* What tells where and when a process ran, and what others call its spans. Who asked from elsewhere
+ * stays where it is in the trace: then it is a parent. */
+static void forget_processes(crn_trace *trace)
+{
+    for (uint32_t p = 0; p < trace->process_count; p++) {
+        crn_trace_process *process = &trace->processes[p];
+        *process = (crn_trace_process){.name = "",
+                                       .first_lane = process->first_lane,
+                                       .start = process->start,
+                                       .clock_shift = process->clock_shift,
+                                       .length = process->length,
+                                       .dangling = process->dangling};
+    }
+    trace->remote_count = 0;
+}
+
+void crn_redact_trace(crn_trace *trace, const crn_profile *profile, const crn_profile *redacted,
+                      crn_redact_map *map)
+{
+    crn_profile renamed = rename_blocks(profile, map);
+    uint32_t *blocks = crn_blocks_match(&renamed, redacted);
+    crn_trace_rename_blocks(trace, blocks, profile->block_count);
+    crn_free(blocks);
+    crn_free(renamed.blocks);
+    take_kept_texts(map, trace);
+    for (uint32_t k = 0; k < trace->key_count; k++)
+        trace->keys[k] = redacted_text(trace, map, KIND_KEY, trace->keys[k]);
+    for (uint32_t lane = 0; lane < trace->lane_count; lane++)
+        trace->lanes[lane] = redacted_text(trace, map, KIND_LANE, trace->lanes[lane]);
+    for (uint32_t a = 0; a < trace->attribute_count; a++)
+        if (trace->attributes[a].kind == CRN_ATTRIBUTE_TEXT)
+            trace->attributes[a].value.text =
+                redacted_text(trace, map, KIND_TEXT, trace->attributes[a].value.text);
+    for (uint32_t h = 0; h < trace->histogram_count; h++)
+        redact_histogram(trace->histograms[h].disk, map);
+    forget_processes(trace);
 }

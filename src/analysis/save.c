@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a profile to a capture: one lane, whose first records are the contexts.
+ * From a profile to a capture: one lane, whose first records are the contexts. What there is of
+ * spans is added in save_trace.c.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,19 +9,11 @@
 
 #include <cairn/cairn.h>
 
-#include "analysis/profile.h"
+#include "analysis/save.h"
 #include "base/memory.h"
-#include "capture/writer.h"
 #include "graph/graph.h"
 
-typedef struct saving {
-    const crn_profile *profile;
-    crn_capture capture;
-    crn_section strings, blocks, metrics, notes, links, records;
-    cairn_error error; /* the first */
-} saving;
-
-static uint32_t put(saving *saving, crn_section *section, const void *bytes, size_t size)
+uint32_t crn_save_put(crn_saving *saving, crn_section *section, const void *bytes, size_t size)
 {
     uint64_t place = 0;
     if (!saving->error)
@@ -30,44 +23,44 @@ static uint32_t put(saving *saving, crn_section *section, const void *bytes, siz
     return (uint32_t)place;
 }
 
-static uint32_t put_string(saving *saving, const char *text)
+uint32_t crn_save_string(crn_saving *saving, const char *text)
 {
-    return *text ? put(saving, &saving->strings, text, strlen(text) + 1) : 0;
+    return *text ? crn_save_put(saving, &saving->strings, text, strlen(text) + 1) : 0;
 }
 
-static uint32_t put_file(saving *saving, const char *file, const char **last, uint32_t *place)
+static uint32_t put_file(crn_saving *saving, const char *file, const char **last, uint32_t *place)
 {
     if (file != *last) { /* strings are interned, and blocks of a file often follow each other */
         *last = file;
-        *place = put_string(saving, file);
+        *place = crn_save_string(saving, file);
     }
     return *place;
 }
 
-static void put_tables(saving *saving)
+static void put_tables(crn_saving *saving)
 {
     const crn_profile *profile = saving->profile;
     const char *last = NULL;
     uint32_t place = 0;
-    put(saving, &saving->strings, "", 1);
+    crn_save_put(saving, &saving->strings, "", 1);
     for (uint32_t b = 0; b < profile->block_count && !saving->error; b++) {
         const crn_block_info *info = &profile->blocks[b];
-        crn_disk_block block = {.name = put_string(saving, info->name),
+        crn_disk_block block = {.name = crn_save_string(saving, info->name),
                                 .file = put_file(saving, info->file, &last, &place),
                                 .line = info->line,
                                 .column = info->column,
                                 .parent = info->parent};
-        put(saving, &saving->blocks, &block, sizeof block);
+        crn_save_put(saving, &saving->blocks, &block, sizeof block);
     }
     for (uint32_t m = 0; m < profile->metric_count; m++) {
-        crn_disk_metric metric = {put_string(saving, profile->metrics[m].name),
-                                  put_string(saving, profile->metrics[m].unit)};
-        put(saving, &saving->metrics, &metric, sizeof metric);
+        crn_disk_metric metric = {crn_save_string(saving, profile->metrics[m].name),
+                                  crn_save_string(saving, profile->metrics[m].unit)};
+        crn_save_put(saving, &saving->metrics, &metric, sizeof metric);
     }
     for (size_t n = 0; n < profile->note_count; n++) {
-        crn_disk_note note = {put_string(saving, profile->notes[n].key),
-                              put_string(saving, profile->notes[n].value)};
-        put(saving, &saving->notes, &note, sizeof note);
+        crn_disk_note note = {crn_save_string(saving, profile->notes[n].key),
+                              crn_save_string(saving, profile->notes[n].value)};
+        crn_save_put(saving, &saving->notes, &note, sizeof note);
     }
 }
 
@@ -77,7 +70,7 @@ static uint64_t value(const crn_profile *profile, uint32_t metric, uint32_t cont
 }
 
 /* Context c is record c + 1. */
-static void put_graph(saving *saving)
+static void put_graph(crn_saving *saving)
 {
     const crn_profile *profile = saving->profile;
     uint64_t used = (uint64_t)profile->context_count + profile->edge_count + CRN_RECORD_ROOT;
@@ -118,7 +111,7 @@ static void put_graph(saving *saving)
     lane->used = used;
 }
 
-static void put_column(saving *saving, uint32_t metric)
+static void put_column(crn_saving *saving, uint32_t metric)
 {
     const crn_profile *profile = saving->profile;
     if (saving->error || !profile->values[metric])
@@ -131,7 +124,7 @@ static void put_column(saving *saving, uint32_t metric)
     crn_section_close(&column);
 }
 
-static void put_header(saving *saving)
+static void put_header(crn_saving *saving)
 {
     const crn_profile *profile = saving->profile;
     crn_disk_header *header = saving->capture.header;
@@ -143,7 +136,13 @@ static void put_header(saving *saving)
 
 bool crn_profile_save(const crn_profile *profile, const char *path, crn_error *error)
 {
-    saving saving = {.profile = profile};
+    return crn_trace_save(profile, NULL, path, error);
+}
+
+bool crn_trace_save(const crn_profile *profile, const crn_trace *trace, const char *path,
+                    crn_error *error)
+{
+    crn_saving saving = {.profile = profile};
     cairn_error created = crn_capture_create(&saving.capture, path, UINT64_MAX);
     if (created)
         return crn_error_set(error, (int)created, "%s: %s", path, cairn_error_text(created));
@@ -159,8 +158,10 @@ bool crn_profile_save(const crn_profile *profile, const char *path, crn_error *e
     put_header(&saving);
     put_tables(&saving);
     put_graph(&saving);
-    for (uint32_t m = CAIRN_METRIC_USER; m < profile->metric_count; m++)
+    for (uint32_t m = CAIRN_METRIC_CPU; m < profile->metric_count; m++)
         put_column(&saving, m);
+    if (trace)
+        crn_save_trace(&saving, trace);
     for (int i = 0; i < COUNT; i++)
         crn_section_close(sections[i].section);
     crn_capture_close(&saving.capture, CRN_STATE_CLOSED);
