@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+#include "query/query.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cairn/cairn.h>
+
+#include "base/memory.h"
+#include "query/captures.h"
+#include "query/texts.h"
+
+struct crn_statement {
+    crn_query *query;
+    sqlite3_stmt *statement;
+};
+
+/* ---- what may be asked ---- */
+
+/* They run what is loaded, or say where in memory something is. */
+static bool is_forbidden(const char *function)
+{
+    static const char *const names[] = {"load_extension", "fts3_tokenizer"};
+    for (size_t i = 0; function && i < sizeof names / sizeof *names; i++)
+        if (sqlite3_stricmp(function, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Reading, and nothing else: no writing, no attaching, no settings. */
+static int authorize(void *query, int action, const char *first, const char *second,
+                     const char *database, const char *trigger)
+{
+    (void)query, (void)first, (void)database, (void)trigger;
+    switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_READ:
+    case SQLITE_RECURSIVE:
+        return SQLITE_OK;
+    case SQLITE_FUNCTION:
+        return is_forbidden(second) ? SQLITE_DENY : SQLITE_OK;
+    default:
+        return SQLITE_DENY;
+    }
+}
+
+static int look(void *data)
+{
+    return ((crn_query *)data)->stopped;
+}
+
+enum {
+    LENGTH_MAX = 64 << 20, /* bytes of a value or a row */
+    SQL_MAX = 1 << 20,
+    CACHE_KIB = 32 << 10, /* what is sorted in memory; beyond it goes to files that vanish */
+    LOOK_EACH = 100000    /* instructions between looks whether to stop */
+};
+
+static int set_limits(sqlite3 *database)
+{
+    sqlite3_limit(database, SQLITE_LIMIT_LENGTH, LENGTH_MAX);
+    sqlite3_limit(database, SQLITE_LIMIT_SQL_LENGTH, SQL_MAX);
+    sqlite3_limit(database, SQLITE_LIMIT_ATTACHED, 0);
+    sqlite3_limit(database, SQLITE_LIMIT_TRIGGER_DEPTH, 1);
+    sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
+    /* What is in double quotes is a text where nothing has that name: see texts.h. */
+    sqlite3_db_config(database, SQLITE_DBCONFIG_DQS_DML, 1, NULL);
+    sqlite3_db_config(database, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
+    char pragma[64];
+    /* With a thread that sorts while the next rows come. */
+    snprintf(pragma, sizeof pragma, "pragma cache_size = -%d; pragma threads = 1", CACHE_KIB);
+    return sqlite3_exec(database, pragma, NULL, NULL, NULL);
+}
+
+/* SQLite connects a table when it first meets it, and asks then whether it may be created. */
+static int connect_tables(sqlite3 *database)
+{
+    int status = SQLITE_OK;
+    for (const crn_schema_table *table = crn_schema; table->name && status == SQLITE_OK; table++) {
+        if (!table->columns)
+            continue;
+        sqlite3_stmt *statement = NULL;
+        char *sql = sqlite3_mprintf("select 1 from \"%w\"", table->name);
+        status = sql ? sqlite3_prepare_v2(database, sql, -1, &statement, NULL) : SQLITE_NOMEM;
+        sqlite3_finalize(statement);
+        sqlite3_free(sql);
+    }
+    return status;
+}
+
+/* Nobody asks how much memory SQLite has, and a connection is one thread's: neither is worth a
+ * lock at each allocation. */
+static void configure(void)
+{
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
+}
+
+static int open_database(crn_query *query)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, configure);
+
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY |
+                SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
+    int status = sqlite3_open_v2(":memory:", &query->database, flags, NULL);
+    if (status == SQLITE_OK)
+        status = set_limits(query->database);
+    if (status == SQLITE_OK)
+        status = crn_table_spans(query);
+    if (status == SQLITE_OK)
+        status = crn_tables_simple(query);
+    if (status == SQLITE_OK)
+        status = crn_query_functions(query);
+    if (status == SQLITE_OK)
+        status = crn_query_views(query);
+    if (status == SQLITE_OK)
+        status = connect_tables(query->database);
+    if (status == SQLITE_OK)
+        status = sqlite3_set_authorizer(query->database, authorize, query);
+    sqlite3_progress_handler(query->database, LOOK_EACH, look, query);
+    return status;
+}
+
+crn_query *crn_query_open(const crn_query_file *files, uint32_t count, crn_error *error)
+{
+    crn_query *query = crn_calloc(1, sizeof *query);
+    bool good = crn_captures_open(query, files, count, error);
+    if (good && open_database(query) != SQLITE_OK)
+        good = crn_error_set(error, CAIRN_E_MEMORY, "SQLite cannot be opened: %s",
+                             sqlite3_errmsg(query->database));
+    if (good)
+        return query;
+    crn_query_close(query);
+    return NULL;
+}
+
+void crn_query_close(crn_query *query)
+{
+    if (!query)
+        return;
+    sqlite3_close(query->database);
+    crn_captures_close(query);
+    crn_free(query);
+}
+
+void crn_query_stop(crn_query *query)
+{
+    query->stopped = 1;
+}
+
+/* ---- statements ---- */
+
+#define READ_ONLY "captures can be read only: ask with SELECT"
+
+/* Where in the SQL it went wrong: a line and a column, and the words there. Its first `skip`
+ * bytes are not the asker's. Without `texts` nobody knows where. */
+static void set_error(crn_query *query, const char *sql, int skip, const crn_texts *texts,
+                      crn_error *error)
+{
+    int at = sqlite3_error_offset(query->database);
+    at = texts && at >= 0 && (size_t)at <= texts->size ? (int)texts->from[at] - skip : -1;
+    const char *message = sqlite3_errmsg(query->database);
+    if (query->stopped) {
+        crn_error_set(error, CAIRN_E_ARGUMENT, "stopped");
+        return;
+    }
+    if (sqlite3_errcode(query->database) == SQLITE_AUTH)
+        message = READ_ONLY;
+    if (at < 0) {
+        crn_error_set(error, CAIRN_E_ARGUMENT, "%s", message);
+        return;
+    }
+    int line = 1, column = 1, length = 0;
+    sql += skip;
+    for (int i = 0; i < at && sql[i]; i++) {
+        column = sql[i] == '\n' ? 1 : column + ((sql[i] & 0xc0) != 0x80);
+        line += sql[i] == '\n';
+    }
+    while (length < 30 && sql[at + length] && sql[at + length] != '\n')
+        length++;
+    while (length > 0 && (sql[at + length] & 0xc0) == 0x80)
+        length--;
+    crn_error_set(error, CAIRN_E_ARGUMENT, "%s; line %d, column %d%s%.*s", message, line, column,
+                  length ? ", at: " : "", length, sql + at);
+}
+
+static crn_statement *prepare(crn_query *query, const char *sql, int skip, const char **rest,
+                              crn_error *error)
+{
+    sqlite3_stmt *made = NULL;
+    const char *tail;
+    *error = (crn_error){0};
+    crn_texts texts = crn_texts_make(sql, SQL_MAX);
+    int status = sqlite3_prepare_v2(query->database, texts.sql, -1, &made, &tail);
+    *rest = sql + texts.from[status == SQLITE_OK && tail ? (size_t)(tail - texts.sql) : texts.size];
+    if (status != SQLITE_OK)
+        set_error(query, sql, skip, &texts, error);
+    crn_texts_free(&texts);
+    if (status != SQLITE_OK)
+        return NULL;
+    if (made && !sqlite3_stmt_readonly(made)) { /* VACUUM is not asked about */
+        sqlite3_finalize(made);
+        crn_error_set(error, CAIRN_E_ARGUMENT, READ_ONLY);
+        return NULL;
+    }
+    if (!made)
+        return NULL;
+    crn_statement *statement = crn_calloc(1, sizeof *statement);
+    *statement = (crn_statement){query, made};
+    return statement;
+}
+
+crn_statement *crn_statement_new(crn_query *query, const char *sql, const char **rest,
+                                 crn_error *error)
+{
+    return prepare(query, sql, 0, rest, error);
+}
+
+void crn_statement_free(crn_statement *statement)
+{
+    if (!statement)
+        return;
+    sqlite3_finalize(statement->statement);
+    crn_free(statement);
+}
+
+uint32_t crn_statement_columns(const crn_statement *statement)
+{
+    return (uint32_t)sqlite3_column_count(statement->statement);
+}
+
+const char *crn_statement_column(const crn_statement *statement, uint32_t column)
+{
+    const char *name = sqlite3_column_name(statement->statement, (int)column);
+    return name ? name : "";
+}
+
+int crn_statement_step(crn_statement *statement, crn_error *error)
+{
+    switch (sqlite3_step(statement->statement)) {
+    case SQLITE_ROW:
+        return 1;
+    case SQLITE_DONE:
+        return 0;
+    default:
+        set_error(statement->query, NULL, 0, NULL, error);
+        return -1;
+    }
+}
+
+crn_value crn_statement_value(crn_statement *statement, uint32_t column)
+{
+    sqlite3_stmt *row = statement->statement;
+    int at = (int)column;
+    switch (sqlite3_column_type(row, at)) {
+    case SQLITE_INTEGER:
+        return (crn_value){.kind = CRN_VALUE_INTEGER, .integer = sqlite3_column_int64(row, at)};
+    case SQLITE_FLOAT:
+        return (crn_value){.kind = CRN_VALUE_NUMBER, .number = sqlite3_column_double(row, at)};
+    case SQLITE_TEXT: {
+        const char *text = (const char *)sqlite3_column_text(row, at);
+        return (crn_value){.kind = CRN_VALUE_TEXT,
+                           .text = text ? text : "",
+                           .size = (size_t)sqlite3_column_bytes(row, at)};
+    }
+    case SQLITE_BLOB: {
+        const char *bytes = sqlite3_column_blob(row, at);
+        return (crn_value){.kind = CRN_VALUE_BLOB,
+                           .text = bytes ? bytes : "",
+                           .size = (size_t)sqlite3_column_bytes(row, at)};
+    }
+    default:
+        return (crn_value){0};
+    }
+}
+
+/* ---- spans for which something holds ---- */
+
+static crn_statement *prepare_where(crn_query *query, const char *expression, crn_error *error)
+{
+    static const char before[] = "select id from spans where\n";
+    size_t size = strlen(expression) + sizeof before + 1;
+    char *sql = crn_calloc(size, 1);
+    const char *rest;
+    snprintf(sql, size, "%s%s", before, expression);
+    crn_statement *statement = prepare(query, sql, sizeof before - 1, &rest, error);
+    if (statement && *rest) {
+        crn_statement_free(statement);
+        statement = NULL;
+        crn_error_set(error, CAIRN_E_ARGUMENT, "one expression is asked for; after it comes: %.60s",
+                      rest);
+    }
+    if (!statement && !error->code)
+        crn_error_set(error, CAIRN_E_ARGUMENT, "the expression is empty");
+    crn_free(sql);
+    return statement;
+}
+
+uint8_t *crn_query_select(const crn_profile *profile, const crn_trace *trace,
+                          const char *expression, crn_error *error)
+{
+    crn_query_file file = {.path = "", .profile = profile, .trace = trace};
+    crn_query *query = crn_query_open(&file, 1, error);
+    if (!query)
+        return NULL;
+    crn_statement *statement = prepare_where(query, expression, error);
+    uint8_t *kept = statement ? crn_calloc(trace->span_count, 1) : NULL;
+    int more = 0;
+    while (statement && (more = crn_statement_step(statement, error)) > 0) {
+        int64_t id = crn_statement_value(statement, 0).integer;
+        if (id >= 0 && id < trace->span_count)
+            kept[id] = 1;
+    }
+    crn_statement_free(statement);
+    crn_query_close(query);
+    if (more == 0)
+        return kept;
+    crn_free(kept);
+    return NULL;
+}

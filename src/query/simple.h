@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * simple.h - tables of rows that are looked up by their number: all but `spans`.
+ */
+#ifndef CRN_QUERY_SIMPLE_H
+#define CRN_QUERY_SIMPLE_H
+
+#include "query/captures.h"
+
+typedef struct crn_simple_table {
+    const char *name;
+    const char *columns; /* as in CREATE TABLE */
+    uint64_t (*count)(crn_query *query);
+    /* A cell. `text` has room for an attribute's. */
+    crn_value (*value)(crn_query *query, uint64_t row, int column, char *text);
+} crn_simple_table;
+
+/* Each ends at one without a name. */
+extern const crn_simple_table crn_profile_tables[], crn_trace_tables[];
+
+static inline crn_value crn_integer(int64_t integer)
+{
+    return (crn_value){.kind = CRN_VALUE_INTEGER, .integer = integer};
+}
+
+crn_value crn_text(const char *text);
+
+/* Where the rows of all captures end. */
+static inline const crn_query_capture *crn_query_end(const crn_query *query)
+{
+    return &query->captures[query->count];
+}
+
+static inline crn_value crn_capture_number(const crn_query *query, const crn_query_capture *capture)
+{
+    return crn_integer(capture - query->captures);
+}
+
+/* An id that may be none. */
+static inline crn_value crn_id_or_null(uint32_t first, uint32_t number)
+{
+    return number == UINT32_MAX ? (crn_value){0} : crn_integer((int64_t)first + number);
+}
+
+static inline crn_value crn_figure_value(uint64_t value)
+{
+    return crn_integer(value > INT64_MAX ? INT64_MAX : (int64_t)value);
+}
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the rows of tables are that are about the trace, but for `spans`, and about the files.
+ */
+#include "analysis/figures.h"
+#include "query/simple.h"
+
+/* ---- edges between spans ---- */
+
+static uint64_t count_span_edges(crn_query *query)
+{
+    return crn_query_end(query)->span_edge;
+}
+
+static crn_value span_edge_value(crn_query *query, uint64_t row, int column, char *text)
+{
+    const crn_query_capture *capture = CRN_CAPTURE_OF(query, span_edge, (uint32_t)row);
+    const crn_span_store *store = capture->store;
+    uint32_t number = (uint32_t)row - capture->span_edge, span, other;
+    const char *kind = "handoff";
+    uint64_t at;
+    (void)text;
+    if (number < store->edge_count) {
+        const crn_span_edge *edge = &store->edges[number];
+        span = edge->from;
+        other = edge->to;
+        at = edge->at;
+        kind = edge->kind == CRN_EDGE_WAITS ? "waits" : "follows";
+    } else {
+        const crn_span_move *move = &store->moves[number - store->edge_count];
+        span = move->span;
+        other = move->parent;
+        at = move->taken;
+        kind = move->handed_off && other != CRN_SPAN_NONE ? kind : "cut";
+    }
+    switch (column) {
+    case 0:
+        return crn_integer((int64_t)capture->span + span);
+    case 1:
+        return crn_text(kind);
+    case 2:
+        return crn_id_or_null(capture->span, other);
+    case 3:
+        return at ? crn_figure_value(at) : (crn_value){0};
+    default:
+        return crn_capture_number(query, capture);
+    }
+}
+
+/* ---- attributes ---- */
+
+static uint64_t count_attributes(crn_query *query)
+{
+    return crn_query_end(query)->attribute;
+}
+
+static crn_value attribute_value(crn_query *query, uint64_t row, int column, char *text)
+{
+    static const char *const kinds[] = {
+        [CRN_ATTRIBUTE_INTEGER] = "integer",
+        [CRN_ATTRIBUTE_NUMBER] = "number",
+        [CRN_ATTRIBUTE_TEXT] = "text",
+    };
+    const crn_query_capture *capture = CRN_CAPTURE_OF(query, attribute, (uint32_t)row);
+    uint32_t number = (uint32_t)row - capture->attribute;
+    crn_store_attributes(capture->store);
+    if (column == 4)
+        return crn_capture_number(query, capture);
+    if (number >= capture->store->attribute_count)
+        return (crn_value){0};
+    if (column == 0)
+        return crn_integer((int64_t)capture->span + capture->store->attributes[number].span);
+    if (column == 1)
+        return crn_text(capture->store->keys[crn_store_key(capture->store, number)]);
+    crn_attribute attribute = crn_store_attribute(capture->store, number, text);
+    if (column == 3)
+        return crn_text(attribute.kind <= CRN_ATTRIBUTE_TEXT && kinds[attribute.kind]
+                            ? kinds[attribute.kind]
+                            : "");
+    switch (attribute.kind) {
+    case CRN_ATTRIBUTE_INTEGER:
+        return crn_integer(attribute.value.integer);
+    case CRN_ATTRIBUTE_NUMBER:
+        return (crn_value){.kind = CRN_VALUE_NUMBER, .number = attribute.value.number};
+    case CRN_ATTRIBUTE_TEXT:
+        return crn_text(attribute.value.text);
+    default:
+        return (crn_value){0};
+    }
+}
+
+/* ---- lanes ---- */
+
+static uint64_t count_lanes(crn_query *query)
+{
+    return crn_query_end(query)->lane;
+}
+
+static crn_value lane_value(crn_query *query, uint64_t row, int column, char *text)
+{
+    const crn_query_capture *capture = CRN_CAPTURE_OF(query, lane, (uint32_t)row);
+    uint32_t lane = (uint32_t)row - capture->lane;
+    (void)text;
+    switch (column) {
+    case 0:
+        return crn_integer((int64_t)row);
+    case 1:
+        return crn_text(capture->store->lanes[lane]);
+    case 2:
+        return crn_integer(capture->store->lane_first[lane + 1] - capture->store->lane_first[lane]);
+    default:
+        return crn_capture_number(query, capture);
+    }
+}
+
+/* ---- metrics, notes, captures ---- */
+
+static uint64_t count_metrics(crn_query *query)
+{
+    return crn_query_end(query)->metric;
+}
+
+static crn_value metric_value(crn_query *query, uint64_t row, int column, char *text)
+{
+    const crn_query_capture *capture = CRN_CAPTURE_OF(query, metric, (uint32_t)row);
+    uint32_t metric = (uint32_t)row - capture->metric;
+    (void)text;
+    switch (column) {
+    case 0:
+        return crn_text(capture->profile->metrics[metric].name);
+    case 1:
+        return crn_text(capture->profile->metrics[metric].unit);
+    case 2:
+        return crn_figure_value(crn_metric_total(capture->profile, metric));
+    default:
+        return crn_capture_number(query, capture);
+    }
+}
+
+static uint64_t count_notes(crn_query *query)
+{
+    return crn_query_end(query)->note;
+}
+
+static crn_value note_value(crn_query *query, uint64_t row, int column, char *text)
+{
+    const crn_query_capture *capture = CRN_CAPTURE_OF(query, note, (uint32_t)row);
+    const crn_note *note = &capture->profile->notes[(uint32_t)row - capture->note];
+    (void)text;
+    return column == 0   ? crn_text(note->key)
+           : column == 1 ? crn_text(note->value)
+                         : crn_capture_number(query, capture);
+}
+
+static uint64_t count_captures(crn_query *query)
+{
+    return query->count;
+}
+
+static crn_value capture_value(crn_query *query, uint64_t row, int column, char *text)
+{
+    const crn_query_capture *capture = &query->captures[row];
+    const crn_span_store *store = capture->store;
+    const uint64_t figures[] = {row,
+                                0,
+                                store->length,
+                                store->count,
+                                store->open,
+                                store->dropped,
+                                store->recycled,
+                                store->skipped,
+                                store->details_dropped,
+                                store->dangling,
+                                capture->profile->context_count};
+    (void)text;
+    return column == 1 ? crn_text(capture->path) : crn_figure_value(figures[column]);
+}
+
+const crn_simple_table crn_trace_tables[] = {
+    {"span_edges", "span INTEGER, kind TEXT, other INTEGER, at INTEGER, capture INTEGER",
+     count_span_edges, span_edge_value},
+    {"attributes", "span INTEGER, key TEXT, value, kind TEXT, capture INTEGER", count_attributes,
+     attribute_value},
+    {"lanes", "id INTEGER, name TEXT, spans INTEGER, capture INTEGER", count_lanes, lane_value},
+    {"metrics", "name TEXT, unit TEXT, total INTEGER, capture INTEGER", count_metrics,
+     metric_value},
+    {"notes", "key TEXT, value TEXT, capture INTEGER", count_notes, note_value},
+    {"captures",
+     "id INTEGER, path TEXT, length INTEGER, spans INTEGER, open INTEGER, dropped INTEGER, "
+     "recycled INTEGER, skipped INTEGER, "
+     "details_dropped INTEGER, dangling INTEGER, contexts INTEGER",
+     count_captures, capture_value},
+    {0},
+};

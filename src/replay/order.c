@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The orders in which spans are gone through: by lane and begin, and children before parents.
+ */
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "replay/program.h"
+
+void *crn_replay_grow(void *array, uint32_t count, uint32_t *room, size_t size)
+{
+    if (count < *room)
+        return array;
+    *room = *room ? *room * 2 : 1024;
+    return crn_realloc(array, *room, size);
+}
+
+typedef struct place {
+    uint64_t start;
+    uint32_t lane, span;
+} place;
+
+static int compare_places(const void *left, const void *right)
+{
+    const place *a = left, *b = right;
+    if (a->lane != b->lane)
+        return a->lane < b->lane ? -1 : 1;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return a->span < b->span ? -1 : a->span > b->span;
+}
+
+/* As a capture has them they are in order already. */
+static bool are_in_order(const crn_trace *trace)
+{
+    for (uint32_t s = 1; s < trace->span_count; s++) {
+        const crn_span *before = &trace->spans[s - 1], *now = &trace->spans[s];
+        if (before->lane > now->lane || (before->lane == now->lane && before->start > now->start))
+            return false;
+    }
+    return true;
+}
+
+static void sort(crn_replay *replay)
+{
+    const crn_trace *trace = replay->trace;
+    place *places = crn_calloc(trace->span_count, sizeof *places);
+    for (uint32_t s = 0; s < trace->span_count; s++)
+        places[s] = (place){trace->spans[s].start, trace->spans[s].lane, s};
+    qsort(places, trace->span_count, sizeof *places, compare_places);
+    for (uint32_t s = 0; s < trace->span_count; s++)
+        replay->order[s] = places[s].span;
+    crn_free(places);
+}
+
+/* Of a parent all children are gone through before itself: each span goes when its last child
+ * has gone. Parents never go round in a circle (crn_trace). */
+static void order_bottom_up(crn_replay *replay)
+{
+    const crn_trace *trace = replay->trace;
+    uint32_t *left = crn_calloc(trace->span_count + (size_t)1, sizeof *left), done = 0;
+    replay->bottom_up = crn_calloc(trace->span_count + (size_t)1, sizeof(uint32_t));
+    for (uint32_t s = 0; s < trace->span_count; s++)
+        if (trace->spans[s].parent != CRN_SPAN_NONE)
+            left[trace->spans[s].parent]++;
+    for (uint32_t s = 0; s < trace->span_count; s++)
+        if (!left[s])
+            replay->bottom_up[done++] = s;
+    for (uint32_t next = 0; next < done; next++) {
+        uint32_t parent = trace->spans[replay->bottom_up[next]].parent;
+        if (parent != CRN_SPAN_NONE && --left[parent] == 0)
+            replay->bottom_up[done++] = parent;
+    }
+    crn_free(left);
+}
+
+void crn_plan_order(crn_replay *replay)
+{
+    const crn_trace *trace = replay->trace;
+    replay->order = crn_calloc(trace->span_count + (size_t)1, sizeof(uint32_t));
+    replay->lane_first = crn_calloc(trace->lane_count + (size_t)2, sizeof(uint32_t));
+    for (uint32_t s = 0; s < trace->span_count; s++)
+        replay->order[s] = s;
+    if (!are_in_order(trace))
+        sort(replay);
+    for (uint32_t s = 0; s < trace->span_count; s++)
+        replay->lane_first[trace->spans[s].lane + 1]++;
+    for (uint32_t lane = 0; lane < trace->lane_count; lane++)
+        replay->lane_first[lane + 1] += replay->lane_first[lane];
+    replay->origin = trace->span_count ? UINT64_MAX : 0;
+    for (uint32_t s = 0; s < trace->span_count; s++) {
+        if (trace->spans[s].start < replay->origin)
+            replay->origin = trace->spans[s].start;
+        if (trace->spans[s].end > replay->last)
+            replay->last = trace->spans[s].end;
+    }
+    order_bottom_up(replay);
+}
