@@ -12,10 +12,15 @@
 #include "base/memory.h"
 #include "formats/formats.h"
 
+bool crn_export_is_time(uint32_t metric)
+{
+    return metric == CRN_METRIC_WALL || metric == CRN_METRIC_CPU;
+}
+
 int crn_export_metric(const crn_profile *profile, bool times)
 {
     uint32_t metric = crn_metric_default(profile);
-    if (times || metric != CRN_METRIC_WALL)
+    if (times || !crn_export_is_time(metric))
         return (int)metric;
     return crn_metric_empty(profile, CRN_METRIC_TICKS) ? CRN_METRIC_CALLS : CRN_METRIC_TICKS;
 }
@@ -25,7 +30,7 @@ uint32_t crn_export_metrics(const crn_profile *profile, bool times,
 {
     uint32_t count = 0;
     for (uint32_t m = 0; m < profile->metric_count; m++)
-        if (!crn_metric_empty(profile, m) && (times || m != CRN_METRIC_WALL))
+        if (!crn_metric_empty(profile, m) && (times || !crn_export_is_time(m)))
             metrics[count++] = m;
     if (count == 0)
         metrics[count++] = CRN_METRIC_CALLS;
@@ -91,13 +96,14 @@ static bool is_ordinary(const crn_note *note)
     static const crn_note ordinary[] = {
         {"context_budget", NULL}, {"dropped", "0"},      {"library", NULL},
         {"misuses", "0"},         {"path_limit", NULL},  {"process", NULL},
-        {"state", "closed"},      {"tick_samples", "0"}, {"wall_samples", "0"},
+        {"state", "closed"},      {"tick_samples", "0"}, {"samples", "0"},
     };
     for (size_t i = 0; i < sizeof ordinary / sizeof *ordinary; i++)
         if (strcmp(note->key, ordinary[i].key) == 0 &&
             (!ordinary[i].value || strcmp(note->value, ordinary[i].value) == 0))
             return true;
-    return false;
+    /* Which files addresses were in: they have become functions. */
+    return strncmp(note->key, "module ", strlen("module ")) == 0;
 }
 
 static int compare_notes(const void *left, const void *right)

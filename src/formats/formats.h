@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 #include "analysis/profile.h"
+#include "analysis/trace.h"
 #include "formats/source.h"
 
 /* How much is done; may be NULL. */
@@ -39,6 +40,13 @@ crn_format_write crn_folded_write;
 crn_format_write crn_pprof_write;
 crn_format_write crn_speedscope_write;
 
+/* Writes single executions. A trace without spans is written as such. */
+typedef bool crn_format_write_trace(const crn_profile *profile, const crn_trace *trace,
+                                    const crn_export_options *options, FILE *out, crn_error *error);
+crn_format_write_trace crn_chrome_write;
+crn_format_write_trace crn_otlp_write;
+crn_format_write_trace crn_perfetto_write;
+
 /* Reads the whole source, from its beginning. NULL: `error` says why. */
 typedef crn_profile *crn_format_read(crn_source *source, const crn_import_options *options,
                                      crn_error *error);
@@ -54,6 +62,9 @@ crn_format_recognise crn_perf_recognise;
 crn_format_recognise crn_pprof_recognise;
 
 /* ---- what writers share ---- */
+
+/* Whether it is a time, which differs from run to run. */
+bool crn_export_is_time(uint32_t metric);
 
 /* What most would look at first; not wall time if times are left out. */
 int crn_export_metric(const crn_profile *profile, bool times);

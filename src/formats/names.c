@@ -62,6 +62,25 @@ char *crn_names_utf8(const char *text)
     return result;
 }
 
+/* The longest that one byte becomes is \\u001f. */
+char *crn_names_json(const char *text)
+{
+    char *valid = crn_names_utf8(text);
+    char *json = crn_calloc(strlen(valid) * 6 + 3, 1), *to = json;
+    *to++ = '"';
+    for (const char *from = valid; *from; from++) {
+        if (*from == '"' || *from == '\\')
+            *to++ = '\\';
+        if ((unsigned char)*from < ' ')
+            to += sprintf(to, "\\u%04x", (unsigned)*from);
+        else
+            *to++ = *from;
+    }
+    *to = '"';
+    crn_free(valid);
+    return json;
+}
+
 /* Qualifies with the lexical parents, unless the host has done so itself. */
 static void print_qualified(FILE *out, const crn_profile *profile, uint32_t block)
 {

@@ -26,4 +26,7 @@ void crn_names_close(crn_names *names);
 /* `text` as UTF-8, to be freed with crn_free. */
 char *crn_names_utf8(const char *text);
 
+/* `text` as a string of JSON with its quotes, to be freed with crn_free. */
+char *crn_names_json(const char *text);
+
 #endif

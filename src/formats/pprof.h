@@ -126,4 +126,13 @@ const crn_pprof_location *crn_pprof_location_find(const crn_pprof_reader *reader
 
 void crn_pprof_tables_free(crn_pprof_reader *reader);
 
+/* pprof's name of a metric, and the other way round: those of memory differ. */
+const char *crn_pprof_type_of(const char *metric);
+const char *crn_pprof_metric_of(const char *type, const char *unit);
+
+/* Puts the metrics of a profile of allocations into the order of heap profiles: all four of
+ * them, and without what was freed, which is the difference. Returns how many there are then,
+ * which is never more than CRN_METRIC_MAX. */
+uint32_t crn_pprof_heap_order(const crn_profile *profile, uint32_t *metrics, uint32_t count);
+
 #endif

@@ -279,7 +279,7 @@ static uint64_t nanoseconds_of(const char *unit)
     return 0;
 }
 
-/* Figures called calls, ticks or wall are ours; all others are further metrics. */
+/* Figures called calls, ticks, wall or cpu are ours; all others are further metrics. */
 static void resolve_type(crn_pprof_reader *reader, size_t index, size_t first)
 {
     crn_pprof_type *types = reader->types.items, *type = &types[index];
@@ -290,10 +290,11 @@ static void resolve_type(crn_pprof_reader *reader, size_t index, size_t first)
         name = "value";
     type->scale = 1;
     uint64_t scale = nanoseconds_of(unit);
-    if (strcmp(name, "wall") == 0 && scale)
+    bool wall = strcmp(name, "wall") == 0, cpu = strcmp(name, "cpu") == 0;
+    if ((wall || cpu) && scale)
         type->scale = scale;
-    else if (strcmp(name, "wall") == 0)
-        name = "wall (imported)";
+    else if (wall || cpu)
+        name = wall ? "wall (imported)" : "cpu (imported)";
     for (size_t i = 0; i < reader->types.count && index != first; i++) {
         bool resolved = i < index || i == first;
         if (resolved && strcmp(crn_pprof_string(reader, types[i].type), name) == 0) {
@@ -302,7 +303,10 @@ static void resolve_type(crn_pprof_reader *reader, size_t index, size_t first)
             break;
         }
     }
+    name = crn_pprof_metric_of(name, unit);
     type->metric = crn_profile_builder_metric(reader->builder, name, *unit ? unit : "count");
+    if (index == first && !reader->own) /* what pprof would show, reports show */
+        crn_profile_builder_note(reader->builder, "default_metric", name);
     reader->lost_types += type->metric >= CRN_METRIC_MAX;
 }
 
@@ -354,7 +358,6 @@ void crn_pprof_resolve(crn_pprof_reader *reader)
     if (!reader->own)
         resolve_span(reader);
     resolve_blocks(reader);
-    /* What pprof would show comes first of the further metrics, so that reports show it. */
     size_t first = default_type(reader);
     resolve_type(reader, first, first);
     for (size_t i = 0; i < reader->types.count; i++)

@@ -95,7 +95,8 @@ static void put_sample_types(writer *writer, const uint32_t *metrics, uint32_t c
 {
     for (uint32_t i = 0; i < count; i++) {
         Perftools__Profiles__ValueType type = PERFTOOLS__PROFILES__VALUE_TYPE__INIT;
-        type.type = string_number(writer, writer->profile->metrics[metrics[i]].name);
+        type.type =
+            string_number(writer, crn_pprof_type_of(writer->profile->metrics[metrics[i]].name));
         type.unit = string_number(writer, writer->profile->metrics[metrics[i]].unit);
         put_message(writer, CRN_PPROF_SAMPLE_TYPE, &type.base);
     }
@@ -202,7 +203,8 @@ static void put_rest(writer *writer, int metric)
         crn_free(text);
     }
     crn_free(notes);
-    rest.default_sample_type = string_number(writer, profile->metrics[metric].name);
+    rest.default_sample_type =
+        string_number(writer, crn_pprof_type_of(profile->metrics[metric].name));
     if (writer->options->times)
         crn_export_span(profile, &rest.time_nanos, &rest.duration_nanos);
     size_t length;
@@ -240,6 +242,7 @@ bool crn_pprof_write(const crn_profile *profile, const crn_export_options *optio
         writer.ids[writer.names.used[i]] = i + 1;
     uint32_t metrics[CRN_METRIC_MAX];
     uint32_t metric_count = crn_export_metrics(profile, options->times, metrics);
+    metric_count = crn_pprof_heap_order(profile, metrics, metric_count);
     put_sample_types(&writer, metrics, metric_count);
     put_samples(&writer, metrics, metric_count);
     put_mapping(&writer);

@@ -53,7 +53,7 @@ crn_source *crn_source_from(int descriptor, const char *name, crn_error *error)
     return source;
 }
 
-/* A pipe, read whole into a file that has no name. */
+/* A pipe, read whole into a file that has no name. errno is EFBIG where it has no end. */
 static int spool(int descriptor)
 {
     FILE *copy = tmpfile();
@@ -61,10 +61,15 @@ static int spool(int descriptor)
         return -1;
     static char block[READ_SIZE];
     ssize_t count;
+    uint64_t total = 0;
     while ((count = read(descriptor, block, sizeof block)) != 0) {
         if (count < 0 && errno == EINTR)
             continue;
-        if (count < 0 || fwrite(block, 1, (size_t)count, copy) != (size_t)count)
+        total += count > 0 ? (uint64_t)count : 0;
+        if (total > CRN_SOURCE_PIPE_MAX)
+            errno = EFBIG;
+        if (count < 0 || total > CRN_SOURCE_PIPE_MAX ||
+            fwrite(block, 1, (size_t)count, copy) != (size_t)count)
             break;
     }
     int result = -1;
@@ -91,10 +96,21 @@ crn_source *crn_source_open(const char *path, crn_error *error)
         close(descriptor);
         return fail(error, name, "is a directory; name a file in it");
     }
+    if (!standard && (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode))) {
+        close(descriptor);
+        return fail(error, name, "is a device; name a file, or - for standard input");
+    }
     if (!S_ISREG(status.st_mode)) {
         int copy = spool(descriptor);
         int saved = errno;
         close(descriptor);
+        if (copy < 0 && saved == EFBIG) {
+            crn_error_set(error, CAIRN_E_LIMIT,
+                          "%s: there is no end to it within %llu MiB; if there is one, write it to "
+                          "a file and import that",
+                          name, (unsigned long long)(CRN_SOURCE_PIPE_MAX >> 20));
+            return NULL;
+        }
         if (copy < 0)
             return fail(error, name, strerror(saved));
         descriptor = copy;
@@ -178,7 +194,8 @@ const char *crn_source_head(crn_source *source, size_t *length, crn_error *error
     if (*length > 0)
         return source->buffer + source->begin; /* what comes behind it will be found out */
     if (good)
-        crn_error_set(error, CAIRN_E_READ, "%s: is empty", source->name);
+        crn_error_set(error, CAIRN_E_READ, "%s: is empty; name a file that a profiler has written",
+                      source->name);
     return NULL;
 }
 

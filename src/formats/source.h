@@ -16,6 +16,10 @@
 #ifndef CRN_SOURCE_BYTES_MAX
 #define CRN_SOURCE_BYTES_MAX ((uint64_t)16 << 30)
 #endif
+/* What may come through a pipe, which is copied: a stream without end would fill the disk. */
+#ifndef CRN_SOURCE_PIPE_MAX
+#define CRN_SOURCE_PIPE_MAX ((uint64_t)4 << 30)
+#endif
 /* The longest line of a text format. */
 #ifndef CRN_SOURCE_LINE_MAX
 #define CRN_SOURCE_LINE_MAX ((size_t)64 << 20)
@@ -29,7 +33,7 @@
 typedef struct crn_source crn_source;
 
 /* Opens a file; "-" is standard input. What cannot be read twice, such as a pipe, is
- * first copied to a temporary file. */
+ * first copied to a temporary file. Devices are none. */
 crn_source *crn_source_open(const char *path, crn_error *error);
 /* Takes over the file descriptor of a regular file. `name` is for messages. */
 crn_source *crn_source_from(int descriptor, const char *name, crn_error *error);

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Perfetto's trace: a thread's track for each lane, a track below it for each further row, a
+ * slice for each span, a flow for each arrow. Names, keys and places are told once, in the first
+ * packets; each packet is packed alone and written.
+ */
+#include "formats/perfetto.h"
+
+#include <cairn/span.h>
+#include <errno.h>
+
+#include "base/memory.h"
+#include "formats/formats.h"
+#include "formats/names.h"
+
+typedef struct writer {
+    crn_perfetto perfetto;
+    const crn_timeline *timeline;
+    const crn_trace *trace;
+    const crn_export_options *options;
+    uint64_t done;
+    Perfetto__Protos__DebugAnnotation *annotations; /* of one event */
+    Perfetto__Protos__DebugAnnotation **annotation_list;
+    char **texts; /* those of the annotations that are texts */
+    uint64_t *flows;
+    size_t annotation_room, flow_room;
+} writer;
+
+/* ---- events ---- */
+
+static void put_event(writer *writer, Perfetto__Protos__TrackEvent *event, uint64_t time)
+{
+    Perfetto__Protos__TracePacket packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
+    event->has_type = event->has_track_uuid = true;
+    packet.has_timestamp = true;
+    packet.timestamp = writer->perfetto.base + time;
+    packet.track_event = event;
+    packet.has_sequence_flags = true;
+    packet.sequence_flags = CRN_PERFETTO_STATE_NEEDED;
+    crn_perfetto_put(&writer->perfetto, &packet);
+}
+
+static void make_room(writer *writer, size_t annotations, size_t flows)
+{
+    if (annotations > writer->annotation_room) {
+        size_t room = writer->annotation_room = annotations * 2;
+        writer->annotations = crn_realloc(writer->annotations, room, sizeof *writer->annotations);
+        writer->annotation_list =
+            crn_realloc(writer->annotation_list, room, sizeof *writer->annotation_list);
+        writer->texts = crn_realloc(writer->texts, room, sizeof *writer->texts);
+    }
+    if (flows > writer->flow_room) {
+        writer->flow_room = flows * 2;
+        writer->flows = crn_realloc(writer->flows, writer->flow_room, sizeof *writer->flows);
+    }
+}
+
+static Perfetto__Protos__DebugAnnotation *annotate(writer *writer,
+                                                   Perfetto__Protos__TrackEvent *event,
+                                                   uint64_t key)
+{
+    size_t at = event->n_debug_annotations++;
+    Perfetto__Protos__DebugAnnotation *annotation = &writer->annotations[at];
+    *annotation = (Perfetto__Protos__DebugAnnotation)PERFETTO__PROTOS__DEBUG_ANNOTATION__INIT;
+    annotation->has_name_iid = true;
+    annotation->name_iid = key;
+    writer->annotation_list[at] = annotation;
+    writer->texts[at] = NULL;
+    return annotation;
+}
+
+static void put_attribute(writer *writer, Perfetto__Protos__TrackEvent *event,
+                          const crn_attribute *attribute)
+{
+    Perfetto__Protos__DebugAnnotation *annotation =
+        annotate(writer, event, CRN_PERFETTO_KEYS + attribute->key);
+    switch (attribute->kind) {
+    case CRN_ATTRIBUTE_INTEGER:
+        annotation->value_case = PERFETTO__PROTOS__DEBUG_ANNOTATION__VALUE_INT_VALUE;
+        annotation->int_value = attribute->value.integer;
+        break;
+    case CRN_ATTRIBUTE_NUMBER:
+        annotation->value_case = PERFETTO__PROTOS__DEBUG_ANNOTATION__VALUE_DOUBLE_VALUE;
+        annotation->double_value = attribute->value.number;
+        break;
+    default:
+        annotation->value_case = PERFETTO__PROTOS__DEBUG_ANNOTATION__VALUE_STRING_VALUE;
+        annotation->string_value = crn_names_utf8(attribute->value.text);
+        writer->texts[event->n_debug_annotations - 1] = annotation->string_value;
+    }
+}
+
+static void put_annotations(writer *writer, Perfetto__Protos__TrackEvent *event, uint32_t span)
+{
+    const crn_span *its = &writer->trace->spans[span];
+    uint32_t count;
+    const crn_attribute *attributes = crn_trace_attributes(writer->trace, span, &count);
+    make_room(writer, (size_t)count + 3, 0);
+    if (its->iteration != CAIRN_ITERATION_NONE) {
+        Perfetto__Protos__DebugAnnotation *annotation =
+            annotate(writer, event, CRN_PERFETTO_ITERATION);
+        annotation->value_case = PERFETTO__PROTOS__DEBUG_ANNOTATION__VALUE_INT_VALUE;
+        annotation->int_value = its->iteration;
+    }
+    if (its->open) {
+        Perfetto__Protos__DebugAnnotation *annotation = annotate(writer, event, CRN_PERFETTO_OPEN);
+        annotation->value_case = PERFETTO__PROTOS__DEBUG_ANNOTATION__VALUE_BOOL_VALUE;
+        annotation->bool_value = true;
+    }
+    uint64_t cpu;
+    if (crn_timeline_cpu(writer->timeline, span, &cpu)) {
+        Perfetto__Protos__DebugAnnotation *annotation = annotate(writer, event, CRN_PERFETTO_CPU);
+        annotation->value_case = PERFETTO__PROTOS__DEBUG_ANNOTATION__VALUE_UINT_VALUE;
+        annotation->uint_value = cpu;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        put_attribute(writer, event, &attributes[i]);
+    event->debug_annotations = writer->annotation_list;
+}
+
+/* Which of the arrows that lead to the span arrive at its end: those to what waited. One that has
+ * not ended has no end to show them at. */
+static bool arrives_at_end(const writer *writer, const crn_arrow *arrow)
+{
+    return arrow->kind == CRN_ARROW_WAITS && !writer->trace->spans[arrow->to].open;
+}
+
+/* Arrows leave where a span begins: a reader joins those that have one number in the order of
+ * time, and what waits ends later. */
+static void put_flows(writer *writer, Perfetto__Protos__TrackEvent *event, uint32_t span, bool end)
+{
+    const crn_timeline *timeline = writer->timeline;
+    uint32_t handoff, first;
+    uint32_t arriving = crn_timeline_arriving(timeline, span, &first);
+    uint32_t leaves = timeline->leaving_first[span];
+    uint32_t leaving = end ? 0 : timeline->leaving_first[span + 1] - leaves;
+    make_room(writer, 0, (size_t)leaving + arriving + 1);
+    for (uint32_t i = 0; i < leaving; i++)
+        writer->flows[i] = timeline->leaving[leaves + i] + (uint64_t)1;
+    uint64_t *into = writer->flows + leaving;
+    size_t count = 0;
+    if (!end && crn_timeline_handoff(timeline, span, &handoff))
+        into[count++] = handoff + (uint64_t)1;
+    for (uint32_t a = first; a < first + arriving; a++)
+        if (arrives_at_end(writer, &timeline->arrows[a]) == end)
+            into[count++] = a + (uint64_t)1;
+    event->n_flow_ids = leaving;
+    event->flow_ids = writer->flows;
+    event->n_terminating_flow_ids = count;
+    event->terminating_flow_ids = into;
+}
+
+static void put_begin(void *data, uint32_t span)
+{
+    writer *writer = data;
+    const crn_timeline *timeline = writer->timeline;
+    uint64_t category = CRN_PERFETTO_SPAN, block = crn_timeline_block(timeline, span);
+    Perfetto__Protos__TrackEvent event = PERFETTO__PROTOS__TRACK_EVENT__INIT;
+    if (writer->options->progress)
+        writer->options->progress(writer->done++, writer->trace->span_count);
+    event.type = PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN;
+    event.track_uuid = crn_perfetto_row(timeline->row[span]);
+    event.n_category_iids = 1;
+    event.category_iids = &category;
+    event.has_name_iid = true;
+    event.name_iid = block + 1;
+    event.has_source_location_iid = *timeline->profile->blocks[block].file != 0;
+    event.source_location_iid = block + 1;
+    put_annotations(writer, &event, span);
+    put_flows(writer, &event, span, false);
+    put_event(writer, &event, writer->trace->spans[span].start);
+    for (size_t i = 0; i < event.n_debug_annotations; i++)
+        crn_free(writer->texts[i]);
+}
+
+static void put_end(void *data, uint32_t span)
+{
+    writer *writer = data;
+    Perfetto__Protos__TrackEvent event = PERFETTO__PROTOS__TRACK_EVENT__INIT;
+    event.type = PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_SLICE_END;
+    event.track_uuid = crn_perfetto_row(writer->timeline->row[span]);
+    put_flows(writer, &event, span, true);
+    put_event(writer, &event, writer->trace->spans[span].end);
+}
+
+static void put_level(void *data, uint32_t process, uint64_t time, uint32_t level)
+{
+    Perfetto__Protos__TrackEvent event = PERFETTO__PROTOS__TRACK_EVENT__INIT;
+    event.type = PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_COUNTER;
+    event.track_uuid = crn_perfetto_counter(process);
+    event.has_counter_value = true;
+    event.counter_value = level;
+    put_event(data, &event, time);
+}
+
+bool crn_perfetto_write(const crn_profile *profile, const crn_trace *trace,
+                        const crn_export_options *options, FILE *out, crn_error *error)
+{
+    crn_timeline timeline;
+    crn_timeline_open(&timeline, profile, trace);
+    writer writer = {.timeline = &timeline, .trace = trace, .options = options};
+    writer.perfetto = (crn_perfetto){.timeline = &timeline, .out = out};
+    crn_perfetto_begin(&writer.perfetto);
+    crn_timeline_walk(&timeline, put_begin, put_end, &writer);
+    crn_timeline_levels(&timeline, put_level, &writer);
+    crn_free(writer.perfetto.packed);
+    crn_free(writer.annotations);
+    crn_free(writer.annotation_list);
+    crn_free(writer.texts);
+    crn_free(writer.flows);
+    crn_timeline_close(&timeline);
+    return !ferror(out) || crn_export_failed(error, errno);
+}

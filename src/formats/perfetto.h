@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * perfetto.h - what the two parts of the writer of Perfetto's traces share: packets, and the
+ * numbers of what is interned and of tracks.
+ */
+#ifndef CRN_FORMATS_PERFETTO_H
+#define CRN_FORMATS_PERFETTO_H
+
+#include <stdio.h>
+
+#include "formats/timeline.h"
+#include "perfetto.pb-c.h"
+
+enum { CRN_PERFETTO_STATE_CLEARED = 1, CRN_PERFETTO_STATE_NEEDED = 2 };
+
+/* Numbers of what is interned; blocks have their own, + 1. */
+enum {
+    CRN_PERFETTO_SPAN = 1,
+    CRN_PERFETTO_ITERATION = 1,
+    CRN_PERFETTO_OPEN = 2,
+    CRN_PERFETTO_CPU = 3,
+    CRN_PERFETTO_KEYS = 4
+};
+
+typedef struct crn_perfetto {
+    const crn_timeline *timeline;
+    FILE *out;
+    uint64_t base; /* of the time stamps */
+    uint8_t *packed;
+    size_t capacity;
+} crn_perfetto;
+
+void crn_perfetto_put(crn_perfetto *perfetto, Perfetto__Protos__TracePacket *packet);
+
+/* What comes before events: clocks, names, tracks. Sets `base`. */
+void crn_perfetto_begin(crn_perfetto *perfetto);
+
+/* Numbers of tracks. */
+static inline uint64_t crn_perfetto_process(uint32_t process)
+{
+    return (uint64_t)(process + 1) << 32;
+}
+
+static inline uint64_t crn_perfetto_counter(uint32_t process)
+{
+    return crn_perfetto_process(process) | 1;
+}
+
+static inline uint64_t crn_perfetto_row(uint32_t row)
+{
+    return row + (uint64_t)1;
+}
+
+#endif
