@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Blocks of machine code: one for each return address. It is named by where it is in its file;
+ * what function and line that is, is found out when the capture is read, by the file's build id.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc.h"
+
+enum { MODULES_MOST = 1024 }; /* whose build ids are noted */
+
+/* What is known of a module: by its place and its name, for another may be loaded there. */
+typedef struct module {
+    uintptr_t start;
+    char *path;
+} module;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static module *modules;
+static size_t module_count;
+static cairn_block nothing;
+
+static void note(const crn_unwind_module *module, const char *path)
+{
+    char key[PATH_MAX + sizeof "module "], value[2 * CRN_UNWIND_BUILD_ID + 1];
+    crn_unwind_build_id_text(module, value);
+    snprintf(key, sizeof key, "module %s", path);
+    cairn_profile_note(crn_profile_here, key, value);
+}
+
+/* The path of a module, which is noted when it is first seen. */
+static const char *path_noted(const crn_unwind_module *found, char program[PATH_MAX])
+{
+    for (size_t i = 0; i < module_count; i++)
+        if (modules[i].start == found->start &&
+            (!*found->name || strcmp(modules[i].path, found->name) == 0))
+            return modules[i].path;
+    const char *path = crn_unwind_module_path(found, program);
+    note(found, path);
+    if (!modules)
+        modules = crn_pages(MODULES_MOST * sizeof *modules);
+    size_t size = strlen(path) + 1;
+    char *kept = modules && module_count < MODULES_MOST ? crn_pages(size) : NULL;
+    if (!kept)
+        return path;
+    memcpy(kept, path, size);
+    modules[module_count++] = (module){found->start, kept};
+    return kept;
+}
+
+/* Files are mapped from files: the loader also lists the kernel's vdso. */
+static bool is_file(const crn_unwind_module *module)
+{
+    return !*module->name || strchr(module->name, '/');
+}
+
+static cairn_block add(uintptr_t back)
+{
+    crn_unwind_module module;
+    char name[2 + 16 + 1], program[PATH_MAX];
+    cairn_block_info info = {.name = name, .file = ""};
+    if (crn_unwind_module_find(back - 1, &module) && is_file(&module)) {
+        info.file = path_noted(&module, program);
+        back -= module.bias;
+    }
+    snprintf(name, sizeof name, "0x%lx", (unsigned long)back);
+    return cairn_block_add(crn_profile_here, &info);
+}
+
+cairn_block crn_code_block(uintptr_t address)
+{
+    crn_unwind_code code = {.tag = 0};
+    pthread_mutex_lock(&lock);
+    if (!crn_unwind_recall(address, &code) || !code.tag) {
+        code.tag = add(address + 1);
+        if (code.tag)
+            crn_unwind_tag(address, code.tag);
+    }
+    pthread_mutex_unlock(&lock);
+    return code.tag;
+}
+
+cairn_block crn_code_nothing(void)
+{
+    pthread_mutex_lock(&lock);
+    if (!nothing)
+        nothing = cairn_block_add(crn_profile_here,
+                                  &(cairn_block_info){.name = "[no unwind information]"});
+    pthread_mutex_unlock(&lock);
+    return nothing;
+}
+
+void crn_code_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void crn_code_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Threads whose blocks are charged to what runs on a strand of the program's own profile. Such a
+ * lane has one owner, as any has: blocks that other threads free are put on a list for it.
+ */
+#include <errno.h>
+
+#include "alloc.h"
+
+enum { RETURNED_IN_CHUNK = 4095 };
+
+/* What others have freed. */
+typedef struct crn_returned {
+    struct crn_returned *next;
+    size_t count;
+    crn_live blocks[RETURNED_IN_CHUNK];
+} crn_returned;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all such lists */
+
+void crn_follow_return(crn_lane *lane, const crn_live *taken)
+{
+    pthread_mutex_lock(&lock);
+    crn_returned *chunk = lane->returned;
+    if (!lane->retired && (!chunk || chunk->count == RETURNED_IN_CHUNK)) {
+        crn_returned *made = crn_pages(sizeof *made);
+        if (made) {
+            made->next = chunk;
+            __atomic_store_n(&lane->returned, made, __ATOMIC_RELEASE);
+        }
+        chunk = made;
+    }
+    if (!lane->retired && chunk)
+        chunk->blocks[chunk->count++] = *taken;
+    pthread_mutex_unlock(&lock);
+}
+
+void crn_follow_collect(crn_lane *lane)
+{
+    pthread_mutex_lock(&lock);
+    crn_returned *chunk = lane->returned;
+    __atomic_store_n(&lane->returned, NULL, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&lock);
+    for (crn_returned *next; chunk; chunk = next) {
+        next = chunk->next;
+        for (size_t i = 0; i < chunk->count; i++)
+            crn_record_charge_freed(lane, chunk->blocks[i].context, &chunk->blocks[i]);
+        crn_pages_free(chunk, sizeof *chunk);
+    }
+}
+
+/* ---- begin and end ---- */
+
+static void end_following(crn_lane *lane)
+{
+    crn_follow_collect(lane);
+    crn_alloc_lane_listen(lane);
+    crn_peak_flush(lane);
+    crn_peak_settle(lane);
+    crn_peak_lanes(-1);
+    pthread_mutex_lock(&lock);
+    __atomic_store_n(&lane->retired, true, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&lock);
+    crn_here.lane = crn_here.native;
+    crn_here.left = crn_here.native && !crn_sampled ? 0 : crn_here.left;
+}
+
+static bool begin_following(cairn_strand *strand, const cairn_priv_alloc_calls *calls)
+{
+    cairn_lane *of = calls->strand_lane(strand);
+    cairn_profile *profile = calls->lane_profile(of);
+    cairn_metric metrics[CRN_METRICS];
+    if (!crn_start_following())
+        return false;
+    for (int i = 0; i < CRN_METRICS; i++) {
+        metrics[i] = calls->metric_add(profile, crn_metric_names[i][0], crn_metric_names[i][1]);
+        if (metrics[i] == CAIRN_METRIC_MAX)
+            return false;
+    }
+    crn_lane *lane = crn_alloc_lane_new(of, calls, metrics);
+    if (!lane)
+        return false;
+    lane->strand = strand;
+    crn_peak_lanes(1);
+    crn_here.lane = lane;
+    crn_here.left = crn_sample_gap(&lane->random);
+    return true;
+}
+
+static bool follow(cairn_strand *strand, const cairn_priv_alloc_calls *calls)
+{
+    crn_lane *lane = crn_here.lane && crn_here.lane->strand ? crn_here.lane : NULL;
+    if (lane && strand && calls->strand_lane(strand) == lane->lane) {
+        lane->strand = strand;
+        return true;
+    }
+    if (lane)
+        end_following(lane);
+    return !strand || begin_following(strand, calls);
+}
+
+__attribute__((visibility("default"))) bool cairn_priv_alloc_follow(
+    cairn_strand *strand, const cairn_priv_alloc_calls *calls)
+{
+    if (!calls || calls->size < sizeof *calls)
+        return false;
+    int saved = errno;
+    uintptr_t busy = crn_here.busy;
+    crn_here.busy = (uintptr_t)__builtin_frame_address(0);
+    bool done = follow(strand, calls);
+    crn_here.busy = busy;
+    errno = saved;
+    return done;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The functions that stand before those of the C library. Each has a short way, which is a
+ * comparison or two before it goes on to the real one, and a long one that records. C++'s new and
+ * delete need none: those of libstdc++ and libc++, sized and aligned ones included, come here.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define APART __attribute__((noinline))
+#define FRAME ((const uintptr_t *)__builtin_frame_address(0))
+
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *block, size_t size);
+extern void __libc_free(void *block);
+extern void *__libc_memalign(size_t alignment, size_t size);
+extern void *__libc_valloc(size_t size);
+extern void *__libc_pvalloc(size_t size);
+
+static int align_block(void **block, size_t alignment, size_t size)
+{
+    *block = __libc_memalign(alignment, size);
+    return *block ? 0 : ENOMEM;
+}
+
+crn_real crn_real_now = {
+    __libc_malloc,   __libc_calloc, __libc_realloc, __libc_free,    __libc_memalign,
+    __libc_memalign, align_block,   __libc_valloc,  __libc_pvalloc,
+};
+
+/* Another malloc may come after us, of a library that the program was linked with. Its blocks
+ * are its own business; the program keeps it. */
+bool crn_real_find(void)
+{
+    crn_real next;
+    *(void **)&next.malloc = dlsym(RTLD_NEXT, "malloc");
+    *(void **)&next.calloc = dlsym(RTLD_NEXT, "calloc");
+    *(void **)&next.realloc = dlsym(RTLD_NEXT, "realloc");
+    *(void **)&next.free = dlsym(RTLD_NEXT, "free");
+    *(void **)&next.aligned_alloc = dlsym(RTLD_NEXT, "aligned_alloc");
+    *(void **)&next.memalign = dlsym(RTLD_NEXT, "memalign");
+    *(void **)&next.posix_memalign = dlsym(RTLD_NEXT, "posix_memalign");
+    *(void **)&next.valloc = dlsym(RTLD_NEXT, "valloc");
+    *(void **)&next.pvalloc = dlsym(RTLD_NEXT, "pvalloc");
+    if (!next.malloc || !next.calloc || !next.realloc || !next.free || !next.aligned_alloc ||
+        !next.memalign || !next.posix_memalign || !next.valloc || !next.pvalloc)
+        return true;
+    crn_real_now = next;
+    return next.malloc == __libc_malloc && next.free == __libc_free;
+}
+
+/* Whether a block of this size goes by unseen. */
+static inline bool passes(size_t size)
+{
+    if (CRN_UNLIKELY(size >= crn_here.left))
+        return false;
+    crn_here.left -= size;
+    return true;
+}
+
+/* The first call of all, before the program begins. */
+static void begin(void)
+{
+    if (CRN_UNLIKELY(__atomic_load_n(&crn_alloc_state_now, __ATOMIC_ACQUIRE) == CRN_ALLOC_EARLY))
+        crn_start();
+}
+
+/* ---- malloc and its kin ---- */
+
+APART static void *malloc_seen(size_t size)
+{
+    begin();
+    void *block = crn_real_now.malloc(size);
+    crn_record_made(block, size, FRAME);
+    return block;
+}
+
+EXPORT void *malloc(size_t size)
+{
+    return passes(size) ? crn_real_now.malloc(size) : malloc_seen(size);
+}
+
+APART static void *calloc_seen(size_t count, size_t size)
+{
+    begin();
+    void *block = crn_real_now.calloc(count, size);
+    crn_record_made(block, count * size, FRAME); /* a product that overflows gives no block */
+    return block;
+}
+
+EXPORT void *calloc(size_t count, size_t size)
+{
+    size_t bytes;
+    if (!__builtin_mul_overflow(count, size, &bytes) && passes(bytes))
+        return crn_real_now.calloc(count, size);
+    return calloc_seen(count, size);
+}
+
+APART static void *aligned_alloc_seen(size_t alignment, size_t size)
+{
+    begin();
+    void *block = crn_real_now.aligned_alloc(alignment, size);
+    crn_record_made(block, size, FRAME);
+    return block;
+}
+
+EXPORT void *aligned_alloc(size_t alignment, size_t size)
+{
+    return passes(size) ? crn_real_now.aligned_alloc(alignment, size)
+                        : aligned_alloc_seen(alignment, size);
+}
+
+APART static void *memalign_seen(size_t alignment, size_t size)
+{
+    begin();
+    void *block = crn_real_now.memalign(alignment, size);
+    crn_record_made(block, size, FRAME);
+    return block;
+}
+
+EXPORT void *memalign(size_t alignment, size_t size)
+{
+    return passes(size) ? crn_real_now.memalign(alignment, size) : memalign_seen(alignment, size);
+}
+
+APART static int posix_memalign_seen(void **block, size_t alignment, size_t size)
+{
+    begin();
+    int error = crn_real_now.posix_memalign(block, alignment, size);
+    if (error == 0)
+        crn_record_made(*block, size, FRAME);
+    return error;
+}
+
+EXPORT int posix_memalign(void **block, size_t alignment, size_t size)
+{
+    return passes(size) ? crn_real_now.posix_memalign(block, alignment, size)
+                        : posix_memalign_seen(block, alignment, size);
+}
+
+APART static void *valloc_seen(size_t size)
+{
+    begin();
+    void *block = crn_real_now.valloc(size);
+    crn_record_made(block, size, FRAME);
+    return block;
+}
+
+EXPORT void *valloc(size_t size)
+{
+    return passes(size) ? crn_real_now.valloc(size) : valloc_seen(size);
+}
+
+APART static void *pvalloc_seen(size_t size)
+{
+    begin();
+    void *block = crn_real_now.pvalloc(size);
+    crn_record_made(block, size, FRAME);
+    return block;
+}
+
+EXPORT void *pvalloc(size_t size)
+{
+    return passes(size) ? crn_real_now.pvalloc(size) : pvalloc_seen(size);
+}
+
+/* ---- free and realloc ---- */
+
+APART static void free_seen(void *block)
+{
+    crn_live taken;
+    crn_record_take(block, &taken);
+    crn_record_freed(&taken);
+    crn_real_now.free(block);
+}
+
+EXPORT void free(void *block)
+{
+    if (crn_filter_may(block))
+        free_seen(block);
+    else
+        crn_real_now.free(block);
+}
+
+/* A block that is resized is gone, and another is made, wherever that lies. */
+APART static void *realloc_seen(void *block, size_t size)
+{
+    begin();
+    crn_live taken = {.lane = 0};
+    if (block)
+        crn_record_take(block, &taken);
+    void *resized = crn_real_now.realloc(block, size);
+    if (!resized && block && size) { /* it is still there */
+        crn_record_keep(block, &taken);
+        return NULL;
+    }
+    crn_record_freed(&taken);
+    crn_record_made(resized, size, FRAME);
+    return resized;
+}
+
+EXPORT void *realloc(void *block, size_t size)
+{
+    if (!crn_filter_may(block) && passes(size))
+        return crn_real_now.realloc(block, size);
+    return realloc_seen(block, size);
+}
+
+EXPORT void *reallocarray(void *block, size_t count, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    if (!crn_filter_may(block) && passes(bytes))
+        return crn_real_now.realloc(block, bytes);
+    return realloc_seen(block, bytes);
+}
+
+/* ---- code that goes ---- */
+
+EXPORT int dlclose(void *handle)
+{
+    static int (*next)(void *handle);
+    if (!next)
+        *(void **)&next = dlsym(RTLD_NEXT, "dlclose");
+    int result = next ? next(handle) : -1;
+    crn_unwind_unloaded();
+    return result;
+}

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Threads and their lanes. A thread gets one with the first block that is counted, and gives it
+ * back when it ends; libcairn hands it to the next thread, and we go on with what belongs to it.
+ */
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "alloc.h"
+
+enum { LANES_MOST = 1 << CRN_LANE_BITS };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static crn_lane *numbered[LANES_MOST];
+static uint32_t lane_count;  /* numbers that are taken; 0 is nobody's */
+static uint32_t lane_parent; /* those up to this are of the process that forked this one */
+static pthread_key_t key;
+static int opening; /* as long as this is not 0 the profile is not closed; atomic */
+
+/* What threads use that are past their end: destructors of other libraries may come after ours. */
+static pthread_mutex_t late_lock = PTHREAD_MUTEX_INITIALIZER;
+static crn_lane *late;
+
+/* In a child: what it goes on with. */
+static cairn_lane *inherited;
+
+static const cairn_priv_alloc_calls own_calls = {
+    sizeof own_calls,     cairn_strand_lane,      cairn_lane_profile,
+    cairn_strand_context, cairn_context_counters, cairn_context_charge,
+    cairn_metric_add,     cairn_priv_generation,  cairn_priv_catch_up,
+};
+
+/* ---- making lanes ---- */
+
+crn_lane *crn_alloc_lane_numbered(uint32_t number)
+{
+    crn_lane *lane = __atomic_load_n(&numbered[number], __ATOMIC_ACQUIRE);
+    if (!lane || number <= lane_parent || __atomic_load_n(&lane->retired, __ATOMIC_ACQUIRE))
+        return NULL;
+    return lane;
+}
+
+static bool fill(crn_lane *lane)
+{
+    lane->ways = crn_pages(CRN_WAYS * sizeof *lane->ways);
+    lane->origins = crn_pages(CRN_ORIGIN_CHUNKS * sizeof(crn_origin *));
+    lane->translations = crn_pages(CRN_TRANSLATIONS * sizeof *lane->translations);
+    lane->stack = crn_alloc_stack_new();
+    return lane->ways && lane->origins && lane->translations && lane->stack;
+}
+
+/* Under lock. Lanes of one profile learn of a reset one by one, the first for all: a new one is
+ * not to be taken for that. */
+static uint64_t first_generation(const uint64_t *now)
+{
+    uint64_t generation = 0;
+    for (uint32_t i = lane_parent + 1; i <= lane_count; i++)
+        if (numbered[i]->generation_now == now && numbered[i]->generation > generation)
+            generation = numbered[i]->generation;
+    return generation ? generation : __atomic_load_n(now, __ATOMIC_ACQUIRE);
+}
+
+/* Under lock. */
+static crn_lane *new_lane(cairn_lane *of, const cairn_priv_alloc_calls *calls,
+                          const cairn_metric metrics[CRN_METRICS])
+{
+    if (lane_count + 1 == LANES_MOST)
+        return NULL;
+    crn_lane *lane = crn_pages(sizeof *lane);
+    if (!lane || !fill(lane))
+        return NULL;
+    lane->lane = of;
+    lane->calls = calls;
+    memcpy(lane->metrics, metrics, sizeof lane->metrics);
+    lane->generation_now = calls->generation(calls->lane_profile(of));
+    lane->generation = first_generation(lane->generation_now);
+    lane->number = ++lane_count;
+    lane->random = crn_sample_seed * 0x632be59bd9b4e019u + lane->number * 0x9e6c63d0876a9a47u;
+    __atomic_store_n(&numbered[lane->number], lane, __ATOMIC_RELEASE);
+    return lane;
+}
+
+crn_lane *crn_alloc_lane_new(cairn_lane *of, const cairn_priv_alloc_calls *calls,
+                             const cairn_metric metrics[CRN_METRICS])
+{
+    pthread_mutex_lock(&lock);
+    crn_lane *lane = new_lane(of, calls, metrics);
+    pthread_mutex_unlock(&lock);
+    return lane;
+}
+
+/* Under lock. */
+static crn_lane *lane_of(cairn_lane *of)
+{
+    for (uint32_t i = lane_count; i > lane_parent; i--)
+        if (numbered[i]->lane == of && !numbered[i]->strand && !numbered[i]->retired)
+            return numbered[i];
+    return new_lane(of, &own_calls, crn_metrics_here);
+}
+
+/* Under lock. What lanes have told that do not know of it yet is taken back for them: they may
+ * never allocate again. */
+static void retract_all(const crn_lane *lane, uint64_t generation)
+{
+    bool first = true;
+    for (uint32_t i = lane_parent + 1; i <= lane_count; i++) {
+        crn_lane *other = numbered[i];
+        if (other->generation_now != lane->generation_now)
+            continue;
+        if (other->generation == generation)
+            first = false;
+        else
+            crn_peak_retract(other);
+    }
+    if (first)
+        crn_peak_again();
+}
+
+void crn_alloc_lane_forget(crn_lane *lane)
+{
+    /* Libcairn's lane makes its columns 0 before anything is added to them. */
+    uint64_t generation = lane->calls->catch_up(lane->lane);
+    if (generation == lane->generation)
+        return;
+    pthread_mutex_lock(&lock);
+    retract_all(lane, generation);
+    lane->generation = generation;
+    if (lane->tallies)
+        memset(lane->tallies, 0, lane->room * sizeof *lane->tallies);
+    lane->unflushed = 0;
+    lane->changed_count = 0;
+    lane->changed_all = false;
+    pthread_mutex_unlock(&lock);
+}
+
+static crn_lane *open_lane(const char *name)
+{
+    cairn_lane *of = inherited ? inherited : cairn_lane_open(crn_profile_here, name);
+    if (!of)
+        return NULL;
+    inherited = NULL;
+    pthread_mutex_lock(&lock);
+    crn_lane *lane = lane_of(of);
+    pthread_mutex_unlock(&lock);
+    if (!lane) {
+        cairn_lane_close(of);
+        return NULL;
+    }
+    crn_peak_lanes(1);
+    crn_alloc_stack_begin(lane->stack);
+    return lane;
+}
+
+/* ---- threads ---- */
+
+static void thread_ends(void *data)
+{
+    crn_lane *lane = data;
+    crn_here.busy = (uintptr_t)__builtin_frame_address(0);
+    crn_here.ended = true;
+    if (crn_here.lane == lane)
+        crn_here.lane = NULL;
+    crn_here.native = NULL;
+    __atomic_add_fetch(&opening, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&crn_alloc_state_now, __ATOMIC_SEQ_CST) == CRN_ALLOC_ON &&
+        lane->number > lane_parent) {
+        crn_alloc_lane_listen(lane);
+        crn_peak_flush(lane);
+        crn_peak_settle(lane);
+        crn_peak_lanes(-1);
+        cairn_lane_close(lane->lane);
+    }
+    __atomic_sub_fetch(&opening, 1, __ATOMIC_SEQ_CST);
+    crn_here.busy = 0;
+}
+
+static void set_busy(crn_lane *lane)
+{
+    if (lane)
+        __atomic_store_n(&lane->busy, true, __ATOMIC_SEQ_CST);
+}
+
+crn_lane *crn_alloc_lane_late(void)
+{
+    pthread_mutex_lock(&late_lock);
+    if (!late && crn_profile_here)
+        late = open_lane("threads at their end");
+    if (!late) {
+        pthread_mutex_unlock(&late_lock);
+        return NULL;
+    }
+    crn_alloc_stack_begin(late->stack);
+    set_busy(late);
+    return late;
+}
+
+void crn_alloc_lane_late_done(crn_lane *lane)
+{
+    __atomic_store_n(&lane->busy, false, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&late_lock);
+}
+
+static crn_lane *begin_thread(void)
+{
+    char name[17] = "";
+    prctl(PR_GET_NAME, name);
+    crn_lane *lane = open_lane(name);
+    if (!lane) {
+        crn_here.ended = true;
+        return NULL;
+    }
+    pthread_setspecific(key, lane);
+    crn_here.lane = crn_here.native = lane;
+    crn_here.left = crn_sample_gap(&lane->random);
+    set_busy(lane);
+    return lane;
+}
+
+crn_lane *crn_alloc_lane_first(void)
+{
+    crn_lane *lane = NULL;
+    __atomic_add_fetch(&opening, 1, __ATOMIC_SEQ_CST);
+    if (crn_profile_here && __atomic_load_n(&crn_alloc_state_now, __ATOMIC_SEQ_CST) == CRN_ALLOC_ON)
+        lane = crn_here.ended ? crn_alloc_lane_late() : begin_thread();
+    __atomic_sub_fetch(&opening, 1, __ATOMIC_SEQ_CST);
+    return lane;
+}
+
+bool crn_alloc_lanes_rest(void)
+{
+    bool rest = __atomic_load_n(&opening, __ATOMIC_SEQ_CST) == 0;
+    pthread_mutex_lock(&lock);
+    for (uint32_t i = lane_parent + 1; i <= lane_count && rest; i++)
+        rest = !__atomic_load_n(&numbered[i]->busy, __ATOMIC_ACQUIRE);
+    pthread_mutex_unlock(&lock);
+    return rest;
+}
+
+void crn_alloc_lanes_each(void (*each)(crn_lane *lane))
+{
+    pthread_mutex_lock(&lock);
+    for (uint32_t i = lane_parent + 1; i <= lane_count; i++)
+        if (!numbered[i]->strand && !numbered[i]->retired)
+            each(numbered[i]);
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- fork ---- */
+
+static void before_fork(void)
+{
+    crn_here.busy = (uintptr_t)__builtin_frame_address(0);
+    pthread_mutex_lock(&late_lock);
+    pthread_mutex_lock(&lock);
+    crn_code_lock();
+    crn_unwind_lock();
+}
+
+static void unlock_all(void)
+{
+    crn_unwind_unlock();
+    crn_code_unlock();
+    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&late_lock);
+    crn_here.busy = 0;
+}
+
+/* What lives was allocated by the parent, and is none of the child's account: it begins with lanes
+ * that have new numbers. Libcairn has let the thread that forked keep its lane. */
+static void after_in_child(void)
+{
+    if (crn_here.native)
+        inherited = crn_here.native->lane;
+    lane_parent = lane_count;
+    late = NULL;
+    opening = 0;
+    crn_here.lane = crn_here.native = NULL;
+    crn_here.left = 0;
+    crn_peak_restart();
+    unlock_all();
+}
+
+bool crn_alloc_lanes_open(void)
+{
+    return pthread_key_create(&key, thread_ends) == 0 &&
+           pthread_atfork(before_fork, unlock_all, after_in_child) == 0;
+}
+
+/* ---- contexts ---- */
+
+static bool widen_tallies(crn_lane *lane, uint32_t room)
+{
+    size_t before = lane->room * sizeof *lane->tallies, after = room * sizeof *lane->tallies;
+    crn_tally *tallies = crn_pages_grow(lane->tallies, before, after);
+    if (tallies)
+        lane->tallies = tallies;
+    return tallies != NULL;
+}
+
+bool crn_alloc_lane_widen(crn_lane *lane, cairn_context context)
+{
+    enum { FIRST = 1024 };
+    uint32_t room = lane->room ? lane->room : FIRST;
+    while (room <= context)
+        room *= 2;
+    if (!widen_tallies(lane, room))
+        return false;
+    for (int i = 0; i < CRN_COUNTS; i++) {
+        uint64_t *counters = lane->calls->context_counters(lane->lane, lane->metrics[i], room - 1);
+        if (!counters)
+            return false;
+        lane->counters[i] = counters;
+    }
+    lane->room = room;
+    return true;
+}
+
+static void keep_origin(crn_lane *lane, cairn_context context, cairn_context from,
+                        cairn_block block)
+{
+    if (context / CRN_ORIGINS >= CRN_ORIGIN_CHUNKS)
+        return;
+    crn_origin **chunk = &lane->origins[context / CRN_ORIGINS];
+    if (!*chunk) {
+        crn_origin *made = crn_pages(CRN_ORIGINS * sizeof *made);
+        if (!made)
+            return;
+        __atomic_store_n(chunk, made, __ATOMIC_RELEASE);
+    }
+    crn_origin *origin = *chunk + context % CRN_ORIGINS;
+    if (!origin->block)
+        *origin = (crn_origin){from, block};
+}
+
+cairn_context crn_alloc_lane_step_first(crn_lane *lane, cairn_context from, cairn_block block,
+                                        crn_way *way)
+{
+    cairn_context context = cairn_context_step(lane->lane, from, block);
+    if (!context)
+        return 0;
+    keep_origin(lane, context, from, block);
+    *way = (crn_way){from, block, context};
+    return context;
+}
+
+static const crn_origin *origin_of(const crn_lane *lane, cairn_context context)
+{
+    if (context / CRN_ORIGINS >= CRN_ORIGIN_CHUNKS)
+        return NULL;
+    const crn_origin *chunk =
+        __atomic_load_n(&lane->origins[context / CRN_ORIGINS], __ATOMIC_ACQUIRE);
+    const crn_origin *origin = chunk ? chunk + context % CRN_ORIGINS : NULL;
+    return origin && origin->block ? origin : NULL;
+}
+
+/* The path that led to a context when it was first met is gone again here. Each context on it was
+ * met before what comes after it, so that the path ends. */
+static cairn_context retrace(crn_lane *lane, const crn_lane *other, cairn_context context)
+{
+    size_t length = 0;
+    for (cairn_context at = context; at != CAIRN_CONTEXT_ROOT; length++) {
+        const crn_origin *origin = origin_of(other, at);
+        if (!origin)
+            return 0;
+        at = origin->from;
+    }
+    size_t size = length * sizeof(cairn_block);
+    cairn_block *path = length ? crn_pages(size) : NULL;
+    if (length && !path)
+        return 0;
+    for (size_t i = length; i--;) {
+        const crn_origin *origin = origin_of(other, context);
+        path[i] = origin->block;
+        context = origin->from;
+    }
+    cairn_context here = CAIRN_CONTEXT_ROOT;
+    for (size_t i = 0; i < length && here; i++)
+        here = crn_alloc_lane_step(lane, here, path[i]);
+    crn_pages_free(path, size);
+    return here;
+}
+
+cairn_context crn_alloc_lane_translate(crn_lane *lane, const crn_lane *other, cairn_context context)
+{
+    uint64_t hash = ((uint64_t)other->number << 32 | context) * 0x9e3779b97f4a7c15u;
+    crn_translation *known = &lane->translations[hash >> 40 & (CRN_TRANSLATIONS - 1)];
+    if (known->lane == other->number && known->context == context)
+        return known->here;
+    cairn_context here = retrace(lane, other, context);
+    if (here)
+        *known = (crn_translation){other->number, context, here};
+    return here;
+}

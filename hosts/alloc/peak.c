@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What lived, by context, when most of the process's memory did.
+ *
+ * The total of all live bytes is one number, to which threads add what they have allocated and
+ * freed once that is a small part of it. When the total passes the last peak by 1 part in 256, a
+ * new *moment* is declared: one more on a counter. A lane whose own counter is behind copies the
+ * live bytes of its contexts before it changes any of them: until then they are what they were
+ * at the moment. Only contexts that have changed since the moment before are copied, so that a
+ * moment costs no more than the blocks that led to it. docs/ALLOC.md adds up the errors.
+ */
+#include "alloc.h"
+
+enum {
+    STEP = 256,  /* a moment for each growth by 1 in so many */
+    SLACK = 512, /* all lanes together keep back 1 in so many */
+    FLOOR = 8192 /* bytes that they may keep back anyway, where there are several */
+};
+
+uint32_t crn_peak_moment = 1;
+int64_t crn_peak_most, crn_peak_least;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int64_t total; /* atomic */
+static int64_t last;  /* the total at the last moment; atomic, changes under lock */
+static int lanes;     /* atomic */
+
+/* How much a lane may keep back. Where there are several, all of them together a small part of the
+ * peak: one that waits for something does not tell what it has. Where there is one, as much as is
+ * missing to the next moment, and downwards anything: nobody else is misled by it. */
+static void share(void)
+{
+    int64_t peak = __atomic_load_n(&last, __ATOMIC_RELAXED);
+    int64_t missing = peak + peak / STEP - __atomic_load_n(&total, __ATOMIC_RELAXED);
+    int64_t slack = peak / SLACK;
+    int count = __atomic_load_n(&lanes, __ATOMIC_RELAXED);
+    if (count > 1)
+        slack = (slack > FLOOR ? slack : FLOOR) / count;
+    else if (slack < missing)
+        slack = missing;
+    __atomic_store_n(&crn_peak_most, slack, __ATOMIC_RELAXED);
+    __atomic_store_n(&crn_peak_least, count > 1 ? -slack : INT64_MIN, __ATOMIC_RELAXED);
+}
+
+void crn_peak_lanes(int change)
+{
+    pthread_mutex_lock(&lock);
+    __atomic_add_fetch(&lanes, change, __ATOMIC_RELAXED);
+    share();
+    pthread_mutex_unlock(&lock);
+}
+
+void crn_peak_retract(crn_lane *lane)
+{
+    int64_t told = __atomic_exchange_n(&lane->told, 0, __ATOMIC_RELAXED);
+    __atomic_sub_fetch(&total, told, __ATOMIC_RELAXED);
+}
+
+void crn_peak_again(void)
+{
+    pthread_mutex_lock(&lock);
+    __atomic_store_n(&last, 0, __ATOMIC_RELAXED);
+    share();
+    pthread_mutex_unlock(&lock);
+}
+
+void crn_peak_restart(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    total = last = lanes = 0;
+    crn_peak_most = crn_peak_least = 0;
+}
+
+/* ---- copies ---- */
+
+static void copy(crn_lane *lane, cairn_context context)
+{
+    crn_tally *tally = &lane->tallies[context];
+    if (tally->peak == tally->live)
+        return;
+    /* What it is less is charged as what it is more, modulo 2^64. */
+    lane->calls->context_charge(lane->lane, context, lane->metrics[CRN_COUNT_PEAK],
+                                tally->live - tally->peak);
+    tally->peak = tally->live;
+}
+
+void crn_peak_settle(crn_lane *lane)
+{
+    uint32_t now = __atomic_load_n(&crn_peak_moment, __ATOMIC_ACQUIRE);
+    if (lane->moment == now)
+        return;
+    if (lane->changed_all)
+        for (cairn_context context = CAIRN_CONTEXT_ROOT; context < lane->room; context++)
+            copy(lane, context);
+    else
+        for (size_t i = 0; i < lane->changed_count; i++)
+            copy(lane, lane->changed[i]);
+    lane->changed_all = false;
+    lane->changed_count = 0;
+    lane->moment = now;
+}
+
+void crn_peak_note(crn_lane *lane, cairn_context context)
+{
+    enum { FIRST = CRN_FIRST_SIZE(1024, 1) };
+    lane->tallies[context].moment = lane->moment;
+    if (lane->changed_count == lane->changed_room) {
+        size_t room = lane->changed_room ? lane->changed_room * 2 : FIRST;
+        uint32_t *changed = crn_pages_grow(lane->changed, lane->changed_room * sizeof *changed,
+                                           room * sizeof *changed);
+        if (!changed) {
+            lane->changed_all = true;
+            return;
+        }
+        lane->changed = changed;
+        lane->changed_room = room;
+    }
+    lane->changed[lane->changed_count++] = context;
+}
+
+/* ---- moments ---- */
+
+static void declare(int64_t reached)
+{
+    pthread_mutex_lock(&lock);
+    if (reached > last) {
+        __atomic_store_n(&last, reached, __ATOMIC_RELAXED);
+        __atomic_store_n(&crn_peak_moment, crn_peak_moment + 1, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* The part of the last peak by which it must be passed is 1 in `step`; 0: any. */
+static void flush(crn_lane *lane, int64_t step)
+{
+    __atomic_add_fetch(&lane->told, lane->unflushed, __ATOMIC_RELAXED);
+    int64_t now = __atomic_add_fetch(&total, lane->unflushed, __ATOMIC_RELAXED);
+    lane->unflushed = 0;
+    int64_t before = __atomic_load_n(&last, __ATOMIC_RELAXED);
+    if (now > before + (step ? before / step : 0)) {
+        declare(now);
+        crn_peak_settle(lane);
+    }
+    share();
+}
+
+void crn_peak_check(crn_lane *lane)
+{
+    flush(lane, STEP);
+}
+
+void crn_peak_flush(crn_lane *lane)
+{
+    flush(lane, 0);
+}

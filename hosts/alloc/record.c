@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is charged for a block, when it is made and when it is gone.
+ */
+#include <errno.h>
+
+#include "alloc.h"
+
+_Thread_local crn_thread crn_here;
+
+/* ---- whose turn it is ---- */
+
+/* We were at work. If the program has jumped out of it (from a signal's handler), its stack has
+ * shrunk since; else what is allocated now is our own. */
+__attribute__((noinline)) static bool begin_again(uintptr_t frame)
+{
+    const crn_lane *lane = crn_here.native;
+    if (!lane || !crn_alloc_stack_holds(lane->stack, crn_here.busy) ||
+        !crn_alloc_stack_holds(lane->stack, frame) || frame <= crn_here.busy)
+        return false;
+    crn_here.busy = frame;
+    crn_alloc_stack_forget(lane->stack);
+    return true;
+}
+
+static inline bool begin(uintptr_t frame)
+{
+    if (CRN_UNLIKELY(crn_here.busy != 0))
+        return begin_again(frame);
+    crn_here.busy = frame;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return true;
+}
+
+static inline void end(void)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    crn_here.busy = 0;
+}
+
+/* ---- the lane ---- */
+
+__attribute__((noinline)) static crn_lane *enter_first(void)
+{
+    int saved = errno;
+    if (__atomic_load_n(&crn_alloc_state_now, __ATOMIC_ACQUIRE) == CRN_ALLOC_EARLY)
+        crn_start();
+    crn_lane *lane = crn_alloc_lane_first();
+    int state = __atomic_load_n(&crn_alloc_state_now, __ATOMIC_ACQUIRE);
+    if (!lane && state != CRN_ALLOC_EARLY)
+        crn_here.left = (uint64_t)1 << CRN_LEFT_NEVER;
+    errno = saved;
+    return lane;
+}
+
+static inline void leave(crn_lane *lane)
+{
+    __atomic_store_n(&lane->busy, false, __ATOMIC_RELEASE);
+    if (CRN_UNLIKELY(lane != crn_here.lane))
+        crn_alloc_lane_late_done(lane);
+}
+
+/* The lane to charge, which is busy until it is left; NULL if nothing is recorded. */
+static inline crn_lane *enter(void)
+{
+    crn_lane *lane = crn_here.lane;
+    if (CRN_UNLIKELY(!lane))
+        return enter_first();
+    __atomic_store_n(&lane->busy, true, __ATOMIC_RELAXED);
+    /* Now that it is busy, nobody closes the profile below it: who would has made a membarrier
+     * between setting the state and looking. */
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (CRN_LIKELY(__atomic_load_n(&crn_alloc_state_now, __ATOMIC_RELAXED) == CRN_ALLOC_ON))
+        return lane;
+    leave(lane);
+    crn_here.left = (uint64_t)1 << CRN_LEFT_NEVER;
+    return NULL;
+}
+
+/* ---- charges ---- */
+
+static inline bool charge(crn_lane *lane, cairn_context context, const crn_live *block, int count)
+{
+    uint64_t bytes = block->size, objects = 1;
+    if (CRN_UNLIKELY(crn_sampled))
+        crn_sample_weigh(block, &bytes, &objects);
+    if (CRN_UNLIKELY(context >= lane->room) && !crn_alloc_lane_widen(lane, context))
+        return false;
+    CAIRN_PRIV_ADD(lane->counters[count][context], bytes);
+    CAIRN_PRIV_ADD(lane->counters[count + 1][context], objects);
+    crn_peak_change(lane, context, count == CRN_COUNT_BYTES ? (int64_t)bytes : -(int64_t)bytes);
+    return true;
+}
+
+/* The part of a lane's generation that a block remembers. */
+static inline uint64_t generation_of(const crn_lane *lane)
+{
+    return lane->generation & ((1 << CRN_GENERATION_BITS) - 1);
+}
+
+void crn_record_charge_freed(crn_lane *lane, cairn_context context, const crn_live *taken)
+{
+    crn_alloc_lane_listen(lane);
+    if (CRN_LIKELY(taken->generation == generation_of(lane)))
+        charge(lane, context, taken, CRN_COUNT_FREED_BYTES);
+}
+
+static inline void made(crn_lane *lane, const void *block, size_t size, const uintptr_t *frame)
+{
+    crn_live *live = crn_live_find(block);
+    if (CRN_UNLIKELY(!live) && !(live = crn_live_make(block)))
+        return;
+    cairn_context context = CRN_UNLIKELY(lane->strand != NULL)
+                                ? lane->calls->strand_context(lane->strand)
+                                : crn_alloc_stack_context(lane, frame);
+    if (CRN_UNLIKELY(!context))
+        return;
+    crn_alloc_lane_listen(lane);
+    crn_live counted = {
+        .context = context, .lane = lane->number, .size = size, .generation = generation_of(lane)};
+    if (CRN_UNLIKELY(crn_sampled))
+        crn_sample_round(&counted, &lane->random);
+    if (!charge(lane, context, &counted, CRN_COUNT_BYTES))
+        return;
+    *live = counted;
+    if (CRN_UNLIKELY(crn_sampled))
+        crn_filter_add(block);
+}
+
+void crn_record_made(const void *block, size_t size, const uintptr_t *frame)
+{
+    if (!block || !begin((uintptr_t)frame))
+        return;
+    crn_lane *lane = enter();
+    if (CRN_LIKELY(lane != NULL)) {
+        if (CRN_UNLIKELY(__atomic_load_n(&lane->returned, __ATOMIC_RELAXED) != NULL))
+            crn_follow_collect(lane);
+        if (CRN_LIKELY(!crn_sampled)) {
+            made(lane, block, size, frame);
+        } else if (size < crn_here.left) { /* a thread's first block is drawn like any other */
+            crn_here.left -= size;
+        } else {
+            made(lane, block, size, frame);
+            crn_here.left = crn_sample_gap(&lane->random);
+        }
+        leave(lane);
+    }
+    end();
+}
+
+/* ---- blocks that go ---- */
+
+void crn_record_take(const void *block, crn_live *taken)
+{
+    crn_live *live = crn_live_find(block);
+    if (!live || !live->lane) {
+        taken->lane = 0;
+        return;
+    }
+    *taken = *live;
+    live->lane = 0;
+    if (CRN_UNLIKELY(crn_sampled))
+        crn_filter_remove(block);
+}
+
+void crn_record_keep(const void *block, const crn_live *taken)
+{
+    crn_live *live = taken->lane ? crn_live_find(block) : NULL;
+    if (!live)
+        return;
+    *live = *taken;
+    if (crn_sampled)
+        crn_filter_add(block);
+}
+
+/* A block that was charged to another lane is charged here, to the context of the same path:
+ * each column has one writer, and reports add lanes up. */
+__attribute__((noinline)) static void freed_elsewhere(crn_lane *lane, const crn_live *taken)
+{
+    crn_lane *other = crn_alloc_lane_numbered(taken->lane);
+    if (!other)
+        return;
+    if (other->strand) {
+        crn_follow_return(other, taken);
+        return;
+    }
+    crn_lane *here = lane->strand ? crn_alloc_lane_late() : lane;
+    cairn_context context = here ? crn_alloc_lane_translate(here, other, taken->context) : 0;
+    if (context)
+        crn_record_charge_freed(here, context, taken);
+    if (here && here != lane)
+        crn_alloc_lane_late_done(here);
+}
+
+/* The thread has no lane: the block may be another's all the same. */
+static void freed_by_nobody(const crn_live *taken)
+{
+    crn_lane *other = crn_alloc_lane_numbered(taken->lane);
+    if (other && other->strand)
+        crn_follow_return(other, taken);
+}
+
+void crn_record_freed(const crn_live *taken)
+{
+    if (!taken->lane || !begin((uintptr_t)__builtin_frame_address(0)))
+        return;
+    crn_lane *lane = enter();
+    if (CRN_LIKELY(lane != NULL)) {
+        if (CRN_LIKELY(taken->lane == lane->number))
+            crn_record_charge_freed(lane, taken->context, taken);
+        else
+            freed_elsewhere(lane, taken);
+        leave(lane);
+    } else {
+        freed_by_nobody(taken);
+    }
+    end();
+}

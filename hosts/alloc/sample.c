@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sampling by bytes. Each byte that is asked for is a trial of its own, with the same small
+ * chance: a Poisson process, in whole bytes. A block is counted if one of its bytes is drawn, and
+ * then stands for as many as would have to be there for one to be drawn. docs/ALLOC.md shows that
+ * this is unbiased.
+ */
+#include <string.h>
+
+#include "alloc.h"
+
+double crn_sample_mean;
+bool crn_sampled;
+uint64_t crn_sample_seed;
+
+/* splitmix64 */
+static uint64_t next(uint64_t *random)
+{
+    uint64_t z = *random += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+/* ln x for x in (0, 1]. A program that is profiled need not load libm. */
+static double natural_log(double x)
+{
+    const double ln2 = 0.693147180559945309;
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    int exponent = (int)(bits >> 52) - 1023;
+    bits = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)1023 << 52;
+    memcpy(&x, &bits, sizeof x); /* in [1, 2) */
+    double s = (x - 1) / (x + 1), square = s * s, sum = 0;
+    for (int k = 35; k >= 1; k -= 2) /* artanh s, s at most 1/3 */
+        sum = sum * square + 1.0 / k;
+    return 2 * s * sum + exponent * ln2;
+}
+
+/* 1 - exp(-x) for x above 0, also where x is tiny. */
+static double chance_within(double x)
+{
+    int doublings = 0;
+    if (x > 64)
+        return 1;
+    for (; x > 0x1p-6; x /= 2)
+        doublings++;
+    double result = 0; /* exp(-x) - 1, by its series */
+    for (int k = 9; k >= 1; k--)
+        result = -x / k * (1 + result);
+    for (; doublings; doublings--)
+        result *= result + 2;
+    return -result;
+}
+
+/* Above 0 and at most 1. */
+static double fraction(uint64_t number)
+{
+    return (double)((number >> 11) + 1) * 0x1p-53;
+}
+
+uint64_t crn_sample_gap(uint64_t *random)
+{
+    if (!crn_sampled)
+        return 0;
+    return (uint64_t)(-natural_log(fraction(next(random))) * crn_sample_mean) + 1;
+}
+
+/* Whether to round up: as often as makes the mean the number itself. */
+static bool up_at_random(double number, uint64_t dice)
+{
+    return fraction(dice) <= number - (double)(uint64_t)number;
+}
+
+void crn_sample_round(crn_live *block, uint64_t *random)
+{
+    if (!crn_sampled || block->size == 0)
+        return;
+    double chance = chance_within((double)block->size / crn_sample_mean);
+    block->more_bytes = up_at_random((double)block->size / chance, next(random));
+    block->more_objects = up_at_random(1 / chance, next(random));
+}
+
+void crn_sample_weigh(const crn_live *block, uint64_t *bytes, uint64_t *objects)
+{
+    *bytes = block->size;
+    *objects = 1;
+    if (!crn_sampled || block->size == 0)
+        return;
+    double chance = chance_within((double)block->size / crn_sample_mean);
+    *bytes = (uint64_t)((double)block->size / chance) + block->more_bytes;
+    *objects = (uint64_t)(1 / chance) + block->more_objects;
+}

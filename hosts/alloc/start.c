@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The profile's life in the program: opened by the first block that is asked for once the C
+ * library has the environment, closed after the program's own destructors.
+ */
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "alloc.h"
+
+int crn_alloc_state_now = CRN_ALLOC_EARLY;
+cairn_profile *crn_profile_here;
+cairn_metric crn_metrics_here[CRN_METRICS];
+const char *const crn_metric_names[CRN_METRICS][2] = {
+    {"alloc bytes", "bytes"},   {"alloc objects", "count"}, {"freed bytes", "bytes"},
+    {"freed objects", "count"}, {"peak bytes", "bytes"},
+};
+
+static bool glibc = true; /* it is its malloc that we stand before */
+
+/* ---- what cairn run has put into the environment ---- */
+
+enum { MEAN_USUAL = 512 * 1024 };
+
+/* "exact" is 0; what is no number is as good as none. */
+static double mean_of(const char *text)
+{
+    if (strcmp(text, "exact") == 0)
+        return 0;
+    char *end;
+    double mean = strtod(text, &end);
+    return end != text && *end == '\0' && mean >= 1 && mean <= 0x1p40 ? mean : MEAN_USUAL;
+}
+
+/* Takes ourselves out of the list of libraries, which is the environment's own memory. */
+static void leave_preload(char *list)
+{
+    static const char own[] = "libcairn-alloc.so";
+    char *write = list;
+    for (const char *read = list; *read;) {
+        size_t length = strcspn(read, ": ");
+        const char *name = read + length;
+        while (name > read && name[-1] != '/')
+            name--;
+        bool ours = strncmp(name, own, sizeof own - 1) == 0;
+        if (!ours && length) {
+            if (write != list)
+                *write++ = ':';
+            memmove(write, read, length);
+            write += length;
+        }
+        read += length + (read[length] != '\0');
+    }
+    *write = '\0';
+    if (write == list)
+        unsetenv("LD_PRELOAD");
+}
+
+/* The program sees the environment that it would have seen, and what it starts is not profiled
+ * into its capture. */
+static void leave_environment(void)
+{
+    char *list = getenv("LD_PRELOAD");
+    unsetenv("CAIRN_ALLOC");
+    unsetenv("CAIRN_ALLOC_SEED");
+    unsetenv("CAIRN_OUT");
+    if (list)
+        leave_preload(list);
+}
+
+/* ---- opening ---- */
+
+static void add_metrics(void)
+{
+    for (int i = 0; i < CRN_METRICS; i++)
+        crn_metrics_here[i] =
+            cairn_metric_add(crn_profile_here, crn_metric_names[i][0], crn_metric_names[i][1]);
+}
+
+static void describe(void)
+{
+    char mode[64] = "exact";
+    if (crn_sample_mean)
+        snprintf(mode, sizeof mode, "sampled, one in %.0f bytes", crn_sample_mean);
+    char mean[32] = "exact";
+    if (crn_sample_mean)
+        snprintf(mean, sizeof mean, "%.0f", crn_sample_mean);
+    cairn_profile_note(crn_profile_here, "host", "alloc");
+    cairn_profile_note(crn_profile_here, "alloc", mean); /* in numbers, as the Lua host does */
+    cairn_profile_note(crn_profile_here, "mode", mode);
+    cairn_profile_note(crn_profile_here, "default_metric", "alloc bytes");
+}
+
+/* How blocks are counted, for the whole process and once. */
+static bool begin_recording(const char *mean)
+{
+    crn_sample_mean = mean ? mean_of(mean) : 0;
+    crn_sampled = crn_sample_mean != 0;
+    const char *seed = getenv("CAIRN_ALLOC_SEED");
+    crn_sample_seed = seed ? strtoull(seed, NULL, 10) : 1;
+    syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+    if (!crn_alloc_lanes_open())
+        return false;
+    if (!crn_sampled)
+        crn_filter_all();
+    return true;
+}
+
+static void open_profile(const char *path, const char *mean)
+{
+    cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    options.path = path;
+    options.command = program_invocation_name;
+    if (!begin_recording(mean) || cairn_profile_open(&crn_profile_here, &options) != CAIRN_OK) {
+        __atomic_store_n(&crn_alloc_state_now, CRN_ALLOC_OVER, __ATOMIC_RELEASE);
+        return;
+    }
+    add_metrics();
+    describe();
+    __atomic_store_n(&crn_alloc_state_now, CRN_ALLOC_ON, __ATOMIC_RELEASE);
+}
+
+void crn_start(void)
+{
+    static bool looked, here;
+    if (here || __atomic_load_n(&crn_alloc_state_now, __ATOMIC_ACQUIRE) != CRN_ALLOC_EARLY)
+        return;
+    here = true;
+    uintptr_t busy = crn_here.busy;
+    crn_here.busy = (uintptr_t)__builtin_frame_address(0);
+    if (!looked)
+        glibc = crn_real_find();
+    looked = true;
+    if (environ) {
+        const char *path = getenv("CAIRN_OUT"), *mean = getenv("CAIRN_ALLOC");
+        if (mean && path && glibc)
+            open_profile(path, mean);
+        else
+            __atomic_store_n(&crn_alloc_state_now, CRN_ALLOC_IDLE, __ATOMIC_RELEASE);
+        if (mean && path)
+            leave_environment();
+    }
+    crn_here.busy = busy;
+    here = false;
+}
+
+bool crn_start_following(void)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static bool begun, can;
+    if (__atomic_load_n(&crn_alloc_state_now, __ATOMIC_ACQUIRE) == CRN_ALLOC_ON)
+        return true;
+    pthread_mutex_lock(&lock);
+    if (!begun && glibc &&
+        __atomic_load_n(&crn_alloc_state_now, __ATOMIC_ACQUIRE) == CRN_ALLOC_IDLE)
+        can = begin_recording(getenv("CAIRN_ALLOC"));
+    begun = true;
+    if (can)
+        __atomic_store_n(&crn_alloc_state_now, CRN_ALLOC_ON, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&lock);
+    return can;
+}
+
+__attribute__((constructor)) static void start_with_program(void)
+{
+    int saved = errno;
+    crn_start();
+    errno = saved;
+}
+
+/* ---- closing ---- */
+
+static void flush_lane(crn_lane *lane)
+{
+    if (crn_alloc_lane_up_to_date(lane))
+        crn_peak_flush(lane);
+}
+
+static void settle_lane(crn_lane *lane)
+{
+    if (crn_alloc_lane_up_to_date(lane))
+        crn_peak_settle(lane);
+}
+
+/* Other threads may go on until the very end. None begins to record once the state says so; those
+ * that had begun are waited for, a while. */
+static bool wait_for_threads(void)
+{
+    enum { TURNS = 200, TURN_NS = 1000000 };
+    syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+    for (int i = 0; i < TURNS; i++) {
+        if (crn_alloc_lanes_rest())
+            return true;
+        nanosleep(&(struct timespec){.tv_nsec = TURN_NS}, NULL);
+    }
+    return false;
+}
+
+__attribute__((destructor)) static void end_with_program(void)
+{
+    if (__atomic_load_n(&crn_alloc_state_now, __ATOMIC_ACQUIRE) != CRN_ALLOC_ON)
+        return;
+    int saved = errno;
+    crn_here.busy = (uintptr_t)__builtin_frame_address(0);
+    __atomic_store_n(&crn_alloc_state_now, CRN_ALLOC_OVER, __ATOMIC_SEQ_CST);
+    if (crn_profile_here && wait_for_threads()) {
+        crn_alloc_lanes_each(flush_lane);
+        crn_alloc_lanes_each(settle_lane);
+        cairn_profile_close(crn_profile_here);
+    }
+    crn_here.busy = 0;
+    errno = saved;
+}
