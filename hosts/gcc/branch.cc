@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * --branch: how often each way of a branch was taken. A block for each way, named <true>, <false>
+ * or <case>, is entered and left where the way begins. It is put in before anything is optimized,
+ * so that the ways are those of the source.
+ */
+#include "plugin.h"
+
+namespace {
+
+void count_way(edge way, const char *name, location_t place)
+{
+    if (way->flags & EDGE_COMPLEX)
+        return;
+    tree site = crn_site_make(name, place, cfun->decl);
+    tree height = make_ssa_name(long_long_integer_type_node);
+    gsi_insert_on_edge(way, crn_mark_make(CRN_MARK_ENTER, site, height, place));
+    gsi_insert_on_edge(way, crn_mark_make(CRN_MARK_LEAVE, site, height, place));
+}
+
+/* Where a case is written, if that is known. */
+location_t place_of(edge way, const gimple *last)
+{
+    for (gimple_stmt_iterator i = gsi_start_bb(way->dest); !gsi_end_p(i); gsi_next(&i))
+        if (gimple_code(gsi_stmt(i)) != GIMPLE_LABEL &&
+            gimple_location(gsi_stmt(i)) != UNKNOWN_LOCATION)
+            return gimple_location(gsi_stmt(i));
+    return gimple_location(last);
+}
+
+void count_ways(basic_block block)
+{
+    const gimple *last = last_stmt(block);
+    if (!last || (gimple_code(last) != GIMPLE_COND && gimple_code(last) != GIMPLE_SWITCH))
+        return;
+    edge way;
+    edge_iterator ways;
+    FOR_EACH_EDGE(way, ways, block->succs)
+    {
+        if (way->flags & EDGE_TRUE_VALUE)
+            count_way(way, "<true>", gimple_location(last));
+        else if (way->flags & EDGE_FALSE_VALUE)
+            count_way(way, "<false>", gimple_location(last));
+        else
+            count_way(way, "<case>", place_of(way, last));
+    }
+}
+
+const pass_data branch_data = {
+    GIMPLE_PASS,
+    "cairn_branch",
+    OPTGROUP_NONE,
+    TV_NONE,
+    PROP_cfg | PROP_ssa,
+    0,
+    0,
+    0,
+    TODO_update_ssa_only_virtuals,
+};
+
+class branch_pass : public gimple_opt_pass {
+  public:
+    explicit branch_pass(gcc::context *context) : gimple_opt_pass(branch_data, context)
+    {
+    }
+    bool gate(function *function) override
+    {
+        return crn_chosen.branch && crn_is_profiled(function->decl);
+    }
+    unsigned execute(function *function) override
+    {
+        basic_block block;
+        FOR_EACH_BB_FN(block, function)
+        count_ways(block);
+        gsi_commit_edge_inserts();
+        return 0;
+    }
+};
+
+} // namespace
+
+opt_pass *crn_pass_branch(gcc::context *context)
+{
+    return new branch_pass(context);
+}

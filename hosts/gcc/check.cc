@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The proof that Enter and Leave match, on every path: what MLton's checkProf is to its SSA.
+ *
+ * Each place has one stack of frames, whichever way it is reached: the function's own and those of
+ * what was inlined. What is known of a frame are the names of its height: those that all ways to
+ * the place agree on. A return needs a stack that is empty; a call needs one that is not, but for a
+ * call in tail position. What is not reached by a return (a landing pad, a label that others
+ * jump to) restores a frame before it calls anything.
+ */
+#include "plugin.h"
+
+namespace {
+
+enum state {
+    UNKNOWN, /* no way leads here as far as is known */
+    BEFORE,  /* the function's own Enter is still to come */
+    INSIDE,
+    RECEIVED /* as INSIDE, but there may be more above that stack */
+};
+
+bitmap_obstack memory;
+
+struct stack {
+    state now = UNKNOWN;
+    bool replaced = false; /* what is entered next, replaces what runs */
+    int hidden = -1;       /* above so many there may be others, which are never left; -1: none */
+    auto_vec<bitmap> frames;
+
+    ~stack()
+    {
+        cut(0);
+    }
+    void cut(unsigned length);
+    void push(bitmap names);
+    void copy(const stack &other);
+    bool meet(const stack &other, bool *agree);
+    bool meet_frames(const stack &other);
+    void receive();
+    void forget(tree height);
+    int find(tree height) const;
+};
+
+void stack::cut(unsigned length)
+{
+    while (frames.length() > length) {
+        bitmap last = frames.pop();
+        BITMAP_FREE(last);
+    }
+}
+
+/* A frame that has these names; NULL: none yet. */
+void stack::push(bitmap names)
+{
+    bitmap own = BITMAP_ALLOC(&memory);
+    if (names)
+        bitmap_copy(own, names);
+    frames.safe_push(own);
+}
+
+void stack::copy(const stack &other)
+{
+    now = other.now;
+    replaced = other.replaced;
+    hidden = other.hidden;
+    cut(0);
+    for (bitmap frame : other.frames)
+        push(frame);
+}
+
+/* GCC makes one of what ends in the same way (a call of abort), whatever has been entered. */
+bool stack::meet_frames(const stack &other)
+{
+    unsigned length = frames.length();
+    int before = hidden;
+    if (length != other.frames.length() || hidden != other.hidden) {
+        unsigned mine = hidden < 0 ? length : hidden;
+        unsigned theirs = other.hidden < 0 ? other.frames.length() : other.hidden;
+        hidden = MIN(mine, theirs);
+        cut(hidden);
+    }
+    if (now == RECEIVED)
+        hidden = -1;
+    bool changed = frames.length() != length || hidden != before;
+    for (unsigned i = 0; i < frames.length(); i++)
+        changed |= bitmap_and_into(frames[i], other.frames[i]);
+    return changed;
+}
+
+/* What is true of both. Whether that is less than was; agree: whether it may be. */
+bool stack::meet(const stack &other, bool *agree)
+{
+    if (now == UNKNOWN) {
+        copy(other);
+        return true;
+    }
+    bool changed = false;
+    if (now != other.now) {
+        state less = now == BEFORE || other.now == BEFORE ? BEFORE : RECEIVED;
+        const stack &inside = now == less ? other : *this;
+        if (less == BEFORE && !(inside.now == INSIDE && inside.replaced))
+            *agree = false; /* but for a tail call of itself, which is a loop */
+        changed = now != less;
+        now = less;
+    }
+    changed |= meet_frames(other);
+    if (other.replaced && !replaced)
+        changed = replaced = true;
+    return changed;
+}
+
+/* As RECEIVED says of itself that there may be more, that need not be said twice. */
+void stack::receive()
+{
+    now = RECEIVED;
+    if (hidden >= 0)
+        cut(hidden);
+    hidden = -1;
+}
+
+void stack::forget(tree height)
+{
+    for (bitmap frame : frames)
+        bitmap_clear_bit(frame, SSA_NAME_VERSION(height));
+}
+
+/* Which frame's height it is; negative: none's. */
+int stack::find(tree height) const
+{
+    int i = TREE_CODE(height) == SSA_NAME ? (int)frames.length() - 1 : -1;
+    while (i >= 0 && !bitmap_bit_p(frames[i], SSA_NAME_VERSION(height)))
+        i--;
+    return i;
+}
+
+class checker {
+  public:
+    checker() : known(new stack[last_basic_block_for_fn(cfun)])
+    {
+    }
+    ~checker()
+    {
+        delete[] known;
+    }
+    void all();
+
+  private:
+    stack *known; /* at the beginning of each block */
+    auto_vec<basic_block> work;
+    bool entered = false; /* the function has a frame of its own */
+    bool failed = false;
+
+    void fail(const gimple *where, const char *what);
+    void enter(stack &stack, const gimple *mark);
+    void leave(stack &stack, const gimple *mark);
+    void restore(stack &stack, const gimple *mark);
+    void call(stack &stack, const gcall *call);
+    void step(stack &stack, const gimple *statement);
+    void flow(edge out, const stack &stack);
+    void block(basic_block block);
+};
+
+void checker::fail(const gimple *where, const char *what)
+{
+    location_t place = where ? gimple_location(where) : UNKNOWN_LOCATION;
+    if (place == UNKNOWN_LOCATION)
+        place = cfun->function_end_locus;
+    if (!failed)
+        error_at(place, "cairn: in %qD %s", cfun->decl, what);
+    failed = true;
+}
+
+void checker::enter(stack &stack, const gimple *mark)
+{
+    if (stack.now == RECEIVED)
+        fail(mark, "something is entered where an exception leads to, and nothing restored");
+    tree height = crn_mark_height(mark);
+    stack.forget(height);
+    stack.push(NULL);
+    bitmap_set_bit(stack.frames.last(), SSA_NAME_VERSION(height));
+    stack.now = INSIDE;
+    stack.replaced = false;
+}
+
+void checker::leave(stack &stack, const gimple *mark)
+{
+    bool tail = crn_mark_of(mark) == CRN_MARK_TAIL;
+    if (stack.now != INSIDE || stack.frames.is_empty())
+        fail(mark, "a frame is left that is not there");
+    else if (stack.hidden == (int)stack.frames.length())
+        fail(mark, "a frame is left, but not on each path the one above it");
+    else if (stack.find(crn_mark_height(mark)) != (int)stack.frames.length() - 1)
+        fail(mark, "another frame is left than was entered");
+    else if (stack.replaced && !tail)
+        fail(mark, "a frame is left below one that is replaced");
+    else
+        stack.cut(stack.frames.length() - 1);
+    stack.replaced = tail;
+}
+
+void checker::restore(stack &stack, const gimple *mark)
+{
+    int found = stack.find(crn_mark_height(mark));
+    if ((stack.now != INSIDE && stack.now != RECEIVED) || stack.frames.is_empty())
+        fail(mark, "a frame is restored that is not there");
+    else if (found < 0)
+        fail(mark, "another frame is restored than was entered");
+    stack.cut(found + 1);
+    if (stack.hidden > found)
+        stack.hidden = -1;
+    stack.now = INSIDE;
+    stack.replaced = false;
+}
+
+/* What a sanitizer, or -fprofile-generate, has called between any two statements; it enters
+ * nothing.
+ */
+bool is_of_compiler(const gcall *call)
+{
+    tree callee = gimple_call_fndecl(call);
+    const char *name = callee && DECL_NAME(callee) ? IDENTIFIER_POINTER(DECL_NAME(callee)) : "";
+    if (strncmp(name, "__gcov_", 7) == 0)
+        return true;
+    if (!callee || !fndecl_built_in_p(callee, BUILT_IN_NORMAL))
+        return false;
+    return strncmp(name, "__atomic_", 9) == 0 || strncmp(name, "__builtin___asan_", 17) == 0 ||
+           strncmp(name, "__builtin___tsan_", 17) == 0 ||
+           strncmp(name, "__builtin___ubsan_", 18) == 0 ||
+           strncmp(name, "__builtin___sanitizer_", 22) == 0;
+}
+
+/* Calls without an effect may have been moved anywhere, and enter nothing. */
+bool is_harmless(const gcall *call)
+{
+    return gimple_call_internal_p(call) || gimple_call_flags(call) & (ECF_CONST | ECF_PURE) ||
+           gimple_call_builtin_p(call, BUILT_IN_SETJMP_RECEIVER) ||
+           gimple_call_builtin_p(call, BUILT_IN_UNWIND_RESUME) || is_of_compiler(call);
+}
+
+void checker::call(stack &stack, const gcall *call)
+{
+    if (is_harmless(call) && !gimple_call_tail_p(call))
+        return;
+    tree callee = gimple_call_fndecl(call);
+    if (stack.now == BEFORE)
+        fail(call, "something is called before the function is entered");
+    else if (stack.now == RECEIVED && !(gimple_call_flags(call) & ECF_RETURNS_TWICE))
+        fail(call, "something is called where an exception leads to, and nothing restored");
+    else if (entered && stack.frames.is_empty() && !gimple_call_tail_p(call))
+        fail(call, "something is called after the function was left");
+    else if (stack.replaced && !(callee && crn_is_known_profiled(callee)))
+        fail(call, "a frame is replaced by what may not be entered");
+    stack.replaced = false;
+}
+
+void checker::step(stack &stack, const gimple *statement)
+{
+    switch (crn_mark_of(statement)) {
+    case CRN_MARK_ENTER:
+        return enter(stack, statement);
+    case CRN_MARK_LEAVE:
+    case CRN_MARK_TAIL:
+        return leave(stack, statement);
+    case CRN_MARK_RESTORE:
+        return restore(stack, statement);
+    case CRN_MARK_MOVED:
+        return fail(statement, "a frame is left before a call, and nobody knows whether it may be");
+    case CRN_MARK_NONE:
+        break;
+    }
+    if (is_gimple_call(statement))
+        call(stack, as_a<const gcall *>(statement));
+    else if (is_a<const greturn *>(statement) && (stack.now != INSIDE || !stack.frames.is_empty() ||
+                                                  stack.replaced || stack.hidden >= 0))
+        fail(statement, "a path returns without leaving");
+}
+
+/* Names that heights have behind a join, where each has its value at once. */
+void rename(edge into, stack &stack)
+{
+    auto_vec<int> frames;
+    if (stack.frames.is_empty())
+        return;
+    for (gphi_iterator i = gsi_start_phis(into->dest); !gsi_end_p(i); gsi_next(&i)) {
+        tree from = PHI_ARG_DEF_FROM_EDGE(i.phi(), into);
+        frames.safe_push(TREE_CODE(from) == SSA_NAME ? stack.find(from) : -1);
+    }
+    for (gphi_iterator i = gsi_start_phis(into->dest); !gsi_end_p(i); gsi_next(&i))
+        stack.forget(PHI_RESULT(i.phi()));
+    unsigned which = 0;
+    for (gphi_iterator i = gsi_start_phis(into->dest); !gsi_end_p(i); gsi_next(&i), which++)
+        if (frames[which] >= 0)
+            bitmap_set_bit(stack.frames[frames[which]], SSA_NAME_VERSION(PHI_RESULT(i.phi())));
+}
+
+/* Whether a frame is restored before anything happens: then there may be others above it. */
+bool is_received(basic_block block)
+{
+    for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i)) {
+        const gcall *call = dyn_cast<const gcall *>(gsi_stmt(i));
+        crn_mark mark = crn_mark_of(gsi_stmt(i));
+        if (mark != CRN_MARK_NONE || (call && !is_harmless(call)))
+            return mark == CRN_MARK_RESTORE;
+    }
+    return false;
+}
+
+void checker::flow(edge out, const stack &stack_there)
+{
+    if (out->dest == EXIT_BLOCK_PTR_FOR_FN(cfun))
+        return;
+    stack there;
+    there.copy(stack_there);
+    const gimple *last = last_stmt(out->src);
+    if (out->flags & EDGE_EH && (there.now == BEFORE || (entered && there.frames.is_empty())))
+        fail(last, "an exception leads to where the frame is not");
+    if (there.now == INSIDE &&
+        (out->flags & EDGE_EH || (out->flags & EDGE_ABNORMAL && last && is_gimple_call(last)) ||
+         is_received(out->dest)))
+        there.receive();
+    rename(out, there);
+    bool agree = true;
+    if (known[out->dest->index].meet(there, &agree))
+        work.safe_push(out->dest);
+    if (!agree)
+        fail(last_stmt(out->dest), "two paths to here do not agree whether it has been left");
+}
+
+void checker::block(basic_block block)
+{
+    stack stack;
+    stack.copy(known[block->index]);
+    for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i) && !failed; gsi_next(&i))
+        if (!is_gimple_debug(gsi_stmt(i)))
+            step(stack, gsi_stmt(i));
+    edge out;
+    edge_iterator edges;
+    FOR_EACH_EDGE(out, edges, block->succs)
+    if (!failed)
+        flow(out, stack);
+}
+
+void checker::all()
+{
+    stack first;
+    entered = crn_is_entered(cfun->decl);
+    first.now = entered ? BEFORE : INSIDE;
+    flow(single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(cfun)), first);
+    while (!work.is_empty() && !failed)
+        block(work.pop());
+}
+
+bool has_marks(void)
+{
+    basic_block block;
+    FOR_EACH_BB_FN(block, cfun)
+    for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
+        if (crn_mark_of(gsi_stmt(i)) != CRN_MARK_NONE)
+            return true;
+    return false;
+}
+
+const pass_data check_data = {
+    GIMPLE_PASS, "cairn_check", OPTGROUP_NONE, TV_NONE, PROP_cfg | PROP_ssa, 0, 0, 0, 0,
+};
+
+class check_pass : public gimple_opt_pass {
+  public:
+    explicit check_pass(gcc::context *context) : gimple_opt_pass(check_data, context)
+    {
+    }
+    unsigned execute(function *function) override
+    {
+        if (crn_is_entered(function->decl) || has_marks()) {
+            bitmap_obstack_initialize(&memory);
+            checker().all();
+            bitmap_obstack_release(&memory);
+        }
+        return 0;
+    }
+};
+
+} // namespace
+
+opt_pass *crn_pass_check(gcc::context *context)
+{
+    return new check_pass(context);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What Enter and Leave become: cairn_enter and cairn_leave of hot.h, by hand.
+ *
+ * As statements of GCC's own, calls would make a frame in functions that have none, and have
+ * registers saved around them. As assembler statements they take few registers. In most functions
+ * they call what stub.cc has written; in functions that call nothing they are inlined, and the
+ * frame is not pushed: Enter gives the context that called, and Leave goes back to it.
+ *
+ * Where these lie in a strand is asserted in offsets.c.
+ */
+#include "plugin.h"
+
+/* clang-format off */
+#define STRAND(reg)                                                                                \
+    "movq cairn_priv_thread_strand@gottpoff(%%rip), " reg "\n\t"                                   \
+    "movq %%fs:(" reg "), " reg "\n\t"                                                             \
+    "testq " reg ", " reg "\n\t"                                                                   \
+    "je 1f\n\t"
+
+/* What is unusual is at the section's end. */
+#define SLOW_BEGIN                                                                                 \
+    ".subsection 1\n"                                                                              \
+    "2:\n\t"
+#define SLOW_END                                                                                   \
+    "jmp 1b\n\t"                                                                                   \
+    ".previous"
+
+/* %0 strand, then height (%rax; without a strand the height is none, which is 0), %1 the site, %2
+ * the number of its slot. */
+static const char enter_text[] = "# cairn enter\n\t"
+    STRAND("%0")
+    "leaq %1, %%r11\n\t"
+    "call " CRN_STUB_ENTER "%c2\n"
+    "1:";
+
+/* %1 height (%rcx). */
+#define WITH_HEIGHT(name, stub)                                                                    \
+    "# cairn " name "\n\t"                                                                         \
+    "testq %1, %1\n\t"                                                                             \
+    "je 1f\n\t"                                                                                    \
+    "call " stub "\n"                                                                              \
+    "1:"
+static const char leave_text[] = WITH_HEIGHT("leave", CRN_STUB_LEAVE);
+static const char tail_text[] = WITH_HEIGHT("tail", CRN_STUB_TAIL);
+
+/* %0 who called (%rax; 0: no frame), %1 strand, 0 if there is no frame; %2 top, %3 lane, then base,
+ * %4 slot, then unit; %5 and %6 the site and its slot. */
+static const char enter_leaf_text[] = "# cairn enter\n\t"
+    STRAND("%1")
+    "movq " CRN_AT_TOP "(%1), %2\n\t"
+    "movq " CRN_AT_LANE "(%1), %3\n\t"
+    "movq " CRN_AT_CURRENT "(%1), %0\n\t"
+    "cmpq " CRN_AT_HIGH "(%1), %2\n\t"
+    "jae 2f\n\t"
+    "movq (%3), %3\n\t"
+    "movq %c6(%3,%0,8), %4\n\t"
+    "cmpl %5, %k4\n\t"
+    "jne 2f\n\t"
+    "shrq $32, %4\n\t"
+    "movq %4, " CRN_AT_CURRENT "(%1)\n\t"
+    "addq $1, (%3,%4,8)\n\t"
+    "testq %0, %0\n\t"
+    "cmovsl (%2), %k0\n"
+    "1:\n\t"
+    SLOW_BEGIN
+    "leaq %5, %%rax\n\t"
+    "call *cairn_priv_site_enter_leaf_%c6@GOTPCREL(%%rip)\n\t"
+    "testq %%rax, %%rax\n\t"
+    "cmoveq %%rax, %1\n\t"
+    SLOW_END;
+
+/* %0 who called, %1 strand. What wants attention has made the limit 0. */
+static const char leave_leaf_text[] = "# cairn leave\n\t"
+    "testq %1, %1\n\t"
+    "je 1f\n\t"
+    "cmpq $0, " CRN_AT_HIGH "(%1)\n\t"
+    "je 2f\n\t"
+    "movq %0, " CRN_AT_CURRENT "(%1)\n"
+    "1:\n\t"
+    SLOW_BEGIN
+    "xchgq %0, %%rax\n\t"
+    "call *cairn_priv_site_leave_leaf@GOTPCREL(%%rip)\n\t"
+    "xchgq %0, %%rax\n\t"
+    SLOW_END;
+/* clang-format on */
+
+static tree operand(const char *constraint, tree value)
+{
+    return build_tree_list(build_tree_list(NULL_TREE, build_string(strlen(constraint), constraint)),
+                           value);
+}
+
+static void clobber(vec<tree, va_gc> *&clobbers, const char *name)
+{
+    vec_safe_push(clobbers, build_tree_list(NULL_TREE, build_string(strlen(name), name)));
+}
+
+/* What is called returns to where the red zone would begin: there must be none. */
+static gimple *assemble(const char *text, vec<tree, va_gc> *inputs, vec<tree, va_gc> *outputs,
+                        vec<tree, va_gc> *clobbers)
+{
+    clobber(clobbers, "cc");
+    ix86_pc_thunk_call_expanded = true;
+    gasm *statement = gimple_build_asm_vec(text, inputs, outputs, clobbers, NULL);
+    gimple_asm_set_volatile(statement, true);
+    for (unsigned i = 0; i < vec_safe_length(outputs); i++)
+        SSA_NAME_DEF_STMT(TREE_VALUE((*outputs)[i])) = statement;
+    return statement;
+}
+
+static void scratch(vec<tree, va_gc> *&outputs, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        vec_safe_push(outputs, operand("=&r", make_ssa_name(long_long_integer_type_node)));
+}
+
+/* ---- calls ---- */
+
+static tree function_of(const char *name, tree result, tree argument, tree second)
+{
+    tree type = build_function_type_list(result, argument, second, NULL_TREE);
+    tree function = build_fn_decl(name, type);
+    TREE_NOTHROW(function) = 1;
+    DECL_ATTRIBUTES(function) =
+        tree_cons(get_identifier("leaf"), NULL_TREE, DECL_ATTRIBUTES(function));
+    return function;
+}
+
+/* What is inlined is written as AT&T has it, and reaches 2 GB. */
+bool crn_by_calls(void)
+{
+    return crn_chosen.calls || crn_chosen.verify || ix86_asm_dialect != ASM_ATT ||
+           ix86_cmodel == CM_LARGE || ix86_cmodel == CM_LARGE_PIC;
+}
+
+static gimple *call_with_site(const char *name, tree site, tree height)
+{
+    tree function = function_of(name, long_long_integer_type_node, ptr_type_node, NULL);
+    gcall *call = gimple_build_call(function, 1, build_fold_addr_expr(site));
+    gimple_call_set_lhs(call, height);
+    return call;
+}
+
+static void push_site(vec<tree, va_gc> *&inputs, tree site)
+{
+    vec_safe_push(inputs, operand("m", crn_site_block(site)));
+    vec_safe_push(inputs, operand("i", build_int_cst(integer_type_node, crn_site_slot(site))));
+}
+
+static gimple *enter_leaf(tree site, tree caller, tree strand)
+{
+    vec<tree, va_gc> *inputs = NULL, *outputs = NULL;
+    vec_safe_push(outputs, operand("=&a", caller));
+    vec_safe_push(outputs, operand("=&r", strand));
+    scratch(outputs, 3);
+    push_site(inputs, site);
+    return assemble(enter_leaf_text, inputs, outputs, NULL);
+}
+
+static gimple *leave_leaf(tree caller, tree strand)
+{
+    vec<tree, va_gc> *inputs = NULL;
+    vec_safe_push(inputs, operand("r", caller));
+    vec_safe_push(inputs, operand("r", strand));
+    return assemble(leave_leaf_text, inputs, NULL, NULL);
+}
+
+gimple *crn_emit_enter(tree site, tree height)
+{
+    if (crn_by_calls())
+        return call_with_site("cairn_priv_call_enter", site, height);
+    if (tree strand = crn_leaf_strand(height))
+        return enter_leaf(site, height, strand);
+    vec<tree, va_gc> *inputs = NULL, *outputs = NULL, *clobbers = NULL;
+    vec_safe_push(outputs, operand("=&a", height));
+    push_site(inputs, site);
+    for (const char *name : {"r9", "r10", "r11"})
+        clobber(clobbers, name);
+    crn_stubs_use();
+    return assemble(enter_text, inputs, outputs, clobbers);
+}
+
+static gimple *call_with_height(const char *name, tree height)
+{
+    tree function = function_of(name, void_type_node, long_long_integer_type_node, NULL_TREE);
+    return gimple_build_call(function, 1, height);
+}
+
+static gimple *assemble_with_height(const char *text, tree height)
+{
+    vec<tree, va_gc> *inputs = NULL, *outputs = NULL, *clobbers = NULL;
+    vec_safe_push(outputs, operand("=c", make_ssa_name(long_long_integer_type_node)));
+    vec_safe_push(inputs, operand("0", height));
+    for (const char *name : {"r10", "r11"})
+        clobber(clobbers, name);
+    crn_stubs_use();
+    return assemble(text, inputs, outputs, clobbers);
+}
+
+gimple *crn_emit_leave(tree height, tree site)
+{
+    if (crn_chosen.verify) {
+        tree function = function_of("cairn_priv_call_leave_verify", void_type_node,
+                                    long_long_integer_type_node, ptr_type_node);
+        return gimple_build_call(function, 2, height, build_fold_addr_expr(site));
+    }
+    if (crn_by_calls())
+        return call_with_height("cairn_priv_call_leave", height);
+    if (tree strand = crn_leaf_strand(height))
+        return leave_leaf(height, strand);
+    return assemble_with_height(leave_text, height);
+}
+
+gimple *crn_emit_tail(tree height)
+{
+    return crn_by_calls() ? call_with_height("cairn_priv_call_tail", height)
+                          : assemble_with_height(tail_text, height);
+}
+
+gimple *crn_emit_restore(tree height)
+{
+    return call_with_height("cairn_priv_call_restore", height);
+}

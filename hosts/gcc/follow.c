@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * --profile=alloc: what a thread allocates goes to the contexts of its strand. Programs of that
+ * kind are linked with libcairn-alloc; without it there is nobody to ask.
+ */
+#include <pthread.h>
+
+#include <cairn/alloc.h>
+
+#include "runtime.h"
+
+#pragma weak cairn_priv_alloc_follow
+
+static __thread bool follows __attribute__((tls_model("initial-exec")));
+static pthread_key_t key;
+static bool has_key;
+
+static void end(void *value)
+{
+    (void)value;
+    if (follows)
+        cairn_alloc_follow(NULL);
+    follows = false;
+}
+
+static void make_key(void)
+{
+    has_key = pthread_key_create(&key, end) == 0;
+}
+
+void crn_site_follow(cairn_strand *strand)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (!cairn_priv_alloc_follow || follows)
+        return;
+    pthread_once(&once, make_key);
+    if (has_key && pthread_setspecific(key, &key) == 0)
+        follows = cairn_alloc_follow(strand);
+}
+
+/* Before libcairn closes the profile: its destructors run after ours. */
+__attribute__((destructor)) static void end_main(void)
+{
+    end(NULL);
+}

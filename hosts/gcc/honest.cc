@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * With --inlined, no call of the source is left out because nobody needs what it returns: functions
+ * that a program declares const or pure are not so any more when they count. Those of the system
+ * are not the program's.
+ *
+ * Before there are graphs and names of values, which would have to be mended.
+ */
+#include "plugin.h"
+
+#include "gimple-walk.h"
+
+namespace {
+
+bool forget(tree function)
+{
+    if (!function || fndecl_built_in_p(function) || DECL_IN_SYSTEM_HEADER(function))
+        return false;
+    TREE_READONLY(function) = 0;
+    DECL_PURE_P(function) = 0;
+    DECL_LOOPING_CONST_OR_PURE_P(function) = 0;
+    return true;
+}
+
+tree visit(gimple_stmt_iterator *place, bool *, walk_stmt_info *)
+{
+    gcall *call = dyn_cast<gcall *>(gsi_stmt(*place));
+    tree function = call ? gimple_call_fndecl(call) : NULL_TREE;
+    if (forget(function))
+        gimple_call_set_fntype(call, TREE_TYPE(function)); /* C's has been made const, too */
+    return NULL_TREE;
+}
+
+const pass_data honest_data = {
+    GIMPLE_PASS, "cairn_honest", OPTGROUP_NONE, TV_NONE, 0, 0, 0, 0, 0,
+};
+
+class honest_pass : public gimple_opt_pass {
+  public:
+    explicit honest_pass(gcc::context *context) : gimple_opt_pass(honest_data, context)
+    {
+    }
+    bool gate(function *) override
+    {
+        return crn_chosen.inlined;
+    }
+    unsigned execute(function *function) override
+    {
+        walk_stmt_info info = {};
+        forget(function->decl);
+        walk_gimple_seq(gimple_body(function->decl), visit, NULL, &info);
+        return 0;
+    }
+};
+
+} // namespace
+
+opt_pass *crn_pass_honest(gcc::context *context)
+{
+    return new honest_pass(context);
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Enter and Leave for each function that is still called after inlining; or, with --inlined, for
+ * each function of the source before anything is inlined.
+ *
+ * The frame is given back before a call in tail position, not after: so the call stays a jump.
+ * Such a call and the return that follows it may be in different blocks, and others may lead to
+ * that return, too. They give their frames back on the way to it: on the edges into the *tails*,
+ * blocks that something leads to that has no frame any more.
+ */
+#include "plugin.h"
+
+/* Memory is charged to the function that asks for it, which must not have been left by then. */
+bool crn_must_stay(gcall *call)
+{
+    tree callee = gimple_call_fndecl(call);
+    if (!crn_chosen.alloc || !callee)
+        return false;
+    if (gimple_call_flags(call) & ECF_MALLOC || DECL_IS_OPERATOR_NEW_P(callee) ||
+        DECL_IS_OPERATOR_DELETE_P(callee))
+        return true;
+    return gimple_call_builtin_p(call, BUILT_IN_REALLOC) ||
+           gimple_call_builtin_p(call, BUILT_IN_FREE) ||
+           gimple_call_builtin_p(call, BUILT_IN_POSIX_MEMALIGN);
+}
+
+namespace {
+
+typedef auto_vec<gcall *> call_list;
+
+/* The blocks that a call is followed by up to the return, without its own. False if there is no
+ * one way. */
+bool tails_of(const gcall *call, auto_bitmap &tails)
+{
+    basic_block block = gimple_bb(call);
+    while (!safe_dyn_cast<greturn *>(last_stmt(block))) {
+        if (!single_succ_p(block) || single_succ_edge(block)->flags & EDGE_COMPLEX)
+            return false;
+        block = single_succ(block);
+        if (block == EXIT_BLOCK_PTR_FOR_FN(cfun) || !bitmap_set_bit(tails, block->index))
+            break;
+    }
+    return true;
+}
+
+bool ends_in_tail_call(basic_block block, const call_list &calls)
+{
+    for (gcall *call : calls)
+        if (gimple_bb(call) == block)
+            return true;
+    return false;
+}
+
+/* Whether something comes into the call's tails on an edge that nothing can be put on. */
+bool tails_are_closed(const gcall *call, const call_list &calls)
+{
+    auto_bitmap tails;
+    if (!tails_of(call, tails))
+        return true;
+    unsigned index;
+    bitmap_iterator iterator;
+    EXECUTE_IF_SET_IN_BITMAP(tails, 0, index, iterator)
+    {
+        edge into;
+        edge_iterator edges;
+        FOR_EACH_EDGE(into, edges, BASIC_BLOCK_FOR_FN(cfun, index)->preds)
+        if (into->flags & EDGE_COMPLEX && !ends_in_tail_call(into->src, calls))
+            return true;
+    }
+    return false;
+}
+
+void find_tail_calls(call_list &calls)
+{
+    basic_block block;
+    FOR_EACH_BB_FN(block, cfun)
+    for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i)) {
+        gcall *call = dyn_cast<gcall *>(gsi_stmt(i));
+        if (call && gimple_call_tail_p(call))
+            calls.safe_push(call);
+    }
+    for (unsigned i = 0; i < calls.length();) {
+        if (crn_must_stay(calls[i]) || tails_are_closed(calls[i], calls)) {
+            gimple_call_set_tail(calls[i], false);
+            calls.unordered_remove(i);
+            i = 0;
+        } else {
+            i++;
+        }
+    }
+}
+
+/* Tests of the checker have something left out, or done twice. */
+bool is_broken(const char *what)
+{
+    return crn_chosen.broken && strcmp(crn_chosen.broken, what) == 0;
+}
+
+void put_before(gimple_stmt_iterator place, gimple *statement, const char *what)
+{
+    if (!is_broken(what))
+        gsi_insert_before(&place, statement, GSI_SAME_STMT);
+}
+
+class insertion {
+  public:
+    explicit insertion(tree function)
+        : site(crn_site_of(function)), height(make_ssa_name(long_long_integer_type_node)),
+          place(DECL_SOURCE_LOCATION(function))
+    {
+    }
+    void all();
+
+  private:
+    tree site, height;
+    location_t place;
+    call_list calls;
+    auto_bitmap tails;
+
+    gimple *mark(crn_mark mark)
+    {
+        return crn_mark_make(mark, site, height, place);
+    }
+    gimple *leave_at(const gimple *statement)
+    {
+        location_t here = gimple_location(statement);
+        return crn_mark_make(CRN_MARK_LEAVE, site, height,
+                             here == UNKNOWN_LOCATION ? cfun->function_end_locus : here);
+    }
+    void enter();
+    void leave_by_calls();
+    void leave_into_tails();
+    void leave_by_returns();
+    void restore_block(basic_block block);
+    void restore_after(gimple_stmt_iterator place);
+    void restore();
+};
+
+void insertion::enter()
+{
+    edge first = single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(cfun));
+    gimple *made = is_broken("enter")
+                       ? gimple_build_assign(height, build_zero_cst(TREE_TYPE(height)))
+                       : mark(CRN_MARK_ENTER);
+    gsi_insert_on_edge_immediate(first, made);
+}
+
+void insertion::leave_by_calls()
+{
+    for (gcall *call : calls) {
+        tails_of(call, tails);
+        tree callee = gimple_call_fndecl(call);
+        gimple *before =
+            callee && crn_is_known_profiled(callee) ? mark(CRN_MARK_TAIL) : leave_at(call);
+        put_before(gsi_for_stmt(call), before, "tail");
+    }
+}
+
+void insertion::leave_into_tails()
+{
+    unsigned index;
+    bitmap_iterator iterator;
+    EXECUTE_IF_SET_IN_BITMAP(tails, 0, index, iterator)
+    {
+        edge into;
+        edge_iterator edges;
+        FOR_EACH_EDGE(into, edges, BASIC_BLOCK_FOR_FN(cfun, index)->preds)
+        if (!bitmap_bit_p(tails, into->src->index) && !ends_in_tail_call(into->src, calls))
+            gsi_insert_on_edge(into, mark(CRN_MARK_LEAVE));
+    }
+}
+
+void insertion::leave_by_returns()
+{
+    basic_block block;
+    FOR_EACH_BB_FN(block, cfun)
+    {
+        gimple_stmt_iterator last = gsi_last_nondebug_bb(block);
+        if (gsi_end_p(last) || !is_a<greturn *>(gsi_stmt(last)) ||
+            bitmap_bit_p(tails, block->index) || ends_in_tail_call(block, calls))
+            continue;
+        put_before(last, leave_at(gsi_stmt(last)), "leave");
+        if (is_broken("twice"))
+            put_before(last, leave_at(gsi_stmt(last)), "");
+    }
+}
+
+void insertion::restore_block(basic_block block)
+{
+    gimple_stmt_iterator place = gsi_after_labels(block);
+    gcall *call = gsi_end_p(place) ? NULL : dyn_cast<gcall *>(gsi_stmt(place));
+    if (call && gimple_call_builtin_p(call, BUILT_IN_SETJMP_RECEIVER))
+        gsi_insert_after(&place, mark(CRN_MARK_RESTORE), GSI_SAME_STMT);
+    else
+        put_before(place, mark(CRN_MARK_RESTORE), "restore");
+}
+
+void insertion::restore_after(gimple_stmt_iterator place)
+{
+    if (!stmt_ends_bb_p(gsi_stmt(place))) {
+        gsi_insert_after(&place, mark(CRN_MARK_RESTORE), GSI_SAME_STMT);
+        return;
+    }
+    edge on = find_fallthru_edge(gsi_bb(place)->succs);
+    if (on)
+        gsi_insert_on_edge(on, mark(CRN_MARK_RESTORE));
+}
+
+bool is_received(basic_block block)
+{
+    if (bb_has_eh_pred(block))
+        return true;
+    for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i)) {
+        glabel *label = dyn_cast<glabel *>(gsi_stmt(i));
+        if (!label)
+            return gimple_call_builtin_p(gsi_stmt(i), BUILT_IN_SETJMP_RECEIVER);
+        if (DECL_NONLOCAL(gimple_label_label(label)))
+            return true;
+    }
+    return false;
+}
+
+/* Where control comes to without a return, and where it may return twice. */
+void insertion::restore()
+{
+    basic_block block;
+    FOR_EACH_BB_FN(block, cfun)
+    {
+        if (is_received(block))
+            restore_block(block);
+        for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i)) {
+            gcall *call = dyn_cast<gcall *>(gsi_stmt(i));
+            if (call && gimple_call_flags(call) & ECF_RETURNS_TWICE)
+                restore_after(i);
+        }
+    }
+}
+
+void insertion::all()
+{
+    find_tail_calls(calls);
+    leave_by_calls();
+    leave_into_tails();
+    leave_by_returns();
+    restore();
+    gsi_commit_edge_inserts();
+    enter();
+}
+
+/* Code that returns by other means than a return. */
+bool returns_oddly(void)
+{
+    basic_block block;
+    FOR_EACH_BB_FN(block, cfun)
+    for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
+        if (gimple_call_builtin_p(gsi_stmt(i), BUILT_IN_EH_RETURN) ||
+            gimple_call_builtin_p(gsi_stmt(i), BUILT_IN_RETURN))
+            return true;
+    return false;
+}
+
+void insert(tree function)
+{
+    insertion(function).all();
+    crn_set_entered(function);
+}
+
+/* Bodies of functions that are defined elsewhere, too, and only there if they are called. */
+bool is_of_another(tree function)
+{
+    return DECL_DECLARED_INLINE_P(function) && DECL_EXTERNAL(function) &&
+           DECL_DISREGARD_INLINE_LIMITS(function);
+}
+
+bool is_wanted(function *function)
+{
+    return crn_is_profiled(function->decl) && !returns_oddly();
+}
+
+void insert_or_count(function *function)
+{
+    if (crn_chosen.small && crn_is_small_leaf(function))
+        crn_count_small();
+    else
+        insert(function->decl);
+}
+
+#define DATA(name)                                                                                 \
+    {                                                                                              \
+        GIMPLE_PASS, name, OPTGROUP_NONE, TV_NONE, PROP_cfg | PROP_ssa, 0, 0, 0,                   \
+            TODO_update_ssa_only_virtuals,                                                         \
+    }
+
+const pass_data early_data = DATA("cairn_early"), insert_data = DATA("cairn_insert");
+
+/* GCC writes bodies of its own around that of a function for vectors, which is entered once for
+ * several calls: so those are entered late. */
+bool is_for_vectors(tree function)
+{
+    return lookup_attribute("omp declare simd", DECL_ATTRIBUTES(function)) != NULL_TREE;
+}
+
+class early_pass : public gimple_opt_pass {
+  public:
+    explicit early_pass(gcc::context *context) : gimple_opt_pass(early_data, context)
+    {
+    }
+    bool gate(function *function) override
+    {
+        return crn_chosen.inlined && !is_of_another(function->decl) &&
+               !is_for_vectors(function->decl) && !crn_is_entered(function->decl);
+    }
+    unsigned execute(function *function) override
+    {
+        if (is_wanted(function))
+            insert_or_count(function);
+        return 0;
+    }
+};
+
+class insert_pass : public gimple_opt_pass {
+  public:
+    explicit insert_pass(gcc::context *context) : gimple_opt_pass(insert_data, context)
+    {
+    }
+    unsigned execute(function *function) override
+    {
+        crn_settle();
+        bool early = crn_chosen.inlined && !is_for_vectors(function->decl);
+        if (!early && !crn_is_entered(function->decl) && is_wanted(function))
+            insert_or_count(function);
+        return 0;
+    }
+};
+
+} // namespace
+
+opt_pass *crn_pass_early(gcc::context *context)
+{
+    return new early_pass(context);
+}
+
+opt_pass *crn_pass_insert(gcc::context *context)
+{
+    return new insert_pass(context);
+}

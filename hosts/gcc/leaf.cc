@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Functions that call nothing, inlined ones too. Nobody can look at the stack while one runs but a
+ * signal handler, which leaves it as it was: so its frame is not pushed. What called stays in a
+ * register.
+ */
+#include "plugin.h"
+
+/* By the heights of the function that is compiled now: where their strands are. */
+static hash_map<tree, tree> *strands;
+
+/* What the machine does by itself. */
+static bool is_harmless(gcall *call)
+{
+    if (gimple_call_internal_p(call) || gimple_call_builtin_p(call, BUILT_IN_UNREACHABLE))
+        return true;
+    tree callee = gimple_call_fndecl(call);
+    return callee && fndecl_built_in_p(callee) && gimple_inexpensive_call_p(call);
+}
+
+/* Whether the statement is nothing that calls, and no mark but an Enter or a Leave. */
+static bool is_quiet(gimple *statement)
+{
+    crn_mark mark = crn_mark_of(statement);
+    if (mark != CRN_MARK_NONE)
+        return mark == CRN_MARK_ENTER || mark == CRN_MARK_LEAVE;
+    if (is_a<gasm *>(statement))
+        return false;
+    gcall *call = dyn_cast<gcall *>(statement);
+    return !call || is_harmless(call);
+}
+
+static bool calls_nothing(function *function)
+{
+    if (function->can_throw_non_call_exceptions || function->has_nonlocal_label ||
+        function->calls_setjmp)
+        return false;
+    basic_block block;
+    FOR_EACH_BB_FN(block, function)
+    {
+        if (bb_has_eh_pred(block))
+            return false;
+        for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
+            if (!is_quiet(gsi_stmt(i)))
+                return false;
+    }
+    return true;
+}
+
+static void take(function *function, crn_mark wanted, void with(tree height))
+{
+    basic_block block;
+    FOR_EACH_BB_FN(block, function)
+    for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
+        if (crn_mark_of(gsi_stmt(i)) == wanted)
+            with(crn_mark_height(gsi_stmt(i)));
+}
+
+static bool all_known;
+
+static void add(tree height)
+{
+    strands->put(height, make_ssa_name(long_long_integer_type_node));
+}
+
+static void look(tree height)
+{
+    all_known &= strands->get(height) != NULL;
+}
+
+/* ---- what is inlined ---- */
+
+enum { BLOCKS_MOST = 64 }; /* of one frame: more are not looked at */
+
+static bool is_left_alone(tree height)
+{
+    gimple *use;
+    imm_use_iterator uses;
+    FOR_EACH_IMM_USE_STMT(use, uses, height)
+    if (!is_gimple_debug(use) && crn_mark_of(use) != CRN_MARK_LEAVE)
+        return false;
+    return true;
+}
+
+/* What follows in a block. 1: the frame is left; 0: it is not; negative: something is called. */
+static int look_for_leave(gimple_stmt_iterator place, tree height)
+{
+    for (; !gsi_end_p(place); gsi_next(&place)) {
+        if (crn_mark_of(gsi_stmt(place)) == CRN_MARK_LEAVE &&
+            crn_mark_height(gsi_stmt(place)) == height)
+            return 1;
+        if (!is_quiet(gsi_stmt(place)))
+            return -1;
+    }
+    return 0;
+}
+
+static bool push_next(basic_block block, auto_vec<basic_block> &work, auto_bitmap &seen)
+{
+    edge out;
+    edge_iterator edges;
+    FOR_EACH_EDGE(out, edges, block->succs)
+    {
+        if (out->flags & EDGE_COMPLEX || out->dest == EXIT_BLOCK_PTR_FOR_FN(cfun))
+            return false;
+        if (bitmap_set_bit(seen, out->dest->index))
+            work.safe_push(out->dest);
+    }
+    return EDGE_COUNT(block->succs) > 0 && work.length() < BLOCKS_MOST;
+}
+
+/* Whether nothing is called from the Enter to each Leave of the same frame. */
+static bool calls_nothing_inside(gimple *enter)
+{
+    tree height = crn_mark_height(enter);
+    if (!is_left_alone(height))
+        return false;
+    auto_vec<basic_block> work;
+    auto_bitmap seen;
+    gimple_stmt_iterator place = gsi_for_stmt(enter);
+    gsi_next(&place);
+    int found = look_for_leave(place, height);
+    if (found == 0 && !push_next(gimple_bb(enter), work, seen))
+        return false;
+    for (unsigned count = 0; found >= 0 && !work.is_empty(); count++) {
+        basic_block block = work.pop();
+        found = count < BLOCKS_MOST ? look_for_leave(gsi_start_bb(block), height) : -1;
+        if (found == 0 && !push_next(block, work, seen))
+            return false;
+    }
+    return found >= 0;
+}
+
+static void take_inlined(function *function)
+{
+    if (function->can_throw_non_call_exceptions)
+        return;
+    basic_block block;
+    FOR_EACH_BB_FN(block, function)
+    for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
+        if (crn_mark_of(gsi_stmt(i)) == CRN_MARK_ENTER && calls_nothing_inside(gsi_stmt(i)))
+            add(crn_mark_height(gsi_stmt(i)));
+}
+
+void crn_leaf_begin(function *function)
+{
+    if (!strands)
+        strands = new hash_map<tree, tree>;
+    strands->empty();
+    if (crn_by_calls())
+        return;
+    if (!calls_nothing(function)) {
+        take_inlined(function);
+        return;
+    }
+    take(function, CRN_MARK_ENTER, add);
+    all_known = true;
+    take(function, CRN_MARK_LEAVE, look); /* a frame may be one of two */
+    if (!all_known)
+        strands->empty();
+}
+
+tree crn_leaf_strand(tree height)
+{
+    tree *strand = strands->get(height);
+    return strand ? *strand : NULL_TREE;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Marks: what Enter, Leave and so on are until they become code. To GCC a mark is an assembler
+ * statement of one instruction that has an effect nobody knows, but touches no memory: so it is
+ * copied, inlined and threaded with the code around it, and neither lost nor moved over a call.
+ * What it is about are its operands: the frame's height and the site.
+ */
+#include "plugin.h"
+
+static const char beginning[] = "# cairn mark ";
+
+static const struct {
+    crn_mark mark;
+    const char *name;
+} names[] = {
+    {CRN_MARK_ENTER, "enter"}, {CRN_MARK_LEAVE, "leave"},     {CRN_MARK_MOVED, "moved"},
+    {CRN_MARK_TAIL, "tail"},   {CRN_MARK_RESTORE, "restore"},
+};
+
+/* Anything will do for an operand: should a mark ever be left in, nothing comes of it. */
+static tree operand(const char *constraint, tree value)
+{
+    return build_tree_list(build_tree_list(NULL_TREE, build_string(strlen(constraint), constraint)),
+                           value);
+}
+
+gimple *crn_mark_make(crn_mark mark, tree site, tree height, location_t place)
+{
+    vec<tree, va_gc> *inputs = NULL, *outputs = NULL;
+    if (mark == CRN_MARK_ENTER)
+        vec_safe_push(outputs, operand("=r", height));
+    else
+        vec_safe_push(inputs, operand("X", height));
+    vec_safe_push(inputs, operand("X", build_fold_addr_expr(site)));
+    const char *text = beginning;
+    for (const auto &known : names)
+        if (known.mark == mark)
+            text = ACONCAT((beginning, known.name, NULL));
+    gasm *statement = gimple_build_asm_vec(text, inputs, outputs, NULL, NULL);
+    gimple_asm_set_volatile(statement, true);
+    gimple_asm_set_inline(statement, true); /* it is small, for who decides on inlining */
+    gimple_set_location(statement, place);
+    if (mark == CRN_MARK_ENTER)
+        SSA_NAME_DEF_STMT(height) = statement;
+    return statement;
+}
+
+crn_mark crn_mark_of(const gimple *statement)
+{
+    const gasm *assembler = dyn_cast<const gasm *>(statement);
+    if (!assembler)
+        return CRN_MARK_NONE;
+    const char *text = gimple_asm_string(assembler);
+    if (strncmp(text, beginning, sizeof beginning - 1) != 0)
+        return CRN_MARK_NONE;
+    for (const auto &known : names)
+        if (strcmp(known.name, text + sizeof beginning - 1) == 0)
+            return known.mark;
+    return CRN_MARK_NONE;
+}
+
+tree crn_mark_height(const gimple *mark)
+{
+    const gasm *assembler = as_a<const gasm *>(mark);
+    return TREE_VALUE(gimple_asm_noutputs(assembler) ? gimple_asm_output_op(assembler, 0)
+                                                     : gimple_asm_input_op(assembler, 0));
+}
+
+tree crn_mark_site(const gimple *mark)
+{
+    const gasm *assembler = as_a<const gasm *>(mark);
+    unsigned last = gimple_asm_ninputs(assembler) - 1;
+    return TREE_OPERAND(TREE_VALUE(gimple_asm_input_op(assembler, last)), 0);
+}
+
+/* ---- functions that have been entered ---- */
+
+static const char entered[] = "cairn entered";
+
+void crn_set_entered(tree function)
+{
+    if (!lookup_attribute(entered, DECL_ATTRIBUTES(function)))
+        DECL_ATTRIBUTES(function) =
+            tree_cons(get_identifier(entered), NULL_TREE, DECL_ATTRIBUTES(function));
+}
+
+/* What was split off from a function has its attributes, but not its beginning. */
+bool crn_is_entered(tree function)
+{
+    cgraph_node *node = cgraph_node::get(function);
+    return node && !node->split_part && !node->thunk &&
+           lookup_attribute(entered, DECL_ATTRIBUTES(function));
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What emit.cc, site.cc and stub_x86_64.S take for granted.
+ */
+#include <stddef.h>
+
+#include "site.h"
+
+_Static_assert(offsetof(cairn_priv_strand, top) == 0, "TOP");
+_Static_assert(offsetof(cairn_priv_strand, high) == 8, "HIGH");
+_Static_assert(offsetof(cairn_priv_strand, low) == 16, "LOW");
+_Static_assert(offsetof(cairn_priv_strand, current) == 24, "CURRENT");
+_Static_assert(offsetof(cairn_priv_strand, lane) == 32, "LANE");
+_Static_assert(offsetof(cairn_priv_strand, bottom) == 40, "BOTTOM");
+_Static_assert(offsetof(cairn_priv_lane, base) == 0, "the lane's base");
+_Static_assert(offsetof(cairn_priv_record, calls) == 0, "a record's calls");
+_Static_assert(offsetof(cairn_priv_record, slots) == 16, "SLOT_FIRST");
+_Static_assert(offsetof(cairn_priv_slot, block) == 0, "a slot's block");
+_Static_assert(offsetof(cairn_priv_slot, unit) == 4, "a slot's unit");
+_Static_assert(sizeof(crn_site) == 64, "a site");
+_Static_assert(offsetof(crn_site, block) == 0 && offsetof(crn_site, slot) == 4, "a site's block");
+_Static_assert(sizeof(crn_packed_site) == 32, "SITE_SIZE");
+_Static_assert(offsetof(crn_packed_site, block) == offsetof(crn_site, block), "a block");
+_Static_assert(offsetof(crn_packed_site, hash) == 4, "its hash");
+_Static_assert(offsetof(crn_packed_site, line) == offsetof(crn_site, line), "which it is");
+_Static_assert(offsetof(cairn_priv_lane, ways) == 24, "WAYS");
+_Static_assert(offsetof(cairn_priv_lane, lent) == 80, "LENT");
+_Static_assert(offsetof(cairn_priv_lane, lent_units) == 88, "LENT_UNITS");
+_Static_assert(offsetof(cairn_priv_lane, way_mask) == 32, "WAY_MASK");
+_Static_assert(sizeof(cairn_priv_way) == 16 && offsetof(cairn_priv_way, key) == 0, "a way");
+_Static_assert(offsetof(cairn_priv_way, slot) == 8, "a way's slot");

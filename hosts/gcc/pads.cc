@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Marks keep landing pads alive, and a call that an exception may come back from is no tail call.
+ * So each time before GCC removes those pads that do nothing, it is shown which ones these are.
+ */
+#include "plugin.h"
+
+namespace {
+
+/* With exceptions from anything at all, GCC takes a mark for something that may throw. Whether
+ * there may be blocks now that nothing leads to. */
+bool cannot_throw(gimple *mark)
+{
+    return remove_stmt_from_eh_lp(mark) && gimple_purge_dead_eh_edges(gimple_bb(mark));
+}
+
+bool may_be_skipped(const gimple *statement)
+{
+    return is_gimple_debug(statement) || gimple_clobber_p(statement) ||
+           gimple_code(statement) == GIMPLE_LABEL;
+}
+
+/* A frame need not be restored where the exception is but passed on. */
+void let_pass(basic_block pad)
+{
+    auto_vec<gimple *> restores;
+    const gimple *last = last_stmt(pad);
+    if (!last || gimple_code(last) != GIMPLE_RESX)
+        return;
+    for (gimple_stmt_iterator i = gsi_start_bb(pad); gsi_stmt(i) != last; gsi_next(&i)) {
+        if (crn_mark_of(gsi_stmt(i)) == CRN_MARK_RESTORE)
+            restores.safe_push(gsi_stmt(i));
+        else if (!may_be_skipped(gsi_stmt(i)))
+            return;
+    }
+    for (gimple *restore : restores) {
+        gimple_stmt_iterator place = gsi_for_stmt(restore);
+        gsi_remove(&place, true);
+    }
+}
+
+const pass_data pads_data = {
+    GIMPLE_PASS, "cairn_pads", OPTGROUP_NONE, TV_NONE, PROP_cfg | PROP_ssa, 0, 0, 0, 0,
+};
+
+class pads_pass : public gimple_opt_pass {
+  public:
+    explicit pads_pass(gcc::context *context) : gimple_opt_pass(pads_data, context)
+    {
+    }
+    opt_pass *clone() override
+    {
+        return new pads_pass(m_ctxt);
+    }
+    bool gate(function *function) override
+    {
+        return function->eh && function->eh->region_tree;
+    }
+    unsigned execute(function *function) override
+    {
+        unsigned todo = 0;
+        basic_block block;
+        FOR_EACH_BB_FN(block, function)
+        {
+            for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
+                if (crn_mark_of(gsi_stmt(i)) != CRN_MARK_NONE && cannot_throw(gsi_stmt(i)))
+                    todo |= TODO_cleanup_cfg;
+            let_pass(block);
+        }
+        return todo;
+    }
+};
+
+} // namespace
+
+opt_pass *crn_pass_pads(gcc::context *context)
+{
+    return new pads_pass(context);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * plugin.h - what the parts of the plugin share. GCC's headers must come first.
+ */
+#ifndef CRN_HOSTS_GCC_PLUGIN_H
+#define CRN_HOSTS_GCC_PLUGIN_H
+
+/* Each needs those before it. */
+/* clang-format off */
+#include "gcc-plugin.h"
+#include "tree.h"
+#include "basic-block.h"
+#include "gimple.h"
+#include "gimple-iterator.h"
+#include "cgraph.h"
+#include "context.h"
+#include "diagnostic-core.h"
+#include "langhooks.h"
+#include "options.h"
+#include "ssa.h"
+#include "stringpool.h"
+#include "attribs.h"
+#include "tree-cfg.h"
+#include "except.h"
+#include "tree-eh.h"
+#include "tree-pass.h"
+#include "varasm.h"
+/* clang-format on */
+
+/* What was asked for on the command line. */
+struct crn_choice {
+    bool inlined;       /* functions of the source are entered, wherever they are inlined */
+    bool calls;         /* call functions instead of inlining */
+    bool alloc;         /* who allocates stays on the stack */
+    bool verify;        /* frames are compared at run time */
+    bool branch;        /* ways of branches are blocks */
+    bool zero;          /* what never ran is to be known */
+    bool clones;        /* clones that GCC makes are blocks of their own */
+    int small;          /* leaf functions of fewer statements are left out; 0: none */
+    const char *left;   /* for the report: what is left out; NULL: nothing */
+    const char *broken; /* for tests of the checker: what is left out */
+};
+extern crn_choice crn_chosen;
+
+/* ---- names.cc --------------------------------------------------------------------------- */
+
+/* What a person calls the function. Garbage-collected, or the front end's. */
+const char *crn_name_of(tree function);
+/* With what tells it from its other clones, if they are to be told apart. */
+const char *crn_clone_name_of(tree function);
+
+/* ---- choose.cc -------------------------------------------------------------------------- */
+
+/* Takes an argument of the plugin that says what is taken in or left out; false if it is another.
+ */
+bool crn_choose(const char *key, const char *value);
+
+/* __attribute__((cairn_skip)), [[cairn::skip]]. */
+void crn_attributes_register(void *event, void *data);
+
+/* Resolvers of indirect functions and what they call are left out. */
+void crn_resolvers_leave_out(void *event, void *data);
+
+/* Whether it calls nothing, and has fewer statements than was said. */
+bool crn_is_small_leaf(function *function);
+
+/* Whether the function gets Enter and Leave. Of one that is defined here. */
+bool crn_is_profiled(tree function);
+
+/* Whether a call of the function runs code that gets Enter and Leave: that code, and no
+ * other that the linker or the loader could put in its place. */
+bool crn_is_known_profiled(tree function);
+
+/* ---- site.cc ---------------------------------------------------------------------------- */
+
+void crn_sites_begin(const char *plugin);
+/* The function's site: a variable. */
+tree crn_site_of(tree function);
+/* Another one, of something in a function. */
+tree crn_site_make(const char *name, location_t place, tree function);
+tree crn_site_block(tree site);
+/* Where in a record the slot is that the block is looked for in; bytes. */
+unsigned crn_site_slot(tree site);
+
+/* ---- mark.cc ---------------------------------------------------------------------------- */
+
+/* What happens to a frame. MOVED is a Leave that lies before the call that it came behind of. */
+enum crn_mark {
+    CRN_MARK_NONE,
+    CRN_MARK_ENTER,
+    CRN_MARK_LEAVE,
+    CRN_MARK_MOVED,
+    CRN_MARK_TAIL,
+    CRN_MARK_RESTORE
+};
+
+/* A statement that is a mark, of the frame whose height that is: an SSA name that Enter makes. */
+gimple *crn_mark_make(crn_mark mark, tree site, tree height, location_t place);
+crn_mark crn_mark_of(const gimple *statement);
+tree crn_mark_height(const gimple *mark);
+tree crn_mark_site(const gimple *mark);
+
+/* That the function has got an Enter of its own; clones have it, too. */
+void crn_set_entered(tree function);
+bool crn_is_entered(tree function);
+
+/* ---- insert.cc -------------------------------------------------------------------------- */
+
+/* Whether a call must be made while its function is on the stack. */
+bool crn_must_stay(gcall *call);
+
+/* ---- settle.cc -------------------------------------------------------------------------- */
+
+/* Moved Leaves are where they belong: before what has become a jump, or behind what has not. */
+void crn_settle(void);
+
+/* ---- leaf.cc ---------------------------------------------------------------------------- */
+
+/* Looks at a function whose marks are to become code. */
+void crn_leaf_begin(function *function);
+/* Where Enter keeps the strand, if the function calls nothing, so that the frame is not pushed;
+ * else NULL. Then what is called a height is the unit of the context that called. */
+tree crn_leaf_strand(tree height);
+
+/* ---- emit.cc ---------------------------------------------------------------------------- */
+
+/* Where in a strand what they read is: as text. */
+#define CRN_AT_TOP "0"
+#define CRN_AT_HIGH "8"
+#define CRN_AT_LOW "16"
+#define CRN_AT_CURRENT "24"
+#define CRN_AT_LANE "32"
+#define CRN_AT_BOTTOM "40"
+/* And in a lane. */
+#define CRN_AT_WAYS "24"
+#define CRN_AT_WAY_MASK "32"
+
+#define CRN_STUB_ENTER "cairn_priv_stub_1_enter_" /* and the slot's place in a record */
+#define CRN_STUB_LEAVE "cairn_priv_stub_1_leave"
+#define CRN_STUB_TAIL "cairn_priv_stub_1_tail"
+
+/* Those functions are written into each object file that calls them. */
+void crn_stubs_begin(const char *plugin);
+void crn_stubs_use(void);
+
+/* Whether functions are called for all of it, by the usual convention. */
+bool crn_by_calls(void);
+
+/* The statements that marks become. */
+gimple *crn_emit_enter(tree site, tree height);
+gimple *crn_emit_leave(tree height, tree site);
+gimple *crn_emit_tail(tree height);
+gimple *crn_emit_restore(tree height);
+
+/* ---- small.cc --------------------------------------------------------------------------- */
+
+/* The current function, which is left out for being small, counts its calls. */
+void crn_count_small(void);
+
+/* ---- passes ----------------------------------------------------------------------------- */
+
+opt_pass *crn_pass_honest(gcc::context *context);
+opt_pass *crn_pass_early(gcc::context *context);
+opt_pass *crn_pass_branch(gcc::context *context);
+opt_pass *crn_pass_pads(gcc::context *context);
+opt_pass *crn_pass_tail(gcc::context *context);
+opt_pass *crn_pass_insert(gcc::context *context);
+opt_pass *crn_pass_check(gcc::context *context);
+opt_pass *crn_pass_expand(gcc::context *context);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * runtime.h - what the parts of libcairn-gcc share.
+ */
+#ifndef CRN_HOSTS_GCC_RUNTIME_H
+#define CRN_HOSTS_GCC_RUNTIME_H
+
+#include "site.h"
+
+/* Called by the stub with all registers saved. */
+int64_t crn_site_enter(crn_site *site);
+void crn_site_leave(int64_t height);
+void crn_site_tail(int64_t height);
+uint64_t crn_site_enter_leaf(crn_site *site);
+void crn_site_leave_leaf(uint64_t caller);
+
+void crn_site_small(void);
+
+/* The metric of calls of functions that are left out for being small. */
+#define CRN_SMALL_CALLS "small calls"
+
+/* The thread's strand, taken from it until it is released: what a signal handler enters meanwhile,
+ * or the runtime, is not recorded. NULL if it has none, or it is held already. */
+cairn_strand *crn_site_hold(void);
+void crn_site_release(cairn_strand *strand);
+
+/* Opens the calling thread's strand, if the process has a profile: what is inlined does not. */
+void crn_site_begin_thread(void);
+
+/* The thread has its strand: what it allocates is charged there, if the program wants that. */
+void crn_site_follow(cairn_strand *strand);
+
+/* Finds or makes the site's block. The site may be a packed one. */
+void crn_site_resolve(crn_site *site, cairn_profile *profile);
+
+const char *crn_site_name(const crn_site *site);
+
+#endif

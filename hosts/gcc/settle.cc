@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What becomes of marks when GCC has done all its optimizing of statements: first where they are is
+ * settled, then, when they have been checked, they become code.
+ */
+#include "plugin.h"
+
+namespace {
+
+gcall *call_behind(gimple_stmt_iterator place)
+{
+    for (; !gsi_end_p(place); gsi_next(&place))
+        if (is_gimple_call(gsi_stmt(place)))
+            return as_a<gcall *>(gsi_stmt(place));
+    return NULL;
+}
+
+bool replaces(const gcall *call)
+{
+    tree callee = gimple_call_fndecl(call);
+    return callee && crn_is_known_profiled(callee);
+}
+
+void change(gimple_stmt_iterator *place, crn_mark mark)
+{
+    gimple *before = gsi_stmt(*place);
+    gimple *after = crn_mark_make(mark, crn_mark_site(before), crn_mark_height(before),
+                                  gimple_location(before));
+    gsi_replace(place, after, false);
+}
+
+/* Those before a call that GCC made a jump, stay there; others go behind it, as they were. There is
+ * no call where a function that calls itself became a loop, which its Enter is part of. */
+void settle_moved(gimple_stmt_iterator *place)
+{
+    gcall *call = call_behind(*place);
+    if (!call || gimple_call_tail_p(call)) {
+        change(place, !call || replaces(call) ? CRN_MARK_TAIL : CRN_MARK_LEAVE);
+        gsi_next(place);
+        return;
+    }
+    gimple *mark = gsi_stmt(*place);
+    gimple *leave = crn_mark_make(CRN_MARK_LEAVE, crn_mark_site(mark), crn_mark_height(mark),
+                                  gimple_location(mark));
+    gsi_remove(place, true);
+    gimple_stmt_iterator behind = gsi_for_stmt(call);
+    gimple_stmt_iterator next = behind;
+    for (gsi_next(&next); !gsi_end_p(next) && crn_mark_of(gsi_stmt(next)) == CRN_MARK_LEAVE;
+         gsi_next(&next))
+        behind = next;
+    gsi_insert_after(&behind, leave, GSI_SAME_STMT);
+}
+
+} // namespace
+
+void crn_settle(void)
+{
+    basic_block block;
+    FOR_EACH_BB_FN(block, cfun)
+    for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i);) {
+        crn_mark mark = crn_mark_of(gsi_stmt(i));
+        if (mark == CRN_MARK_MOVED)
+            settle_moved(&i);
+        else
+            gsi_next(&i);
+    }
+}
+
+namespace {
+
+gimple *code_of(const gimple *mark)
+{
+    tree height = crn_mark_height(mark), site = crn_mark_site(mark);
+    switch (crn_mark_of(mark)) {
+    case CRN_MARK_ENTER:
+        return crn_emit_enter(site, height);
+    case CRN_MARK_TAIL:
+        return crn_emit_tail(height);
+    case CRN_MARK_RESTORE:
+        return crn_emit_restore(height);
+    default:
+        return crn_emit_leave(height, site);
+    }
+}
+
+/* A Leave drops whatever lies above its frame: of those in a row the last is enough. */
+bool is_covered(gimple_stmt_iterator place)
+{
+    if (crn_chosen.verify || crn_mark_of(gsi_stmt(place)) != CRN_MARK_LEAVE)
+        return false;
+    gsi_next_nondebug(&place);
+    return !gsi_end_p(place) && crn_mark_of(gsi_stmt(place)) == CRN_MARK_LEAVE;
+}
+
+const pass_data expand_data = {
+    GIMPLE_PASS,
+    "cairn_expand",
+    OPTGROUP_NONE,
+    TV_NONE,
+    PROP_cfg | PROP_ssa,
+    0,
+    0,
+    0,
+    TODO_update_ssa_only_virtuals,
+};
+
+class expand_pass : public gimple_opt_pass {
+  public:
+    explicit expand_pass(gcc::context *context) : gimple_opt_pass(expand_data, context)
+    {
+    }
+    unsigned execute(function *function) override
+    {
+        crn_leaf_begin(function);
+        basic_block block;
+        FOR_EACH_BB_FN(block, function)
+        for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i);) {
+            if (is_covered(i)) {
+                gsi_remove(&i, true);
+                continue;
+            }
+            if (crn_mark_of(gsi_stmt(i)) != CRN_MARK_NONE)
+                gsi_replace(&i, code_of(gsi_stmt(i)), false);
+            gsi_next(&i);
+        }
+        return 0;
+    }
+};
+
+} // namespace
+
+opt_pass *crn_pass_expand(gcc::context *context)
+{
+    return new expand_pass(context);
+}

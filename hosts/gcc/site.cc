@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sites: a variable for each function, as site.h has it.
+ */
+#include "plugin.h"
+
+#include "fold-const.h"
+#include "sreal.h"
+#include "stor-layout.h"
+
+enum { SLOT_FIRST = 16, SLOT_SIZE = 8, FIELDS = 8, SITE_SIZE = 32 };
+
+/* Roots of the garbage collector: see crn_sites_begin. */
+static tree site_type;
+static tree sites_made; /* a list: function, site */
+
+static tree field_make(tree record, const char *name, tree type, tree before)
+{
+    tree field = build_decl(BUILTINS_LOCATION, FIELD_DECL, get_identifier(name), type);
+    DECL_CONTEXT(field) = record;
+    if (before)
+        DECL_CHAIN(before) = field;
+    else
+        TYPE_FIELDS(record) = field;
+    return field;
+}
+
+static tree number_type(void)
+{
+    return uint32_type_node ? uint32_type_node : unsigned_type_node;
+}
+
+static void type_make(void)
+{
+    static const char *const names[FIELDS] = {"block",  "slot", "name", "file",
+                                              "parent", "left", "line", "column"};
+    site_type = make_node(RECORD_TYPE);
+    tree field = NULL_TREE;
+    for (int i = 0; i < FIELDS; i++)
+        field = field_make(site_type, names[i], number_type(), field);
+    TYPE_NAME(site_type) = get_identifier("crn_site");
+    layout_type(site_type);
+}
+
+static tree text_make(const char *text)
+{
+    return build_string_literal(strlen(text) + 1, text);
+}
+
+static tree address_of_site(tree function)
+{
+    if (!function || !cgraph_node::get(function) || !crn_is_profiled(function))
+        return NULL_TREE;
+    return build_fold_addr_expr(crn_site_of(function));
+}
+
+/* How far it is from the site, which takes no relocation when the program is loaded. */
+static tree distance(tree site, tree address)
+{
+    if (!address)
+        return build_zero_cst(number_type());
+    tree type = long_long_unsigned_type_node;
+    tree from = fold_convert(type, build_fold_addr_expr(site));
+    return build1(NOP_EXPR, number_type(),
+                  build2(MINUS_EXPR, type, build1(NOP_EXPR, type, address), from));
+}
+
+static tree initial(tree site, const char *name, location_t location, tree function, unsigned slot)
+{
+    expanded_location place = expand_location(location);
+    tree number = number_type();
+    tree values[FIELDS] = {
+        build_int_cst(number, (HOST_WIDE_INT)0xfffffffe),
+        build_int_cst(number, slot),
+        distance(site, text_make(name)),
+        distance(site, place.file ? text_make(place.file) : NULL_TREE),
+        distance(site, address_of_site(function)),
+        distance(site, crn_chosen.left ? text_make(crn_chosen.left) : NULL_TREE),
+        build_int_cst(number,
+                      (unsigned)place.line | 1u << 31 | (slot == SLOT_FIRST ? 0 : 1u << 30)),
+        build_int_cst(number, place.column),
+    };
+    vec<constructor_elt, va_gc> *elements = NULL;
+    tree field = TYPE_FIELDS(site_type);
+    for (int i = 0; i < FIELDS; i++, field = DECL_CHAIN(field))
+        CONSTRUCTOR_APPEND_ELT(elements, field, values[i]);
+    tree constructor = build_constructor(site_type, elements);
+    TREE_CONSTANT(constructor) = 1;
+    TREE_STATIC(constructor) = 1;
+    return constructor;
+}
+
+/* Nothing but code and a table refers to it: a name of its own is for the assembler. */
+static tree make(const char *name, location_t place, tree function, unsigned slot)
+{
+    if (!site_type)
+        type_make();
+    tree site =
+        build_decl(BUILTINS_LOCATION, VAR_DECL, create_tmp_var_name("cairn_site"), site_type);
+    TREE_STATIC(site) = 1;
+    TREE_ADDRESSABLE(site) = 1;
+    TREE_USED(site) = 1;
+    DECL_ARTIFICIAL(site) = 1;
+    DECL_IGNORED_P(site) = 1;
+    DECL_PRESERVE_P(site) = 1;
+    DECL_CONTEXT(site) = NULL_TREE;
+    SET_DECL_ALIGN(site, SITE_SIZE * BITS_PER_UNIT);
+    DECL_USER_ALIGN(site) = 1;
+    DECL_INITIAL(site) = initial(site, name, place, function, slot);
+    if (crn_chosen.zero)
+        set_decl_section_name(site, "cairn_sites");
+    varpool_node::finalize_decl(site);
+    return site;
+}
+
+static hash_map<tree, tree> *sites;
+
+void crn_sites_begin(const char *plugin)
+{
+    static const ggc_root_tab roots[] = {
+        {&site_type, 1, sizeof(tree), &gt_ggc_mx_tree_node, &gt_pch_nx_tree_node},
+        {&sites_made, 1, sizeof(tree), &gt_ggc_mx_tree_node, &gt_pch_nx_tree_node},
+        LAST_GGC_ROOT_TAB};
+    register_callback(plugin, PLUGIN_REGISTER_GGC_ROOTS, NULL, (void *)(uintptr_t)roots);
+    sites = new hash_map<tree, tree>;
+}
+
+unsigned crn_site_slot(tree site)
+{
+    tree initial =
+        DECL_INITIAL(site); /* of a site of another compiler's run, with -flto, unknown */
+    return initial && TREE_CODE(initial) == CONSTRUCTOR
+               ? TREE_INT_CST_LOW((*CONSTRUCTOR_ELTS(initial))[1].value)
+               : SLOT_FIRST + SLOT_SIZE * (DECL_UID(site) % 2);
+}
+
+/* How often what calls `callee` calls others whose slot is `slot`. */
+static void rivals_of(cgraph_node *callee, double often[2])
+{
+    int left = 1000; /* what is called from everywhere takes no longer */
+    for (cgraph_edge *in = callee->callers; in && left > 0; in = in->next_caller)
+        for (cgraph_edge *out = in->caller->callees; out && left-- > 0; out = out->next_callee) {
+            tree *site = out->callee == callee ? NULL : sites->get(out->callee->decl);
+            if (site)
+                often[(crn_site_slot(*site) - SLOT_FIRST) / SLOT_SIZE] +=
+                    out->sreal_frequency().to_double();
+        }
+}
+
+/* A record has two slots, and a block may be in either: what one function calls is spread over
+ * both. */
+static unsigned slot_for(tree function)
+{
+    static unsigned turn;
+    double often[2] = {0, 0};
+    cgraph_node *node = cgraph_node::get(function);
+    if (node)
+        rivals_of(node, often);
+    unsigned which = often[0] == often[1] ? turn++ % 2 : often[0] > often[1];
+    return SLOT_FIRST + SLOT_SIZE * which;
+}
+
+tree crn_site_of(tree function)
+{
+    tree *known = sites->get(function);
+    if (known)
+        return *known;
+    tree site = make(crn_clone_name_of(function), DECL_SOURCE_LOCATION(function),
+                     decl_function_context(function), slot_for(function));
+    sites_made = tree_cons(function, site, sites_made);
+    sites->put(function, site);
+    return site;
+}
+
+tree crn_site_make(const char *name, location_t place, tree function)
+{
+    static unsigned turn;
+    tree site = make(name, place, function, SLOT_FIRST + SLOT_SIZE * (turn++ % 2));
+    sites_made = tree_cons(NULL_TREE, site, sites_made);
+    return site;
+}
+
+tree crn_site_block(tree site)
+{
+    tree field = TYPE_FIELDS(TREE_TYPE(site)); /* of another compiler's run, with -flto */
+    return build3(COMPONENT_REF, TREE_TYPE(field), site, field, NULL_TREE);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sites and their blocks. The same source compiled several times (a function of a header, a copy
+ * that the compiler made for one caller) is one block.
+ */
+#include <cpuid.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime.h"
+
+/* Whether the processor and the system save registers by xsave: read by the stub. */
+int crn_site_xsave __attribute__((visibility("hidden")));
+
+__attribute__((constructor(101))) static void look_at_processor(void)
+{
+    enum { OSXSAVE = 1 << 27 };
+    unsigned a, b, c = 0, d;
+    crn_site_xsave = __get_cpuid(1, &a, &b, &c, &d) && (c & OSXSAVE);
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- how the plugin writes them ---- */
+
+static const void *at(const crn_packed_site *site, int32_t distance)
+{
+    return distance ? (const char *)site + distance : NULL;
+}
+
+static bool is_packed(const crn_site *site)
+{
+    return site->line & CRN_SITE_PACKED;
+}
+
+static crn_site unpacked(const crn_site *site)
+{
+    if (!is_packed(site))
+        return *site;
+    const crn_packed_site *packed = (const crn_packed_site *)site;
+    return (crn_site){.block = packed->block,
+                      .name = at(packed, packed->name),
+                      .file = at(packed, packed->file),
+                      .line = packed->line & ~(CRN_SITE_PACKED | CRN_SITE_SECOND),
+                      .column = packed->column,
+                      .parent = (crn_site *)(uintptr_t)at(packed, packed->parent),
+                      .left = at(packed, packed->left)};
+}
+
+const char *crn_site_name(const crn_site *site)
+{
+    return unpacked(site).name;
+}
+
+/* ---- and who they are ---- */
+
+/* By name, place and what it is written inside of, as a branch of a template is in as many blocks
+ * as there are instances; open addressing. */
+typedef struct known {
+    uint64_t hash; /* 0: free */
+    cairn_block block;
+} known;
+
+static known *table;
+static size_t mask, used;
+static cairn_profile *whose; /* the profile that the table is of */
+
+static uint64_t mix(uint64_t hash, const char *text)
+{
+    for (; text && *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    return (hash ^ 0xff) * 0x100000001b3u;
+}
+
+static uint64_t hash_of(const crn_site *any)
+{
+    const crn_site own = unpacked(any), *site = &own;
+    uint64_t hash = mix(mix(0xcbf29ce484222325u, site->name), site->file);
+    hash = (hash ^ site->line) * 0x9e3779b97f4a7c15u;
+    hash = (hash ^ site->column ^ hash >> 29) * 0x9e3779b97f4a7c15u;
+    if (site->parent)
+        hash = (hash ^ hash_of(site->parent) ^ hash >> 31) * 0x9e3779b97f4a7c15u;
+    return hash | 1;
+}
+
+static known *place_of(uint64_t hash)
+{
+    size_t i = hash >> 32 & mask;
+    while (table[i].hash && table[i].hash != hash)
+        i = (i + 1) & mask;
+    return &table[i];
+}
+
+static bool grow(void)
+{
+    enum { FIRST = 256 };
+    known *before = table;
+    size_t count = before ? mask + 1 : 0, room = count ? count * 2 : FIRST;
+    known *fresh = calloc(room, sizeof *fresh);
+    if (!fresh)
+        return false;
+    table = fresh;
+    mask = room - 1;
+    for (size_t i = 0; i < count; i++)
+        if (before[i].hash)
+            *place_of(before[i].hash) = before[i];
+    free(before);
+    return true;
+}
+
+static cairn_block add(const crn_site *site, cairn_profile *profile, cairn_block parent)
+{
+    cairn_block_info info = {.name = site->name,
+                             .file = site->file,
+                             .line = site->line,
+                             .column = site->column,
+                             .parent = parent};
+    return cairn_block_add(profile, &info);
+}
+
+/* Without memory for the table the block is made anew. */
+static cairn_block block_of(const crn_site *any, cairn_profile *profile)
+{
+    const crn_site own = unpacked(any), *site = &own;
+    cairn_block parent = site->parent ? block_of(site->parent, profile) : CAIRN_BLOCK_ROOT;
+    if (whose != profile) {
+        free(table);
+        table = NULL;
+        mask = used = 0;
+        whose = profile;
+    }
+    if ((used * 2 >= mask || !table) && !grow() && (!table || used >= mask))
+        return add(site, profile, parent);
+    uint64_t hash = hash_of(site);
+    known *known = place_of(hash);
+    if (!known->hash) {
+        cairn_block block = add(site, profile, parent);
+        known->hash = hash;
+        known->block = block;
+        used++;
+    }
+    return known->block;
+}
+
+/* The block is stored last: another thread may be at the same site. */
+static void store(crn_site *site, cairn_block block)
+{
+    if (is_packed(site)) {
+        crn_packed_site *packed = (crn_packed_site *)site;
+        __atomic_store_n(&packed->hash, block * 0x9e3779b1u, __ATOMIC_RELAXED);
+        __atomic_store_n(&packed->block, block, __ATOMIC_RELEASE);
+        return;
+    }
+    const cairn_priv_record *record = NULL;
+    size_t slot = (uintptr_t)&record->slots[block * 0x9e3779b1u >> 31];
+    __atomic_store_n(&site->slot, (uint32_t)slot, __ATOMIC_RELAXED);
+    __atomic_store_n(&site->block, block, __ATOMIC_RELEASE);
+}
+
+void crn_site_resolve(crn_site *site, cairn_profile *profile)
+{
+    static const char *noted;
+    pthread_mutex_lock(&lock);
+    if (site->block == CRN_SITE_NEW)
+        store(site, block_of(site, profile));
+    const char *left = unpacked(site).left;
+    if (left && left != noted) {
+        cairn_profile_note(profile, "left_out", left);
+        noted = left;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void cairn_priv_sites_add(crn_packed_site *first, crn_packed_site *last)
+{
+    cairn_profile *profile = cairn_process_profile();
+    for (; profile && first < last; first++)
+        crn_site_resolve((crn_site *)first, profile);
+}
+
+/* ---- fork: the lock is nobody's in the child ---- */
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    pthread_atfork(before_fork, after_fork, after_fork);
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The other side of what is inlined at Enter and Leave.
+ *
+ * While this runs the thread has no strand, so that what a signal handler enters meanwhile, or a
+ * malloc of the program's that the runtime calls, is not recorded instead of meeting a stack that
+ * is being moved.
+ *
+ * Whoever jumps out of a signal handler would leave it so for good, with locks held. A program that
+ * may jump, as it saves where to, gets signals only when this is over.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime.h"
+
+static __thread bool busy __attribute__((tls_model("initial-exec")));
+
+/* The kernel's set of signals; 0: none are held back. The C library's is 16 times as large. */
+static __thread struct {
+    bool blocked;
+    uint64_t before;
+} held __attribute__((tls_model("initial-exec")));
+
+static bool jumps; /* the program has saved where to jump to */
+
+/* All but those that the code that runs brings about itself. */
+static void block_signals(void)
+{
+    enum {
+        IMMEDIATE = 1 << (SIGSEGV - 1) | 1 << (SIGBUS - 1) | 1 << (SIGFPE - 1) | 1 << (SIGILL - 1) |
+                    1 << (SIGTRAP - 1)
+    };
+    uint64_t all = ~(uint64_t)IMMEDIATE, before;
+    if (syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all) != 0)
+        return;
+    held.before = before;
+    held.blocked = true;
+}
+
+static void unblock_signals(void)
+{
+    held.blocked = false;
+    uint64_t before = held.before;
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+}
+
+cairn_strand *crn_site_hold(void)
+{
+    if (busy || !cairn_priv_thread_strand)
+        return NULL;
+    if (__atomic_load_n(&jumps, __ATOMIC_RELAXED))
+        block_signals();
+    cairn_strand *strand = cairn_priv_thread_strand;
+    busy = true;
+    cairn_priv_thread_strand = NULL;
+    __asm__ volatile("" ::: "memory");
+    return strand;
+}
+
+void crn_site_release(cairn_strand *strand)
+{
+    __asm__ volatile("" ::: "memory");
+    cairn_priv_thread_strand = strand;
+    busy = false;
+    if (held.blocked)
+        unblock_signals();
+}
+
+void crn_site_begin_thread(void)
+{
+    if (busy)
+        return;
+    busy = true;
+    cairn_strand *strand = cairn_thread_strand();
+    if (strand)
+        crn_site_follow(strand);
+    busy = false;
+}
+
+/* Here, as a program that is linked statically has this file in any case. */
+__attribute__((constructor(102))) static void begin_main(void)
+{
+    int saved = errno;
+    crn_site_begin_thread();
+    errno = saved;
+}
+
+static int64_t height_of(const cairn_priv_strand *strand)
+{
+    return (const char *)strand->top - (const char *)strand->bottom;
+}
+
+static cairn_mark mark_of(int64_t height)
+{
+    return (cairn_mark)height / sizeof(uint32_t);
+}
+
+/* What gave its frame back gets it again, to be replaced. */
+static void enter(cairn_priv_strand *strand, cairn_block block)
+{
+    cairn_strand *as_strand = (cairn_strand *)strand;
+    if (strand->current & CRN_REPLACED) {
+        strand->current &= ~CRN_REPLACED;
+        strand->top++;
+        cairn_replace(as_strand, block);
+    } else {
+        cairn_enter(as_strand, block);
+    }
+}
+
+/* What was found goes into the slot where the site looks for it, which need not be the one that the
+ * runtime has put it into: from the ways, which say where it leads to in the graph as it is now. */
+static void remember(cairn_priv_strand *strand, uint64_t from, const crn_site *site)
+{
+    typedef uint64_t __attribute__((may_alias)) both;
+    if (!(site->line & CRN_SITE_PACKED))
+        return;
+    const cairn_priv_lane *lane = strand->lane;
+    uint64_t record = from / (sizeof(cairn_priv_record) / 8);
+    uint64_t place = (record + site->block * (uint64_t)0x9e3779b1u) & lane->way_mask;
+    const cairn_priv_way *way = &lane->ways[place];
+    if (way->key != ((uint64_t)site->block << 32 | from))
+        return;
+    cairn_priv_slot *slot =
+        &cairn_priv_record_at(lane, from)->slots[(site->line & CRN_SITE_SECOND) != 0];
+    __atomic_store_n((both *)slot, (uint64_t)way->slot.unit << 32 | way->slot.block,
+                     __ATOMIC_RELAXED);
+}
+
+/* Finds the block, and enters it. */
+static void enter_site(cairn_priv_strand *strand, crn_site *site)
+{
+    if (site->block == CRN_SITE_NEW)
+        crn_site_resolve(site, cairn_lane_profile(cairn_strand_lane((cairn_strand *)strand)));
+    uint64_t from = (uint32_t)strand->current;
+    enter(strand, site->block);
+    remember(strand, from, site);
+}
+
+int64_t crn_site_enter(crn_site *site)
+{
+    int saved = errno;
+    cairn_strand *strand = crn_site_hold();
+    if (!strand) {
+        errno = saved;
+        return CRN_HEIGHT_NONE;
+    }
+    enter_site((cairn_priv_strand *)strand, site);
+    int64_t height = height_of((cairn_priv_strand *)strand);
+    crn_site_release(strand);
+    errno = saved;
+    return height;
+}
+
+/* Without what is still above the frame. False if the frame is not there. */
+static bool uncover(cairn_strand *strand, int64_t height)
+{
+    cairn_priv_strand *priv = (cairn_priv_strand *)strand;
+    if (height <= 0 || height > height_of(priv) + (int64_t)sizeof(uint32_t))
+        return false;
+    if (priv->current & CRN_REPLACED) { /* by what was not profiled after all */
+        priv->current &= ~CRN_REPLACED;
+        priv->top++;
+    }
+    if (height > height_of(priv))
+        return false;
+    cairn_strand_unwind(strand, mark_of(height));
+    return height == height_of(priv);
+}
+
+void crn_site_leave(int64_t height)
+{
+    int saved = errno;
+    cairn_strand *strand = height > 0 ? crn_site_hold() : NULL;
+    if (!strand) {
+        errno = saved;
+        return;
+    }
+    if (uncover(strand, height))
+        cairn_leave(strand);
+    crn_site_release(strand);
+    errno = saved;
+}
+
+void crn_site_tail(int64_t height)
+{
+    int saved = errno;
+    cairn_strand *strand = height > 0 ? crn_site_hold() : NULL;
+    if (!strand) {
+        errno = saved;
+        return;
+    }
+    cairn_priv_strand *priv = (cairn_priv_strand *)strand;
+    if (uncover(strand, height)) {
+        priv->top--;
+        priv->current |= CRN_REPLACED;
+    }
+    crn_site_release(strand);
+    errno = saved;
+}
+
+/* ---- functions that call nothing ---- */
+
+/* As Enter, and then the frame is taken off the stack again. One that there was no memory for is
+ * none. */
+uint64_t crn_site_enter_leaf(crn_site *site)
+{
+    int saved = errno;
+    cairn_strand *strand = crn_site_hold();
+    if (!strand) {
+        errno = saved;
+        return 0;
+    }
+    cairn_priv_strand *priv = (cairn_priv_strand *)strand;
+    int64_t before = height_of(priv);
+    enter_site(priv, site);
+    uint64_t caller = 0;
+    if (height_of(priv) > before)
+        caller = *--priv->top;
+    else
+        cairn_leave(strand);
+    crn_site_release(strand);
+    errno = saved;
+    return caller;
+}
+
+/* There is room for the frame: Enter found it. */
+void crn_site_leave_leaf(uint64_t caller)
+{
+    int saved = errno;
+    cairn_strand *strand = crn_site_hold();
+    if (!strand) {
+        errno = saved;
+        return;
+    }
+    cairn_priv_strand *priv = (cairn_priv_strand *)strand;
+    uint32_t *top = priv->top;
+    *top = (uint32_t)caller;
+    priv->top = top + 1;
+    cairn_leave(strand);
+    priv->top = top;
+    CAIRN_PRIV_PUT(priv->current, caller);
+    crn_site_release(strand);
+    errno = saved;
+}
+
+/* ---- the usual convention ---- */
+
+int64_t cairn_priv_call_enter(crn_site *site)
+{
+    return cairn_priv_thread_strand ? crn_site_enter(site) : CRN_HEIGHT_NONE;
+}
+
+void cairn_priv_call_leave(int64_t height)
+{
+    if (cairn_priv_thread_strand)
+        crn_site_leave(height);
+}
+
+void cairn_priv_call_tail(int64_t height)
+{
+    if (cairn_priv_thread_strand)
+        crn_site_tail(height);
+}
+
+void cairn_priv_call_restore(int64_t height)
+{
+    if (!__atomic_load_n(&jumps, __ATOMIC_RELAXED))
+        __atomic_store_n(&jumps, true, __ATOMIC_RELAXED);
+    cairn_strand *strand = cairn_priv_thread_strand;
+    if (!strand || height <= 0)
+        return;
+    cairn_priv_strand *priv = (cairn_priv_strand *)strand;
+    if (height == height_of(priv) && !(priv->current & CRN_REPLACED))
+        return;
+    int saved = errno;
+    strand = crn_site_hold();
+    if (!strand)
+        return;
+    uncover(strand, height);
+    crn_site_release(strand);
+    errno = saved;
+}
+
+/* ---- what is checked at run time ---- */
+
+static void note_mismatch(cairn_strand *strand, const crn_site *site)
+{
+    static uint64_t count;
+    char text[512];
+    uint64_t now = __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
+    if (now & (now - 1)) /* not each time */
+        return;
+    snprintf(text, sizeof text, "%llu or more frames were not on top when they were left; one: %s",
+             (unsigned long long)now, crn_site_name(site));
+    cairn_profile_note(cairn_lane_profile(cairn_strand_lane(strand)), "verify", text);
+}
+
+void cairn_priv_call_leave_verify(int64_t height, const crn_site *site)
+{
+    cairn_priv_strand *strand = (cairn_priv_strand *)cairn_priv_thread_strand;
+    if (!strand)
+        return;
+    if (height > 0 && (height != height_of(strand) || strand->current & CRN_REPLACED)) {
+        int saved = errno;
+        cairn_strand *held = crn_site_hold();
+        if (held) {
+            note_mismatch(held, site);
+            crn_site_release(held);
+        }
+        errno = saved;
+    }
+    crn_site_leave(height);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Calls of functions that were left out for being small: a counter for each context, lent by the
+ * runtime to the code that --small puts into them (small.cc).
+ */
+#include <errno.h>
+
+#include "runtime.h"
+
+enum { AHEAD = 512, UNITS = 4 }; /* counters that are asked for at once; of a record */
+
+/* The profile's, which is one for a process, and for its children. */
+static cairn_metric metric_of(cairn_profile *profile)
+{
+    static cairn_profile *whose;
+    static cairn_metric metric;
+    if (__atomic_load_n(&whose, __ATOMIC_ACQUIRE) != profile) {
+        __atomic_store_n(&metric, cairn_metric_add(profile, CRN_SMALL_CALLS, "count"),
+                         __ATOMIC_RELAXED);
+        __atomic_store_n(&whose, profile, __ATOMIC_RELEASE);
+    }
+    return __atomic_load_n(&metric, __ATOMIC_RELAXED);
+}
+
+static void count(cairn_priv_strand *strand)
+{
+    cairn_lane *lane = cairn_strand_lane((cairn_strand *)strand);
+    cairn_metric metric = metric_of(cairn_lane_profile(lane));
+    if (!cairn_context_counters(lane, metric, CAIRN_CONTEXT_ROOT)) /* and hears what is new */
+        return;
+    uint64_t unit = strand->current & ~CRN_REPLACED;
+    cairn_context context = strand->current & CRN_REPLACED
+                                ? (cairn_context)(unit / UNITS)
+                                : cairn_strand_context((cairn_strand *)strand);
+    cairn_context most = context / AHEAD * AHEAD + AHEAD;
+    uint64_t *counters = cairn_context_counters(lane, metric, most - 1);
+    if (!counters)
+        return;
+    counters[context]++;
+    if (context != unit / UNITS) /* only the stack is kept: no context is current */
+        return;
+    strand->lane->lent = counters;
+    __atomic_store_n(&strand->lane->lent_units, (uint64_t)most * UNITS, __ATOMIC_RELEASE);
+}
+
+void crn_site_small(void)
+{
+    int saved = errno;
+    cairn_strand *strand = crn_site_hold();
+    if (strand) {
+        count((cairn_priv_strand *)strand);
+        crn_site_release(strand);
+    }
+    errno = saved;
+}
+
+void cairn_priv_call_small(void)
+{
+    if (cairn_priv_thread_strand)
+        crn_site_small();
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Calls of C functions in the middle of code that saved nothing for a call. The argument is in
+ * %rax, and so is the result; all other registers are as they were, and the caller has kept off
+ * the red zone. What C code may use beyond general registers is saved by the processor itself.
+ */
+#define WAYS 24     /* in a lane */
+#define WAY_MASK 32
+#define BELOW 64    /* registers saved below %rbp */
+#define AREA 2752   /* x87, SSE, AVX and AVX-512 as xsave lays them out: 2,688 bytes; and %rax */
+#define STATES 0xe7 /* these */
+
+        .macro save
+        .cfi_startproc
+        endbr64
+        pushq   %rbp
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbp, -16
+        movq    %rsp, %rbp
+        .cfi_def_cfa_register %rbp
+        pushq   %rcx
+        pushq   %rdx
+        pushq   %rsi
+        pushq   %rdi
+        pushq   %r8
+        pushq   %r9
+        pushq   %r10
+        pushq   %r11
+        cld
+        andq    $-64, %rsp
+        .endm
+
+        .macro restore
+        leaq    -BELOW(%rbp), %rsp
+        popq    %r11
+        popq    %r10
+        popq    %r9
+        popq    %r8
+        popq    %rdi
+        popq    %rsi
+        popq    %rdx
+        popq    %rcx
+        popq    %rbp
+        .cfi_def_cfa %rsp, 8
+        ret
+        .cfi_endproc
+        .endm
+
+/* Calls \function with %rdi; its result is left in %rax. */
+        .macro call_with_all function
+        subq    $AREA, %rsp
+        andq    $-64, %rsp
+        cmpl    $0, crn_site_xsave(%rip)
+        je      5f
+        xorl    %eax, %eax      /* the header, of which xrstor wants it */
+        movq    %rax, 512(%rsp)
+        movq    %rax, 520(%rsp)
+        movq    %rax, 528(%rsp)
+        movq    %rax, 536(%rsp)
+        movq    %rax, 544(%rsp)
+        movq    %rax, 552(%rsp)
+        movq    %rax, 560(%rsp)
+        movq    %rax, 568(%rsp)
+        movl    $STATES, %eax
+        xorl    %edx, %edx
+        xsave64 (%rsp)
+        call    \function
+        movq    %rax, AREA - 64(%rsp)
+        movl    $STATES, %eax
+        xorl    %edx, %edx
+        xrstor64 (%rsp)
+        jmp     6f
+5:      fxsave64 (%rsp)
+        call    \function
+        movq    %rax, AREA - 64(%rsp)
+        fxrstor64 (%rsp)
+6:      movq    AREA - 64(%rsp), %rax
+        .endm
+
+        .text
+/* Most often nothing is due and only the slot was another block's: then the way is looked up, as
+ * crn_graph_recall does, with few registers. What lies where is asserted in offsets.c. */
+        .p2align 4
+        .globl  cairn_priv_site_enter
+        .type   cairn_priv_site_enter, @function
+cairn_priv_site_enter:
+        .cfi_startproc
+        endbr64
+        pushq   %rcx
+        pushq   %rdx
+        pushq   %rsi
+        pushq   %rdi
+        pushq   %r8
+        pushq   %r9
+        .cfi_adjust_cfa_offset 48
+        movq    cairn_priv_thread_strand@gottpoff(%rip), %rdi
+        movq    %fs:(%rdi), %rdi
+        testq   %rdi, %rdi
+        je      2f
+        movl    (%rax), %ecx            /* the block; a new one is in no way */
+        movq    (%rdi), %rdx            /* top */
+        movq    24(%rdi), %rsi          /* current */
+        movq    32(%rdi), %r8           /* lane */
+        cmpq    8(%rdi), %rdx
+        jae     2f
+        movl    %esi, %r9d              /* unit */
+        pushq   %rax
+        movl    $0x9e3779b1, %eax
+        imulq   %rcx, %rax
+        shrl    $2, %r9d                /* record */
+        addq    %r9, %rax
+        movl    %esi, %r9d
+        andq    WAY_MASK(%r8), %rax
+        shlq    $4, %rax
+        addq    WAYS(%r8), %rax
+        shlq    $32, %rcx
+        orq     %rcx, %r9
+        cmpq    %r9, (%rax)
+        jne     1f
+        movq    8(%rax), %r9            /* what the slot is to be */
+        popq    %rax
+        movl    4(%rax), %eax           /* where in the record its slot is */
+        movq    (%r8), %r8              /* base */
+        addq    %r8, %rax
+        movq    %r9, (%rax,%rsi,8)
+        shrq    $32, %r9                /* unit */
+        testq   %rsi, %rsi
+        cmovsl  (%rdx), %esi
+        movl    %esi, (%rdx)
+        leaq    4(%rdx), %rax
+        movq    %rax, (%rdi)
+        subq    40(%rdi), %rax
+        movq    %r9, 24(%rdi)
+        addq    $1, (%r8,%r9,8)
+        popq    %r9
+        popq    %r8
+        popq    %rdi
+        popq    %rsi
+        popq    %rdx
+        popq    %rcx
+        .cfi_adjust_cfa_offset -48
+        ret
+1:      .cfi_adjust_cfa_offset 48
+        popq    %rax
+2:      popq    %r9
+        popq    %r8
+        popq    %rdi
+        popq    %rsi
+        popq    %rdx
+        popq    %rcx
+        .cfi_adjust_cfa_offset -48
+        jmp     cairn_priv_site_enter_slowly
+        .cfi_endproc
+        .size   cairn_priv_site_enter, . - cairn_priv_site_enter
+
+/* The same for a function that calls nothing, and a packed site: the block's hash is there. */
+        .macro enter_leaf name, slot
+        .p2align 4
+        .globl  \name
+        .type   \name, @function
+\name:
+        .cfi_startproc
+        endbr64
+        pushq   %rcx
+        pushq   %rdx
+        pushq   %rsi
+        pushq   %rdi
+        pushq   %r8
+        .cfi_adjust_cfa_offset 40
+        movq    cairn_priv_thread_strand@gottpoff(%rip), %rdi
+        movq    %fs:(%rdi), %rdi
+        testq   %rdi, %rdi
+        je      2f
+        movq    (%rdi), %rdx            /* top */
+        movl    24(%rdi), %ecx          /* current */
+        cmpq    8(%rdi), %rdx
+        jae     2f
+        movq    32(%rdi), %rdx          /* lane */
+        movl    4(%rax), %esi           /* the block's hash */
+        movl    %ecx, %r8d
+        shrl    $2, %r8d                /* record */
+        addl    %r8d, %esi
+        andq    WAY_MASK(%rdx), %rsi
+        shlq    $4, %rsi
+        addq    WAYS(%rdx), %rsi
+        cmpl    %ecx, (%rsi)
+        jne     2f
+        movl    (%rax), %ecx            /* the block; a new one is in no way */
+        cmpl    %ecx, 4(%rsi)
+        jne     2f
+        movq    8(%rsi), %rcx           /* what the slot may be */
+        movq    (%rdx), %rdx            /* base */
+        movq    %rcx, %rsi
+        movq    24(%rdi), %rax
+        shrq    $32, %rsi               /* unit */
+        movq    %rcx, \slot(%rdx,%rax,8)
+        addq    $1, (%rdx,%rsi,8)
+        movq    (%rdi), %rcx
+        testq   %rax, %rax
+        cmovsl  (%rcx), %eax
+        movq    %rsi, 24(%rdi)
+        popq    %r8
+        popq    %rdi
+        popq    %rsi
+        popq    %rdx
+        popq    %rcx
+        .cfi_adjust_cfa_offset -40
+        ret
+2:      .cfi_adjust_cfa_offset 40
+        popq    %r8
+        popq    %rdi
+        popq    %rsi
+        popq    %rdx
+        popq    %rcx
+        .cfi_adjust_cfa_offset -40
+        jmp     site_enter_leaf_all
+        .cfi_endproc
+        .size   \name, . - \name
+        .endm
+
+        enter_leaf cairn_priv_site_enter_leaf_16, 16
+        enter_leaf cairn_priv_site_enter_leaf_24, 24
+
+        .p2align 4
+        .globl  cairn_priv_site_enter_slowly
+        .type   cairn_priv_site_enter_slowly, @function
+cairn_priv_site_enter_slowly:
+        save
+        movq    %rax, %rdi
+        call_with_all crn_site_enter
+        restore
+        .size   cairn_priv_site_enter_slowly, . - cairn_priv_site_enter_slowly
+
+        .p2align 4
+        .type   site_enter_leaf_all, @function
+site_enter_leaf_all:
+        save
+        movq    %rax, %rdi
+        call_with_all crn_site_enter_leaf
+        restore
+        .size   site_enter_leaf_all, . - site_enter_leaf_all
+
+        .p2align 4
+        .globl  cairn_priv_site_leave_leaf
+        .type   cairn_priv_site_leave_leaf, @function
+cairn_priv_site_leave_leaf:
+        save
+        movq    %rax, %rdi
+        call_with_all crn_site_leave_leaf
+        restore
+        .size   cairn_priv_site_leave_leaf, . - cairn_priv_site_leave_leaf
+
+        .p2align 4
+        .globl  cairn_priv_site_leave
+        .type   cairn_priv_site_leave, @function
+cairn_priv_site_leave:
+        save
+        movq    %rax, %rdi
+        call_with_all crn_site_leave
+        restore
+        .size   cairn_priv_site_leave, . - cairn_priv_site_leave
+
+        .p2align 4
+        .globl  cairn_priv_site_tail
+        .type   cairn_priv_site_tail, @function
+cairn_priv_site_tail:
+        save
+        movq    %rax, %rdi
+        call_with_all crn_site_tail
+        restore
+        .size   cairn_priv_site_tail, . - cairn_priv_site_tail
+
+/* Any function: %rax is called with %rdi. */
+        .p2align 4
+        .globl  cairn_priv_site_call
+        .type   cairn_priv_site_call, @function
+cairn_priv_site_call:
+        save
+        movq    %rax, %r11
+        call_with_all *%r11
+        restore
+        .size   cairn_priv_site_call, . - cairn_priv_site_call
+
+        .p2align 4
+        .globl  cairn_priv_site_small
+        .type   cairn_priv_site_small, @function
+cairn_priv_site_small:
+        save
+        call_with_all crn_site_small
+        restore
+        .size   cairn_priv_site_small, . - cairn_priv_site_small
+
+        .section .note.GNU-stack, "", @progbits

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * --profile=time: timers, and the thread that empties the rings.
+ */
+#include "timed.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "runtime.h"
+
+/* Whoever links with `cairn cc --profile=time --stack` defines it. */
+extern char cairn_priv_time_stack[] __attribute__((weak));
+
+enum { PERIOD_NS = 1000000, TURN_NS = 20000000 };
+
+static __thread crn_timed *self __attribute__((tls_model("initial-exec")));
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list and what is charged */
+static crn_timed *threads;
+static cairn_profile *profile;
+static uint64_t period = PERIOD_NS;
+static pthread_key_t key;
+static pthread_t emptier;
+static bool runs;
+static sem_t stop;
+
+crn_timed *crn_time_self(void)
+{
+    return self;
+}
+
+/* The highest real-time signals are the least used; the runtime's own timers have one of them. */
+static int signal_number(void)
+{
+    return SIGRTMAX - 2;
+}
+
+/* ---- threads ---- */
+
+static bool start_timer(crn_timed *timed)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = signal_number()};
+    struct timespec each = {(time_t)(period / 1000000000), (long)(period % 1000000000)};
+    event._sigev_un._tid = gettid();
+    return timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timed->timer) == 0 &&
+           timer_settime(timed->timer, 0, &(struct itimerspec){each, each}, NULL) == 0;
+}
+
+static void end_thread(void *data)
+{
+    crn_timed *timed = data;
+    timer_delete(timed->timer);
+    self = NULL;
+    __atomic_store_n(&timed->ended, true, __ATOMIC_RELEASE);
+}
+
+/* threads.c calls it, as for programs of the other kinds. */
+void crn_site_begin_thread(void)
+{
+    if (!profile || self)
+        return;
+    crn_timed *timed =
+        mmap(NULL, sizeof *timed, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (timed == MAP_FAILED)
+        return;
+    prctl(PR_GET_NAME, timed->name);
+    if (gettid() == getpid())
+        strcpy(timed->name, "main");
+    crn_unwind_stack_of_thread(&timed->memory.low, &timed->memory.high);
+    self = timed;
+    if (pthread_setspecific(key, timed) != 0 || !start_timer(timed)) {
+        self = NULL;
+        munmap(timed, sizeof *timed);
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    timed->next = threads;
+    threads = timed;
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- our thread ---- */
+
+/* A ring whose thread has ended is given back once it is empty. */
+static void empty_all(void)
+{
+    pthread_mutex_lock(&lock);
+    for (crn_timed **place = &threads; *place;) {
+        crn_timed *timed = *place;
+        bool ended = __atomic_load_n(&timed->ended, __ATOMIC_ACQUIRE);
+        crn_time_charge(profile, timed, period);
+        if (ended) {
+            *place = timed->next;
+            cairn_lane_close(cairn_strand_lane(timed->strand));
+            munmap(timed, sizeof *timed);
+        } else {
+            place = &timed->next;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static void *run(void *data)
+{
+    struct timespec until;
+    prctl(PR_SET_NAME, "cairn-time");
+    do {
+        empty_all();
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += TURN_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+    } while (sem_clockwait(&stop, CLOCK_MONOTONIC, &until) != 0);
+    return data;
+}
+
+/* ---- the process ---- */
+
+/* Rings and timers are the parent's. */
+static void begin_child(void)
+{
+    self = NULL;
+    profile = NULL;
+    runs = false;
+}
+
+static bool start_emptier(void)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    sem_init(&stop, 0, 0);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    runs = pthread_create(&emptier, NULL, run, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return runs;
+}
+
+/* Wall time would be charged to what our thread does. */
+static cairn_profile *open_profile(void)
+{
+    bool said = getenv("CAIRN_WALL") != NULL;
+    if (!said)
+        setenv("CAIRN_WALL", "off", 1);
+    cairn_profile *opened = cairn_process_profile();
+    if (!said)
+        unsetenv("CAIRN_WALL");
+    return opened;
+}
+
+static void read_choices(void)
+{
+    const char *stacks = getenv("CAIRN_STACK"), *text = getenv("CAIRN_PERIOD");
+    uint64_t number = text ? strtoull(text, NULL, 10) : 0;
+    period = number >= 1000 && number <= 1000000000 ? number : PERIOD_NS;
+    crn_time_stacks = stacks ? strcmp(stacks, "on") == 0 : cairn_priv_time_stack != NULL;
+}
+
+/* The program may have the signal itself. */
+static bool take_signal(void)
+{
+    struct sigaction action = {.sa_sigaction = crn_time_interrupt,
+                               .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    struct sigaction before;
+    sigfillset(&action.sa_mask);
+    return sigaction(signal_number(), NULL, &before) == 0 && before.sa_handler == SIG_DFL &&
+           sigaction(signal_number(), &action, NULL) == 0;
+}
+
+__attribute__((constructor(102))) static void begin_process(void)
+{
+    int saved = errno;
+    cairn_profile *opened = secure_getenv("CAIRN_OUT") ? open_profile() : NULL;
+    if (opened && take_signal() && pthread_key_create(&key, end_thread) == 0) {
+        read_choices();
+        cairn_profile_note(opened, "host", "time");
+        cairn_profile_note(opened, "mode", crn_time_stacks ? "samples of stacks" : "samples");
+        cairn_profile_note(opened, "default_metric", "cpu");
+        pthread_atfork(NULL, NULL, begin_child);
+        profile = opened;
+        if (start_emptier())
+            crn_site_begin_thread();
+    }
+    errno = saved;
+}
+
+__attribute__((destructor)) static void end_process(void)
+{
+    if (!runs)
+        return;
+    if (self)
+        timer_delete(self->timer);
+    sem_post(&stop);
+    pthread_join(emptier, NULL);
+    empty_all();
+    runs = false;
+}

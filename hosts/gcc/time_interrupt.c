@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is done in the middle of the program: the address is written down, and with stacks those of
+ * the callers, as far as they are known by now.
+ */
+#include <errno.h>
+#include <ucontext.h>
+
+#include "timed.h"
+
+bool crn_time_stacks;
+
+/* Addresses as return addresses are: one past where it was interrupted. True if the walk came to an
+ * address that nothing is known of yet: our thread finds that out. */
+static bool walk(crn_timed *self, const ucontext_t *context, uintptr_t *found, size_t *count)
+{
+    const greg_t *registers = context->uc_mcontext.gregs;
+    crn_unwind_frame frame = {.pc = (uintptr_t)registers[REG_RIP],
+                              .stack = (uintptr_t)registers[REG_RSP],
+                              .frame = (uintptr_t)registers[REG_RBP],
+                              .interrupted = true};
+    *count = 0;
+    while (*count < CRN_TIME_DEEPEST) {
+        crn_unwind_code code;
+        uintptr_t slot, saved;
+        found[(*count)++] = crn_unwind_address(&frame) + 1;
+        if (!crn_time_stacks)
+            return false;
+        if (!crn_unwind_recall(crn_unwind_address(&frame), &code))
+            return true;
+        if (!crn_unwind_step(&code.rule, &self->memory, &frame, &slot, &saved))
+            return false;
+        if (frame.pc == 0)
+            return false;
+    }
+    return false;
+}
+
+void crn_time_interrupt(int number, siginfo_t *info, void *context)
+{
+    (void)number;
+    crn_timed *self = crn_time_self();
+    if (!self || info->si_code != SI_TIMER)
+        return;
+    int saved = errno;
+    uintptr_t found[CRN_TIME_DEEPEST];
+    size_t count;
+    bool cut = walk(self, context, found, &count);
+    uint64_t periods = 1 + (uint64_t)info->si_overrun + self->lost;
+    uint64_t at = self->written, read = __atomic_load_n(&self->read, __ATOMIC_ACQUIRE);
+    if (at + count + 1 - read > CRN_TIME_WORDS) {
+        self->lost = periods;
+    } else {
+        self->lost = 0;
+        self->words[at++ % CRN_TIME_WORDS] = periods << 16 | count | (cut ? CRN_TIME_CUT : 0);
+        for (size_t i = 0; i < count; i++)
+            self->words[at++ % CRN_TIME_WORDS] = found[i];
+        __atomic_store_n(&self->written, at, __ATOMIC_RELEASE);
+    }
+    errno = saved;
+}
