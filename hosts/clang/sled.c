@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What sleds call. Vector registers are not touched here, so that nobody has to save them; what is
+ * slow saves all.
+ */
+#include "sled.h"
+
+#include "verbs.h"
+
+/* hosts/gcc/stub_x86_64.S: calls %rax with %rdi, and keeps all other registers. */
+CAIRN_API void cairn_priv_site_call(void);
+
+static void *enter_slowly(uintptr_t slot)
+{
+    return crn_frames_enter(slot, true);
+}
+
+static void *leave_slowly(uintptr_t slot)
+{
+    return crn_frames_leave(slot);
+}
+
+static inline crn_frame *call(void *function(uintptr_t), uintptr_t slot)
+{
+    void *result = (void *)(uintptr_t)function;
+    __asm__ volatile(CRN_KEEPING_CALL("cairn_priv_site_call")
+                     : "+a"(result)
+                     : "D"(slot)
+                     : "cc", "memory");
+    return result;
+}
+
+/* The place is written twice: a handler that interrupts in between enters and leaves right there.
+ */
+void cairn_priv_sled_enter(crn_site *site, uintptr_t slot)
+{
+    cairn_priv_strand *strand = (cairn_priv_strand *)cairn_priv_thread_strand;
+    crn_frames *frames = &crn_frames_own;
+    crn_frame *frame = frames->top;
+    if (!strand)
+        return;
+    if (__builtin_expect(frame >= frames->limit || frame[-1].slot <= slot, 0)) {
+        frame = call(enter_slowly, slot);
+        if (!frame)
+            return;
+    }
+    *(volatile uintptr_t *)&frame->slot = slot;
+    *(crn_frame *volatile *)&frames->top = frame + 1;
+    *(volatile uintptr_t *)&frame->slot = slot;
+    frame->height = crn_verb_enter(strand, site);
+}
+
+/* The frame's, which is taken off; NULL if it was not entered. */
+static inline crn_frame *take(uintptr_t slot, int64_t *height)
+{
+    crn_frames *frames = &crn_frames_own;
+    crn_frame *top = frames->top;
+    if (__builtin_expect(!top, 0))
+        return NULL;
+    if (__builtin_expect(top[-1].slot != slot, 0)) {
+        top = call(leave_slowly, slot);
+        if (!top || top[-1].slot != slot)
+            return NULL;
+    }
+    *height = *(volatile int64_t *)&top[-1].height;
+    frames->top = top - 1;
+    return top;
+}
+
+static inline void leave(uintptr_t slot)
+{
+    cairn_priv_strand *strand = (cairn_priv_strand *)cairn_priv_thread_strand;
+    int64_t height;
+    if (strand && take(slot, &height))
+        crn_verb_leave(strand, height);
+}
+
+CRN_KEEPS void cairn_priv_sled_leave(uintptr_t slot)
+{
+    leave(slot);
+}
+
+CRN_KEEPS void cairn_priv_sled_tail(uintptr_t slot)
+{
+    cairn_priv_strand *strand = (cairn_priv_strand *)cairn_priv_thread_strand;
+    int64_t height;
+    if (strand && take(slot, &height))
+        crn_verb_tail(strand, height);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * verbs.h - Enter, Leave and Tail of hosts/gcc/emit.cc in C. What is slow keeps all registers, as
+ * the code that these are called from has saved none.
+ */
+#ifndef CRN_HOSTS_CLANG_VERBS_H
+#define CRN_HOSTS_CLANG_VERBS_H
+
+#include "frames.h"
+
+/* clang-format off */
+#define CRN_KEEPING_CALL(name) \
+    "leaq -128(%%rsp), %%rsp\n\t" \
+    "call *" name "@GOTPCREL(%%rip)\n\t" \
+    "subq $-128, %%rsp"
+/* clang-format on */
+
+static inline int64_t crn_verb_enter(cairn_priv_strand *strand, crn_site *site)
+{
+    /* Who finds the block finds the slot that goes with it; and a record's slot is read at once,
+     * as a signal handler may change it. */
+    cairn_block block = __atomic_load_n(&site->block, __ATOMIC_ACQUIRE);
+    uint32_t *top = strand->top;
+    uint64_t current = CAIRN_PRIV_READ(strand->current);
+    char *base = strand->lane->base;
+    uint64_t slot = *(volatile uint64_t *)(base + site->slot + current * 8);
+    if (CAIRN_PRIV_LIKELY(top < CAIRN_PRIV_READ(strand->high) && (uint32_t)slot == block)) {
+        uint64_t unit = slot >> 32;
+        if (!(current & CRN_REPLACED))
+            *top = (uint32_t)current;
+        strand->top = top + 1;
+        CAIRN_PRIV_PUT(strand->current, unit);
+        ((cairn_priv_record *)(base + unit * 8))->calls++;
+        return (char *)(top + 1) - (char *)strand->bottom;
+    }
+    int64_t height;
+    __asm__ volatile(CRN_KEEPING_CALL("cairn_priv_site_enter")
+                     : "=a"(height)
+                     : "0"(site)
+                     : "cc", "memory");
+    return height;
+}
+
+static inline void crn_verb_leave(cairn_priv_strand *strand, int64_t height)
+{
+    uint32_t *left = (uint32_t *)((char *)strand->bottom + height) - 1;
+    if (CAIRN_PRIV_LIKELY(left > CAIRN_PRIV_READ(strand->low) && left < strand->top)) {
+        CAIRN_PRIV_PUT(strand->current, *left);
+        strand->top = left;
+    } else {
+        __asm__ volatile(CRN_KEEPING_CALL("cairn_priv_site_leave")
+                         : "+a"(height)
+                         :
+                         : "cc", "memory");
+    }
+}
+
+static inline void crn_verb_tail(cairn_priv_strand *strand, int64_t height)
+{
+    uint32_t *top = (uint32_t *)((char *)strand->bottom + height);
+    if (CAIRN_PRIV_LIKELY(top == strand->top && height > 0)) {
+        strand->top = top - 1;
+        CAIRN_PRIV_PUT(strand->current, strand->current | CRN_REPLACED);
+    } else {
+        __asm__ volatile(CRN_KEEPING_CALL("cairn_priv_site_tail")
+                         : "+a"(height)
+                         :
+                         : "cc", "memory");
+    }
+}
+
+#endif
