@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// What a page in one file brings along of spans and sources: answers as the server gave them, at a
+// level of detail that is bounded. What they hold is cut out of them here; what they do not is said.
+import { Items } from "./data";
+
+const SHOW = "cairn view on the capture shows it";
+
+export class Left extends Error {
+  constructor(what: string) {
+    super("This page was sent without " + what + "; " + SHOW + ".");
+  }
+}
+
+const one = (items: Items, key: string): string => items.find(([k, v]) => k === key && v)?.[1] || "";
+const block = (items: Items, key: string): string => one(items, key).replace("#", "");
+
+// Of iterations that were chosen nothing is there.
+function whole(items: Items): void {
+  if (one(items, "of")) throw new Left("spans of chosen iterations");
+}
+
+// Bars of the window and the lanes that are asked for.
+function timeline(all: any, items: Items): any {
+  whole(items);
+  const from = Number(one(items, "from") || 0), to = Math.max(from + 1, Number(one(items, "to") || all.to));
+  const first = Number(one(items, "lane") || 0), last = first + Number(one(items, "lanes") || 64);
+  const at = Object.fromEntries(all.columns.map((name: string, i: number) => [name, i]));
+  const bars = all.bars.filter((bar: number[]) =>
+    bar[at.lane] >= first && bar[at.lane] < last && bar[at.start] < to && bar[at.end] >= from);
+  const arrows = all.arrows.filter((arrow: any) => Math.min(arrow.left, arrow.arrives) < to && Math.max(arrow.left, arrow.arrives) >= from);
+  return { ...all, from, to, bars, arrows, sent: true };
+}
+
+function spans(all: any, items: Items): any {
+  const of = block(items, "block"), top = Number(one(items, "top") || 30) || Infinity;
+  if (one(items, "view") === "missing") {
+    if (of) throw new Left("missing time of single blocks");
+    return { ...all.missing, gaps: all.missing.gaps.slice(0, top) };
+  }
+  if (one(items, "view") === "slowest") {
+    const found = of ? all.slowest_of[of] : all.slowest;
+    if (!found) throw new Left("the slowest spans of blocks with little time");
+    return { ...found, slowest: found.slowest.slice(0, top) };
+  }
+  const by = one(items, "sort") || "total";
+  const rows = all.spans.blocks.filter((row: any) => !of || String(row.block.id) === of);
+  rows.sort((a: any, b: any) => b[by] - a[by] || a.block.id - b.block.id);
+  return { ...all.spans, hidden: Math.max(0, rows.length - top), blocks: rows.slice(0, top) };
+}
+
+// The boxes below one of them, as the server gives them for that root.
+function flame(all: any, items: Items): any {
+  whole(items);
+  const root = Number(one(items, "root") || 0), place = all.rows.findIndex((row: number[]) => row[1] === root);
+  if (place <= 0) return all;
+  const numbers = new Map([[place, 0]]), rows = [[-1, ...all.rows[place].slice(1)]];
+  for (let i = place + 1; i < all.rows.length; i++) {
+    const above = numbers.get(all.rows[i][0]);
+    if (above === undefined) continue;
+    numbers.set(i, rows.length);
+    rows.push([above, ...all.rows[i].slice(1)]);
+  }
+  const above = [];
+  for (let at = all.rows[place][0]; at >= 0; at = all.rows[at][0]) above.unshift(all.rows[at].slice(1, 4));
+  return { ...all, rows, above };
+}
+
+function ofBlock(answers: any, first: number, wanted: string, what: string): any {
+  const found = answers[wanted || first];
+  if (!found) throw new Left(what + " of blocks with little time");
+  return found;
+}
+
+export class Brought {
+  constructor(private all: any) {}
+
+  get count(): number {
+    return this.all.count || 0;
+  }
+
+  // Undefined where the question is not about spans.
+  answer(route: string, items: Items): any {
+    const { all } = this;
+    switch (route) {
+      case "timeline": return timeline(all.timeline, items);
+      case "spans": whole(items); return spans(all, items);
+      case "span-flame": return flame(all["span-flame"], items);
+      case "iterations": return ofBlock(all.iterations, all.first, one(items, "of"), "iterations");
+      case "explain": whole(items); return ofBlock(all.explain, all.first, one(items, "block"), "causes");
+      case "whatif": throw new Left("what it takes to run spans again");
+      case "span": {
+        const found = all.span[one(items, "id")];
+        if (!found || one(items, "chosen")) throw new Left("all that is known of this span");
+        return found;
+      }
+      default: return undefined;
+    }
+  }
+
+  source(file: string): { lines: string[] | null; reason?: string } {
+    const text: string | undefined = this.all.sources[file];
+    if (text === undefined) return { lines: null, reason: "it was not there when this page was made, or is too large for it" };
+    return { lines: text.replace(/\n$/, "").split("\n") };
+  }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// What changed from one file to another: a table side by side, and one flame graph of both.
+import { Items, useAnswer } from "./data";
+import { base, change, count, figure } from "./format";
+import { FlameGraph } from "./flame";
+import { BlockName, Place, Problem, Waiting } from "./parts";
+import { to } from "./route";
+
+function Side({ value, most, unit, side }: { value: number; most: number; unit: string; side: string }) {
+  return (
+    <td class={"cost " + side} data-what={side} data-value={value}>
+      <span class="bar" style={{ width: (most ? (100 * value) / most : 0).toFixed(2) + "%" }} aria-hidden="true" />
+      <span class="value">{value ? figure(value, unit) : "–"}</span>
+    </td>
+  );
+}
+
+export function DiffPage({ place, search }: { place: Place; search: string }) {
+  const { route, files } = place;
+  const before = Number(route.rest.before || 0), after = Number(route.rest.after || 1);
+  const sort = route.rest.sort || "self";
+  const items: Items = [["before", String(before)], ["after", String(after)]];
+  if (route.metric) items.push(["metric", route.metric]);
+  const generation = (files[before]?.generation || 0) * 1000 + (files[after]?.generation || 0);
+  const { data, error } = useAnswer(files.length > 1 ? "diff" : null,
+    [...items, ["sort", sort], ["top", route.rest.top || "60"]], generation);
+  if (files.length < 2)
+    return <p class="note">Open two files to compare them: <code>cairn view before.cairn after.cairn</code></p>;
+  if (error) return <Problem text={error} />;
+  if (!data) return <Waiting what="Comparing" />;
+  const set = (rest: Record<string, string>) => to(route, { rest: { ...route.rest, ...rest } });
+  const unit = files[before].metrics.find((m) => m.name === data.metric)?.unit || "";
+  const what = sort === "inclusive" ? "inclusive" : sort === "calls" ? "calls" : "self";
+  const its = what === "calls" ? "" : unit;
+  const most = data.blocks.reduce((all: number, row: any) => Math.max(all, row[what].before, row[what].after), 1);
+  return (
+    <>
+      <div class="tools" role="toolbar" aria-label="Difference">
+        <Choose text="before" files={files} at={before} link={(i) => set({ before: String(i), root: "" })} />
+        <Choose text="after" files={files} at={after} link={(i) => set({ after: String(i), root: "" })} />
+        <a class="button" href={set({ before: String(after), after: String(before), root: "" })}>swap</a>
+        <span class="group">
+          <a href={set({ beside: "" })} aria-current={route.rest.beside !== "1"}>as one</a>
+          <a href={set({ beside: "1", root: "" })} aria-current={route.rest.beside === "1"}>side by side</a>
+        </span>
+        <span class="group"><b>compare</b>
+          {["self", "inclusive", "calls"].map((name) => <a href={set({ sort: name === "self" ? "" : name })} aria-current={sort === name}>{name}</a>)}
+        </span>
+      </div>
+      <p class="totals">
+        <span data-what="before" data-value={data.total.before}>{base(data.before)} <b>{figure(data.total.before, unit)}</b></span>
+        <span aria-hidden="true">→</span>
+        <span data-what="after" data-value={data.total.after}>{base(data.after)} <b>{figure(data.total.after, unit)}</b></span>
+        <span class={data.total.after > data.total.before ? "more" : "less"}>{change(data.total.before, data.total.after)}</span>
+        <span class="note">{data.metric}</span>
+      </p>
+      {route.rest.beside === "1" ? (
+        <div class="beside">
+          <Half place={place} file={before} side="before" search={search} set={set} />
+          <Half place={place} file={after} side="after" search={search} set={set} />
+        </div>
+      ) : (
+        <>
+          <FlameGraph place={{ ...place, file: { ...place.file, generation } }} route="diff-flame" items={items} coloring="diff" search={search} height={420} />
+          <p class="note legend"><span class="key less" /> costs less than before <span class="key more" /> costs more; a box is as wide as the larger of both</p>
+        </>
+      )}
+      <table class="blocks sides">
+        <caption class="unseen">Blocks by the size of their change</caption>
+        <thead>
+          <tr><th scope="col" class="figure">{what} before</th><th scope="col" class="figure">{what} after</th><th scope="col" class="figure">change</th><th scope="col" class="figure">of it</th><th scope="col">block</th></tr>
+        </thead>
+        <tbody>
+          {data.blocks.map((row: any) => {
+            const delta = row[what].after - row[what].before;
+            const block = row.after || row.before;
+            const chance = row.chance && what !== "calls" && row.chance[what];
+            return (
+              <tr class={chance ? "chance" : ""}>
+                <Side value={row[what].before} most={most} unit={its} side="before" />
+                <Side value={row[what].after} most={most} unit={its} side="after" />
+                <td class={"figure " + (delta > 0 ? "more" : "less")} data-what="change" data-value={delta}
+                  title={chance ? "two runs that cost the same may differ so much by their samples alone" : ""}>
+                  {(delta > 0 ? "+" : delta < 0 ? "−" : "") + figure(Math.abs(delta), its)}{chance ? " ~" : ""}
+                </td>
+                <td class="figure">{change(row[what].before, row[what].after)}</td>
+                <th scope="row"><BlockName block={block} place={{ ...place, route: { ...route, file: row.after ? after : before } }} /></th>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+      {data.hidden > 0 && <p class="more"><a href={set({ top: String(10 * data.blocks.length) })}>{count(data.hidden)} more rows</a></p>}
+    </>
+  );
+}
+
+// One of both by itself; its boxes lead into its own file.
+function Half({ place, file, side, search, set }: {
+  place: Place; file: number; side: "before" | "after"; search: string; set: (rest: Record<string, string>) => string;
+}) {
+  const its = { ...place, route: { ...place.route, file }, file: place.files[file] }, key = "root-" + side;
+  const items: Items = [["file", String(file)]];
+  if (place.route.metric) items.push(["metric", place.route.metric]);
+  return (
+    <section aria-label={side + ": " + its.file.name} data-side={side}>
+      <h2>{side}<small>{its.file.name}</small></h2>
+      <FlameGraph place={its} route="flame" items={items} coloring="block" search={search} height={420}
+        zoomed={{ root: place.route.rest[key] || "", link: (root) => set({ [key]: root }) }} />
+    </section>
+  );
+}
+
+function Choose({ text, files, at, link }: { text: string; files: any[]; at: number; link: (i: number) => string }) {
+  return (
+    <label class="group"><b>{text}</b>
+      <select value={String(at)} onChange={(event) => { location.hash = link(Number((event.target as HTMLSelectElement).value)); }}>
+        {files.map((file, i) => <option value={String(i)}>{file.name}</option>)}
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+// The profile that a page brings along, and the answers that the server would give of it: the same
+// sums over the same contexts. tests/view holds them against cairn report --json.
+import { Block, Items, Source } from "./data";
+import { Brought } from "./brought";
+import * as engine from "./engine";
+
+class Bytes {
+  at = 0;
+  constructor(private data: Uint8Array) {}
+
+  number(): number {
+    let value = 0, scale = 1;
+    for (;;) {
+      const byte = this.data[this.at++];
+      value += (byte & 127) * scale;
+      if (byte < 128) return value;
+      scale *= 128;
+    }
+  }
+
+  json(): any {
+    const length = this.number(), text = this.data.subarray(this.at, this.at + length);
+    this.at += length;
+    return JSON.parse(new TextDecoder().decode(text));
+  }
+}
+
+interface All {
+  profile: engine.Profile;
+  head: any;
+  brought: Brought;
+}
+
+function read(data: Uint8Array): All {
+  const bytes = new Bytes(data);
+  const head = bytes.json();
+  const blocks: Block[] = bytes.json().map(([name, file, line, column]: any[], id: number) => ({ id, name, file, line, column }));
+  const count = bytes.number();
+  const parent = new Uint32Array(count), block = new Uint32Array(count), callsTree = new Float64Array(count);
+  for (let c = 1; c < count; c++) parent[c] = c - bytes.number();
+  for (let c = 1; c < count; c++) block[c] = bytes.number();
+  for (let c = 0; c < count; c++) callsTree[c] = bytes.number();
+  const calls = callsTree.slice();
+  const edges: engine.Edge[] = [];
+  let from = 0;
+  for (let left = bytes.number(); left; left--) {
+    from += bytes.number();
+    const edge = { from, target: bytes.number(), calls: bytes.number(), folded: bytes.number() > 0 };
+    calls[edge.target] += edge.calls;
+    edges.push(edge);
+  }
+  const values: Record<string, Float64Array> = {};
+  for (const metric of head.metrics) {
+    const there = bytes.number();
+    const column = metric.name === "calls" ? calls : new Float64Array(count);
+    if (there) for (let c = 0; c < count; c++) column[c] = bytes.number();
+    values[metric.name] = column;
+  }
+  return { profile: { count, blocks, parent, block, callsTree, edges, values }, head, brought: new Brought(bytes.json()) };
+}
+
+async function unpack(text: string): Promise<Uint8Array> {
+  const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+const all = (items: Items, key: string): string[] => items.filter(([k, v]) => k === key && v).map(([, v]) => v);
+const one = (items: Items, key: string): string => all(items, key)[0] || "";
+const blocksOf = (text: string): number[] => text.split(",").map((part) => Number(part.replace("#", "")));
+
+export class Embedded implements Source {
+  live = false;
+  private ready: Promise<All>;
+  private parts = new Map<string, engine.Part>();
+
+  constructor(text: string) {
+    this.ready = unpack(text).then(read);
+  }
+
+  async ask(route: string, items: Items): Promise<any> {
+    const { profile, head, brought } = await this.ready;
+    const brings = brought.count ? brought.answer(route, items) : undefined;
+    if (brings) return brings;
+    const metric = one(items, "metric") || head.metric;
+    const query: engine.Query = {
+      metric,
+      unit: head.metrics.find((m: any) => m.name === metric)?.unit || "",
+      focus: one(items, "focus") ? blocksOf(one(items, "focus")) : [],
+      drops: all(items, "drop").map(blocksOf),
+      top: Number(one(items, "top") || 0),
+    };
+    const number = (key: string, otherwise: number) => Number(one(items, key) || otherwise);
+    switch (route) {
+      case "captures": return [this.file(head, brought.count)];
+      case "blocks": return one(items, "ids").split(",").map((id) => profile.blocks[Number(id)]).filter(Boolean);
+      case "report": return { ...head, ...this.report(profile, query, items) };
+      case "steps": return engine.steps(profile, query);
+      case "sequences": return engine.sequences(profile, query);
+      case "match": return engine.match(profile, query, one(items, "text"));
+      case "flame": return engine.flame(this.part(profile, query, one(items, "callers") === "1"), query, number("root", 0), number("width", 1600), one(items, "callers") === "1");
+      case "graph": return engine.graph(profile, query, number("nodes", 40));
+      case "source": {
+        const its = engine.source(profile, query, number("block", 0));
+        return { ...its, ...(its.file ? brought.source(its.file) : {}) };
+      }
+      default: throw new Error("this file holds no such figures; cairn view shows them");
+    }
+  }
+
+  private file(head: any, spans: number) {
+    const path: string = head.capture;
+    return {
+      path, name: path.slice(path.lastIndexOf("/") + 1), generation: 1, state: head.state === "running" ? "ended" : head.state,
+      foreign: false, spans, metric: head.metric,
+      metrics: head.metrics.filter((m: any) => m.total > 0).map(({ name, unit, total }: any) => ({ name, unit, total })),
+    };
+  }
+
+  private report(profile: engine.Profile, query: engine.Query, items: Items) {
+    return one(items, "view") === "flat"
+      ? engine.flat(profile, query, one(items, "sort") || "self")
+      : { sequence: engine.neighbours(profile, query) };
+  }
+
+  private part(profile: engine.Profile, query: engine.Query, callers: boolean): engine.Part {
+    const key = JSON.stringify([query.metric, query.focus, query.drops, callers]);
+    let part = this.parts.get(key);
+    if (!part) {
+      part = engine.part(profile, query, callers);
+      if (this.parts.size > 8) this.parts.clear();
+      this.parts.set(key, part);
+    }
+    return part;
+  }
+}

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: MIT
+// The flame graph: drawn on a canvas that is as large as what is seen of it.
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Box, Flame, Layout, layOut } from "./boxes";
+import * as color from "./color";
+import { Block, Items, useAnswer } from "./data";
+import { change, count, figure, share } from "./format";
+import { Place, Problem, Waiting, dropOf, sourceOf } from "./parts";
+import { Route, choiceItems, go, scope, to, write } from "./route";
+import { matches as isMatch } from "./search";
+
+const ROW = 21;
+const TEXT = "12px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
+
+export type Coloring = "block" | "cost" | "calls" | "diff";
+
+interface Painting {
+  layout: Layout;
+  coloring: Coloring;
+  mostSelf: number;
+  mostCalls: number;
+  matches: Set<number> | null;
+  selected: Box | null;
+  hovered: Box | null;
+  upwards: boolean;
+}
+
+function fill(box: Box, painting: Painting): string {
+  if (box.row < 0) return color.ink("--hatch");
+  if (box.block.id === 0 && box.depth === 0 && painting.coloring === "block") return color.ink("--stone");
+  switch (painting.coloring) {
+    case "cost":
+      return color.heat(Math.sqrt(box.self / (painting.mostSelf || 1)));
+    case "calls":
+      return color.heat(Math.log1p(box.calls) / Math.log1p(painting.mostCalls || 1));
+    case "diff":
+      return color.diff((box.inclusive - box.before) / (Math.max(box.inclusive, box.before) || 1));
+    default:
+      return color.ofBlock(box.block.name, box.block.file);
+  }
+}
+
+const LETTER = 7.23;
+
+// Where a name does not fit, the folders before it are the first to go.
+function label(context: CanvasRenderingContext2D, text: string, width: number): string {
+  const room = Math.floor(width / LETTER);
+  if (room < 3) return "";
+  if (text.length <= room || context.measureText(text).width <= width) return text;
+  const folders = text.slice(0, text.search(/[(<\s]|$/)).lastIndexOf("/");
+  const last = folders > 0 ? text.slice(folders + 1) : text;
+  if (last.length < text.length && last.length + 1 <= room) return "…" + last;
+  return last.slice(0, Math.max(1, room - 1)) + "…";
+}
+
+// The name and how often recursion came back to it; the mark stays where the name has no room.
+function paintText(context: CanvasRenderingContext2D, box: Box, x: number, y: number, width: number): void {
+  const mark = box.cycles > 0 ? "↺ " + count(box.cycles) : "";
+  const size = mark ? context.measureText(mark).width : 0;
+  const shown = mark && size > width ? (width >= LETTER ? "↺" : "") : mark;
+  const name = label(context, box.block.name, shown ? width - Math.min(size, width) - 2 * LETTER : width);
+  if (name) context.fillText(name, x, y);
+  if (shown) context.fillText(shown, x + (name ? context.measureText(name).width + 2 * LETTER : 0), y);
+}
+
+function paint(canvas: HTMLCanvasElement, painting: Painting, top: number): void {
+  const ratio = devicePixelRatio || 1;
+  const width = canvas.clientWidth, height = canvas.clientHeight;
+  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+  }
+  const context = canvas.getContext("2d")!;
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  context.font = TEXT;
+  context.textBaseline = "middle";
+  const ink = color.ink("--box-ink"), edge = color.ink("--page"), strong = color.ink("--ink");
+  const faint = color.ink("--faint-box"), faintInk = color.ink("--dim");
+  const found = color.ink("--match");
+  for (const box of painting.layout.boxes) {
+    const y = yOf(box, painting) - top;
+    if (y + ROW < 0 || y > height) continue;
+    const x = box.x * width;
+    let w = box.width * width;
+    if (box.special && w < 5) w = 5;
+    if (w < 0.6) continue;
+    const matches = painting.matches && box.row >= 0 && painting.matches.has(box.block.id);
+    const off = painting.matches !== null && !matches;
+    context.fillStyle = matches ? found : off && box.row >= 0 ? faint : fill(box, painting);
+    context.fillRect(x, y, Math.max(0.6, w - (w > 3 ? 1 : 0)), ROW - 1);
+    if (box.special || box.row < 0) hatch(context, x, y, w - 1, ROW - 1, edge);
+    context.fillStyle = off || box.row < 0 ? faintInk : ink;
+    paintText(context, box, x + 4, y + ROW / 2, w - 9);
+    if (box === painting.selected || box === painting.hovered) {
+      context.strokeStyle = strong;
+      context.lineWidth = box === painting.selected ? 2 : 1;
+      context.strokeRect(x + 1, y + 1, Math.max(1, w - 3), ROW - 3);
+    }
+  }
+}
+
+function hatch(context: CanvasRenderingContext2D, x: number, y: number, w: number, h: number, edge: string): void {
+  if (w < 3) return;
+  context.save();
+  context.beginPath();
+  context.rect(x, y, w, h);
+  context.clip();
+  context.strokeStyle = edge;
+  context.globalAlpha = 0.5;
+  context.lineWidth = 1;
+  context.beginPath();
+  for (let at = x - h; at < x + w; at += 7) {
+    context.moveTo(at, y + h);
+    context.lineTo(at + h, y);
+  }
+  context.stroke();
+  context.restore();
+}
+
+function yOf(box: Box, painting: Painting): number {
+  return painting.upwards ? (painting.layout.depth - 1 - box.depth) * ROW : box.depth * ROW;
+}
+
+function boxAt(painting: Painting, part: number, y: number): Box | null {
+  const row = Math.floor(y / ROW);
+  const depth = painting.upwards ? painting.layout.depth - 1 - row : row;
+  let found: Box | null = null;
+  for (const box of painting.layout.boxes)
+    if (box.depth === depth && part >= box.x && part < box.x + box.width)
+      found = box;
+  return found;
+}
+
+function neighbour(box: Box, step: number): Box {
+  const all = box.parent ? box.parent.children : [box];
+  return all[all.indexOf(box) + step] || box;
+}
+
+// What is said of a box, in words.
+function say(box: Box, flame: Flame): string {
+  if (box.row < 0) return box.block.name + ", " + figure(box.inclusive, flame.unit) + "; zoom in to see them";
+  const parts = [box.block.name, figure(box.inclusive, flame.unit) + " (" + share(box.inclusive, flame.total) + ")"];
+  if (!flame.callers) parts.push("self " + figure(box.self, flame.unit));
+  if (box.calls) parts.push(count(box.calls) + (box.calls === 1 ? " call" : " calls"));
+  if (box.cycles) parts.push("↺ " + count(box.cycles) + " came back by recursion");
+  return parts.join(", ");
+}
+
+export interface FlameProps {
+  place: Place;
+  route: "flame" | "diff-flame" | "span-flame";
+  items: Items;
+  coloring: Coloring;
+  search: string;
+  height?: number;
+  zoomed?: { root: string; link: (root: string) => string }; // where not the page's own
+}
+
+export function FlameGraph({ place, route, items, coloring, search, height, zoomed }: FlameProps) {
+  const root = (zoomed ? zoomed.root : place.route.rest.root) || "0";
+  const link = zoomed ? zoomed.link : (next: string) => write({ ...place.route, rest: { ...place.route.rest, root: next } });
+  const asked: Items = [...items, ["root", root], ["width", "1600"]];
+  const { data, error } = useAnswer<Flame>(route, asked, place.file.generation);
+  const matches = useMemo(() => (search && data
+    ? new Set(Object.entries(data.blocks).filter(([, block]) => isMatch(block, search)).map(([id]) => Number(id))) : null), [search, data]);
+  if (error) return <Problem text={error} />;
+  if (!data) return <Waiting what="Drawing the flame graph" />;
+  return <Graph key={JSON.stringify(items)} flame={data} place={place} coloring={coloring} matches={matches} height={height} plain={route !== "flame"} link={link} />;
+}
+
+function Graph({ flame, place, coloring, matches, height, plain, link }: {
+  flame: Flame; place: Place; coloring: Coloring; matches: Set<number> | null; height?: number; plain: boolean; link: (root: string) => string;
+}) {
+  const layout = useMemo(() => layOut(flame), [flame]);
+  const canvas = useRef<HTMLCanvasElement>(null), frame = useRef<HTMLDivElement>(null);
+  const [selected, setSelected] = useState<Box | null>(null);
+  const [hovered, setHovered] = useState<Box | null>(null);
+  const [, redraw] = useState(0);
+  const upwards = place.route.rest.up === "1";
+  const most = useMemo(() => ({
+    mostSelf: layout.boxes.reduce((all, box) => Math.max(all, box.self), 1),
+    mostCalls: layout.boxes.reduce((all, box) => Math.max(all, box.calls), 1),
+  }), [layout]);
+  const painting: Painting = { layout, coloring, ...most, matches, selected, hovered, upwards };
+  // What was chosen stays so while a live capture grows.
+  useEffect(() => {
+    setHovered(null);
+    setSelected((before) => (before && layout.boxes.find((box) => box.row >= 0 && box.context === before.context && box.block.id === before.block.id && box.depth === before.depth)) || null);
+  }, [layout]);
+  useLayoutEffect(() => {
+    if (canvas.current) paint(canvas.current, painting, frame.current!.scrollTop);
+  });
+  useEffect(() => {
+    const again = () => redraw((n) => n + 1);
+    const resized = new ResizeObserver(again);
+    resized.observe(frame.current!);
+    const off = color.onTheme(again);
+    if (upwards) frame.current!.scrollTop = frame.current!.scrollHeight;
+    return () => { resized.disconnect(); off(); };
+  }, [upwards]);
+
+  const at = (event: MouseEvent): Box | null => {
+    const box = canvas.current!.getBoundingClientRect();
+    return boxAt(painting, (event.clientX - box.left) / box.width,
+      event.clientY - box.top + frame.current!.scrollTop);
+  };
+  const zoom = (context: number) => go(link(context ? String(context) : ""));
+  const reveal = (box: Box) => {
+    const y = yOf(box, painting), view = frame.current!;
+    if (y < view.scrollTop) view.scrollTop = y;
+    else if (y + ROW > view.scrollTop + view.clientHeight) view.scrollTop = y + ROW - view.clientHeight;
+    setSelected(box);
+  };
+  const toMatch = (by: number) => {
+    const all = layout.boxes.filter((box) => box.row >= 0 && matches?.has(box.block.id)).sort((a, b) => a.x - b.x || a.depth - b.depth);
+    if (!all.length) return;
+    const now = selected ? all.indexOf(selected) : -1;
+    reveal(all[now < 0 ? (by > 0 ? 0 : all.length - 1) : (now + by + all.length) % all.length]);
+  };
+  const key = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const box = selected || layout.root;
+    const outwards = upwards ? "ArrowDown" : "ArrowUp", inwards = upwards ? "ArrowUp" : "ArrowDown";
+    if (event.key === outwards) reveal(selected ? box.parent || box : box);
+    else if (event.key === inwards) reveal(selected ? box.children[0] || box : box);
+    else if (event.key === "ArrowLeft") reveal(neighbour(box, -1));
+    else if (event.key === "ArrowRight") reveal(neighbour(box, 1));
+    else if (event.key === "Home") reveal(layout.root);
+    else if (event.key === "n") toMatch(1);
+    else if (event.key === "p") toMatch(-1);
+    else if (event.key === "Enter") zoom(box.row < 0 ? box.parent!.context : box.context);
+    else if (event.key === "Backspace" || event.key === "Escape") {
+      if (layout.above.length) zoom(layout.above[layout.above.length - 1].context);
+    } else if (event.key === "f" && box.block.id && !plain) go(to(place.route, { page: "sequence", focus: [box.block.id] }));
+    else if (event.key === "d" && box.block.id && !plain) go(dropOf(place, box.block));
+    else if (event.key === "c" && box.block.id && !plain)
+      go(to(place.route, { page: "flame", focus: [box.block.id], rest: { callers: "1" } }));
+    else return;
+    event.preventDefault();
+  };
+  const shown = hovered || selected;
+  const tall = layout.depth * ROW;
+  return (
+    <div class="flame">
+      {layout.above.length > 0 && (
+        <nav class="above" aria-label="Above the zoomed box">
+          {layout.above.map((one) => (
+            <button type="button" onClick={() => zoom(one.context)} title="Zoom out to here">
+              {one.block.name}<i>{share(one.inclusive, flame.total)}</i>
+            </button>
+          ))}
+        </nav>
+      )}
+      <div class="boxes" ref={frame} style={{ height: Math.min(tall, height || 1e6) + 2 + "px" }}
+        onScroll={() => redraw((n) => n + 1)}>
+        <div style={{ height: tall + "px" }}>
+          <canvas ref={canvas} tabIndex={0} role="application" aria-roledescription="flame graph"
+            aria-label={"Flame graph of " + flame.metric + ". Arrow keys move, Enter zooms, Backspace zooms out, n and p go to what is searched for" + (plain ? "." : ", f focuses, d drops, c shows callers.")}
+            style={{ height: Math.min(tall, frame.current ? frame.current.clientHeight : tall) + "px" }}
+            onMouseMove={(event) => setHovered(at(event))} onMouseLeave={() => setHovered(null)}
+            onClick={(event) => {
+              const box = at(event);
+              if (!box) return;
+              setSelected(box);
+              zoom(box.row < 0 ? box.parent!.context : box.context);
+            }}
+            onKeyDown={key} />
+        </div>
+      </div>
+      <Details box={shown || layout.root} flame={flame} place={place} plain={plain} />
+      <p class="unseen" role="status" aria-live="polite">{selected ? say(selected, flame) : ""}</p>
+    </div>
+  );
+}
+
+// Boxes of spans and of differences are no contexts: nothing can be focused on.
+function Details({ box, flame, place, plain }: { box: Box; flame: Flame; place: Place; plain: boolean }) {
+  const block: Block = box.block;
+  const mine = !plain;
+  return (
+    <div class="details">
+      <strong class="name">{block.name}</strong>
+      {block.file && <span class="where">{block.file}{block.line ? ":" + block.line : ""}</span>}
+      <dl>
+        {flame.before !== undefined && <><dt>before</dt><dd>{figure(box.before, flame.unit)}</dd></>}
+        <dt>{flame.before !== undefined ? "after" : "inclusive"}</dt>
+        <dd data-what="inclusive" data-value={box.inclusive}>{figure(box.inclusive, flame.unit)} <i>{share(box.inclusive, flame.total)}</i></dd>
+        {flame.before !== undefined && <><dt>change</dt><dd>{change(box.before, box.inclusive)}</dd></>}
+        {!flame.callers && <><dt>self</dt><dd>{figure(box.self, flame.unit)}</dd></>}
+        {box.calls > 0 && <><dt>{plain ? "spans" : "calls"}</dt><dd>{count(box.calls)}</dd></>}
+        {box.cycles > 0 && <><dt title="calls that came back along a cycle">↺</dt><dd>{count(box.cycles)}</dd></>}
+      </dl>
+      {mine && box.row >= 0 && block.id > 0 && (
+        <span class="acts">
+          <a href={to(place.route, { page: "sequence", focus: [block.id] })}>sequence</a>
+          <a href={to(place.route, { page: "flame", focus: [block.id], rest: {} })}>focus</a>
+          <a href={to(place.route, { page: "flame", focus: [block.id], rest: { callers: "1" } })}>callers</a>
+          <a href={dropOf(place, block)}>drop</a>
+          {block.line > 0 && <a href={sourceOf(place, block)}>source</a>}
+        </span>
+      )}
+    </div>
+  );
+}
+
+// Spans by what they ran in, wherever that was.
+export function SpanFlamePage({ place, search }: { place: Place; search: string }) {
+  const { route } = place;
+  const coloring = (route.rest.color || "block") as Coloring;
+  const items: Items = [["file", String(route.file)], ...Object.entries(choiceItems(route.choice))];
+  return (
+    <>
+      <div class="tools" role="toolbar" aria-label="Span tree">
+        <Colorings route={route} coloring={coloring} />
+        {route.rest.root && <a class="button" href={to(route, { rest: { ...route.rest, root: "" } })}>zoom out</a>}
+        <span class="note">Self time of spans below what they ran in or were asked for by: what ran side by side is added up.</span>
+      </div>
+      <FlameGraph place={place} route="span-flame" items={items} coloring={coloring} search={search} />
+    </>
+  );
+}
+
+const colorings: [Coloring, string][] = [["block", "block"], ["cost", "own cost"], ["calls", "how often"]];
+
+function Colorings({ route, coloring }: { route: Route; coloring: Coloring }) {
+  return (
+    <>
+      <span class="group"><b>colour</b>
+        {colorings.map(([name, text]) => (
+          <a href={to(route, { rest: { ...route.rest, color: name === "block" ? "" : name } })} aria-current={coloring === name}>{text}</a>
+        ))}
+      </span>
+      {coloring !== "block" && (
+        <span class="scale">{coloring === "cost" ? "little" : "seldom"}
+          {[0, 0.2, 0.4, 0.6, 0.8, 1].map((part) => <i style={{ background: color.heat(part) }} />)}
+          {coloring === "cost" ? "much" : "often"}</span>
+      )}
+    </>
+  );
+}
+
+export function FlamePage({ place, search }: { place: Place; search: string }) {
+  const { route } = place;
+  const callers = route.rest.callers === "1";
+  const coloring = (route.rest.color || "block") as Coloring;
+  const items: Items = [...scope(route)];
+  if (callers) items.push(["callers", "1"]);
+  const set = (key: string, value: string, keep = true) =>
+    to(route, { rest: { ...route.rest, ...(keep ? {} : { root: "" }), [key]: value } });
+  return (
+    <>
+      <div class="tools" role="toolbar" aria-label="Flame graph">
+        <span class="group">
+          <a href={set("callers", "", false)} aria-current={!callers}>from the root</a>
+          <a href={set("callers", "1", false)} aria-current={callers}>callers, upside down</a>
+        </span>
+        <span class="group">
+          <a href={set("up", "")} aria-current={route.rest.up !== "1"}>icicle</a>
+          <a href={set("up", "1")} aria-current={route.rest.up === "1"}>flame</a>
+        </span>
+        <Colorings route={route} coloring={coloring} />
+        {route.rest.root && <a class="button" href={set("root", "")}>zoom out</a>}
+      </div>
+      <FlameGraph place={place} route="flame" items={items} coloring={coloring} search={search} />
+    </>
+  );
+}

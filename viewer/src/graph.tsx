@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+// The call graph of what is looked at, laid out by dagre.
+import { Graph, layout } from "@dagrejs/dagre";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import * as color from "./color";
+import { Block, useAnswer } from "./data";
+import { count, figure, share } from "./format";
+import { Place, Problem, Waiting } from "./parts";
+import { scope, to } from "./route";
+
+interface Node {
+  block: Block;
+  calls: number;
+  self: number;
+  inclusive: number;
+}
+
+interface Arrow {
+  caller: number;
+  callee: number;
+  calls: number;
+  inclusive: number;
+}
+
+const LETTER = 7.3, LONGEST = 34;
+const cut = (text: string): string => (text.length > LONGEST ? text.slice(0, LONGEST - 1) + "…" : text);
+
+// Arrows that carry next to nothing only blur the picture; one into each block stays.
+function worth(arrows: Arrow[], total: number): Arrow[] {
+  const led = new Set<number>();
+  return arrows.filter((arrow) => {
+    const keep = arrow.inclusive >= total * 0.005 || !led.has(arrow.callee);
+    led.add(arrow.callee);
+    return keep;
+  });
+}
+
+function place(nodes: Node[], arrows: Arrow[]) {
+  const graph = new Graph({ multigraph: false });
+  graph.setGraph({ rankdir: "TB", nodesep: 22, ranksep: 40, marginx: 12, marginy: 12 });
+  graph.setDefaultEdgeLabel(() => ({}));
+  for (const node of nodes) {
+    const own = arrows.some((arrow) => arrow.caller === node.block.id && arrow.callee === node.block.id);
+    const letters = Math.max(cut(node.block.name).length, own ? 27 : 18);
+    graph.setNode(String(node.block.id), { width: letters * LETTER + 22, height: 46 });
+  }
+  for (const arrow of arrows)
+    if (arrow.caller !== arrow.callee)
+      graph.setEdge(String(arrow.caller), String(arrow.callee), { width: 76, height: 14, labelpos: "c" });
+  layout(graph);
+  return graph;
+}
+
+function curve(points: { x: number; y: number }[]): string {
+  let path = `M${points[0].x},${points[0].y}`;
+  for (let i = 1; i < points.length - 1; i++) {
+    const end = i + 2 === points.length ? points[i + 1] : { x: (points[i].x + points[i + 1].x) / 2, y: (points[i].y + points[i + 1].y) / 2 };
+    path += `Q${points[i].x},${points[i].y} ${end.x},${end.y}`;
+  }
+  if (points.length === 2) path += `L${points[1].x},${points[1].y}`;
+  return path;
+}
+
+export function GraphPage({ place: at, search }: { place: Place; search: string }) {
+  const { route } = at;
+  const nodes = route.rest.nodes || "30";
+  const { data, error } = useAnswer("graph", [...scope(route), ["nodes", nodes]], at.file.generation);
+  const drawn = useMemo(() => {
+    if (!data || !data.nodes.length) return null;
+    const arrows = worth(data.arrows, data.total);
+    return { arrows, graph: place(data.nodes, arrows) };
+  }, [data]);
+  if (error) return <Problem text={error} />;
+  if (!data) return <Waiting what="Laying out the call graph" />;
+  const set = (n: number) => to(route, { rest: { ...route.rest, nodes: String(n) } });
+  return (
+    <>
+      <div class="tools" role="toolbar" aria-label="Call graph">
+        <span class="group"><b>blocks</b>
+          {[15, 30, 60, 120].map((n) => <a href={set(n)} aria-current={nodes === String(n)}>{n}</a>)}
+        </span>
+        {data.hidden > 0 && <span class="note">{count(data.hidden)} cheaper {data.hidden === 1 ? "block is" : "blocks are"} not drawn</span>}
+      </div>
+      {drawn ? <Drawing data={data} drawn={drawn} at={at} search={search} /> : <p class="note">Nothing costs anything here.</p>}
+    </>
+  );
+}
+
+function Drawing({ data, drawn, at, search }: { data: any; drawn: any; at: Place; search: string }) {
+  const { graph, arrows } = drawn;
+  const { width, height } = graph.graph();
+  const own = new Map<number, Arrow>(arrows.filter((a: Arrow) => a.caller === a.callee).map((a: Arrow) => [a.caller, a]));
+  const most = data.nodes.reduce((all: number, node: Node) => Math.max(all, node.self), 1);
+  const frame = useRef<HTMLDivElement>(null), [scale, setScale] = useState(0), held = useRef<[number, number, number, number] | null>(null);
+  const [near, setNear] = useState<Node | null>(null);
+  // One that is not much wider than its place is made to fit; of others what costs most is seen first.
+  const toFit = () => Math.min(1, (frame.current!.clientWidth - 2) / width);
+  useLayoutEffect(() => {
+    setScale(Math.max(0.75, toFit()));
+  }, [drawn]);
+  useLayoutEffect(() => {
+    if (!scale || !data.nodes.length) return;
+    const view = frame.current!, first = graph.node(String(data.nodes[0].block.id));
+    view.scrollLeft = first.x * scale - view.clientWidth / 2;
+    view.scrollTop = first.y * scale - view.clientHeight / 3;
+  }, [drawn, scale > 0]);
+  const resize = (next: number) => {
+    const view = frame.current!, x = (view.scrollLeft + view.clientWidth / 2) / scale, y = (view.scrollTop + view.clientHeight / 2) / scale;
+    const now = Math.max(0.05, Math.min(3, next));
+    setScale(now);
+    requestAnimationFrame(() => {
+      view.scrollLeft = x * now - view.clientWidth / 2;
+      view.scrollTop = y * now - view.clientHeight / 2;
+    });
+  };
+  const key = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "+" || event.key === "=") resize(scale * 1.25);
+    else if (event.key === "-") resize(scale / 1.25);
+    else if (event.key === "0") resize(toFit());
+    else return;
+    event.preventDefault();
+  };
+  const wheel = (event: WheelEvent) => {
+    if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    resize(scale * Math.exp(-event.deltaY / 400));
+  };
+  const move = (event: PointerEvent) => {
+    if (!held.current || !event.buttons) return;
+    const [x, y, left, top] = held.current;
+    frame.current!.scrollLeft = left - (event.clientX - x);
+    frame.current!.scrollTop = top - (event.clientY - y);
+  };
+  return (
+    <div class="drawing">
+      <div class="zoom group" role="toolbar" aria-label="Size">
+        <button type="button" onClick={() => resize(scale * 1.25)} aria-label="Larger">+</button>
+        <button type="button" onClick={() => resize(scale / 1.25)} aria-label="Smaller">−</button>
+        <button type="button" onClick={() => resize(toFit())}>all</button>
+      </div>
+      <div class="graph" ref={frame} tabIndex={0} role="group" aria-label="Call graph; arrows move it, plus and minus resize it, Tab goes from block to block" onKeyDown={key} onWheel={wheel}
+        onPointerDown={(event) => { held.current = [event.clientX, event.clientY, frame.current!.scrollLeft, frame.current!.scrollTop]; }} onPointerMove={move} onPointerUp={() => { held.current = null; }}>
+      <svg style={{ width: Math.round(width * (scale || 1)) + "px" }} viewBox={`0 0 ${width} ${height}`} role="group"
+        aria-label={"Call graph of " + data.nodes.length + " blocks"}>
+        <defs>
+          <marker id="head" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto">
+            <path d="M0,1L10,5L0,9z" class="head" />
+          </marker>
+        </defs>
+        {arrows.filter((arrow: Arrow) => arrow.caller !== arrow.callee).map((arrow: Arrow) => {
+          const edge = graph.edge(String(arrow.caller), String(arrow.callee));
+          const part = data.total ? arrow.inclusive / data.total : 0;
+          return (
+            <g class="edge" data-caller={arrow.caller} data-callee={arrow.callee}>
+              <path d={curve(edge.points)} style={{ strokeWidth: (0.8 + 4.5 * Math.sqrt(part)).toFixed(2) }} marker-end="url(#head)">
+                <title>{count(arrow.calls) + " calls, " + figure(arrow.inclusive, at.unit)}</title>
+              </path>
+              {part >= 0.005 && (
+                <text x={edge.x} y={edge.y + 4} text-anchor="middle" data-value={arrow.inclusive}>{figure(arrow.inclusive, at.unit)}</text>
+              )}
+            </g>
+          );
+        })}
+        {data.nodes.map((node: Node) => {
+          const box = graph.node(String(node.block.id));
+          const found = search && (node.block.name + " " + node.block.file).toLowerCase().includes(search.toLowerCase());
+          const loop = own.get(node.block.id);
+          const shown = figure(node.inclusive, at.unit) + " · " + share(node.inclusive, data.total) + (loop ? " · ↺ " + count(loop.calls) : "");
+          return (
+            <a class={"node" + (found ? " found" : "")} data-block={node.block.id}
+              href={to(at.route, { page: "sequence", focus: [node.block.id] })}
+              onMouseEnter={() => setNear(node)} onFocus={() => setNear(node)} onMouseLeave={() => setNear(null)}
+              aria-label={`${cut(node.block.name)} ${shown} inclusive, ${figure(node.self, at.unit)} self, ${count(node.calls)} calls`}>
+              <rect x={box.x - box.width / 2} y={box.y - box.height / 2} width={box.width} height={box.height} rx="5"
+                style={{ fill: color.heat(Math.pow(node.self / most, 0.6)) }} />
+              <text x={box.x} y={box.y - 5} text-anchor="middle" class="name">{cut(node.block.name)}</text>{" "}
+              <text x={box.x} y={box.y + 13} text-anchor="middle">
+                {shown}
+              </text>
+            </a>
+          );
+        })}
+      </svg>
+      </div>
+      <p class="note near">
+        {near ? <><span class="name">{near.block.name}</span> {near.block.file && <span class="where">{near.block.file}{near.block.line ? ":" + near.block.line : ""}</span>} {figure(near.self, at.unit)} itself, {count(near.calls)} {near.calls === 1 ? "call" : "calls"}</> : "\u00a0"}
+      </p>
+      <p class="note legend">
+        A box's colour is what it costs itself, its figure what it costs with all that it calls; an arrow's figure is
+        what that call led to.
+      </p>
+    </div>
+  );
+}

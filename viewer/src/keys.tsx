@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// What keys do wherever one is, where the focus goes, and the list of all keys.
+import { useEffect, useRef } from "preact/hooks";
+import { Route, go, to, write } from "./route";
+
+export interface Key { page: string; key: string; text: string; }
+
+const help = (pages: Key[][]): [string, [string, string][]][] => [
+  ["Everywhere", [
+    ...pages.map((list): [string, string] => ["g and " + list.map((one) => one.key).join(" "), list.map((one) => one.text.toLowerCase()).join(", ")]),
+    ["/", "search; Enter goes to what was found"], ["Tab, Enter", "from link to link, and follow it"],
+    ["Alt ←", "back"], ["T", "light, dark, or as the system has it"], ["?", "this list"],
+  ]],
+  ["Tables", [
+    ["↓ ↑ or j k", "from row to row"], ["Enter", "follow the row's name"], ["d", "drop the row's block"],
+    ["o", "the row's line of source"],
+  ]],
+  ["Flame graphs", [
+    ["↓ ↑ ← →", "from box to box"], ["Enter, Backspace", "zoom in, zoom out"], ["n p", "next and previous of what was searched for"],
+    ["f d c", "focus on the box's block, drop it, its callers"],
+  ]],
+  ["Timeline", [
+    ["+ − or w s", "zoom in, zoom out"], ["← → or a d", "to the left, to the right"], ["Home", "all of it"],
+    ["n p", "next and previous span"], ["u", "to what the span ran in"], ["Enter", "zoom to the span"], ["Esc", "choose none"],
+  ]],
+  ["Call graph", [["+ − 0", "larger, smaller, all of it"], ["arrows", "move it"]]],
+];
+
+export function Help({ pages, close }: { pages: Key[][]; close: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current!.showModal(), []);
+  return (
+    <dialog ref={dialog} onClose={close} aria-label="Keys">
+      <button type="button" class="close" onClick={() => dialog.current!.close()}>close</button>
+      {help(pages).map(([title, rows]) => (
+        <section>
+          <h2>{title}</h2>
+          <dl>{rows.map(([keys, text]) => <><dt>{keys}</dt><dd>{text}</dd></>)}</dl>
+        </section>
+      ))}
+    </dialog>
+  );
+}
+
+// From row to row of the page's tables. False where there are none.
+function moveRow(by: number): boolean {
+  const rows = [...document.querySelectorAll<HTMLElement>("main tbody tr")].filter((row) => row.querySelector("a"));
+  if (!rows.length) return false;
+  const now = rows.findIndex((row) => row.contains(document.activeElement));
+  const next = rows[now < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.max(0, Math.min(rows.length - 1, now + by))];
+  const link = next.querySelector<HTMLElement>("a.name.last, th a, a")!;
+  link.focus({ preventScroll: true });
+  link.scrollIntoView({ block: "nearest" });
+  return true;
+}
+
+function followIn(selector: string): boolean {
+  const link = document.activeElement?.closest("tr")?.querySelector<HTMLElement>(selector);
+  link?.click();
+  return Boolean(link);
+}
+
+function inTable(key: string): boolean {
+  const inside = document.activeElement?.closest("main tr");
+  const free = inside || !document.activeElement?.closest("[role=application], .graph, input");
+  if (key === "j" || (key === "ArrowDown" && inside)) return free ? moveRow(1) : false;
+  if (key === "k" || (key === "ArrowUp" && inside)) return free ? moveRow(-1) : false;
+  if (inside && key === "d") return followIn("a[data-act=drop]");
+  if (inside && key === "o") return followIn("a.where");
+  return false;
+}
+
+// "g" and a letter lead to a page.
+export function useKeys(route: Route, pages: Key[][], setHelp: (on: boolean) => void, turnTheme: () => void): void {
+  const pending = useRef(false);
+  useEffect(() => {
+    const key = (event: KeyboardEvent) => {
+      const target = event.target as HTMLElement;
+      if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) return;
+      if (document.querySelector("dialog[open]")) return;
+      const led = pending.current;
+      pending.current = !led && event.key === "g";
+      if (led) {
+        const entry = pages.flat().find((one) => one.key === event.key);
+        if (!entry) return;
+        event.stopPropagation();
+        go(to(route, { page: entry.page }));
+      } else if (event.key === "/") document.getElementById("search")?.focus();
+      else if (event.key === "?") setHelp(true);
+      else if (event.key === "T") turnTheme();
+      else if (!inTable(event.key)) return;
+      event.preventDefault();
+    };
+    addEventListener("keydown", key, true);
+    return () => removeEventListener("keydown", key, true);
+  }, [route]);
+}
+
+// A page begins at its top, and is read from its heading, unless one came back to it. Where the
+// link that was followed is gone, the focus does not start from the very first link again.
+export function usePlace(route: Route, ready: boolean): void {
+  const followed = useRef(false), before = useRef("");
+  useEffect(() => {
+    const click = (event: Event) => { followed.current = Boolean((event.target as Element).closest?.("a[href^='#/']")); };
+    addEventListener("click", click, true);
+    return () => removeEventListener("click", click, true);
+  }, []);
+  const now = route.page + " " + route.file, all = write({ ...route, search: "", rest: {} });
+  useEffect(() => {
+    if (!ready) return;
+    const last = before.current;
+    before.current = now;
+    if (!last) return;
+    if (followed.current) scrollTo(0, 0);
+    followed.current = false;
+    const lost = !document.activeElement || document.activeElement === document.body;
+    if ((last !== now && !/^(INPUT|SELECT)$/.test(document.activeElement?.tagName || "")) || lost)
+      document.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
+  }, [all, ready]);
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+// The timeline's picture: lanes, bars, arrows and the axis, on a canvas.
+import * as color from "./color";
+import { Block } from "./data";
+import { count, moment } from "./format";
+import { matches as isMatch } from "./search";
+import { nameOf } from "./span";
+
+export const ROW = 19, EDGE = 8;
+const GAP = 14, AXIS = 26, HEAD = 20;
+
+// The room for the lanes' names.
+export const gutterOf = (width: number): number => (width < 560 ? 82 : 150);
+const TEXT = "11.5px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif";
+
+export interface Lane { lane: number; name: string; rows: number; spans: number; }
+export interface Bar { lane: number; row: number; start: number; end: number; busy: number; block: number; count: number; span: number; iteration: number | null; open: number; }
+export interface Arrow { kind: string; from: number; to: number; from_lane: number; from_row: number; to_lane: number; to_row: number; left: number; arrives: number; }
+export interface Chart { from: number; to: number; length: number; lanes: Lane[]; bars: number[][]; arrows: Arrow[]; arrows_left_out: number; blocks: Record<string, Block>; finest: number; sent?: boolean; }
+
+export interface View { from: number; to: number; }
+
+export const barOf = (b: any[]): Bar => ({ lane: b[0], row: b[1], start: b[2], end: b[3], busy: b[4], block: b[5], count: b[6], span: b[7], iteration: b[8], open: b[9] });
+
+export const laneName = (lane: Lane | undefined, number: number): string => (lane && lane.name) || "lane " + number;
+
+export const LANES = 48;
+const TALLEST = 8000;
+
+export interface Places { at: Record<number, number>; height: number; shown: Lane[]; }
+
+// Where each lane begins, by its number, and how tall all of it is: those from `first` on that a
+// canvas has room for.
+export function tops(lanes: Lane[], first: number): Places {
+  const at: Record<number, number> = {}, shown: Lane[] = [];
+  let y = AXIS;
+  for (const lane of lanes.slice(first, first + LANES)) {
+    const tall = HEAD + Math.max(1, lane.rows) * ROW + GAP;
+    if (shown.length && y + tall > TALLEST) break;
+    at[lane.lane] = y + HEAD;
+    shown.push(lane);
+    y += tall;
+  }
+  return { at, height: y, shown };
+}
+
+const niceSteps = [1, 2, 5];
+function stepOf(span: number, room: number): number {
+  let step = 1;
+  for (let power = 1; power < 1e18; power *= 10)
+    for (const nice of niceSteps) {
+      step = nice * power;
+      if ((span / step) * 90 < room) return step;
+    }
+  return step;
+}
+
+function paintAxis(context: CanvasRenderingContext2D, view: View, width: number, height: number): void {
+  const gutter = gutterOf(width), room = width - gutter - EDGE, span = view.to - view.from, step = stepOf(span, room);
+  context.strokeStyle = color.ink("--line");
+  context.fillStyle = color.ink("--dim");
+  context.lineWidth = 1;
+  for (let at = Math.ceil(view.from / step) * step; at < view.to; at += step) {
+    const x = Math.round(gutter + ((at - view.from) / span) * room) + 0.5;
+    context.beginPath();
+    context.moveTo(x, AXIS - 6);
+    context.lineTo(x, height);
+    context.stroke();
+    if (x + 60 < width) context.fillText(moment(at, step), x + 4, 10);
+  }
+}
+
+export interface Picture {
+  chart: Chart; bars: Bar[]; view: View; place: Places;
+  selected: number; hovered: number; search: string;
+  around: Set<number>; // what the selected span ran in
+  pinned: { lane: number; row: number; start: number; end: number } | null; // the selected one
+  chosen: [number, number] | null; // pixels, while it is dragged
+}
+
+function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
+  if (context.measureText(text).width <= width) return text;
+  let room = Math.floor((text.length * width) / context.measureText(text).width) - 1;
+  while (room > 1 && context.measureText(text.slice(0, room) + "…").width > width) room--;
+  return room > 1 ? text.slice(0, room) + "…" : "";
+}
+
+function paintBars(context: CanvasRenderingContext2D, picture: Picture, width: number): void {
+  const { view, chart, place } = picture, gutter = gutterOf(width), room = width - gutter - EDGE, scale = room / (view.to - view.from);
+  const ink = color.ink("--box-ink"), strong = color.ink("--ink"), edge = color.ink("--page");
+  const faint = color.ink("--faint-box"), found = color.ink("--match"), dim = color.ink("--dim"), accent = color.ink("--accent"), text = picture.search;
+  for (const bar of picture.bars) {
+    const left = gutter + (bar.start - view.from) * scale, right = gutter + (bar.end - view.from) * scale;
+    if (right < gutter || left > width || place.at[bar.lane] === undefined) continue;
+    const x = Math.max(gutter, left), w = Math.max(1, Math.min(width, right) - x);
+    const y = place.at[bar.lane] + bar.row * ROW, block = chart.blocks[bar.block];
+    const matches = text && isMatch(block, text);
+    context.globalAlpha = bar.count > 1 ? 0.45 + 0.55 * Math.min(1, bar.busy / Math.max(1, bar.end - bar.start)) : 1;
+    context.fillStyle = matches ? found : text ? faint : color.ofBlock(block.name, block.file);
+    context.fillRect(x, y, Math.max(1, w - (w > 3 ? 1 : 0)), ROW - 2);
+    context.globalAlpha = 1;
+    if (bar.open) { context.fillStyle = edge; for (let i = 0; i < 3; i++) context.fillRect(x + w - 4 - 4 * i, y, 2, ROW - 2); }
+    const around = picture.around.has(bar.span);
+    if (bar.span === picture.selected || bar.span === picture.hovered || around) {
+      context.strokeStyle = around ? accent : strong;
+      context.lineWidth = around || bar.span === picture.selected ? 2 : 1;
+      context.strokeRect(x + 1, y + 1, Math.max(1, w - 3), ROW - 4);
+    }
+    if (w > 30) {
+      const label = bar.count > 1 ? count(bar.count) + " × " + block.name : nameOf(block, bar.iteration);
+      context.fillStyle = text && !matches ? dim : ink;
+      context.fillText(fitted(context, label, w - 9), x + 4, y + ROW / 2 - 0.5);
+    }
+  }
+}
+
+// The selected span, however short it is.
+function paintPin(context: CanvasRenderingContext2D, picture: Picture, width: number): void {
+  const { view, place, pinned } = picture, gutter = gutterOf(width), scale = (width - gutter - EDGE) / (view.to - view.from);
+  if (!pinned || place.at[pinned.lane] === undefined || pinned.end < view.from || pinned.start > view.to) return;
+  const left = gutter + (pinned.start - view.from) * scale, w = (pinned.end - pinned.start) * scale, y = place.at[pinned.lane] + pinned.row * ROW;
+  if (w > 6) return; // its bar is outlined
+  const x = left + w / 2;
+  context.fillStyle = color.ink("--ink");
+  context.fillRect(x - 1, y - 3, 2, ROW + 4);
+  context.beginPath();
+  context.moveTo(x - 5, y - 8);
+  context.lineTo(x + 5, y - 8);
+  context.lineTo(x, y - 1);
+  context.fill();
+}
+
+function paintArrows(context: CanvasRenderingContext2D, picture: Picture, width: number): void {
+  const { view, chart, place } = picture, gutter = gutterOf(width), scale = (width - gutter - EDGE) / (view.to - view.from);
+  const colors: Record<string, string> = { handoff: color.ink("--accent"), waits: color.ink("--warm"), follows: color.ink("--dim") };
+  for (const arrow of chart.arrows) {
+    const related = arrow.from === picture.selected || arrow.to === picture.selected;
+    const x0 = gutter + (arrow.left - view.from) * scale, x1 = gutter + (arrow.arrives - view.from) * scale;
+    if (place.at[arrow.from_lane] === undefined || place.at[arrow.to_lane] === undefined) continue;
+    const top = (lane: number, row: number) => place.at[lane] + row * ROW;
+    const down = arrow.to_lane > arrow.from_lane || (arrow.to_lane === arrow.from_lane && arrow.to_row >= arrow.from_row);
+    const y0 = top(arrow.from_lane, arrow.from_row) + (down ? ROW - 2 : 0);
+    const y1 = top(arrow.to_lane, arrow.to_row) + (down ? 0 : ROW - 2);
+    if (Math.max(x0, x1) < gutter || Math.min(x0, x1) > width) continue;
+    const sign = down ? 1 : -1, bend = Math.max(14, Math.abs(y1 - y0) / 2) * sign;
+    context.strokeStyle = context.fillStyle = colors[arrow.kind] || colors.follows;
+    context.lineWidth = related ? 2.2 : 1.3;
+    context.globalAlpha = picture.selected >= 0 && !related ? 0.35 : 0.9;
+    context.setLineDash(arrow.kind === "handoff" ? [] : [4, 3]);
+    context.beginPath();
+    context.moveTo(x0, y0);
+    context.bezierCurveTo(x0, y0 + bend, x1, y1 - bend, x1, y1 - 5 * sign);
+    context.stroke();
+    context.setLineDash([]);
+    context.beginPath();
+    context.arc(x0, y0, 2, 0, 7);
+    context.fill();
+    context.beginPath();
+    context.moveTo(x1, y1);
+    context.lineTo(x1 - 4, y1 - 8 * sign);
+    context.lineTo(x1 + 4, y1 - 8 * sign);
+    context.fill();
+    context.globalAlpha = 1;
+  }
+}
+
+function paintLanes(context: CanvasRenderingContext2D, picture: Picture, width: number): void {
+  const { place } = picture, gutter = gutterOf(width);
+  context.fillStyle = color.ink("--page");
+  context.fillRect(0, 0, gutter - EDGE - 1, place.height);
+  place.shown.forEach((lane) => {
+    const y = place.at[lane.lane];
+    context.fillStyle = color.ink("--line");
+    context.fillRect(0, y - HEAD + 4, width, 1);
+    context.fillStyle = color.ink("--ink");
+    context.save();
+    context.beginPath();
+    context.rect(0, y - HEAD, gutter - 12, HEAD + ROW * 2);
+    context.clip();
+    context.font = "600 " + TEXT;
+    context.fillText(laneName(lane, lane.lane), 4, y + ROW / 2 - 8);
+    context.font = TEXT;
+    context.fillStyle = color.ink("--dim");
+    context.fillText(count(lane.spans) + (lane.spans === 1 ? " span" : " spans"), 4, y + ROW / 2 + 7);
+    context.restore();
+  });
+}
+
+export function paint(canvas: HTMLCanvasElement, picture: Picture): void {
+  const ratio = devicePixelRatio || 1, width = canvas.clientWidth, height = canvas.clientHeight;
+  if (canvas.width !== Math.round(width * ratio)) canvas.width = Math.round(width * ratio);
+  if (canvas.height !== Math.round(height * ratio)) canvas.height = Math.round(height * ratio);
+  const context = canvas.getContext("2d")!;
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  context.font = TEXT;
+  context.textBaseline = "middle";
+  paintAxis(context, picture.view, width, height);
+  context.save();
+  context.beginPath();
+  const gutter = gutterOf(width);
+  context.rect(gutter - EDGE, 0, width - gutter + EDGE, height);
+  context.clip();
+  paintBars(context, picture, width);
+  paintArrows(context, picture, width);
+  paintPin(context, picture, width);
+  if (picture.chosen) {
+    context.globalAlpha = 0.2;
+    context.fillStyle = color.ink("--accent");
+    context.fillRect(Math.min(...picture.chosen), 0, Math.abs(picture.chosen[1] - picture.chosen[0]), height);
+    context.globalAlpha = 1;
+  }
+  context.restore();
+  paintLanes(context, picture, width);
+}

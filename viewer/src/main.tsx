@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+// The frame of all pages: where one can go, what is looked at, and how it was narrowed.
+import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import "uplot/dist/uPlot.min.css";
+import "./page.css";
+import * as color from "./color";
+import { Theme } from "./color";
+import { Block, File, ask, isLive, setSource, useAnswer } from "./data";
+import { ExplainPage, WhatIfPage } from "./causes";
+import { DiffPage } from "./diff_page";
+import { Embedded } from "./embedded";
+import { FlamePage, SpanFlamePage } from "./flame";
+import { count, figure, share, time } from "./format";
+import { GraphPage } from "./graph";
+import { IterationsPage } from "./iterations";
+import { Help, useKeys, usePlace } from "./keys";
+import { Place, Problem, Waiting } from "./parts";
+import { Choice, Route, go, parse, replace, scope, to, write } from "./route";
+import { Search } from "./search";
+import { SourcePage } from "./source_page";
+import { MissingPage, SlowestPage, SpansPage } from "./spans_pages";
+import { BlocksPage, SequencePage, SequencesPage } from "./tables";
+import { TimelinePage } from "./timeline";
+
+interface Entry {
+  page: string;
+  text: string;
+  show: (place: Place, search: string) => any;
+  key: string;
+}
+
+const where: Entry[] = [
+  { page: "flame", text: "Flame graph", key: "1", show: (place, search) => <FlamePage place={place} search={search} /> },
+  { page: "overall", text: "Overall", key: "2", show: (place, search) => <BlocksPage place={place} by="inclusive" search={search} /> },
+  { page: "self", text: "Self", key: "3", show: (place, search) => <BlocksPage place={place} by="self" search={search} /> },
+  { page: "sequences", text: "Sequences", key: "4", show: (place) => <SequencesPage place={place} /> },
+  { page: "sequence", text: "Sequence", key: "5", show: (place, search) => <SequencePage place={place} search={search} /> },
+  { page: "graph", text: "Call graph", key: "6", show: (place, search) => <GraphPage place={place} search={search} /> },
+  { page: "source", text: "Source", key: "7", show: (place) => <SourcePage place={place} /> },
+];
+
+const when: Entry[] = [
+  { page: "timeline", text: "Timeline", key: "t", show: (place, search) => <TimelinePage place={place} search={search} /> },
+  { page: "span-tree", text: "Span tree", key: "r", show: (place, search) => <SpanFlamePage place={place} search={search} /> },
+  { page: "spans", text: "Spans", key: "s", show: (place, search) => <SpansPage place={place} search={search} /> },
+  { page: "slowest", text: "Slowest", key: "w", show: (place) => <SlowestPage place={place} /> },
+  { page: "iterations", text: "Iterations", key: "i", show: (place) => <IterationsPage place={place} /> },
+  { page: "explain", text: "Explain", key: "e", show: (place) => <ExplainPage place={place} /> },
+  { page: "whatif", text: "What if", key: "h", show: (place) => <WhatIfPage place={place} /> },
+  { page: "missing", text: "Missing time", key: "m", show: (place) => <MissingPage place={place} /> },
+];
+
+const what: Entry[] = [
+  { page: "diff", text: "Difference", key: "x", show: (place, search) => <DiffPage place={place} search={search} /> },
+];
+
+const pages = [where, when, what], entries = pages.flat();
+
+function useRoute(): Route {
+  const [route, setRoute] = useState(parse(location.hash));
+  useEffect(() => {
+    const changed = () => setRoute(parse(location.hash));
+    addEventListener("hashchange", changed);
+    return () => removeEventListener("hashchange", changed);
+  }, []);
+  return route;
+}
+
+// The files, asked for again while a program still writes one of them.
+function useFiles(): { files: File[]; error: string } {
+  const [files, setFiles] = useState<File[]>([]);
+  const [error, setError] = useState("");
+  useEffect(() => {
+    let timer = 0, over = false;
+    const look = async () => {
+      try {
+        const now: File[] = await ask("captures", []);
+        if (over) return;
+        setFiles((before) => (JSON.stringify(before) === JSON.stringify(now) ? before : now));
+        setError("");
+        const live = isLive() && now.some((file) => file.state === "running");
+        const unknown = now.some((file) => file.spans === null);
+        if (live || unknown) timer = window.setTimeout(look, unknown ? 250 : 1000);
+      } catch (problem) {
+        if (over) return;
+        setError(String((problem as Error).message || problem));
+        timer = window.setTimeout(look, 2000);
+      }
+    };
+    look();
+    return () => { over = true; clearTimeout(timer); };
+  }, []);
+  return { files, error };
+}
+
+function Mark() {
+  return (
+    <svg class="mark" viewBox="0 0 32 32" width="26" height="26" aria-hidden="true">
+      <ellipse cx="16" cy="26" rx="13" ry="5" /><ellipse cx="15" cy="17" rx="9.5" ry="4.4" /><ellipse cx="17" cy="9" rx="6" ry="3.6" />
+    </svg>
+  );
+}
+
+function Menu({ title, list, route, disabled }: { title: string; list: Entry[]; route: Route; disabled?: string }) {
+  return (
+    <section>
+      <h2>{title}</h2>
+      {disabled ? <p class="note">{disabled}</p> : (
+        <ul>
+          {list.map((entry) => (
+            <li>
+              <a href={to(route, { page: entry.page })} aria-current={route.page === entry.page ? "page" : undefined} title={"Key: g " + entry.key}>{entry.text}</a>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function useNames(place: Place, ids: number[]): Map<number, Block> {
+  const [names, setNames] = useState(new Map<number, Block>());
+  const missing = ids.filter((id) => !names.has(id));
+  useEffect(() => {
+    let over = false;
+    setNames((before) => (before.size ? new Map() : before));
+    return () => { over = true; void over; };
+  }, [place.route.file]);
+  useEffect(() => {
+    let over = false;
+    if (missing.length)
+      ask("blocks", [["file", String(place.route.file)], ["ids", missing.slice(0, 256).join()]]).then((found: Block[]) => {
+        if (!over && found.length) setNames((before) => new Map([...before, ...found.map((b) => [b.id, b] as [number, Block])]));
+      }, () => {});
+    return () => { over = true; };
+  }, [missing.join(), place.route.file]);
+  return names;
+}
+
+function choiceText(choice: Choice, name: string): string {
+  const parts: string[] = [];
+  if (choice.first !== undefined || choice.last !== undefined)
+    parts.push("#" + (choice.first !== undefined ? count(choice.first) : "…") + " to #" + (choice.last !== undefined ? count(choice.last) : "…"));
+  if (choice.shortest !== undefined || choice.longest !== undefined)
+    parts.push("took " + (choice.longest === undefined ? time(choice.shortest!) + " or longer" : choice.shortest ? time(choice.shortest) + " to " + time(choice.longest) : time(choice.longest) + " or less"));
+  return name + " " + (parts.join(", ") || "all");
+}
+
+// How one came here: each step can be taken back by itself.
+function Crumbs({ place }: { place: Place }) {
+  const { route, unit } = place;
+  const ids = [...route.focus, ...route.drops.flat(), ...(route.choice ? [route.choice.of] : [])];
+  const names = useNames(place, [...new Set(ids)]);
+  const name = (id: number) => names.get(id)?.name || "#" + id;
+  const narrowed = route.focus.length > 0 || route.drops.length > 0;
+  // What a sequence costs is told by its last step; what drops leave is a whole of its own.
+  const question = !narrowed ? null : route.focus.length ? "steps" : "flame";
+  const { data } = useAnswer<any>(question, route.focus.length ? scope(route) : [...scope(route), ["width", "1600"], ["root", "0"]], place.file.generation);
+  const part: number | undefined = Array.isArray(data) ? data[data.length - 1]?.inclusive : data?.total;
+  const whole = place.file.metrics.find((one) => one.name === place.metric)?.total || 0;
+  const spans = when.some((entry) => entry.page === route.page);
+  return (
+    <nav class="crumbs" aria-label="What is looked at">
+      <ol>
+        <li><a href={to(route, { focus: [], drops: [], choice: null, rest: {} })}>all of {place.file.name}</a></li>
+        {!spans && route.focus.map((id, i) => (
+          <li class="step">
+            <a href={to(route, { focus: route.focus.slice(0, i + 1), rest: {} })} aria-current={i === route.focus.length - 1 ? "true" : undefined}>{name(id)}</a>
+            {(i === 0 || i === route.focus.length - 1) && (
+              <a class="x" href={to(route, { focus: route.focus.filter((_, j) => j !== i), rest: {} })} aria-label={"Take " + name(id) + " out"}>×</a>
+            )}
+          </li>
+        ))}
+        {!spans && route.drops.map((drop, i) => (
+          <li class="drop">
+            <span>without {drop.map(name).join(" → ")}</span>
+            <a class="x" href={to(route, { drops: route.drops.filter((_, j) => j !== i) })} aria-label={"Bring " + drop.map(name).join(" ") + " back"}>×</a>
+          </li>
+        ))}
+        {spans && route.choice && (
+          <li class="choice">
+            <span>{choiceText(route.choice, name(route.choice.of))}</span>
+            <a class="x" href={to(route, { choice: null })} aria-label="Choose all iterations">×</a>
+          </li>
+        )}
+      </ol>
+      {!spans && route.choice && (
+        <span class="note" data-what="not-chosen">of the whole run, not of {choiceText(route.choice, name(route.choice.of))} alone: <a href={to(route, { page: "span-tree" })}>the span tree of these</a></span>
+      )}
+      {narrowed && !spans && part !== undefined && (
+        <span class="part" data-what="part" data-value={part}>{figure(part, unit)} <i>{share(part, whole)}</i></span>
+      )}
+    </nav>
+  );
+}
+
+const themes: [Theme, string][] = [["", "as the system has it"], ["light", "light"], ["dark", "dark"]];
+
+// Light, dark, or as the system has it.
+function useTheme(): { text: string; turn: () => void } {
+  const [, again] = useState(0);
+  useEffect(() => color.onTheme(() => again((n) => n + 1)), []);
+  const at = () => themes.findIndex(([name]) => name === color.theme());
+  return { text: themes[at()][1], turn: () => color.setTheme(themes[(at() + 1) % themes.length][0]) };
+}
+
+function Sun() {
+  return (
+    <svg viewBox="0 0 16 16" width="15" height="15" aria-hidden="true">
+      <circle cx="8" cy="8" r="6.2" fill="none" stroke="currentColor" stroke-width="1.6" /><path d="M8 1.8a6.2 6.2 0 0 1 0 12.4z" fill="currentColor" />
+    </svg>
+  );
+}
+
+function App() {
+  const route = useRoute();
+  const { files, error } = useFiles();
+  const [helping, setHelping] = useState(false);
+  const theme = useTheme();
+  useKeys(route, pages, setHelping, theme.turn);
+  usePlace(route, files.length > 0);
+  const file = files[Math.min(route.file, files.length - 1)];
+  const entry = entries.find((one) => one.page === route.page) || where[0];
+  useEffect(() => {
+    if (file) document.title = entry.text + " · " + file.name + " · cairn";
+  }, [entry, file]);
+  if (!file) return error ? <Problem text={error} /> : <Waiting what="Reading the capture" />;
+  const known = file.metrics.find((one) => one.name === (route.metric || file.metric));
+  const metric = known ? known.name : file.metric;
+  const place: Place = { route: { ...route, file: files.indexOf(file), metric: known ? route.metric : "" }, files, file, metric, unit: known ? known.unit : "" };
+  const spans = when.includes(entry), { search } = route;
+  return (
+    <>
+      <a class="skip" href="#content" onClick={(event) => { event.preventDefault(); document.getElementById("content")?.focus(); }}>to the content</a>
+      <header>
+        <a class="brand" href={to(route, { page: "flame", focus: [], drops: [], choice: null, rest: {} })} aria-label="cairn"><Mark /> cairn</a>
+        {files.length > 1 ? (
+          <label class="pick"><span class="unseen">file</span>
+            <select value={String(files.indexOf(file))} onChange={(event) => go(to(route, { file: Number((event.target as HTMLSelectElement).value), focus: [], drops: [], choice: null, metric: "", rest: {} }))}>
+              {files.map((one, i) => <option value={String(i)}>{one.name}</option>)}
+            </select>
+          </label>
+        ) : <span class="pick" title={file.path}>{file.name}</span>}
+        {file.metrics.length > 1 && (
+          <span class="group" role="group" aria-label="Metric">
+            {file.metrics.map((one) => (
+              <a href={to(route, { metric: one.name === file.metric ? "" : one.name, rest: route.rest })} aria-current={metric === one.name}>{one.name}</a>
+            ))}
+          </span>
+        )}
+        {file.state === "running" && <span class="live" role="status">live</span>}
+        {file.state === "killed" && <span class="badge">killed</span>}
+        <Search place={place} spans={spans} search={search} setSearch={(text) => replace(write({ ...parse(location.hash), search: text }))} />
+        <button type="button" class="help" onClick={theme.turn} title={"Colours: " + theme.text + " (T)"} aria-label={"Colours: " + theme.text}><Sun /></button>
+        <button type="button" class="help" onClick={() => setHelping(true)} aria-label="Keys">?</button>
+      </header>
+      <nav class="menu" aria-label="Pages">
+        <Menu title="Where" list={where} route={place.route} />
+        <Menu title="When" list={when} route={place.route} disabled={file.spans === 0 ? (isLive() ? "no spans in this file" : "not in a page that was sent") : file.spans === null ? "reading…" : undefined} />
+        <Menu title="What changed" list={what} route={place.route} disabled={files.length < 2 ? (isLive() ? "open two files to compare" : "not in a page that was sent") : undefined} />
+      </nav>
+      <main id="content" tabIndex={-1}>
+        <h1 class="unseen" tabIndex={-1}>{entry.text}</h1>
+        {entry.page !== "diff" && <Crumbs place={place} />}
+        {error && <Problem text={error} />}
+        {spans && file.spans === null ? <Waiting what="Reading the spans" /> : entry.show(place, search)}
+      </main>
+      {helping && <Help pages={pages} close={() => setHelping(false)} />}
+    </>
+  );
+}
+
+color.restoreTheme();
+const brought = document.getElementById("profile");
+if (brought) {
+  const embedded = new Embedded(brought.textContent || "");
+  setSource(embedded);
+  // What the server answers at api/..., for whoever scripts the page.
+  (window as any).cairnAsk = (question: string) => {
+    const [where, query] = question.split("?");
+    return embedded.ask(where, [...new URLSearchParams(query)] as [string, string][]);
+  };
+}
+const page = document.getElementById("page")!;
+page.textContent = "";
+render(<App />, page);

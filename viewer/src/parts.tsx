@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// What several pages are made of.
+import type { ComponentChildren } from "preact";
+import { Block, File } from "./data";
+import { base, figure, share } from "./format";
+import { Route, to } from "./route";
+
+export interface Place {
+  route: Route;
+  files: File[];
+  file: File;
+  unit: string; // of the metric
+  metric: string;
+}
+
+export function Problem({ text }: { text: string }) {
+  return <p class="problem" role="alert">{text}</p>;
+}
+
+export function Waiting({ what }: { what: string }) {
+  return <p class="loading" role="status">{what}…</p>;
+}
+
+// A block's name leads to the sequence that it is.
+export function BlockName({ block, place, focus }: { block: Block; place: Place; focus?: number[] }) {
+  const where = block.file ? base(block.file) + (block.line ? ":" + block.line : "") : "";
+  return (
+    <span class="block">
+      {block.id === 0 ? (
+        <span class="name">{block.name}</span>
+      ) : (
+        <a class="name" href={to(place.route, { page: "sequence", focus: focus || [block.id] })}>
+          {block.name}
+        </a>
+      )}
+      {where && block.line > 0 ? (
+        <a class="where" title={block.file} href={sourceOf(place, block)}>{where}</a>
+      ) : (
+        where && <span class="where">{where}</span>
+      )}
+    </span>
+  );
+}
+
+export const sourceOf = (place: Place, block: Block): string =>
+  to(place.route, { page: "source", rest: { block: String(block.id) } });
+
+export const dropOf = (place: Place, block: Block, page?: string): string =>
+  to(place.route, {
+    page: page || place.route.page,
+    drops: [...place.route.drops.filter((d) => d.join() !== String(block.id)), [block.id]],
+    rest: page ? {} : place.route.rest,
+  });
+
+export function Drop({ block, place }: { block: Block; place: Place }) {
+  if (block.id === 0) return null;
+  return (
+    <a class="act" data-act="drop" href={dropOf(place, block)} title={"Leave out all that has " + block.name + " in its path"}
+      aria-label={"Drop " + block.name}>
+      drop
+    </a>
+  );
+}
+
+export function Focus({ block, place, page, text }: { block: Block; place: Place; page: string; text: string }) {
+  if (block.id === 0) return null;
+  return (
+    <a class="act" href={to(place.route, { page, focus: [block.id] })} aria-label={text + " " + block.name}>
+      {text}
+    </a>
+  );
+}
+
+// A figure with its share of the whole as a bar behind it.
+export function Cost({ value, whole, unit, what, interval }: {
+  value: number; whole: number; unit: string; what: string; interval?: number[];
+}) {
+  const part = whole ? Math.min(1, value / whole) : 0;
+  const likely = interval
+    ? "likely between " + figure(interval[0], unit) + " and " + figure(interval[1], unit)
+    : undefined;
+  return (
+    <td class="cost" data-what={what} data-value={value} title={likely}>
+      <span class="bar" style={{ width: (100 * part).toFixed(2) + "%" }} aria-hidden="true" />
+      <span class="value">{interval && value ? <i class="likely">~</i> : null}{value ? figure(value, unit) : "–"}</span>
+      <span class="share">{value ? share(value, whole) : ""}</span>
+    </td>
+  );
+}
+
+export function Figure({ value, unit, what }: { value: number; unit: string; what: string }) {
+  return <td class="figure" data-what={what} data-value={value}>{value ? figure(value, unit) : "–"}</td>;
+}
+
+export function Card({ title, children, note }: { title: string; children: ComponentChildren; note?: ComponentChildren }) {
+  return (
+    <section class="card" aria-label={title}>
+      <h2>{title}{note ? <small>{note}</small> : null}</h2>
+      {children}
+    </section>
+  );
+}
+
+export const intervalOf = (row: any, what: string, metric: string): number[] | undefined =>
+  row.interval && row.interval[what] ? row.interval[what][metric] : undefined;

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// What is searched for: blocks by name and file, and what share of all they have.
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { Block, Items, useAnswer } from "./data";
+import { count, share } from "./format";
+import { Place } from "./parts";
+import { choiceItems, scope } from "./route";
+
+export const matches = (block: Block, text: string): boolean =>
+  block.id > 0 && (block.name + "\n" + block.file).toLowerCase().includes(text.toLowerCase());
+
+// The blocks that match, where figures are of contexts; null while nothing is searched for.
+export function useMatches(place: Place, search: string): Set<number> | null {
+  const { data } = useAnswer<any>(search ? "match" : null, [...scope(place.route), ["text", search]], place.file.generation);
+  return useMemo(() => (search ? new Set<number>(data ? data.blocks : []) : null), [search, data]);
+}
+
+// What they have of all paths; or, among spans, of the time that spans have themselves.
+function useFound(place: Place, search: string, spans: boolean) {
+  const { route, file } = place, contexts = search && !spans, narrowed = route.focus.length || route.drops.length;
+  const match = useAnswer<any>(contexts ? "match" : null, [...scope(route), ["text", search]], file.generation);
+  const part = useAnswer<any>(contexts && narrowed ? "flame" : null, [...scope(route), ["root", "0"], ["width", "1600"]], file.generation);
+  const items: Items = [["file", String(route.file)], ...Object.entries(choiceItems(route.choice)), ["view", "blocks"], ["top", "0"]];
+  const table = useAnswer<any>(search && spans ? "spans" : null, items, file.generation);
+  if (!search) return null;
+  if (spans) {
+    if (!table.data) return null;
+    const its = table.data.blocks.filter((row: any) => matches(row.block, search));
+    const sum = (rows: any[]) => rows.reduce((all, row) => all + row.self, 0);
+    return { count: its.length, value: sum(its), whole: sum(table.data.blocks), of: " of spans' own time" };
+  }
+  if (!match.data) return null;
+  const whole = part.data ? part.data.total : file.metrics.find((one) => one.name === place.metric)?.total || 0;
+  return { count: match.data.count, value: match.data.inclusive, whole, of: "" };
+}
+
+export function Search({ place, spans, search, setSearch }: {
+  place: Place; spans: boolean; search: string; setSearch: (text: string) => void;
+}) {
+  const [text, setText] = useState(search);
+  useEffect(() => {
+    if (text.trim() === search) return;
+    const wait = setTimeout(() => setSearch(text.trim()), 120);
+    return () => clearTimeout(wait);
+  }, [text]);
+  // The way back may lead to where something else was searched for.
+  useEffect(() => {
+    if (document.activeElement?.id !== "search") setText(search);
+  }, [search]);
+  const found = useFound(place, search, spans);
+  const key = (event: KeyboardEvent) => {
+    if (event.key === "Escape") {
+      setText("");
+      (event.target as HTMLElement).blur();
+    } else if (event.key === "Enter")
+      document.querySelector<HTMLElement>("main canvas[tabindex], main tbody th a, main a.node.found")?.focus();
+  };
+  return (
+    <form class="search" role="search" onSubmit={(event) => event.preventDefault()}>
+      <input id="search" type="search" placeholder="search  /" aria-label="Search blocks" value={text} autocomplete="off" spellcheck={false}
+        onInput={(event) => setText((event.target as HTMLInputElement).value)} onKeyDown={key} />
+      <output for="search" role="status">
+        {found && (
+          <span data-what="matches" data-value={found.value} data-of={found.whole}>{found.count === 0 ? "nothing" : count(found.count) + (found.count === 1 ? " block, " : " blocks, ") + share(found.value, found.whole) + found.of}</span>
+        )}
+      </output>
+    </form>
+  );
+}

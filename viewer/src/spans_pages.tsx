@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// Spans as tables: by block, the slowest, and the time that nobody accounts for.
+import { Items, useAnswer } from "./data";
+import { count, share, time } from "./format";
+import { Place, Problem, Waiting } from "./parts";
+import { chosenItems, nameOf } from "./span";
+import { to } from "./route";
+import { matches } from "./search";
+
+const itemsOf = (place: Place, more: Items): Items => [["file", String(place.route.file)], ...chosenItems(place.route), ...more];
+
+function Bins({ bins, edges }: { bins: number[]; edges: number[] }) {
+  const most = Math.max(1, ...bins);
+  return (
+    <svg class="bins" width={bins.length * 7} height="20" role="img"
+      aria-label={"From " + time(edges[0]) + " to " + time(edges[edges.length - 1])}>
+      {bins.map((n, i) => (
+        <rect x={i * 7} width="6" y={20 - (n ? Math.max(2, 20 * n / most) : 0)} height={n ? Math.max(2, 20 * n / most) : 0}>
+          <title>{count(n) + " took " + time(edges[i]) + " to " + time(edges[i + 1])}</title>
+        </rect>
+      ))}
+    </svg>
+  );
+}
+
+// The spans of a block from the 99th percentile on, for all that shows spans.
+const slowestOf = (place: Place, row: any): string =>
+  to(place.route, { page: "iterations", rest: {}, choice: { ...bounds(place, row.block.id), of: row.block.id, shortest: row.p99 } });
+
+// Of another block nothing is chosen yet.
+const bounds = ({ route }: Place, block: number) => (route.choice && route.choice.of === block ? route.choice : {});
+
+const columns = ["total", "self", "count", "median", "p99", "max"];
+
+export function SpansPage({ place, search }: { place: Place; search: string }) {
+  const { route } = place, sort = route.rest.sort || "total";
+  const { data, error } = useAnswer("spans", itemsOf(place, [["view", "blocks"], ["sort", sort], ["top", search ? "0" : route.rest.top || "200"]]), place.file.generation);
+  if (error) return <Problem text={error} />;
+  if (!data) return <Waiting what="Measuring the spans" />;
+  const most = Math.max(1, ...data.blocks.map((row: any) => row.total));
+  return (
+    <>
+      <p class="note">{count(data.spans)} spans{data.open ? ", " + count(data.open) + " have not ended" : ""}{data.dropped ? "; " + count(data.dropped) + " were dropped for want of space" : ""}</p>
+      <table class="blocks">
+        <caption class="unseen">Spans by block</caption>
+        <thead>
+          <tr>{columns.map((name) => (
+            <th scope="col" class="figure" aria-sort={sort === name ? "descending" : "none"}>
+              <a href={to(route, { rest: { ...route.rest, sort: name === "total" ? "" : name } })}>{name}</a>
+            </th>))}
+            <th scope="col">how long they took</th><th scope="col">block</th></tr>
+        </thead>
+        <tbody>
+          {data.blocks.filter((row: any) => !search || matches(row.block, search)).map((row: any) => (
+            <tr data-block={row.block.id}>
+              <td class="cost" data-what="total" data-value={row.total}>
+                <span class="bar" style={{ width: ((100 * row.total) / most).toFixed(2) + "%" }} aria-hidden="true" />
+                <span class="value">{time(row.total)}</span>
+              </td>
+              <td class="figure" data-what="self" data-value={row.self}>{time(row.self)}</td>
+              <td class="figure" data-what="count" data-value={row.count}>{count(row.count)}</td>
+              <td class="figure" data-what="median" data-value={row.median}>{time(row.median)}</td>
+              <td class="figure" data-what="p99" data-value={row.p99}>
+                {row.count > 1 ? <a href={slowestOf(place, row)} title="Those that took as long or longer">{time(row.p99)}</a> : time(row.p99)}
+              </td>
+              <td class="figure">{time(row.max)}</td>
+              <td><Bins bins={row.bins} edges={data.edges} /></td>
+              <th scope="row"><a class="name" href={to(route, { page: "iterations", rest: { block: String(row.block.id) }, choice: null })}>{row.block.name}</a></th>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {data.hidden > 0 && <p class="more"><a href={to(route, { rest: { ...route.rest, top: String(10 * data.blocks.length) } })}>{count(data.hidden)} more rows</a></p>}
+    </>
+  );
+}
+
+export function SlowestPage({ place, block }: { place: Place; block?: number }) {
+  const { route } = place;
+  const items = itemsOf(place, [["view", "slowest"], ["top", route.rest.top || "100"]]);
+  if (block !== undefined) items.push(["block", "#" + block]);
+  const { data, error } = useAnswer("spans", items, place.file.generation);
+  if (error) return <Problem text={error} />;
+  if (!data) return <Waiting what="Looking for the slowest" />;
+  const most = data.slowest.length ? data.slowest[0].duration : 1;
+  return (
+    <table class="blocks">
+      <caption class="unseen">The slowest spans</caption>
+      <thead><tr><th scope="col" class="figure">took</th><th scope="col" class="figure">itself</th><th scope="col">span</th><th scope="col">attributes</th><th scope="col">lane</th><th scope="col">within</th></tr></thead>
+      <tbody>
+        {data.slowest.map((span: any) => (
+          <tr data-span={span.id}>
+            <td class="cost" data-what="duration" data-value={span.duration}>
+              <span class="bar" style={{ width: ((100 * span.duration) / most).toFixed(2) + "%" }} aria-hidden="true" />
+              <span class="value">{time(span.duration)}</span>
+            </td>
+            <td class="figure" data-value={span.self}>{time(span.self)}</td>
+            <th scope="row"><SpanName span={span} place={place} /></th>
+            <td class="attributes">{span.attributes.map((a: any) => <span><i>{a.key}</i> {String(a.value)}</span>)}</td>
+            <td>{span.lane || "–"}</td>
+            <td class="path dim">{span.ancestors.slice(0, 4).map((one: any) => <span>{nameOf(one.block, one.iteration)}</span>)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+// With a choice of iterations the numbers are the choice's: the server knows the real ones.
+function spanOf({ route }: Place, span: any): Record<string, string> {
+  return span ? { span: String(span.id), ...(route.choice ? { chosen: "1" } : {}) } : {};
+}
+
+function SpanName({ span, place }: { span: any; place: Place }) {
+  return <a class="name" href={to(place.route, { page: "timeline", rest: spanOf(place, span) })}>{nameOf(span.block, span.iteration)}</a>;
+}
+
+export function MissingPage({ place }: { place: Place }) {
+  const { data, error } = useAnswer("spans", itemsOf(place, [["view", "missing"], ["top", "100"]]), place.file.generation);
+  if (error) return <Problem text={error} />;
+  if (!data) return <Waiting what="Looking for what is missing" />;
+  const named = (one: any) => (one ? nameOf(one.block, one.iteration) : "");
+  return (
+    <>
+      <p class="totals">
+        <span>missing <b data-what="missing" data-value={data.missing}>{time(data.missing)}</b></span>
+        <span>of <b data-value={data.total}>{time(data.total)}</b></span>
+        <span class="more">{share(data.missing, data.total)}</span>
+        <span class="note">of the spans that nothing else contains: time in which none of their children ran, in {count(data.gap_count)} {data.gap_count === 1 ? "gap" : "gaps"}</span>
+      </p>
+      <table class="blocks">
+        <caption>Whose time it is</caption>
+        <thead><tr><th scope="col" class="figure">missing</th><th scope="col" class="figure">of</th><th scope="col" class="figure">spans</th><th scope="col">block</th></tr></thead>
+        <tbody>{data.blocks.map((row: any) => (
+          <tr>
+            <td class="cost" data-value={row.missing}><span class="bar" style={{ width: (row.total ? (100 * row.missing) / row.total : 0).toFixed(2) + "%" }} aria-hidden="true" /><span class="value">{time(row.missing)}</span><span class="share">{share(row.missing, row.total)}</span></td>
+            <td class="figure">{time(row.total)}</td><td class="figure">{count(row.count)}</td>
+            <th scope="row"><a class="name" href={to(place.route, { page: "iterations", choice: null, rest: { block: String(row.block.id) } })}>{row.block.name}</a></th>
+          </tr>))}
+        </tbody>
+      </table>
+      <table class="blocks">
+        <caption>The largest gaps</caption>
+        <thead><tr><th scope="col" class="figure">gap</th><th scope="col" class="figure">at</th><th scope="col">in</th><th scope="col">between</th></tr></thead>
+        <tbody>{data.gaps.map((gap: any) => (
+          <tr>
+            <td class="figure" data-value={gap.missing}>{time(gap.missing)}</td>
+            <td class="figure"><a href={to(place.route, { page: "timeline", rest: { from: String(Math.max(0, gap.start - gap.missing)), to: String(gap.start + 2 * gap.missing), ...spanOf(place, gap.span) } })}>{time(gap.start)}</a></td>
+            <th scope="row">{gap.span ? <a class="name" href={to(place.route, { page: "timeline", rest: spanOf(place, gap.span) })}>{named(gap.span)}</a> : ""}</th>
+            <td>{(named(gap.before) || "its begin") + " and " + (named(gap.after) || "its end")}</td>
+          </tr>))}
+        </tbody>
+      </table>
+    </>
+  );
+}

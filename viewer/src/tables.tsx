@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+// Overall and Self: blocks, wherever they were called from. Sequences: whole paths. Sequence: what
+// leads into a run of blocks, what it costs, what it leads to.
+import { Block, useAnswer } from "./data";
+import { count, figure, share } from "./format";
+import { BlockName, Cost, Drop, Figure, Place, Problem, Waiting, dropOf, intervalOf } from "./parts";
+import { scope, to } from "./route";
+import { matches } from "./search";
+
+const MORE = 10, ROWS_MAX = 1000, SEARCHED_MAX = 20000;
+
+function more(place: Place, shown: number, hidden: number) {
+  if (!hidden) return null;
+  const top = String(shown * MORE);
+  return (
+    <p class="more">
+      <a href={to(place.route, { rest: { ...place.route.rest, top } })}>
+        {count(hidden)} more {hidden === 1 ? "row" : "rows"}: show {count(Math.min(hidden, shown * (MORE - 1)))} of them
+      </a>
+    </p>
+  );
+}
+
+function Heading({ place, name, sort, text, default: standard }: {
+  place: Place; name: string; sort: string; text: string; default: string;
+}) {
+  return (
+    <th scope="col" class="figure" aria-sort={sort === name ? "descending" : "none"}>
+      <a href={to(place.route, { rest: { ...place.route.rest, sort: name === standard ? "" : name } })}>{text}</a>
+    </th>
+  );
+}
+
+export function BlocksPage({ place, by, search }: { place: Place; by: "inclusive" | "self"; search: string }) {
+  const { route, metric, unit } = place;
+  const sort = route.rest.sort || by, top = search ? String(SEARCHED_MAX) : route.rest.top || "100";
+  const { data, error } = useAnswer("report",
+    [...scope(route), ["view", "flat"], ["sort", sort], ["top", top]], place.file.generation);
+  if (error) return <Problem text={error} />;
+  if (!data) return <Waiting what="Adding up" />;
+  const whole = data.metrics.find((m: any) => m.name === metric)?.total || 0;
+  const first = by, second = by === "self" ? "inclusive" : "self";
+  const calls = metric !== "calls";
+  const rows = search ? data.flat.filter((row: any) => matches(row.block, search)) : data.flat;
+  return (
+    <>
+      {by === "inclusive" && !route.focus.length && !route.drops.length && <Summary report={data} place={place} />}
+      <table class="blocks">
+        <caption class="unseen">{by === "self" ? "What blocks cost themselves" : "What blocks cost with all that they call"}</caption>
+        <thead>
+          <tr>
+            <Heading place={place} name={first} sort={sort} text={first} default={by} />
+            <Heading place={place} name={second} sort={sort} text={second} default={by} />
+            {calls && <Heading place={place} name="calls" sort={sort} text="calls" default={by} />}
+            <th scope="col">block</th>
+            <th scope="col"><span class="unseen">actions</span></th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.slice(0, ROWS_MAX).map((row: any) => (
+            <tr key={row.block.id} data-block={row.block.id}>
+              <Cost what={first} value={row[first][metric]} whole={whole} unit={unit} interval={intervalOf(row, first, metric)} />
+              <Cost what={second} value={row[second][metric]} whole={whole} unit={unit} interval={intervalOf(row, second, metric)} />
+              {calls && <Figure what="calls" value={row.calls} unit="" />}
+              <th scope="row"><BlockName block={row.block} place={place} /></th>
+              <td class="acts"><Drop block={row.block} place={place} /></td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {search ? <p class="note">{count(rows.length)} of {count(data.flat.length)} blocks that cost something are searched for{rows.length > ROWS_MAX ? "; the first " + count(ROWS_MAX) + " are shown" : ""}</p> : more(place, data.flat.length, data.hidden)}
+    </>
+  );
+}
+
+const told: [string, string][] = [["command", "command"], ["started", "started"], ["host", "host"], ["mode", "mode"]];
+
+function Summary({ report, place }: { report: any; place: Place }) {
+  const sum = (name: string) => report.metrics.find((m: any) => m.name === name);
+  return (
+    <section class="summary" aria-label="The run">
+      <dl>
+        {told.map(([key, text]) => report.notes[key] && <div><dt>{text}</dt><dd>{report.notes[key]}</dd></div>)}
+        {report.metrics.filter((m: any) => m.total).map((m: any) => (
+          <div><dt>{m.name}</dt><dd data-metric={m.name} data-value={m.total}>{figure(m.total, m.unit)}</dd></div>
+        ))}
+        <div><dt>contexts</dt><dd data-value={report.contexts}>{count(report.contexts)}</dd></div>
+        <div><dt>blocks</dt><dd>{count(report.blocks)}</dd></div>
+        {report.folded_calls > 0 && (
+          <div class="warn"><dt>folded by limits</dt><dd>{count(report.folded_calls)} calls, {share(report.folded_calls, sum("calls")?.total || 0)}</dd></div>
+        )}
+        {report.state !== "ended" && (
+          <div class="warn"><dt>state</dt><dd>{report.state}{report.unaccounted_ns ? "; " + figure(report.unaccounted_ns, "nanoseconds") + " unaccounted" : ""}</dd></div>
+        )}
+      </dl>
+      {report.warnings.map((text: string) => <p class="warning">{text}</p>)}
+      {place.file.foreign && <p class="warning">This is another tool's file: what it does not say is not here.</p>}
+    </section>
+  );
+}
+
+// ---- sequences
+
+export function SequencesPage({ place }: { place: Place }) {
+  const { route, unit } = place;
+  const top = route.rest.top || "100";
+  const { data, error } = useAnswer("sequences", [...scope(route), ["top", top]], place.file.generation);
+  if (error) return <Problem text={error} />;
+  if (!data) return <Waiting what="Looking for the dearest paths" />;
+  return (
+    <>
+      <table class="blocks">
+        <caption class="unseen">Call paths by what their last block costs itself</caption>
+        <thead>
+          <tr>
+            <th scope="col" class="figure" aria-sort="descending">self</th>
+            <th scope="col" class="figure">inclusive</th>
+            <th scope="col" class="figure">calls</th>
+            <th scope="col">sequence</th>
+          </tr>
+        </thead>
+        <tbody>
+          {data.sequences.map((row: any) => (
+            <tr>
+              <Cost what="self" value={row.self} whole={data.total} unit={unit} />
+              <Cost what="inclusive" value={row.inclusive} whole={data.total} unit={unit} />
+              <Figure what="calls" value={row.calls} unit="" />
+              <th scope="row"><Path path={row.path} blocks={data.blocks} place={place} /></th>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {data.sequences.length >= Number(top) && Number(top) < SEARCHED_MAX && (
+        <p class="more"><a href={to(route, { rest: { ...route.rest, top: String(Number(top) * MORE) } })}>more paths</a></p>
+      )}
+    </>
+  );
+}
+
+const SHOWN = 6;
+
+// Each block of a path leads to the sequence from there to the path's end.
+function Path({ path, blocks, place }: { path: number[]; blocks: Record<string, Block>; place: Place }) {
+  const first = Math.max(0, path.length - SHOWN);
+  const link = (i: number) => to(place.route, { page: "sequence", focus: path.slice(i) });
+  return (
+    <span class="path">
+      {first > 0 && <a href={link(0)} title="The whole path">… {first} more</a>}
+      {path.slice(first).map((id, i) => (
+        <a class={i + first === path.length - 1 ? "name last" : "name"} href={link(i + first)}>{blocks[id]?.name || "#" + id}</a>
+      ))}
+    </span>
+  );
+}
+
+// ---- one sequence
+
+function Neighbours({ rows, title, none, place, whole, extend }: {
+  rows: any[]; title: string; none: string; place: Place; whole: number; extend: (id: number) => number[];
+}) {
+  const { unit, metric } = place;
+  return (
+    <tbody>
+      <tr class="section"><th colSpan={5} scope="rowgroup">{rows.length ? title : none}</th></tr>
+      {rows.map((row) => (
+        <tr key={row.block.id} data-block={row.block.id}>
+          <Figure what="calls" value={row.calls} unit="" />
+          <Cost what="self" value={row.self[metric]} whole={whole} unit={unit} interval={intervalOf(row, "self", metric)} />
+          <Cost what="inclusive" value={row.inclusive[metric]} whole={whole} unit={unit} interval={intervalOf(row, "inclusive", metric)} />
+          <th scope="row"><BlockName block={row.block} place={place} focus={extend(row.block.id)} /></th>
+          <td class="acts"><Drop block={row.block} place={place} /></td>
+        </tr>
+      ))}
+    </tbody>
+  );
+}
+
+export function SequencePage({ place, search }: { place: Place; search: string }) {
+  const { route, metric, unit } = place;
+  const { focus } = route;
+  const near = useAnswer(focus.length ? "report" : null, [...scope(route), ["top", route.rest.top || "60"]], place.file.generation);
+  const steps = useAnswer<any[]>(focus.length ? "steps" : null, scope(route), place.file.generation);
+  if (!focus.length) return <BlocksPage place={place} by="inclusive" search={search} />;
+  if (near.error || steps.error) return <Problem text={near.error || steps.error} />;
+  if (!near.data || !steps.data) return <Waiting what="Following the sequence" />;
+  const whole = near.data.metrics.find((m: any) => m.name === metric)?.total || 0;
+  const its = near.data.sequence;
+  const last = steps.data.length - 1;
+  return (
+    <>
+      <div class="tools" role="toolbar" aria-label="This sequence">
+        <a class="button" href={to(route, { page: "flame" })}>flame graph of it</a>
+        <a class="button" href={to(route, { page: "flame", rest: { callers: "1" } })}>who leads to it, drawn</a>
+        <a class="button" href={to(route, { page: "graph" })}>call graph of it</a>
+      </div>
+      <table class="blocks sequence">
+        <caption class="unseen">What leads into the sequence, what it costs, what it leads to</caption>
+        <thead>
+          <tr>
+            <th scope="col" class="figure">calls</th>
+            <th scope="col" class="figure">self</th>
+            <th scope="col" class="figure">inclusive</th>
+            <th scope="col">block</th>
+            <th scope="col"><span class="unseen">actions</span></th>
+          </tr>
+        </thead>
+        <Neighbours rows={its.before} title="leading into it" none="nothing leads into it" place={place}
+          whole={whole} extend={(id) => (id ? [id, ...focus] : focus)} />
+        <tbody class="chosen">
+          <tr class="section"><th colSpan={5} scope="rowgroup">{focus.length === 1 ? "the block" : "the sequence, and what it costs up to each block"}</th></tr>
+          {steps.data.map((step, i) => (
+            <tr class={i === last ? "tip" : ""} data-step={i}>
+              <Figure what="calls" value={step.calls} unit="" />
+              <Cost what="self" value={step.self} whole={whole} unit={unit}
+                interval={i === last ? intervalOf(its, "self", metric) : undefined} />
+              <Cost what="inclusive" value={step.inclusive} whole={whole} unit={unit}
+                interval={i === last ? intervalOf(its, "inclusive", metric) : undefined} />
+              <th scope="row">
+                <div class="stepped">
+                  {focus.length > 1 && <span class="arrow" aria-hidden="true">{i ? "→" : ""}</span>}
+                  <BlockName block={step.block} place={place} focus={focus.slice(0, i + 1)} />
+                </div>
+              </th>
+              <td class="acts">
+                {focus.length > 1 && (i === 0 || i === last) && (
+                  <a class="act" href={to(route, { focus: i === 0 ? focus.slice(1) : focus.slice(0, -1) })}
+                    aria-label={"Take " + step.block.name + " out of the sequence"}>shorten</a>
+                )}
+                <a class="act" data-act="drop" href={dropOf(place, step.block, "overall")} aria-label={"Drop " + step.block.name}
+                  onClick={(event) => { event.preventDefault(); location.hash = to(route, { page: "overall", focus: [], drops: [...route.drops, [step.block.id]], rest: {} }); }}>drop</a>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+        <Neighbours rows={its.after} title="what it leads to" none="it leads to nothing" place={place}
+          whole={whole} extend={(id) => [...focus, id]} />
+      </table>
+    </>
+  );
+}
