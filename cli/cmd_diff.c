@@ -37,19 +37,9 @@ typedef struct arguments {
     bool contexts, json;
 } arguments;
 
-static double parse_percent(struct argp_state *state, const char *text)
-{
-    char *end;
-    double percent = strtod(text, &end);
-    if (end == text || (*end && strcmp(end, "%") != 0) || !(percent >= 0 && percent < 1e9))
-        argp_error(state, "\"%s\" is no percentage; write a number such as 5", text);
-    return percent / 100;
-}
-
 static error_t parse(int key, char *value, struct argp_state *state)
 {
     arguments *arguments = state->input;
-    char *end;
     switch (key) {
     case 'c':
         arguments->contexts = true;
@@ -61,18 +51,16 @@ static error_t parse(int key, char *value, struct argp_state *state)
         arguments->sort = value;
         return 0;
     case 'n':
-        arguments->top = strtol(value, &end, 10);
-        if (end == value || *end || arguments->top < 0)
-            argp_error(state, "\"%s\" is no number of rows; write 0 for all", value);
+        arguments->top = crn_cli_rows(state, value);
         return 0;
     case OPTION_FAIL_ABOVE:
-        arguments->fail_total = parse_percent(state, value);
+        arguments->fail_total = crn_cli_percent(state, value);
         return 0;
     case OPTION_FAIL_ABOVE_BLOCK:
-        arguments->fail_block = parse_percent(state, value);
+        arguments->fail_block = crn_cli_percent(state, value);
         return 0;
     case OPTION_SHARE:
-        arguments->share = parse_percent(state, value);
+        arguments->share = crn_cli_percent(state, value);
         return 0;
     case 'j':
         arguments->json = true;
@@ -98,6 +86,8 @@ static const char doc[] =
     "are now. A total of ticks has no noise (a block's has none, either, where each tick was "
     "charged: cairn run --ticks 1), so a gate against regressions is:\n\n"
     "  cairn diff before.cairn after.cairn --metric ticks --fail-above 1%\n\n"
+    "Where time or ticks were sampled, \"~\" marks changes that the samples of two equal runs may "
+    "show as well; --fail-above-block does not count them.\n\n"
     "Exit status: 0, 1 when a --fail-above was exceeded, 2 for bad input.";
 
 static bool choose_sort(const char *name, crn_diff_sort *sort)
@@ -140,6 +130,14 @@ static void choose_default(crn_diff_input *input)
     input->metric[CRN_BEFORE] = input->metric[CRN_AFTER] = CRN_METRIC_CALLS;
 }
 
+bool crn_diff_choose_metric(crn_diff_input *input, const char *name)
+{
+    if (name)
+        return find_metric(input, name);
+    choose_default(input);
+    return true;
+}
+
 /* A gate on a metric that one of the two did not measure would always stand open. */
 static bool can_gate(const crn_diff_input *input, bool named)
 {
@@ -169,6 +167,47 @@ static void say_growth(const crn_diff_report *report, const char *what,
     crn_cli_fail("%s: %s %s, more than %g %%", what, report->metric_name, growth, 100 * limit);
 }
 
+static bool matters(const crn_diff *blocks, const crn_diff_row *row, double share)
+{
+    bool any = false;
+    for (int side = 0; side < CRN_SIDES; side++)
+        any |= row->self[side] && (double)row->self[side] >= share * (double)blocks->total[side];
+    return any;
+}
+
+/* Whether no block that matters grew by more than it may. So many are looked at that some
+ * would grow by chance where each alone seldom does: together they fail one good run in 20. */
+static bool judge_blocks(const crn_diff_report *report, const arguments *arguments)
+{
+    crn_diff blocks = crn_diff_blocks(&report->input);
+    unsigned count = 0, chances = 0;
+    bool good = true;
+    for (uint32_t i = 0; i < blocks.count; i++)
+        count += matters(&blocks, &blocks.rows[i], arguments->share);
+    double z = crn_interval_z_of(count);
+    for (uint32_t i = 0; i < blocks.count; i++) {
+        const crn_diff_row *row = &blocks.rows[i];
+        if (!matters(&blocks, row, arguments->share) || !exceeds(row->self, arguments->fail_block))
+            continue;
+        if (crn_sampling_within_chance(blocks.sampling, row->self, z)) {
+            chances++;
+            continue;
+        }
+        int side = row->id[CRN_AFTER] != CRN_DIFF_NONE ? CRN_AFTER : CRN_BEFORE;
+        say_growth(report, report->input.profile[side]->blocks[row->id[side]].name, row->self,
+                   arguments->fail_block);
+        good = false;
+    }
+    if (chances)
+        crn_cli_fail(
+            "%u block%s grew by more than %g %% in %s, but by no more than chance makes of "
+            "so few samples: %s not count",
+            chances, chances == 1 ? "" : "s", 100 * arguments->fail_block, report->metric_name,
+            chances == 1 ? "it does" : "they do");
+    crn_diff_free(&blocks);
+    return good;
+}
+
 /* The gate. Blocks are compared even where the table shows contexts. */
 static int judge(const crn_diff_report *report, const arguments *arguments)
 {
@@ -179,30 +218,13 @@ static int judge(const crn_diff_report *report, const arguments *arguments)
     }
     if (arguments->fail_block < 0)
         return status;
-    crn_diff blocks = crn_diff_blocks(&report->input);
-    for (uint32_t i = 0; i < blocks.count; i++) {
-        const crn_diff_row *row = &blocks.rows[i];
-        bool matters = false;
-        for (int side = 0; side < CRN_SIDES; side++)
-            matters |= row->self[side] &&
-                       (double)row->self[side] >= arguments->share * (double)blocks.total[side];
-        if (!matters || !exceeds(row->self, arguments->fail_block))
-            continue;
-        int side = row->id[CRN_AFTER] != CRN_DIFF_NONE ? CRN_AFTER : CRN_BEFORE;
-        say_growth(report, report->input.profile[side]->blocks[row->id[side]].name, row->self,
-                   arguments->fail_block);
-        status = CRN_EXIT_NO;
-    }
-    crn_diff_free(&blocks);
-    return status;
+    return judge_blocks(report, arguments) ? status : CRN_EXIT_NO;
 }
 
 static int compare(crn_diff_report *report, const arguments *arguments)
 {
     crn_diff_input *input = &report->input;
-    if (!arguments->metric)
-        choose_default(input);
-    else if (!find_metric(input, arguments->metric))
+    if (!crn_diff_choose_metric(input, arguments->metric))
         return crn_cli_fail("there is no metric \"%s\" in both captures; cairn report shows what "
                             "they hold",
                             arguments->metric);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include <argp.h>
+#include <inttypes.h>
+#include <stdio.h>
 
-#include "analysis/merge.h"
 #include "analysis/redact.h"
+#include "analysis/trace_merge.h"
 #include "base/memory.h"
 #include "cli.h"
-#include "progress.h"
+#include "output.h"
 
 enum { OPTION_REDACT = 256 };
 
@@ -51,28 +53,43 @@ static error_t parse(int key, char *value, struct argp_state *state)
 static const char doc[] =
     "Add captures up into one.\v"
     "Blocks are the same when name, file, line, column and the block around them are; calls and "
-    "metrics of the same context are added.\n\n"
-    "  cairn merge -o week.cairn mon.cairn tue.cairn wed.cairn";
+    "metrics of the same context are added. Spans are kept: what one process asked another one "
+    "for, "
+    "by a traceparent or by fork, becomes a child of what asked, and clocks are put beside each "
+    "other.\n\n"
+    "  cairn merge -o week.cairn mon.cairn tue.cairn wed.cairn\n"
+    "  cairn merge -o all.cairn client.cairn server.cairn";
 
-static crn_profile *merge_all(const arguments *arguments)
+/* An input is not to be lost to a merge that goes wrong, or is done twice. */
+static bool output_is_good(const arguments *arguments)
 {
-    crn_merge *merge = crn_merge_new();
-    bool good = true;
-    for (size_t i = 0; good && i < arguments->count; i++) {
-        crn_profile *profile = crn_cli_load(arguments->paths[i]);
-        good = profile != NULL;
-        if (!good)
-            break;
-        crn_progress_begin("%s: adding %s", crn_cli_name, arguments->paths[i]);
-        crn_merge_add(merge, profile);
-        crn_progress_end();
-        crn_profile_free(profile);
-    }
-    crn_profile *sum = crn_merge_end(merge);
-    if (good)
-        return sum;
-    crn_profile_free(sum);
-    return NULL;
+    for (size_t i = 0; i < arguments->count; i++)
+        if (crn_output_is_same(arguments->paths[i], arguments->output))
+            return crn_cli_fail("%s: is one of those that are added up; name another file with -o",
+                                arguments->output) == CRN_EXIT_OK;
+    return true;
+}
+
+/* Spans of several processes are told of: whether clocks agree is not to be taken on trust. */
+static void tell(const crn_trace *trace, crn_trace_clocks clocks, const char *output)
+{
+    if (trace->process_count < 2)
+        return;
+    printf("%s: %" PRIu32 " spans of %" PRIu32 " processes on %" PRIu32 " machine%s", output,
+           trace->span_count, trace->process_count, clocks.machines,
+           clocks.machines == 1 ? "" : "s");
+    if (clocks.links)
+        printf("; %" PRIu32 " asked for across processes, of which %" PRIu32 " by what is not here",
+               clocks.links, clocks.missing);
+    puts("");
+    if (clocks.shifted)
+        printf("clocks: one machine was moved by %.6f ms, so that nothing begins before it is "
+               "asked for\n",
+               (double)clocks.shifted / 1e6);
+    if (clocks.early)
+        printf("clocks: %" PRIu32 " span%s still before what asked for %s, by up to %.6f ms\n",
+               clocks.early, clocks.early == 1 ? " begins" : "s begin",
+               clocks.early == 1 ? "it" : "them", (double)clocks.earliest / 1e6);
 }
 
 int crn_cmd_merge(int argc, char **argv)
@@ -80,14 +97,27 @@ int crn_cmd_merge(int argc, char **argv)
     static const struct argp argp = {options, parse, "CAPTURE...", doc, NULL, NULL, NULL};
     arguments arguments = {0};
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
-    crn_profile *profile = merge_all(&arguments);
+    crn_trace *trace = NULL;
+    crn_profile *profile = output_is_good(&arguments)
+                               ? crn_cli_load_spans(arguments.paths, arguments.count, &trace)
+                               : NULL;
     crn_free(arguments.paths);
+    crn_trace_clocks clocks = {0}; /* redaction forgets machines */
+    if (trace)
+        clocks = crn_trace_clocks_of(trace);
     if (profile && arguments.redact) {
-        crn_profile *redacted = crn_redact(profile, NULL);
+        crn_redact_map *map = crn_redact_map_new();
+        crn_profile *redacted = crn_redact(profile, map);
+        if (trace)
+            crn_redact_trace(trace, profile, redacted, map);
+        crn_redact_map_free(map);
         crn_profile_free(profile);
         profile = redacted;
     }
-    int status = profile ? crn_cli_save(profile, arguments.output) : CRN_EXIT_BAD;
+    int status = profile ? crn_cli_save_spans(profile, trace, arguments.output) : CRN_EXIT_BAD;
+    if (status == CRN_EXIT_OK && trace)
+        tell(trace, clocks, arguments.output);
+    crn_trace_free(trace);
     crn_profile_free(profile);
     return status;
 }

@@ -7,7 +7,9 @@
 static const struct argp_option options[] = {
     {"output", 'o', "OUT", 0, "Write the redacted capture to OUT (needed)", 0},
     {"keep", 'k', "PATTERN", 0,
-     "Keep names and files that match this shell pattern, such as 'string.*'; may be repeated", 0},
+     "Keep names, files, keys and texts that match this shell pattern, such as 'string.*'; may be "
+     "repeated",
+     0},
     {"map", 'm', "FILE", 0,
      "Read from FILE which pseudonym is which name, and write it back with what is new. Keep it "
      "to yourself: it turns answers back, and makes further captures comparable",
@@ -16,7 +18,8 @@ static const struct argp_option options[] = {
 };
 
 typedef struct arguments {
-    const char *path, *output, *map_path;
+    char *path;
+    const char *output, *map_path;
     crn_redact_map *map;
 } arguments;
 
@@ -51,8 +54,10 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 static const char doc[] =
     "Replace names before a capture is shared.\v"
-    "Names become f1, f2, ..., files file1.lua, ...: the same one wherever it recurs. Figures, "
-    "contexts, lines and columns stay. Command, labels, paths and when it ran are left out.\n\n"
+    "Names become f1, f2, ..., files file1.lua, ..., texts and keys of spans' attributes text1, "
+    "..., key1, ...: the same one wherever it recurs. Figures, contexts, lines and columns stay, "
+    "and so do numbers of spans' attributes and iterations. Command, labels, paths and when it ran "
+    "are left out.\n\n"
     "  cairn redact a.cairn -o share.cairn --map secret.map --keep 'string.*'";
 
 static int redact(const arguments *arguments)
@@ -60,12 +65,16 @@ static int redact(const arguments *arguments)
     crn_error error = {0};
     if (arguments->map_path && !crn_redact_map_read(arguments->map, arguments->map_path, &error))
         return crn_cli_fail("%s", error.message);
-    crn_profile *profile = crn_cli_load(arguments->path);
+    crn_trace *trace;
+    crn_profile *profile = crn_cli_load_spans(&arguments->path, 1, &trace);
     if (!profile)
         return CRN_EXIT_BAD;
     crn_profile *redacted = crn_redact(profile, arguments->map);
+    if (trace)
+        crn_redact_trace(trace, profile, redacted, arguments->map);
     crn_profile_free(profile);
-    int status = crn_cli_save(redacted, arguments->output);
+    int status = crn_cli_save_spans(redacted, trace, arguments->output);
+    crn_trace_free(trace);
     crn_profile_free(redacted);
     if (status == CRN_EXIT_OK && arguments->map_path &&
         !crn_redact_map_write(arguments->map, arguments->map_path, &error))

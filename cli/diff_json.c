@@ -29,6 +29,12 @@ static json_t *path_json(const crn_profile *profile, uint32_t context)
     return path;
 }
 
+static bool is_sampled(const crn_diff_report *report)
+{
+    const crn_sampling *sampling = report->diff.sampling;
+    return sampling[CRN_BEFORE].unit > 0 || sampling[CRN_AFTER].unit > 0;
+}
+
 static void write_row(const crn_diff_report *report, const crn_diff_row *row)
 {
     static const char *const keys[] = {"before", "after"};
@@ -43,6 +49,13 @@ static void write_row(const crn_diff_report *report, const crn_diff_row *row)
     json_object_set_new(json, "calls", pair_json(row->calls));
     json_object_set_new(json, "self", pair_json(row->self));
     json_object_set_new(json, "inclusive", pair_json(row->inclusive));
+    if (is_sampled(report)) {
+        json_t *chance = json_object();
+        json_object_set_new(chance, "self", json_boolean(crn_diff_is_chance(report, row->self)));
+        json_object_set_new(chance, "inclusive",
+                            json_boolean(crn_diff_is_chance(report, row->inclusive)));
+        json_object_set_new(json, "chance", chance);
+    }
     crn_json_write(json);
 }
 

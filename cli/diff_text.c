@@ -90,16 +90,24 @@ static void path_prefix(char prefix[PATH_SIZE], const crn_profile *profile, uint
                                  glyphs->arrow);
 }
 
+bool crn_diff_is_chance(const crn_diff_report *report, const uint64_t figures[CRN_SIDES])
+{
+    return figures[CRN_BEFORE] != figures[CRN_AFTER] &&
+           crn_sampling_within_chance(report->diff.sampling, figures, CRN_INTERVAL_Z);
+}
+
 static void print_row(const crn_diff_report *report, const crn_table *table,
                       const crn_diff_row *row, bool calls)
 {
     crn_row cells = crn_row_begin(table);
     crn_row_figure(&cells, row->self[CRN_BEFORE]);
     crn_row_figure(&cells, row->self[CRN_AFTER]);
-    crn_row_change(&cells, row->self[CRN_BEFORE], row->self[CRN_AFTER]);
-    crn_row_change(&cells, row->inclusive[CRN_BEFORE], row->inclusive[CRN_AFTER]);
+    crn_row_change(&cells, row->self[CRN_BEFORE], row->self[CRN_AFTER],
+                   crn_diff_is_chance(report, row->self));
+    crn_row_change(&cells, row->inclusive[CRN_BEFORE], row->inclusive[CRN_AFTER],
+                   crn_diff_is_chance(report, row->inclusive));
     if (calls)
-        crn_row_change(&cells, row->calls[CRN_BEFORE], row->calls[CRN_AFTER]);
+        crn_row_change(&cells, row->calls[CRN_BEFORE], row->calls[CRN_AFTER], false);
     uint32_t id;
     const crn_profile *profile = side_of(report, row, &id);
     char prefix[PATH_SIZE] = "";
@@ -120,6 +128,7 @@ static bool is_changed(const crn_diff_row *row)
 typedef struct extent {
     uint64_t self, inclusive, calls;
     uint32_t shown, hidden, same;
+    bool chance; /* a change that is shown may be chance */
 } extent;
 
 static uint64_t larger(uint64_t largest, const uint64_t figures[CRN_SIDES])
@@ -145,6 +154,8 @@ static extent measure(const crn_diff_report *report, crn_table *table)
             extent.self = larger(extent.self, row->self);
             extent.inclusive = larger(extent.inclusive, row->inclusive);
             extent.calls = larger(extent.calls, row->calls);
+            extent.chance |=
+                crn_diff_is_chance(report, row->self) || crn_diff_is_chance(report, row->inclusive);
             uint32_t id;
             const crn_profile *profile = side_of(report, row, &id);
             if (!report->contexts)
@@ -159,6 +170,8 @@ static void print_rest(const crn_diff_report *report, const extent *extent)
     const char *what = report->contexts ? "context" : "block";
     char count[CRN_FIGURE_SIZE];
     crn_terminal_style(CRN_STYLE_DIM);
+    if (extent->chance)
+        puts("~ is within chance: the samples of two equal runs may differ as much");
     if (extent->hidden)
         printf("%s more changed %s%s: --top 0 shows all\n",
                crn_figure_alone(count, "", extent->hidden), what, extent->hidden == 1 ? "" : "s");
@@ -175,10 +188,15 @@ void crn_diff_text(const crn_diff_report *report)
     print_side(report, CRN_BEFORE);
     print_side(report, CRN_AFTER);
     warn_difference(report, "wall", "how wall time was taken");
+    warn_difference(report, "cpu", "how CPU time was taken");
     warn_difference(report, "tick_period", "the period of tick samples");
     print_total(report);
 
     crn_table table = {0};
+    if (!report->contexts) {
+        table.profile = profile;
+        table.other = report->input.profile[CRN_AFTER];
+    }
     extent extent = measure(report, &table);
     bool calls = metric != CRN_METRIC_CALLS && extent.calls;
     if (extent.shown) {

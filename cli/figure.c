@@ -49,14 +49,77 @@ static size_t group(char *text, const char *number)
     return used;
 }
 
+/* With commas between thousands. Tables have millions of rows: this is most of what they cost. */
+static size_t put_whole(char *text, uint64_t value)
+{
+    char reversed[32];
+    size_t length = 0, digits = 0;
+    do {
+        if (digits && digits % 3 == 0)
+            reversed[length++] = ',';
+        reversed[length++] = (char)('0' + value % 10);
+        value /= 10;
+        digits++;
+    } while (value);
+    for (size_t i = 0; i < length; i++)
+        text[i] = reversed[length - 1 - i];
+    text[length] = 0;
+    return length;
+}
+
+size_t crn_figure_fixed(char text[CRN_FIGURE_SIZE], double value, int decimals)
+{
+    static const uint64_t powers[] = {1, 10, 100, 1000};
+    uint64_t power = powers[decimals];
+    double scaled = rint(value * (double)power);
+    if (!(scaled < 0x1p53)) {
+        char number[CRN_FIGURE_SIZE];
+        snprintf(number, 32, "%.*f", decimals, value);
+        return group(text, number);
+    }
+    size_t length = put_whole(text, (uint64_t)scaled / power);
+    if (!decimals)
+        return length;
+    text[length++] = '.';
+    for (uint64_t rest = (uint64_t)scaled % power; power > 1; rest %= power) {
+        power /= 10;
+        text[length++] = (char)('0' + rest / power);
+    }
+    text[length] = 0;
+    return length;
+}
+
 size_t crn_figure(char text[CRN_FIGURE_SIZE], crn_scale scale, uint64_t value)
 {
-    char number[32];
     if (scale.divisor == 1)
-        snprintf(number, sizeof number, "%llu", (unsigned long long)value);
-    else
-        snprintf(number, sizeof number, "%.*f", scale.decimals, (double)value / scale.divisor);
-    return group(text, number);
+        return put_whole(text, value);
+    return crn_figure_fixed(text, (double)value / scale.divisor, scale.decimals);
+}
+
+/* One end, rounded away from the middle. */
+static void put_end(char text[CRN_FIGURE_SIZE], crn_scale scale, double value, bool up)
+{
+    char number[32];
+    value /= scale.divisor;
+    int most = scale.divisor == 1 ? 0 : scale.decimals;
+    int decimals = value > 0 ? 1 - (int)floor(log10(value)) : 0;
+    decimals = decimals > most ? most : decimals;
+    double step = pow(10, -decimals), steps = value / step;
+    /* What is whole but for rounding stays. */
+    double nearest = round(steps);
+    if (fabs(steps - nearest) > 1e-9 * steps)
+        nearest = up ? ceil(steps) : floor(steps);
+    snprintf(number, sizeof number, "%.*f", nearest && decimals > 0 ? decimals : 0, nearest * step);
+    group(text, number);
+}
+
+void crn_figure_interval(char text[CRN_FIGURE_SIZE], crn_scale scale, crn_interval interval,
+                         const char *to)
+{
+    char low[CRN_FIGURE_SIZE], high[CRN_FIGURE_SIZE];
+    put_end(low, scale, interval.low, false);
+    put_end(high, scale, interval.high, true);
+    snprintf(text, CRN_FIGURE_SIZE, "%.28s%s%.28s", low, to, high);
 }
 
 size_t crn_figure_change(char text[CRN_FIGURE_SIZE], crn_scale scale, uint64_t from, uint64_t to)

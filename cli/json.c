@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "analysis/nesting.h"
 #include "base/memory.h"
 #include "formats/names.h"
 
@@ -22,7 +23,8 @@ json_t *crn_json_number(uint64_t number)
 
 void crn_json_write(json_t *json)
 {
-    json_dumpf(json, stdout, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY);
+    json_dumpf(json, stdout,
+               JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
     json_decref(json);
 }
 
@@ -38,6 +40,10 @@ json_t *crn_json_block(const crn_profile *profile, uint32_t block)
     json_t *json = json_object();
     json_object_set_new(json, "id", crn_json_number(block));
     json_object_set_new(json, "name", crn_json_text(info->name));
+    char *outer = crn_nesting_outer(profile, block);
+    if (*outer)
+        json_object_set_new(json, "within", crn_json_text(outer));
+    crn_free(outer);
     json_object_set_new(json, "file", crn_json_text(info->file));
     json_object_set_new(json, "line", crn_json_number(info->line));
     json_object_set_new(json, "column", crn_json_number(info->column));

@@ -17,12 +17,23 @@ typedef struct command {
 /* In the order in which a person meets them. */
 static const command commands[] = {
     {"run", crn_cmd_run, "run a program and profile it"},
+    {"top", crn_cmd_top, "watch a program that is being profiled"},
+    {"view", crn_cmd_view, "look at captures in a browser"},
     {"report", crn_cmd_report, "show where calls and time went"},
+    {"spans", crn_cmd_spans, "show single executions, the slowest, and missing time"},
+    {"explain", crn_cmd_explain, "say why the spans of a block do not all take as long"},
+    {"critical", crn_cmd_critical, "show what has to be quicker for the end to come earlier"},
+    {"query", crn_cmd_query, "ask captures in SQL"},
+    {"whatif", crn_cmd_whatif, "predict what making a part faster would bring"},
+    {"cc", crn_cmd_cc, "compile C so that it profiles itself, as gcc does"},
+    {"c++", crn_cmd_cxx, "the same for C++, as g++ does"},
+    {"clang", crn_cmd_clang, "the same, as clang does"},
+    {"clang++", crn_cmd_clangxx, "the same for C++, as clang++ does"},
     {"diff", crn_cmd_diff, "compare two captures; a gate against regressions"},
     {"assert", crn_cmd_assert, "check statements about a capture, for test suites"},
     {"merge", crn_cmd_merge, "add captures up into one"},
     {"redact", crn_cmd_redact, "replace names before a capture is shared"},
-    {"export", crn_cmd_export, "write a capture as pprof, folded stacks or speedscope"},
+    {"export", crn_cmd_export, "write a capture in the formats of other tools"},
     {"import", crn_cmd_import, "make a capture of pprof, folded stacks or perf script"},
 };
 
@@ -82,6 +93,7 @@ static int help(int argc, char **argv)
 int main(int argc, char **argv)
 {
     setlocale(LC_CTYPE, "");
+    atexit(crn_cli_at_exit);
     argp_err_exit_status = CRN_EXIT_BAD;
     argp_program_version = "cairn " CAIRN_VERSION;
     if (argc < 2) {

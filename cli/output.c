@@ -2,6 +2,7 @@
 #include "output.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 
 #include "base/memory.h"
 #include "cli.h"
+
+enum { LINKS_MAX = 40 }; /* as the kernel follows */
 
 char *crn_output_name(const char *input, const char *suffix)
 {
@@ -29,6 +32,33 @@ char *crn_output_name(const char *input, const char *suffix)
     char *name = crn_calloc(size, 1);
     snprintf(name, size, "%.*s%s", (int)length, input, suffix);
     return name;
+}
+
+char *crn_output_target(const char *path)
+{
+    char *target = crn_strdup(path);
+    for (int links = 0; links < LINKS_MAX; links++) {
+        char end[PATH_MAX];
+        ssize_t length = readlink(target, end, sizeof end - 1);
+        if (length < 0)
+            break; /* no link, or not there */
+        end[length] = '\0';
+        const char *slash = strrchr(target, '/');
+        size_t folder = *end == '/' || !slash ? 0 : (size_t)(slash - target) + 1;
+        char *next = crn_calloc(folder + (size_t)length + 1, 1);
+        memcpy(next, target, folder);
+        memcpy(next + folder, end, (size_t)length + 1);
+        crn_free(target);
+        target = next;
+    }
+    return target;
+}
+
+bool crn_output_is_same(const char *left, const char *right)
+{
+    struct stat a, b;
+    return stat(left, &a) == 0 && stat(right, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
 }
 
 static bool fail(crn_output *output, int reason)
@@ -76,12 +106,11 @@ bool crn_output_open(crn_output *output, const char *path, const char *input)
         output->file = stdout;
         return true;
     }
-    struct stat target, source;
+    struct stat target;
     bool exists = stat(path, &target) == 0;
-    if (exists && stat(input, &source) == 0 && target.st_dev == source.st_dev &&
-        target.st_ino == source.st_ino)
+    if (crn_output_is_same(path, input))
         return crn_cli_fail("%s: is what is read; name another file with -o", path) == CRN_EXIT_OK;
-    output->path = crn_strdup(path);
+    output->path = crn_output_target(path);
     if (!exists || S_ISREG(target.st_mode))
         return open_temporary(output);
     output->file = fopen(path, "wb");

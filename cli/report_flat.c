@@ -58,7 +58,8 @@ static int compare_blocks(const void *left, const void *right, void *data)
 /* The root is not a block of the program: it shows when something was charged to it. */
 static bool is_listed(const crn_report *report, const crn_flat *flat, uint32_t block)
 {
-    bool costs = false, runs = flat->calls.self[block] && block;
+    bool costs = report->small && flat->small.self[block];
+    bool runs = flat->calls.self[block] && block;
     for (uint32_t i = 0; i < report->metric_count; i++) {
         costs |= flat->cost[i].self[block] && (block || report->metrics[i] != CRN_METRIC_CALLS);
         runs |= flat->cost[i].inclusive[block] && block;
@@ -84,23 +85,24 @@ crn_flat crn_flat_make(const crn_report *report)
     flat.calls = crn_block_cost_make(profile, CRN_METRIC_CALLS, kept);
     for (uint32_t i = 0; i < report->metric_count; i++)
         flat.cost[i] = crn_block_cost_make(profile, report->metrics[i], kept);
+    if (report->small)
+        flat.small = crn_block_cost_make(profile, report->small, kept);
     crn_free(kept);
 
     flat.blocks = crn_calloc(profile->block_count, sizeof *flat.blocks);
     for (uint32_t b = 0; b < profile->block_count; b++) {
         if (!is_listed(report, &flat, b))
             continue;
-        if (is_significant(report, &flat, b))
+        bool wanted = crn_report_shows(report, b);
+        if (wanted && is_significant(report, &flat, b))
             flat.blocks[flat.count++] = b;
         else
-            flat.hidden++;
+            crn_unshown_add(&flat.rest, !wanted, flat.cost[0].self[b]);
     }
     order order = {report, &flat};
     qsort_r(flat.blocks, flat.count, sizeof *flat.blocks, compare_blocks, &order);
-    if (report->top && flat.count > report->top) {
-        flat.hidden += flat.count - report->top;
-        flat.count = report->top;
-    }
+    while (report->top && flat.count > report->top)
+        crn_unshown_add(&flat.rest, false, flat.cost[0].self[flat.blocks[--flat.count]]);
     return flat;
 }
 
@@ -109,6 +111,7 @@ void crn_flat_free(crn_flat *flat, const crn_report *report)
     for (uint32_t i = 0; i < report->metric_count; i++)
         crn_block_cost_free(&flat->cost[i]);
     crn_block_cost_free(&flat->calls);
+    crn_block_cost_free(&flat->small);
     crn_free(flat->blocks);
 }
 
@@ -120,12 +123,14 @@ void crn_report_title(char title[48], const crn_profile *profile, const char *wh
         snprintf(title, 48, "%s %.30s", what, profile->metrics[metric].name);
 }
 
-void crn_report_column(crn_table *table, const crn_report *report, const char *what,
-                       uint32_t metric, uint64_t largest)
+void crn_report_column(crn_table *table, const crn_report *report, const char *what, uint32_t place,
+                       uint64_t largest, bool uncertain)
 {
     char title[48];
+    uint32_t metric = report->metrics[place];
     crn_report_title(title, report->profile, what, metric);
-    crn_table_figure(table, title, report->profile->metrics[metric].unit, largest, true);
+    crn_table_sampled(table, title, report->profile->metrics[metric].unit, largest, true,
+                      uncertain ? &report->sampling[place] : NULL);
 }
 
 static uint64_t largest_of(const crn_flat *flat, const uint64_t *figures)
@@ -137,36 +142,54 @@ static uint64_t largest_of(const crn_flat *flat, const uint64_t *figures)
     return largest;
 }
 
+uint64_t crn_flat_waited(const crn_report *report, const crn_flat *flat, uint32_t block)
+{
+    uint64_t values[CRN_METRIC_CPU + 1] = {0};
+    for (uint32_t m = 0; m < report->metric_count; m++)
+        if (report->metrics[m] <= CRN_METRIC_CPU)
+            values[report->metrics[m]] = flat->cost[m].self[block];
+    return crn_compare_waited(values[CRN_METRIC_WALL], values[CRN_METRIC_CPU]);
+}
+
 static void print_rows(const crn_report *report, const crn_flat *flat, const crn_table *table)
 {
     for (uint32_t i = 0; i < flat->count; i++) {
         uint32_t block = flat->blocks[i];
         crn_row row = crn_row_begin(table);
-        for (uint32_t m = 0; m < report->metric_count; m++) {
+        for (uint32_t m = 0; m < report->metric_count; m++)
             crn_row_figure(&row, flat->cost[m].self[block]);
-            crn_row_figure(&row, flat->cost[m].inclusive[block]);
+        if (report->waits)
+            crn_row_figure(&row, crn_flat_waited(report, flat, block));
+        for (uint32_t m = 0; m < report->metric_count; m++) {
+            if (block)
+                crn_row_figure(&row, flat->cost[m].inclusive[block]);
+            else
+                crn_row_whole(&row, flat->cost[m].inclusive[block]);
         }
         if (report->calls)
             crn_row_figure(&row, flat->calls.self[block]);
+        if (report->small)
+            crn_row_figure(&row, flat->small.self[block]);
         crn_row_block(&row, "", &report->profile->blocks[block], "");
     }
 }
 
-/* What is left out, so that nobody takes the table for the whole. */
-static void print_rest(const crn_report *report, const crn_flat *flat)
+void crn_report_rest(const crn_report *report, const crn_unshown *rest, uint64_t total)
 {
-    if (!flat->hidden)
+    char figure[CRN_FIGURE_SIZE];
+    const char *metric = report->profile->metrics[report->metrics[0]].name;
+    if (!rest->hidden && !rest->unwanted)
         return;
-    uint64_t shown = 0, total = flat->cost[0].total;
-    for (uint32_t i = 0; i < flat->count; i++)
-        shown += flat->cost[0].self[flat->blocks[i]];
     crn_terminal_style(CRN_STYLE_DIM);
-    char hidden[CRN_FIGURE_SIZE];
-    printf("%s more block%s with %.1f %% of self %s: --top 0%s shows all\n",
-           crn_figure_alone(hidden, "", flat->hidden), flat->hidden == 1 ? "" : "s",
-           crn_percent(total > shown ? total - shown : 0, total),
-           report->profile->metrics[report->metrics[0]].name,
-           report->threshold > 0 ? " --threshold 0" : "");
+    if (rest->hidden)
+        printf("%s more block%s with %.1f %% of self %s: --top 0%s shows all\n",
+               crn_figure_alone(figure, "", rest->hidden), rest->hidden == 1 ? "" : "s",
+               crn_percent(rest->hidden_self, total), metric,
+               report->threshold > 0 ? " --threshold 0" : "");
+    if (rest->unwanted)
+        printf("%s other block%s with %.1f %% of self %s left out by --keep\n",
+               crn_figure_alone(figure, "", rest->unwanted), rest->unwanted == 1 ? "" : "s",
+               crn_percent(rest->unwanted_self, total), metric);
     crn_terminal_style(CRN_STYLE_PLAIN);
 }
 
@@ -191,22 +214,59 @@ static void print_next(const crn_report *report, const crn_flat *flat)
     crn_terminal_style(CRN_STYLE_PLAIN);
 }
 
+static bool any_uncertain(const crn_report *report, const crn_flat *flat, uint32_t place,
+                          const uint64_t *figures, bool inclusive)
+{
+    for (uint32_t i = 0; i < flat->count; i++)
+        if ((flat->blocks[i] || !inclusive) &&
+            crn_report_is_uncertain(report, place, figures[flat->blocks[i]]))
+            return true;
+    return false;
+}
+
+/* The first metric is what is sorted by: where there is little room the others give way, first
+ * with what blocks call, and only at the very last with what they cost themselves. */
+static void make_table(crn_table *table, const crn_report *report, const crn_flat *flat)
+{
+    for (uint32_t m = 0; m < report->metric_count; m++) {
+        const crn_block_cost *cost = &flat->cost[m];
+        table->rank = m ? 1 : 0;
+        crn_report_column(table, report, "self", m, cost->total,
+                          any_uncertain(report, flat, m, cost->self, false));
+    }
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < flat->count; i++) {
+        uint64_t waits = crn_flat_waited(report, flat, flat->blocks[i]);
+        most = most < waits ? waits : most;
+    }
+    table->rank = 2;
+    if (report->waits)
+        crn_table_figure(table, "waits", "nanoseconds", most, false);
+    for (uint32_t m = 0; m < report->metric_count; m++) {
+        const crn_block_cost *cost = &flat->cost[m];
+        table->rank = m ? CRN_RANK_INTERVAL + 1 : 0;
+        crn_report_column(table, report, "inclusive", m, cost->total,
+                          any_uncertain(report, flat, m, cost->inclusive, true));
+    }
+    table->rank = 3;
+    if (report->calls)
+        crn_table_figure(table, "calls", "", largest_of(flat, flat->calls.self), false);
+    if (report->small)
+        crn_table_figure(table, CRN_SMALL_CALLS, "", largest_of(flat, flat->small.self), false);
+}
+
 void crn_report_flat(const crn_report *report)
 {
     const crn_profile *profile = report->profile;
     crn_flat flat = crn_flat_make(report);
-    crn_table table = {0};
-    for (uint32_t m = 0; m < report->metric_count; m++) {
-        crn_report_column(&table, report, "self", report->metrics[m], flat.cost[m].total);
-        crn_report_column(&table, report, "inclusive", report->metrics[m], flat.cost[m].total);
-    }
-    if (report->calls)
-        crn_table_figure(&table, "calls", "", largest_of(&flat, flat.calls.self), false);
+    crn_table table = {.profile = profile};
+    make_table(&table, report, &flat);
     for (uint32_t i = 0; i < flat.count; i++)
         crn_table_measure(&table, "", &profile->blocks[flat.blocks[i]], "");
     crn_table_head(&table, "block");
     print_rows(report, &flat, &table);
-    print_rest(report, &flat);
+    crn_table_foot(&table);
+    crn_report_rest(report, &flat.rest, flat.cost[0].total);
     print_next(report, &flat);
     crn_flat_free(&flat, report);
 }

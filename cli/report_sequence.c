@@ -130,23 +130,28 @@ static void make_table(crn_table *table, const crn_report *report, const crn_nei
                        uint64_t total, const uint32_t shown[2])
 {
     const crn_profile *profile = report->profile;
-    uint32_t metric = report->metrics[0];
     uint64_t calls = near->cost.calls;
+    bool self = crn_report_is_uncertain(report, 0, near->cost.self);
+    bool inclusive = crn_report_is_uncertain(report, 0, near->cost.inclusive);
     for (int side = 0; side < 2; side++) {
         const crn_neighbour *neighbours = side ? near->after : near->before;
         for (uint32_t i = 0; i < shown[side]; i++) {
-            if (calls < neighbours[i].cost.calls)
-                calls = neighbours[i].cost.calls;
+            const crn_sequence_cost *cost = &neighbours[i].cost;
+            calls = calls < cost->calls ? cost->calls : calls;
+            self |= crn_report_is_uncertain(report, 0, cost->self);
+            inclusive |= crn_report_is_uncertain(report, 0, cost->inclusive);
             crn_table_measure(table, "", &profile->blocks[neighbours[i].block], "");
         }
     }
     for (uint32_t i = 0; i < report->focus.length; i++)
         crn_table_measure(table, i ? "  " : "", &profile->blocks[report->focus.blocks[i]], "");
+    table->rank = 2;
     if (has_calls(report))
         crn_table_figure(table, "calls", "", calls, false);
+    table->rank = 0;
     if (has_self(report))
-        crn_report_column(table, report, "self", metric, total);
-    crn_report_column(table, report, "inclusive", metric, total);
+        crn_report_column(table, report, "self", 0, total, self);
+    crn_report_column(table, report, "inclusive", 0, total, inclusive);
 }
 
 void crn_report_sequence(const crn_report *report)
@@ -162,7 +167,7 @@ void crn_report_sequence(const crn_report *report)
                                         : 0,
                          report->after ? shown_of(report, near.after, near.after_count, total) : 0};
 
-    crn_table table = {0};
+    crn_table table = {.profile = report->profile};
     make_table(&table, report, &near, total, shown);
     crn_table_head(&table, "block");
     if (report->before)
@@ -172,6 +177,7 @@ void crn_report_sequence(const crn_report *report)
     if (report->after)
         print_neighbours(report, &table, "what it leads to", "it leads to nothing", near.after,
                          near.after_count, shown[1]);
+    crn_table_foot(&table);
     print_next(report, &near);
     crn_neighbourhood_free(&near);
     crn_free(kept);

@@ -83,12 +83,21 @@ static void print_row(const crn_report *report, const crn_tree_view *view, const
                       uint32_t context, const char *prefix, const char *suffix)
 {
     crn_row row = crn_row_begin(table);
-    crn_row_figure(&row, view->tree.totals[context]);
+    if (context)
+        crn_row_figure(&row, view->tree.totals[context]);
+    else
+        crn_row_whole(&row, view->tree.totals[context]);
     if (!view->upside_down)
         crn_row_figure(&row, kept_value(view, report->metrics[0], context));
     if (report->calls)
         crn_row_figure(&row, view->calls[context]);
     crn_row_block(&row, prefix, &view->profile->blocks[view->profile->block[context]], suffix);
+}
+
+/* The block of the row that a row hangs below, 0 if none: what is written in it is right there. */
+static uint32_t below(const crn_tree_view *view, uint32_t context)
+{
+    return context ? view->profile->block[view->profile->parent[context]] : 0;
 }
 
 static void print_rows(const crn_report *report, const crn_tree_view *view, crn_table *table)
@@ -97,11 +106,14 @@ static void print_rows(const crn_report *report, const crn_tree_view *view, crn_
     char prefix[PREFIX_SIZE], suffix[64];
     for (int pass = 0; pass < 2; pass++) { /* measure, then print */
         for (uint32_t i = view->upside_down; i < view->tree.count; i++) {
+            if (pass == 0 && crn_table_is_measured(table))
+                break;
             const crn_tree_row *row = &view->tree.rows[i];
             if (!row->only)
                 open[row->level] = !row->last;
             draw_prefix(prefix, row, open);
             draw_suffix(suffix, view->cycles[row->context]);
+            table->within = below(view, row->context);
             if (pass == 0)
                 crn_table_measure(table, prefix,
                                   &view->profile->blocks[view->profile->block[row->context]],
@@ -144,18 +156,34 @@ static uint64_t most_calls(const crn_tree_view *view)
     return largest;
 }
 
+/* Whether totals, or self costs, that will be shown rest on few samples. */
+static bool any_uncertain(const crn_report *report, const crn_tree_view *view, bool totals)
+{
+    for (uint32_t i = totals; i < view->tree.count; i++) {
+        uint32_t context = view->tree.rows[i].context;
+        uint64_t value =
+            totals ? view->tree.totals[context] : kept_value(view, report->metrics[0], context);
+        if (crn_report_is_uncertain(report, 0, value))
+            return true;
+    }
+    return false;
+}
+
 void crn_report_tree(const crn_report *report)
 {
-    uint32_t metric = report->metrics[0];
     crn_tree_view view = crn_tree_view_make(report);
-    crn_table table = {0};
-    crn_report_column(&table, report, "inclusive", metric, view.tree.totals[0]);
+    crn_table table = {.profile = view.profile};
+    crn_report_column(&table, report, "inclusive", 0, view.tree.totals[0],
+                      any_uncertain(report, &view, true));
     if (!view.upside_down)
-        crn_report_column(&table, report, "self", metric, view.tree.totals[0]);
+        crn_report_column(&table, report, "self", 0, view.tree.totals[0],
+                          any_uncertain(report, &view, false));
+    table.rank = 2;
     if (report->calls)
         crn_table_figure(&table, "calls", "", most_calls(&view), false);
     crn_table_head(&table, view.upside_down ? "called from" : "context");
     print_rows(report, &view, &table);
+    crn_table_foot(&table);
     print_rest(report, &view);
     crn_tree_view_free(&view);
 }

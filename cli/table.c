@@ -8,11 +8,10 @@
 #include "terminal.h"
 
 enum {
-    MARGIN = 2,
-    NAME_PAD_MAX = 44,
-    NAME_MIN = 16,
-    PLACE_MIN = 20,
+    MARGIN = CRN_TABLE_MARGIN,
+    NAME_MIN = CRN_TABLE_NAME_MIN,
     PERCENT_WIDTH = 5,
+    POINTS_WIDTH = 6,
     RELATIVE_WIDTH = 8
 };
 #define PERCENT_HOT 10.0
@@ -21,7 +20,7 @@ enum {
 static crn_column *add(crn_table *table, crn_column_kind kind, const char *title)
 {
     crn_column *column = &table->columns[table->count++];
-    column->kind = kind;
+    *column = (crn_column){.kind = kind, .rank = table->rank};
     snprintf(column->title, sizeof column->title, "%s", title);
     column->width = crn_terminal_width(title);
     return column;
@@ -42,15 +41,47 @@ static crn_column *add_figure(crn_table *table, crn_column_kind kind, const char
     return column;
 }
 
-void crn_table_figure(crn_table *table, const char *what, const char *unit, uint64_t largest,
-                      bool percent)
+static void add_percent(crn_table *table, uint64_t largest)
 {
-    add_figure(table, CRN_COLUMN_FIGURE, what, unit, largest);
-    if (!percent)
-        return;
     crn_column *column = add(table, CRN_COLUMN_PERCENT, "%");
     column->largest = largest;
     column->width = PERCENT_WIDTH;
+}
+
+/* Rows come later, so it is as wide as any figure of so few samples can make it. */
+static void add_interval(crn_table *table, crn_scale scale, const crn_sampling *sampling)
+{
+    crn_column *column = add(table, CRN_COLUMN_INTERVAL, "likely");
+    column->scale = scale;
+    column->sampling = *sampling;
+    column->rank = CRN_RANK_INTERVAL;
+    for (double hits = CRN_SAMPLING_SURE; hits > 0.01; hits *= 0.9) {
+        char text[CRN_FIGURE_SIZE];
+        double value = hits * sampling->unit;
+        if (value >= sampling->total)
+            continue;
+        crn_figure_interval(text, scale, crn_sampling_interval(sampling, (uint64_t)value),
+                            crn_terminal_get()->glyphs->to);
+        size_t width = crn_terminal_width(text);
+        if (column->width < width)
+            column->width = width;
+    }
+}
+
+void crn_table_sampled(crn_table *table, const char *what, const char *unit, uint64_t largest,
+                       bool percent, const crn_sampling *sampling)
+{
+    crn_scale scale = add_figure(table, CRN_COLUMN_FIGURE, what, unit, largest)->scale;
+    if (sampling)
+        add_interval(table, scale, sampling);
+    if (percent)
+        add_percent(table, largest);
+}
+
+void crn_table_figure(crn_table *table, const char *what, const char *unit, uint64_t largest,
+                      bool percent)
+{
+    crn_table_sampled(table, what, unit, largest, percent, NULL);
 }
 
 void crn_table_change(crn_table *table, const char *what, const char *unit, uint64_t largest)
@@ -59,151 +90,245 @@ void crn_table_change(crn_table *table, const char *what, const char *unit, uint
     add(table, CRN_COLUMN_PERCENT, "%")->width = RELATIVE_WIDTH;
 }
 
-void crn_table_head(crn_table *table, const char *name)
+void crn_table_points(crn_table *table, const char *what)
+{
+    crn_column *column = add(table, CRN_COLUMN_POINTS, what);
+    if (column->width < POINTS_WIDTH)
+        column->width = POINTS_WIDTH;
+}
+
+void crn_table_text(crn_table *table, const char *title, size_t width)
+{
+    crn_column *column = add(table, CRN_COLUMN_TEXT, title);
+    if (column->width < width)
+        column->width = width;
+}
+
+/* The columns' width with the margins between them. */
+static size_t used_width(const crn_table *table)
 {
     size_t used = 0;
+    for (size_t i = 0; i < table->count; i++)
+        if (!table->columns[i].left_out)
+            used += table->columns[i].width + (used ? MARGIN : 0);
+    return used;
+}
+
+/* Leaves out a figure with all that belongs to it, or an interval for its figure's place. */
+static void leave_out(crn_table *table, size_t i)
+{
+    crn_column *column = &table->columns[i];
+    column->left_out = true;
+    if (column->kind == CRN_COLUMN_INTERVAL && !column[-1].left_out) {
+        column[-1].merged = true;
+        if (column[-1].width < column->width)
+            column[-1].width = column->width;
+    }
+    for (i++; i < table->count && table->columns[i].kind == CRN_COLUMN_INTERVAL; i++)
+        table->columns[i].left_out = true;
+}
+
+/* Leaves out whole ranks until names have room beside what is left. */
+static size_t fit(crn_table *table, size_t width)
+{
+    size_t used = used_width(table), least = table->name_least ? table->name_least : NAME_MIN;
+    while (width && used + MARGIN + least > width) {
+        unsigned highest = 0;
+        for (size_t i = 0; i < table->count; i++)
+            if (!table->columns[i].left_out && highest < table->columns[i].rank)
+                highest = table->columns[i].rank;
+        if (!highest)
+            break;
+        for (size_t i = 0; i < table->count; i++)
+            if (!table->columns[i].left_out && table->columns[i].rank == highest)
+                leave_out(table, i);
+        used = used_width(table);
+    }
+    return used;
+}
+
+void crn_table_head(crn_table *table, const char *name)
+{
+    size_t width = crn_terminal_get()->width, used = fit(table, width);
+    bool begun = false;
     crn_terminal_style(CRN_STYLE_TITLE);
     for (size_t i = 0; i < table->count; i++) {
         const crn_column *column = &table->columns[i];
-        size_t gap = i ? MARGIN : 0, width = crn_terminal_width(column->title);
-        printf("%*s%s", (int)(gap + column->width - width), "", column->title);
-        used += gap + column->width;
+        if (column->left_out)
+            continue;
+        size_t pad = column->width - crn_terminal_width(column->title) + (begun ? MARGIN : 0);
+        printf("%*s%s", (int)pad, "", column->title);
+        begun = true;
     }
-    printf("%*s%s", MARGIN, "", name);
+    printf("%*s%s", begun ? MARGIN : 0, "", name);
     crn_terminal_style(CRN_STYLE_PLAIN);
     putchar('\n');
-    size_t width = crn_terminal_get()->width;
     if (width)
         table->limit = width > used + MARGIN + NAME_MIN ? width - used - MARGIN : NAME_MIN;
 }
 
+static void explain_intervals(const crn_table *table)
+{
+    const crn_column *column = table->columns, *end = column + table->count;
+    while (column < end && column->kind != CRN_COLUMN_INTERVAL)
+        column++;
+    if (column == end)
+        return;
+    crn_terminal_style(CRN_STYLE_DIM);
+    if (column->left_out)
+        printf("a%sb", crn_terminal_get()->glyphs->to);
+    else
+        fputs(column->title, stdout);
+    printf(": between what a figure of fewer than %d samples lies (95 %%)\n", CRN_SAMPLING_SURE);
+    crn_terminal_style(CRN_STYLE_PLAIN);
+}
+
+static void explain_left_out(const crn_table *table)
+{
+    const char *joint = "no room for: ";
+    for (size_t i = 0; i < table->count; i++) {
+        const crn_column *column = &table->columns[i];
+        if (!column->left_out || column->kind == CRN_COLUMN_PERCENT ||
+            column->kind == CRN_COLUMN_INTERVAL)
+            continue;
+        if (*joint == 'n')
+            crn_terminal_style(CRN_STYLE_DIM);
+        printf("%s%s", joint, column->title);
+        joint = ", ";
+    }
+    if (*joint == ',') {
+        putchar('\n');
+        crn_terminal_style(CRN_STYLE_PLAIN);
+    }
+}
+
+void crn_table_foot(const crn_table *table)
+{
+    explain_intervals(table);
+    explain_left_out(table);
+}
+
 crn_row crn_row_begin(const crn_table *table)
 {
-    return (crn_row){table, 0};
+    return (crn_row){table, 0, false};
 }
 
-static const crn_column *next_column(crn_row *row)
+static void print_spaces(size_t count)
 {
-    const crn_column *column = &row->table->columns[row->column];
-    printf("%*s", row->column ? MARGIN : 0, "");
-    row->column++;
-    return column;
+    static const char spaces[] = "                                                                ";
+    for (; count >= sizeof spaces; count -= sizeof spaces - 1)
+        fwrite(spaces, 1, sizeof spaces - 1, stdout);
+    fwrite(spaces, 1, count, stdout);
 }
 
-static bool percent_is_next(const crn_row *row)
+/* Prints a cell of the next column, if that is shown. */
+static void print_cell(crn_row *row, crn_style style, const char *text)
 {
-    return row->column < row->table->count &&
-           row->table->columns[row->column].kind == CRN_COLUMN_PERCENT;
-}
-
-static void print_styled(crn_style style, size_t width, const char *text)
-{
+    const crn_column *column = &row->table->columns[row->column++];
+    if (column->left_out)
+        return;
+    size_t width = crn_terminal_width(text), gap = row->begun ? MARGIN : 0;
+    row->begun = true;
+    print_spaces(gap + (column->width > width ? column->width - width : 0));
     if (style != CRN_STYLE_PLAIN)
         crn_terminal_style(style);
-    printf("%*s", (int)width, text);
+    fputs(text, stdout);
     if (style != CRN_STYLE_PLAIN)
         crn_terminal_style(CRN_STYLE_PLAIN);
+}
+
+static const crn_column *column_if(const crn_row *row, crn_column_kind kind)
+{
+    if (row->column >= row->table->count || row->table->columns[row->column].kind != kind)
+        return NULL;
+    return &row->table->columns[row->column];
+}
+
+static void print_percent(crn_row *row, const crn_column *column, uint64_t value)
+{
+    char text[CRN_FIGURE_SIZE] = "-";
+    double percent = crn_percent(value, column->largest);
+    if (value)
+        crn_figure_fixed(text, percent, 1);
+    print_cell(row,
+               !value                    ? CRN_STYLE_DIM
+               : percent >= PERCENT_HOT  ? CRN_STYLE_HOT
+               : percent >= PERCENT_WARM ? CRN_STYLE_WARM
+                                         : CRN_STYLE_PLAIN,
+               text);
+}
+
+static void print_figure(crn_row *row, uint64_t value, bool sure)
+{
+    char text[CRN_FIGURE_SIZE] = "-";
+    const crn_column *column = &row->table->columns[row->column];
+    const crn_column *interval =
+        row->column + 1 < row->table->count && column[1].kind == CRN_COLUMN_INTERVAL ? &column[1]
+                                                                                     : NULL;
+    char range[CRN_FIGURE_SIZE] = "";
+    if (interval && !sure && !crn_sampling_is_sure(&interval->sampling, value))
+        crn_figure_interval(range, interval->scale,
+                            crn_sampling_interval(&interval->sampling, value),
+                            crn_terminal_get()->glyphs->to);
+    if (value)
+        crn_figure(text, column->scale, value);
+    print_cell(row, value ? CRN_STYLE_PLAIN : CRN_STYLE_DIM,
+               column->merged && *range ? range : text);
+    if (interval)
+        print_cell(row, CRN_STYLE_DIM, range);
+    column = column_if(row, CRN_COLUMN_PERCENT);
+    if (column)
+        print_percent(row, column, value);
 }
 
 void crn_row_figure(crn_row *row, uint64_t value)
 {
-    char text[CRN_FIGURE_SIZE] = "-";
-    const crn_column *column = next_column(row);
-    if (value)
-        crn_figure(text, column->scale, value);
-    print_styled(value ? CRN_STYLE_PLAIN : CRN_STYLE_DIM, column->width, text);
-    if (!percent_is_next(row))
-        return;
-    column = next_column(row);
-    double percent = crn_percent(value, column->largest);
-    if (value)
-        snprintf(text, sizeof text, "%.1f", percent);
-    print_styled(!value                    ? CRN_STYLE_DIM
-                 : percent >= PERCENT_HOT  ? CRN_STYLE_HOT
-                 : percent >= PERCENT_WARM ? CRN_STYLE_WARM
-                                           : CRN_STYLE_PLAIN,
-                 column->width, text);
+    print_figure(row, value, false);
 }
 
-void crn_row_change(crn_row *row, uint64_t from, uint64_t to)
+void crn_row_whole(crn_row *row, uint64_t value)
+{
+    print_figure(row, value, true);
+}
+
+void crn_row_change(crn_row *row, uint64_t from, uint64_t to, bool chance)
 {
     char text[CRN_FIGURE_SIZE] = "-";
-    const crn_column *column = next_column(row);
+    bool quiet = from == to || chance;
     if (from != to)
-        crn_figure_change(text, column->scale, from, to);
-    print_styled(from == to ? CRN_STYLE_DIM : CRN_STYLE_PLAIN, column->width, text);
-    column = next_column(row);
+        crn_figure_change(text, row->table->columns[row->column].scale, from, to);
+    print_cell(row, quiet ? CRN_STYLE_DIM : CRN_STYLE_PLAIN, text);
     double percent = from ? 100.0 * ((double)to - (double)from) / (double)from : 0;
+    const char *mark = chance ? "~" : "";
     if (!from && to)
-        snprintf(text, sizeof text, "new");
+        snprintf(text, sizeof text, "%snew", mark);
     else if (from && !to)
-        snprintf(text, sizeof text, "gone");
+        snprintf(text, sizeof text, "%sgone", mark);
     else if (from != to)
-        snprintf(text, sizeof text, fabs(percent) < 10000 ? "%+.1f" : "%+.2g", percent);
-    print_styled(from == to     ? CRN_STYLE_DIM
-                 : percent >= 5 ? CRN_STYLE_HOT
-                                : CRN_STYLE_PLAIN,
-                 column->width, text);
+        snprintf(text, sizeof text, fabs(percent) < 10000 ? "%s%+.1f" : "%s%+.2g", mark, percent);
+    print_cell(row, quiet ? CRN_STYLE_DIM : percent >= 5 ? CRN_STYLE_HOT : CRN_STYLE_PLAIN, text);
+}
+
+void crn_row_points(crn_row *row, double difference, bool chance)
+{
+    char text[CRN_FIGURE_SIZE];
+    double points = 100 * difference;
+    snprintf(text, sizeof text, "%s%+.1f", chance ? "~" : "", points);
+    print_cell(row,
+               chance                         ? CRN_STYLE_DIM
+               : fabs(points) >= PERCENT_HOT  ? CRN_STYLE_HOT
+               : fabs(points) >= PERCENT_WARM ? CRN_STYLE_WARM
+                                              : CRN_STYLE_PLAIN,
+               text);
+}
+
+void crn_row_text(crn_row *row, crn_style style, const char *text)
+{
+    print_cell(row, style, text);
 }
 
 void crn_row_blank(crn_row *row)
 {
-    while (row->column < row->table->count) {
-        const crn_column *column = next_column(row);
-        printf("%*s", (int)column->width, "");
-    }
-}
-
-void crn_table_measure(crn_table *table, const char *prefix, const crn_block_info *block,
-                       const char *suffix)
-{
-    size_t width =
-        crn_terminal_width(prefix) + crn_terminal_width(block->name) + crn_terminal_width(suffix);
-    if (width > NAME_PAD_MAX)
-        width = NAME_PAD_MAX;
-    if (width > table->name_width)
-        table->name_width = width;
-}
-
-static void place_of(const crn_block_info *block, char *place, size_t size)
-{
-    if (block->file[0] && block->line)
-        snprintf(place, size, "%s:%u", block->file, block->line);
-    else
-        snprintf(place, size, "%s", block->file);
-}
-
-void crn_row_block(crn_row *row, const char *prefix, const crn_block_info *block,
-                   const char *suffix)
-{
-    const crn_table *table = row->table;
-    char place[512];
-    place_of(block, place, sizeof place);
-    size_t prefix_width = crn_terminal_width(prefix), suffix_width = crn_terminal_width(suffix);
-    size_t name_limit = 0, place_limit = 0;
-    if (table->limit) {
-        size_t fixed = prefix_width + suffix_width;
-        name_limit = table->limit > fixed + NAME_MIN ? table->limit - fixed : NAME_MIN;
-    }
-    printf("%*s", MARGIN, "");
-    crn_terminal_text(prefix, 0, false);
-    size_t printed =
-        prefix_width + suffix_width + crn_terminal_text(block->name, name_limit, false);
-    fputs(suffix, stdout);
-    if (*place) {
-        size_t name_width = table->name_width; /* gives way where the terminal is narrow */
-        if (table->limit && name_width + PLACE_MIN > table->limit)
-            name_width = table->limit > PLACE_MIN ? table->limit - PLACE_MIN : 0;
-        size_t pad = MARGIN + (printed < name_width ? name_width - printed : 0);
-        if (table->limit && printed + pad + 8 > table->limit) {
-            putchar('\n'); /* no room for a useful part of the place */
-            return;
-        }
-        place_limit = table->limit ? table->limit - printed - pad : 0;
-        printf("%*s", (int)pad, "");
-        crn_terminal_style(CRN_STYLE_DIM);
-        crn_terminal_text(place, place_limit, true);
-        crn_terminal_style(CRN_STYLE_PLAIN);
-    }
-    putchar('\n');
+    while (row->column < row->table->count)
+        print_cell(row, CRN_STYLE_PLAIN, "");
 }

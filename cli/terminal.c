@@ -11,6 +11,8 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "base/memory.h"
+
 static const crn_glyphs utf8_glyphs = {
     .branch = "├─ ",
     .last = "└─ ",
@@ -20,6 +22,8 @@ static const crn_glyphs utf8_glyphs = {
     .cycle = "↺",
     .arrow = "→",
     .ellipsis = "…",
+    .to = "–",
+    .levels = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
 };
 
 static const crn_glyphs ascii_glyphs = {
@@ -31,6 +35,8 @@ static const crn_glyphs ascii_glyphs = {
     .cycle = "@",
     .arrow = "->",
     .ellipsis = "~",
+    .to = "-",
+    .levels = {" ", ".", ":", "-", "=", "+", "*", "#", "@"},
 };
 
 static bool is_set(const char *variable)
@@ -102,32 +108,110 @@ static glyph next_glyph(const char **text)
     return (glyph){(const char *)c, size, (size_t)columns};
 }
 
+/* How many of the text's first bytes are characters of ASCII that print as they are: nearly all
+ * that there is. */
+static size_t plain_run(const char *text)
+{
+    size_t length = 0;
+    while (text[length] >= ' ' && text[length] < 0x7f)
+        length++;
+    return length;
+}
+
 size_t crn_terminal_width(const char *text)
 {
     size_t width = 0;
-    while (*text)
+    for (;;) {
+        size_t run = plain_run(text);
+        width += run;
+        text += run;
+        if (!*text)
+            return width;
         width += next_glyph(&text).columns;
-    return width;
+    }
 }
 
-size_t crn_terminal_text(const char *text, size_t limit, bool keep_end)
+/* Where text goes: a file, or a buffer that holds what fits. */
+typedef struct sink {
+    FILE *file;
+    char *to;
+    size_t left;
+} sink;
+
+static void put(sink *sink, const char *bytes, size_t size)
 {
+    if (sink->file) {
+        fwrite(bytes, 1, size, sink->file);
+    } else if (size < sink->left) {
+        memcpy(sink->to, bytes, size);
+        sink->to += size;
+        sink->left -= size;
+    } else {
+        sink->left = 0; /* half a text is better than one with a hole */
+    }
+}
+
+static size_t put_text(sink *sink, const char *text, size_t limit, bool keep_end)
+{
+    const char *ellipsis = crn_terminal_get()->glyphs->ellipsis;
     size_t width = limit ? crn_terminal_width(text) : 0, printed = 0;
     bool cut = width > limit;
     if (cut && keep_end) {
         printed += (size_t)1;
         while (*text && width > limit - 1)
             width -= next_glyph(&text).columns;
-        fputs(crn_terminal_get()->glyphs->ellipsis, stdout);
+        put(sink, ellipsis, strlen(ellipsis));
     }
     while (*text) {
+        size_t run = cut ? 0 : plain_run(text);
+        if (run) {
+            put(sink, text, run);
+            printed += run;
+            text += run;
+            continue;
+        }
         glyph glyph = next_glyph(&text);
         if (cut && !keep_end && printed + glyph.columns > limit - 1) {
-            fputs(crn_terminal_get()->glyphs->ellipsis, stdout);
+            put(sink, ellipsis, strlen(ellipsis));
             return printed + 1;
         }
-        fwrite(glyph.bytes, 1, glyph.size, stdout);
+        put(sink, glyph.bytes, glyph.size);
         printed += glyph.columns;
     }
     return printed;
+}
+
+size_t crn_terminal_text(const char *text, size_t limit, bool keep_end)
+{
+    return put_text(&(sink){.file = stdout}, text, limit, keep_end);
+}
+
+size_t crn_terminal_fit(char *to, size_t size, const char *text, size_t limit, bool keep_end)
+{
+    sink sink = {NULL, to, size};
+    size_t width = put_text(&sink, text, limit, keep_end);
+    *sink.to = 0;
+    return width;
+}
+
+void crn_terminal_wrapped(const char *text)
+{
+    size_t width = crn_terminal_get()->width, used = 0;
+    while (*text) {
+        size_t length = strcspn(text, " ");
+        char *word = crn_calloc(length + 1, 1);
+        memcpy(word, text, length);
+        size_t columns = crn_terminal_width(word);
+        if (used && width && used + 1 + columns > width) {
+            putchar('\n');
+            used = 0;
+        }
+        if (used)
+            putchar(' ');
+        crn_terminal_text(word, 0, false);
+        used += columns + (used > 0);
+        crn_free(word);
+        text += length + (text[length] == ' ');
+    }
+    putchar('\n');
 }

@@ -15,6 +15,8 @@
 typedef struct crn_glyphs {
     const char *branch, *last, *bar, *gap, *only; /* of a tree: 3 columns, but `only` 2 */
     const char *cycle, *arrow, *ellipsis;
+    const char *to;        /* between the ends of an interval */
+    const char *levels[9]; /* of a bar, from none to full */
 } crn_glyphs;
 
 typedef struct crn_terminal {
@@ -44,5 +46,11 @@ size_t crn_terminal_width(const char *text);
  * U+FFFD. It is cut at `limit` columns (0: not), its end replaced by an ellipsis, or its
  * beginning where `keep_end`. Returns the columns printed. */
 size_t crn_terminal_text(const char *text, size_t limit, bool keep_end);
+
+/* The same into `to`, which has room for `size` (at least 1) bytes. */
+size_t crn_terminal_fit(char *to, size_t size, const char *text, size_t limit, bool keep_end);
+
+/* Prints such text as lines that are broken between words where the terminal ends, and a newline. */
+void crn_terminal_wrapped(const char *text);
 
 #endif

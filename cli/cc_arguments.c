@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reads as much of gcc's command line as is needed to know whether it compiles and links.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cc.h"
+
+enum { FILES_DEEPEST = 16 }; /* a file of arguments may name another */
+
+typedef struct reading {
+    crn_cc_job job;
+    bool inputs;     /* something to work on is named */
+    bool stops;      /* before the linker */
+    bool only_reads; /* no more than the preprocessor */
+    bool bare, shared;
+    bool argument;      /* the next word belongs to this one */
+    bool language;      /* it is -x, and its argument comes next */
+    bool headers;       /* -x says that inputs are headers */
+    bool other_machine; /* than that of the plugin's code */
+    bool freestanding;  /* there need be no libc, and no variables of threads */
+} reading;
+
+/* Options whose argument may be the next word. */
+static bool takes_next(const char *word)
+{
+    static const char *const options[] = {
+        "-o",
+        "-x",
+        "-I",
+        "-D",
+        "-U",
+        "-L",
+        "-T",
+        "-u",
+        "-z",
+        "-A",
+        "-B",
+        "-h",
+        "-e",
+        "-G",
+        "-R",
+        "-Xlinker",
+        "-Xassembler",
+        "-Xpreprocessor",
+        "-isystem",
+        "-idirafter",
+        "-include",
+        "-imacros",
+        "-iprefix",
+        "-iwithprefix",
+        "-iwithprefixbefore",
+        "-iquote",
+        "-isysroot",
+        "-imultilib",
+        "-iplugindir",
+        "-MF",
+        "-MT",
+        "-MQ",
+        "-aux-info",
+        "-wrapper",
+        "-specs",
+        "-dumpbase",
+        "-dumpdir",
+        "-dumpbase-ext",
+        "--param",
+        "--sysroot",
+        "--output",
+        "--include",
+        "--imacros",
+        "-Tbss",
+        "-Tdata",
+        "-Ttext",
+        "-l",
+        "--library-directory",
+        "--language",
+        "--define-macro",
+        "--undefine-macro",
+        "--include-directory",
+        "--entry",
+        "--for-linker",
+        "--for-assembler",
+        "-target",
+        "-Xclang",
+        "-mllvm",
+    };
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (strcmp(options[i], word) == 0)
+            return true;
+    return false;
+}
+
+static bool is_one_of(const char *word, const char *const *options)
+{
+    for (; *options; options++)
+        if (strcmp(*options, word) == 0)
+            return true;
+    return false;
+}
+
+static bool ends_with(const char *word, const char *end)
+{
+    size_t length = strlen(word), size = strlen(end);
+    return length > size && strcmp(word + length - size, end) == 0;
+}
+
+/* Of -x. */
+static void read_language(reading *reading, const char *name)
+{
+    reading->language = false;
+    reading->headers = ends_with(name, "-header");
+}
+
+/* A header is compiled for itself; nothing is linked. */
+static void read_input(reading *reading, const char *path)
+{
+    static const char *const headers[] = {".h", ".hh", ".H", ".hp", ".hxx", ".hpp", ".HPP", ".h++"};
+    reading->inputs = true;
+    reading->stops |= reading->headers;
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+        reading->stops |= ends_with(path, headers[i]);
+}
+
+static void read_option(reading *reading, const char *word)
+{
+    static const char *const stop[] = {"-c",
+                                       "-S",
+                                       "-E",
+                                       "-M",
+                                       "-MM",
+                                       "-fsyntax-only",
+                                       "--compile",
+                                       "--assemble",
+                                       "--preprocess",
+                                       "--dependencies",
+                                       "--user-dependencies",
+                                       "-r",
+                                       "--relocatable",
+                                       NULL};
+    static const char *const read_only[] = {
+        "-E", "-M", "-MM", "--preprocess", "--dependencies", "--user-dependencies", NULL};
+    static const char *const statics[] = {"-static", "--static", "-static-pie", NULL};
+    static const char *const bare[] = {"-nostdlib", "-nodefaultlibs", "-nolibc",
+                                       "--no-standard-libraries", NULL};
+    static const char *const shared[] = {"-shared", "--shared", NULL};
+    static const char *const others[] = {"-m32", "-m16", "-mx32", NULL};
+    static const char *const freestanding[] = {"-ffreestanding", "-mcmodel=kernel", NULL};
+    reading->other_machine |= is_one_of(word, others);
+    reading->freestanding |= is_one_of(word, freestanding);
+    reading->stops |= is_one_of(word, stop);
+    reading->only_reads |= is_one_of(word, read_only);
+    reading->job.is_static |= is_one_of(word, statics);
+    reading->bare |= is_one_of(word, bare);
+    reading->shared |= is_one_of(word, shared);
+    reading->argument = takes_next(word);
+    reading->language = strcmp(word, "-x") == 0 || strcmp(word, "--language") == 0;
+    if (strncmp(word, "-x", 2) == 0 && word[2])
+        read_language(reading, word + 2);
+    reading->inputs |= strncmp(word, "-l", 2) == 0;
+}
+
+static void read_file(reading *reading, const char *path, int depth);
+
+static void read_word(reading *reading, const char *word, int depth)
+{
+    if (reading->language)
+        read_language(reading, word);
+    if (reading->argument)
+        reading->argument = false;
+    else if (word[0] == '@' && word[1])
+        read_file(reading, word + 1, depth);
+    else if (word[0] == '-' && word[1])
+        read_option(reading, word);
+    else
+        read_input(reading, word);
+}
+
+/* One word: quotes and backslashes as a shell has them, but for what they keep. NULL at the end. */
+static char *next_word(const char **place, char *word)
+{
+    const char *text = *place;
+    char quote = 0, *end = word;
+    while (isspace((unsigned char)*text))
+        text++;
+    if (!*text)
+        return NULL;
+    for (; *text && (quote || !isspace((unsigned char)*text)); text++) {
+        if (*text == '\\' && text[1])
+            *end++ = *++text;
+        else if (quote ? *text == quote : *text == '\'' || *text == '"')
+            quote = quote ? 0 : *text;
+        else
+            *end++ = *text;
+    }
+    *end = '\0';
+    *place = text;
+    return word;
+}
+
+static char *whole(const char *path)
+{
+    size_t used = 0, size = 4096;
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return NULL;
+    char *text = crn_calloc(size, 1);
+    for (size_t got; (got = fread(text + used, 1, size - used - 1, file)) > 0;) {
+        used += got;
+        if (used + 1 == size)
+            text = crn_realloc(text, size *= 2, 1);
+    }
+    text[used] = '\0';
+    fclose(file);
+    return text;
+}
+
+/* As it is with gcc, @file is an input where there is no such file. */
+static void read_file(reading *reading, const char *path, int depth)
+{
+    char *text = depth < FILES_DEEPEST ? whole(path) : NULL;
+    if (!text) {
+        reading->inputs = true;
+        return;
+    }
+    char *word = crn_calloc(strlen(text) + 1, 1);
+    const char *place = text;
+    while (next_word(&place, word))
+        read_word(reading, word, depth + 1);
+    crn_free(word);
+    crn_free(text);
+}
+
+crn_cc_job crn_cc_read(char *const *words)
+{
+    reading reading = {.inputs = false};
+    for (; *words; words++)
+        read_word(&reading, *words, 0);
+    reading.job.is_shared = reading.shared;
+    bool links = reading.inputs && !reading.stops, alone = reading.bare && !reading.shared;
+    reading.job.compiles = reading.inputs && !reading.only_reads && !reading.other_machine &&
+                           !reading.freestanding && !(links && alone);
+    reading.job.links = links && !alone && !reading.other_machine;
+    return reading.job;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "cli.h"
+#include "run.h"
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
+           a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* For a shell, a program that a signal ended is one that ended itself so. */
+static int end_as(int status)
+{
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    int number = WTERMSIG(status);
+    sigset_t only;
+    fflush(stdout);
+    fflush(stderr);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* the program has left its own */
+    signal(number, SIG_DFL);
+    sigemptyset(&only);
+    sigaddset(&only, number);
+    raise(number);
+    sigprocmask(SIG_UNBLOCK, &only, NULL);
+    return 128 + number;
+}
+
+/* Why the program could not make a capture there, whatever it is; NULL if nothing is seen. */
+static const char *obstacle(const char *path)
+{
+    enum { LEAST = 64 * 1024 }; /* bytes: less than that is no capture */
+    struct statvfs disk;
+    const char *reason = NULL;
+    if (!crn_cli_may_replace(path))
+        return "a file is there already that is no capture";
+    char *folder = crn_strdup(path);
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = 0;
+    if (access(slash ? folder : ".", W_OK | X_OK) != 0)
+        reason = strerror(errno);
+    else if (statvfs(slash ? folder : ".", &disk) == 0 && disk.f_blocks &&
+             disk.f_bavail * disk.f_frsize < LEAST)
+        reason = strerror(ENOSPC);
+    crn_free(folder);
+    return reason;
+}
+
+static void say_what_to_do(const crn_run *run)
+{
+    if (run->quiet)
+        return;
+    const char *reason = obstacle(run->output);
+    if (reason)
+        crn_cli_fail("%s left no capture at %s: %s; name another file with -o", run->path,
+                     run->output, reason);
+    else if (run->alloc)
+        crn_cli_fail("%s left no capture at %s: it ended before it allocated, may not write "
+                     "there, or does without libc's loader",
+                     run->path, run->output);
+    else
+        crn_cli_fail("%s left no capture, as it does not use libcairn: cairn run --alloc "
+                     "profiles what it allocates; man cairn-run says more",
+                     run->path);
+}
+
+int crn_run_native(const crn_run *run)
+{
+    struct stat before = {0}, after;
+    bool was = stat(run->output, &before) == 0;
+    setenv("CAIRN_OUT", run->output, 1);
+    if (!run->alloc) /* the tool adds them afterwards */
+        crn_run_set_labels(run);
+    if (run->alloc && !crn_run_set_alloc(run))
+        return CRN_EXIT_BAD;
+    int status = 0;
+    uint64_t began = now_ns();
+    struct timespec since;
+    clock_gettime(CLOCK_REALTIME_COARSE, &since); /* as files are stamped */
+    int reason = crn_run_wait(run, &status);
+    if (reason)
+        return crn_cli_fail("%s cannot be run: %s", run->path, strerror(reason));
+    uint64_t elapsed = now_ns() - began;
+    unsetenv("LD_PRELOAD"); /* what is started from here on is not the program's */
+    if (stat(run->output, &after) != 0 || (was && is_same(&before, &after)))
+        say_what_to_do(run);
+    else if (run->alloc)
+        crn_run_finish_alloc(run, status, elapsed);
+    crn_run_tell_children(run, &since);
+    return end_as(status);
+}

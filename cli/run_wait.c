@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * To run a program, stay around until it ends, and not be in its way meanwhile.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "run.h"
+
+static const int passed_on[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+enum { PASSED_ON = sizeof passed_on / sizeof *passed_on };
+
+static volatile pid_t program;
+
+/* The kernel sends to all who are in the terminal's foreground; others send to this
+ * process alone. */
+static void pass_on(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    int reason = errno;
+    if (info->si_code <= 0 && program > 0)
+        kill(program, number);
+    errno = reason;
+}
+
+/* What ends this process ends the program, as if it had been started directly. */
+static _Noreturn void become(const crn_run *run, pid_t parent, int report)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(127);
+    execv(run->path, run->program);
+    int reason = errno;
+    if (write(report, &reason, sizeof reason) < 0)
+        _exit(127);
+    _exit(127);
+}
+
+int crn_run_wait(const crn_run *run, int *status)
+{
+    struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
+    struct sigaction before[PASSED_ON];
+    sigset_t all, mask;
+    int ends[2], reason = 0;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return errno;
+    pid_t self = getpid();
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &mask); /* until it is known whom to pass them on to */
+    for (int i = 0; i < PASSED_ON; i++) {
+        sigaction(passed_on[i], NULL, &before[i]);
+        if (before[i].sa_handler != SIG_IGN) /* as nohup would have it */
+            sigaction(passed_on[i], &action, NULL);
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        for (int i = 0; i < PASSED_ON; i++)
+            sigaction(passed_on[i], &before[i], NULL);
+        sigprocmask(SIG_SETMASK, &mask, NULL);
+        become(run, self, ends[1]);
+    }
+    reason = child < 0 ? errno : 0;
+    program = child;
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    close(ends[1]);
+    if (child > 0 && read(ends[0], &reason, sizeof reason) != (ssize_t)sizeof reason)
+        reason = 0;
+    close(ends[0]);
+    while (child > 0 && waitpid(child, status, 0) < 0 && errno == EINTR) {
+    }
+    program = 0;
+    for (int i = 0; i < PASSED_ON; i++)
+        sigaction(passed_on[i], &before[i], NULL);
+    return reason;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Why spans take as long as they do, and what if a part of the program were faster: the answers of
+ * cairn explain and cairn whatif, for the page.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/reference.h"
+#include "base/memory.h"
+#include "cli.h"
+#include "explain.h"
+#include "json.h"
+#include "view.h"
+#include "whatif.h"
+
+enum { EXPLAIN_TOP = 12, EFFECTS_TOP = 12, THREADS_MAX = 4096 };
+
+/* ---- why ---- */
+
+/* By span of the source, whether it is of a block with that name. */
+static uint8_t *spans_of(const crn_span_source *source, const char *name)
+{
+    uint8_t *chosen = crn_calloc((size_t)source->trace->span_count + 1, 1);
+    for (uint32_t s = 0; s < source->trace->span_count; s++) {
+        uint32_t block = crn_span_block(source->spans, s);
+        chosen[s] = strcmp(source->profile->blocks[block].name, name) == 0;
+    }
+    return chosen;
+}
+
+bool crn_view_explain(crn_view *view, const crn_view_query *query)
+{
+    crn_view_file *file = crn_view_file_of(view, query);
+    uint64_t block;
+    if (!file || !crn_view_file_spans(view, file) ||
+        !crn_view_number(query, "block", crn_iterations_block(file->spans), UINT32_MAX, &block))
+        return false;
+    if (block >= file->plain->block_count) {
+        crn_cli_fail("there is no block %llu", (unsigned long long)block);
+        return false;
+    }
+    const crn_view_choice *choice = crn_view_choice_of(file, query);
+    crn_span_source source = {.path = file->path,
+                              .profile = file->plain,
+                              .trace = choice ? choice->trace : file->trace,
+                              .spans = choice ? choice->spans : file->spans};
+    const char *name = file->plain->blocks[block].name;
+    uint8_t *chosen = spans_of(&source, name);
+    crn_explain_run(&source, chosen, name, NULL, EXPLAIN_TOP, crn_explain_json);
+    crn_free(chosen);
+    return true;
+}
+
+/* ---- what if ---- */
+
+void crn_view_replay_clear(crn_view_file *file)
+{
+    crn_replay_free(file->replay);
+    file->replay = NULL;
+}
+
+static const crn_replay *replay_of(crn_view_file *file)
+{
+    if (!file->replay) {
+        crn_replay_setup setup = crn_replay_setup_read(file->plain);
+        file->replay = crn_replay_make(file->trace, &setup);
+        crn_replay_setup_free(&setup);
+    }
+    return file->replay;
+}
+
+/* "12:2.5": the block, and a number above 0. False after saying that it is none. */
+static bool read_change(const crn_view_file *file, const char *text, uint32_t *block, double *value)
+{
+    char *end;
+    unsigned long number = strtoul(text, &end, 10);
+    bool good = end != text && *end == ':' && number < file->plain->block_count;
+    char *last = end;
+    *block = (uint32_t)number;
+    *value = good ? strtod(end + 1, &last) : 0;
+    good = good && last > end + 1 && !*last && *value >= 1e-6 && *value <= 1e6;
+    if (!good)
+        crn_cli_fail("\"%.40s\" is no change; write a block's number, a colon and a number", text);
+    return good;
+}
+
+typedef struct changes {
+    double *factor;
+    uint32_t *threads, *capacity;
+    crn_whatif_change *speedups;
+    size_t count;
+    uint64_t cores;
+    bool threaded;
+} changes;
+
+static changes changes_new(const crn_view_file *file)
+{
+    uint32_t blocks = file->plain->block_count;
+    crn_replay_setup setup = crn_replay_setup_read(file->plain);
+    changes all = {.factor = crn_calloc(blocks, sizeof *all.factor),
+                   .threads = crn_calloc(blocks, sizeof *all.threads),
+                   .capacity = crn_calloc(blocks, sizeof *all.capacity),
+                   .speedups = crn_calloc(CRN_VIEW_ITEMS_MAX, sizeof *all.speedups)};
+    for (uint32_t b = 0; b < blocks; b++)
+        all.factor[b] = 1;
+    memcpy(all.capacity, setup.capacity, blocks * sizeof *all.capacity);
+    crn_replay_setup_free(&setup);
+    return all;
+}
+
+static void changes_free(changes *all)
+{
+    crn_free(all->factor);
+    crn_free(all->threads);
+    crn_free(all->capacity);
+    crn_free(all->speedups);
+}
+
+static bool changes_read(changes *all, const crn_view_file *file, const crn_view_query *query)
+{
+    if (!crn_view_number(query, "cores", 0, THREADS_MAX, &all->cores))
+        return false;
+    for (size_t i = 0; i < query->count; i++) {
+        const crn_view_item *item = &query->items[i];
+        bool speed = strcmp(item->key, "speed") == 0, threads = strcmp(item->key, "threads") == 0;
+        uint32_t block;
+        double value;
+        if (!speed && !threads)
+            continue;
+        if (!read_change(file, item->value, &block, &value))
+            return false;
+        if (speed) {
+            all->factor[block] /= value;
+            all->speedups[all->count++] =
+                (crn_whatif_change){file->plain->blocks[block].name, value};
+        } else {
+            all->threads[block] = value < THREADS_MAX ? (uint32_t)value : THREADS_MAX;
+            all->threaded = true;
+        }
+    }
+    return true;
+}
+
+static crn_effects effects_of(const crn_whatif_report *report)
+{
+    crn_effects effects = crn_effects_make(report->replay, report->scenario, EFFECTS_TOP);
+    crn_outcome outcome = {.begins = NULL};
+    effects.length = report->outcome->length;
+    for (uint32_t cell = 0; cell < effects.count * CRN_EFFECTS; cell++)
+        crn_effects_fill(&effects, cell, &outcome);
+    crn_effects_sort(&effects);
+    crn_outcome_free(&outcome);
+    return effects;
+}
+
+static void write_whatif(crn_view_file *file, const changes *all, bool table)
+{
+    crn_scenario scenario = {.factor = all->factor,
+                             .cores = (unsigned)all->cores,
+                             .threads = all->threads,
+                             .capacity = all->capacity};
+    crn_whatif_report report = {.path = file->path,
+                                .profile = file->plain,
+                                .trace = file->trace,
+                                .replay = replay_of(file),
+                                .scenario = &scenario,
+                                .changed = all->count || all->threaded || all->cores,
+                                .block = UINT32_MAX,
+                                .speedup_count = all->count,
+                                .speedups = all->speedups};
+    crn_outcome outcome = {.begins = NULL};
+    crn_replay_run(report.replay, &scenario, &outcome);
+    report.outcome = &outcome;
+    report.recorded = crn_replay_latency(report.replay, NULL, report.block);
+    report.predicted = crn_replay_latency(report.replay, &outcome, report.block);
+    report.reasons = crn_whatif_reasons(&report);
+    crn_effects effects = {.count = 0};
+    if (table) {
+        effects = effects_of(&report);
+        report.effects = &effects;
+    }
+    crn_whatif_json(&report);
+    crn_effects_free(&effects);
+    crn_outcome_free(&outcome);
+    crn_free(report.reasons);
+}
+
+bool crn_view_whatif(crn_view *view, const crn_view_query *query)
+{
+    crn_view_file *file = crn_view_file_of(view, query);
+    uint64_t table;
+    if (!file || !crn_view_file_spans(view, file) || !crn_view_number(query, "table", 0, 1, &table))
+        return false;
+    changes all = changes_new(file);
+    bool good = changes_read(&all, file, query);
+    if (good)
+        write_whatif(file, &all, table);
+    changes_free(&all);
+    return good;
+}

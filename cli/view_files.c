@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The files that are looked at: reading them, and reading them again while a program writes.
+ */
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "analysis/live.h"
+#include "base/memory.h"
+#include "cli.h"
+#include "convert.h"
+#include "progress.h"
+#include "symbols/symbols.h"
+#include "view.h"
+
+static double now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static bool is_capture(const char *path)
+{
+    char head[5] = "";
+    struct stat about;
+    /* A capture is read from many places, and of a pipe what was looked at would be lost. */
+    if (strcmp(path, "-") == 0 || (stat(path, &about) == 0 && !S_ISREG(about.st_mode)))
+        return false;
+    FILE *file = fopen(path, "rbe");
+    size_t size = file ? fread(head, 1, sizeof head, file) : 0;
+    if (file)
+        fclose(file);
+    /* What cannot be opened is said by who reads captures. */
+    return !file || (size == sizeof head && memcmp(head, "CAIRN", sizeof head) == 0);
+}
+
+/* With functions in place of addresses; `plain` stays what the spans refer to. */
+static crn_profile *named(crn_profile *plain)
+{
+    crn_profile *profile =
+        crn_symbols_wanted(plain) ? crn_symbols_resolve(plain, crn_progress_at, NULL) : plain;
+    crn_live_derive(profile);
+    return profile;
+}
+
+/* Takes the profile over. */
+static void profile_take(crn_view_file *file, crn_profile *plain)
+{
+    file->plain = plain;
+    file->profile = named(plain);
+    for (uint32_t m = 0; m < file->profile->metric_count; m++)
+        file->totals[m] = crn_metric_total(file->profile, m);
+    malloc_trim(0); /* what reading took is as much again */
+}
+
+static void drop_profiles(crn_view_file *file)
+{
+    if (file->plain != file->profile)
+        crn_profile_free(file->plain);
+    crn_profile_free(file->profile);
+    file->plain = file->profile = NULL;
+}
+
+/* Whether it was not closed by a program that can no longer do so. */
+static bool is_left(const crn_view_file *file, const crn_profile *profile)
+{
+    crn_report report = {.path = file->path, .profile = profile};
+    return crn_report_state_of(&report) == CRN_REPORT_KILLED;
+}
+
+/* A program that is gone may have written until then, and closed the file: only what is read
+ * afterwards is all of it. Both are not kept at once, as they can be large. */
+static crn_profile *load(crn_view_file *file, crn_error *error)
+{
+    file->left = false;
+    crn_profile *plain = crn_profile_load(file->path, error);
+    if (!plain || !is_left(file, plain))
+        return plain;
+    char *process = crn_strdup(crn_profile_note(plain, "process", ""));
+    crn_profile_free(plain);
+    plain = crn_profile_load(file->path, error);
+    file->left = plain && is_left(file, plain) &&
+                 strcmp(crn_profile_note(plain, "process", ""), process) == 0;
+    crn_free(process);
+    return plain;
+}
+
+bool crn_view_file_read(crn_view_file *file)
+{
+    crn_error error = {0};
+    double begin = now();
+    crn_profile *plain;
+    file->foreign = !is_capture(file->path);
+    if (file->foreign) {
+        plain = crn_convert_read(file->path, CRN_CONVERT_SHOWN, NULL);
+    } else {
+        crn_progress_begin("%s: reading %s", crn_cli_name, file->path);
+        plain = load(file, &error);
+        crn_progress_end();
+        if (!plain)
+            crn_cli_fail("%s", error.message);
+    }
+    if (!plain)
+        return false;
+    drop_profiles(file);
+    crn_view_part_clear(&file->part);
+    profile_take(file, plain);
+    file->read_at = now();
+    file->cost = file->read_at - begin;
+    file->generation++;
+    return true;
+}
+
+/* ---- spans ---- */
+
+typedef struct spans_read {
+    crn_trace *trace;
+    crn_spans *spans;
+    crn_chart *chart;
+} spans_read;
+
+static void spans_free(spans_read *read)
+{
+    crn_chart_free(read->chart);
+    crn_spans_free(read->spans);
+    crn_trace_free(read->trace);
+    *read = (spans_read){0};
+}
+
+static spans_read spans_load(const crn_view_file *file)
+{
+    crn_error error = {0};
+    spans_read read = {.trace = file->foreign ? NULL : crn_trace_load(file->path, &error)};
+    if (read.trace && !read.trace->span_count) {
+        crn_trace_free(read.trace);
+        read.trace = NULL;
+    }
+    if (read.trace) {
+        read.spans = crn_spans_make(read.trace, file->plain->block_count);
+        read.chart = crn_chart_make(read.trace);
+        malloc_trim(0);
+    }
+    return read;
+}
+
+static void spans_take(crn_view_file *file, spans_read read)
+{
+    spans_read before = {file->trace, file->spans, file->chart};
+    crn_view_choice_clear(&file->choice);
+    crn_view_replay_clear(file);
+    crn_view_part_clear(&file->span_part);
+    spans_free(&before);
+    file->trace = read.trace;
+    file->spans = read.spans;
+    file->chart = read.chart;
+    file->looked_at = true;
+}
+
+void crn_view_file_look(crn_view *view, crn_view_file *file)
+{
+    spans_read read = spans_load(file);
+    pthread_mutex_lock(&view->lock);
+    spans_take(file, read);
+    pthread_cond_broadcast(&view->looked);
+    pthread_mutex_unlock(&view->lock);
+}
+
+bool crn_view_file_spans(crn_view *view, crn_view_file *file)
+{
+    while (!file->looked_at)
+        pthread_cond_wait(&view->looked, &view->lock);
+    if (file->trace)
+        return true;
+    crn_cli_fail("%s: holds no spans; the program records them with cairn_span_begin, see "
+                 "cairn-spans(1)",
+                 file->path);
+    return false;
+}
+
+/* ---- while a program writes ---- */
+
+/* Whether there may be more in the file than was read of it. */
+static bool is_growing(const crn_view_file *file)
+{
+    return !file->foreign && !file->left &&
+           strcmp(crn_profile_note(file->plain, "state", ""), "recording") == 0;
+}
+
+crn_report_state crn_view_file_state(const crn_view_file *file)
+{
+    crn_report report = {.path = file->path, .profile = file->profile};
+    return is_growing(file) ? CRN_REPORT_RUNNING : crn_report_state_of(&report);
+}
+
+/* What grows with whatever is recorded. */
+static bool is_same(const crn_profile *before, const crn_profile *after)
+{
+    static const char *const counters[] = {"recorded_ns", "samples", "state", "lanes_open"};
+    for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
+        if (strcmp(crn_profile_note(before, counters[i], ""),
+                   crn_profile_note(after, counters[i], "")) != 0)
+            return false;
+    return before->context_count == after->context_count &&
+           crn_metric_total(before, CRN_METRIC_CALLS) == crn_metric_total(after, CRN_METRIC_CALLS);
+}
+
+void crn_view_file_renew(crn_view_file *file)
+{
+    enum { SHARE = 4 }; /* reading takes a quarter of the time at most */
+    double least = SHARE * file->cost > 0.5 ? SHARE * file->cost : 0.5, begin = now();
+    if (!file->looked_at || !is_growing(file))
+        return;
+    /* Nobody asks again once the program is gone: then what it has left is read at once. */
+    bool last = is_left(file, file->plain);
+    if (!last && begin - file->read_at < least)
+        return;
+    crn_error error = {0};
+    crn_profile *plain = load(file, &error);
+    file->read_at = begin;
+    if (!plain) {
+        file->left = last; /* else it may be replaced just now */
+        return;
+    }
+    if (!last && !file->left && is_same(file->plain, plain)) {
+        crn_profile_free(plain);
+        return;
+    }
+    drop_profiles(file);
+    crn_view_part_clear(&file->part);
+    profile_take(file, plain);
+    spans_take(file, (spans_read){0}); /* before there are others: they can be large */
+    spans_take(file, spans_load(file));
+    file->read_at = now();
+    file->cost = file->read_at - begin;
+    file->generation++;
+}
+
+void crn_view_file_close(crn_view_file *file)
+{
+    if (!file->profile)
+        return;
+    crn_view_part_clear(&file->part);
+    spans_take(file, (spans_read){0});
+    drop_profiles(file);
+}

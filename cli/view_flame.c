@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Flame graphs: the boxes that are wide enough to be seen, from any context on. What is not
+ * drawn is said: each box says how much of it is in how many that are too narrow.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/diff.h"
+#include "analysis/upside_down.h"
+#include "base/memory.h"
+#include "cli.h"
+#include "diff.h"
+#include "json.h"
+#include "view.h"
+
+enum { WIDTH_DEFAULT = 1600, WIDTH_MAX = 20000, ROWS_MAX = 60000, DEPTH_MAX = 512 };
+enum { UPSIDE_DOWN_PARTS = 20000 }; /* what is less than such a part is not followed */
+
+/* ---- the part that is shown ---- */
+
+void crn_view_part_clear(crn_view_part *part)
+{
+    crn_free(part->key);
+    crn_free(part->blocks);
+    crn_profile_free(part->owned);
+    crn_free(part->kept);
+    crn_free(part->totals);
+    crn_free(part->others);
+    *part = (crn_view_part){0};
+}
+
+/* All that the part depends on; two that differ in one word differ in one letter. */
+static char *key_of(const crn_report *report, const crn_view_file *file, bool upside_down)
+{
+    char *key = NULL;
+    size_t size = 0;
+    FILE *text = open_memstream(&key, &size);
+    if (!text)
+        return NULL;
+    fprintf(text, "%u %u %d", file->generation, report->metrics[0], upside_down);
+    for (uint32_t i = 0; i < report->focus.length; i++)
+        fprintf(text, " %u", report->focus.blocks[i]);
+    for (size_t d = 0; d < report->drop_count; d++)
+        for (uint32_t i = 0; i < report->drops[d].length; i++)
+            fprintf(text, "%s%u", i ? " " : " -", report->drops[d].blocks[i]);
+    fclose(text);
+    char *copy = crn_strdup(key ? key : "");
+    free(key);
+    return copy;
+}
+
+uint32_t *crn_view_numbers_of(const crn_profile *profile, const crn_profile *made)
+{
+    crn_block_join join = crn_block_join_make(profile, made);
+    uint32_t *first = crn_calloc(join.count, sizeof *first);
+    uint32_t *numbers = crn_calloc(made->block_count, sizeof *numbers);
+    for (uint32_t b = profile->block_count; b-- > 0;)
+        first[join.numbers[CRN_BEFORE][b]] = b;
+    for (uint32_t b = 0; b < made->block_count; b++)
+        numbers[b] = first[join.numbers[CRN_AFTER][b]];
+    crn_free(first);
+    crn_block_join_free(&join);
+    return numbers;
+}
+
+static void part_make(crn_view_part *part, const crn_report *report, bool upside_down)
+{
+    const crn_profile *profile = report->profile;
+    uint32_t metric = report->metrics[0];
+    uint8_t *kept = crn_sequence_select(profile, NULL, report->drops, report->drop_count);
+    part->metric = metric;
+    part->upside_down = upside_down;
+    if (upside_down && report->focused)
+        part->owned = crn_sequence_above(profile, &report->focus, metric, kept);
+    else if (upside_down)
+        part->owned = crn_upside_down(profile, metric, kept,
+                                      crn_metric_total(profile, metric) / UPSIDE_DOWN_PARTS);
+    else if (report->focused)
+        part->owned = crn_sequence_below(profile, &report->focus, kept);
+    part->profile = part->owned ? part->owned : profile;
+    if (part->owned) {
+        part->blocks = crn_view_numbers_of(profile, part->owned);
+        crn_free(kept);
+    } else {
+        part->kept = kept;
+    }
+    part->totals = crn_totals(part->profile, metric, part->kept);
+}
+
+const crn_view_part *crn_view_part_of(crn_view *view, const crn_view_query *query,
+                                      crn_view_file **file)
+{
+    crn_report report;
+    uint64_t upside_down;
+    bool good = crn_view_report_begin(view, query, &report, file) &&
+                crn_view_number(query, "callers", 0, 1, &upside_down);
+    if (good) {
+        char *key = key_of(&report, *file, upside_down);
+        crn_view_part *part = &(*file)->part;
+        if (!part->key || !key || strcmp(part->key, key) != 0) {
+            crn_view_part_clear(part);
+            part_make(part, &report, upside_down);
+            part->key = key;
+        } else {
+            crn_free(key);
+        }
+    }
+    crn_view_report_end(&report);
+    return good ? &(*file)->part : NULL;
+}
+
+/* ---- boxes ---- */
+
+void crn_view_write_blocks(const crn_profile *profile, const uint8_t *used, const uint32_t *numbers)
+{
+    const char *joint = "\n";
+    fputs(",\n\"blocks\":{", stdout);
+    for (uint32_t b = 0; b < profile->block_count; b++) {
+        if (!used[b])
+            continue;
+        printf("%s\"%u\":", joint, numbers ? numbers[b] : b);
+        json_t *json = crn_json_block(profile, b);
+        if (numbers)
+            json_object_set_new(json, "id", crn_json_number(numbers[b]));
+        crn_json_write(json);
+        joint = ",\n";
+    }
+    fputs("}", stdout);
+}
+
+typedef struct boxes {
+    const crn_view_part *part;
+    const crn_profile *profile;
+    uint64_t least;
+    uint32_t *row_of;   /* by context: 1 + its row; 0: not shown */
+    uint32_t *contexts; /* by row */
+    uint16_t *depths;   /* by row */
+    uint64_t *cycles, *rest;
+    uint32_t *rest_count;
+    uint32_t count, room;
+    uint8_t *used; /* blocks */
+} boxes;
+
+/* As wide as the larger of what it was and what it is. */
+static uint64_t size_of(const crn_view_part *part, uint32_t context)
+{
+    uint64_t size = part->totals[context];
+    return part->others && part->others[context] > size ? part->others[context] : size;
+}
+
+/* What stands for that of which nothing more is known is shown, however little it is. */
+static bool is_always_shown(const boxes *all, uint32_t context)
+{
+    uint32_t block = all->profile->block[context];
+    return (block && block == all->profile->folded_block) ||
+           strcmp(all->profile->blocks[block].name, "[missing]") == 0;
+}
+
+static void put_row(boxes *all, uint32_t context, uint16_t depth)
+{
+    if (all->count == all->room) {
+        all->room = all->room ? all->room * 2 : 1024;
+        all->contexts = crn_realloc(all->contexts, all->room, sizeof *all->contexts);
+        all->depths = crn_realloc(all->depths, all->room, sizeof *all->depths);
+    }
+    all->contexts[all->count] = context;
+    all->depths[all->count++] = depth;
+    all->row_of[context] = all->count;
+    all->used[all->profile->block[context]] = 1;
+}
+
+static void choose_rows(boxes *all, uint32_t root)
+{
+    const crn_profile *profile = all->profile;
+    put_row(all, root, 0);
+    for (uint32_t c = root + 1; c < profile->context_count; c++) {
+        uint32_t above = all->row_of[profile->parent[c]];
+        uint64_t size = size_of(all->part, c);
+        if (!above || !size)
+            continue;
+        if ((size >= all->least || is_always_shown(all, c)) && all->count < ROWS_MAX &&
+            all->depths[above - 1] < DEPTH_MAX)
+            put_row(all, c, (uint16_t)(all->depths[above - 1] + 1));
+    }
+}
+
+/* What each row has that is not drawn. */
+static void sum_rest(boxes *all, uint32_t root)
+{
+    const crn_profile *profile = all->profile;
+    all->cycles = crn_calloc(all->count, sizeof *all->cycles);
+    all->rest = crn_calloc(all->count, sizeof *all->rest);
+    all->rest_count = crn_calloc(all->count, sizeof *all->rest_count);
+    for (uint32_t c = root + 1; c < profile->context_count; c++) {
+        uint32_t above = all->row_of[profile->parent[c]];
+        if (above && !all->row_of[c] && size_of(all->part, c)) {
+            all->rest[above - 1] += size_of(all->part, c);
+            all->rest_count[above - 1]++;
+        }
+    }
+    for (uint32_t e = 0; e < profile->edge_count && !all->part->upside_down; e++) {
+        const crn_profile_edge *edge = &profile->edges[e];
+        uint32_t row = all->row_of[edge->target];
+        if (row && !edge->folded && (!all->part->kept || all->part->kept[edge->target]))
+            all->cycles[row - 1] += edge->calls;
+    }
+}
+
+static uint32_t number_of(const crn_view_part *part, uint32_t context)
+{
+    uint32_t block = part->profile->block[context];
+    return part->blocks ? part->blocks[block] : block;
+}
+
+static void write_row(const boxes *all, uint32_t row)
+{
+    const crn_view_part *part = all->part;
+    const crn_profile *profile = all->profile;
+    uint32_t c = all->contexts[row];
+    bool counts = !part->upside_down && (!part->kept || part->kept[c]);
+    int64_t above = row ? (int64_t)all->row_of[profile->parent[c]] - 1 : -1;
+    printf("%s[%" PRId64 ",%u,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u,%" PRIu64,
+           row ? ",\n" : "\n", above, c, number_of(part, c), part->totals[c],
+           counts ? crn_self(profile, part->metric, c) : 0,
+           counts ? crn_self(profile, CRN_METRIC_CALLS, c) : 0, all->cycles[row],
+           all->rest_count[row], all->rest[row]);
+    if (part->others)
+        printf(",%" PRIu64, part->others[c]);
+    putchar(']');
+}
+
+/* From the root of all down to the box that fills the width, that one left out. */
+static void write_above(boxes *all, uint32_t root)
+{
+    enum { MOST = 64 }; /* the nearest */
+    uint32_t path[MOST], length = 0;
+    const crn_profile *profile = all->profile;
+    for (uint32_t c = root; c && length < MOST; c = profile->parent[c])
+        path[length++] = profile->parent[c];
+    fputs(",\n\"above\":[", stdout);
+    for (uint32_t i = length; i-- > 0;) {
+        all->used[profile->block[path[i]]] = 1;
+        printf("%s[%u,%u,%" PRIu64 "]", i + 1 == length ? "" : ",", path[i],
+               number_of(all->part, path[i]), all->part->totals[path[i]]);
+    }
+    putchar(']');
+}
+
+static void write_boxes(const crn_view_part *part, uint32_t root, uint32_t width)
+{
+    boxes all = {.part = part, .profile = part->profile};
+    const crn_metric_info *metric = &all.profile->metrics[part->metric];
+    all.row_of = crn_calloc(all.profile->context_count, sizeof *all.row_of);
+    all.used = crn_calloc(all.profile->block_count, 1);
+    all.least = size_of(part, root) / width;
+    choose_rows(&all, root);
+    sum_rest(&all, root);
+    fputs("{\"metric\":", stdout);
+    crn_json_write(crn_json_text(metric->name));
+    crn_json_write_member("unit", crn_json_text(metric->unit));
+    crn_json_write_member("total", crn_json_number(part->totals[0]));
+    if (part->others)
+        crn_json_write_member("before", crn_json_number(part->others[0]));
+    crn_json_write_member("callers", json_boolean(part->upside_down));
+    fputs(",\n\"columns\":[\"parent\",\"context\",\"block\",\"inclusive\",\"self\",\"calls\","
+          "\"cycles\",\"narrow\",\"narrow_cost\"",
+          stdout);
+    fputs(part->others ? ",\"before\"],\n\"rows\":[" : "],\n\"rows\":[", stdout);
+    for (uint32_t row = 0; row < all.count; row++)
+        write_row(&all, row);
+    fputs("]", stdout);
+    write_above(&all, root);
+    crn_view_write_blocks(all.profile, all.used, part->blocks);
+    fputs("}\n", stdout);
+    crn_free(all.row_of);
+    crn_free(all.contexts);
+    crn_free(all.depths);
+    crn_free(all.cycles);
+    crn_free(all.rest);
+    crn_free(all.rest_count);
+    crn_free(all.used);
+}
+
+bool crn_view_write_part(const crn_view_part *part, const crn_view_query *query)
+{
+    uint64_t root, width;
+    if (!part || !crn_view_number(query, "root", 0, UINT32_MAX, &root) ||
+        !crn_view_number(query, "width", WIDTH_DEFAULT, WIDTH_MAX, &width))
+        return false;
+    if (root >= part->profile->context_count) {
+        crn_cli_fail("there is no context %llu", (unsigned long long)root);
+        return false;
+    }
+    write_boxes(part, (uint32_t)root, width ? (uint32_t)width : 1);
+    return true;
+}
+
+bool crn_view_flame(crn_view *view, const crn_view_query *query)
+{
+    crn_view_file *file;
+    return crn_view_write_part(crn_view_part_of(view, query, &file), query);
+}
+
+/* ---- what changed ---- */
+
+/* The files of the query, "before" and "after", and their metric. */
+static bool diff_begin(crn_view *view, const crn_view_query *query, crn_diff_report *report,
+                       uint64_t numbers[CRN_SIDES])
+{
+    static const char *const keys[] = {"before", "after"};
+    const char *metric = crn_view_text(query, "metric");
+    *report = (crn_diff_report){0};
+    for (int side = 0; side < CRN_SIDES; side++) {
+        if (!crn_view_number(query, keys[side], (uint64_t)side, CRN_VIEW_FILES_MAX, &numbers[side]))
+            return false;
+        if (numbers[side] >= view->file_count) {
+            crn_cli_fail("two files are compared; start cairn view with both");
+            return false;
+        }
+        report->paths[side] = view->files[numbers[side]].path;
+        report->input.profile[side] = view->files[numbers[side]].profile;
+    }
+    if (!crn_diff_choose_metric(&report->input, metric && *metric ? metric : NULL)) {
+        crn_cli_fail("there is no metric \"%.40s\" in both", metric);
+        return false;
+    }
+    report->metric_name =
+        report->input.profile[CRN_BEFORE]->metrics[report->input.metric[CRN_BEFORE]].name;
+    return true;
+}
+
+bool crn_view_diff(crn_view *view, const crn_view_query *query)
+{
+    crn_diff_report report;
+    uint64_t numbers[CRN_SIDES], top;
+    const char *sort = crn_view_text(query, "sort");
+    if (!diff_begin(view, query, &report, numbers) ||
+        !crn_view_number(query, "top", 100, 100000, &top))
+        return false;
+    report.input.sort = sort && strcmp(sort, "inclusive") == 0 ? CRN_DIFF_INCLUSIVE
+                        : sort && strcmp(sort, "calls") == 0   ? CRN_DIFF_CALLS
+                                                               : CRN_DIFF_SELF;
+    report.top = (uint32_t)top;
+    report.diff = crn_diff_blocks(&report.input);
+    crn_diff_json(&report);
+    crn_diff_free(&report.diff);
+    return true;
+}
+
+static void both_make(crn_view_part *part, const crn_diff_input *input)
+{
+    part->profile = part->owned = crn_diff_union(input);
+    int before = crn_profile_metric(part->profile, CRN_UNION_BEFORE);
+    int after = crn_profile_metric(part->profile, CRN_UNION_AFTER);
+    part->metric = after < 0 ? 0 : (uint32_t)after;
+    part->totals = crn_totals(part->profile, part->metric, NULL);
+    part->others = crn_totals(part->profile, before < 0 ? 0 : (uint32_t)before, NULL);
+}
+
+bool crn_view_diff_flame(crn_view *view, const crn_view_query *query)
+{
+    crn_diff_report report;
+    uint64_t numbers[CRN_SIDES];
+    char key[128];
+    if (!diff_begin(view, query, &report, numbers))
+        return false;
+    snprintf(key, sizeof key, "%u %u %u %u %u %u", (unsigned)numbers[0], (unsigned)numbers[1],
+             view->files[numbers[0]].generation, view->files[numbers[1]].generation,
+             report.input.metric[0], report.input.metric[1]);
+    if (!view->both.key || strcmp(view->both.key, key) != 0) {
+        crn_view_part_clear(&view->both);
+        both_make(&view->both, &report.input);
+        view->both.key = crn_strdup(key);
+    }
+    return crn_view_write_part(&view->both, query);
+}
