@@ -28,6 +28,11 @@ double measure_processor(void)
     return read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
 
+double measure_thread(void)
+{
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
 long measure_interruptions(void)
 {
     struct rusage usage;

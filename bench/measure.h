@@ -15,6 +15,9 @@ double measure_now(void);
  * meantime tells less in them. */
 double measure_processor(void);
 
+/* As measure_processor, of this thread alone. */
+double measure_thread(void);
+
 /* How often the kernel took the processor away from this process so far. */
 long measure_interruptions(void);
 

@@ -54,15 +54,67 @@ def calls(mode, shapes, bar):
 
 DEEP = ["fib", "tree", "tree-once", "chains", "fan", "tree-random"]
 LEAVES = ["leaf-inside", "leaf-around"]
-SWEEP = ["leaf-inside", "fib", "tree"]
-MODES = {
-    "null": "off: the strand is NULL",
-    "disabled": "off: the profile is disabled",
-    "counts": "counts",
-    "ticks": "counts, a tick a call",
-    "sampled": "counts, sampled wall time",
-    "exact": "counts, exact wall time",
+SAMPLERS = {
+    "thread-wall": "wall from outside",
+    "thread-cpu": "cpu from outside",
+    "thread-both": "both from outside",
+    "timer-cpu": "cpu by timers, as they are offered",
+    "signal-wall": "wall by timers",
+    "sender-wall": "wall by signals that a thread sends",
 }
+
+MALLOC = {
+    "terms": "trees and strings in C",
+    "terms-2": "the same, two threads",
+    "documents": "maps, strings, unique_ptr in C++",
+    "documents-2": "the same, two threads",
+    "pairs": "nothing but malloc and free",
+}
+
+
+def sampling_bar(way, threads, rate):
+    if threads > 1:
+        return None
+    return 1.01 if rate == 1000 else 1.05 if way.startswith("thread") else 1.1
+
+
+def malloc_lines():
+    """`pairs` is the worst case, and for information."""
+    lines = {}
+    for name, says in MALLOC.items():
+        bound = name != "pairs"
+        lines[f"sampled/{name}"] = Line(f"sampled, 512 KiB: {says}", 1.05 if bound else None,
+                                        " × plain")
+        lines[f"exact/{name}"] = Line(f"exact, with what lives: {says}", 2.5 if bound else None,
+                                      " × plain")
+        lines[f"part/{name}"] = Line(f"exact's overhead: {says}", 0.25, " × heaptrack's")
+        lines[f"part-raw/{name}"] = Line(f"exact's overhead: {says}", 0.25, " × heaptrack --raw's")
+        lines[f"names/{name}"] = Line(f"cairn run besides: {says}", None, " s")
+        for peer in ("heaptrack", "heaptrack-raw", "massif", "dhat"):
+            lines[f"{peer}/{name}"] = Line(f"{peer}: {says}", None, " × plain")
+    return lines
+
+
+PIPELINES = {
+    "two": "one worker chunks and writes, one compresses",
+    "shared": "two workers do everything",
+}
+
+
+def whatif_lines():
+    cases = [(stage, speedup) for stage in ("chunk", "compress", "write") for speedup in (1.25, 2, 4)]
+    lines = {"million": Line("a scenario, from the command to its answer", 2, " s"),
+             "million-table": Line("the same with the table of what each block would bring", None,
+                                   " s")}
+    for layout, says in PIPELINES.items():
+        lines.update({f"{layout}/{stage}/{speedup:g}":
+                      Line(f"{says}: {stage} {speedup:g} times as fast", 0.05, " off")
+                      for stage, speedup in cases})
+    lines.update({f"coz/{stage}/{speedup:g}":
+                  Line(f"coz, two workers do everything: {stage} {speedup:g} times as fast", None,
+                       " off") for stage, speedup in cases})
+    return lines
+
 
 ROWS = {
     "replay": Row(
@@ -104,6 +156,34 @@ ROWS = {
          "random": Line("a context of random calls, 12 blocks, 24 deep", 96, " bytes", 1),
          "wide": Line("a context of random calls, 1,000 blocks, 2 deep", 96, " bytes", 1),
          "stack": Line("a frame of a strand's stack, 100,000 to 10,000,000 deep", 8, " bytes", 1)}),
+    "spans": Row(
+        "begin and end of a span, with its iteration number",
+        "In processor time of the thread that records; the same loop without spans is subtracted. "
+        "LTTng-UST and uftrace, Debian's, run the same loop: two tracepoints, one of them with the "
+        "iteration number, and a call that is compiled with -pg.",
+        [["spans"]],
+        {"pair": Line("recorded", 1.3, STAMPS),
+         "pair-whole": Line("with the thread that prepares space", None, STAMPS),
+         "pair-last": Line("of which the last are kept", None, STAMPS),
+         "pair-skipped": Line("in trees that are not drawn", None, STAMPS),
+         "histograms": Line("counted in histograms alone", None, STAMPS),
+         "histograms-too": Line("recorded, and counted in histograms", None, STAMPS),
+         "cpu": Line("recorded with processor time", None, STAMPS, 1),
+         "attribute": Line("recorded with an attribute", None, STAMPS),
+         "peer/lttng": Line("LTTng-UST: two tracepoints", None, STAMPS),
+         "peer/uftrace": Line("uftrace: one call", None, STAMPS),
+         "even/tail": Line("99.9th percentile of a million, each timed by itself", None,
+                           " × the median", 2),
+         "even/most": Line("the slowest of a million: interrupts, too", None, " × the median", 0),
+         "even/faults": Line("page faults in a million", 0, "", 0),
+         "bytes": Line("a span in the capture", 32, " bytes", 2),
+         "handoff": Line("hand-off taken, adopted and left, of a context adopted before", 100,
+                         " ns", 1)}),
+    "alloc": Row(
+        "cairn run --alloc on programs that live in malloc",
+        "Elapsed time, from start to end. heaptrack as it is without options, and raw: only "
+        "recording, to be interpreted later.",
+        [["alloc"]], malloc_lines()),
     "lua": Row(
         "cairn run on Lua programs",
         "Against the same program under an empty hook of the same kind, or under plain lua5.4.",
@@ -116,12 +196,78 @@ ROWS = {
          "memory": Line("memory", 0.05, " × pprof's"),
          "linear-1m": Line("time a context, 1 million contexts", 1.5, " × that of 300,000"),
          "linear-5m": Line("time a context, 5 million contexts", 1.5, " × that of 300,000")}),
-    "sweep": Row(
-        "what each way of profiling costs",
-        "For information.",
-        [["calls", mode, *SWEEP] for mode in MODES],
-        {f"{mode}/{shape}": Line(f"{says}: {shape}", None, STAMPS)
-         for mode, says in MODES.items() for shape in SWEEP}),
+    "query": Row(
+        "cairn query over ten million spans",
+        "A capture of 10 million spans in 6 blocks, 4 deep, 0.4 % of them handed off and each "
+        "fourteenth with an attribute. From the start to the end of the process, with the file "
+        "in the page cache. Memory is the most anonymous memory of all questions; pages of the "
+        "file are mapped, and not counted.",
+        [["query"]],
+        {"summary": Line("the summary by block, with exact percentiles", 1.0, " s", 2),
+         "by-name": Line("GROUP BY name", 6.0, " s", 2),
+         "by-iteration": Line("GROUP BY iteration: 700,000 groups", 6.0, " s", 2),
+         "by-attribute": Line("GROUP BY an attribute, with medians", 6.0, " s", 2),
+         "by-columns": Line("GROUP BY start, name, self, parent: 10 million groups", 6.0, " s", 2),
+         "by-part": Line("GROUP BY name, iteration / 10000, with percentiles", 6.0, " s", 2),
+         "by-expressions": Line("GROUP BY three expressions, one of them a text", 6.0, " s", 2),
+         "memory": Line("memory", 1.0, " × the file", 2)}),
+    "top": Row(
+        "a program that cairn top looks at, each second",
+        "Against the same program alone, before and after. All its calls are counted, and wall "
+        "time is sampled at 1 kHz. The second row of each is of the program's own processor time, "
+        "the third is of the two that ran alone: what the machine does by itself.",
+        [["top"]],
+        {"small": Line("2,000 contexts", 1.01, " × alone"),
+         "small-processor": Line("2,000 contexts: processor time", 1.01, " × alone"),
+         "small-alone": Line("2,000 contexts: alone, against alone", None, " × alone"),
+         "large": Line("2 million contexts", 1.01, " × alone"),
+         "large-processor": Line("2 million contexts: processor time", None, " × alone"),
+         "large-alone": Line("2 million contexts: alone, against alone", None, " × alone")}),
+    "view": Row(
+        "the page of cairn view",
+        "In Debian's Chromium, headless, from the moment at which the address is there to the "
+        "first picture, and from a click to the picture that it leads to: of one of each kind the "
+        "median. Memory is all that is resident of the server (VmRSS, and VmHWM for the most there "
+        "was; the file is not mapped), against the size of the file.",
+        [["view"]],
+        {"contexts-paint": Line("first paint of 2 million contexts", 1.5, " s", 2),
+         "contexts-click": Line("a click, of 2 million contexts", 0.2, " s", 2),
+         "contexts-memory": Line("memory, of 2 million contexts", 1.5, " × the capture", 2),
+         "contexts-memory-peak": Line("the most memory, loading and all clicks of that", 1.5,
+                                      " × the capture", 2),
+         "spans-paint": Line("first paint of 10 million spans", 3, " s", 2),
+         "spans-click": Line("a click, of 10 million spans", 0.2, " s", 2),
+         "spans-memory": Line("memory, of 10 million spans", 1.5, " × the capture", 2),
+         "spans-memory-peak": Line("the most memory, loading and all clicks of that", 1.5,
+                                   " × the capture", 2),
+         "spans-explain": Line("explain, of 10 million spans", None, " s", 2),
+         "spans-whatif": Line("the first what-if, of 10 million spans", None, " s", 2),
+         "spans-causes-peak": Line("the most memory with those two", None, " × the capture", 2),
+         "html-size": Line("a page in one file of 100,000 contexts", 5, " MB", 2),
+         "html-open": Line("opening that", 1, " s", 2)}),
+    "sampling": Row(
+        "exact counts and sampled time, against exact counts alone",
+        "Double recursion on 1, 8 and 30 threads; what a line through 0, 1, 2, 5 and 10 kHz says "
+        "of 1 and of 10 kHz. From outside; by the timers on processor time, of which the library "
+        "gives each thread one if it is asked to, at the rate that was asked for; and, for "
+        "comparison, by signals on wall time, which cut the program's waits short: from a timer "
+        "of each thread, and from one thread that sends them. Eight and thirty threads are for "
+        "information: they are more than there are processors, so that whoever takes a sample puts "
+        "one of them aside, and what that takes of the system is in the figure.",
+        [["sampling", way, threads] for way in SAMPLERS for threads in ("1", "8", "30")]
+        + [["sampling", "waits"]],
+        {**{f"{way}/{threads}/{rate}":
+            Line(f"{SAMPLERS[way]}, {threads} threads, {rate} Hz",
+                 sampling_bar(way, threads, rate), " × counts alone", 4)
+            for way in SAMPLERS for threads in (1, 8, 30) for rate in (1000, 10000)},
+         "waits": Line("sleeps that a signal cuts short", None, " of them")}),
+    "whatif": Row(
+        "predictions of cairn whatif against what happens",
+        "examples/pipeline with bounded queues, its workers pinned to two processors. From the "
+        "capture of a run it is predicted how long one takes that has less to do in one stage; "
+        "medians of five pairs. Off is how far predicted is from measured, end to end. coz "
+        "(Debian's, end-to-end mode, perf events) is asked for the line that calls the stage.",
+        [["whatif"]], whatif_lines()),
     "writeback": Row(
         "where the capture lies",
         "Counters bumped at random in 4 MB for 90 seconds, over the kernel's writeback, in turn "

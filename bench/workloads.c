@@ -5,6 +5,7 @@
 #include "workloads.h"
 
 cairn_strand *workload_strand;
+cairn_stack *workload_stack;
 
 #define APART __attribute__((noinline))
 /* Keeps the compiler from joining, moving or dropping what stands before and after. */
@@ -16,8 +17,21 @@ cairn_strand *workload_strand;
 #define CALLS_END() cairn_leave(workload_strand)
 #define TICKS_BEGIN(block) cairn_enter(workload_strand, block)
 #define TICKS_END() (cairn_tick(workload_strand, 1), cairn_leave(workload_strand))
+#define STACK_BEGIN(block) cairn_stack_enter(workload_stack, block)
+#define STACK_END() cairn_stack_leave(workload_stack)
+#define MARKS_BEGIN(block) cairn_mark mark = cairn_stack_enter(workload_stack, block)
+#define MARKS_END() cairn_stack_unwind(workload_stack, mark)
+#define STACK_TICKS_BEGIN(block) MARKS_BEGIN(block)
+#define STACK_TICKS_END() (cairn_stack_tick(workload_stack, 1), MARKS_END())
 
-enum { BLOCK_LEAF = 1, BLOCK_FIB = 2, BLOCK_TREE = 10, BLOCK_FAN = 80 };
+#define EACH_VERSION(DO) DO(PLAIN) DO(CALLS) DO(TICKS) DO(STACK) DO(MARKS) DO(STACK_TICKS)
+/* A table of all versions of a function. */
+#define TABLE_OF(NAME)                                                                             \
+    {                                                                                              \
+        NAME##_PLAIN, NAME##_CALLS, NAME##_TICKS, NAME##_STACK, NAME##_MARKS, NAME##_STACK_TICKS   \
+    }
+
+enum { BLOCK_LEAF = 1, BLOCK_FIB, BLOCK_SORT, BLOCK_COMPARE, BLOCK_TREE = 10, BLOCK_FAN = 80 };
 
 /* ---- a leaf in a loop: instrumented inside, and around the call ---- */
 
@@ -43,22 +57,18 @@ enum { LEAF_CALLS = 100000 };
             NAME##_END();                                                                          \
         }                                                                                          \
     }
-LEAF(PLAIN)
-LEAF(CALLS)
-LEAF(TICKS)
+EACH_VERSION(LEAF)
 
 static void run_leaf_inside(version kind, uint32_t turn)
 {
-    static void (*const versions[VERSIONS])(void) = {leaf_inside_PLAIN, leaf_inside_CALLS,
-                                                     leaf_inside_TICKS};
+    static void (*const versions[VERSIONS])(void) = TABLE_OF(leaf_inside);
     (void)turn;
     versions[kind]();
 }
 
 static void run_leaf_around(version kind, uint32_t turn)
 {
-    static void (*const versions[VERSIONS])(void) = {leaf_around_PLAIN, leaf_around_CALLS,
-                                                     leaf_around_TICKS};
+    static void (*const versions[VERSIONS])(void) = TABLE_OF(leaf_around);
     (void)turn;
     versions[kind]();
 }
@@ -102,13 +112,11 @@ enum { FAN_ROUNDS = 10000 };
             fan_##NAME##7();                                                                       \
         }                                                                                          \
     }
-FAN(PLAIN)
-FAN(CALLS)
-FAN(TICKS)
+EACH_VERSION(FAN)
 
 static void run_fan(version kind, uint32_t turn)
 {
-    static void (*const versions[VERSIONS])(void) = {fan_PLAIN, fan_CALLS, fan_TICKS};
+    static void (*const versions[VERSIONS])(void) = TABLE_OF(fan);
     (void)turn;
     versions[kind]();
 }
@@ -133,13 +141,11 @@ enum { FIB_N = 22, FIB_CALLS = 57313 };
         NAME##_END();                                                                              \
         return result;                                                                             \
     }
-FIB(PLAIN)
-FIB(CALLS)
-FIB(TICKS)
+EACH_VERSION(FIB)
 
 static void run_fib(version kind, uint32_t turn)
 {
-    static int (*const versions[VERSIONS])(int) = {fib_PLAIN, fib_CALLS, fib_TICKS};
+    static int (*const versions[VERSIONS])(int) = TABLE_OF(fib);
     (void)turn;
     int result = versions[kind](FIB_N);
     __asm__ volatile("" ::"r"(result));
@@ -149,6 +155,78 @@ static uint64_t calls_fib(uint32_t turn)
 {
     (void)turn;
     return FIB_CALLS;
+}
+
+/* ---- a sort that calls what it compares with through a pointer ---- */
+
+enum { SORTED = 1 << 12 };
+
+static uint32_t sorted[SORTED];
+static uint64_t sort_calls;
+
+typedef int sort_compare(const uint32_t *left, const uint32_t *right);
+
+/* Counts the calls. */
+#define COUNT_BEGIN(block) sort_calls++
+#define COUNT_END() KEEP()
+
+#define SORT(NAME)                                                                                 \
+    APART static int compare_##NAME(const uint32_t *left, const uint32_t *right)                   \
+    {                                                                                              \
+        NAME##_BEGIN(BLOCK_COMPARE);                                                               \
+        int result = (*left > *right) - (*left < *right);                                          \
+        NAME##_END();                                                                              \
+        return result;                                                                             \
+    }                                                                                              \
+    APART static void sort_##NAME(uint32_t *low, uint32_t *high, sort_compare *compare)            \
+    {                                                                                              \
+        NAME##_BEGIN(BLOCK_SORT);                                                                  \
+        if (high - low > 1) {                                                                      \
+            uint32_t pivot = low[(high - low - 1) / 2], *left = low - 1, *right = high;            \
+            for (;;) {                                                                             \
+                while (compare(++left, &pivot) < 0)                                                \
+                    ;                                                                              \
+                while (compare(--right, &pivot) > 0)                                               \
+                    ;                                                                              \
+                if (left >= right)                                                                 \
+                    break;                                                                         \
+                uint32_t other = *left;                                                            \
+                *left = *right;                                                                    \
+                *right = other;                                                                    \
+            }                                                                                      \
+            sort_##NAME(low, right + 1, compare);                                                  \
+            sort_##NAME(right + 1, high, compare);                                                 \
+        }                                                                                          \
+        NAME##_END();                                                                              \
+    }
+EACH_VERSION(SORT)
+SORT(COUNT)
+
+/* Other numbers in each turn, so that no branch predictor learns them by heart. */
+static void mix(uint32_t turn)
+{
+    uint32_t state = turn * 0x85ebca6bu + 1;
+    for (uint32_t i = 0; i < SORTED; i++) {
+        state = state * 1664525u + 1013904223u;
+        sorted[i] = state >> 8;
+    }
+}
+
+static void run_sort(version kind, uint32_t turn)
+{
+    static void (*const versions[VERSIONS])(uint32_t *, uint32_t *, sort_compare *) =
+        TABLE_OF(sort);
+    static sort_compare *const compares[VERSIONS] = TABLE_OF(compare);
+    mix(turn);
+    versions[kind](sorted, sorted + SORTED, compares[kind]);
+}
+
+static uint64_t calls_sort(uint32_t turn)
+{
+    sort_calls = 0;
+    mix(turn);
+    sort_COUNT(sorted, sorted + SORTED, compare_COUNT);
+    return sort_calls;
 }
 
 /* ---- 64 functions that call one another through pointers, 40 deep ----
@@ -213,20 +291,25 @@ typedef void tree_function(uint32_t depth, uint32_t seed);
         TREE_BODY(tree_##NAME)                                                                     \
         NAME##_END();                                                                              \
     }
+#define NAME_OF(NAME, NUMBER) tree_##NAME##NUMBER,
 #define TREE_PLAIN(NUMBER) TREE_FUNCTION(PLAIN, NUMBER)
 #define TREE_CALLS(NUMBER) TREE_FUNCTION(CALLS, NUMBER)
 #define TREE_TICKS(NUMBER) TREE_FUNCTION(TICKS, NUMBER)
-#define NAME_PLAIN(NUMBER) tree_PLAIN##NUMBER,
-#define NAME_CALLS(NUMBER) tree_CALLS##NUMBER,
-#define NAME_TICKS(NUMBER) tree_TICKS##NUMBER,
+#define TREE_STACK(NUMBER) TREE_FUNCTION(STACK, NUMBER)
+#define TREE_MARKS(NUMBER) TREE_FUNCTION(MARKS, NUMBER)
+#define TREE_STACK_TICKS(NUMBER) TREE_FUNCTION(STACK_TICKS, NUMBER)
+#define NAME_PLAIN(NUMBER) NAME_OF(PLAIN, NUMBER)
+#define NAME_CALLS(NUMBER) NAME_OF(CALLS, NUMBER)
+#define NAME_TICKS(NUMBER) NAME_OF(TICKS, NUMBER)
+#define NAME_STACK(NUMBER) NAME_OF(STACK, NUMBER)
+#define NAME_MARKS(NUMBER) NAME_OF(MARKS, NUMBER)
+#define NAME_STACK_TICKS(NUMBER) NAME_OF(STACK_TICKS, NUMBER)
+#define TREE_FUNCTIONS(NAME)                                                                       \
+    static tree_function *const tree_##NAME[64];                                                   \
+    EACH64(TREE_##NAME)                                                                            \
+    static tree_function *const tree_##NAME[64] = {EACH64(NAME_##NAME)};
 
-static tree_function *const tree_PLAIN[64], *const tree_CALLS[64], *const tree_TICKS[64];
-EACH64(TREE_PLAIN)
-EACH64(TREE_CALLS)
-EACH64(TREE_TICKS)
-static tree_function *const tree_PLAIN[64] = {EACH64(NAME_PLAIN)};
-static tree_function *const tree_CALLS[64] = {EACH64(NAME_CALLS)};
-static tree_function *const tree_TICKS[64] = {EACH64(NAME_TICKS)};
+EACH_VERSION(TREE_FUNCTIONS)
 
 /* Counts the calls without making them: the same tree, walked by one function. */
 static void count_tree(uint32_t depth, uint32_t seed);
@@ -252,7 +335,7 @@ static void call_roots(tree_function *const *table)
 
 static void walk_tree(const tree_shape *form, version kind, uint32_t turn)
 {
-    static tree_function *const *const versions[VERSIONS] = {tree_PLAIN, tree_CALLS, tree_TICKS};
+    static tree_function *const *const versions[VERSIONS] = TABLE_OF(tree);
     shape = *form;
     wander_state = turn;
     call_roots(versions[kind]);
@@ -287,6 +370,7 @@ const workload workloads[] = {
     {"leaf-around", "a leaf profiled by its caller", run_leaf_around, calls_leaf},
     {"fan", "eight leaves in turn", run_fan, calls_fan},
     {"fib", "double recursion", run_fib, calls_fib},
+    {"sort", "a sort that compares through a pointer", run_sort, calls_sort},
     {"tree", "a call tree, 40 deep, some calls made twice", run_tree, calls_tree},
     {"tree-once", "a call tree, each path once a round", run_once, calls_once},
     {"chains", "chains of 40 calls, each path once a round", run_chains, calls_chains},

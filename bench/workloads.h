@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * workloads.h - programs made of calls and little else, each in three versions: as it is,
- * with enter and leave, and with enter, one tick and leave.
+ * workloads.h - programs made of calls and little else, each in several versions: as it is,
+ * with enter and leave, with enter, one tick and leave; and the same with a strand that keeps
+ * only its stack, left by cairn_stack_leave or by going back to a mark.
  */
 #ifndef BENCH_WORKLOADS_H
 #define BENCH_WORKLOADS_H
@@ -10,7 +11,15 @@
 
 #include <stdint.h>
 
-typedef enum version { VERSION_PLAIN, VERSION_CALLS, VERSION_TICKS, VERSIONS } version;
+typedef enum version {
+    VERSION_PLAIN,
+    VERSION_CALLS,
+    VERSION_TICKS,
+    VERSION_STACK,
+    VERSION_MARKS,
+    VERSION_STACK_TICKS, /* by marks */
+    VERSIONS
+} version;
 
 typedef struct workload {
     const char *name;
@@ -26,6 +35,7 @@ extern const unsigned workload_count;
 
 /* What the instrumented versions record into; NULL is allowed. */
 extern cairn_strand *workload_strand;
+extern cairn_stack *workload_stack;
 
 /* The blocks that the workloads enter are 1 to WORKLOAD_BLOCKS. */
 enum { WORKLOAD_BLOCKS = 100 };

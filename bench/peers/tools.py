@@ -99,7 +99,7 @@ def build_speed(tool, place, where):
     where.mkdir(parents=True, exist_ok=True)
     options = ["-O2", "-std=gnu17", f"-I{SOURCE / 'include'}", f"-I{BENCH}"]
     renamed = [f"-D{name}=profiled_{name}"
-               for name in ("workloads", "workload_count", "workload_strand")]
+               for name in ("workloads", "workload_count", "workload_strand", "workload_stack")]
     parts = [("speed", HERE / "speed.c", []), ("measure", BENCH / "measure.c", []),
              ("peer", HERE / f"peer_{tool.source}.c", []),
              ("plain", BENCH / "workloads.c", []),

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The worst case: nothing but malloc and free of a small block, over and over. Argument: how many
+ * millions of times.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv)
+{
+    long times = (argc > 1 ? atol(argv[1]) : 10) * 1000000;
+    for (long i = 0; i < times; i++) {
+        char *block = malloc((size_t)(i & 63) + 16);
+        __asm__ volatile("" : "+r"(block) : : "memory");
+        free(block);
+    }
+    printf("%ld\n", times);
+    return 0;
+}

@@ -1,0 +1,335 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Real programs compiled by `cairn cc` beside gcc's own: the same output, how much slower, how much
+larger, how long to compile; with gprof, uftrace and clang's XRay beside it where they are there.
+
+Usage: measure.py CAIRN SOURCES FOLDER [--rounds N] [--only PROGRAM]
+                  [--variant NAME] [--once] [--build]
+SOURCES is what fetch.sh has fetched; FOLDER is where programs are built, two at a time, unless they
+are there already and newer than CAIRN. --once compares outputs alone, without timing; --build runs nothing. Variants take
+turns; a figure is the median of ratios to plain, and what takes 8 times as long and more runs once.
+What others leave behind is removed after each run.
+"""
+import argparse
+import concurrent.futures
+import glob
+import hashlib
+import json
+import math
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+OPTIONS = ["-O2", "-g0", "-w"]
+
+
+def sources(pattern, without=()):
+    return sorted(path for path in glob.glob(pattern) if os.path.basename(path) not in without)
+
+
+def sqlite(root, folder):
+    made = os.path.join(folder, "sqlite-made")
+    if not os.path.exists(os.path.join(made, "sqlite3.c")):
+        os.makedirs(made, exist_ok=True)
+        for command in ([os.path.join(root, "sqlite3", "configure"), "--disable-tcl",
+                         "--disable-readline"], ["make", "sqlite3.c"]):
+            subprocess.run(command, cwd=made, check=True, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL)
+    return {"files": [os.path.join(root, "sqlite3/test/speedtest1.c"),
+                      os.path.join(made, "sqlite3.c")],
+            "options": ["-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION", "-I", made, "-lm"],
+            "run": ["--size", "15"], "times_in_output": True}
+
+
+def lua(root, _):
+    return {"files": sources(os.path.join(root, "lua5.4/src/*.c"), ["luac.c"]),
+            "options": ["-std=gnu99", "-DLUA_USE_LINUX", "-Wl,-E", "-ldl", "-lm",
+                        "-Dluai_makeseed(L)=1"], # the same hashes each time
+            "run": [os.path.join(HERE, "work.lua")]}
+
+
+def zstd(root, folder):
+    data = os.path.join(folder, "numbers")
+    with open(data, "w", encoding="ascii") as file:
+        file.write("\n".join(map(str, range(1500000))))
+    base = os.path.join(root, "libzstd")
+    files = sources(base + "/lib/common/*.c") + sources(base + "/lib/compress/*.c") + \
+        sources(base + "/lib/decompress/*.c") + sources(base + "/lib/dictBuilder/*.c") + \
+        sources(base + "/programs/*.c")
+    return {"files": files,
+            "options": ["-DZSTD_DISABLE_ASM", "-DZSTD_MULTITHREAD", "-pthread", "-I", base + "/lib",
+                        "-I", base + "/lib/common", "-I", base + "/lib/dictBuilder"],
+            "run": ["-q", "-9", "-T1", "-c", data]}
+
+
+def fmt(root, _):
+    base = os.path.join(root, "fmtlib")
+    return {"files": [base + "/src/format.cc", os.path.join(HERE, "formats.cpp")],
+            "options": ["-std=c++17", "-I", base + "/include"], "run": ["300000"], "cpp": True}
+
+
+def jq(root, folder):
+    base = os.path.join(root, "jq")
+    data = os.path.join(folder, "rows.json")
+    with open(data, "w", encoding="ascii") as file:
+        for i in range(40000):
+            file.write('{"id": %d, "name": "row %d", "tags": ["a", "b%d"]}\n' % (i, i, i % 9))
+    made = os.path.join(folder, "jq-made")
+    if not os.path.exists(os.path.join(made, "Makefile")):
+        shutil.rmtree(made, ignore_errors=True)
+        shutil.copytree(base, made, symlinks=True)
+        for command in (["autoreconf", "-fi"],
+                        ["./configure", "--without-oniguruma", "--disable-maintainer-mode",
+                         "--disable-docs", "--disable-shared", "--disable-valgrind"],
+                        ["make", "-j2", "src/builtin.inc", "src/version.h"]):
+            subprocess.run(command, cwd=made, check=True, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL)
+    return {"tree": made, "program": "jq",
+            "run": ["-c", "select(.id % 3 == 0) | {n: .name, t: (.tags | length)}", data]}
+
+
+PROGRAMS = {"sqlite3": sqlite, "lua5.4": lua, "zstd": zstd, "jq": jq, "fmt": fmt}
+
+
+def cairn(*options):
+    return lambda tool, cpp: [tool, "c++" if cpp else "cc", *options]
+
+
+def other(*words):
+    return lambda tool, cpp: [{"gcc": "g++", "clang": "clang++"}[words[0]] if cpp else words[0],
+                              *words[1:]]
+
+
+# (name, compiler, environment of the run, what runs it)
+def xray(mode, **more):
+    return dict({"XRAY_OPTIONS": "patch_premain=true xray_mode=%s xray_logfile_base=x." % mode},
+                **more)
+
+
+HERTZ = {"CAIRN_OUT": "x.cairn", "CAIRN_PERIOD": "10000000"}
+KILOHERTZ = {"CAIRN_OUT": "x.cairn", "CAIRN_PERIOD": "1000000"}
+PG = ["-pg", "-no-pie"]
+
+# (name, compiler, environment of the run, what runs it, what it is compared with)
+VARIANTS = [
+    ("plain", other("gcc"), {}, [], None),
+    ("count, not profiled", "count", {}, [], "plain"),
+    ("count", cairn(), {"CAIRN_OUT": "x.cairn"}, [], "plain"),
+    ("count+time", "count", {"CAIRN_OUT": "x.cairn", "CAIRN_CPU": "sampled"}, [], "plain"),
+    ("count --small=10", cairn("--small=10"), {"CAIRN_OUT": "x.cairn"}, [], "plain"),
+    ("count --inlined", cairn("--inlined"), {"CAIRN_OUT": "x.cairn"}, [], "plain"),
+    ("time 100 Hz", cairn("--profile=time"), HERTZ, [], "plain"),
+    ("time 1 kHz", "time 100 Hz", KILOHERTZ, [], "plain"),
+    ("time --stack 1 kHz", "time 100 Hz", dict(KILOHERTZ, CAIRN_STACK="on"), [], "plain"),
+    ("gprof", other("gcc", *PG), {}, [], "plain"),
+    ("uftrace", "gprof", {}, ["uftrace", "record", "--no-libcall", "-d", "x.uftrace"], "plain"),
+    ("-finstrument-functions, hooks empty", other("gcc", "-finstrument-functions"), {}, [], "plain"),
+    ("clang plain", other("clang"), {}, [], None),
+    ("XRay, not patched", "XRay profiling", {}, [], "clang plain"),
+    ("XRay profiling", other("clang", "-fxray-instrument", "-fxray-instruction-threshold=1"),
+     xray("xray-profiling"), [], "clang plain"),
+    ("XRay basic", "XRay profiling", xray("xray-basic"), [], "clang plain"),
+    ("XRay flight data recorder", "XRay profiling", xray("xray-fdr"), [], "clang plain"),
+]
+SLOW = 8 # times the plain run: once is enough
+LONGEST = 90 # seconds; what takes longer is left out
+
+
+def run_counted(command, **more):
+    """(exit status, seconds of processor time), of it and all that it has waited for."""
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, **more)
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    return child.returncode, used.ru_utime + used.ru_stime
+
+
+def make(program, front, target):
+    """Seconds of processor time that it took, or None."""
+    log = target + ".log"
+    with open(log, "w", encoding="utf-8") as messages:
+        if "tree" in program:
+            tree = target + ".tree"
+            shutil.rmtree(tree, ignore_errors=True)
+            shutil.copytree(program["tree"], tree, symlinks=True)
+            status, taken = run_counted(
+                ["make", "CC=" + " ".join(front), "CFLAGS=" + " ".join(OPTIONS +
+                 program.get("options", [])), program["program"]], cwd=tree, stderr=messages)
+            if status == 0:
+                shutil.copy(os.path.join(tree, program["program"]), target)
+            shutil.rmtree(tree, ignore_errors=True)
+        else:
+            status, taken = run_counted([*front, *OPTIONS, *program["files"], *program["options"],
+                                         "-o", target], cwd=os.path.dirname(target), stderr=messages)
+    if status:
+        with open(log, encoding="utf-8", errors="replace") as messages:
+            print("# %s: %s" % (os.path.basename(target), messages.read()[-300:]), file=sys.stderr)
+        return None
+    os.unlink(log)
+    return taken
+
+
+def code_size(path):
+    text = subprocess.run(["size", path], capture_output=True, text=True, check=True).stdout
+    return int(text.split("\n")[1].split()[0])
+
+
+def run(program, command, environment, folder):
+    """(seconds, what it printed); None if it failed."""
+    clear(folder)
+    begin = time.monotonic()
+    try:
+        done = subprocess.run(command + program["run"], cwd=folder, timeout=LONGEST, check=False,
+                              env=dict(os.environ, **environment), stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        return None
+    taken = time.monotonic() - begin
+    clear(folder)
+    if done.returncode:
+        return None
+    output = done.stdout
+    if program.get("times_in_output"):
+        output = b"\n".join(line.rsplit(b" ", 1)[0] for line in output.split(b"\n"))
+    return taken, hashlib.sha256(output).hexdigest()
+
+
+def clear(folder):
+    for left in glob.glob(os.path.join(folder, "x.*")) + [os.path.join(folder, "gmon.out")]:
+        shutil.rmtree(left, ignore_errors=True)
+        if os.path.exists(left):
+            os.unlink(left)
+
+
+def newest(tool):
+    """When what `cairn cc` puts into programs was made."""
+    return max(map(os.path.getmtime, [tool] + [
+        path for beside in ("hosts/gcc/*.so*", "src/*.so*")
+        for path in glob.glob(os.path.join(os.path.dirname(tool), beside))]))
+
+
+def build(name, program, folder, tool):
+    """By variant: the program, and its facts (seconds to compile it, bytes of code)."""
+    facts_path = os.path.join(folder, "facts.json")
+    facts, targets, old = {}, {}, newest(tool)
+    if os.path.exists(facts_path):
+        with open(facts_path, encoding="utf-8") as file:
+            facts = json.load(file)
+    with concurrent.futures.ThreadPoolExecutor(2) as workers:
+        made = {}
+        for variant, front, _, _, _ in VARIANTS:
+            if isinstance(front, str):
+                continue
+            target = os.path.join(folder, re.sub("[^a-z0-9=]+", "-", variant.lower()))
+            command, targets[variant] = front(tool, program.get("cpp")), target
+            if variant in facts and os.path.exists(target) and (
+                    os.path.getmtime(target) > old or (tool not in command and variant != "plain")):
+                continue
+            facts.pop(variant, None)
+            made[variant] = workers.submit(make, program, command, target)
+        for variant, job in made.items():
+            taken = job.result()
+            if taken is not None:
+                facts[variant] = (taken, code_size(targets[variant]))
+    with open(facts_path, "w", encoding="utf-8") as file:
+        json.dump(facts, file)
+    return {variant: target for variant, target in targets.items() if variant in facts}, facts
+
+
+def measure(name, root, folder, tool, rounds):
+    folder = os.path.join(folder, name)
+    os.makedirs(folder, exist_ok=True)
+    program = PROGRAMS[name](root, folder)
+    built, facts = build(name, program, folder, tool)
+    print("# %s is built" % name, file=sys.stderr, flush=True)
+    times = {variant: [] for variant, _, _, _, _ in VARIANTS}
+    outputs, failed = {}, set()
+    for turn in range(rounds):
+        for variant, front, environment, before, against in VARIANTS:
+            binary = built.get(front if isinstance(front, str) else variant)
+            if turn and against and times[variant] and \
+                    times[variant][0] > SLOW * times[against][0]:
+                continue
+            if not binary or variant in failed or (before and not shutil.which(before[0])):
+                continue
+            done = run(program, before + [binary], environment, folder)
+            if done:
+                times[variant].append(done[0])
+                outputs[variant] = done[1]
+            else:
+                failed.add(variant)
+                print("# %s: %s fails, or takes more than %d s" % (name, variant, LONGEST),
+                      file=sys.stderr, flush=True)
+    return times, outputs, facts
+
+
+def ratio(times, variant, against):
+    if not times.get(variant):
+        return None
+    return statistics.median(a / b for a, b in zip(times[variant], times[against]))
+
+
+def mean(ratios):
+    known = [r for r in ratios if r]
+    return math.exp(sum(map(math.log, known)) / len(known)) if known else None
+
+
+def row(name, cells):
+    print("| %s | %s |" % (name, " | ".join("%.2f" % c if c else "–" for c in cells)), flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("cairn")
+    parser.add_argument("sources")
+    parser.add_argument("folder")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", action="append", choices=PROGRAMS)
+    parser.add_argument("--once", action="store_true")
+    parser.add_argument("--build", action="store_true")
+    parser.add_argument("--variant", action="append", choices=[v[0] for v in VARIANTS])
+    given = parser.parse_args()
+    if given.variant:
+        wanted = set(given.variant) | {"plain"}
+        wanted |= {v[4] for v in VARIANTS if v[0] in wanted and v[4]}
+        wanted |= {v[1] for v in VARIANTS if v[0] in wanted and isinstance(v[1], str)}
+        VARIANTS[:] = [v for v in VARIANTS if v[0] in wanted]
+    names = given.only or list(PROGRAMS)
+    found = {name: measure(name, os.path.abspath(given.sources), os.path.abspath(given.folder),
+                           os.path.abspath(given.cairn), 1 if given.once else 0 if given.build else given.rounds)
+             for name in names}
+    if given.build:
+        return 0
+    wrong = 0
+    for name, (_, outputs, _) in found.items():
+        for variant, output in outputs.items():
+            if output != outputs.get("plain"):
+                wrong += 1
+                print("%s: %s prints something else" % (name, variant))
+        print("%s: the same output from %s" % (name, ", ".join(outputs)))
+    if given.once:
+        return 1 if wrong else 0
+    print("\n| × plain | %s | mean |\n|%s" % (" | ".join(names), " --- |" * (len(names) + 2)))
+    print("| plain, seconds | %s | |" % " | ".join(
+        "%.2f" % statistics.median(found[name][0]["plain"]) for name in names))
+    for variant, _, _, _, against in VARIANTS:
+        if against:
+            cells = [ratio(found[name][0], variant, against) for name in names]
+            row(variant + (", × clang" if against != "plain" else ""), cells + [mean(cells)])
+    for what, index in (("compile time", 0), ("code size", 1)):
+        for variant in ("count", "count --small=10", "count --inlined", "time 100 Hz", "gprof"):
+            if all(variant not in found[name][2] for name in names):
+                continue
+            cells = [found[name][2][variant][index] / found[name][2]["plain"][index]
+                     if variant in found[name][2] and "plain" in found[name][2] else None
+                     for name in names]
+            row("%s of %s" % (what, variant.replace(" 100 Hz", "")), cells + [mean(cells)])
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// Opens the page of cairn view on a file, clicks about, and prints as JSON how long each took (ms) and
+// what memory the server has (bytes): resident when all was looked at, the most there was when the
+// page was there and when all was looked at, and the most after what is asked of few spans, too.
+//
+// drive.mjs PACKAGES CAIRN contexts|spans|html FILE
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+const [packages, cairn, kind, file] = process.argv.slice(2);
+const { chromium } = createRequire(join(packages, "x.js"))("playwright-core");
+const places = {
+  contexts: ["flame?root=5", "flame?root=50", "flame", "self", "overall", "sequence?focus=40", "sequence?focus=12.40", "flame?focus=40",
+    "flame?callers=1", "flame?focus=40&callers=1", "graph", "sequences", "sequence?focus=40&drop=12", "flame?drop=12", "self?focus=40"],
+  spans: ["timeline?from=1000000&to=200000000", "timeline?from=1000000&to=20000000", "timeline", "spans", "slowest", "iterations",
+    "missing", "iterations?of=2&first=100&last=5000", "timeline?of=2&first=100&last=5000", "spans?of=2&first=100&last=5000", "span-tree"],
+  html: [],
+};
+const causes = ["explain", "whatif"];
+
+const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+page.setDefaultTimeout(300000); // the first what-if of millions of spans takes its time
+const drawn = async () => {
+  await page.waitForFunction(() => document.documentElement.dataset.waiting === "0");
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+};
+const began = Date.now();
+const server = kind === "html" ? null : spawn(cairn, ["view", file], { stdio: ["ignore", "pipe", "inherit"] });
+const status = (name) => Number(new RegExp(name + ":\\s+(\\d+)").exec(readFileSync(`/proc/${server.pid}/status`, "utf8"))[1]) * 1024;
+const base = server ? String(await new Promise((done) => server.stdout.once("data", done))).trim() : "file://" + file;
+const ready = Date.now();
+await page.goto(base + "#/" + (kind === "spans" ? "timeline" : "flame"));
+await page.waitForSelector("canvas");
+await drawn();
+const result = { ready: ready - began, paint: Date.now() - ready, clicks: {} };
+if (server)
+  result.loading = status("VmHWM");
+const visit = async (place) => {
+  const from = Date.now();
+  await page.evaluate((hash) => { location.hash = hash; }, "#/" + place);
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0))));
+  await drawn();
+  return Date.now() - from;
+};
+for (const place of places[kind])
+  result.clicks[place] = await visit(place);
+if (server) {
+  result.memory = status("VmRSS");
+  result.peak = status("VmHWM");
+  result.causes = {};
+  for (const place of kind === "spans" ? causes : []) {
+    result.causes[place] = await visit(place);
+    result.most = status("VmHWM");
+  }
+  server.kill();
+}
+console.log(JSON.stringify(result));
+await browser.close();

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * watched.c - a program that works for a fixed amount, for bench/top.py: how long it takes
+ * while its capture is looked at.
+ *
+ * usage: watched FILE CALLS CONTEXTS
+ *
+ * Makes the contexts, says "ready", waits for a line on stdin, and then makes the calls, all
+ * counted, under a sampled clock of 1 kHz. Prints the seconds and the processor seconds that
+ * those took.
+ */
+#include <cairn/cairn.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { BLOCKS = 1000, DEEP = 8 };
+
+static double seconds(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static uint32_t below(uint64_t *state, uint32_t limit)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)((*state >> 33) % limit);
+}
+
+/* Goes down random ways again and again: each call bumps a record anywhere in the capture. */
+static void calls(cairn_strand *strand, uint64_t seed, uint64_t rounds, uint64_t count)
+{
+    for (uint64_t r = 0; r < rounds; r++) {
+        uint64_t state = seed;
+        for (uint64_t i = 0; i < count; i += DEEP) {
+            for (int depth = 0; depth < DEEP; depth++)
+                cairn_enter(strand, 1 + below(&state, BLOCKS));
+            for (int depth = 0; depth < DEEP; depth++)
+                cairn_leave(strand);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 4)
+        return 2;
+    cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    options.path = argv[1];
+    options.command = "watched";
+    options.wall = CAIRN_WALL_SAMPLED;
+    cairn_profile *profile;
+    if (cairn_profile_open(&profile, &options) != CAIRN_OK)
+        return 1;
+    for (int i = 1; i <= BLOCKS; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "function_%d", i);
+        cairn_block_add(profile, &(cairn_block_info){.name = name, .file = "watched.c"});
+    }
+    cairn_strand *strand = cairn_strand_open(cairn_lane_open(profile, "main"));
+    uint64_t all = strtoull(argv[2], NULL, 10), contexts = strtoull(argv[3], NULL, 10);
+    calls(strand, 1, 2, contexts);
+    puts("ready");
+    fflush(stdout);
+    if (getchar() == EOF)
+        return 1;
+    double wall = seconds(CLOCK_MONOTONIC), processor = seconds(CLOCK_THREAD_CPUTIME_ID);
+    calls(strand, 1, all / contexts, contexts);
+    printf("%.6f %.6f\n", seconds(CLOCK_MONOTONIC) - wall,
+           seconds(CLOCK_THREAD_CPUTIME_ID) - processor);
+    cairn_profile_close(profile);
+    return 0;
+}
