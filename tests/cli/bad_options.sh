@@ -8,7 +8,8 @@ try frobnicate
 try --frobnicate
 try help frobnicate
 try report
-try report a.cairn b.cairn
+try report b.cairn
+try run ./b
 try report a.cairn --top many
 try report a.cairn --threshold 101
 try report a.cairn --sort size

@@ -52,7 +52,7 @@ int main(void)
     cairn_block path[2];
     path[0] = outer;
     path[1] = inner;
-    cairn_cost cost = {0, 0, 0};
+    cairn_cost cost = {0, 0, 0, 0};
     bool found = cairn_view_find(view, path, 2, &cost);
     path[1] = tail;
     printf("%d %d %d %d\n", found, (int)cost.calls, (int)cost.ticks,

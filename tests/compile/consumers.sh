@@ -67,6 +67,37 @@ for compiler in g++ clang++; do
         fi
     done
 done
+for compiler in gcc clang; do
+    for standard in c11 c17; do
+        name="spans as $standard by $compiler"
+        if command -v $compiler >/dev/null; then
+            check "$name" "$compiler -std=$standard $strict -Wshadow -Wmissing-prototypes \
+                -I'$installed/include' -c '$here/spans.c' -o spans.o"
+        else
+            skip "$name" "no $compiler"
+        fi
+    done
+done
+for compiler in g++ clang++; do
+    for standard in c++11 c++14 c++17 c++20; do
+        name="spans as $standard by $compiler"
+        if command -v $compiler >/dev/null; then
+            check "$name" "$compiler -std=$standard $strict -I'$installed/include' \
+                -fsyntax-only '$here/spans.cpp'"
+        else
+            skip "$name" "no $compiler"
+        fi
+    done
+done
+for compiler in g++ clang++; do
+    name="C's scopes as c++20 by $compiler"
+    if command -v $compiler >/dev/null; then
+        check "$name" "$compiler -std=c++20 $strict -I'$installed/include' \
+            -x c++ -fsyntax-only '$here/spans.c'"
+    else
+        skip "$name" "no $compiler"
+    fi
+done
 for header in "$installed"/include/cairn/*; do
     name=$(basename "$header")
     echo "#include <cairn/$name>" >alone.c
@@ -94,6 +125,22 @@ check "C++ links it" '
 check "C++ scopes under exceptions and threads" '
     g++ -std=c++17 $strict "$here/scope.cpp" $(pkg-config --cflags --libs cairn) -pthread -o scope &&
     test "$(LD_LIBRARY_PATH="$library" ./scope)" = "1 1 1 4200"'
+spans="3 0 0"
+profiled="3 1 1"
+check "spans: a program is the same with a profile and without" '
+    gcc -std=c11 $strict "$here/spans.c" $(pkg-config --cflags --libs cairn) -pthread -o spans &&
+    export LD_LIBRARY_PATH="$library" &&
+    test "$(./spans)" = "$spans" && test "$(CAIRN_OUT=spans.cairn ./spans)" = "$profiled" &&
+    test -s spans.cairn'
+check "spans: in a static program" '
+    gcc -static -std=c17 "$here/spans.c" $(pkg-config --static --cflags --libs cairn) -o spans_static &&
+    test "$(./spans_static)" = "$spans" && test "$(CAIRN_OUT=static.cairn ./spans_static)" = "$profiled" &&
+    test -s static.cairn'
+check "spans: C++ under exceptions, threads and futures" '
+    g++ -std=c++11 $strict "$here/spans.cpp" $(pkg-config --cflags --libs cairn) -pthread -o spans_cpp &&
+    export LD_LIBRARY_PATH="$library" &&
+    test "$(./spans_cpp)" = "22143 0" && test "$(CAIRN_OUT=cpp.cairn ./spans_cpp)" = "22143 0" &&
+    test -s cpp.cairn'
 check "pkg-config, header and package agree on the version" '
     version=$(pkg-config --modversion cairn) &&
     grep -q "define CAIRN_VERSION \"$version\"" "$installed/include/cairn/cairn.h"'
@@ -136,7 +183,8 @@ check "each declared function is exported" '
     cat "$installed"/include/cairn/*.h | tr "\n" " " | tr ";{}" "\n\n\n" |
         sed -n "s/.*CAIRN_API [^(]*[ *]\(cairn_[a-z_]*\)(.*/\1/p" | sort -u >declared &&
     test "$(wc -l <declared)" -ge 30 &&
-    nm -D --defined-only "$library/libcairn.so" | awk "{print \$3}" | sort >exported &&
+    for each in "$library"/libcairn*.so; do nm -D --defined-only "$each"; done |
+        awk "{print \$3}" | sort -u >exported &&
     test -z "$(comm -23 declared exported | tee /dev/stderr)"'
 check "the static library defines cairn_ and crn_ names only" '
     nm -g --defined-only "$library/libcairn.a" | awk "NF == 3 {print \$3}" >defined &&
@@ -153,6 +201,11 @@ case $built in
 *" tool "*)
     check "the installed tool knows its version" '
         test "$("$installed/bin/cairn" --version)" = "cairn $(pkg-config --modversion cairn)"'
+    check "what C++ asked for, whoever does it, is its work" '
+        "$installed/bin/cairn" query --csv cpp.cairn "select max(large) > 18e18 from spans" |
+            grep -qx 1 &&
+        "$installed/bin/cairn" assert cpp.cairn "calls(\"job\") == 7" "calls(\"asks\" -> \"job\") == 3" \
+            "calls(\"threads\" -> \"worker\") == 1" "calls(\"futures\" -> \"fails\") == 1"'
     check "the toy machine made the calls that it says" '
         "$installed/bin/cairn" assert toy.cairn "calls(\"count\") == 1" \
             "calls(\"count\" -> \"even\") == 1000" "calls(\"even\" -> \"odd\") == 250500" \

@@ -33,34 +33,43 @@ long_options() {
     grep -oE -e '--[a-z][a-z-]*' | sort -u
 }
 
+# c++ is cc for another language, as clang++ is clang: they have no words of their own.
 "$cairn" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p' | grep -vx cairn | sort >"$work/commands"
 
 while read -r command; do
-    "$cairn" "$command" --help | grep -oE '^  (-., |    )--[a-z][a-z-]*' | long_options \
-        >"$work/help"
+    # What stands before the explanations.
+    "$cairn" "$command" --help | grep -E '^ {2,6}(-., )?--[a-z]' | sed 's/\([^ ]\)  .*/\1/' |
+        long_options >"$work/help"
+    # Those of all commands; cc and clang pass what is not its own on.
+    grep -x -e --help -e --usage -e --version "$work/help" >"$work/common"
+    name=$command
+    case $command in
+    cc) name='cc *[|] *c[+][+]' ;;
+    clang) name='clang *[|] *clang[+][+]' ;;
+    esac
 
     sed -n '/^\.SH OPTIONS/,/^\.SH EXIT/p' "$source/man/cairn-$command.1" |
-        grep -A1 '^\.TP' | sed 's/\\-/-/g; s/[=\\].*//' | long_options >"$work/manual"
+        grep -A1 '^\.TP' | sed 's/\\-/-/g; s/\\f.//g' | long_options >"$work/manual"
     same "cairn-$command.1 has each option" "$work/help" "$work/manual"
 
     # In both completions a command has a branch of its own: from its name to the next.
-    branch "^    $command\\) options=" "$source/completions/cairn.bash" | long_options >"$work/own"
-    printf '%s\n' --help --usage --version | sort -u "$work/own" - >"$work/bash"
+    branch "^    $name\\) options=" "$source/completions/cairn.bash" | long_options >"$work/own"
+    sort -u "$work/own" "$work/common" >"$work/bash"
     same "bash completes $command" "$work/help" "$work/bash"
 
-    branch "^        $command\\)" "$source/completions/_cairn" |
+    branch "^        $name\\)" "$source/completions/_cairn" |
         sed 's/([^)]*)//; s/\[.*//' | long_options >"$work/own"
-    printf '%s\n' --help --usage --version | sort -u "$work/own" - >"$work/zsh"
+    sort -u "$work/own" "$work/common" >"$work/zsh"
     same "zsh completes $command" "$work/help" "$work/zsh"
 done <"$work/commands"
 
-sed -n 's/^ *"\(run [a-z ]*\) help .*/\1/p' "$source/completions/cairn.bash" | tr ' ' '\n' |
-    sort >"$work/found"
+sed -n 's/^ *"\(run [a-z+ ]*\) help .*/\1/p' "$source/completions/cairn.bash" | tr ' ' '\n' |
+    grep -vx -e 'c++' -e 'clang++' | sort >"$work/found"
 same "bash knows each command" "$work/commands" "$work/found"
 sed -n "/ commands=(/,/ )/s/^ *'\([a-z]*\):.*/\1/p" "$source/completions/_cairn" | grep -v help |
     sort >"$work/found"
 same "zsh knows each command" "$work/commands" "$work/found"
-sed -n '/^\.SH COMMANDS/,/^\.SH OPTIONS/s/^\.B \([a-z]*\)$/\1/p' "$source/man/cairn.1" |
+sed -n '/^\.SH COMMANDS/,/^\.SH OPTIONS/s/^\.BR* \([a-z]*\)\( .*\)*$/\1/p' "$source/man/cairn.1" |
     sort >"$work/found"
 same "cairn.1 knows each command" "$work/commands" "$work/found"
 

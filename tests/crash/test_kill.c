@@ -70,7 +70,7 @@ static void kill_at_random(int how, cairn_wall wall, uint64_t times)
         options.path = scratch_path(path, "killed.cairn");
         options.path_limit = 10;
         options.wall = wall;
-        options.wall_period_ns = 20000;
+        options.sample_period_ns = 20000;
         shared_page *page = shared_page_open();
         pid_t child = fork();
         if (child == 0)

@@ -2,13 +2,18 @@
  *
  * test_limits.c - what bounds hostile files, in a build where the bounds are small.
  */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "formats/pprof.h"
 #include "support.h"
 #include "support/cases.h"
+#include "support/scratch.h"
 
 static void check(crn_format_read *read, const void *bytes, size_t size, const char *says)
 {
@@ -48,6 +53,31 @@ static void test_bomb(void **state)
     check(crn_folded_read, text, size, "unpacks to more than");
     free(packed);
     free(text);
+}
+
+/* A writer who does not stop by itself. */
+static void test_endless_pipe(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    crn_error error;
+    scratch_path(path, "endless");
+    assert_int_equal(mkfifo(path, 0600), 0);
+    pid_t writer = fork();
+    if (writer == 0) {
+        static char text[1 << 16];
+        memset(text, '\n', sizeof text);
+        int pipe = open(path, O_WRONLY);
+        while (write(pipe, text, sizeof text) > 0) {
+        }
+        _exit(0);
+    }
+    assert_null(crn_source_open(path, &error));
+    assert_non_null(strstr(error.message, "no end to it within 1 MiB"));
+    assert_int_equal(waitpid(writer, NULL, 0), writer);
+    assert_null(crn_source_open("/dev/zero", &error));
+    assert_non_null(strstr(error.message, "is a device"));
+    unlink(path);
 }
 
 static void test_long_line(void **state)
@@ -152,9 +182,10 @@ static void test_export(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bomb),       cmocka_unit_test(test_long_line),
-        cmocka_unit_test(test_tables),     cmocka_unit_test(test_field),
-        cmocka_unit_test(test_deep_stack), cmocka_unit_test(test_export),
+        cmocka_unit_test(test_bomb),      cmocka_unit_test(test_endless_pipe),
+        cmocka_unit_test(test_long_line), cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_field),     cmocka_unit_test(test_deep_stack),
+        cmocka_unit_test(test_export),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * fuzz_capture.c - the reader of captures, given any bytes at all (libFuzzer). What it
- * loads must be sound; what it refuses, it must refuse with a line of words.
+ * loads must be sound; what it refuses, it must refuse with a line of words. The same of its
+ * spans, whose figures are made as well.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "analysis/critical.h"
+#include "analysis/explain.h"
 #include "analysis/profile.h"
+#include "analysis/span_groups.h"
+#include "analysis/span_store.h"
+#include "analysis/spans.h"
+#include "analysis/spread.h"
+#include "base/memory.h"
+#include "replay/replay.h"
 #include "support/soundness.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -28,14 +37,199 @@ static const char *as_file(const uint8_t *data, size_t size)
     return path;
 }
 
+static void refused(const crn_error *error)
+{
+    if (error->code == 0 || !error->message[0] || strchr(error->message, '\n'))
+        abort();
+}
+
+/* Whatever the file says, spans end after they begin, and no walk up goes round. */
+static void check_trace(const crn_trace *trace)
+{
+    for (uint32_t s = 0; s < trace->span_count; s++) {
+        const crn_span *span = &trace->spans[s];
+        uint32_t at = span->parent, steps = 0;
+        if (span->end < span->start || span->end > trace->length ||
+            span->lane >= trace->lane_count || (at != CRN_SPAN_NONE && at >= trace->span_count))
+            abort();
+        for (; at != CRN_SPAN_NONE; at = trace->spans[at].parent)
+            if (++steps > trace->span_count)
+                abort();
+    }
+    for (uint32_t i = 0; i < trace->weight_count; i++)
+        if (trace->weights[i].span >= trace->span_count || !(trace->weights[i].weight >= 1))
+            abort();
+    for (uint32_t i = 0; i < trace->attribute_count; i++)
+        if (trace->attributes[i].span >= trace->span_count ||
+            trace->attributes[i].key >= trace->key_count)
+            abort();
+    for (uint32_t i = 0; i < trace->edge_count; i++)
+        if (trace->edges[i].from >= trace->span_count || trace->edges[i].to >= trace->span_count)
+            abort();
+}
+
+static void check_figures(const crn_trace *trace)
+{
+    crn_spans *spans = crn_spans_make(trace, 3);
+    crn_span_table table = crn_span_table_make(spans, NULL, CRN_SPANS_BY_SELF);
+    crn_span_parts slowest = crn_spans_slowest(spans, NULL, 4);
+    crn_missing missing = crn_missing_make(spans, NULL, 4);
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < table.count; i++)
+        count += table.rows[i].count;
+    for (uint32_t s = 0; s < trace->span_count; s++)
+        if (crn_span_self(spans, s) > crn_span_duration(spans, s))
+            abort();
+    if (count != trace->span_count || (slowest.count == 0) != (trace->span_count == 0))
+        abort();
+    crn_missing_free(&missing);
+    crn_span_parts_free(&slowest);
+    crn_span_table_free(&table);
+    crn_spans_free(spans);
+}
+
+/* Parts add up to what they are parts of, and a path has no hole. */
+static void check_causes(const crn_trace *trace)
+{
+    crn_spans *spans = crn_spans_make(trace, 3);
+    uint8_t *chosen = crn_calloc(trace->span_count + (size_t)1, 1);
+    for (uint32_t s = 0; s < trace->span_count; s++)
+        chosen[s] = crn_span_block(spans, s) == 1;
+    crn_explain *explain = crn_explain_make(spans, chosen, UINT64_MAX);
+    double share = 0;
+    for (uint32_t p = 0; p < explain->part_count; p++)
+        share += explain->parts[p].share;
+    bool exact = explain->deviation > 1e-6 * (double)explain->max; /* as far as doubles go */
+    if (exact && !(share > 0.999999 && share < 1.000001))
+        abort();
+    crn_critical *critical = crn_critical_make(spans, CRN_SPAN_NONE);
+    uint64_t time = critical->idle;
+    for (uint32_t r = 0; r < critical->row_count; r++)
+        time += critical->rows[r].time;
+    if (time != critical->end - critical->start)
+        abort();
+    for (int by = 0; by <= CRN_GROUP_BY_ATTRIBUTE; by++) {
+        crn_span_groups groups =
+            crn_span_groups_make(spans, NULL, (crn_group_by)by,
+                                 trace->key_count ? trace->keys[0] : "", 4, CRN_SPANS_BY_TOTAL);
+        crn_span_groups_free(&groups);
+    }
+    crn_critical_free(critical);
+    crn_explain_free(explain);
+    crn_free(chosen);
+    crn_spans_free(spans);
+}
+
+/* It comes to an end, twice the same, and no span ends before it begins. */
+static void check_replay(const crn_trace *trace)
+{
+    static uint32_t capacity[3] = {0, 1, 2}, threads[3] = {0, 0, 3};
+    static uint8_t rest[3] = {CRN_REST_NONE, CRN_REST_NONE, CRN_REST_TIMER};
+    static const double factor[3] = {1, 0.5, 2};
+    crn_replay_setup setup = {.block_count = 3, .capacity = capacity, .rest = rest, .cores = 2};
+    crn_replay *replay = crn_replay_make(trace, &setup);
+    crn_scenario scenario = {.factor = factor, .cores = 1, .threads = threads};
+    crn_outcome outcome = {.begins = NULL}, again = {.begins = NULL};
+    crn_replay_run(replay, &scenario, &outcome);
+    crn_replay_run(replay, &scenario, &again);
+    for (uint32_t s = 0; s < trace->span_count; s++)
+        if (outcome.begins[s] > outcome.ends[s] || outcome.ends[s] != again.ends[s])
+            abort();
+    crn_replay_latency(replay, &outcome, UINT32_MAX);
+    crn_outcome_free(&outcome);
+    crn_outcome_free(&again);
+    crn_replay_free(replay);
+}
+
+/* Bars are in order, and what is read of them lies between the shortest and the longest. */
+static void check_spread(const crn_spreads *spreads, const crn_spread *spread)
+{
+    uint64_t count = 0;
+    if (spread->kind != CRN_HISTOGRAM_BLOCK && spread->key >= spreads->key_count)
+        abort();
+    for (uint32_t b = 0; b < spread->bar_count; b++) {
+        count += spread->bars[b].count;
+        if (b && spread->bars[b - 1].low > spread->bars[b].low)
+            abort();
+    }
+    uint64_t median = crn_spread_at(spread, 0.5), p99 = crn_spread_at(spread, 0.99);
+    if (count != spread->count || median < spread->min || p99 > spread->max || median > p99)
+        abort();
+}
+
+static void load_spreads(const char *path)
+{
+    crn_error error = {0};
+    crn_spreads *spreads = crn_spreads_load(path, &error);
+    if (!spreads) {
+        refused(&error);
+        return;
+    }
+    for (uint32_t s = 0; s < spreads->count; s++)
+        check_spread(spreads, &spreads->all[s]);
+    crn_spreads_free(spreads);
+}
+
+/* Read in place it is the same. */
+static void check_store(const crn_trace *trace, const char *path)
+{
+    crn_error error = {0};
+    crn_span_store *store = crn_store_open(path, &error);
+    if (!store || store->count != trace->span_count || store->length != trace->length ||
+        store->dangling != trace->dangling || store->edge_count != trace->edge_count)
+        abort();
+    crn_spans *spans = crn_spans_make(trace, 3);
+    crn_store_covered(store);
+    crn_store_children(store);
+    crn_store_attributes(store);
+    crn_store_cpu(store);
+    for (uint32_t s = 0; s < store->count; s++) {
+        crn_span span = crn_store_span(store, s);
+        const crn_span *its = &trace->spans[s];
+        if (span.start != its->start || span.end != its->end || span.parent != its->parent ||
+            span.open != its->open || span.handed_off != its->handed_off ||
+            store->covered[s] != spans->covered[s] || crn_store_weight(store, s) < 1)
+            abort();
+    }
+    char text[CAIRN_TEXT_MAX + 1];
+    if (store->attribute_count != trace->attribute_count)
+        abort();
+    for (uint32_t a = 0; a < store->attribute_count; a++) {
+        crn_attribute attribute = crn_store_attribute(store, a, text);
+        if (attribute.span != trace->attributes[a].span || attribute.key >= store->key_count ||
+            (attribute.kind == CRN_ATTRIBUTE_TEXT && strlen(attribute.value.text) > CAIRN_TEXT_MAX))
+            abort();
+    }
+    crn_spans_free(spans);
+    crn_store_close(store);
+}
+
+static void load_trace(const char *path)
+{
+    crn_error error = {0};
+    crn_trace *trace = crn_trace_load(path, &error);
+    if (!trace) {
+        refused(&error);
+        return;
+    }
+    check_trace(trace);
+    check_store(trace, path);
+    check_figures(trace);
+    check_causes(trace);
+    check_replay(trace);
+    crn_trace_free(trace);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     crn_error error = {0};
     difference found;
-    crn_profile *profile = crn_profile_load(as_file(data, size), &error);
+    const char *path = as_file(data, size);
+    load_trace(path);
+    load_spreads(path);
+    crn_profile *profile = crn_profile_load(path, &error);
     if (!profile) {
-        if (error.code == 0 || !error.message[0] || strchr(error.message, '\n'))
-            abort();
+        refused(&error);
         return 0;
     }
     if (!profile_is_sound(profile, &found)) {

@@ -11,6 +11,7 @@
  *     5 * EVENTS                      plays the events of this line five times
  * Events, with spaces between them:
  *     >NAME  enter    ~NAME  replace    <  leave    +N  ticks    $N  bytes allocated
+ *     @N  microseconds of wall time    %N  microseconds of CPU time
  *     !DEPTH  unwind to that depth
  * "_" in a name or a file stands for a space, \xHH for a byte.
  */
@@ -131,6 +132,12 @@ static void play_event(const char *event)
         if (!play.bytes)
             play.bytes = cairn_metric_add(play.profile, "allocated", "bytes");
         cairn_charge(play.strand, play.bytes, number);
+        break;
+    case '@':
+        cairn_charge(play.strand, CAIRN_METRIC_WALL, number * 1000);
+        break;
+    case '%':
+        cairn_charge(play.strand, CAIRN_METRIC_CPU, number * 1000);
         break;
     case '!':
         cairn_strand_unwind(play.strand, number);

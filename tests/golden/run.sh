@@ -12,6 +12,9 @@
 #   cairn ...       the tool; its exit status is printed where it is not 0
 #   play OUT        makes a capture of the events on its input: see play.c
 #   deep OUT LENGTH makes a capture of one path of that length
+#   $CAIRN_JOBS, $CAIRN_LOOPS  of examples/, where the build has them in the environment
+#   $CAIRN_RECORDED OUT makes a capture of the spans on its input: see recorded.c
+#   $CAIRN_PIPELINE  examples/pipeline, likewise
 #   without_times   a filter that takes out what differs from run to run
 #   $DATA           the folder that the test is in
 set -eu

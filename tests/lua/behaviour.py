@@ -292,7 +292,13 @@ def interpreter_in_place_of_a_script():
 def machine_code_is_told_where_to_write():
     found = run([CAIRN, "run", "-o", "sub.cairn", "env"])
     assert f"CAIRN_OUT={os.getcwd()}/sub.cairn\n" in found.stdout
-    assert run([CAIRN, "run", "--ticks", "5", "env"]).returncode == 2
+    told = run([CAIRN, "run", "--ticks", "5", "--cpu", "--period=2ms", "--spans", "--span-rate=0.5",
+                "--label", "a=b", "--label", "c=d=e", "env"]).stdout
+    assert {"CAIRN_TICKS=5", "CAIRN_WALL=off", "CAIRN_CPU=sampled", "CAIRN_PERIOD=2000000",
+            "CAIRN_SPANS=first", "CAIRN_SPAN_RATE=0.5", "CAIRN_LABELS=a=b", "c=d=e"} <= set(told.splitlines()), told
+    assert not any(line.startswith("CAIRN_") for line in run([CAIRN, "run", "--exact", "-o", "x", "env"])
+                   .stdout.replace("CAIRN_OUT", "").replace("CAIRN_TEST", "").splitlines())
+    assert run([CAIRN, "run", "--sample", "5", "env"]).returncode == 2
 
 
 @test
@@ -315,7 +321,8 @@ def capture_that_cannot_be_made():
 @test
 def bad_options():
     for options in (["--ticks", "0"], ["--ticks", "x"], ["--sample", "-1"], ["--wall", "never"],
-                    ["--label", "x"], ["--exact", "--ticks", "5"], ["--nothing"], []):
+                    ["--label", "x"], ["--spans=some"], ["--span-rate=0"], ["--span-rate=nan"],
+                    ["--span-limit=0"], ["--exact", "--ticks", "5"], ["--nothing"], []):
         found = run([CAIRN, "run", *options, *(["script.lua"] if options else [])])
         assert found.returncode == 2 and "cairn run: " in found.stderr, (options, found)
 
@@ -404,6 +411,112 @@ def module_under_run():
     calls = folded("x.cairn")
     assert calls["main chunk of script.lua;main;items;item;inner;leaf"] == 3
     assert not os.path.exists("module.cairn")
+
+
+SPANS = """
+    package.cpath = os.getenv("CAIRN_TEST_CPATH") .. ";" .. package.cpath
+    local cairn = require "cairn"
+    if arg[1] then assert(cairn.start { output = arg[1] }) end
+    local function work(i)
+        local own <close> = cairn.scope("work", {iteration = i, width = 7 * i, scale = 0.5,
+            image = "x" .. i, big = i == 3})
+        own:set("late", math.mininteger)
+        local inner = cairn.begin "inner"
+        if i == 2 then error "two" end
+        inner:finish()
+        inner:finish()
+    end
+    local main <close> = cairn.scope "main"
+    for i = 1, 3 do pcall(work, i) end
+    local token, parent
+    do
+        local asks <close> = cairn.scope "asks"
+        token, parent = cairn.handoff(), cairn.traceparent()
+    end
+    local task = coroutine.wrap(function(mode)
+        local its <close> = cairn.adopt(mode == "adopt" and token or nil)
+        local own <close> = cairn.scope("task", {iteration = math.maxinteger})
+        coroutine.yield()
+        local after <close> = cairn.scope "after"
+    end)
+    local alone = coroutine.wrap(function()
+        local own <close> = cairn.scope "alone"
+        coroutine.yield()
+    end)
+    task "adopt"
+    alone()
+    do local other <close> = cairn.scope "other" task() end
+    do
+        local again <close> = cairn.adopt(parent)
+        local own <close> = cairn.scope "again"
+    end
+    do
+        local far <close> = cairn.adopt "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        local own <close> = cairn.scope "far"
+        print(cairn.traceparent())
+    end
+    do local bad <close> = cairn.adopt "nonsense" end
+    print(parent ~= nil, token ~= nil)
+    for _, wrong in ipairs { {1}, {iteration = "x"}, {a = {}} } do
+        print(pcall(cairn.scope, "wrong", wrong))
+    end
+"""
+
+
+def spans_of(capture):
+    done = run([CAIRN, "spans", "--slowest=0", "--json", capture])
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["slowest"]
+
+
+def assert_spans(capture):
+    found = {}
+    for span in spans_of(capture):
+        path = "/".join(above["block"]["name"] for above in reversed(span["ancestors"]))
+        name = f'{path}/{span["block"]["name"]}'.lstrip("/")
+        found.setdefault(name, []).append(span)
+    assert {name: len(spans) for name, spans in found.items()} == {
+        "main": 1, "main/work": 3, "main/work/inner": 3, "main/asks": 1, "main/asks/task": 1,
+        "main/asks/task/after": 1, "main/other": 1, "alone": 1, "main/asks/again": 1, "far": 1}, \
+        sorted(found)
+    work = sorted(found["main/work"], key=lambda span: span["iteration"])
+    assert [span["iteration"] for span in work] == [1, 2, 3]
+    attributes = {each["key"]: each["value"] for each in work[2]["attributes"]}
+    assert attributes == {"width": 21, "scale": 0.5, "image": "x3", "big": "true",
+                          "late": -2**63}, attributes
+    assert found["main/asks/task"][0]["iteration"] == 2**63 - 1
+    assert not any(span["open"] for spans in found.values() for span in spans if span != found["alone"][0])
+
+
+@test
+def spans_under_run():
+    write("script.lua", SPANS)
+    found = run([CAIRN, "run", "-o", "x.cairn", "script.lua"])
+    lines = found.stdout.splitlines()
+    assert found.returncode == 0 and len(lines) == 5, found
+    assert re.fullmatch("00-0af7651916cd43dd8448eb211c80319c-[0-9a-f]{16}-01", lines[0]), lines
+    assert lines[1] == "true\ttrue" and all(line.startswith("false\t") for line in lines[2:])
+    assert_spans("x.cairn")
+    assert notes("x.cairn")["misuses"] == "0"
+    for mode in ("--ticks=100", "--spans=off", "--sample=100"):
+        found = run([CAIRN, "run", mode, "-o", "x.cairn", "script.lua"])
+        assert found.returncode == 0 and found.stdout.splitlines()[2:] == lines[2:], found
+        assert run([CAIRN, "spans", "x.cairn"]).returncode == 2
+    found = run([CAIRN, "run", "--spans=last", "--wall=exact", "--span-cpu", "--span-histograms",
+                 "-o", "x.cairn", "script.lua"])
+    assert found.returncode == 0, found
+    assert_spans("x.cairn")
+
+
+@test
+def module_in_lua_spans():
+    write("script.lua", SPANS)
+    found = run(["lua5.4", "script.lua", "module.cairn"])
+    assert found.returncode == 0, found
+    assert_spans("module.cairn")
+    found = run(["lua5.4", "script.lua"])
+    lines = found.stdout.splitlines()
+    assert found.returncode == 0 and lines[:2] == ["nil", "false\tfalse"], found
 
 
 @test

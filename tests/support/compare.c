@@ -173,12 +173,13 @@ static bool add_cost(void *data, const cairn_block *path, size_t length, const c
     total->calls += cost->calls;
     total->ticks += cost->ticks;
     total->wall += cost->wall;
+    total->cpu += cost->cpu;
     return true;
 }
 
 cairn_cost view_total(const cairn_view *view)
 {
-    cairn_cost total = {0, 0, 0};
+    cairn_cost total = {0};
     cairn_view_contexts(view, add_cost, &total);
     return total;
 }

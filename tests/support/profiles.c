@@ -62,9 +62,9 @@ cairn_cost cost_at(cairn_profile *profile, const char *path)
     cairn_block blocks[64];
     size_t length = read_sequence(path, blocks, COUNT(blocks));
     cairn_view *view = view_of(profile);
-    cairn_cost cost = {0, 0, 0};
+    cairn_cost cost = {0};
     if (!cairn_view_find(view, blocks, length, &cost))
-        cost = (cairn_cost){0, 0, 0};
+        cost = (cairn_cost){0};
     cairn_view_close(view);
     return cost;
 }

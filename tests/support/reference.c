@@ -310,3 +310,22 @@ void reference_sample(reference_strand *strand, const uint32_t *blocks, uint32_t
     if (recording)
         strand->graph->contexts[context].ticks += ticks;
 }
+
+static uint32_t context_in(reference_graph *graph, const reference_context *context)
+{
+    reference_strand strand;
+    reference_strand_start(&strand, graph, false);
+    reference_sample(&strand, context->path + 1, context->length - 1, 0, true);
+    reference_strand_end(&strand);
+    const reference_context *found = reference_graph_find(graph, context->path, context->length);
+    return (uint32_t)(found - graph->contexts);
+}
+
+void reference_strand_move(reference_strand *strand, reference_graph *to)
+{
+    const reference_graph *from = strand->graph;
+    for (size_t i = 0; i < strand->depth; i++)
+        strand->stack[i] = context_in(to, &from->contexts[strand->stack[i]]);
+    strand->current = context_in(to, &from->contexts[strand->current]);
+    strand->graph = to;
+}

@@ -81,6 +81,8 @@ const reference_edge *reference_graph_edge(const reference_graph *graph, const u
  * counted. */
 void reference_strand_start(reference_strand *strand, reference_graph *graph, bool recording);
 void reference_strand_end(reference_strand *strand);
+/* The stack goes on in another graph, which gets its contexts and no calls. */
+void reference_strand_move(reference_strand *strand, reference_graph *to);
 void reference_enter(reference_strand *strand, uint32_t block, bool recording);
 void reference_replace(reference_strand *strand, uint32_t block, bool recording);
 void reference_leave(reference_strand *strand);

@@ -105,7 +105,8 @@ static void metrics_of_one_name_add_up(void **state)
     crn_profile_free(profile);
 }
 
-/* Cairn's own names cannot be a host's, and it is told so. */
+/* A host's own name is one metric, however often it is defined. Cairn's names cannot be a
+ * host's, and it is told so. */
 static void a_name_that_is_taken_is_told(void **state)
 {
     (void)state;
@@ -114,6 +115,8 @@ static void a_name_that_is_taken_is_told(void **state)
     options.path = scratch_path(path, "taken.cairn");
     setup s = setup_open(&options, 1);
     cairn_charge(s.strand, cairn_metric_add(s.profile, "calls", "count"), 5);
+    cairn_metric bytes = cairn_metric_add(s.profile, "bytes", "byte");
+    assert_int_equal(cairn_metric_add(s.profile, "bytes", "byte"), bytes);
     setup_close(&s);
     crn_profile *profile = load(path);
     assert_int_equal(profile_total(profile, CRN_METRIC_CALLS), 1);
@@ -207,7 +210,7 @@ static void absurd_options_do_no_harm(void **state)
         cairn_options options = CAIRN_OPTIONS_DEFAULT;
         options.wall = CAIRN_WALL_SAMPLED;
         options.tick_period = extremes[i];
-        options.wall_period_ns = extremes[i];
+        options.sample_period_ns = extremes[i];
         options.seed = extremes[i];
         options.path_limit = (uint32_t)extremes[i];
         options.context_budget = (uint32_t)extremes[i];

@@ -11,6 +11,7 @@
 
 #include "analysis/profile.h"
 #include "capture/format.h"
+#include "capture/reader.h"
 #include "support/cases.h"
 #include "support/profiles.h"
 #include "support/scratch.h"
@@ -238,6 +239,36 @@ static void a_newer_format_is_refused(void **state)
     assert_int_equal(error.code, CAIRN_E_VERSION);
 }
 
+/* Each 16 bytes are a directory that claims all that is behind it, and then goes on with the
+ * next 16. */
+static void directories_that_overlap_are_not_read_again(void **state)
+{
+    (void)state;
+    enum { SIZE = 17 * CRN_PAGE };
+    char path[SCRATCH_PATH];
+    size_t size;
+    uint64_t expected;
+    unsigned char *made = make_capture(&size, &expected, true), *bytes = calloc(SIZE, 1);
+    crn_disk_header header;
+    memcpy(&header, made, sizeof header);
+    header.size = SIZE;
+    memcpy(bytes, &header, sizeof header);
+    for (uint64_t at = header.directory; at < SIZE; at += sizeof(crn_disk_directory)) {
+        crn_disk_directory directory = {.next = at + sizeof directory, .count = UINT32_MAX};
+        memcpy(bytes + at, &directory, sizeof directory);
+    }
+    assert_true(scratch_write(scratch_path(path, "overlap.cairn"), bytes, SIZE));
+    free(made);
+    free(bytes);
+    crn_error error = {0};
+    crn_reader reader;
+    assert_true(crn_reader_open(&reader, path, &error));
+    assert_true(reader.chunk_count > 0);
+    assert_true(reader.chunk_count <= SIZE / sizeof(crn_disk_chunk));
+    crn_reader_close(&reader);
+    load(path, UINT64_MAX, &expected);
+}
+
 int main(void)
 {
     const struct CMUnitTest cases[] = {
@@ -245,6 +276,7 @@ int main(void)
         cmocka_unit_test(cut_at_every_byte_when_live),
         cmocka_unit_test(anything_may_be_damaged),
         cmocka_unit_test(what_is_no_capture_is_refused),
+        cmocka_unit_test(directories_that_overlap_are_not_read_again),
         cmocka_unit_test(a_newer_format_is_refused),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);

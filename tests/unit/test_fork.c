@@ -14,6 +14,13 @@
 #include "support/soundness.h"
 #include "support/walker.h"
 
+/* A child starts its sampling thread anew, which the thread sanitizer does not expect. */
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
+{
+    return "die_after_fork=0";
+}
+
 static uint64_t captured_calls(const char *path)
 {
     crn_error error = {0};
@@ -112,7 +119,7 @@ static void the_parents_capture_is_the_parents(void **state)
         cairn_options options = CAIRN_OPTIONS_DEFAULT;
         options.path = scratch_path(path, "parent.cairn");
         options.wall = walls[i / 2];
-        options.wall_period_ns = 100000;
+        options.sample_period_ns = 100000;
         setup s = setup_open(&options, 10);
         walker walk = {.strand = s.strand, .random = {1}, .blocks = 10};
         walker_walk(&walk, 10000);

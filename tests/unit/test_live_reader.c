@@ -10,6 +10,7 @@
 
 #include "support/cases.h"
 #include "support/compare.h"
+#include "support/grown.h"
 #include "support/profiles.h"
 #include "support/scratch.h"
 #include "support/shared_memory.h"
@@ -58,52 +59,11 @@ static crn_profile *load(const char *path)
     return profile;
 }
 
-/* The child of `parent` for `block`, by looking at all of the parent's children: contexts
- * come parents first, but their numbers change from one load to the next. */
-static uint32_t child_of(const crn_profile *profile, const uint32_t *first, const uint32_t *next,
-                         uint32_t parent, uint32_t block)
-{
-    uint32_t child = first[parent];
-    while (child && profile->block[child] != block)
-        child = next[child];
-    return child;
-}
-
-static uint64_t value(const crn_profile *profile, int metric, uint32_t context)
-{
-    return profile->values[metric] ? profile->values[metric][context] : 0;
-}
-
-/* No counter that was there is gone or smaller. */
 static void assert_grown(const crn_profile *before, const crn_profile *after)
 {
-    assert_true(after->context_count >= before->context_count);
-    assert_true(after->block_count >= before->block_count);
-    uint32_t *first = calloc(after->context_count, sizeof(*first));
-    uint32_t *next = calloc(after->context_count, sizeof(*next));
-    uint32_t *now = calloc(before->context_count, sizeof(*now));
-    for (uint32_t c = 1; c < after->context_count; c++) {
-        next[c] = first[after->parent[c]];
-        first[after->parent[c]] = c;
-    }
-    for (uint32_t c = 0; c < before->context_count; c++) {
-        if (c > 0) {
-            uint32_t block = before->block[c]; /* [folded] comes after all the others */
-            block =
-                before->folded_block && block == before->folded_block ? after->folded_block : block;
-            now[c] = child_of(after, first, next, now[before->parent[c]], block);
-            assert_int_not_equal(now[c], 0);
-        }
-        assert_true(after->calls_tree[now[c]] >= before->calls_tree[c]);
-        assert_true(value(after, CRN_METRIC_CALLS, now[c]) >= value(before, CRN_METRIC_CALLS, c));
-        assert_true(value(after, CRN_METRIC_TICKS, now[c]) >= value(before, CRN_METRIC_TICKS, c));
-        /* The first calibration of the clock is rough: nanoseconds may become fewer. */
-        uint64_t wall = value(before, CRN_METRIC_WALL, c);
-        assert_true(value(after, CRN_METRIC_WALL, now[c]) + wall / 20 + 100 >= wall);
-    }
-    free(first);
-    free(next);
-    free(now);
+    difference found;
+    if (!profile_has_grown(before, after, &found))
+        fail_msg("%s", found.text);
 }
 
 static void watch(cairn_wall wall)
@@ -113,7 +73,7 @@ static void watch(cairn_wall wall)
     options.path = scratch_path(path, "live.cairn");
     options.path_limit = 12;
     options.wall = wall;
-    options.wall_period_ns = 50000;
+    options.sample_period_ns = 50000;
     uint64_t steps = scale(200000) / AT_ONCE * AT_ONCE + AT_ONCE;
     shared_page *page = shared_page_open();
     pid_t child = fork();

@@ -228,11 +228,11 @@ static void descriptors_close_on_exec(void **state)
     char path[SCRATCH_PATH];
     cairn_options options = CAIRN_OPTIONS_DEFAULT;
     options.path = scratch_path(path, "exec.cairn");
-    bool before[256];
-    for (int file = 0; file < 256; file++)
+    bool before[1024];
+    for (int file = 0; file < 1024; file++)
         before[file] = fcntl(file, F_GETFD) >= 0;
     setup s = setup_open(&options, 3);
-    for (int file = 0; file < 256; file++) {
+    for (int file = 0; file < 1024; file++) {
         if (!before[file] && fcntl(file, F_GETFD) >= 0)
             assert_true(fcntl(file, F_GETFD) & FD_CLOEXEC);
     }
@@ -265,8 +265,11 @@ static void metrics_have_an_end(void **state)
 {
     (void)state;
     setup s = setup_open(NULL, 1);
-    for (cairn_metric metric = CAIRN_METRIC_USER; metric < CAIRN_METRIC_MAX; metric++)
-        assert_int_equal(cairn_metric_add(s.profile, "m", "u"), metric);
+    char name[16];
+    for (cairn_metric metric = CAIRN_METRIC_USER; metric < CAIRN_METRIC_MAX; metric++) {
+        snprintf(name, sizeof name, "m%u", metric);
+        assert_int_equal(cairn_metric_add(s.profile, name, "u"), metric);
+    }
     assert_int_equal(cairn_metric_add(s.profile, "m", "u"), CAIRN_METRIC_MAX);
     cairn_charge(s.strand, CAIRN_METRIC_MAX - 1, 3);
     setup_close(&s);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "support/cases.h"
@@ -57,7 +58,7 @@ static void *walk_on_a_lane(void *data)
 static void *watch(void *data)
 {
     shared *common = data;
-    cairn_cost last = {0, 0, 0};
+    cairn_cost last = {0};
     while (!common->ended) {
         cairn_view *view;
         if (cairn_view_open(&view, common->profile)) {
@@ -247,7 +248,7 @@ static void time_is_sampled_from_beside(void **state)
     (void)state;
     cairn_options options = CAIRN_OPTIONS_DEFAULT;
     options.wall = CAIRN_WALL_SAMPLED;
-    options.wall_period_ns = 100000;
+    options.sample_period_ns = 100000;
     shared common = {.steps = scale(100000)};
     assert_int_equal(cairn_profile_open(&common.profile, &options), CAIRN_OK);
     setup_blocks(common.profile, 1, BLOCKS);
@@ -261,6 +262,58 @@ static void time_is_sampled_from_beside(void **state)
     cairn_profile_close(common.profile);
 }
 
+static void *short_life(void *data)
+{
+    cairn_lane *lane = cairn_lane_open(((shared *)data)->profile, "short");
+    cairn_strand *strand = cairn_strand_open(lane);
+    for (cairn_block block = 1; block <= 3; block++) {
+        cairn_enter(strand, block);
+        cairn_tick(strand, block);
+    }
+    cairn_lane_close(lane);
+    return NULL;
+}
+
+static off_t size_of(const char *path)
+{
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    return status.st_size;
+}
+
+/* Each a thread of its own, THREADS at once, while time is sampled. */
+static void thousands_of_threads(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    options.path = scratch_path(path, "short.cairn");
+    options.wall = CAIRN_WALL_SAMPLED;
+    options.cpu = CAIRN_CPU_SAMPLED;
+    options.sample_period_ns = 100000;
+    options.sample_overhead = 0;
+    shared common = {0};
+    uint64_t count = scale(10000) / THREADS * THREADS;
+    assert_int_equal(cairn_profile_open(&common.profile, &options), CAIRN_OK);
+    setup_blocks(common.profile, 1, 3);
+    pthread_t threads[THREADS];
+    for (uint64_t i = 0; i < count; i++) {
+        if (i >= THREADS)
+            pthread_join(threads[i % THREADS], NULL);
+        assert_int_equal(pthread_create(&threads[i % THREADS], NULL, short_life, &common), 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    off_t size = size_of(path);
+    cairn_cost total = total_of(common.profile);
+    assert_int_equal(total.calls, 4 * count);
+    assert_int_equal(total.ticks, 6 * count);
+    assert_int_equal(cost_at(common.profile, "1 2 3").calls, count);
+    cairn_profile_close(common.profile);
+    assert_in_range(size, 1, (THREADS + 4) << 17); /* no more than THREADS lanes need */
+    assert_true(note_of(path, "lanes") <= THREADS);
+}
+
 int main(void)
 {
     const struct CMUnitTest cases[] = {
@@ -269,6 +322,7 @@ int main(void)
         cmocka_unit_test(recording_is_switched_by_another_thread),
         cmocka_unit_test(metrics_are_added_while_others_charge),
         cmocka_unit_test(time_is_sampled_from_beside),
+        cmocka_unit_test(thousands_of_threads),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);
 }

@@ -38,7 +38,7 @@ static uint64_t ticks_of(cairn_profile *profile, cairn_block block)
 {
     cairn_view *view;
     assert_int_equal(cairn_view_open(&view, profile), CAIRN_OK);
-    cairn_cost cost = {0, 0, 0};
+    cairn_cost cost = {0};
     cairn_view_find(view, &block, 1, &cost);
     cairn_view_close(view);
     return cost.ticks;

@@ -123,7 +123,7 @@ static void no_time_passes_while_off(void **state)
     static const cairn_wall walls[] = {CAIRN_WALL_EXACT, CAIRN_WALL_SAMPLED};
     for (size_t i = 0; i < COUNT(walls); i++) {
         cairn_options options = with_wall(walls[i]);
-        options.wall_period_ns = 200000;
+        options.sample_period_ns = 200000;
         uint64_t before = now(), off = 0;
         setup s = setup_open(&options, 2);
         for (int turn = 0; turn < 10; turn++) {
@@ -145,7 +145,7 @@ static void time_never_runs_backwards(void **state)
     static const cairn_wall walls[] = {CAIRN_WALL_EXACT, CAIRN_WALL_SAMPLED};
     for (size_t i = 0; i < COUNT(walls); i++) {
         cairn_options options = with_wall(walls[i]);
-        options.wall_period_ns = 100000;
+        options.sample_period_ns = 100000;
         setup s = setup_open(&options, 2);
         uint64_t start = now(), last = 0;
         for (int turn = 0; turn < 300; turn++) {
@@ -167,7 +167,7 @@ static void sampled_time_sums_to_what_passed(void **state)
 {
     (void)state;
     cairn_options options = with_wall(CAIRN_WALL_SAMPLED);
-    options.wall_period_ns = 500000;
+    options.sample_period_ns = 500000;
     uint64_t before = now();
     setup s = setup_open(&options, 2);
     uint64_t start = now();

@@ -1,0 +1,45 @@
+# What ran, as text: of a capture that is closed there is only what it holds.
+play a.cairn <<EVENTS
+note command my_program
+block parse src/parser.c 10
+block token src/token.c 20
+>main +10 >parse +20 >token +60 < <
+3 * >token +5 <
+>render +5 >\x1b[2Jhostile +1
+EVENTS
+without_pid() { sed -E 's/pid +[0-9]+ +[0-9.]+ [a-zµ]+/pid PID TIME/; s/[0-9.]+[kMG]? calls\/s/N calls\/s/'; }
+cairn top --once a.cairn | without_pid
+cairn top a.cairn --count 1 --view tree | without_pid | sed 1,4d
+cairn top --once a.cairn --view inclusive --sort name | sed 1,4d
+cairn top --once a.cairn --metric calls --top 2 | sed 1,2d
+cairn top --once a.cairn --focus parse | sed 1,3d
+cairn top --once a.cairn --view callers --focus token | sed 1,3d
+cairn top --once a.cairn --view lanes | sed 1,3d
+cairn top --once a.cairn --filter PARSER.c | sed 1,4d
+cairn top --once a.cairn --filter nothing_has_this | sed 1,2d
+cairn top --once a.cairn --view callers | sed 1,2d
+cairn top --once a.cairn --focus no_such_block | sed 1,2d
+
+# Of what its children write the names are said; not of other files.
+cp a.cairn a.77.cairn
+cp a.cairn a.77.2.cairn
+cp a.cairn a.seven.cairn
+cp a.cairn ab.77.cairn
+cairn top --once a.cairn | grep children
+rm a.*.cairn
+
+# What it does not take.
+cairn top
+cairn top a.cairn b.cairn
+cairn top a.cairn --pid 1
+cairn top --pid many
+cairn top --pid 4194305
+cairn top a.cairn --view sideways
+cairn top a.cairn --sort size
+cairn top a.cairn --delay 0
+cairn top a.cairn --count 0
+cairn top --once a.cairn --metric size
+cairn top not_there.cairn
+cairn top .
+echo "this is no capture" >b.cairn
+cairn top b.cairn

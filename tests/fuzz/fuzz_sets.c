@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * fuzz_sets.c - libFuzzer's entry to sets of blocks: whatever is written, it is a set without the
+ * root or an error that says where; and what was read once is read so again.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/block_set.h"
+#include "base/memory.h"
+
+static crn_profile *make_profile(void)
+{
+    static const char *const names[] = {"main", "parse", "expr", "<gc>", "f<int>", "<true>"};
+    crn_profile_builder *builder = crn_profile_builder_new();
+    uint32_t context = crn_profile_builder_root(builder), block = 0, first = 0;
+    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
+        crn_block_info info = {
+            .name = names[i], .file = i % 2 ? "a.c" : "b.c", .line = i + 2, .parent = block};
+        block = crn_profile_builder_block(builder, &info);
+        context = crn_profile_builder_child(builder, context, block, i + 1);
+        crn_profile_builder_charge(builder, context, CRN_METRIC_TICKS, 1u << i);
+        first = first ? first : context;
+    }
+    crn_profile_builder_edge(builder, context, first, 3, false);
+    return crn_profile_builder_end(builder);
+}
+
+/* libc's regcomp copies what is repeated, and what is repeated in that once more: whoever writes so
+ * many asks for it. */
+static bool takes_all_memory(const uint8_t *data, size_t size)
+{
+    enum { MOST = 8 };
+    int repeated = 0;
+    for (size_t i = 0; i < size; i++)
+        repeated += data[i] == '{' ? MOST + 1 : data[i] == '+';
+    return repeated > MOST;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static crn_profile *profile;
+    const crn_block_set_about about = {CRN_METRIC_TICKS, "<gc>"};
+    if (!profile)
+        profile = make_profile();
+    if (takes_all_memory(data, size))
+        return 0;
+    char *text = crn_calloc(size + 1, 1);
+    if (size)
+        memcpy(text, data, size);
+    crn_error error = {0};
+    uint8_t *set = crn_block_set_make(profile, about, text, &error);
+    if (set ? set[0] : strncmp(error.message, "column ", 7) != 0)
+        abort();
+    uint8_t *again = crn_block_set_make(profile, about, text, &error);
+    if (!set != !again || (set && memcmp(set, again, profile->block_count) != 0))
+        abort();
+    crn_free(again);
+    crn_free(set);
+    crn_free(text);
+    return 0;
+}

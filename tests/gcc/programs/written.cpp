@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+//
+// Code inside of other code, and code that becomes several functions.
+#include <cstdio>
+
+#define KEPT __attribute__((noinline))
+
+template <class T> KEPT int half(T x, int k)
+{
+    if (k > 3)
+        return (int)x;
+    return k;
+}
+
+struct box {
+    template <class T> KEPT static int put(T v)
+    {
+        auto inner = [](int q) KEPT { return q > 2 ? q + 1 : q; };
+        return inner((int)v);
+    }
+};
+
+int main()
+{
+    int sum = 0;
+    for (int i = 0; i < 10; i++) {
+        sum += half<int>(i, i) + half<double>(i, 5);
+        sum += box::put(i) + box::put((long)i);
+    }
+    std::printf("%d\n", sum);
+}

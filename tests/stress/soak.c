@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * soak.c - everything at once, for a while. Threads play random events on lanes that they take
+ * from each other; threads end and others follow; strands and lanes end; some fork; a signal
+ * comes every 100 microseconds; clocks sample at 10 kHz. Another process, this one, reads the
+ * capture all the time: nothing may go back, and where the program pauses, all that went in is
+ * there, and nothing else.
+ *
+ * soak [--seconds N] [--threads N] [--seed N] [--steps N] [--no-signals] [--no-fork]
+ *      [--fork-alone]
+ *
+ * --fork-alone: only where no other thread runs. gcc's address sanitizer does not see to it that
+ * the memory it gives out is whole in a child.
+ */
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "analysis/profile.h"
+#include "stress/soak.h"
+#include "support/grown.h"
+#include "support/scratch.h"
+#include "support/soundness.h"
+
+static unsigned loads;
+
+static crn_profile *load(const char *path, difference *found)
+{
+    crn_error error = {0};
+    crn_profile *profile = crn_profile_load(path, &error);
+    loads++;
+    if (!profile) {
+        difference_set(found, "%.400s", error.message);
+    } else if (!profile_is_sound(profile, found)) {
+        crn_profile_free(profile);
+        profile = NULL;
+    }
+    return profile;
+}
+
+static bool equal(const char *what, uint64_t is, uint64_t expected, difference *found)
+{
+    if (is != expected)
+        difference_set(found, "%s: %" PRIu64 ", but %" PRIu64 " went in", what, is, expected);
+    return is == expected;
+}
+
+/* `slack`: the rate of the time stamp counter is known to some parts in 100,000 after a while. */
+static bool between(const char *what, uint64_t is, uint64_t least, uint64_t most, uint64_t slack,
+                    difference *found)
+{
+    bool good = is + slack >= least && is <= most + slack;
+    if (!good)
+        difference_set(found,
+                       "%" PRIu64 " ns of %s, but the threads had the lanes for %" PRIu64
+                       " to %" PRIu64,
+                       is, what, least, most);
+    return good;
+}
+
+static bool is_what_went_in(const crn_profile *profile, const soak_page *page, difference *found)
+{
+    bool good = equal("calls", profile_total(profile, CRN_METRIC_CALLS), page->calls, found) &&
+                equal("ticks", profile_total(profile, CRN_METRIC_TICKS), page->ticks, found);
+    for (int metric = 0; good && metric < REFERENCE_USER_METRICS; metric++) {
+        char name[] = {'u', 's', 'e', 'r', (char)('0' + metric), 0};
+        good = equal(name, profile_total(profile, crn_profile_metric(profile, name)),
+                     page->user[metric], found);
+    }
+    return good &&
+           between("wall time", profile_total(profile, CRN_METRIC_WALL), page->least_wall,
+                   page->most_wall, page->most_wall / 20000 + 10000, found) &&
+           between("processor time", profile_total(profile, CRN_METRIC_CPU), page->least_cpu,
+                   page->most_cpu, 0, found);
+}
+
+/* Its status stays to be fetched. */
+static bool has_ended(pid_t program)
+{
+    siginfo_t info = {.si_pid = 0};
+    return waitid(P_PID, (id_t)program, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid;
+}
+
+/* Reads as long as the program runs. */
+static bool read_along(const char *path, soak_page *page, pid_t program, difference *found)
+{
+    crn_profile *last = load(path, found);
+    bool good = last != NULL;
+    while (good && !page->finished && !has_ended(program)) {
+        uint64_t paused = page->paused;
+        crn_profile *now = load(path, found);
+        good = now && profile_has_grown(last, now, found);
+        if (good && paused > page->seen) {
+            good = is_what_went_in(now, page, found);
+            page->seen = good ? paused : page->seen;
+        }
+        crn_profile_free(last);
+        last = now;
+        usleep(2000);
+    }
+    crn_profile_free(last);
+    return good;
+}
+
+static bool check_end(const char *path, const soak_page *page, difference *found)
+{
+    crn_profile *profile = load(path, found);
+    if (!profile)
+        return false;
+    bool good = is_what_went_in(profile, page, found);
+    printf("# wall %.6f s of %.6f to %.6f; cpu %.6f s of %.6f to %.6f\n",
+           (double)profile_total(profile, CRN_METRIC_WALL) / 1e9, (double)page->least_wall / 1e9,
+           (double)page->most_wall / 1e9, (double)profile_total(profile, CRN_METRIC_CPU) / 1e9,
+           (double)page->least_cpu / 1e9, (double)page->most_cpu / 1e9);
+    crn_profile_free(profile);
+    return good;
+}
+
+static bool soak_once(const soak_options *options, soak_page *page, difference *found)
+{
+    pid_t program = fork();
+    if (program == 0)
+        exit(soak_program(options, page));
+    while (!page->ready && !has_ended(program))
+        usleep(100);
+    bool good = page->ready && read_along(options->path, page, program, found);
+    if (!good)
+        kill(program, SIGKILL);
+    int status = 0;
+    waitpid(program, &status, 0);
+    if (good && status != 0) {
+        difference_set(found, "the program ended with %x", (unsigned)status);
+        good = false;
+    }
+    return good && check_end(options->path, page, found);
+}
+
+static bool read_options(int argc, char **argv, soak_options *options)
+{
+    static const struct option known[] = {
+        {"seconds", required_argument, NULL, 's'}, {"threads", required_argument, NULL, 't'},
+        {"seed", required_argument, NULL, 'r'},    {"steps", required_argument, NULL, 'e'},
+        {"no-signals", no_argument, NULL, 'n'},    {"no-fork", no_argument, NULL, 'f'},
+        {"fork-alone", no_argument, NULL, 'a'},    {NULL, 0, NULL, 0},
+    };
+    for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+        uint64_t number = optarg ? strtoull(optarg, NULL, 10) : 0;
+        switch (option) {
+        case 's':
+            options->seconds = (unsigned)number;
+            break;
+        case 't':
+            options->threads = (unsigned)number;
+            break;
+        case 'r':
+            options->seed = number;
+            break;
+        case 'e':
+            options->steps = (unsigned)number;
+            break;
+        case 'n':
+            options->signals = false;
+            break;
+        case 'f':
+            options->forks = options->forks_alone = false;
+            break;
+        case 'a':
+            options->forks = false;
+            break;
+        default:
+            return false;
+        }
+    }
+    return options->threads >= 1 && options->threads <= SOAK_THREADS_MOST && options->steps >= 1;
+}
+
+int main(int argc, char **argv)
+{
+    char path[SCRATCH_PATH];
+    soak_options options = {.seed = soak_now(),
+                            .seconds = 5,
+                            .threads = 8,
+                            .steps = 30000,
+                            .signals = true,
+                            .forks = true,
+                            .forks_alone = true,
+                            .path = scratch_path(path, "soak.cairn")};
+    if (!read_options(argc, argv, &options)) {
+        fprintf(stderr,
+                "usage: soak [--seconds N] [--threads 1..%d] [--seed N] [--steps N] "
+                "[--no-signals] [--no-fork] [--fork-alone]\n",
+                SOAK_THREADS_MOST);
+        return 97;
+    }
+    soak_page *page =
+        mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return 97;
+    difference found = {""};
+    printf("1..1\n# seed %" PRIu64 "\n", options.seed);
+    fflush(stdout);
+    bool good = soak_once(&options, page, &found);
+    printf("# %" PRIu64 " pauses, %" PRIu64 " calls, %u loads, %" PRIu64 " threads, %" PRIu64
+           " lanes, %" PRIu64 " hand-overs, %" PRIu64 " forks, %" PRIu64 " signals\n",
+           page->paused, page->calls, loads, page->threads, page->lanes, page->hand_overs,
+           page->forks, page->signals);
+    if (!good)
+        printf("# %s; seed %" PRIu64 "\n", found.text, options.seed);
+    printf("%sok 1 - soak\n", good ? "" : "not ");
+    return !good;
+}

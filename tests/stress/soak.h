@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * soak.h - everything at once, for a while: see soak.c.
+ */
+#ifndef TESTS_STRESS_SOAK_H
+#define TESTS_STRESS_SOAK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <cairn/cairn.h>
+
+#include "support/random.h"
+#include "support/reference.h"
+
+enum {
+    SOAK_BLOCKS = 5,
+    SOAK_PATH_LIMIT = 8,
+    SOAK_STRANDS = 3, /* of a lane */
+    SOAK_MARKS = 3,   /* of a strand */
+    SOAK_THREADS_MOST = 64
+};
+
+typedef struct soak_options {
+    uint64_t seed;
+    unsigned seconds, threads, steps; /* steps of each lane a round */
+    bool signals;
+    bool forks, forks_alone; /* from any thread; only while no other one runs */
+    const char *path;
+} soak_options;
+
+/* Nanoseconds. */
+typedef struct soak_time {
+    uint64_t wall, cpu;
+} soak_time;
+
+/* What the program says to the process that reads along. */
+typedef struct soak_page {
+    _Atomic uint64_t ready, finished; /* by the program */
+    _Atomic uint64_t paused;          /* by the program: rounds after which it stood still */
+    _Atomic uint64_t seen;            /* by the reader: pauses that it has looked at */
+    _Atomic uint64_t calls, ticks, user[REFERENCE_USER_METRICS]; /* at the pause */
+    _Atomic uint64_t least_wall, most_wall, least_cpu, most_cpu; /* nanoseconds, then */
+    _Atomic uint64_t threads, hand_overs, forks, signals, lanes; /* for the record */
+} soak_page;
+
+/* One lane's course of events, which its seed decides. It is played twice: to Cairn, by
+ * whatever thread has the lane, and to the reference, when all stand still. */
+typedef struct soak_actor {
+    random_source random;
+    unsigned active; /* the strand that runs */
+    uint64_t marks[SOAK_STRANDS][SOAK_MARKS];
+    uint64_t calls, ticks, user[REFERENCE_USER_METRICS]; /* made while recording was on */
+    uint64_t roots; /* of the calls, strands that were opened */
+    uint64_t verbs; /* enters, replaces and leaves */
+    uint64_t lanes;
+    /* To Cairn, if there is a profile. */
+    cairn_profile *profile;
+    const cairn_metric *metrics;
+    cairn_lane *lane;
+    cairn_strand *strands[SOAK_STRANDS];
+    /* The clocks around its being taken by the thread that has it, and what they say of all the
+     * times before that it was had while recording was on. */
+    soak_time taken_before, taken_after, least, most;
+    bool taking; /* no event yet that tells */
+    /* Else to the reference. */
+    reference_graph *graph;
+    reference_strand references[SOAK_STRANDS];
+} soak_actor;
+
+void soak_actor_start(soak_actor *actor, bool recording);
+void soak_actor_end(soak_actor *actor, bool recording);
+void soak_actor_walk(soak_actor *actor, unsigned steps, bool recording);
+
+/* A thread takes the lane, and hands it over. */
+void soak_actor_take(soak_actor *actor);
+void soak_actor_give(soak_actor *actor, bool recording);
+
+uint64_t soak_now(void);
+
+/* The profiled program. Returns its exit status. */
+int soak_program(const soak_options *options, soak_page *page);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * again.c - see again.h.
+ */
+#include "support/again.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/cases.h"
+#include "support/scratch.h"
+
+static pid_t start(const char *name, const char *path, const char *variable, const char *value)
+{
+    pid_t child = fork();
+    if (child != 0)
+        return child;
+    if (path)
+        setenv("CAIRN_OUT", path, 1);
+    else
+        unsetenv("CAIRN_OUT");
+    if (variable)
+        setenv(variable, value, 1);
+    execl("/proc/self/exe", name, name, NULL);
+    _exit(127);
+}
+
+pid_t again_run(const char *name, const char *path, const char *variable, const char *value,
+                int expected)
+{
+    int status = 0;
+    pid_t child = start(name, path, variable, value);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != expected)
+        fail_msg("%s: its status is %x", name, (unsigned)status);
+    return child;
+}
+
+recorded again_record(const char *name)
+{
+    char path[SCRATCH_PATH], file[64];
+    static int runs;
+    snprintf(file, sizeof file, "run-%d.cairn", ++runs);
+    again_run(name, scratch_path(path, file), NULL, NULL, 0);
+    recorded recorded = recorded_load(path);
+    assert_string_equal(crn_profile_note(recorded.profile, "state", ""), "closed");
+    return recorded;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * asking.h - questions in SQL in one line, and something to ask. What goes wrong fails the test.
+ */
+#ifndef TESTS_SUPPORT_ASKING_H
+#define TESTS_SUPPORT_ASKING_H
+
+#include "analysis/spans.h"
+#include "query/query.h"
+#include "support/random_trace.h"
+
+crn_query *open_query(const crn_query_file *files, uint32_t count);
+crn_statement *ask(crn_query *query, const char *sql);
+bool next_row(crn_statement *statement);
+
+/* A column of the row, which has to be of that kind. */
+int64_t integer_at(crn_statement *statement, uint32_t column);
+const char *text_at(crn_statement *statement, uint32_t column);
+bool is_null(crn_statement *statement, uint32_t column);
+
+/* The integer that is the whole answer; -1 for NULL. */
+int64_t number_of(crn_query *query, const char *sql);
+/* All that is answered, as one text, to be freed. */
+char *answer_of(crn_query *query, const char *sql);
+void assert_same_answers(crn_query *query, const char *left, const char *right);
+
+/* A profile with names as nobody should have them, and spans that go with it. */
+typedef struct asked {
+    crn_profile *profile;
+    crn_trace *trace;
+    crn_spans *spans;
+    crn_query_file file;
+} asked;
+
+/* `spans` at most. */
+asked asked_make(random_source *random, uint32_t spans);
+void asked_free(asked *asked);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * trace.h - for the programs that are traced: prints where it was called from, as addresses
+ * in files, which from_trace makes a capture of.
+ */
+#ifndef TESTS_SYMBOLS_TRACE_H
+#define TESTS_SYMBOLS_TRACE_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* "<bytes> <freed> FILE+0xOFFSET ...", outermost first; `inner`, if not NULL, comes last. */
+void trace(unsigned long bytes, unsigned long freed, const void *inner);
+
+/* "module FILE BUILD-ID" for each file that is loaded. */
+void trace_modules(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* Keeps a call from becoming a jump, and what is called from being merged with others. */
+#define KEEP() __asm__ volatile("" ::: "memory")
+#define APART __attribute__((noinline, noclone))
+#define INSIDE static inline __attribute__((always_inline))
+
+#endif

@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_process_profile.c - the process's own profile. Each case runs this program once more, with
+ * what it is to do as its argument and with what the case puts into its environment.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cairn/scope.h>
+#include <cairn/wrap.h>
+
+#include "support/again.h"
+#include "support/cases.h"
+#include "support/recorded.h"
+#include "support/scratch.h"
+
+enum { THREADS = 8, EACH = 200, WRONG = 9 };
+
+/* A child starts its sampling thread anew, which the thread sanitizer does not expect. */
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
+{
+    return "die_after_fork=0";
+}
+
+/* ---- what the program does ---------------------------------------------------------- */
+
+static const char *role;
+
+static int left = 1000; /* until exit_deep would end by itself */
+
+static bool is_role(const char *name)
+{
+    return role && strcmp(role, name) == 0;
+}
+
+__attribute__((constructor)) static void before_main(void)
+{
+    CAIRN_SCOPE("constructor");
+}
+
+/* None within Cairn's own code, that a signal may have interrupted. */
+static cairn_strand *strand_at_exit(void)
+{
+    return is_role("signal") ? NULL : cairn_thread_strand();
+}
+
+__attribute__((destructor)) static void after_main(void)
+{
+    CAIRN_SCOPE("destructor", .strand = strand_at_exit());
+}
+
+static void at_exit(void)
+{
+    CAIRN_SCOPE("at exit", .strand = strand_at_exit());
+}
+
+static void turn(int64_t i)
+{
+    CAIRN_SCOPE("turn", .iteration = i);
+}
+
+static void *turn_often(void *barrier)
+{
+    if (barrier)
+        pthread_barrier_wait(barrier);
+    for (int64_t i = 0; i < EACH; i++)
+        turn(i);
+    return NULL;
+}
+
+static void race_to_open(void)
+{
+    pthread_t threads[THREADS];
+    pthread_barrier_t barrier;
+    pthread_barrier_init(&barrier, NULL, THREADS);
+    for (int t = 0; t < THREADS; t++)
+        pthread_create(&threads[t], NULL, turn_often, &barrier);
+    for (int t = 0; t < THREADS; t++)
+        pthread_join(threads[t], NULL);
+    pthread_barrier_destroy(&barrier);
+}
+
+static void run_one_by_one(void)
+{
+    turn(0);
+    for (int t = 0; t < 50; t++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, turn_often, NULL);
+        pthread_join(thread, NULL);
+    }
+}
+
+static pthread_key_t keys[2];
+
+/* In each round but the last, and before or after the strand's own destructor. */
+static void destroy(void *value)
+{
+    CAIRN_SCOPE("thread's destructor");
+    uintptr_t round = (uintptr_t)value;
+    if (round < 6)
+        pthread_setspecific(keys[round % 2], (void *)(round + 2));
+}
+
+static void *end_by_itself(void *before)
+{
+    CAIRN_SCOPE("ends by itself");
+    pthread_setspecific(keys[1], (void *)(uintptr_t)1);
+    if (before)
+        pthread_exit(NULL);
+    return NULL;
+}
+
+static void end_threads(void)
+{
+    pthread_key_create(&keys[0], destroy);
+    turn(0);
+    pthread_key_create(&keys[1], destroy);
+    for (int t = 0; t < 20; t++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, end_by_itself, t % 2 ? keys : NULL);
+        pthread_join(thread, NULL);
+    }
+}
+
+static atomic_int running;
+
+static void *turn_for_ever(void *data)
+{
+    (void)data;
+    for (int64_t i = 0;; i++) {
+        {
+            CAIRN_SCOPE("outer", .iteration = i);
+            turn(i);
+        }
+        atomic_fetch_add(&running, i == 0);
+    }
+    return NULL;
+}
+
+static void leave_threads(void)
+{
+    for (int t = 0; t < 3; t++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, turn_for_ever, NULL);
+    }
+    while (atomic_load(&running) < 3)
+        sched_yield();
+    turn(0);
+    nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+}
+
+static void leave_by_signal(int number)
+{
+    (void)number;
+    exit(3);
+}
+
+/* New places all the time, so that it is often Cairn's own code that is interrupted. */
+static void wait_for_signal(void)
+{
+    signal(SIGVTALRM, leave_by_signal);
+    timer_t timer;
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGVTALRM};
+    timer_create(CLOCK_MONOTONIC, &event, &timer);
+    long ns = 1000000 + (long)getpid() * 7919 % 4000000;
+    timer_settime(timer, 0, &(struct itimerspec){.it_value = {.tv_nsec = ns}}, NULL);
+    for (unsigned i = 0;; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "place %u", i);
+        cairn_scope scope = cairn_scope_begin_named(cairn_thread_strand(), name, i);
+        cairn_scope_end(&scope);
+    }
+}
+
+static void wait_for(pid_t child)
+{
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (status)
+        _exit(WRONG);
+}
+
+static void fork_some(void)
+{
+    CAIRN_SCOPE("forks");
+    pid_t idle = fork();
+    if (idle == 0)
+        exit(0);
+    pid_t busy = fork();
+    if (busy == 0) {
+        CAIRN_SCOPE("in the child");
+        race_to_open();
+        exit(0);
+    }
+    pid_t fast = fork();
+    if (fast == 0)
+        _exit(0);
+    wait_for(idle);
+    wait_for(busy);
+    wait_for(fast);
+}
+
+/* Another process that has the same environment, as this one records. */
+static void start_another(void)
+{
+    CAIRN_SCOPE("starts another");
+    pid_t child = fork();
+    if (child == 0) {
+        execl("/proc/self/exe", role, "turn", NULL);
+        _exit(WRONG);
+    }
+    wait_for(child);
+}
+
+static void turn_once(void)
+{
+    turn(0);
+}
+
+/* Until all others have started, too. */
+static void turn_and_rest(void)
+{
+    char byte = 0;
+    turn(0);
+    CAIRN_SCOPE("rest");
+    if (write(STDOUT_FILENO, &byte, 1) != 1 || read(STDIN_FILENO, &byte, 1) != 0)
+        _exit(WRONG);
+}
+
+/* 0 if nothing is profiled, and nothing was done to find out. */
+static void see_nothing(void)
+{
+    CAIRN_SCOPE("nothing");
+    CAIRN_SCOPE_INTEGER("nothing", 1);
+    cairn_work work = cairn_wrap(free, &work);
+    if (cairn_process_profile() || cairn_thread_strand() || work.run != free ||
+        work.argument != &work)
+        _exit(WRONG);
+}
+
+static void exit_deep(void)
+{
+    CAIRN_SCOPE("deeper");
+    if (--left == 990)
+        exit(0);
+    if (left)
+        exit_deep();
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} roles[] = {
+    {"see nothing", see_nothing},   {"turn", turn_once},          {"race", race_to_open},
+    {"one by one", run_one_by_one}, {"end threads", end_threads}, {"leave threads", leave_threads},
+    {"signal", wait_for_signal},    {"fork", fork_some},          {"another", start_another},
+    {"exit deep", exit_deep},       {"rest", turn_and_rest},
+};
+
+static int play(const char *name)
+{
+    role = name;
+    alarm(120);
+    atexit(at_exit);
+    for (size_t i = 0; i < COUNT(roles); i++)
+        if (is_role(roles[i].name)) {
+            roles[i].run();
+            return 0;
+        }
+    return WRONG;
+}
+
+/* ---- what is left ------------------------------------------------------------------- */
+
+static bool is_there(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0;
+}
+
+/* x.cairn -> x.PID.cairn */
+static char *path_of(char path[SCRATCH_PATH], const char *parent, pid_t child)
+{
+    snprintf(path, SCRATCH_PATH, "%.*s.%d.cairn", (int)(strlen(parent) - 6), parent, (int)child);
+    return path;
+}
+
+/* ---- the cases ------------------------------------------------------------------------ */
+
+static void without_a_capture_there_is_no_profile(void **state)
+{
+    (void)state;
+    again_run("see nothing", NULL, "CAIRN_WALL", "exact", 0);
+    again_run("see nothing", "", NULL, NULL, 0);
+    again_run("see nothing", "/nowhere/at/all.cairn", NULL, NULL, 0);
+}
+
+static void it_is_opened_before_main_and_closed_after_it(void **state)
+{
+    (void)state;
+    recorded recorded = again_record("turn");
+    assert_int_equal(recorded_count(&recorded, "constructor"), 1);
+    assert_int_equal(recorded_count(&recorded, "turn"), 1);
+    assert_int_equal(recorded_count(&recorded, "at exit"), 1);
+    assert_int_equal(recorded_count(&recorded, "destructor"), 1);
+    assert_int_equal(recorded.trace->lane_count, 1);
+    assert_string_equal(recorded.trace->lanes[0], "main");
+    assert_non_null(strstr(crn_profile_note(recorded.profile, "command", ""), "turn turn"));
+    recorded_free(&recorded);
+}
+
+static void threads_that_come_at_once_have_one(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < scale(20); i++) {
+        recorded recorded = again_record("race");
+        assert_int_equal(recorded_count(&recorded, "turn") + recorded.trace->dropped,
+                         THREADS * EACH);
+        assert_int_equal(recorded_calls(&recorded, "turn"), THREADS * EACH);
+        recorded_free(&recorded);
+    }
+}
+
+static void a_thread_that_has_ended_gives_its_lane_to_the_next(void **state)
+{
+    (void)state;
+    recorded recorded = again_record("one by one");
+    assert_int_equal(recorded_count(&recorded, "turn") + recorded.trace->dropped, 50 * EACH + 1);
+    assert_int_equal(recorded.trace->lane_count, 2);
+    assert_string_equal(crn_profile_note(recorded.profile, "strands", ""), "51");
+    recorded_free(&recorded);
+}
+
+static void destructors_of_threads_come_before_the_strand_ends(void **state)
+{
+    (void)state;
+    recorded recorded = again_record("end threads");
+    assert_int_equal(recorded_count(&recorded, "ends by itself"), 20);
+    assert_in_range(recorded_count(&recorded, "thread's destructor"), 2 * 20, 4 * 20);
+    assert_int_equal(recorded.trace->lane_count, 2);
+    recorded_free(&recorded);
+}
+
+static void threads_that_go_on_do_no_harm(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < scale(10); i++) {
+        recorded recorded = again_record("leave threads");
+        assert_true(recorded_count(&recorded, "outer") > 0);
+        assert_int_equal(recorded_count(&recorded, "destructor"), 1);
+        recorded_free(&recorded);
+    }
+}
+
+static void exit_may_come_at_any_moment(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    scratch_path(path, "signal.cairn");
+    for (uint64_t i = 0; !SANITIZED && i < scale(40); i++) {
+        again_run("signal", path, NULL, NULL, 3);
+        recorded recorded = recorded_load(path);
+        recorded_free(&recorded);
+        unlink(path);
+    }
+}
+
+static void scopes_that_exit_leaves_end_there(void **state)
+{
+    (void)state;
+    recorded recorded = again_record("exit deep");
+    assert_int_equal(recorded_count(&recorded, "deeper"), 10);
+    for (uint32_t s = 0; s < recorded.trace->span_count; s++)
+        assert_false(recorded.trace->spans[s].open);
+    recorded_free(&recorded);
+}
+
+static void children_have_their_own(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH], childs[SCRATCH_PATH] = "";
+    pid_t parent = again_run("fork", scratch_path(path, "forks.cairn"), NULL, NULL, 0);
+    int captures = 0;
+    for (pid_t child = parent + 1; child < parent + 200; child++) {
+        char other[SCRATCH_PATH];
+        if (is_there(path_of(other, path, child)) && ++captures)
+            strcpy(childs, other);
+    }
+    assert_true(captures >= 1 && captures <= 2); /* the idle one runs its destructors */
+    for (pid_t child = parent + 1; child < parent + 200; child++) {
+        char other[SCRATCH_PATH];
+        if (!is_there(path_of(other, path, child)))
+            continue;
+        recorded recorded = recorded_load(other);
+        if (recorded_count(&recorded, "in the child")) {
+            assert_int_equal(recorded_count(&recorded, "turn"), THREADS * EACH);
+            strcpy(childs, other);
+        }
+        recorded_free(&recorded);
+    }
+    recorded own = recorded_load(path), recorded = recorded_load(childs);
+    assert_int_equal(recorded_count(&own, "turn"), 0);
+    assert_string_equal(crn_profile_note(own.profile, "trace_id", "a"),
+                        crn_profile_note(recorded.profile, "trace_id", "b"));
+    uint32_t asked = recorded_find(&recorded, "in the child");
+    bool found = false;
+    for (uint32_t r = 0; r < recorded.trace->remote_count; r++)
+        found |= recorded.trace->remotes[r].span == asked &&
+                 recorded.trace->remotes[r].parent ==
+                     (own.trace->processes[0].span_key ^
+                      (own.trace->origins[0] + recorded_find(&own, "forks")));
+    assert_true(found);
+    recorded_free(&own);
+    recorded_free(&recorded);
+}
+
+static void who_is_started_leaves_the_file_alone(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH], other[SCRATCH_PATH];
+    pid_t parent = again_run("another", scratch_path(path, "another.cairn"), NULL, NULL, 0);
+    recorded own = recorded_load(path);
+    assert_int_equal(recorded_count(&own, "starts another"), 1);
+    assert_int_equal(recorded_count(&own, "turn"), 0);
+    recorded_free(&own);
+    int captures = 0;
+    for (pid_t child = parent + 1; child < parent + 200; child++)
+        if (is_there(path_of(other, path, child))) {
+            recorded recorded = recorded_load(other);
+            captures++;
+            assert_int_equal(recorded_count(&recorded, "turn"), 1);
+            recorded_free(&recorded);
+        }
+    assert_int_equal(captures, 1);
+    again_run("turn", path, NULL, NULL, 0); /* that one has ended: it is replaced */
+    own = recorded_load(path);
+    assert_int_equal(recorded_count(&own, "turn"), 1);
+    recorded_free(&own);
+}
+
+static pid_t start_behind(const char *path, const int gate[2], int told, int over)
+{
+    char byte;
+    pid_t child = fork();
+    if (child != 0)
+        return child;
+    close(gate[1]);
+    setenv("CAIRN_OUT", path, 1);
+    if (dup2(over, STDIN_FILENO) == STDIN_FILENO && dup2(told, STDOUT_FILENO) == STDOUT_FILENO &&
+        read(gate[0], &byte, 1) == 0)
+        execl("/proc/self/exe", "rest", "rest", NULL);
+    _exit(WRONG);
+}
+
+static void start_at_once(const char *path, pid_t children[THREADS])
+{
+    int gate[2], told[2], over[2], status;
+    char byte;
+    assert_int_equal(pipe2(gate, O_CLOEXEC) | pipe2(told, O_CLOEXEC) | pipe2(over, O_CLOEXEC), 0);
+    for (int c = 0; c < THREADS; c++)
+        children[c] = start_behind(path, gate, told[1], over[0]);
+    close(gate[0]);
+    close(gate[1]);
+    close(told[1]);
+    close(over[0]);
+    for (int c = 0; c < THREADS; c++)
+        assert_int_equal(read(told[0], &byte, 1), 1);
+    close(over[1]);
+    close(told[0]);
+    for (int c = 0; c < THREADS; c++) {
+        assert_int_equal(waitpid(children[c], &status, 0), children[c]);
+        assert_int_equal(status, 0);
+    }
+}
+
+static int turned_and_rested(const char *path)
+{
+    if (!is_there(path))
+        return 0;
+    recorded recorded = recorded_load(path);
+    assert_string_equal(crn_profile_note(recorded.profile, "state", ""), "closed");
+    assert_int_equal(recorded_count(&recorded, "turn"), 1);
+    assert_int_equal(recorded_count(&recorded, "rest"), 1);
+    recorded_free(&recorded);
+    return 1;
+}
+
+/* One has the path, and the others have their own beside it: where nothing was, where there is a
+ * capture to be replaced, and where an empty file is. */
+static void who_are_started_at_once_have_one_each(void **state)
+{
+    (void)state;
+    for (uint64_t round = 0; round < 20; round++) {
+        char path[SCRATCH_PATH], other[SCRATCH_PATH], file[64];
+        pid_t children[THREADS];
+        snprintf(file, sizeof file, "at-once-%d.cairn", (int)round);
+        scratch_path(path, file);
+        if (round % 3 == 1)
+            again_run("turn", path, NULL, NULL, 0);
+        else if (round % 3 == 2)
+            assert_true(scratch_write(path, "", 0));
+        start_at_once(path, children);
+        assert_int_equal(turned_and_rested(path), 1);
+        int beside = 0;
+        for (int c = 0; c < THREADS; c++)
+            beside += turned_and_rested(path_of(other, path, children[c]));
+        assert_int_equal(beside, THREADS - 1);
+    }
+}
+
+static void the_environment_says_how(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *variable, *value, *note, *noted;
+    } variables[] = {
+        {"CAIRN_WALL", "exact", "wall", "exact"},
+        {"CAIRN_WALL", "off", "wall", "off"},
+        {"CAIRN_CPU", "sampled", "cpu", "sampled"},
+        {"CAIRN_PERIOD", "123000", "sample_period_ns", "123000"},
+        {"CAIRN_TICKS", "77", "tick_period", "77"},
+        {"CAIRN_PATH_LIMIT", "9", "path_limit", "9"},
+        {"CAIRN_CONTEXT_BUDGET", "99", "context_budget", "99"},
+        {"CAIRN_LABELS", "branch=main\nother=1", "branch", "main"},
+        {"CAIRN_WALL", "fast", "not_understood", "CAIRN_WALL"},
+        {"CAIRN_TICKS", "0", "not_understood", "CAIRN_TICKS"},
+        {"CAIRN_TICKS", "-1", "not_understood", "CAIRN_TICKS"},
+        {"CAIRN_FILE_LIMIT", "99999999999999999999", "not_understood", "CAIRN_FILE_LIMIT"},
+        {"CAIRN_SPAN_RATE", "nan", "not_understood", "CAIRN_SPAN_RATE"},
+        {"CAIRN_SPANS", "", "not_understood", ""},
+    };
+    char path[SCRATCH_PATH];
+    scratch_path(path, "options.cairn");
+    for (size_t i = 0; i < COUNT(variables); i++) {
+        again_run("turn", path, variables[i].variable, variables[i].value, 0);
+        recorded recorded = recorded_load(path);
+        assert_string_equal(crn_profile_note(recorded.profile, variables[i].note, ""),
+                            variables[i].noted);
+        assert_int_equal(recorded_count(&recorded, "turn"), 1);
+        recorded_free(&recorded);
+    }
+    again_run("turn", path, "CAIRN_SPANS", "off", 0);
+    recorded recorded = recorded_load(path);
+    assert_int_equal(recorded.trace->span_count, 0);
+    assert_int_equal(recorded_calls(&recorded, "turn"), 1);
+    recorded_free(&recorded);
+}
+
+int main(int count, char **arguments)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_a_capture_there_is_no_profile),
+        cmocka_unit_test(it_is_opened_before_main_and_closed_after_it),
+        cmocka_unit_test(threads_that_come_at_once_have_one),
+        cmocka_unit_test(a_thread_that_has_ended_gives_its_lane_to_the_next),
+        cmocka_unit_test(destructors_of_threads_come_before_the_strand_ends),
+        cmocka_unit_test(threads_that_go_on_do_no_harm),
+        cmocka_unit_test(exit_may_come_at_any_moment),
+        cmocka_unit_test(scopes_that_exit_leaves_end_there),
+        cmocka_unit_test(children_have_their_own),
+        cmocka_unit_test(who_is_started_leaves_the_file_alone),
+        cmocka_unit_test(who_are_started_at_once_have_one_each),
+        cmocka_unit_test(the_environment_says_how),
+    };
+    if (count > 1)
+        return play(arguments[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_process_space.c - how much of the disk the process's own profile takes: of threads that have
+ * few spans each, and when the process has ended. The case runs this program once more.
+ */
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cairn/scope.h>
+
+#include "support/again.h"
+#include "support/cases.h"
+#include "support/recorded.h"
+#include "support/scratch.h"
+
+enum { FEW = 32, THREADS = 96, KIB = 1024, MIB = 1024 * KIB };
+
+static pthread_barrier_t together;
+
+static void *turn_twice(void *data)
+{
+    (void)data;
+    {
+        CAIRN_SCOPE("turn", .iteration = 0);
+    }
+    pthread_barrier_wait(&together);
+    {
+        CAIRN_SCOPE("turn", .iteration = 1);
+    }
+    pthread_barrier_wait(&together);
+    return NULL;
+}
+
+/* Whoever prepares space sees all of them at once, and that they have begun. */
+static int play(void)
+{
+    pthread_t threads[THREADS];
+    alarm(120);
+    pthread_barrier_init(&together, NULL, THREADS);
+    for (int t = 0; t < THREADS; t++)
+        if (pthread_create(&threads[t], NULL, turn_twice, NULL) != 0)
+            return 1;
+    for (int t = 0; t < THREADS; t++)
+        pthread_join(threads[t], NULL);
+    return 0;
+}
+
+static void many_threads_with_few_spans_take_little(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    struct stat file;
+    again_run("play", scratch_path(path, "many.cairn"), NULL, NULL, 0);
+    recorded recorded = recorded_load(path);
+    assert_int_equal(recorded_calls(&recorded, "turn"), 2 * THREADS);
+    assert_int_equal(recorded_count(&recorded, "turn") + recorded.trace->dropped, 2 * THREADS);
+    recorded_free(&recorded);
+    assert_int_equal(stat(path, &file), 0);
+    /* The first have space for a burst; of the others each has one chunk of each kind. */
+    assert_true((uint64_t)file.st_size < (uint64_t)FEW * 4 * MIB + (THREADS - FEW) * 512 * KIB);
+    /* What nobody used has been given back. */
+    assert_true((uint64_t)file.st_blocks * 512 < (uint64_t)THREADS * 128 * KIB + MIB);
+}
+
+int main(int count, char **arguments)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_threads_with_few_spans_take_little),
+    };
+    (void)arguments;
+    if (count > 1)
+        return play();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

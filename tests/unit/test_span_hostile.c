@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_span_hostile.c - captures whose spans are not what they should be: clocks that go back or
+ * differ between lanes, spans without an end or a begin, names of nothing, rings and histograms
+ * that were made up. Each has an outcome that is stated here; none is trusted.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cairn/span.h>
+
+#include "analysis/spans.h"
+#include "analysis/spread.h"
+#include "base/memory.h"
+#include "capture/reader.h"
+#include "support/cases.h"
+#include "support/profiles.h"
+#include "support/scratch.h"
+
+/* ---- a capture, and its bytes ---- */
+
+enum { SPANS = 8 };
+
+/* On lane 0: span 0, in it 1 to 3; 4 to 7 beside it. On lane 1: one that lane 0 asked for in 0. */
+static void record(const char *path, cairn_span_policy policy)
+{
+    cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    options.path = path;
+    options.spans = options.span_histograms = true;
+    options.span_policy = policy;
+    setup s = setup_open(&options, 3);
+    cairn_strand *other = cairn_strand_open(cairn_lane_open(s.profile, "other"));
+    cairn_span_begin(s.strand, 1, 0);
+    cairn_handoff token = cairn_handoff_take(s.strand);
+    for (int64_t i = 1; i <= 3; i++) {
+        cairn_span_begin(s.strand, 2, i);
+        cairn_span_end(s.strand);
+    }
+    cairn_span_end(s.strand);
+    for (int64_t i = 4; i < SPANS; i++) {
+        cairn_span_begin(s.strand, 1, i);
+        cairn_span_end(s.strand);
+    }
+    cairn_handoff_adopt(other, token);
+    cairn_span_begin(other, 3, 0);
+    cairn_span_waits_for(other, token.span);
+    cairn_span_end(other);
+    cairn_handoff_leave(other);
+    setup_close(&s);
+}
+
+static uint64_t offset_of(const char *path, crn_section_kind kind, uint32_t lane)
+{
+    crn_reader reader;
+    crn_error error;
+    uint64_t offset = 0;
+    assert_true(crn_reader_open(&reader, path, &error));
+    for (size_t i = 0; i < reader.chunk_count && !offset; i++)
+        if (reader.chunks[i].kind == kind && reader.chunks[i].lane == lane)
+            offset = reader.chunks[i].offset;
+    crn_reader_close(&reader);
+    assert_true(offset != 0);
+    return offset;
+}
+
+static void transfer(const char *path, uint64_t offset, void *bytes, size_t size, bool write)
+{
+    int file = open(path, O_RDWR);
+    assert_true(file >= 0);
+    ssize_t done =
+        write ? pwrite(file, bytes, size, (off_t)offset) : pread(file, bytes, size, (off_t)offset);
+    assert_int_equal(done, size);
+    close(file);
+}
+
+/* An item of a section, which is written back when the loop that changes it is over. */
+typedef struct change {
+    const char *path;
+    uint64_t offset;
+    size_t size;
+    bool over;
+    union {
+        cairn_priv_span span;
+        crn_disk_detail detail;
+        crn_disk_histogram histogram;
+    } item;
+} change;
+
+static void change_begin(change *its, const char *path, crn_section_kind kind, uint32_t lane,
+                         uint64_t number, size_t size)
+{
+    *its = (change){.path = path, .size = size};
+    its->offset = offset_of(path, kind, lane) + number * size;
+    transfer(path, its->offset, &its->item, size, false);
+}
+
+static void change_end(change *its)
+{
+    transfer(its->path, its->offset, &its->item, its->size, true);
+    its->over = true;
+}
+
+#define CHANGE(path, kind, lane, number, type, name)                                               \
+    change_begin(&changed, path, kind, lane, number, sizeof(type));                                \
+    for (type *name = &changed.item.name; !changed.over; change_end(&changed))
+
+static change changed;
+
+static crn_trace *trace_of(const char *path)
+{
+    crn_error error = {0};
+    crn_trace *trace = crn_trace_load(path, &error);
+    if (!trace)
+        print_error("%s\n", error.message);
+    assert_non_null(trace);
+    for (uint32_t s = 0; s < trace->span_count; s++)
+        assert_true(trace->spans[s].start <= trace->spans[s].end &&
+                    trace->spans[s].end <= trace->length);
+    crn_spans *spans = crn_spans_make(trace, 4);
+    for (uint32_t s = 0; s < trace->span_count; s++)
+        assert_true(crn_span_self(spans, s) <= crn_span_duration(spans, s));
+    crn_spans_free(spans);
+    return trace;
+}
+
+static const char *fresh(char path[SCRATCH_PATH], cairn_span_policy policy)
+{
+    record(scratch_path(path, "hostile.cairn"), policy);
+    return path;
+}
+
+/* ---- clocks ---- */
+
+static void a_clock_that_goes_back_makes_a_span_of_no_time(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    fresh(path, CAIRN_SPANS_KEEP_FIRST);
+    CHANGE(path, CRN_SECTION_SPANS, 0, 1, cairn_priv_span, span)
+    {
+        span->end = span->start - 1000;
+    }
+    CHANGE(path, CRN_SECTION_SPANS, 0, 5, cairn_priv_span, span)
+    {
+        span->start = 1; /* before the capture began: when it began */
+    }
+    CHANGE(path, CRN_SECTION_SPANS, 0, 6, cairn_priv_span, span)
+    {
+        span->start = span->end = UINT64_MAX; /* some 100 years on: 146 at most */
+    }
+    crn_trace *trace = trace_of(path);
+    assert_int_equal(trace->span_count, SPANS + 1);
+    assert_int_equal(trace->spans[1].end, trace->spans[1].start);
+    assert_int_equal(trace->spans[1].parent, 0);
+    assert_int_equal(trace->spans[5].start, 0);
+    assert_true(trace->spans[6].end <= (uint64_t)1 << 62);
+    crn_trace_free(trace);
+}
+
+/* Another lane's clock is behind: its span begins before the one that asked for it. It stays that
+ * one's child, and counts as far as it lies within. */
+static void lanes_whose_clocks_differ(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    fresh(path, CAIRN_SPANS_KEEP_FIRST);
+    CHANGE(path, CRN_SECTION_SPANS, 1, 0, cairn_priv_span, span)
+    {
+        span->end -= span->start / 2;
+        span->start -= span->start / 2;
+    }
+    crn_trace *trace = trace_of(path);
+    const crn_span *handed = &trace->spans[SPANS];
+    assert_int_equal(handed->parent, 0);
+    assert_true(handed->handed_off && handed->end <= trace->spans[0].start);
+    crn_spans *spans = crn_spans_make(trace, 4);
+    uint64_t children = 0;
+    for (uint32_t s = 1; s <= 3; s++)
+        children += crn_span_duration(spans, s);
+    assert_int_equal(crn_span_duration(spans, 0) - crn_span_self(spans, 0), children);
+    crn_spans_free(spans);
+    crn_trace_free(trace);
+}
+
+/* ---- begins and ends ---- */
+
+static void a_span_that_never_ends_is_open_to_the_last_moment(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    fresh(path, CAIRN_SPANS_KEEP_FIRST);
+    CHANGE(path, CRN_SECTION_SPANS, 0, 2, cairn_priv_span, span)
+    {
+        span->end = 0;
+    }
+    crn_trace *trace = trace_of(path);
+    assert_true(trace->spans[2].open);
+    assert_int_equal(trace->spans[2].end, trace->length);
+    crn_trace_free(trace);
+}
+
+/* A begin is stored last: what has an end and none was never there, nor is what comes after. */
+static void an_end_without_a_begin_ends_the_lane(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    fresh(path, CAIRN_SPANS_KEEP_FIRST);
+    CHANGE(path, CRN_SECTION_SPANS, 0, 4, cairn_priv_span, span)
+    {
+        span->start = 0;
+    }
+    crn_trace *trace = trace_of(path);
+    assert_int_equal(trace->span_count, 4 + 1);
+    assert_int_equal(trace->spans[4].block, 3);
+    crn_trace_free(trace);
+}
+
+/* ---- names of nothing ---- */
+
+static void parents_that_are_not_there(void **state)
+{
+    (void)state;
+    static const uint32_t parents[] = {2, 3, 1000, 0x7ffffffe, 0x80000000u, UINT32_MAX};
+    for (size_t i = 0; i < sizeof parents / sizeof *parents; i++) {
+        char path[SCRATCH_PATH];
+        fresh(path, CAIRN_SPANS_KEEP_FIRST);
+        CHANGE(path, CRN_SECTION_SPANS, 0, 1, cairn_priv_span, span)
+        {
+            span->parent = parents[i]; /* itself, a later one, none */
+        }
+        CHANGE(path, CRN_SECTION_SPANS, 0, 2, cairn_priv_span, span)
+        {
+            span->parent = CRN_SPAN_GONE;
+            span->block = UINT32_MAX;
+            span->iteration = INT64_MAX;
+        }
+        crn_trace *trace = trace_of(path);
+        assert_int_equal(trace->spans[1].parent, CRN_SPAN_NONE);
+        assert_int_equal(trace->spans[2].parent, CRN_SPAN_NONE);
+        assert_true(trace->spans[2].orphaned && !trace->spans[1].orphaned);
+        assert_true(trace->spans[2].iteration == INT64_MAX);
+        crn_trace_free(trace);
+    }
+}
+
+static void edges_that_lead_nowhere(void **state)
+{
+    (void)state;
+    const uint64_t names[] = {0,
+                              1,
+                              crn_span_name_make(0, SPANS),
+                              crn_span_name_make(7, 0),
+                              crn_span_name_make(0xffffe, 0),
+                              crn_span_name_make(0, (uint64_t)1 << 32),
+                              crn_span_name_make(1, 0), /* itself */
+                              UINT64_MAX};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[SCRATCH_PATH];
+        fresh(path, CAIRN_SPANS_KEEP_FIRST);
+        for (uint64_t d = 0; d < 2; d++) { /* the hand-off and the wait */
+            CHANGE(path, CRN_SECTION_DETAILS, 1, d, crn_disk_detail, detail)
+            {
+                detail->value = names[i];
+            }
+        }
+        crn_trace *trace = trace_of(path);
+        assert_int_equal(trace->dangling, 2);
+        assert_int_equal(trace->edge_count, 0);
+        assert_int_equal(trace->spans[SPANS].parent, CRN_SPAN_NONE);
+        assert_true(trace->spans[SPANS].orphaned);
+        crn_trace_free(trace);
+    }
+}
+
+static void details_of_nothing(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    fresh(path, CAIRN_SPANS_KEEP_FIRST);
+    CHANGE(path, CRN_SECTION_DETAILS, 1, 0, crn_disk_detail, detail)
+    {
+        detail->span = 2; /* there is one */
+    }
+    CHANGE(path, CRN_SECTION_DETAILS, 1, 1, crn_disk_detail, detail)
+    {
+        detail->kind = CRN_DETAIL_WEIGHT;
+        detail->value = 0x7ff8000000000000; /* not a number */
+    }
+    crn_trace *trace = trace_of(path);
+    assert_int_equal(trace->dangling, 1);
+    assert_int_equal(trace->weight_count, 0);
+    crn_trace_free(trace);
+    CHANGE(path, CRN_SECTION_DETAILS, 1, 1, crn_disk_detail, detail)
+    {
+        detail->kind = CRN_DETAIL_CPU;
+        detail->value = UINT64_MAX;
+    }
+    trace = trace_of(path);
+    assert_true(trace->cpu[SPANS] <= (uint64_t)1 << 62);
+    assert_true(trace->cpu[0] == UINT64_MAX);
+    crn_trace_free(trace);
+}
+
+/* ---- rings ---- */
+
+static void a_ring_is_read(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    fresh(path, CAIRN_SPANS_KEEP_LAST);
+    crn_trace *trace = trace_of(path);
+    assert_int_equal(trace->span_count, SPANS + 1);
+    assert_int_equal(trace->spans[3].parent, 0);
+    assert_int_equal(trace->spans[SPANS].parent, 0);
+    assert_int_equal(trace->edge_count, 1);
+    assert_int_equal(trace->dangling, 0);
+    crn_trace_free(trace);
+}
+
+/* A part that is not used, or says of itself what cannot be, is not there. */
+static void rings_that_were_made_up(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t part;
+        uint32_t half, before;
+        uint32_t spans;   /* of lane 0 that are there */
+        uint32_t orphans; /* on both lanes */
+    } heads[] = {
+        {1, 0, 0, 0, 1},
+        {1, UINT32_MAX, 0, 0, 1},
+        {0, 1 << 15, 0, 0, 1},
+        {UINT64_MAX, 1 << 15, 0, SPANS, 3 + 1},
+        {1 << 15 | 1, 1 << 15, 0, SPANS, 3 + 1}, /* half a round later: parents are before it */
+        {2, 1, 0, SPANS, 3 + 1},
+    };
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        char path[SCRATCH_PATH];
+        fresh(path, CAIRN_SPANS_KEEP_LAST);
+        uint64_t offset = offset_of(path, CRN_SECTION_SPAN_RING, 0);
+        crn_disk_ring ring = {0, heads[i].part, heads[i].half, heads[i].before};
+        transfer(path, offset, &ring, sizeof ring, true);
+        crn_trace *trace = trace_of(path);
+        assert_int_equal(trace->span_count, heads[i].spans + 1);
+        uint32_t orphans = 0;
+        for (uint32_t s = 0; s < trace->span_count; s++)
+            orphans += trace->spans[s].orphaned;
+        assert_int_equal(orphans, heads[i].orphans);
+        crn_trace_free(trace);
+    }
+}
+
+static void details_of_another_time_are_of_nothing(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    fresh(path, CAIRN_SPANS_KEEP_LAST);
+    uint64_t offset = offset_of(path, CRN_SECTION_DETAIL_RING, 1);
+    crn_disk_ring ring = {0, 1, 1 << 15, 4};
+    transfer(path, offset, &ring, sizeof ring, true);
+    crn_trace *trace = trace_of(path);
+    assert_int_equal(trace->edge_count, 0);
+    assert_int_equal(trace->spans[SPANS].parent, CRN_SPAN_NONE);
+    crn_trace_free(trace);
+}
+
+/* ---- histograms ---- */
+
+static crn_spreads *spreads_of(const char *path)
+{
+    crn_error error = {0};
+    crn_spreads *spreads = crn_spreads_load(path, &error);
+    assert_non_null(spreads);
+    return spreads;
+}
+
+static void histograms_that_were_made_up(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    fresh(path, CAIRN_SPANS_KEEP_FIRST);
+    crn_spreads *spreads = spreads_of(path);
+    assert_int_equal(spreads->count, 3);
+    assert_int_equal(spreads->all[0].count, 5);
+    crn_spreads_free(spreads);
+    CHANGE(path, CRN_SECTION_HISTOGRAMS, 0, 0, crn_disk_histogram, histogram)
+    {
+        histogram->kind = CRN_HISTOGRAM_TEXT; /* of a key that there is not */
+    }
+    CHANGE(path, CRN_SECTION_HISTOGRAMS, 0, 1, crn_disk_histogram, histogram)
+    {
+        histogram->min = UINT64_MAX;
+        histogram->max = 1;
+        histogram->self = UINT64_MAX;
+        histogram->total = 5;
+        histogram->cpu_count = UINT64_MAX;
+        memset(histogram->buckets, 0xff, sizeof histogram->buckets);
+    }
+    spreads = spreads_of(path);
+    assert_int_equal(spreads->count, 2);
+    for (uint32_t s = 0; s < spreads->count; s++) {
+        const crn_spread *spread = &spreads->all[s];
+        assert_true(spread->self <= spread->total && spread->min <= spread->max &&
+                    spread->cpu_count <= spread->count);
+        uint64_t median = crn_spread_at(spread, 0.5);
+        assert_true(median >= spread->min && median <= spread->max);
+    }
+    crn_spreads_free(spreads);
+    CHANGE(path, CRN_SECTION_HISTOGRAMS, 0, 0, crn_disk_histogram, histogram)
+    {
+        histogram->state = 0; /* neither are those behind it */
+    }
+    spreads = spreads_of(path);
+    assert_int_equal(spreads->count, 1);
+    crn_spreads_free(spreads);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_clock_that_goes_back_makes_a_span_of_no_time),
+        cmocka_unit_test(lanes_whose_clocks_differ),
+        cmocka_unit_test(a_span_that_never_ends_is_open_to_the_last_moment),
+        cmocka_unit_test(an_end_without_a_begin_ends_the_lane),
+        cmocka_unit_test(parents_that_are_not_there),
+        cmocka_unit_test(edges_that_lead_nowhere),
+        cmocka_unit_test(details_of_nothing),
+        cmocka_unit_test(a_ring_is_read),
+        cmocka_unit_test(rings_that_were_made_up),
+        cmocka_unit_test(details_of_another_time_are_of_nothing),
+        cmocka_unit_test(histograms_that_were_made_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_span_policies.c - what becomes of spans when there are too many: the first, the last, or
+ * whole trees of them are kept; what is not is counted, and nothing is taken for something else.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cairn/span.h>
+
+#include "analysis/spread.h"
+#include "analysis/trace.h"
+#include "base/memory.h"
+#include "capture/reader.h"
+#include "support/cases.h"
+#include "support/profiles.h"
+#include "support/random.h"
+#include "support/scratch.h"
+
+static cairn_options options_for(const char *path)
+{
+    cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    options.path = path;
+    options.spans = true;
+    return options;
+}
+
+static crn_trace *trace_of(const char *path)
+{
+    crn_error error = {0};
+    crn_trace *trace = crn_trace_load(path, &error);
+    if (!trace)
+        print_error("%s\n", error.message);
+    assert_non_null(trace);
+    return trace;
+}
+
+/* Space is prepared by a thread that must get its turn. */
+static void wait_a_little(int64_t i)
+{
+    if (i % 2000 == 0)
+        usleep(1000);
+}
+
+static int64_t attribute_of(const crn_trace *trace, uint32_t span)
+{
+    uint32_t count;
+    const crn_attribute *attribute = crn_trace_attributes(trace, span, &count);
+    return count == 1 ? attribute->value.integer : -1;
+}
+
+/* ---- the first ---- */
+
+static void the_first_are_kept(void **state)
+{
+    (void)state;
+    enum { SPANS = 60000, KEPT = 1024 * 1024 / 32 };
+    char path[SCRATCH_PATH];
+    cairn_options options = options_for(scratch_path(path, "first.cairn"));
+    options.span_limit = 1024 * 1024;
+    setup s = setup_open(&options, 1);
+    for (int64_t i = 0; i < SPANS; i++) {
+        wait_a_little(i);
+        cairn_span_begin(s.strand, 1, i);
+        cairn_span_end(s.strand);
+    }
+    setup_close(&s);
+    crn_trace *trace = trace_of(path);
+    assert_int_equal(trace->span_count + trace->dropped, SPANS);
+    assert_int_equal(trace->dropped, trace->late + trace->limited);
+    assert_int_equal(trace->span_count, KEPT);
+    if (!trace->late)
+        assert_int_equal(trace->spans[KEPT - 1].iteration, KEPT - 1);
+    crn_trace_free(trace);
+}
+
+/* ---- the last ---- */
+
+/* Under an outermost span that makes room long before it ends: each tenth span has three inside of
+ * it, each of these an attribute that says what it is. */
+static void record_many(setup *s, cairn_key key, int64_t count)
+{
+    cairn_span_begin(s->strand, 1, -1);
+    for (int64_t i = 0; i < count; i++) {
+        wait_a_little(i);
+        cairn_span_begin(s->strand, 2, i);
+        for (int64_t k = 0; i % 10 == 0 && k < 3; k++) {
+            cairn_span_begin(s->strand, 3, i);
+            cairn_span_integer(s->strand, key, i * 3 + k);
+            cairn_span_end(s->strand);
+        }
+        cairn_span_end(s->strand);
+    }
+    cairn_span_end(s->strand);
+}
+
+static void check_last(const crn_trace *trace, int64_t count)
+{
+    int64_t begun = count + (count + 9) / 10 * 3 + 1, expected = -2, children = 0;
+    assert_int_equal(trace->span_count + trace->recycled + trace->dropped, begun);
+    assert_true(trace->recycled > 0);
+    for (uint32_t i = 0; i < trace->span_count; i++) {
+        const crn_span *span = &trace->spans[i];
+        assert_false(span->open);
+        if (span->block == 2) {
+            if (!trace->dropped && expected >= 0)
+                assert_int_equal(span->iteration, expected);
+            expected = span->iteration + 1;
+            children = 0;
+            assert_true(span->orphaned && span->parent == CRN_SPAN_NONE);
+        } else if (span->parent != CRN_SPAN_NONE) {
+            assert_int_equal(span->block, 3);
+            assert_int_equal(trace->spans[span->parent].iteration, span->iteration);
+            assert_int_equal(trace->spans[span->parent].block, 2);
+            if (!trace->details_dropped && !trace->dropped)
+                assert_int_equal(attribute_of(trace, i), span->iteration * 3 + children);
+            children++;
+        }
+    }
+    if (!trace->dropped)
+        assert_int_equal(expected, count);
+}
+
+static void the_last_are_kept(void **state)
+{
+    (void)state;
+    int64_t count = (int64_t)scale(400000) + 60000;
+    char path[SCRATCH_PATH];
+    cairn_options options = options_for(scratch_path(path, "last.cairn"));
+    options.span_policy = CAIRN_SPANS_KEEP_LAST;
+    options.span_limit = 1024 * 1024;
+    setup s = setup_open(&options, 3);
+    record_many(&s, cairn_key_add(s.profile, "key"), count);
+    assert_int_equal(cost_at(s.profile, "1 2").calls, count);
+    char copy[SCRATCH_PATH];
+    assert_int_equal(cairn_profile_snapshot(s.profile, scratch_path(copy, "copy.cairn")), CAIRN_OK);
+    setup_close(&s);
+    crn_trace *trace = trace_of(path), *snapshot = trace_of(copy);
+    check_last(trace, count);
+    check_last(snapshot, count);
+    assert_true(trace->span_count >= 2 * 8191 && trace->span_count <= 4 * 8191);
+    assert_int_equal(trace->span_count, snapshot->span_count);
+    crn_trace_free(trace);
+    crn_trace_free(snapshot);
+}
+
+/* It is shown as such by a reader that comes while spans are begun. */
+typedef struct looker {
+    const char *path;
+    bool stop;
+    int looks;
+} looker;
+
+static void *look(void *data)
+{
+    looker *looker = data;
+    while (!__atomic_load_n(&looker->stop, __ATOMIC_ACQUIRE)) {
+        crn_trace *trace = trace_of(looker->path);
+        int64_t before = -1;
+        for (uint32_t i = 0; i < trace->span_count; i++) {
+            const crn_span *span = &trace->spans[i];
+            if (span->block != 2)
+                continue;
+            assert_true(span->iteration > before);
+            before = span->iteration;
+            assert_true(span->parent == CRN_SPAN_NONE ||
+                        trace->spans[span->parent].iteration == -1);
+        }
+        crn_trace_free(trace);
+        __atomic_fetch_add(&looker->looks, 1, __ATOMIC_RELAXED);
+    }
+    return NULL;
+}
+
+static void the_last_are_read_while_they_change(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    cairn_options options = options_for(scratch_path(path, "live.cairn"));
+    options.span_policy = CAIRN_SPANS_KEEP_LAST;
+    options.span_limit = 1024 * 1024;
+    setup s = setup_open(&options, 3);
+    looker looker = {.path = path};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, look, &looker), 0);
+    record_many(&s, cairn_key_add(s.profile, "key"), (int64_t)scale(200000) + 20000);
+    while (__atomic_load_n(&looker.looks, __ATOMIC_RELAXED) < 3)
+        usleep(100);
+    __atomic_store_n(&looker.stop, true, __ATOMIC_RELEASE);
+    pthread_join(thread, NULL);
+    setup_close(&s);
+}
+
+/* ---- whole trees ---- */
+
+enum { TREES = 4000 };
+
+/* What was handed to another thread belongs to the tree that it was asked for in. */
+static void record_trees(cairn_profile *profile, cairn_strand *strand)
+{
+    cairn_strand *other = cairn_strand_open(cairn_lane_open(profile, "other"));
+    for (int64_t i = 0; i < TREES; i++) {
+        cairn_span_begin(strand, 1, i);
+        cairn_span_begin(strand, 2, i);
+        cairn_handoff token = cairn_handoff_take(strand);
+        cairn_span_end(strand);
+        cairn_span_end(strand);
+        cairn_handoff_adopt(other, token);
+        cairn_span_begin(other, 3, i);
+        cairn_handoff_adopt(strand, cairn_handoff_take(other)); /* and back */
+        cairn_span_begin(strand, 4, i);
+        cairn_span_end(strand);
+        cairn_handoff_leave(strand);
+        cairn_span_end(other);
+        cairn_handoff_leave(other);
+    }
+}
+
+static void trees_are_drawn_whole(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    cairn_options options = options_for(scratch_path(path, "drawn.cairn"));
+    options.span_rate = 0.25;
+    options.seed = 7;
+    setup s = setup_open(&options, 4);
+    record_trees(s.profile, s.strand);
+    assert_int_equal(cost_at(s.profile, "1").calls, TREES);
+    assert_int_equal(cost_at(s.profile, "1 2 3 4").calls, TREES);
+    setup_close(&s);
+
+    crn_trace *trace = trace_of(path);
+    static uint8_t of[TREES]; /* bits: which of a tree's spans are there */
+    memset(of, 0, sizeof of);
+    for (uint32_t i = 0; i < trace->span_count; i++) {
+        const crn_span *span = &trace->spans[i];
+        of[span->iteration] |= (uint8_t)(1 << span->block);
+        if (span->block == 1)
+            assert_int_equal(span->parent, CRN_SPAN_NONE);
+        else
+            assert_int_equal(trace->spans[span->parent].block, span->block - 1);
+        assert_int_equal(span->handed_off, span->block > 2);
+    }
+    uint32_t drawn = 0;
+    for (int i = 0; i < TREES; i++) {
+        assert_true(of[i] == 0 || of[i] == 0x1e);
+        drawn += of[i] != 0;
+    }
+    assert_true(drawn > 850 && drawn < 1150); /* 1,000 ± 27 */
+    assert_int_equal(trace->span_count, 4 * drawn);
+    assert_int_equal(trace->skipped, 4 * (TREES - drawn));
+    assert_int_equal(trace->trees_skipped, TREES - drawn);
+    assert_int_equal(trace->dangling, 0);
+    double *weights = crn_trace_weigh(trace), sum = 0;
+    for (uint32_t i = 0; i < trace->span_count; i++)
+        sum += weights[i];
+    assert_true(sum == 4.0 * 4 * drawn);
+    crn_free(weights);
+    crn_trace_free(trace);
+}
+
+static void the_same_seed_draws_the_same(void **state)
+{
+    (void)state;
+    uint32_t counts[3];
+    for (int i = 0; i < 3; i++) {
+        char path[SCRATCH_PATH];
+        cairn_options options = options_for(scratch_path(path, "seed.cairn"));
+        options.span_rate = 0.5;
+        options.seed = i < 2 ? 1 : 2;
+        setup s = setup_open(&options, 4);
+        record_trees(s.profile, s.strand);
+        setup_close(&s);
+        crn_trace *trace = trace_of(path);
+        counts[i] = trace->span_count;
+        int64_t sum = 0;
+        for (uint32_t k = 0; k < trace->span_count; k++)
+            sum += trace->spans[k].iteration * (k + 1) % 1000;
+        counts[i] = counts[i] * 31 + (uint32_t)sum;
+        crn_trace_free(trace);
+    }
+    assert_int_equal(counts[0], counts[1]);
+    assert_int_not_equal(counts[0], counts[2]);
+}
+
+static void wrong_options_are_refused(void **state)
+{
+    (void)state;
+    static const double rates[] = {0, -1, 1.5};
+    for (int i = 0; i < 3; i++) {
+        cairn_options options = options_for(NULL);
+        options.span_rate = rates[i];
+        cairn_profile *profile;
+        assert_int_equal(cairn_profile_open(&profile, &options), CAIRN_E_ARGUMENT);
+    }
+}
+
+/* ---- processor time ---- */
+
+static void spin(uint64_t ns)
+{
+    struct timespec now;
+    uint64_t begin = 0, at = 0;
+    do {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+        at = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+        begin = begin ? begin : at;
+    } while (at < begin + ns);
+}
+
+static void who_waits_has_no_processor(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    cairn_options options = options_for(scratch_path(path, "cpu.cairn"));
+    options.span_cpu = true;
+    setup s = setup_open(&options, 2);
+    for (int i = 0; i < 3; i++) {
+        cairn_span_begin(s.strand, 1, i);
+        usleep(20000);
+        cairn_span_begin(s.strand, 2, i);
+        spin(5000000);
+        cairn_span_end(s.strand);
+        cairn_span_end(s.strand);
+    }
+    setup_close(&s);
+    crn_trace *trace = trace_of(path);
+    assert_int_equal(trace->span_count, 6);
+    assert_non_null(trace->cpu);
+    for (uint32_t i = 0; i < 6; i += 2) {
+        assert_true(trace->cpu[i + 1] >= 5000000);
+        assert_true(trace->cpu[i] >= trace->cpu[i + 1]);
+        assert_true(trace->spans[i].end - trace->spans[i].start >= trace->cpu[i] + 19000000);
+    }
+    crn_trace_free(trace);
+}
+
+/* ---- a child ---- */
+
+#ifndef __SANITIZE_THREAD__
+
+/* What was open at the fork is its parent's; it draws trees and keeps the last of its own. */
+static void a_child_keeps_its_own(void **state)
+{
+    (void)state;
+    enum { SPANS = 1000 };
+    char path[SCRATCH_PATH], name[32], childs[SCRATCH_PATH];
+    cairn_options options = options_for(scratch_path(path, "fork.cairn"));
+    options.span_policy = CAIRN_SPANS_KEEP_LAST;
+    options.span_rate = 0.5;
+    options.span_histograms = options.span_cpu = true;
+    setup s = setup_open(&options, 2);
+    cairn_span_begin(s.strand, 1, 0);
+    pid_t child = fork();
+    if (child == 0) {
+        cairn_span_end(s.strand);
+        for (int64_t i = 0; i < SPANS; i++) {
+            cairn_span_begin(s.strand, 2, i);
+            cairn_span_end(s.strand);
+        }
+        cairn_profile_close(s.profile);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    cairn_span_end(s.strand);
+    setup_close(&s);
+    snprintf(name, sizeof name, "fork.%d.cairn", (int)child);
+    crn_trace *trace = trace_of(scratch_path(childs, name)), *parents = trace_of(path);
+    assert_int_equal(trace->span_count + trace->skipped, SPANS);
+    assert_true(trace->span_count > 400 && trace->span_count < 600);
+    assert_int_equal(trace->recycled + trace->dropped, 0);
+    for (uint32_t i = 0; i < trace->span_count; i++) {
+        assert_int_equal(trace->spans[i].block, 2);
+        assert_false(trace->spans[i].open);
+        assert_true(trace->cpu[i] != UINT64_MAX);
+    }
+    assert_int_equal(parents->span_count + parents->skipped, 1);
+    crn_error error = {0};
+    crn_spreads *spreads = crn_spreads_load(childs, &error);
+    assert_non_null(spreads);
+    assert_int_equal(spreads->count, 1);
+    assert_int_equal(spreads->all[0].count, SPANS);
+    crn_spreads_free(spreads);
+    crn_trace_free(trace);
+    crn_trace_free(parents);
+}
+
+#endif
+
+/* ---- what was not used is given back ---- */
+
+static void a_capture_takes_as_much_as_it_holds(void **state)
+{
+    (void)state;
+    enum { SPANS = 100000 };
+    char path[SCRATCH_PATH];
+    cairn_options options = options_for(scratch_path(path, "size.cairn"));
+    setup s = setup_open(&options, 1);
+    for (int64_t i = 0; i < SPANS; i++) {
+        wait_a_little(i);
+        cairn_span_begin(s.strand, 1, i);
+        cairn_span_end(s.strand);
+    }
+    setup_close(&s);
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    uint64_t size =
+        (uint64_t)status.st_blocks * 512; /* some of the file may have been given back */
+    crn_trace *trace = trace_of(path);
+    assert_int_equal(trace->span_count + trace->dropped, SPANS);
+    /* The last chunk of spans, and what else a small capture has. */
+    assert_true(size <= trace->span_count * 32ull + 8192 * 32 + 64 * 4096);
+    crn_trace_free(trace);
+    crn_error error = {0};
+    crn_reader reader;
+    assert_true(crn_reader_open(&reader, path, &error));
+    assert_false(reader.truncated);
+    crn_reader_close(&reader);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_are_kept),
+        cmocka_unit_test(the_last_are_kept),
+        cmocka_unit_test(the_last_are_read_while_they_change),
+        cmocka_unit_test(trees_are_drawn_whole),
+        cmocka_unit_test(the_same_seed_draws_the_same),
+        cmocka_unit_test(wrong_options_are_refused),
+        cmocka_unit_test(who_waits_has_no_processor),
+#ifndef __SANITIZE_THREAD__ /* it does not follow a child that begins threads */
+        cmocka_unit_test(a_child_keeps_its_own),
+#endif
+        cmocka_unit_test(a_capture_takes_as_much_as_it_holds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_span_store.c - spans that are read in place, against crn_trace_load: the same of whatever
+ * is in the file, whole, damaged or cut short.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cairn/span.h>
+
+#include "analysis/span_store.h"
+#include "analysis/spans.h"
+#include "base/memory.h"
+#include "support/cases.h"
+#include "support/profiles.h"
+#include "support/random.h"
+#include "support/random_trace.h"
+#include "support/scratch.h"
+
+enum { BLOCKS = 6, LANES = 3, KEYS = 4 };
+
+/* ---- a capture of anything that can be ---- */
+
+typedef struct recorder {
+    random_source *random;
+    cairn_strand *strands[LANES];
+    int depth[LANES], adopted[LANES];
+    cairn_key keys[KEYS];
+    cairn_handoff token;
+    cairn_span seen;
+} recorder;
+
+static void add_attribute(recorder *recorder, cairn_strand *strand)
+{
+    cairn_key key = recorder->keys[random_below(recorder->random, KEYS)];
+    char text[200];
+    switch (random_below(recorder->random, 3)) {
+    case 0:
+        cairn_span_integer(strand, key, (int64_t)random_next(recorder->random));
+        break;
+    case 1:
+        cairn_span_number(strand, key, random_below(recorder->random, 1000) / 8.0);
+        break;
+    default:
+        memset(text, 'a' + (int)random_below(recorder->random, 26), sizeof text);
+        text[random_below(recorder->random, sizeof text)] = 0;
+        text[sizeof text - 1] = 0;
+        cairn_span_text(strand, key, text);
+        break;
+    }
+}
+
+static void step(recorder *recorder)
+{
+    random_source *random = recorder->random;
+    uint32_t lane = random_below(random, LANES);
+    cairn_strand *strand = recorder->strands[lane];
+    switch (random_below(random, 12)) {
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+        cairn_span_begin(strand, 1 + random_below(random, BLOCKS),
+                         random_chance(random, 1, 3) ? CAIRN_ITERATION_NONE
+                                                     : (int64_t)random_below(random, 50) - 5);
+        recorder->depth[lane]++;
+        break;
+    case 4:
+    case 5:
+    case 6:
+        if (recorder->depth[lane] > 0) {
+            cairn_span_end(strand);
+            recorder->depth[lane]--;
+        }
+        break;
+    case 7:
+        recorder->token = cairn_handoff_take(strand);
+        recorder->seen = cairn_span_current(strand);
+        break;
+    case 8:
+        if (recorder->depth[lane] == 0 && !recorder->adopted[lane]) {
+            cairn_handoff_adopt(strand, recorder->token);
+            recorder->adopted[lane] = 1;
+        }
+        break;
+    case 9:
+        if (recorder->depth[lane] == 0 && recorder->adopted[lane]) {
+            cairn_handoff_leave(strand);
+            recorder->adopted[lane] = 0;
+        }
+        break;
+    case 10:
+        if (random_chance(random, 1, 2))
+            cairn_span_waits_for(strand, recorder->seen);
+        else
+            cairn_span_follows(strand, recorder->seen);
+        break;
+    default:
+        add_attribute(recorder, strand);
+        break;
+    }
+}
+
+static void record(random_source *random, const char *path, uint32_t steps)
+{
+    static const char *const names[] = {"width", "name", "odd", "width"};
+    cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    options.path = path;
+    options.spans = true;
+    options.span_cpu = random_chance(random, 1, 4);
+    options.span_rate = random_chance(random, 1, 4) ? 0.5 : 1;
+    setup s = setup_open(&options, BLOCKS);
+    recorder recorder = {.random = random};
+    recorder.token = cairn_handoff_take(NULL);
+    for (int i = 0; i < LANES; i++)
+        recorder.strands[i] =
+            i ? cairn_strand_open(cairn_lane_open(s.profile, i == 1 ? "worker" : "")) : s.strand;
+    for (int i = 0; i < KEYS; i++)
+        recorder.keys[i] = cairn_key_add(s.profile, names[i]);
+    for (uint32_t i = 0; i < steps; i++)
+        step(&recorder);
+    setup_close(&s);
+}
+
+/* ---- the same ---- */
+
+static int compare_edges(const void *left, const void *right)
+{
+    const crn_span_edge *a = left, *b = right;
+    if (a->from != b->from)
+        return a->from < b->from ? -1 : 1;
+    if (a->to != b->to)
+        return a->to < b->to ? -1 : 1;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    return a->at < b->at ? -1 : a->at > b->at;
+}
+
+static void assert_spans(const crn_span_store *store, const crn_trace *trace)
+{
+    assert_int_equal(store->count, trace->span_count);
+    assert_int_equal(store->length, trace->length);
+    assert_int_equal(store->lane_count, trace->lane_count);
+    assert_int_equal(store->dropped, trace->dropped);
+    assert_int_equal(store->skipped, trace->skipped);
+    assert_int_equal(store->details_dropped, trace->details_dropped);
+    assert_int_equal(store->dangling, trace->dangling);
+    uint32_t open = 0;
+    for (uint32_t s = 0; s < trace->span_count; s++) {
+        crn_span found = crn_store_span(store, s);
+        const crn_span *its = &trace->spans[s];
+        assert_int_equal(found.start, its->start);
+        assert_int_equal(found.end, its->end);
+        assert_int_equal(found.iteration, its->iteration);
+        assert_int_equal(found.block, its->block);
+        assert_int_equal(found.parent, its->parent);
+        assert_int_equal(found.lane, its->lane);
+        assert_int_equal(found.open, its->open);
+        assert_int_equal(found.handed_off, its->handed_off);
+        open += its->open;
+    }
+    assert_int_equal(store->open, open);
+    for (uint32_t lane = 0; lane < trace->lane_count; lane++)
+        assert_string_equal(store->lanes[lane], trace->lanes[lane]);
+}
+
+static void assert_edges(const crn_span_store *store, const crn_trace *trace)
+{
+    uint32_t count = trace->edge_count;
+    assert_int_equal(store->edge_count, count);
+    for (uint32_t e = 1; e < count; e++)
+        assert_true(store->edges[e - 1].from <= store->edges[e].from);
+    if (count) {
+        qsort(store->edges, count, sizeof *store->edges, compare_edges);
+        qsort(trace->edges, count, sizeof *trace->edges, compare_edges);
+    }
+    for (uint32_t e = 0; e < count; e++)
+        assert_int_equal(compare_edges(&store->edges[e], &trace->edges[e]), 0);
+}
+
+static void assert_attributes(crn_span_store *store, const crn_trace *trace)
+{
+    char text[CAIRN_TEXT_MAX + 1];
+    crn_store_attributes(store);
+    assert_int_equal(store->attribute_count, trace->attribute_count);
+    assert_int_equal(store->key_count, trace->key_count);
+    for (uint32_t a = 0; a < trace->attribute_count; a++) {
+        const crn_attribute *its = &trace->attributes[a];
+        crn_attribute found = crn_store_attribute(store, a, text);
+        assert_int_equal(found.span, its->span);
+        assert_int_equal(found.kind, its->kind);
+        assert_int_equal(found.key, its->key);
+        assert_int_equal(crn_store_key(store, a), its->key);
+        assert_string_equal(store->keys[found.key], trace->keys[its->key]);
+        if (its->kind == CRN_ATTRIBUTE_TEXT)
+            assert_string_equal(found.value.text, its->value.text);
+        else
+            assert_memory_equal(&found.value, &its->value, sizeof its->value);
+    }
+    for (uint32_t s = 0; s < trace->span_count; s++) {
+        uint32_t count, expected;
+        const crn_attribute *first = crn_trace_attributes(trace, s, &expected);
+        uint32_t at = crn_store_attributes_of(store, s, &count);
+        assert_int_equal(count, expected);
+        if (count)
+            assert_int_equal(at, first - trace->attributes);
+    }
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+    const uint32_t *a = left, *b = right;
+    return *a < *b ? -1 : *a > *b;
+}
+
+static void assert_figures(crn_span_store *store, const crn_trace *trace)
+{
+    crn_spans *spans = crn_spans_make(trace, BLOCKS + 1);
+    crn_store_covered(store);
+    crn_store_children(store);
+    crn_store_cpu(store);
+    for (uint32_t s = 0; s < trace->span_count; s++) {
+        const crn_span_piece *piece = crn_store_piece(store, s);
+        assert_int_equal(store->covered[s], crn_span_duration(spans, s) - crn_span_self(spans, s));
+        assert_int_equal(crn_store_self(store, &piece->spans[s - piece->first], s),
+                         crn_span_self(spans, s));
+        const uint32_t *its;
+        uint32_t count = crn_span_children(spans, s, &its), first = store->first_child[s];
+        assert_int_equal(store->first_child[s + 1], first + count);
+        if (count) /* theirs are by their start */
+            qsort(spans->children + (its - spans->children), count, sizeof *its, compare_numbers);
+        for (uint32_t i = 0; i < count; i++)
+            assert_int_equal(its[i], store->children[first + i]);
+        assert_true(store->cpu ? trace->cpu && store->cpu[s] == trace->cpu[s] : !trace->cpu);
+    }
+    double *weights = crn_trace_weigh(trace);
+    for (uint32_t s = trace->span_count; s-- > 0;)
+        assert_true(crn_store_weight(store, s) == (weights ? weights[s] : 1));
+    crn_free(weights);
+    crn_spans_free(spans);
+}
+
+/* Both load it, or neither does. Returns how many spans there are. */
+static uint32_t assert_same(const char *path, bool in_place)
+{
+    crn_error left = {0}, right = {0};
+    crn_trace *trace = crn_trace_load(path, &left);
+    crn_span_store *store = crn_store_open(path, &right);
+    assert_true(!trace == !store);
+    if (!trace) {
+        assert_int_equal(left.code, right.code);
+        return 0;
+    }
+    assert_true(!in_place || !store->trace);
+    assert_spans(store, trace);
+    assert_edges(store, trace);
+    assert_attributes(store, trace);
+    assert_figures(store, trace);
+    uint32_t count = trace->span_count;
+    crn_store_close(store);
+    crn_trace_free(trace);
+    return count;
+}
+
+static void what_is_read_in_place_is_what_is_loaded(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    random_source random = {11};
+    uint32_t spans = 0;
+    scratch_path(path, "place.cairn");
+    for (uint64_t round = 0; round < scale(40); round++) {
+        record(&random, path, random_below(&random, 4000));
+        spans += assert_same(path, true);
+    }
+    assert_true(spans > 0);
+    record(&random, path, 60000); /* several chunks of each kind */
+    assert_true(assert_same(path, true) > 1 << CRN_PIECE_BITS);
+}
+
+/* What spans and details say is the most of the file; what is before them says where they are. */
+static void damage(random_source *random, unsigned char *bytes, size_t size)
+{
+    for (uint32_t i = 1 + random_below(random, 20); i; i--) {
+        size_t at = random_below(random, (uint32_t)size);
+        if (random_chance(random, 1, 10))
+            at = random_below(random, 4096 * 3) % size;
+        for (int tries = 0; tries < 200 && !bytes[at]; tries++) /* nearly all is prepared only */
+            at = random_below(random, (uint32_t)size);
+        uint32_t left = 1 + random_below(random, 8);
+        for (; left && at < size; left--, at++)
+            bytes[at] = random_chance(random, 1, 2) ? (unsigned char)random_below(random, 4)
+                                                    : (unsigned char)random_next(random);
+    }
+}
+
+static void what_is_damaged_is_read_alike(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH], damaged[SCRATCH_PATH];
+    random_source random = {12};
+    uint32_t loaded = 0;
+    scratch_path(path, "whole.cairn");
+    scratch_path(damaged, "damaged.cairn");
+    for (uint64_t round = 0; round < scale(40); round++) {
+        size_t size;
+        record(&random, path, 200 + random_below(&random, 2000));
+        unsigned char *bytes = scratch_read(path, &size);
+        assert_non_null(bytes);
+        for (int variant = 0; variant < 4; variant++) {
+            unsigned char *copy = crn_calloc(size, 1);
+            memcpy(copy, bytes, size);
+            damage(&random, copy, size);
+            size_t kept =
+                random_chance(&random, 1, 3) ? random_below(&random, (uint32_t)size) : size;
+            assert_true(scratch_write(damaged, copy, kept));
+            crn_free(copy);
+            loaded += assert_same(damaged, false) > 0;
+        }
+        free(bytes);
+    }
+    assert_true(loaded > 0);
+}
+
+/* Parents by hand-off that go round: a hand-off's value is made to name a later span. */
+static void circles_are_cut_where_they_are_cut_elsewhere(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    random_source random = {13};
+    scratch_path(path, "circles.cairn");
+    uint64_t cut = 0;
+    for (uint64_t round = 0; round < scale(30) || (!cut && round < 500); round++) {
+        size_t size;
+        record(&random, path, 1500);
+        unsigned char *bytes = scratch_read(path, &size);
+        crn_disk_detail detail;
+        for (size_t at = 4096; at + sizeof detail <= size; at += 8) {
+            memcpy(&detail, bytes + at, sizeof detail);
+            if (detail.kind != CRN_DETAIL_HANDOFF || !detail.span || detail.span > 2000 ||
+                detail.value >> 32 == 0 || detail.value >> 32 > LANES)
+                continue;
+            detail.value = ((uint64_t)(1 + random_below(&random, LANES)) << 32) |
+                           (1 + random_below(&random, 40));
+            memcpy(bytes + at, &detail, sizeof detail);
+        }
+        assert_true(scratch_write(path, bytes, size));
+        free(bytes);
+        assert_same(path, true);
+        crn_error error;
+        crn_span_store *store = crn_store_open(path, &error);
+        for (uint32_t m = 0; m < store->move_count; m++)
+            cut += store->moves[m].parent == CRN_SPAN_NONE;
+        crn_store_close(store);
+    }
+    assert_true(cut > 0);
+}
+
+/* What is not read in place is made of a trace, and is the same. */
+static void what_is_made_of_a_trace_is_that_trace(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    random_source random = {14};
+    scratch_path(path, "made.cairn");
+    for (uint64_t round = 0; round < scale(100); round++) {
+        crn_trace *trace = random_trace(&random, random_below(&random, 200));
+        crn_span_store *store = crn_store_of(trace);
+        assert_spans(store, trace);
+        assert_edges(store, trace);
+        assert_attributes(store, trace);
+        assert_figures(store, trace);
+        crn_store_close(store);
+        crn_trace_free(trace);
+    }
+    cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    options.path = path;
+    options.spans = true;
+    options.span_policy = CAIRN_SPANS_KEEP_LAST;
+    setup s = setup_open(&options, BLOCKS);
+    for (int i = 0; i < 1000; i++) {
+        cairn_span_begin(s.strand, 1, i);
+        cairn_span_end(s.strand);
+    }
+    setup_close(&s);
+    assert_true(assert_same(path, false) > 0);
+}
+
+/* A file that is cut while it is asked: what is gone reads as zeros. */
+static void a_file_may_get_shorter_meanwhile(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    random_source random = {15};
+    scratch_path(path, "shorter.cairn");
+    record(&random, path, 30000);
+    crn_error error;
+    crn_span_store *store = crn_store_open(path, &error);
+    assert_non_null(store);
+    assert_non_null(store->mapping.base);
+    assert_int_equal(truncate(path, 4096), 0);
+    crn_store_covered(store);
+    crn_store_children(store);
+    crn_store_attributes(store);
+    char text[CAIRN_TEXT_MAX + 1];
+    uint64_t gone = 0;
+    for (uint32_t s = 0; s < store->count; s++) {
+        crn_span span = crn_store_span(store, s);
+        gone += span.start == 0 && span.block == 0;
+        assert_true(span.parent == CRN_SPAN_NONE || span.parent < store->count);
+    }
+    for (uint32_t a = 0; a < store->attribute_count; a++)
+        assert_true(crn_store_attribute(store, a, text).key < store->key_count);
+    assert_true(gone > store->count / 2);
+    crn_store_close(store);
+}
+
+static void spans_are_sorted_and_ranked(void **state)
+{
+    (void)state;
+    random_source random = {16};
+    for (uint64_t round = 0; round < scale(400); round++) {
+        uint32_t count = 1 + random_below(&random, 300), shift = random_below(&random, 64);
+        uint64_t *keys = crn_calloc(count, sizeof *keys), ranks[4];
+        uint32_t *order = crn_calloc(count, sizeof *order);
+        static const double shares[] = {0, 0.5, 0.99, 1};
+        for (uint32_t i = 0; i < count; i++) {
+            keys[i] = random_next(&random) >> shift;
+            order[i] = i;
+        }
+        crn_store_sort(order, count, keys);
+        for (uint32_t i = 1; i < count; i++)
+            assert_true(keys[order[i - 1]] < keys[order[i]] ||
+                        (keys[order[i - 1]] == keys[order[i]] && order[i - 1] < order[i]));
+        crn_store_ranks(keys, count, shares, ranks, 4);
+        assert_int_equal(ranks[0], keys[order[0]]);
+        assert_int_equal(ranks[1], keys[order[(count + 1) / 2 - 1]]);
+        assert_int_equal(ranks[3], keys[order[count - 1]]);
+        uint32_t below = 0, upto = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            below += keys[i] < ranks[2];
+            upto += keys[i] <= ranks[2];
+        }
+        assert_true(below < 0.99 * count && upto >= 0.99 * count);
+        crn_free(keys);
+        crn_free(order);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_read_in_place_is_what_is_loaded),
+        cmocka_unit_test(what_is_damaged_is_read_alike),
+        cmocka_unit_test(circles_are_cut_where_they_are_cut_elsewhere),
+        cmocka_unit_test(what_is_made_of_a_trace_is_that_trace),
+        cmocka_unit_test(a_file_may_get_shorter_meanwhile),
+        cmocka_unit_test(spans_are_sorted_and_ranked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// What is around all pages: light and dark, keys, the focus, what a screen reader is told.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+export default function frame({ test, at, go, settled, quiet, same, holds, files, packages }) {
+  const jobs = files.indexOf("jobs.cairn");
+  const paper = () => at().evaluate(() => getComputedStyle(document.body).backgroundColor);
+
+  test("light, dark, or as the system has it", async () => {
+    await at().emulateMedia({ colorScheme: "light" });
+    await go("flame");
+    await settled(".flame canvas");
+    const light = await paper(), drawn = () => at().$eval(".flame canvas", (one) => one.toDataURL());
+    const before = await drawn();
+    await at().emulateMedia({ colorScheme: "dark" });
+    await quiet();
+    const dark = await paper();
+    holds(light !== dark, "the system's own");
+    await at().emulateMedia({ colorScheme: "light" });
+    await quiet();
+    same([await paper(), await drawn()], [light, before], "light again");
+    await at().click('button[aria-label^="Colours"]');
+    same(await paper(), light, "light by choice");
+    await at().keyboard.press("T");
+    same(await paper(), dark, "dark by choice");
+    await quiet();
+    holds((await drawn()) !== before, "and what is drawn");
+    await at().reload();
+    await settled(".flame canvas");
+    same(await paper(), dark, "it is kept");
+    await at().keyboard.press("T");
+    same(await paper(), light, "as the system has it");
+  });
+
+  test("the list of keys opens, closes, and names every page", async () => {
+    await go("overall");
+    await settled("tbody tr");
+    await at().keyboard.press("?");
+    await at().waitForSelector("dialog[open]");
+    const text = (await at().textContent("dialog")).toLowerCase();
+    for (const name of await at().$$eval(".menu a", (all) => all.map((one) => one.textContent.toLowerCase()))) holds(text.includes(name), name + " is not in it");
+    await at().keyboard.press("Escape");
+    await at().waitForSelector("dialog", { state: "detached" });
+  });
+
+  test("the focus begins at the way to the content, and follows where one goes", async () => {
+    await at().goto("about:blank");
+    await go("overall");
+    await settled("tbody tr");
+    await at().keyboard.press("Tab");
+    same(await at().evaluate(() => document.activeElement.className), "skip", "the first");
+    await at().keyboard.press("Enter");
+    same(await at().evaluate(() => document.activeElement.id), "content", "to the content");
+    for (const [key, name] of [["3", "Self"], ["4", "Sequences"]]) {
+      await at().keyboard.press("g");
+      await at().keyboard.press(key);
+      await at().waitForFunction((text) => document.activeElement.tagName === "H1" && document.activeElement.textContent === text, name);
+    }
+    same(await at().$$eval("header, main, nav[aria-label], form[role=search]", (all) => all.map((one) => one.tagName)), ["HEADER", "FORM", "NAV", "MAIN", "NAV"], "landmarks");
+  });
+
+  test("nothing that axe-core knows keeps a screen reader out", async () => {
+    const axe = readFileSync(join(packages, "node_modules/axe-core/axe.min.js"), "utf8"), found = [];
+    for (const [where, selector] of [["flame", ".flame canvas"], ["overall?top=4", "tbody tr"], ["sequence?focus=40", "tr[data-step]"], ["graph?nodes=15", "a.node"],
+      ["diff?top=3", ".flame canvas"], [`timeline?file=${jobs}&span=3`, ".span-card"], [`spans?file=${jobs}`, "tr[data-block]"], [`iterations?file=${jobs}`, ".u-over"],
+      [`explain?file=${jobs}`, '[data-what="answer"]'], [`whatif?file=${jobs}`, '[data-what="effects"]'], [`missing?file=${jobs}`, '[data-what="missing"]']]) {
+      await go(where);
+      await settled(selector);
+      if (!(await at().evaluate(() => Boolean(window.axe)))) await at().evaluate(axe);
+      const { violations } = await at().evaluate(() => window.axe.run());
+      found.push(...violations.map((one) => `${where}: ${one.id}: ${one.nodes[0].html.slice(0, 120)}`));
+    }
+    same(found, [], "violations");
+  });
+}

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: MIT
+// Drives the page of cairn view in Debian's Chromium, as a person would, and holds what it shows
+// against cairn report --json. Prints TAP.
+//
+// page.mjs CAIRN FOLDER SHOTS|- PACKAGES FILE...     in FOLDER: lua.cairn, other.cairn, jobs.cairn,
+//                                                    deep.cairn, imported.txt and perhaps
+//                                                    stream.cairn; SHOTS gets pictures
+// ONLY=TEXT in the environment runs the tests whose names hold it.
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import frame from "./frame.mjs";
+import sent from "./sent.mjs";
+import when from "./when.mjs";
+import where from "./where.mjs";
+
+const [cairn, folder, shots, packages] = process.argv.slice(2);
+const { chromium } = createRequire(join(packages, "x.js"))("playwright-core");
+const files = process.argv.slice(6);
+const json = (...words) => JSON.parse(execFileSync(cairn, words, { cwd: folder, maxBuffer: 1 << 28 }));
+const tests = [];
+const test = (name, run) => tests.push([name, run]);
+let page, base, problems = [];
+
+function same(found, wanted, what) {
+  const a = JSON.stringify(found), b = JSON.stringify(wanted);
+  if (a !== b) throw new Error(`${what || "figures"}: the page has ${a}, the command ${b}`);
+}
+
+function holds(good, what) {
+  if (!good) throw new Error(what);
+}
+
+// What the pointer rests on is told of: it rests on nothing.
+const go = async (hash) => {
+  await page.mouse.move(2, 2);
+  await page.goto(base + "#/" + hash);
+};
+// All that was asked for is there, and drawn.
+const quiet = async () => {
+  for (let i = 0; i < 2; i++) {
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 10)))));
+    await page.waitForFunction(() => document.documentElement.dataset.waiting === "0");
+  }
+};
+const settled = async (selector) => {
+  await page.waitForSelector(selector);
+  await quiet();
+};
+// By block: the figures of a table's rows.
+const rows = (selector, whats) => page.$$eval(selector, (all, names) => all.map((row) => [Number(row.dataset.block), ...names.map((name) =>
+  Number(row.querySelector(`[data-what="${name}"]`)?.dataset.value))]), whats);
+const shot = async (name) => { if (shots !== "-") { await page.waitForTimeout(250); await page.screenshot({ path: join(shots, name + ".png") }); } };
+const hash = () => page.evaluate(() => decodeURIComponent(location.hash));
+
+async function until(condition, what) {
+  for (const end = Date.now() + 60000; !condition(); await new Promise((done) => setTimeout(done, 20)))
+    holds(Date.now() < end, "not within a minute: " + what);
+}
+
+function ofReport(name, ...options) {
+  const report = json("report", "--json", name, "--flat", ...options);
+  return report.flat.map((row) => [row.block.id, Object.values(row.self)[0], Object.values(row.inclusive)[0], row.calls]);
+}
+
+for (const [number, name] of files.entries()) {
+  if (!["lua.cairn", "other.cairn", "stream.cairn"].includes(name)) continue;
+  test(name + ": self and overall are those of the report", async () => {
+    for (const [where, sort] of [["self", "self"], ["overall", "inclusive"]]) {
+      await go(`${where}?file=${number}&metric=ticks`);
+      await settled("tbody tr[data-block]");
+      same(await rows("tbody tr[data-block]", ["self", "inclusive", "calls"]), ofReport(name, "--metric", "ticks", "--top", "100", "--sort", sort), where);
+      if (number === 0) await shot(where);
+    }
+  });
+
+  test(name + ": a sequence is followed, dropped from, and one comes back", async () => {
+    const first = ofReport(name, "--metric", "ticks", "--top", "1").find(([id]) => id)[0];
+    await go(`self?file=${number}&metric=ticks`);
+    await settled(`tr[data-block="${first}"] a.name`);
+    await page.click(`tr[data-block="${first}"] a.name`);
+    await settled(`tr[data-step="0"]`);
+    const check = async (focus, drop) => {
+      const its = json("report", "--json", name, "--metric", "ticks", "--focus", focus.map((id) => "#" + id).join(), ...(drop ? ["--drop", "#" + drop] : []), "--top", "60").sequence;
+      const flatten = (list) => list.map((row) => [row.block.id, row.calls, row.self.ticks, row.inclusive.ticks]);
+      await page.waitForFunction((steps) => document.querySelectorAll("tr[data-step]").length === steps, focus.length);
+      await quiet();
+      same(await rows("tr[data-block]", ["calls", "self", "inclusive"]), [...flatten(its.before), ...flatten(its.after)], "neighbours");
+      const tip = await page.$eval(`tr[data-step="${focus.length - 1}"]`, (row) => ["calls", "self", "inclusive"].map((what) => Number(row.querySelector(`[data-what="${what}"]`).dataset.value)));
+      same(tip, [its.calls, its.self.ticks, its.inclusive.ticks], "sequence");
+      same(await page.$$eval("tbody tr", (all) => new Set(all.map((row) => Math.round(row.getBoundingClientRect().width))).size), 1, "how wide rows are");
+      return its;
+    };
+    const its = await check([first]);
+    if (number === 0) await shot("sequence");
+    const before = its.before.find((row) => row.block.id);
+    await page.click(`tbody:first-of-type tr[data-block="${before.block.id}"] a.name`);
+    const narrowed = await check([before.block.id, first]);
+    same(await page.$$eval(".crumbs li.step > a:first-child", (all) => all.length), 2, "breadcrumbs");
+    await page.goBack();
+    await check([first]);
+    await page.goForward();
+    await check([before.block.id, first]);
+    const after = narrowed.after[0];
+    if (after) {
+      await page.click(`tbody:last-of-type tr[data-block="${after.block.id}"] .act`);
+      await settled(".crumbs li.drop");
+      await check([before.block.id, first], after.block.id);
+      await page.click(".crumbs li.drop .x");
+      await check([before.block.id, first]);
+    }
+  });
+
+  test(name + ": the flame graph zooms, searches and turns upside down", async () => {
+    await go(`flame?file=${number}&metric=ticks`);
+    await settled(".flame canvas");
+    const total = json("report", "--json", name).metrics.find((m) => m.name === "ticks").total;
+    same(await page.$eval('.details [data-what="inclusive"]', (at) => Number(at.dataset.value)), total, "the whole");
+    if (number === 0) await shot("flame");
+    if (name === "stream.cairn") await shot("flame-stream");
+    await page.focus(".flame canvas");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    const said = await page.waitForSelector("p.unseen[role=status]:not(:empty)", { state: "attached" });
+    holds((await said.textContent()).length > 5, "the chosen box is told to who cannot see it");
+    await page.keyboard.press("Enter");
+    await settled(".above button");
+    holds(/root=\d+/.test(await hash()), "zoomed");
+    await page.goBack();
+    await page.waitForFunction(() => !document.querySelector(".above button"));
+    const word = ofReport(name, "--metric", "ticks", "--top", "3").find(([id]) => id)[0];
+    const block = json("report", "--json", name, "--flat", "--top", "3", "--metric", "ticks").flat.find((row) => row.block.id === word).block.name;
+    await page.keyboard.press("/");
+    await page.keyboard.type(block);
+    await settled('output [data-what="matches"]');
+    const found = await page.$eval('output [data-what="matches"]', (at) => Number(at.dataset.value));
+    const least = json("report", "--json", name, "--metric", "ticks", "--focus", "#" + word).sequence.inclusive.ticks;
+    holds(found >= least && found <= total, `what matches costs ${found}, at least ${least}`);
+    if (number === 0) await shot("search");
+    await page.keyboard.press("Escape");
+    await go(`flame?file=${number}&metric=ticks&callers=1`);
+    await settled(".flame canvas");
+    same(await page.$eval('.details [data-what="inclusive"]', (at) => Number(at.dataset.value)), total, "upside down");
+    if (number === 0) await shot("callers");
+  });
+
+  test(name + ": the call graph and the paths", async () => {
+    await go(`graph?file=${number}&metric=ticks&nodes=15`);
+    await settled(".graph a.node");
+    const edge = await page.$$eval(".graph g.edge", (all) => all.filter((g) => g.querySelector("text")).slice(0, 3)
+      .map((g) => [g.dataset.caller, g.dataset.callee, Number(g.querySelector("text").dataset.value)]));
+    for (const [a, b, value] of edge)
+      same(value, json("report", "--json", name, "--metric", "ticks", "--focus", `#${a},#${b}`).sequence.inclusive.ticks, "arrow");
+    if (number === 0) await shot("graph");
+    await go(`sequences?file=${number}&metric=ticks`);
+    await settled("tbody tr .path a.last");
+    await page.click("tbody tr:first-child .path a");
+    await settled("tr[data-step]");
+  });
+}
+
+test("source with costs by line", async () => {
+  const row = json("report", "--json", "lua.cairn", "--flat", "--metric", "ticks", "--top", "0").flat.find((one) => /ordered\.lua$/.test(one.block.file) && one.block.line > 0);
+  await go(`source?metric=ticks&block=${row.block.id}`);
+  await settled(`tr.here[data-line="${row.block.line}"]`);
+  const self = await page.$eval("tr.here td", (cell) => Number(cell.dataset.value));
+  same(self, row.self.ticks, "the line");
+  await shot("source");
+});
+
+test("what changed between two captures", async () => {
+  await go("diff?metric=ticks");
+  await settled("table.sides tbody tr");
+  const diff = json("diff", "--json", "lua.cairn", "other.cairn", "--metric", "ticks", "--top", "60");
+  const found = await page.$$eval("table.sides tbody tr", (all) => all.map((row) => ["before", "after", "change"].map((what) => Number(row.querySelector(`[data-what="${what}"]`).dataset.value))));
+  same(found, diff.blocks.map((row) => [row.self.before, row.self.after, row.self.after - row.self.before]), "rows");
+  same(await page.$$eval(".totals > [data-value]", (all) => all.map((one) => Number(one.dataset.value))), [diff.total.before, diff.total.after], "totals");
+  await settled(".flame canvas");
+  await shot("diff");
+});
+
+const jobs = files.indexOf("jobs.cairn");
+
+test("the timeline: a span, its attributes and its ancestry", async () => {
+  const slowest = json("spans", "--json", "jobs.cairn", "--slowest=20").slowest.find((span) => span.handed_off);
+  await go(`timeline?file=${jobs}&span=${slowest.id}`);
+  await settled(`.span-card[data-span="${slowest.id}"]`);
+  const value = (what) => page.$eval(`.span-card [data-what="${what}"]`, (at) => Number(at.dataset.value));
+  same([await value("duration"), await value("self")], [slowest.duration, slowest.self], "the span");
+  for (const one of slowest.attributes)
+    same(await page.$eval(`.span-card [data-attribute="${one.key}"]`, (at) => at.textContent), String(one.value), one.key);
+  same(await page.$$eval(".ancestors a", (all) => all.map((a) => Number(a.dataset.ancestor))), slowest.ancestors.map((one) => one.id), "ancestry");
+  await shot("timeline");
+  await page.click(".ancestors a");
+  await settled(`.span-card[data-span="${slowest.ancestors[0].id}"]`);
+  await page.focus(".lanes canvas");
+  await page.keyboard.press("+");
+  await page.waitForFunction(() => /from=/.test(location.hash));
+  await page.keyboard.press("Home");
+  await page.waitForFunction(() => !/from=/.test(location.hash));
+});
+
+test("the brush on iterations filters all that shows spans", async () => {
+  await go(`iterations?file=${jobs}`);
+  await settled(".u-over");
+  await settled("tr[data-span]");
+  await shot("iterations");
+  const all = await page.$$eval("tr[data-span]", (list) => list.length);
+  const box = await (await page.$(".u-over")).boundingBox();
+  await page.mouse.move(box.x + box.width * 0.6, box.y + 3);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width - 3, box.y + box.height - 3, { steps: 6 });
+  await page.mouse.up();
+  await settled(".crumbs li.choice");
+  await page.waitForFunction((n) => document.querySelectorAll("tr[data-span]").length < n, all);
+  same(await page.$$eval("tr[data-span] th", (list) => [...new Set(list.map((one) => one.textContent))]), ["convert_image #1"], "what is left");
+  await page.click("tr[data-span] a.name");
+  await page.waitForFunction(() => document.querySelector(".span-card") && /span=\d+/.test(location.hash) && !/chosen/.test(location.hash));
+  same(await page.$eval('.span-card [data-what="iteration"]', (at) => at.textContent), "1", "the real span");
+  await page.click(".crumbs li.choice .x");
+  await page.waitForFunction(() => !document.querySelector(".crumbs li.choice"));
+});
+
+test("spans by block, and missing time", async () => {
+  await go(`spans?file=${jobs}`);
+  await settled("tr[data-block]");
+  const table = json("spans", "--json", "jobs.cairn", "--top", "0");
+  same(await rows("tbody tr[data-block]", ["total", "self", "count", "median"]), table.blocks.map((row) => [row.block.id, row.total, row.self, row.count, row.median]), "blocks");
+  await go(`missing?file=${jobs}`);
+  await settled('[data-what="missing"]');
+  same(await page.$eval('[data-what="missing"]', (at) => Number(at.dataset.value)), json("spans", "--json", "jobs.cairn", "--missing").missing, "missing");
+});
+
+test("explain says what cairn explain says", async () => {
+  await go(`explain?file=${jobs}`);
+  await settled('[data-what="answer"]');
+  const theirs = json("explain", "--json", "jobs.cairn", "convert_image");
+  same(await page.$eval('[data-what="answer"]', (at) => at.textContent), theirs.answer, "the answer");
+  same(await page.$$eval('[data-what="share"]', (all) => all.map((one) => Number(one.dataset.value))), theirs.parts.map((row) => row.share), "the parts");
+  await shot("explain");
+});
+
+test("what if: a slider answers within a second, with what cairn whatif predicts", async () => {
+  await go(`whatif?file=${jobs}`);
+  await settled('[data-what="effects"]');
+  const value = (what) => page.$eval(`[data-what="${what}"]`, (at) => Number(at.dataset.value));
+  same(await value("recorded"), json("whatif", "--json", "jobs.cairn").recorded, "recorded");
+  const id = json("spans", "--json", "jobs.cairn").blocks.find((row) => row.block.name === "convert_image").block.id;
+  await page.focus(`input[type=range][data-block="${id}"]`);
+  const began = Date.now();
+  for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowRight");
+  await page.waitForFunction((number) => location.hash.includes("speed=" + number), encodeURIComponent(id + ":2"));
+  await quiet();
+  console.log(`# a slider answered after ${Date.now() - began} ms`);
+  same(await value("predicted"), json("whatif", "--json", "jobs.cairn", "--speedup", "convert_image=2").predicted, "predicted");
+  await shot("whatif");
+});
+
+test("a capture that is still written updates by itself", async () => {
+  if (!process.env.LIVE) return;
+  const program = spawn(process.env.LIVE, [join(folder, "live.cairn"), "60", "2"], { stdio: "ignore" });
+  await until(() => spawnSync(cairn, ["report", "live.cairn"], { cwd: folder }).status === 0, "the program records");
+  const other = spawn(cairn, ["view", "live.cairn"], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
+  const tab = await browser.newPage();
+  tab.setDefaultTimeout(60000);
+  try {
+    const address = String(await new Promise((done) => other.stdout.once("data", done))).trim();
+    await tab.goto(address + "#/overall");
+    await tab.waitForSelector(".live");
+    const ticks = () => tab.$eval('[data-metric="calls"]', (at) => Number(at.dataset.value));
+    await tab.waitForSelector('[data-metric="calls"]');
+    const first = await ticks();
+    await tab.waitForFunction((before) => Number(document.querySelector('[data-metric="calls"]').dataset.value) > before, first);
+    program.kill("SIGKILL");
+    await tab.waitForSelector(".badge");
+  } finally {
+    program.kill("SIGKILL");
+    other.kill("SIGTERM");
+    await tab.close();
+  }
+});
+
+test("every page by its keys, each with a heading and nothing without a name", async () => {
+  await go(`flame?file=${jobs}`);
+  await settled(".menu");
+  for (const [key, where] of [["2", "overall"], ["3", "self"], ["4", "sequences"], ["6", "graph"], ["t", "timeline"], ["r", "span-tree"], ["s", "spans"], ["w", "slowest"], ["i", "iterations"], ["e", "explain"], ["h", "whatif"], ["m", "missing"], ["x", "diff"], ["1", "flame"]]) {
+    await page.evaluate(() => document.activeElement?.blur());
+    await page.keyboard.press("g");
+    await page.keyboard.press(key);
+    await page.waitForFunction((name) => location.hash.startsWith("#/" + name), where);
+    await page.waitForFunction((name) => document.title.startsWith(name), await page.textContent(".menu a[aria-current=page]"));
+    await quiet();
+    same(await page.$$eval("h1", (all) => all.length), 1, where + ": headings");
+    const nameless = await page.$$eval("a, button, input, select, canvas", (all) => all.filter((one) =>
+      !(one.closest("[role=img]") || one.getAttribute("aria-label") || one.textContent.trim() || one.closest("label")?.textContent.trim() || one.title)).map((one) => one.outerHTML));
+    same(nameless, [], where + ": without a name");
+    same(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true, where + ": fits");
+  }
+});
+
+const kit = { test, at: () => page, go, settled, quiet, rows, same, holds, hash, json, ofReport, files, shot, packages };
+where(kit);
+when(kit);
+frame(kit);
+sent({ ...kit, browser: () => browser, cairn, folder, problems });
+
+test("a page in one file shows the same", async () => {
+  const name = files.includes("stream.cairn") ? "stream.cairn" : "lua.cairn";
+  execFileSync(cairn, ["report", name, "--html", "sent.html"], { cwd: folder });
+  const other = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+  other.setDefaultTimeout(60000);
+  other.on("pageerror", (error) => problems.push(error.message));
+  other.on("console", (message) => { if (message.type() === "error") problems.push(message.text()); });
+  const kept = page;
+  page = other;
+  base = "file://" + join(folder, "sent.html");
+  try {
+    for (const [where, sort] of [["self", "self"], ["overall", "inclusive"]]) {
+      await go(`${where}?metric=ticks`);
+      await settled("tbody tr[data-block]");
+      same(await rows("tbody tr[data-block]", ["self", "inclusive", "calls"]), ofReport(name, "--metric", "ticks", "--top", "100", "--sort", sort), where);
+    }
+    // What the page works out itself is what the server says.
+    const ask = (where) => kept.evaluate(async (route) => (await fetch("api/" + route)).json(), where);
+    const number = files.indexOf(name);
+    const first = ofReport(name, "--metric", "ticks", "--top", "5").filter(([id]) => id);
+    const second = json("report", "--json", name, "--metric", "ticks", "--focus", "#" + first[0][0]).sequence.before[0].block.id;
+    await other.waitForFunction(() => window.cairnAsk);
+    const questions = [];
+    for (const narrowed of ["", `focus=%23${first[0][0]}`, `focus=%23${second},%23${first[0][0]}`, `drop=%23${first[0][0]}`, `focus=%23${first[1][0]}&drop=%23${first[2][0]}`])
+      questions.push(...["flame?width=900", "flame?width=300&callers=1", "graph?nodes=30", "sequences?top=20", "match?text=a", "report?view=flat&top=50", ...(narrowed.includes("focus") ? ["steps?top=1", "report?top=40"] : [])].map((one) => one + (narrowed ? "&" + narrowed : "") + "&metric=ticks"));
+    for (const question of questions) {
+      const theirs = await ask(question + "&file=" + number);
+      const mine = await other.evaluate((one) => window.cairnAsk(one), question);
+      const part = (answer) => answer.flat || answer.sequence || (answer.rows && canonical(answer)) || answer.nodes || answer.sequences || answer;
+      same(plain(part(mine)), plain(part(theirs)), question);
+      if (theirs.arrows) same(new Set(mine.arrows.map((a) => JSON.stringify(a))).size, theirs.arrows.length, "arrows");
+    }
+  } finally {
+    page = kept;
+    base = served;
+    await other.close();
+  }
+});
+
+// Contexts of a part that was cut out have numbers of their own: by path, then.
+function canonical(flame) {
+  const paths = [];
+  return flame.rows.map((row, i) => {
+    paths[i] = (row[0] < 0 ? "" : paths[row[0]]) + "/" + row[2];
+    return [paths[i], ...row.slice(3)];
+  }).sort((a, b) => (a[0] < b[0] ? -1 : 1));
+}
+
+// Members in one order; intervals are the server's alone.
+function plain(value) {
+  if (Array.isArray(value)) return value.map(plain);
+  if (value && typeof value === "object")
+    return Object.fromEntries(Object.entries(value).filter(([key]) => key !== "interval").sort().map(([key, one]) => [key, plain(one)]));
+  return value;
+}
+
+const server = spawn(cairn, ["view", "--source", process.env.SOURCES || ".", ...files], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
+const served = base = (await new Promise((resolve) => server.stdout.once("data", (data) => resolve(String(data))))).trim();
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox"] });
+page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: process.env.DARK ? "dark" : "light" });
+page.setDefaultTimeout(60000);
+page.on("pageerror", (error) => problems.push(error.message));
+page.on("console", (message) => { if (message.type() === "error") problems.push(message.text()); });
+page.on("request", (request) => { if (!request.url().startsWith(served) && !request.url().startsWith("data:")) problems.push("asked for " + request.url()); });
+const chosen = tests.filter(([name]) => name.includes(process.env.ONLY || ""));
+console.log(`1..${chosen.length + 1}`);
+let number = 0, failed = 0;
+for (const [name, run] of chosen) {
+  number++;
+  try {
+    await run();
+    console.log(`ok ${number} - ${name}`);
+  } catch (error) {
+    failed++;
+    console.log(`# ${String(error.message).slice(0, 1500).replace(/\n/g, "\n# ")}\nnot ok ${number} - ${name}`);
+  }
+}
+for (const problem of problems) console.log("# " + problem);
+console.log(`${problems.length ? "not ok" : "ok"} ${number + 1} - nothing is fetched from elsewhere, and the console is quiet`);
+await browser.close();
+server.kill("SIGTERM");
+process.exit(failed || problems.length ? 1 : 0);

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Makes captures of a Lua program, of a program with spans and, where it is there, of a recorded
+stream of events, and has page.mjs drive the page of cairn view with them in Debian's Chromium.
+
+page.py CAIRN JOBS PLAY_STREAM LIVE SOURCES FOLDER [PICTURES]
+playwright-core and axe-core are fetched into FOLDER, where they stay, in the versions of the lock
+file.
+"""
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+CAIRN, JOBS, PLAY_STREAM, LIVE, SOURCES, KEPT = map(os.path.abspath, sys.argv[1:7])
+PICTURES = sys.argv[7] if len(sys.argv) > 7 else "-"
+HERE = os.path.dirname(os.path.abspath(__file__))
+STREAMS = os.path.join(SOURCES, "..", "shared", "streams")
+CHROMIUM = "/usr/bin/chromium"
+DEEP = 1000000
+
+
+def skip(reason):
+    print("1..1\nok 1 - the page # SKIP %s" % reason)
+    sys.exit(0)
+
+
+def read(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+def fetch():
+    if not shutil.which("node") or not shutil.which("npm"):
+        skip("nodejs and npm are not there")
+    if not os.path.exists(CHROMIUM):
+        skip("chromium is not there")
+    if subprocess.run([CAIRN, "view", "nowhere"], stderr=subprocess.PIPE, text=True,
+                      check=False).stderr.find("without the page") >= 0:
+        skip("this cairn was built without the page")
+    os.makedirs(KEPT, exist_ok=True)
+    lock = read(os.path.join(HERE, "package-lock.json"))
+    done = os.path.join(KEPT, "fetched")
+    if read(done) == lock:
+        return
+    for name in ("package.json", "package-lock.json", ".npmrc"):
+        shutil.copy(os.path.join(HERE, name), KEPT)
+    fetched = subprocess.run(["npm", "ci", "--ignore-scripts", "--prefer-offline"], cwd=KEPT,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    if fetched.returncode:
+        skip("npm cannot fetch it: " +
+             fetched.stdout.decode("utf-8", "replace")[-200:].replace("\n", " "))
+    with open(done, "wb") as file:
+        file.write(lock)
+
+
+def capture_lua(folder, name, program):
+    subprocess.run([CAIRN, "run", "--ticks", "1000", "-o", os.path.join(folder, name),
+                    os.path.join("examples", program, "main.lua")], cwd=SOURCES, check=True,
+                   stdout=subprocess.DEVNULL)
+
+
+def play(folder, name, names, words):
+    path = os.path.join(folder, "names")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(names)
+    subprocess.run([PLAY_STREAM, os.path.join(folder, name), path], input=words, check=True)
+
+
+def capture_deep(folder):
+    """One that calls itself a million times."""
+    word = struct.Struct("<I").pack
+    begin, end, leave, tick = 0xffffffff, 0xfffffffe, 2 << 30, 3 << 30
+    play(folder, "deep.cairn", "1\tmain\ta.c\t1\t1\n2\tdown\ta.c\t5\t1\n",
+         word(begin) + word(1) + word(2) * DEEP + word(tick | 1000) + word(leave) * (DEEP + 1) +
+         word(end))
+
+
+def captures(folder):
+    """Their names; the first two are compared."""
+    capture_lua(folder, "lua.cairn", "handbook")
+    capture_lua(folder, "other.cairn", "puzzles")
+    subprocess.run([JOBS], check=True,
+                   env=dict(os.environ, CAIRN_OUT=os.path.join(folder, "jobs.cairn")))
+    capture_deep(folder)
+    with open(os.path.join(folder, "imported.txt"), "w", encoding="ascii") as file:
+        file.write("main;work 1000000\nmain;[missing] 3\nmain;work;[folded] 4\n")
+    names = ["lua.cairn", "other.cairn", "jobs.cairn", "deep.cairn", "imported.txt"]
+    stream = os.path.join(STREAMS, "fble-bench.ev.zst")
+    if os.path.exists(stream) and shutil.which("zstd"):
+        with subprocess.Popen(["zstd", "-dcq", stream], stdout=subprocess.PIPE) as words:
+            subprocess.run([PLAY_STREAM, os.path.join(folder, "stream.cairn"),
+                            os.path.join(STREAMS, "fble-bench.names")],
+                           stdin=words.stdout, check=True)
+        names.append("stream.cairn")
+    return names
+
+
+def main():
+    fetch()
+    with tempfile.TemporaryDirectory() as folder:
+        names = captures(folder)
+        return subprocess.run(["node", os.path.join(HERE, "page.mjs"), CAIRN, folder, PICTURES, KEPT,
+                               *names], env=dict(os.environ, SOURCES=SOURCES, CHROMIUM=CHROMIUM,
+                                               LIVE=LIVE),
+                              check=False).returncode
+
+
+sys.exit(main())

@@ -1,0 +1,665 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The server of cairn view, without its page: what it refuses, and whether its figures are those
+of cairn report --json and cairn spans --json.
+
+server.py CAIRN PLAY JOBS LIVE
+"""
+import http.client
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+
+CAIRN, PLAY, JOBS, LIVE = map(os.path.abspath, sys.argv[1:5])
+FOLDER = tempfile.mkdtemp()
+CASES = []
+
+
+def case(function):
+    CASES.append(function)
+    return function
+
+
+def run(*command, text=None, **environment):
+    return subprocess.run(command, input=text, check=True, stdout=subprocess.PIPE, text=True,
+                          cwd=FOLDER, env=dict(os.environ, **environment)).stdout
+
+
+class Server:
+    """cairn view --api of some files."""
+
+    def __init__(self, *files, options=(), stdin=None):
+        self.process = subprocess.Popen([CAIRN, "view", "--api", *options, *files], cwd=FOLDER,
+                                        stdin=stdin, stdout=subprocess.PIPE, text=True)
+        self.address = self.process.stdout.readline().strip()
+        parts = urllib.parse.urlsplit(self.address)
+        self.port, self.token = parts.port, parts.path.strip("/")
+
+    def ask(self, path, method="GET", headers=None):
+        """The status, the headers and the body of an answer."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        for key, value in (headers or {"Host": "127.0.0.1:%d" % self.port}).items():
+            connection.putheader(key, value)
+        connection.endheaders()
+        response = connection.getresponse()
+        body = response.read()
+        connection.close()
+        return response.status, dict(response.getheaders()), body
+
+    def api(self, route, *items, status=200):
+        query = urllib.parse.urlencode(items)
+        found, _, body = self.ask("/%s/api/%s?%s" % (self.token, route, query))
+        assert found == status, (route, items, found, body[:300])
+        return json.loads(body)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(timeout=20)
+        self.process.stdout.close()
+        return status
+
+
+EVENTS = """
+block main a.c 1
+block parse a.c 10 main
+block token lib/b.c 20
+block secret /etc/passwd 1
+block above ../../../../../../etc/passwd 1
+block link link.c 1
+3 * >main +5 >parse +7 >token +2 ~token +1 < < >secret +1 < >above +1 < >link +1 < <
+2 * >main >parse >parse >token +4 < < < >token +9 < <
+>main >parse >token >parse >token >parse +3 < < < < < <
+"""
+
+
+def report(name, *options):
+    return json.loads(run(CAIRN, "report", "--json", name, *options))
+
+
+def live_begin(name):
+    """A program that records for a minute unless it is ended; it has begun to."""
+    live = subprocess.Popen([LIVE, name, "60", "2"], cwd=FOLDER)
+    for _ in range(200):
+        done = subprocess.run([CAIRN, "report", "--json", name], cwd=FOLDER, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        if done.returncode == 0 and json.loads(done.stdout)["state"] == "running":
+            return live
+        time.sleep(0.05)
+    live.kill()
+    raise AssertionError("%s: nothing is recorded" % name)
+
+
+def wait_for(server, good):
+    """The server's first file, once it is as it should be."""
+    for _ in range(200):
+        now = server.api("captures")[0]
+        if good(now):
+            return now
+        time.sleep(0.05)
+    raise AssertionError(now)
+
+
+# ---- what is refused
+
+@case
+def the_address_has_to_be_whole(server):
+    almost = server.token[:-1] + ("1" if server.token[-1] == "0" else "0")
+    for path in ("/", "/api/captures", "/%s" % server.token, "/%s/" % ("0" * 32),
+                 "/%s/api/captures" % almost, "/%s/api/captures" % server.token.upper()
+                 if server.token.upper() != server.token else "/"):
+        status, _, body = server.ask(path)
+        assert status == 403, (path, status)
+        assert b"{" not in body and server.token.encode() not in body
+    assert server.ask("/%s/api/captures" % server.token)[0] == 200
+
+
+@case
+def another_host_is_not_answered(server):
+    path, port = "/%s/api/captures" % server.token, server.port
+    for host in ("evil.example", "evil.example:%d" % port, "127.0.0.1", "127.0.0.1:1", "localhost",
+                 "127.0.0.1:%d.evil.example" % port, "[::1]:%d" % port, "0.0.0.0:%d" % port, ""):
+        assert server.ask(path, headers={"Host": host})[0] in (400, 403), host
+    assert server.ask(path, headers={"Accept": "*/*"})[0] in (400, 403), "no host at all"
+    assert server.ask(path, headers={"Host": "localhost:%d" % port})[0] == 200
+
+
+@case
+def another_origin_is_not_answered(server):
+    path, host = "/%s/api/captures" % server.token, "127.0.0.1:%d" % server.port
+    for origin in ("http://evil.example", "null", "https://127.0.0.1:%d" % server.port,
+                   "http://127.0.0.1:1"):
+        assert server.ask(path, headers={"Host": host, "Origin": origin})[0] == 403, origin
+    assert server.ask(path, headers={"Host": host, "Origin": "http://" + host})[0] == 200
+
+
+@case
+def browsers_leave_out_the_port_of_the_scheme(_):
+    try:
+        with socket.socket() as line:
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            line.bind(("127.0.0.1", 80))
+    except OSError as error:
+        print("# port 80 cannot be had: %s" % error.strerror)
+        return
+    server = Server("a.cairn", options=("--port", "80"))
+    path = "/%s/api/captures" % server.token
+    try:
+        for host in ("127.0.0.1", "localhost", "localhost:80"):
+            for origin in ({}, {"Origin": "http://" + host}):
+                assert server.ask(path, headers={"Host": host, **origin})[0] == 200, host
+        for host in ("evil.example", "127.0.0.1:8", "localhost.evil.example"):
+            assert server.ask(path, headers={"Host": host})[0] == 403, host
+    finally:
+        assert server.stop() == 0
+
+
+@case
+def only_get_is_answered(server):
+    path = "/%s/api/captures" % server.token
+    for method in ("POST", "PUT", "DELETE", "OPTIONS", "TRACE", "HEAD"):
+        assert server.ask(path, method)[0] in (405, 501), method
+
+
+@case
+def paths_lead_nowhere_else(server):
+    for path in ("../", "../../etc/passwd", "api/../../etc/passwd", "%2e%2e/%2e%2e/etc/passwd",
+                 "..%2f..%2fetc/passwd", "api/", "api/captures/", "api//captures", "api/captures%00",
+                 "/etc/passwd", "page.js/../x", "a.cairn"):
+        status, _, body = server.ask("/%s/%s" % (server.token, path))
+        assert status in (400, 403, 404, 414), (path, status)
+        assert b"root:" not in body
+
+
+@case
+def sources_outside_are_not_shown(server):
+    os.symlink("/etc/passwd", os.path.join(FOLDER, "link.c"))
+    for name in ("secret", "above", "link"):
+        block = server.api("steps", ("focus", name))[0]["block"]["id"]
+        answer = server.api("source", ("block", block))
+        assert answer["lines"] is None and "--source" in answer["reason"], answer
+    block = server.api("steps", ("focus", "main"))[0]["block"]["id"]
+    assert server.api("source", ("block", block))["lines"] == ["int main;", "\u00e4\ufffd"]
+
+
+@case
+def oversized_queries_are_refused(server):
+    start = "/%s/api/match?text=" % server.token
+    assert server.ask(start + "x" * 4000)[0] == 200
+    assert server.ask(start + "x" * 9000)[0] == 414
+    assert server.ask(start + "x" * 20000)[0] in (413, 414, 431)
+    many = "&".join("drop=" for _ in range(100))
+    assert server.ask("/%s/api/report?%s" % (server.token, many))[0] == 414
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as line:
+        try:
+            line.sendall(b"GET / HTTP/1.1\r\n" + b"X: " + b"y" * (1 << 20))
+        except OSError:
+            pass
+    assert server.ask("/%s/api/captures" % server.token)[0] == 200, "it still answers"
+
+
+@case
+def who_holds_many_lines_keeps_nobody_out(server):
+    lines = []
+    try:
+        for number in range(100):
+            line = socket.create_connection(("127.0.0.1", server.port), timeout=20)
+            lines.append(line)
+            line.sendall(b"GET /%d HTTP/1.1\r\nHost: loc" % number)
+        assert server.ask("/%s/api/captures" % server.token)[0] == 200
+    finally:
+        for line in lines:
+            line.close()
+    assert server.ask("/%s/api/captures" % server.token)[0] == 200
+
+
+ROUTES = ("captures", "blocks", "report", "steps", "sequences", "match", "flame", "graph", "source",
+          "diff", "diff-flame", "explain", "whatif", "spans", "span", "span-flame", "timeline",
+          "iterations", "", "nothing", "report/", "%72eport")
+KEYS = ("file", "metric", "focus", "drop", "view", "sort", "top", "least", "root", "width", "callers",
+        "nodes", "block", "ids", "text", "before", "after", "id", "chosen", "of", "first", "last",
+        "shortest", "longest", "points", "from", "to", "pixels", "lane", "lanes", "speed", "threads",
+        "cores", "table", "", "%00x", "x")
+VALUES = ("", "0", "1", "2", "3", "7", "-1", "4294967295", "4294967296", "9223372036854775807",
+          "18446744073709551616", "1e3", "0x10", "nan", "inf", "1:2", "1:nan", "1:1e300", "0:0", "2:-3",
+          "1:2:3", ":", "#", "%231", "%23999", "main", "parse,token", ",", ",,,,", "a" * 300, "%", "%zz",
+          "%f0%28%8c%28", "%22%5c%0a%00", "+", "&&", "==", "flat", "tree", "stack", "missing", "slowest",
+          "ticks", "calls", "wall", "self", "(((", "[[", "\\", "*", "?", "main." * 50)
+
+
+@case
+def any_question_has_an_answer(server):
+    chance = random.Random(7)
+    for number in range(400):
+        items = ["%s=%s" % (chance.choice(KEYS), chance.choice(VALUES))
+                 for _ in range(chance.randrange(5))]
+        question = "%s?%s" % (chance.choice(ROUTES), "&".join(items))
+        status, headers, body = server.ask("/%s/api/%s" % (server.token, question))
+        assert status in (200, 400, 404, 414), (number, question, status)
+        if headers["Content-Type"] == "application/json":
+            answer = json.loads(body)
+            assert status == 200 or list(answer) == ["error"], (question, body)
+            assert status == 200 or answer["error"] and "\n" not in answer["error"], (question, body)
+    assert server.process.poll() is None
+
+
+@case
+def bad_questions_have_an_answer_that_says_so(server):
+    for route, items in (("report", [("focus", "nobody")]), ("report", [("metric", "love")]),
+                         ("report", [("file", "7")]), ("report", [("file", "-1")]),
+                         ("report", [("top", "x")]), ("flame", [("root", "999999")]),
+                         ("flame", [("width", "1e9")]), ("source", [("block", "99999")]),
+                         ("span", [("file", "1"), ("id", "99999")]), ("spans", []),
+                         ("timeline", [("file", "1"), ("pixels", "99999")]),
+                         ("diff", [("before", "9")]), ("diff-flame", [("metric", "love")])):
+        answer = server.api(route, *items, status=400)
+        assert list(answer) == ["error"] and len(answer["error"]) > 10, answer
+        assert "\n" not in answer["error"]
+
+
+@case
+def answers_are_for_this_page_alone(server):
+    headers = server.ask("/%s/api/captures" % server.token)[1]
+    assert headers["Content-Type"] == "application/json"
+    assert headers["Cache-Control"] == "no-store"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert "default-src 'none'" in headers["Content-Security-Policy"]
+    assert "unsafe" not in headers["Content-Security-Policy"]
+    assert "Access-Control-Allow-Origin" not in headers
+
+
+@case
+def only_this_machine_is_listened_to(server):
+    with open("/proc/net/tcp", encoding="ascii") as table:
+        local = [line.split()[1] for line in table.readlines()[1:]]
+    assert "0100007F:%04X" % server.port in local
+    assert "00000000:%04X" % server.port not in local
+
+
+# ---- figures
+
+@case
+def reports_are_those_of_the_command(server):
+    for options, items in (
+            (["--flat"], [("view", "flat")]),
+            (["--flat", "--top", "2", "--sort", "inclusive"],
+             [("view", "flat"), ("top", "2"), ("sort", "inclusive")]),
+            (["--tree", "--threshold", "0"], [("view", "tree"), ("least", "0")]),
+            (["--stack"], [("view", "stack")]),
+            (["--focus", "token"], [("focus", "token")]),
+            (["--focus", "parse,token", "--drop", "secret"],
+             [("focus", "parse,token"), ("drop", "secret")]),
+            (["--flat", "--focus", "parse", "--metric", "calls"],
+             [("view", "flat"), ("focus", "parse"), ("metric", "calls")])):
+        assert server.api("report", *items) == report("a.cairn", *options), options
+
+
+@case
+def answers_are_kept_apart(server):
+    server.api("report", ("view", "flat&top=1"))
+    assert server.api("report", ("view", "flat"), ("top", "1")) == report(
+        "a.cairn", "--flat", "--top", "1")
+    server.api("report", ("view", "flat&3:top=1:1"))
+    assert server.api("report", ("view", "flat"), ("top", "1")) == report(
+        "a.cairn", "--flat", "--top", "1")
+
+
+@case
+def boxes_are_the_contexts_of_the_tree(server):
+    for options, items in (([], []), (["--focus", "parse"], [("focus", "parse")]),
+                           (["--drop", "token"], [("drop", "token")])):
+        tree = report("a.cairn", "--tree", "--threshold", "0", *options)["tree"]
+        flame = server.api("flame", ("width", "20000"), *items)
+        found = {row[1]: row for row in flame["rows"]}
+        for row in tree:
+            box = found.get(row["context"])
+            if box is None:
+                assert not row["inclusive"]["ticks"], row
+                continue
+            assert [box[3], box[4], box[5], box[6]] == [
+                row["inclusive"]["ticks"], row["self"]["ticks"], row["calls"],
+                row["cycle_calls"]], (row, box)
+            assert flame["blocks"][str(box[2])]["name"] == row["block"]["name"]
+
+
+@case
+def what_is_too_narrow_is_told(server):
+    flame = server.api("flame", ("width", "5"))
+    rows = flame["rows"]
+    below = [0] * len(rows)
+    for row in rows[1:]:
+        below[row[0]] += row[3]
+    for i, row in enumerate(rows):
+        assert row[3] == row[4] + below[i] + row[8], row
+        assert (row[7] > 0) == (row[8] > 0)
+    assert any(row[7] for row in rows)
+
+
+@case
+def upside_down_everything_is_there(server):
+    flame = server.api("flame", ("callers", "1"), ("width", "20000"))
+    flat = report("a.cairn", "--flat", "--top", "0")["flat"]
+    top = {flame["blocks"][str(r[2])]["name"]: r[3] for r in flame["rows"] if r[0] == 0}
+    assert top == {row["block"]["name"]: row["self"]["ticks"] for row in flat
+                   if row["self"]["ticks"]}
+
+
+@case
+def arrows_are_sequences_of_two(server):
+    graph = server.api("graph", ("nodes", "50"))
+    assert graph["arrows"]
+    for arrow in graph["arrows"]:
+        pair = "#%d,#%d" % (arrow["caller"], arrow["callee"])
+        its = report("a.cairn", "--focus", pair)["sequence"]
+        assert arrow["calls"] == its["calls"], (pair, arrow, its)
+        assert arrow["inclusive"] == its["inclusive"]["ticks"], (pair, arrow, its)
+
+
+@case
+def steps_are_sequences(server):
+    steps = server.api("steps", ("focus", "main,parse,token"))
+    for i, focus in enumerate(("main", "main,parse", "main,parse,token")):
+        its = report("a.cairn", "--focus", focus)["sequence"]
+        assert [steps[i]["calls"], steps[i]["self"], steps[i]["inclusive"]] == [
+            its["calls"], its["self"]["ticks"], its["inclusive"]["ticks"]]
+
+
+@case
+def paths_add_up(server):
+    answer = server.api("sequences", ("top", "0"))
+    total = next(m["total"] for m in report("a.cairn")["metrics"] if m["name"] == "ticks")
+    assert answer["total"] == total == sum(row["self"] for row in answer["sequences"])
+    found = server.api("match", ("text", "PARSE"))
+    assert found["inclusive"] == report("a.cairn", "--focus", "parse")["sequence"]["inclusive"]["ticks"]
+
+
+@case
+def differences_are_those_of_the_command(server):
+    theirs = json.loads(run(CAIRN, "diff", "--json", "a.cairn", "c.cairn", "--top", "100"))
+    assert server.api("diff", ("before", "0"), ("after", "2")) == theirs
+    flame = server.api("diff-flame", ("before", "0"), ("after", "2"), ("width", "20000"))
+    assert (flame["before"], flame["total"]) == (theirs["total"]["before"], theirs["total"]["after"])
+    totals = {}
+    for row in flame["rows"]:
+        if row[0] == 0:
+            totals[flame["blocks"][str(row[2])]["name"]] = (row[9], row[3])
+    assert totals["main"][0] and totals["main"][1]
+
+
+@case
+def other_tools_files_open_alike(server):
+    files = server.api("captures")
+    assert [file["foreign"] for file in files] == [False, False, False, True, True]
+    mine = {row["block"]["name"]: row["self"]["ticks"]
+            for row in report("a.cairn", "--flat", "--top", "0")["flat"] if row["self"]["ticks"]}
+    for number, metric in ((3, "ticks"), (4, "samples")):
+        rows = server.api("report", ("file", number), ("view", "flat"), ("top", "0"),
+                          ("metric", metric))["flat"]
+        assert {row["block"]["name"]: row["self"][metric] for row in rows
+                if row["self"][metric]} == mine
+
+
+@case
+def what_comes_by_a_pipe_is_all_there(_):
+    with open(os.path.join(FOLDER, "many.folded"), "w", encoding="ascii") as file:
+        file.writelines("main;number_%d %d\n" % (i, i) for i in range(1, 3000))
+    with subprocess.Popen(["cat", "many.folded"], cwd=FOLDER, stdout=subprocess.PIPE) as cat:
+        server = Server("many.folded", "/dev/stdin", stdin=cat.stdout)
+        try:
+            named, piped = server.api("captures")
+        finally:
+            assert server.stop() == 0
+    assert [metric["total"] for metric in piped["metrics"]] == [3000 * 2999 // 2]
+    assert piped["metrics"] == named["metrics"]
+
+
+# ---- spans
+
+@case
+def spans_are_those_of_the_command(server):
+    while server.api("captures")[1]["spans"] is None:
+        time.sleep(0.05)
+    for options, view in (([], "blocks"), (["--slowest=30"], "slowest"),
+                          (["--missing", "--top", "30"], "missing")):
+        theirs = json.loads(run(CAIRN, "spans", "--json", "jobs.cairn", *options))
+        assert server.api("spans", ("file", "1"), ("view", view)) == theirs, view
+
+
+@case
+def bars_hold_all_the_time_of_the_spans(server):
+    spans = json.loads(run(CAIRN, "spans", "--json", "jobs.cairn", "--slowest=0"))["slowest"]
+    for pixels in (1, 40, 1600):
+        chart = server.api("timeline", ("file", "1"), ("pixels", pixels))
+        bars = chart["bars"]
+        assert sum(bar[6] for bar in bars) == len(spans)
+        assert sum(bar[4] for bar in bars) == sum(span["duration"] for span in spans)
+        rows = {}
+        for bar in sorted(bars, key=lambda bar: bar[2]):
+            end = rows.get((bar[0], bar[1]), 0)
+            assert pixels < 1000 or bar[2] >= end, "bars of a row do not overlap"
+            rows[bar[0], bar[1]] = max(end, bar[3])
+    handed = [arrow for arrow in chart["arrows"] if arrow["kind"] == "handoff"]
+    # What is narrower than a pixel, as where others keep the machine busy, has no arrow.
+    wide = [span for span in spans if span["duration"] > chart["finest"]]
+    assert len(handed) == sum(span["handed_off"] for span in wide)
+
+
+@case
+def a_choice_of_iterations_filters(server):
+    answer = server.api("iterations", ("file", "1"))
+    assert answer["block"]["name"] == "convert_image" and answer["numbered"]
+    assert len(answer["points"]) == answer["spans"] == 4
+    items = [("file", "1"), ("of", answer["block"]["id"]), ("first", "1"), ("last", "1")]
+    chosen = server.api("spans", ("view", "slowest"), *items)
+    assert [span["iteration"] for span in chosen["slowest"]] == [1, 1]
+    one = server.api("span", ("id", chosen["slowest"][0]["id"]), ("chosen", "1"), *items)
+    assert one["duration"] == chosen["slowest"][0]["duration"] and len(one["ancestors"]) == 3
+    assert sum(bar[6] for bar in server.api("timeline", *items)["bars"]) == 2
+    thin = server.api("iterations", ("file", "1"), ("points", "1"))
+    assert len(thin["points"]) == 1 and thin["points"][0][3] == 4
+
+
+@case
+def spans_as_boxes_hold_their_self_time(server):
+    spans = json.loads(run(CAIRN, "spans", "--json", "jobs.cairn", "--slowest=0"))["slowest"]
+    flame = server.api("span-flame", ("file", "1"), ("width", "20000"))
+    assert flame["total"] == sum(span["self"] for span in spans)
+    found = {}
+    for row in flame["rows"]:
+        name = flame["blocks"][str(row[2])]["name"]
+        found[name] = [a + b for a, b in zip(found.get(name, [0, 0]), row[4:6])]
+    for block in json.loads(run(CAIRN, "spans", "--json", "jobs.cairn"))["blocks"]:
+        assert found[block["block"]["name"]] == [block["self"], block["count"]], block
+    block = server.api("iterations", ("file", "1"))["block"]["id"]
+    chosen = server.api("span-flame", ("file", "1"), ("of", block), ("first", "0"), ("last", "0"))
+    assert chosen["rows"][1][5] == 2
+
+
+@case
+def folded_boxes_are_those_of_the_command(_):
+    """A path that is cut off by a limit, and a little of it: it is drawn whatever the width."""
+    run(PLAY, "folded.cairn", text="limits 4 0\n>main +1000000 >a >b >c >d +2 < < < < <\n")
+    server = Server("folded.cairn")
+    try:
+        theirs = {row["block"]["name"]: row for row in report("folded.cairn", "--flat", "--top", "0")["flat"]}
+        assert "[folded]" in theirs, theirs
+        for width in (1, 300, 20000):
+            flame = server.api("flame", ("metric", "ticks"), ("width", width))
+            boxes = [row for row in flame["rows"]
+                     if flame["blocks"][str(row[2])]["name"] == "[folded]"]
+            assert sum(box[3] for box in boxes) == theirs["[folded]"]["inclusive"]["ticks"], flame
+    finally:
+        assert server.stop() == 0
+
+
+# ---- while a program writes
+
+@case
+def a_live_capture_is_read_again(_):
+    live = live_begin("live.cairn")
+    server = Server("live.cairn")
+    try:
+        first = server.api("captures")[0]
+        assert first["state"] == "running", first
+        wait_for(server, lambda now: now["generation"] > first["generation"])
+    finally:
+        live.kill()
+        live.wait()
+    last = server.api("captures")[0]
+    assert last["state"] == "killed", last
+    assert server.api("report", ("view", "flat")) == report("live.cairn", "--flat")
+    assert server.api("captures")[0] == last, "it is read once more, and not again"
+    assert server.stop() == 0
+
+
+@case
+def a_program_that_ends_is_read_to_its_end(_):
+    live = live_begin("ends.cairn")
+    server = Server("ends.cairn")
+    try:
+        before = wait_for(server, lambda now: now["spans"] is not None)
+        assert before["state"] == "running", before
+    finally:
+        live.terminate()
+        assert live.wait() == 0
+    last = server.api("captures")[0]
+    assert last["state"] == "ended" and last["generation"] > before["generation"], last
+    theirs = report("ends.cairn", "--flat")
+    assert server.api("report", ("view", "flat")) == theirs
+    assert last["metrics"] == [metric for metric in (
+        {key: one[key] for key in ("name", "unit", "total")} for one in theirs["metrics"])
+                               if metric["total"]]
+    assert server.api("captures")[0] == last
+    assert server.stop() == 0
+
+
+@case
+def another_program_at_the_same_path_is_read(_):
+    live = live_begin("again.cairn")
+    server = Server("again.cairn")
+    try:
+        wait_for(server, lambda now: now["spans"] is not None)
+        live.terminate()
+        live.wait()
+        live = live_begin("again.cairn")
+        first = server.api("captures")[0]
+        assert first["state"] == "running", first
+        wait_for(server, lambda now: now["generation"] > first["generation"])
+    finally:
+        live.terminate()
+        live.wait()
+    assert server.api("captures")[0]["state"] == "ended"
+    assert server.stop() == 0
+
+
+# ---- being ended
+
+@case
+def it_can_be_ended_while_it_reads(_):
+    os.mkfifo(os.path.join(FOLDER, "pipe"))
+    with subprocess.Popen([CAIRN, "view", "--api", "pipe"], cwd=FOLDER,
+                          stdout=subprocess.DEVNULL) as process:
+        with open(os.path.join(FOLDER, "pipe"), "wb", buffering=0) as pipe:
+            pipe.write(b"main;work 1\n")
+            process.terminate()
+            try:
+                assert process.wait(timeout=20) == -signal.SIGTERM
+            finally:
+                process.kill()
+
+
+@case
+def it_can_be_ended_while_it_reads_spans(_):
+    path, pipe = os.path.join(FOLDER, "stuck.cairn"), os.path.join(FOLDER, "second")
+    shutil.copy(os.path.join(FOLDER, "jobs.cairn"), path)
+    os.mkfifo(pipe)
+
+    def replace():
+        with open(pipe, "wb") as file:  # it is opened when the first has been read
+            os.remove(path)
+            os.mkfifo(path)
+            file.write(b"main;work 1\n")
+
+    thread = threading.Thread(target=replace)
+    thread.start()
+    server = Server("stuck.cairn", "second")
+    thread.join()
+    assert server.api("captures")[0]["spans"] is None
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as line:
+        line.sendall(b"GET /%s/api/spans HTTP/1.1\r\nHost: localhost:%d\r\n\r\n" %
+                     (server.token.encode(), server.port))
+        try:
+            assert server.stop() == 0
+        finally:
+            server.process.kill()
+
+
+@case
+def what_cannot_be_opened_is_said(_):
+    with open(os.path.join(FOLDER, "empty"), "wb"):
+        pass
+    os.mkdir(os.path.join(FOLDER, "folder"))
+    for name, words in (("nowhere.cairn", "check the path"), ("a.c", "nor a capture, nor pprof"),
+                        ("empty", "is empty; name a file"), ("folder", "is a directory; name"),
+                        ("/dev/null", "is a device; name a file")):
+        done = subprocess.run([CAIRN, "view", "--api", name], cwd=FOLDER, stderr=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True, check=False)
+        assert done.returncode == 2 and not done.stdout, done
+        assert done.stderr.count("\n") == 1 and name + ": " in done.stderr, done
+        assert words.replace("nor a", "neither a") in done.stderr, done
+
+
+@case
+def a_capture_by_a_pipe_is_refused_with_what_to_do(_):
+    for command in (["view", "--api"], ["report"], ["spans"], ["export"]):
+        with open(os.path.join(FOLDER, "jobs.cairn"), "rb") as file:
+            with subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE) as cat:
+                done = subprocess.run([CAIRN, *command, "/dev/stdin"], cwd=FOLDER, check=False,
+                                      stdin=cat.stdout, stderr=subprocess.PIPE, text=True,
+                                      stdout=subprocess.PIPE)
+                cat.stdout.close()
+                cat.wait()
+        assert done.returncode == 2 and done.stderr.count("\n") == 1, done
+        assert "/dev/stdin: " in done.stderr and "save" in done.stderr, done
+
+
+def make_files():
+    with open(os.path.join(FOLDER, "a.c"), "wb") as file:
+        file.write(b"int main;\n\xc3\xa4\xff\n")
+    run(PLAY, "a.cairn", text=EVENTS)
+    run(PLAY, "c.cairn", text=EVENTS.replace("+7", "+70").replace("block link link.c 1", ""))
+    run(JOBS, CAIRN_OUT="jobs.cairn")
+    run(CAIRN, "export", "--to", "pprof", "a.cairn", "-o", "a.pb.gz")
+    run(CAIRN, "export", "--to", "folded", "--metric", "ticks", "a.cairn", "-o", "a.folded")
+
+
+def main():
+    make_files()
+    print("1..%d" % (len(CASES) + 1), flush=True)
+    server = Server("a.cairn", "jobs.cairn", "c.cairn", "a.pb.gz", "a.folded")
+    failed = 0
+    for number, function in enumerate(CASES, 1):
+        good = True
+        try:
+            function(server)
+        except Exception as error:  # pylint: disable=broad-except
+            good = False
+            print("# %s: %s" % (type(error).__name__, str(error)[:2000].replace("\n", "\n# ")))
+        failed += not good
+        print("%s %d - %s" % ("ok" if good else "not ok", number,
+                              function.__name__.replace("_", " ")), flush=True)
+    good = server.stop() == 0
+    print("%s %d - it ends when it is told to" % ("ok" if good else "not ok", len(CASES) + 1))
+    return 1 if failed or not good else 0
+
+
+sys.exit(main())

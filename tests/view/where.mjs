@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// What the page shows of contexts, beyond its tables: recursion that was folded, what is never
+// hidden, colours, what is searched for, sources, both sides of a difference.
+export default function where({ test, at, go, settled, quiet, rows, same, holds, hash, json, ofReport, files, shot }) {
+  const total = (name, metric) => json("report", "--json", name).metrics.find((m) => m.name === metric).total;
+  const told = () => at().textContent(".flame p.unseen[role=status]");
+  const press = async (...keys) => { for (const key of keys) await at().keyboard.press(key); };
+  // The boxes that keys lead to say what they are.
+  const telling = async (wanted) => {
+    await at().waitForFunction((text) => document.querySelector(".flame p.unseen[role=status]")?.textContent.startsWith(text), wanted);
+    return told();
+  };
+
+  test("a million calls deep is one box, which says how many came back", async () => {
+    const flat = json("report", "--json", "deep.cairn", "--flat", "--metric", "ticks").flat;
+    const down = flat.find((row) => row.block.name === "down");
+    same(down.calls, 1000000, "calls");
+    await go(`flame?file=${files.indexOf("deep.cairn")}&metric=ticks`);
+    await settled(".flame canvas");
+    await at().focus(".flame canvas");
+    await press("ArrowDown", "ArrowDown", "ArrowDown");
+    const said = await telling("down");
+    holds(said.includes("1,000,000 calls") && said.includes("↺ 999,999"), said);
+    await press("ArrowDown");
+    same(await told(), said, "below it is nothing");
+  });
+
+  test("[missing] and [folded] are drawn, however little they are; folded stacks open like captures", async () => {
+    const number = files.indexOf("imported.txt");
+    await go(`flame?file=${number}`);
+    await settled(".flame canvas");
+    same(await at().$eval('.details [data-what="inclusive"]', (one) => Number(one.dataset.value)), 1000007, "the whole");
+    await at().focus(".flame canvas");
+    await press("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight");
+    holds((await telling("[missing]")).includes("[missing], 3"), "its figure");
+    await press("ArrowLeft", "ArrowDown");
+    holds((await telling("[folded]")).includes("[folded], 4"), "its figure");
+    await press("Home");
+    // It is there to be pointed at, and not of the page's own colour.
+    const canvas = await (await at().$(".flame canvas")).boundingBox();
+    const pixel = await at().$eval(".flame canvas", (one) => {
+      const ratio = one.width / one.clientWidth, x = (one.clientWidth - 3) * ratio, y = (2 * 21 + 4) * ratio;
+      return [...one.getContext("2d").getImageData(x, y, 1, 1).data];
+    });
+    holds(pixel[3] === 255, "nothing is drawn there: " + pixel);
+    await at().mouse.move(canvas.x + canvas.width - 3, canvas.y + 2 * 21 + 10);
+    await at().waitForFunction(() => document.querySelector(".details .name")?.textContent === "[missing]");
+    same(await at().$eval('.details [data-what="inclusive"]', (one) => Number(one.dataset.value)), 3, "missing");
+  });
+
+  test("a box's colour by what it costs itself, and by how often it was entered", async () => {
+    const seen = new Set();
+    for (const color of ["", "cost", "calls"]) {
+      await go(`flame?metric=ticks&color=${color}`);
+      await settled(".flame canvas");
+      seen.add(await at().$eval(".flame canvas", (one) => one.toDataURL()));
+      same((await at().$$(".scale i")).length, color ? 6 : 0, "what the colours mean");
+    }
+    same(seen.size, 3, "pictures");
+  });
+
+  test("what is searched for: its share, the keys that lead to it, and tables of it alone", async () => {
+    const metric = ["--metric", "ticks"], whole = total("lua.cairn", "ticks");
+    await go("flame?metric=ticks");
+    await settled(".flame canvas");
+    await press("/");
+    await at().keyboard.type("ordered.insert");
+    await settled('output [data-what="matches"]');
+    const flat = json("report", "--json", "lua.cairn", "--flat", "--top", "0", "--sort", "inclusive", ...metric).flat;
+    const wanted = flat.find((row) => row.block.name === "ordered.insert");
+    const output = await at().$eval('output [data-what="matches"]', (one) => [one.textContent, Number(one.dataset.value), Number(one.dataset.of)]);
+    same(output, ["1 block, " + ((100 * wanted.inclusive.ticks) / whole).toFixed(1) + " %", wanted.inclusive.ticks, whole], "found");
+    await press("Enter", "n");
+    await telling("ordered.insert");
+    same(await hash(), "#/flame?metric=ticks&search=ordered.insert", "the address has it");
+    await press("g", "3");
+    await settled("tbody tr[data-block]");
+    await at().waitForFunction(() => document.querySelectorAll("tbody tr[data-block]").length === 1);
+    same(await rows("tbody tr[data-block]", ["self", "inclusive", "calls"]), [[wanted.block.id, wanted.self.ticks, wanted.inclusive.ticks, wanted.calls]], "the table");
+    await press("/", "Escape");
+    await at().waitForFunction(() => document.querySelectorAll("tbody tr[data-block]").length > 1);
+  });
+
+  test("tables by keys: from row to row, focus, and drop as easily", async () => {
+    await go("self?metric=ticks");
+    await settled("tbody tr[data-block]");
+    const [first, second] = ofReport("lua.cairn", "--metric", "ticks", "--top", "2");
+    const on = () => at().evaluate(() => Number(document.activeElement.closest("tr")?.dataset.block));
+    await at().evaluate(() => document.activeElement?.blur());
+    await press("j");
+    same(await on(), first[0], "the first row");
+    await press("ArrowDown");
+    same(await on(), second[0], "the second row");
+    await press("d");
+    await settled(".crumbs li.drop");
+    await at().waitForFunction((id) => !document.querySelector(`tr[data-block="${id}"]`), second[0]);
+    await quiet();
+    same(await rows("tbody tr[data-block]", ["self", "inclusive", "calls"]), ofReport("lua.cairn", "--metric", "ticks", "--top", "100", "--drop", "#" + second[0]), "without it");
+    const part = json("report", "--json", "lua.cairn", "--metric", "ticks", "--flat", "--top", "0", "--drop", "#" + second[0]).flat.reduce((all, row) => all + row.self.ticks, 0);
+    same(await at().$eval('.crumbs [data-what="part"]', (one) => Number(one.dataset.value)), part, "what is left");
+    await at().goBack();
+    await settled(`tr[data-block="${second[0]}"]`);
+    await at().evaluate(() => document.activeElement?.blur());
+    await press("j", "Enter");
+    await settled('tr[data-step="0"]');
+    same(await hash(), `#/sequence?metric=ticks&focus=${first[0]}`, "focused");
+  });
+
+  test("files by what they cost, and each line", async () => {
+    const flat = json("report", "--json", "lua.cairn", "--flat", "--metric", "ticks", "--top", "0").flat, sums = {};
+    for (const row of flat) if (row.block.file) sums[row.block.file] = (sums[row.block.file] || 0) + row.self.ticks;
+    await go("source?metric=ticks");
+    await settled("tr[data-file]");
+    const found = await at().$$eval("tr[data-file]", (all) => Object.fromEntries(all.map((row) => [row.dataset.file, Number(row.querySelector('[data-what="self"]').dataset.value)])));
+    same(Object.entries(found).sort(), Object.entries(sums).sort(), "files");
+    const file = Object.keys(sums).find((name) => /query\.lua$/.test(name)), lines = {};
+    await at().click(`tr[data-file="${file}"] a.name`);
+    await settled("tr[data-line]");
+    for (const row of flat) if (row.block.file === file) {
+      const its = (lines[row.block.line] ||= [0, 0]);
+      its[0] += row.self.ticks;
+      its[1] += row.calls;
+    }
+    const shown = await at().$$eval("tr[data-line]", (all) => all.map((row) => [row.dataset.line, ["self", "calls"].map((what) => Number(row.querySelector(`[data-what="${what}"]`).dataset.value))]).filter(([, [self, calls]]) => self || calls));
+    same(shown, Object.entries(lines).filter(([, [self, calls]]) => self || calls), "lines");
+  });
+
+  test("two captures beside each other, each zoomed by itself", async () => {
+    await go("diff?metric=ticks&beside=1");
+    await settled('[data-side="after"] canvas');
+    await settled('[data-side="before"] canvas');
+    const whole = (side) => at().$eval(`[data-side="${side}"] .details [data-what="inclusive"]`, (one) => Number(one.dataset.value));
+    same([await whole("before"), await whole("after")], [total("lua.cairn", "ticks"), total("other.cairn", "ticks")], "totals");
+    await shot("beside");
+    await at().focus('[data-side="after"] canvas');
+    await press("ArrowDown", "ArrowDown", "Enter");
+    await settled('[data-side="after"] .above');
+    holds(/root-after=\d+/.test(await hash()) && !/root-before/.test(await hash()), await hash());
+    same(await whole("before"), total("lua.cairn", "ticks"), "the other stays");
+  });
+}
