@@ -58,8 +58,8 @@ def show_log(log, lines=60):
         show(file.read(), lines)
 
 
-def build(tally, options, env=None):
-    """Configures and builds a part's directory; one case."""
+def build(tally, options, env=None, targets=()):
+    """Configures and builds a part's directory, or some targets of it; one case."""
     folder = os.path.join(BUILDS, tally.part)
     log = tally.part + ".build.log"
     configure = ["meson", "setup", folder, *options]
@@ -69,7 +69,7 @@ def build(tally, options, env=None):
     if not good and os.path.isdir(folder):
         shutil.rmtree(folder)
         good = run(["meson", "setup", folder, *options], log, env)
-    good = good and run(["ninja", "--quiet", "-C", folder], log, env)
+    good = good and run(["ninja", "--quiet", "-C", folder, *targets], log, env)
     tally.case(good, "build")
     if not good:
         show_log(log)
@@ -132,10 +132,11 @@ def count_tests(tally, folder):
         tally.case(False, "no test was run")
 
 
-def test(tally, suites=(), but=(), env=None, patience=1):
+def test(tally, suites=(), but=(), env=None, patience=1, names=()):
     folder = os.path.join(BUILDS, tally.part)
     log = tally.part + ".test.log"
     command = ["meson", "test", "-C", folder, "--no-rebuild", "-t", str(patience)]
+    command += names
     for suite in suites:
         command += ["--suite", suite]
     for suite in but:
@@ -169,12 +170,13 @@ def part_gcc(tally):
 
 
 def part_clang(tally):
-    if build(tally, ["-Dwerror=true"], {"CC": "clang", "CXX": "clang++"}):
+    if build(tally, ["-Dwerror=true", "-Dviewer=disabled"], {"CC": "clang", "CXX": "clang++"}):
         test(tally, but=["long", *ONCE])
 
 
 def part_address(tally):
     options = ["-Db_sanitize=address,undefined", "-Doptimization=1", "-Dbench=false", "-Dtiny_limits=true",
+               "-Dviewer=disabled",
                "-Dc_args=-fno-sanitize-recover=all -fno-omit-frame-pointer"]
     if build(tally, options, {"CC": "gcc", "CXX": "g++"}):
         test(tally, but=["long", *ONCE], env=SANITIZED, patience=4)
@@ -186,6 +188,14 @@ def part_tiny(tally):
                "-Dbench=false"]
     if build(tally, options, {"CC": "gcc", "CXX": "g++"}):
         test(tally, suites=["unit", "stress"], but=["long"])
+
+
+def part_soak(tally):
+    """Everything at once under the thread sanitizer; other parts have it with signals and forks."""
+    options = ["-Db_sanitize=thread", "-Doptimization=1", "-Dtool=false", "-Dlua=disabled",
+               "-Dbench=false"]
+    if build(tally, options, {"CC": "gcc", "CXX": "g++"}, targets=["tests/stress/soak"]):
+        test(tally, names=["soak"], env=SANITIZED, patience=4)
 
 
 def part_thread(tally):

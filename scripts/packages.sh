@@ -3,21 +3,31 @@
 # Sourced by ./demo and ./check: which Debian 12 packages a task needs, and a function
 # that installs those that are missing.
 
-# Build the tool and the Lua host.
-PACKAGES_BUILD="gcc libc6-dev meson ninja-build python3 pkg-config
-    liblua5.4-dev libjansson-dev libprotobuf-c-dev protobuf-c-compiler
-    zlib1g-dev"
+# Build the tool, the Lua host and the plugin for gcc.
+PACKAGES_BUILD="gcc g++ gcc-12-plugin-dev libc6-dev meson ninja-build python3 pkg-config
+    liblua5.4-dev libjansson-dev libncurses-dev libprotobuf-c-dev protobuf-c-compiler
+    zlib1g-dev libdw-dev libiberty-dev libsqlite3-dev libmicrohttpd-dev"
 
 # Run the fast tests: a second compiler, C++ and CMake for the consumers of the installed
-# library, lua5.4 and go's pprof to be compared with, zstd for recorded streams.
+# library, lua5.4 and go's pprof to be compared with, zstd for recorded streams, pyte to stand for
+# a terminal, graphviz to read what is written for it.
 PACKAGES_CHECK="$PACKAGES_BUILD g++ clang libclang-rt-14-dev cmake libcmocka-dev lua5.4
-    golang-go zstd libzstd-dev binutils"
+    golang-go zstd libzstd-dev binutils python3-pyte protobuf-compiler chromium
+    graphviz"
 
 # The slow tests: clang-tidy, and a cross compiler and emulator for aarch64.
 PACKAGES_ALL="$PACKAGES_CHECK clang-tidy clang-format gcc-aarch64-linux-gnu
-    libc6-dev-arm64-cross qemu-user"
-# speedscope's own reader is an npm package. Other distributions of nodejs bring npm along.
-command -v npm >/dev/null 2>&1 || PACKAGES_ALL="$PACKAGES_ALL nodejs npm"
+    libc6-dev-arm64-cross qemu-user firefox-esr"
+# The page of cairn view is built by npm, and its test is an npm package, as speedscope's own reader
+# is. Other distributions of nodejs bring npm along.
+if ! command -v npm >/dev/null 2>&1; then
+    PACKAGES_CHECK="$PACKAGES_CHECK nodejs npm"
+    PACKAGES_ALL="$PACKAGES_ALL nodejs npm"
+fi
+
+# Other tools that bench/run puts beside Cairn, where they are installed.
+# shellcheck disable=SC2034
+PACKAGES_BENCH="$PACKAGES_CHECK lttng-tools liblttng-ust-dev uftrace coz-profiler"
 
 say() {
     printf '%s\n' "$*" >&2
