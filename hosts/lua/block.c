@@ -310,10 +310,13 @@ static cairn_block c_block(crn_host *host, lua_State *L, const lua_Debug *ar)
 
 static cairn_block block_make(crn_host *host, lua_State *L, lua_Debug *ar)
 {
-    if (!lua_checkstack(L, 1) || !lua_getinfo(L, "Snuf", ar))
-        return CAIRN_BLOCK_ROOT;
-    cairn_block block = *ar->what == 'C' ? c_block(host, L, ar) : lua_block(host, L, ar);
-    lua_pop(L, 1);
+    cairn_block block = CAIRN_BLOCK_ROOT;
+    host->naming++;
+    if (lua_checkstack(L, 1) && lua_getinfo(L, "Snuf", ar)) {
+        block = *ar->what == 'C' ? c_block(host, L, ar) : lua_block(host, L, ar);
+        lua_pop(L, 1);
+    }
+    host->naming--;
     return block;
 }
 

@@ -40,7 +40,8 @@ static bool measure(const crn_host *of, double *event_ns, double *tick_ns)
     lua_State *L = luaL_newstate();
     if (!L)
         return false;
-    crn_host_options options = {CAIRN_OPTIONS_DEFAULT, of->mode, of->period};
+    crn_host_options options = {
+        .profile = CAIRN_OPTIONS_DEFAULT, .mode = of->mode, .period = of->period};
     cairn_error error;
     crn_host *host = NULL;
     bool loaded = luaL_dostring(L, text) == LUA_OK;

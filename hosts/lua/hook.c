@@ -258,7 +258,7 @@ static void hook_shared(lua_State *L, lua_Debug *ar)
         hook_plain(L, ar);
     }
     if (crn_sampler_armed(host, L))
-        crn_sampler_take(host, L, ar);
+        crn_sampler_take(host, L, ar, false);
     /* Last, as it may raise an error. As far as the program knows, finalizers run with
      * hooks off. */
     lua_Hook program = coroutine->program_hook;
@@ -276,7 +276,7 @@ static void hook_sample(lua_State *L, lua_Debug *ar)
 {
     crn_host *host = hook_host(L);
     if (host)
-        crn_sampler_take(host, L, ar);
+        crn_sampler_take(host, L, ar, false);
 }
 
 static int mode_mask(const crn_host *host)

@@ -31,6 +31,16 @@ static void last_count(crn_host *host)
     host->layout.counter = false;
 }
 
+static void *block_move(const crn_host *host, void *block, size_t old_size, size_t new_size)
+{
+    if (host->allocate)
+        return host->allocate(host->allocate_data, block, old_size, new_size);
+    if (new_size)
+        return realloc(block, new_size);
+    free(block);
+    return NULL;
+}
+
 void *crn_host_allocate(void *data, void *block, size_t old_size, size_t new_size)
 {
     crn_host *host = data;
@@ -43,12 +53,17 @@ void *crn_host_allocate(void *data, void *block, size_t old_size, size_t new_siz
         else if (host->layout.counter && (char *)host->main - host->layout.thread_offset == block)
             last_count(host);
     }
-    if (host->allocate)
-        return host->allocate(host->allocate_data, block, old_size, new_size);
-    if (new_size)
-        return realloc(block, new_size);
-    free(block);
-    return NULL;
+    uintptr_t old = (uintptr_t)block;
+    bool followed = CRN_UNLIKELY(host->ledger != NULL);
+    if (followed && old && new_size == 0)
+        crn_ledger_remove(host, old, old_size);
+    void *made = block_move(host, block, old_size, new_size);
+    if (followed && made) { /* a block that could not be moved is where it was */
+        if (old)
+            crn_ledger_remove(host, old, old_size);
+        crn_ledger_add(host, (uintptr_t)made, new_size);
+    }
+    return made;
 }
 
 crn_host *crn_host_of(lua_State *L)
@@ -135,6 +150,10 @@ void crn_host_describe(crn_host *host, const crn_host_options *options)
         crn_host_note(host, "mode", "ticks %d", options->period);
     else
         crn_host_note(host, "mode", "sample %d Hz", options->period);
+    if (options->allocations && options->alloc_mean)
+        crn_host_note(host, "alloc", "%llu", (unsigned long long)options->alloc_mean);
+    else if (options->allocations)
+        crn_host_note(host, "alloc", "exact");
 }
 
 void crn_host_note(crn_host *host, const char *key, const char *format, ...)
@@ -154,6 +173,7 @@ void crn_host_stop(crn_host *host)
     if (host->stopped)
         return;
     crn_sampler_close(host);
+    crn_ledger_close(host);
     crn_hook_settle(host, host->running);
     host->stopped = true;
     crn_host_here = &nowhere;

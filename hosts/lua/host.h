@@ -10,6 +10,7 @@
 #define CRN_LUA_HOST_H
 
 #include <cairn/cairn.h>
+#include <cairn/span.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -46,6 +47,9 @@ typedef struct crn_coroutine {
 } crn_coroutine;
 
 #define CRN_SCOPE_BIT ((uintptr_t)1)
+#define CRN_SPAN_BIT ((uintptr_t)2)    /* the scope is a span */
+#define CRN_ADOPTED_BIT ((uintptr_t)4) /* it is a hand-off */
+#define CRN_ENTRY_BITS ((uintptr_t)7)
 
 /* From code (a prototype, a C function) to its block; CAIRN_BLOCK_ROOT stands for what is
  * not profiled. Open addressing, linear probing. */
@@ -63,6 +67,7 @@ typedef struct crn_code_table {
 struct crn_coroutine_table;
 struct crn_namer;
 struct crn_sampler;
+typedef struct crn_ledger crn_ledger;
 
 typedef struct crn_host {
     crn_coroutine *running; /* never NULL */
@@ -74,6 +79,8 @@ typedef struct crn_host {
     int period; /* instructions (ticks) or hertz (sample) */
     bool stopped;
     int finalizing;        /* depth of finalizers that run with our hooks alone */
+    int collecting;        /* <gc> is on the stack */
+    int naming;            /* what is allocated is for ourselves */
     crn_coroutine *hooked; /* runs the program's own hook, NULL if none does */
 
     cairn_profile *profile;
@@ -83,6 +90,7 @@ typedef struct crn_host {
     struct crn_coroutine_table *coroutines;
     struct crn_namer *namer;
     struct crn_sampler *sampler;
+    struct crn_ledger *ledger; /* NULL where allocations are not followed */
 
     lua_Alloc allocate; /* the state's own allocator */
     void *allocate_data;
@@ -101,6 +109,8 @@ typedef struct crn_host_options {
     cairn_options profile;
     crn_mode mode;
     int period;
+    bool allocations;    /* follow them */
+    uint64_t alloc_mean; /* bytes between two that are followed; 0: all are */
 } crn_host_options;
 
 /* The host that profiles the state which runs on this thread; never NULL. */
@@ -177,6 +187,8 @@ const crn_frame *crn_stack_caller(const crn_host *host, lua_State *L, const lua_
 /* Drops what an error has unwound, and adds what was called while nobody watched, until
  * `frame` is on top. */
 void crn_stack_sync(crn_host *host, crn_coroutine *coroutine, const crn_frame *frame);
+/* Whether the frame is on our stack already. */
+bool crn_stack_holds(const crn_coroutine *coroutine, const crn_frame *frame);
 /* Drops frames until `height` are left above the base. */
 void crn_stack_drop(crn_coroutine *coroutine, size_t height);
 /* The path of L's stack during a hook's event, outermost first; `skip` leaves out that many
@@ -196,7 +208,7 @@ void crn_block_forget(crn_host *host, const void *code);
 void crn_block_hide(crn_host *host, lua_CFunction function);
 /* A block for a named scope. */
 cairn_block crn_block_scope(crn_host *host, const char *name, const char *file, uint32_t line);
-/* The block of finalizers. */
+/* The block of the collector and of finalizers. */
 cairn_block crn_block_collector(crn_host *host);
 
 static inline size_t crn_code_hash(const void *code)
@@ -249,12 +261,21 @@ void crn_program_inherit(crn_host *host, lua_State *L, lua_State *thread);
 
 int luaopen_cairn(lua_State *L);
 
+/* ---- scope.c: scopes and hand-offs of the module --------------------------------------- */
+
+/* Adds its functions to the table on top of the stack; leaves them out of a profile. */
+void crn_scope_functions(lua_State *L);
+void crn_scope_hide(crn_host *host);
+/* Another profile begins. */
+void crn_scope_forget_keys(lua_State *L);
+
 /* ---- sample.c ------------------------------------------------------------------ */
 
 bool crn_sampler_open(crn_host *host);
 void crn_sampler_close(crn_host *host);
-/* Takes a sample on a hook's event, if L is the one that was to give it. */
-void crn_sampler_take(crn_host *host, lua_State *L, lua_Debug *ar);
+/* Takes a sample on a hook's event, if L is the one that was to give it; `collecting`: of the
+ * collector's work, which has just ended. */
+void crn_sampler_take(crn_host *host, lua_State *L, lua_Debug *ar, bool collecting);
 /* Whether the next event of L is to be a sample. */
 bool crn_sampler_armed(const crn_host *host, const lua_State *L);
 /* `from` does not run any more, `to` does: a sample that is due goes along. */
@@ -263,6 +284,15 @@ void crn_sampler_move(crn_host *host, crn_coroutine *from, crn_coroutine *to);
 uint64_t crn_sampler_cost_ns(const crn_host *host);
 /* How many of the timer's signals came: fewer than it sent where the machine is busy. */
 uint64_t crn_sampler_signals(const crn_host *host);
+
+/* ---- allocation.c ------------------------------------------------------------------ */
+
+/* Follows what is allocated from now on, one in about `mean` bytes, or all if that is 0. */
+bool crn_ledger_open(crn_host *host, uint64_t mean, uint64_t seed);
+/* What is alive then stays so in the capture. */
+void crn_ledger_close(crn_host *host);
+void crn_ledger_add(crn_host *host, uintptr_t block, size_t size);
+void crn_ledger_remove(crn_host *host, uintptr_t block, size_t size);
 
 /* ---- cost.c ---------------------------------------------------------------------- */
 

@@ -44,6 +44,14 @@ enum {
     OPTION_TICKS,
     OPTION_SAMPLE,
     OPTION_WALL,
+    OPTION_CPU,
+    OPTION_PERIOD,
+    OPTION_SPANS,
+    OPTION_SPAN_LIMIT,
+    OPTION_SPAN_RATE,
+    OPTION_SPAN_CPU,
+    OPTION_SPAN_HISTOGRAMS,
+    OPTION_ALLOC,
     OPTION_LABEL,
     OPTION_PATHS,
     OPTION_CONTEXTS,
@@ -55,6 +63,14 @@ static const struct option long_options[] = {
     {"ticks", required_argument, NULL, OPTION_TICKS},
     {"sample", required_argument, NULL, OPTION_SAMPLE},
     {"wall", required_argument, NULL, OPTION_WALL},
+    {"cpu", no_argument, NULL, OPTION_CPU},
+    {"period", required_argument, NULL, OPTION_PERIOD},
+    {"spans", optional_argument, NULL, OPTION_SPANS},
+    {"span-limit", required_argument, NULL, OPTION_SPAN_LIMIT},
+    {"span-rate", required_argument, NULL, OPTION_SPAN_RATE},
+    {"span-cpu", no_argument, NULL, OPTION_SPAN_CPU},
+    {"span-histograms", no_argument, NULL, OPTION_SPAN_HISTOGRAMS},
+    {"alloc", optional_argument, NULL, OPTION_ALLOC},
     {"label", required_argument, NULL, OPTION_LABEL},
     {"path-limit", required_argument, NULL, OPTION_PATHS},
     {"context-budget", required_argument, NULL, OPTION_CONTEXTS},
@@ -73,6 +89,14 @@ static bool wall_read(settings *settings, const char *text)
             return true;
         }
     return false;
+}
+
+static bool spans_read(settings *settings, const char *text)
+{
+    settings->host.profile.spans = !text || strcmp(text, "off") != 0;
+    if (text && strcmp(text, "last") == 0)
+        settings->host.profile.span_policy = CAIRN_SPANS_KEEP_LAST;
+    return true;
 }
 
 static bool option_read(settings *settings, int option, char *value)
@@ -94,6 +118,34 @@ static bool option_read(settings *settings, int option, char *value)
         return number != 0;
     case OPTION_WALL:
         return wall_read(settings, value);
+    case OPTION_CPU:
+        settings->host.profile.cpu = CAIRN_CPU_SAMPLED;
+        return true;
+    case OPTION_PERIOD:
+        number = number_read(value, 1L << 50);
+        settings->host.profile.sample_period_ns = (uint64_t)number;
+        settings->host.profile.sample_overhead = 0;
+        return number != 0;
+    case OPTION_SPANS:
+        return spans_read(settings, value);
+    case OPTION_SPAN_LIMIT:
+        number = number_read(value, 1L << 50);
+        settings->host.profile.span_limit = (uint64_t)number;
+        return number != 0;
+    case OPTION_SPAN_RATE:
+        settings->host.profile.span_rate = strtod(value, NULL);
+        return settings->host.profile.span_rate > 0;
+    case OPTION_SPAN_CPU:
+        settings->host.profile.span_cpu = true;
+        return true;
+    case OPTION_SPAN_HISTOGRAMS:
+        settings->host.profile.span_histograms = true;
+        return true;
+    case OPTION_ALLOC:
+        settings->host.allocations = true;
+        number = value && strcmp(value, "exact") != 0 ? number_read(value, 1L << 50) : 0;
+        settings->host.alloc_mean = (uint64_t)number;
+        return number != 0 || !value || strcmp(value, "exact") == 0;
     case OPTION_LABEL:
         settings->labels[settings->label_count++] = value;
         return strchr(value, '=') != NULL;
@@ -156,6 +208,8 @@ static void begin(lua_State *L, void *data)
     lua_setfield(L, -2, "cairn");
     lua_pop(L, 1);
     crn_host_start(data, L, floor, NULL, NULL);
+    if (main_settings.host.allocations)
+        crn_ledger_open(data, main_settings.host.alloc_mean, main_settings.host.profile.seed);
 }
 
 static char *command_text(char **arguments)
@@ -175,15 +229,16 @@ static char *command_text(char **arguments)
 int main(int argc, char **argv)
 {
     settings *settings = &main_settings;
-    settings->host = (crn_host_options){CAIRN_OPTIONS_DEFAULT, CRN_MODE_EXACT, 0};
+    settings->host = (crn_host_options){.profile = CAIRN_OPTIONS_DEFAULT, .mode = CRN_MODE_EXACT};
     settings->host.profile.wall = CAIRN_WALL_SAMPLED;
     settings->labels = calloc((size_t)argc, sizeof *settings->labels);
-    bool wall_given = false;
+    bool wall_given = false, spans_given = false;
     int option;
     if (!settings->labels)
         return fail("options", strerror(errno));
     while ((option = getopt_long(argc, argv, "+o:q", long_options, NULL)) != -1) {
         wall_given |= option == OPTION_WALL;
+        spans_given |= option == OPTION_SPANS;
         if (!option_read(settings, option, optarg))
             return fail("options", "not understood; cairn run --help lists them");
     }
@@ -192,9 +247,15 @@ int main(int argc, char **argv)
 
     /* Samples are wall time taken by the host itself. Counts of instructions are the clock
      * of --ticks: there, wall time is for who asks. */
+    if (settings->host.mode == CRN_MODE_SAMPLE &&
+        (settings->host.allocations || settings->host.profile.cpu))
+        return fail("options", "--sample goes with neither --alloc nor --cpu: it does not follow "
+                               "the program");
     if (settings->host.mode == CRN_MODE_SAMPLE ||
         (settings->host.mode == CRN_MODE_TICKS && !wall_given))
         settings->host.profile.wall = CAIRN_WALL_OFF;
+    if (!spans_given)
+        settings->host.profile.spans = settings->host.mode == CRN_MODE_EXACT;
     settings->host.profile.path = settings->output;
     char *command = command_text(argv + optind);
     settings->host.profile.command = command;

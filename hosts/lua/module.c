@@ -5,7 +5,7 @@
  *     local cairn = require "cairn"
  *     cairn.start { output = "run.cairn", mode = "exact", wall = "sampled" }
  *     do
- *         local own <close> = cairn.scope "load"
+ *         local own <close> = cairn.scope("load", {iteration = i, file = name})
  *         ...
  *     end
  *     cairn.stop()
@@ -19,15 +19,7 @@
 
 #include "host.h"
 
-static const char scope_type[] = "cairn.scope";
 static const char guard_type[] = "cairn.guard";
-
-/* A scope that is open: which entry of which stack it is. */
-typedef struct scope {
-    lua_State *L;
-    const crn_frame *entry;
-    size_t height; /* 0: it is closed */
-} scope;
 
 /* Stops the profile when the state is closed. */
 typedef struct guard {
@@ -38,52 +30,6 @@ static crn_host *host_live(lua_State *L)
 {
     crn_host *host = crn_host_of(L);
     return host && !host->stopped ? host : NULL;
-}
-
-/* ---- scopes ------------------------------------------------------------------------- */
-
-static int scope_open(lua_State *L)
-{
-    const char *name = luaL_checkstring(L, 1);
-    crn_host *host = host_live(L);
-    scope *scope = lua_newuserdatauv(L, sizeof *scope, 0);
-    memset(scope, 0, sizeof *scope);
-    luaL_setmetatable(L, scope_type);
-    lua_Debug ar;
-    if (!host || host->mode == CRN_MODE_SAMPLE || !lua_getstack(L, 1, &ar))
-        return 1;
-    crn_coroutine *coroutine = crn_coroutine_get(host, L);
-    if (coroutine != host->running)
-        crn_coroutine_switch(host, coroutine);
-    const crn_frame *frame = crn_frame_of(&ar);
-    lua_getinfo(L, "Sl", &ar);
-    const char *file = *ar.source == '@' ? ar.source + 1 : ar.short_src;
-    cairn_block block =
-        crn_block_scope(host, name, file, ar.currentline > 0 ? (uint32_t)ar.currentline : 0);
-    crn_stack_sync(host, coroutine, frame);
-    if (block == CAIRN_BLOCK_ROOT ||
-        (coroutine->top + 1 >= coroutine->limit && !crn_coroutine_grow(coroutine)))
-        return 1;
-    *++coroutine->top = (const crn_frame *)((uintptr_t)frame | CRN_SCOPE_BIT);
-    cairn_enter(coroutine->strand, block);
-    scope->L = L;
-    scope->entry = *coroutine->top;
-    scope->height = (size_t)(coroutine->top - coroutine->frames);
-    return 1;
-}
-
-/* However it was left: an error may have taken its entry away already, and others that were
- * opened later and never closed go with it. */
-static int scope_close(lua_State *L)
-{
-    scope *scope = luaL_checkudata(L, 1, scope_type);
-    crn_host *host = host_live(L);
-    crn_coroutine *coroutine = host && scope->height ? crn_coroutine_find(host, scope->L) : NULL;
-    if (coroutine && (size_t)(coroutine->top - coroutine->frames) >= scope->height &&
-        coroutine->frames[scope->height] == scope->entry)
-        crn_stack_drop(coroutine, scope->height - 1);
-    scope->height = 0;
-    return 0;
 }
 
 /* ---- profiles ------------------------------------------------------------------------ */
@@ -98,6 +44,19 @@ static const char *option_string(lua_State *L, const char *key, const char *othe
     if (!value)
         luaL_error(L, "cairn.start: %s must be a string", key);
     return value; /* stays on the stack */
+}
+
+/* "exact", or the mean number of bytes between two allocations that are followed. */
+static void alloc_read(lua_State *L, crn_host_options *options)
+{
+    int type = lua_getfield(L, 1, "alloc");
+    options->allocations = type != LUA_TNIL;
+    int is_integer = 0;
+    if (type == LUA_TNUMBER)
+        options->alloc_mean = (uint64_t)lua_tointegerx(L, -1, &is_integer);
+    bool exact = type == LUA_TSTRING && strcmp(lua_tostring(L, -1), "exact") == 0;
+    if (options->allocations && !exact && (!is_integer || lua_tointeger(L, -1) < 1))
+        luaL_error(L, "cairn.start: alloc is \"exact\" or a number of bytes");
 }
 
 static void options_read(lua_State *L, crn_host_options *options)
@@ -127,6 +86,17 @@ static void options_read(lua_State *L, crn_host_options *options)
     if (kind == 3)
         luaL_error(L, "cairn.start: wall is \"sampled\", \"exact\" or \"off\", not \"%s\"", wall);
     options->profile.wall = (cairn_wall)kind;
+    static const char *const kept[] = {"off", "first", "last"};
+    const char *spans = option_string(L, "spans", ticks ? "off" : "first");
+    for (kind = 0; kind < 3 && strcmp(spans, kept[kind]) != 0;)
+        kind++;
+    if (kind == 3)
+        luaL_error(L, "cairn.start: spans is \"first\", \"last\" or \"off\", not \"%s\"", spans);
+    options->profile.spans = kind > 0;
+    options->profile.span_policy = kind == 2 ? CAIRN_SPANS_KEEP_LAST : CAIRN_SPANS_KEEP_FIRST;
+    lua_getfield(L, 1, "cpu");
+    options->profile.cpu = lua_toboolean(L, -1) ? CAIRN_CPU_SAMPLED : CAIRN_CPU_OFF;
+    alloc_read(L, options);
 }
 
 /* The host program's own function at the bottom of the main stack, if nothing names it. */
@@ -159,7 +129,7 @@ static int profile_start(lua_State *L)
         lua_pushstring(L, "this program is being profiled already");
         return 2;
     }
-    crn_host_options options = {CAIRN_OPTIONS_DEFAULT, CRN_MODE_EXACT, 0};
+    crn_host_options options = {.profile = CAIRN_OPTIONS_DEFAULT, .mode = CRN_MODE_EXACT};
     options_read(L, &options);
     guard *guard = lua_newuserdatauv(L, sizeof *guard, 0);
     guard->host = NULL;
@@ -173,11 +143,14 @@ static int profile_start(lua_State *L)
         return 2;
     }
     guard->host = host;
+    crn_scope_forget_keys(L); /* those of a profile before */
     crn_host_describe(host, &options);
     hide_own(host);
     void *data;
     lua_Alloc allocate = lua_getallocf(L, &data);
     crn_host_start(host, L, floor_find(L), allocate, data);
+    if (options.allocations)
+        crn_ledger_open(host, options.alloc_mean, options.profile.seed);
     lua_pushboolean(L, true);
     return 1;
 }
@@ -224,10 +197,11 @@ static int profile_running(lua_State *L)
 
 static void hide_own(crn_host *host)
 {
-    static const lua_CFunction own[] = {scope_open,   scope_close,   profile_start,
-                                        profile_stop, guard_collect, profile_running};
+    static const lua_CFunction own[] = {profile_start, profile_stop, guard_collect,
+                                        profile_running};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         crn_block_hide(host, own[i]);
+    crn_scope_hide(host);
 }
 
 CAIRN_API int luaopen_cairn(lua_State *L)
@@ -235,11 +209,7 @@ CAIRN_API int luaopen_cairn(lua_State *L)
     static const luaL_Reg functions[] = {{"start", profile_start},
                                          {"stop", profile_stop},
                                          {"running", profile_running},
-                                         {"scope", scope_open},
                                          {NULL, NULL}};
-    luaL_newmetatable(L, scope_type);
-    lua_pushcfunction(L, scope_close);
-    lua_setfield(L, -2, "__close");
     luaL_newmetatable(L, guard_type);
     lua_pushcfunction(L, guard_collect);
     lua_setfield(L, -2, "__gc");
@@ -247,6 +217,7 @@ CAIRN_API int luaopen_cairn(lua_State *L)
     if (host)
         hide_own(host);
     luaL_newlib(L, functions);
+    crn_scope_functions(L);
     lua_pushstring(L, CAIRN_VERSION);
     lua_setfield(L, -2, "version");
     return 1;

@@ -56,7 +56,19 @@ bool crn_sampler_armed(const crn_host *host, const lua_State *L)
     return host->sampler && host->sampler->armed && host->sampler->armed->L == L;
 }
 
-void crn_sampler_take(crn_host *host, lua_State *L, lua_Debug *ar)
+/* Where the path leads to, or the collector below it. */
+static cairn_context context_of(crn_host *host, const cairn_block *path, size_t length,
+                                bool collecting)
+{
+    cairn_context context = CAIRN_CONTEXT_ROOT;
+    for (size_t i = 0; i < length; i++)
+        context = cairn_context_step(host->lane, context, path[i]);
+    if (collecting)
+        context = cairn_context_step(host->lane, context, crn_block_collector(host));
+    return context;
+}
+
+void crn_sampler_take(crn_host *host, lua_State *L, lua_Debug *ar, bool collecting)
 {
     crn_sampler *sampler = host->sampler;
     crn_coroutine *coroutine = host->running;
@@ -65,8 +77,9 @@ void crn_sampler_take(crn_host *host, lua_State *L, lua_Debug *ar)
         /* At a call's event the callee has not run yet: the time was its caller's. */
         const cairn_block *path;
         size_t length = crn_stack_path(host, coroutine, ar, ar->event == LUA_HOOKCALL, &path);
-        cairn_sample(coroutine->strand, path, length, CAIRN_METRIC_WALL, now - sampler->last_ns);
-        cairn_sample(coroutine->strand, path, length, sampler->samples, 1);
+        cairn_context context = context_of(host, path, length, collecting);
+        cairn_context_charge(host->lane, context, CAIRN_METRIC_WALL, now - sampler->last_ns);
+        cairn_context_charge(host->lane, context, sampler->samples, 1);
         sampler->last_ns = now;
         uint64_t taken = crn_now_ns() - now;
         sampler->cost_ns += taken;
@@ -120,6 +133,9 @@ bool crn_sampler_open(crn_host *host)
     struct itimerspec period = {{nanoseconds / 1000000000, nanoseconds % 1000000000},
                                 {nanoseconds / 1000000000, nanoseconds % 1000000000}};
     sampler->ticking = true;
+    /* What is charged is wall time by samples, though not the runtime's. */
+    crn_host_note(host, "wall", "sampled");
+    crn_host_note(host, "sample_period_ns", "%ld", nanoseconds);
     return timer_settime(sampler->timer, 0, &period, NULL) == 0;
 }
 

@@ -13,7 +13,7 @@
 
 static const crn_frame *entry_frame(const crn_frame *entry)
 {
-    return (const crn_frame *)((uintptr_t)entry & ~CRN_SCOPE_BIT);
+    return (const crn_frame *)((uintptr_t)entry & ~CRN_ENTRY_BITS);
 }
 
 const crn_frame *crn_stack_caller(const crn_host *host, lua_State *L, const lua_Debug *ar)
@@ -24,11 +24,24 @@ const crn_frame *crn_stack_caller(const crn_host *host, lua_State *L, const lua_
     return lua_getstack(L, 1, &caller) ? crn_frame_of(&caller) : NULL;
 }
 
+static void leave_scope(cairn_strand *strand, uintptr_t entry)
+{
+    if (entry & CRN_ADOPTED_BIT)
+        cairn_handoff_leave(strand);
+    else if (entry & CRN_SPAN_BIT)
+        cairn_span_end(strand);
+    else
+        cairn_leave(strand);
+}
+
 void crn_stack_drop(crn_coroutine *coroutine, size_t height)
 {
     while ((size_t)(coroutine->top - coroutine->frames) > height) {
-        coroutine->top--;
-        cairn_leave(coroutine->strand);
+        uintptr_t entry = (uintptr_t)*coroutine->top--;
+        if (CRN_LIKELY(!(entry & CRN_ENTRY_BITS)))
+            cairn_leave(coroutine->strand);
+        else
+            leave_scope(coroutine->strand, entry);
     }
 }
 
@@ -125,6 +138,14 @@ static void rebuild(crn_host *host, crn_coroutine *coroutine, const crn_frame *f
         cairn_enter(coroutine->strand, path[same]);
     }
     free((void *)frames);
+}
+
+bool crn_stack_holds(const crn_coroutine *coroutine, const crn_frame *frame)
+{
+    const crn_frame **at = coroutine->top;
+    while (at > coroutine->frames && entry_frame(*at) != frame)
+        at--;
+    return entry_frame(*at) == frame;
 }
 
 void crn_stack_sync(crn_host *host, crn_coroutine *coroutine, const crn_frame *frame)
