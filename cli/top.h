@@ -38,7 +38,7 @@ typedef struct crn_top_look {
     double changed;       /* seconds since the file last changed, if killed */
     char problem[512];    /* why it cannot be read, or is waited for */
     unsigned run;         /* goes up when another run has taken the file's place */
-    uint64_t taken_ns;    /* CLOCK_MONOTONIC */
+    uint64_t taken_ns;    /* CLOCK_MONOTONIC, halfway through reading it */
     double interval;      /* seconds since the reading before; 0: there was none of this run */
     crn_profile *profile; /* NULL if nothing was read yet */
     crn_profile *read;    /* as it was read, if that was addresses and `profile` has names */

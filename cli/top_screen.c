@@ -26,7 +26,7 @@ typedef struct screen {
     crn_top_look look;
     crn_top_rows rows;
     bool asked; /* a look is under way */
-    double asked_at, next_at, every;
+    double taken_at, next_at, every;
     double spent; /* processor seconds, when it was asked for */
     uint64_t looks;
     int signals;
@@ -42,6 +42,9 @@ static double seconds_of(clockid_t clock)
 
 /* The second look comes soon, so that there are rates. */
 #define SECOND_LOOK 0.3
+
+/* The figures of less than this say nothing. */
+#define LEAST_INTERVAL 0.1
 
 enum { PAIR_HOT = 1, PAIR_WARM };
 
@@ -240,6 +243,7 @@ static void accept_look(screen *screen, crn_top_look *found)
     screen->looks++;
     bool second = found->profile && !screen->look.profile;
     double helpers = found->helpers;
+    screen->taken_at = (double)found->taken_ns / 1e9;
     if (!found->profile && screen->look.profile) {
         screen->look.state = found->state;
         memcpy(screen->look.problem, found->problem, sizeof found->problem);
@@ -256,7 +260,7 @@ static void accept_look(screen *screen, crn_top_look *found)
     double cost = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - screen->spent + helpers;
     screen->every = crn_top_wait(screen->choice, cost);
     second &= screen->every <= screen->choice->delay && screen->every > SECOND_LOOK;
-    screen->next_at = screen->asked_at + (second ? SECOND_LOOK : screen->every);
+    screen->next_at = screen->taken_at + (second ? SECOND_LOOK : screen->every);
     if (screen->options->count && screen->looks >= screen->options->count)
         screen->choice->quit = true;
 }
@@ -267,7 +271,6 @@ static void ask_if_due(screen *screen)
     if (screen->asked || screen->choice->paused || now < screen->next_at)
         return;
     screen->asked = true;
-    screen->asked_at = now;
     screen->spent = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
     crn_top_looker_ask(&screen->looker, &screen->look, screen->choice->view == CRN_TOP_LANES);
 }
@@ -302,10 +305,10 @@ static void loop(screen *screen)
         crn_top_look found;
         if (files[2].revents && crn_top_looker_take(&screen->looker, &found))
             accept_look(screen, &found);
-        /* What needs another look does not wait for its turn. */
+        /* What needs another look does not wait for its turn, but for an interval that counts. */
         bool lanes = screen->choice->view != view && screen->choice->view == CRN_TOP_LANES;
         if (lanes || delay != screen->choice->delay || (paused && !screen->choice->paused))
-            screen->next_at = 0;
+            screen->next_at = screen->taken_at + LEAST_INTERVAL;
     }
 }
 

@@ -220,13 +220,15 @@ static double helpers_so_far(void)
 crn_top_look crn_top_look_take(const char *path, const crn_top_look *before, bool lanes,
                                crn_symbols_cache *names)
 {
-    crn_top_look look = {.taken_ns = now_of(CLOCK_MONOTONIC)};
+    crn_top_look look = {0};
+    uint64_t began = now_of(CLOCK_MONOTONIC);
     uint64_t cost = now_of(CLOCK_THREAD_CPUTIME_ID);
     double helpers = helpers_so_far();
     crn_error error = {0};
     struct stat file = {0};
     bool there = stat(path, &file) == 0 || errno != ENOENT;
     look.profile = crn_profile_load(path, &error);
+    look.taken_ns = began + (now_of(CLOCK_MONOTONIC) - began) / 2;
     if (look.profile) {
         set_state(&look, before, &file);
         compare(&look, before);

@@ -5,6 +5,10 @@
 A part configures and builds below build-check/ and runs tests there with `meson test`. What
 counts is the single case: a line of TAP, or a whole program where it prints none. A
 build that fails is a failed case; so is a case that was announced and never came.
+
+Tests that fail run once more, one after the other with nothing beside them: what a busy machine
+did to a test that watches threads and clocks is told from what is broken. A test that passes only
+then is named as unsteady, with what it said the first time; more than a few of them are failures.
 """
 import glob
 import json
@@ -17,6 +21,7 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILDS = os.path.join(ROOT, "build-check")
+UNSTEADY_MOST = 3  # in one part; more are no accident
 TAP_PLAN = re.compile(r"^1\.\.(\d+)")
 TAP_CASE = re.compile(r"^(not )?ok\b\s*(\d+)?\s*-?\s*([^#]*)(#\s*(\w+)(.*))?")
 
@@ -27,6 +32,7 @@ class Tally:
         self.passed = 0
         self.failures = []
         self.skipped = []
+        self.unsteady = []
         self.skipped_oddly = False
 
     def case(self, good, name):
@@ -37,6 +43,12 @@ class Tally:
 
     def skip(self, name):
         self.skipped.append(name)
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failures += other.failures
+        self.skipped += other.skipped
+        self.skipped_oddly |= other.skipped_oddly
 
 
 def run(command, log, env=None, cwd=ROOT):
@@ -107,16 +119,15 @@ def count_tap(tally, name, lines, ended_well):
         tally.case(False, "%s: failed outside its cases" % name)
 
 
-def count_tests(tally, folder):
-    """Reads what `meson test` left behind."""
+def count_tests(part, folder):
+    """Reads what `meson test` left behind: a tally for each test."""
     log = os.path.join(folder, "meson-logs", "testlog.json")
-    tests = 0
+    tallies = {}
     with open(log, encoding="utf-8", errors="replace") as file:
         for line in file:
             test = json.loads(line)
-            tests += 1
             name = test["name"].split(" / ")[-1]
-            before = len(tally.failures)
+            tally = tallies.setdefault(name, Tally(part))
             lines = (test.get("stdout") or "").split("\n")
             if test["result"] == "SKIP":
                 tally.skip(name)
@@ -124,35 +135,52 @@ def count_tests(tally, folder):
                 count_tap(tally, name, lines, test["result"] == "OK")
             else:
                 tally.case(test["result"] in ("OK", "EXPECTEDFAIL"), name)
-            if len(tally.failures) > before:
+            if tally.failures:
                 print("    %s: %s" % (name, test["result"].lower()))
                 show("\n".join(text for text in lines if not text.startswith("ok ")))
                 show(test.get("stderr") or "")
-    if not tests:
-        tally.case(False, "no test was run")
+    return tallies
 
 
-def test(tally, suites=(), but=(), env=None, patience=1, names=()):
-    folder = os.path.join(BUILDS, tally.part)
-    log = tally.part + ".test.log"
-    command = ["meson", "test", "-C", folder, "--no-rebuild", "-t", str(patience)]
-    command += names
-    for suite in suites:
-        command += ["--suite", suite]
-    for suite in but:
-        command += ["--no-suite", suite]
+def run_tests(part, arguments, env):
+    """Runs tests of a part's build. A tally for each, and whether Meson ended well."""
+    folder = os.path.join(BUILDS, part)
     left = os.path.join(folder, "meson-logs", "testlog.json")
     if os.path.exists(left):
         os.remove(left)
-    good = run(command, log, env)
-    before = len(tally.failures)
-    if os.path.exists(left):
-        count_tests(tally, folder)
-    else:
-        tally.case(False, "meson test did not run")
-    if not good and len(tally.failures) == before and not tally.skipped_oddly:
+    good = run(["meson", "test", "-C", folder, "--no-rebuild", *arguments],
+               part + ".test.log", env)
+    return (count_tests(part, folder) if os.path.exists(left) else {}), good
+
+
+def run_again(tally, tallies, patience, env):
+    """What failed, alone."""
+    for name in [name for name, result in tallies.items() if result.failures]:
+        alone, _ = run_tests(tally.part, ["--num-processes", "1", *patience, name], env)
+        if name in alone and not alone[name].failures:
+            tally.unsteady += tallies[name].failures
+            tallies[name] = alone[name]
+
+
+def test(tally, suites=(), but=(), env=None, patience=1, names=()):
+    patience = ["-t", str(patience)]
+    arguments = [*patience, *names]
+    for suite in suites:
+        arguments += ["--suite", suite]
+    for suite in but:
+        arguments += ["--no-suite", suite]
+    tallies, good = run_tests(tally.part, arguments, env)
+    failed = sum(bool(result.failures) for result in tallies.values())
+    if failed <= UNSTEADY_MOST:
+        run_again(tally, tallies, patience, env)
+    for result in tallies.values():
+        tally.add(result)
+    if not tallies:
+        tally.case(False, "no test was run")
+    if not good and not failed and not tally.skipped_oddly:
         tally.case(False, "meson test ended with an error")
-        show_log(log)
+    if not tallies or (not good and not failed):
+        show_log(tally.part + ".test.log")
 
 
 SANITIZED = {
@@ -311,6 +339,8 @@ def main():
         PARTS[name](tally)
         for skipped in tally.skipped:
             print("  skipped: %s" % skipped)
+        for case in tally.unsteady:
+            print("  unsteady, passed alone: %s" % case)
         for failure in tally.failures:
             print("  FAILED: %s" % failure)
         print("  %d passed, %d failed, %d skipped, %.0f s" % (
