@@ -220,5 +220,7 @@ gimple *crn_emit_tail(tree height)
 
 gimple *crn_emit_restore(tree height)
 {
-    return call_with_height("cairn_priv_call_restore", height);
+    bool jumped_to = cfun->calls_setjmp || cfun->has_nonlocal_label;
+    return call_with_height(jumped_to ? "cairn_priv_call_guard" : "cairn_priv_call_restore",
+                            height);
 }

@@ -132,6 +132,7 @@ class insertion {
     void leave_into_tails();
     void leave_by_returns();
     void restore_block(basic_block block);
+    void restore_before(gimple_stmt_iterator place);
     void restore_after(gimple_stmt_iterator place);
     void restore();
 };
@@ -142,7 +143,10 @@ void insertion::enter()
     gimple *made = is_broken("enter")
                        ? gimple_build_assign(height, build_zero_cst(TREE_TYPE(height)))
                        : mark(CRN_MARK_ENTER);
-    gsi_insert_on_edge_immediate(first, made);
+    gsi_insert_on_edge(first, made);
+    if (cfun->has_nonlocal_label)
+        gsi_insert_on_edge(first, mark(CRN_MARK_RESTORE));
+    gsi_commit_edge_inserts();
 }
 
 void insertion::leave_by_calls()
@@ -195,6 +199,22 @@ void insertion::restore_block(basic_block block)
         put_before(place, mark(CRN_MARK_RESTORE), "restore");
 }
 
+/* Where it says what the frame's context is, whatever is interrupted when something jumps back. Not
+ * on the way that is jumped on. */
+void insertion::restore_before(gimple_stmt_iterator place)
+{
+    basic_block block = gsi_bb(place);
+    if (gsi_stmt(place) != first_stmt(block)) {
+        gsi_insert_before(&place, mark(CRN_MARK_RESTORE), GSI_SAME_STMT);
+        return;
+    }
+    edge into;
+    edge_iterator edges;
+    FOR_EACH_EDGE(into, edges, block->preds)
+    if (!(into->flags & EDGE_COMPLEX))
+        gsi_insert_on_edge(into, mark(CRN_MARK_RESTORE));
+}
+
 void insertion::restore_after(gimple_stmt_iterator place)
 {
     if (!stmt_ends_bb_p(gsi_stmt(place))) {
@@ -230,8 +250,10 @@ void insertion::restore()
             restore_block(block);
         for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i)) {
             gcall *call = dyn_cast<gcall *>(gsi_stmt(i));
-            if (call && gimple_call_flags(call) & ECF_RETURNS_TWICE)
-                restore_after(i);
+            if (!call || !(gimple_call_flags(call) & ECF_RETURNS_TWICE))
+                continue;
+            restore_before(i);
+            restore_after(i);
         }
     }
 }

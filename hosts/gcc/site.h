@@ -84,6 +84,11 @@ CAIRN_API void cairn_priv_call_tail(int64_t height);
 /* The frame is the top of the stack again: after setjmp, and where an exception is caught. */
 CAIRN_API void cairn_priv_call_restore(int64_t height);
 
+/* The same in a function that may be jumped to: on top of the frame lies what it runs, once more.
+ * A signal handler that jumps there out of a function that calls nothing, and so has pushed no
+ * frame, would leave that one's context as what runs. */
+CAIRN_API void cairn_priv_call_guard(int64_t height);
+
 /* As call_enter and so on, for programs compiled with --verify: a frame that is not on top of the
  * stack when it is left, although nothing has thrown, is counted. */
 CAIRN_API void cairn_priv_call_leave_verify(int64_t height, const crn_site *site);

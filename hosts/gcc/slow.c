@@ -267,10 +267,15 @@ void cairn_priv_call_tail(int64_t height)
         crn_site_tail(height);
 }
 
-void cairn_priv_call_restore(int64_t height)
+static void note_jumps(void)
 {
     if (!__atomic_load_n(&jumps, __ATOMIC_RELAXED))
         __atomic_store_n(&jumps, true, __ATOMIC_RELAXED);
+}
+
+void cairn_priv_call_restore(int64_t height)
+{
+    note_jumps();
     cairn_strand *strand = cairn_priv_thread_strand;
     if (!strand || height <= 0)
         return;
@@ -283,6 +288,40 @@ void cairn_priv_call_restore(int64_t height)
         return;
     uncover(strand, height);
     crn_site_release(strand);
+    errno = saved;
+}
+
+enum { FRAME = sizeof(uint32_t) };
+
+/* False if there is something to be done about that first. */
+static bool push_guard(cairn_priv_strand *strand, int64_t height)
+{
+    uint64_t current = CAIRN_PRIV_READ(strand->current);
+    uint32_t *top = strand->top;
+    if (current & CRN_REPLACED)
+        return false;
+    if (height_of(strand) == height + FRAME && top[-1] == (uint32_t)current)
+        return true;
+    if (height_of(strand) != height || top >= CAIRN_PRIV_READ(strand->high))
+        return false;
+    *top = (uint32_t)current;
+    strand->top = top + 1;
+    return true;
+}
+
+void cairn_priv_call_guard(int64_t height)
+{
+    note_jumps();
+    cairn_priv_strand *strand = (cairn_priv_strand *)cairn_priv_thread_strand;
+    if (!strand || height <= 0 || push_guard(strand, height))
+        return;
+    int saved = errno;
+    cairn_strand *held = crn_site_hold();
+    if (!held)
+        return;
+    if (uncover(held, height))
+        cairn_priv_again((cairn_priv_strand *)held);
+    crn_site_release(held);
     errno = saved;
 }
 
@@ -300,12 +339,19 @@ static void note_mismatch(cairn_strand *strand, const crn_site *site)
     cairn_profile_note(cairn_lane_profile(cairn_strand_lane(strand)), "verify", text);
 }
 
+static bool is_on_top(const cairn_priv_strand *strand, int64_t height)
+{
+    int64_t above = height_of(strand) - height;
+    bool guarded = above == FRAME && strand->top[-1] == (uint32_t)strand->current;
+    return (above == 0 || guarded) && !(strand->current & CRN_REPLACED);
+}
+
 void cairn_priv_call_leave_verify(int64_t height, const crn_site *site)
 {
     cairn_priv_strand *strand = (cairn_priv_strand *)cairn_priv_thread_strand;
     if (!strand)
         return;
-    if (height > 0 && (height != height_of(strand) || strand->current & CRN_REPLACED)) {
+    if (height > 0 && !is_on_top(strand, height)) {
         int saved = errno;
         cairn_strand *held = crn_site_hold();
         if (held) {

@@ -87,6 +87,8 @@ CAIRN_API void cairn_priv_enter(cairn_priv_strand *strand, cairn_block block);
 CAIRN_API void cairn_priv_replace(cairn_priv_strand *strand, cairn_block block);
 CAIRN_API void cairn_priv_leave(cairn_priv_strand *strand);
 CAIRN_API void cairn_priv_tick(cairn_priv_strand *strand);
+/* What runs is pushed once more, without a call. */
+CAIRN_API void cairn_priv_again(cairn_priv_strand *strand);
 
 #define CAIRN_PRIV_LIKELY(condition) __builtin_expect(!!(condition), 1)
 

@@ -212,6 +212,13 @@ void cairn_priv_leave(cairn_priv_strand *priv)
         crn_lane_of(strand)->disk->misuses++;
 }
 
+void cairn_priv_again(cairn_priv_strand *priv)
+{
+    cairn_strand *strand = (cairn_strand *)priv;
+    crn_lane_listen(crn_lane_of(strand)); /* its graph may become another */
+    crn_strand_push(strand, crn_strand_record(strand));
+}
+
 /* ---- charges ---- */
 
 static void charge(cairn_lane *lane, uint32_t record, cairn_metric metric, uint64_t amount)

@@ -290,6 +290,22 @@ def escape():
         assert calls["after_jump"] == 1060 and calls["handle"] == 60, calls
 
 
+@case("who is jumped to out of a function that calls nothing runs again, not that one")
+def fault():
+    for options in (["-O0"], ["-O2"], ["-O2", "--inlined"], ["-O2", "-static"], ["-O3", "-flto"],
+                    ["-O2", "--calls"], ["-O2", "--verify"], ["-Os", "-fPIC"]):
+        plain(["fault.c"], "-O2")
+        profiled(["fault.c"], *options)
+        rows = record(["fault.c"])
+        stacks_match(rows)
+        counts_match(rows, counted(["fault.c"]))
+        assert "verify" not in report("x.cairn")["notes"], options
+        run(CAIRN, "run", "--quiet", "--wall", "exact", "-o", "exact.cairn", "./profiled")
+        rows = contexts("exact.cairn")
+        stacks_match(rows)
+        counts_match(rows, counted(["fault.c"]))
+
+
 @case("a tail recursion of millions of steps has a small stack and a small profile")
 def tail_is_bounded():
     profiled(["tail.c"], "-O2")
