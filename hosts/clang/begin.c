@@ -16,52 +16,64 @@ extern char cairn_priv_sleds_zero[] __attribute__((weak, visibility("hidden")));
 crn_site *cairn_priv_sleds_sites __attribute__((visibility("hidden")));
 
 /* At an entry nothing below the stack pointer is in use, nor is there at an exit any more. Entries
- * keep the registers that arguments are in; jumps and returns keep all, as which of them hold
- * results, or something of the caller's, is up to the function's calling convention (ms_abi). */
+ * keep the registers that arguments are in, %r10 too, where nested functions and blocks find what
+ * they are nested in; jumps and returns keep all, as which of them hold results, or something of
+ * the caller's, is up to the function's calling convention (ms_abi). The number is in %r11, which
+ * every convention leaves to who stands between a caller and a function. What unwinds sees the
+ * function through them at each instruction. */
+/* clang-format off */
+#define BEGIN(name)                                                                                \
+    ".p2align 4\n"                                                                                 \
+    ".type " name ", @function\n"                                                                  \
+    name ":\n\t"                                                                                   \
+    ".cfi_startproc\n\t"
+#define END(name)                                                                                  \
+    "ret\n\t"                                                                                      \
+    ".cfi_endproc\n\t"                                                                             \
+    ".size " name ", . - " name "\n"
+#define PUSH(reg)                                                                                  \
+    "pushq " reg "\n\t"                                                                            \
+    ".cfi_adjust_cfa_offset 8\n\t"                                                                 \
+    ".cfi_rel_offset " reg ", 0\n\t"
+#define POP(reg)                                                                                   \
+    "popq " reg "\n\t"                                                                             \
+    ".cfi_adjust_cfa_offset -8\n\t"                                                                \
+    ".cfi_restore " reg "\n\t"
+#define EXIT(name, function, slot)                                                                 \
+    BEGIN(name)                                                                                    \
+    PUSH("%rdi")                                                                                   \
+    "leaq " slot "(%rsp), %rdi\n\t"                                                                \
+    "call *" function "@GOTPCREL(%rip)\n\t"                                                        \
+    POP("%rdi")                                                                                    \
+    END(name)
 __asm__(".text\n"
-        ".p2align 4\n"
-        "cairn_sled_enter:\n\t"
-        "pushq %rax\n\t"
-        "pushq %rcx\n\t"
-        "pushq %rdx\n\t"
-        "pushq %rsi\n\t"
-        "pushq %rdi\n\t"
-        "pushq %r8\n\t"
-        "pushq %r9\n\t"
+        BEGIN("cairn_sled_enter")
+        PUSH("%rax")
+        PUSH("%rcx")
+        PUSH("%rdx")
+        PUSH("%rsi")
+        PUSH("%rdi")
+        PUSH("%r8")
+        PUSH("%r9")
+        PUSH("%r10")
         "movq cairn_priv_sleds_sites(%rip), %rdi\n\t"
-        "leaq 64(%rsp), %rsi\n\t"
-        "shlq $6, %r10\n\t"
-        "addq %r10, %rdi\n\t"
+        "leaq 72(%rsp), %rsi\n\t"
+        "shlq $6, %r11\n\t"
+        "addq %r11, %rdi\n\t"
         "call *cairn_priv_sled_enter@GOTPCREL(%rip)\n\t"
-        "popq %r9\n\t"
-        "popq %r8\n\t"
-        "popq %rdi\n\t"
-        "popq %rsi\n\t"
-        "popq %rdx\n\t"
-        "popq %rcx\n\t"
-        "popq %rax\n\t"
-        "ret\n"
-        ".p2align 4\n"
-        "cairn_sled_leave:\n\t"
-        "pushq %rdi\n\t"
-        "leaq 8(%rsp), %rdi\n\t"
-        "call *cairn_priv_sled_leave@GOTPCREL(%rip)\n\t"
-        "popq %rdi\n\t"
-        "ret\n"
-        ".p2align 4\n"
-        "cairn_sled_leave_call:\n\t"
-        "pushq %rdi\n\t"
-        "leaq 16(%rsp), %rdi\n\t"
-        "call *cairn_priv_sled_leave@GOTPCREL(%rip)\n\t"
-        "popq %rdi\n\t"
-        "ret\n"
-        ".p2align 4\n"
-        "cairn_sled_tail:\n\t"
-        "pushq %rdi\n\t"
-        "leaq 16(%rsp), %rdi\n\t"
-        "call *cairn_priv_sled_tail@GOTPCREL(%rip)\n\t"
-        "popq %rdi\n\t"
-        "ret\n");
+        POP("%r10")
+        POP("%r9")
+        POP("%r8")
+        POP("%rdi")
+        POP("%rsi")
+        POP("%rdx")
+        POP("%rcx")
+        POP("%rax")
+        END("cairn_sled_enter")
+        EXIT("cairn_sled_leave", "cairn_priv_sled_leave", "8") /* is jumped to */
+        EXIT("cairn_sled_leave_call", "cairn_priv_sled_leave", "16")
+        EXIT("cairn_sled_tail", "cairn_priv_sled_tail", "16"));
+/* clang-format on */
 
 extern void enter(void) __asm__("cairn_sled_enter");
 extern void leave(void) __asm__("cairn_sled_leave");
@@ -72,7 +84,11 @@ _Static_assert(sizeof(crn_site) == 1 << 6, "a function's number is shifted by 6"
 
 __attribute__((constructor(101))) static void patch(void)
 {
-    if (!cairn_priv_process_off && first < last)
+    if (cairn_priv_process_off)
+        return;
+    if (cairn_priv_functions_forget)
+        cairn_priv_functions_forget(&cairn_priv_sleds_sites);
+    if (first < last)
         cairn_priv_sleds_patch(&(crn_sleds){first, last, &cairn_priv_sleds_sites, enter, leave,
                                             leave_call, tail, cairn_priv_sleds_zero != NULL});
 }

@@ -13,13 +13,14 @@
 #include <stdlib.h>
 
 #include "../gcc/module.h"
+#include "sled.h"
 #include "verbs.h"
 
 /* ---- sites by function -------------------------------------------------------------------- */
 
 typedef struct known {
     const void *function; /* atomic; NULL is free */
-    crn_site *site;
+    crn_site *site;       /* atomic; NULL: the function that was there is gone */
 } known;
 
 typedef struct table {
@@ -85,11 +86,12 @@ static crn_site *add(const void *function)
     if (!now || now->used == now->mask)
         return NULL;
     known *known = place_of(now, function);
-    if (!known->function) {
-        known->site = make_site(function, cairn_process_profile());
-        if (!known->site)
+    if (!known->site) {
+        crn_site *site = make_site(function, cairn_process_profile());
+        if (!site)
             return NULL;
-        now->used++;
+        now->used += !known->function;
+        __atomic_store_n(&known->site, site, __ATOMIC_RELEASE);
         __atomic_store_n(&known->function, function, __ATOMIC_RELEASE);
     }
     return known->site;
@@ -113,7 +115,24 @@ static inline crn_site *site_of(const void *function)
 {
     table *now = __atomic_load_n(&sites, __ATOMIC_ACQUIRE);
     known *known = now ? place_of(now, function) : NULL;
-    return known && known->function ? known->site : add_site(function);
+    crn_site *site =
+        known && known->function ? __atomic_load_n(&known->site, __ATOMIC_ACQUIRE) : NULL;
+    return site ? site : add_site(function);
+}
+
+/* Sites stay, for who still counts there. Before anything of the object runs. */
+void cairn_priv_functions_forget(const void *inside)
+{
+    crn_unwind_module module;
+    pthread_mutex_lock(&lock);
+    if (sites && crn_unwind_module_find((uintptr_t)inside, &module))
+        for (size_t i = 0; i <= sites->mask; i++) {
+            known *known = &sites->entries[i];
+            uintptr_t function = (uintptr_t)known->function;
+            if (function >= module.start && function < module.end)
+                __atomic_store_n(&known->site, NULL, __ATOMIC_RELEASE);
+        }
+    pthread_mutex_unlock(&lock);
 }
 
 /* ---- fork: the lock is nobody's in the child ---- */

@@ -135,8 +135,8 @@ static void patch(const object *object, const crn_sled *sled)
         return;
     if (is_entry(sled)) {
         size_t number = (size_t)(find(object, (uintptr_t)code) - object->functions);
-        *code++ = 0x41; /* %r10d */
-        *code++ = 0xba;
+        *code++ = 0x41; /* %r11d */
+        *code++ = 0xbb;
         put_branch(put_number(code, (uint32_t)number), CALL, sleds->enter);
     } else if (sled->kind == CRN_SLED_EXIT) {
         put_branch(code, JUMP, sleds->leave);

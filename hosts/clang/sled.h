@@ -30,7 +30,7 @@ enum { CRN_SLED_ENTRY = 0, CRN_SLED_EXIT = 1, CRN_SLED_TAIL = 2, CRN_SLED_ENTRY_
 typedef struct crn_sleds {
     const crn_sled *first, *last;
     crn_site **sites; /* where begin.c's instructions look: by function, once it is patched */
-    /* What is called at an entry, with the function's number in %r10d; jumped to in place of a
+    /* What is called at an entry, with the function's number in %r11d; jumped to in place of a
      * return; and called before a jump to what is not profiled, or to what is. */
     void (*enter)(void), (*leave)(void), (*leave_call)(void), (*tail)(void);
     bool zero; /* functions that never ran are to be known */
@@ -38,6 +38,10 @@ typedef struct crn_sleds {
 
 /* Patches an object. Thread: the one that loads it, before anything runs there. */
 CAIRN_API void cairn_priv_sleds_patch(const crn_sleds *sleds);
+
+/* An object was just loaded that has something there. Functions that --inlined knows in its place
+ * are gone. */
+CAIRN_API void cairn_priv_functions_forget(const void *inside);
 
 /* What begin.c calls, with no registers but general ones. `slot` is where on the machine's stack
  * the function's return address is, which is the same at its entry and at each exit. */

@@ -142,6 +142,13 @@ def one_after_another():
     run("./several", CAIRN_OUT="x.cairn")
     calls = calls_of(harness.contexts("x.cairn"))
     assert calls["one"] == 3 and calls["two"] == 3, calls
+    for name in ("one", "two"):
+        compile_text("int %s(int n) { return n + 1; }" % name, "--inlined", "-fPIC", "-shared", "-o",
+                     "lib%s.so" % name)
+    compile_text(SEVERAL, "--inlined", "-o", "several")
+    run("./several", CAIRN_OUT="x.cairn")
+    calls = calls_of(harness.contexts("x.cairn"))
+    assert calls["one"] == 3 and calls["two"] == 3, calls
 
 
 @case("functions of other calling conventions keep what their callers rely on")
