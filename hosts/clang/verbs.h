@@ -8,12 +8,9 @@
 
 #include "frames.h"
 
-/* clang-format off */
-#define CRN_KEEPING_CALL(name) \
-    "leaq -128(%%rsp), %%rsp\n\t" \
-    "call *" name "@GOTPCREL(%%rip)\n\t" \
-    "subq $-128, %%rsp"
-/* clang-format on */
+/* There is no red zone (meson.build), nor is the stack pointer moved: so that what unwinds in there
+ * finds who called. The stack is aligned by what is called. */
+#define CRN_KEEPING_CALL(name) "call *" name "@GOTPCREL(%%rip)"
 
 static inline int64_t crn_verb_enter(cairn_priv_strand *strand, crn_site *site)
 {

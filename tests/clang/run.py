@@ -227,6 +227,46 @@ def choice():
         assert not done, done
 
 
+@case("what unwinds from inside of sleds finds who called")
+def unwinds():
+    harness.unwind(front([]), ["-O0"], ["-O2"], ["-O2", "--inlined"])
+
+
+# clang's C has no nested functions: what they are nested in is an argument of its own.
+NESTED = """
+define i32 @inner(i8* nest %outer, i32 %n) noinline "function-instrument"="xray-always" {
+  %place = bitcast i8* %outer to i32*
+  %value = load i32, i32* %place
+  %sum = add i32 %value, %n
+  ret i32 %sum
+}
+define i32 @jumps(i8* nest %outer, i32 %n) noinline "function-instrument"="xray-always" {
+  %sum = tail call i32 @inner(i8* nest %outer, i32 %n)
+  ret i32 %sum
+}
+define i32 @main() "function-instrument"="xray-always" {
+  %variable = alloca i32
+  store i32 40, i32* %variable
+  %outer = bitcast i32* %variable to i8*
+  %sum = call i32 @jumps(i8* nest %outer, i32 2)
+  %differs = icmp ne i32 %sum, 42
+  %status = zext i1 %differs to i32
+  ret i32 %status
+}
+"""
+
+
+@case("sleds keep what a nested function is nested in")
+def nested():
+    with open("nested.ll", "w", encoding="utf-8") as file:
+        file.write(NESTED)
+    for level in ("-O0", "-O2"):
+        run(*front([]), level, "-Wno-override-module", "nested.ll", "-o", "nested")
+        run("./nested", CAIRN_OUT="x.cairn")
+        calls = calls_of(harness.contexts("x.cairn"))
+        assert calls["inner"] == calls["jumps"] == 1, calls
+
+
 @case("allocation and time as with gcc")
 def other_kinds():
     profiled(["branches.cpp"], "-O0", "-Wno-unknown-attributes", "--profile=alloc")

@@ -306,6 +306,20 @@ def fault():
         counts_match(rows, counted(["fault.c"]))
 
 
+def unwind(front, *ways):
+    """Each event calls the runtime: as many looks at the stack, and each comes to main."""
+    for options in ways:
+        run(*front, *options, "-D_GNU_SOURCE", "-I", os.path.join(HERE, "..", "..", "include"),
+            source("unwind.c"), "-o", "profiled", "-ldl")
+        shown = run("./profiled", CAIRN_OUT="x.cairn", CAIRN_WALL="exact")
+        assert shown.startswith("0 of "), (options, shown)
+
+
+@case("what unwinds from inside of Enter and Leave finds who called")
+def unwinds():
+    unwind([CAIRN, "cc"], ["-O0"], ["-O2"], ["-O2", "--inlined"], ["-O2", "-fPIC", "--calls"])
+
+
 @case("a tail recursion of millions of steps has a small stack and a small profile")
 def tail_is_bounded():
     profiled(["tail.c"], "-O2")

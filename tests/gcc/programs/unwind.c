@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What Enter and Leave call in the runtime looks who called it: whoever unwinds in there must come
+ * to main. Run with exact time, each event calls the runtime.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <unwind.h>
+
+#include <cairn/hot.h>
+
+#include "noipa.h"
+
+#ifdef __clang__
+#define UNSEEN __attribute__((no_instrument_function, xray_never_instrument))
+#else
+#define UNSEEN __attribute__((no_instrument_function))
+#endif
+
+static volatile int inside, looks, lost;
+
+int main(void);
+
+UNSEEN static _Unwind_Reason_Code look(struct _Unwind_Context *context, void *found)
+{
+    if (_Unwind_GetRegionStart(context) == (_Unwind_Ptr)main)
+        *(int *)found = 1;
+    return _URC_NO_REASON;
+}
+
+UNSEEN static void look_for_main(void)
+{
+    int found = 0;
+    if (!inside)
+        return;
+    _Unwind_Backtrace(look, &found);
+    looks++;
+    lost += !found;
+}
+
+/* libcairn's own are behind these. */
+#define BEFORE(name, parameters, arguments)                                                        \
+    UNSEEN void name parameters                                                                    \
+    {                                                                                              \
+        static void(*real) parameters;                                                             \
+        if (!real)                                                                                 \
+            *(void **)&real = dlsym(RTLD_NEXT, #name);                                             \
+        look_for_main();                                                                           \
+        real arguments;                                                                            \
+    }
+BEFORE(cairn_priv_enter, (cairn_priv_strand * strand, cairn_block block), (strand, block))
+BEFORE(cairn_priv_replace, (cairn_priv_strand * strand, cairn_block block), (strand, block))
+BEFORE(cairn_priv_leave, (cairn_priv_strand * strand), (strand))
+BEFORE(cairn_strand_unwind, (cairn_strand * strand, cairn_mark mark), (strand, mark))
+
+UNSEEN KEPT int unseen(int n)
+{
+    return n;
+}
+
+/* Calls something, as otherwise no frame would be pushed. */
+KEPT int leaf(int n)
+{
+    int same = unseen(n);
+    OPAQUE(same);
+    return same + 1;
+}
+
+KEPT int calls(int n)
+{
+    int sum = leaf(n);
+    OPAQUE(sum);
+    return leaf(sum) + 1;
+}
+
+KEPT int jumps(int n)
+{
+    return calls(n + 1);
+}
+
+static int (*volatile anyone)(int) = calls;
+
+KEPT int jumps_anywhere(int n)
+{
+    return anyone(unseen(n) + 1);
+}
+
+int main(void)
+{
+    inside = 1;
+    volatile int sum = calls(1) + jumps(2) + jumps_anywhere(3);
+    inside = 0;
+    printf("%d of %d did not come to main\n", lost, looks);
+    return sum != 17 || lost || looks < 16;
+}
