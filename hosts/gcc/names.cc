@@ -21,23 +21,62 @@ static const char *keep(const char *text, size_t length)
     return kept;
 }
 
-/* ".constprop.0" and the like: how GCC tells its clones apart. */
-static const char *clone_of(tree function)
+static const char *symbol_of(tree function)
 {
     const char *symbol = IDENTIFIER_POINTER(DECL_ASSEMBLER_NAME(function));
-    static const char *const kinds[] = {".constprop.", ".isra.", ".part.", ".simdclone."};
-    for (const char *kind : kinds)
-        if (const char *found = strstr(symbol, kind))
-            return found;
-    return "";
+    return symbol + (*symbol == '*');
+}
+
+/* "_ZGVbN4v_" is before the name of a function for vectors: which processor (lower case, as after
+ * no other _ZGV), whether some may be left out, how many, what the parameters are. */
+static const char *behind_vector(const char *symbol)
+{
+    static const char beginning[] = "_ZGV";
+    const char *kind = symbol + sizeof beginning - 1;
+    if (strncmp(symbol, beginning, sizeof beginning - 1) != 0 || !ISLOWER(*kind))
+        return symbol;
+    const char *end = strchr(kind, '_');
+    return end ? end + 1 : symbol;
+}
+
+/* ".simdclone.bN4v"; empty if it is none. To be freed. */
+static char *vector_of(const char *symbol, const char *behind)
+{
+    if (behind == symbol)
+        return xstrdup("");
+    char *kind = xstrndup(symbol + strlen("_ZGV"), behind - symbol - strlen("_ZGV_"));
+    char *whole = concat(".simdclone.", kind, NULL);
+    free(kind);
+    return whole;
+}
+
+/* ".constprop.0" and the like: how GCC tells its clones apart. What it has no such word for gets
+ * one, so that cairn report --merge knows it. To be freed. */
+static char *clone_of(tree function)
+{
+    const char *symbol = symbol_of(function), *plain = behind_vector(symbol);
+    static const char *const kinds[] = {".constprop.", ".isra.", ".part."};
+    const char *first = NULL;
+    for (const char *kind : kinds) {
+        const char *found = strstr(plain, kind);
+        if (found && (!first || found < first))
+            first = found;
+    }
+    char *vector = vector_of(symbol, plain);
+    const char *target = DECL_FUNCTION_VERSIONED(function) ? strchr(plain, '.') : NULL;
+    char *whole = target ? concat(vector, ".target_clone", target, NULL)
+                         : concat(vector, first ? first : "", NULL);
+    free(vector);
+    return whole;
 }
 
 const char *crn_clone_name_of(tree function)
 {
-    const char *name = crn_name_of(function), *clone = clone_of(function);
-    if (!crn_chosen.clones || !*clone)
+    const char *name = crn_name_of(function);
+    if (!crn_chosen.clones)
         return name;
-    char *whole = concat(name, clone, NULL);
+    char *clone = clone_of(function), *whole = concat(name, clone, NULL);
+    free(clone);
     const char *kept = keep(whole, strlen(whole));
     free(whole);
     return kept;
@@ -45,8 +84,7 @@ const char *crn_clone_name_of(tree function)
 
 const char *crn_name_of(tree function)
 {
-    const char *symbol = IDENTIFIER_POINTER(DECL_ASSEMBLER_NAME(function));
-    symbol += *symbol == '*';
+    const char *symbol = behind_vector(symbol_of(function));
     size_t length = strcspn(symbol, ".");
     const char *plain = keep(symbol, length ? length : strlen(symbol));
     if (strncmp(plain, "_Z", 2) == 0) {

@@ -38,7 +38,8 @@ static const char *operator_end(const char *text)
 /* What compilers append to the names of clones begins with a dot and a letter. */
 static bool is_clone(const char *text)
 {
-    static const char *const ends[] = {".part.", ".constprop.", ".isra.", ".cold", ".lto_priv."};
+    static const char *const ends[] = {".part.",     ".constprop.", ".isra.",        ".cold",
+                                       ".lto_priv.", ".simdclone.", ".target_clone."};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (strncmp(text, ends[i], strlen(ends[i])) == 0)
             return true;

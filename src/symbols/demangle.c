@@ -57,8 +57,21 @@ bool crn_is_mangled(const char *symbol)
     return symbol[0] == '_' && (symbol[1] == 'Z' || symbol[1] == 'R');
 }
 
+/* What is before the name of a function that a compiler made for vectors, "_ZGVbN4v_", is left out:
+ * in no other _ZGV there is a small letter behind that. */
+static const char *behind_vector(const char *symbol)
+{
+    static const char beginning[] = "_ZGV";
+    const char *kind = symbol + sizeof beginning - 1;
+    if (strncmp(symbol, beginning, sizeof beginning - 1) != 0 || *kind < 'a' || *kind > 'z')
+        return symbol;
+    const char *end = strchr(kind, '_');
+    return end && end[1] ? end + 1 : symbol;
+}
+
 void crn_demangle(const char *symbol, char *name)
 {
+    symbol = behind_vector(symbol);
     char stem[CRN_SYMBOL_NAME_MAX];
     size_t length = stem_length(symbol);
     if (length >= sizeof stem)

@@ -589,12 +589,29 @@ def written():
     profiled(["clones.c"], "-O3", "-fipa-cp-clone")
     record(["clones.c"])
     one = whole_names()
-    assert one["work"] == 6 and one["outer.inner"] == 10, one
+    assert one["work"] == 6 and one["outer.inner"] == 10 and one["versions"] == 2, one
     profiled(["clones.c"], "-O3", "-fipa-cp-clone", "--clones")
     record(["clones.c"])
     several = {name: calls for name, calls in whole_names().items() if name.startswith("work")}
     assert len(several) > 1 and sum(several.values()) == 6, several
-    assert whole_names("--merge") == one, (whole_names("--merge"), one)
+    merged = whole_names("--merge")
+    (version,) = [name for name in merged if name.startswith("versions.target_clone.")]
+    merged["versions"] = merged.pop(version)
+    assert merged == one, (merged, one)
+
+
+@case("functions for vectors have their own names, and say which they are if clones are told apart")
+def vectors():
+    plain(["vectors.c"], "-O2", "-fopenmp")
+    profiled(["vectors.c"], "-O2", "-fopenmp")
+    record(["vectors.c"])
+    one = whole_names()
+    assert set(one) == {"[root]", "main", "square"}, one
+    profiled(["vectors.c"], "-O2", "-fopenmp", "--clones")
+    record(["vectors.c"])
+    apart = {name: calls for name, calls in whole_names().items() if name.startswith("square")}
+    assert any(name.startswith("square.simdclone.") for name in apart), apart
+    assert sum(apart.values()) == whole_names("--merge")["square"] == one["square"], (apart, one)
 
 
 @case("branches count which way they went, and what never ran is known")

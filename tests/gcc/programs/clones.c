@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A function that GCC copies for callers that always pass the same, and one inside of another.
+ * A function that GCC copies for callers that always pass the same, and one inside of another; one
+ * that is there for each of several processors.
  */
 #include <stdio.h>
 
@@ -36,11 +37,19 @@ KEPT int outer(int n)
     return total;
 }
 
+__attribute__((target_clones("avx2", "default"), noinline)) int versions(int n)
+{
+    for (int i = 0; i < n; i++)
+        sink = i;
+    return n;
+}
+
 int main(int count, char **words)
 {
     int add = 3, sum = work(count + 3, 7, &add) + work(count + 4, 7, &add);
     (void)words;
     sum += other(count, count, &add) + other(count, 2, &add) + outer(count + 9);
+    sum += versions(count) + versions(sum);
     printf("%d\n", sum);
     return 0;
 }
