@@ -14,13 +14,6 @@
 #include "support/soundness.h"
 #include "support/walker.h"
 
-/* A child starts its sampling thread anew, which the thread sanitizer does not expect. */
-const char *__tsan_default_options(void);
-const char *__tsan_default_options(void)
-{
-    return "die_after_fork=0";
-}
-
 static uint64_t captured_calls(const char *path)
 {
     crn_error error = {0};

@@ -24,13 +24,6 @@
 
 enum { THREADS = 8, EACH = 200, WRONG = 9 };
 
-/* A child starts its sampling thread anew, which the thread sanitizer does not expect. */
-const char *__tsan_default_options(void);
-const char *__tsan_default_options(void)
-{
-    return "die_after_fork=0";
-}
-
 /* ---- what the program does ---------------------------------------------------------- */
 
 static const char *role;

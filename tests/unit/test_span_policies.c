@@ -343,8 +343,6 @@ static void who_waits_has_no_processor(void **state)
 
 /* ---- a child ---- */
 
-#ifndef __SANITIZE_THREAD__
-
 /* What was open at the fork is its parent's; it draws trees and keeps the last of its own. */
 static void a_child_keeps_its_own(void **state)
 {
@@ -393,8 +391,6 @@ static void a_child_keeps_its_own(void **state)
     crn_trace_free(parents);
 }
 
-#endif
-
 /* ---- what was not used is given back ---- */
 
 static void a_capture_takes_as_much_as_it_holds(void **state)
@@ -436,9 +432,7 @@ int main(void)
         cmocka_unit_test(the_same_seed_draws_the_same),
         cmocka_unit_test(wrong_options_are_refused),
         cmocka_unit_test(who_waits_has_no_processor),
-#ifndef __SANITIZE_THREAD__ /* it does not follow a child that begins threads */
         cmocka_unit_test(a_child_keeps_its_own),
-#endif
         cmocka_unit_test(a_capture_takes_as_much_as_it_holds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,13 +17,6 @@
 #include "support/recorded.h"
 #include "support/scratch.h"
 
-/* A child starts its sampling thread anew, which the thread sanitizer does not expect. */
-const char *__tsan_default_options(void);
-const char *__tsan_default_options(void)
-{
-    return "die_after_fork=0";
-}
-
 #define TRACE "0af7651916cd43dd8448eb211c80319c"
 #define SPAN "b7ad6b7169203331"
 

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * child_threads.c - pthread_create in children of fork (ld's --wrap; only in builds with the thread
+ * sanitizer).
+ *
+ * That sanitizer takes the parent's threads for ones that go on in the child, and ends a program
+ * with two threads of one id. The ids are places on the threads' stacks, and the C library gives a
+ * child's first threads the stacks that the parent's had. So they get stacks of their own, which
+ * stay until the child ends.
+ */
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+__attribute__((visibility("default"))) const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
+{
+    return "die_after_fork=0";
+}
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                          void *data);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                          void *data);
+
+static pid_t began; /* the process that is no child of fork, or one that has begun anew by exec */
+
+__attribute__((constructor)) static void begin(void)
+{
+    began = getpid();
+}
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                          void *data)
+{
+    enum { STACK_SIZE = 8 << 20 };
+    if (getpid() == began)
+        return __real_pthread_create(thread, attributes, run, data);
+    int detached = PTHREAD_CREATE_JOINABLE;
+    if (attributes)
+        pthread_attr_getdetachstate(attributes, &detached);
+    void *stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    pthread_attr_t own;
+    pthread_attr_init(&own);
+    pthread_attr_setdetachstate(&own, detached);
+    if (stack != MAP_FAILED)
+        pthread_attr_setstack(&own, stack, STACK_SIZE);
+    int failure = __real_pthread_create(thread, &own, run, data);
+    pthread_attr_destroy(&own);
+    return failure;
+}
