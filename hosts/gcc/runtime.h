@@ -24,6 +24,20 @@ void crn_site_small(void);
 cairn_strand *crn_site_hold(void);
 void crn_site_release(cairn_strand *strand);
 
+/* The program has saved where to jump to; atomic. */
+extern bool crn_site_jumps __attribute__((visibility("hidden")));
+
+static inline int64_t crn_site_height(const cairn_priv_strand *strand)
+{
+    return (const char *)strand->top - (const char *)strand->bottom;
+}
+
+/* Without what is still above the frame. False if the frame is not there. */
+bool crn_site_uncover(cairn_strand *strand, int64_t height);
+
+/* Whether nothing is above the frame but what a jump to it needs. */
+bool crn_site_is_on_top(const cairn_priv_strand *strand, int64_t height);
+
 /* Opens the calling thread's strand, if the process has a profile: what is inlined does not. */
 void crn_site_begin_thread(void);
 

@@ -25,8 +25,6 @@ static __thread struct {
     uint64_t before;
 } held __attribute__((tls_model("initial-exec")));
 
-static bool jumps; /* the program has saved where to jump to */
-
 /* All but those that the code that runs brings about itself. */
 static void block_signals(void)
 {
@@ -52,7 +50,7 @@ cairn_strand *crn_site_hold(void)
 {
     if (busy || !cairn_priv_thread_strand)
         return NULL;
-    if (__atomic_load_n(&jumps, __ATOMIC_RELAXED))
+    if (__atomic_load_n(&crn_site_jumps, __ATOMIC_RELAXED))
         block_signals();
     cairn_strand *strand = cairn_priv_thread_strand;
     busy = true;
@@ -89,16 +87,6 @@ __attribute__((constructor(102))) static void begin_main(void)
     errno = saved;
 }
 
-static int64_t height_of(const cairn_priv_strand *strand)
-{
-    return (const char *)strand->top - (const char *)strand->bottom;
-}
-
-static cairn_mark mark_of(int64_t height)
-{
-    return (cairn_mark)height / sizeof(uint32_t);
-}
-
 /* What gave its frame back gets it again, to be replaced. */
 static void enter(cairn_priv_strand *strand, cairn_block block)
 {
@@ -112,23 +100,25 @@ static void enter(cairn_priv_strand *strand, cairn_block block)
     }
 }
 
-/* What was found goes into the slot where the site looks for it, which need not be the one that the
- * runtime has put it into: from the ways, which say where it leads to in the graph as it is now. */
-static void remember(cairn_priv_strand *strand, uint64_t from, const crn_site *site)
+/* The runtime has put what was found into the slot that its own verbs look into. It goes into the
+ * one that the site looks into first, which need not be the same, and into the ways, where a rival
+ * may have taken its place: else the site comes here each time. */
+static void remember(const cairn_priv_strand *strand, uint64_t from, const crn_site *site)
 {
     typedef uint64_t __attribute__((may_alias)) both;
-    if (!(site->line & CRN_SITE_PACKED))
-        return;
     const cairn_priv_lane *lane = strand->lane;
-    uint64_t record = from / (sizeof(cairn_priv_record) / 8);
-    uint64_t place = (record + site->block * (uint64_t)0x9e3779b1u) & lane->way_mask;
-    const cairn_priv_way *way = &lane->ways[place];
-    if (way->key != ((uint64_t)site->block << 32 | from))
+    if (!(site->line & CRN_SITE_PACKED) || !lane->base)
         return;
-    cairn_priv_slot *slot =
-        &cairn_priv_record_at(lane, from)->slots[(site->line & CRN_SITE_SECOND) != 0];
-    __atomic_store_n((both *)slot, (uint64_t)way->slot.unit << 32 | way->slot.block,
-                     __ATOMIC_RELAXED);
+    cairn_priv_record *record = cairn_priv_record_at(lane, from);
+    const cairn_priv_slot found = *cairn_priv_slot_of(record, site->block);
+    if (found.block != site->block)
+        return;
+    cairn_priv_slot *slot = &record->slots[(site->line & CRN_SITE_SECOND) != 0];
+    __atomic_store_n((both *)slot, (uint64_t)found.unit << 32 | found.block, __ATOMIC_RELAXED);
+    uint64_t number = from / (sizeof(cairn_priv_record) / 8);
+    uint64_t place = (number + site->block * (uint64_t)0x9e3779b1u) & lane->way_mask;
+    if (lane->ways)
+        lane->ways[place] = (cairn_priv_way){(uint64_t)site->block << 32 | from, found};
 }
 
 /* Finds the block, and enters it. */
@@ -150,26 +140,10 @@ int64_t crn_site_enter(crn_site *site)
         return CRN_HEIGHT_NONE;
     }
     enter_site((cairn_priv_strand *)strand, site);
-    int64_t height = height_of((cairn_priv_strand *)strand);
+    int64_t height = crn_site_height((cairn_priv_strand *)strand);
     crn_site_release(strand);
     errno = saved;
     return height;
-}
-
-/* Without what is still above the frame. False if the frame is not there. */
-static bool uncover(cairn_strand *strand, int64_t height)
-{
-    cairn_priv_strand *priv = (cairn_priv_strand *)strand;
-    if (height <= 0 || height > height_of(priv) + (int64_t)sizeof(uint32_t))
-        return false;
-    if (priv->current & CRN_REPLACED) { /* by what was not profiled after all */
-        priv->current &= ~CRN_REPLACED;
-        priv->top++;
-    }
-    if (height > height_of(priv))
-        return false;
-    cairn_strand_unwind(strand, mark_of(height));
-    return height == height_of(priv);
 }
 
 void crn_site_leave(int64_t height)
@@ -180,7 +154,7 @@ void crn_site_leave(int64_t height)
         errno = saved;
         return;
     }
-    if (uncover(strand, height))
+    if (crn_site_uncover(strand, height))
         cairn_leave(strand);
     crn_site_release(strand);
     errno = saved;
@@ -195,7 +169,7 @@ void crn_site_tail(int64_t height)
         return;
     }
     cairn_priv_strand *priv = (cairn_priv_strand *)strand;
-    if (uncover(strand, height)) {
+    if (crn_site_uncover(strand, height)) {
         priv->top--;
         priv->current |= CRN_REPLACED;
     }
@@ -216,10 +190,10 @@ uint64_t crn_site_enter_leaf(crn_site *site)
         return 0;
     }
     cairn_priv_strand *priv = (cairn_priv_strand *)strand;
-    int64_t before = height_of(priv);
+    int64_t before = crn_site_height(priv);
     enter_site(priv, site);
     uint64_t caller = 0;
-    if (height_of(priv) > before)
+    if (crn_site_height(priv) > before)
         caller = *--priv->top;
     else
         cairn_leave(strand);
@@ -267,64 +241,6 @@ void cairn_priv_call_tail(int64_t height)
         crn_site_tail(height);
 }
 
-static void note_jumps(void)
-{
-    if (!__atomic_load_n(&jumps, __ATOMIC_RELAXED))
-        __atomic_store_n(&jumps, true, __ATOMIC_RELAXED);
-}
-
-void cairn_priv_call_restore(int64_t height)
-{
-    note_jumps();
-    cairn_strand *strand = cairn_priv_thread_strand;
-    if (!strand || height <= 0)
-        return;
-    cairn_priv_strand *priv = (cairn_priv_strand *)strand;
-    if (height == height_of(priv) && !(priv->current & CRN_REPLACED))
-        return;
-    int saved = errno;
-    strand = crn_site_hold();
-    if (!strand)
-        return;
-    uncover(strand, height);
-    crn_site_release(strand);
-    errno = saved;
-}
-
-enum { FRAME = sizeof(uint32_t) };
-
-/* False if there is something to be done about that first. */
-static bool push_guard(cairn_priv_strand *strand, int64_t height)
-{
-    uint64_t current = CAIRN_PRIV_READ(strand->current);
-    uint32_t *top = strand->top;
-    if (current & CRN_REPLACED)
-        return false;
-    if (height_of(strand) == height + FRAME && top[-1] == (uint32_t)current)
-        return true;
-    if (height_of(strand) != height || top >= CAIRN_PRIV_READ(strand->high))
-        return false;
-    *top = (uint32_t)current;
-    strand->top = top + 1;
-    return true;
-}
-
-void cairn_priv_call_guard(int64_t height)
-{
-    note_jumps();
-    cairn_priv_strand *strand = (cairn_priv_strand *)cairn_priv_thread_strand;
-    if (!strand || height <= 0 || push_guard(strand, height))
-        return;
-    int saved = errno;
-    cairn_strand *held = crn_site_hold();
-    if (!held)
-        return;
-    if (uncover(held, height))
-        cairn_priv_again((cairn_priv_strand *)held);
-    crn_site_release(held);
-    errno = saved;
-}
-
 /* ---- what is checked at run time ---- */
 
 static void note_mismatch(cairn_strand *strand, const crn_site *site)
@@ -339,19 +255,12 @@ static void note_mismatch(cairn_strand *strand, const crn_site *site)
     cairn_profile_note(cairn_lane_profile(cairn_strand_lane(strand)), "verify", text);
 }
 
-static bool is_on_top(const cairn_priv_strand *strand, int64_t height)
-{
-    int64_t above = height_of(strand) - height;
-    bool guarded = above == FRAME && strand->top[-1] == (uint32_t)strand->current;
-    return (above == 0 || guarded) && !(strand->current & CRN_REPLACED);
-}
-
 void cairn_priv_call_leave_verify(int64_t height, const crn_site *site)
 {
     cairn_priv_strand *strand = (cairn_priv_strand *)cairn_priv_thread_strand;
     if (!strand)
         return;
-    if (height > 0 && !is_on_top(strand, height)) {
+    if (height > 0 && !crn_site_is_on_top(strand, height)) {
         int saved = errno;
         cairn_strand *held = crn_site_hold();
         if (held) {

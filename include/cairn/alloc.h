@@ -62,7 +62,7 @@ CAIRN_API bool cairn_priv_alloc_follow(cairn_strand *strand, const cairn_priv_al
  *
  * False if the program's blocks cannot be followed: it has a malloc of its own, or there is no
  * memory. */
-static inline bool cairn_alloc_follow(cairn_strand *strand)
+CAIRN_PRIV_INLINE bool cairn_alloc_follow(cairn_strand *strand)
 {
     static const cairn_priv_alloc_calls calls = {
         sizeof calls,         cairn_strand_lane,      cairn_lane_profile,

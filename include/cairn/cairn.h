@@ -55,6 +55,15 @@ extern "C" {
 /* The library's symbols are hidden but for what is marked so. */
 #define CAIRN_API __attribute__((visibility("default")))
 
+/* What is inlined changes the stack that who calls it runs on: a compiler that puts hooks into
+ * functions (cairn cc, cairn clang, -finstrument-functions) leaves it alone. */
+#if defined(__clang__)
+#define CAIRN_PRIV_UNSEEN __attribute__((no_instrument_function, xray_never_instrument))
+#else
+#define CAIRN_PRIV_UNSEEN __attribute__((no_instrument_function))
+#endif
+#define CAIRN_PRIV_INLINE static inline CAIRN_PRIV_UNSEEN
+
 typedef struct cairn_profile cairn_profile;
 typedef struct cairn_lane cairn_lane;
 typedef struct cairn_strand cairn_strand;

@@ -43,13 +43,13 @@ namespace cairn {
  * Thread: the strand's. */
 class scope {
   public:
-    scope(cairn_strand *strand, cairn_block block) noexcept
+    CAIRN_PRIV_UNSEEN scope(cairn_strand *strand, cairn_block block) noexcept
         : strand_(strand), mark_(cairn_strand_mark(strand))
     {
         cairn_enter(strand, block);
     }
 
-    ~scope()
+    CAIRN_PRIV_UNSEEN ~scope()
     {
         cairn_strand_unwind(strand_, mark_);
     }
@@ -88,12 +88,12 @@ class stack_scope {
  * exception passes: what the exception left there is left in `from`, too. Thread: the strand's. */
 class redirect {
   public:
-    redirect(cairn_strand *from, cairn_profile *to) noexcept
+    CAIRN_PRIV_UNSEEN redirect(cairn_strand *from, cairn_profile *to) noexcept
         : from_(from), strand_(cairn_strand_redirect(from, to))
     {
     }
 
-    ~redirect()
+    CAIRN_PRIV_UNSEEN ~redirect()
     {
         cairn_strand_return(from_);
     }
@@ -180,18 +180,19 @@ class stack {
 /* From here to the end of the C++ scope, also when an exception passes. Thread: the strand's. */
 class span {
   public:
-    explicit span(cairn_place &place, std::int64_t iteration = CAIRN_ITERATION_NONE) noexcept
+    CAIRN_PRIV_UNSEEN explicit span(cairn_place &place,
+                                    std::int64_t iteration = CAIRN_ITERATION_NONE) noexcept
         : span(cairn_thread_strand(), place, iteration)
     {
     }
 
-    span(cairn_strand *strand, cairn_place &place,
-         std::int64_t iteration = CAIRN_ITERATION_NONE) noexcept
+    CAIRN_PRIV_UNSEEN span(cairn_strand *strand, cairn_place &place,
+                           std::int64_t iteration = CAIRN_ITERATION_NONE) noexcept
         : scope_(cairn_scope_begin(strand, &place, iteration))
     {
     }
 
-    ~span()
+    CAIRN_PRIV_UNSEEN ~span()
     {
         cairn_scope_end(&scope_);
     }
@@ -256,7 +257,7 @@ class span {
 };
 
 /* What the thread runs now, to be handed to another one. */
-inline cairn_handoff take() noexcept
+CAIRN_PRIV_UNSEEN inline cairn_handoff take() noexcept
 {
     return cairn_handoff_take(cairn_thread_strand());
 }
@@ -265,16 +266,17 @@ inline cairn_handoff take() noexcept
  * exception passes. */
 class handoff {
   public:
-    explicit handoff(cairn_handoff token) noexcept : handoff(cairn_thread_strand(), token)
+    CAIRN_PRIV_UNSEEN explicit handoff(cairn_handoff token) noexcept
+        : handoff(cairn_thread_strand(), token)
     {
     }
 
-    handoff(cairn_strand *strand, cairn_handoff token) noexcept
+    CAIRN_PRIV_UNSEEN handoff(cairn_strand *strand, cairn_handoff token) noexcept
         : adoption_(cairn_adoption_begin(strand, token))
     {
     }
 
-    ~handoff()
+    CAIRN_PRIV_UNSEEN ~handoff()
     {
         cairn_adoption_end(&adoption_);
     }
@@ -339,11 +341,11 @@ class task {
 
   private:
     struct named {
-        explicit named(const char *name) noexcept
+        CAIRN_PRIV_UNSEEN explicit named(const char *name) noexcept
             : scope(cairn_scope_begin_named(cairn_thread_strand(), name, CAIRN_ITERATION_NONE))
         {
         }
-        ~named()
+        CAIRN_PRIV_UNSEEN ~named()
         {
             cairn_scope_end(&scope);
         }

@@ -112,12 +112,13 @@ CAIRN_API void cairn_priv_again(cairn_priv_strand *strand);
 #define CAIRN_PRIV_PUT(word, value) ((word) = (value))
 #endif
 
-static inline cairn_priv_record *cairn_priv_record_at(const cairn_priv_lane *lane, uint64_t unit)
+CAIRN_PRIV_INLINE cairn_priv_record *cairn_priv_record_at(const cairn_priv_lane *lane,
+                                                          uint64_t unit)
 {
     return (cairn_priv_record *)(lane->base + unit * 8);
 }
 
-static inline cairn_priv_slot *cairn_priv_slot_of(cairn_priv_record *record, cairn_block block)
+CAIRN_PRIV_INLINE cairn_priv_slot *cairn_priv_slot_of(cairn_priv_record *record, cairn_block block)
 {
     return &record->slots[block * 0x9e3779b1u >> 31];
 }
@@ -125,8 +126,8 @@ static inline cairn_priv_slot *cairn_priv_slot_of(cairn_priv_record *record, cai
 /* The unit that the slot for `block` leads to. gcc must not see that the slot's address was
  * worked out before: it would keep it in a register, which lengthens by two cycles the chain
  * from one context to the next. */
-static inline uint64_t cairn_priv_next(const cairn_priv_lane *lane, uint64_t current,
-                                       cairn_block block)
+CAIRN_PRIV_INLINE uint64_t cairn_priv_next(const cairn_priv_lane *lane, uint64_t current,
+                                           cairn_block block)
 {
     __asm__("" : "+r"(current));
     return cairn_priv_slot_of(cairn_priv_record_at(lane, current), block)->unit;
@@ -134,7 +135,7 @@ static inline uint64_t cairn_priv_next(const cairn_priv_lane *lane, uint64_t cur
 
 /* A call: `block` is pushed. Thread: the lane's. Not signal safe. Nothing is allocated
  * but for the first visit of a context and the growth of the stack. */
-static inline void cairn_enter(cairn_strand *strand, cairn_block block)
+CAIRN_PRIV_INLINE void cairn_enter(cairn_strand *strand, cairn_block block)
 {
     cairn_priv_strand *s = (cairn_priv_strand *)strand;
     if (!s)
@@ -157,7 +158,7 @@ static inline void cairn_enter(cairn_strand *strand, cairn_block block)
 /* A tail call: `block` takes the place of the top of the stack, which does not grow; one
  * leave ends the whole chain. On an empty stack it takes the place of the root, which is
  * counted as a misuse when the strand ends. */
-static inline void cairn_replace(cairn_strand *strand, cairn_block block)
+CAIRN_PRIV_INLINE void cairn_replace(cairn_strand *strand, cairn_block block)
 {
     cairn_priv_strand *s = (cairn_priv_strand *)strand;
     if (!s)
@@ -175,7 +176,7 @@ static inline void cairn_replace(cairn_strand *strand, cairn_block block)
 }
 
 /* A return. On an empty stack it is counted as a misuse and otherwise ignored. */
-static inline void cairn_leave(cairn_strand *strand)
+CAIRN_PRIV_INLINE void cairn_leave(cairn_strand *strand)
 {
     cairn_priv_strand *s = (cairn_priv_strand *)strand;
     if (!s)
@@ -190,7 +191,7 @@ static inline void cairn_leave(cairn_strand *strand)
 }
 
 /* `count` instructions (or whatever the host counts) ran in the current context. */
-static inline void cairn_tick(cairn_strand *strand, uint32_t count)
+CAIRN_PRIV_INLINE void cairn_tick(cairn_strand *strand, uint32_t count)
 {
     cairn_priv_strand *s = (cairn_priv_strand *)strand;
     if (!s)

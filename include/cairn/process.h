@@ -45,7 +45,7 @@ CAIRN_API cairn_strand *cairn_priv_thread_begin(void);
  * branches. It is the only strand of a lane that is named like the thread; both are closed when
  * the thread ends, after the destructors of its thread-local objects and all but the last rounds
  * of those that pthread_key_create knows; from then on this is NULL. Not signal safe. */
-static inline cairn_strand *cairn_thread_strand(void)
+CAIRN_PRIV_INLINE cairn_strand *cairn_thread_strand(void)
 {
     cairn_strand *strand = cairn_priv_thread_strand;
     if (__builtin_expect(strand != NULL, 1) ||

@@ -56,7 +56,7 @@ CAIRN_API cairn_key cairn_priv_place_key(cairn_strand *strand, cairn_place *plac
 CAIRN_API cairn_text cairn_priv_place_text(cairn_strand *strand, cairn_place *place);
 
 /* Whether `known` is what the strand's profile says; then its lower half is the number. */
-static inline bool cairn_priv_place_known(const cairn_strand *strand, uint64_t known)
+CAIRN_PRIV_INLINE bool cairn_priv_place_known(const cairn_strand *strand, uint64_t known)
 {
     const cairn_priv_lane *lane = ((const cairn_priv_strand *)(const void *)strand)->lane;
     return CAIRN_PRIV_LIKELY(known >> 32 == lane->names);
@@ -65,21 +65,21 @@ static inline bool cairn_priv_place_known(const cairn_strand *strand, uint64_t k
 /* The place's block, key or text in the strand's profile, made if need be. Places with the same
  * name, file and line are one block; keys and texts are one by their name. Where there is no room,
  * CAIRN_BLOCK_ROOT, CAIRN_KEY_MAX, CAIRN_TEXT_NONE. `strand` is not NULL. Thread: any. */
-static inline cairn_block cairn_place_block(cairn_strand *strand, cairn_place *place)
+CAIRN_PRIV_INLINE cairn_block cairn_place_block(cairn_strand *strand, cairn_place *place)
 {
     uint64_t known = __atomic_load_n(&place->known, __ATOMIC_RELAXED);
     return cairn_priv_place_known(strand, known) ? (cairn_block)known
                                                  : cairn_priv_place_block(strand, place);
 }
 
-static inline cairn_key cairn_place_key(cairn_strand *strand, cairn_place *place)
+CAIRN_PRIV_INLINE cairn_key cairn_place_key(cairn_strand *strand, cairn_place *place)
 {
     uint64_t known = __atomic_load_n(&place->known, __ATOMIC_RELAXED);
     return cairn_priv_place_known(strand, known) ? (cairn_key)known
                                                  : cairn_priv_place_key(strand, place);
 }
 
-static inline cairn_text cairn_place_text(cairn_strand *strand, cairn_place *place)
+CAIRN_PRIV_INLINE cairn_text cairn_place_text(cairn_strand *strand, cairn_place *place)
 {
     uint64_t known = __atomic_load_n(&place->known, __ATOMIC_RELAXED);
     return cairn_priv_place_known(strand, known) ? (cairn_text)known
@@ -109,8 +109,8 @@ typedef struct cairn_scope {
 CAIRN_API void cairn_priv_scope_end(cairn_strand *strand, size_t height);
 
 /* Opens a scope that cairn_scope_end closes; of `place`, for a strand that may be NULL. */
-static inline cairn_scope cairn_scope_begin(cairn_strand *strand, cairn_place *place,
-                                            int64_t iteration)
+CAIRN_PRIV_INLINE cairn_scope cairn_scope_begin(cairn_strand *strand, cairn_place *place,
+                                                int64_t iteration)
 {
     cairn_scope scope;
     scope.strand = strand;
@@ -126,7 +126,7 @@ static inline cairn_scope cairn_scope_begin(cairn_strand *strand, cairn_place *p
 }
 
 /* Closes it, and whatever was opened inside of it and is open still. Once. */
-static inline void cairn_scope_end(cairn_scope *scope)
+CAIRN_PRIV_INLINE void cairn_scope_end(cairn_scope *scope)
 {
     cairn_strand *strand = scope->strand;
     if (__builtin_expect(!strand, 1))

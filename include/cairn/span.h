@@ -147,7 +147,7 @@ CAIRN_API void cairn_priv_span_begin(cairn_strand *strand, cairn_block block, in
 CAIRN_API void cairn_priv_span_end(cairn_strand *strand);
 
 /* The time stamp counter, where spans may be stamped with it at all. */
-static inline uint64_t cairn_priv_stamp(void)
+CAIRN_PRIV_INLINE uint64_t cairn_priv_stamp(void)
 {
 #if defined(__x86_64__)
     return __builtin_ia32_rdtsc();
@@ -157,7 +157,7 @@ static inline uint64_t cairn_priv_stamp(void)
 }
 
 /* Enters `block` and opens a span. */
-static inline void cairn_span_begin(cairn_strand *strand, cairn_block block, int64_t iteration)
+CAIRN_PRIV_INLINE void cairn_span_begin(cairn_strand *strand, cairn_block block, int64_t iteration)
 {
     cairn_priv_strand *s = (cairn_priv_strand *)strand;
     if (!s)
@@ -186,7 +186,7 @@ static inline void cairn_span_begin(cairn_strand *strand, cairn_block block, int
 
 /* Closes the innermost open span and leaves its block, with whatever was entered in it and not
  * left. A strand that has none open counts a misuse. */
-static inline void cairn_span_end(cairn_strand *strand)
+CAIRN_PRIV_INLINE void cairn_span_end(cairn_strand *strand)
 {
     cairn_priv_strand *s = (cairn_priv_strand *)strand;
     if (!s)

@@ -68,7 +68,7 @@ CAIRN_API void cairn_priv_stack_tick(cairn_priv_stack *stack, uint32_t count);
 /* A call: `block` is pushed. Returns the height before it, for cairn_stack_unwind; 0 for NULL.
  * Thread: the lane's. Not signal safe. Nothing is allocated but for the growth of the stack
  * and for a sample that is due. */
-static inline cairn_mark cairn_stack_enter(cairn_stack *stack, cairn_block block)
+CAIRN_PRIV_INLINE cairn_mark cairn_stack_enter(cairn_stack *stack, cairn_block block)
 {
     cairn_priv_stack *s = (cairn_priv_stack *)stack;
     if (!s)
@@ -83,7 +83,7 @@ static inline cairn_mark cairn_stack_enter(cairn_stack *stack, cairn_block block
 
 /* A tail call: `block` takes the place of the top of the stack. On an empty stack it takes the
  * place of the root, which is counted as a misuse when the strand ends. */
-static inline void cairn_stack_replace(cairn_stack *stack, cairn_block block)
+CAIRN_PRIV_INLINE void cairn_stack_replace(cairn_stack *stack, cairn_block block)
 {
     cairn_priv_stack *s = (cairn_priv_stack *)stack;
     if (!s)
@@ -96,7 +96,7 @@ static inline void cairn_stack_replace(cairn_stack *stack, cairn_block block)
 }
 
 /* A return. On an empty stack it is counted as a misuse and otherwise ignored. */
-static inline void cairn_stack_leave(cairn_stack *stack)
+CAIRN_PRIV_INLINE void cairn_stack_leave(cairn_stack *stack)
 {
     cairn_priv_stack *s = (cairn_priv_stack *)stack;
     if (!s)
@@ -110,7 +110,7 @@ static inline void cairn_stack_leave(cairn_stack *stack)
 
 /* Drops to a height that cairn_stack_enter or cairn_strand_mark gave: the return of that
  * call, whatever it left on the stack above itself. As cairn_strand_unwind. */
-static inline void cairn_stack_unwind(cairn_stack *stack, cairn_mark mark)
+CAIRN_PRIV_INLINE void cairn_stack_unwind(cairn_stack *stack, cairn_mark mark)
 {
     cairn_priv_stack *s = (cairn_priv_stack *)stack;
     if (!s)
@@ -123,7 +123,7 @@ static inline void cairn_stack_unwind(cairn_stack *stack, cairn_mark mark)
 }
 
 /* `count` instructions (or whatever the host counts) ran in the current context. */
-static inline void cairn_stack_tick(cairn_stack *stack, uint32_t count)
+CAIRN_PRIV_INLINE void cairn_stack_tick(cairn_stack *stack, uint32_t count)
 {
     cairn_priv_stack *s = (cairn_priv_stack *)stack;
     if (!s)

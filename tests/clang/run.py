@@ -232,6 +232,11 @@ def unwinds():
     harness.unwind(front([]), ["-O0"], ["-O2"], ["-O2", "--inlined"])
 
 
+@case("scopes that are marked by hand end where they do, but for one that is jumped out of")
+def scopes_by_hand():
+    harness.scopes(5, ["-O0"], ["-O2"], ["-O2", "--inlined"], ["-O2", "-static"])
+
+
 # clang's C has no nested functions: what they are nested in is an argument of its own.
 NESTED = """
 define i32 @inner(i8* nest %outer, i32 %n) noinline "function-instrument"="xray-always" {

@@ -306,6 +306,29 @@ def fault():
         counts_match(rows, counted(["fault.c"]))
 
 
+def scopes(jumped, *ways):
+    """Spans hold what is called in them, also after something was caught there."""
+    for options in ways:
+        profiled(["scopes.cpp"], *options, "-I", os.path.join(HERE, "..", "..", "include"))
+        shutil.copy("profiled", "plain")
+        rows = record(["scopes.cpp"])
+        stacks_match(rows)
+        assert run("./profiled") == "255\n"
+        found = {path[2:]: row["calls"] for path, row in rows}
+        for path in (("catches", "outer", "inner", "throws"), ("catches", "outer", "work"),
+                     ("catches_object", "object", "throws"), ("catches_object", "object", "work"),
+                     ("is_jumped_to", "jumped", "left", "jumps"), ("is_jumped_to", "jumped", "work")):
+            expected = jumped if path == ("is_jumped_to", "jumped", "work") else 10
+            assert found.get(path) == expected, (options, path, found)
+        assert not [path for path in found if path and path[-1].startswith("cairn_")], found
+
+
+@case("scopes that are marked by hand end where they do, whatever is caught in them")
+def scopes_by_hand():
+    scopes(10, ["-O0"], ["-O2"], ["-O2", "--inlined"], ["-O2", "--calls"], ["-O2", "-static"],
+           ["-O1", "--verify"])
+
+
 def unwind(front, *ways):
     """Each event calls the runtime: as many looks at the stack, and each comes to main."""
     for options in ways:

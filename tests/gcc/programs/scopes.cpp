@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+//
+// Scopes that are marked by hand, beside what the compiler enters: what is called in a scope is so
+// until it ends, whatever is caught in there.
+#include <csetjmp>
+#include <cstdio>
+#include <stdexcept>
+
+#include <cairn/cairn.hpp>
+#include <cairn/process.h>
+
+#include "noipa.h"
+
+static std::jmp_buf place;
+
+KEPT int throws(int n)
+{
+    if (n % 2)
+        throw std::runtime_error("odd");
+    return n;
+}
+
+KEPT int jumps(int n)
+{
+    if (n % 2)
+        std::longjmp(place, 1);
+    return n;
+}
+
+KEPT int work(int n)
+{
+    return n + 1;
+}
+
+KEPT int catches(int n)
+{
+    CAIRN_SCOPE("outer", .iteration = n);
+    int result = 0;
+    try {
+        CAIRN_SCOPE("inner");
+        result = throws(n);
+    } catch (const std::exception &) {
+        result = -1;
+    }
+    return result + work(n);
+}
+
+KEPT int catches_object(int n)
+{
+    int result = 0;
+    cairn::span outer(CAIRN_PLACE("object"), n);
+    try {
+        result = throws(n);
+    } catch (const std::exception &) {
+        result = -1;
+    }
+    return result + work(n);
+}
+
+KEPT int is_jumped_to(int n)
+{
+    CAIRN_SCOPE("jumped", .iteration = n);
+    volatile int result = 0;
+    if (setjmp(place) == 0) {
+        CAIRN_SCOPE("left"); // nobody ends it but the jump
+        result = jumps(n);
+    } else {
+        result = -1;
+    }
+    return result + work(n);
+}
+
+KEPT int after_scopes(int n)
+{
+    return n;
+}
+
+int main()
+{
+    int sum = 0;
+    for (int i = 0; i < 10; i++)
+        sum += catches(i) + catches_object(i) + is_jumped_to(i) + after_scopes(i);
+    std::printf("%d\n", sum);
+    return 0;
+}
