@@ -176,7 +176,8 @@ static bool take(wish *wish, const char *word)
     return true;
 }
 
-/* Of what the plugin does clang has a little by other means, and would take the rest for its own. */
+/* Of what the plugin does clang has a little by other means, and would take the rest for its own.
+ */
 static bool take_for_clang(wish *wish, const char *word)
 {
     const char *rest;

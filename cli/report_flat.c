@@ -83,8 +83,10 @@ crn_flat crn_flat_make(const crn_report *report)
     uint8_t *kept = crn_sequence_select(profile, report->focused ? &report->focus : NULL,
                                         report->drops, report->drop_count);
     flat.calls = crn_block_cost_make(profile, CRN_METRIC_CALLS, kept);
-    for (uint32_t i = 0; i < report->metric_count; i++)
-        flat.cost[i] = crn_block_cost_make(profile, report->metrics[i], kept);
+    uint32_t metric = 0; /* there is always one */
+    do
+        flat.cost[metric] = crn_block_cost_make(profile, report->metrics[metric], kept);
+    while (++metric < report->metric_count);
     if (report->small)
         flat.small = crn_block_cost_make(profile, report->small, kept);
     crn_free(kept);

@@ -55,9 +55,11 @@ static void add_interval(crn_table *table, crn_scale scale, const crn_sampling *
     column->scale = scale;
     column->sampling = *sampling;
     column->rank = CRN_RANK_INTERVAL;
-    for (double hits = CRN_SAMPLING_SURE; hits > 0.01; hits *= 0.9) {
+    double hits = CRN_SAMPLING_SURE;
+    while (hits > 0.01) {
         char text[CRN_FIGURE_SIZE];
         double value = hits * sampling->unit;
+        hits *= 0.9;
         if (value >= sampling->total)
             continue;
         crn_figure_interval(text, scale, crn_sampling_interval(sampling, (uint64_t)value),

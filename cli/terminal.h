@@ -50,7 +50,8 @@ size_t crn_terminal_text(const char *text, size_t limit, bool keep_end);
 /* The same into `to`, which has room for `size` (at least 1) bytes. */
 size_t crn_terminal_fit(char *to, size_t size, const char *text, size_t limit, bool keep_end);
 
-/* Prints such text as lines that are broken between words where the terminal ends, and a newline. */
+/* Prints such text as lines that are broken between words where the terminal ends, and a newline.
+ */
 void crn_terminal_wrapped(const char *text);
 
 #endif

@@ -402,7 +402,7 @@ static void instances_become_one(void **state)
     crn_profile *profile = named(names, lines, COUNT(names));
     crn_profile *merged = crn_instances_merge(profile, NULL);
     static const char *const expected[] = {
-        "sort", "map::at",    "operator<<int>",          "s::operator()",
+        "sort", "map::at",    "operator<<int>",           "s::operator()",
         "less", "other<int>", "(anonymous namespace)::f", "g::{lambda#1}::operator()"};
     assert_int_equal(merged->block_count, COUNT(expected) + 1);
     for (size_t i = 0; i < COUNT(expected); i++)
