@@ -90,6 +90,17 @@ static bool is_ours(int number)
            now.sa_sigaction == handle;
 }
 
+/* Emulators of Linux take handlers for numbers that they never send. */
+static bool can_be_sent(int number)
+{
+    timer_t timer;
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = number};
+    if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer) != 0)
+        return false;
+    timer_delete(timer);
+    return true;
+}
+
 /* A real-time signal that the program has not taken, from the end that is used least. For good:
  * a signal may still be on its way when the last timer is gone. */
 static int take_signal(void)
@@ -102,7 +113,8 @@ static int take_signal(void)
         return signal_number;
     for (int number = SIGRTMAX - 1; number > SIGRTMIN; number--)
         if (sigaction(number, NULL, &theirs) == 0 && !(theirs.sa_flags & SA_SIGINFO) &&
-            theirs.sa_handler == SIG_DFL && sigaction(number, &ours, NULL) == 0)
+            theirs.sa_handler == SIG_DFL && can_be_sent(number) &&
+            sigaction(number, &ours, NULL) == 0)
             return number;
     return 0;
 }
