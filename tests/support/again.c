@@ -4,12 +4,27 @@
  */
 #include "support/again.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "support/cases.h"
 #include "support/scratch.h"
+
+_Noreturn void again_begin(const char *name)
+{
+    enum { COMMAND_SIZE = 3 * PATH_MAX };
+    const char *emulator = getenv("CAIRN_TEST_EMULATOR");
+    char path[PATH_MAX], command[COMMAND_SIZE];
+    if (!emulator) {
+        execl("/proc/self/exe", name, name, NULL);
+    } else if (realpath("/proc/self/exe", path)) {
+        snprintf(command, sizeof command, "exec %s -0 '%s' '%s' '%s'", emulator, name, path, name);
+        execl("/bin/sh", "sh", "-c", command, NULL);
+    }
+    _exit(127);
+}
 
 static pid_t start(const char *name, const char *path, const char *variable, const char *value)
 {
@@ -22,8 +37,7 @@ static pid_t start(const char *name, const char *path, const char *variable, con
         unsetenv("CAIRN_OUT");
     if (variable)
         setenv(variable, value, 1);
-    execl("/proc/self/exe", name, name, NULL);
-    _exit(127);
+    again_begin(name);
 }
 
 pid_t again_run(const char *name, const char *path, const char *variable, const char *value,

@@ -17,6 +17,10 @@ enum { SANITIZED = 1 };
 enum { SANITIZED = 0 };
 #endif
 
+/* Makes the process, a child of fork, this program with `role` as its only argument; where another
+ * processor is emulated, by the emulator. Does not return. */
+_Noreturn void again_begin(const char *role);
+
 /* Runs this program with `role` as its only argument, with CAIRN_OUT=`path` (NULL: without) and
  * `variable`, if that is not NULL. Fails the test if it does not end with the status `expected`. */
 pid_t again_run(const char *role, const char *path, const char *variable, const char *value,

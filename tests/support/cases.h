@@ -15,8 +15,17 @@
 /* clang-format on */
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+/* qemu's emulation of another processor (CAIRN_TEST_EMULATOR is its command) ends a child of fork
+ * that begins a thread. */
+#define skip_where_emulated()                                                                      \
+    do {                                                                                           \
+        if (getenv("CAIRN_TEST_EMULATOR"))                                                         \
+            skip();                                                                                \
+    } while (0)
 
 /* For a program that cannot run here at all: TAP's way to say so (cmocka's own skip() is
  * read as a failure). Returns the exit status. */

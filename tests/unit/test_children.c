@@ -295,6 +295,7 @@ static void *turn_off_and_on(void *data)
 static void a_switch_before_the_first_event_adds_no_cpu(void **state)
 {
     (void)state;
+    skip_where_emulated();
     for (int timer = 0; timer < 2; timer++) {
         cairn_options options = CAIRN_OPTIONS_DEFAULT;
         options.cpu = CAIRN_CPU_SAMPLED;
@@ -325,6 +326,7 @@ static void a_switch_before_the_first_event_adds_no_cpu(void **state)
 static void time_begins_at_the_fork(void **state)
 {
     (void)state;
+    skip_where_emulated();
     for (int sampled = 0; sampled < 2; sampled++) {
         char path[SCRATCH_PATH], other[SCRATCH_PATH];
         cairn_options options = CAIRN_OPTIONS_DEFAULT;
@@ -386,6 +388,7 @@ static void *keep_busy(void *data)
 static void threads_of_the_parent_stay_there(void **state)
 {
     (void)state;
+    skip_where_emulated();
     enum { THREADS = 4, FORKS = 20 };
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
     return; /* one takes a child for one in which the parent's threads go on; the other's malloc

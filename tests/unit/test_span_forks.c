@@ -98,6 +98,7 @@ static void adopt_all(cairn_strand *strand)
 static void contexts_of_other_lanes_are_looked_up_anew(void **state)
 {
     (void)state;
+    skip_where_emulated();
     char path[SCRATCH_PATH];
     setup s = begin(path, "anew.cairn");
     let_take(s.profile);
@@ -126,6 +127,7 @@ static void contexts_of_other_lanes_are_looked_up_anew(void **state)
 static void tokens_from_before_name_the_parents_spans(void **state)
 {
     (void)state;
+    skip_where_emulated();
     char path[SCRATCH_PATH], other[SCRATCH_PATH];
     setup s = begin(path, "before.cairn");
     for (int64_t i = 0; i < 3; i++) {
@@ -180,6 +182,7 @@ static void tokens_from_before_name_the_parents_spans(void **state)
 static void tokens_of_earlier_ancestors_are_theirs(void **state)
 {
     (void)state;
+    skip_where_emulated();
     char path[SCRATCH_PATH], other[SCRATCH_PATH];
     setup s = begin(path, "chain.cairn");
     pid_t pids[CHAIN];
@@ -260,6 +263,7 @@ static void *read_paths(void *data)
 static void a_child_does_not_wait_for_threads_it_has_not(void **state)
 {
     (void)state;
+    skip_where_emulated();
 #ifdef __SANITIZE_ADDRESS__
     return; /* its allocator may have been in the midst of something */
 #endif

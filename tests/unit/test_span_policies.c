@@ -347,6 +347,7 @@ static void who_waits_has_no_processor(void **state)
 static void a_child_keeps_its_own(void **state)
 {
     (void)state;
+    skip_where_emulated();
     enum { SPANS = 1000 };
     char path[SCRATCH_PATH], name[32], childs[SCRATCH_PATH];
     cairn_options options = options_for(scratch_path(path, "fork.cairn"));

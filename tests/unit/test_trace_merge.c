@@ -277,7 +277,7 @@ static void what_asked_is_found(void **state)
         crn_trace_free(all);
         random_world_free(&world);
     }
-    assert_true(found > 100 && missing > 10);
+    assert_true(found > scale(200) / 2 && missing > scale(200) / 20);
 }
 
 /* ---- clocks ---- */

@@ -255,6 +255,7 @@ static void a_tree_is_recorded_in_all_processes_or_in_none(void **state)
 static void a_child_of_fork_goes_on_with_the_parents_work(void **state)
 {
     (void)state;
+    skip_where_emulated();
     char childs[SCRATCH_PATH], text[CAIRN_TRACEPARENT_SIZE];
     opened here = open_at("forks.cairn", 1);
     cairn_strand *strand = here.s.strand;
