@@ -43,8 +43,10 @@ static double chance_within(double x)
     int doublings = 0;
     if (x > 64)
         return 1;
-    for (; x > 0x1p-6; x /= 2)
+    while (x > 0x1p-6) {
+        x /= 2;
         doublings++;
+    }
     double result = 0; /* exp(-x) - 1, by its series */
     for (int k = 9; k >= 1; k--)
         result = -x / k * (1 + result);
