@@ -10,6 +10,7 @@ Tests that fail run once more, one after the other with nothing beside them: wha
 did to a test that watches threads and clocks is told from what is broken. A test that passes only
 then is named as unsteady, with what it said the first time; more than a few of them are failures.
 """
+import concurrent.futures
 import glob
 import json
 import os
@@ -148,6 +149,8 @@ def run_tests(part, arguments, env):
     left = os.path.join(folder, "meson-logs", "testlog.json")
     if os.path.exists(left):
         os.remove(left)
+    if "--num-processes" not in arguments:  # one more than processors: some wait for a clock
+        arguments = ["--num-processes", str(os.cpu_count() + 1), *arguments]
     good = run(["meson", "test", "-C", folder, "--no-rebuild", *arguments],
                part + ".test.log", env)
     return (count_tests(part, folder) if os.path.exists(left) else {}), good
@@ -256,12 +259,17 @@ def part_tidy(tally):
         commands = json.load(file)
     sources = sorted({os.path.relpath(os.path.join(c["directory"], c["file"]), ROOT)
                       for c in commands})
-    for source in sources:
-        if source.split("/")[0] in ("src", "cli", "hosts"):
-            good = run(["clang-tidy", "-quiet", "-p", folder, source], "tidy.log")
+    sources = [source for source in sources if source.split("/")[0] in ("src", "cli", "hosts")]
+    logs = ["tidy.%d.log" % number for number in range(len(sources))]
+
+    def tidy(source, log):
+        return run(["clang-tidy", "-quiet", "-p", folder, source], log)
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
+        for source, log, good in zip(sources, logs, threads.map(tidy, sources, logs)):
             tally.case(good, "clang-tidy " + source)
             if not good:
-                show_log("tidy.log", 20)
+                show_log(log, 40)
     for pattern in ("include/**/*.h", "src/**/*.[ch]", "cli/**/*.[ch]", "hosts/**/*.[ch]",
                     "tests/**/*.[ch]", "bench/**/*.[ch]"):
         for source in sorted(glob.glob(pattern, root_dir=ROOT, recursive=True)):
@@ -323,7 +331,9 @@ def part_aarch64(tally):
         file.write(CROSS.format(root=root, libraries=libraries))
     options = ["--cross-file", cross, "-Dtool=false", "-Dlua=disabled", "-Dbench=false"]
     if build(tally, options):
-        test(tally, suites=["unit"], but=["long"], patience=10)
+        emulator = "qemu-aarch64 -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=" + libraries
+        test(tally, suites=["unit"], but=["long"], patience=10,
+             env={"CAIRN_TEST_EMULATOR": emulator})
 
 
 PARTS = {name[len("part_"):]: function for name, function in list(globals().items())
