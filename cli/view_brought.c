@@ -218,6 +218,8 @@ char *crn_view_brought(const crn_report *report, size_t *size)
         if (memory[i])
             fclose(memory[i]);
     free(text[1]);
+    view.sources = NULL; /* it outlives `folder` */
+    view.source_count = 0;
     free(folder);
     if (view.file_count)
         crn_view_file_close(&view.files[0]);
