@@ -164,13 +164,29 @@ static void *read_spans(void *data)
     return NULL;
 }
 
-/* What a file or an answer took goes back to the system when it is freed. By itself malloc would
- * keep ever larger pieces, and some for each thread. */
+/* What a file took goes back to the system when it is freed. By itself malloc would keep ever
+ * larger pieces, and some for each thread. */
 static void keep_little(void)
 {
     mallopt(M_MMAP_THRESHOLD, 1 << 18);
     mallopt(M_TRIM_THRESHOLD, 1 << 20);
     mallopt(M_ARENA_MAX, 1);
+}
+
+/* Answers take a few numbers for each context, again and again: half of what one takes would be the
+ * system's, to give pages and to take them back. So one column or two are kept of them. */
+static void keep_for_answers(const crn_view *view)
+{
+    enum { LEAST = 1 << 18, MOST = 20 << 20 };
+    uint64_t column = LEAST;
+    for (size_t i = 0; i < view->file_count; i++) {
+        uint64_t its = view->files[i].profile->context_count * sizeof(uint64_t) + 4096;
+        column = its > column ? its : column;
+    }
+    if (column > MOST)
+        column = MOST;
+    mallopt(M_MMAP_THRESHOLD, (int)column);
+    mallopt(M_TRIM_THRESHOLD, (int)(column > LEAST ? 2 * column : 4 * LEAST));
 }
 
 /* NULL after saying why not. */
@@ -194,6 +210,7 @@ static int serve(crn_view *view, const arguments *arguments)
 {
     if (!read_files(view, arguments))
         return CRN_EXIT_BAD;
+    keep_for_answers(view);
     sigset_t ends = signals_block();
     reading reading = {.view = view};
     pthread_mutex_lock(&view->lock); /* who answers has stdout for itself */

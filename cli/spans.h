@@ -22,10 +22,13 @@ typedef struct crn_spans_report {
     const uint8_t *kept; /* by block; NULL: all */
     crn_spans_view view;
     crn_span_sort sort;
-    uint32_t top, slowest;  /* UINT32_MAX: all */
-    crn_missing missing;    /* of that view */
-    crn_span_groups groups; /* likewise */
-    const char *by;         /* of groups: how it was asked for */
+    uint32_t top, slowest;         /* UINT32_MAX: all */
+    const crn_span_table *table;   /* of that view's blocks, and */
+    const crn_span_parts *longest; /* of the slowest at least `slowest`, where they are known;
+                                      else NULL */
+    crn_missing missing;           /* of that view */
+    crn_span_groups groups;        /* likewise */
+    const char *by;                /* of groups: how it was asked for */
 } crn_spans_report;
 
 /* The table from histograms, for captures without spans, too. Only blocks with this name, NULL for

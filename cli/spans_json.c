@@ -118,7 +118,9 @@ json_t *crn_spans_row_json(const crn_spans_report *report, const crn_span_row *r
 
 static void write_blocks(const crn_spans_report *report)
 {
-    crn_span_table table = crn_span_table_make(report->source.spans, report->kept, report->sort);
+    crn_span_table table =
+        report->table ? crn_span_table_sorted(report->table, report->sort)
+                      : crn_span_table_make(report->source.spans, report->kept, report->sort);
     uint32_t shown = table.count < report->top ? table.count : report->top;
     json_t *edges = json_array();
     for (int i = 0; i <= CRN_SPAN_BINS; i++)
@@ -134,10 +136,14 @@ static void write_blocks(const crn_spans_report *report)
 
 static void write_slowest(const crn_spans_report *report)
 {
-    crn_span_parts slowest = crn_spans_slowest(report->source.spans, report->kept, report->slowest);
+    const crn_span_parts *known = report->longest;
+    crn_span_parts slowest = {0};
+    if (!known)
+        slowest = crn_spans_slowest(report->source.spans, report->kept, report->slowest);
+    const crn_span_parts *all = known ? known : &slowest;
     fputs(",\n\"slowest\":[", stdout);
-    for (uint32_t i = 0; i < slowest.count; i++)
-        write_item(i == 0, crn_spans_span_json(report, slowest.parts[i].span));
+    for (uint32_t i = 0; i < all->count && i < report->slowest; i++)
+        write_item(i == 0, crn_spans_span_json(report, all->parts[i].span));
     fputs("]}\n", stdout);
     crn_span_parts_free(&slowest);
 }

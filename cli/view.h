@@ -23,8 +23,9 @@ enum {
     CRN_VIEW_QUERY_MAX = 8192, /* bytes of an address */
     CRN_VIEW_ITEMS_MAX = 64,   /* parts of a query */
     CRN_VIEW_FILES_MAX = 16,
+    CRN_VIEW_LONGEST = 1000,
     CRN_VIEW_KEPT = 32,           /* answers, */
-    CRN_VIEW_KEPT_SIZE = 1 << 17, /* each of so many bytes at most */
+    CRN_VIEW_KEPT_SIZE = 4 << 20, /* of so many bytes in all at most */
 };
 
 /* The part of the profile that was looked at last, and what it takes to draw it. */
@@ -49,6 +50,16 @@ typedef struct crn_view_choice {
     crn_spans *spans;
 } crn_view_choice;
 
+/* What is asked of all spans, worked out once. */
+typedef struct crn_view_sums {
+    crn_span_table table;
+    crn_span_parts slowest; /* CRN_VIEW_LONGEST of them, and */
+    crn_missing missing;    /* of the gaps */
+    crn_profile *tree;      /* by what they ran in */
+    uint32_t open;          /* spans that have not ended */
+    uint32_t first;         /* block whose iterations are shown first */
+} crn_view_sums;
+
 typedef struct crn_view_file {
     const char *path;
     crn_profile *profile; /* with functions in place of addresses */
@@ -56,6 +67,7 @@ typedef struct crn_view_file {
     crn_trace *trace;     /* NULL until it is asked for */
     crn_spans *spans;
     crn_chart *chart;
+    crn_view_sums *sums;     /* NULL until they are there; the spans are not replaced before */
     crn_view_part span_part; /* of the spans, as a profile */
     crn_replay *replay;      /* of the spans, to be run again; NULL until asked for */
     crn_view_part part;
@@ -85,7 +97,8 @@ typedef struct crn_view {
     unsigned port;
     bool page; /* the page is served, too */
     crn_view_kept kept[CRN_VIEW_KEPT];
-    unsigned kept_next;
+    unsigned kept_next; /* the oldest */
+    size_t kept_size;   /* of all */
     pthread_mutex_t lock;
     pthread_cond_t looked; /* at a file's spans */
 } crn_view;
@@ -117,7 +130,7 @@ crn_view_file *crn_view_file_of(crn_view *view, const crn_view_query *query);
 bool crn_view_file_read(crn_view_file *file);
 /* Reads it again if its program still writes it, and if that is not too often; and once at once
  * when the program is gone. */
-void crn_view_file_renew(crn_view_file *file);
+void crn_view_file_renew(crn_view *view, crn_view_file *file);
 /* As in a report; a file whose program is gone counts as running until it was read again. */
 crn_report_state crn_view_file_state(const crn_view_file *file);
 void crn_view_file_close(crn_view_file *file);
@@ -125,6 +138,10 @@ void crn_view_file_close(crn_view_file *file);
 void crn_view_file_look(crn_view *view, crn_view_file *file);
 /* Waits until they are there; false after saying why there are none. */
 bool crn_view_file_spans(crn_view *view, crn_view_file *file);
+/* The sums of a file that has spans: waits for them. */
+const crn_view_sums *crn_view_sums_of(crn_view *view, crn_view_file *file);
+crn_view_sums *crn_view_sums_make(const crn_spans *spans, const crn_profile *profile);
+void crn_view_sums_free(crn_view_sums *sums);
 /* The spans that the query's choice of iterations leaves, or NULL where it makes none. */
 const crn_view_choice *crn_view_choice_of(crn_view_file *file, const crn_view_query *query);
 void crn_view_replay_clear(crn_view_file *file);

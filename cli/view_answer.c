@@ -2,6 +2,7 @@
  *
  * From a request to a reply: what it asks, who answers, and the answer as a piece of memory.
  */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,32 +128,36 @@ static bool kept_find(const crn_view *view, const char *key, crn_view_reply *rep
     return false;
 }
 
-static void kept_free(crn_view_kept *kept)
+static void kept_free(crn_view *view, unsigned place)
 {
+    crn_view_kept *kept = &view->kept[place % CRN_VIEW_KEPT];
+    view->kept_size -= kept->size;
     free(kept->key);
     free(kept->body);
     *kept = (crn_view_kept){0};
 }
 
-/* Takes the key. */
+/* Takes the key. The oldest make room. */
 static void kept_put(crn_view *view, char *key, const crn_view_reply *reply)
 {
-    char *body = reply->size <= CRN_VIEW_KEPT_SIZE ? malloc(reply->size + 1) : NULL;
+    char *body = reply->size <= CRN_VIEW_KEPT_SIZE / 2 ? malloc(reply->size + 1) : NULL;
     if (!key || !body) {
         free(key);
         free(body);
         return;
     }
     memcpy(body, reply->body, reply->size);
-    crn_view_kept *kept = &view->kept[view->kept_next++ % CRN_VIEW_KEPT];
-    kept_free(kept);
-    *kept = (crn_view_kept){key, body, reply->size};
+    kept_free(view, view->kept_next);
+    for (unsigned i = 1; view->kept_size + reply->size > CRN_VIEW_KEPT_SIZE; i++)
+        kept_free(view, view->kept_next + i);
+    view->kept_size += reply->size;
+    view->kept[view->kept_next++ % CRN_VIEW_KEPT] = (crn_view_kept){key, body, reply->size};
 }
 
 void crn_view_kept_clear(crn_view *view)
 {
-    for (int i = 0; i < CRN_VIEW_KEPT; i++)
-        kept_free(&view->kept[i]);
+    for (unsigned i = 0; i < CRN_VIEW_KEPT; i++)
+        kept_free(view, i);
 }
 
 /* Running spans again takes several times what they do: that is kept for as long as sliders are
@@ -185,6 +190,8 @@ crn_view_reply crn_view_reply_json(crn_view *view, const crn_view_query *query,
         kept_put(view, key, &reply);
         key = text[0] = NULL;
     }
+    if (answer == crn_view_explain || answer == crn_view_whatif)
+        malloc_trim(0); /* they take much, and what others keep lies between */
     pthread_mutex_unlock(&view->lock);
     free(key);
     if (!good) {

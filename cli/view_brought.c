@@ -71,11 +71,11 @@ static void put_spans(crn_view *view, crn_view_file *file)
 {
     char rows[16], points[16];
     uint32_t count;
-    crn_span_table table = crn_span_table_make(file->spans, NULL, CRN_SPANS_BY_TOTAL);
+    const crn_span_table *table = &crn_view_sums_of(view, file)->table;
     snprintf(rows, sizeof rows, "%d", ROWS);
     snprintf(points, sizeof points, "%d", POINTS);
     printf(",\n\"count\":%" PRIu32 ",\n\"first\":%" PRIu32 ",\n\"timeline\":",
-           file->trace->span_count, crn_iterations_block(file->spans));
+           file->trace->span_count, file->sums->first);
     uint32_t *spans = crn_view_timeline_whole(file, BARS, &count);
     put_single_spans(view, spans, count);
     crn_free(spans);
@@ -90,16 +90,14 @@ static void put_spans(crn_view *view, crn_view_file *file)
     put_answer(view, "span-flame", crn_view_span_flame,
                (crn_view_item[]){{"width", "20000"}, {NULL, NULL}});
     fputs(",\n\"slowest_of\":", stdout);
-    put_by_block(view, &table, crn_view_slowest, "block", "#", (crn_view_item){"top", rows},
-                 BLOCKS);
+    put_by_block(view, table, crn_view_slowest, "block", "#", (crn_view_item){"top", rows}, BLOCKS);
     fputs(",\n\"iterations\":", stdout);
-    put_by_block(view, &table, crn_view_iterations, "of", "", (crn_view_item){"points", points},
+    put_by_block(view, table, crn_view_iterations, "of", "", (crn_view_item){"points", points},
                  BLOCKS);
     fputs(",\n\"explain\":", stdout);
     bool many = file->trace->span_count > MANY; /* causes of each take seconds, then */
-    put_by_block(view, &table, crn_view_explain, "block", "", (crn_view_item){NULL, NULL},
+    put_by_block(view, table, crn_view_explain, "block", "", (crn_view_item){NULL, NULL},
                  many ? FEW_BLOCKS : BLOCKS);
-    crn_span_table_free(&table);
 }
 
 /* The file's spans, if it has any: numbers of blocks in them are those of the capture as it is. */

@@ -35,7 +35,7 @@ bool crn_view_explain(crn_view *view, const crn_view_query *query)
     crn_view_file *file = crn_view_file_of(view, query);
     uint64_t block;
     if (!file || !crn_view_file_spans(view, file) ||
-        !crn_view_number(query, "block", crn_iterations_block(file->spans), UINT32_MAX, &block))
+        !crn_view_number(query, "block", crn_view_sums_of(view, file)->first, UINT32_MAX, &block))
         return false;
     if (block >= file->plain->block_count) {
         crn_cli_fail("there is no block %llu", (unsigned long long)block);

@@ -2,12 +2,14 @@
  *
  * The files that are looked at: reading them, and reading them again while a program writes.
  */
+#include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "analysis/live.h"
 #include "base/memory.h"
@@ -28,15 +30,16 @@ static bool is_capture(const char *path)
 {
     char head[5] = "";
     struct stat about;
-    /* A capture is read from many places, and of a pipe what was looked at would be lost. */
+    /* A capture is read from many places, and of a pipe what was looked at would be lost: who
+     * writes into it must not even find it opened and closed. */
     if (strcmp(path, "-") == 0 || (stat(path, &about) == 0 && !S_ISREG(about.st_mode)))
         return false;
-    FILE *file = fopen(path, "rbe");
-    size_t size = file ? fread(head, 1, sizeof head, file) : 0;
-    if (file)
-        fclose(file);
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe by now */
+    ssize_t size = file < 0 ? 0 : read(file, head, sizeof head);
+    if (file >= 0)
+        close(file);
     /* What cannot be opened is said by who reads captures. */
-    return !file || (size == sizeof head && memcmp(head, "CAIRN", sizeof head) == 0);
+    return file < 0 || (size == (ssize_t)sizeof head && memcmp(head, "CAIRN", sizeof head) == 0);
 }
 
 /* With functions in place of addresses; `plain` stays what the spans refer to. */
@@ -122,10 +125,12 @@ typedef struct spans_read {
     crn_trace *trace;
     crn_spans *spans;
     crn_chart *chart;
+    crn_view_sums *sums;
 } spans_read;
 
 static void spans_free(spans_read *read)
 {
+    crn_view_sums_free(read->sums);
     crn_chart_free(read->chart);
     crn_spans_free(read->spans);
     crn_trace_free(read->trace);
@@ -150,7 +155,7 @@ static spans_read spans_load(const crn_view_file *file)
 
 static void spans_take(crn_view_file *file, spans_read read)
 {
-    spans_read before = {file->trace, file->spans, file->chart};
+    spans_read before = {file->trace, file->spans, file->chart, file->sums};
     crn_view_choice_clear(&file->choice);
     crn_view_replay_clear(file);
     crn_view_part_clear(&file->span_part);
@@ -158,6 +163,7 @@ static void spans_take(crn_view_file *file, spans_read read)
     file->trace = read.trace;
     file->spans = read.spans;
     file->chart = read.chart;
+    file->sums = read.sums;
     file->looked_at = true;
 }
 
@@ -166,6 +172,14 @@ void crn_view_file_look(crn_view *view, crn_view_file *file)
     spans_read read = spans_load(file);
     pthread_mutex_lock(&view->lock);
     spans_take(file, read);
+    pthread_cond_broadcast(&view->looked);
+    pthread_mutex_unlock(&view->lock);
+    if (!read.trace)
+        return;
+    /* Pictures are drawn meanwhile; nobody changes the spans before the sums are there. */
+    crn_view_sums *sums = crn_view_sums_make(read.spans, file->plain);
+    pthread_mutex_lock(&view->lock);
+    file->sums = sums;
     pthread_cond_broadcast(&view->looked);
     pthread_mutex_unlock(&view->lock);
 }
@@ -209,16 +223,23 @@ static bool is_same(const crn_profile *before, const crn_profile *after)
            crn_metric_total(before, CRN_METRIC_CALLS) == crn_metric_total(after, CRN_METRIC_CALLS);
 }
 
-void crn_view_file_renew(crn_view_file *file)
+void crn_view_file_renew(crn_view *view, crn_view_file *file)
 {
     enum { SHARE = 4 }; /* reading takes a quarter of the time at most */
     double least = SHARE * file->cost > 0.5 ? SHARE * file->cost : 0.5, begin = now();
     if (!file->looked_at || !is_growing(file))
         return;
+    if (file->trace)
+        crn_view_sums_of(view, file); /* who makes them needs the spans */
     /* Nobody asks again once the program is gone: then what it has left is read at once. */
     bool last = is_left(file, file->plain);
     if (!last && begin - file->read_at < least)
         return;
+    enum { LARGE = 1 << 18 }; /* contexts: then what can be made again goes first */
+    if (file->plain->context_count > LARGE) {
+        crn_view_part_clear(&file->part);
+        malloc_trim(0);
+    }
     crn_error error = {0};
     crn_profile *plain = load(file, &error);
     file->read_at = begin;
@@ -234,7 +255,9 @@ void crn_view_file_renew(crn_view_file *file)
     crn_view_part_clear(&file->part);
     profile_take(file, plain);
     spans_take(file, (spans_read){0}); /* before there are others: they can be large */
-    spans_take(file, spans_load(file));
+    spans_read read = spans_load(file);
+    read.sums = read.trace ? crn_view_sums_make(read.spans, file->plain) : NULL;
+    spans_take(file, read);
     file->read_at = now();
     file->cost = file->read_at - begin;
     file->generation++;

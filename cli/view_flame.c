@@ -165,42 +165,41 @@ static void put_row(boxes *all, uint32_t context, uint16_t depth)
         all->room = all->room ? all->room * 2 : 1024;
         all->contexts = crn_realloc(all->contexts, all->room, sizeof *all->contexts);
         all->depths = crn_realloc(all->depths, all->room, sizeof *all->depths);
+        all->rest = crn_realloc(all->rest, all->room, sizeof *all->rest);
+        all->rest_count = crn_realloc(all->rest_count, all->room, sizeof *all->rest_count);
     }
     all->contexts[all->count] = context;
-    all->depths[all->count++] = depth;
-    all->row_of[context] = all->count;
+    all->depths[all->count] = depth;
+    all->rest[all->count] = all->rest_count[all->count] = 0;
+    all->row_of[context] = ++all->count;
     all->used[all->profile->block[context]] = 1;
 }
 
+/* Those that are shown, and what each has in others that are not. */
 static void choose_rows(boxes *all, uint32_t root)
 {
     const crn_profile *profile = all->profile;
     put_row(all, root, 0);
     for (uint32_t c = root + 1; c < profile->context_count; c++) {
         uint32_t above = all->row_of[profile->parent[c]];
-        uint64_t size = size_of(all->part, c);
-        if (!above || !size)
+        uint64_t size = above ? size_of(all->part, c) : 0;
+        if (!size)
             continue;
         if ((size >= all->least || is_always_shown(all, c)) && all->count < ROWS_MAX &&
-            all->depths[above - 1] < DEPTH_MAX)
+            all->depths[above - 1] < DEPTH_MAX) {
             put_row(all, c, (uint16_t)(all->depths[above - 1] + 1));
-    }
-}
-
-/* What each row has that is not drawn. */
-static void sum_rest(boxes *all, uint32_t root)
-{
-    const crn_profile *profile = all->profile;
-    all->cycles = crn_calloc(all->count, sizeof *all->cycles);
-    all->rest = crn_calloc(all->count, sizeof *all->rest);
-    all->rest_count = crn_calloc(all->count, sizeof *all->rest_count);
-    for (uint32_t c = root + 1; c < profile->context_count; c++) {
-        uint32_t above = all->row_of[profile->parent[c]];
-        if (above && !all->row_of[c] && size_of(all->part, c)) {
-            all->rest[above - 1] += size_of(all->part, c);
+        } else {
+            all->rest[above - 1] += size;
             all->rest_count[above - 1]++;
         }
     }
+}
+
+/* How often each row was come back to. */
+static void count_cycles(boxes *all)
+{
+    const crn_profile *profile = all->profile;
+    all->cycles = crn_calloc(all->count, sizeof *all->cycles);
     for (uint32_t e = 0; e < profile->edge_count && !all->part->upside_down; e++) {
         const crn_profile_edge *edge = &profile->edges[e];
         uint32_t row = all->row_of[edge->target];
@@ -215,21 +214,41 @@ static uint32_t number_of(const crn_view_part *part, uint32_t context)
     return part->blocks ? part->blocks[block] : block;
 }
 
+/* A comma and the number, as printf has them, of which there are hundreds of thousands. */
+static char *put_number(char *at, uint64_t number)
+{
+    char digits[20];
+    unsigned count = 0;
+    do {
+        digits[count++] = (char)('0' + number % 10);
+    } while (number /= 10);
+    *at++ = ',';
+    while (count)
+        *at++ = digits[--count];
+    return at;
+}
+
 static void write_row(const boxes *all, uint32_t row)
 {
+    char text[256], *at = text;
     const crn_view_part *part = all->part;
     const crn_profile *profile = all->profile;
     uint32_t c = all->contexts[row];
     bool counts = !part->upside_down && (!part->kept || part->kept[c]);
-    int64_t above = row ? (int64_t)all->row_of[profile->parent[c]] - 1 : -1;
-    printf("%s[%" PRId64 ",%u,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u,%" PRIu64,
-           row ? ",\n" : "\n", above, c, number_of(part, c), part->totals[c],
-           counts ? crn_self(profile, part->metric, c) : 0,
-           counts ? crn_self(profile, CRN_METRIC_CALLS, c) : 0, all->cycles[row],
-           all->rest_count[row], all->rest[row]);
+    at += sprintf(at, row ? ",\n[%" PRId64 : "\n[%" PRId64,
+                  row ? (int64_t)all->row_of[profile->parent[c]] - 1 : -1);
+    at = put_number(at, c);
+    at = put_number(at, number_of(part, c));
+    at = put_number(at, part->totals[c]);
+    at = put_number(at, counts ? crn_self(profile, part->metric, c) : 0);
+    at = put_number(at, counts ? crn_self(profile, CRN_METRIC_CALLS, c) : 0);
+    at = put_number(at, all->cycles[row]);
+    at = put_number(at, all->rest_count[row]);
+    at = put_number(at, all->rest[row]);
     if (part->others)
-        printf(",%" PRIu64, part->others[c]);
-    putchar(']');
+        at = put_number(at, part->others[c]);
+    *at++ = ']';
+    fwrite(text, 1, (size_t)(at - text), stdout);
 }
 
 /* From the root of all down to the box that fills the width, that one left out. */
@@ -257,7 +276,7 @@ static void write_boxes(const crn_view_part *part, uint32_t root, uint32_t width
     all.used = crn_calloc(all.profile->block_count, 1);
     all.least = size_of(part, root) / width;
     choose_rows(&all, root);
-    sum_rest(&all, root);
+    count_cycles(&all);
     fputs("{\"metric\":", stdout);
     crn_json_write(crn_json_text(metric->name));
     crn_json_write_member("unit", crn_json_text(metric->unit));

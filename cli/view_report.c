@@ -119,7 +119,7 @@ bool crn_view_captures(crn_view *view, const crn_view_query *query)
     (void)query;
     json_t *files = json_array();
     for (size_t i = 0; i < view->file_count; i++) {
-        crn_view_file_renew(&view->files[i]);
+        crn_view_file_renew(view, &view->files[i]);
         json_array_append_new(files, file_json(&view->files[i]));
     }
     crn_json_write(files);

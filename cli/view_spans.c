@@ -83,16 +83,34 @@ static bool blocks_of(const crn_view_file *file, const crn_view_query *query, ui
     return true;
 }
 
-static crn_spans_report report_of(crn_view_file *file, const crn_view_query *query)
+static crn_spans_report report_of(crn_view *view, crn_view_file *file, const crn_view_query *query)
 {
     const crn_view_choice *choice = crn_view_choice_of(file, query);
     crn_spans_report report = {.source = {.path = file->path,
                                           .profile = file->plain,
                                           .trace = choice ? choice->trace : file->trace,
                                           .spans = choice ? choice->spans : file->spans}};
-    for (uint32_t s = 0; s < report.source.trace->span_count; s++)
+    if (!choice)
+        report.source.open = crn_view_sums_of(view, file)->open;
+    for (uint32_t s = 0; choice && s < report.source.trace->span_count; s++)
         report.source.open += report.source.trace->spans[s].open;
     return report;
+}
+
+/* What is known already of all spans. */
+static void take_sums(crn_spans_report *report, const crn_view_sums *sums)
+{
+    report->table = &sums->table;
+    if (report->slowest <= CRN_VIEW_LONGEST)
+        report->longest = &sums->slowest;
+}
+
+static crn_missing missing_of(const crn_spans_report *report, const crn_view_sums *sums)
+{
+    crn_missing missing = sums->missing;
+    if (missing.gaps.count > report->slowest)
+        missing.gaps.count = report->slowest;
+    return missing;
 }
 
 /* ---- the tables ---- */
@@ -116,18 +134,24 @@ bool crn_view_spans(crn_view *view, const crn_view_query *query)
     if (!file || !crn_view_number(query, "top", TOP_DEFAULT, TOP_MAX, &top) ||
         !crn_view_file_spans(view, file) || !blocks_of(file, query, &kept))
         return false;
-    crn_spans_report report = report_of(file, query);
+    crn_spans_report report = report_of(view, file, query);
+    bool all = !kept && report.source.trace == file->trace, known = false;
     report.kept = kept;
     report.sort = sort_of(query);
     report.top = report.slowest = top ? (uint32_t)top : UINT32_MAX;
+    if (all)
+        take_sums(&report, file->sums);
     if (name && strcmp(name, "slowest") == 0)
         report.view = CRN_SPANS_VIEW_SLOWEST;
     if (name && strcmp(name, "missing") == 0) {
         report.view = CRN_SPANS_VIEW_MISSING;
-        report.missing = crn_missing_make(report.source.spans, kept, report.slowest);
+        known = all && report.slowest <= CRN_VIEW_LONGEST;
+        report.missing = known ? missing_of(&report, file->sums)
+                               : crn_missing_make(report.source.spans, kept, report.slowest);
     }
     crn_spans_json(&report);
-    crn_missing_free(&report.missing);
+    if (!known)
+        crn_missing_free(&report.missing);
     crn_free(kept);
     return true;
 }
@@ -169,9 +193,11 @@ bool crn_view_span_flame(crn_view *view, const crn_view_query *query)
     const char *key = choice ? choice->key : "all";
     if (!part->key || strcmp(part->key, key) != 0) {
         crn_view_part_clear(part);
-        part->owned = crn_span_tree(choice ? choice->spans : file->spans, file->plain);
-        part->profile = part->owned;
-        part->blocks = crn_view_numbers_of(file->plain, part->owned);
+        const crn_view_sums *sums = choice ? NULL : crn_view_sums_of(view, file);
+        if (choice)
+            part->owned = crn_span_tree(choice->spans, file->plain);
+        part->profile = choice ? part->owned : sums->tree;
+        part->blocks = crn_view_numbers_of(file->plain, part->profile);
         part->metric = CRN_METRIC_WALL;
         part->totals = crn_totals(part->profile, part->metric, NULL);
         part->key = crn_strdup(key);
@@ -320,43 +346,16 @@ uint32_t *crn_view_timeline_whole(const crn_view_file *file, uint32_t most, uint
 
 /* ---- iterations ---- */
 
-typedef struct spanned {
-    uint64_t total;
-    uint32_t block, count;
-} spanned;
-
-static int compare_spanned(const void *left, const void *right)
-{
-    const spanned *a = left, *b = right;
-    if (a->total != b->total)
-        return a->total < b->total ? 1 : -1;
-    return a->block < b->block ? -1 : a->block > b->block;
-}
-
 /* The blocks that have spans, to choose from, those with most time first. */
-static json_t *spanned_json(const crn_view_file *file)
+static json_t *spanned_json(const crn_view_file *file, const crn_view_sums *sums)
 {
-    uint32_t count = 0, blocks = file->plain->block_count;
-    spanned *all = crn_calloc((size_t)blocks + 1, sizeof *all);
-    for (uint32_t b = 0; b < blocks; b++)
-        all[b].block = b;
-    for (uint32_t s = 0; s < file->trace->span_count; s++) {
-        spanned *its = &all[crn_span_block(file->spans, s)];
-        its->total += crn_span_duration(file->spans, s);
-        its->count++;
-    }
-    for (uint32_t b = 0; b < blocks; b++)
-        if (all[b].count)
-            all[count++] = all[b];
-    qsort(all, count, sizeof *all, compare_spanned);
     json_t *rows = json_array();
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < sums->table.count; i++) {
         json_t *row = json_object();
-        json_object_set_new(row, "block", crn_json_block(file->plain, all[i].block));
-        json_object_set_new(row, "count", crn_json_number(all[i].count));
+        json_object_set_new(row, "block", crn_json_block(file->plain, sums->table.rows[i].block));
+        json_object_set_new(row, "count", crn_json_number(sums->table.rows[i].count));
         json_array_append_new(rows, row);
     }
-    crn_free(all);
     return rows;
 }
 
@@ -365,7 +364,7 @@ bool crn_view_iterations(crn_view *view, const crn_view_query *query)
     crn_view_file *file = crn_view_file_of(view, query);
     uint64_t block, most;
     if (!file || !crn_view_file_spans(view, file) ||
-        !crn_view_number(query, "of", crn_iterations_block(file->spans), UINT32_MAX, &block) ||
+        !crn_view_number(query, "of", crn_view_sums_of(view, file)->first, UINT32_MAX, &block) ||
         !crn_view_number(query, "points", POINTS_DEFAULT, POINTS_MAX, &most))
         return false;
     uint32_t number = block_of(file, (uint32_t)block);
@@ -374,7 +373,7 @@ bool crn_view_iterations(crn_view *view, const crn_view_query *query)
     crn_json_write(crn_json_block(file->plain, number));
     crn_json_write_member("numbered", json_boolean(all.numbered));
     crn_json_write_member("spans", crn_json_number(all.span_count));
-    crn_json_write_member("blocks", spanned_json(file));
+    crn_json_write_member("blocks", spanned_json(file, file->sums));
     fputs(",\n\"columns\":[\"iteration\",\"duration\",\"span\",\"count\"],\n\"points\":[", stdout);
     for (uint32_t i = 0; i < all.count; i++) {
         const crn_iteration_point *point = &all.points[i];

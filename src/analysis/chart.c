@@ -210,9 +210,10 @@ static void show_lane(looking *looking, uint32_t lane)
             s += STRETCH - 1;
             continue;
         }
+        if (window->kept && !window->kept[s])
+            continue;
         const crn_span *span = &chart->trace->spans[s];
-        if (span->start < window->to && span->end >= window->from &&
-            (!window->kept || window->kept[s]))
+        if (span->start < window->to && span->end >= window->from)
             show_span(looking, s);
     }
     for (int row = 0; row < CRN_CHART_ROWS; row++)

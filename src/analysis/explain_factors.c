@@ -117,28 +117,29 @@ static void find_keys(factors *factors)
     crn_free((void *)sorted);
 }
 
-/* What is known of each span but attributes. Blocks of parents are numbers here, and get
- * their names from whoever has the profile: see crn_factor_group. */
-static void add_standing(factors *factors)
+/* What is known of each span but attributes, one thing of it. */
+static void add_standing(factors *factors, crn_factor_kind kind)
 {
     const crn_explained *explained = factors->explained;
     const crn_trace *trace = explained->spans->trace;
-    int32_t iteration = add_factor(factors, CRN_FACTOR_ITERATION, "", true);
-    int32_t of_parent = add_factor(factors, CRN_FACTOR_PARENT_ITERATION, "", true);
-    int32_t parent = add_factor(factors, CRN_FACTOR_PARENT_BLOCK, "", false);
-    int32_t lane = add_factor(factors, CRN_FACTOR_LANE, "", false);
+    bool number = kind == CRN_FACTOR_ITERATION || kind == CRN_FACTOR_PARENT_ITERATION;
+    int32_t to = add_factor(factors, kind, "", number);
+    crn_factor *factor = &factors->all[to];
+    factor->room = explained->count; /* at most: what is not filled is never touched */
+    factor->data = crn_calloc((size_t)factor->room + 1, sizeof *factor->data);
     for (uint32_t i = 0; i < explained->count; i++) {
         const crn_span *span = &trace->spans[explained->list[i]];
-        if (span->iteration != CAIRN_ITERATION_NONE)
-            add_datum(factors, iteration, i, (double)span->iteration, NULL);
-        add_datum(factors, lane, i, span->lane, NULL);
-        uint32_t block =
-            span->parent == CRN_SPAN_NONE ? 0 : crn_span_block(explained->spans, span->parent);
-        add_datum(factors, parent, i, block, NULL);
-        if (span->parent == CRN_SPAN_NONE)
-            continue;
-        if (trace->spans[span->parent].iteration != CAIRN_ITERATION_NONE)
-            add_datum(factors, of_parent, i, (double)trace->spans[span->parent].iteration, NULL);
+        bool root = span->parent == CRN_SPAN_NONE;
+        int64_t iteration = kind == CRN_FACTOR_ITERATION ? span->iteration
+                            : root                       ? CAIRN_ITERATION_NONE
+                                                         : trace->spans[span->parent].iteration;
+        if (number && iteration != CAIRN_ITERATION_NONE)
+            add_datum(factors, to, i, (double)iteration, NULL);
+        else if (kind == CRN_FACTOR_LANE)
+            add_datum(factors, to, i, span->lane, NULL);
+        else if (kind == CRN_FACTOR_PARENT_BLOCK) /* a number here: see crn_factor_group */
+            add_datum(factors, to, i, root ? 0 : crn_span_block(explained->spans, span->parent),
+                      NULL);
     }
 }
 
@@ -178,10 +179,9 @@ static void find_parents(factors *factors)
     crn_free(number);
 }
 
-static void gather(factors *factors)
+static void gather_attributes(factors *factors)
 {
     const crn_explained *explained = factors->explained;
-    add_standing(factors);
     if (!explained->spans->trace->attribute_count)
         return;
     find_keys(factors);
@@ -261,26 +261,39 @@ static int compare_factors(const void *left, const void *right)
     return order ? order : (int)a->number - (int)b->number;
 }
 
+static void judge(factors *factors, uint32_t place)
+{
+    crn_factor *factor = &factors->all[place];
+    bool of_parents = factor->shown.kind == CRN_FACTOR_PARENT_ATTRIBUTE;
+    if (of_parents && is_constant(factor)) {
+        show_constant(factors, factor);
+    } else {
+        if (of_parents)
+            pass_on(factors, factor);
+        crn_factor_judge(factor);
+        crn_factor_compare_slow(factors->explained, factor);
+    }
+    crn_free(factor->data);
+    factor->data = NULL;
+}
+
 void crn_explain_factors(crn_explain *explain, const crn_explained *explained)
 {
+    static const crn_factor_kind standing[] = {CRN_FACTOR_ITERATION, CRN_FACTOR_PARENT_ITERATION,
+                                               CRN_FACTOR_PARENT_BLOCK, CRN_FACTOR_LANE};
     factors factors = {.explained = explained, .explain = explain};
-    gather(&factors);
-    explain->factors = crn_calloc(factors.count + (size_t)1, sizeof *explain->factors);
-    uint32_t tried = 0;
-    for (uint32_t f = 0; f < factors.count; f++) {
-        crn_factor *factor = &factors.all[f];
-        bool of_parents = factor->shown.kind == CRN_FACTOR_PARENT_ATTRIBUTE;
-        if (of_parents && is_constant(factor)) {
-            show_constant(&factors, factor);
-        } else {
-            if (of_parents)
-                pass_on(&factors, factor);
-            crn_factor_judge(factor);
-            crn_factor_compare_slow(explained, factor);
-        }
-        crn_free(factor->data);
-        tried += factor->shown.verdict == CRN_VERDICT_CHANCE;
+    /* One after the other, as each takes as much as the spans that are explained. */
+    for (size_t i = 0; i < sizeof standing / sizeof *standing; i++) {
+        add_standing(&factors, standing[i]);
+        judge(&factors, (uint32_t)i);
     }
+    uint32_t judged = factors.count, tried = 0;
+    gather_attributes(&factors);
+    for (uint32_t f = judged; f < factors.count; f++)
+        judge(&factors, f);
+    explain->factors = crn_calloc(factors.count + (size_t)1, sizeof *explain->factors);
+    for (uint32_t f = 0; f < factors.count; f++)
+        tried += factors.all[f].shown.verdict == CRN_VERDICT_CHANCE;
     for (uint32_t f = 0; f < factors.count; f++) {
         crn_factor *factor = &factors.all[f];
         if (factor->shown.verdict == CRN_VERDICT_CHANCE &&

@@ -2,6 +2,7 @@
 #include "analysis/iterations.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include <cairn/span.h>
 
@@ -16,11 +17,10 @@ typedef struct points {
     bool numbered;
 } points;
 
-static bool is_point(const points *points, uint32_t span)
+/* Of a span of the block. */
+static bool is_point(const points *points, const crn_span *its, uint32_t span)
 {
-    const crn_span *its = &points->spans->trace->spans[span];
-    return crn_span_block(points->spans, span) == points->block && !its->open &&
-           (!points->numbered || its->iteration != CAIRN_ITERATION_NONE) &&
+    return !its->open && (!points->numbered || its->iteration != CAIRN_ITERATION_NONE) &&
            (!points->kept || points->kept[span]);
 }
 
@@ -33,83 +33,117 @@ static bool has_numbers(const crn_spans *spans, uint32_t block)
     return false;
 }
 
+/* What points lie within. */
+typedef struct extent {
+    uint32_t count;
+    int64_t first, last;
+    uint64_t longest;
+} extent;
+
+static void extend(extent *extent, int64_t number, uint64_t duration)
+{
+    if (!extent->count++)
+        extent->first = extent->last = number;
+    extent->first = number < extent->first ? number : extent->first;
+    extent->last = number > extent->last ? number : extent->last;
+    extent->longest = duration > extent->longest ? duration : extent->longest;
+}
+
+/* Finds out whether any has a number. */
+static extent measure(points *points)
+{
+    extent extents[2] = {{0}, {0}}; /* of all by their order, of those that have numbers */
+    const crn_span *all = points->spans->trace->spans;
+    int64_t order = 0;
+    for (uint32_t s = 0; s < points->spans->trace->span_count; s++) {
+        if (crn_span_block(points->spans, s) != points->block)
+            continue;
+        bool numbered = all[s].iteration != CAIRN_ITERATION_NONE;
+        points->numbered |= numbered;
+        if (!all[s].open && (!points->kept || points->kept[s])) {
+            extend(&extents[0], order, all[s].end - all[s].start);
+            if (numbered)
+                extend(&extents[1], all[s].iteration, all[s].end - all[s].start);
+        }
+        order++;
+    }
+    return extents[points->numbered];
+}
+
 /* Where a point is on the grid. */
 typedef struct grid {
     uint32_t columns, rows;
     int64_t first, last;
-    uint64_t longest;
+    double height; /* of the longest, on the scale */
 } grid;
 
 static uint32_t place_of(const grid *grid, const crn_iteration_point *point)
 {
     double across = ((double)point->iteration - (double)grid->first) /
                     ((double)grid->last - (double)grid->first + 1);
-    double up = log2((double)point->duration + 1) / log2((double)grid->longest + 2);
+    double up = log2((double)point->duration + 1) / grid->height;
     uint32_t column = (uint32_t)(across * grid->columns), row = (uint32_t)(up * grid->rows);
     column = column < grid->columns ? column : grid->columns - 1;
     row = row < grid->rows ? row : grid->rows - 1;
     return row * grid->columns + column;
 }
 
-static grid grid_of(const crn_iterations *all, uint32_t most)
+static grid grid_of(const extent *extent, uint32_t most)
 {
     uint32_t rows = (uint32_t)sqrt(most / 4.0);
-    grid grid = {.rows = rows ? rows : 1, .first = INT64_MAX, .last = INT64_MIN};
+    grid grid = {.rows = rows ? rows : 1, .first = extent->first, .last = extent->last};
     grid.columns = most / grid.rows ? most / grid.rows : 1;
-    for (uint32_t i = 0; i < all->count; i++) {
-        const crn_iteration_point *point = &all->points[i];
-        grid.first = point->iteration < grid.first ? point->iteration : grid.first;
-        grid.last = point->iteration > grid.last ? point->iteration : grid.last;
-        grid.longest = point->duration > grid.longest ? point->duration : grid.longest;
-    }
+    grid.height = log2((double)extent->longest + 2);
     return grid;
 }
 
-/* Leaves the longest point of each place, in the order in which they were. */
-static void thin_out(crn_iterations *all, uint32_t most)
+/* Of each place the longest point, the first of several. */
+static void offer(crn_iteration_point *at, crn_iteration_point point)
 {
-    grid grid = grid_of(all, most);
-    uint32_t *longest = crn_calloc((size_t)grid.columns * grid.rows, sizeof *longest), kept = 0;
-    for (uint32_t i = 0; i < all->count; i++) {
-        uint32_t *at = &longest[place_of(&grid, &all->points[i])];
-        if (!*at) {
-            *at = i + 1;
-            continue;
-        }
-        crn_iteration_point *there = &all->points[*at - 1], *here = &all->points[i];
-        crn_iteration_point *more = here->duration > there->duration ? here : there;
-        uint32_t sum = here->count + there->count;
-        here->count = there->count = 0;
-        more->count = sum;
-        *at = (uint32_t)(more - all->points) + 1;
-    }
-    for (uint32_t i = 0; i < all->count; i++)
+    uint32_t count = at->count + point.count;
+    if (!at->count || point.duration > at->duration)
+        *at = point;
+    at->count = count;
+}
+
+static int compare_points(const void *left, const void *right)
+{
+    uint32_t a = ((const crn_iteration_point *)left)->span;
+    uint32_t b = ((const crn_iteration_point *)right)->span;
+    return a < b ? -1 : a > b;
+}
+
+/* Leaves the places that have a point, in the order of spans. */
+static void pack(crn_iterations *all, uint32_t places)
+{
+    for (uint32_t i = 0; i < places; i++)
         if (all->points[i].count)
-            all->points[kept++] = all->points[i];
-    all->count = kept;
-    crn_free(longest);
+            all->points[all->count++] = all->points[i];
+    qsort(all->points, all->count, sizeof *all->points, compare_points);
 }
 
 crn_iterations crn_iterations_make(const crn_spans *spans, uint32_t block, const uint8_t *kept,
                                    uint32_t most)
 {
-    points points = {spans, kept, block, has_numbers(spans, block)};
-    crn_iterations all = {.numbered = points.numbered};
-    for (uint32_t s = 0; s < spans->trace->span_count; s++)
-        all.span_count += is_point(&points, s);
-    all.points = crn_calloc((size_t)all.span_count + 1, sizeof *all.points);
+    points points = {.spans = spans, .kept = kept, .block = block};
+    extent extent = measure(&points);
+    grid grid = grid_of(&extent, most);
+    bool thin = extent.count > most;
+    uint32_t places = thin ? grid.columns * grid.rows : extent.count;
+    crn_iterations all = {.numbered = points.numbered, .span_count = extent.count};
+    all.points = crn_calloc((size_t)places + 1, sizeof *all.points);
     int64_t order = 0;
-    for (uint32_t s = 0; s < spans->trace->span_count; s++) {
+    for (uint32_t s = 0; extent.count && s < spans->trace->span_count; s++) {
         const crn_span *its = &spans->trace->spans[s];
         if (crn_span_block(spans, s) != block)
             continue;
         int64_t number = points.numbered ? its->iteration : order++;
-        if (is_point(&points, s))
-            all.points[all.count++] =
-                (crn_iteration_point){number, crn_span_duration(spans, s), s, 1};
+        crn_iteration_point point = {number, its->end - its->start, s, 1};
+        if (is_point(&points, its, s))
+            offer(&all.points[thin ? place_of(&grid, &point) : all.count++], point);
     }
-    if (all.count > most)
-        thin_out(&all, most);
+    if (thin)
+        pack(&all, places);
     return all;
 }
 

@@ -103,7 +103,7 @@ static uint64_t figure_of(const crn_span_row *row, crn_span_sort sort)
 /* What is sorted, as qsort takes no more than two rows. */
 typedef struct place {
     uint64_t figure;
-    uint32_t row;
+    uint32_t block, row;
 } place;
 
 static int compare_places(const void *left, const void *right)
@@ -111,21 +111,21 @@ static int compare_places(const void *left, const void *right)
     const place *a = left, *b = right;
     if (a->figure != b->figure)
         return a->figure > b->figure ? -1 : 1;
-    return a->row < b->row ? -1 : a->row > b->row;
+    return a->block < b->block ? -1 : a->block > b->block;
 }
 
-static void order(crn_span_table *table, crn_span_sort sort)
+crn_span_table crn_span_table_sorted(const crn_span_table *table, crn_span_sort sort)
 {
+    crn_span_table made = *table;
     place *places = crn_calloc(table->count + (size_t)1, sizeof *places);
-    crn_span_row *rows = crn_calloc(table->count + (size_t)1, sizeof *rows);
+    made.rows = crn_calloc(table->count + (size_t)1, sizeof *made.rows);
     for (uint32_t i = 0; i < table->count; i++)
-        places[i] = (place){figure_of(&table->rows[i], sort), i};
+        places[i] = (place){figure_of(&table->rows[i], sort), table->rows[i].block, i};
     qsort(places, table->count, sizeof *places, compare_places);
     for (uint32_t i = 0; i < table->count; i++)
-        rows[i] = table->rows[places[i].row];
-    crn_free(table->rows);
+        made.rows[i] = table->rows[places[i].row];
     crn_free(places);
-    table->rows = rows;
+    return made;
 }
 
 crn_span_table crn_span_table_make(const crn_spans *spans, const uint8_t *kept, crn_span_sort sort)
@@ -144,8 +144,9 @@ crn_span_table crn_span_table_make(const crn_spans *spans, const uint8_t *kept, 
         table.self += row.self;
         table.rows[table.count++] = row;
     }
-    order(&table, sort);
-    return table;
+    crn_span_table sorted = crn_span_table_sorted(&table, sort);
+    crn_span_table_free(&table);
+    return sorted;
 }
 
 void crn_span_table_free(crn_span_table *table)

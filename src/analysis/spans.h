@@ -87,6 +87,8 @@ typedef struct crn_span_table {
 
 /* `kept`: by block, which to show; NULL is all. To be freed with crn_span_table_free. */
 crn_span_table crn_span_table_make(const crn_spans *spans, const uint8_t *kept, crn_span_sort sort);
+/* The same table in another order; likewise. */
+crn_span_table crn_span_table_sorted(const crn_span_table *table, crn_span_sort sort);
 void crn_span_table_free(crn_span_table *table);
 
 /* ---- the longest ------------------------------------------------------------------- */

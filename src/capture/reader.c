@@ -143,7 +143,8 @@ bool crn_reader_open_file(crn_reader *reader, int file, const char *name, crn_er
 
 bool crn_reader_open(crn_reader *reader, const char *path, crn_error *error)
 {
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    /* Of a pipe nobody waits for who writes into it: it is refused below. */
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
         return crn_error_set(error, CAIRN_E_READ, "%s: %s; %s", path, strerror(errno),
                              errno == EACCES ? "ask its owner for leave to read it"

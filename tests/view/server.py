@@ -561,6 +561,23 @@ def another_program_at_the_same_path_is_read(_):
     assert server.stop() == 0
 
 
+@case
+def a_live_capture_that_becomes_a_pipe_holds_nobody_up(_):
+    path = os.path.join(FOLDER, "piped.cairn")
+    live = live_begin("piped.cairn")
+    server = Server("piped.cairn")
+    try:
+        before = wait_for(server, lambda now: now["spans"] is not None)
+        os.remove(path)
+        os.mkfifo(path)
+    finally:
+        live.kill()
+        live.wait()
+    now = server.api("captures")[0]  # it is read at once, now that nobody writes it
+    assert now["metrics"] == before["metrics"] or now["generation"] > before["generation"], now
+    assert server.stop() == 0
+
+
 # ---- being ended
 
 @case
@@ -579,6 +596,18 @@ def it_can_be_ended_while_it_reads(_):
 
 @case
 def it_can_be_ended_while_it_reads_spans(_):
+    server = Server("jobs.cairn")
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as line:
+        line.sendall(b"GET /%s/api/spans HTTP/1.1\r\nHost: localhost:%d\r\n\r\n" %
+                     (server.token.encode(), server.port))
+        try:
+            assert server.stop() == 0
+        finally:
+            server.process.kill()
+
+
+@case
+def what_becomes_a_pipe_holds_nobody_up(_):
     path, pipe = os.path.join(FOLDER, "stuck.cairn"), os.path.join(FOLDER, "second")
     shutil.copy(os.path.join(FOLDER, "jobs.cairn"), path)
     os.mkfifo(pipe)
@@ -593,14 +622,12 @@ def it_can_be_ended_while_it_reads_spans(_):
     thread.start()
     server = Server("stuck.cairn", "second")
     thread.join()
-    assert server.api("captures")[0]["spans"] is None
-    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as line:
-        line.sendall(b"GET /%s/api/spans HTTP/1.1\r\nHost: localhost:%d\r\n\r\n" %
-                     (server.token.encode(), server.port))
-        try:
-            assert server.stop() == 0
-        finally:
-            server.process.kill()
+    try:
+        wait_for(server, lambda now: now["spans"] == 0)
+        assert "holds no spans" in server.api("spans", status=400)["error"]
+        assert server.stop() == 0
+    finally:
+        server.process.kill()
 
 
 @case

@@ -38,20 +38,37 @@ const unknown: Block = { id: 0, name: "?", file: "", line: 0, column: 0 };
 
 export interface Layout {
   boxes: Box[]; // parents before children
+  rows: Box[][]; // by depth, from left to right: who draws or points needs those of few
   above: { context: number; block: Block; inclusive: number }[];
   root: Box;
-  depth: number;
 }
 
 export const isSpecial = (name: string): boolean => name === "[folded]" || name === "[missing]";
 
+const none: Box[] = []; // most boxes at the edge have no others below them; never added to
+
 function boxOf(flame: Flame, row: number[], index: number, parent: Box | null): Box {
   const block = flame.blocks[row[2]] || unknown;
-  const before = row[9] || 0;
+  const before = row[9] || 0, special = isSpecial(block.name);
   return {
     row: index, context: row[1], block, inclusive: row[3], self: row[4], calls: row[5],
-    cycles: row[6], narrow: row[7], before, size: Math.max(row[3], before), x: 0, width: 0,
-    depth: parent ? parent.depth + 1 : 0, parent, children: [], special: isSpecial(block.name), held: isSpecial(block.name),
+    cycles: row[6], narrow: row[7], before, size: Math.max(row[3], before), x: NaN, width: NaN, // fractions, from the first on
+    depth: parent ? parent.depth + 1 : 0, parent, children: none, special, held: special,
+  };
+}
+
+function add(parent: Box, child: Box): void {
+  if (parent.children === none) parent.children = [child];
+  else parent.children.push(child);
+}
+
+// What a box has in others that are too narrow, as one.
+function restOf(flame: Flame, box: Box): Box {
+  const size = flame.rows[box.row][8];
+  return {
+    row: -box.row - 1, context: box.context, block: { ...unknown, name: box.narrow + " more" }, inclusive: size, self: 0, calls: 0,
+    cycles: 0, narrow: box.narrow, before: 0, size, x: NaN, width: NaN,
+    depth: box.depth + 1, parent: box, children: none, special: false, held: false,
   };
 }
 
@@ -59,30 +76,41 @@ const LEAST = 0.006; // of all, for what is never hidden
 
 // Children side by side, as wide as they cost. What is never hidden takes from the others what it
 // needs to be seen.
-function place(root: Box): void {
-  const pending = [root];
-  while (pending.length) {
-    const box = pending.pop()!;
-    const sum = box.children.reduce((all, child) => all + child.size, 0);
-    const whole = Math.max(box.size, sum) || 1, held = box.children.filter((child) => child.held).length;
-    const least = held ? Math.min(LEAST, box.width / 2 / held) : 0;
-    let added = 0, others = 0, x = box.x;
-    for (const child of box.children) {
-      child.width = (box.width * child.size) / whole;
-      if (child.held && child.width < least) {
-        added += least - child.width;
-        child.width = least;
-      } else others += child.width;
-    }
-    const free = Math.max(0, box.width * (1 - sum / whole)), shrink = added > free ? Math.max(0, others - (added - free)) / (others || 1) : 1;
-    for (const child of box.children) {
-      if (!(child.held && child.width <= least)) child.width *= shrink;
-      child.x = x;
-      x += child.width;
-      pending.push(child);
-    }
+function placeBelow(box: Box): void {
+  let sum = 0, held = 0;
+  for (const child of box.children) {
+    sum += child.size;
+    if (child.held) held++;
+  }
+  const whole = Math.max(box.size, sum) || 1, least = held ? Math.min(LEAST, box.width / 2 / held) : 0;
+  let added = 0, others = 0, x = box.x;
+  for (const child of box.children) {
+    child.width = (box.width * child.size) / whole;
+    if (child.held && child.width < least) {
+      added += least - child.width;
+      child.width = least;
+    } else others += child.width;
+  }
+  const free = Math.max(0, box.width * (1 - sum / whole)), shrink = added > free ? Math.max(0, others - (added - free)) / (others || 1) : 1;
+  for (const child of box.children) {
+    if (!(child.held && child.width <= least)) child.width *= shrink;
+    child.x = x;
+    x += child.width;
   }
 }
+
+function rowsBelow(root: Box): Box[][] {
+  const rows: Box[][] = [];
+  for (let row = [root]; row.length; ) {
+    rows.push(row);
+    const next: Box[] = [];
+    for (const box of row) for (const child of box.children) next.push(child);
+    row = next;
+  }
+  return rows;
+}
+
+const bySize = (a: Box, b: Box): number => b.size - a.size || a.context - b.context;
 
 export function layOut(flame: Flame): Layout {
   const boxes: Box[] = [];
@@ -91,33 +119,28 @@ export function layOut(flame: Flame): Layout {
     const parent = row[0] < 0 ? null : boxes[row[0]];
     const box = boxOf(flame, row, i, parent);
     boxes.push(box);
-    if (parent) parent.children.push(box);
+    if (parent) add(parent, box);
   }
-  for (const box of [...boxes].reverse()) if (box.held && box.parent) box.parent.held = true;
-  const root = boxes[0];
+  const count = boxes.length, root = boxes[0];
+  for (let i = count - 1; i > 0; i--) if (boxes[i].held) boxes[i].parent!.held = true;
+  root.x = 0;
   root.width = 1;
-  let depth = 1;
-  const narrow: Box[] = [];
-  for (const box of boxes) {
-    box.children.sort((a, b) => b.size - a.size || a.context - b.context);
+  // Parents come first: where each is is known before its children are placed.
+  for (let i = 0; i < count; i++) {
+    const box = boxes[i];
+    if (box.children.length > 1) box.children.sort(bySize);
     if (box.narrow) {
-      const rest: Box = {
-        ...box, row: -box.row - 1, size: flame.rows[box.row][8], inclusive: flame.rows[box.row][8],
-        self: 0, calls: 0, cycles: 0, children: [], parent: box, depth: box.depth + 1,
-        special: false, held: false, before: 0,
-        block: { ...unknown, name: box.narrow + " more" },
-      };
-      box.children.push(rest);
-      narrow.push(rest);
+      const rest = restOf(flame, box);
+      add(box, rest);
+      boxes.push(rest);
     }
-    depth = Math.max(depth, box.depth + 1 + (box.narrow ? 1 : 0));
+    if (box.children !== none) placeBelow(box);
   }
-  place(root);
   return {
-    boxes: boxes.concat(narrow),
+    boxes, rows: rowsBelow(root),
     above: flame.above.map(([context, block, inclusive]) => ({
       context, block: flame.blocks[block] || unknown, inclusive,
     })),
-    root, depth,
+    root,
   };
 }

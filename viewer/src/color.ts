@@ -7,7 +7,8 @@ export type Theme = "" | "light" | "dark"; // "": as the system has it
 const night = "(prefers-color-scheme: dark)", kept = "cairn-theme", changed = "cairn-theme";
 
 export const theme = (): Theme => (document.documentElement.dataset.theme || "") as Theme;
-export const dark = (): boolean => (theme() ? theme() === "dark" : matchMedia(night).matches);
+const system = matchMedia(night); // asked for each box: a new query each time would cost more than drawing it
+export const dark = (): boolean => (theme() ? theme() === "dark" : system.matches);
 
 // A page in one file may have nowhere to keep it.
 export function setTheme(next: Theme): void {
@@ -36,40 +37,64 @@ function hash(text: string): number {
   return value >>> 0;
 }
 
+// Lightness, chroma and hue, as CSS has them in oklch(), as "#rrggbb": browsers read that several times
+// as fast, and a picture has thousands of colours. (Björn Ottosson, "A perceptual color space", 2020.)
+function oklch(light: number, chroma: number, hue: number): string {
+  const a = chroma * Math.cos((hue * Math.PI) / 180), b = chroma * Math.sin((hue * Math.PI) / 180);
+  const l = (light + 0.3963377774 * a + 0.2158037573 * b) ** 3;
+  const m = (light - 0.1055613458 * a - 0.0638541728 * b) ** 3;
+  const s = (light - 0.0894841775 * a - 1.291485548 * b) ** 3;
+  const linear = [
+    4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
+    -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
+    -0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s,
+  ];
+  const byte = (part: number): string => {
+    const p = Math.max(0, Math.min(1, part)), value = p <= 0.0031308 ? 12.92 * p : 1.055 * p ** (1 / 2.4) - 0.055;
+    return Math.round(255 * value).toString(16).padStart(2, "0");
+  };
+  return "#" + linear.map(byte).join("");
+}
+
 const cache = new Map<string, string>();
 
-// Blocks of a file have hues that are near each other.
-export function ofBlock(name: string, file: string): string {
-  const now = dark();
+// Blocks of a file have hues that are near each other. Who draws many says once whether it is dark.
+export function ofBlock(name: string, file: string, now = dark()): string {
   const key = (now ? "1" : "0") + file + "\0" + name;
   let color = cache.get(key);
   if (!color) {
     const hue = file ? ((hash(file) % 360) + (hash(name) % 110) - 55 + 360) % 360 : hash(name) % 360;
     const step = (hash(name + "~") % 100) / 100;
-    color = now
-      ? `oklch(${(0.4 + 0.08 * step).toFixed(3)} 0.075 ${hue})`
-      : `oklch(${(0.82 + 0.07 * step).toFixed(3)} 0.075 ${hue})`;
+    color = now ? oklch(0.4 + 0.08 * step, 0.075, hue) : oklch(0.82 + 0.07 * step, 0.075, hue);
     cache.set(key, color);
   }
   return color;
 }
 
+const STEPS = 256;
+const scales = new Map<string, string[]>();
+
+// Of a scale so many colours are told apart, each worked out once.
+function ofScale(kind: string, part: number, now: boolean, color: (part: number) => string): string {
+  const key = kind + now, at = Math.round(part * STEPS);
+  let all = scales.get(key);
+  if (!all) scales.set(key, (all = []));
+  return all[at] || (all[at] = color(at / STEPS));
+}
+
 // From little to much, 0 to 1.
-export function heat(part: number): string {
-  const p = Math.max(0, Math.min(1, part));
-  return dark()
-    ? `oklch(${(0.3 + 0.2 * p).toFixed(3)} ${(0.01 + 0.12 * p).toFixed(3)} ${(70 - 40 * p).toFixed(0)})`
-    : `oklch(${(0.955 - 0.2 * p).toFixed(3)} ${(0.008 + 0.135 * p).toFixed(3)} ${(85 - 45 * p).toFixed(0)})`;
+export function heat(part: number, now = dark()): string {
+  return ofScale("heat", Math.max(0, Math.min(1, part)), now, (p) => (now
+    ? oklch(0.3 + 0.2 * p, 0.01 + 0.12 * p, 70 - 40 * p)
+    : oklch(0.955 - 0.2 * p, 0.008 + 0.135 * p, 85 - 45 * p)));
 }
 
 // Less is blue, more is red, nothing is grey: -1 to 1.
-export function diff(part: number): string {
-  const p = Math.max(-1, Math.min(1, part));
-  const size = Math.sqrt(Math.abs(p));
-  const hue = p > 0 ? 30 : 250;
-  return dark()
-    ? `oklch(${(0.34 + 0.1 * size).toFixed(3)} ${(0.005 + 0.09 * size).toFixed(3)} ${hue})`
-    : `oklch(${(0.93 - 0.13 * size).toFixed(3)} ${(0.005 + 0.095 * size).toFixed(3)} ${hue})`;
+export function diff(part: number, now = dark()): string {
+  const size = Math.sqrt(Math.min(1, Math.abs(part))), hue = part > 0 ? 30 : 250;
+  return ofScale("diff" + hue, size, now, (p) => (now
+    ? oklch(0.34 + 0.1 * p, 0.005 + 0.09 * p, hue)
+    : oklch(0.93 - 0.13 * p, 0.005 + 0.095 * p, hue)));
 }
 
 export function ink(name: string): string {

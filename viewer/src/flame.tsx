@@ -10,6 +10,9 @@ import { Route, choiceItems, go, scope, to, write } from "./route";
 import { matches as isMatch } from "./search";
 
 const ROW = 21;
+
+// What is narrower than a pixel need not be sent; in steps, so that little changes of a window ask for nothing.
+const STEP = 256, widthAsked = (): string => String(Math.min(4096, Math.max(1024, Math.ceil(innerWidth / STEP) * STEP)));
 const TEXT = "12px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
 
 export type Coloring = "block" | "cost" | "calls" | "diff";
@@ -25,18 +28,17 @@ interface Painting {
   upwards: boolean;
 }
 
-function fill(box: Box, painting: Painting): string {
-  if (box.row < 0) return color.ink("--hatch");
+function fill(box: Box, painting: Painting, dark: boolean): string {
   if (box.block.id === 0 && box.depth === 0 && painting.coloring === "block") return color.ink("--stone");
   switch (painting.coloring) {
     case "cost":
-      return color.heat(Math.sqrt(box.self / (painting.mostSelf || 1)));
+      return color.heat(Math.sqrt(box.self / (painting.mostSelf || 1)), dark);
     case "calls":
-      return color.heat(Math.log1p(box.calls) / Math.log1p(painting.mostCalls || 1));
+      return color.heat(Math.log1p(box.calls) / Math.log1p(painting.mostCalls || 1), dark);
     case "diff":
-      return color.diff((box.inclusive - box.before) / (Math.max(box.inclusive, box.before) || 1));
+      return color.diff((box.inclusive - box.before) / (Math.max(box.inclusive, box.before) || 1), dark);
     default:
-      return color.ofBlock(box.block.name, box.block.file);
+      return color.ofBlock(box.block.name, box.block.file, dark);
   }
 }
 
@@ -77,28 +79,40 @@ function paint(canvas: HTMLCanvasElement, painting: Painting, top: number): void
   context.textBaseline = "middle";
   const ink = color.ink("--box-ink"), edge = color.ink("--page"), strong = color.ink("--ink");
   const faint = color.ink("--faint-box"), faintInk = color.ink("--dim");
-  const found = color.ink("--match");
-  for (const box of painting.layout.boxes) {
-    const y = yOf(box, painting) - top;
-    if (y + ROW < 0 || y > height) continue;
+  const found = color.ink("--match"), hatched = color.ink("--hatch"), dark = color.dark();
+  const paintBox = (box: Box, y: number): void => {
     const x = box.x * width;
-    let w = box.width * width;
+    let w = Math.max(box.width * width, NARROWEST);
     if (box.special && w < 5) w = 5;
-    if (w < 0.6) continue;
     const matches = painting.matches && box.row >= 0 && painting.matches.has(box.block.id);
     const off = painting.matches !== null && !matches;
-    context.fillStyle = matches ? found : off && box.row >= 0 ? faint : fill(box, painting);
-    context.fillRect(x, y, Math.max(0.6, w - (w > 3 ? 1 : 0)), ROW - 1);
+    context.fillStyle = matches ? found : box.row < 0 ? hatched : off ? faint : fill(box, painting, dark);
+    context.fillRect(x, y, w - (w > 3 ? 1 : 0), ROW - 1);
     if (box.special || box.row < 0) hatch(context, x, y, w - 1, ROW - 1, edge);
-    context.fillStyle = off || box.row < 0 ? faintInk : ink;
-    paintText(context, box, x + 4, y + ROW / 2, w - 9);
+    if (w > 9 + LETTER) {
+      context.fillStyle = off || box.row < 0 ? faintInk : ink;
+      paintText(context, box, x + 4, y + ROW / 2, w - 9);
+    }
     if (box === painting.selected || box === painting.hovered) {
       context.strokeStyle = strong;
       context.lineWidth = box === painting.selected ? 2 : 1;
       context.strokeRect(x + 1, y + 1, Math.max(1, w - 3), ROW - 3);
     }
+  };
+  for (const row of painting.layout.rows) {
+    const y = yOf(row[0], painting) - top;
+    if (y + ROW < 0 || y > height) continue;
+    let painted = -1; // up to here
+    for (const box of row) {
+      const end = (box.x + box.width) * width;
+      if (end < painted + NARROWEST && !box.special) continue;
+      paintBox(box, y);
+      painted = end;
+    }
   }
 }
+
+const NARROWEST = 0.6; // pixels: what is narrower is drawn once it is as much with those beside it
 
 function hatch(context: CanvasRenderingContext2D, x: number, y: number, w: number, h: number, edge: string): void {
   if (w < 3) return;
@@ -119,16 +133,15 @@ function hatch(context: CanvasRenderingContext2D, x: number, y: number, w: numbe
 }
 
 function yOf(box: Box, painting: Painting): number {
-  return painting.upwards ? (painting.layout.depth - 1 - box.depth) * ROW : box.depth * ROW;
+  return painting.upwards ? (painting.layout.rows.length - 1 - box.depth) * ROW : box.depth * ROW;
 }
 
 function boxAt(painting: Painting, part: number, y: number): Box | null {
   const row = Math.floor(y / ROW);
-  const depth = painting.upwards ? painting.layout.depth - 1 - row : row;
+  const depth = painting.upwards ? painting.layout.rows.length - 1 - row : row;
   let found: Box | null = null;
-  for (const box of painting.layout.boxes)
-    if (box.depth === depth && part >= box.x && part < box.x + box.width)
-      found = box;
+  for (const box of painting.layout.rows[depth] || [])
+    if (part >= box.x && part < box.x + box.width) found = box;
   return found;
 }
 
@@ -160,7 +173,7 @@ export interface FlameProps {
 export function FlameGraph({ place, route, items, coloring, search, height, zoomed }: FlameProps) {
   const root = (zoomed ? zoomed.root : place.route.rest.root) || "0";
   const link = zoomed ? zoomed.link : (next: string) => write({ ...place.route, rest: { ...place.route.rest, root: next } });
-  const asked: Items = [...items, ["root", root], ["width", "1600"]];
+  const asked: Items = [...items, ["root", root], ["width", widthAsked()]];
   const { data, error } = useAnswer<Flame>(route, asked, place.file.generation);
   const matches = useMemo(() => (search && data
     ? new Set(Object.entries(data.blocks).filter(([, block]) => isMatch(block, search)).map(([id]) => Number(id))) : null), [search, data]);
@@ -240,7 +253,7 @@ function Graph({ flame, place, coloring, matches, height, plain, link }: {
     event.preventDefault();
   };
   const shown = hovered || selected;
-  const tall = layout.depth * ROW;
+  const tall = layout.rows.length * ROW;
   return (
     <div class="flame">
       {layout.above.length > 0 && (
@@ -257,7 +270,7 @@ function Graph({ flame, place, coloring, matches, height, plain, link }: {
         <div style={{ height: tall + "px" }}>
           <canvas ref={canvas} tabIndex={0} role="application" aria-roledescription="flame graph"
             aria-label={"Flame graph of " + flame.metric + ". Arrow keys move, Enter zooms, Backspace zooms out, n and p go to what is searched for" + (plain ? "." : ", f focuses, d drops, c shows callers.")}
-            style={{ height: Math.min(tall, frame.current ? frame.current.clientHeight : tall) + "px" }}
+            style={{ height: Math.min(tall, frame.current ? frame.current.clientHeight : innerHeight) + "px" }}
             onMouseMove={(event) => setHovered(at(event))} onMouseLeave={() => setHovered(null)}
             onClick={(event) => {
               const box = at(event);

@@ -156,7 +156,7 @@ function Crumbs({ place }: { place: Place }) {
   const narrowed = route.focus.length > 0 || route.drops.length > 0;
   // What a sequence costs is told by its last step; what drops leave is a whole of its own.
   const question = !narrowed ? null : route.focus.length ? "steps" : "flame";
-  const { data } = useAnswer<any>(question, route.focus.length ? scope(route) : [...scope(route), ["width", "1600"], ["root", "0"]], place.file.generation);
+  const { data } = useAnswer<any>(question, route.focus.length ? scope(route) : [...scope(route), ["width", "1"], ["root", "0"]], place.file.generation);
   const part: number | undefined = Array.isArray(data) ? data[data.length - 1]?.inclusive : data?.total;
   const whole = place.file.metrics.find((one) => one.name === place.metric)?.total || 0;
   const spans = when.some((entry) => entry.page === route.page);

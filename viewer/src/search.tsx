@@ -19,7 +19,7 @@ export function useMatches(place: Place, search: string): Set<number> | null {
 function useFound(place: Place, search: string, spans: boolean) {
   const { route, file } = place, contexts = search && !spans, narrowed = route.focus.length || route.drops.length;
   const match = useAnswer<any>(contexts ? "match" : null, [...scope(route), ["text", search]], file.generation);
-  const part = useAnswer<any>(contexts && narrowed ? "flame" : null, [...scope(route), ["root", "0"], ["width", "1600"]], file.generation);
+  const part = useAnswer<any>(contexts && narrowed ? "flame" : null, [...scope(route), ["root", "0"], ["width", "1"]], file.generation);
   const items: Items = [["file", String(route.file)], ...Object.entries(choiceItems(route.choice)), ["view", "blocks"], ["top", "0"]];
   const table = useAnswer<any>(search && spans ? "spans" : null, items, file.generation);
   if (!search) return null;
