@@ -8,72 +8,95 @@
 #include "base/memory.h"
 #include "replay/program.h"
 
+/* ---- who works when ---- */
+
 typedef struct change {
     uint64_t time;
+    uint32_t lane;
     int32_t by; /* lanes that work */
 } change;
 
-static int compare_changes(const void *left, const void *right)
+/* What changes, in the order of time, ends first. A lane's work is in order as it is, so only the
+ * next change of each lane is kept: a heap, the first of them on top. */
+typedef struct changes {
+    const crn_replay *replay;
+    uint32_t *op; /* by lane: the work whose begin or end comes next */
+    change *heap;
+    uint32_t count;
+} changes;
+
+static bool comes_before(change left, change right)
 {
-    const change *a = left, *b = right;
-    if (a->time != b->time)
-        return a->time < b->time ? -1 : 1;
-    return a->by < b->by ? -1 : a->by > b->by;
+    if (left.time != right.time)
+        return left.time < right.time;
+    return left.by != right.by ? left.by < right.by : left.lane < right.lane;
 }
 
-/* Processor time that each working lane has had, up to a moment. */
-typedef struct shares {
-    uint32_t count;
-    uint64_t *times;
-    double *had;
-} shares;
-
-static change *changes_of(const crn_replay *replay, uint32_t *count)
+/* Puts it where nothing is: `at` and what is below it are to be in order. */
+static void sift_down(changes *changes, uint32_t at, change moved)
 {
-    change *changes = crn_calloc(2 * (size_t)replay->op_count + 1, sizeof *changes);
-    for (uint32_t op = 0; op < replay->op_count; op++) {
-        if (replay->ops[op].kind != CRN_OP_WORK)
-            continue;
-        changes[(*count)++] = (change){replay->op_time[op], 1};
-        changes[(*count)++] = (change){replay->op_time[op] + replay->ops[op].amount, -1};
+    for (;;) {
+        uint64_t child = 2 * (uint64_t)at + 1;
+        if (child >= changes->count)
+            break;
+        if (child + 1 < changes->count &&
+            comes_before(changes->heap[child + 1], changes->heap[child]))
+            child++;
+        if (!comes_before(changes->heap[child], moved))
+            break;
+        changes->heap[at] = changes->heap[child];
+        at = (uint32_t)child;
     }
-    if (*count)
-        qsort(changes, *count, sizeof *changes, compare_changes);
+    changes->heap[at] = moved;
+}
+
+/* The lane's next work from that operation on. False if there is none. */
+static bool find_work(changes *changes, uint32_t lane, uint32_t op)
+{
+    const crn_op *ops = changes->replay->ops;
+    while (ops[op].kind != CRN_OP_WORK && ops[op].kind != CRN_OP_STOP)
+        op++;
+    changes->op[lane] = op;
+    return ops[op].kind == CRN_OP_WORK;
+}
+
+static changes changes_new(const crn_replay *replay)
+{
+    uint32_t lanes = replay->trace->lane_count;
+    changes changes = {.replay = replay,
+                       .op = crn_calloc(lanes + (size_t)1, sizeof *changes.op),
+                       .heap = crn_calloc(lanes + (size_t)1, sizeof *changes.heap)};
+    for (uint32_t lane = 0; lane < lanes; lane++)
+        if (find_work(&changes, lane, replay->lanes[lane].first))
+            changes.heap[changes.count++] = (change){replay->op_time[changes.op[lane]], lane, 1};
+    for (uint32_t at = changes.count / 2; at-- > 0;)
+        sift_down(&changes, at, changes.heap[at]);
     return changes;
 }
 
-static shares shares_of(crn_replay *replay, const change *changes, uint32_t count)
+static void changes_free(changes *changes)
 {
-    shares shares = {.times = crn_calloc(count + (size_t)1, sizeof *shares.times),
-                     .had = crn_calloc(count + (size_t)1, sizeof *shares.had)};
-    double cores = replay->facts.cores, had = 0;
-    uint64_t at = count ? changes[0].time : 0;
-    int64_t working = 0;
-    for (uint32_t c = 0; c < count; c++) {
-        double part = (double)working > cores ? cores / (double)working : 1;
-        had += (double)(changes[c].time - at) * part;
-        replay->facts.shared |= part < 1 && changes[c].time > at;
-        at = changes[c].time;
-        working += changes[c].by;
-        if (!shares.count || shares.times[shares.count - 1] != at)
-            shares.times[shares.count++] = at;
-        shares.had[shares.count - 1] = had;
-    }
-    return shares;
+    crn_free(changes->op);
+    crn_free(changes->heap);
 }
 
-/* The moment is one of those at which something changed. */
-static double had_at(const shares *shares, uint64_t time)
+/* Goes on to the one behind the top. */
+static void pass(changes *changes)
 {
-    uint32_t low = 0, high = shares->count;
-    while (low + 1 < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (shares->times[middle] <= time)
-            low = middle;
-        else
-            high = middle;
+    const crn_replay *replay = changes->replay;
+    change next = changes->heap[0];
+    uint32_t op = changes->op[next.lane];
+    if (next.by > 0) {
+        next.time += replay->ops[op].amount;
+        next.by = -1;
+    } else if (find_work(changes, next.lane, op + 1)) {
+        next.time = replay->op_time[changes->op[next.lane]];
+        next.by = 1;
+    } else {
+        next = changes->heap[--changes->count];
     }
-    return shares->had[low];
+    if (changes->count)
+        sift_down(changes, 0, next);
 }
 
 /* ---- who went on late ---- */
@@ -88,51 +111,64 @@ static int compare_wakes(const void *left, const void *right)
     return a->to < b->to ? -1 : a->to > b->to;
 }
 
-/* Time up to each change in which there was a processor for one more. */
-static double *spare_of(const crn_replay *replay, const change *changes, uint32_t count)
+/* An end of a wake: time in which there was a processor for one more, up to there. */
+typedef struct moment {
+    uint64_t time;
+    uint32_t wake;
+    bool last;
+    double spare;
+} moment;
+
+static int compare_moments(const void *left, const void *right)
 {
-    double *spare = crn_calloc(count + (size_t)1, sizeof *spare);
-    double sum = 0;
-    int64_t working = 0;
-    for (uint32_t c = 0; c < count; c++) {
-        bool room = !replay->facts.cores || working < (int64_t)replay->facts.cores;
-        sum += c && room ? (double)(changes[c].time - changes[c - 1].time) : 0;
-        spare[c] = sum;
-        working += changes[c].by;
-    }
-    return spare;
+    const moment *a = left, *b = right;
+    return a->time < b->time ? -1 : a->time > b->time;
 }
 
-/* The same at any moment: before the first change and after the last nobody works. */
-static double spare_at(const change *changes, const double *spare, uint32_t count, uint64_t time)
+/* Before the first change and after the last nobody works. `moments` are in order. */
+static void find_spare(const crn_replay *replay, moment *moments, uint32_t count)
 {
-    uint32_t low = 0, high = count; /* changes up to the moment */
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (changes[middle].time <= time)
-            low = middle + 1;
+    changes changes = changes_new(replay);
+    bool any = changes.count > 0;
+    uint64_t at = any ? changes.heap[0].time : 0, first = at;
+    int64_t working = 0;
+    double sum = 0;
+    for (uint32_t m = 0; m < count; m++) {
+        uint64_t time = moments[m].time;
+        for (; changes.count && changes.heap[0].time <= time; pass(&changes)) {
+            bool room = !replay->facts.cores || working < (int64_t)replay->facts.cores;
+            sum += room ? (double)(changes.heap[0].time - at) : 0;
+            at = changes.heap[0].time;
+            working += changes.heap[0].by;
+        }
+        bool room = !replay->facts.cores || working < (int64_t)replay->facts.cores;
+        if (time < first)
+            moments[m].spare = -(double)(first - time);
         else
-            high = middle;
+            moments[m].spare = sum + (room ? (double)(time - at) : 0);
     }
-    if (low == 0)
-        return count ? -(double)(changes[0].time - time) : (double)time;
-    double since = (double)(time - changes[low - 1].time);
-    if (low == count)
-        return spare[count - 1] + since;
-    double step = (double)(changes[low].time - changes[low - 1].time);
-    return spare[low - 1] + (step > 0 ? (spare[low] - spare[low - 1]) * since / step : 0);
+    changes_free(&changes);
 }
 
 /* A lane that went on late although there was a processor for it waited for what nobody knows. */
-static void blame(crn_replay *replay, const change *changes, uint32_t count)
+static void blame(crn_replay *replay)
 {
-    double *spare = spare_of(replay, changes, count);
-    qsort(replay->wakes, replay->wake_count, sizeof *replay->wakes, compare_wakes);
-    for (uint32_t w = 0; w < replay->wake_count; w++) {
+    uint32_t count = replay->wake_count;
+    moment *moments = crn_calloc(2 * (size_t)count + 1, sizeof *moments);
+    double *spare = crn_calloc(2 * (size_t)count + 1, sizeof *spare);
+    qsort(replay->wakes, count, sizeof *replay->wakes, compare_wakes);
+    for (uint32_t w = 0; w < count; w++) {
+        moments[2 * (size_t)w] = (moment){replay->wakes[w].from, w, false, 0};
+        moments[2 * (size_t)w + 1] = (moment){replay->wakes[w].to, w, true, 0};
+    }
+    qsort(moments, 2 * (size_t)count, sizeof *moments, compare_moments);
+    find_spare(replay, moments, 2 * count);
+    for (uint32_t m = 0; m < 2 * count; m++)
+        spare[2 * (size_t)moments[m].wake + moments[m].last] = moments[m].spare;
+    for (uint32_t w = 0; w < count; w++) {
         const crn_wake *wake = &replay->wakes[w];
         crn_replay_lane *lane = &replay->facts.lanes[wake->lane];
-        double room =
-            spare_at(changes, spare, count, wake->to) - spare_at(changes, spare, count, wake->from);
+        double room = spare[2 * (size_t)w + 1] - spare[2 * (size_t)w];
         uint64_t over = room > 0 ? (uint64_t)room : 0;
         lane->unexplained += over;
         if (over > lane->longest) {
@@ -140,35 +176,61 @@ static void blame(crn_replay *replay, const change *changes, uint32_t count)
             lane->before = wake->span;
         }
     }
+    crn_free(moments);
     crn_free(spare);
 }
 
 /* ---- both ---- */
 
-static void divide(crn_replay *replay, const change *changes, uint32_t count)
+/* Whether more lanes than there are processors ever worked. */
+static bool is_shared(const crn_replay *replay)
 {
-    shares shares = shares_of(replay, changes, count);
-    for (uint32_t op = 0; replay->facts.shared && op < replay->op_count; op++) {
-        if (replay->ops[op].kind != CRN_OP_WORK)
-            continue;
-        uint64_t from = replay->op_time[op], to = from + replay->ops[op].amount;
-        replay->ops[op].amount = (uint64_t)(had_at(&shares, to) - had_at(&shares, from) + 0.5);
+    changes changes = changes_new(replay);
+    uint64_t at = 0;
+    int64_t working = 0;
+    bool shared = false;
+    for (; changes.count && !shared; pass(&changes)) {
+        shared = working > (int64_t)replay->facts.cores && changes.heap[0].time > at;
+        at = changes.heap[0].time;
+        working += changes.heap[0].by;
     }
-    crn_free(shares.times);
-    crn_free(shares.had);
+    changes_free(&changes);
+    return shared;
+}
+
+/* Each has of the processors what each working lane had of them meanwhile. */
+static void divide(crn_replay *replay)
+{
+    changes changes = changes_new(replay);
+    double *begun = crn_calloc(replay->trace->lane_count + (size_t)1, sizeof *begun);
+    double cores = replay->facts.cores, had = 0;
+    uint64_t at = changes.count ? changes.heap[0].time : 0;
+    int64_t working = 0;
+    while (changes.count) {
+        change now = changes.heap[0];
+        uint32_t op = changes.op[now.lane];
+        double part = (double)working > cores ? cores / (double)working : 1;
+        had += (double)(now.time - at) * part;
+        at = now.time;
+        working += now.by;
+        pass(&changes);
+        if (now.by > 0)
+            begun[now.lane] = had;
+        else
+            replay->ops[op].amount = (uint64_t)(had - begun[now.lane] + 0.5);
+    }
+    crn_free(begun);
+    changes_free(&changes);
 }
 
 void crn_plan_cores(crn_replay *replay)
 {
     bool contended = replay->facts.cores && replay->trace->lane_count > replay->facts.cores;
-    if (contended || replay->wake_count) {
-        uint32_t count = 0;
-        change *changes = changes_of(replay, &count);
-        if (replay->wake_count)
-            blame(replay, changes, count);
-        if (contended)
-            divide(replay, changes, count);
-        crn_free(changes);
+    if (replay->wake_count)
+        blame(replay);
+    if (contended && is_shared(replay)) {
+        replay->facts.shared = true;
+        divide(replay);
     }
     for (uint32_t op = 0; op < replay->op_count; op++)
         if (replay->ops[op].kind == CRN_OP_WORK)
