@@ -168,7 +168,7 @@ def views():
                           r" +\d\d\.\d +\d\d\.\d +\d\.\d\d .* Parser::next_token +src/parser")
         text = terminal.text()
         assert re.match(r"\./live --stages many +running +pid %d " % program.pid, text), text
-        assert re.search(r"4 lanes  4 strands  \d+ contexts  [\d.]+M? calls/s", text), text
+        assert re.search(r"4 lanes  4 strands  \d+ contexts  [\d.]+[kM]? calls/s", text), text
         assert "wait_for_input" in text and "src/queue.cpp:31" in text, text
         terminal.press("3")
         terminal.wait_for(r"├─ stage_0.*\n.*│  ├─ Parser::parse ↺")
