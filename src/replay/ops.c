@@ -31,7 +31,9 @@ static uint32_t emit(writer *writer, crn_op_kind kind, uint32_t who, uint64_t am
         replay->op_time = crn_realloc(replay->op_time, replay->op_room, sizeof *replay->op_time);
     }
     replay->op_time[replay->op_count] = writer->at;
-    replay->ops[replay->op_count] = (crn_op){amount, who, (uint32_t)kind};
+    if (amount > CRN_OP_LONGEST)
+        amount = CRN_OP_LONGEST; /* no program runs for as long, but a file can say so */
+    replay->ops[replay->op_count] = (crn_op){.amount = amount, .kind = kind, .who = who};
     return replay->op_count++;
 }
 

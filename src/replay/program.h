@@ -23,11 +23,14 @@ typedef enum crn_op_kind {
     CRN_OP_STOP
 } crn_op_kind;
 
-typedef struct crn_op {
-    uint64_t amount;
+/* Of these there are several for each span: 12 bytes each. 36 years are CRN_OP_LONGEST. */
+typedef struct __attribute__((packed, aligned(4))) crn_op {
+    uint64_t amount : 60;
+    uint64_t kind : 4;
     uint32_t who;
-    uint32_t kind;
 } crn_op;
+
+#define CRN_OP_LONGEST (((uint64_t)1 << 60) - 1)
 
 #define CRN_NONE ((uint32_t)UINT32_MAX)
 
