@@ -7,10 +7,11 @@
 #include "base/memory.h"
 
 enum {
-    INDEX_FIRST = CRN_FIRST(64, 2),    /* entries; powers of two, as are those of the ways */
-    WAYS_FIRST = CRN_FIRST(64, 1),     /* entries */
-    WAYS_LAST = CRN_FIRST(1 << 15, 8), /* entries: 512 KiB */
-    RECORDS_RESERVED = 1,              /* for [folded] */
+    INDEX_FIRST = CRN_FIRST(64, 2),     /* entries; powers of two, as are those of the ways */
+    WAYS_FIRST = CRN_FIRST(64, 1),      /* entries */
+    WAYS_ROOMY = CRN_FIRST(1 << 12, 4), /* entries: up to here there are 16 for each edge */
+    WAYS_LAST = CRN_FIRST(1 << 15, 8),  /* entries: 512 KiB */
+    RECORDS_RESERVED = 1,               /* for [folded] */
     PATH_FIRST = CRN_FIRST(64, 1)
 };
 
@@ -56,7 +57,9 @@ static bool index_reserve(crn_graph *graph)
     uint64_t size = (uint64_t)graph->index_mask + 1;
     if ((graph->index_count + 1) * 4 <= size * 3 && graph->used + 2 <= size)
         return true;
-    uint32_t *index = crn_try_table(size * 2 * sizeof *index);
+    /* Storage that has been taken away is zeros: all records would come to one place. */
+    bool there = graph->links[CRN_RECORD_ROOT].target == CRN_RECORD_ROOT;
+    uint32_t *index = there ? crn_try_table(size * 2 * sizeof *index) : NULL;
     if (!index)
         return false;
     crn_free_table(graph->index, size * sizeof *index);
@@ -69,17 +72,36 @@ static bool index_reserve(crn_graph *graph)
 
 /* ---- the ways ---- */
 
-static void ways_grow(crn_graph *graph)
+static void way_put(crn_graph *graph, crn_way way)
+{
+    uint32_t unit = (uint32_t)way.key;
+    *crn_graph_way(graph, unit / CRN_RECORD_UNITS, (cairn_block)(way.key >> 32)) = way;
+}
+
+/* What two ways of a small graph want, one of them asks the index for, each time: so there are many
+ * more than edges. In a large graph the memory counts. */
+static bool ways_are_few(const crn_graph *graph)
 {
     uint64_t entries = graph->hot.way_mask + 1;
-    if (entries >= WAYS_LAST || graph->index_count <= entries * 4)
+    if (entries < WAYS_ROOMY)
+        return graph->index_count * 16 > entries;
+    return entries < WAYS_LAST && graph->index_count > entries * 4;
+}
+
+static void ways_grow(crn_graph *graph)
+{
+    if (!ways_are_few(graph))
         return;
-    crn_way *ways = crn_try_table(entries * 2 * sizeof *ways);
+    uint64_t entries = graph->hot.way_mask + 1;
+    crn_way *before = graph->hot.ways, *ways = crn_try_table(entries * 2 * sizeof *ways);
     if (!ways)
         return; /* only slower */
-    crn_free_table(graph->hot.ways, entries * sizeof *ways);
     graph->hot.ways = ways;
     graph->hot.way_mask = entries * 2 - 1;
+    for (uint64_t i = 0; i < entries; i++)
+        if (before[i].key)
+            way_put(graph, before[i]);
+    crn_free_table(before, entries * sizeof *before);
 }
 
 uint32_t crn_graph_follow(crn_graph *graph, uint32_t record, cairn_block block)
