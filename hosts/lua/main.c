@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "host.h"
@@ -192,7 +193,7 @@ static void on_end(int status, void *data)
     crn_host_note(host, "exit_status", "%d", status & 0xff);
     cairn_error error = cairn_profile_status(host->profile);
     crn_host_stop(host);
-    if (main_settings.quiet || !isatty(STDERR_FILENO))
+    if (main_settings.quiet || !main_settings.host.profile.path || !isatty(STDERR_FILENO))
         return;
     if (error != CAIRN_OK)
         fprintf(stderr, "cairn run: %s: %s\n", main_settings.output, cairn_error_text(error));
@@ -210,6 +211,15 @@ static void begin(lua_State *L, void *data)
     crn_host_start(data, L, floor, NULL, NULL);
     if (main_settings.host.allocations)
         crn_ledger_open(data, main_settings.host.alloc_mean, main_settings.host.profile.seed);
+}
+
+/* Lua says what is wrong with a script that cannot be read, and then there is nothing that should
+ * take the place of a capture from before. */
+static bool can_be_read(const char *script)
+{
+    struct stat status;
+    return strcmp(script, "-") == 0 ||
+           (stat(script, &status) == 0 && !S_ISDIR(status.st_mode) && access(script, R_OK) == 0);
 }
 
 static char *command_text(char **arguments)
@@ -256,7 +266,7 @@ int main(int argc, char **argv)
         settings->host.profile.wall = CAIRN_WALL_OFF;
     if (!spans_given)
         settings->host.profile.spans = settings->host.mode == CRN_MODE_EXACT;
-    settings->host.profile.path = settings->output;
+    settings->host.profile.path = can_be_read(argv[optind]) ? settings->output : NULL;
     char *command = command_text(argv + optind);
     settings->host.profile.command = command;
     cairn_error error;
