@@ -102,12 +102,14 @@ static void enter(cairn_priv_strand *strand, cairn_block block)
 
 /* The runtime has put what was found into the slot that its own verbs look into. It goes into the
  * one that the site looks into first, which need not be the same, and into the ways, where a rival
- * may have taken its place: else the site comes here each time. */
-static void remember(const cairn_priv_strand *strand, uint64_t from, const crn_site *site)
+ * may have taken its place: else the site comes here each time. Not if the records have moved: in a
+ * child of fork `from` may be none of them any more. */
+static void remember(const cairn_priv_strand *strand, const char *base, uint64_t from,
+                     const crn_site *site)
 {
     typedef uint64_t __attribute__((may_alias)) both;
     const cairn_priv_lane *lane = strand->lane;
-    if (!(site->line & CRN_SITE_PACKED) || !lane->base)
+    if (!(site->line & CRN_SITE_PACKED) || lane->base != base)
         return;
     cairn_priv_record *record = cairn_priv_record_at(lane, from);
     const cairn_priv_slot found = *cairn_priv_slot_of(record, site->block);
@@ -117,8 +119,7 @@ static void remember(const cairn_priv_strand *strand, uint64_t from, const crn_s
     __atomic_store_n((both *)slot, (uint64_t)found.unit << 32 | found.block, __ATOMIC_RELAXED);
     uint64_t number = from / (sizeof(cairn_priv_record) / 8);
     uint64_t place = (number + site->block * (uint64_t)0x9e3779b1u) & lane->way_mask;
-    if (lane->ways)
-        lane->ways[place] = (cairn_priv_way){(uint64_t)site->block << 32 | from, found};
+    lane->ways[place] = (cairn_priv_way){(uint64_t)site->block << 32 | from, found};
 }
 
 /* Finds the block, and enters it. */
@@ -126,9 +127,10 @@ static void enter_site(cairn_priv_strand *strand, crn_site *site)
 {
     if (site->block == CRN_SITE_NEW)
         crn_site_resolve(site, cairn_lane_profile(cairn_strand_lane((cairn_strand *)strand)));
+    const char *base = strand->lane->base;
     uint64_t from = (uint32_t)strand->current;
     enter(strand, site->block);
-    remember(strand, from, site);
+    remember(strand, base, from, site);
 }
 
 int64_t crn_site_enter(crn_site *site)

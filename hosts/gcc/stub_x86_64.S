@@ -46,6 +46,17 @@
         .cfi_endproc
         .endm
 
+/* So that what unwinds finds the caller at each instruction, a thread that is cancelled too. */
+        .macro push reg
+        pushq   \reg
+        .cfi_adjust_cfa_offset 8
+        .endm
+
+        .macro pop reg
+        popq    \reg
+        .cfi_adjust_cfa_offset -8
+        .endm
+
 /* Calls \function with %rdi; its result is left in %rax. */
         .macro call_with_all function
         subq    $AREA, %rsp
@@ -86,13 +97,12 @@
 cairn_priv_site_enter:
         .cfi_startproc
         endbr64
-        pushq   %rcx
-        pushq   %rdx
-        pushq   %rsi
-        pushq   %rdi
-        pushq   %r8
-        pushq   %r9
-        .cfi_adjust_cfa_offset 48
+        push    %rcx
+        push    %rdx
+        push    %rsi
+        push    %rdi
+        push    %r8
+        push    %r9
         movq    cairn_priv_thread_strand@gottpoff(%rip), %rdi
         movq    %fs:(%rdi), %rdi
         testq   %rdi, %rdi
@@ -104,7 +114,7 @@ cairn_priv_site_enter:
         cmpq    8(%rdi), %rdx
         jae     2f
         movl    %esi, %r9d              /* unit */
-        pushq   %rax
+        push    %rax
         movl    $0x9e3779b1, %eax
         imulq   %rcx, %rax
         shrl    $2, %r9d                /* record */
@@ -118,7 +128,7 @@ cairn_priv_site_enter:
         cmpq    %r9, (%rax)
         jne     1f
         movq    8(%rax), %r9            /* what the slot is to be */
-        popq    %rax
+        pop     %rax
         movl    4(%rax), %eax           /* where in the record its slot is */
         movq    (%r8), %r8              /* base */
         addq    %r8, %rax
@@ -132,54 +142,52 @@ cairn_priv_site_enter:
         subq    40(%rdi), %rax
         movq    %r9, 24(%rdi)
         addq    $1, (%r8,%r9,8)
-        popq    %r9
-        popq    %r8
-        popq    %rdi
-        popq    %rsi
-        popq    %rdx
-        popq    %rcx
-        .cfi_adjust_cfa_offset -48
+        pop     %r9
+        pop     %r8
+        pop     %rdi
+        pop     %rsi
+        pop     %rdx
+        pop     %rcx
         ret
-1:      .cfi_adjust_cfa_offset 48
-        popq    %rax
-2:      popq    %r9
-        popq    %r8
-        popq    %rdi
-        popq    %rsi
-        popq    %rdx
-        popq    %rcx
-        .cfi_adjust_cfa_offset -48
+1:      .cfi_adjust_cfa_offset 56
+        pop     %rax
+2:      pop     %r9
+        pop     %r8
+        pop     %rdi
+        pop     %rsi
+        pop     %rdx
+        pop     %rcx
         jmp     cairn_priv_site_enter_slowly
         .cfi_endproc
         .size   cairn_priv_site_enter, . - cairn_priv_site_enter
 
-/* The same for a function that calls nothing, and a packed site: the block's hash is there. */
-        .macro enter_leaf name, slot
+/* The same for a function that calls nothing, and a packed site: the block's hash is there. Both of
+ * the record's slots have other blocks; one way in sixteen goes into either, as in stub.cc. */
         .p2align 4
-        .globl  \name
-        .type   \name, @function
-\name:
+        .globl  cairn_priv_site_enter_leaf_16
+        .type   cairn_priv_site_enter_leaf_16, @function
+        .globl  cairn_priv_site_enter_leaf_24
+        .type   cairn_priv_site_enter_leaf_24, @function
+cairn_priv_site_enter_leaf_16:
+cairn_priv_site_enter_leaf_24:
         .cfi_startproc
         endbr64
-        pushq   %rcx
-        pushq   %rdx
-        pushq   %rsi
-        pushq   %rdi
-        pushq   %r8
-        .cfi_adjust_cfa_offset 40
+        push    %rcx
+        push    %rdx
+        push    %rsi
+        push    %rdi
         movq    cairn_priv_thread_strand@gottpoff(%rip), %rdi
         movq    %fs:(%rdi), %rdi
         testq   %rdi, %rdi
         je      2f
         movq    (%rdi), %rdx            /* top */
-        movl    24(%rdi), %ecx          /* current */
         cmpq    8(%rdi), %rdx
         jae     2f
+        movl    24(%rdi), %ecx          /* current */
         movq    32(%rdi), %rdx          /* lane */
-        movl    4(%rax), %esi           /* the block's hash */
-        movl    %ecx, %r8d
-        shrl    $2, %r8d                /* record */
-        addl    %r8d, %esi
+        movl    %ecx, %esi
+        shrl    $2, %esi                /* record */
+        addl    4(%rax), %esi           /* the block's hash */
         andq    WAY_MASK(%rdx), %rsi
         shlq    $4, %rsi
         addq    WAYS(%rdx), %rsi
@@ -188,38 +196,40 @@ cairn_priv_site_enter:
         movl    (%rax), %ecx            /* the block; a new one is in no way */
         cmpl    %ecx, 4(%rsi)
         jne     2f
-        movq    8(%rsi), %rcx           /* what the slot may be */
+        movl    12(%rsi), %ecx          /* unit */
         movq    (%rdx), %rdx            /* base */
-        movq    %rcx, %rsi
         movq    24(%rdi), %rax
-        shrq    $32, %rsi               /* unit */
-        movq    %rcx, \slot(%rdx,%rax,8)
-        addq    $1, (%rdx,%rsi,8)
-        movq    (%rdi), %rcx
+        testl   $15, (%rdx,%rcx,8)
+        je      3f
+1:      addq    $1, (%rdx,%rcx,8)
+        movq    %rcx, 24(%rdi)
         testq   %rax, %rax
-        cmovsl  (%rcx), %eax
-        movq    %rsi, 24(%rdi)
-        popq    %r8
-        popq    %rdi
-        popq    %rsi
-        popq    %rdx
-        popq    %rcx
-        .cfi_adjust_cfa_offset -40
+        jns     4f
+        movq    (%rdi), %rcx
+        movl    (%rcx), %eax            /* who called what gave its frame back */
+4:      pop     %rdi
+        pop     %rsi
+        pop     %rdx
+        pop     %rcx
         ret
-2:      .cfi_adjust_cfa_offset 40
-        popq    %r8
-        popq    %rdi
-        popq    %rsi
-        popq    %rdx
-        popq    %rcx
-        .cfi_adjust_cfa_offset -40
+3:      .cfi_adjust_cfa_offset 32
+        movq    8(%rsi), %rsi           /* what the slot may be */
+        push    %r8
+        leaq    (%rdx,%rax,8), %r8
+        testl   $16, (%rdx,%rcx,8)
+        je      5f
+        addq    $8, %r8
+5:      movq    %rsi, 16(%r8)
+        pop     %r8
+        jmp     1b
+2:      pop     %rdi
+        pop     %rsi
+        pop     %rdx
+        pop     %rcx
         jmp     site_enter_leaf_all
         .cfi_endproc
-        .size   \name, . - \name
-        .endm
-
-        enter_leaf cairn_priv_site_enter_leaf_16, 16
-        enter_leaf cairn_priv_site_enter_leaf_24, 24
+        .size   cairn_priv_site_enter_leaf_16, . - cairn_priv_site_enter_leaf_16
+        .size   cairn_priv_site_enter_leaf_24, . - cairn_priv_site_enter_leaf_24
 
         .p2align 4
         .globl  cairn_priv_site_enter_slowly

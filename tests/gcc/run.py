@@ -192,6 +192,23 @@ def leaves():
         counts_match(contexts("way.cairn"), counted(["leaf.c"]))
 
 
+@case("a context that calls many by turns counts each, wherever it is found")
+def crowd():
+    """As the slow twin by function, and by context as where functions are called for all of it."""
+    tables = {}
+    for options in (["-O2"], ["-O2", "--calls"], ["-Os"], ["-O2", "-fPIC", "-flto"]):
+        plain(["crowd.c"], *[option for option in options if option != "--calls"])
+        profiled(["crowd.c"], *options)
+        rows = record(["crowd.c"])
+        stacks_match(rows)
+        counts_match(rows, counted(["crowd.c"]))
+        tables[options[-1]] = {path: row["calls"] for path, row in rows}
+    assert tables["-O2"] == tables["--calls"]
+    for wall in ("exact", "sampled"):
+        run(CAIRN, "run", "--quiet", "--wall", wall, "-o", "way.cairn", "./profiled")
+        assert {path: row["calls"] for path, row in contexts("way.cairn")} == tables["-flto"], wall
+
+
 def compare_all(names, *options):
     """Every function of the source, wherever it has been inlined."""
     compare(names, "--inlined", *options)

@@ -121,6 +121,40 @@ static void every_edge_is_found_again(void **state)
     close_graph(&graph);
 }
 
+/* Also when there are more of them: none is forgotten but the one whose place the new one takes. */
+static void ways_are_kept(void **state)
+{
+    (void)state;
+    crn_graph graph;
+    open_graph(&graph, 1024, 4000000);
+    random_source random = {9};
+    crn_way *before = NULL;
+    uint64_t grown = 0;
+    for (uint32_t i = 0; i < 6000; i++) {
+        uint64_t mask = graph.hot.way_mask;
+        before = realloc(before, (mask + 1) * sizeof *before);
+        memcpy(before, graph.hot.ways, (mask + 1) * sizeof *before);
+        uint32_t record = 1 + random_below(&random, graph.used - 1);
+        cairn_block block = 1 + random_below(&random, 200);
+        uint32_t next = crn_graph_follow(&graph, record, block);
+        assert_int_equal(crn_graph_recall(&graph, record, block), next);
+        if (graph.hot.way_mask == mask)
+            continue;
+        grown++;
+        for (uint64_t at = 0; at <= mask; at++) {
+            uint64_t key = before[at].key;
+            uint32_t from = (uint32_t)key / CRN_RECORD_UNITS;
+            const crn_way *way = crn_graph_way(&graph, from, (cairn_block)(key >> 32));
+            if (key && way != crn_graph_way(&graph, record, block)) {
+                assert_true(way->key == key && way->slot.unit == before[at].slot.unit);
+            }
+        }
+    }
+    assert_in_range(grown, 3, 20);
+    free(before);
+    close_graph(&graph);
+}
+
 static void the_budget_is_kept(void **state)
 {
     (void)state;
@@ -222,6 +256,7 @@ int main(void)
     const struct CMUnitTest cases[] = {
         cmocka_unit_test(walks_go_where_the_definition_says),
         cmocka_unit_test(every_edge_is_found_again),
+        cmocka_unit_test(ways_are_kept),
         cmocka_unit_test(the_budget_is_kept),
         cmocka_unit_test(merging_is_walking_both),
         cmocka_unit_test(damaged_records_are_refused),
