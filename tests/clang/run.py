@@ -29,12 +29,11 @@ def front(names):
 
 
 def plain(names, *options):
-    run(CLANGXX if is_cpp(names) else CLANG, *usual(names), *options, *map(source, names), "-o",
-        "plain", "-pthread")
+    harness.build("plain", [CLANGXX if is_cpp(names) else CLANG], names, options)
 
 
 def profiled(names, *options):
-    run(*front(names), *usual(names), *options, *map(source, names), "-o", "profiled", "-pthread")
+    harness.build("profiled", front(names), names, options)
 
 
 harness.plain, harness.profiled = plain, profiled

@@ -19,6 +19,8 @@ CAIRN = os.path.abspath(CAIRN)
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = os.path.join(HERE, "programs")
 CASES = []
+BUILT = {}  # programs in KEPT, by how they were made
+KEPT = tempfile.mkdtemp(prefix="cairn-gcc-")
 STEPS = "30000"
 LEVELS = ["-O0", "-O1", "-O2", "-O3", "-Os"]
 
@@ -54,14 +56,22 @@ def usual(names):
     return ["-std=c++20"] if is_cpp(names) else []
 
 
+def build(output, front, names, options):
+    """Compiles and links, or takes what an earlier case made in just this way."""
+    key = (*front, *names, *options)
+    if key in BUILT:
+        shutil.copy(BUILT[key], output)
+        return
+    run(*front, *usual(names), *options, *map(source, names), "-o", output, "-pthread")
+    BUILT[key] = shutil.copy(output, os.path.join(KEPT, str(len(BUILT))))
+
+
 def plain(names, *options):
-    run(GXX if is_cpp(names) else GCC, *usual(names), *options, *map(source, names), "-o", "plain",
-        "-pthread")
+    build("plain", [GXX if is_cpp(names) else GCC], names, options)
 
 
 def profiled(names, *options):
-    run(CAIRN, "c++" if is_cpp(names) else "cc", *usual(names), *options, *map(source, names), "-o",
-        "profiled", "-pthread")
+    build("profiled", [CAIRN, "c++" if is_cpp(names) else "cc"], names, options)
 
 
 def twin(names, every):
@@ -736,6 +746,7 @@ def main():
         finally:
             os.chdir("/")
             shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(KEPT, ignore_errors=True)
     return 1 if failed else 0
 
 
