@@ -317,6 +317,16 @@ def escape():
         assert calls["after_jump"] == 1060 and calls["handle"] == 60, calls
 
 
+@case("threads that are cancelled anywhere, in Enter too, end and leave the rest right")
+def cancelled():
+    for options in (["-O0"], ["-O2"]):
+        plain(["cancel.c"], "-O2")
+        profiled(["cancel.c"], *options)
+        rows = record(["cancel.c"])
+        stacks_match(rows)
+        assert calls_of(rows)["after_thread"] == 150, calls_of(rows)
+
+
 @case("who is jumped to out of a function that calls nothing runs again, not that one")
 def fault():
     for options in (["-O0"], ["-O2"], ["-O2", "--inlined"], ["-O2", "-static"], ["-O3", "-flto"],

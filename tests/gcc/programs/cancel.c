@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Threads that are cancelled anywhere: in Enter, in Leave, while contexts are made.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "noipa.h"
+
+enum { THREADS = 150 };
+
+static volatile int ready;
+
+KEPT int one(int n)
+{
+    return n + 1;
+}
+
+KEPT int two(int n)
+{
+    return n + 2;
+}
+
+KEPT int three(int n)
+{
+    return n + 3;
+}
+
+/* Calls in an order that is new again and again. */
+KEPT int wander(unsigned way, int depth)
+{
+    static int (*const steps[])(int) = {one, two, three};
+    int sum = steps[way % 3](depth);
+    if (depth > 0) {
+        sum += wander(way / 3 + (unsigned)depth * 7, depth - 1);
+        if (way & 1)
+            sum += wander(way * 5, depth / 2);
+    }
+    OPAQUE(sum);
+    return sum;
+}
+
+KEPT void *body(void *argument)
+{
+    unsigned way = (unsigned)(uintptr_t)argument;
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+    ready = 1;
+    for (;;)
+        wander(way++, 12);
+    return NULL;
+}
+
+KEPT int after_thread(int n)
+{
+    return n;
+}
+
+int main(void)
+{
+    int ended = 0;
+    for (unsigned i = 0; i < THREADS; i++) {
+        pthread_t thread;
+        void *result;
+        ready = 0;
+        pthread_create(&thread, NULL, body, (void *)(uintptr_t)(i * 1000));
+        while (!ready)
+            sched_yield();
+        for (unsigned k = 0; k < i * 7 % 60; k++)
+            sched_yield();
+        pthread_cancel(thread);
+        pthread_join(thread, &result);
+        ended += after_thread(result == PTHREAD_CANCELED);
+    }
+    printf("%d\n", ended);
+    return 0;
+}
