@@ -161,32 +161,33 @@ cairn_priv_site_enter:
         .cfi_endproc
         .size   cairn_priv_site_enter, . - cairn_priv_site_enter
 
-/* The same for a function that calls nothing, and a packed site: the block's hash is there. */
-        .macro enter_leaf name, slot
+/* The same for a function that calls nothing, and a packed site: the block's hash is there. Both of
+ * the record's slots have other blocks; one way in sixteen goes into either, as in stub.cc. */
         .p2align 4
-        .globl  \name
-        .type   \name, @function
-\name:
+        .globl  cairn_priv_site_enter_leaf_16
+        .type   cairn_priv_site_enter_leaf_16, @function
+        .globl  cairn_priv_site_enter_leaf_24
+        .type   cairn_priv_site_enter_leaf_24, @function
+cairn_priv_site_enter_leaf_16:
+cairn_priv_site_enter_leaf_24:
         .cfi_startproc
         endbr64
         push    %rcx
         push    %rdx
         push    %rsi
         push    %rdi
-        push    %r8
         movq    cairn_priv_thread_strand@gottpoff(%rip), %rdi
         movq    %fs:(%rdi), %rdi
         testq   %rdi, %rdi
         je      2f
         movq    (%rdi), %rdx            /* top */
-        movl    24(%rdi), %ecx          /* current */
         cmpq    8(%rdi), %rdx
         jae     2f
+        movl    24(%rdi), %ecx          /* current */
         movq    32(%rdi), %rdx          /* lane */
-        movl    4(%rax), %esi           /* the block's hash */
-        movl    %ecx, %r8d
-        shrl    $2, %r8d                /* record */
-        addl    %r8d, %esi
+        movl    %ecx, %esi
+        shrl    $2, %esi                /* record */
+        addl    4(%rax), %esi           /* the block's hash */
         andq    WAY_MASK(%rdx), %rsi
         shlq    $4, %rsi
         addq    WAYS(%rdx), %rsi
@@ -195,36 +196,40 @@ cairn_priv_site_enter:
         movl    (%rax), %ecx            /* the block; a new one is in no way */
         cmpl    %ecx, 4(%rsi)
         jne     2f
-        movq    8(%rsi), %rcx           /* what the slot may be */
+        movl    12(%rsi), %ecx          /* unit */
         movq    (%rdx), %rdx            /* base */
-        movq    %rcx, %rsi
         movq    24(%rdi), %rax
-        shrq    $32, %rsi               /* unit */
-        movq    %rcx, \slot(%rdx,%rax,8)
-        addq    $1, (%rdx,%rsi,8)
-        movq    (%rdi), %rcx
+        testl   $15, (%rdx,%rcx,8)
+        je      3f
+1:      addq    $1, (%rdx,%rcx,8)
+        movq    %rcx, 24(%rdi)
         testq   %rax, %rax
-        cmovsl  (%rcx), %eax
-        movq    %rsi, 24(%rdi)
-        pop     %r8
-        pop     %rdi
+        jns     4f
+        movq    (%rdi), %rcx
+        movl    (%rcx), %eax            /* who called what gave its frame back */
+4:      pop     %rdi
         pop     %rsi
         pop     %rdx
         pop     %rcx
         ret
-2:      .cfi_adjust_cfa_offset 40
+3:      .cfi_adjust_cfa_offset 32
+        movq    8(%rsi), %rsi           /* what the slot may be */
+        push    %r8
+        leaq    (%rdx,%rax,8), %r8
+        testl   $16, (%rdx,%rcx,8)
+        je      5f
+        addq    $8, %r8
+5:      movq    %rsi, 16(%r8)
         pop     %r8
-        pop     %rdi
+        jmp     1b
+2:      pop     %rdi
         pop     %rsi
         pop     %rdx
         pop     %rcx
         jmp     site_enter_leaf_all
         .cfi_endproc
-        .size   \name, . - \name
-        .endm
-
-        enter_leaf cairn_priv_site_enter_leaf_16, 16
-        enter_leaf cairn_priv_site_enter_leaf_24, 24
+        .size   cairn_priv_site_enter_leaf_16, . - cairn_priv_site_enter_leaf_16
+        .size   cairn_priv_site_enter_leaf_24, . - cairn_priv_site_enter_leaf_24
 
         .p2align 4
         .globl  cairn_priv_site_enter_slowly
