@@ -22,7 +22,7 @@ RECIPES = {
                r".", "longjmp, a module"),
     "zstd": ("libzstd", "make -j2 -C programs zstd && make -j2 -C tests fuzzer zstreamtest "
              "datagen poolTests decodecorpus longmatch legacy",
-             "make -C tests test-legacy test-pool && "
+             "make -C tests test-legacy test-pool test-cli-tests && "
              "tests/fuzzer -s1 -i20 --no-big-tests && tests/zstreamtest -s1 -i10",
              r"tests? (completed|OK)|: OK|passed", "threads"),
     "jq": ("jq", "autoreconf -fi && ./configure --with-oniguruma=yes --disable-maintainer-mode "
@@ -43,6 +43,10 @@ RECIPES = {
              r".", "fork, vfork, longjmp, signals"),
     "ninja": ("ninja-build", "python3 configure.py --bootstrap --verbose && ./ninja ninja_test",
               "./ninja_test", r"passed|failed", "C++, posix_spawn"),
+    "re2": ("re2", "export REBUILD_TABLES=1 && make -j2 obj/libre2.a && "
+            "make -j2 $(sed -n '/^TESTS=/,/^$/s/^[[:space:]]*\\(obj[^\\\\]*\\).*/\\1/p' Makefile)",
+            "make REBUILD_TABLES=1 static-test", r"PASS|FAIL|TESTS",
+            "C++, a static library; its tables need unicode-data"),
     "jansson": ("jansson", "autoreconf -fi; " + CONFIGURE + " && make -j2",
                 "make check", r"^(PASS|FAIL|# )", "C"),
 }
