@@ -146,7 +146,10 @@ typedef struct cairn_options {
     size_t size;               /* sizeof(cairn_options), so that fields can be added */
     const char *path;          /* the capture; NULL keeps it in memory for queries only. What
                                 * `cairn run` wants is in the environment, as CAIRN_OUT. A
-                                * file that is there is replaced if it is a capture. */
+                                * file that is there is replaced if it is a capture. Of
+                                * several that are opened with one path each has a file of
+                                * its own, whole, and the last of them the name; or, where
+                                * they are opened in the same moment, CAIRN_E_OPEN. */
     const char *command;       /* what is profiled, for the report; may be NULL */
     const char *labels;        /* "key=value" lines for the report; may be NULL */
     cairn_wall wall;           /* default: off */

@@ -149,6 +149,8 @@ void crn_query_close(crn_query *query)
 void crn_query_stop(crn_query *query)
 {
     query->stopped = 1;
+    /* Also between two turns of a loop in which one instruction makes megabytes. */
+    sqlite3_interrupt(query->database);
 }
 
 /* ---- statements ---- */

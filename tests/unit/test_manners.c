@@ -6,11 +6,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/profile.h"
 #include "support/cases.h"
 #include "support/profiles.h"
 #include "support/random.h"
@@ -275,13 +277,68 @@ static void metrics_have_an_end(void **state)
     setup_close(&s);
 }
 
+enum { OPENERS = 8, OPENER_CALLS = 1000 };
+
+static pthread_barrier_t all_there;
+
+/* Whether it could. */
+static void *open_and_record(void *path)
+{
+    cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    options.path = path;
+    cairn_profile *profile;
+    pthread_barrier_wait(&all_there);
+    cairn_error error = cairn_profile_open(&profile, &options);
+    cairn_block block = cairn_block_add(profile, &(cairn_block_info){.name = "x"});
+    cairn_strand *strand = cairn_strand_open(cairn_lane_open(profile, "opener"));
+    for (int i = 0; i < OPENER_CALLS; i++) {
+        cairn_enter(strand, block);
+        cairn_leave(strand);
+    }
+    pthread_barrier_wait(&all_there); /* all of them record at once */
+    cairn_profile_close(profile);
+    return (void *)(uintptr_t)error;
+}
+
+/* Whoever has the name in the end, it is a whole capture. */
+static void one_path_for_several_at_once(void **state)
+{
+    char path[SCRATCH_PATH];
+    (void)state;
+    scratch_path(path, "several.cairn");
+    pthread_barrier_init(&all_there, NULL, OPENERS);
+    for (uint64_t round = 0; round < scale(40); round++) {
+        pthread_t threads[OPENERS];
+        int opened = 0;
+        for (int i = 0; i < OPENERS; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, open_and_record, path), 0);
+        for (int i = 0; i < OPENERS; i++) {
+            void *error;
+            pthread_join(threads[i], &error);
+            assert_true((uintptr_t)error == CAIRN_OK || (uintptr_t)error == CAIRN_E_OPEN);
+            opened += (uintptr_t)error == CAIRN_OK;
+        }
+        assert_true(opened > 0);
+        crn_error error = {0};
+        crn_profile *profile = crn_profile_load(path, &error);
+        if (!profile)
+            fail_msg("%s", error.message);
+        uint64_t calls = 0;
+        for (uint32_t c = 0; c < profile->context_count; c++)
+            calls += profile->values[CAIRN_METRIC_CALLS][c];
+        assert_int_equal(calls, OPENER_CALLS + 1);
+        crn_profile_free(profile);
+    }
+    pthread_barrier_destroy(&all_there);
+}
+
 int main(void)
 {
     const struct CMUnitTest cases[] = {
         cmocka_unit_test(null_does_nothing),         cmocka_unit_test(errno_is_left_alone),
         cmocka_unit_test(nothing_is_printed),        cmocka_unit_test(nothing_is_left_open),
         cmocka_unit_test(descriptors_close_on_exec), cmocka_unit_test(bad_arguments_are_refused),
-        cmocka_unit_test(metrics_have_an_end),
+        cmocka_unit_test(metrics_have_an_end),       cmocka_unit_test(one_path_for_several_at_once),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);
 }
