@@ -22,7 +22,7 @@ RECIPES = {
                r".", "longjmp, a module"),
     "zstd": ("libzstd", "make -j2 -C programs zstd && make -j2 -C tests fuzzer zstreamtest "
              "datagen poolTests decodecorpus longmatch legacy",
-             "make -C tests test-legacy test-pool test-cli-tests && "
+             "make -C tests test-legacy test-pool && "
              "tests/fuzzer -s1 -i20 --no-big-tests && tests/zstreamtest -s1 -i10",
              r"tests? (completed|OK)|: OK|passed", "threads"),
     "jq": ("jq", "autoreconf -fi && ./configure --with-oniguruma=yes --disable-maintainer-mode "
