@@ -45,7 +45,7 @@ static const char leave_text[] = WITH_HEIGHT("leave", CRN_STUB_LEAVE);
 static const char tail_text[] = WITH_HEIGHT("tail", CRN_STUB_TAIL);
 
 /* %0 who called (%rax; 0: no frame), %1 strand, 0 if there is no frame; %2 top, %3 lane, then base,
- * %4 slot, then unit; %5 and %6 the site and its slot, %7 the record's other slot. */
+ * %4 slot, then unit; %5 and %6 the site and its slot. */
 static const char enter_leaf_text[] = "# cairn enter\n\t"
     STRAND("%1")
     "movq " CRN_AT_TOP "(%1), %2\n\t"
@@ -56,20 +56,14 @@ static const char enter_leaf_text[] = "# cairn enter\n\t"
     "movq (%3), %3\n\t"
     "movq %c6(%3,%0,8), %4\n\t"
     "cmpl %5, %k4\n\t"
-    "jne 3f\n"
-    "0:\n\t"
+    "jne 2f\n\t"
     "shrq $32, %4\n\t"
     "movq %4, " CRN_AT_CURRENT "(%1)\n\t"
     "addq $1, (%3,%4,8)\n\t"
     "testq %0, %0\n\t"
     "cmovsl (%2), %k0\n"
     "1:\n\t"
-    ".subsection 1\n"
-    "3:\n\t"
-    "movq %c7(%3,%0,8), %4\n\t"
-    "cmpl %5, %k4\n\t"
-    "je 0b\n"
-    "2:\n\t"
+    SLOW_BEGIN
     "leaq %5, %%rax\n\t"
     "call *cairn_priv_site_enter_leaf_%c6@GOTPCREL(%%rip)\n\t"
     "testq %%rax, %%rax\n\t"
@@ -161,8 +155,6 @@ static gimple *enter_leaf(tree site, tree caller, tree strand)
     vec_safe_push(outputs, operand("=&r", strand));
     scratch(outputs, 3);
     push_site(inputs, site);
-    vec_safe_push(inputs, operand("i", build_int_cst(integer_type_node,
-                                                     CRN_SITE_SLOTS - crn_site_slot(site))));
     return assemble(enter_leaf_text, inputs, outputs, NULL);
 }
 

@@ -81,8 +81,6 @@ tree crn_site_make(const char *name, location_t place, tree function);
 tree crn_site_block(tree site);
 /* Where in a record the slot is that the block is looked for in; bytes. */
 unsigned crn_site_slot(tree site);
-/* Where a record's two slots are, added up. */
-enum { CRN_SITE_SLOTS = 16 + 24 };
 
 /* ---- mark.cc ---------------------------------------------------------------------------- */
 

@@ -27,12 +27,10 @@
     "\t.size " name ", . - " name "\n"
 
 /* %rax: the strand; %r11: the site. Gives the height in %rax; %r9 and %r10 are lost, too. A record's
- * slot is read at once: a signal handler may change it. Where it has another block, the record's
- * other slot is looked at, and then the way, as crn_graph_recall does. One way in sixteen that is
- * found goes into a slot, either by turns: blocks that are called by turns would else push each other
- * out each time, so that none is ever found. A frame that was given back by a tail call keeps what is
- * saved: by cmov, as no branch could be foretold. */
-#define ENTER(name, slot, other)                                                                   \
+ * slot is read at once: a signal handler may change it. Where it has another block, the way is
+ * looked up, as crn_graph_recall does. A frame that was given back by a tail call keeps what
+ * is saved: by cmov, as no branch could be foretold. */
+#define ENTER(name, slot)                                                                          \
     BEGIN(name)                                                                                    \
     "\tmovq " CRN_AT_TOP "(%rax), %r9\n"                                                           \
     "\tcmpq " CRN_AT_HIGH "(%rax), %r9\n"                                                          \
@@ -43,7 +41,7 @@
     "\tmovq " slot "(%r9,%r10,8), %r10\n"                                                          \
     "\tcmpl (%r11), %r10d\n"                                                                       \
     "\tjne 3f\n"                                                                                   \
-    "0:\tmovq " CRN_AT_CURRENT "(%rax), %r11\n"                                                    \
+    "\tmovq " CRN_AT_CURRENT "(%rax), %r11\n"                                                      \
     "\tshrq $32, %r10\n"                                                                           \
     "1:\taddq $1, (%r9,%r10,8)\n"                                                                  \
     "\tmovq " CRN_AT_TOP "(%rax), %r9\n"                                                           \
@@ -56,11 +54,7 @@
     "\tsubq " CRN_AT_BOTTOM "(%rax), %r9\n"                                                        \
     "\tmovq %r9, %rax\n"                                                                           \
     "\tret\n"                                                                                      \
-    "3:\tmovq " CRN_AT_CURRENT "(%rax), %r10\n"                                                    \
-    "\tmovq " other "(%r9,%r10,8), %r10\n"                                                         \
-    "\tcmpl (%r11), %r10d\n"                                                                       \
-    "\tje 0b\n"                                                                                    \
-    "\tpushq %rcx\n"                                                                               \
+    "3:\tpushq %rcx\n"                                                                             \
     "\t.cfi_adjust_cfa_offset 8\n"                                                                 \
     "\tmovl " CRN_AT_CURRENT "(%rax), %r10d\n"                                                     \
     "\tmovl %r10d, %ecx\n"                                                                         \
@@ -75,23 +69,12 @@
     "\tmovl (%r11), %r10d\n"                                                                       \
     "\tcmpl %r10d, 4(%rcx)\n"                                                                      \
     "\tjne 4f\n"                                                                                   \
-    "\tmovl 12(%rcx), %r10d\n"                                                                     \
-    "\tmovq (%r9), %r9\n"                                                                          \
-    "\tmovq " CRN_AT_CURRENT "(%rax), %r11\n"                                                      \
-    "\ttestl $15, (%r9,%r10,8)\n"                                                                  \
-    "\tje 5f\n"                                                                                    \
-    "\tpopq %rcx\n"                                                                                \
-    "\t.cfi_adjust_cfa_offset -8\n"                                                                \
-    "\tjmp 1b\n"                                                                                   \
-    "5:\t.cfi_adjust_cfa_offset 8\n"                                                               \
     "\tmovq 8(%rcx), %rcx\n"                                                                       \
-    "\ttestl $16, (%r9,%r10,8)\n"                                                                  \
-    "\tleaq (%r9,%r11,8), %r9\n"                                                                   \
-    "\tje 6f\n"                                                                                    \
-    "\taddq $8, %r9\n"                                                                             \
-    "6:\tmovq %rcx, 16(%r9)\n"                                                                     \
-    "\tmovq " CRN_AT_LANE "(%rax), %r9\n"                                                          \
     "\tmovq (%r9), %r9\n"                                                                          \
+    "\tmovq %rcx, %r10\n"                                                                          \
+    "\tmovq " CRN_AT_CURRENT "(%rax), %r11\n"                                                      \
+    "\tshrq $32, %r10\n"                                                                           \
+    "\tmovq %rcx, " slot "(%r9,%r11,8)\n"                                                          \
     "\tpopq %rcx\n"                                                                                \
     "\t.cfi_adjust_cfa_offset -8\n"                                                                \
     "\tjmp 1b\n"                                                                                   \
@@ -149,8 +132,8 @@
     END(name)
 
 static const char text[] =
-    ENTER(CRN_STUB_ENTER "16", "16", "24")
-    ENTER(CRN_STUB_ENTER "24", "24", "16")
+    ENTER(CRN_STUB_ENTER "16", "16")
+    ENTER(CRN_STUB_ENTER "24", "24")
     LEAVE(CRN_STUB_LEAVE)
     TAIL(CRN_STUB_TAIL)
     "\t.text\n";

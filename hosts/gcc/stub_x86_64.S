@@ -161,8 +161,9 @@ cairn_priv_site_enter:
         .cfi_endproc
         .size   cairn_priv_site_enter, . - cairn_priv_site_enter
 
-/* The same for a function that calls nothing, and a packed site: the block's hash is there. Both of
- * the record's slots have other blocks; one way in sixteen goes into either, as in stub.cc. */
+/* The same for a function that calls nothing, and a packed site: the block's hash is there. One
+ * way in sixteen that is found goes into a slot, either by turns: of two that are called by turns
+ * one stays where it is found at once. */
         .p2align 4
         .globl  cairn_priv_site_enter_leaf_16
         .type   cairn_priv_site_enter_leaf_16, @function
