@@ -111,7 +111,7 @@ typedef enum kind { KIND_COUNT, KIND_TIME, KIND_ALLOC } kind;
 
 typedef struct wish {
     kind kind;
-    bool inlined, verify, calls, stack, branch, zero;
+    bool inlined, frames, verify, calls, stack, branch, zero;
     const char *small;
     const char *arguments[64]; /* of the plugin: KEY=VALUE */
     size_t argument_count;
@@ -155,10 +155,14 @@ static bool is_argument(const char *word)
 static bool take(wish *wish, const char *word)
 {
     const char *rest;
-    if (begins(word, "--profile=", &rest))
+    if (begins(word, "--profile=", &rest)) {
         wish->kind = kind_named(rest);
+        wish->frames = strcmp(rest, "count+time") == 0; /* time is to be known of all that counts */
+    }
     else if (strcmp(word, "--inlined") == 0)
         wish->inlined = true;
+    else if (strcmp(word, "--frames") == 0) /* for tests, as --broken is */
+        wish->frames = true;
     else if (strcmp(word, "--verify") == 0)
         wish->verify = true;
     else if (strcmp(word, "--branch") == 0)
@@ -184,7 +188,7 @@ static bool take_for_clang(wish *wish, const char *word)
     if (begins(word, "--small=", &rest))
         wish->small = rest;
     else if (is_argument(word) || strcmp(word, "--branch") == 0 || strcmp(word, "--verify") == 0 ||
-             strcmp(word, "--calls") == 0)
+             strcmp(word, "--frames") == 0 || strcmp(word, "--calls") == 0)
         exit(crn_cli_fail("%s is for cairn cc: it needs the plugin for gcc", word));
     else
         return take(wish, word);
@@ -218,6 +222,8 @@ static void add_plugin(command_line *line, const parts *parts, const wish *wish)
     addf(line, "-fplugin=%s", parts->plugin);
     if (wish->inlined)
         add(line, "-fplugin-arg-cairn_gcc-inlined");
+    if (wish->frames)
+        add(line, "-fplugin-arg-cairn_gcc-frames");
     if (wish->calls)
         add(line, "-fplugin-arg-cairn_gcc-calls");
     if (wish->kind == KIND_ALLOC)
@@ -292,7 +298,8 @@ static int help(const char *name, const compiler *compiler)
             "  --only-file=REGEX, --skip-file=REGEX  Functions by file\n"
             "  --small=N             Leave out functions that call nothing and have fewer than N\n"
             "                        statements; the report says how often they were called\n"
-            "  --inlined             Every function of the source counts, wherever it is inlined\n"
+            "  --inlined             Every function of the source counts, wherever it is inlined;\n"
+            "                        with --profile=count+time each has its time, too\n"
             "  --clones              Clones that gcc makes of a function are not one block with "
             "it\n"
             "  --branch              And ways of branches, with how often they were taken\n"

@@ -25,7 +25,7 @@ static bool is_quiet(gimple *statement)
     if (mark != CRN_MARK_NONE)
         return mark == CRN_MARK_ENTER || mark == CRN_MARK_LEAVE;
     if (is_a<gasm *>(statement))
-        return false;
+        return crn_is_count(statement);
     gcall *call = dyn_cast<gcall *>(statement);
     return !call || is_harmless(call);
 }

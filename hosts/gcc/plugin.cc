@@ -37,6 +37,8 @@ static bool read_argument(const char *key, const char *value)
 {
     if (strcmp(key, "inlined") == 0)
         crn_chosen.inlined = true;
+    else if (strcmp(key, "frames") == 0)
+        crn_chosen.frames = true;
     else if (strcmp(key, "calls") == 0)
         crn_chosen.calls = true;
     else if (strcmp(key, "verify") == 0)
@@ -99,6 +101,7 @@ __attribute__((visibility("default"))) int plugin_init(plugin_name_args *argumen
                       NULL);
     crn_sites_begin(arguments->base_name);
     crn_stubs_begin(arguments->base_name);
+    crn_tree_code_begin(arguments->base_name);
     add_passes(arguments->base_name);
     return 0;
 }

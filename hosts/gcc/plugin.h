@@ -30,6 +30,7 @@
 /* What was asked for on the command line. */
 struct crn_choice {
     bool inlined;       /* functions of the source are entered, wherever they are inlined */
+    bool frames;        /* what is inlined is entered, even where a counter would do */
     bool calls;         /* call functions instead of inlining */
     bool alloc;         /* who allocates stays on the stack */
     bool verify;        /* frames are compared at run time */
@@ -134,6 +135,8 @@ tree crn_leaf_strand(tree height);
 /* And in a lane. */
 #define CRN_AT_WAYS "24"
 #define CRN_AT_WAY_MASK "32"
+#define CRN_AT_NODES "96"
+#define CRN_AT_NODE_MASK "104"
 
 #define CRN_STUB_ENTER "cairn_priv_stub_1_enter_" /* and the slot's place in a record */
 #define CRN_STUB_LEAVE "cairn_priv_stub_1_leave"
@@ -151,6 +154,28 @@ gimple *crn_emit_enter(tree site, tree height);
 gimple *crn_emit_leave(tree height, tree site);
 gimple *crn_emit_tail(tree height);
 gimple *crn_emit_restore(tree height);
+
+/* ---- tree.cc ---------------------------------------------------------------------------- */
+
+/* In place of the frames of what is inlined: counters of calls, where that can be. */
+void crn_tree_count(function *function);
+
+/* ---- tree_code.cc ----------------------------------------------------------------------- */
+
+/* What is inlined into a function, each after what it is inlined into: which counts from 1, and is
+ * 0 for the function itself. */
+struct crn_tree_node {
+    tree site;
+    unsigned above;
+};
+
+/* The variable that says so; the statements that refer to it. */
+tree crn_tree_make(const auto_vec<crn_tree_node> &nodes);
+gimple *crn_emit_counters(tree made, tree counters);
+gimple *crn_emit_go(tree made, unsigned number, tree height);
+gimple *crn_emit_count(tree counters, unsigned number);
+bool crn_is_count(const gimple *statement); /* or what finds counters */
+void crn_tree_code_begin(const char *plugin);
 
 /* ---- small.cc --------------------------------------------------------------------------- */
 

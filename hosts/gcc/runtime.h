@@ -14,6 +14,9 @@ void crn_site_tail(int64_t height);
 uint64_t crn_site_enter_leaf(crn_site *site);
 void crn_site_leave_leaf(uint64_t caller);
 
+uint64_t *crn_site_counters(crn_node *tree);
+int64_t crn_site_go(crn_node *node);
+
 void crn_site_small(void);
 
 /* The metric of calls of functions that are left out for being small. */

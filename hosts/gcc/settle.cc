@@ -101,7 +101,7 @@ const pass_data expand_data = {
     0,
     0,
     0,
-    TODO_update_ssa_only_virtuals,
+    TODO_update_ssa,
 };
 
 class expand_pass : public gimple_opt_pass {
@@ -111,6 +111,7 @@ class expand_pass : public gimple_opt_pass {
     }
     unsigned execute(function *function) override
     {
+        crn_tree_count(function);
         crn_leaf_begin(function);
         basic_block block;
         FOR_EACH_BB_FN(block, function)

@@ -47,6 +47,17 @@ typedef struct crn_packed_site {
 #define CRN_SITE_PACKED ((uint32_t)1 << 31)
 #define CRN_SITE_SECOND ((uint32_t)1 << 30)
 
+/* What was inlined into a function is a tree of such nodes, an array that the plugin makes for each
+ * function: calls of what makes no calls itself are counters (cairn/tree.h). The first element is
+ * the tree itself. */
+typedef struct crn_node {
+    uint32_t key;  /* CRN_SITE_NEW before the first use, and then a key among blocks */
+    uint32_t hash; /* of the key, as ways are looked up */
+    uint32_t up;   /* how many elements before it is what it is inlined into; of the first: how many
+                    * follow */
+    int32_t site;  /* distance from the first element; of the first: 0 */
+} crn_node;
+
 /* No block has this number: those that run out are CAIRN_BLOCK_FOLDED. */
 #define CRN_SITE_NEW ((uint32_t)0xfffffffe)
 
@@ -70,6 +81,18 @@ CAIRN_API void cairn_priv_site_tail(int64_t height);
 CAIRN_API uint64_t cairn_priv_site_enter_leaf_16(crn_packed_site *site); /* by where the slot is */
 CAIRN_API uint64_t cairn_priv_site_enter_leaf_24(crn_packed_site *site);
 CAIRN_API void cairn_priv_site_leave_leaf(uint64_t caller);
+
+/* Where the counters of a tree are, of the context that runs; where none are, they may be written
+ * to. Preserves every register but %rax. */
+CAIRN_API uint64_t *cairn_priv_site_counters(crn_node *tree);
+
+/* What is written to by a thread without a strand; NULL before the first time. */
+CAIRN_API extern __thread uint64_t *cairn_priv_thread_scratch
+    __attribute__((tls_model("initial-exec")));
+
+/* As cairn_priv_site_enter_slowly, of a node of a tree and all that it is inlined into: what it
+ * calls is to know. Counts no call. */
+CAIRN_API int64_t cairn_priv_site_go(crn_node *node);
 
 /* A call of what is left out for being small, in the context that runs. Preserves every register
  * but %rax. */

@@ -293,6 +293,26 @@ cairn_priv_site_call:
         .size   cairn_priv_site_call, . - cairn_priv_site_call
 
         .p2align 4
+        .globl  cairn_priv_site_counters
+        .type   cairn_priv_site_counters, @function
+cairn_priv_site_counters:
+        save
+        movq    %rax, %rdi
+        call_with_all crn_site_counters
+        restore
+        .size   cairn_priv_site_counters, . - cairn_priv_site_counters
+
+        .p2align 4
+        .globl  cairn_priv_site_go
+        .type   cairn_priv_site_go, @function
+cairn_priv_site_go:
+        save
+        movq    %rax, %rdi
+        call_with_all crn_site_go
+        restore
+        .size   cairn_priv_site_go, . - cairn_priv_site_go
+
+        .p2align 4
         .globl  cairn_priv_site_small
         .type   cairn_priv_site_small, @function
 cairn_priv_site_small:

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "capture/reader.h"
 #include "graph/graph.h"
+#include "snapshot/counts.h"
 
 /* ---- lanes ---- */
 
@@ -64,6 +65,29 @@ static void add_column(crn_lane_info *info, const crn_bytes *bytes)
         info->cpu += ((const uint64_t *)bytes->data)[r];
 }
 
+static bool add_counts(void *data, uint32_t record, const crn_disk_node *nodes,
+                       const uint64_t *counters, uint32_t count)
+{
+    crn_lane_info *info = data;
+    (void)record;
+    (void)nodes;
+    for (uint32_t i = 0; i < count; i++)
+        info->calls += counters[i];
+    return true;
+}
+
+static bool add_counted(const crn_reader *reader, crn_lane_info *info, crn_error *error)
+{
+    crn_trees trees;
+    bool whole;
+    if (!crn_trees_read(&trees, reader, error))
+        return false;
+    bool added = !trees.bytes.size ||
+                 crn_counts_visit(&trees, reader, info->number, add_counts, info, &whole, error);
+    crn_trees_free(&trees);
+    return added;
+}
+
 /* False when the capture cannot be read; a lane that is not whole has what there is. */
 static bool read_lane(const crn_reader *reader, const crn_bytes *strings, crn_lane_info *info,
                       bool *ran, crn_error *error)
@@ -98,7 +122,7 @@ static bool read_lane(const crn_reader *reader, const crn_bytes *strings, crn_la
         return false;
     add_column(info, &bytes);
     crn_free(bytes.data);
-    return true;
+    return add_counted(reader, info, error);
 }
 
 static bool read_lanes(crn_lanes *lanes, const crn_reader *reader, crn_error *error)

@@ -39,7 +39,12 @@ typedef enum crn_section_kind {
     CRN_SECTION_PROCESSES = 14,   /* crn_disk_process: who recorded the lanes of a capture that
                                    * was merged */
     CRN_SECTION_ORIGINS = 15,     /* crn_disk_origin, by index of the lanes of such a capture */
-    CRN_SECTION_KINDS = 16
+    CRN_SECTION_KINDS = 16,       /* that `used` has room for */
+    CRN_SECTION_TREES = 16,       /* crn_disk_tree, each with its nodes behind it, from byte 8 on;
+                                   * they end at one that has none */
+    CRN_SECTION_COUNTS = 17       /* of a lane, by `metric` from 0 on: groups of CRN_COUNTS_GROUP bytes
+                                   * of crn_disk_counts, each with its counters behind it; a group
+                                   * ends at one whose tree is 0 */
 } crn_section_kind;
 
 typedef enum crn_capture_state {
@@ -235,6 +240,26 @@ typedef struct crn_disk_process {
     uint64_t spare_words[1];
 } crn_disk_process;
 
+/* Blocks that were inlined into one another. A tree's number is where it is in the section, in units
+ * of 8 bytes. */
+typedef struct crn_disk_tree {
+    uint32_t count; /* of nodes; stored after them */
+    uint32_t spare;
+} crn_disk_tree;
+
+typedef struct crn_disk_node {
+    uint32_t above; /* a node that comes before this one, counted from 1; 0: what the tree is in */
+    uint32_t block;
+} crn_disk_node;
+
+enum { CRN_COUNTS_GROUP = 1 << 16 };
+
+/* Calls of a tree's nodes, one counter for each. */
+typedef struct crn_disk_counts {
+    uint32_t tree;   /* number; stored after the record */
+    uint32_t record; /* that they are below; 0: of none */
+} crn_disk_counts;
+
 typedef struct crn_disk_origin {
     uint64_t name; /* of the lane's first span, in the capture that recorded it */
 } crn_disk_origin;
@@ -280,6 +305,9 @@ _Static_assert(sizeof(crn_disk_key) == 4, "on disk");
 _Static_assert(sizeof(crn_disk_detail) == 24, "on disk");
 _Static_assert(sizeof(crn_disk_process) == 112, "on disk");
 _Static_assert(sizeof(crn_disk_origin) == 8, "on disk");
+_Static_assert(sizeof(crn_disk_tree) == 8, "on disk");
+_Static_assert(sizeof(crn_disk_node) == 8, "on disk");
+_Static_assert(sizeof(crn_disk_counts) == 8, "on disk");
 _Static_assert(sizeof(crn_disk_ring) == 24, "on disk");
 _Static_assert(sizeof(crn_disk_histogram) == 12288, "on disk");
 

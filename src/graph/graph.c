@@ -321,6 +321,8 @@ uint32_t crn_graph_alias(crn_graph *graph, uint32_t from, uint32_t target, bool 
 
 /* ---- life ---- */
 
+crn_way crn_graph_no_nodes[2];
+
 bool crn_graph_open(crn_graph *graph)
 {
     graph->used = CRN_RECORD_ROOT;
@@ -328,6 +330,7 @@ bool crn_graph_open(crn_graph *graph)
     graph->index_mask = INDEX_FIRST - 1;
     graph->hot.ways = crn_try_table(WAYS_FIRST * sizeof *graph->hot.ways);
     graph->hot.way_mask = WAYS_FIRST - 1;
+    graph->hot.nodes = crn_graph_no_nodes;
     if (!graph->index || !graph->hot.ways || !reserve_record(graph)) {
         crn_graph_close(graph);
         return false;

@@ -127,6 +127,9 @@ static inline uint32_t crn_graph_recall(const crn_graph *graph, uint32_t record,
  * False when there is no memory or space: then nothing is held. */
 bool crn_graph_open(crn_graph *graph);
 
+/* A pair of nodes (cairn/tree.h) for graphs that have none: nobody writes to it. */
+extern crn_way crn_graph_no_nodes[2];
+
 /* Frees what is private. Record space is the storage's. */
 void crn_graph_close(crn_graph *graph);
 

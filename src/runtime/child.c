@@ -107,6 +107,7 @@ static void copy_tables(cairn_profile *profile, const crn_disk_header *parent, c
     copy_table(profile, &profile->metrics, CRN_SECTION_METRICS);
     copy_table(profile, &profile->notes, CRN_SECTION_NOTES);
     copy_table(profile, &profile->keys, CRN_SECTION_KEYS);
+    crn_trees_move(profile);
     snprintf(process, sizeof process, "%u", parent->process);
     crn_profile_add_note(profile, "parent", process);
     crn_profile_add_note(profile, "forked_from", path ? path : "");
@@ -259,6 +260,7 @@ void crn_child_begin_lane(cairn_lane *lane)
     crn_lane_release_face(lane);
     bool opened = open_graph(lane, &before) && crn_spans_open(lane);
     if (opened) {
+        crn_counted_move(lane, &retrace, &before);
         for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
             move_strand(strand, &retrace, &before);
         lane->waits = false;

@@ -44,7 +44,7 @@ static void bury_graph(crn_graph *graph)
     static uint32_t index[1];
     static crn_way ways[1];
     *graph = (crn_graph){
-        .hot = {.base = (char *)records, .tick_mode = CAIRN_PRIV_TICKS_OFF, .ways = ways},
+        .hot = {.base = (char *)records, .tick_mode = CAIRN_PRIV_TICKS_OFF, .ways = ways, .nodes = crn_graph_no_nodes},
         .links = links,
         .published = &published,
         .used = CRN_RECORD_ROOT + 1,
@@ -77,6 +77,7 @@ void crn_lane_bury(cairn_lane *lane)
     lane->disk = &disk;
     lane->spans = lane->details = (crn_stream){0};
     lane->histograms = NULL;
+    lane->counted = NULL;
     lane->foreign = NULL;
     lane->heard = 0;
     lane->turned = 0;
@@ -105,6 +106,7 @@ static void detach_lane(cairn_lane *lane)
     for (int i = 0; i < (int)CAIRN_METRIC_MAX; i++)
         if (lane->columns[i])
             crn_section_detach(lane->columns[i]);
+    crn_counted_detach(lane);
     crn_spans_forget(lane);
 }
 
@@ -160,6 +162,7 @@ static void detach(cairn_profile *profile)
         crn_section_detach(&profile->metrics);
         crn_section_detach(&profile->notes);
         crn_section_detach(&profile->keys);
+        crn_section_detach(&profile->trees);
         for (cairn_lane *lane = profile->lanes; lane; lane = lane->next)
             detach_lane(lane);
         profile->child.sampler = profile->sampler.helper.running;

@@ -142,6 +142,7 @@ void crn_lane_free(cairn_lane *lane)
     crn_spans_close(lane);
     pthread_mutex_destroy(&lane->moving);
     crn_free(lane->foreign);
+    crn_counted_free(lane->counted);
     crn_graph_close(&lane->graph);
     crn_lane_release_face(lane);
     crn_section_close(&lane->links);

@@ -254,6 +254,7 @@ static cairn_error open_capture(cairn_profile *profile, const cairn_options *opt
     crn_section_open(&profile->metrics, capture, CRN_SECTION_METRICS, 0, 0);
     crn_section_open(&profile->notes, capture, CRN_SECTION_NOTES, 0, 0);
     crn_section_open(&profile->keys, capture, CRN_SECTION_KEYS, 0, 0);
+    crn_section_open(&profile->trees, capture, CRN_SECTION_TREES, 0, 0);
     pthread_mutex_init(&profile->lock, NULL);
     return CAIRN_OK;
 }
@@ -265,6 +266,7 @@ static void close_capture(cairn_profile *profile)
     crn_section_close(&profile->metrics);
     crn_section_close(&profile->notes);
     crn_section_close(&profile->keys);
+    crn_section_close(&profile->trees);
     crn_names_free(&profile->texts);
     crn_names_free(&profile->places);
     bool whole = cairn_profile_status(profile) == CAIRN_OK;

@@ -23,6 +23,7 @@ static void clear_records(cairn_lane *lane)
             memset(lane->columns[m]->base, 0, lane->columns[m]->mapped);
     if (lane->histograms)
         crn_histograms_clear(lane->histograms);
+    crn_counted_clear(lane->counted);
 }
 
 /* With the lane's time locked. */

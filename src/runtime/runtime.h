@@ -21,6 +21,7 @@
 #include "plat/clock.h"
 #include "runtime/helper.h"
 #include "runtime/names.h"
+#include "runtime/retrace.h"
 #include "runtime/stream.h"
 
 typedef enum crn_mode {
@@ -83,7 +84,8 @@ typedef struct crn_child {
 
 struct cairn_profile {
     crn_capture capture;
-    crn_section strings, blocks, metrics, notes, keys; /* under lock */
+    crn_section strings, blocks, metrics, notes, keys, trees; /* under lock */
+    uint64_t trees_used;                                      /* bytes; under lock */
     pthread_mutex_t lock;
     uint32_t block_count, lane_count; /* under lock */
     uint32_t metric_count;            /* changes under lock; atomic */
@@ -158,6 +160,7 @@ struct cairn_lane {
     cairn_priv_span *spans_end; /* of the chunk that is written to */
     crn_disk_detail *detail, *detail_end;
     struct crn_histograms *histograms;
+    struct crn_counted *counted; /* calls that are counted by counters alone: counted.c */
     uint64_t span_random;        /* state of the generator that draws trees */
     struct crn_foreign *foreign; /* contexts of other lanes, by where they are here */
     uint32_t foreign_mask, foreign_count;
@@ -392,5 +395,19 @@ bool crn_profile_is_ready(cairn_profile *profile);
 
 /* Begins the lane anew, in the child's capture. Thread: the lane's. */
 void crn_child_begin_lane(cairn_lane *lane);
+
+/* Trees and their counters (cairn/tree.h). */
+void crn_counted_free(struct crn_counted *counted);
+void crn_counted_clear(struct crn_counted *counted);
+
+/* In a child of fork: counters are its own from now on, and 0. */
+void crn_counted_detach(cairn_lane *lane);
+
+/* And then in the child's capture, at the addresses that they had: those of contexts that are on a
+ * stack of the lane, or have counted since. Before stacks are moved. Under no lock. */
+void crn_counted_move(cairn_lane *lane, crn_retrace *retrace, const crn_graph *before);
+
+/* Copies the trees into the capture that the profile has now. Under lock. */
+void crn_trees_move(cairn_profile *profile);
 
 #endif

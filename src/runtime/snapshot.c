@@ -87,6 +87,17 @@ static void copy_stream(copying *c, crn_section_kind kind, uint32_t lane)
     crn_free(bytes.data);
 }
 
+static void copy_counts(copying *c, uint32_t lane)
+{
+    uint64_t size = 1;
+    for (uint32_t group = 0; !c->error && size && group <= UINT16_MAX; group++) {
+        crn_bytes bytes = take(c, CRN_SECTION_COUNTS, lane, (uint16_t)group, CRN_COUNTS_GROUP);
+        put(c, CRN_SECTION_COUNTS, lane, (uint16_t)group, bytes.data, bytes.size);
+        size = bytes.size;
+        crn_free(bytes.data);
+    }
+}
+
 static void read_header(copying *c, uint32_t lane, crn_disk_lane *disk)
 {
     crn_error error;
@@ -131,8 +142,10 @@ static void copy_lane(copying *c, uint32_t lane)
         copy_stream(c, CRN_SECTION_DETAILS, lane);
         copy_stream(c, CRN_SECTION_SPAN_RING, lane);
         copy_stream(c, CRN_SECTION_DETAIL_RING, lane);
-        if (!old)
+        if (!old) {
             copy_stream(c, CRN_SECTION_HISTOGRAMS, lane);
+            copy_counts(c, lane);
+        }
     }
     crn_free(links.data);
     crn_free(records.data);
@@ -199,6 +212,7 @@ static void copy_all(copying *c, cairn_profile *profile)
         copy_table(c, CRN_SECTION_METRICS);
         copy_table(c, CRN_SECTION_NOTES);
         copy_table(c, CRN_SECTION_KEYS);
+        copy_stream(c, CRN_SECTION_TREES, 0);
         close_reader(c);
     }
 }

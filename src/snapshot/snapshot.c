@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "snapshot/counts.h"
 #include "snapshot/waits.h"
 
 const char *crn_snapshot_string(const crn_snapshot *snapshot, uint32_t offset)
@@ -225,8 +226,46 @@ static bool merge_columns(crn_snapshot *snapshot, const crn_reader *reader, cons
     return true;
 }
 
+typedef struct adding {
+    crn_snapshot *snapshot;
+    const lane *lane;
+} adding;
+
+static bool add_counts(void *data, uint32_t record, const crn_disk_node *nodes,
+                       const uint64_t *counters, uint32_t count)
+{
+    const adding *adding = data;
+    const crn_records *records = &adding->lane->records;
+    if (record >= records->used) {
+        adding->snapshot->damaged = true;
+        return true;
+    }
+    return crn_counts_add(&adding->snapshot->graph, adding->lane->map[records->numbers[record]],
+                          nodes, counters, count);
+}
+
+/* Calls of what was inlined. Their contexts are made here, within the limit of the lane's own. */
+static bool merge_counts(crn_snapshot *snapshot, const crn_reader *reader, const lane *lane,
+                         const crn_trees *trees, crn_error *error)
+{
+    enum { PATH_LEAST = 4 };
+    uint32_t limit = snapshot->header.path_limit;
+    bool whole = true;
+    if (lane->old || !trees->bytes.size || !lane->records.context_count)
+        return true;
+    *error = (crn_error){0};
+    snapshot->graph.path_limit = limit < PATH_LEAST ? PATH_LEAST : limit;
+    bool added = crn_counts_visit(trees, reader, lane->number, add_counts,
+                                  &(adding){snapshot, lane}, &whole, error);
+    snapshot->graph.path_limit = UINT32_MAX;
+    snapshot->damaged |= !whole;
+    if ((!added && !error->code) || snapshot->graph.full)
+        return no_memory(error);
+    return added;
+}
+
 static bool merge_lane(crn_snapshot *snapshot, const crn_reader *reader, lane *lane,
-                       uint64_t *capacity, crn_error *error)
+                       const crn_trees *trees, uint64_t *capacity, crn_error *error)
 {
     lane->map = crn_try_calloc(lane->records.context_count, sizeof *lane->map);
     if (!lane->map)
@@ -234,11 +273,13 @@ static bool merge_lane(crn_snapshot *snapshot, const crn_reader *reader, lane *l
     crn_records_merge(&lane->records, &snapshot->graph, lane->map);
     if (snapshot->graph.full)
         return no_memory(error);
-    return merge_columns(snapshot, reader, lane, capacity, error);
+    return merge_counts(snapshot, reader, lane, trees, error) &&
+           merge_columns(snapshot, reader, lane, capacity, error);
 }
 
 /* All lanes in one graph of the snapshot's own. */
-static bool merge_lanes(crn_snapshot *snapshot, const crn_reader *reader, crn_error *error)
+static bool merge_lanes(crn_snapshot *snapshot, const crn_reader *reader, const crn_trees *trees,
+                        crn_error *error)
 {
     uint64_t capacity[CAIRN_METRIC_MAX] = {0};
     snapshot->graph = (crn_graph){.grow = crn_graph_grow_memory,
@@ -250,7 +291,7 @@ static bool merge_lanes(crn_snapshot *snapshot, const crn_reader *reader, crn_er
     for (uint32_t number = 0; crn_reader_lane(reader, &number); number++) {
         lane lane;
         bool merged = read_lane(snapshot, reader, number, &lane, error) &&
-                      merge_lane(snapshot, reader, &lane, capacity, error);
+                      merge_lane(snapshot, reader, &lane, trees, capacity, error);
         free_lane(&lane);
         if (!merged)
             return false;
@@ -310,22 +351,29 @@ static bool take(crn_snapshot *snapshot, const crn_reader *reader, uint64_t gene
                                .clock_scale = crn_reader_clock_scale(reader),
                                .truncated = reader->truncated};
     snapshot->header.generation = generation;
+    crn_trees trees;
+    if (!crn_trees_read(&trees, reader, error))
+        return false;
     uint32_t first = 0;
     bool any = crn_reader_lane(reader, &first);
     uint32_t second = first + 1;
     bool one = any && (first == UINT32_MAX || !crn_reader_lane(reader, &second));
     bool taken = read_tables(snapshot, reader, error);
+    indexed |= trees.bytes.size > 0; /* there is something to be merged */
     if (taken && one && !indexed) {
         taken = take_lane(snapshot, reader, first, error);
-        if (taken && snapshot->records.context_count)
+        if (taken && snapshot->records.context_count) {
+            crn_trees_free(&trees);
             return true;
+        }
         /* not even a root: as if there were no lanes */
     }
     if (taken && one && !indexed) {
         crn_records_free(&snapshot->records);
         snapshot->lanes = 0;
     }
-    taken = taken && merge_lanes(snapshot, reader, error);
+    taken = taken && merge_lanes(snapshot, reader, &trees, error);
+    crn_trees_free(&trees);
     if (!taken)
         crn_snapshot_free(snapshot);
     return taken;

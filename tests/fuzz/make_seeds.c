@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cairn/span.h>
+#include <cairn/tree.h>
 
 #include "capture/format.h"
 #include "support/walker.h"
@@ -27,6 +28,19 @@ static void run(cairn_profile *profile, uint64_t seed, uint64_t steps)
     cairn_charge(walk.strand, metric, 100);
     walk.strand = cairn_strand_open(cairn_lane_open(profile, "second"));
     walker_walk(&walk, steps);
+}
+
+/* Calls that are counters, below two contexts. */
+static void run_trees(cairn_strand *strand)
+{
+    static const cairn_priv_node nodes[] = {{0, 1}, {1, 2}, {0, 3}, {3, 1}};
+    uint32_t tree = cairn_priv_tree_add(cairn_lane_profile(cairn_strand_lane(strand)), nodes, 4);
+    for (uint64_t i = 0; i < 2; i++) {
+        uint64_t *counters = cairn_priv_tree_counters(strand, tree);
+        for (uint64_t n = 0; counters && n < 4; n++)
+            counters[n] += n + i;
+        cairn_enter(strand, 2);
+    }
 }
 
 /* Spans on two lanes, with all that can be known of them. */
@@ -52,6 +66,7 @@ static void run_spans(cairn_profile *profile)
         if (i < 3)
             cairn_span_end(strand);
     }
+    run_trees(strand);
 }
 
 /* What is prepared for spans is large, and nearly all of it zeros: those make a fuzzer slow. */
@@ -62,6 +77,7 @@ static uint64_t kept_of(const crn_disk_chunk *chunk)
     case CRN_SECTION_DETAILS:
     case CRN_SECTION_SPAN_RING:
     case CRN_SECTION_DETAIL_RING:
+    case CRN_SECTION_COUNTS:
         return CRN_PAGE;
     case CRN_SECTION_HISTOGRAMS:
         return sizeof(crn_disk_histogram);

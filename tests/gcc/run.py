@@ -235,6 +235,48 @@ for each in ALL:
     case("%s counts all functions" % each[0], each, "-O2")(compare_all)
 
 
+def counted_contexts(names, *options):
+    profiled(names, *options)
+    calls = {}
+    for path, row in record(names):
+        if row["calls"]:
+            calls[path] = calls.get(path, 0) + row["calls"]
+    return calls
+
+
+@case("a call that is a counter counts in the context in which one that is entered does")
+def counters():
+    for names in (["inlined.c"], ["inlined.cpp"], ["exceptions.cpp"], ["jumps.c"], ["tail.c"],
+                  ["leaf.c"], ["user.c", "library.c"], ["process.c"]):
+        for level in ("-O1", "-O2", "-O3"):
+            plain(names, level)
+            counters, frames = (counted_contexts(names, level, "--inlined", *more)
+                                for more in ([], ["--frames"]))
+            different = {path: (calls, frames.get(path)) for path, calls in counters.items()
+                         if frames.get(path) != calls}
+            assert not different and set(frames) == set(counters), (names, level, different,
+                                                                   set(frames) - set(counters))
+
+
+@case("with counters a call of what is inlined is one instruction; with frames it is entered")
+def counter_code():
+    with open("count.c", "w", encoding="utf-8") as file:
+        file.write("""static int square(int n) { return n * n; }
+int squares(int n)
+{
+    int sum = 0;
+    while (n > 0)
+        sum += square(n--);
+    return sum;
+}
+""")
+    for options, expected in ((["--inlined"], (1, 1)), (["--inlined", "--frames"], (0, 2)),
+                              (["--inlined", "--profile=count+time"], (0, 2)), ([], (0, 1))):
+        text = run(CAIRN, "cc", "-O2", *options, "-S", "-o", "-", "count.c")
+        found = text.count("# cairn count\n"), text.count("# cairn enter\n")
+        assert found == expected, (options, found)
+
+
 @case("--profile=time refuses --inlined and -static")
 def time_refuses():
     done = subprocess.run([CAIRN, "cc", "--inlined", "--profile=time", "-c", source("tail.c")],

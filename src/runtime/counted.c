@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Trees of what was inlined, and the counters of their calls (cairn/tree.h).
+ *
+ * Counters are found by the context that they are below and the tree, once for each time that a
+ * function runs; hosts remember them in the lane's ways. Their addresses are kept by what runs, so
+ * they are mapped for good: in a child of fork the same addresses get other memory.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include <cairn/tree.h>
+
+#include "base/limits.h"
+#include "base/memory.h"
+#include "runtime/retrace.h"
+#include "runtime/runtime.h"
+
+enum {
+    FIRST_ENTRIES = CRN_FIRST(64, 2),
+    FIRST_PAIRS = CRN_FIRST(512, 1),
+    LAST_PAIRS = CRN_FIRST(1 << 16, 8) /* 2 MiB */
+};
+
+typedef struct entry {
+    uint64_t key; /* tree << 32 | record; 0: free */
+    uint64_t *counters;
+    uint64_t count; /* of them */
+} entry;
+
+/* A section each, with one chunk: what grows may move. */
+typedef struct group {
+    char
+        *base; /* where it was first, in the process that made it or one that this one comes from */
+    crn_section section;
+} group;
+
+struct crn_counted {
+    group *groups;
+    uint32_t group_count; /* as many as the 16 bits of a chunk can tell apart, at most */
+    uint64_t in_group;    /* bytes of the last one */
+    entry *entries;
+    uint32_t mask, used;
+    crn_way *nodes; /* the lane's, by pairs */
+    uint64_t put;   /* into it, since it has had its size */
+};
+
+/* ---- trees ---- */
+
+static uint64_t size_of(uint32_t count)
+{
+    return sizeof(crn_disk_tree) + count * sizeof(crn_disk_node);
+}
+
+/* A tree that is whole ends with what says that it is the last. */
+static cairn_error put_tree(cairn_profile *profile, const cairn_priv_node *nodes, uint32_t count)
+{
+    uint64_t begin = profile->trees_used, end = begin + size_of(count);
+    if (end / sizeof(uint64_t) >= CAIRN_PRIV_TREE_KEY)
+        return CAIRN_E_LIMIT;
+    cairn_error error = crn_section_grow(&profile->trees, end + sizeof(crn_disk_tree));
+    if (error)
+        return error;
+    crn_disk_tree *tree = (crn_disk_tree *)(void *)(profile->trees.base + begin);
+    crn_disk_node *to = (crn_disk_node *)(tree + 1);
+    for (uint32_t i = 0; i < count; i++)
+        to[i] = (crn_disk_node){nodes[i].above, nodes[i].block};
+    __atomic_store_n(&tree->count, count, __ATOMIC_RELEASE);
+    profile->trees_used = end;
+    return CAIRN_OK;
+}
+
+static bool are_nodes(const cairn_priv_node *nodes, uint32_t count)
+{
+    if (!nodes || !count || count > CAIRN_PRIV_NODES_MOST)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (nodes[i].above > i)
+            return false;
+    return true;
+}
+
+uint32_t cairn_priv_tree_add(cairn_profile *profile, const cairn_priv_node *nodes, uint32_t count)
+{
+    if (!profile || !are_nodes(nodes, count) || !crn_profile_is_ready(profile))
+        return 0;
+    int saved = errno;
+    pthread_mutex_lock(&profile->lock);
+    if (!profile->trees_used)
+        profile->trees_used = sizeof(crn_disk_tree);
+    uint32_t number = (uint32_t)(profile->trees_used / sizeof(uint64_t));
+    cairn_error error = put_tree(profile, nodes, count);
+    pthread_mutex_unlock(&profile->lock);
+    if (error)
+        crn_profile_stop(profile, error);
+    errno = saved;
+    return error ? 0 : number;
+}
+
+void crn_trees_move(cairn_profile *profile)
+{
+    crn_section before = profile->trees;
+    crn_section_open(&profile->trees, &profile->capture, CRN_SECTION_TREES, 0, 0);
+    uint64_t used = profile->trees_used;
+    cairn_error error =
+        used ? crn_section_grow(&profile->trees, used + sizeof(crn_disk_tree)) : CAIRN_OK;
+    if (error)
+        crn_profile_stop(profile, error);
+    else if (used)
+        memcpy(profile->trees.base, before.base, used);
+    crn_section_close(&before);
+}
+
+/* 0 if there is no such tree. */
+static uint32_t count_of(cairn_profile *profile, uint32_t tree)
+{
+    uint64_t place = tree * (uint64_t)sizeof(uint64_t);
+    uint32_t count = 0;
+    pthread_mutex_lock(&profile->lock);
+    if (place && place < profile->trees_used && profile->trees_used <= profile->trees.mapped)
+        count = ((crn_disk_tree *)(void *)(profile->trees.base + place))->count;
+    pthread_mutex_unlock(&profile->lock);
+    return count;
+}
+
+/* ---- counters, by context and tree ---- */
+
+static uint64_t key_of(uint32_t tree, uint32_t record)
+{
+    return (uint64_t)tree << 32 | record;
+}
+
+static entry *entry_of(const struct crn_counted *counted, uint64_t key)
+{
+    uint64_t at = key * 0x9e3779b97f4a7c15u >> 32;
+    while (counted->entries[at & counted->mask].key &&
+           counted->entries[at & counted->mask].key != key)
+        at++;
+    return &counted->entries[at & counted->mask];
+}
+
+/* At most half of them are taken. */
+static bool make_room(struct crn_counted *counted)
+{
+    uint32_t size = counted->entries ? counted->mask + 1 : 0;
+    if (counted->used * 2 < size)
+        return true;
+    uint32_t room = size ? size * 2 : FIRST_ENTRIES;
+    entry *entries = crn_try_calloc(room, sizeof *entries), *old = counted->entries;
+    if (!entries)
+        return false;
+    counted->entries = entries;
+    counted->mask = room - 1;
+    for (uint32_t i = 0; i < size; i++)
+        if (old[i].key)
+            *entry_of(counted, old[i].key) = old[i];
+    crn_free(old);
+    return true;
+}
+
+static struct crn_counted *counted_of(cairn_lane *lane)
+{
+    if (!lane->counted)
+        lane->counted = crn_try_calloc(1, sizeof *lane->counted);
+    return lane->counted;
+}
+
+static cairn_error open_group(cairn_lane *lane, uint32_t number, crn_section *section)
+{
+    crn_section_open(section, &lane->profile->capture, CRN_SECTION_COUNTS, (uint16_t)number,
+                     lane->number);
+    return crn_section_grow(section, CRN_COUNTS_GROUP);
+}
+
+static cairn_error add_group(cairn_lane *lane)
+{
+    struct crn_counted *counted = lane->counted;
+    uint32_t number = counted->group_count;
+    if (number > UINT16_MAX)
+        return CAIRN_E_LIMIT;
+    group *groups = crn_try_realloc(counted->groups, (uint64_t)number + 1, sizeof *groups);
+    if (!groups)
+        return CAIRN_E_MEMORY;
+    counted->groups = groups;
+    cairn_error error = open_group(lane, number, &groups[number].section);
+    if (error) {
+        crn_section_close(&groups[number].section);
+        return error;
+    }
+    groups[number].base = groups[number].section.base;
+    counted->group_count++;
+    counted->in_group = 0;
+    return CAIRN_OK;
+}
+
+static cairn_error take(cairn_lane *lane, uint64_t size, crn_disk_counts **counts)
+{
+    struct crn_counted *counted = lane->counted;
+    if (!counted->group_count || counted->in_group + size > CRN_COUNTS_GROUP) {
+        cairn_error error = add_group(lane);
+        if (error)
+            return error;
+    }
+    char *base = counted->groups[counted->group_count - 1].base;
+    *counts = (crn_disk_counts *)(void *)(base + counted->in_group);
+    counted->in_group += size;
+    return CAIRN_OK;
+}
+
+static cairn_error make(cairn_lane *lane, uint32_t tree, uint32_t record, uint64_t **counters)
+{
+    uint32_t count = count_of(lane->profile, tree);
+    if (!count)
+        return CAIRN_E_ARGUMENT;
+    if (!counted_of(lane) || !make_room(lane->counted))
+        return CAIRN_E_MEMORY;
+    crn_disk_counts *counts;
+    cairn_error error = take(lane, sizeof *counts + count * sizeof(uint64_t), &counts);
+    if (error)
+        return error;
+    *counters = (uint64_t *)(counts + 1);
+    entry *entry = entry_of(lane->counted, key_of(tree, record));
+    entry->key = key_of(tree, record);
+    entry->counters = *counters;
+    entry->count = count;
+    lane->counted->used++;
+    counts->record = record;
+    __atomic_store_n(&counts->tree, tree, __ATOMIC_RELEASE);
+    return CAIRN_OK;
+}
+
+uint64_t *cairn_priv_tree_counters(cairn_strand *strand, uint32_t tree)
+{
+    cairn_lane *lane = crn_lane_of(strand);
+    crn_lane_listen(lane); /* in a child of fork, what runs is another record then */
+    uint32_t context = (uint32_t)strand->hot.current / CRN_RECORD_UNITS;
+    if (crn_profile_mode(lane->profile) == CRN_MODE_OFF || strand->records ||
+        context < CAIRN_CONTEXT_ROOT || context >= lane->graph.used)
+        return NULL;
+    if (lane->counted) {
+        const entry *known = entry_of(lane->counted, key_of(tree, context));
+        if (known->key)
+            return known->counters;
+    }
+    int saved = errno, cancelling;
+    uint64_t *counters = NULL;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
+    cairn_error error = make(lane, tree, context, &counters);
+    pthread_setcancelstate(cancelling, NULL);
+    if (error)
+        crn_profile_stop(lane->profile, error);
+    errno = saved;
+    return counters;
+}
+
+/* A table that is written to as often as it has entries is too small: what is in it goes, and comes
+ * again when it is asked for. */
+static bool make_nodes(cairn_lane *lane)
+{
+    struct crn_counted *counted = lane->counted;
+    uint64_t pairs = lane->graph.hot.node_mask + 1;
+    if (counted->nodes && (counted->put < pairs * 2 || pairs >= LAST_PAIRS))
+        return true;
+    pairs = counted->nodes ? pairs * 2 : FIRST_PAIRS;
+    crn_way *nodes = crn_try_calloc(pairs * 2, sizeof *nodes);
+    if (!nodes)
+        return counted->nodes != NULL;
+    lane->graph.hot.node_mask = 0;
+    lane->graph.hot.nodes = nodes;
+    lane->graph.hot.node_mask = pairs - 1;
+    crn_free(counted->nodes);
+    counted->nodes = nodes;
+    counted->put = 0;
+    return true;
+}
+
+static void put_way(crn_way *way, uint64_t key, uint64_t what)
+{
+    typedef uint64_t __attribute__((may_alias)) both;
+    __atomic_store_n(&way->key, 0, __ATOMIC_RELEASE);
+    __atomic_store_n((both *)&way->slot, what, __ATOMIC_RELEASE);
+    __atomic_store_n(&way->key, key, __ATOMIC_RELEASE);
+}
+
+void cairn_priv_tree_remember(cairn_lane *lane, uint32_t key, uint32_t unit, uint64_t what)
+{
+    typedef uint64_t __attribute__((may_alias)) both;
+    if (!counted_of(lane) || !make_nodes(lane))
+        return;
+    uint64_t pair = unit / CRN_RECORD_UNITS + key * (uint64_t)0x9e3779b1u;
+    crn_way *ways = &lane->counted->nodes[(pair & lane->graph.hot.node_mask) * 2];
+    if (ways[0].key)
+        put_way(&ways[1], ways[0].key, *(const both *)&ways[0].slot);
+    put_way(&ways[0], (uint64_t)key << 32 | unit, what);
+    lane->counted->put++;
+}
+
+void cairn_priv_enter_path(cairn_strand *strand, const cairn_block *path, size_t length)
+{
+    cairn_lane *lane = crn_lane_of(strand);
+    crn_lane_settle(lane);
+    cairn_context context = (uint32_t)strand->hot.current / CRN_RECORD_UNITS;
+    if (crn_profile_mode(lane->profile) != CRN_MODE_OFF)
+        for (size_t i = 0; i < length; i++)
+            context = cairn_context_step(lane, context, path[i]);
+    crn_strand_push(strand, context);
+}
+
+/* ---- their life ---- */
+
+void crn_counted_free(struct crn_counted *counted)
+{
+    if (!counted)
+        return;
+    for (uint32_t i = 0; i < counted->group_count; i++)
+        crn_section_close(&counted->groups[i].section);
+    crn_free(counted->groups);
+    crn_free(counted->entries);
+    crn_free(counted->nodes);
+    crn_free(counted);
+}
+
+void crn_counted_clear(struct crn_counted *counted)
+{
+    for (uint32_t i = 0; counted && counted->entries && i <= counted->mask; i++)
+        if (counted->entries[i].key)
+            memset(counted->entries[i].counters, 0, counted->entries[i].count * sizeof(uint64_t));
+}
+
+/* ---- in a child of fork ---- */
+
+void crn_counted_detach(cairn_lane *lane)
+{
+    struct crn_counted *counted = lane->counted;
+    int file = crn_capture_file(&lane->profile->capture);
+    for (uint32_t i = 0; counted && i < counted->group_count; i++)
+        crn_address_detach(counted->groups[i].base, file,
+                           counted->groups[i].section.chunks[0].offset, CRN_COUNTS_GROUP);
+    crn_counted_clear(counted);
+}
+
+static bool is_used(const entry *entry, const uint8_t *live)
+{
+    if (live[(uint32_t)entry->key])
+        return true;
+    for (uint32_t i = 0; i < entry->count; i++)
+        if (entry->counters[i])
+            return true;
+    return false;
+}
+
+static void mark_frames(const cairn_strand *strand, uint8_t *live, uint32_t used)
+{
+    if (strand->records)
+        return;
+    for (const uint32_t *frame = strand->stack + 1; frame < strand->hot.top; frame++)
+        if (*frame / CRN_RECORD_UNITS < used)
+            live[*frame / CRN_RECORD_UNITS] = 1;
+    uint32_t current = (uint32_t)strand->hot.current / CRN_RECORD_UNITS;
+    if (current < used)
+        live[current] = 1;
+}
+
+/* Those that nobody has an address of are forgotten: their place is left, below no record. */
+static bool move_entries(cairn_lane *lane, crn_retrace *retrace, const crn_graph *before)
+{
+    struct crn_counted *counted = lane->counted, fresh = {0};
+    uint8_t *live = crn_try_calloc(before->used, 1);
+    bool moved = live != NULL;
+    for (const cairn_strand *strand = lane->strands; moved && strand; strand = strand->next)
+        mark_frames(strand, live, before->used);
+    for (uint32_t i = 0; moved && counted->entries && i <= counted->mask; i++) {
+        entry *old = &counted->entries[i];
+        if (!old->key)
+            continue;
+        crn_disk_counts *counts = (crn_disk_counts *)(void *)old->counters - 1;
+        counts->record = 0;
+        if (!is_used(old, live))
+            continue;
+        counts->record = crn_retrace_record(retrace, before->links, before->used, &lane->graph,
+                                            (uint32_t)old->key);
+        moved = make_room(&fresh);
+        if (!moved)
+            break;
+        uint64_t key = key_of(counts->tree, counts->record);
+        *entry_of(&fresh, key) = (entry){key, old->counters, old->count};
+        fresh.used++;
+    }
+    crn_free(live);
+    crn_free(counted->entries);
+    counted->entries = fresh.entries;
+    counted->mask = fresh.mask;
+    counted->used = fresh.used;
+    return moved;
+}
+
+/* The file's pages are filled elsewhere, and then take the address. */
+static cairn_error move_group(cairn_lane *lane, uint32_t number)
+{
+    group *group = &lane->counted->groups[number];
+    crn_section section;
+    cairn_error error = open_group(lane, number, &section);
+    if (!error) {
+        memcpy(section.base, group->base, CRN_COUNTS_GROUP);
+        int file = crn_capture_file(&lane->profile->capture);
+        if (crn_address_map(group->base, file, section.chunks[0].offset, CRN_COUNTS_GROUP))
+            group->section.chunks[0] = section.chunks[0];
+        else
+            error = CAIRN_E_MAP;
+    }
+    crn_section_close(&section);
+    return error;
+}
+
+void crn_counted_move(cairn_lane *lane, crn_retrace *retrace, const crn_graph *before)
+{
+    if (!lane->counted)
+        return;
+    crn_free(lane->counted->nodes); /* of the graph that the lane had */
+    lane->counted->nodes = NULL;
+    cairn_error error = move_entries(lane, retrace, before) ? CAIRN_OK : CAIRN_E_MEMORY;
+    for (uint32_t i = 0; !error && i < lane->counted->group_count; i++)
+        error = move_group(lane, i);
+    if (error)
+        crn_profile_stop(lane->profile, error);
+}

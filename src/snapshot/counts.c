@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#include "snapshot/counts.h"
+
+#include "base/memory.h"
+
+bool crn_trees_read(crn_trees *trees, const crn_reader *reader, crn_error *error)
+{
+    return crn_reader_section(reader, CRN_SECTION_TREES, 0, 0, reader->file_size, &trees->bytes,
+                              error);
+}
+
+void crn_trees_free(crn_trees *trees)
+{
+    crn_free(trees->bytes.data);
+    *trees = (crn_trees){0};
+}
+
+static bool are_right(const crn_disk_node *nodes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (nodes[i].above > i)
+            return false;
+    return true;
+}
+
+const crn_disk_node *crn_tree_nodes(const crn_trees *trees, uint32_t tree, uint32_t *count)
+{
+    uint64_t words = trees->bytes.size / sizeof(crn_disk_tree);
+    if (!tree || tree >= words)
+        return NULL;
+    const crn_disk_tree *head = (const crn_disk_tree *)(const void *)trees->bytes.data + tree;
+    const crn_disk_node *nodes = (const crn_disk_node *)(head + 1);
+    if (!head->count || head->count > words - tree - 1 || !are_right(nodes, head->count))
+        return NULL;
+    *count = head->count;
+    return nodes;
+}
+
+/* ---- counters ---- */
+
+typedef struct visiting {
+    const crn_trees *trees;
+    crn_counts_visitor *visit;
+    void *data;
+    bool *whole;
+} visiting;
+
+static bool visit_group(const visiting *visiting, const char *bytes, uint64_t size)
+{
+    for (uint64_t at = 0; at + sizeof(crn_disk_counts) <= size;) {
+        const crn_disk_counts *counts = (const crn_disk_counts *)(const void *)(bytes + at);
+        if (!counts->tree)
+            return true;
+        uint32_t count;
+        const crn_disk_node *nodes = crn_tree_nodes(visiting->trees, counts->tree, &count);
+        at += sizeof *counts;
+        if (!nodes || count > (size - at) / sizeof(uint64_t)) {
+            *visiting->whole = false;
+            return true;
+        }
+        const uint64_t *counters = (const uint64_t *)(counts + 1);
+        if (counts->record &&
+            !visiting->visit(visiting->data, counts->record, nodes, counters, count))
+            return false;
+        at += count * sizeof(uint64_t);
+    }
+    return true;
+}
+
+bool crn_counts_visit(const crn_trees *trees, const crn_reader *reader, uint32_t lane,
+                      crn_counts_visitor *visit, void *data, bool *whole, crn_error *error)
+{
+    visiting visiting = {trees, visit, data, whole};
+    for (uint32_t group = 0; group <= UINT16_MAX; group++) {
+        crn_bytes bytes;
+        if (!crn_reader_section(reader, CRN_SECTION_COUNTS, lane, (uint16_t)group, CRN_COUNTS_GROUP,
+                                &bytes, error))
+            return false;
+        bool going = visit_group(&visiting, bytes.data, bytes.size);
+        uint64_t size = bytes.size;
+        crn_free(bytes.data);
+        if (!going)
+            return false;
+        if (!size)
+            break;
+    }
+    return true;
+}
+
+/* ---- into a graph ---- */
+
+/* What nothing below has called is no context: those that have are marked first, from the last
+ * node up. */
+static uint32_t *nodes_called(const crn_disk_node *nodes, const uint64_t *counters, uint32_t count)
+{
+    uint32_t *called = crn_try_calloc(count, sizeof *called);
+    for (uint32_t i = count; called && i-- > 0;) {
+        if (counters[i])
+            called[i] = 1;
+        if (called[i] && nodes[i].above)
+            called[nodes[i].above - 1] = 1;
+    }
+    return called;
+}
+
+bool crn_counts_add(crn_graph *graph, uint32_t record, const crn_disk_node *nodes,
+                    const uint64_t *counters, uint32_t count)
+{
+    uint32_t *records = nodes_called(nodes, counters, count);
+    if (!records)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!records[i])
+            continue;
+        uint32_t above = nodes[i].above ? records[nodes[i].above - 1] : record;
+        records[i] = crn_graph_append(graph, above, nodes[i].block);
+        crn_graph_record(graph, records[i])->calls += counters[i];
+    }
+    crn_free(records);
+    return true;
+}
