@@ -158,8 +158,7 @@ static bool take(wish *wish, const char *word)
     if (begins(word, "--profile=", &rest)) {
         wish->kind = kind_named(rest);
         wish->frames = strcmp(rest, "count+time") == 0; /* time is to be known of all that counts */
-    }
-    else if (strcmp(word, "--inlined") == 0)
+    } else if (strcmp(word, "--inlined") == 0)
         wish->inlined = true;
     else if (strcmp(word, "--frames") == 0) /* for tests, as --broken is */
         wish->frames = true;

@@ -93,15 +93,8 @@ bool is_covered(gimple_stmt_iterator place)
 }
 
 const pass_data expand_data = {
-    GIMPLE_PASS,
-    "cairn_expand",
-    OPTGROUP_NONE,
-    TV_NONE,
-    PROP_cfg | PROP_ssa,
-    0,
-    0,
-    0,
-    TODO_update_ssa,
+    GIMPLE_PASS, "cairn_expand",  OPTGROUP_NONE, TV_NONE, PROP_cfg | PROP_ssa, 0, 0,
+    0,           TODO_update_ssa,
 };
 
 class expand_pass : public gimple_opt_pass {

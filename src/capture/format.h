@@ -42,9 +42,9 @@ typedef enum crn_section_kind {
     CRN_SECTION_KINDS = 16,       /* that `used` has room for */
     CRN_SECTION_TREES = 16,       /* crn_disk_tree, each with its nodes behind it, from byte 8 on;
                                    * they end at one that has none */
-    CRN_SECTION_COUNTS = 17       /* of a lane, by `metric` from 0 on: groups of CRN_COUNTS_GROUP bytes
-                                   * of crn_disk_counts, each with its counters behind it; a group
-                                   * ends at one whose tree is 0 */
+    CRN_SECTION_COUNTS = 17 /* of a lane, by `metric` from 0 on: groups of CRN_COUNTS_GROUP bytes
+                             * of crn_disk_counts, each with its counters behind it; a group
+                             * ends at one whose tree is 0 */
 } crn_section_kind;
 
 typedef enum crn_capture_state {
@@ -240,8 +240,8 @@ typedef struct crn_disk_process {
     uint64_t spare_words[1];
 } crn_disk_process;
 
-/* Blocks that were inlined into one another. A tree's number is where it is in the section, in units
- * of 8 bytes. */
+/* Blocks that were inlined into one another. A tree's number is where it is in the section, in
+ * units of 8 bytes. */
 typedef struct crn_disk_tree {
     uint32_t count; /* of nodes; stored after them */
     uint32_t spare;

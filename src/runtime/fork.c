@@ -43,14 +43,16 @@ static void bury_graph(crn_graph *graph)
     static uint64_t published;
     static uint32_t index[1];
     static crn_way ways[1];
-    *graph = (crn_graph){
-        .hot = {.base = (char *)records, .tick_mode = CAIRN_PRIV_TICKS_OFF, .ways = ways, .nodes = crn_graph_no_nodes},
-        .links = links,
-        .published = &published,
-        .used = CRN_RECORD_ROOT + 1,
-        .grow = grow_nothing,
-        .full = true,
-        .index = index};
+    *graph = (crn_graph){.hot = {.base = (char *)records,
+                                 .tick_mode = CAIRN_PRIV_TICKS_OFF,
+                                 .ways = ways,
+                                 .nodes = crn_graph_no_nodes},
+                         .links = links,
+                         .published = &published,
+                         .used = CRN_RECORD_ROOT + 1,
+                         .grow = grow_nothing,
+                         .full = true,
+                         .index = index};
 }
 
 /* Its memory is never looked at again: it may have been in the midst of moving. */
