@@ -61,22 +61,6 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, r
 
 #else
 
-/* A thread that may be cancelled anywhere must not end in the midst of the runtime, with locks that
- * it holds: as where a handler may jump out, signals wait until that is over. */
-CAIRN_API int pthread_setcanceltype(int type, int *before)
-{
-    static int (*known)(int, int *); /* atomic */
-    int (*real)(int, int *) = __atomic_load_n(&known, __ATOMIC_RELAXED);
-    if (!real) {
-        void *found = dlsym(RTLD_NEXT, "pthread_setcanceltype");
-        __builtin_memcpy(&real, &found, sizeof real);
-        __atomic_store_n(&known, real, __ATOMIC_RELAXED);
-    }
-    if (type == PTHREAD_CANCEL_ASYNCHRONOUS)
-        __atomic_store_n(&crn_site_jumps, true, __ATOMIC_RELAXED);
-    return real ? real(type, before) : ENOSYS;
-}
-
 static create_function *find_real(void)
 {
     void *found = dlsym(RTLD_NEXT, "pthread_create");

@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -40,15 +39,32 @@ typedef struct table {
     piece pieces[];
 } table;
 
-/* Nothing that is done under it touches guarded memory, so a thread that comes to the handler does
- * not have it. */
+/* Nothing that is done under it touches guarded memory, and signals wait until it is over: so a
+ * thread that comes to a handler, ours or the program's, does not have it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static table *pieces;   /* atomic */
-static uint64_t guards; /* that are not dropped */
+static sigset_t let_through; /* by who has the lock, before it took it */
+static table *pieces;        /* atomic */
+static uint64_t guards;      /* that are not dropped */
 
 static struct sigaction before; /* the program's; written only while ours is not installed */
 static bool installed;          /* under lock */
 static __thread bool own __attribute__((tls_model("initial-exec")));
+
+static void take_lock(void)
+{
+    sigset_t all, mask;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &mask);
+    pthread_mutex_lock(&lock);
+    let_through = mask;
+}
+
+static void give_lock(void)
+{
+    sigset_t mask = let_through;
+    pthread_mutex_unlock(&lock);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+}
 
 /* ---- the table; under lock ---- */
 
@@ -125,19 +141,6 @@ static void make_all_zeros(const crn_guard *guard)
             make_zeros(pieces->pieces[i].base, pieces->pieces[i].size);
 }
 
-/* In the handler: whoever has the lock may be what was interrupted, by a handler of the program's
- * in which this happened. Then it is not come by, and a page is enough to go on. */
-static bool lock_for_a_while(void)
-{
-    enum { TURNS = 100, TURN_NS = 1000000 };
-    for (int turn = 0; turn < TURNS; turn++) {
-        if (pthread_mutex_trylock(&lock) == 0)
-            return true;
-        nanosleep(&(struct timespec){.tv_nsec = TURN_NS}, NULL);
-    }
-    return false;
-}
-
 static crn_guard *guard_of(uintptr_t at)
 {
     const table *all = __atomic_load_n(&pieces, __ATOMIC_ACQUIRE);
@@ -161,13 +164,13 @@ static bool mend(uintptr_t at)
     crn_guard *guard = guard_of(at);
     if (!guard)
         return false;
-    bool first = !__atomic_exchange_n(&guard->lost, true, __ATOMIC_ACQ_REL);
-    if (first && lock_for_a_while()) {
+    if (!__atomic_exchange_n(&guard->lost, true, __ATOMIC_ACQ_REL)) {
+        take_lock();
         make_all_zeros(guard);
-        pthread_mutex_unlock(&lock);
+        give_lock();
         return true;
     }
-    /* Another thread is just making zeros of all, or has left this page out: twice is no harm. */
+    /* Another thread is just making zeros of all: twice is no harm. */
     return make_zeros(at & ~(uintptr_t)(PAGE - 1), PAGE);
 }
 
@@ -248,10 +251,11 @@ void crn_guard_own_thread(const crn_guard *guard)
     sigemptyset(&this);
     sigaddset(&this, SIGBUS);
     own = true;
-    pthread_mutex_lock(&lock);
-    if (guard && !guard->blocked && installed)
+    take_lock();
+    bool comes = guard && !guard->blocked && installed;
+    give_lock();
+    if (comes)
         pthread_sigmask(SIG_UNBLOCK, &this, NULL);
-    pthread_mutex_unlock(&lock);
 }
 
 /* ---- guards ---- */
@@ -264,10 +268,10 @@ crn_guard *crn_guard_new(void)
     sigset_t mask;
     guard->blocked =
         pthread_sigmask(SIG_BLOCK, NULL, &mask) == 0 && sigismember(&mask, SIGBUS) == 1;
-    pthread_mutex_lock(&lock);
+    take_lock();
     guards++;
     install();
-    pthread_mutex_unlock(&lock);
+    give_lock();
     return guard;
 }
 
@@ -275,12 +279,12 @@ void crn_guard_drop(crn_guard *guard)
 {
     if (!guard)
         return;
-    pthread_mutex_lock(&lock);
+    take_lock();
     guard->dropped = true;
     free_unused(guard);
     if (!--guards)
         remove_ours();
-    pthread_mutex_unlock(&lock);
+    give_lock();
 }
 
 bool crn_guard_is_lost(const crn_guard *guard)
@@ -292,9 +296,9 @@ void crn_guard_lose(crn_guard *guard)
 {
     if (!guard || __atomic_exchange_n(&guard->lost, true, __ATOMIC_ACQ_REL))
         return;
-    pthread_mutex_lock(&lock);
+    take_lock();
     make_all_zeros(guard);
-    pthread_mutex_unlock(&lock);
+    give_lock();
 }
 
 /* ---- their memory ---- */
@@ -303,13 +307,13 @@ char *crn_guard_reserve(crn_guard *guard, uint64_t size, uint64_t piece)
 {
     if (!guard)
         return crn_address_reserve(size);
-    pthread_mutex_lock(&lock);
+    take_lock();
     char *base = reserve_pieces(size / piece) ? crn_address_reserve(size) : NULL;
     for (uint64_t at = 0; base && at < size; at += piece) {
         put(pieces, (uintptr_t)base + at, piece, guard);
         guard->pieces++;
     }
-    pthread_mutex_unlock(&lock);
+    give_lock();
     return base;
 }
 
@@ -317,7 +321,7 @@ void crn_guard_release(char *base, uint64_t size)
 {
     if (!base)
         return;
-    pthread_mutex_lock(&lock);
+    take_lock();
     piece *of = find((uintptr_t)base);
     if (of) {
         __atomic_store_n(&of->base, GONE, __ATOMIC_RELEASE);
@@ -325,16 +329,16 @@ void crn_guard_release(char *base, uint64_t size)
         free_unused(of->guard);
     }
     crn_address_release(base, size);
-    pthread_mutex_unlock(&lock);
+    give_lock();
 }
 
 bool crn_guard_map(crn_guard *guard, char *address, int file, uint64_t offset, uint64_t size)
 {
     if (!guard)
         return crn_address_map(address, file, offset, size);
-    pthread_mutex_lock(&lock);
+    take_lock();
     bool mapped = !is_zeros(guard) && crn_address_map(address, file, offset, size);
-    pthread_mutex_unlock(&lock);
+    give_lock();
     if (!mapped && is_zeros(guard))
         errno = EIO;
     return mapped;
@@ -342,10 +346,10 @@ bool crn_guard_map(crn_guard *guard, char *address, int file, uint64_t offset, u
 
 void crn_guards_lock(void)
 {
-    pthread_mutex_lock(&lock);
+    take_lock();
 }
 
 void crn_guards_unlock(void)
 {
-    pthread_mutex_unlock(&lock);
+    give_lock();
 }
