@@ -91,8 +91,7 @@ typedef enum cairn_error {
     CAIRN_E_THREAD = 9,    /* the sampling thread cannot be started */
     CAIRN_E_FORKED = 10,   /* the capture is the parent's: this process has none yet */
     CAIRN_E_READ = 11,     /* the file cannot be read */
-    CAIRN_E_LIMIT = 12,    /* more blocks, metrics or lanes than the format holds */
-    CAIRN_E_CUT = 13       /* somebody has cut the capture, or written over it, meanwhile */
+    CAIRN_E_LIMIT = 12     /* more blocks, metrics or lanes than the format holds */
 } cairn_error;
 
 /* One sentence on what `error` means and what to do. Never NULL; static storage. */

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -22,75 +21,19 @@ static cairn_error error_of_errno(void)
     return errno == ENOSPC || errno == EFBIG || errno == EDQUOT ? CAIRN_E_SPACE : CAIRN_E_MAP;
 }
 
-/* ---- a file that is not what it was ---- */
-
-/* What another file's bytes, or none, would not have in this place. */
-static bool is_own(const crn_disk_header *header, uint32_t process)
-{
-    return memcmp(header->magic, CRN_MAGIC, sizeof header->magic) == 0 &&
-           header->process == process;
-}
-
-bool crn_capture_is_whole(crn_capture *capture)
-{
-    if (!capture->guard || capture->detached)
-        return true;
-    if (!crn_guard_is_lost(capture->guard) && !is_own(capture->header, capture->process))
-        crn_guard_lose(capture->guard);
-    return !crn_guard_is_lost(capture->guard);
-}
-
-/* Nobody may have touched yet what has been cut off. */
-static bool has_all(crn_capture *capture, int file)
-{
-    struct stat status;
-    uint64_t size = __atomic_load_n(&capture->header->size, __ATOMIC_ACQUIRE);
-    if (crn_capture_is_whole(capture) && !capture->detached && capture->guard &&
-        fstat(file, &status) == 0 && (uint64_t)status.st_size < size)
-        crn_guard_lose(capture->guard);
-    return crn_capture_is_whole(capture);
-}
-
-bool crn_capture_look(crn_capture *capture)
-{
-    pthread_mutex_lock(&capture->lock);
-    int file = crn_file_descriptor(&capture->file);
-    bool whole = file < 0 ? crn_capture_is_whole(capture) : has_all(capture, file);
-    pthread_mutex_unlock(&capture->lock);
-    return whole;
-}
-
-/* What is left of the file says why there is no more of it. */
-static void tell_reader(crn_capture *capture)
-{
-    crn_disk_header header;
-    int file = crn_file_descriptor(&capture->file);
-    if (file < 0 || pread(file, &header, sizeof header, 0) != sizeof header ||
-        !is_own(&header, capture->process))
-        return;
-    header.state = CRN_STATE_STOPPED;
-    header.stopped_by = CAIRN_E_CUT;
-    if (pwrite(file, &header, sizeof header, 0) != sizeof header)
-        return; /* then it says that it is cut short, and no more */
-}
-
 /* ---- the file ---- */
 
 /* Takes `size` bytes at the end of the file. */
 static cairn_error take_space(crn_capture *capture, uint64_t size, uint64_t *offset)
 {
+    uint64_t end = capture->header->size;
     if (capture->detached)
         return CAIRN_E_FORKED;
-    if (!crn_capture_is_whole(capture))
-        return CAIRN_E_CUT;
-    uint64_t end = capture->header->size;
     if (size > capture->limit || end > capture->limit - size)
         return CAIRN_E_SPACE;
     int file = crn_file_descriptor(&capture->file);
     if (file < 0)
         return CAIRN_E_OPEN;
-    if (!has_all(capture, file))
-        return CAIRN_E_CUT;
     if (!crn_file_extend(file, end, size))
         return error_of_errno();
     *offset = end;
@@ -100,9 +43,9 @@ static cairn_error take_space(crn_capture *capture, uint64_t size, uint64_t *off
 
 static cairn_error map_directory(crn_capture *capture, uint64_t offset, uint64_t size)
 {
-    char *base = crn_guard_reserve(capture->guard, size, size);
-    if (!base || !crn_guard_map(capture->guard, base, capture->file.descriptor, offset, size)) {
-        crn_guard_release(base, size);
+    char *base = crn_address_reserve(size);
+    if (!base || !crn_address_map(base, capture->file.descriptor, offset, size)) {
+        crn_address_release(base, size);
         return CAIRN_E_MAP;
     }
     capture->directory = (crn_disk_directory *)base;
@@ -129,7 +72,7 @@ static cairn_error add_directory(crn_capture *capture)
     if (error)
         return error;
     __atomic_store_n(&full->next, offset, __ATOMIC_RELEASE);
-    crn_guard_release((char *)full, full_size);
+    crn_address_release((char *)full, full_size);
     return CAIRN_OK;
 }
 
@@ -188,14 +131,13 @@ static cairn_error take_or_extend(crn_capture *capture, crn_disk_chunk *chunk)
     return error;
 }
 
-char *crn_capture_chunk(crn_capture *capture, crn_disk_chunk *chunk, uint64_t piece)
+char *crn_capture_chunk(crn_capture *capture, crn_disk_chunk *chunk)
 {
-    char *base = crn_guard_reserve(capture->guard, chunk->size, piece);
+    char *base = crn_address_reserve(chunk->size);
     if (base && !take_or_extend(capture, chunk) &&
-        crn_guard_map(capture->guard, base, crn_capture_file(capture), chunk->offset, chunk->size))
+        crn_address_map(base, crn_capture_file(capture), chunk->offset, chunk->size))
         return base;
-    for (uint64_t at = 0; base && at < chunk->size; at += piece)
-        crn_guard_release(base + at, piece);
+    crn_address_release(base, chunk->size);
     return NULL;
 }
 
@@ -204,9 +146,9 @@ static cairn_error map_header(crn_capture *capture)
     int file = capture->file.descriptor;
     if (!crn_file_extend(file, 0, 2 * CRN_PAGE))
         return error_of_errno();
-    char *base = crn_guard_reserve(capture->guard, CRN_PAGE, CRN_PAGE);
-    if (!base || !crn_guard_map(capture->guard, base, file, 0, CRN_PAGE)) {
-        crn_guard_release(base, CRN_PAGE);
+    char *base = crn_address_reserve(CRN_PAGE);
+    if (!base || !crn_address_map(base, file, 0, CRN_PAGE)) {
+        crn_address_release(base, CRN_PAGE);
         return CAIRN_E_MAP;
     }
     capture->header = (crn_disk_header *)base;
@@ -215,10 +157,10 @@ static cairn_error map_header(crn_capture *capture)
                                          .library_version = CAIRN_VERSION,
                                          .directory = FIRST_DIRECTORY,
                                          .size = 2 * CRN_PAGE,
-                                         .process = capture->process};
+                                         .process = (uint32_t)getpid()};
     cairn_error error = map_directory(capture, FIRST_DIRECTORY, CRN_PAGE);
     if (error)
-        crn_guard_release(base, CRN_PAGE);
+        crn_address_release(base, CRN_PAGE);
     else
         memcpy(capture->header->magic, CRN_MAGIC, sizeof capture->header->magic);
     return error;
@@ -226,13 +168,11 @@ static cairn_error map_header(crn_capture *capture)
 
 cairn_error crn_capture_create(crn_capture *capture, const char *path, uint64_t limit)
 {
-    *capture = (crn_capture){.limit = limit, .process = (uint32_t)getpid()};
+    *capture = (crn_capture){.limit = limit};
     if (!crn_file_create(&capture->file, path, CRN_MAGIC, sizeof capture->header->magic))
         return errno == ENOSPC || errno == EDQUOT ? CAIRN_E_SPACE : CAIRN_E_OPEN;
-    capture->guard = path ? crn_guard_new() : NULL;
-    cairn_error error = path && !capture->guard ? CAIRN_E_MEMORY : map_header(capture);
+    cairn_error error = map_header(capture);
     if (error) {
-        crn_guard_drop(capture->guard);
         crn_file_close(&capture->file);
         if (path)
             unlink(path);
@@ -249,8 +189,6 @@ int crn_capture_file(crn_capture *capture)
     pthread_mutex_unlock(&capture->lock);
     return file;
 }
-
-/* ---- the end ---- */
 
 /* A chunk that nothing is left of belongs to no section: its kind is one that readers skip. */
 static void trim_chunk(int file, crn_disk_chunk *chunk, uint64_t used)
@@ -295,7 +233,7 @@ static uint64_t trim_directories(int file, uint64_t first, crn_chunk_use *use, c
 
 void crn_capture_trim(crn_capture *capture, crn_chunk_use *use, const void *data, bool shorten)
 {
-    int file = capture->detached || !crn_capture_look(capture) ? -1 : crn_capture_file(capture);
+    int file = capture->detached ? -1 : crn_capture_file(capture);
     if (file < 0)
         return;
     uint64_t end = trim_directories(file, capture->header->directory, use, data);
@@ -303,20 +241,11 @@ void crn_capture_trim(crn_capture *capture, crn_chunk_use *use, const void *data
         capture->header->size = end;
 }
 
-void crn_capture_end(crn_capture *capture, crn_capture_state state)
-{
-    if (crn_capture_look(capture))
-        __atomic_store_n(&capture->header->state, state, __ATOMIC_RELEASE);
-    else
-        tell_reader(capture);
-}
-
 void crn_capture_close(crn_capture *capture, crn_capture_state state)
 {
-    crn_capture_end(capture, state);
-    crn_guard_release((char *)capture->directory, directory_size(capture));
-    crn_guard_release((char *)capture->header, CRN_PAGE);
-    crn_guard_drop(capture->guard);
+    __atomic_store_n(&capture->header->state, state, __ATOMIC_RELEASE);
+    crn_address_release((char *)capture->directory, directory_size(capture));
+    crn_address_release((char *)capture->header, CRN_PAGE);
     crn_file_close(&capture->file);
     pthread_mutex_destroy(&capture->lock);
 }
@@ -341,7 +270,7 @@ void crn_section_open(crn_section *section, crn_capture *capture, crn_section_ki
 
 void crn_section_close(crn_section *section)
 {
-    crn_guard_release(section->base, section->reserved);
+    crn_address_release(section->base, section->reserved);
     crn_free(section->chunks);
     *section = (crn_section){0};
 }
@@ -361,15 +290,14 @@ static cairn_error reserve(crn_section *section, uint64_t size)
     if (size <= section->reserved)
         return CAIRN_OK;
     size *= 2;
-    crn_guard *guard = section->capture->guard;
-    char *base = crn_guard_reserve(guard, size, size);
+    char *base = crn_address_reserve(size);
     if (!base)
         return CAIRN_E_MEMORY;
     int file = section->chunk_count ? crn_capture_file(section->capture) : -1;
     for (uint32_t i = 0; i < section->chunk_count; i++) {
         const crn_disk_chunk *chunk = &section->chunks[i];
-        if (!crn_guard_map(guard, base + chunk->place, file, chunk->offset, chunk->size)) {
-            crn_guard_release(base, size);
+        if (!crn_address_map(base + chunk->place, file, chunk->offset, chunk->size)) {
+            crn_address_release(base, size);
             return CAIRN_E_MAP;
         }
     }
@@ -377,7 +305,7 @@ static cairn_error reserve(crn_section *section, uint64_t size)
     uint64_t old_size = section->reserved;
     section->base = base; /* what is unmapped is nobody's, should a signal end the process here */
     section->reserved = size;
-    crn_guard_release(old, old_size);
+    crn_address_release(old, old_size);
     return CAIRN_OK;
 }
 
@@ -405,8 +333,8 @@ static cairn_error grow(crn_section *section, uint64_t bytes)
         error = take_chunk(section->capture, &chunk);
     if (error)
         return error;
-    if (!crn_guard_map(section->capture->guard, section->base + chunk.place,
-                       crn_capture_file(section->capture), chunk.offset, chunk.size))
+    if (!crn_address_map(section->base + chunk.place, crn_capture_file(section->capture),
+                         chunk.offset, chunk.size))
         return CAIRN_E_MAP;
     chunks[section->chunk_count++] = chunk;
     section->mapped += chunk.size;

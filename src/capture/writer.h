@@ -15,16 +15,13 @@
 
 #include "capture/format.h"
 #include "plat/file.h"
-#include "plat/guard.h"
 
 typedef struct crn_capture {
     crn_file file;                 /* under lock */
-    crn_guard *guard;              /* NULL: nobody else can get at the file */
     crn_disk_header *header;       /* mapped for good */
     crn_disk_directory *directory; /* the last one */
     uint64_t directory_offset;
     uint64_t limit;
-    uint32_t process;     /* that writes it */
     bool detached;        /* the file is another process's: nothing may grow */
     pthread_mutex_t lock; /* of the file's end and the directory */
 } crn_capture;
@@ -45,19 +42,9 @@ cairn_error crn_capture_create(crn_capture *capture, const char *path, uint64_t 
 /* The file's descriptor, good for the moment: the program may close it. -1 if it is gone. */
 int crn_capture_file(crn_capture *capture);
 
-/* Whether the file still is what this process writes: nobody has cut it or written over it. If it
- * is not, nothing is recorded any more, and what was mapped of it is zeros from now on. For a file
- * without a name this is always so. */
-bool crn_capture_is_whole(crn_capture *capture);
-
-/* The same, and asks the system how long the file is: nobody may have touched yet what has been cut
- * off. */
-bool crn_capture_look(crn_capture *capture);
-
 /* A chunk of its own, `chunk->size` bytes of zeros, entered as `chunk` says; its offset is filled
- * in. Mapped, to be released with crn_guard_release in pieces of `piece` bytes; NULL if there is
- * no space. */
-char *crn_capture_chunk(crn_capture *capture, crn_disk_chunk *chunk, uint64_t piece);
+ * in. Mapped, to be released with crn_address_release; NULL if there is no space. */
+char *crn_capture_chunk(crn_capture *capture, crn_disk_chunk *chunk);
 
 /* How many bytes of a chunk are used. */
 typedef uint64_t crn_chunk_use(const void *data, const crn_disk_chunk *chunk);
@@ -66,10 +53,7 @@ typedef uint64_t crn_chunk_use(const void *data, const crn_disk_chunk *chunk);
  * shorter, where no thread is left that might write to what has gone. */
 void crn_capture_trim(crn_capture *capture, crn_chunk_use *use, const void *data, bool shorten);
 
-/* Sets the state; if the file is not whole, what is left of it says so. */
-void crn_capture_end(crn_capture *capture, crn_capture_state state);
-
-/* The same, and forgets the file. Sections are closed before. */
+/* Sets the state and forgets the file. Sections are closed before. */
 void crn_capture_close(crn_capture *capture, crn_capture_state state);
 
 /* In a child after fork: what is mapped becomes a private copy. */

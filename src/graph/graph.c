@@ -57,9 +57,7 @@ static bool index_reserve(crn_graph *graph)
     uint64_t size = (uint64_t)graph->index_mask + 1;
     if ((graph->index_count + 1) * 4 <= size * 3 && graph->used + 2 <= size)
         return true;
-    /* Storage that has been taken away is zeros: all records would come to one place. */
-    bool there = graph->links[CRN_RECORD_ROOT].target == CRN_RECORD_ROOT;
-    uint32_t *index = there ? crn_try_table(size * 2 * sizeof *index) : NULL;
+    uint32_t *index = crn_try_table(size * 2 * sizeof *index);
     if (!index)
         return false;
     crn_free_table(graph->index, size * sizeof *index);

@@ -81,7 +81,8 @@ void crn_profile_end(cairn_profile *profile)
     crn_profile_moment(profile);
     crn_spans_trim(profile, crn_thread_is_alone());
     bool whole = __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED) == CAIRN_OK;
-    crn_capture_end(&profile->capture, whole ? CRN_STATE_CLOSED : CRN_STATE_STOPPED);
+    __atomic_store_n(&profile->capture.header->state, whole ? CRN_STATE_CLOSED : CRN_STATE_STOPPED,
+                     __ATOMIC_RELEASE);
     pthread_setcancelstate(cancelling, NULL);
     errno = saved;
 }

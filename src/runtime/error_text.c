@@ -32,10 +32,6 @@ const char *cairn_error_text(cairn_error error)
         return "the file cannot be read; check its name and permissions";
     case CAIRN_E_LIMIT:
         return "more blocks, metrics or lanes than the format holds; define fewer";
-    case CAIRN_E_CUT:
-        return "somebody has cut the capture, or written over it, while it was recorded; keep "
-               "others "
-               "from it, and record again";
     }
     return "an unknown error; the library is older than its caller";
 }

@@ -211,12 +211,10 @@ static void before(void)
         if (!profile->capture.detached)
             memcpy(profile->child.used, profile->capture.header->used, sizeof profile->child.used);
     }
-    crn_guards_lock();
 }
 
 static void after_in_parent(void)
 {
-    crn_guards_unlock();
     for (cairn_profile *profile = profiles; profile; profile = profile->next) {
         profile->child.forks++;
         pthread_mutex_unlock(&profile->capture.lock);
@@ -230,7 +228,6 @@ static void after_in_parent(void)
 /* It is the thread that took them which lives on. */
 static void after_in_child(void)
 {
-    crn_guards_unlock();
     for (cairn_profile *profile = profiles; profile; profile = profile->next) {
         pthread_mutex_unlock(&profile->capture.lock);
         pthread_mutex_unlock(&profile->lock);

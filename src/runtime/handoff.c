@@ -63,7 +63,6 @@ static cairn_block *read_path(cairn_lane *lane, cairn_context context, size_t *l
         context = CRN_RECORD_ROOT;
     context = links[context].target;
     size_t depth = links[context].depth;
-    depth += depth == 0; /* as it is where the file has been cut */
     cairn_block *path = crn_try_calloc(depth, sizeof *path);
     for (size_t at = depth - 1; path && at; at--) {
         path[at - 1] = links[context].block;

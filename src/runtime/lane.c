@@ -36,10 +36,9 @@ static cairn_error grow_column(cairn_lane *lane, cairn_metric metric, uint64_t r
 /* The lane's header once more, for the sampler: links may move while it looks. */
 static cairn_error map_face(cairn_lane *lane)
 {
-    crn_capture *capture = &lane->profile->capture;
-    lane->face = crn_guard_reserve(capture->guard, CRN_PAGE, CRN_PAGE);
-    if (lane->face && crn_guard_map(capture->guard, lane->face, crn_capture_file(capture),
-                                    lane->links.chunks[0].offset, CRN_PAGE)) {
+    lane->face = crn_address_reserve(CRN_PAGE);
+    int file = crn_capture_file(&lane->profile->capture);
+    if (lane->face && crn_address_map(lane->face, file, lane->links.chunks[0].offset, CRN_PAGE)) {
         lane->disk = (crn_disk_lane *)lane->face;
         return CAIRN_OK;
     }
@@ -49,7 +48,7 @@ static cairn_error map_face(cairn_lane *lane)
 
 void crn_lane_release_face(cairn_lane *lane)
 {
-    crn_guard_release(lane->face, CRN_PAGE);
+    crn_address_release(lane->face, CRN_PAGE);
     lane->face = NULL;
 }
 

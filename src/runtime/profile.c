@@ -129,19 +129,9 @@ void crn_profile_stop(cairn_profile *profile, cairn_error error)
         profile->capture.header->stopped_by = error;
 }
 
-void crn_profile_look(cairn_profile *profile)
-{
-    if (!crn_capture_look(&profile->capture))
-        crn_profile_stop(profile, CAIRN_E_CUT);
-}
-
 cairn_error cairn_profile_status(const cairn_profile *profile)
 {
-    if (!profile)
-        return CAIRN_E_ARGUMENT;
-    if (!profile->capture.detached && crn_guard_is_lost(profile->capture.guard))
-        return CAIRN_E_CUT; /* whatever came of it first */
-    return __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED);
+    return profile ? __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED) : CAIRN_E_ARGUMENT;
 }
 
 /* Of a few readings, the one that took least: nothing came between its two clocks. */
@@ -269,7 +259,7 @@ static void close_capture(cairn_profile *profile)
     crn_section_close(&profile->trees);
     crn_names_free(&profile->texts);
     crn_names_free(&profile->places);
-    bool whole = cairn_profile_status(profile) == CAIRN_OK;
+    bool whole = __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED) == CAIRN_OK;
     crn_capture_close(&profile->capture, whole ? CRN_STATE_CLOSED : CRN_STATE_STOPPED);
     pthread_mutex_destroy(&profile->lock);
 }

@@ -29,14 +29,12 @@ uint32_t crn_retrace_record(crn_retrace *retrace, const crn_link *links, uint32_
         return 0;
     uint32_t length = 0;
     record = links[record].target;
-    retrace->map[0] = retrace->map[CRN_RECORD_ROOT] = CRN_RECORD_ROOT;
-    for (; record < used && !retrace->map[record]; record = links[record].from) {
-        if (length >= used || !reserve(&retrace->chain, &retrace->room, length + (uint64_t)1))
+    retrace->map[CRN_RECORD_ROOT] = CRN_RECORD_ROOT;
+    for (; !retrace->map[record]; record = links[record].from) {
+        if (!reserve(&retrace->chain, &retrace->room, length + (uint64_t)1))
             return 0;
         retrace->chain[length++] = record;
     }
-    if (record >= used)
-        return 0;
     uint32_t at = retrace->map[record];
     while (length) {
         record = retrace->chain[--length];

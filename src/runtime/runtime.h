@@ -287,9 +287,6 @@ void crn_lane_catch_up(cairn_lane *lane);
 /* Remembers why recording is not whole; the first reason holds. */
 void crn_profile_stop(cairn_profile *profile, cairn_error error);
 
-/* Whether the capture is still what this process writes; if not, nothing is recorded any more. */
-void crn_profile_look(cairn_profile *profile);
-
 /* Adds a block, or a note. Under lock. */
 cairn_block crn_profile_add_block(cairn_profile *profile, const cairn_block_info *info);
 bool crn_profile_add_note(cairn_profile *profile, const char *key, const char *value);

@@ -251,13 +251,11 @@ static void *run(void *data)
     cairn_profile *profile = data;
     crn_sampler *sampler = &profile->sampler;
     bool samples = samples_by_thread(profile);
-    crn_guard_own_thread(profile->capture.guard);
     prctl(PR_SET_TIMERSLACK, 1000ul);
     sampler->alone = profile->cpu != CAIRN_CPU_OFF && crn_thread_leave_files();
     uint64_t next = crn_clock_monotonic(), last = next, calibrated = 0;
     costs costs = {.cpu = crn_thread_own_time()};
     while (crn_helper_wait(&sampler->helper, next += gap(profile, sampler))) {
-        crn_capture_is_whole(&profile->capture);
         crn_round round = go_round(profile);
         uint64_t now = crn_clock_monotonic();
         if (samples) {
@@ -269,7 +267,6 @@ static void *run(void *data)
         }
         if (now - calibrated > CALIBRATE_NS) {
             keep_signal(profile);
-            crn_profile_look(profile);
             crn_profile_moment(profile);
             calibrated = now;
         }

@@ -275,10 +275,8 @@ static void *prepare(void *data)
 {
     cairn_profile *profile = data;
     uint64_t wait = BUSY_NS;
-    crn_guard_own_thread(profile->capture.guard);
     crn_thread_be_prompt();
     while (crn_helper_wait(&profile->preparer, crn_clock_monotonic() + wait)) {
-        crn_profile_look(profile);
         wait = prepare_lanes(profile) ? BUSY_NS : IDLE_NS;
         if (profile->wall == CAIRN_WALL_OFF && profile->cpu == CAIRN_CPU_OFF)
             crn_profile_moment(profile); /* else the sampler calibrates the clock */

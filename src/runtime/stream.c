@@ -84,11 +84,11 @@ static bool grow(crn_stream *stream, uint64_t count)
     crn_disk_chunk chunk = stream->identity;
     chunk.place = stream->made * size;
     chunk.size = count * size;
-    char *base = crn_capture_chunk(stream->capture, &chunk, size);
+    char *base = crn_capture_chunk(stream->capture, &chunk);
     if (!base && count > 1) {
         count = 1;
         chunk.size = size;
-        base = crn_capture_chunk(stream->capture, &chunk, size);
+        base = crn_capture_chunk(stream->capture, &chunk);
     }
     if (!base)
         return false;
@@ -230,7 +230,7 @@ void crn_stream_close(crn_stream *stream)
 {
     uint64_t size = stream->identity.size;
     for (uint32_t i = 0; stream->chunks && i < stream->made; i++)
-        crn_guard_release(stream->ring ? stream->bases[i] : stream->chunks[i], size);
+        crn_address_release(stream->ring ? stream->bases[i] : stream->chunks[i], size);
     crn_address_release(stream->nowhere, size);
     release_table((void *)stream->chunks);
     release_table((void *)stream->bases);

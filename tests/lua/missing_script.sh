@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # A script or a command that is not there leaves a capture from before as it is, and ends as it does
 # without a profile. Usage: missing_script.sh CAIRN.
-cairn=$1
+cairn=$(realpath "$1")
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1

@@ -33,11 +33,6 @@ bool mode_keeps_stacks_only(void)
     return strcmp(mode, "stack") == 0;
 }
 
-bool mode_has_thread(void)
-{
-    return strcmp(mode, "plain") != 0 && strcmp(mode, "counts") != 0;
-}
-
 bool mode_options(cairn_options *options)
 {
     static const struct {

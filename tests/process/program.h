@@ -53,7 +53,6 @@ void end(void);
 /* What the mode asks for; false if it is no profile at all. */
 bool mode_options(cairn_options *options);
 bool mode_keeps_stacks_only(void);
-bool mode_has_thread(void);
 
 /* A lane and a strand for the thread that calls. */
 cairn_lane *begin_thread(void);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * report.c - what a program can learn about itself. Four things are left out, as they are what
- * a profile cannot be without: the thread named "cairn", the capture's descriptor, the signal
- * that is taken where timers were asked for, and whether SIGBUS has a handler, which is what a file
- * comes as that somebody cuts.
+ * report.c - what a program can learn about itself. Three things are left out, as they are what
+ * a profile cannot be without: the thread named "cairn", the capture's descriptor, and the signal
+ * that is taken where timers were asked for.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -52,7 +51,7 @@ static void report_signals(void)
         struct sigaction action;
         if (signal == SIGRTMAX - 1 || sigaction(signal, NULL, &action) != 0)
             continue;
-        bool usual = action.sa_handler == SIG_DFL || signal == SIGBUS;
+        bool usual = action.sa_handler == SIG_DFL;
         bool masked = sigismember(&mask, signal), pending = sigismember(&waiting, signal);
         if (usual && !masked && !pending)
             continue;
@@ -60,8 +59,7 @@ static void report_signals(void)
                usual                          ? " default"
                : action.sa_handler == SIG_IGN ? " ignored"
                                               : " handled",
-               masked ? " masked" : "", pending ? " pending" : "",
-               signal == SIGBUS ? 0 : (unsigned)action.sa_flags);
+               masked ? " masked" : "", pending ? " pending" : "", (unsigned)action.sa_flags);
     }
     stack_t stack;
     sigaltstack(NULL, &stack);
