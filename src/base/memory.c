@@ -47,7 +47,9 @@ void crn_free(void *memory)
     free(memory);
 }
 
-enum { TABLE_LARGE = 32 * 1024 }; /* bytes: pages of its own */
+/* Bytes from which a table has pages of its own. Tables that grow do so while the program runs, in
+ * whose malloc this would be one more block of what runs there. */
+enum { TABLE_LARGE = 512 };
 
 void *crn_try_table(size_t size)
 {
