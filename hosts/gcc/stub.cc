@@ -9,22 +9,12 @@
  * unusual is done by stub_x86_64.S.
  */
 #include "plugin.h"
+#include "stub.h"
 
 #include "output.h"
 
 /* The version is in the names: objects of two versions of Cairn may be linked together. */
 /* clang-format off */
-#define BEGIN(name)                                                                                \
-    "\t.section .text." name ",\"axG\",@progbits," name ",comdat\n"                                \
-    "\t.p2align 4\n"                                                                               \
-    "\t.weak " name "\n"                                                                           \
-    "\t.hidden " name "\n"                                                                         \
-    "\t.type " name ", @function\n"                                                                \
-    name ":\n"                                                                                     \
-    "\t.cfi_startproc\n"
-#define END(name)                                                                                  \
-    "\t.cfi_endproc\n"                                                                             \
-    "\t.size " name ", . - " name "\n"
 
 /* %rax: the strand; %r11: the site. Gives the height in %rax; %r9 and %r10 are lost, too. A record's
  * slot is read at once: a signal handler may change it. Where it has another block, the way is

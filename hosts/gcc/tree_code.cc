@@ -4,24 +4,13 @@
  * call is inlined into at once. What is called is written into each object file, as in stub.cc.
  */
 #include "plugin.h"
+#include "stub.h"
 
 #include "output.h"
 
 /* clang-format off */
 #define CRN_STUB_COUNTERS "cairn_priv_stub_1_counters"
 #define CRN_STUB_GO "cairn_priv_stub_1_go_"
-
-#define BEGIN(name)                                                                                \
-    "\t.section .text." name ",\"axG\",@progbits," name ",comdat\n"                                \
-    "\t.p2align 4\n"                                                                               \
-    "\t.weak " name "\n"                                                                           \
-    "\t.hidden " name "\n"                                                                         \
-    "\t.type " name ", @function\n"                                                                \
-    name ":\n"                                                                                     \
-    "\t.cfi_startproc\n"
-#define END(name)                                                                                  \
-    "\t.cfi_endproc\n"                                                                             \
-    "\t.size " name ", . - " name "\n"
 
 /* %r11: the tree. Gives the counters of the context that runs in %rax; %r9 and %r10 are lost, too.
  * Found by the way, as a block is: read before its key, which a signal handler may change. */

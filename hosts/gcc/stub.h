@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * stub.h - what begins and ends a function of assembler that is written into each object file, in a
+ * section of its own, of which the linker keeps one.
+ */
+#ifndef CRN_GCC_STUB_H
+#define CRN_GCC_STUB_H
+
+/* clang-format off */
+#define BEGIN(name)                                                                                \
+    "\t.section .text." name ",\"axG\",@progbits," name ",comdat\n"                                \
+    "\t.p2align 4\n"                                                                               \
+    "\t.weak " name "\n"                                                                           \
+    "\t.hidden " name "\n"                                                                         \
+    "\t.type " name ", @function\n"                                                                \
+    name ":\n"                                                                                     \
+    "\t.cfi_startproc\n"
+#define END(name)                                                                                  \
+    "\t.cfi_endproc\n"                                                                             \
+    "\t.size " name ", . - " name "\n"
+/* clang-format on */
+
+#endif
