@@ -209,9 +209,14 @@ void crn_coroutine_freed(crn_host *host, const lua_State *L)
     if (!coroutine)
         return;
     if (host->running == coroutine)
-        host->running = &host->coroutines->nobody;
+        crn_coroutine_leave(host);
     coroutine->program_hook = NULL;
     crn_coroutine_end(host, coroutine);
+}
+
+void crn_coroutine_leave(crn_host *host)
+{
+    host->running = &host->coroutines->nobody;
 }
 
 void crn_coroutine_switch(crn_host *host, crn_coroutine *coroutine)

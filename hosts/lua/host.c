@@ -24,11 +24,13 @@ uint64_t crn_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* The main state is about to go, and its counter with it. */
-static void last_count(crn_host *host)
+/* The main state is about to go, and with it its counter and the stack that a sampler's signal,
+ * which may still come, would look at. */
+static void main_freed(crn_host *host)
 {
     crn_hook_settle(host, host->main_record);
     host->layout.counter = false;
+    crn_coroutine_leave(host);
 }
 
 static void *block_move(const crn_host *host, void *block, size_t old_size, size_t new_size)
@@ -50,8 +52,8 @@ void *crn_host_allocate(void *data, void *block, size_t old_size, size_t new_siz
             crn_block_forget(host, block);
         else if (old_size == host->layout.thread_size && host->coroutines)
             crn_coroutine_freed(host, (lua_State *)((char *)block + host->layout.thread_offset));
-        else if (host->layout.counter && (char *)host->main - host->layout.thread_offset == block)
-            last_count(host);
+        else if (host->coroutines && host->main && block == lua_getextraspace(host->main)) /* a state begins so */
+            main_freed(host);
     }
     uintptr_t old = (uintptr_t)block;
     bool followed = CRN_UNLIKELY(host->ledger != NULL);

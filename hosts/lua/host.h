@@ -175,6 +175,8 @@ crn_coroutine *crn_coroutine_record(crn_host *host, lua_State *L);
 void crn_coroutine_end(crn_host *host, crn_coroutine *coroutine);
 /* The collector has freed the state. */
 void crn_coroutine_freed(crn_host *host, const lua_State *L);
+/* None of ours runs from now on. */
+void crn_coroutine_leave(crn_host *host);
 /* Says which coroutine runs now. */
 void crn_coroutine_switch(crn_host *host, crn_coroutine *coroutine);
 /* Makes room for one more frame; false if there is no memory. */

@@ -38,8 +38,13 @@ static void on_signal(int number)
     if (!host)
         return;
     host->sampler->signals++;
-    if (host->sampler->armed)
+    crn_coroutine *armed = host->sampler->armed;
+    if (armed) {
+        /* The last signal may have come while the hook was being set to something else. */
+        if (armed == host->running)
+            crn_hook_arm(armed);
         return;
+    }
     int error = errno;
     if (crn_now_ns() >= host->sampler->rest_until_ns) {
         crn_coroutine *coroutine = host->running;

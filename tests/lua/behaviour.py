@@ -139,6 +139,19 @@ def control_c():
 
 
 @test
+def sampled_after_the_state():
+    write("script.lua", """
+        package.cpath = os.getenv("CAIRN_TEST_CPATH")
+        require("native").sample_late()
+    """)
+    for _ in range(5): # freed memory is filled, so that who looks at it falls
+        done = run([CAIRN, "run", "--sample", "1000", "-o", "x.cairn", "script.lua"],
+                   env={"MALLOC_PERTURB_": "165"})
+        assert done.returncode == 0, done
+        assert notes("x.cairn")["exit_status"] == "0"
+
+
+@test
 def killed():
     write("script.lua", "local function work() end\nfor i = 1, 1e5 do work() end\n"
                         "print('ready') io.stdout:flush() while true do end")
