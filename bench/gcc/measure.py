@@ -4,11 +4,12 @@
 larger, how long to compile; with gprof, uftrace and clang's XRay beside it where they are there.
 
 Usage: measure.py CAIRN SOURCES FOLDER [--rounds N] [--only PROGRAM]
-                  [--variant NAME] [--once] [--build]
+                  [--variant NAME] [--scale N] [--once] [--build]
 SOURCES is what fetch.sh has fetched; FOLDER is where programs are built, two at a time, unless they
-are there already and newer than CAIRN. --once compares outputs alone, without timing; --build runs nothing. Variants take
-turns; a figure is the median of ratios to plain, and what takes 8 times as long and more runs once.
-What others leave behind is removed after each run.
+are there already and newer than CAIRN. --once compares outputs alone, without timing; --build runs
+nothing; --scale gives each program so many times as much to do. Variants take turns; a figure is
+the median of ratios to plain, and what takes 8 times as long and more runs once. What others leave
+behind is removed after each run.
 """
 import argparse
 import concurrent.futures
@@ -32,7 +33,7 @@ def sources(pattern, without=()):
     return sorted(path for path in glob.glob(pattern) if os.path.basename(path) not in without)
 
 
-def sqlite(root, folder):
+def sqlite(root, folder, scale):
     made = os.path.join(folder, "sqlite-made")
     if not os.path.exists(os.path.join(made, "sqlite3.c")):
         os.makedirs(made, exist_ok=True)
@@ -43,20 +44,20 @@ def sqlite(root, folder):
     return {"files": [os.path.join(root, "sqlite3/test/speedtest1.c"),
                       os.path.join(made, "sqlite3.c")],
             "options": ["-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION", "-I", made, "-lm"],
-            "run": ["--size", "15"], "times_in_output": True}
+            "run": ["--size", str(15 * scale)], "times_in_output": True}
 
 
-def lua(root, _):
+def lua(root, _, scale):
     return {"files": sources(os.path.join(root, "lua5.4/src/*.c"), ["luac.c"]),
             "options": ["-std=gnu99", "-DLUA_USE_LINUX", "-Wl,-E", "-ldl", "-lm",
                         "-Dluai_makeseed(L)=1"], # the same hashes each time
-            "run": [os.path.join(HERE, "work.lua")]}
+            "run": [os.path.join(HERE, "work.lua"), str(scale)]}
 
 
-def zstd(root, folder):
+def zstd(root, folder, scale):
     data = os.path.join(folder, "numbers")
     with open(data, "w", encoding="ascii") as file:
-        file.write("\n".join(map(str, range(1500000))))
+        file.write("\n".join(map(str, range(1500000 * scale))))
     base = os.path.join(root, "libzstd")
     files = sources(base + "/lib/common/*.c") + sources(base + "/lib/compress/*.c") + \
         sources(base + "/lib/decompress/*.c") + sources(base + "/lib/dictBuilder/*.c") + \
@@ -67,17 +68,17 @@ def zstd(root, folder):
             "run": ["-q", "-9", "-T1", "-c", data]}
 
 
-def fmt(root, _):
+def fmt(root, _, scale):
     base = os.path.join(root, "fmtlib")
     return {"files": [base + "/src/format.cc", os.path.join(HERE, "formats.cpp")],
-            "options": ["-std=c++17", "-I", base + "/include"], "run": ["300000"], "cpp": True}
+            "options": ["-std=c++17", "-I", base + "/include"], "run": [str(300000 * scale)], "cpp": True}
 
 
-def jq(root, folder):
+def jq(root, folder, scale):
     base = os.path.join(root, "jq")
     data = os.path.join(folder, "rows.json")
     with open(data, "w", encoding="ascii") as file:
-        for i in range(40000):
+        for i in range(40000 * scale):
             file.write('{"id": %d, "name": "row %d", "tags": ["a", "b%d"]}\n' % (i, i, i % 9))
     made = os.path.join(folder, "jq-made")
     if not os.path.exists(os.path.join(made, "Makefile")):
@@ -240,10 +241,10 @@ def build(name, program, folder, tool):
     return {variant: target for variant, target in targets.items() if variant in facts}, facts
 
 
-def measure(name, root, folder, tool, rounds):
+def measure(name, root, folder, tool, rounds, scale):
     folder = os.path.join(folder, name)
     os.makedirs(folder, exist_ok=True)
-    program = PROGRAMS[name](root, folder)
+    program = PROGRAMS[name](root, folder, scale)
     built, facts = build(name, program, folder, tool)
     print("# %s is built" % name, file=sys.stderr, flush=True)
     times = {variant: [] for variant, _, _, _, _ in VARIANTS}
@@ -289,6 +290,7 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", action="append", choices=PROGRAMS)
+    parser.add_argument("--scale", type=int, default=1)
     parser.add_argument("--once", action="store_true")
     parser.add_argument("--build", action="store_true")
     parser.add_argument("--variant", action="append", choices=[v[0] for v in VARIANTS])
@@ -299,9 +301,9 @@ def main():
         wanted |= {v[1] for v in VARIANTS if v[0] in wanted and isinstance(v[1], str)}
         VARIANTS[:] = [v for v in VARIANTS if v[0] in wanted]
     names = given.only or list(PROGRAMS)
+    rounds = 1 if given.once else 0 if given.build else given.rounds
     found = {name: measure(name, os.path.abspath(given.sources), os.path.abspath(given.folder),
-                           os.path.abspath(given.cairn), 1 if given.once else 0 if given.build else given.rounds)
-             for name in names}
+                           os.path.abspath(given.cairn), rounds, given.scale) for name in names}
     if given.build:
         return 0
     wrong = 0
