@@ -287,15 +287,19 @@ void crn_lane_catch_up(cairn_lane *lane);
 /* Remembers why recording is not whole; the first reason holds. */
 void crn_profile_stop(cairn_profile *profile, cairn_error error);
 
-/* Adds a block, or a note. Under lock. */
-cairn_block crn_profile_add_block(cairn_profile *profile, const cairn_block_info *info);
-bool crn_profile_add_note(cairn_profile *profile, const char *key, const char *value);
-
 /* What the clock shows now, in both its units. */
 crn_disk_moment crn_profile_read_moment(const cairn_profile *profile);
 
 /* Stores the clock's calibration. One caller at a time. */
 void crn_profile_moment(cairn_profile *profile);
+
+/* Tables of the capture: tables.c. */
+
+/* What each capture begins with. */
+void crn_profile_put_first(cairn_profile *profile, const cairn_options *options);
+/* Adds a block, or a note. Under lock. */
+cairn_block crn_profile_add_block(cairn_profile *profile, const cairn_block_info *info);
+bool crn_profile_add_note(cairn_profile *profile, const char *key, const char *value);
 
 /* The string's offset in the capture, 0 for "" or when there is no room. Under lock. */
 uint32_t crn_profile_string(cairn_profile *profile, const char *text);

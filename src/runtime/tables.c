@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tables of a capture that all lanes share: texts, blocks, metrics, keys, notes.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "plat/thread.h"
+#include "runtime/runtime.h"
+#include "runtime/siblings.h"
+#include "runtime/span.h"
+
+/* ---- under the profile's lock ---- */
+
+static uint32_t put(cairn_profile *profile, crn_section *section, const void *bytes, size_t size)
+{
+    uint64_t place;
+    cairn_error error = crn_section_append(section, bytes, size, &place);
+    if (!error && place > UINT32_MAX)
+        error = CAIRN_E_LIMIT;
+    if (error) {
+        crn_profile_stop(profile, error);
+        return UINT32_MAX;
+    }
+    return (uint32_t)place;
+}
+
+uint32_t crn_profile_string(cairn_profile *profile, const char *text)
+{
+    if (!text || !*text)
+        return 0;
+    uint32_t place = put(profile, &profile->strings, text, strlen(text) + 1);
+    return place == UINT32_MAX ? 0 : place;
+}
+
+cairn_block crn_profile_add_block(cairn_profile *profile, const cairn_block_info *info)
+{
+    crn_disk_block block = {.name = crn_profile_string(profile, info->name),
+                            .file = crn_profile_string(profile, info->file),
+                            .line = info->line,
+                            .column = info->column,
+                            .parent = info->parent};
+    if (put(profile, &profile->blocks, &block, sizeof block) == UINT32_MAX)
+        return CAIRN_BLOCK_ROOT;
+    return profile->block_count++;
+}
+
+static cairn_metric put_metric(cairn_profile *profile, const char *name, const char *unit)
+{
+    crn_disk_metric metric = {crn_profile_string(profile, name), crn_profile_string(profile, unit)};
+    if (profile->metric_count == CAIRN_METRIC_MAX ||
+        put(profile, &profile->metrics, &metric, sizeof metric) == UINT32_MAX)
+        return CAIRN_METRIC_MAX;
+    return __atomic_fetch_add(&profile->metric_count, 1, __ATOMIC_RELAXED);
+}
+
+/* Of a host's own; CAIRN_METRIC_MAX if there is none. */
+static cairn_metric find_metric(const cairn_profile *profile, const char *name)
+{
+    const crn_disk_metric *metrics = (const crn_disk_metric *)profile->metrics.base;
+    for (cairn_metric i = CAIRN_METRIC_USER; i < profile->metric_count; i++)
+        if (strcmp(profile->strings.base + metrics[i].name, name) == 0)
+            return i;
+    return CAIRN_METRIC_MAX;
+}
+
+bool crn_profile_add_note(cairn_profile *profile, const char *key, const char *value)
+{
+    crn_disk_note note = {crn_profile_string(profile, key), crn_profile_string(profile, value)};
+    return put(profile, &profile->notes, &note, sizeof note) != UINT32_MAX;
+}
+
+/* "key=value" lines. */
+static void put_labels(cairn_profile *profile, const char *labels)
+{
+    while (labels && *labels) {
+        size_t length = strcspn(labels, "\n");
+        char *line = crn_try_calloc(length + 1, 1);
+        if (!line)
+            return;
+        memcpy(line, labels, length);
+        char *equals = strchr(line, '=');
+        if (equals) {
+            *equals = 0;
+            crn_profile_add_note(profile, line, equals + 1);
+        }
+        crn_free(line);
+        labels += length + (labels[length] != 0);
+    }
+}
+
+void crn_profile_put_first(cairn_profile *profile, const cairn_options *options)
+{
+    put(profile, &profile->strings, "", 1);
+    crn_profile_add_block(profile, &(cairn_block_info){.name = "[root]"});
+    put_metric(profile, "calls", "count");
+    put_metric(profile, "ticks", "instructions");
+    put_metric(profile, "wall", "nanoseconds");
+    put_metric(profile, "cpu", "nanoseconds");
+    if (options->command)
+        crn_profile_add_note(profile, "command", options->command);
+    put_labels(profile, options->labels);
+    if (options->spans)
+        crn_ids_begin(profile);
+    char cost[32];
+    if (options->spans) { /* what a replay of them has to know */
+        snprintf(cost, sizeof cost, "%u", crn_thread_cores());
+        crn_profile_add_note(profile, "cores", cost);
+    }
+    snprintf(cost, sizeof cost, "%.2f", crn_cost_of_call(profile));
+    crn_profile_add_note(profile, "call_ns", cost);
+    if (options->wall != CAIRN_WALL_SAMPLED && options->cpu == CAIRN_CPU_OFF)
+        return;
+    profile->sampler.sample_ns = crn_cost_of_sample(profile);
+    snprintf(cost, sizeof cost, "%.2f", profile->sampler.sample_ns);
+    crn_profile_add_note(profile, "sample_ns", cost);
+}
+/* ---- for all ---- */
+
+cairn_error cairn_profile_note(cairn_profile *profile, const char *key, const char *value)
+{
+    if (!profile || !key || !value)
+        return CAIRN_E_ARGUMENT;
+    int saved = errno;
+    bool done = crn_profile_is_ready(profile);
+    pthread_mutex_lock(&profile->lock);
+    done = done && crn_profile_add_note(profile, key, value);
+    pthread_mutex_unlock(&profile->lock);
+    errno = saved;
+    return done ? CAIRN_OK : cairn_profile_status(profile);
+}
+
+cairn_metric cairn_metric_add(cairn_profile *profile, const char *name, const char *unit)
+{
+    if (!profile || !name)
+        return CAIRN_METRIC_MAX;
+    int saved = errno;
+    bool ready = crn_profile_is_ready(profile);
+    pthread_mutex_lock(&profile->lock);
+    cairn_metric metric = ready ? find_metric(profile, name) : CAIRN_METRIC_MAX;
+    if (ready && metric == CAIRN_METRIC_MAX)
+        metric = put_metric(profile, name, unit);
+    pthread_mutex_unlock(&profile->lock);
+    errno = saved;
+    return metric;
+}
+
+static cairn_key put_key(cairn_profile *profile, const char *name)
+{
+    crn_disk_key key = {crn_profile_string(profile, name)};
+    if (profile->key_count == CAIRN_KEY_MAX ||
+        put(profile, &profile->keys, &key, sizeof key) == UINT32_MAX)
+        return CAIRN_KEY_MAX;
+    return profile->key_count++;
+}
+
+cairn_key cairn_key_add(cairn_profile *profile, const char *name)
+{
+    if (!profile || !name)
+        return CAIRN_KEY_MAX;
+    int saved = errno;
+    bool ready = crn_profile_is_ready(profile);
+    pthread_mutex_lock(&profile->lock);
+    cairn_key key = ready ? put_key(profile, name) : CAIRN_KEY_MAX;
+    pthread_mutex_unlock(&profile->lock);
+    errno = saved;
+    return key;
+}
+
+cairn_block cairn_block_add(cairn_profile *profile, const cairn_block_info *info)
+{
+    if (!profile || !info || !info->name)
+        return CAIRN_BLOCK_ROOT;
+    int saved = errno;
+    crn_siblings_lock();
+    bool ready = crn_profile_is_ready(profile) && crn_siblings_catch_up(profile);
+    pthread_mutex_lock(&profile->lock);
+    cairn_block block = ready ? crn_profile_add_block(profile, info) : CAIRN_BLOCK_ROOT;
+    pthread_mutex_unlock(&profile->lock);
+    crn_siblings_tell(profile);
+    crn_siblings_unlock();
+    errno = saved;
+    return block;
+}
