@@ -259,18 +259,26 @@ static uint8_t *read_context(const crn_whatif_report *report, const char *contex
         good = path[length] != NULL;
     }
     if (good)
-        below = crn_replay_below(report->replay, (const uint8_t *const *)path, length);
+        below = crn_replay_below(report->trace, report->profile->block_count,
+                                 (const uint8_t *const *)path, length);
     for (size_t i = 0; i < length; i++)
         crn_free(path[i]);
     crn_free(names);
     return below;
 }
 
-static bool has_any(const uint8_t *kept, uint32_t count)
+/* The spans that are made faster, if not all of them. False after saying that there are none. */
+static bool choose_context(const crn_whatif_report *report, const char *context, uint8_t **kept)
 {
-    for (uint32_t s = 0; s < count; s++)
-        if (kept[s])
+    *kept = NULL;
+    if (!context)
+        return true;
+    *kept = read_context(report, context);
+    for (uint32_t s = 0; *kept && s < report->trace->span_count; s++)
+        if ((*kept)[s])
             return true;
+    if (*kept)
+        crn_cli_fail("%s: no span is below \"%s\"", report->path, context);
     return false;
 }
 
@@ -326,8 +334,8 @@ static void show(crn_whatif_report *report, const arguments *arguments)
     crn_outcome outcome = {.begins = NULL};
     crn_replay_run(report->replay, report->scenario, &outcome);
     report->outcome = &outcome;
-    report->recorded = crn_replay_latency(report->replay, NULL, report->block);
-    report->predicted = crn_replay_latency(report->replay, &outcome, report->block);
+    report->recorded = crn_replay_latency(report->replay, NULL);
+    report->predicted = crn_replay_latency(report->replay, &outcome);
     report->reasons = crn_whatif_reasons(report);
     crn_effects effects = {.count = 0};
     if (!arguments->no_table) {
@@ -377,7 +385,6 @@ static bool run_scenario(crn_whatif_report *report, const arguments *arguments,
     double *factor = crn_calloc(blocks, sizeof *factor);
     uint32_t *threads = crn_calloc(blocks, sizeof *threads);
     uint32_t *capacity = crn_calloc(blocks, sizeof *capacity);
-    uint8_t *kept = NULL;
     for (uint32_t b = 0; b < blocks; b++)
         factor[b] = 1;
     memcpy(capacity, setup->capacity, blocks * sizeof *capacity);
@@ -386,15 +393,8 @@ static bool run_scenario(crn_whatif_report *report, const arguments *arguments,
                 apply(report, &arguments->queues, set_count, capacity) &&
                 pools_are_there(report, &arguments->threads) &&
                 queues_are_there(report, &arguments->queues);
-    if (good && arguments->context) {
-        kept = read_context(report, arguments->context);
-        good = kept != NULL;
-        if (good && !has_any(kept, report->trace->span_count)) {
-            crn_cli_fail("%s: no span is below \"%s\"", report->path, arguments->context);
-            good = false;
-        }
-    }
-    crn_scenario scenario = {factor, kept, arguments->cores, threads, capacity};
+    crn_scenario scenario = {
+        .factor = factor, .cores = arguments->cores, .threads = threads, .capacity = capacity};
     report->scenario = &scenario;
     if (good)
         show(report, arguments);
@@ -402,7 +402,6 @@ static bool run_scenario(crn_whatif_report *report, const arguments *arguments,
     crn_free(factor);
     crn_free(threads);
     crn_free(capacity);
-    crn_free(kept);
     return good;
 }
 
@@ -424,8 +423,12 @@ static int whatif(crn_whatif_report *report, const arguments *arguments)
 {
     crn_replay_setup setup = {.rest = NULL};
     crn_replay *replay = NULL;
-    bool good = choose_block(report, arguments->block) && make_setup(report, arguments, &setup);
+    uint8_t *kept = NULL;
+    bool good = choose_block(report, arguments->block) && make_setup(report, arguments, &setup) &&
+                choose_context(report, arguments->context, &kept);
     if (good) {
+        setup.kept = kept;
+        setup.latency_of = report->block == UINT32_MAX ? 0 : report->block;
         crn_progress_begin("%s: running it as it was", crn_cli_name);
         replay = crn_replay_make(report->trace, &setup);
         crn_progress_end();
@@ -434,6 +437,7 @@ static int whatif(crn_whatif_report *report, const arguments *arguments)
     }
     crn_replay_setup_free(&setup);
     crn_replay_free(replay);
+    crn_free(kept);
     return good ? CRN_EXIT_OK : CRN_EXIT_BAD;
 }
 

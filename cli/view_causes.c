@@ -146,12 +146,8 @@ static bool changes_read(changes *all, const crn_view_file *file, const crn_view
 static crn_effects effects_of(const crn_whatif_report *report)
 {
     crn_effects effects = crn_effects_make(report->replay, report->scenario, EFFECTS_TOP);
-    crn_outcome outcome = {.begins = NULL};
     effects.length = report->outcome->length;
-    for (uint32_t cell = 0; cell < effects.count * CRN_EFFECTS; cell++)
-        crn_effects_fill(&effects, cell, &outcome);
-    crn_effects_sort(&effects);
-    crn_outcome_free(&outcome);
+    crn_whatif_fill(&effects);
     return effects;
 }
 
@@ -173,8 +169,8 @@ static void write_whatif(crn_view_file *file, const changes *all, bool table)
     crn_outcome outcome = {.begins = NULL};
     crn_replay_run(report.replay, &scenario, &outcome);
     report.outcome = &outcome;
-    report.recorded = crn_replay_latency(report.replay, NULL, report.block);
-    report.predicted = crn_replay_latency(report.replay, &outcome, report.block);
+    report.recorded = crn_replay_latency(report.replay, NULL);
+    report.predicted = crn_replay_latency(report.replay, &outcome);
     report.reasons = crn_whatif_reasons(&report);
     crn_effects effects = {.count = 0};
     if (table) {

@@ -4,6 +4,7 @@
  * its work. Replayed with as many processors, the same comes out again.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "replay/program.h"
@@ -19,8 +20,10 @@ typedef struct change {
 /* What changes, in the order of time, ends first. A lane's work is in order as it is, so only the
  * next change of each lane is kept: a heap, the first of them on top. */
 typedef struct changes {
-    const crn_replay *replay;
-    uint32_t *op; /* by lane: the work whose begin or end comes next */
+    crn_replay *replay;
+    crn_writer *writers;  /* by lane */
+    crn_stretch *stretch; /* by lane: the work whose begin or end comes next */
+    uint8_t *over;
     change *heap;
     uint32_t count;
 } changes;
@@ -50,25 +53,20 @@ static void sift_down(changes *changes, uint32_t at, change moved)
     changes->heap[at] = moved;
 }
 
-/* The lane's next work from that operation on. False if there is none. */
-static bool find_work(changes *changes, uint32_t lane, uint32_t op)
-{
-    const crn_op *ops = changes->replay->ops;
-    while (ops[op].kind != CRN_OP_WORK && ops[op].kind != CRN_OP_STOP)
-        op++;
-    changes->op[lane] = op;
-    return ops[op].kind == CRN_OP_WORK;
-}
-
-static changes changes_new(const crn_replay *replay)
+/* `dry`: nothing is written. */
+static changes changes_new(crn_replay *replay, bool dry)
 {
     uint32_t lanes = replay->trace->lane_count;
     changes changes = {.replay = replay,
-                       .op = crn_calloc(lanes + (size_t)1, sizeof *changes.op),
+                       .writers = crn_calloc(lanes + (size_t)1, sizeof *changes.writers),
+                       .stretch = crn_calloc(lanes + (size_t)1, sizeof *changes.stretch),
+                       .over = crn_walk_bits(replay),
                        .heap = crn_calloc(lanes + (size_t)1, sizeof *changes.heap)};
-    for (uint32_t lane = 0; lane < lanes; lane++)
-        if (find_work(&changes, lane, replay->lanes[lane].first))
-            changes.heap[changes.count++] = (change){replay->op_time[changes.op[lane]], lane, 1};
+    for (uint32_t lane = 0; lane < lanes; lane++) {
+        crn_writer_begin(&changes.writers[lane], replay, lane, changes.over, dry);
+        if (crn_writer_next(&changes.writers[lane], &changes.stretch[lane]))
+            changes.heap[changes.count++] = (change){changes.stretch[lane].from, lane, 1};
+    }
     for (uint32_t at = changes.count / 2; at-- > 0;)
         sift_down(&changes, at, changes.heap[at]);
     return changes;
@@ -76,24 +74,29 @@ static changes changes_new(const crn_replay *replay)
 
 static void changes_free(changes *changes)
 {
-    crn_free(changes->op);
+    for (uint32_t lane = 0; lane < changes->replay->trace->lane_count; lane++)
+        crn_writer_end(&changes->writers[lane]);
+    crn_free(changes->writers);
+    crn_free(changes->stretch);
+    crn_free(changes->over);
     crn_free(changes->heap);
 }
 
-/* Goes on to the one behind the top. */
-static void pass(changes *changes)
+/* Goes on to the one behind the top. The work that ends there came to `amount`. */
+static void pass(changes *changes, uint64_t amount)
 {
-    const crn_replay *replay = changes->replay;
     change next = changes->heap[0];
-    uint32_t op = changes->op[next.lane];
+    crn_writer *writer = &changes->writers[next.lane];
+    crn_stretch *stretch = &changes->stretch[next.lane];
     if (next.by > 0) {
-        next.time += replay->ops[op].amount;
+        next.time += stretch->amount;
         next.by = -1;
-    } else if (find_work(changes, next.lane, op + 1)) {
-        next.time = replay->op_time[changes->op[next.lane]];
-        next.by = 1;
     } else {
-        next = changes->heap[--changes->count];
+        crn_writer_put(writer, amount);
+        if (crn_writer_next(writer, stretch))
+            next = (change){stretch->from, next.lane, 1};
+        else
+            next = changes->heap[--changes->count];
     }
     if (changes->count)
         sift_down(changes, 0, next);
@@ -126,16 +129,16 @@ static int compare_moments(const void *left, const void *right)
 }
 
 /* Before the first change and after the last nobody works. `moments` are in order. */
-static void find_spare(const crn_replay *replay, moment *moments, uint32_t count)
+static void find_spare(crn_replay *replay, moment *moments, uint32_t count)
 {
-    changes changes = changes_new(replay);
+    changes changes = changes_new(replay, true);
     bool any = changes.count > 0;
     uint64_t at = any ? changes.heap[0].time : 0, first = at;
     int64_t working = 0;
     double sum = 0;
     for (uint32_t m = 0; m < count; m++) {
         uint64_t time = moments[m].time;
-        for (; changes.count && changes.heap[0].time <= time; pass(&changes)) {
+        for (; changes.count && changes.heap[0].time <= time; pass(&changes, 0)) {
             bool room = !replay->facts.cores || working < (int64_t)replay->facts.cores;
             sum += room ? (double)(changes.heap[0].time - at) : 0;
             at = changes.heap[0].time;
@@ -182,14 +185,15 @@ static void blame(crn_replay *replay)
 
 /* ---- both ---- */
 
-/* Whether more lanes than there are processors ever worked. */
-static bool is_shared(const crn_replay *replay)
+bool crn_replay_is_shared(crn_replay *replay)
 {
-    changes changes = changes_new(replay);
+    bool shared = false;
+    if (!replay->facts.cores || replay->trace->lane_count <= replay->facts.cores)
+        return false;
+    changes changes = changes_new(replay, true);
     uint64_t at = 0;
     int64_t working = 0;
-    bool shared = false;
-    for (; changes.count && !shared; pass(&changes)) {
+    for (; changes.count && !shared; pass(&changes, 0)) {
         shared = working > (int64_t)replay->facts.cores && changes.heap[0].time > at;
         at = changes.heap[0].time;
         working += changes.heap[0].by;
@@ -201,42 +205,69 @@ static bool is_shared(const crn_replay *replay)
 /* Each has of the processors what each working lane had of them meanwhile. */
 static void divide(crn_replay *replay)
 {
-    changes changes = changes_new(replay);
+    changes changes = changes_new(replay, false);
     double *begun = crn_calloc(replay->trace->lane_count + (size_t)1, sizeof *begun);
     double cores = replay->facts.cores, had = 0;
     uint64_t at = changes.count ? changes.heap[0].time : 0;
     int64_t working = 0;
     while (changes.count) {
         change now = changes.heap[0];
-        uint32_t op = changes.op[now.lane];
         double part = (double)working > cores ? cores / (double)working : 1;
+        replay->facts.shared |= part < 1 && now.time > at;
         had += (double)(now.time - at) * part;
         at = now.time;
         working += now.by;
-        pass(&changes);
-        if (now.by > 0)
-            begun[now.lane] = had;
-        else
-            replay->ops[op].amount = (uint64_t)(had - begun[now.lane] + 0.5);
+        double own = had - begun[now.lane]; /* of a work that ends here */
+        begun[now.lane] = had;
+        pass(&changes,
+             replay->facts.shared ? (uint64_t)(own + 0.5) : changes.stretch[now.lane].amount);
     }
     crn_free(begun);
     changes_free(&changes);
 }
 
-void crn_plan_cores(crn_replay *replay)
+/* A lane after the other: each had a processor of its own. */
+static void write_lanes(crn_replay *replay)
 {
-    bool contended = replay->facts.cores && replay->trace->lane_count > replay->facts.cores;
+    uint8_t *over = crn_walk_bits(replay);
+    for (uint32_t lane = 0; lane < replay->trace->lane_count; lane++) {
+        crn_writer writer;
+        crn_stretch stretch;
+        crn_writer_begin(&writer, replay, lane, over, false);
+        while (crn_writer_next(&writer, &stretch))
+            crn_writer_put(&writer, stretch.amount);
+        crn_writer_end(&writer);
+    }
+    crn_free(over);
+}
+
+/* Lanes that a scenario adds to a pool only take its jobs. */
+static void write_loops(crn_replay *replay)
+{
+    for (uint32_t p = 0; p < replay->pool_count; p++) {
+        crn_code *code = &replay->pools[p].code;
+        crn_code_put(code, CRN_OP_LOOP, p, 0);
+        memcpy(code->bytes + code->size - sizeof code->size, &code->size, sizeof code->size);
+        crn_code_put(code, CRN_OP_STOP, 0, 0);
+    }
+}
+
+void crn_plan_code(crn_replay *replay)
+{
+    uint32_t lanes = replay->trace->lane_count;
+    replay->class_count = replay->block_count * 2;
+    replay->work = crn_calloc(replay->class_count, sizeof *replay->work);
+    replay->facts.lane_count = lanes;
+    replay->facts.lanes = crn_calloc(lanes + (size_t)1, sizeof *replay->facts.lanes);
+    if (replay->facts.cores && lanes > replay->facts.cores)
+        divide(replay);
+    else
+        write_lanes(replay);
+    write_loops(replay);
+    for (uint32_t lane = 0; lane < lanes; lane++)
+        crn_code_trim(&replay->lanes[lane].code);
     if (replay->wake_count)
         blame(replay);
-    if (contended && is_shared(replay)) {
-        replay->facts.shared = true;
-        divide(replay);
-    }
-    for (uint32_t op = 0; op < replay->op_count; op++)
-        if (replay->ops[op].kind == CRN_OP_WORK)
-            replay->facts.work += replay->ops[op].amount;
-    crn_free(replay->op_time);
-    crn_free(replay->wakes);
-    replay->op_time = NULL;
-    replay->wakes = NULL;
+    for (uint32_t class = 0; class < replay->class_count; class ++)
+        replay->facts.work += replay->work[class];
 }

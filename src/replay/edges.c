@@ -56,6 +56,43 @@ static void add_jobs(crn_replay *replay)
 
 /* ---- edges ---- */
 
+static int compare_numbers(const void *left, const void *right)
+{
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* A place for each span that goes on from others, before it is known which have a gate. */
+static void make_begin_gates(crn_replay *replay)
+{
+    const crn_trace *trace = replay->trace;
+    uint32_t *from = crn_calloc(trace->edge_count + (size_t)1, sizeof *from), count = 0;
+    for (uint32_t e = 0; e < trace->edge_count; e++)
+        if (trace->edges[e].kind != CRN_EDGE_WAITS)
+            from[count++] = trace->edges[e].from;
+    if (count)
+        qsort(from, count, sizeof *from, compare_numbers);
+    replay->begin_gates = crn_calloc(count + (size_t)1, sizeof *replay->begin_gates);
+    for (uint32_t i = 0; i < count; i++)
+        if (!i || from[i] != from[i - 1])
+            replay->begin_gates[replay->begin_gate_count++] = (crn_begin_gate){from[i], CRN_NONE};
+    crn_free(from);
+}
+
+crn_begin_gate *crn_replay_begin_gate(const crn_replay *replay, uint32_t span)
+{
+    uint32_t low = 0, high = replay->begin_gate_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (replay->begin_gates[middle].span < span)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < replay->begin_gate_count && replay->begin_gates[low].span == span;
+    return found ? &replay->begin_gates[low] : NULL;
+}
+
 static uint64_t earlier(uint64_t left, uint64_t right)
 {
     return left < right ? left : right;
@@ -65,15 +102,17 @@ static void add_follows(crn_replay *replay, const crn_span_edge *edge)
 {
     const crn_span *from = &replay->trace->spans[edge->from];
     const crn_span *to = &replay->trace->spans[edge->to];
-    uint32_t gate = replay->job_of[edge->from];
+    uint32_t gate = crn_replay_job_of(replay, edge->from);
     if (to->start > from->start) {
         replay->facts.contradicted++;
         return;
     }
-    if (gate == CRN_NONE)
-        gate = replay->begin_gate[edge->from];
-    if (gate == CRN_NONE)
-        gate = replay->begin_gate[edge->from] = add_gate(replay, 0, 0);
+    if (gate == CRN_NONE) {
+        crn_begin_gate *its = crn_replay_begin_gate(replay, edge->from);
+        if (its->gate == CRN_NONE)
+            its->gate = add_gate(replay, 0, 0);
+        gate = its->gate;
+    }
     signal_gate(replay, gate, edge->to, earlier(to->end, from->start));
 }
 
@@ -96,17 +135,29 @@ static void add_wait(crn_replay *replay, const crn_span_edge *edge)
     add_point(replay, CRN_POINT_WAIT, edge->from, at, gate);
 }
 
-/* What is known of a span that need not be guessed. */
-enum { SAYS_THAT_IT_WAITED = 1, IS_WAITED_FOR = 2 };
+/* What is known of spans that need not be guessed: a bit each. */
+typedef struct known {
+    uint8_t *waited, *waited_for;
+} known;
 
-static void add_edges(crn_replay *replay, uint8_t *known)
+static void set_bit(uint8_t *bits, uint32_t at)
+{
+    bits[at / 8] |= (uint8_t)(1 << at % 8);
+}
+
+static bool has_bit(const uint8_t *bits, uint32_t at)
+{
+    return bits[at / 8] >> at % 8 & 1;
+}
+
+static void add_edges(crn_replay *replay, const known *known)
 {
     const crn_trace *trace = replay->trace;
     for (uint32_t e = 0; e < trace->edge_count; e++) {
         const crn_span_edge *edge = &trace->edges[e];
         if (edge->kind == CRN_EDGE_WAITS) {
-            known[edge->from] |= SAYS_THAT_IT_WAITED;
-            known[edge->to] |= IS_WAITED_FOR;
+            set_bit(known->waited, edge->from);
+            set_bit(known->waited_for, edge->to);
         }
         replay->facts.waits++;
         /* On one lane the one came after the other anyway. */
@@ -121,37 +172,68 @@ static void add_edges(crn_replay *replay, uint8_t *known)
 
 /* ---- guesses ---- */
 
+typedef struct asked {
+    uint32_t parent, job;
+} asked;
+
+static int compare_asked(const void *left, const void *right)
+{
+    const asked *a = left, *b = right;
+    if (a->parent != b->parent)
+        return a->parent < b->parent ? -1 : 1;
+    return a->job < b->job ? -1 : a->job > b->job;
+}
+
+/* When the last of what a span handed off had ended; UINT64_MAX if not all of that was done
+ * elsewhere, or somebody else is to have waited for it. */
+static uint64_t last_of(const crn_replay *replay, const known *known, const asked *jobs,
+                        uint32_t count)
+{
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const crn_job *job = &replay->jobs[jobs[i].job];
+        if (replay->trace->spans[jobs[i].parent].lane == job->lane ||
+            has_bit(known->waited_for, job->span) || replay->kinds[job->kind].capacity)
+            return UINT64_MAX;
+        last = job->end > last ? job->end : last;
+    }
+    return last;
+}
+
+static void guess_of(crn_replay *replay, const known *known, const asked *jobs, uint32_t count)
+{
+    const crn_trace *trace = replay->trace;
+    uint32_t parent = jobs[0].parent;
+    uint64_t last = last_of(replay, known, jobs, count);
+    if (has_bit(known->waited, parent) || last > trace->spans[parent].end ||
+        trace->spans[parent].open)
+        return;
+    uint32_t gate = add_gate(replay, 0, 0);
+    add_point(replay, CRN_POINT_WAIT, parent, last, gate);
+    replay->facts.guessed++;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t span = replay->jobs[jobs[i].job].span;
+        signal_gate(replay, gate, span, trace->spans[span].end);
+    }
+}
+
 /* A span that handed work off, ended after all of that work had, and neither says that it waited
  * nor is anyone else to have waited for that work. Of queues that are noted it is known who waits
  * for what: a pusher that lost its processor may well end after its job. */
-static void guess(crn_replay *replay, const uint8_t *known)
+static void guess(crn_replay *replay, const known *known)
 {
-    const crn_trace *trace = replay->trace;
-    uint64_t *last = crn_calloc(trace->span_count + (size_t)1, sizeof *last);
-    uint32_t *gates = crn_calloc(trace->span_count + (size_t)1, sizeof *gates);
-    for (uint32_t j = 0; j < replay->job_count; j++) {
-        const crn_job *job = &replay->jobs[j];
-        uint32_t parent = trace->spans[job->span].parent;
-        bool elsewhere = trace->spans[parent].lane != job->lane &&
-                         !(known[job->span] & IS_WAITED_FOR) && !replay->kinds[job->kind].capacity;
-        if (!elsewhere || job->end > last[parent])
-            last[parent] = elsewhere ? job->end : UINT64_MAX;
+    uint32_t count = replay->job_count;
+    asked *all = crn_calloc(count + (size_t)1, sizeof *all);
+    for (uint32_t j = 0; j < count; j++)
+        all[j] = (asked){replay->trace->spans[replay->jobs[j].span].parent, j};
+    if (count)
+        qsort(all, count, sizeof *all, compare_asked);
+    for (uint32_t first = 0, next; first < count; first = next) {
+        for (next = first + 1; next < count && all[next].parent == all[first].parent; next++)
+            ;
+        guess_of(replay, known, all + first, next - first);
     }
-    for (uint32_t j = 0; j < replay->job_count; j++) {
-        const crn_job *job = &replay->jobs[j];
-        uint32_t parent = trace->spans[job->span].parent;
-        if ((known[parent] & SAYS_THAT_IT_WAITED) || last[parent] > trace->spans[parent].end ||
-            trace->spans[parent].open)
-            continue;
-        if (!gates[parent]) {
-            gates[parent] = add_gate(replay, 0, 0) + 1;
-            add_point(replay, CRN_POINT_WAIT, parent, last[parent], gates[parent] - 1);
-            replay->facts.guessed++;
-        }
-        signal_gate(replay, gates[parent] - 1, job->span, trace->spans[job->span].end);
-    }
-    crn_free(last);
-    crn_free(gates);
+    crn_free(all);
 }
 
 /* ---- all of them ---- */
@@ -173,15 +255,14 @@ static int compare_points(const void *left, const void *right)
 void crn_plan_edges(crn_replay *replay)
 {
     const crn_trace *trace = replay->trace;
-    uint8_t *known = crn_calloc(trace->span_count + (size_t)1, 1);
-    replay->begin_gate = crn_calloc(trace->span_count + (size_t)1, sizeof(uint32_t));
-    for (uint32_t s = 0; s < trace->span_count; s++)
-        replay->begin_gate[s] = CRN_NONE;
+    known known = {crn_walk_bits(replay), crn_walk_bits(replay)};
+    make_begin_gates(replay);
     add_jobs(replay);
-    add_edges(replay, known);
+    add_edges(replay, &known);
     if (!replay->no_guesses)
-        guess(replay, known);
-    crn_free(known);
+        guess(replay, &known);
+    crn_free(known.waited);
+    crn_free(known.waited_for);
     if (replay->point_count)
         qsort(replay->points, replay->point_count, sizeof *replay->points, compare_points);
     replay->point_first = crn_calloc(trace->lane_count + (size_t)2, sizeof(uint32_t));

@@ -31,7 +31,7 @@ static int compare_gains(const void *left, const void *right)
 crn_effects crn_effects_make(const crn_replay *replay, const crn_scenario *base, uint32_t most)
 {
     crn_effects effects = {.replay = replay, .base = base};
-    uint64_t *work = crn_replay_work(replay, base->kept);
+    uint64_t *work = crn_replay_work(replay);
     effects.rows = crn_calloc(replay->block_count, sizeof *effects.rows);
     for (uint32_t b = 0; b < replay->block_count; b++)
         if (work[b])
@@ -54,6 +54,7 @@ void crn_effects_fill(crn_effects *effects, uint32_t cell, crn_outcome *outcome)
     factor[row->block] *= crn_effect_factors[cell % CRN_EFFECTS];
     crn_scenario scenario = *effects->base;
     scenario.factor = factor;
+    scenario.length_only = true;
     crn_replay_run(replay, &scenario, outcome);
     row->length[cell % CRN_EFFECTS] = outcome->length;
     crn_free(factor);

@@ -63,7 +63,6 @@ static void add_job(crn_replay *replay, uint32_t span, uint64_t taken,
                    .movable = true};
     date(replay, &job, taken);
     replay->facts.undated += !job.dated;
-    replay->job_of[span] = replay->job_count;
     replay->jobs[replay->job_count++] = job;
 }
 
@@ -73,7 +72,7 @@ static void find_in_lane(crn_replay *replay, uint32_t lane, const crn_replay_set
     crn_span_handoff before = {.adoption = 0};
     uint32_t parent = CRN_SPAN_NONE;
     for (uint32_t at = replay->lane_first[lane]; at < replay->lane_first[lane + 1]; at++) {
-        uint32_t span = replay->order[at];
+        uint32_t span = crn_replay_at(replay, at);
         const crn_span *its = &trace->spans[span];
         if (!its->handed_off || its->parent == CRN_SPAN_NONE)
             continue;
@@ -88,6 +87,24 @@ static void find_in_lane(crn_replay *replay, uint32_t lane, const crn_replay_set
         before = handoff;
         parent = its->parent;
     }
+}
+
+/* Jobs are found by lane and begin, as they were made. */
+uint32_t crn_replay_job_of(const crn_replay *replay, uint32_t span)
+{
+    uint32_t low = 0, high = replay->job_count, lane = replay->trace->spans[span].lane;
+    if (!replay->trace->spans[span].handed_off)
+        return CRN_NONE;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const crn_job *job = &replay->jobs[middle];
+        if (job->lane < lane ||
+            (job->lane == lane && crn_replay_is_before(replay, job->span, span)))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < replay->job_count && replay->jobs[low].span == span ? low : CRN_NONE;
 }
 
 /* ---- when there was room for them ---- */
@@ -138,11 +155,8 @@ void crn_plan_jobs(crn_replay *replay, const crn_replay_setup *setup)
 {
     const crn_trace *trace = replay->trace;
     replay->kind_of = crn_calloc(replay->block_count + (size_t)1, sizeof(uint32_t));
-    replay->job_of = crn_calloc(trace->span_count + (size_t)1, sizeof(uint32_t));
     for (uint32_t b = 0; b < replay->block_count; b++)
         replay->kind_of[b] = CRN_NONE;
-    for (uint32_t s = 0; s < trace->span_count; s++)
-        replay->job_of[s] = CRN_NONE;
     for (uint32_t lane = 0; lane < trace->lane_count; lane++)
         find_in_lane(replay, lane, setup);
     replay->facts.jobs = replay->job_count;

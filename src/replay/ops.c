@@ -1,40 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * What each lane does, as operations: the time between two events is work of the span that was
- * innermost, or waiting for something that is known, or neither.
+ * What a lane does, as operations: the time between two events is work of the span that was
+ * innermost, or waiting for something that is known, or neither. An event at a time, as how much a
+ * piece of work is can depend on what other lanes do meanwhile.
  */
+#include <string.h>
+
 #include "base/memory.h"
 #include "replay/program.h"
 
-typedef struct writer {
-    crn_replay *replay;
-    crn_walk walk;
-    crn_replay_lane *facts;
-    uint32_t lane;
-    uint64_t at;             /* recorded: what has been written of */
-    bool begun;              /* something was */
-    uint32_t job;            /* movable, that the walk is in; CRN_NONE */
-    uint32_t to_begin, open; /* of it */
-    uint32_t loop;           /* operation, CRN_NONE before the first job */
-    bool looping;            /* behind a job, and nothing has followed yet */
-    uint8_t *inside;         /* by span: began in the job */
-    uint32_t deferred;       /* gate that is to be passed before `deferred_span` ends */
-    uint32_t deferred_span;
-} writer;
+/* Besides operations: the code of a job begins, and that of a lane goes on behind its loop. */
+enum { WRITER_JOB = 32, WRITER_BEHIND };
 
-static uint32_t emit(writer *writer, crn_op_kind kind, uint32_t who, uint64_t amount)
+static void emit(crn_writer *writer, int kind, uint32_t who, uint64_t amount)
 {
-    crn_replay *replay = writer->replay;
-    if (replay->op_count == replay->op_room) {
-        replay->op_room = replay->op_room ? replay->op_room * 2 : 4096;
-        replay->ops = crn_realloc(replay->ops, replay->op_room, sizeof *replay->ops);
-        replay->op_time = crn_realloc(replay->op_time, replay->op_room, sizeof *replay->op_time);
-    }
-    replay->op_time[replay->op_count] = writer->at;
-    if (amount > CRN_OP_LONGEST)
-        amount = CRN_OP_LONGEST; /* no program runs for as long, but a file can say so */
-    replay->ops[replay->op_count] = (crn_op){.amount = amount, .kind = kind, .who = who};
-    return replay->op_count++;
+    if (kind == CRN_OP_WORK)
+        writer->work = writer->op_count;
+    writer->ops[writer->op_count++] = (struct crn_written){kind, who, amount};
 }
 
 static uint64_t later(uint64_t left, uint64_t right)
@@ -49,7 +31,7 @@ static uint64_t within(uint64_t moment, uint64_t from, uint64_t to)
 
 /* ---- time that passes ---- */
 
-static void work(writer *writer, uint32_t owner, uint64_t time)
+static void work(crn_writer *writer, uint32_t owner, uint64_t time)
 {
     const float *working = writer->replay->working;
     uint64_t part = working ? (uint64_t)((double)working[owner] * (double)time + 0.5) : time;
@@ -57,19 +39,19 @@ static void work(writer *writer, uint32_t owner, uint64_t time)
         emit(writer, CRN_OP_WORK, owner, part);
     if (part < time) {
         emit(writer, CRN_OP_DELAY, 0, time - part);
-        writer->replay->facts.idle += time - part;
+        writer->replay->facts.idle += writer->dry ? 0 : time - part;
     }
 }
 
 /* The lane was there, with `owner` innermost, up to `to`. */
-static void pass(writer *writer, uint32_t owner, uint64_t to)
+static void pass(crn_writer *writer, uint32_t owner, uint64_t to)
 {
     uint64_t from = writer->at;
     if (to <= from)
         return;
     if (owner == CRN_NONE) {
         emit(writer, CRN_OP_DELAY, 0, to - from);
-        if (writer->begun)
+        if (writer->begun && !writer->dry)
             writer->facts->outside += to - from;
     } else {
         crn_rest rest = (crn_rest)writer->replay->rest[crn_replay_block(writer->replay, owner)];
@@ -86,23 +68,22 @@ static void pass(writer *writer, uint32_t owner, uint64_t to)
 /* It was idle from `free` on, could go on at `ready` and did so at `time`: waking up takes a
  * moment. What is more than that was something else; whether a processor was lacking shows later.
  */
-static void wake(writer *writer, uint64_t free, uint64_t ready, uint64_t time, uint32_t span)
+static void wake(crn_writer *writer, uint64_t free, uint64_t ready, uint64_t time, uint32_t span)
 {
     crn_replay *replay = writer->replay;
     uint64_t from = within(later(free, ready), 0, time), took = time - from;
     writer->at = time;
-    if (took > CRN_REPLAY_WAKE_NS) {
+    if (took > CRN_REPLAY_WAKE_NS && !writer->dry) {
         replay->wakes = crn_replay_grow(replay->wakes, replay->wake_count, &replay->wake_room,
                                         sizeof *replay->wakes);
         replay->wakes[replay->wake_count++] =
             (crn_wake){from + CRN_REPLAY_WAKE_NS, time, writer->lane, span};
-        took = CRN_REPLAY_WAKE_NS;
     }
-    emit(writer, CRN_OP_DELAY, 0, took);
+    emit(writer, CRN_OP_DELAY, 0, took < CRN_REPLAY_WAKE_NS ? took : CRN_REPLAY_WAKE_NS);
 }
 
 /* With `owner` innermost, it waited until `until` at the latest, and went on at `to`. */
-static void wait_within(writer *writer, uint32_t owner, uint64_t until, uint64_t to)
+static void wait_within(crn_writer *writer, uint32_t owner, uint64_t until, uint64_t to)
 {
     if (until > writer->at)
         wake(writer, writer->at, until, to, owner);
@@ -112,40 +93,40 @@ static void wait_within(writer *writer, uint32_t owner, uint64_t until, uint64_t
 
 /* ---- jobs ---- */
 
-static void begin_movable(writer *writer, uint32_t number, uint64_t time)
+static void begin_movable(crn_writer *writer, uint32_t number, uint64_t time)
 {
     crn_replay *replay = writer->replay;
     crn_job *job = &replay->jobs[number];
-    if (writer->loop == CRN_NONE)
-        writer->loop = replay->lanes[writer->lane].loop =
-            emit(writer, CRN_OP_LOOP, replay->lanes[writer->lane].pool, 0);
-    job->first = replay->op_count;
+    if (!writer->has_loop)
+        emit(writer, CRN_OP_LOOP, replay->lanes[writer->lane].pool, 0);
+    writer->has_loop = true;
+    emit(writer, WRITER_JOB, number, 0);
     wake(writer, writer->at, replay->gates[number].until, time, job->span);
     writer->job = number;
     writer->to_begin = job->members;
     writer->open = 0;
 }
 
-static void end_movable(writer *writer)
+static void end_movable(crn_writer *writer)
 {
-    emit(writer, CRN_OP_RETURN, writer->job, 0);
+    emit(writer, CRN_OP_RETURN, 0, 0);
     writer->job = CRN_NONE;
     writer->looping = true;
 }
 
 /* Behind the loop: the lane waited for more to come, until it was told that there is no more. */
-static void leave_loop(writer *writer, uint64_t time)
+static void leave_loop(crn_writer *writer, uint64_t time)
 {
     if (!writer->looping)
         return;
     uint64_t took = time - writer->at;
     writer->looping = false;
     writer->at = time;
-    writer->replay->ops[writer->loop].amount = writer->replay->op_count;
+    emit(writer, WRITER_BEHIND, 0, 0);
     emit(writer, CRN_OP_DELAY, 0, took < CRN_REPLAY_WAKE_NS ? took : CRN_REPLAY_WAKE_NS);
 }
 
-static void begin_bound(writer *writer, uint32_t number, uint64_t time)
+static void begin_bound(crn_writer *writer, uint32_t number, uint64_t time)
 {
     crn_replay *replay = writer->replay;
     emit(writer, CRN_OP_GATE, number, 0);
@@ -153,17 +134,40 @@ static void begin_bound(writer *writer, uint32_t number, uint64_t time)
     emit(writer, CRN_OP_START, number, 0);
 }
 
+/* ---- what is to be known of spans ---- */
+
+static bool is_inside(const crn_writer *writer, uint32_t span)
+{
+    return writer->job != CRN_NONE &&
+           !crn_replay_is_before(writer->replay, span, writer->replay->jobs[writer->job].span);
+}
+
+/* Slots of what runs in a job are apart: whoever runs it may have spans of its own open. */
+static void emit_event(crn_writer *writer, const crn_event *event, bool inside, bool outermost)
+{
+    const crn_replay *replay = writer->replay;
+    bool begins = event->kind == CRN_EVENT_BEGIN;
+    if (crn_is_watched(replay, event->which))
+        emit(writer, begins ? CRN_OP_BEGIN : CRN_OP_END, crn_watched_place(replay, event->which),
+             0);
+    else if (crn_is_meant(replay, event->which) && !replay->trace->spans[event->which].open)
+        emit(writer, begins ? CRN_OP_OPEN : CRN_OP_CLOSE, event->slot * 2 + inside, 0);
+    else if (outermost)
+        emit(writer, CRN_OP_TOUCH, 0, 0);
+}
+
 /* ---- events ---- */
 
-static void write_begin(writer *writer, const crn_event *event)
+static void write_begin(crn_writer *writer, const crn_event *event)
 {
     crn_replay *replay = writer->replay;
-    uint32_t span = event->which, number = replay->job_of[span];
-    uint32_t gate = replay->begin_gate[span];
-    bool in_job = writer->job != CRN_NONE;
+    uint32_t span = event->which, number = crn_replay_job_of(replay, span);
+    const crn_begin_gate *place = crn_replay_begin_gate(replay, span);
+    uint32_t gate = place ? place->gate : CRN_NONE;
+    bool in_job = writer->job != CRN_NONE, outermost = writer->walk.heap_count == 1;
     if (!in_job && number != CRN_NONE && replay->jobs[number].movable) {
         begin_movable(writer, number, event->time);
-        in_job = true;
+        in_job = outermost = true;
     } else {
         if (!in_job)
             leave_loop(writer, event->time);
@@ -178,14 +182,13 @@ static void write_begin(writer *writer, const crn_event *event)
     }
     if (in_job) {
         writer->to_begin -= replay->trace->spans[span].handed_off && writer->to_begin > 0;
-        writer->inside[span] = 1;
         writer->open++;
     }
     writer->begun = true;
-    emit(writer, CRN_OP_BEGIN, span, 0);
+    emit_event(writer, event, in_job, outermost);
 }
 
-static void write_end(writer *writer, const crn_event *event)
+static void write_end(crn_writer *writer, const crn_event *event)
 {
     uint32_t span = event->which;
     if (writer->job == CRN_NONE)
@@ -195,14 +198,15 @@ static void write_end(writer *writer, const crn_event *event)
         emit(writer, CRN_OP_GATE, writer->deferred, 0);
         writer->deferred = CRN_NONE;
     }
-    emit(writer, CRN_OP_END, span, 0);
-    if (writer->job != CRN_NONE && writer->inside[span] && --writer->open == 0 &&
-        writer->to_begin == 0)
+    bool inside = is_inside(writer, span);
+    bool last = inside && --writer->open == 0 && writer->to_begin == 0;
+    emit_event(writer, event, inside, last || writer->walk.heap_count == 0);
+    if (last)
         end_movable(writer);
 }
 
 /* Waits of one span that follow one another at once are one wait, for the last of them all. */
-static uint64_t waited_until(const writer *writer, uint32_t point)
+static uint64_t waited_until(const crn_writer *writer, uint32_t point)
 {
     const crn_replay *replay = writer->replay;
     const crn_point *first = &replay->points[point];
@@ -218,7 +222,7 @@ static uint64_t waited_until(const writer *writer, uint32_t point)
     return until;
 }
 
-static void write_wait(writer *writer, const crn_event *event)
+static void write_wait(crn_writer *writer, const crn_event *event)
 {
     const crn_point *point = &writer->replay->points[event->which];
     if (event->owner != point->span && point->time == writer->replay->gates[point->target].until &&
@@ -235,7 +239,7 @@ static void write_wait(writer *writer, const crn_event *event)
         pass(writer, event->owner, event->time);
 }
 
-static void write_point(writer *writer, const crn_event *event)
+static void write_point(crn_writer *writer, const crn_event *event)
 {
     const crn_point *point = &writer->replay->points[event->which];
     if (writer->job == CRN_NONE)
@@ -251,56 +255,146 @@ static void write_point(writer *writer, const crn_event *event)
     }
 }
 
+/* ---- code ---- */
+
+/* What was added up is written; there is either work or a delay. */
+static void flush(crn_writer *writer, crn_code *code)
+{
+    for (unsigned i = 0; i < writer->sum_count; i++)
+        crn_code_put(code, CRN_OP_WORK, writer->classes[i], writer->sums[i]);
+    writer->sum_count = 0;
+    if (writer->delay)
+        crn_code_put(code, CRN_OP_DELAY, writer->delay, 0);
+    writer->delay = 0;
+}
+
+/* No program runs for 36 years, but a file can say so. */
+static uint64_t sum(uint64_t left, uint64_t right)
+{
+    enum { BITS = 60 };
+    uint64_t most = (uint64_t)1 << BITS;
+    left = left < most ? left : most;
+    right = right < most ? right : most;
+    return left + right < most ? left + right : most;
+}
+
+static void add_work(crn_writer *writer, crn_code *code, uint32_t class, uint64_t amount)
+{
+    writer->replay->work[class] += amount;
+    if (!amount)
+        return;
+    unsigned at = 0;
+    while (at < writer->sum_count && writer->classes[at] != class)
+        at++;
+    if (writer->delay || at == CRN_WRITER_SUMS) {
+        flush(writer, code);
+        at = 0;
+    }
+    if (at == writer->sum_count)
+        writer->sums[writer->sum_count++] = 0;
+    writer->classes[at] = class;
+    writer->sums[at] = sum(writer->sums[at], amount);
+}
+
+static void add_delay(crn_writer *writer, crn_code *code, uint64_t amount)
+{
+    uint64_t delay = sum(writer->delay, amount);
+    if (amount && writer->sum_count)
+        flush(writer, code);
+    writer->delay = delay;
+}
+
+static void put(crn_writer *writer, const struct crn_written *op)
+{
+    crn_replay *replay = writer->replay;
+    crn_lane_plan *lane = &replay->lanes[writer->lane];
+    if (op->kind == CRN_OP_WORK) {
+        add_work(writer, &lane->code, crn_work_class(replay, op->who), op->amount);
+        return;
+    }
+    if (op->kind == CRN_OP_DELAY) {
+        add_delay(writer, &lane->code, op->amount);
+        return;
+    }
+    flush(writer, &lane->code);
+    if (op->kind == WRITER_JOB) {
+        replay->jobs[op->who].first = lane->code.size;
+    } else if (op->kind == WRITER_BEHIND) {
+        memcpy(lane->code.bytes + writer->loop_at, &lane->code.size, sizeof lane->code.size);
+    } else {
+        bool loop = op->kind == CRN_OP_LOOP;
+        lane->loop = loop ? lane->code.size : lane->loop;
+        crn_code_put(&lane->code, (crn_op_kind)op->kind,
+                     op->kind == CRN_OP_UNTIL ? op->amount : op->who, 0);
+        writer->loop_at = loop ? lane->code.size - sizeof op->amount : writer->loop_at;
+    }
+}
+
 /* ---- lanes ---- */
 
-static void write_lane(writer *writer, uint32_t lane)
+void crn_writer_begin(crn_writer *writer, crn_replay *replay, uint32_t lane, uint8_t *over,
+                      bool dry)
 {
-    crn_replay *replay = writer->replay;
-    writer->lane = lane;
-    writer->at = replay->origin;
-    writer->begun = writer->looping = false;
-    writer->job = writer->loop = writer->deferred = CRN_NONE;
-    writer->facts = &replay->facts.lanes[lane];
-    *writer->facts = (crn_replay_lane){.lane = lane, .before = CRN_SPAN_NONE};
-    replay->lanes[lane].first = replay->op_count;
-    crn_walk_lane(&writer->walk, lane);
-    crn_event event;
-    while (crn_walk_next(&writer->walk, &event)) {
-        if (event.kind == CRN_EVENT_BEGIN)
-            write_begin(writer, &event);
-        else if (event.kind == CRN_EVENT_END)
-            write_end(writer, &event);
-        else
-            write_point(writer, &event);
-    }
+    *writer = (crn_writer){.replay = replay,
+                           .walk = crn_walk_lane(replay, lane, over),
+                           .facts = dry ? NULL : &replay->facts.lanes[lane],
+                           .lane = lane,
+                           .dry = dry,
+                           .at = replay->origin,
+                           .job = CRN_NONE,
+                           .deferred = CRN_NONE,
+                           .work = CRN_WRITER_OPS};
+    if (!dry)
+        *writer->facts = (crn_replay_lane){.lane = lane, .before = CRN_SPAN_NONE};
+}
+
+static void write_stop(crn_writer *writer)
+{
     if (writer->looping)
-        replay->ops[writer->loop].amount = replay->op_count;
+        emit(writer, WRITER_BEHIND, 0, 0);
     emit(writer, CRN_OP_STOP, 0, 0);
+    writer->stopped = true;
 }
 
-/* Lanes that a scenario adds to a pool only take its jobs. */
-static void write_loops(writer *writer)
+static void write_event(crn_writer *writer)
 {
-    crn_replay *replay = writer->replay;
-    writer->at = replay->origin;
-    for (uint32_t p = 0; p < replay->pool_count; p++) {
-        uint32_t loop = emit(writer, CRN_OP_LOOP, p, 0);
-        replay->pools[p].loop = loop;
-        replay->ops[loop].amount = emit(writer, CRN_OP_STOP, 0, 0);
+    crn_event event;
+    if (!crn_walk_next(&writer->walk, &event))
+        write_stop(writer);
+    else if (event.kind == CRN_EVENT_BEGIN)
+        write_begin(writer, &event);
+    else if (event.kind == CRN_EVENT_END)
+        write_end(writer, &event);
+    else
+        write_point(writer, &event);
+}
+
+void crn_writer_put(crn_writer *writer, uint64_t amount)
+{
+    if (writer->work < writer->op_count)
+        writer->ops[writer->work].amount = amount;
+    for (unsigned i = 0; i < writer->op_count && !writer->dry; i++)
+        put(writer, &writer->ops[i]);
+    writer->op_count = 0;
+    writer->work = CRN_WRITER_OPS;
+}
+
+bool crn_writer_next(crn_writer *writer, crn_stretch *stretch)
+{
+    while (!writer->stopped) {
+        uint64_t at = writer->at;
+        write_event(writer);
+        if (writer->work < writer->op_count) {
+            const struct crn_written *work = &writer->ops[writer->work];
+            *stretch = (crn_stretch){work->who, at, work->amount};
+            return true;
+        }
+        crn_writer_put(writer, 0);
     }
+    return false;
 }
 
-void crn_plan_ops(crn_replay *replay)
+void crn_writer_end(crn_writer *writer)
 {
-    const crn_trace *trace = replay->trace;
-    replay->facts.lane_count = trace->lane_count;
-    replay->facts.lanes = crn_calloc(trace->lane_count + (size_t)1, sizeof *replay->facts.lanes);
-    writer writer = {.replay = replay,
-                     .walk = crn_walk_new(replay),
-                     .inside = crn_calloc(trace->span_count + (size_t)1, 1)};
-    for (uint32_t lane = 0; lane < trace->lane_count; lane++)
-        write_lane(&writer, lane);
-    write_loops(&writer);
-    crn_walk_free(&writer.walk);
-    crn_free(writer.inside);
+    crn_walk_free(&writer->walk);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The orders in which spans are gone through: by lane and begin, and children before parents.
+ * The order in which spans are gone through: by lane and begin.
  */
 #include <stdlib.h>
 
@@ -45,6 +45,7 @@ static void sort(crn_replay *replay)
 {
     const crn_trace *trace = replay->trace;
     place *places = crn_calloc(trace->span_count, sizeof *places);
+    replay->order = crn_calloc(trace->span_count, sizeof *replay->order);
     for (uint32_t s = 0; s < trace->span_count; s++)
         places[s] = (place){trace->spans[s].start, trace->spans[s].lane, s};
     qsort(places, trace->span_count, sizeof *places, compare_places);
@@ -53,34 +54,10 @@ static void sort(crn_replay *replay)
     crn_free(places);
 }
 
-/* Of a parent all children are gone through before itself: each span goes when its last child
- * has gone. Parents never go round in a circle (crn_trace). */
-static void order_bottom_up(crn_replay *replay)
-{
-    const crn_trace *trace = replay->trace;
-    uint32_t *left = crn_calloc(trace->span_count + (size_t)1, sizeof *left), done = 0;
-    replay->bottom_up = crn_calloc(trace->span_count + (size_t)1, sizeof(uint32_t));
-    for (uint32_t s = 0; s < trace->span_count; s++)
-        if (trace->spans[s].parent != CRN_SPAN_NONE)
-            left[trace->spans[s].parent]++;
-    for (uint32_t s = 0; s < trace->span_count; s++)
-        if (!left[s])
-            replay->bottom_up[done++] = s;
-    for (uint32_t next = 0; next < done; next++) {
-        uint32_t parent = trace->spans[replay->bottom_up[next]].parent;
-        if (parent != CRN_SPAN_NONE && --left[parent] == 0)
-            replay->bottom_up[done++] = parent;
-    }
-    crn_free(left);
-}
-
 void crn_plan_order(crn_replay *replay)
 {
     const crn_trace *trace = replay->trace;
-    replay->order = crn_calloc(trace->span_count + (size_t)1, sizeof(uint32_t));
     replay->lane_first = crn_calloc(trace->lane_count + (size_t)2, sizeof(uint32_t));
-    for (uint32_t s = 0; s < trace->span_count; s++)
-        replay->order[s] = s;
     if (!are_in_order(trace))
         sort(replay);
     for (uint32_t s = 0; s < trace->span_count; s++)
@@ -94,5 +71,4 @@ void crn_plan_order(crn_replay *replay)
         if (trace->spans[s].end > replay->last)
             replay->last = trace->spans[s].end;
     }
-    order_bottom_up(replay);
 }

@@ -13,10 +13,10 @@
 typedef struct lane_scan {
     crn_replay *replay;
     uint32_t job;      /* the walk is in it, CRN_NONE: in none */
+    uint32_t first;    /* its first span: what comes after that on the lane began in it */
     uint32_t to_begin; /* of its members */
     uint32_t open;     /* spans that began in it and have not ended */
     bool had_jobs, left_loop, tangled;
-    uint8_t *inside; /* by span: began in the job */
 } lane_scan;
 
 /* What a thread does from its begin to its end is handed off, too; the jobs that it takes
@@ -37,11 +37,12 @@ static void see_outside(lane_scan *scan)
 static void see_begin(lane_scan *scan, uint32_t span)
 {
     crn_replay *replay = scan->replay;
-    uint32_t job = replay->job_of[span];
+    uint32_t job = crn_replay_job_of(replay, span);
     if (job != CRN_NONE && replay->jobs[job].outer)
         job = CRN_NONE;
     if (job != CRN_NONE && scan->job == CRN_NONE) {
         scan->job = job;
+        scan->first = span;
         scan->to_begin = replay->jobs[job].members;
         scan->tangled |= scan->left_loop;
         scan->had_jobs = true;
@@ -54,13 +55,12 @@ static void see_begin(lane_scan *scan, uint32_t span)
     }
     const crn_span *its = &replay->trace->spans[span];
     scan->to_begin -= its->handed_off && scan->to_begin > 0;
-    scan->inside[span] = 1;
     scan->open++;
 }
 
 static void see_end(lane_scan *scan, uint32_t span)
 {
-    if (!scan->inside[span]) {
+    if (scan->job == CRN_NONE || crn_replay_is_before(scan->replay, span, scan->first)) {
         scan->tangled |= scan->job != CRN_NONE;
         see_outside(scan);
         return;
@@ -70,12 +70,12 @@ static void see_end(lane_scan *scan, uint32_t span)
 }
 
 /* Whether what the lane runs are jobs in a loop, with something before and after it at most. */
-static bool is_worker(crn_walk *walk, crn_replay *replay, uint32_t lane, uint8_t *inside)
+static bool is_worker(crn_replay *replay, uint32_t lane, uint8_t *over)
 {
-    lane_scan scan = {.replay = replay, .job = CRN_NONE, .inside = inside};
+    lane_scan scan = {.replay = replay, .job = CRN_NONE};
     crn_event event;
-    crn_walk_lane(walk, lane);
-    while (crn_walk_next(walk, &event)) {
+    crn_walk walk = crn_walk_lane(replay, lane, over);
+    while (crn_walk_next(&walk, &event)) {
         if (event.kind == CRN_EVENT_BEGIN)
             see_begin(&scan, event.which);
         else if (event.kind == CRN_EVENT_END)
@@ -83,6 +83,7 @@ static bool is_worker(crn_walk *walk, crn_replay *replay, uint32_t lane, uint8_t
         else if (scan.job == CRN_NONE)
             see_outside(&scan);
     }
+    crn_walk_free(&walk);
     return scan.had_jobs && !scan.tangled && scan.job == CRN_NONE;
 }
 
@@ -208,19 +209,18 @@ void crn_plan_pools(crn_replay *replay)
 {
     const crn_trace *trace = replay->trace;
     uint8_t *worker = crn_calloc(trace->lane_count + (size_t)1, 1);
-    uint8_t *inside = crn_calloc(trace->span_count + (size_t)1, 1);
+    uint8_t *over = crn_walk_bits(replay);
     replay->lanes = crn_calloc(trace->lane_count + (size_t)1, sizeof *replay->lanes);
     find_outer(replay);
-    crn_walk walk = crn_walk_new(replay);
-    for (uint32_t lane = 0; lane < trace->lane_count; lane++) {
+    for (uint32_t lane = 0; lane < trace->lane_count; lane++)
         replay->lanes[lane].pool = CRN_NONE;
-        worker[lane] = !replay->fixed && is_worker(&walk, replay, lane, inside);
-    }
-    crn_walk_free(&walk);
+    for (uint32_t j = 0; j < replay->job_count && !replay->fixed; j++)
+        if (!j || replay->jobs[j].lane != replay->jobs[j - 1].lane)
+            worker[replay->jobs[j].lane] = is_worker(replay, replay->jobs[j].lane, over);
     bind(replay, worker);
     make_pools(replay);
     staff_pools(replay);
     crn_plan_ranks(replay);
     crn_free(worker);
-    crn_free(inside);
+    crn_free(over);
 }

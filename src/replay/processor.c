@@ -30,24 +30,35 @@ static double *own_processor_time(const crn_replay *replay)
     return own;
 }
 
-bool crn_plan_working(crn_replay *replay)
+/* By span, as it was recorded. */
+static double *work_of_spans(crn_replay *replay)
+{
+    double *work = crn_calloc(replay->trace->span_count + (size_t)1, sizeof *work);
+    uint8_t *over = crn_walk_bits(replay);
+    for (uint32_t lane = 0; lane < replay->trace->lane_count; lane++) {
+        crn_writer writer;
+        crn_stretch stretch;
+        crn_writer_begin(&writer, replay, lane, over, true);
+        for (; crn_writer_next(&writer, &stretch); crn_writer_put(&writer, 0))
+            work[stretch.owner] += (double)stretch.amount;
+        crn_writer_end(&writer);
+    }
+    crn_free(over);
+    return work;
+}
+
+void crn_plan_working(crn_replay *replay)
 {
     const crn_trace *trace = replay->trace;
-    if (!trace->cpu || replay->facts.shared)
-        return false;
-    bool any = false;
-    double *own = own_processor_time(replay);
-    double *work = crn_calloc(trace->span_count + (size_t)1, sizeof *work);
-    replay->working = crn_calloc(trace->span_count + (size_t)1, sizeof *replay->working);
-    for (uint32_t op = 0; op < replay->op_count; op++)
-        if (replay->ops[op].kind == CRN_OP_WORK)
-            work[replay->ops[op].who] += (double)replay->ops[op].amount;
+    if (!trace->cpu || crn_replay_is_shared(replay))
+        return;
+    double *own = own_processor_time(replay), *work = work_of_spans(replay);
+    float *working = crn_calloc(trace->span_count + (size_t)1, sizeof *working);
     for (uint32_t s = 0; s < trace->span_count; s++) {
         bool worked = own[s] < 0 || work[s] < LEAST_NS || own[s] >= NEARLY_ALL * work[s];
-        replay->working[s] = worked ? 1 : (float)(own[s] / work[s]);
-        any |= !worked;
+        working[s] = worked ? 1 : (float)(own[s] / work[s]);
     }
+    replay->working = working;
     crn_free(own);
     crn_free(work);
-    return any;
 }

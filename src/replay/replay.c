@@ -81,16 +81,31 @@ static void describe_pools(crn_replay *replay)
     }
 }
 
-static void plan_again(crn_replay *replay)
+/* What only making it needs. */
+static void forget_plan(crn_replay *replay)
 {
-    crn_free(replay->ops);
-    crn_free(replay->facts.lanes);
-    replay->ops = NULL;
-    replay->op_count = replay->op_room = 0;
-    replay->wake_count = replay->wake_room = 0;
-    replay->facts.work = 0;
-    crn_plan_ops(replay);
-    crn_plan_cores(replay);
+    crn_free(replay->order);
+    crn_free(replay->lane_first);
+    crn_free(replay->begin_gates);
+    crn_free(replay->points);
+    crn_free(replay->point_first);
+    crn_free(replay->wakes);
+    crn_free(replay->working);
+    replay->order = replay->lane_first = replay->point_first = NULL;
+    replay->begin_gates = NULL;
+    replay->points = NULL;
+    replay->wakes = NULL;
+    replay->working = NULL;
+    replay->kept = NULL;
+}
+
+static void run_unscaled(crn_replay *replay)
+{
+    crn_outcome outcome = {.begins = NULL};
+    crn_replay_run(replay, &(crn_scenario){.length_only = true}, &outcome);
+    replay->facts.replayed = outcome.length;
+    replay->facts.loosened = outcome.loosened;
+    crn_outcome_free(&outcome);
 }
 
 crn_replay *crn_replay_make(const crn_trace *trace, const crn_replay_setup *setup)
@@ -100,6 +115,9 @@ crn_replay *crn_replay_make(const crn_trace *trace, const crn_replay_setup *setu
     replay->block_count = setup->block_count ? setup->block_count : 1;
     replay->no_guesses = setup->no_guesses;
     replay->fixed = setup->fixed;
+    replay->kept = setup->kept;
+    replay->watched_block = setup->latency_of;
+    replay->every = setup->every;
     replay->rest = crn_calloc(replay->block_count, 1);
     if (setup->rest)
         memcpy(replay->rest, setup->rest, setup->block_count);
@@ -108,17 +126,14 @@ crn_replay *crn_replay_make(const crn_trace *trace, const crn_replay_setup *setu
     crn_plan_jobs(replay, setup);
     crn_plan_edges(replay);
     crn_plan_pools(replay);
-    crn_plan_ops(replay);
-    crn_plan_cores(replay);
-    if (crn_plan_working(replay))
-        plan_again(replay);
+    crn_plan_watched(replay);
+    crn_plan_working(replay);
+    crn_plan_code(replay);
     describe_pools(replay);
     replay->facts.recorded = trace->span_count ? replay->last - replay->origin : 0;
-    crn_outcome outcome = {.begins = NULL};
-    crn_replay_run(replay, &(crn_scenario){.factor = NULL}, &outcome);
-    replay->facts.replayed = outcome.length;
-    replay->facts.loosened = outcome.loosened;
-    crn_outcome_free(&outcome);
+    crn_plan_recorded(replay);
+    forget_plan(replay);
+    run_unscaled(replay);
     return replay;
 }
 
@@ -126,30 +141,28 @@ void crn_replay_free(crn_replay *replay)
 {
     if (!replay)
         return;
+    forget_plan(replay);
     for (uint32_t p = 0; p < replay->pool_count; p++) {
         crn_free(replay->pools[p].kinds);
         crn_free(replay->pools[p].lanes);
         crn_free(replay->pools[p].facts.blocks);
+        crn_code_free(&replay->pools[p].code);
     }
+    for (uint32_t lane = 0; lane < replay->trace->lane_count; lane++)
+        crn_code_free(&replay->lanes[lane].code);
     crn_free(replay->rest);
     crn_free(replay->facts.lanes);
     crn_free(replay->facts.pools);
-    crn_free(replay->order);
-    crn_free(replay->lane_first);
     crn_free(replay->jobs);
-    crn_free(replay->job_of);
     crn_free(replay->gates);
-    crn_free(replay->begin_gate);
-    crn_free(replay->points);
-    crn_free(replay->point_first);
     crn_free(replay->kinds);
     crn_free(replay->kind_of);
     crn_free(replay->pools);
     crn_free(replay->lanes);
-    crn_free(replay->ops);
-    crn_free(replay->op_time);
-    crn_free(replay->bottom_up);
-    crn_free(replay->working);
+    crn_free(replay->work);
+    crn_free(replay->watched);
+    crn_free(replay->watched_first);
+    crn_free(replay->above);
     crn_free(replay);
 }
 
@@ -187,80 +200,45 @@ bool crn_replay_is_trusted(const crn_replay *replay)
 
 /* ---- parts of it ---- */
 
-uint8_t *crn_replay_below(const crn_replay *replay, const uint8_t *const *path, size_t length)
+static bool ends_path(const crn_trace *trace, uint32_t block_count, uint32_t span,
+                      const uint8_t *const *path, size_t length)
 {
-    const crn_trace *trace = replay->trace;
-    uint8_t *below = crn_calloc(trace->span_count + (size_t)1, 1);
-    for (uint32_t i = trace->span_count; i--;) { /* parents before children */
-        uint32_t span = replay->bottom_up[i], at = span;
-        uint32_t parent = trace->spans[span].parent;
-        size_t matched = 0;
-        while (matched < length && at != CRN_SPAN_NONE &&
-               path[length - 1 - matched][crn_replay_block(replay, at)]) {
-            matched++;
-            at = trace->spans[at].parent;
-        }
-        below[span] = matched == length || (parent != CRN_SPAN_NONE && below[parent]);
+    size_t matched = 0;
+    for (uint32_t at = span; matched < length && at != CRN_SPAN_NONE;
+         at = trace->spans[at].parent) {
+        uint32_t block = trace->spans[at].block;
+        if (!path[length - 1 - matched][block < block_count ? block : 0])
+            break;
+        matched++;
     }
+    return matched == length;
+}
+
+uint8_t *crn_replay_below(const crn_trace *trace, uint32_t block_count, const uint8_t *const *path,
+                          size_t length)
+{
+    enum { UNKNOWN, APART, BELOW };
+    uint8_t *below = crn_calloc(trace->span_count + (size_t)1, 1);
+    for (uint32_t s = 0; s < trace->span_count; s++) {
+        /* Up to one of which it is known, and down again by the same way. */
+        uint32_t top = s, parent;
+        while (below[top] == UNKNOWN && (parent = trace->spans[top].parent) != CRN_SPAN_NONE &&
+               !ends_path(trace, block_count, top, path, length))
+            top = parent;
+        if (below[top] == UNKNOWN)
+            below[top] = ends_path(trace, block_count, top, path, length) ? BELOW : APART;
+        for (uint32_t at = s; at != top; at = trace->spans[at].parent)
+            below[at] = below[top];
+    }
+    for (uint32_t s = 0; s < trace->span_count; s++)
+        below[s] = below[s] == BELOW;
     return below;
 }
 
-uint64_t *crn_replay_work(const crn_replay *replay, const uint8_t *kept)
+uint64_t *crn_replay_work(const crn_replay *replay)
 {
     uint64_t *work = crn_calloc(replay->block_count + (size_t)1, sizeof *work);
-    for (uint32_t o = 0; o < replay->op_count; o++) {
-        const crn_op *op = &replay->ops[o];
-        if (op->kind == CRN_OP_WORK && (!kept || kept[op->who]))
-            work[crn_replay_block(replay, op->who)] += op->amount;
-    }
+    for (uint32_t block = 0; block < replay->block_count; block++)
+        work[block] = replay->work[block * 2 + 1];
     return work;
-}
-
-/* ---- latencies ---- */
-
-static int compare_lengths(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
-}
-
-static uint64_t at_rank(const uint64_t *lengths, uint32_t count, uint32_t percent)
-{
-    uint64_t rank = ((uint64_t)count * percent + 99) / 100;
-    return lengths[rank ? rank - 1 : 0];
-}
-
-crn_latency crn_replay_latency(const crn_replay *replay, const crn_outcome *outcome, uint32_t block)
-{
-    const crn_trace *trace = replay->trace;
-    uint32_t spans = trace->span_count;
-    uint64_t *done = crn_calloc(spans + (size_t)1, sizeof *done);
-    uint64_t *lengths = crn_calloc(spans + (size_t)1, sizeof *lengths);
-    crn_latency latency = {.count = 0};
-    for (uint32_t i = 0; i < spans; i++) {
-        uint32_t span = replay->bottom_up[i];
-        const crn_span *its = &trace->spans[span];
-        uint64_t end = outcome ? outcome->ends[span] : its->end;
-        uint64_t begin = outcome ? outcome->begins[span] : its->start;
-        done[span] = done[span] < end ? end : done[span];
-        if (its->parent != CRN_SPAN_NONE && done[its->parent] < done[span])
-            done[its->parent] = done[span];
-        bool meant = block == UINT32_MAX ? its->parent == CRN_SPAN_NONE
-                                         : crn_replay_block(replay, span) == block;
-        if (meant && !its->open)
-            lengths[latency.count++] = done[span] - begin;
-    }
-    uint64_t whole = outcome ? outcome->length : replay->facts.recorded;
-    if (latency.count) {
-        qsort(lengths, latency.count, sizeof *lengths, compare_lengths);
-        latency.median = at_rank(lengths, latency.count, 50);
-        latency.p90 = at_rank(lengths, latency.count, 90);
-        latency.p99 = at_rank(lengths, latency.count, 99);
-        latency.max = lengths[latency.count - 1];
-    }
-    if (whole)
-        latency.throughput = latency.count * 1e9 / (double)whole;
-    crn_free(done);
-    crn_free(lengths);
-    return latency;
 }

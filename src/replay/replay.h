@@ -8,6 +8,10 @@
  * what runs is linear in the number of spans, but for sorting and for heaps as large as there are
  * lanes. All times are nanoseconds.
  *
+ * What is kept besides the trace is a few bits a span, and bytes for what is between two things
+ * that others can notice (a hand-off, a wait, the begin of a span whose latency is asked for): what
+ * happens between them is added up by block.
+ *
  * (That a trace of what each part waits for suffices to predict, by simulating it: causal
  * profiling asks the same of a live program by slowing all others down, Curtsinger and Berger
  * 2015. Processor sharing by virtual time: Parekh and Gallager 1993.)
@@ -30,12 +34,16 @@ typedef enum crn_rest {
 
 typedef struct crn_replay_setup {
     uint32_t block_count;
-    uint32_t *capacity; /* by block: how many jobs that begin with a span of it the queue held,
-                           not begun; 0: any number. As it was recorded. */
-    uint8_t *rest;      /* by block: crn_rest */
-    unsigned cores;     /* that it was recorded on; 0: not known */
-    bool fixed;         /* each lane runs the jobs that it ran */
-    bool no_guesses;    /* nobody is taken to have waited who does not say so */
+    uint32_t *capacity;  /* by block: how many jobs that begin with a span of it the queue held,
+                            not begun; 0: any number. As it was recorded. */
+    uint8_t *rest;       /* by block: crn_rest */
+    unsigned cores;      /* that it was recorded on; 0: not known */
+    bool fixed;          /* each lane runs the jobs that it ran */
+    bool no_guesses;     /* nobody is taken to have waited who does not say so */
+    const uint8_t *kept; /* by span: only those are ever scaled; NULL: all */
+    uint32_t
+        latency_of; /* the block whose spans' latency is asked for; 0: spans without a parent */
+    bool every;     /* outcomes have all spans' begins and ends */
 } crn_replay_setup;
 
 /* What the program noted (docs/WHATIF.md); to be freed. */
@@ -51,25 +59,41 @@ crn_replay *crn_replay_make(const crn_trace *trace, const crn_replay_setup *setu
 void crn_replay_free(crn_replay *replay);
 
 /* By span, whether it is below a path on which these blocks follow one another at once; the last
- * of them counts as below. To be freed with crn_free. */
-uint8_t *crn_replay_below(const crn_replay *replay, const uint8_t *const *path, size_t length);
+ * of them counts as below. A path has by block, of block_count, whether it can stand there. To be
+ * freed with crn_free. */
+uint8_t *crn_replay_below(const crn_trace *trace, uint32_t block_count, const uint8_t *const *path,
+                          size_t length);
 
 typedef struct crn_scenario {
     const double *factor;     /* by block: what the own time of its spans is multiplied by, at
                                  least 0; NULL: 1 */
-    const uint8_t *kept;      /* by span: only those are scaled; NULL: all */
     unsigned cores;           /* 0: as recorded */
     const uint32_t *threads;  /* by block: how many lanes take jobs of its kind, 0 as recorded;
                                  NULL: as recorded */
     const uint32_t *capacity; /* by block; NULL: as recorded */
+    bool length_only;         /* latencies are not asked for */
 } crn_scenario;
+
+/* Lengths of spans: as they are, or if there are many how many there are of about each, to one
+ * part in 2048. */
+typedef struct crn_lengths {
+    uint32_t count, room;
+    uint64_t max;
+    uint64_t *exact; /* NULL when there are bins */
+    uint32_t *bins;
+} crn_lengths;
+
+void crn_lengths_add(crn_lengths *lengths, uint64_t length);
+void crn_lengths_free(crn_lengths *lengths);
 
 typedef struct crn_outcome {
     uint64_t length;   /* from the first begin to the last end */
     uint64_t begin;    /* the first, since the capture began */
-    uint64_t *begins;  /* by span, since the capture began */
-    uint64_t *ends;    /* by span */
+    uint64_t *begins;  /* since the capture began, of the spans that are watched; of all of them by
+                          span, if the setup asked for that */
+    uint64_t *ends;    /* likewise */
     uint64_t loosened; /* waits that would never have ended, and were cut short */
+    crn_lengths lengths; /* of the other spans whose latency is asked for */
 } crn_outcome;
 
 /* Runs it. An outcome that is given with begins and ends of an earlier run uses these again; else
@@ -119,9 +143,9 @@ typedef struct crn_replay_facts {
 
 const crn_replay_facts *crn_replay_facts_of(const crn_replay *replay);
 
-/* Own time by block, without waits, of all spans or of those in `kept`: what a speed-up can save.
- * As long as there are blocks; to be freed with crn_free. */
-uint64_t *crn_replay_work(const crn_replay *replay, const uint8_t *kept);
+/* Own time by block, without waits, of the spans that are scaled: what a speed-up can save. As long
+ * as there are blocks; to be freed with crn_free. */
+uint64_t *crn_replay_work(const crn_replay *replay);
 
 /* The part by which the unscaled replay misses the recording; and whether all is well: what it
  * misses, and what idle lanes leave unexplained, is at most CRN_REPLAY_TRUST. */
@@ -140,10 +164,9 @@ typedef struct crn_latency {
     double throughput;              /* spans a second: count over the length */
 } crn_latency;
 
-/* Of the spans of a block, or for UINT32_MAX of those without a parent. With outcome NULL as
- * recorded. Spans that have not ended are left out. */
-crn_latency crn_replay_latency(const crn_replay *replay, const crn_outcome *outcome,
-                               uint32_t block);
+/* Of the spans that the setup asked for. With outcome NULL as recorded. Spans that have not ended
+ * are left out. Of very many the ranks are right to one part in 2048, the longest is exact. */
+crn_latency crn_replay_latency(const crn_replay *replay, const crn_outcome *outcome);
 
 /* ---- what should I optimise? ------------------------------------------------------- */
 

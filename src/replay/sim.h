@@ -18,13 +18,16 @@ typedef enum crn_lane_state {
 } crn_lane_state;
 
 typedef struct crn_sim_lane {
-    uint32_t op;
+    const uint8_t *op;
     uint32_t pool;
+    uint32_t job;            /* that waits for room */
     uint32_t next, previous; /* in the list that it waits in */
     uint32_t gate;
     crn_lane_state state;
     uint64_t serves;
-    bool dismissed; /* takes no jobs */
+    bool dismissed;  /* takes no jobs */
+    uint64_t *begun; /* by slot: when spans began that are open */
+    uint64_t slots;
 } crn_sim_lane;
 
 typedef struct crn_due {
@@ -51,8 +54,10 @@ typedef struct crn_sim {
     crn_outcome *outcome;
     uint32_t lane_count;
     crn_sim_lane *lanes;
-    double now;       /* since the origin */
-    double processor; /* that each working lane has had */
+    double *factor;       /* by class of work */
+    uint64_t first, last; /* moments at which spans began and ended */
+    double now;           /* since the origin */
+    double processor;     /* that each working lane has had */
     double cores;
     crn_heap working, sleeping;
     crn_lane_list runnable;

@@ -27,8 +27,9 @@ static void staff(crn_sim *sim, const crn_pool_plan *pool, uint32_t number)
     }
     for (uint32_t i = had; had && i < wanted; i++) {
         uint32_t lane = sim->lane_count++;
-        sim->lanes[lane] = (crn_sim_lane){
-            .op = pool->loop, .pool = number, .serves = sim->lanes[pool->lanes[i % had]].serves};
+        sim->lanes[lane] = (crn_sim_lane){.op = pool->code.bytes,
+                                          .pool = number,
+                                          .serves = sim->lanes[pool->lanes[i % had]].serves};
     }
 }
 
@@ -42,7 +43,7 @@ static void begin_lanes(crn_sim *sim)
     sim->working.entries = crn_calloc(most + (size_t)1, sizeof(crn_due));
     sim->sleeping.entries = crn_calloc(most + (size_t)1, sizeof(crn_due));
     for (uint32_t lane = 0; lane < recorded; lane++)
-        sim->lanes[lane] = (crn_sim_lane){.op = replay->lanes[lane].first,
+        sim->lanes[lane] = (crn_sim_lane){.op = replay->lanes[lane].code.bytes,
                                           .pool = replay->lanes[lane].pool,
                                           .serves = replay->lanes[lane].serves};
     sim->lane_count = recorded;
@@ -92,9 +93,21 @@ static void begin_gates(crn_sim *sim)
     }
 }
 
+static void begin_factors(crn_sim *sim)
+{
+    const crn_replay *replay = sim->replay;
+    const double *factor = sim->scenario->factor;
+    sim->factor = crn_calloc(replay->class_count, sizeof *sim->factor);
+    for (uint32_t class = 0; class < replay->class_count; class ++)
+        sim->factor[class] = factor && class % 2 ? factor[class / 2] : 1;
+}
+
 static void free_all(crn_sim *sim)
 {
+    for (uint32_t lane = 0; lane < sim->lane_count; lane++)
+        crn_free(sim->lanes[lane].begun);
     crn_free(sim->lanes);
+    crn_free(sim->factor);
     crn_free(sim->working.entries);
     crn_free(sim->sleeping.entries);
     crn_free(sim->queues);
@@ -109,47 +122,45 @@ static void free_all(crn_sim *sim)
     crn_free(sim->gated);
 }
 
-static void begin_outcome(const crn_replay *replay, crn_outcome *outcome)
+static void begin_outcome(crn_sim *sim)
 {
-    uint32_t spans = replay->trace->span_count;
-    if (!outcome->begins) {
-        outcome->begins = crn_calloc(spans + (size_t)1, sizeof *outcome->begins);
-        outcome->ends = crn_calloc(spans + (size_t)1, sizeof *outcome->ends);
-    }
-    outcome->begin = replay->origin;
+    crn_outcome *outcome = sim->outcome;
+    uint32_t count = sim->replay->watched_count;
+    crn_lengths_free(&outcome->lengths);
+    outcome->begin = sim->replay->origin;
     outcome->loosened = 0;
-    for (uint32_t s = 0; s < spans; s++)
-        outcome->begins[s] = outcome->ends[s] = replay->origin;
-}
-
-/* From the first begin to the last end, as in the recording. */
-static void end_outcome(const crn_replay *replay, crn_outcome *outcome)
-{
-    uint64_t begin = UINT64_MAX, end = 0;
-    for (uint32_t s = 0; s < replay->trace->span_count; s++) {
-        begin = outcome->begins[s] < begin ? outcome->begins[s] : begin;
-        end = outcome->ends[s] > end ? outcome->ends[s] : end;
+    sim->first = UINT64_MAX;
+    sim->last = 0;
+    if (sim->scenario->length_only)
+        return;
+    if (!outcome->begins) {
+        outcome->begins = crn_calloc(count + (size_t)1, sizeof *outcome->begins);
+        outcome->ends = crn_calloc(count + (size_t)1, sizeof *outcome->ends);
     }
-    outcome->length = end > begin ? end - begin : 0;
+    for (uint32_t i = 0; i < count; i++)
+        outcome->begins[i] = outcome->ends[i] = outcome->begin;
 }
 
 void crn_sim_begin(crn_sim *sim)
 {
-    begin_outcome(sim->replay, sim->outcome);
+    begin_outcome(sim);
+    begin_factors(sim);
     begin_queues(sim);
     begin_gates(sim);
     begin_lanes(sim);
 }
 
+/* From the first begin to the last end, as in the recording. */
 void crn_sim_end(crn_sim *sim)
 {
     free_all(sim);
-    end_outcome(sim->replay, sim->outcome);
+    sim->outcome->length = sim->last > sim->first ? sim->last - sim->first : 0;
 }
 
 void crn_outcome_free(crn_outcome *outcome)
 {
     crn_free(outcome->begins);
     crn_free(outcome->ends);
+    crn_lengths_free(&outcome->lengths);
     *outcome = (crn_outcome){0};
 }

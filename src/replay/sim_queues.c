@@ -152,7 +152,7 @@ void crn_sim_make_room(crn_sim *sim, uint32_t job)
         (sim->capacity[kind] && sim->occupied[kind] >= sim->capacity[kind]))
         return;
     uint32_t lane = crn_sim_list_take(sim, &sim->pushing[kind]);
-    crn_sim_put(sim, sim->replay->ops[sim->lanes[lane].op++].who);
+    crn_sim_put(sim, sim->lanes[lane].job);
     crn_sim_wake(sim, lane);
 }
 

@@ -4,17 +4,82 @@
  * evenly: each has had the same *processor time* since they began, so the next to be done is the
  * one with the least left, however many there are.
  */
+#include "base/memory.h"
 #include "replay/sim.h"
+
+/* ---- time ---- */
+
+/* How much of a processor each working lane has, when so many work. */
+static double rate_of(const crn_sim *sim, uint32_t working)
+{
+    return working > sim->cores ? sim->cores / working : 1;
+}
+
+/* Whether a lane that has work until then would be the next to go on, if it went into the heap:
+ * then it does so at once. */
+static bool works_alone(crn_sim *sim, uint32_t number, double due)
+{
+    const crn_due *top = sim->working.entries;
+    if (sim->runnable.first != CRN_NONE ||
+        (sim->working.count && (top->due < due || (top->due == due && top->lane < number))))
+        return false;
+    double done = sim->now + (due - sim->processor) / rate_of(sim, sim->working.count + 1);
+    if (sim->sleeping.count && done > sim->sleeping.entries[0].due)
+        return false;
+    sim->processor = due;
+    sim->now = done > sim->now ? done : sim->now;
+    return true;
+}
+
+/* Likewise of one that sleeps. */
+static bool sleeps_alone(crn_sim *sim, uint32_t number, double until)
+{
+    const crn_due *top = sim->sleeping.entries;
+    if (sim->runnable.first != CRN_NONE ||
+        (sim->sleeping.count && (top->due < until || (top->due == until && top->lane < number))))
+        return false;
+    double rate = rate_of(sim, sim->working.count);
+    if (sim->working.count) {
+        double done = sim->now + (sim->working.entries[0].due - sim->processor) / rate;
+        if (done <= until)
+            return false;
+        sim->processor += (until - sim->now) * rate;
+    }
+    sim->now = until;
+    return true;
+}
+
+/* To the next moment at which a lane goes on. False if there is none. */
+static bool advance(crn_sim *sim)
+{
+    if (!sim->working.count && !sim->sleeping.count)
+        return false;
+    double rate = rate_of(sim, sim->working.count);
+    double done =
+        sim->working.count ? sim->now + (sim->working.entries[0].due - sim->processor) / rate : 0;
+    if (!sim->sleeping.count || (sim->working.count && done <= sim->sleeping.entries[0].due)) {
+        sim->processor = sim->working.entries[0].due;
+        sim->now = done > sim->now ? done : sim->now;
+        crn_sim_wake(sim, crn_sim_heap_take(&sim->working));
+        return true;
+    }
+    double moment = sim->sleeping.entries[0].due;
+    if (sim->working.count)
+        sim->processor += (moment - sim->now) * rate;
+    sim->now = moment > sim->now ? moment : sim->now;
+    crn_sim_wake(sim, crn_sim_heap_take(&sim->sleeping));
+    return true;
+}
 
 /* ---- operations: each returns whether the lane goes on at once ---- */
 
-static bool run_loop(crn_sim *sim, uint32_t number, const crn_op *op)
+static bool run_loop(crn_sim *sim, uint32_t number, const crn_op *op, const uint8_t *code)
 {
     crn_sim_lane *lane = &sim->lanes[number];
     uint32_t place = lane->dismissed ? CRN_NONE : crn_sim_choose(sim, lane);
     if (place == CRN_NONE) {
         if (lane->dismissed || !crn_sim_has_hope(sim, lane)) {
-            lane->op = (uint32_t)op->amount;
+            lane->op = code + op->amount;
             return true;
         }
         lane->state = LANE_IDLE;
@@ -23,30 +88,33 @@ static bool run_loop(crn_sim *sim, uint32_t number, const crn_op *op)
     }
     uint32_t id = sim->replay->pools[lane->pool].first_queue + place;
     crn_job_queue *queue = &sim->queues[id];
-    uint32_t job = sim->queued[queue->base + queue->head++];
-    lane->op = sim->replay->jobs[job].first;
-    crn_sim_make_room(sim, job);
+    const crn_job *job = &sim->replay->jobs[sim->queued[queue->base + queue->head]];
+    lane->op = sim->replay->lanes[job->lane].code.bytes + job->first;
+    crn_sim_make_room(sim, sim->queued[queue->base + queue->head++]);
     if (--sim->to_start[id] == 0)
         crn_sim_release_idle(sim, lane->pool);
     return true;
 }
 
-static bool run_work(crn_sim *sim, uint32_t number, const crn_op *op)
+/* All work that follows at once. */
+static bool run_work(crn_sim *sim, uint32_t number, const crn_op *first)
 {
-    const crn_scenario *scenario = sim->scenario;
-    double amount = (double)op->amount;
-    if (scenario->factor && (!scenario->kept || scenario->kept[op->who]))
-        amount *= scenario->factor[crn_replay_block(sim->replay, op->who)];
-    if (amount <= 0)
+    crn_sim_lane *lane = &sim->lanes[number];
+    double amount = (double)first->amount * sim->factor[first->number];
+    while ((*lane->op & 15) == CRN_OP_WORK) {
+        crn_op op = crn_code_next(&lane->op);
+        amount += (double)op.amount * sim->factor[op.number];
+    }
+    if (amount <= 0 || works_alone(sim, number, sim->processor + amount))
         return true;
-    sim->lanes[number].state = LANE_WORKS;
+    lane->state = LANE_WORKS;
     crn_sim_heap_add(&sim->working, sim->processor + amount, number);
     return false;
 }
 
 static bool run_sleep(crn_sim *sim, uint32_t number, double until)
 {
-    if (until <= sim->now)
+    if (until <= sim->now || sleeps_alone(sim, number, until))
         return true;
     sim->lanes[number].state = LANE_SLEEPS;
     crn_sim_heap_add(&sim->sleeping, until, number);
@@ -66,7 +134,7 @@ static bool run_take(crn_sim *sim, uint32_t number, uint32_t job)
     uint32_t kind = sim->replay->jobs[job].kind;
     if (sim->capacity[kind] && sim->occupied[kind] >= sim->capacity[kind]) {
         sim->lanes[number].state = LANE_PUSHES;
-        sim->lanes[number].op--; /* who makes room hands it off */
+        sim->lanes[number].job = job; /* who makes room hands it off */
         crn_sim_list_add(sim, &sim->pushing[kind], number);
         return false;
     }
@@ -74,56 +142,111 @@ static bool run_take(crn_sim *sim, uint32_t number, uint32_t job)
     return true;
 }
 
+/* ---- spans ---- */
+
 /* No program runs for 146 years, but a file can say so. */
 static uint64_t moment(const crn_sim *sim)
 {
     return sim->outcome->begin + (uint64_t)(sim->now < 0x1p62 ? sim->now + 0.5 : 0x1p62);
 }
 
+/* A span begins or ends. */
+static uint64_t touch(crn_sim *sim)
+{
+    uint64_t now = moment(sim);
+    sim->first = now < sim->first ? now : sim->first;
+    sim->last = now > sim->last ? now : sim->last;
+    return now;
+}
+
+static void open_span(crn_sim *sim, crn_sim_lane *lane, uint64_t slot)
+{
+    uint64_t now = touch(sim);
+    if (slot >= lane->slots) {
+        lane->slots = slot + slot / 2 + 8;
+        lane->begun = crn_realloc(lane->begun, lane->slots, sizeof *lane->begun);
+    }
+    lane->begun[slot] = now;
+}
+
+static void close_span(crn_sim *sim, const crn_sim_lane *lane, uint64_t slot)
+{
+    uint64_t now = touch(sim);
+    if (!sim->scenario->length_only)
+        crn_lengths_add(&sim->outcome->lengths, now - lane->begun[slot]);
+}
+
+static void run_span(crn_sim *sim, crn_sim_lane *lane, const crn_op *op)
+{
+    if (op->kind == CRN_OP_OPEN) {
+        open_span(sim, lane, op->number);
+    } else if (op->kind == CRN_OP_CLOSE) {
+        close_span(sim, lane, op->number);
+    } else {
+        uint64_t now = touch(sim);
+        if (op->kind != CRN_OP_TOUCH && !sim->scenario->length_only)
+            (op->kind == CRN_OP_BEGIN ? sim->outcome->begins : sim->outcome->ends)[op->number] =
+                now;
+    }
+}
+
+/* Where operations of its own code are counted from; a lane that was added has that of its pool. */
+static const uint8_t *code_of(const crn_sim *sim, uint32_t number)
+{
+    const crn_replay *replay = sim->replay;
+    return number < replay->trace->lane_count ? replay->lanes[number].code.bytes
+                                              : replay->pools[sim->lanes[number].pool].code.bytes;
+}
+
+static const uint8_t *loop_of(const crn_sim *sim, uint32_t number)
+{
+    const crn_replay *replay = sim->replay;
+    return code_of(sim, number) +
+           (number < replay->trace->lane_count ? replay->lanes[number].loop : 0);
+}
+
 static void run_lane(crn_sim *sim, uint32_t number)
 {
     crn_sim_lane *lane = &sim->lanes[number];
-    crn_outcome *outcome = sim->outcome;
     bool goes_on = true;
     while (goes_on) {
-        uint32_t at = lane->op++;
-        const crn_op *op = &sim->replay->ops[at];
-        switch ((crn_op_kind)op->kind) {
+        const uint8_t *at = lane->op;
+        crn_op op = crn_code_next(&lane->op);
+        switch (op.kind) {
         case CRN_OP_WORK:
-            goes_on = run_work(sim, number, op);
+            goes_on = run_work(sim, number, &op);
             break;
         case CRN_OP_DELAY:
-            goes_on = run_sleep(sim, number, sim->now + (double)op->amount);
+            goes_on = run_sleep(sim, number, sim->now + (double)op.number);
             break;
         case CRN_OP_UNTIL:
-            goes_on = run_sleep(sim, number, (double)op->amount);
+            goes_on = run_sleep(sim, number, (double)op.number);
             break;
         case CRN_OP_BEGIN:
-            outcome->begins[op->who] = moment(sim);
-            break;
         case CRN_OP_END:
-            outcome->ends[op->who] = moment(sim);
+        case CRN_OP_OPEN:
+        case CRN_OP_CLOSE:
+        case CRN_OP_TOUCH:
+            run_span(sim, lane, &op);
             break;
         case CRN_OP_GATE:
-            goes_on = run_gate(sim, number, op->who);
+            goes_on = run_gate(sim, number, (uint32_t)op.number);
             break;
         case CRN_OP_SIGNAL:
-            crn_sim_signal(sim, op->who);
+            crn_sim_signal(sim, (uint32_t)op.number);
             break;
         case CRN_OP_TAKE:
-            goes_on = run_take(sim, number, op->who);
+            goes_on = run_take(sim, number, (uint32_t)op.number);
             break;
         case CRN_OP_START:
-            crn_sim_make_room(sim, op->who);
+            crn_sim_make_room(sim, (uint32_t)op.number);
             break;
         case CRN_OP_LOOP:
             lane->op = at; /* where it comes back to when it was idle */
-            goes_on = run_loop(sim, number, op);
+            goes_on = run_loop(sim, number, &op, code_of(sim, number));
             break;
         case CRN_OP_RETURN:
-            lane->op = sim->replay->pools[lane->pool].loop;
-            if (number < sim->replay->trace->lane_count)
-                lane->op = (uint32_t)sim->replay->lanes[number].loop;
+            lane->op = loop_of(sim, number);
             break;
         case CRN_OP_STOP:
             lane->state = LANE_DONE;
@@ -133,30 +256,7 @@ static void run_lane(crn_sim *sim, uint32_t number)
     }
 }
 
-/* ---- time ---- */
-
-/* To the next moment at which a lane goes on. False if there is none. */
-static bool advance(crn_sim *sim)
-{
-    if (!sim->working.count && !sim->sleeping.count)
-        return false;
-    double count = sim->working.count;
-    double rate = count > sim->cores ? sim->cores / count : 1;
-    double done =
-        sim->working.count ? sim->now + (sim->working.entries[0].due - sim->processor) / rate : 0;
-    if (!sim->sleeping.count || (sim->working.count && done <= sim->sleeping.entries[0].due)) {
-        sim->processor = sim->working.entries[0].due;
-        sim->now = done > sim->now ? done : sim->now;
-        crn_sim_wake(sim, crn_sim_heap_take(&sim->working));
-        return true;
-    }
-    double moment = sim->sleeping.entries[0].due;
-    if (sim->working.count)
-        sim->processor += (moment - sim->now) * rate;
-    sim->now = moment > sim->now ? moment : sim->now;
-    crn_sim_wake(sim, crn_sim_heap_take(&sim->sleeping));
-    return true;
-}
+/* ---- from the beginning to the end ---- */
 
 /* Everyone waits for someone: the first gate that somebody or something stands before is opened,
  * or a queue takes one more than it holds. False when all are done. */
@@ -167,7 +267,7 @@ static bool loosen(crn_sim *sim)
         if (sim->pushing[kind].first == CRN_NONE)
             continue;
         uint32_t lane = crn_sim_list_take(sim, &sim->pushing[kind]);
-        crn_sim_put(sim, replay->ops[sim->lanes[lane].op++].who);
+        crn_sim_put(sim, sim->lanes[lane].job);
         crn_sim_wake(sim, lane);
         sim->outcome->loosened++;
         return true;
@@ -183,8 +283,6 @@ static bool loosen(crn_sim *sim)
     sim->outcome->loosened++;
     return true;
 }
-
-/* ---- from the beginning to the end ---- */
 
 void crn_replay_run(const crn_replay *replay, const crn_scenario *scenario, crn_outcome *outcome)
 {

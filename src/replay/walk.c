@@ -1,84 +1,112 @@
 /* SPDX-License-Identifier: MIT
  *
  * A lane's spans as events in the order of time. Spans of one strand nest; those of several
- * strands of a lane need not.
+ * strands of a lane need not. What it keeps is as large as what is open at once.
  */
 #include "base/memory.h"
 #include "replay/program.h"
 
-enum { TO_COME, OPEN, OVER };
-
-crn_walk crn_walk_new(const crn_replay *replay)
+uint8_t *crn_walk_bits(const crn_replay *replay)
 {
-    uint32_t count = replay->trace->span_count;
+    return crn_calloc(replay->trace->span_count / 8 + (size_t)1, 1);
+}
+
+crn_walk crn_walk_lane(const crn_replay *replay, uint32_t lane, uint8_t *over)
+{
     return (crn_walk){.replay = replay,
-                      .heap = crn_calloc(count + (size_t)1, sizeof(uint32_t)),
-                      .stack = crn_calloc(count + (size_t)1, sizeof(uint32_t)),
-                      .state = crn_calloc(count + (size_t)1, 1)};
+                      .over = over,
+                      .next = replay->lane_first[lane],
+                      .last = replay->lane_first[lane + 1],
+                      .next_point = replay->point_first ? replay->point_first[lane] : 0,
+                      .last_point = replay->point_first ? replay->point_first[lane + 1] : 0};
 }
 
 void crn_walk_free(crn_walk *walk)
 {
     crn_free(walk->heap);
     crn_free(walk->stack);
-    crn_free(walk->state);
+    crn_free(walk->free);
 }
 
-void crn_walk_lane(crn_walk *walk, uint32_t lane)
+static bool is_over(const crn_walk *walk, uint32_t span)
 {
-    const crn_replay *replay = walk->replay;
-    walk->next = replay->lane_first[lane];
-    walk->last = replay->lane_first[lane + 1];
-    walk->next_point = replay->point_first ? replay->point_first[lane] : 0;
-    walk->last_point = replay->point_first ? replay->point_first[lane + 1] : 0;
-    walk->heap_count = walk->stack_count = 0;
+    return walk->over[span / 8] >> span % 8 & 1;
 }
+
+static bool has_begun(const crn_walk *walk, uint32_t span)
+{
+    return walk->next == walk->last ||
+           crn_replay_is_before(walk->replay, span, crn_replay_at(walk->replay, walk->next));
+}
+
+/* ---- what is open ---- */
 
 /* Of those that end together the one that began last. */
-static bool ends_before(const crn_walk *walk, uint32_t left, uint32_t right)
+static bool ends_before(const crn_walk *walk, const crn_open *left, const crn_open *right)
 {
-    const crn_span *spans = walk->replay->trace->spans;
-    if (spans[left].end != spans[right].end)
-        return spans[left].end < spans[right].end;
-    return spans[left].start != spans[right].start ? spans[left].start > spans[right].start
-                                                   : left > right;
+    if (left->end != right->end)
+        return left->end < right->end;
+    return crn_replay_is_before(walk->replay, right->span, left->span);
 }
 
-static void push(crn_walk *walk, uint32_t span)
+static uint32_t take_slot(crn_walk *walk)
 {
+    return walk->free_count ? walk->free[--walk->free_count] : walk->slot_count++;
+}
+
+static void give_slot(crn_walk *walk, uint32_t slot)
+{
+    walk->free =
+        crn_replay_grow(walk->free, walk->free_count, &walk->free_room, sizeof *walk->free);
+    walk->free[walk->free_count++] = slot;
+}
+
+static uint32_t push(crn_walk *walk, uint32_t span)
+{
+    walk->heap =
+        crn_replay_grow(walk->heap, walk->heap_count, &walk->heap_room, sizeof *walk->heap);
+    walk->stack =
+        crn_replay_grow(walk->stack, walk->stack_count, &walk->stack_room, sizeof *walk->stack);
+    walk->stack[walk->stack_count++] = span;
+    crn_open added = {walk->replay->trace->spans[span].end, span, take_slot(walk)};
     uint32_t at = walk->heap_count++;
-    while (at && ends_before(walk, span, walk->heap[(at - 1) / 2])) {
+    while (at && ends_before(walk, &added, &walk->heap[(at - 1) / 2])) {
         walk->heap[at] = walk->heap[(at - 1) / 2];
         at = (at - 1) / 2;
     }
-    walk->heap[at] = span;
+    walk->heap[at] = added;
+    return added.slot;
 }
 
-static uint32_t pop(crn_walk *walk)
+static crn_open pop(crn_walk *walk)
 {
-    uint32_t top = walk->heap[0], last = walk->heap[--walk->heap_count];
+    crn_open top = walk->heap[0], last = walk->heap[--walk->heap_count];
     uint64_t at = 0, count = walk->heap_count;
     for (;;) {
         uint64_t child = 2 * at + 1;
         if (child >= count)
             break;
-        if (child + 1 < count && ends_before(walk, walk->heap[child + 1], walk->heap[child]))
+        if (child + 1 < count && ends_before(walk, &walk->heap[child + 1], &walk->heap[child]))
             child++;
-        if (!ends_before(walk, walk->heap[child], last))
+        if (!ends_before(walk, &walk->heap[child], &last))
             break;
         walk->heap[at] = walk->heap[child];
         at = child;
     }
     walk->heap[at] = last;
+    walk->over[top.span / 8] |= (uint8_t)(1 << top.span % 8);
+    give_slot(walk, top.slot);
     return top;
 }
 
 static uint32_t innermost(crn_walk *walk)
 {
-    while (walk->stack_count && walk->state[walk->stack[walk->stack_count - 1]] == OVER)
+    while (walk->stack_count && is_over(walk, walk->stack[walk->stack_count - 1]))
         walk->stack_count--;
     return walk->stack_count ? walk->stack[walk->stack_count - 1] : CRN_NONE;
 }
+
+/* ---- events ---- */
 
 /* Points lie within their spans: behind the begin, before the end. */
 static bool is_point_next(const crn_walk *walk, uint64_t begin, uint64_t end)
@@ -88,7 +116,7 @@ static bool is_point_next(const crn_walk *walk, uint64_t begin, uint64_t end)
     const crn_point *point = &walk->replay->points[walk->next_point];
     if (point->time > begin || point->time > end)
         return false;
-    return (point->time < begin && point->time < end) || walk->state[point->span] != TO_COME;
+    return (point->time < begin && point->time < end) || has_begun(walk, point->span);
 }
 
 /* What begins in a span that ends at that moment comes first. */
@@ -97,16 +125,16 @@ static bool begins_inside(const crn_walk *walk, uint32_t span)
     const crn_span *its = &walk->replay->trace->spans[span];
     return its->parent != CRN_SPAN_NONE && !its->handed_off &&
            walk->replay->trace->spans[its->parent].lane == its->lane &&
-           walk->state[its->parent] == OPEN;
+           has_begun(walk, its->parent) && !is_over(walk, its->parent);
 }
 
 bool crn_walk_next(crn_walk *walk, crn_event *event)
 {
     const crn_replay *replay = walk->replay;
-    const crn_span *spans = replay->trace->spans;
     bool begins = walk->next<walk->last, ends = walk->heap_count> 0;
-    uint64_t begin = begins ? spans[replay->order[walk->next]].start : UINT64_MAX;
-    uint64_t end = ends ? spans[walk->heap[0]].end : UINT64_MAX;
+    uint32_t next = begins ? crn_replay_at(replay, walk->next) : CRN_NONE;
+    uint64_t begin = begins ? replay->trace->spans[next].start : UINT64_MAX;
+    uint64_t end = ends ? walk->heap[0].end : UINT64_MAX;
     event->owner = innermost(walk);
     if (is_point_next(walk, begin, end)) {
         event->kind = CRN_EVENT_POINT;
@@ -114,21 +142,14 @@ bool crn_walk_next(crn_walk *walk, crn_event *event)
         event->which = walk->next_point++;
         return true;
     }
-    if (ends && (end < begin ||
-                 (end == begin && !(begins && begins_inside(walk, replay->order[walk->next]))))) {
-        event->kind = CRN_EVENT_END;
-        event->time = end;
-        event->which = pop(walk);
-        walk->state[event->which] = OVER;
+    if (ends && (end < begin || (end == begin && !(begins && begins_inside(walk, next))))) {
+        crn_open over = pop(walk);
+        *event = (crn_event){CRN_EVENT_END, over.span, over.slot, event->owner, end};
         return true;
     }
     if (!begins)
         return false;
-    event->kind = CRN_EVENT_BEGIN;
-    event->time = begin;
-    event->which = replay->order[walk->next++];
-    walk->state[event->which] = OPEN;
-    walk->stack[walk->stack_count++] = event->which;
-    push(walk, event->which);
+    walk->next++;
+    *event = (crn_event){CRN_EVENT_BEGIN, next, push(walk, next), event->owner, begin};
     return true;
 }

@@ -126,7 +126,8 @@ static void check_replay(const crn_trace *trace)
     static uint32_t capacity[3] = {0, 1, 2}, threads[3] = {0, 0, 3};
     static uint8_t rest[3] = {CRN_REST_NONE, CRN_REST_NONE, CRN_REST_TIMER};
     static const double factor[3] = {1, 0.5, 2};
-    crn_replay_setup setup = {.block_count = 3, .capacity = capacity, .rest = rest, .cores = 2};
+    crn_replay_setup setup = {
+        .block_count = 3, .capacity = capacity, .rest = rest, .cores = 2, .every = true};
     crn_replay *replay = crn_replay_make(trace, &setup);
     crn_scenario scenario = {.factor = factor, .cores = 1, .threads = threads};
     crn_outcome outcome = {.begins = NULL}, again = {.begins = NULL};
@@ -135,7 +136,7 @@ static void check_replay(const crn_trace *trace)
     for (uint32_t s = 0; s < trace->span_count; s++)
         if (outcome.begins[s] > outcome.ends[s] || outcome.ends[s] != again.ends[s])
             abort();
-    crn_replay_latency(replay, &outcome, UINT32_MAX);
+    crn_replay_latency(replay, &outcome);
     crn_outcome_free(&outcome);
     crn_outcome_free(&again);
     crn_replay_free(replay);

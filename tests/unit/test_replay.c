@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "replay/replay.h"
+#include "support/any_trace.h"
 #include "support/cases.h"
 #include "support/random.h"
 #include "support/scratch.h"
@@ -27,8 +28,10 @@ static crn_replay_setup setup_of(const twin_program *program, uint32_t *capacity
 {
     for (int stage = 0; stage < program->stages; stage++)
         capacity[TWIN_FIRST_STAGE + stage] = (uint32_t)program->capacity[stage];
-    return (crn_replay_setup){
-        .block_count = TWIN_BLOCKS, .capacity = capacity, .cores = (unsigned)program->cores};
+    return (crn_replay_setup){.block_count = TWIN_BLOCKS,
+                              .capacity = capacity,
+                              .cores = (unsigned)program->cores,
+                              .every = true};
 }
 
 static void assert_near(double found, double expected)
@@ -73,7 +76,10 @@ static void assert_predicts(random_source *random, const twin_program *program,
     if (length > 0 && known) { /* it does not lock up */
         crn_outcome outcome = {.begins = NULL};
         crn_replay_run(replay,
-                       &(crn_scenario){factor, NULL, (unsigned)other.cores, threads, capacity},
+                       &(crn_scenario){.factor = factor,
+                                       .cores = (unsigned)other.cores,
+                                       .threads = threads,
+                                       .capacity = capacity},
                        &outcome);
         assert_near((double)outcome.length, length);
         assert_int_equal(outcome.loosened, 0);
@@ -251,19 +257,20 @@ static void only_below_a_context(void **state)
                         {.start = 400, .end = 1000, .block = 4, .parent = 0},
                         {.start = 400, .end = 900, .block = 3, .parent = 3}};
     crn_trace trace = trace_of(spans, COUNT(spans), 1);
-    crn_replay *replay = crn_replay_make(&trace, &(crn_replay_setup){.block_count = 8});
     uint8_t two[8] = {[2] = 1}, three[8] = {[3] = 1};
     const uint8_t *path[] = {two, three};
-    uint8_t *below = crn_replay_below(replay, path, 2);
+    uint8_t *below = crn_replay_below(&trace, 8, path, 2);
     static const uint8_t expected[] = {0, 0, 1, 0, 0};
     assert_memory_equal(below, expected, sizeof expected);
     double factor[8] = {0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5};
     crn_outcome outcome = {.begins = NULL};
-    crn_replay_run(replay, &(crn_scenario){.factor = factor, .kept = below}, &outcome);
+    crn_replay *replay =
+        crn_replay_make(&trace, &(crn_replay_setup){.block_count = 8, .kept = below});
+    crn_replay_run(replay, &(crn_scenario){.factor = factor}, &outcome);
     assert_int_equal(outcome.length, 850);
     crn_outcome_free(&outcome);
     crn_free(below);
-    below = crn_replay_below(replay, path, 1); /* all below block 2 */
+    below = crn_replay_below(&trace, 8, path, 1); /* all below block 2 */
     static const uint8_t under[] = {0, 1, 1, 0, 0};
     assert_memory_equal(below, under, sizeof under);
     crn_free(below);
@@ -449,69 +456,22 @@ static void what_a_replay_has_to_know_is_recorded(void **state)
 
 /* ---- hostile recordings ---- */
 
-enum { SPANS = 80, LANES = 5, EDGES = 60, LENGTH = 100 };
-
 static void any_recording_is_run_to_its_end(void **state)
 {
     (void)state;
     random_source random = {11};
     for (int round = 0; round < rounds(4000); round++) {
-        crn_span spans[SPANS];
-        crn_span_edge edges[EDGES];
-        crn_span_handoff handoffs[SPANS];
-        crn_trace trace = trace_of(spans, 1 + random_below(&random, SPANS), LANES);
-        uint32_t length = 1 + random_below(&random, LENGTH), handed = 0;
-        for (uint32_t s = 0; s < trace.span_count; s++) {
-            uint64_t start = random_below(&random, length);
-            spans[s] =
-                (crn_span){.start = start,
-                           .end = start + random_below(&random, length),
-                           .block = random_below(&random, 10),
-                           .lane = random_below(&random, LANES),
-                           .open = random_chance(&random, 1, 9),
-                           .parent = s && random_chance(&random, 3, 4) ? random_below(&random, s)
-                                                                       : CRN_SPAN_NONE};
-            if (spans[s].parent == CRN_SPAN_NONE || random_chance(&random, 1, 2))
-                continue;
-            spans[s].handed_off = true;
-            if (random_chance(&random, 4, 5))
-                handoffs[handed++] = (crn_span_handoff){s, random_below(&random, 3),
-                                                        random_below(&random, 2 * length)};
-        }
-        trace.handoffs = handoffs;
-        trace.handoff_count = handed;
-        trace.edges = edges;
-        trace.edge_count = random_below(&random, EDGES);
-        for (uint32_t e = 0; e < trace.edge_count; e++)
-            edges[e] = (crn_span_edge){
-                random_below(&random, trace.span_count), random_below(&random, trace.span_count),
-                random_chance(&random, 1, 2) ? CRN_EDGE_WAITS : CRN_EDGE_FOLLOWS,
-                random_below(&random, 2 * length)};
-        uint32_t capacity[8], threads[8];
-        uint8_t rest[8];
-        double factor[8];
-        for (int b = 0; b < 8; b++) {
-            capacity[b] = random_below(&random, 3);
-            threads[b] = random_below(&random, 4);
-            rest[b] = (uint8_t)(random_chance(&random, 1, 4) ? random_below(&random, 3) : 0);
-            factor[b] = random_below(&random, 3);
-        }
-        crn_replay_setup setup = {8,
-                                  capacity,
-                                  rest,
-                                  random_below(&random, 4),
-                                  random_chance(&random, 1, 4),
-                                  random_chance(&random, 1, 4)};
-        crn_replay *replay = crn_replay_make(&trace, &setup);
+        any_trace any;
+        any_trace_make(&any, &random);
+        crn_replay *replay = crn_replay_make(&any.trace, &any.setup);
         crn_outcome outcome = {.begins = NULL}, again = {.begins = NULL};
-        crn_scenario scenario = {factor, NULL, random_below(&random, 3), threads, capacity};
-        crn_replay_run(replay, &scenario, &outcome);
-        crn_replay_run(replay, &scenario, &again);
+        crn_replay_run(replay, &any.scenario, &outcome);
+        crn_replay_run(replay, &any.scenario, &again);
         assert_int_equal(outcome.length, again.length);
-        assert_memory_equal(outcome.ends, again.ends, trace.span_count * sizeof *again.ends);
-        for (uint32_t s = 0; s < trace.span_count; s++)
+        assert_memory_equal(outcome.ends, again.ends, any.trace.span_count * sizeof *again.ends);
+        for (uint32_t s = 0; s < any.trace.span_count; s++)
             assert_true(outcome.begins[s] <= outcome.ends[s]);
-        crn_replay_latency(replay, &outcome, UINT32_MAX);
+        crn_replay_latency(replay, &outcome);
         crn_outcome_free(&outcome);
         crn_outcome_free(&again);
         crn_replay_free(replay);
@@ -601,7 +561,7 @@ static void latencies_are_of_all_that_was_asked_for(void **state)
         {.start = 300, .end = 400, .block = 1, .parent = CRN_SPAN_NONE, .lane = 0}};
     crn_trace trace = trace_of(spans, COUNT(spans), 2);
     crn_replay *replay = crn_replay_make(&trace, &(crn_replay_setup){.block_count = 8});
-    crn_latency latency = crn_replay_latency(replay, NULL, UINT32_MAX);
+    crn_latency latency = crn_replay_latency(replay, NULL);
     assert_int_equal(latency.count, 2);
     assert_int_equal(latency.median, 100);
     assert_int_equal(latency.max, 800);

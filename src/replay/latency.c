@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How long spans take, from their begin to the end of all that they asked for: some as they are,
+ * very many counted by how long they are.
+ */
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "replay/program.h"
+
+/* ---- lengths ---- */
+
+enum {
+    EXACTLY = 1 << 17, /* lengths that are kept as they are */
+    FINE_BITS = 10,    /* 1 << this bins to a power of two */
+    BINS = (65 - FINE_BITS) << FINE_BITS
+};
+
+static uint32_t bin_of(uint64_t length)
+{
+    if (length < (2 << FINE_BITS))
+        return (uint32_t)length;
+    unsigned shift = 63 - (unsigned)__builtin_clzll(length) - FINE_BITS;
+    return (shift << FINE_BITS) + (uint32_t)(length >> shift);
+}
+
+/* The middle of the bin. */
+static uint64_t length_of(uint32_t bin)
+{
+    if (bin < (2 << FINE_BITS))
+        return bin;
+    unsigned shift = (bin >> FINE_BITS) - 1;
+    uint64_t low = ((uint64_t)bin - ((uint64_t)shift << FINE_BITS)) << shift;
+    return low + ((uint64_t)1 << (shift - 1));
+}
+
+static void use_bins(crn_lengths *lengths)
+{
+    lengths->bins = crn_calloc(BINS, sizeof *lengths->bins);
+    for (uint32_t i = 0; i < lengths->count; i++)
+        lengths->bins[bin_of(lengths->exact[i])]++;
+    crn_free(lengths->exact);
+    lengths->exact = NULL;
+}
+
+void crn_lengths_add(crn_lengths *lengths, uint64_t length)
+{
+    if (!lengths->bins && lengths->count == EXACTLY)
+        use_bins(lengths);
+    if (lengths->bins) {
+        lengths->bins[bin_of(length)]++;
+    } else {
+        lengths->exact =
+            crn_replay_grow(lengths->exact, lengths->count, &lengths->room, sizeof *lengths->exact);
+        lengths->exact[lengths->count] = length;
+    }
+    lengths->count++;
+    lengths->max = lengths->max < length ? length : lengths->max;
+}
+
+void crn_lengths_free(crn_lengths *lengths)
+{
+    crn_free(lengths->exact);
+    crn_free(lengths->bins);
+    *lengths = (crn_lengths){0};
+}
+
+static int compare_lengths(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+static uint64_t at_rank(const crn_lengths *lengths, unsigned percent)
+{
+    uint64_t rank = ((uint64_t)lengths->count * percent + 99) / 100, passed = 0;
+    if (!lengths->bins)
+        return lengths->exact[rank ? rank - 1 : 0];
+    for (uint32_t bin = 0; bin < BINS; bin++) {
+        passed += lengths->bins[bin];
+        if (passed >= rank && passed)
+            return length_of(bin) < lengths->max ? length_of(bin) : lengths->max;
+    }
+    return lengths->max;
+}
+
+static crn_latency latency_of(const crn_lengths *lengths, uint64_t whole)
+{
+    crn_latency latency = {.count = lengths->count, .max = lengths->max};
+    if (!lengths->count)
+        return latency;
+    if (lengths->exact)
+        qsort(lengths->exact, lengths->count, sizeof *lengths->exact, compare_lengths);
+    latency.median = at_rank(lengths, 50);
+    latency.p90 = at_rank(lengths, 90);
+    latency.p99 = at_rank(lengths, 99);
+    if (whole)
+        latency.throughput = latency.count * 1e9 / (double)whole;
+    return latency;
+}
+
+/* ---- what lasts longer than the span itself ---- */
+
+/* Ends become those of all that was asked for: from the innermost out, each when the last that
+ * lies in it has gone. Parents never go round in a circle (crn_trace). */
+static void pass_up(const crn_replay *replay, uint64_t *ends)
+{
+    uint32_t count = replay->watched_count;
+    uint32_t *left = crn_calloc(count + (size_t)1, sizeof *left);
+    for (uint32_t i = 0; i < count; i++)
+        if (replay->above[i] != CRN_NONE)
+            left[replay->above[i]]++;
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t at = i; left[at] == 0; at = replay->above[at]) {
+            left[at] = UINT32_MAX; /* it has gone */
+            uint32_t above = replay->above[at];
+            if (above == CRN_NONE)
+                break;
+            ends[above] = ends[above] < ends[at] ? ends[at] : ends[above];
+            left[above]--;
+        }
+    }
+    crn_free(left);
+}
+
+static bool counts(const crn_replay *replay, uint32_t span)
+{
+    return crn_is_meant(replay, span) && !replay->trace->spans[span].open;
+}
+
+/* Of the spans that are watched; times by their place. */
+static void add_watched(const crn_replay *replay, const uint64_t *begins, const uint64_t *ends,
+                        crn_lengths *lengths)
+{
+    uint64_t *done = crn_calloc(replay->watched_count + (size_t)1, sizeof *done);
+    for (uint32_t i = 0; i < replay->watched_count; i++)
+        done[i] = ends[i];
+    pass_up(replay, done);
+    for (uint32_t s = 0, place = 0; s < replay->trace->span_count; s++) {
+        if (!replay->watched[s / 64]) {
+            s |= 63; /* none of these */
+            continue;
+        }
+        if (!crn_is_watched(replay, s))
+            continue;
+        if (counts(replay, s))
+            crn_lengths_add(lengths, done[place] - begins[place]);
+        place++;
+    }
+    crn_free(done);
+}
+
+/* ---- latencies ---- */
+
+void crn_plan_recorded(crn_replay *replay)
+{
+    const crn_trace *trace = replay->trace;
+    crn_lengths lengths = {0};
+    uint64_t *begins = crn_calloc(replay->watched_count + (size_t)1, sizeof *begins);
+    uint64_t *ends = crn_calloc(replay->watched_count + (size_t)1, sizeof *ends);
+    for (uint32_t s = 0, place = 0; s < trace->span_count; s++) {
+        const crn_span *span = &trace->spans[s];
+        if (crn_is_watched(replay, s)) {
+            begins[place] = span->start;
+            ends[place++] = span->end;
+        } else if (counts(replay, s)) {
+            crn_lengths_add(&lengths, span->end - span->start);
+        }
+    }
+    add_watched(replay, begins, ends, &lengths);
+    replay->recorded = latency_of(&lengths, replay->facts.recorded);
+    crn_lengths_free(&lengths);
+    crn_free(begins);
+    crn_free(ends);
+}
+
+crn_latency crn_replay_latency(const crn_replay *replay, const crn_outcome *outcome)
+{
+    if (!outcome)
+        return replay->recorded;
+    crn_lengths lengths = {0};
+    for (uint32_t i = 0; outcome->lengths.exact && i < outcome->lengths.count; i++)
+        crn_lengths_add(&lengths, outcome->lengths.exact[i]);
+    if (outcome->lengths.bins) {
+        use_bins(&lengths);
+        for (uint32_t bin = 0; bin < BINS; bin++)
+            lengths.bins[bin] = outcome->lengths.bins[bin];
+        lengths.count = outcome->lengths.count;
+        lengths.max = outcome->lengths.max;
+    }
+    add_watched(replay, outcome->begins, outcome->ends, &lengths);
+    crn_latency latency = latency_of(&lengths, outcome->length);
+    crn_lengths_free(&lengths);
+    return latency;
+}
