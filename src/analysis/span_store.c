@@ -2,6 +2,7 @@
  *
  * Opening: what is in the file is found, counted and, where it could lead astray, put right.
  */
+#include "analysis/span_names.h"
 #include "analysis/store_opening.h"
 
 #include <stdlib.h>
@@ -80,17 +81,14 @@ static bool open_section(crn_store_opening *opening, crn_section_kind kind, uint
                          uint64_t item, crn_parts **found)
 {
     crn_span_store *store = opening->store;
-    crn_parts *parts = *found = &store->parts[store->parts_count++];
-    if (!crn_mapping_section(opening->mapping, opening->reader, kind, store->lane_numbers[lane],
-                             item, parts, opening->error))
-        return false;
-    for (uint64_t i = 0; i < parts->count; i++) {
-        uint64_t size = parts->parts[i].count * item;
-        if (size > opening->left)
-            return crn_error_set(opening->error, CAIRN_E_FORMAT, "damaged: its lanes overlap");
-        opening->left -= size;
-    }
-    return true;
+    uint32_t number = store->lane_numbers[lane];
+    uint64_t size = crn_reader_size(opening->reader, kind, number, 0);
+    *found = &store->parts[store->parts_count++];
+    if (size > opening->left)
+        return crn_error_set(opening->error, CAIRN_E_FORMAT, "damaged: its lanes overlap");
+    opening->left -= size;
+    return crn_mapping_section(opening->mapping, opening->reader, kind, number, item, *found,
+                               opening->error);
 }
 
 /* Up to `most` spans as a piece. Returns how many were there. */
@@ -160,19 +158,12 @@ void crn_store_index_pieces(crn_span_store *store)
 /* The span of a name, CRN_SPAN_NONE if there is none. */
 static uint32_t span_named(const crn_span_store *store, uint64_t name)
 {
-    uint64_t number = (name >> 32) - 1;
-    uint32_t low = 0, high = store->lane_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (store->lane_numbers[middle] < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == store->lane_count || store->lane_numbers[low] != number)
+    uint32_t lane = crn_lane_named(store->lane_numbers, store->lane_count, name);
+    if (lane == store->lane_count)
         return CRN_SPAN_NONE;
-    uint64_t span = (uint64_t)store->lane_first[low] + (uint32_t)name - 1;
-    return (uint32_t)name && span < store->lane_first[low + 1] ? (uint32_t)span : CRN_SPAN_NONE;
+    uint64_t place = crn_span_name_place(name);
+    uint32_t count = store->lane_first[lane + 1] - store->lane_first[lane];
+    return place < count ? store->lane_first[lane] + (uint32_t)place : CRN_SPAN_NONE;
 }
 
 static void add_edge(crn_store_opening *opening, uint32_t span, const crn_disk_detail *detail)
@@ -195,7 +186,7 @@ static void add_edge(crn_store_opening *opening, uint32_t span, const crn_disk_d
     }
 }
 
-/* A weight that is none is of a damaged file; of several the first holds. */
+/* A weight that is none is of a damaged file; of several the last holds. */
 static void add_weight(crn_store_opening *opening, uint32_t span, const crn_disk_detail *detail)
 {
     crn_span_store *store = opening->store;
@@ -382,6 +373,7 @@ void crn_store_close(crn_span_store *store)
     crn_free(store->first_child);
     crn_free(store->children);
     crn_free(store->made);
+    crn_free(store->made_ends);
     crn_free(store->strings.data);
     crn_trace_free(store->own);
     if (store->texts)

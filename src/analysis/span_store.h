@@ -72,7 +72,7 @@ typedef struct crn_span_store {
     uint8_t *moved;       /* a bit by span; NULL if there are no moves */
 
     uint32_t weight_count;
-    crn_span_weight *weights; /* by span, at most one each */
+    crn_span_weight *weights; /* as they come; of several of one span the last holds */
     double *weight;           /* by span, 0 where it was not asked for; NULL until it is */
 
     bool cpu_known; /* processor time was taken of some */
@@ -86,6 +86,7 @@ typedef struct crn_span_store {
     const crn_trace *trace; /* what it was made of; NULL if it is read in place */
     crn_trace *own;         /* the same, if it is to be freed */
     cairn_priv_span *made;
+    uint64_t *made_ends; /* ns by span, of those that have not ended; NULL: all up to `length` */
     crn_bytes strings;
 
     uint64_t clock_first;
@@ -127,11 +128,14 @@ static inline uint64_t crn_store_start(const crn_span_store *store, const cairn_
     return crn_store_moment(store, span->start);
 }
 
-/* Of one that has not ended, the last moment that the capture knows of. */
+/* Of one that has not ended, the last moment that the capture knows of: where several were merged,
+ * that of its process. */
 static inline uint64_t crn_store_end(const crn_span_store *store, const cairn_priv_span *span)
 {
     uint64_t start = span->start, end = span->end;
-    return end ? crn_store_moment(store, end < start ? start : end) : store->length;
+    if (end)
+        return crn_store_moment(store, end < start ? start : end);
+    return store->made_ends ? store->made_ends[span - store->made] : store->length;
 }
 
 static inline uint64_t crn_store_duration(const crn_span_store *store, const cairn_priv_span *span)

@@ -62,6 +62,18 @@ static void sort_moves(crn_span_store *store)
     store->moves = moves;
 }
 
+/* The span's parent is none, behind all moves that there are. */
+static void cut(crn_store_opening *opening, uint32_t *moves, uint32_t span)
+{
+    crn_span_store *store = opening->store;
+    const crn_span_move *move = crn_store_move(store, span);
+    crn_span_move without = move ? *move : (crn_span_move){.span = span};
+    without.parent = CRN_SPAN_NONE;
+    store->moves = crn_store_grow(store->moves, *moves, &opening->move_room, sizeof *store->moves);
+    store->moves[(*moves)++] = without;
+    store->dangling++;
+}
+
 /* Parents across lanes could go round in a circle, in a file that was made to: as in trace.c,
  * each span is walked up from once, and what leads back to the walk's own spans is cut. */
 static void cut_circles(crn_store_opening *opening)
@@ -69,6 +81,7 @@ static void cut_circles(crn_store_opening *opening)
     crn_span_store *store = opening->store;
     uint32_t *walk = crn_calloc(store->count, sizeof *walk); /* whose walk came by, + 1 */
     uint32_t moves = store->move_count;
+    opening->move_room = moves; /* they were sorted to a new place */
     for (uint32_t s = 0; s < store->count; s++) {
         for (uint32_t at = s; !walk[at];) {
             walk[at] = s + 1;
@@ -76,13 +89,7 @@ static void cut_circles(crn_store_opening *opening)
             if (parent == CRN_SPAN_NONE)
                 break;
             if (walk[parent] == s + 1) {
-                const crn_span_move *move = crn_store_move(store, at);
-                opening->move_room = moves; /* it was sorted to a new place */
-                store->moves =
-                    crn_store_grow(store->moves, moves, &opening->move_room, sizeof *store->moves);
-                store->moves[moves++] =
-                    (crn_span_move){at, CRN_SPAN_NONE, 0, move && move->handed_off};
-                store->dangling++;
+                cut(opening, &moves, at);
                 break;
             }
             at = parent;
@@ -94,12 +101,6 @@ static void cut_circles(crn_store_opening *opening)
     store->move_count = moves;
     qsort(store->moves, moves, sizeof *store->moves, compare_moves);
     crn_store_order_moves(store);
-}
-
-static int compare_weights(const void *left, const void *right)
-{
-    const crn_span_weight *a = left, *b = right;
-    return a->span < b->span ? -1 : a->span > b->span;
 }
 
 void crn_store_finish(crn_store_opening *opening)
@@ -115,6 +116,4 @@ void crn_store_finish(crn_store_opening *opening)
     }
     if (store->edge_count)
         qsort(store->edges, store->edge_count, sizeof *store->edges, compare_edges);
-    if (store->weight_count)
-        qsort(store->weights, store->weight_count, sizeof *store->weights, compare_weights);
 }

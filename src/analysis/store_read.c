@@ -211,7 +211,7 @@ double crn_store_weight(crn_span_store *store, uint32_t span)
         return 1;
     if (!store->weight) {
         store->weight = crn_store_array(store->count, sizeof *store->weight);
-        for (uint32_t w = store->weight_count; w-- > 0;) /* of several the first holds */
+        for (uint32_t w = 0; w < store->weight_count; w++) /* of several the last holds */
             store->weight[store->weights[w].span] = store->weights[w].weight;
     }
     if (!store->weight[span])

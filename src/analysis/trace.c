@@ -6,6 +6,7 @@
 
 #include <cairn/span.h>
 
+#include "analysis/span_names.h"
 #include "analysis/trace_clock.h"
 #include "analysis/trace_histograms.h"
 #include "analysis/trace_order.h"
@@ -148,13 +149,9 @@ static bool claim(loading *loading, uint64_t size)
 /* A lane's section, all of it. */
 static bool read_lane(loading *loading, crn_section_kind kind, uint32_t lane, crn_bytes *bytes)
 {
-    if (!crn_reader_section(loading->reader, kind, loading->numbers[lane], 0,
-                            loading->reader->file_size, bytes, loading->error))
-        return false;
-    if (claim(loading, bytes->size))
-        return true;
-    crn_free(bytes->data);
-    return false;
+    uint64_t size = crn_reader_size(loading->reader, kind, loading->numbers[lane], 0);
+    return claim(loading, size) && crn_reader_section(loading->reader, kind, loading->numbers[lane],
+                                                      0, size, bytes, loading->error);
 }
 
 /* False after the last of the lane's. */
@@ -225,24 +222,18 @@ static bool load_spans(loading *loading, uint32_t lane)
 /* The span of a name, CRN_SPAN_NONE if there is none. */
 static uint32_t span_named(const loading *loading, uint64_t name)
 {
-    uint64_t number = crn_span_name_lane(name), place = crn_span_name_place(name);
-    uint32_t low = 0, high = loading->trace->lane_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (loading->numbers[middle] < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == loading->trace->lane_count || loading->numbers[low] != number)
+    uint32_t lanes = loading->trace->lane_count;
+    uint32_t lane = crn_lane_named(loading->numbers, lanes, name);
+    uint64_t place = crn_span_name_place(name);
+    if (lane == lanes)
         return CRN_SPAN_NONE;
-    const crn_ring *ring = &loading->rings[low];
+    const crn_ring *ring = &loading->rings[lane];
     if (ring->part_count) {
         uint32_t here = crn_ring_number(ring, place);
         place = here ? here - 1 : UINT64_MAX;
     }
-    uint32_t count = loading->first[low + 1] - loading->first[low];
-    return place < count ? loading->first[low] + (uint32_t)place : CRN_SPAN_NONE;
+    uint32_t count = loading->first[lane + 1] - loading->first[lane];
+    return place < count ? loading->first[lane] + (uint32_t)place : CRN_SPAN_NONE;
 }
 
 static void add_attribute(loading *loading, uint32_t span, const crn_disk_detail *detail,
@@ -269,10 +260,12 @@ static void add_edge(loading *loading, uint32_t span, const crn_disk_detail *det
     uint32_t other = span_named(loading, detail->value);
     if (other == CRN_SPAN_NONE || other == span) {
         trace->dangling++;
-        trace->spans[span].orphaned |= detail->kind == CRN_DETAIL_HANDOFF;
+        trace->spans[span].orphaned |=
+            detail->kind == CRN_DETAIL_HANDOFF && !trace->spans[span].handed_off;
     } else if (detail->kind == CRN_DETAIL_HANDOFF) {
         trace->spans[span].parent = other;
         trace->spans[span].handed_off = true;
+        trace->spans[span].orphaned = false;
         trace->handoffs = grow(trace->handoffs, trace->handoff_count, &loading->handoff_room,
                                sizeof *trace->handoffs);
         trace->handoffs[trace->handoff_count++] =
@@ -423,7 +416,7 @@ static void finish(loading *loading)
     uint64_t length = moment(loading, last->clock);
     if (length > trace->length)
         trace->length = length;
-    if (!header->used[CRN_SECTION_PROCESSES])
+    if (!crn_trace_is_merged(loading->reader))
         trace->processes[0].length = trace->length;
     crn_trace_end_open(trace);
     crn_trace_order(trace);

@@ -4,18 +4,15 @@
  */
 #include "analysis/trace_order.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "analysis/span_store.h"
 #include "analysis/trace_process.h"
 #include "base/memory.h"
 
 /* ---- order ---- */
-
-static int compare_attributes(const void *left, const void *right)
-{
-    const crn_attribute *a = left, *b = right;
-    return a->span < b->span ? -1 : a->span > b->span;
-}
 
 static int compare_edges(const void *left, const void *right)
 {
@@ -25,67 +22,63 @@ static int compare_edges(const void *left, const void *right)
     return a->to < b->to ? -1 : a->to > b->to;
 }
 
-static int compare_handoffs(const void *left, const void *right)
+/* What is said of spans begins with the span. */
+_Static_assert(offsetof(crn_attribute, span) == 0 && offsetof(crn_span_handoff, span) == 0 &&
+                   offsetof(crn_span_weight, span) == 0 && offsetof(crn_span_remote, span) == 0,
+               "by span");
+
+static uint32_t span_of(const void *items, uint32_t i, size_t size)
 {
-    const crn_span_handoff *a = left, *b = right;
-    return a->span < b->span ? -1 : a->span > b->span;
+    uint32_t span;
+    memcpy(&span, (const char *)items + i * size, sizeof span);
+    return span;
 }
 
-/* A span is handed off once; in a damaged file the first counts. */
-static void order_handoffs(crn_trace *trace)
+/* By span; what is said of the same one stays in its order. Nearly always that is so. */
+static void order_by_span(void *items, uint32_t count, size_t size)
 {
+    uint32_t sorted = 1;
+    while (sorted < count && span_of(items, sorted - 1, size) <= span_of(items, sorted, size))
+        sorted++;
+    if (sorted >= count)
+        return;
+    uint64_t *keys = crn_calloc(count, sizeof *keys);
+    uint32_t *order = crn_calloc(count, sizeof *order);
+    char *ordered = crn_calloc(count, size);
+    for (uint32_t i = 0; i < count; i++) {
+        keys[i] = span_of(items, i, size);
+        order[i] = i;
+    }
+    crn_store_sort(order, count, keys);
+    for (uint32_t i = 0; i < count; i++)
+        memcpy(ordered + i * size, (const char *)items + order[i] * size, size);
+    memcpy(items, ordered, count * size);
+    crn_free(ordered);
+    crn_free(order);
+    crn_free(keys);
+}
+
+/* Of what a span has one of, and a damaged file says more, the last holds. */
+static uint32_t keep_last(void *items, uint32_t count, size_t size)
+{
+    char *at = items;
     uint32_t kept = 0;
-    if (trace->handoff_count)
-        qsort(trace->handoffs, trace->handoff_count, sizeof *trace->handoffs, compare_handoffs);
-    for (uint32_t h = 0; h < trace->handoff_count; h++)
-        if (!kept || trace->handoffs[kept - 1].span != trace->handoffs[h].span)
-            trace->handoffs[kept++] = trace->handoffs[h];
-    trace->handoff_count = kept;
-}
-
-static int compare_remotes(const void *left, const void *right)
-{
-    const crn_span_remote *a = left, *b = right;
-    return a->span < b->span ? -1 : a->span > b->span;
-}
-
-/* Likewise. */
-static void order_remotes(crn_trace *trace)
-{
-    uint32_t kept = 0;
-    if (trace->remote_count)
-        qsort(trace->remotes, trace->remote_count, sizeof *trace->remotes, compare_remotes);
-    for (uint32_t r = 0; r < trace->remote_count; r++)
-        if (!kept || trace->remotes[kept - 1].span != trace->remotes[r].span)
-            trace->remotes[kept++] = trace->remotes[r];
-    trace->remote_count = kept;
-}
-
-static int compare_weights(const void *left, const void *right)
-{
-    const crn_span_weight *a = left, *b = right;
-    return a->span < b->span ? -1 : a->span > b->span;
-}
-
-static void order_weights(crn_trace *trace)
-{
-    uint32_t kept = 0;
-    if (trace->weight_count)
-        qsort(trace->weights, trace->weight_count, sizeof *trace->weights, compare_weights);
-    for (uint32_t w = 0; w < trace->weight_count; w++)
-        if (!kept || trace->weights[kept - 1].span != trace->weights[w].span)
-            trace->weights[kept++] = trace->weights[w];
-    trace->weight_count = kept;
+    order_by_span(items, count, size);
+    for (uint32_t i = 0; i < count; i++) {
+        if (kept && span_of(items, kept - 1, size) == span_of(items, i, size))
+            kept--;
+        memmove(at + kept++ * size, at + i * size, size);
+    }
+    return kept;
 }
 
 void crn_trace_order(crn_trace *trace)
 {
-    order_remotes(trace);
-    order_handoffs(trace);
-    order_weights(trace);
-    if (trace->attribute_count)
-        qsort(trace->attributes, trace->attribute_count, sizeof *trace->attributes,
-              compare_attributes);
+    trace->remote_count = keep_last(trace->remotes, trace->remote_count, sizeof *trace->remotes);
+    trace->handoff_count =
+        keep_last(trace->handoffs, trace->handoff_count, sizeof *trace->handoffs);
+    trace->weight_count = keep_last(trace->weights, trace->weight_count, sizeof *trace->weights);
+    order_by_span(trace->attributes, trace->attribute_count, sizeof *trace->attributes);
     if (trace->edge_count)
         qsort(trace->edges, trace->edge_count, sizeof *trace->edges, compare_edges);
 }

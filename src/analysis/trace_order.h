@@ -7,7 +7,7 @@
 
 #include "analysis/trace.h"
 
-/* By span, and of what a span has at most one of the first: in a damaged file there may be more. */
+/* By span, and of what a span has at most one of the last: in a damaged file there may be more. */
 void crn_trace_order(crn_trace *trace);
 
 #endif

@@ -122,21 +122,25 @@ static void load_origins(crn_trace *trace, const crn_bytes *bytes)
         trace->origins[lane] = lane < count ? origins[lane].name : 0;
 }
 
+bool crn_trace_is_merged(const crn_reader *reader)
+{
+    return reader->header.used[CRN_SECTION_PROCESSES] >= sizeof(crn_disk_process) &&
+           crn_reader_size(reader, CRN_SECTION_PROCESSES, 0, 0) >= sizeof(crn_disk_process);
+}
+
 bool crn_trace_processes_load(crn_trace *trace, const crn_reader *reader, const crn_bytes *strings,
                               const uint32_t *numbers, crn_error *error)
 {
     crn_bytes processes, origins;
     const uint64_t *used = reader->header.used;
     trace->origins = crn_calloc((size_t)trace->lane_count + 1, sizeof *trace->origins);
+    if (!crn_trace_is_merged(reader))
+        return load_one(trace, reader, strings, numbers, error);
     if (!crn_reader_section(reader, CRN_SECTION_PROCESSES, 0, 0, used[CRN_SECTION_PROCESSES],
                             &processes, error))
         return false;
-    bool merged = processes.size >= sizeof(crn_disk_process);
-    if (merged)
-        load_processes(trace, strings, &processes);
+    load_processes(trace, strings, &processes);
     crn_free(processes.data);
-    if (!merged)
-        return load_one(trace, reader, strings, numbers, error);
     if (!crn_reader_section(reader, CRN_SECTION_ORIGINS, 0, 0, used[CRN_SECTION_ORIGINS], &origins,
                             error))
         return false;

@@ -12,6 +12,9 @@
 /* More than anyone merges. */
 enum { CRN_PROCESSES_MAX = 4096 };
 
+/* Whether a capture says which processes it is of. */
+bool crn_trace_is_merged(const crn_reader *reader);
+
 /* Fills in processes and origins: as they were merged, or of the one process that the capture is
  * of. `numbers`: of lanes, by index. */
 bool crn_trace_processes_load(crn_trace *trace, const crn_reader *reader, const crn_bytes *strings,

@@ -215,14 +215,16 @@ static bool line_up_details(crn_ring *ring, const crn_bytes *bytes)
 
 /* ---- both ---- */
 
-static bool read_part(const crn_reader *reader, crn_section_kind kind, uint32_t lane, uint64_t most,
-                      crn_bytes *bytes, crn_error *error)
+static bool read_part(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
+                      uint64_t *left, crn_bytes *bytes, crn_error *error)
 {
+    uint64_t size = crn_reader_size(reader, kind, lane, 0);
     *bytes = (crn_bytes){0};
-    if (!crn_reader_section(reader, kind, lane, 0, most, bytes, error))
-        return false;
-    if (bytes->size == most && most < reader->file_size)
+    if (size > *left)
         return crn_error_set(error, CAIRN_E_FORMAT, "damaged: its lanes overlap");
+    *left -= size;
+    if (!crn_reader_section(reader, kind, lane, 0, size, bytes, error))
+        return false;
     crn_ring_settle(reader, kind, lane, bytes);
     return true;
 }
@@ -238,7 +240,7 @@ bool crn_ring_read(const crn_reader *reader, uint32_t lane, uint64_t most, crn_r
     *ring = (crn_ring){.half = 0};
     for (int i = 0; i < 2; i++) {
         crn_bytes bytes;
-        bool good = read_part(reader, sections[i].kind, lane, most, &bytes, error);
+        bool good = read_part(reader, sections[i].kind, lane, &most, &bytes, error);
         if (good && !sections[i].line_up(ring, &bytes))
             good = crn_error_set(error, CAIRN_E_MEMORY, "no memory for its spans");
         crn_free(bytes.data);

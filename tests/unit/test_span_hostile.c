@@ -18,12 +18,14 @@
 #include "support/cases.h"
 #include "support/profiles.h"
 #include "support/scratch.h"
+#include "support/span_readers.h"
 
 /* ---- a capture, and its bytes ---- */
 
 enum { SPANS = 8 };
 
-/* On lane 0: span 0, in it 1 to 3; 4 to 7 beside it. On lane 1: one that lane 0 asked for in 0. */
+/* On lane 0: span 0, in it 1 to 3; 4 to 7 beside it, with an attribute. On lane 1: one that lane 0
+ * asked for in 0. */
 static void record(const char *path, cairn_span_policy policy)
 {
     cairn_options options = CAIRN_OPTIONS_DEFAULT;
@@ -32,6 +34,7 @@ static void record(const char *path, cairn_span_policy policy)
     options.span_policy = policy;
     setup s = setup_open(&options, 3);
     cairn_strand *other = cairn_strand_open(cairn_lane_open(s.profile, "other"));
+    cairn_key key = cairn_key_add(s.profile, "key");
     cairn_span_begin(s.strand, 1, 0);
     cairn_handoff token = cairn_handoff_take(s.strand);
     for (int64_t i = 1; i <= 3; i++) {
@@ -41,6 +44,7 @@ static void record(const char *path, cairn_span_policy policy)
     cairn_span_end(s.strand);
     for (int64_t i = 4; i < SPANS; i++) {
         cairn_span_begin(s.strand, 1, i);
+        cairn_span_integer(s.strand, key, i);
         cairn_span_end(s.strand);
     }
     cairn_handoff_adopt(other, token);
@@ -108,9 +112,13 @@ static void change_end(change *its)
 
 static change changed;
 
+/* To whoever reads it in place it is the same. */
 static crn_trace *trace_of(const char *path)
 {
     crn_error error = {0};
+    difference found;
+    if (!span_readers_agree(path, NULL, &found))
+        fail_msg("%s", found.text);
     crn_trace *trace = crn_trace_load(path, &error);
     if (!trace)
         print_error("%s\n", error.message);
@@ -303,6 +311,163 @@ static void details_of_nothing(void **state)
     crn_trace_free(trace);
 }
 
+/* Who asked for a span is said once, and so is for how many it stands. */
+static void of_what_is_said_twice_the_last_holds(void **state)
+{
+    (void)state;
+    static const double weights[] = {4, 9};
+    char path[SCRATCH_PATH];
+    fresh(path, CAIRN_SPANS_KEEP_FIRST);
+    for (uint64_t d = 0; d < 2; d++) {
+        CHANGE(path, CRN_SECTION_DETAILS, 1, d, crn_disk_detail, detail)
+        {
+            detail->kind = CRN_DETAIL_HANDOFF;
+            detail->value = crn_span_name_make(0, 4 + d);
+            detail->more += d;
+        }
+    }
+    uint64_t taken = changed.item.detail.more;
+    for (uint64_t d = 0; d < 2; d++) {
+        CHANGE(path, CRN_SECTION_DETAILS, 0, d, crn_disk_detail, detail)
+        {
+            *detail = (crn_disk_detail){.span = 8, .kind = CRN_DETAIL_WEIGHT};
+            memcpy(&detail->value, &weights[d], sizeof weights[d]);
+        }
+    }
+    crn_trace *trace = trace_of(path);
+    assert_int_equal(trace->spans[SPANS].parent, 5);
+    assert_int_equal(trace->handoff_count, 1);
+    assert_int_equal(trace->weight_count, 1);
+    assert_true(trace->weights[0].weight == 9);
+    uint64_t last = trace->handoffs[0].taken;
+    crn_trace_free(trace);
+    CHANGE(path, CRN_SECTION_DETAILS, 1, 0, crn_disk_detail, detail)
+    {
+        detail->kind = CRN_DETAIL_STRAND; /* so there is one */
+        assert_true(detail->more != taken);
+    }
+    trace = trace_of(path);
+    assert_int_equal(trace->handoffs[0].taken, last);
+    crn_trace_free(trace);
+}
+
+/* The sections of a lane become another's; or one of them, by its kind, nobody's. */
+static void renumber_lane(const char *path, crn_section_kind kind, uint32_t from, uint32_t to)
+{
+    crn_disk_header header;
+    crn_disk_directory directory;
+    transfer(path, 0, &header, sizeof header, false);
+    transfer(path, header.directory, &directory, sizeof directory, false);
+    assert_int_equal(directory.next, 0);
+    for (uint32_t i = 0; i < directory.count; i++) {
+        uint64_t at = header.directory + sizeof directory + i * sizeof(crn_disk_chunk);
+        crn_disk_chunk chunk;
+        transfer(path, at, &chunk, sizeof chunk, false);
+        if (chunk.lane == from && (!kind || chunk.kind == kind))
+            chunk.lane = to;
+        transfer(path, at, &chunk, sizeof chunk, true);
+    }
+}
+
+/* A name has 20 bits for a lane: what has a higher number cannot be named, nor by what is left of
+ * that number, nor is what a name has above it part of the lane. */
+static void lanes_that_cannot_be_named(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t lane;
+        uint64_t name;
+        bool named;
+    } cases[] = {
+        {0xffffe, UINT64_C(0xfffff) << 32 | 1, true},
+        {0xfffff, UINT64_C(0x100000) << 32 | 1, false},
+        {0x100000, UINT64_C(0x100001) << 32 | 1, false},
+        {0x100001, UINT64_C(0x2) << 32 | 1, false},
+        {UINT32_MAX, 1, false},
+        {UINT32_MAX, UINT64_C(0x100000) << 32 | 1, false},
+        {1, UINT64_C(0x100002) << 32 | 1, false}, /* place 2^32 of lane 1 */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char path[SCRATCH_PATH];
+        fresh(path, CAIRN_SPANS_KEEP_FIRST);
+        CHANGE(path, CRN_SECTION_DETAILS, 0, 0, crn_disk_detail, detail)
+        {
+            *detail =
+                (crn_disk_detail){.span = 8, .kind = CRN_DETAIL_FOLLOWS, .value = cases[i].name};
+        }
+        renumber_lane(path, 0, 1, cases[i].lane);
+        crn_trace *trace = trace_of(path);
+        assert_int_equal(trace->lane_count, 2);
+        assert_int_equal(trace->edge_count, 1 + cases[i].named);
+        assert_int_equal(trace->dangling, !cases[i].named);
+        crn_trace_free(trace);
+    }
+}
+
+/* Two spans that asked for each other: one of them did not, which is still told as handed off, by
+ * the token that it says. */
+static void a_circle_is_cut_once(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    fresh(path, CAIRN_SPANS_KEEP_FIRST);
+    CHANGE(path, CRN_SECTION_DETAILS, 0, 0, crn_disk_detail, detail)
+    {
+        *detail = (crn_disk_detail){.span = 1,
+                                    .kind = CRN_DETAIL_HANDOFF,
+                                    .value = crn_span_name_make(1, 0),
+                                    .more = UINT64_MAX};
+    }
+    crn_trace *trace = trace_of(path);
+    assert_int_equal(trace->spans[0].parent, SPANS);
+    assert_int_equal(trace->spans[SPANS].parent, CRN_SPAN_NONE);
+    assert_true(trace->spans[0].handed_off && trace->spans[SPANS].handed_off);
+    assert_int_equal(trace->dangling, 1);
+    assert_int_equal(trace->handoff_count, 2);
+    crn_trace_free(trace);
+}
+
+/* The rest of the directory becomes chunks of a section of lane 1, each as much as the file. There
+ * are no other spans and details. */
+static void repeat_file(const char *path, crn_section_kind kind, uint64_t offset)
+{
+    crn_disk_header header;
+    crn_disk_directory directory;
+    for (uint32_t lane = 0; lane < 2; lane++) {
+        renumber_lane(path, CRN_SECTION_SPANS, lane, 7);
+        renumber_lane(path, CRN_SECTION_DETAILS, lane, 7);
+    }
+    transfer(path, 0, &header, sizeof header, false);
+    transfer(path, header.directory, &directory, sizeof directory, false);
+    crn_disk_chunk chunk = {
+        .kind = (uint16_t)kind, .lane = 1, .offset = offset, .size = header.size - offset};
+    for (; directory.count < directory.capacity; directory.count++) {
+        uint64_t at = header.directory + sizeof directory + directory.count * sizeof chunk;
+        transfer(path, at, &chunk, sizeof chunk, true);
+        chunk.place += chunk.size;
+    }
+    transfer(path, header.directory, &directory, sizeof directory, true);
+}
+
+/* Bytes of a file belong to one lane: who says that they are several's is not believed, wherever
+ * they are said to be. */
+static void sections_that_are_more_than_the_file(void **state)
+{
+    (void)state;
+    static const crn_section_kind kinds[] = {CRN_SECTION_SPANS, CRN_SECTION_DETAILS};
+    for (int k = 0; k < 2; k++)
+        for (uint64_t offset = 0; offset < 2; offset++) {
+            char path[SCRATCH_PATH];
+            crn_error error = {0};
+            difference found;
+            repeat_file(fresh(path, CAIRN_SPANS_KEEP_FIRST), kinds[k], offset);
+            assert_null(crn_trace_load(path, &error));
+            assert_int_equal(error.code, CAIRN_E_FORMAT);
+            if (!span_readers_agree(path, NULL, &found))
+                fail_msg("%s", found.text);
+        }
+}
+
 /* ---- rings ---- */
 
 static void a_ring_is_read(void **state)
@@ -387,7 +552,8 @@ static void histograms_that_were_made_up(void **state)
     crn_spreads_free(spreads);
     CHANGE(path, CRN_SECTION_HISTOGRAMS, 0, 0, crn_disk_histogram, histogram)
     {
-        histogram->kind = CRN_HISTOGRAM_TEXT; /* of a key that there is not */
+        histogram->kind = CRN_HISTOGRAM_TEXT;
+        histogram->key = 1; /* there is only one */
     }
     CHANGE(path, CRN_SECTION_HISTOGRAMS, 0, 1, crn_disk_histogram, histogram)
     {
@@ -427,6 +593,10 @@ int main(void)
         cmocka_unit_test(parents_that_are_not_there),
         cmocka_unit_test(edges_that_lead_nowhere),
         cmocka_unit_test(details_of_nothing),
+        cmocka_unit_test(of_what_is_said_twice_the_last_holds),
+        cmocka_unit_test(lanes_that_cannot_be_named),
+        cmocka_unit_test(a_circle_is_cut_once),
+        cmocka_unit_test(sections_that_are_more_than_the_file),
         cmocka_unit_test(a_ring_is_read),
         cmocka_unit_test(rings_that_were_made_up),
         cmocka_unit_test(details_of_another_time_are_of_nothing),

@@ -20,6 +20,7 @@
 #include "support/random_profile.h"
 #include "support/random_trace.h"
 #include "support/scratch.h"
+#include "support/span_readers.h"
 
 enum { SPANS = 60, MILLISECOND = 1000000 };
 
@@ -50,9 +51,12 @@ static crn_trace *through_file(const crn_profile *profile, const crn_trace *trac
 {
     char path[SCRATCH_PATH];
     crn_error error = {0};
+    difference found;
     scratch_path(path, "through.cairn");
     if (!crn_trace_save(profile, trace, path, &error))
         fail_msg("%s", error.message);
+    if (!span_readers_agree(path, NULL, &found))
+        fail_msg("%s", found.text);
     crn_trace *loaded = crn_trace_load(path, &error);
     if (!loaded)
         fail_msg("%s", error.message);
