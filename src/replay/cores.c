@@ -82,24 +82,31 @@ static void changes_free(changes *changes)
     crn_free(changes->heap);
 }
 
-/* Goes on to the one behind the top. The work that ends there came to `amount`. */
-static void pass(changes *changes, uint64_t amount)
+/* Goes on to the one behind the top. The work that ends there came to `amount`. Returns how many
+ * more lanes work now: none where a lane goes on with other work at the same moment. */
+static int32_t pass(changes *changes, uint64_t amount)
 {
     change next = changes->heap[0];
     crn_writer *writer = &changes->writers[next.lane];
     crn_stretch *stretch = &changes->stretch[next.lane];
+    int32_t by = next.by;
     if (next.by > 0) {
         next.time += stretch->amount;
         next.by = -1;
     } else {
         crn_writer_put(writer, amount);
-        if (crn_writer_next(writer, stretch))
-            next = (change){stretch->from, next.lane, 1};
-        else
+        if (crn_writer_next(writer, stretch)) {
+            bool goes_on = stretch->from == next.time;
+            by += goes_on;
+            next = (change){stretch->from + (goes_on ? stretch->amount : 0), next.lane,
+                            goes_on ? -1 : 1};
+        } else {
             next = changes->heap[--changes->count];
+        }
     }
     if (changes->count)
         sift_down(changes, 0, next);
+    return by;
 }
 
 /* ---- who went on late ---- */
@@ -138,11 +145,11 @@ static void find_spare(crn_replay *replay, moment *moments, uint32_t count)
     double sum = 0;
     for (uint32_t m = 0; m < count; m++) {
         uint64_t time = moments[m].time;
-        for (; changes.count && changes.heap[0].time <= time; pass(&changes, 0)) {
+        for (; changes.count && changes.heap[0].time <= time;) {
             bool room = !replay->facts.cores || working < (int64_t)replay->facts.cores;
             sum += room ? (double)(changes.heap[0].time - at) : 0;
             at = changes.heap[0].time;
-            working += changes.heap[0].by;
+            working += pass(&changes, 0);
         }
         bool room = !replay->facts.cores || working < (int64_t)replay->facts.cores;
         if (time < first)
@@ -183,20 +190,111 @@ static void blame(crn_replay *replay)
     crn_free(spare);
 }
 
+/* ---- whether there were more lanes than processors ---- */
+
+/* A stretch of a lane in which some span is open. */
+typedef struct busy {
+    const crn_replay *replay;
+    uint32_t next, last; /* places in order */
+    uint64_t from, to;
+} busy;
+
+static bool next_busy(busy *busy)
+{
+    const crn_span *spans = busy->replay->trace->spans;
+    if (busy->next == busy->last)
+        return false;
+    const crn_span *span = &spans[crn_replay_at(busy->replay, busy->next++)];
+    busy->from = span->start;
+    busy->to = span->end;
+    while (busy->next < busy->last) {
+        span = &spans[crn_replay_at(busy->replay, busy->next)];
+        if (span->start > busy->to)
+            break;
+        busy->to = busy->to < span->end ? span->end : busy->to;
+        busy->next++;
+    }
+    return true;
+}
+
+/* The stretches that were found begin one after the other; `ends` are when those of them end that
+ * have not yet: no more than there are processors. */
+static bool is_crowd(uint64_t *ends, uint32_t *count, const busy *next, uint32_t cores)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < *count; i++)
+        if (ends[i] > next->from)
+            ends[left++] = ends[i];
+    *count = left;
+    if (left == cores)
+        return true;
+    ends[(*count)++] = next->to;
+    return false;
+}
+
+static bool begins_before(const busy *left, const busy *right)
+{
+    return left->from < right->from;
+}
+
+static void settle(busy *heap, uint32_t count, uint32_t at)
+{
+    busy moved = heap[at];
+    for (;;) {
+        uint64_t child = 2 * (uint64_t)at + 1;
+        if (child >= count)
+            break;
+        child += child + 1 < count && begins_before(&heap[child + 1], &heap[child]);
+        if (!begins_before(&heap[child], &moved))
+            break;
+        heap[at] = heap[child];
+        at = (uint32_t)child;
+    }
+    heap[at] = moved;
+}
+
+/* Whether more lanes than there are processors ever had spans open at the same time: else each of
+ * them had one to itself, whatever it did. Quicker to say than who worked. */
+static bool is_crowded(const crn_replay *replay)
+{
+    uint32_t lanes = replay->trace->lane_count, cores = replay->facts.cores, count = 0, open = 0;
+    if (!cores || lanes <= cores)
+        return false;
+    busy *heap = crn_calloc(lanes, sizeof *heap);
+    uint64_t *ends = crn_calloc(cores, sizeof *ends);
+    bool crowded = false;
+    for (uint32_t lane = 0; lane < lanes; lane++) {
+        heap[count] = (busy){replay, replay->lane_first[lane], replay->lane_first[lane + 1], 0, 0};
+        count += next_busy(&heap[count]);
+    }
+    for (uint32_t at = count / 2; at-- > 0;)
+        settle(heap, count, at);
+    while (count && !crowded) {
+        crowded = is_crowd(ends, &open, heap, cores);
+        if (!next_busy(heap))
+            heap[0] = heap[--count];
+        if (count)
+            settle(heap, count, 0);
+    }
+    crn_free(heap);
+    crn_free(ends);
+    return crowded;
+}
+
 /* ---- both ---- */
 
 bool crn_replay_is_shared(crn_replay *replay)
 {
     bool shared = false;
-    if (!replay->facts.cores || replay->trace->lane_count <= replay->facts.cores)
+    if (!is_crowded(replay))
         return false;
     changes changes = changes_new(replay, true);
     uint64_t at = 0;
     int64_t working = 0;
-    for (; changes.count && !shared; pass(&changes, 0)) {
+    while (changes.count && !shared) {
         shared = working > (int64_t)replay->facts.cores && changes.heap[0].time > at;
         at = changes.heap[0].time;
-        working += changes.heap[0].by;
+        working += pass(&changes, 0);
     }
     changes_free(&changes);
     return shared;
@@ -216,11 +314,10 @@ static void divide(crn_replay *replay)
         replay->facts.shared |= part < 1 && now.time > at;
         had += (double)(now.time - at) * part;
         at = now.time;
-        working += now.by;
         double own = had - begun[now.lane]; /* of a work that ends here */
         begun[now.lane] = had;
-        pass(&changes,
-             replay->facts.shared ? (uint64_t)(own + 0.5) : changes.stretch[now.lane].amount);
+        working += pass(&changes, replay->facts.shared ? (uint64_t)(own + 0.5)
+                                                       : changes.stretch[now.lane].amount);
     }
     crn_free(begun);
     changes_free(&changes);
@@ -259,7 +356,7 @@ void crn_plan_code(crn_replay *replay)
     replay->work = crn_calloc(replay->class_count, sizeof *replay->work);
     replay->facts.lane_count = lanes;
     replay->facts.lanes = crn_calloc(lanes + (size_t)1, sizeof *replay->facts.lanes);
-    if (replay->facts.cores && lanes > replay->facts.cores)
+    if (is_crowded(replay))
         divide(replay);
     else
         write_lanes(replay);

@@ -90,11 +90,9 @@ static void find_in_lane(crn_replay *replay, uint32_t lane, const crn_replay_set
 }
 
 /* Jobs are found by lane and begin, as they were made. */
-uint32_t crn_replay_job_of(const crn_replay *replay, uint32_t span)
+uint32_t crn_replay_find_job(const crn_replay *replay, uint32_t span)
 {
     uint32_t low = 0, high = replay->job_count, lane = replay->trace->spans[span].lane;
-    if (!replay->trace->spans[span].handed_off)
-        return CRN_NONE;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         const crn_job *job = &replay->jobs[middle];

@@ -164,7 +164,7 @@ static void write_begin(crn_writer *writer, const crn_event *event)
     uint32_t span = event->which, number = crn_replay_job_of(replay, span);
     const crn_begin_gate *place = crn_replay_begin_gate(replay, span);
     uint32_t gate = place ? place->gate : CRN_NONE;
-    bool in_job = writer->job != CRN_NONE, outermost = writer->walk.heap_count == 1;
+    bool in_job = writer->job != CRN_NONE, outermost = crn_walk_open(&writer->walk) == 1;
     if (!in_job && number != CRN_NONE && replay->jobs[number].movable) {
         begin_movable(writer, number, event->time);
         in_job = outermost = true;
@@ -200,7 +200,7 @@ static void write_end(crn_writer *writer, const crn_event *event)
     }
     bool inside = is_inside(writer, span);
     bool last = inside && --writer->open == 0 && writer->to_begin == 0;
-    emit_event(writer, event, inside, last || writer->walk.heap_count == 0);
+    emit_event(writer, event, inside, last || crn_walk_open(&writer->walk) == 0);
     if (last)
         end_movable(writer);
 }

@@ -241,7 +241,11 @@ static inline bool crn_is_meant(const crn_replay *replay, uint32_t span)
 }
 
 /* The job that a span begins, else CRN_NONE; what its begin waits at, else CRN_NONE. */
-uint32_t crn_replay_job_of(const crn_replay *replay, uint32_t span);
+uint32_t crn_replay_find_job(const crn_replay *replay, uint32_t span);
+static inline uint32_t crn_replay_job_of(const crn_replay *replay, uint32_t span)
+{
+    return replay->trace->spans[span].handed_off ? crn_replay_find_job(replay, span) : CRN_NONE;
+}
 crn_begin_gate *crn_replay_begin_gate(const crn_replay *replay, uint32_t span);
 
 /* Grows an array that has `count` of `room`. */
@@ -270,8 +274,10 @@ typedef struct crn_walk {
     uint8_t *over;       /* a bit by span: it has ended; all walks may share one */
     uint32_t next, last; /* places in order */
     uint32_t next_point, last_point;
-    crn_open *heap; /* spans that are open, the first to end on top */
-    uint32_t heap_count, heap_room;
+    /* Spans that are open: those that ended before all others when they began, of which the last
+     * ends first; and the rest, of which the first to end is on top. */
+    crn_open *nested, *heap;
+    uint32_t nested_count, nested_room, heap_count, heap_room;
     uint32_t *stack; /* those that are open, as they began, and some that are not */
     uint32_t stack_count, stack_room;
     uint32_t *free; /* slots below slot_count */
@@ -283,6 +289,11 @@ uint8_t *crn_walk_bits(const crn_replay *replay);
 /* A walk of that lane; `over` has the bits of its spans clear. */
 crn_walk crn_walk_lane(const crn_replay *replay, uint32_t lane, uint8_t *over);
 bool crn_walk_next(crn_walk *walk, crn_event *event);
+/* How many spans are open. */
+static inline uint32_t crn_walk_open(const crn_walk *walk)
+{
+    return walk->nested_count + walk->heap_count;
+}
 void crn_walk_free(crn_walk *walk);
 
 /* ---- code ---------------------------------------------------------------------------- */

@@ -23,6 +23,7 @@ crn_walk crn_walk_lane(const crn_replay *replay, uint32_t lane, uint8_t *over)
 
 void crn_walk_free(crn_walk *walk)
 {
+    crn_free(walk->nested);
     crn_free(walk->heap);
     crn_free(walk->stack);
     crn_free(walk->free);
@@ -61,24 +62,19 @@ static void give_slot(crn_walk *walk, uint32_t slot)
     walk->free[walk->free_count++] = slot;
 }
 
-static uint32_t push(crn_walk *walk, uint32_t span)
+static void heap_add(crn_walk *walk, const crn_open *added)
 {
     walk->heap =
         crn_replay_grow(walk->heap, walk->heap_count, &walk->heap_room, sizeof *walk->heap);
-    walk->stack =
-        crn_replay_grow(walk->stack, walk->stack_count, &walk->stack_room, sizeof *walk->stack);
-    walk->stack[walk->stack_count++] = span;
-    crn_open added = {walk->replay->trace->spans[span].end, span, take_slot(walk)};
     uint32_t at = walk->heap_count++;
-    while (at && ends_before(walk, &added, &walk->heap[(at - 1) / 2])) {
+    while (at && ends_before(walk, added, &walk->heap[(at - 1) / 2])) {
         walk->heap[at] = walk->heap[(at - 1) / 2];
         at = (at - 1) / 2;
     }
-    walk->heap[at] = added;
-    return added.slot;
+    walk->heap[at] = *added;
 }
 
-static crn_open pop(crn_walk *walk)
+static crn_open heap_take(crn_walk *walk)
 {
     crn_open top = walk->heap[0], last = walk->heap[--walk->heap_count];
     uint64_t at = 0, count = walk->heap_count;
@@ -94,6 +90,37 @@ static crn_open pop(crn_walk *walk)
         at = child;
     }
     walk->heap[at] = last;
+    return top;
+}
+
+/* The next to end; NULL if none is open. */
+static const crn_open *next_end(const crn_walk *walk)
+{
+    const crn_open *nested = walk->nested_count ? &walk->nested[walk->nested_count - 1] : NULL;
+    if (!walk->heap_count)
+        return nested;
+    return nested && ends_before(walk, nested, walk->heap) ? nested : walk->heap;
+}
+
+static uint32_t push(crn_walk *walk, uint32_t span)
+{
+    crn_open added = {walk->replay->trace->spans[span].end, span, take_slot(walk)};
+    walk->stack =
+        crn_replay_grow(walk->stack, walk->stack_count, &walk->stack_room, sizeof *walk->stack);
+    walk->stack[walk->stack_count++] = span;
+    if (walk->nested_count && !ends_before(walk, &added, &walk->nested[walk->nested_count - 1])) {
+        heap_add(walk, &added);
+        return added.slot;
+    }
+    walk->nested =
+        crn_replay_grow(walk->nested, walk->nested_count, &walk->nested_room, sizeof *walk->nested);
+    walk->nested[walk->nested_count++] = added;
+    return added.slot;
+}
+
+static crn_open pop(crn_walk *walk, const crn_open *next)
+{
+    crn_open top = next == walk->heap ? heap_take(walk) : walk->nested[--walk->nested_count];
     walk->over[top.span / 8] |= (uint8_t)(1 << top.span % 8);
     give_slot(walk, top.slot);
     return top;
@@ -131,10 +158,11 @@ static bool begins_inside(const crn_walk *walk, uint32_t span)
 bool crn_walk_next(crn_walk *walk, crn_event *event)
 {
     const crn_replay *replay = walk->replay;
-    bool begins = walk->next<walk->last, ends = walk->heap_count> 0;
+    const crn_open *ends = next_end(walk);
+    bool begins = walk->next < walk->last;
     uint32_t next = begins ? crn_replay_at(replay, walk->next) : CRN_NONE;
     uint64_t begin = begins ? replay->trace->spans[next].start : UINT64_MAX;
-    uint64_t end = ends ? walk->heap[0].end : UINT64_MAX;
+    uint64_t end = ends ? ends->end : UINT64_MAX;
     event->owner = innermost(walk);
     if (is_point_next(walk, begin, end)) {
         event->kind = CRN_EVENT_POINT;
@@ -143,7 +171,7 @@ bool crn_walk_next(crn_walk *walk, crn_event *event)
         return true;
     }
     if (ends && (end < begin || (end == begin && !(begins && begins_inside(walk, next))))) {
-        crn_open over = pop(walk);
+        crn_open over = pop(walk, ends);
         *event = (crn_event){CRN_EVENT_END, over.span, over.slot, event->owner, end};
         return true;
     }
