@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "capture/reader.h"
 
 /* The block that stands for one that the table does not hold. */
 static uint32_t special_block(crn_profile *profile, uint32_t *place, const char *name)
@@ -79,7 +80,7 @@ void crn_profile_put_wall(crn_profile *profile, const crn_records *records, doub
     for (uint32_t record = CRN_RECORD_ROOT; record < records->used; record++)
         wall[records->numbers[record]] += records->links[record].wall;
     for (uint32_t c = 0; wall_scale != 1 && c < records->context_count; c++)
-        wall[c] = (uint64_t)((double)wall[c] * wall_scale + 0.5);
+        wall[c] = crn_clock_time(wall[c], wall_scale);
     crn_profile_put_column(profile, CRN_METRIC_WALL, wall);
 }
 

@@ -15,11 +15,6 @@
 
 /* ---- lanes ---- */
 
-static uint64_t scaled(uint64_t value, double scale)
-{
-    return scale == 1 ? value : (uint64_t)((double)value * scale + 0.5);
-}
-
 /* Wall time that has passed for a thread and is not charged yet: it may be waiting since. */
 static uint64_t pending(const crn_disk_header *header, const crn_disk_lane *disk)
 {
@@ -45,7 +40,7 @@ static void add_links(crn_lane_info *info, const crn_disk_header *header, const 
     uint64_t count = bytes->size < sizeof *disk ? 0 : (bytes->size - sizeof *disk) / sizeof *links;
     for (uint64_t r = CRN_RECORD_ROOT; r < count; r++)
         info->wall += links[r].wall;
-    info->wall = scaled(info->wall + pending(header, disk), scale);
+    info->wall = crn_clock_time(info->wall + pending(header, disk), scale);
     uint64_t record = record_of(disk);
     info->current = record < count ? links[record].block : 0;
 }
@@ -76,21 +71,9 @@ static bool add_counts(void *data, uint32_t record, const crn_disk_node *nodes,
     return true;
 }
 
-static bool add_counted(const crn_reader *reader, crn_lane_info *info, crn_error *error)
-{
-    crn_trees trees;
-    bool whole;
-    if (!crn_trees_read(&trees, reader, error))
-        return false;
-    bool added = !trees.bytes.size ||
-                 crn_counts_visit(&trees, reader, info->number, add_counts, info, &whole, error);
-    crn_trees_free(&trees);
-    return added;
-}
-
 /* False when the capture cannot be read; a lane that is not whole has what there is. */
-static bool read_lane(const crn_reader *reader, const crn_bytes *strings, crn_lane_info *info,
-                      bool *ran, crn_error *error)
+static bool read_lane(const crn_reader *reader, const crn_bytes *strings, crn_trees *trees,
+                      crn_lane_info *info, bool *ran, crn_error *error)
 {
     crn_bytes bytes;
     crn_disk_lane disk = {0};
@@ -122,7 +105,9 @@ static bool read_lane(const crn_reader *reader, const crn_bytes *strings, crn_la
         return false;
     add_column(info, &bytes);
     crn_free(bytes.data);
-    return add_counted(reader, info, error);
+    bool whole = true;
+    return !trees->bytes.size ||
+           crn_counts_visit(trees, reader, info->number, add_counts, info, &whole, error);
 }
 
 static bool read_lanes(crn_lanes *lanes, const crn_reader *reader, crn_error *error)
@@ -131,11 +116,12 @@ static bool read_lanes(crn_lanes *lanes, const crn_reader *reader, crn_error *er
     if (!crn_reader_section(reader, CRN_SECTION_STRINGS, 0, 0,
                             reader->header.used[CRN_SECTION_STRINGS], &strings, error))
         return false;
-    bool read = true;
+    crn_trees trees;
+    bool read = crn_trees_read(&trees, reader, error);
     for (uint32_t number = 0; read && crn_reader_lane(reader, &number); number++) {
         crn_lane_info info = {.number = number};
         bool ran = false;
-        read = read_lane(reader, &strings, &info, &ran, error);
+        read = read_lane(reader, &strings, &trees, &info, &ran, error);
         if (read && ran) {
             lanes->lanes =
                 crn_realloc(lanes->lanes, (size_t)lanes->count + 1, sizeof *lanes->lanes);
@@ -144,6 +130,7 @@ static bool read_lanes(crn_lanes *lanes, const crn_reader *reader, crn_error *er
         if (number == UINT32_MAX)
             break;
     }
+    crn_trees_free(&trees);
     crn_free(strings.data);
     return read;
 }

@@ -294,8 +294,8 @@ crn_trace_clocks crn_trace_clocks_of(const crn_trace *trace)
     crn_trace_clocks clocks = {0};
     for (uint32_t p = 0; p < trace->process_count; p++) {
         const crn_trace_process *process = &trace->processes[p];
-        uint64_t shift =
-            (uint64_t)(process->clock_shift < 0 ? -process->clock_shift : process->clock_shift);
+        uint64_t shift = (uint64_t)process->clock_shift;
+        shift = process->clock_shift < 0 ? -shift : shift;
         bool known = false;
         for (uint32_t before = 0; before < p && !known && has_boot(process); before++)
             known = memcmp(trace->processes[before].boot, process->boot, sizeof process->boot) == 0;

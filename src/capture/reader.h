@@ -68,4 +68,14 @@ bool crn_reader_lane(const crn_reader *reader, uint32_t *lane);
 /* Nanoseconds per unit of the capture's clock. */
 double crn_reader_clock_scale(const crn_reader *reader);
 
+/* Time in units of the clock as nanoseconds, to the nearest one. Damaged files have more of it than
+ * there is: it ends at 2^62 where the units are not nanoseconds. */
+static inline uint64_t crn_clock_time(uint64_t units, double scale)
+{
+    double time = (double)units * scale + 0.5;
+    if (scale == 1)
+        return units;
+    return time < 0x1p62 ? (uint64_t)time : UINT64_C(1) << 62;
+}
+
 #endif

@@ -5,6 +5,7 @@
 
 bool crn_trees_read(crn_trees *trees, const crn_reader *reader, crn_error *error)
 {
+    trees->left = reader->file_size;
     return crn_reader_section(reader, CRN_SECTION_TREES, 0, 0, reader->file_size, &trees->bytes,
                               error);
 }
@@ -23,14 +24,16 @@ static bool are_right(const crn_disk_node *nodes, uint32_t count)
     return true;
 }
 
-const crn_disk_node *crn_tree_nodes(const crn_trees *trees, uint32_t tree, uint32_t *count)
+const crn_disk_node *crn_tree_nodes(const crn_trees *trees, uint32_t tree, uint64_t most,
+                                    uint32_t *count)
 {
     uint64_t words = trees->bytes.size / sizeof(crn_disk_tree);
     if (!tree || tree >= words)
         return NULL;
     const crn_disk_tree *head = (const crn_disk_tree *)(const void *)trees->bytes.data + tree;
     const crn_disk_node *nodes = (const crn_disk_node *)(head + 1);
-    if (!head->count || head->count > words - tree - 1 || !are_right(nodes, head->count))
+    if (!head->count || head->count > words - tree - 1 || head->count > most ||
+        !are_right(nodes, head->count))
         return NULL;
     *count = head->count;
     return nodes;
@@ -52,9 +55,10 @@ static bool visit_group(const visiting *visiting, const char *bytes, uint64_t si
         if (!counts->tree)
             return true;
         uint32_t count;
-        const crn_disk_node *nodes = crn_tree_nodes(visiting->trees, counts->tree, &count);
         at += sizeof *counts;
-        if (!nodes || count > (size - at) / sizeof(uint64_t)) {
+        uint64_t most = (size - at) / sizeof(uint64_t);
+        const crn_disk_node *nodes = crn_tree_nodes(visiting->trees, counts->tree, most, &count);
+        if (!nodes) {
             *visiting->whole = false;
             return true;
         }
@@ -67,7 +71,7 @@ static bool visit_group(const visiting *visiting, const char *bytes, uint64_t si
     return true;
 }
 
-bool crn_counts_visit(const crn_trees *trees, const crn_reader *reader, uint32_t lane,
+bool crn_counts_visit(crn_trees *trees, const crn_reader *reader, uint32_t lane,
                       crn_counts_visitor *visit, void *data, bool *whole, crn_error *error)
 {
     visiting visiting = {trees, visit, data, whole};
@@ -76,12 +80,15 @@ bool crn_counts_visit(const crn_trees *trees, const crn_reader *reader, uint32_t
         if (!crn_reader_section(reader, CRN_SECTION_COUNTS, lane, (uint16_t)group, CRN_COUNTS_GROUP,
                                 &bytes, error))
             return false;
-        bool going = visit_group(&visiting, bytes.data, bytes.size);
         uint64_t size = bytes.size;
+        bool there = size <= trees->left;
+        *whole &= there;
+        trees->left -= there ? size : 0;
+        bool going = !there || visit_group(&visiting, bytes.data, size);
         crn_free(bytes.data);
         if (!going)
             return false;
-        if (!size)
+        if (!size || !there)
             break;
     }
     return true;

@@ -246,15 +246,17 @@ static bool add_counts(void *data, uint32_t record, const crn_disk_node *nodes,
 
 /* Calls of what was inlined. Their contexts are made here, within the limit of the lane's own. */
 static bool merge_counts(crn_snapshot *snapshot, const crn_reader *reader, const lane *lane,
-                         const crn_trees *trees, crn_error *error)
+                         crn_trees *trees, crn_error *error)
 {
-    enum { PATH_LEAST = 4 };
+    enum { PATH_LEAST = 4, PATH_MOST = 1 << 16 /* each look for a cycle goes through a path */ };
     uint32_t limit = snapshot->header.path_limit;
     bool whole = true;
     if (lane->old || !trees->bytes.size || !lane->records.context_count)
         return true;
     *error = (crn_error){0};
-    snapshot->graph.path_limit = limit < PATH_LEAST ? PATH_LEAST : limit;
+    snapshot->graph.path_limit = limit < PATH_LEAST  ? PATH_LEAST
+                                 : limit > PATH_MOST ? PATH_MOST
+                                                     : limit;
     bool added = crn_counts_visit(trees, reader, lane->number, add_counts,
                                   &(adding){snapshot, lane}, &whole, error);
     snapshot->graph.path_limit = UINT32_MAX;
@@ -265,7 +267,7 @@ static bool merge_counts(crn_snapshot *snapshot, const crn_reader *reader, const
 }
 
 static bool merge_lane(crn_snapshot *snapshot, const crn_reader *reader, lane *lane,
-                       const crn_trees *trees, uint64_t *capacity, crn_error *error)
+                       crn_trees *trees, uint64_t *capacity, crn_error *error)
 {
     lane->map = crn_try_calloc(lane->records.context_count, sizeof *lane->map);
     if (!lane->map)
@@ -278,7 +280,7 @@ static bool merge_lane(crn_snapshot *snapshot, const crn_reader *reader, lane *l
 }
 
 /* All lanes in one graph of the snapshot's own. */
-static bool merge_lanes(crn_snapshot *snapshot, const crn_reader *reader, const crn_trees *trees,
+static bool merge_lanes(crn_snapshot *snapshot, const crn_reader *reader, crn_trees *trees,
                         crn_error *error)
 {
     uint64_t capacity[CAIRN_METRIC_MAX] = {0};
