@@ -65,22 +65,22 @@ static const char doc[] =
     "Exit status: 0, or 2 for bad input.";
 
 /* By span, whether it is asked about; NULL after an error was said. */
-static uint8_t *choose(const crn_span_source *source, const arguments *arguments)
+static uint64_t *choose(const crn_span_source *source, const arguments *arguments)
 {
-    uint8_t *chosen = crn_span_source_named(source, arguments->block);
-    if (!chosen || !arguments->where)
-        return chosen;
-    uint8_t *where = crn_span_source_where(source, arguments->where);
-    for (uint32_t s = 0; where && s < source->trace->span_count; s++)
-        chosen[s] = chosen[s] && where[s];
-    if (!where)
-        crn_free(chosen);
-    bool good = where;
+    uint8_t *named = crn_span_source_named(source, arguments->block);
+    uint8_t *where =
+        named && arguments->where ? crn_span_source_where(source, arguments->where) : NULL;
+    bool good = named && (where || !arguments->where);
+    uint64_t *chosen = good ? crn_bits_new(source->trace->span_count) : NULL;
+    for (uint32_t s = 0; good && s < source->trace->span_count; s++)
+        if (named[s] && (!where || where[s]))
+            crn_bits_set(chosen, s);
+    crn_free(named);
     crn_free(where);
-    return good ? chosen : NULL;
+    return chosen;
 }
 
-void crn_explain_run(const crn_span_source *source, const uint8_t *chosen, const char *block,
+void crn_explain_run(const crn_span_source *source, const uint64_t *chosen, const char *block,
                      const char *where, uint32_t top, void (*print)(const crn_explain_report *))
 {
     crn_explain *explain = crn_explain_make(source->spans, chosen, UINT64_MAX);
@@ -101,7 +101,7 @@ void crn_explain_run(const crn_span_source *source, const uint8_t *chosen, const
 
 static int explain(const crn_span_source *source, const arguments *arguments)
 {
-    uint8_t *chosen = choose(source, arguments);
+    uint64_t *chosen = choose(source, arguments);
     if (!chosen)
         return CRN_EXIT_BAD;
     crn_explain_run(source, chosen, arguments->block, arguments->where,

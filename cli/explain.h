@@ -18,8 +18,9 @@ typedef struct crn_explain_report {
     uint32_t top;            /* rows of each table; UINT32_MAX: all */
 } crn_explain_report;
 
-/* Explains the spans that are chosen, by span, and has it printed. The others are as above. */
-void crn_explain_run(const crn_span_source *source, const uint8_t *chosen, const char *block,
+/* Explains the spans that are chosen, a bit by span, and has it printed. The others are as above.
+ */
+void crn_explain_run(const crn_span_source *source, const uint64_t *chosen, const char *block,
                      const char *where, uint32_t top, void (*print)(const crn_explain_report *));
 
 void crn_explain_text(const crn_explain_report *report);

@@ -19,14 +19,19 @@ enum { EXPLAIN_TOP = 12, EFFECTS_TOP = 12, THREADS_MAX = 4096 };
 
 /* ---- why ---- */
 
-/* By span of the source, whether it is of a block with that name. */
-static uint8_t *spans_of(const crn_span_source *source, const char *name)
+/* A bit by span of the source, whether it is of a block with that name. */
+static uint64_t *spans_of(const crn_span_source *source, const char *name)
 {
-    uint8_t *chosen = crn_calloc((size_t)source->trace->span_count + 1, 1);
-    for (uint32_t s = 0; s < source->trace->span_count; s++) {
-        uint32_t block = crn_span_block(source->spans, s);
-        chosen[s] = strcmp(source->profile->blocks[block].name, name) == 0;
-    }
+    const crn_profile *profile = source->profile;
+    uint64_t *named = crn_bits_new(profile->block_count);
+    uint64_t *chosen = crn_bits_new(source->trace->span_count);
+    for (uint32_t b = 0; b < profile->block_count; b++)
+        if (strcmp(profile->blocks[b].name, name) == 0)
+            crn_bits_set(named, b);
+    for (uint32_t s = 0; s < source->trace->span_count; s++)
+        if (crn_bits_has(named, crn_span_block(source->spans, s)))
+            crn_bits_set(chosen, s);
+    crn_free(named);
     return chosen;
 }
 
@@ -47,7 +52,7 @@ bool crn_view_explain(crn_view *view, const crn_view_query *query)
                               .trace = choice ? choice->trace : file->trace,
                               .spans = choice ? choice->spans : file->spans};
     const char *name = file->plain->blocks[block].name;
-    uint8_t *chosen = spans_of(&source, name);
+    uint64_t *chosen = spans_of(&source, name);
     crn_explain_run(&source, chosen, name, NULL, EXPLAIN_TOP, crn_explain_json);
     crn_free(chosen);
     return true;

@@ -22,8 +22,9 @@ typedef struct sums {
 typedef struct working {
     const crn_spans *spans;
     crn_explain *explain;
-    uint32_t count, *list;   /* the spans that are explained */
-    uint8_t *slow, *typical; /* by place in the list */
+    crn_explained explained;
+    uint32_t count;                  /* spans that are explained */
+    uint64_t *list, *slow, *typical; /* a bit by span */
     size_t block_count;
     sums *blocks;
     crn_child_sums children; /* of the span that is looked at */
@@ -35,133 +36,107 @@ typedef struct working {
 
 /* ---- which spans ---- */
 
-/* Whether a span runs within another one that is chosen: from the top down, as parents can
- * come later than their children. */
-static uint8_t *find_nested(const crn_spans *spans, const uint8_t *chosen)
+/* Whether a span runs within another one that is chosen. `known`, `nested`: of which that was
+ * found, and what; so each is gone through once. */
+static bool is_nested(const crn_trace *trace, const uint64_t *chosen, uint32_t span,
+                      uint64_t *known, uint64_t *nested)
 {
-    const crn_trace *trace = spans->trace;
-    uint8_t *nested = crn_calloc(trace->span_count + (size_t)1, 1);
-    uint32_t *stack = crn_calloc(trace->span_count + (size_t)1, sizeof *stack), height = 0;
-    for (uint32_t root = 0; root < trace->span_count; root++) {
-        if (trace->spans[root].parent == CRN_SPAN_NONE)
-            stack[height++] = root;
-        while (height) {
-            const uint32_t *children;
-            uint32_t s = stack[--height], count = crn_span_children(spans, s, &children);
-            for (uint32_t i = 0; i < count; i++) {
-                nested[children[i]] = nested[s] || chosen[s];
-                stack[height++] = children[i];
-            }
-        }
+    uint32_t top = span, parent;
+    while ((parent = trace->spans[top].parent) != CRN_SPAN_NONE && !crn_bits_has(chosen, parent) &&
+           !crn_bits_has(known, parent))
+        top = parent;
+    bool within =
+        parent != CRN_SPAN_NONE && (crn_bits_has(chosen, parent) || crn_bits_has(nested, parent));
+    for (uint32_t at = span; at != parent; at = trace->spans[at].parent) {
+        crn_bits_set(known, at);
+        if (within)
+            crn_bits_set(nested, at);
     }
-    crn_free(stack);
-    return nested;
+    return within;
 }
 
-static void choose(working *working, const uint8_t *chosen, uint64_t limit)
+static void choose(working *working, const uint64_t *chosen, uint64_t limit)
 {
     const crn_trace *trace = working->spans->trace;
     crn_explain *explain = working->explain;
-    uint8_t *nested = find_nested(working->spans, chosen);
-    working->list = crn_calloc(trace->span_count + (size_t)1, sizeof *working->list);
-    for (uint32_t s = 0; s < trace->span_count; s++) {
-        if (!chosen[s])
-            continue;
-        if (trace->spans[s].open)
+    uint32_t all = trace->span_count;
+    uint64_t *known = crn_bits_new(all), *nested = crn_bits_new(all);
+    working->list = crn_bits_new(all);
+    for (uint32_t s = crn_bits_next(chosen, 0, all); s < all;
+         s = crn_bits_next(chosen, s + 1, all)) {
+        if (trace->spans[s].open) {
             explain->open++;
-        else if (nested[s])
+        } else if (is_nested(trace, chosen, s, known, nested)) {
             explain->nested++;
-        else if (crn_span_duration(working->spans, s) > limit)
+        } else if (crn_span_duration(working->spans, s) > limit) {
             explain->longer++;
-        else
-            working->list[working->count++] = s;
+        } else {
+            crn_bits_set(working->list, s);
+            working->count++;
+        }
     }
     explain->count = working->count;
+    crn_free(known);
     crn_free(nested);
 }
 
 /* ---- their durations ---- */
 
-static int compare_times(const void *left, const void *right)
+static double duration_of(const working *working, uint32_t span)
 {
-    const uint64_t *a = left, *b = right;
-    return *a < *b ? -1 : *a > *b;
-}
-
-static int compare_far(const void *left, const void *right)
-{
-    const double *a = left, *b = right;
-    return *a > *b ? -1 : *a < *b;
-}
-
-static double duration_at(const working *working, uint32_t place)
-{
-    return (double)crn_span_duration(working->spans, working->list[place]);
+    return (double)crn_span_duration(working->spans, span);
 }
 
 static void find_variance(working *working)
 {
     crn_explain *explain = working->explain;
-    double *far = crn_calloc(working->count + (size_t)1, sizeof *far), sum = 0;
-    for (uint32_t i = 0; i < working->count; i++)
-        explain->mean += (duration_at(working, i) - explain->mean) / (i + 1);
-    for (uint32_t i = 0; i < working->count; i++) {
-        double deviation = duration_at(working, i) - explain->mean;
-        far[i] = deviation * deviation;
-        sum += far[i];
+    double sum = 0;
+    uint32_t seen = 0;
+    CRN_EACH_EXPLAINED(s, &working->explained)
+    explain->mean += (duration_of(working, s) - explain->mean) / ++seen;
+    CRN_EACH_EXPLAINED(s, &working->explained)
+    {
+        double deviation = duration_of(working, s) - explain->mean;
+        sum += deviation * deviation;
     }
     explain->variance = working->count ? sum / working->count : 0;
     explain->deviation = sqrt(explain->variance);
-    qsort(far, working->count, sizeof *far, compare_far);
-    double left = sum / 2;
-    while (explain->half < working->count && left > 0)
-        left -= far[explain->half++];
-    crn_free(far);
-}
-
-static uint64_t at_rank(const uint64_t *sorted, uint32_t count, double share)
-{
-    double rank = ceil(share * count);
-    return sorted[rank < 1 ? 0 : (uint32_t)rank - 1];
+    explain->half = crn_explain_half(&working->explained, explain->mean, sum);
 }
 
 /* The mean of those that are marked. */
-static double mean_where(const working *working, const uint8_t *marked, uint32_t *count)
+static double mean_where(const working *working, const uint64_t *marked, uint32_t *count)
 {
     double mean = 0;
     *count = 0;
-    for (uint32_t i = 0; i < working->count; i++)
-        if (marked[i])
-            mean += (duration_at(working, i) - mean) / ++*count;
+    CRN_EACH_EXPLAINED(s, &working->explained)
+    if (crn_bits_has(marked, s))
+        mean += (duration_of(working, s) - mean) / ++*count;
     return mean;
 }
 
 static void find_slow(working *working)
 {
+    static const double shares[] = {0, 0.25, 0.5, 0.75, 0.95, 0.99, 1};
+    uint64_t ranks[sizeof shares / sizeof *shares] = {0};
     crn_explain *explain = working->explain;
-    uint32_t count = working->count;
-    uint64_t *times = crn_calloc(count + (size_t)1, sizeof *times);
-    for (uint32_t i = 0; i < count; i++)
-        times[i] = crn_span_duration(working->spans, working->list[i]);
-    qsort(times, count, sizeof *times, compare_times);
-    working->slow = crn_calloc(count + (size_t)1, 1);
-    working->typical = crn_calloc(count + (size_t)1, 1);
-    if (count) {
-        explain->min = times[0];
-        explain->median = at_rank(times, count, 0.5);
-        explain->p95 = at_rank(times, count, 0.95);
-        explain->p99 = explain->slow_from = at_rank(times, count, 0.99);
-        explain->max = times[count - 1];
-        explain->typical_from = at_rank(times, count, 0.25);
-        explain->typical_to = at_rank(times, count, 0.75);
-    }
-    crn_free(times);
+    crn_explain_ranks(&working->explained, shares, ranks, (int)(sizeof shares / sizeof *shares));
+    explain->min = ranks[0];
+    explain->typical_from = ranks[1];
+    explain->median = ranks[2];
+    explain->typical_to = ranks[3];
+    explain->p95 = ranks[4];
+    explain->p99 = explain->slow_from = ranks[5];
+    explain->max = ranks[6];
     if (explain->slow_from <= explain->typical_to)
         return;
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t took = crn_span_duration(working->spans, working->list[i]);
-        working->slow[i] = took >= explain->slow_from;
-        working->typical[i] = took >= explain->typical_from && took <= explain->typical_to;
+    CRN_EACH_EXPLAINED(s, &working->explained)
+    {
+        uint64_t took = crn_span_duration(working->spans, s);
+        if (took >= explain->slow_from)
+            crn_bits_set(working->slow, s);
+        if (took >= explain->typical_from && took <= explain->typical_to)
+            crn_bits_set(working->typical, s);
     }
     explain->slow_mean = mean_where(working, working->slow, &explain->slow_count);
     explain->typical_mean = mean_where(working, working->typical, &explain->typical_count);
@@ -174,7 +149,7 @@ static crn_product mean_of(const working *working, const sums *sums)
     return crn_product_of(&sums->all, working->count, &(crn_product){.overlap = 1});
 }
 
-static void add_children(working *working, uint32_t place, double deviation)
+static void add_children(working *working, uint32_t span, double deviation)
 {
     const crn_child_sums *children = &working->children;
     for (uint32_t i = 0; i < children->count; i++) {
@@ -185,9 +160,9 @@ static void add_children(working *working, uint32_t place, double deviation)
         sums->figures[CRN_EXPLAIN_DURATION] += sum->duration / sum->number;
         sums->figures[CRN_EXPLAIN_OVERLAP] += sum->duration > 0 ? sum->time / sum->duration : 1;
         crn_child_sum_add(&sums->all, sum);
-        if (working->slow[place])
+        if (crn_bits_has(working->slow, span))
             crn_child_sum_add(&sums->slow, sum);
-        if (working->typical[place])
+        if (crn_bits_has(working->typical, span))
             crn_child_sum_add(&sums->typical, sum);
     }
 }
@@ -224,26 +199,29 @@ static void own_times(const working *working, uint32_t span, double own[2])
 static bool has_cpu(const working *working)
 {
     double cpu;
-    for (uint32_t i = 0; i < working->count; i++)
-        if (!own_cpu(working, working->list[i], &cpu))
-            return false;
+    CRN_EACH_EXPLAINED(s, &working->explained)
+    if (!own_cpu(working, s, &cpu))
+        return false;
     return true;
 }
 
 /* Sums: the means that the second pass takes deviations from. */
 static void first_pass(working *working)
 {
-    for (uint32_t i = 0; i < working->count; i++) {
+    uint32_t seen = 0;
+    CRN_EACH_EXPLAINED(s, &working->explained)
+    {
         double own[2];
-        own_times(working, working->list[i], own);
+        own_times(working, s, own);
+        seen++;
         for (int w = 0; w < 2; w++) {
-            working->own[w].mean += (own[w] - working->own[w].mean) / (i + 1);
-            working->own[w].slow += working->slow[i] ? own[w] : 0;
-            working->own[w].typical += working->typical[i] ? own[w] : 0;
+            working->own[w].mean += (own[w] - working->own[w].mean) / seen;
+            working->own[w].slow += crn_bits_has(working->slow, s) ? own[w] : 0;
+            working->own[w].typical += crn_bits_has(working->typical, s) ? own[w] : 0;
         }
-        crn_child_sums_of(&working->children, working->list[i]);
+        crn_child_sums_of(&working->children, s);
         working->explain->outside += working->children.outside;
-        add_children(working, i, duration_at(working, i) - working->explain->mean);
+        add_children(working, s, duration_of(working, s) - working->explain->mean);
     }
 }
 
@@ -264,16 +242,17 @@ static void add_deviations(sums *sums, const crn_product *mean, const crn_produc
  * their number alone: all those spans are added at the end, at once. */
 static void second_pass(working *working)
 {
-    for (uint32_t i = 0; i < working->count; i++) {
-        double deviation = duration_at(working, i) - working->explain->mean;
+    CRN_EACH_EXPLAINED(s, &working->explained)
+    {
+        double deviation = duration_of(working, s) - working->explain->mean;
         double own[2];
-        own_times(working, working->list[i], own);
+        own_times(working, s, own);
         for (int w = 0; w < 2; w++) {
             own[w] -= working->own[w].mean;
             working->own[w].share += own[w] * deviation;
             working->own[w].squares += own[w] * own[w];
         }
-        crn_child_sums_of(&working->children, working->list[i]);
+        crn_child_sums_of(&working->children, s);
         for (uint32_t c = 0; c < working->children.count; c++) {
             uint32_t block = working->children.blocks[c];
             sums *sums = &working->blocks[block];
@@ -390,7 +369,7 @@ static void make_parts(working *working)
 
 /* ---- all of it ---- */
 
-crn_explain *crn_explain_make(const crn_spans *spans, const uint8_t *chosen, uint64_t limit)
+crn_explain *crn_explain_make(const crn_spans *spans, const uint64_t *chosen, uint64_t limit)
 {
     crn_explain *explain = crn_calloc(1, sizeof *explain);
     working working = {.spans = spans,
@@ -398,6 +377,10 @@ crn_explain *crn_explain_make(const crn_spans *spans, const uint8_t *chosen, uin
                        .children = {.spans = spans},
                        .block_count = spans->block_count ? spans->block_count : 1};
     choose(&working, chosen, limit);
+    working.slow = crn_bits_new(spans->trace->span_count);
+    working.typical = crn_bits_new(spans->trace->span_count);
+    working.explained =
+        (crn_explained){spans, working.count, working.list, working.slow, working.typical};
     find_variance(&working);
     find_slow(&working);
     if (working.count) {
@@ -406,8 +389,7 @@ crn_explain *crn_explain_make(const crn_spans *spans, const uint8_t *chosen, uin
         first_pass(&working);
         second_pass(&working);
         make_parts(&working);
-        crn_explain_factors(explain, &(crn_explained){spans, working.count, working.list,
-                                                      working.slow, working.typical});
+        crn_explain_factors(explain, &working.explained);
     }
     crn_free(working.list);
     crn_free(working.slow);

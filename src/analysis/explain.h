@@ -14,11 +14,14 @@
  * and where calls are independent of their number they are what the variance of a random sum
  * is known to consist of.
  *
- * n log n in the number of spans and attributes; nothing recurses.
+ * n log n in the number of spans and attributes; nothing recurses. Besides what crn_spans has, half
+ * a byte a span is kept while it runs, and 4 bytes of those that are explained, or 8 of those that
+ * have an attribute: more is found again each time that it is used.
  */
 #ifndef CRN_ANALYSIS_EXPLAIN_H
 #define CRN_ANALYSIS_EXPLAIN_H
 
+#include "analysis/bits.h"
 #include "analysis/spans.h"
 
 typedef enum crn_explain_kind {
@@ -107,18 +110,36 @@ typedef struct crn_explain {
     double slow_mean, typical_mean;
 } crn_explain;
 
-/* `chosen`: by span, whose duration is to be explained; of those that took more than `limit` ns
- * nothing counts. Never NULL. */
-crn_explain *crn_explain_make(const crn_spans *spans, const uint8_t *chosen, uint64_t limit);
+/* `chosen`: a bit by span, whose duration is to be explained; of those that took more than `limit`
+ * ns nothing counts. Never NULL. */
+crn_explain *crn_explain_make(const crn_spans *spans, const uint64_t *chosen, uint64_t limit);
 void crn_explain_free(crn_explain *explain);
 
-/* Internal: the factors, by the durations of the spans that are listed in order. */
+/* Internal: the factors, and the spans that are explained. */
 typedef struct crn_explained {
     const crn_spans *spans;
     uint32_t count;
-    const uint32_t *list;
-    const uint8_t *slow, *typical; /* by place in the list */
+    const uint64_t *list, *slow, *typical; /* a bit by span */
 } crn_explained;
+
+/* The first that is explained from that one on; the number of all spans if none is. */
+static inline uint32_t crn_explained_next(const crn_explained *explained, uint32_t from)
+{
+    return crn_bits_next(explained->list, from, explained->spans->trace->span_count);
+}
+
+#define CRN_EACH_EXPLAINED(span, explained)                                                        \
+    for (uint32_t span = crn_explained_next(explained, 0);                                         \
+         (span) < (explained)->spans->trace->span_count;                                           \
+         (span) = crn_explained_next(explained, (span) + 1))
+
 void crn_explain_factors(crn_explain *explain, const crn_explained *explained);
+
+/* Internal: by nearest rank, the durations that these shares of all that are explained are no more
+ * than, each in [0, 1]; and how many of those farthest from the mean make up half of `sum`, which
+ * is that of the squares of all deviations. */
+void crn_explain_ranks(const crn_explained *explained, const double *shares, uint64_t *ranks,
+                       int rank_count);
+uint32_t crn_explain_half(const crn_explained *explained, double mean, double sum);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What goes with durations: attributes, iteration numbers, who called, and where it ran.
+ * What goes with durations: attributes, iteration numbers, who called, and where it ran. First it
+ * is counted how many spans have which, then they are gathered, a few factors at a time.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,77 +16,77 @@
 static const double LIKELY_CHANCE = 0.01;
 enum { NO_FACTOR = -1 };
 
-/* What has children in the list. */
-typedef struct parent {
-    uint32_t span;
-    uint32_t first, count;  /* its children, of factors.children */
-    uint32_t slow, typical; /* as many of them are */
-} parent;
+/* Spans of factors that are gathered at once; more if a single one has more. */
+enum { AT_ONCE = 1 << 20 };
+
+/* An attribute as a factor: what is known of it before its spans are gathered. */
+typedef struct candidate {
+    crn_factor factor;
+    uint32_t count, last;   /* spans that have it, and the last of them and one more */
+    uint32_t first;         /* attribute */
+    uint32_t slow, typical; /* spans */
+    bool differs;           /* there are several values */
+} candidate;
 
 typedef struct factors {
     const crn_explained *explained;
-    crn_explain *explain;
-    crn_factor *all;
-    uint32_t count, room;
+    const crn_trace *trace;
+    uint32_t judged, room; /* of `shown` */
+    crn_explain_factor *shown;
+    uint32_t count, candidate_room;
+    candidate *candidates;
     /* By key, of an attribute: twice two, as it can be a number here and a text there, the
      * span's or its parent's. */
     int32_t (*by_key)[4];
     uint32_t *key; /* by key, the first of that name */
-    parent *parents;
-    uint32_t parent_count;
-    uint32_t *children; /* places in the list */
 } factors;
 
-static double duration_at(const crn_explained *explained, uint32_t place)
+static void show(factors *factors, const crn_explain_factor *shown)
 {
-    return (double)crn_span_duration(explained->spans, explained->list[place]);
-}
-
-/* ---- data ---- */
-
-static int32_t add_factor(factors *factors, crn_factor_kind kind, const char *name, bool number)
-{
-    if (factors->count == factors->room) {
+    if (factors->judged == factors->room) {
         factors->room = factors->room ? factors->room * 2 : 16;
-        factors->all = crn_realloc(factors->all, factors->room, sizeof *factors->all);
+        factors->shown = crn_realloc(factors->shown, factors->room, sizeof *factors->shown);
     }
-    factors->all[factors->count] =
-        (crn_factor){.shown = {.kind = kind, .name = name, .number = number}};
-    return (int32_t)factors->count++;
+    factors->shown[factors->judged++] = *shown;
 }
 
-/* Of a key that a span gives twice the first counts. */
-static void add_datum(factors *factors, int32_t to, uint32_t place, double number, const char *text)
+static void judge(factors *factors, crn_factor *factor)
 {
-    crn_factor *factor = &factors->all[to];
-    if (factor->last == place + 1 || (!text && !isfinite(number)))
-        return;
-    if (factor->count == factor->room) {
-        factor->room = factor->room ? factor->room * 2 : 64;
-        factor->data = crn_realloc(factor->data, factor->room, sizeof *factor->data);
-    }
-    factor->data[factor->count++] =
-        (crn_factor_datum){number, text, duration_at(factors->explained, place), place};
-    factor->last = place + 1;
+    crn_factor_sort(factor);
+    crn_factor_judge(factor);
+    crn_factor_compare_slow(factor);
+    if (factor->count)
+        show(factors, &factor->shown);
+    crn_free(factor->spans);
+    crn_free(factor->attributes);
+    crn_free(factor->begins);
+    factor->spans = factor->attributes = NULL;
+    factor->begins = NULL;
 }
 
-static void add_attributes(factors *factors, uint32_t place, uint32_t span, crn_factor_kind kind)
+/* ---- what is known of each span but attributes, one thing of it ---- */
+
+static void judge_standing(factors *factors, crn_factor_kind kind)
 {
-    const crn_trace *trace = factors->explained->spans->trace;
-    uint32_t count;
-    const crn_attribute *attribute = crn_trace_attributes(trace, span, &count);
-    for (; count; count--, attribute++) {
-        bool text = attribute->kind == CRN_ATTRIBUTE_TEXT;
-        uint32_t key = factors->key[attribute->key];
-        int32_t *its = &factors->by_key[key][(kind == CRN_FACTOR_PARENT_ATTRIBUTE) * 2 + text];
-        if (*its == NO_FACTOR)
-            *its = add_factor(factors, kind, trace->keys[key], !text);
-        double number = attribute->kind == CRN_ATTRIBUTE_INTEGER ? (double)attribute->value.integer
-                        : text                                   ? 0
-                                                                 : attribute->value.number;
-        add_datum(factors, *its, place, number, text ? attribute->value.text : NULL);
+    const crn_explained *explained = factors->explained;
+    bool number = kind == CRN_FACTOR_ITERATION || kind == CRN_FACTOR_PARENT_ITERATION;
+    crn_factor factor = {.shown = {.kind = kind, .name = "", .number = number},
+                         .explained = explained,
+                         .spans = crn_calloc(explained->count + (size_t)1, sizeof *factor.spans)};
+    CRN_EACH_EXPLAINED(s, explained)
+    {
+        const crn_span *span = &factors->trace->spans[s];
+        int64_t iteration = kind == CRN_FACTOR_ITERATION ? span->iteration
+                            : span->parent == CRN_SPAN_NONE
+                                ? CAIRN_ITERATION_NONE
+                                : factors->trace->spans[span->parent].iteration;
+        if (!number || iteration != CAIRN_ITERATION_NONE)
+            factor.spans[factor.count++] = s;
     }
+    judge(factors, &factor);
 }
+
+/* ---- attributes ---- */
 
 static int compare_keys(const void *left, const void *right)
 {
@@ -98,7 +99,7 @@ static int compare_keys(const void *left, const void *right)
 /* Keys can share a name, which is interned: the first of that name stands for all. */
 static void find_keys(factors *factors)
 {
-    const crn_trace *trace = factors->explained->spans->trace;
+    const crn_trace *trace = factors->trace;
     const char ***sorted = crn_calloc(trace->key_count + (size_t)1, sizeof *sorted);
     factors->key = crn_calloc(trace->key_count + (size_t)1, sizeof *factors->key);
     factors->by_key = crn_calloc(trace->key_count + (size_t)1, sizeof *factors->by_key);
@@ -117,133 +118,165 @@ static void find_keys(factors *factors)
     crn_free((void *)sorted);
 }
 
-/* What is known of each span but attributes, one thing of it. */
-static void add_standing(factors *factors, crn_factor_kind kind)
+static candidate *candidate_of(factors *factors, const crn_attribute *attribute, bool of_parent)
 {
-    const crn_explained *explained = factors->explained;
-    const crn_trace *trace = explained->spans->trace;
-    bool number = kind == CRN_FACTOR_ITERATION || kind == CRN_FACTOR_PARENT_ITERATION;
-    int32_t to = add_factor(factors, kind, "", number);
-    crn_factor *factor = &factors->all[to];
-    factor->room = explained->count; /* at most: what is not filled is never touched */
-    factor->data = crn_calloc((size_t)factor->room + 1, sizeof *factor->data);
-    for (uint32_t i = 0; i < explained->count; i++) {
-        const crn_span *span = &trace->spans[explained->list[i]];
-        bool root = span->parent == CRN_SPAN_NONE;
-        int64_t iteration = kind == CRN_FACTOR_ITERATION ? span->iteration
-                            : root                       ? CAIRN_ITERATION_NONE
-                                                         : trace->spans[span->parent].iteration;
-        if (number && iteration != CAIRN_ITERATION_NONE)
-            add_datum(factors, to, i, (double)iteration, NULL);
-        else if (kind == CRN_FACTOR_LANE)
-            add_datum(factors, to, i, span->lane, NULL);
-        else if (kind == CRN_FACTOR_PARENT_BLOCK) /* a number here: see crn_factor_group */
-            add_datum(factors, to, i, root ? 0 : crn_span_block(explained->spans, span->parent),
-                      NULL);
-    }
-}
-
-/* Children by their parent, without sorting. */
-static void find_parents(factors *factors)
-{
-    const crn_explained *explained = factors->explained;
-    const crn_trace *trace = explained->spans->trace;
-    uint32_t *number = crn_calloc(trace->span_count + (size_t)1, sizeof *number); /* from 1 */
-    factors->parents = crn_calloc(explained->count + (size_t)1, sizeof *factors->parents);
-    factors->children = crn_calloc(explained->count + (size_t)1, sizeof *factors->children);
-    for (uint32_t i = 0; i < explained->count; i++) {
-        uint32_t span = trace->spans[explained->list[i]].parent;
-        if (span == CRN_SPAN_NONE)
-            continue;
-        if (!number[span]) {
-            factors->parents[factors->parent_count++].span = span;
-            number[span] = factors->parent_count;
+    bool text = attribute->kind == CRN_ATTRIBUTE_TEXT;
+    uint32_t key = factors->key[attribute->key];
+    int32_t *its = &factors->by_key[key][of_parent * 2 + text];
+    if (*its == NO_FACTOR) {
+        if (factors->count == factors->candidate_room) {
+            factors->candidate_room = factors->candidate_room ? factors->candidate_room * 2 : 16;
+            factors->candidates = crn_realloc(factors->candidates, factors->candidate_room,
+                                              sizeof *factors->candidates);
         }
-        parent *parent = &factors->parents[number[span] - 1];
-        parent->count++;
-        parent->slow += explained->slow[i] != 0;
-        parent->typical += explained->typical[i] != 0;
+        *its = (int32_t)factors->count;
+        crn_explain_factor shown = {.kind = of_parent ? CRN_FACTOR_PARENT_ATTRIBUTE
+                                                      : CRN_FACTOR_ATTRIBUTE,
+                                    .name = factors->trace->keys[key],
+                                    .number = !text};
+        factors->candidates[factors->count++] =
+            (candidate){.factor = {.shown = shown, .explained = factors->explained}};
     }
-    for (uint32_t p = 0, first = 0; p < factors->parent_count; p++) {
-        factors->parents[p].first = first;
-        first += factors->parents[p].count;
-        factors->parents[p].count = 0;
-    }
-    for (uint32_t i = 0; i < explained->count; i++) {
-        uint32_t span = trace->spans[explained->list[i]].parent;
-        if (span == CRN_SPAN_NONE)
-            continue;
-        parent *parent = &factors->parents[number[span] - 1];
-        factors->children[parent->first + parent->count++] = i;
-    }
-    crn_free(number);
+    return &factors->candidates[*its];
 }
 
-static void gather_attributes(factors *factors)
+static double number_of(const crn_attribute *attribute)
 {
-    const crn_explained *explained = factors->explained;
-    if (!explained->spans->trace->attribute_count)
+    return attribute->kind == CRN_ATTRIBUTE_INTEGER ? (double)attribute->value.integer
+           : attribute->kind == CRN_ATTRIBUTE_TEXT  ? 0
+                                                    : attribute->value.number;
+}
+
+static bool is_alike(const crn_attribute *left, const crn_attribute *right)
+{
+    if (left->kind == CRN_ATTRIBUTE_TEXT)
+        return left->value.text == right->value.text ||
+               strcmp(left->value.text, right->value.text) == 0;
+    return number_of(left) == number_of(right);
+}
+
+/* Of a key that a span gives twice the first counts. */
+static bool is_new(candidate *candidate, uint32_t span, const crn_attribute *attribute)
+{
+    if (candidate->last == span + 1 || !isfinite(number_of(attribute)))
+        return false;
+    candidate->last = span + 1;
+    return true;
+}
+
+static void count_span(const factors *factors, candidate *candidate, uint32_t span,
+                       const crn_attribute *attribute)
+{
+    const crn_attribute *all = factors->trace->attributes;
+    if (!candidate->count)
+        candidate->first = (uint32_t)(attribute - all);
+    candidate->count++;
+    candidate->slow += crn_bits_has(factors->explained->slow, span);
+    candidate->typical += crn_bits_has(factors->explained->typical, span);
+    candidate->differs = candidate->differs || !is_alike(attribute, &all[candidate->first]);
+}
+
+static void gather_span(const factors *factors, candidate *candidate, uint32_t span,
+                        const crn_attribute *attribute)
+{
+    crn_factor *factor = &candidate->factor;
+    if (!factor->spans)
+        return;
+    factor->spans[factor->count] = span;
+    factor->attributes[factor->count++] = (uint32_t)(attribute - factors->trace->attributes);
+}
+
+/* Looks at the attributes of all spans that are explained, or of their parents: to count them, or
+ * to gather those of the candidates that have room for them. */
+static void look_at_attributes(factors *factors, bool of_parents, bool gather)
+{
+    const crn_attribute *attributes = NULL;
+    uint32_t seen = CRN_SPAN_NONE, count = 0;
+    CRN_EACH_EXPLAINED(s, factors->explained)
+    {
+        uint32_t bearer = of_parents ? factors->trace->spans[s].parent : s;
+        if (bearer == CRN_SPAN_NONE)
+            continue;
+        if (bearer != seen)
+            attributes = crn_trace_attributes(factors->trace, bearer, &count);
+        seen = bearer;
+        for (uint32_t a = 0; a < count; a++) {
+            candidate *candidate = candidate_of(factors, &attributes[a], of_parents);
+            if (!is_new(candidate, s, &attributes[a]))
+                continue;
+            if (gather)
+                gather_span(factors, candidate, s, &attributes[a]);
+            else
+                count_span(factors, candidate, s, &attributes[a]);
+        }
+    }
+}
+
+/* One value for all: nothing has to be gathered to know that. */
+static void show_constant(factors *factors, const candidate *candidate)
+{
+    crn_explain_factor shown = candidate->factor.shown;
+    const crn_attribute *value = &factors->trace->attributes[candidate->first];
+    const char *text = shown.number ? NULL : value->value.text;
+    shown.count = candidate->count;
+    shown.values = 1;
+    shown.chance = 1;
+    shown.verdict = CRN_VERDICT_CONSTANT;
+    if (candidate->slow) {
+        shown.common = text;
+        shown.common_number = number_of(value);
+    }
+    bool slow = candidate->slow > 0;
+    shown.slow = !slow ? NAN : shown.number ? number_of(value) : 1;
+    shown.typical = !candidate->typical ? NAN : shown.number ? number_of(value) : slow ? 1 : 0;
+    show(factors, &shown);
+}
+
+/* Gathers some, from that one on, and judges them. Returns the first that comes next. */
+static uint32_t judge_some(factors *factors, uint32_t from)
+{
+    uint64_t spans = 0;
+    uint32_t to = from;
+    bool own = false, of_parents = false;
+    for (; to < factors->count; to++) {
+        candidate *candidate = &factors->candidates[to];
+        crn_factor *factor = &candidate->factor;
+        if (spans && spans + candidate->count > AT_ONCE)
+            break;
+        if (!candidate->differs)
+            continue;
+        spans += candidate->count;
+        factor->spans = crn_calloc(candidate->count, sizeof *factor->spans);
+        factor->attributes = crn_calloc(candidate->count, sizeof *factor->attributes);
+        bool parents = factor->shown.kind == CRN_FACTOR_PARENT_ATTRIBUTE;
+        own |= !parents;
+        of_parents |= parents;
+    }
+    for (uint32_t c = 0; c < factors->count; c++)
+        factors->candidates[c].last = 0;
+    if (own)
+        look_at_attributes(factors, false, true);
+    if (of_parents)
+        look_at_attributes(factors, true, true);
+    for (uint32_t c = from; c < to; c++) {
+        candidate *candidate = &factors->candidates[c];
+        if (candidate->differs)
+            judge(factors, &candidate->factor);
+        else if (candidate->count)
+            show_constant(factors, candidate);
+    }
+    return to;
+}
+
+static void judge_attributes(factors *factors)
+{
+    if (!factors->trace->attribute_count)
         return;
     find_keys(factors);
-    for (uint32_t i = 0; i < explained->count; i++)
-        add_attributes(factors, i, explained->list[i], CRN_FACTOR_ATTRIBUTE);
-    find_parents(factors);
-    for (uint32_t p = 0; p < factors->parent_count; p++)
-        add_attributes(factors, p, factors->parents[p].span, CRN_FACTOR_PARENT_ATTRIBUTE);
-}
-
-/* What parents have becomes what each of their children has. */
-static void pass_on(const factors *factors, crn_factor *factor)
-{
-    uint32_t count = 0;
-    for (uint32_t d = 0; d < factor->count; d++)
-        count += factors->parents[factor->data[d].place].count;
-    crn_factor_datum *all = crn_calloc(count + (size_t)1, sizeof *all);
-    count = 0;
-    for (uint32_t d = 0; d < factor->count; d++) {
-        const parent *parent = &factors->parents[factor->data[d].place];
-        for (uint32_t c = 0; c < parent->count; c++) {
-            uint32_t place = factors->children[parent->first + c];
-            all[count] = factor->data[d];
-            all[count].duration = duration_at(factors->explained, place);
-            all[count++].place = place;
-        }
-    }
-    crn_free(factor->data);
-    factor->data = all;
-    factor->count = count;
-}
-
-/* One value for all, of parents: children are as many times attributes, and need not be looked at
- * one by one. */
-static bool is_constant(const crn_factor *factor)
-{
-    for (uint32_t d = 1; d < factor->count; d++)
-        if (!crn_factor_is_alike(&factor->data[d], &factor->data[0]))
-            return false;
-    return factor->count > 0;
-}
-
-static void show_constant(const factors *factors, crn_factor *factor)
-{
-    crn_explain_factor *shown = &factor->shown;
-    const crn_factor_datum *value = &factor->data[0];
-    uint32_t slow = 0, typical = 0;
-    for (uint32_t d = 0; d < factor->count; d++) {
-        const parent *parent = &factors->parents[factor->data[d].place];
-        shown->count += parent->count;
-        slow += parent->slow;
-        typical += parent->typical;
-    }
-    shown->values = 1;
-    shown->chance = 1;
-    shown->verdict = CRN_VERDICT_CONSTANT;
-    if (slow) {
-        shown->common = value->text;
-        shown->common_number = value->number;
-    }
-    shown->slow = !slow ? NAN : shown->number ? value->number : 1;
-    shown->typical = !typical ? NAN : shown->number ? value->number : slow ? 1 : 0;
+    look_at_attributes(factors, false, false);
+    look_at_attributes(factors, true, false);
+    for (uint32_t next = 0; next < factors->count;)
+        next = judge_some(factors, next);
 }
 
 /* ---- all of it ---- */
@@ -261,51 +294,27 @@ static int compare_factors(const void *left, const void *right)
     return order ? order : (int)a->number - (int)b->number;
 }
 
-static void judge(factors *factors, uint32_t place)
-{
-    crn_factor *factor = &factors->all[place];
-    bool of_parents = factor->shown.kind == CRN_FACTOR_PARENT_ATTRIBUTE;
-    if (of_parents && is_constant(factor)) {
-        show_constant(factors, factor);
-    } else {
-        if (of_parents)
-            pass_on(factors, factor);
-        crn_factor_judge(factor);
-        crn_factor_compare_slow(factors->explained, factor);
-    }
-    crn_free(factor->data);
-    factor->data = NULL;
-}
-
 void crn_explain_factors(crn_explain *explain, const crn_explained *explained)
 {
     static const crn_factor_kind standing[] = {CRN_FACTOR_ITERATION, CRN_FACTOR_PARENT_ITERATION,
                                                CRN_FACTOR_PARENT_BLOCK, CRN_FACTOR_LANE};
-    factors factors = {.explained = explained, .explain = explain};
-    /* One after the other, as each takes as much as the spans that are explained. */
-    for (size_t i = 0; i < sizeof standing / sizeof *standing; i++) {
-        add_standing(&factors, standing[i]);
-        judge(&factors, (uint32_t)i);
+    factors factors = {.explained = explained, .trace = explained->spans->trace};
+    uint32_t tried = 0;
+    for (size_t i = 0; i < sizeof standing / sizeof *standing; i++)
+        judge_standing(&factors, standing[i]);
+    judge_attributes(&factors);
+    for (uint32_t f = 0; f < factors.judged; f++)
+        tried += factors.shown[f].verdict == CRN_VERDICT_CHANCE;
+    for (uint32_t f = 0; f < factors.judged; f++) {
+        crn_explain_factor *shown = &factors.shown[f];
+        if (shown->verdict == CRN_VERDICT_CHANCE && shown->chance * tried < LIKELY_CHANCE)
+            shown->verdict = CRN_VERDICT_EXPLAINS;
     }
-    uint32_t judged = factors.count, tried = 0;
-    gather_attributes(&factors);
-    for (uint32_t f = judged; f < factors.count; f++)
-        judge(&factors, f);
-    explain->factors = crn_calloc(factors.count + (size_t)1, sizeof *explain->factors);
-    for (uint32_t f = 0; f < factors.count; f++)
-        tried += factors.all[f].shown.verdict == CRN_VERDICT_CHANCE;
-    for (uint32_t f = 0; f < factors.count; f++) {
-        crn_factor *factor = &factors.all[f];
-        if (factor->shown.verdict == CRN_VERDICT_CHANCE &&
-            factor->shown.chance * tried < LIKELY_CHANCE)
-            factor->shown.verdict = CRN_VERDICT_EXPLAINS;
-        if (factor->count)
-            explain->factors[explain->factor_count++] = factor->shown;
-    }
-    qsort(explain->factors, explain->factor_count, sizeof *explain->factors, compare_factors);
-    crn_free(factors.all);
+    if (factors.judged)
+        qsort(factors.shown, factors.judged, sizeof *factors.shown, compare_factors);
+    explain->factors = factors.shown;
+    explain->factor_count = factors.judged;
+    crn_free(factors.candidates);
     crn_free(factors.by_key);
-    crn_free(factors.parents);
-    crn_free(factors.children);
     crn_free(factors.key);
 }

@@ -7,30 +7,35 @@
 
 #include "analysis/explain.h"
 
-/* One span's value of one factor. */
-typedef struct crn_factor_datum {
-    double number;
-    const char *text; /* NULL: it is a number */
-    double duration;
-    uint32_t place; /* of the span in the list; of a parent's attribute first of the parent among
-                       those, until it is passed on to the children */
-} crn_factor_datum;
-
+/* The spans that have a value of it; the value is looked up. */
 typedef struct crn_factor {
     crn_explain_factor shown;
-    crn_factor_datum *data;
-    uint32_t count, room;
-    uint32_t last; /* place of the last span that has a value, and one more */
+    const crn_explained *explained;
+    uint32_t *spans;
+    uint32_t *attributes; /* likewise, of the trace; NULL where it is none */
+    uint32_t count;
+    uint64_t *begins; /* when they are in order, a bit by place: it has another value than the one
+                         before */
 } crn_factor;
 
-/* Whether two spans have the same value. */
-bool crn_factor_is_alike(const crn_factor_datum *left, const crn_factor_datum *right);
+/* A value: of an attribute that is a text the text, else a number. */
+double crn_factor_number(const crn_factor *factor, uint32_t at);
+const char *crn_factor_text(const crn_factor *factor, uint32_t at);
+double crn_factor_duration(const crn_factor *factor, uint32_t at);
+/* Puts them in the order of their values; those of one value stay in that of spans. */
+void crn_factor_sort(crn_factor *factor);
 
-/* Puts the data in the order of their values, and finds what explains most after what chance
- * explains: of a number a line or ranges. */
+/* Where those that have the same value as the one at `at` end. Of one that is in order. */
+static inline uint32_t crn_factor_run_end(const crn_factor *factor, uint32_t at)
+{
+    return crn_bits_next(factor->begins, at + 1, factor->count);
+}
+
+/* Of one that is in order: finds what explains most after what chance explains, of a number a line
+ * or ranges. */
 void crn_factor_judge(crn_factor *factor);
 
-/* What slow spans have in common, and how often typical ones have it. Of judged data. */
-void crn_factor_compare_slow(const crn_explained *explained, crn_factor *factor);
+/* What slow spans have in common, and how often typical ones have it. Of one that is in order. */
+void crn_factor_compare_slow(crn_factor *factor);
 
 #endif

@@ -14,37 +14,6 @@ enum {
     RANGES = 10
 };
 
-static int compare_data(const void *left, const void *right)
-{
-    const crn_factor_datum *a = left, *b = right;
-    if (a->text != b->text && a->text && b->text) {
-        int order = strcmp(a->text, b->text);
-        if (order)
-            return order;
-    }
-    if (a->number != b->number)
-        return a->number < b->number ? -1 : 1;
-    return a->place < b->place ? -1 : a->place > b->place;
-}
-
-/* Most are in order as they are: iterations, and what is the same for all. */
-static void sort_data(crn_factor *factor)
-{
-    uint32_t sorted = 1;
-    while (sorted < factor->count &&
-           compare_data(&factor->data[sorted - 1], &factor->data[sorted]) < 0)
-        sorted++;
-    if (sorted < factor->count)
-        qsort(factor->data, factor->count, sizeof *factor->data, compare_data);
-}
-
-bool crn_factor_is_alike(const crn_factor_datum *left, const crn_factor_datum *right)
-{
-    return left->number == right->number &&
-           (left->text == right->text ||
-            (left->text && right->text && strcmp(left->text, right->text) == 0));
-}
-
 /* What one way of dividing them explains. */
 typedef struct test {
     double explained, between, within;
@@ -60,9 +29,9 @@ static moments durations_of(const crn_factor *factor)
 {
     moments its = {0};
     for (uint32_t i = 0; i < factor->count; i++)
-        its.mean += (factor->data[i].duration - its.mean) / (i + 1);
+        its.mean += (crn_factor_duration(factor, i) - its.mean) / (i + 1);
     for (uint32_t i = 0; i < factor->count; i++) {
-        double deviation = factor->data[i].duration - its.mean;
+        double deviation = crn_factor_duration(factor, i) - its.mean;
         its.squares += deviation * deviation;
     }
     return its;
@@ -71,18 +40,18 @@ static moments durations_of(const crn_factor *factor)
 /* A straight line. Numbers are scaled first: their squares may be too large for a double. */
 static test test_line(const crn_factor *factor, const moments *durations)
 {
-    const crn_factor_datum *data = factor->data;
-    double low = data[0].number, high = data[factor->count - 1].number;
+    double low = crn_factor_number(factor, 0);
+    double high = crn_factor_number(factor, factor->count - 1);
     double scale = fmax(fabs(low), fabs(high)), mean = 0, squares = 0, products = 0;
     test test = {.between = 1, .within = (double)factor->count - 2};
     if (!(scale > 0) || scale < 1e-300)
         return test;
     for (uint32_t i = 0; i < factor->count; i++)
-        mean += (data[i].number / scale - mean) / (i + 1);
+        mean += (crn_factor_number(factor, i) / scale - mean) / (i + 1);
     for (uint32_t i = 0; i < factor->count; i++) {
-        double deviation = data[i].number / scale - mean;
+        double deviation = crn_factor_number(factor, i) / scale - mean;
         squares += deviation * deviation;
-        products += deviation * (data[i].duration - durations->mean);
+        products += deviation * (crn_factor_duration(factor, i) - durations->mean);
     }
     if (!(squares > 0))
         return test;
@@ -94,14 +63,14 @@ static test test_line(const crn_factor *factor, const moments *durations)
 static void add_group(test *test, const crn_factor *factor, uint32_t first, uint32_t last,
                       const moments *durations)
 {
-    const crn_factor_datum *data = factor->data;
-    crn_factor_group group = {.text = data[first].text,
-                              .low = data[first].number,
-                              .high = data[last - 1].number,
+    crn_factor_group group = {.text = crn_factor_text(factor, first),
+                              .low = crn_factor_number(factor, first),
+                              .high = crn_factor_number(factor, last - 1),
                               .count = last - first};
     double deviation = 0;
     for (uint32_t i = first; i < last; i++)
-        deviation += (data[i].duration - durations->mean - deviation) / (i - first + 1);
+        deviation +=
+            (crn_factor_duration(factor, i) - durations->mean - deviation) / (i - first + 1);
     group.mean = durations->mean + deviation;
     test->explained += deviation * deviation * group.count;
     if (!test->slowest.count || group.mean > test->slowest.mean)
@@ -119,10 +88,7 @@ static test test_groups(const crn_factor *factor, const moments *durations, uint
     for (uint32_t first = 0, last; first < factor->count; first = last) {
         uint32_t left = most - (uint32_t)(test.between + 1);
         uint32_t wanted = most ? (factor->count - first) / (left ? left : 1) : 1;
-        last = first + (wanted ? wanted : 1);
-        while (last < factor->count &&
-               crn_factor_is_alike(&factor->data[last], &factor->data[last - 1]))
-            last++;
+        last = crn_factor_run_end(factor, first + (wanted ? wanted : 1) - 1);
         add_group(&test, factor, first, last, durations);
     }
     test.explained = fmin(1, test.explained / durations->squares);
@@ -132,9 +98,9 @@ static test test_groups(const crn_factor *factor, const moments *durations, uint
 
 static uint32_t count_values(const crn_factor *factor)
 {
-    uint32_t values = factor->count > 0;
-    for (uint32_t i = 1; i < factor->count; i++)
-        values += !crn_factor_is_alike(&factor->data[i], &factor->data[i - 1]);
+    uint32_t values = 0;
+    for (uint32_t at = 0; at < factor->count; at = crn_factor_run_end(factor, at))
+        values++;
     return values;
 }
 
@@ -151,7 +117,6 @@ void crn_factor_judge(crn_factor *factor)
 {
     crn_explain_factor *shown = &factor->shown;
     shown->count = factor->count;
-    sort_data(factor);
     shown->values = count_values(factor);
     shown->chance = 1;
     shown->verdict = CRN_VERDICT_CONSTANT;
@@ -182,28 +147,31 @@ void crn_factor_judge(crn_factor *factor)
 
 /* ---- slow and typical spans ---- */
 
-void crn_factor_compare_slow(const crn_explained *explained, crn_factor *factor)
+void crn_factor_compare_slow(crn_factor *factor)
 {
-    uint32_t slow = 0, typical = 0, run_slow = 0, run_typical = 0, best = 0, best_typical = 0;
+    const crn_explained *explained = factor->explained;
+    uint32_t slow = 0, typical = 0, best = 0, best_typical = 0;
     double slow_mean = 0, typical_mean = 0;
-    for (uint32_t i = 0; i < factor->count; i++) {
-        const crn_factor_datum *datum = &factor->data[i];
-        if (i && !crn_factor_is_alike(datum, datum - 1))
-            run_slow = run_typical = 0;
-        bool is_slow = explained->slow[datum->place], is_typical = explained->typical[datum->place];
-        run_slow += is_slow;
-        run_typical += is_typical;
-        if (is_slow)
-            slow_mean += (datum->number - slow_mean) / ++slow;
-        if (is_typical)
-            typical_mean += (datum->number - typical_mean) / ++typical;
-        bool ends = i + 1 == factor->count || !crn_factor_is_alike(datum, datum + 1);
-        if (ends && run_slow > best) {
-            best = run_slow;
-            best_typical = run_typical;
-            factor->shown.common = datum->text;
-            factor->shown.common_number = datum->number;
+    for (uint32_t first = 0, last; first < factor->count; first = last) {
+        uint32_t run_slow = 0, run_typical = 0;
+        double number = crn_factor_number(factor, first);
+        last = crn_factor_run_end(factor, first);
+        for (uint32_t i = first; i < last; i++) {
+            run_slow += crn_bits_has(explained->slow, factor->spans[i]);
+            run_typical += crn_bits_has(explained->typical, factor->spans[i]);
         }
+        slow += run_slow;
+        typical += run_typical;
+        if (run_slow)
+            slow_mean += (number - slow_mean) * run_slow / slow;
+        if (run_typical)
+            typical_mean += (number - typical_mean) * run_typical / typical;
+        if (run_slow <= best)
+            continue;
+        best = run_slow;
+        best_typical = run_typical;
+        factor->shown.common = crn_factor_text(factor, first);
+        factor->shown.common_number = number;
     }
     bool number = factor->shown.number;
     factor->shown.slow = !slow ? NAN : number ? slow_mean : (double)best / slow;

@@ -12,12 +12,6 @@ uint32_t crn_span_block(const crn_spans *spans, uint32_t span)
     return block < spans->block_count ? block : 0;
 }
 
-uint64_t crn_span_duration(const crn_spans *spans, uint32_t span)
-{
-    const crn_span *its = &spans->trace->spans[span];
-    return its->end - its->start;
-}
-
 uint64_t crn_span_self(const crn_spans *spans, uint32_t span)
 {
     uint32_t covered = spans->covered[span];

@@ -92,9 +92,10 @@ static void check_figures(const crn_trace *trace)
 static void check_causes(const crn_trace *trace)
 {
     crn_spans *spans = crn_spans_make(trace, 3);
-    uint8_t *chosen = crn_calloc(trace->span_count + (size_t)1, 1);
+    uint64_t *chosen = crn_bits_new(trace->span_count);
     for (uint32_t s = 0; s < trace->span_count; s++)
-        chosen[s] = crn_span_block(spans, s) == 1;
+        if (crn_span_block(spans, s) == 1)
+            crn_bits_set(chosen, s);
     crn_explain *explain = crn_explain_make(spans, chosen, UINT64_MAX);
     double share = 0;
     for (uint32_t p = 0; p < explain->part_count; p++)
