@@ -239,10 +239,12 @@ static origins find_origins(const crn_trace *trace)
 }
 
 /* Keys are drawn: that two lanes have the same upper half is chance, or the same capture twice, or
- * a file that was made to: so only some are looked at. */
-static uint32_t span_of_id(const origins *origins, uint64_t id)
+ * a file that was made to: so only some are looked at. Of several spans the one that is the parent
+ * as it is stays so. */
+static uint32_t span_of_id(const origins *origins, uint64_t id, uint32_t parent)
 {
     enum { TRIES = 16 };
+    uint32_t found = CRN_SPAN_NONE;
     size_t low = 0, high = origins->count;
     uint32_t upper = (uint32_t)(id >> 32);
     while (low < high) {
@@ -257,10 +259,13 @@ static uint32_t span_of_id(const origins *origins, uint64_t id)
         uint64_t place = crn_span_name_place(id ^ its->key) - its->place;
         if (its->upper != upper)
             break;
-        if (place < its->count)
-            return its->first + (uint32_t)place;
+        if (place >= its->count)
+            continue;
+        uint32_t span = its->first + (uint32_t)place;
+        if (found == CRN_SPAN_NONE || span == parent)
+            found = span;
     }
-    return CRN_SPAN_NONE;
+    return found;
 }
 
 /* ---- who asked from elsewhere ---- */
@@ -294,10 +299,10 @@ void crn_trace_resolve(crn_trace *trace)
         crn_realloc(trace->handoffs, (size_t)before + trace->remote_count, sizeof *trace->handoffs);
     for (uint32_t r = 0; r < trace->remote_count; r++) {
         crn_span_remote *remote = &trace->remotes[r];
-        uint32_t parent = span_of_id(&origins, remote->parent);
+        crn_span *span = &trace->spans[remote->span];
+        uint32_t parent = span_of_id(&origins, remote->parent, span->parent);
         if (remote->resolved || parent == CRN_SPAN_NONE || parent == remote->span)
             continue;
-        crn_span *span = &trace->spans[remote->span];
         remote->resolved = true;
         span->parent = parent;
         span->handed_off = true;

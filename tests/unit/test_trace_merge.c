@@ -129,6 +129,35 @@ static void steps_do_not_matter(void **state)
     crn_profile_free(profile);
 }
 
+/* Each span is there twice, by the same id: who asked for it from elsewhere is in its own half. */
+static void a_capture_may_be_merged_with_itself(void **state)
+{
+    (void)state;
+    random_source random = {6};
+    crn_profile *profile = profile_new();
+    uint32_t resolved = 0;
+    for (uint64_t round = scale(50); round; round--) {
+        random_world world = random_world_make(&random, 3, SPANS, MILLISECOND);
+        crn_trace *all = merge((const crn_trace *const *)world.traces, world.count);
+        crn_trace *twice = merge((const crn_trace *const[]){all, all}, 2);
+        crn_trace *file = through_file(profile, twice);
+        assert_equal(twice, file);
+        for (uint32_t r = 0; r < file->remote_count; r++) {
+            const crn_span_remote *remote = &file->remotes[r];
+            bool second = remote->span >= all->span_count;
+            resolved += remote->resolved;
+            assert_true(!remote->resolved ||
+                        (file->spans[remote->span].parent >= all->span_count) == second);
+        }
+        crn_trace_free(file);
+        crn_trace_free(twice);
+        crn_trace_free(all);
+        random_world_free(&world);
+    }
+    assert_true(resolved > 0);
+    crn_profile_free(profile);
+}
+
 static void nothing_is_lost(void **state)
 {
     (void)state;
@@ -579,6 +608,7 @@ int main(void)
         cmocka_unit_test(what_is_saved_is_what_is_loaded),
         cmocka_unit_test(one_alone_stays_as_it_is),
         cmocka_unit_test(steps_do_not_matter),
+        cmocka_unit_test(a_capture_may_be_merged_with_itself),
         cmocka_unit_test(nothing_is_lost),
         cmocka_unit_test(too_many_processes_are_refused),
         cmocka_unit_test(histograms_add_up),
