@@ -50,8 +50,19 @@ typedef struct crn_view_choice {
     crn_spans *spans;
 } crn_view_choice;
 
-/* What is asked of all spans, worked out once. */
+/* What is asked of all spans, in the order in which it is worked out. */
+typedef enum crn_view_sum {
+    CRN_SUM_TABLE,
+    CRN_SUM_SLOWEST,
+    CRN_SUM_FIRST,
+    CRN_SUM_MISSING,
+    CRN_SUM_TREE,
+    CRN_SUMS
+} crn_view_sum;
+
+/* It is worked out once, each as soon as can be. */
 typedef struct crn_view_sums {
+    unsigned done; /* the sums below this are there */
     crn_span_table table;
     crn_span_parts slowest; /* CRN_VIEW_LONGEST of them, and */
     crn_missing missing;    /* of the gaps */
@@ -67,7 +78,9 @@ typedef struct crn_view_file {
     crn_trace *trace;     /* NULL until it is asked for */
     crn_spans *spans;
     crn_chart *chart;
-    crn_view_sums *sums;     /* NULL until they are there; the spans are not replaced before */
+    crn_view_sums *sums;     /* NULL until there are spans */
+    bool no_replay;          /* none is made before it is asked for */
+    bool preparing;          /* sums, or what follows: the spans are not replaced before */
     crn_view_part span_part; /* of the spans, as a profile */
     crn_replay *replay;      /* of the spans, to be run again; NULL until asked for */
     crn_view_part part;
@@ -138,12 +151,16 @@ void crn_view_file_close(crn_view_file *file);
 void crn_view_file_look(crn_view *view, crn_view_file *file);
 /* Waits until they are there; false after saying why there are none. */
 bool crn_view_file_spans(crn_view *view, crn_view_file *file);
-/* The sums of a file that has spans: waits for them. */
-const crn_view_sums *crn_view_sums_of(crn_view *view, crn_view_file *file);
-crn_view_sums *crn_view_sums_make(const crn_spans *spans, const crn_profile *profile);
+/* The sums of a file that has spans: waits until that one is there, and those before it. */
+const crn_view_sums *crn_view_sums_of(crn_view *view, crn_view_file *file, crn_view_sum sum);
+/* Works out the next one, which nobody looks at until `done` says that it is there. */
+void crn_view_sums_add(crn_view_sums *sums, const crn_spans *spans, const crn_profile *profile);
 void crn_view_sums_free(crn_view_sums *sums);
 /* The spans that the query's choice of iterations leaves, or NULL where it makes none. */
 const crn_view_choice *crn_view_choice_of(crn_view_file *file, const crn_view_query *query);
+/* The spans to be run again: waits for them, or has them made. */
+const crn_replay *crn_view_replay_of(crn_view *view, crn_view_file *file);
+crn_replay *crn_view_replay_make(const crn_view_file *file);
 void crn_view_replay_clear(crn_view_file *file);
 void crn_view_part_clear(crn_view_part *part);
 void crn_view_choice_clear(crn_view_choice *choice);

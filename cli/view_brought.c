@@ -71,7 +71,7 @@ static void put_spans(crn_view *view, crn_view_file *file)
 {
     char rows[16], points[16];
     uint32_t count;
-    const crn_span_table *table = &crn_view_sums_of(view, file)->table;
+    const crn_span_table *table = &crn_view_sums_of(view, file, CRN_SUM_FIRST)->table;
     snprintf(rows, sizeof rows, "%d", ROWS);
     snprintf(points, sizeof points, "%d", POINTS);
     printf(",\n\"count\":%" PRIu32 ",\n\"first\":%" PRIu32 ",\n\"timeline\":",

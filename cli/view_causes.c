@@ -40,7 +40,8 @@ bool crn_view_explain(crn_view *view, const crn_view_query *query)
     crn_view_file *file = crn_view_file_of(view, query);
     uint64_t block;
     if (!file || !crn_view_file_spans(view, file) ||
-        !crn_view_number(query, "block", crn_view_sums_of(view, file)->first, UINT32_MAX, &block))
+        !crn_view_number(query, "block", crn_view_sums_of(view, file, CRN_SUM_FIRST)->first,
+                         UINT32_MAX, &block))
         return false;
     if (block >= file->plain->block_count) {
         crn_cli_fail("there is no block %llu", (unsigned long long)block);
@@ -66,13 +67,20 @@ void crn_view_replay_clear(crn_view_file *file)
     file->replay = NULL;
 }
 
-static const crn_replay *replay_of(crn_view_file *file)
+crn_replay *crn_view_replay_make(const crn_view_file *file)
 {
-    if (!file->replay) {
-        crn_replay_setup setup = crn_replay_setup_read(file->plain);
-        file->replay = crn_replay_make(file->trace, &setup);
-        crn_replay_setup_free(&setup);
-    }
+    crn_replay_setup setup = crn_replay_setup_read(file->plain);
+    crn_replay *replay = crn_replay_make(file->trace, &setup);
+    crn_replay_setup_free(&setup);
+    return replay;
+}
+
+const crn_replay *crn_view_replay_of(crn_view *view, crn_view_file *file)
+{
+    while (file->preparing)
+        pthread_cond_wait(&view->looked, &view->lock);
+    if (!file->replay)
+        file->replay = crn_view_replay_make(file);
     return file->replay;
 }
 
@@ -156,7 +164,7 @@ static crn_effects effects_of(const crn_whatif_report *report)
     return effects;
 }
 
-static void write_whatif(crn_view_file *file, const changes *all, bool table)
+static void write_whatif(crn_view *view, crn_view_file *file, const changes *all, bool table)
 {
     crn_scenario scenario = {.factor = all->factor,
                              .cores = (unsigned)all->cores,
@@ -165,7 +173,7 @@ static void write_whatif(crn_view_file *file, const changes *all, bool table)
     crn_whatif_report report = {.path = file->path,
                                 .profile = file->plain,
                                 .trace = file->trace,
-                                .replay = replay_of(file),
+                                .replay = crn_view_replay_of(view, file),
                                 .scenario = &scenario,
                                 .changed = all->count || all->threaded || all->cores,
                                 .block = UINT32_MAX,
@@ -197,7 +205,7 @@ bool crn_view_whatif(crn_view *view, const crn_view_query *query)
     changes all = changes_new(file);
     bool good = changes_read(&all, file, query);
     if (good)
-        write_whatif(file, &all, table);
+        write_whatif(view, file, &all, table);
     changes_free(&all);
     return good;
 }

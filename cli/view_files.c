@@ -167,21 +167,46 @@ static void spans_take(crn_view_file *file, spans_read read)
     file->looked_at = true;
 }
 
+/* Works out what is asked of all spans. Pictures are drawn meanwhile; nobody changes the spans
+ * before it is done. */
+static void prepare(crn_view *view, crn_view_file *file)
+{
+    enum { MANY = 1 << 18 }; /* spans: fewer are run again as quickly as they are asked for */
+    crn_view_sums *sums = file->sums;
+    bool replays = file->trace->span_count > MANY;
+    while (sums->done < CRN_SUMS) {
+        crn_view_sums_add(sums, file->spans, file->plain);
+        pthread_mutex_lock(&view->lock);
+        sums->done++;
+        replays = replays && !file->no_replay;
+        pthread_cond_broadcast(&view->looked);
+        pthread_mutex_unlock(&view->lock);
+    }
+    crn_replay *replay = replays ? crn_view_replay_make(file) : NULL;
+    malloc_trim(0);
+    pthread_mutex_lock(&view->lock);
+    file->replay = replay;
+    file->preparing = false;
+    pthread_cond_broadcast(&view->looked);
+    pthread_mutex_unlock(&view->lock);
+}
+
+static crn_view_sums *sums_new(const spans_read *read)
+{
+    return read->trace ? crn_calloc(1, sizeof(crn_view_sums)) : NULL;
+}
+
 void crn_view_file_look(crn_view *view, crn_view_file *file)
 {
     spans_read read = spans_load(file);
+    read.sums = sums_new(&read);
     pthread_mutex_lock(&view->lock);
     spans_take(file, read);
+    file->preparing = read.trace != NULL;
     pthread_cond_broadcast(&view->looked);
     pthread_mutex_unlock(&view->lock);
-    if (!read.trace)
-        return;
-    /* Pictures are drawn meanwhile; nobody changes the spans before the sums are there. */
-    crn_view_sums *sums = crn_view_sums_make(read.spans, file->plain);
-    pthread_mutex_lock(&view->lock);
-    file->sums = sums;
-    pthread_cond_broadcast(&view->looked);
-    pthread_mutex_unlock(&view->lock);
+    if (read.trace)
+        prepare(view, file);
 }
 
 bool crn_view_file_spans(crn_view *view, crn_view_file *file)
@@ -229,8 +254,8 @@ void crn_view_file_renew(crn_view *view, crn_view_file *file)
     double least = SHARE * file->cost > 0.5 ? SHARE * file->cost : 0.5, begin = now();
     if (!file->looked_at || !is_growing(file))
         return;
-    if (file->trace)
-        crn_view_sums_of(view, file); /* who makes them needs the spans */
+    while (file->preparing) /* who does needs the spans */
+        pthread_cond_wait(&view->looked, &view->lock);
     /* Nobody asks again once the program is gone: then what it has left is read at once. */
     bool last = is_left(file, file->plain);
     if (!last && begin - file->read_at < least)
@@ -256,7 +281,9 @@ void crn_view_file_renew(crn_view *view, crn_view_file *file)
     profile_take(file, plain);
     spans_take(file, (spans_read){0}); /* before there are others: they can be large */
     spans_read read = spans_load(file);
-    read.sums = read.trace ? crn_view_sums_make(read.spans, file->plain) : NULL;
+    read.sums = sums_new(&read);
+    for (; read.sums && read.sums->done < CRN_SUMS; read.sums->done++)
+        crn_view_sums_add(read.sums, read.spans, file->plain);
     spans_take(file, read);
     file->read_at = now();
     file->cost = file->read_at - begin;

@@ -91,7 +91,7 @@ static crn_spans_report report_of(crn_view *view, crn_view_file *file, const crn
                                           .trace = choice ? choice->trace : file->trace,
                                           .spans = choice ? choice->spans : file->spans}};
     if (!choice)
-        report.source.open = crn_view_sums_of(view, file)->open;
+        report.source.open = crn_view_sums_of(view, file, CRN_SUM_TABLE)->open;
     for (uint32_t s = 0; choice && s < report.source.trace->span_count; s++)
         report.source.open += report.source.trace->spans[s].open;
     return report;
@@ -136,14 +136,19 @@ bool crn_view_spans(crn_view *view, const crn_view_query *query)
         return false;
     crn_spans_report report = report_of(view, file, query);
     bool all = !kept && report.source.trace == file->trace, known = false;
+    bool missing = name && strcmp(name, "missing") == 0;
+    bool slowest = name && strcmp(name, "slowest") == 0;
     report.kept = kept;
     report.sort = sort_of(query);
     report.top = report.slowest = top ? (uint32_t)top : UINT32_MAX;
     if (all)
-        take_sums(&report, file->sums);
-    if (name && strcmp(name, "slowest") == 0)
+        take_sums(&report, crn_view_sums_of(view, file,
+                                            missing   ? CRN_SUM_MISSING
+                                            : slowest ? CRN_SUM_SLOWEST
+                                                      : CRN_SUM_TABLE));
+    if (slowest)
         report.view = CRN_SPANS_VIEW_SLOWEST;
-    if (name && strcmp(name, "missing") == 0) {
+    if (missing) {
         report.view = CRN_SPANS_VIEW_MISSING;
         known = all && report.slowest <= CRN_VIEW_LONGEST;
         report.missing = known ? missing_of(&report, file->sums)
@@ -193,7 +198,7 @@ bool crn_view_span_flame(crn_view *view, const crn_view_query *query)
     const char *key = choice ? choice->key : "all";
     if (!part->key || strcmp(part->key, key) != 0) {
         crn_view_part_clear(part);
-        const crn_view_sums *sums = choice ? NULL : crn_view_sums_of(view, file);
+        const crn_view_sums *sums = choice ? NULL : crn_view_sums_of(view, file, CRN_SUM_TREE);
         if (choice)
             part->owned = crn_span_tree(choice->spans, file->plain);
         part->profile = choice ? part->owned : sums->tree;
@@ -364,7 +369,8 @@ bool crn_view_iterations(crn_view *view, const crn_view_query *query)
     crn_view_file *file = crn_view_file_of(view, query);
     uint64_t block, most;
     if (!file || !crn_view_file_spans(view, file) ||
-        !crn_view_number(query, "of", crn_view_sums_of(view, file)->first, UINT32_MAX, &block) ||
+        !crn_view_number(query, "of", crn_view_sums_of(view, file, CRN_SUM_FIRST)->first,
+                         UINT32_MAX, &block) ||
         !crn_view_number(query, "points", POINTS_DEFAULT, POINTS_MAX, &most))
         return false;
     uint32_t number = block_of(file, (uint32_t)block);
