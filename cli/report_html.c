@@ -8,6 +8,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "analysis/nesting.h"
 #include "base/memory.h"
 #include "cli.h"
 #include "json.h"
@@ -75,6 +76,10 @@ static json_t *blocks_json(const crn_profile *profile)
         json_array_append_new(row, crn_json_text(info->file));
         json_array_append_new(row, crn_json_number(info->line));
         json_array_append_new(row, crn_json_number(info->column));
+        char *outer = crn_nesting_outer(profile, b);
+        if (*outer)
+            json_array_append_new(row, crn_json_text(outer));
+        crn_free(outer);
         json_array_append_new(blocks, row);
     }
     return blocks;

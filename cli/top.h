@@ -154,7 +154,8 @@ typedef struct crn_top_rows {
     bool calls; /* calls were counted and are not the metric */
     crn_top_view view;
     crn_profile *owned; /* what rows point into, beside the look */
-    char remark[256];   /* why there is nothing, or "" */
+    const crn_profile *looked_at;
+    char remark[256]; /* why there is nothing, or "" */
 } crn_top_rows;
 
 /* The metric that is chosen. */

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/nesting.h"
+#include "base/memory.h"
 #include "figure.h"
 #include "top.h"
 
@@ -300,7 +302,30 @@ static void put_place(crn_pen *pen, const crn_block_info *block, size_t column)
     crn_pen_text(pen, CRN_STYLE_DIM, place, 0, true);
 }
 
-static void put_block(crn_pen *pen, const crn_top_row *row)
+static bool is_of(const crn_profile *profile, const crn_block_info *block)
+{
+    return profile && block >= profile->blocks && block < profile->blocks + profile->block_count;
+}
+
+/* What the block is written inside of, if it and the name have room. Returns what is left of it. */
+static size_t put_around(crn_pen *pen, const crn_top_rows *rows, const crn_block_info *block,
+                         size_t limit)
+{
+    const crn_profile *profile = is_of(rows->owned, block) ? rows->owned : rows->looked_at;
+    if (!is_of(profile, block))
+        return limit;
+    char *outer = crn_nesting_outer(profile, (uint32_t)(block - profile->blocks));
+    size_t width = *outer ? crn_terminal_width(outer) + 1 : 0;
+    bool fits = width && (!limit || width + crn_terminal_width(block->name) <= limit);
+    if (fits) {
+        crn_pen_text(pen, CRN_STYLE_DIM, outer, 0, false);
+        crn_pen_text(pen, CRN_STYLE_DIM, ".", 0, false);
+    }
+    crn_free(outer);
+    return fits && limit ? limit - width : limit;
+}
+
+static void put_block(crn_pen *pen, const crn_top_rows *rows, const crn_top_row *row)
 {
     /* A place that does not fit well is left out; in the middle of what is left otherwise. */
     size_t left = pen->width > pen->used ? pen->width - pen->used : 0;
@@ -310,6 +335,7 @@ static void put_block(crn_pen *pen, const crn_top_row *row)
     if (tree)
         put_prefix(pen, row);
     size_t limit = pen->width && place && column > pen->used + NAME_LEAST ? column - pen->used : 0;
+    limit = put_around(pen, rows, row->block, limit);
     crn_pen_text(pen, CRN_STYLE_PLAIN, row->block->name, limit, false);
     if (row->cycles) {
         char figure[CRN_AMOUNT_SIZE];
@@ -349,5 +375,5 @@ void crn_top_row_draw(crn_pen *pen, const crn_top_rows *rows, const crn_top_row 
     if (row->lane)
         put_lane(pen, row);
     else
-        put_block(pen, row);
+        put_block(pen, rows, row);
 }

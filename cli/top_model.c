@@ -308,6 +308,7 @@ crn_top_rows crn_top_rows_make(const crn_top_look *look, crn_top_choice *choice)
                  (ended && crn_metric_empty(&look->since.profile, rows.metric));
     rows.seconds = total ? 0 : look->interval;
     const crn_profile *shown = total ? look->profile : &look->since.profile;
+    rows.looked_at = shown;
     rows.whole = crn_metric_total(shown, rows.metric);
     view_rows(&rows, shown, look, choice);
     remark(&rows, look, choice);

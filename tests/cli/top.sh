@@ -20,6 +20,16 @@ cairn top --once a.cairn --filter nothing_has_this | sed 1,2d
 cairn top --once a.cairn --view callers | sed 1,2d
 cairn top --once a.cairn --focus no_such_block | sed 1,2d
 
+# What a block is written inside of is said before its name, where there is room.
+play nested.cairn <<EVENTS
+block run src/run.c 3
+block step src/run.c 5 run
+block each src/run.c 7 step
+>run +10 >step +5 >each +1
+EVENTS
+cairn top --once nested.cairn | sed 1,4d
+cairn top --once nested.cairn --view tree | sed 1,4d
+
 # Of what its children write the names are said; not of other files.
 cp a.cairn a.77.cairn
 cp a.cairn a.77.2.cairn

@@ -240,6 +240,30 @@ test("explain says what cairn explain says", async () => {
   await shot("explain");
 });
 
+test("names say what blocks are written inside of", async () => {
+  const file = files.indexOf("other.cairn");
+  const report = json("report", "--json", "other.cairn", "--flat", "--metric", "ticks", "--top", "100");
+  const inner = report.flat.find((row) => row.block.within);
+  holds(inner, "the program has functions in functions");
+  const name = inner.block.within + "." + inner.block.name;
+  await go(`self?file=${file}&metric=ticks`);
+  await settled(`tr[data-block="${inner.block.id}"]`);
+  same(await page.$eval(`tr[data-block="${inner.block.id}"] .name`, (at) => at.textContent), name, "in a table");
+  await go(`sequence?file=${file}&metric=ticks&focus=${inner.block.id}`);
+  await settled(".crumbs li.step");
+  same(await page.$eval(".crumbs li.step > a:first-child", (at) => at.textContent), name, "where one is");
+  const path = join(folder, "nested.html");
+  execFileSync(cairn, ["report", join(folder, "other.cairn"), "--html", path]);
+  const sent = await browser.newPage();
+  try {
+    await sent.goto("file://" + path);
+    await sent.waitForFunction(() => window.cairnAsk);
+    same(await sent.evaluate((one) => window.cairnAsk(one), "blocks?ids=" + inner.block.id), [inner.block], "in one file");
+  } finally {
+    await sent.close();
+  }
+});
+
 test("what if: a slider answers within a second, with what cairn whatif predicts", async () => {
   await go(`whatif?file=${jobs}`);
   await settled('[data-what="effects"]');

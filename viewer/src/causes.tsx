@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Why spans of a block do not all take as long; and what if a part were faster.
 import { useEffect, useState } from "preact/hooks";
-import { Block, Items, useAnswer } from "./data";
+import { Block, Items, fullName, useAnswer } from "./data";
 import { change, count, share, time } from "./format";
-import { Place, Problem, Waiting } from "./parts";
+import { Named, Place, Problem, Waiting } from "./parts";
 import { go, replace, to } from "./route";
 import { chosenItems } from "./span";
 
@@ -57,7 +57,7 @@ export function ExplainPage({ place }: { place: Place }) {
       <div class="tools" role="toolbar" aria-label="Explain">
         <label class="group"><b>spans of</b>
           <select value={now ? String(now.block.id) : ""} onChange={(event) => go(to(route, { rest: { block: (event.target as HTMLSelectElement).value } }))}>
-            {spanned.map((one) => <option value={String(one.block.id)}>{one.block.name} ({count(one.count)})</option>)}
+            {spanned.map((one) => <option value={String(one.block.id)}>{fullName(one.block)} ({count(one.count)})</option>)}
           </select>
         </label>
         <span class="note">{count(data.count)} spans, {time(data.mean)} on average ± {time(data.deviation)}; median {time(data.median)}, 99th percentile {now ? <a href={to(route, { page: "iterations", rest: {}, choice: { of: now.block.id, shortest: data.p99 } })} title="Those that took as long or longer">{time(data.p99)}</a> : time(data.p99)}, longest {time(data.max)}</span>
@@ -127,7 +127,7 @@ function Slider({ block, value, set }: { block: Block; value: number; set: (valu
   useEffect(() => setShown(at), [at]);
   return (
     <label class="slider">
-      <span class="name">{block.name}</span>
+      <span class="name"><Named block={block} /></span>
       <input type="range" min="0" max={String(STEPS.length - 1)} step="1" value={String(shown)} data-block={block.id}
         aria-valuetext={STEPS[shown] + " times as fast"}
         onInput={(event) => { const step = Number((event.target as HTMLInputElement).value); setShown(step); set(STEPS[step]); }} />
@@ -145,7 +145,7 @@ export function WhatIfPage({ place }: { place: Place }) {
   for (const [id, value] of threads) items.push(["threads", id + ":" + value]);
   if (route.rest.cores) items.push(["cores", route.rest.cores]);
   const { data, error, waiting } = useAnswer<any>("whatif", items, place.file.generation);
-  const few = (place.file.spans || 0) <= 200000;
+  const few = (place.file.spans || 0) <= 2000000;
   const table = useAnswer<any>(few || route.rest.table === "1" ? "whatif" : null, [...items, ["table", "1"]], place.file.generation);
   if (error) return <Problem text={error} />;
   if (!data) return <Waiting what="Running it again" />;
@@ -223,7 +223,7 @@ function Effects({ data, set, changes }: { data: any; set: (rest: Record<string,
       <thead><tr><th scope="col">its own time less by</th>{rows[0].effects.map((cell: any) => <th scope="col" class="figure">{Math.round(100 * cell.less)} %</th>)}</tr></thead>
       <tbody>{rows.map((row) => (
         <tr>
-          <th scope="row"><a class="name" href={set({ speed: spelled(new Map([...changes, [row.block.id, 2]])) })} title="Make it twice as fast">{row.block.name}</a></th>
+          <th scope="row"><a class="name" href={set({ speed: spelled(new Map([...changes, [row.block.id, 2]])) })} title="Make it twice as fast"><Named block={row.block} /></a></th>
           {row.effects.map((cell: any) => <td class="figure" data-value={cell.length} title={time(cell.length)}>{change(data.predicted, cell.length)}</td>)}
         </tr>
       ))}</tbody>

@@ -6,10 +6,14 @@ import { useEffect, useRef, useState } from "preact/hooks";
 export interface Block {
   id: number;
   name: string;
+  within?: string; // the names of the blocks that it is written inside of, with dots between them
   file: string;
   line: number;
   column: number;
 }
+
+// "outer.inner"
+export const fullName = (block: Block): string => (block.within ? block.within + "." : "") + block.name;
 
 export interface Metric {
   name: string;

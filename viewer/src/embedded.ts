@@ -35,7 +35,7 @@ interface All {
 function read(data: Uint8Array): All {
   const bytes = new Bytes(data);
   const head = bytes.json();
-  const blocks: Block[] = bytes.json().map(([name, file, line, column]: any[], id: number) => ({ id, name, file, line, column }));
+  const blocks: Block[] = bytes.json().map(([name, file, line, column, within]: any[], id: number) => ({ id, name, ...(within ? { within } : {}), file, line, column }));
   const count = bytes.number();
   const parent = new Uint32Array(count), block = new Uint32Array(count), callsTree = new Float64Array(count);
   for (let c = 1; c < count; c++) parent[c] = c - bytes.number();

@@ -3,9 +3,9 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Box, Flame, Layout, layOut } from "./boxes";
 import * as color from "./color";
-import { Block, Items, useAnswer } from "./data";
+import { Block, Items, fullName, useAnswer } from "./data";
 import { change, count, figure, share } from "./format";
-import { Place, Problem, Waiting, dropOf, sourceOf } from "./parts";
+import { Named, Place, Problem, Waiting, dropOf, sourceOf } from "./parts";
 import { Route, choiceItems, go, scope, to, write } from "./route";
 import { matches as isMatch } from "./search";
 
@@ -60,7 +60,8 @@ function paintText(context: CanvasRenderingContext2D, box: Box, x: number, y: nu
   const mark = box.cycles > 0 ? "↺ " + count(box.cycles) : "";
   const size = mark ? context.measureText(mark).width : 0;
   const shown = mark && size > width ? (width >= LETTER ? "↺" : "") : mark;
-  const name = label(context, box.block.name, shown ? width - Math.min(size, width) - 2 * LETTER : width);
+  const room = shown ? width - Math.min(size, width) - 2 * LETTER : width, full = fullName(box.block);
+  const name = label(context, box.block.within && context.measureText(full).width <= room ? full : box.block.name, room);
   if (name) context.fillText(name, x, y);
   if (shown) context.fillText(shown, x + (name ? context.measureText(name).width + 2 * LETTER : 0), y);
 }
@@ -152,8 +153,8 @@ function neighbour(box: Box, step: number): Box {
 
 // What is said of a box, in words.
 function say(box: Box, flame: Flame): string {
-  if (box.row < 0) return box.block.name + ", " + figure(box.inclusive, flame.unit) + "; zoom in to see them";
-  const parts = [box.block.name, figure(box.inclusive, flame.unit) + " (" + share(box.inclusive, flame.total) + ")"];
+  if (box.row < 0) return fullName(box.block) + ", " + figure(box.inclusive, flame.unit) + "; zoom in to see them";
+  const parts = [fullName(box.block), figure(box.inclusive, flame.unit) + " (" + share(box.inclusive, flame.total) + ")"];
   if (!flame.callers) parts.push("self " + figure(box.self, flame.unit));
   if (box.calls) parts.push(count(box.calls) + (box.calls === 1 ? " call" : " calls"));
   if (box.cycles) parts.push("↺ " + count(box.cycles) + " came back by recursion");
@@ -260,7 +261,7 @@ function Graph({ flame, place, coloring, matches, height, plain, link }: {
         <nav class="above" aria-label="Above the zoomed box">
           {layout.above.map((one) => (
             <button type="button" onClick={() => zoom(one.context)} title="Zoom out to here">
-              {one.block.name}<i>{share(one.inclusive, flame.total)}</i>
+              {fullName(one.block)}<i>{share(one.inclusive, flame.total)}</i>
             </button>
           ))}
         </nav>
@@ -293,7 +294,7 @@ function Details({ box, flame, place, plain }: { box: Box; flame: Flame; place: 
   const mine = !plain;
   return (
     <div class="details">
-      <strong class="name">{block.name}</strong>
+      <strong class="name"><Named block={block} /></strong>
       {block.file && <span class="where">{block.file}{block.line ? ":" + block.line : ""}</span>}
       <dl>
         {flame.before !== undefined && <><dt>before</dt><dd>{figure(box.before, flame.unit)}</dd></>}

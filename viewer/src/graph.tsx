@@ -5,7 +5,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import * as color from "./color";
 import { Block, useAnswer } from "./data";
 import { count, figure, share } from "./format";
-import { Place, Problem, Waiting } from "./parts";
+import { Named, Place, Problem, Waiting } from "./parts";
 import { scope, to } from "./route";
 
 interface Node {
@@ -184,7 +184,7 @@ function Drawing({ data, drawn, at, search }: { data: any; drawn: any; at: Place
       </svg>
       </div>
       <p class="note near">
-        {near ? <><span class="name">{near.block.name}</span> {near.block.file && <span class="where">{near.block.file}{near.block.line ? ":" + near.block.line : ""}</span>} {figure(near.self, at.unit)} itself, {count(near.calls)} {near.calls === 1 ? "call" : "calls"}</> : "\u00a0"}
+        {near ? <><span class="name"><Named block={near.block} /></span> {near.block.file && <span class="where">{near.block.file}{near.block.line ? ":" + near.block.line : ""}</span>} {figure(near.self, at.unit)} itself, {count(near.calls)} {near.calls === 1 ? "call" : "calls"}</> : "\u00a0"}
       </p>
       <p class="note legend">
         A box's colour is what it costs itself, its figure what it costs with all that it calls; an arrow's figure is

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import * as color from "./color";
-import { Items, useAnswer } from "./data";
+import { Items, fullName, useAnswer } from "./data";
 import { count, time } from "./format";
 import { Place, Problem, Waiting } from "./parts";
 import { Choice, go, to } from "./route";
@@ -26,7 +26,7 @@ export function IterationsPage({ place }: { place: Place }) {
         <label class="group"><b>of</b>
           <select value={String(data.block.id)}
             onChange={(event) => go(to(route, { choice: null, rest: { ...route.rest, block: (event.target as HTMLSelectElement).value } }))}>
-            {data.blocks.map((one: any) => <option value={String(one.block.id)}>{one.block.name} ({count(one.count)})</option>)}
+            {data.blocks.map((one: any) => <option value={String(one.block.id)}>{fullName(one.block)} ({count(one.count)})</option>)}
           </select>
         </label>
         <span class="group">

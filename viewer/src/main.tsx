@@ -6,7 +6,7 @@ import "uplot/dist/uPlot.min.css";
 import "./page.css";
 import * as color from "./color";
 import { Theme } from "./color";
-import { Block, File, ask, isLive, setSource, useAnswer } from "./data";
+import { Block, File, ask, fullName, isLive, setSource, useAnswer } from "./data";
 import { ExplainPage, WhatIfPage } from "./causes";
 import { DiffPage } from "./diff_page";
 import { Embedded } from "./embedded";
@@ -152,7 +152,7 @@ function Crumbs({ place }: { place: Place }) {
   const { route, unit } = place;
   const ids = [...route.focus, ...route.drops.flat(), ...(route.choice ? [route.choice.of] : [])];
   const names = useNames(place, [...new Set(ids)]);
-  const name = (id: number) => names.get(id)?.name || "#" + id;
+  const name = (id: number) => { const block = names.get(id); return block ? fullName(block) : "#" + id; };
   const narrowed = route.focus.length > 0 || route.drops.length > 0;
   // What a sequence costs is told by its last step; what drops leave is a whole of its own.
   const question = !narrowed ? null : route.focus.length ? "steps" : "flame";

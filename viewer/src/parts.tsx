@@ -21,16 +21,20 @@ export function Waiting({ what }: { what: string }) {
   return <p class="loading" role="status">{what}…</p>;
 }
 
+// A name with what it is written inside of, which is said more quietly.
+export const Named = ({ block }: { block: Block }) =>
+  block.within ? <><span class="outer">{block.within}.</span>{block.name}</> : <>{block.name}</>;
+
 // A block's name leads to the sequence that it is.
 export function BlockName({ block, place, focus }: { block: Block; place: Place; focus?: number[] }) {
   const where = block.file ? base(block.file) + (block.line ? ":" + block.line : "") : "";
   return (
     <span class="block">
       {block.id === 0 ? (
-        <span class="name">{block.name}</span>
+        <span class="name"><Named block={block} /></span>
       ) : (
         <a class="name" href={to(place.route, { page: "sequence", focus: focus || [block.id] })}>
-          {block.name}
+          <Named block={block} />
         </a>
       )}
       {where && block.line > 0 ? (

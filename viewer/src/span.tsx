@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // One span: what it is, what it ran in, what the program said of it.
 import { useEffect, useState } from "preact/hooks";
-import { Block, ask } from "./data";
+import { Block, ask, fullName } from "./data";
 import { base, count, share, time } from "./format";
 import { Place } from "./parts";
 import { Route, choiceItems, to } from "./route";
 
 export const nameOf = (block: Block, iteration: number | null): string =>
-  block.name + (iteration === null || iteration === undefined ? "" : " #" + iteration);
+  fullName(block) + (iteration === null || iteration === undefined ? "" : " #" + iteration);
 
 export interface Span {
   id: number; block: Block; iteration: number | null; lane: string; start: number; duration: number; self: number;

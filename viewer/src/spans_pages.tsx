@@ -2,7 +2,7 @@
 // Spans as tables: by block, the slowest, and the time that nobody accounts for.
 import { Items, useAnswer } from "./data";
 import { count, share, time } from "./format";
-import { Place, Problem, Waiting } from "./parts";
+import { Named, Place, Problem, Waiting } from "./parts";
 import { chosenItems, nameOf } from "./span";
 import { to } from "./route";
 import { matches } from "./search";
@@ -65,7 +65,7 @@ export function SpansPage({ place, search }: { place: Place; search: string }) {
               </td>
               <td class="figure">{time(row.max)}</td>
               <td><Bins bins={row.bins} edges={data.edges} /></td>
-              <th scope="row"><a class="name" href={to(route, { page: "iterations", rest: { block: String(row.block.id) }, choice: null })}>{row.block.name}</a></th>
+              <th scope="row"><a class="name" href={to(route, { page: "iterations", rest: { block: String(row.block.id) }, choice: null })}><Named block={row.block} /></a></th>
             </tr>
           ))}
         </tbody>
@@ -135,7 +135,7 @@ export function MissingPage({ place }: { place: Place }) {
           <tr>
             <td class="cost" data-value={row.missing}><span class="bar" style={{ width: (row.total ? (100 * row.missing) / row.total : 0).toFixed(2) + "%" }} aria-hidden="true" /><span class="value">{time(row.missing)}</span><span class="share">{share(row.missing, row.total)}</span></td>
             <td class="figure">{time(row.total)}</td><td class="figure">{count(row.count)}</td>
-            <th scope="row"><a class="name" href={to(place.route, { page: "iterations", choice: null, rest: { block: String(row.block.id) } })}>{row.block.name}</a></th>
+            <th scope="row"><a class="name" href={to(place.route, { page: "iterations", choice: null, rest: { block: String(row.block.id) } })}><Named block={row.block} /></a></th>
           </tr>))}
         </tbody>
       </table>

@@ -3,7 +3,7 @@
 // leads into a run of blocks, what it costs, what it leads to.
 import { Block, useAnswer } from "./data";
 import { count, figure, share } from "./format";
-import { BlockName, Cost, Drop, Figure, Place, Problem, Waiting, dropOf, intervalOf } from "./parts";
+import { BlockName, Cost, Drop, Figure, Named, Place, Problem, Waiting, dropOf, intervalOf } from "./parts";
 import { scope, to } from "./route";
 import { matches } from "./search";
 
@@ -147,7 +147,7 @@ function Path({ path, blocks, place }: { path: number[]; blocks: Record<string, 
     <span class="path">
       {first > 0 && <a href={link(0)} title="The whole path">… {first} more</a>}
       {path.slice(first).map((id, i) => (
-        <a class={i + first === path.length - 1 ? "name last" : "name"} href={link(i + first)}>{blocks[id]?.name || "#" + id}</a>
+        <a class={i + first === path.length - 1 ? "name last" : "name"} href={link(i + first)}>{blocks[id] ? <Named block={blocks[id]} /> : "#" + id}</a>
       ))}
     </span>
   );
