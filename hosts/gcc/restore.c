@@ -57,9 +57,9 @@ static void note_jumps(void)
         __atomic_store_n(&crn_site_jumps, true, __ATOMIC_RELAXED);
 }
 
+/* Exceptions come out of no handler but of signals that are never held back. */
 void cairn_priv_call_restore(int64_t height)
 {
-    note_jumps();
     cairn_priv_strand *strand = (cairn_priv_strand *)cairn_priv_thread_strand;
     if (!strand || height <= 0)
         return;
