@@ -292,7 +292,7 @@ def main():
     for name in given.only or measure.PROGRAMS:
         folder = os.path.join(os.path.abspath(given.folder), name)
         os.makedirs(folder, exist_ok=True)
-        program = measure.PROGRAMS[name](os.path.abspath(given.sources), folder)
+        program = measure.PROGRAMS[name](os.path.abspath(given.sources), folder, 1)
         cpp = program.get("cpp")
         small = dict(program, run=SMALL[name] or program["run"])
         if "siblings" in what:
