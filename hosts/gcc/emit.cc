@@ -26,12 +26,11 @@
     "jmp 1b\n\t"                                                                                   \
     ".previous"
 
-/* %0 strand, then height (%rax; without a strand the height is none, which is 0), %1 the site, %2
- * the number of its slot. */
+/* %0 strand, then height (%rax; without a strand the height is none, which is 0), %1 the site. */
 static const char enter_text[] = "# cairn enter\n\t"
     STRAND("%0")
     "leaq %1, %%r11\n\t"
-    "call " CRN_STUB_ENTER "%c2\n"
+    "call " CRN_STUB_ENTER "\n"
     "1:";
 
 /* %1 height (%rcx). */
@@ -44,8 +43,37 @@ static const char enter_text[] = "# cairn enter\n\t"
 static const char leave_text[] = WITH_HEIGHT("leave", CRN_STUB_LEAVE);
 static const char tail_text[] = WITH_HEIGHT("tail", CRN_STUB_TAIL);
 
+/* Where the block is in neither slot: the way from `current`, as in stub.cc. The unit is left in
+ * `found`. One in sixteen goes on to what is called, which puts it into a slot. */
+#define WAY(current, found, lane, site, hash)                                                      \
+    "3:\n\t"                                                                                       \
+    "movq " CRN_AT_LANE "(%1), %" lane "\n\t"                                                      \
+    "movl %k" current ", %k" found "\n\t"                                                          \
+    "shrl $2, %k" found "\n\t"                                                                     \
+    "addl %" hash ", %k" found "\n\t"                                                              \
+    "andq " CRN_AT_WAY_MASK "(%" lane "), %" found "\n\t"                                          \
+    "shlq $4, %" found "\n\t"                                                                      \
+    "addq " CRN_AT_WAYS "(%" lane "), %" found "\n\t"                                              \
+    "cmpl %k" current ", (%" found ")\n\t"                                                         \
+    "jne 2f\n\t"                                                                                   \
+    "movl 4(%" found "), %k" lane "\n\t"                                                           \
+    "cmpl %" site ", %k" lane "\n\t"                                                               \
+    "jne 2f\n\t"                                                                                   \
+    "movl 12(%" found "), %k" found "\n\t"                                                         \
+    "movq " CRN_AT_LANE "(%1), %" lane "\n\t"                                                      \
+    "movq (%" lane "), %" lane "\n\t"                                                              \
+    "testl $15, (%" lane ",%" found ",8)\n\t"                                                      \
+    "jne 4b\n"
+/* And where the way is not known, or something is due. */
+#define ENTER_SLOWLY(function, site)                                                               \
+    "2:\n\t"                                                                                       \
+    "leaq %" site ", %%rax\n\t"                                                                    \
+    "call *" function "@GOTPCREL(%%rip)\n\t"                                                       \
+    "testq %%rax, %%rax\n\t"                                                                       \
+    "cmoveq %%rax, %1\n\t"
+
 /* %0 who called (%rax; 0: no frame), %1 strand, 0 if there is no frame; %2 top, %3 lane, then base,
- * %4 slot, then unit; %5 and %6 the site and its slot. */
+ * %4 slot, then unit; %5 the site, %6 its hash. */
 static const char enter_leaf_text[] = "# cairn enter\n\t"
     STRAND("%1")
     "movq " CRN_AT_TOP "(%1), %2\n\t"
@@ -54,20 +82,21 @@ static const char enter_leaf_text[] = "# cairn enter\n\t"
     "cmpq " CRN_AT_HIGH "(%1), %2\n\t"
     "jae 2f\n\t"
     "movq (%3), %3\n\t"
-    "movq %c6(%3,%0,8), %4\n\t"
+    "movq 16(%3,%0,8), %4\n\t"
     "cmpl %5, %k4\n\t"
-    "jne 2f\n\t"
-    "shrq $32, %4\n\t"
+    "cmovneq 24(%3,%0,8), %4\n\t"
+    "cmpl %5, %k4\n\t"
+    "jne 3f\n\t"
+    "shrq $32, %4\n"
+    "4:\n\t"
     "movq %4, " CRN_AT_CURRENT "(%1)\n\t"
     "addq $1, (%3,%4,8)\n\t"
     "testq %0, %0\n\t"
     "cmovsl (%2), %k0\n"
     "1:\n\t"
-    SLOW_BEGIN
-    "leaq %5, %%rax\n\t"
-    "call *cairn_priv_site_enter_leaf_%c6@GOTPCREL(%%rip)\n\t"
-    "testq %%rax, %%rax\n\t"
-    "cmoveq %%rax, %1\n\t"
+    ".subsection 1\n"
+    WAY("0", "4", "3", "5", "6")
+    ENTER_SLOWLY("cairn_priv_site_enter_leaf", "5")
     SLOW_END;
 
 /* %0 who called, %1 strand. What wants attention has made the limit 0. */
@@ -83,6 +112,105 @@ static const char leave_leaf_text[] = "# cairn leave\n\t"
     "call *cairn_priv_site_leave_leaf@GOTPCREL(%%rip)\n\t"
     "xchgq %0, %%rax\n\t"
     SLOW_END;
+
+/* ---- where what runs stays what called: nothing is written but a count ---- */
+
+/* %0 unit (%rax; 0: no frame), %1 strand, 0 if there is no frame; %2 lane, then base, %3 what runs;
+ * %4 the site, %5 its hash. What gave its frame back by a tail call has been left from here on. */
+static const char enter_light_text[] = "# cairn enter\n\t"
+    STRAND("%1")
+    "movq " CRN_AT_TOP "(%1), %0\n\t"
+    "movq " CRN_AT_LANE "(%1), %2\n\t"
+    "movq " CRN_AT_CURRENT "(%1), %3\n\t"
+    "cmpq " CRN_AT_HIGH "(%1), %0\n\t"
+    "jae 2f\n\t"
+    "movq (%2), %2\n\t"
+    "movq 16(%2,%3,8), %0\n\t"
+    "cmpl %4, %k0\n\t"
+    "cmovneq 24(%2,%3,8), %0\n\t"
+    "cmpl %4, %k0\n\t"
+    "jne 3f\n\t"
+    "shrq $32, %0\n"
+    "4:\n\t"
+    "addq $1, (%2,%0,8)\n\t"
+    "testq %3, %3\n\t"
+    "js 5f\n"
+    "1:\n\t"
+    ".subsection 1\n"
+    "5:\n\t"
+    "movq " CRN_AT_TOP "(%1), %3\n\t"
+    "movl (%3), %k3\n\t"
+    "movq %3, " CRN_AT_CURRENT "(%1)\n\t"
+    "jmp 1b\n"
+    WAY("3", "0", "2", "4", "5")
+    ENTER_SLOWLY("cairn_priv_site_enter_light", "4")
+    SLOW_END;
+
+#define LEAVE_LIGHT(unit, strand)                                                                  \
+    "testq %" strand ", %" strand "\n\t"                                                           \
+    "je 1f\n\t"                                                                                    \
+    "cmpq $0, " CRN_AT_HIGH "(%" strand ")\n\t"                                                    \
+    "je 2f\n"                                                                                      \
+    "1:\n\t"                                                                                       \
+    ".subsection 1\n"                                                                              \
+    "2:\n\t"                                                                                       \
+    "xchgq %" unit ", %%rax\n\t"                                                                   \
+    "call *cairn_priv_site_leave_light@GOTPCREL(%%rip)\n\t"                                       \
+    "xchgq %" unit ", %%rax\n\t"                                                                   \
+    "jmp 1b\n"
+static const char leave_light_text[] = "# cairn leave\n\t"
+    LEAVE_LIGHT("0", "1")
+    "\t.previous";
+
+/* %0 the height (%rcx), 0 if the frame is not pushed. */
+#define IF_PUSHED(stub)                                                                            \
+    "testq %0, %0\n\t"                                                                             \
+    "je 3f\n\t"                                                                                    \
+    "call " stub "\n\t"                                                                            \
+    "jmp 1f\n"                                                                                     \
+    "3:\n\t"
+static const char leave_late_text[] = "# cairn leave\n\t"
+    IF_PUSHED(CRN_STUB_LEAVE)
+    LEAVE_LIGHT("1", "2")
+    "\t.previous";
+
+/* %0 the height, 0 if there is no strand; %1 scratch, %2 unit, %3 strand. Enter has seen that there
+ * is room. What a signal handler pushes there meanwhile is the same. */
+#define PUSH                                                                                       \
+    "testq %3, %3\n\t"                                                                             \
+    "je 1f\n\t"                                                                                    \
+    "movq " CRN_AT_CURRENT "(%3), %1\n\t"                                                          \
+    "movq " CRN_AT_TOP "(%3), %0\n\t"                                                              \
+    "movl %k1, (%0)\n\t"                                                                           \
+    "addq $4, " CRN_AT_TOP "(%3)\n\t"                                                              \
+    "movq %2, " CRN_AT_CURRENT "(%3)\n\t"                                                          \
+    "movq " CRN_AT_TOP "(%3), %0\n\t"                                                              \
+    "subq " CRN_AT_BOTTOM "(%3), %0\n"                                                              \
+    "1:"
+static const char push_text[] = "# cairn push\n\t"
+    "xorl %k0, %k0\n\t"
+    PUSH;
+static const char push_once_text[] = "# cairn push\n\t"
+    "testq %0, %0\n\t"
+    "jne 1f\n\t"
+    PUSH;
+
+/* %0 and %1 scratch, %2 unit, %3 strand. The unit becomes what runs, marked as replaced; where the stack ends lies who gets it back. */
+#define TAIL_LIGHT                                                                                 \
+    "testq %3, %3\n\t"                                                                             \
+    "je 1f\n\t"                                                                                    \
+    "movq " CRN_AT_CURRENT "(%3), %1\n\t"                                                          \
+    "movq " CRN_AT_TOP "(%3), %0\n\t"                                                              \
+    "movl %k1, (%0)\n\t"                                                                           \
+    "movq %2, %1\n\t"                                                                              \
+    "btsq $63, %1\n\t"                                                                             \
+    "movq %1, " CRN_AT_CURRENT "(%3)\n"                                                             \
+    "1:\n\t"
+static const char tail_light_text[] = "# cairn tail\n\t"
+    TAIL_LIGHT;
+static const char tail_late_text[] = "# cairn tail\n\t"
+    IF_PUSHED(CRN_STUB_TAIL)
+    TAIL_LIGHT;
 /* clang-format on */
 
 static tree operand(const char *constraint, tree value)
@@ -142,20 +270,15 @@ static gimple *call_with_site(const char *name, tree site, tree height)
     return call;
 }
 
-static void push_site(vec<tree, va_gc> *&inputs, tree site)
-{
-    vec_safe_push(inputs, operand("m", crn_site_block(site)));
-    vec_safe_push(inputs, operand("i", build_int_cst(integer_type_node, crn_site_slot(site))));
-}
-
-static gimple *enter_leaf(tree site, tree caller, tree strand)
+static gimple *enter_inline(const char *text, unsigned scratches, tree site, tree made, tree strand)
 {
     vec<tree, va_gc> *inputs = NULL, *outputs = NULL;
-    vec_safe_push(outputs, operand("=&a", caller));
+    vec_safe_push(outputs, operand("=&a", made));
     vec_safe_push(outputs, operand("=&r", strand));
-    scratch(outputs, 3);
-    push_site(inputs, site);
-    return assemble(enter_leaf_text, inputs, outputs, NULL);
+    scratch(outputs, scratches);
+    vec_safe_push(inputs, operand("m", crn_site_block(site)));
+    vec_safe_push(inputs, operand("m", crn_site_hash(site)));
+    return assemble(text, inputs, outputs, NULL);
 }
 
 static gimple *leave_leaf(tree caller, tree strand)
@@ -171,11 +294,12 @@ gimple *crn_emit_enter(tree site, tree height)
     if (crn_by_calls())
         return call_with_site("cairn_priv_call_enter", site, height);
     if (tree strand = crn_leaf_strand(height))
-        return enter_leaf(site, height, strand);
+        return crn_leaf_is_light() ? crn_emit_enter_light(site, height, strand)
+                                   : enter_inline(enter_leaf_text, 3, site, height, strand);
     vec<tree, va_gc> *inputs = NULL, *outputs = NULL, *clobbers = NULL;
     vec_safe_push(outputs, operand("=&a", height));
-    push_site(inputs, site);
-    for (const char *name : {"r9", "r10", "r11"})
+    vec_safe_push(inputs, operand("m", crn_site_block(site)));
+    for (const char *name : {"r8", "r9", "r10", "r11"})
         clobber(clobbers, name);
     crn_stubs_use();
     return assemble(enter_text, inputs, outputs, clobbers);
@@ -208,7 +332,8 @@ gimple *crn_emit_leave(tree height, tree site)
     if (crn_by_calls())
         return call_with_height("cairn_priv_call_leave", height);
     if (tree strand = crn_leaf_strand(height))
-        return leave_leaf(height, strand);
+        return crn_leaf_is_light() ? crn_emit_leave_light(NULL_TREE, height, strand)
+                                   : leave_leaf(height, strand);
     return assemble_with_height(leave_text, height);
 }
 
@@ -216,6 +341,60 @@ gimple *crn_emit_tail(tree height)
 {
     return crn_by_calls() ? call_with_height("cairn_priv_call_tail", height)
                           : assemble_with_height(tail_text, height);
+}
+
+/* ---- where what runs stays what called ---- */
+
+gimple *crn_emit_enter_light(tree site, tree unit, tree strand)
+{
+    return enter_inline(enter_light_text, 2, site, unit, strand);
+}
+
+typedef vec<tree, va_gc> operands;
+
+static void with_frame(operands *&inputs, tree unit, tree strand, tree pushed)
+{
+    vec_safe_push(inputs, operand("r", unit));
+    vec_safe_push(inputs, operand("r", strand));
+    if (pushed)
+        vec_safe_push(inputs, operand("0", pushed));
+}
+
+gimple *crn_emit_push(tree height, tree pushed, tree unit, tree strand)
+{
+    operands *inputs = NULL, *outputs = NULL;
+    vec_safe_push(outputs, operand("=&r", height));
+    scratch(outputs, 1);
+    with_frame(inputs, unit, strand, pushed);
+    return assemble(pushed ? push_once_text : push_text, inputs, outputs, NULL);
+}
+
+/* Where the frame may be pushed, a stub is called for that. */
+static void call_stub(operands *&outputs, operands *&clobbers)
+{
+    vec_safe_push(outputs, operand("=&c", make_ssa_name(long_long_integer_type_node)));
+    for (const char *name : {"r10", "r11"})
+        clobber(clobbers, name);
+    crn_stubs_use();
+}
+
+gimple *crn_emit_leave_light(tree pushed, tree unit, tree strand)
+{
+    operands *inputs = NULL, *outputs = NULL, *clobbers = NULL;
+    if (pushed)
+        call_stub(outputs, clobbers);
+    with_frame(inputs, unit, strand, pushed);
+    return assemble(pushed ? leave_late_text : leave_light_text, inputs, outputs, clobbers);
+}
+
+gimple *crn_emit_tail_light(tree pushed, tree unit, tree strand)
+{
+    operands *inputs = NULL, *outputs = NULL, *clobbers = NULL;
+    if (pushed)
+        call_stub(outputs, clobbers);
+    scratch(outputs, pushed ? 1 : 2);
+    with_frame(inputs, unit, strand, pushed);
+    return assemble(pushed ? tail_late_text : tail_light_text, inputs, outputs, clobbers);
 }
 
 gimple *crn_emit_restore(tree height)

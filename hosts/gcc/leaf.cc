@@ -3,11 +3,33 @@
  * Functions that call nothing, inlined ones too. Nobody can look at the stack while one runs but a
  * signal handler, which leaves it as it was: so its frame is not pushed. What called stays in a
  * register.
+ *
+ * Those without a loop are over at once. While one runs what called stays what runs, too: nothing
+ * is written but the count. Where something is due when it is left, its own unit is known, and time
+ * goes to it. What a signal handler calls meanwhile is called by what called.
  */
 #include "plugin.h"
 
+#include "cfganal.h"
+
 /* By the heights of the function that is compiled now: where their strands are. */
 static hash_map<tree, tree> *strands;
+
+/* What the C library does with its arguments alone: it calls nobody, and throws nothing. */
+static bool is_of_memory(gcall *call)
+{
+    static const built_in_function functions[] = {
+        BUILT_IN_MEMCPY, BUILT_IN_MEMMOVE, BUILT_IN_MEMSET,  BUILT_IN_MEMCMP, BUILT_IN_MEMCHR,
+        BUILT_IN_STRLEN, BUILT_IN_STRCMP,  BUILT_IN_STRNCMP, BUILT_IN_STRCHR, BUILT_IN_STRRCHR,
+        BUILT_IN_STRCPY, BUILT_IN_STRNCPY, BUILT_IN_STRSTR,  BUILT_IN_STRSPN, BUILT_IN_STRCSPN};
+    cgraph_node *own = cgraph_node::get(gimple_call_fndecl(call));
+    if (own && own->definition)
+        return false;
+    for (built_in_function function : functions)
+        if (gimple_call_builtin_p(call, function))
+            return true;
+    return false;
+}
 
 /* What the machine does by itself. */
 static bool is_harmless(gcall *call)
@@ -15,11 +37,11 @@ static bool is_harmless(gcall *call)
     if (gimple_call_internal_p(call) || gimple_call_builtin_p(call, BUILT_IN_UNREACHABLE))
         return true;
     tree callee = gimple_call_fndecl(call);
-    return callee && fndecl_built_in_p(callee) && gimple_inexpensive_call_p(call);
+    return callee && fndecl_built_in_p(callee) &&
+           (gimple_inexpensive_call_p(call) || is_of_memory(call));
 }
 
-/* Whether the statement is nothing that calls, and no mark but an Enter or a Leave. */
-static bool is_quiet(gimple *statement)
+bool crn_is_quiet(gimple *statement)
 {
     crn_mark mark = crn_mark_of(statement);
     if (mark != CRN_MARK_NONE)
@@ -41,7 +63,7 @@ static bool calls_nothing(function *function)
         if (bb_has_eh_pred(block))
             return false;
         for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
-            if (!is_quiet(gsi_stmt(i)))
+            if (!crn_is_quiet(gsi_stmt(i)))
                 return false;
     }
     return true;
@@ -56,7 +78,7 @@ static void take(function *function, crn_mark wanted, void with(tree height))
             with(crn_mark_height(gsi_stmt(i)));
 }
 
-static bool all_known;
+static bool all_known, light;
 
 static void add(tree height)
 {
@@ -89,7 +111,7 @@ static int look_for_leave(gimple_stmt_iterator place, tree height)
         if (crn_mark_of(gsi_stmt(place)) == CRN_MARK_LEAVE &&
             crn_mark_height(gsi_stmt(place)) == height)
             return 1;
-        if (!is_quiet(gsi_stmt(place)))
+        if (!crn_is_quiet(gsi_stmt(place)))
             return -1;
     }
     return 0;
@@ -142,11 +164,38 @@ static void take_inlined(function *function)
             add(crn_mark_height(gsi_stmt(i)));
 }
 
+static unsigned entered;
+
+static void count(tree height)
+{
+    (void)height;
+    entered++;
+}
+
+/* What counts what is inlined asks what runs. */
+static bool counts_inlined(function *function)
+{
+    basic_block block;
+    FOR_EACH_BB_FN(block, function)
+    for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
+        if (crn_is_count(gsi_stmt(i)))
+            return true;
+    return false;
+}
+
+static bool may_be_light(function *function)
+{
+    entered = 0;
+    take(function, CRN_MARK_ENTER, count);
+    return entered == 1 && !mark_dfs_back_edges(function) && !counts_inlined(function);
+}
+
 void crn_leaf_begin(function *function)
 {
     if (!strands)
         strands = new hash_map<tree, tree>;
     strands->empty();
+    light = false;
     if (crn_by_calls())
         return;
     if (!calls_nothing(function)) {
@@ -158,6 +207,12 @@ void crn_leaf_begin(function *function)
     take(function, CRN_MARK_LEAVE, look); /* a frame may be one of two */
     if (!all_known)
         strands->empty();
+    light = may_be_light(function);
+}
+
+bool crn_leaf_is_light(void)
+{
+    return light;
 }
 
 tree crn_leaf_strand(tree height)

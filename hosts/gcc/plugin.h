@@ -80,8 +80,7 @@ tree crn_site_of(tree function);
 /* Another one, of something in a function. */
 tree crn_site_make(const char *name, location_t place, tree function);
 tree crn_site_block(tree site);
-/* Where in a record the slot is that the block is looked for in; bytes. */
-unsigned crn_site_slot(tree site);
+tree crn_site_hash(tree site);
 
 /* ---- mark.cc ---------------------------------------------------------------------------- */
 
@@ -122,6 +121,17 @@ void crn_leaf_begin(function *function);
 /* Where Enter keeps the strand, if the function calls nothing, so that the frame is not pushed;
  * else NULL. Then what is called a height is the unit of the context that called. */
 tree crn_leaf_strand(tree height);
+/* Whether it has no loop either, and nothing that asks what runs: then that stays what called, and
+ * what is called a height is the function's own unit. */
+bool crn_leaf_is_light(void);
+/* Whether the statement is nothing that calls, and no mark but an Enter or a Leave. */
+bool crn_is_quiet(gimple *statement);
+
+/* ---- late.cc ---------------------------------------------------------------------------- */
+
+/* All marks of a function whose frame is better pushed before the first call become code. False if
+ * it is none: nothing has been done. */
+bool crn_late_expand(function *function);
 
 /* ---- emit.cc ---------------------------------------------------------------------------- */
 
@@ -138,7 +148,7 @@ tree crn_leaf_strand(tree height);
 #define CRN_AT_NODES "96"
 #define CRN_AT_NODE_MASK "104"
 
-#define CRN_STUB_ENTER "cairn_priv_stub_1_enter_" /* and the slot's place in a record */
+#define CRN_STUB_ENTER "cairn_priv_stub_2_enter"
 #define CRN_STUB_LEAVE "cairn_priv_stub_1_leave"
 #define CRN_STUB_TAIL "cairn_priv_stub_1_tail"
 
@@ -154,6 +164,13 @@ gimple *crn_emit_enter(tree site, tree height);
 gimple *crn_emit_leave(tree height, tree site);
 gimple *crn_emit_tail(tree height);
 gimple *crn_emit_restore(tree height);
+/* Of a frame that is not pushed, or not yet, while what called stays what runs: the unit and the
+ * strand are what Enter gives. `pushed` is its height where it may be pushed already, then 0 says
+ * that it is not; else NULL. */
+gimple *crn_emit_enter_light(tree site, tree unit, tree strand);
+gimple *crn_emit_push(tree height, tree pushed, tree unit, tree strand);
+gimple *crn_emit_leave_light(tree pushed, tree unit, tree strand);
+gimple *crn_emit_tail_light(tree pushed, tree unit, tree strand);
 
 /* ---- tree.cc ---------------------------------------------------------------------------- */
 

@@ -13,6 +13,8 @@ void crn_site_leave(int64_t height);
 void crn_site_tail(int64_t height);
 uint64_t crn_site_enter_leaf(crn_site *site);
 void crn_site_leave_leaf(uint64_t caller);
+uint64_t crn_site_enter_light(crn_site *site);
+void crn_site_leave_light(uint64_t unit);
 
 uint64_t *crn_site_counters(crn_node *tree);
 int64_t crn_site_go(crn_node *node);

@@ -106,6 +106,8 @@ class expand_pass : public gimple_opt_pass {
     {
         crn_tree_count(function);
         crn_leaf_begin(function);
+        if (crn_late_expand(function))
+            return 0;
         basic_block block;
         FOR_EACH_BB_FN(block, function)
         for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i);) {

@@ -5,10 +5,9 @@
 #include "plugin.h"
 
 #include "fold-const.h"
-#include "sreal.h"
 #include "stor-layout.h"
 
-enum { SLOT_FIRST = 16, SLOT_SIZE = 8, FIELDS = 8, SITE_SIZE = 32 };
+enum { FIELDS = 8, SITE_SIZE = 32 };
 
 /* Roots of the garbage collector: see crn_sites_begin. */
 static tree site_type;
@@ -32,7 +31,7 @@ static tree number_type(void)
 
 static void type_make(void)
 {
-    static const char *const names[FIELDS] = {"block",  "slot", "name", "file",
+    static const char *const names[FIELDS] = {"block",  "hash", "name", "file",
                                               "parent", "left", "line", "column"};
     site_type = make_node(RECORD_TYPE);
     tree field = NULL_TREE;
@@ -65,19 +64,18 @@ static tree distance(tree site, tree address)
                   build2(MINUS_EXPR, type, build1(NOP_EXPR, type, address), from));
 }
 
-static tree initial(tree site, const char *name, location_t location, tree function, unsigned slot)
+static tree initial(tree site, const char *name, location_t location, tree function)
 {
     expanded_location place = expand_location(location);
     tree number = number_type();
     tree values[FIELDS] = {
         build_int_cst(number, (HOST_WIDE_INT)0xfffffffe),
-        build_int_cst(number, slot),
+        build_int_cst(number, 0),
         distance(site, text_make(name)),
         distance(site, place.file ? text_make(place.file) : NULL_TREE),
         distance(site, address_of_site(function)),
         distance(site, crn_chosen.left ? text_make(crn_chosen.left) : NULL_TREE),
-        build_int_cst(number,
-                      (unsigned)place.line | 1u << 31 | (slot == SLOT_FIRST ? 0 : 1u << 30)),
+        build_int_cst(number, (unsigned)place.line | 1u << 31),
         build_int_cst(number, place.column),
     };
     vec<constructor_elt, va_gc> *elements = NULL;
@@ -91,7 +89,7 @@ static tree initial(tree site, const char *name, location_t location, tree funct
 }
 
 /* Nothing but code and a table refers to it: a name of its own is for the assembler. */
-static tree make(const char *name, location_t place, tree function, unsigned slot)
+static tree make(const char *name, location_t place, tree function)
 {
     if (!site_type)
         type_make();
@@ -106,7 +104,7 @@ static tree make(const char *name, location_t place, tree function, unsigned slo
     DECL_CONTEXT(site) = NULL_TREE;
     SET_DECL_ALIGN(site, SITE_SIZE * BITS_PER_UNIT);
     DECL_USER_ALIGN(site) = 1;
-    DECL_INITIAL(site) = initial(site, name, place, function, slot);
+    DECL_INITIAL(site) = initial(site, name, place, function);
     if (crn_chosen.zero)
         set_decl_section_name(site, "cairn_sites");
     varpool_node::finalize_decl(site);
@@ -125,48 +123,13 @@ void crn_sites_begin(const char *plugin)
     sites = new hash_map<tree, tree>;
 }
 
-unsigned crn_site_slot(tree site)
-{
-    tree initial =
-        DECL_INITIAL(site); /* of a site of another compiler's run, with -flto, unknown */
-    return initial && TREE_CODE(initial) == CONSTRUCTOR
-               ? TREE_INT_CST_LOW((*CONSTRUCTOR_ELTS(initial))[1].value)
-               : SLOT_FIRST + SLOT_SIZE * (DECL_UID(site) % 2);
-}
-
-/* How often what calls `callee` calls others whose slot is `slot`. */
-static void rivals_of(cgraph_node *callee, double often[2])
-{
-    int left = 1000; /* what is called from everywhere takes no longer */
-    for (cgraph_edge *in = callee->callers; in && left > 0; in = in->next_caller)
-        for (cgraph_edge *out = in->caller->callees; out && left-- > 0; out = out->next_callee) {
-            tree *site = out->callee == callee ? NULL : sites->get(out->callee->decl);
-            if (site)
-                often[(crn_site_slot(*site) - SLOT_FIRST) / SLOT_SIZE] +=
-                    out->sreal_frequency().to_double();
-        }
-}
-
-/* A record has two slots, and a block may be in either: what one function calls is spread over
- * both. */
-static unsigned slot_for(tree function)
-{
-    static unsigned turn;
-    double often[2] = {0, 0};
-    cgraph_node *node = cgraph_node::get(function);
-    if (node)
-        rivals_of(node, often);
-    unsigned which = often[0] == often[1] ? turn++ % 2 : often[0] > often[1];
-    return SLOT_FIRST + SLOT_SIZE * which;
-}
-
 tree crn_site_of(tree function)
 {
     tree *known = sites->get(function);
     if (known)
         return *known;
     tree site = make(crn_clone_name_of(function), DECL_SOURCE_LOCATION(function),
-                     decl_function_context(function), slot_for(function));
+                     decl_function_context(function));
     sites_made = tree_cons(function, site, sites_made);
     sites->put(function, site);
     return site;
@@ -174,14 +137,23 @@ tree crn_site_of(tree function)
 
 tree crn_site_make(const char *name, location_t place, tree function)
 {
-    static unsigned turn;
-    tree site = make(name, place, function, SLOT_FIRST + SLOT_SIZE * (turn++ % 2));
+    tree site = make(name, place, function);
     sites_made = tree_cons(NULL_TREE, site, sites_made);
     return site;
 }
 
+static tree reference(tree site, tree field)
+{
+    return build3(COMPONENT_REF, TREE_TYPE(field), site, field, NULL_TREE);
+}
+
+/* The type may be of another compiler's run, with -flto. */
 tree crn_site_block(tree site)
 {
-    tree field = TYPE_FIELDS(TREE_TYPE(site)); /* of another compiler's run, with -flto */
-    return build3(COMPONENT_REF, TREE_TYPE(field), site, field, NULL_TREE);
+    return reference(site, TYPE_FIELDS(TREE_TYPE(site)));
+}
+
+tree crn_site_hash(tree site)
+{
+    return reference(site, DECL_CHAIN(TYPE_FIELDS(TREE_TYPE(site))));
 }

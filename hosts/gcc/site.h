@@ -33,19 +33,17 @@ typedef struct crn_site {
 
 /* The same as the plugin writes it. What it points to is told as a distance from the site itself,
  * so that a program that is loaded anywhere needs no relocation for it, which would be larger than
- * the site. The slot is chosen by the plugin, as a slot may hold any block, and is in the code.
- * Which of the two a site is is told by `line`, where both have it. */
+ * the site. Which of the two a site is is told by `line`, where both have it. */
 typedef struct crn_packed_site {
     uint32_t block;
     uint32_t hash; /* of the block, as ways are looked up */
     int32_t name, file;
     int32_t parent, left; /* 0: none */
-    uint32_t line;        /* with CRN_SITE_PACKED, and CRN_SITE_SECOND if its slot is the second */
+    uint32_t line;        /* with CRN_SITE_PACKED */
     uint32_t column;
 } crn_packed_site;
 
 #define CRN_SITE_PACKED ((uint32_t)1 << 31)
-#define CRN_SITE_SECOND ((uint32_t)1 << 30)
 
 /* What was inlined into a function is a tree of such nodes, an array that the plugin makes for each
  * function: calls of what makes no calls itself are counters (cairn/tree.h). The first element is
@@ -78,9 +76,13 @@ CAIRN_API void cairn_priv_site_tail(int64_t height);
 
 /* Of functions that call nothing. Their frame is not pushed: Enter gives the unit of the context
  * that called, 0 if there is no strand, and Leave takes it. */
-CAIRN_API uint64_t cairn_priv_site_enter_leaf_16(crn_packed_site *site); /* by where the slot is */
-CAIRN_API uint64_t cairn_priv_site_enter_leaf_24(crn_packed_site *site);
+CAIRN_API uint64_t cairn_priv_site_enter_leaf(crn_packed_site *site);
 CAIRN_API void cairn_priv_site_leave_leaf(uint64_t caller);
+
+/* The same where what called stays what runs: Enter gives the unit of the context that is entered,
+ * and Leave takes it. */
+CAIRN_API uint64_t cairn_priv_site_enter_light(crn_packed_site *site);
+CAIRN_API void cairn_priv_site_leave_light(uint64_t unit);
 
 /* Where the counters of a tree are, of the context that runs; where none are, they may be written
  * to. Preserves every register but %rax. */

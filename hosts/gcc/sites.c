@@ -42,7 +42,7 @@ static crn_site unpacked(const crn_site *site)
     return (crn_site){.block = packed->block,
                       .name = at(packed, packed->name),
                       .file = at(packed, packed->file),
-                      .line = packed->line & ~(CRN_SITE_PACKED | CRN_SITE_SECOND),
+                      .line = packed->line & ~CRN_SITE_PACKED,
                       .column = packed->column,
                       .parent = (crn_site *)(uintptr_t)at(packed, packed->parent),
                       .left = at(packed, packed->left)};

@@ -100,26 +100,33 @@ static void enter(cairn_priv_strand *strand, cairn_block block)
     }
 }
 
-/* The runtime has put what was found into the slot that its own verbs look into. It goes into the
- * one that the site looks into first, which need not be the same, and into the ways, where a rival
- * may have taken its place: else the site comes here each time. Not if the records have moved: in a
- * child of fork `from` may be none of them any more. */
-static void remember(const cairn_priv_strand *strand, const char *base, uint64_t from,
-                     const crn_site *site)
+typedef uint64_t __attribute__((may_alias)) both;
+
+static cairn_priv_slot slot_of(const cairn_priv_strand *strand, uint64_t from, cairn_block block)
 {
-    typedef uint64_t __attribute__((may_alias)) both;
+    return *cairn_priv_slot_of(cairn_priv_record_at(strand->lane, from), block);
+}
+
+/* The runtime has put what was found into the slot that its own verbs look into. Sites look into
+ * both: so what was there goes into the other one, if that is empty. What was found goes into the
+ * ways, where a rival may have taken its place: else the site comes here each time. Not if the
+ * records have moved: in a child of fork `from` may be none of them any more. */
+static void remember(const cairn_priv_strand *strand, uint64_t from, cairn_block block,
+                     cairn_priv_slot before)
+{
     const cairn_priv_lane *lane = strand->lane;
-    if (!(site->line & CRN_SITE_PACKED) || lane->base != base)
+    const cairn_priv_slot found = slot_of(strand, from, block);
+    if (found.block != block)
         return;
     cairn_priv_record *record = cairn_priv_record_at(lane, from);
-    const cairn_priv_slot found = *cairn_priv_slot_of(record, site->block);
-    if (found.block != site->block)
-        return;
-    cairn_priv_slot *slot = &record->slots[(site->line & CRN_SITE_SECOND) != 0];
-    __atomic_store_n((both *)slot, (uint64_t)found.unit << 32 | found.block, __ATOMIC_RELAXED);
+    bool first = cairn_priv_slot_of(record, block) == record->slots;
+    cairn_priv_slot *other = &record->slots[first];
+    if (other->block == CAIRN_BLOCK_FOLDED && before.block != block)
+        __atomic_store_n((both *)other, (uint64_t)before.unit << 32 | before.block,
+                         __ATOMIC_RELAXED);
     uint64_t number = from / (sizeof(cairn_priv_record) / 8);
-    uint64_t place = (number + site->block * (uint64_t)0x9e3779b1u) & lane->way_mask;
-    lane->ways[place] = (cairn_priv_way){(uint64_t)site->block << 32 | from, found};
+    uint64_t place = (number + block * (uint64_t)0x9e3779b1u) & lane->way_mask;
+    lane->ways[place] = (cairn_priv_way){(uint64_t)block << 32 | from, found};
 }
 
 /* Finds the block, and enters it. */
@@ -127,10 +134,13 @@ static void enter_site(cairn_priv_strand *strand, crn_site *site)
 {
     if (site->block == CRN_SITE_NEW)
         crn_site_resolve(site, cairn_lane_profile(cairn_strand_lane((cairn_strand *)strand)));
+    cairn_block block = site->block;
     const char *base = strand->lane->base;
     uint64_t from = (uint32_t)strand->current;
-    enter(strand, site->block);
-    remember(strand, base, from, site);
+    const cairn_priv_slot before = slot_of(strand, from, block);
+    enter(strand, block);
+    if (strand->lane->base == base)
+        remember(strand, from, block, before);
 }
 
 int64_t crn_site_enter(crn_site *site)
@@ -220,6 +230,50 @@ void crn_site_leave_leaf(uint64_t caller)
     cairn_leave(strand);
     priv->top = top;
     CAIRN_PRIV_PUT(priv->current, caller);
+    crn_site_release(strand);
+    errno = saved;
+}
+
+/* As crn_site_enter_leaf, but that what called runs again, and what was entered is given. */
+uint64_t crn_site_enter_light(crn_site *site)
+{
+    int saved = errno;
+    cairn_strand *strand = crn_site_hold();
+    if (!strand) {
+        errno = saved;
+        return 0;
+    }
+    cairn_priv_strand *priv = (cairn_priv_strand *)strand;
+    int64_t before = crn_site_height(priv);
+    enter_site(priv, site);
+    uint64_t unit = 0;
+    if (crn_site_height(priv) > before) {
+        unit = priv->current;
+        CAIRN_PRIV_PUT(priv->current, *--priv->top);
+    } else {
+        cairn_leave(strand);
+    }
+    crn_site_release(strand);
+    errno = saved;
+    return unit;
+}
+
+/* Time that has passed is the function's, and so it runs once more. There is room for the frame:
+ * Enter found it. */
+void crn_site_leave_light(uint64_t unit)
+{
+    int saved = errno;
+    cairn_strand *strand = crn_site_hold();
+    if (!strand) {
+        errno = saved;
+        return;
+    }
+    cairn_priv_strand *priv = (cairn_priv_strand *)strand;
+    uint32_t *top = priv->top;
+    *top = (uint32_t)priv->current;
+    priv->top = top + 1;
+    CAIRN_PRIV_PUT(priv->current, unit);
+    cairn_leave(strand);
     crn_site_release(strand);
     errno = saved;
 }

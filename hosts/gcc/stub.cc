@@ -8,72 +8,80 @@
  * pushed, so a debugger or an unwinder sees the caller through them at each instruction. What is
  * unusual is done by stub_x86_64.S.
  */
-#include "plugin.h"
 #include "stub.h"
+#include "plugin.h"
 
 #include "output.h"
 
 /* The version is in the names: objects of two versions of Cairn may be linked together. */
 /* clang-format off */
 
-/* %rax: the strand; %r11: the site. Gives the height in %rax; %r9 and %r10 are lost, too. A record's
- * slot is read at once: a signal handler may change it. Where it has another block, the way is
- * looked up, as crn_graph_recall does. A frame that was given back by a tail call keeps what
- * is saved: by cmov, as no branch could be foretold. */
-#define ENTER(name, slot)                                                                          \
-    BEGIN(name)                                                                                    \
-    "\tmovq " CRN_AT_TOP "(%rax), %r9\n"                                                           \
-    "\tcmpq " CRN_AT_HIGH "(%rax), %r9\n"                                                          \
-    "\tjae 2f\n"                                                                                   \
-    "\tmovq " CRN_AT_LANE "(%rax), %r9\n"                                                          \
-    "\tmovq " CRN_AT_CURRENT "(%rax), %r10\n"                                                      \
-    "\tmovq (%r9), %r9\n"                                                                          \
-    "\tmovq " slot "(%r9,%r10,8), %r10\n"                                                          \
-    "\tcmpl (%r11), %r10d\n"                                                                       \
-    "\tjne 3f\n"                                                                                   \
-    "\tmovq " CRN_AT_CURRENT "(%rax), %r11\n"                                                      \
-    "\tshrq $32, %r10\n"                                                                           \
-    "1:\taddq $1, (%r9,%r10,8)\n"                                                                  \
-    "\tmovq " CRN_AT_TOP "(%rax), %r9\n"                                                           \
-    "\ttestq %r11, %r11\n"                                                                         \
-    "\tcmovsl (%r9), %r11d\n"                                                                      \
-    "\tmovl %r11d, (%r9)\n"                                                                        \
-    "\taddq $4, %r9\n"                                                                             \
-    "\tmovq %r9, " CRN_AT_TOP "(%rax)\n"                                                           \
-    "\tmovq %r10, " CRN_AT_CURRENT "(%rax)\n"                                                      \
-    "\tsubq " CRN_AT_BOTTOM "(%rax), %r9\n"                                                        \
-    "\tmovq %r9, %rax\n"                                                                           \
-    "\tret\n"                                                                                      \
-    "3:\tpushq %rcx\n"                                                                             \
-    "\t.cfi_adjust_cfa_offset 8\n"                                                                 \
-    "\tmovl " CRN_AT_CURRENT "(%rax), %r10d\n"                                                     \
-    "\tmovl %r10d, %ecx\n"                                                                         \
-    "\tshrl $2, %ecx\n"                                                                            \
-    "\tmovq " CRN_AT_LANE "(%rax), %r9\n"                                                          \
-    "\taddl 4(%r11), %ecx\n"                                                                       \
-    "\tandq " CRN_AT_WAY_MASK "(%r9), %rcx\n"                                                      \
-    "\tshlq $4, %rcx\n"                                                                            \
-    "\taddq " CRN_AT_WAYS "(%r9), %rcx\n"                                                          \
-    "\tcmpl %r10d, (%rcx)\n"                                                                       \
-    "\tjne 4f\n"                                                                                   \
-    "\tmovl (%r11), %r10d\n"                                                                       \
-    "\tcmpl %r10d, 4(%rcx)\n"                                                                      \
-    "\tjne 4f\n"                                                                                   \
-    "\tmovq 8(%rcx), %rcx\n"                                                                       \
-    "\tmovq (%r9), %r9\n"                                                                          \
-    "\tmovq %rcx, %r10\n"                                                                          \
-    "\tmovq " CRN_AT_CURRENT "(%rax), %r11\n"                                                      \
-    "\tshrq $32, %r10\n"                                                                           \
-    "\tmovq %rcx, " slot "(%r9,%r11,8)\n"                                                          \
-    "\tpopq %rcx\n"                                                                                \
-    "\t.cfi_adjust_cfa_offset -8\n"                                                                \
-    "\tjmp 1b\n"                                                                                   \
-    "4:\t.cfi_adjust_cfa_offset 8\n"                                                               \
-    "\tpopq %rcx\n"                                                                                \
-    "\t.cfi_adjust_cfa_offset -8\n"                                                                \
-    "2:\tmovq %r11, %rax\n"                                                                        \
-    "\tjmp *cairn_priv_site_enter_slowly@GOTPCREL(%rip)\n"                                         \
-    END(name)
+/* %rax: the strand; %r11: the site. Gives the height in %rax; %r8 to %r10 are lost, too. A record's
+ * slot is read at once: a signal handler may change it. Which of the two has the block is told by
+ * cmov, as no branch could foretell it; so is whether a frame was given back by a tail call, which
+ * keeps what is saved.
+ *
+ * Where it is in neither, the way is looked up, as crn_graph_recall does. One way in sixteen that is
+ * found goes into a slot, either by turns: so of what one function calls, the two that it calls most
+ * often are found at once, and do not push each other out. */
+static const char enter[] =
+    BEGIN(CRN_STUB_ENTER)
+    "\tmovq " CRN_AT_TOP "(%rax), %r8\n"
+    "\tcmpq " CRN_AT_HIGH "(%rax), %r8\n"
+    "\tjae 2f\n"
+    "\tmovq " CRN_AT_LANE "(%rax), %r9\n"
+    "\tmovq " CRN_AT_CURRENT "(%rax), %r10\n"
+    "\tmovq (%r9), %r9\n"
+    "\tmovq 16(%r9,%r10,8), %r8\n"
+    "\tcmpl (%r11), %r8d\n"
+    "\tcmovneq 24(%r9,%r10,8), %r8\n"
+    "\tcmpl (%r11), %r8d\n"
+    "\tjne 3f\n"
+    "\tshrq $32, %r8\n"
+    "1:\taddq $1, (%r9,%r8,8)\n"
+    "\tmovq " CRN_AT_TOP "(%rax), %r9\n"
+    "\ttestq %r10, %r10\n"
+    "\tcmovsl (%r9), %r10d\n"
+    "\tmovl %r10d, (%r9)\n"
+    "\taddq $4, %r9\n"
+    "\tmovq %r9, " CRN_AT_TOP "(%rax)\n"
+    "\tmovq %r8, " CRN_AT_CURRENT "(%rax)\n"
+    "\tsubq " CRN_AT_BOTTOM "(%rax), %r9\n"
+    "\tmovq %r9, %rax\n"
+    "\tret\n"
+    "3:\tmovq " CRN_AT_LANE "(%rax), %r9\n"
+    "\tmovl %r10d, %r8d\n"
+    "\tshrl $2, %r8d\n"
+    "\taddl 4(%r11), %r8d\n"
+    "\tandq " CRN_AT_WAY_MASK "(%r9), %r8\n"
+    "\tshlq $4, %r8\n"
+    "\taddq " CRN_AT_WAYS "(%r9), %r8\n"
+    "\tcmpl %r10d, (%r8)\n"
+    "\tjne 2f\n"
+    "\tmovl 4(%r8), %r9d\n"
+    "\tcmpl (%r11), %r9d\n"
+    "\tjne 2f\n"
+    "\tmovq 8(%r8), %r8\n"
+    "\tmovq " CRN_AT_LANE "(%rax), %r9\n"
+    "\tmovq %r8, %r11\n"
+    "\tmovq (%r9), %r9\n"
+    "\tshrq $32, %r11\n"
+    "\ttestl $15, (%r9,%r11,8)\n"
+    "\tje 4f\n"
+    "\tmovq %r11, %r8\n"
+    "\tjmp 1b\n"
+    "4:\ttestl $16, (%r9,%r11,8)\n"
+    "\tleaq (%r9,%r10,8), %r9\n"
+    "\tje 5f\n"
+    "\tleaq 8(%r9), %r9\n"
+    "5:\tmovq %r8, 16(%r9)\n"
+    "\tmovq " CRN_AT_LANE "(%rax), %r9\n"
+    "\tmovq %r11, %r8\n"
+    "\tmovq (%r9), %r9\n"
+    "\tjmp 1b\n"
+    "2:\tmovq %r11, %rax\n"
+    "\tjmp *cairn_priv_site_enter_slowly@GOTPCREL(%rip)\n"
+    END(CRN_STUB_ENTER);
 
 #define STRAND                                                                                     \
     "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %r11\n"                                       \
@@ -122,8 +130,6 @@
     END(name)
 
 static const char text[] =
-    ENTER(CRN_STUB_ENTER "16", "16")
-    ENTER(CRN_STUB_ENTER "24", "24")
     LEAVE(CRN_STUB_LEAVE)
     TAIL(CRN_STUB_TAIL)
     "\t.text\n";
@@ -141,7 +147,7 @@ static void write(void *event, void *data)
     (void)event;
     (void)data;
     if (used && asm_out_file)
-        fputs(text, asm_out_file);
+        fprintf(asm_out_file, "%s%s", enter, text);
     used = false;
 }
 

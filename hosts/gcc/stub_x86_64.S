@@ -163,14 +163,12 @@ cairn_priv_site_enter:
 
 /* The same for a function that calls nothing, and a packed site: the block's hash is there. One
  * way in sixteen that is found goes into a slot, either by turns: of two that are called by turns
- * one stays where it is found at once. */
+ * one stays where it is found at once. light: what called stays what runs, and the unit is given. */
+        .macro enter_leaf name light slowly
         .p2align 4
-        .globl  cairn_priv_site_enter_leaf_16
-        .type   cairn_priv_site_enter_leaf_16, @function
-        .globl  cairn_priv_site_enter_leaf_24
-        .type   cairn_priv_site_enter_leaf_24, @function
-cairn_priv_site_enter_leaf_16:
-cairn_priv_site_enter_leaf_24:
+        .globl  \name
+        .type   \name, @function
+\name:
         .cfi_startproc
         endbr64
         push    %rcx
@@ -203,12 +201,17 @@ cairn_priv_site_enter_leaf_24:
         testl   $15, (%rdx,%rcx,8)
         je      3f
 1:      addq    $1, (%rdx,%rcx,8)
-        movq    %rcx, 24(%rdi)
         testq   %rax, %rax
         jns     4f
-        movq    (%rdi), %rcx
-        movl    (%rcx), %eax            /* who called what gave its frame back */
-4:      pop     %rdi
+        movq    (%rdi), %rdx
+        movl    (%rdx), %eax            /* who called what gave its frame back */
+4:      .if \light
+        movq    %rax, 24(%rdi)
+        movq    %rcx, %rax
+        .else
+        movq    %rcx, 24(%rdi)
+        .endif
+        pop     %rdi
         pop     %rsi
         pop     %rdx
         pop     %rcx
@@ -227,10 +230,13 @@ cairn_priv_site_enter_leaf_24:
         pop     %rsi
         pop     %rdx
         pop     %rcx
-        jmp     site_enter_leaf_all
+        jmp     \slowly
         .cfi_endproc
-        .size   cairn_priv_site_enter_leaf_16, . - cairn_priv_site_enter_leaf_16
-        .size   cairn_priv_site_enter_leaf_24, . - cairn_priv_site_enter_leaf_24
+        .size   \name, . - \name
+        .endm
+
+        enter_leaf cairn_priv_site_enter_leaf, 0, site_enter_leaf_all
+        enter_leaf cairn_priv_site_enter_light, 1, site_enter_light_all
 
         .p2align 4
         .globl  cairn_priv_site_enter_slowly
@@ -250,6 +256,25 @@ site_enter_leaf_all:
         call_with_all crn_site_enter_leaf
         restore
         .size   site_enter_leaf_all, . - site_enter_leaf_all
+
+        .p2align 4
+        .type   site_enter_light_all, @function
+site_enter_light_all:
+        save
+        movq    %rax, %rdi
+        call_with_all crn_site_enter_light
+        restore
+        .size   site_enter_light_all, . - site_enter_light_all
+
+        .p2align 4
+        .globl  cairn_priv_site_leave_light
+        .type   cairn_priv_site_leave_light, @function
+cairn_priv_site_leave_light:
+        save
+        movq    %rax, %rdi
+        call_with_all crn_site_leave_light
+        restore
+        .size   cairn_priv_site_leave_light, . - cairn_priv_site_leave_light
 
         .p2align 4
         .globl  cairn_priv_site_leave_leaf
