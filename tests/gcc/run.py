@@ -202,6 +202,26 @@ def leaves():
         counts_match(contexts("way.cairn"), counted(["leaf.c"]))
 
 
+@case("frames that are pushed before the first call only count as others do, by context")
+def late():
+    for options in (["-O1"], ["-O2"], ["-O3"], ["-Os"], ["-O2", "-fPIC", "-flto"]):
+        plain(["late.c"], *options)
+        tables = []
+        for more in ([], ["--calls"]):
+            profiled(["late.c"], *options, *more)
+            rows = record(["late.c"])
+            stacks_match(rows)
+            counts_match(rows, counted(["late.c"]))
+            tables.append({path: row["calls"] for path, row in rows})
+        assert tables[0] == tables[1], options
+    profiled(["late.c"], "-O2", "-fPIC", "-flto")
+    for wall in ("exact", "sampled", "off"):
+        run(CAIRN, "run", "--quiet", "--wall", wall, "-o", "way.cairn", "./profiled")
+        assert {path: row["calls"] for path, row in contexts("way.cairn")} == tables[0], wall
+    code = run(CAIRN, "cc", "-O2", "-S", "-o", "-", source("late.c"))
+    assert code.count("# cairn push") > 5, "which frames are pushed late?"
+
+
 @case("a context that calls many by turns counts each, wherever it is found")
 def crowd():
     """As the slow twin by function, and by context as where functions are called for all of it."""
