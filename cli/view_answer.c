@@ -160,24 +160,6 @@ void crn_view_kept_clear(crn_view *view)
         kept_free(view, i);
 }
 
-/* What is kept to run spans again is little, but looking for causes takes much for a while: of many
- * spans both would be too much at once. */
-static void make_room(crn_view *view, crn_view_answer *answer)
-{
-    enum { FEW = 1 << 18 };
-    if (answer != crn_view_explain)
-        return;
-    for (size_t i = 0; i < view->file_count; i++) {
-        crn_view_file *file = &view->files[i];
-        file->no_replay = true; /* if it has not begun yet */
-        while (file->preparing)
-            pthread_cond_wait(&view->looked, &view->lock);
-        if (file->replay && file->trace->span_count > FEW)
-            crn_view_replay_clear(file);
-    }
-    malloc_trim(0);
-}
-
 crn_view_reply crn_view_reply_json(crn_view *view, const crn_view_query *query,
                                    crn_view_answer *answer)
 {
@@ -188,8 +170,6 @@ crn_view_reply crn_view_reply_json(crn_view *view, const crn_view_query *query,
     /* Files change, and their state, without being asked. */
     char *key = answer == crn_view_captures ? NULL : key_of(view, query);
     bool known = kept_find(view, key, &reply);
-    if (!known)
-        make_room(view, answer);
     bool good = known || answer_print(view, query, answer, text, size);
     if (good && !known) {
         reply.body = text[0];

@@ -3,6 +3,7 @@
  * Why spans take as long as they do, and what if a part of the program were faster: the answers of
  * cairn explain and cairn whatif, for the page.
  */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ enum { EXPLAIN_TOP = 12, EFFECTS_TOP = 12, THREADS_MAX = 4096 };
 /* ---- why ---- */
 
 /* A bit by span of the source, whether it is of a block with that name. */
-static uint64_t *spans_of(const crn_span_source *source, const char *name)
+static uint64_t *spans_of(const crn_span_source *source, const char *name, uint32_t *count)
 {
     const crn_profile *profile = source->profile;
     uint64_t *named = crn_bits_new(profile->block_count);
@@ -29,10 +30,26 @@ static uint64_t *spans_of(const crn_span_source *source, const char *name)
         if (strcmp(profile->blocks[b].name, name) == 0)
             crn_bits_set(named, b);
     for (uint32_t s = 0; s < source->trace->span_count; s++)
-        if (crn_bits_has(named, crn_span_block(source->spans, s)))
+        if (crn_bits_has(named, crn_span_block(source->spans, s))) {
             crn_bits_set(chosen, s);
+            ++*count;
+        }
     crn_free(named);
     return chosen;
+}
+
+/* What is kept to run spans again is little, but so is what looking for causes takes of most
+ * blocks: of one that has a large part of very many spans both would be too much at once. */
+static void make_room(crn_view *view, crn_view_file *file, uint32_t count)
+{
+    enum { FEW = 1 << 18, PART = 4 };
+    if (file->trace->span_count <= FEW || count <= file->trace->span_count / PART)
+        return;
+    file->no_replay = true; /* if it has not begun yet */
+    while (file->preparing)
+        pthread_cond_wait(&view->looked, &view->lock);
+    crn_view_replay_clear(file);
+    malloc_trim(0);
 }
 
 bool crn_view_explain(crn_view *view, const crn_view_query *query)
@@ -53,7 +70,9 @@ bool crn_view_explain(crn_view *view, const crn_view_query *query)
                               .trace = choice ? choice->trace : file->trace,
                               .spans = choice ? choice->spans : file->spans};
     const char *name = file->plain->blocks[block].name;
-    uint64_t *chosen = spans_of(&source, name);
+    uint32_t count = 0;
+    uint64_t *chosen = spans_of(&source, name, &count);
+    make_room(view, file, count);
     crn_explain_run(&source, chosen, name, NULL, EXPLAIN_TOP, crn_explain_json);
     crn_free(chosen);
     return true;
