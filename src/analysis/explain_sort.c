@@ -13,29 +13,33 @@
 
 /* ---- values ---- */
 
-double crn_factor_number(const crn_factor *factor, uint32_t at)
+/* Of what is no attribute. */
+static double standing_number(const crn_factor *factor, uint32_t number)
 {
     const crn_trace *trace = factor->explained->spans->trace;
-    const crn_span *span = &trace->spans[factor->spans[at]];
+    const crn_span *span = &trace->spans[number];
     bool root = span->parent == CRN_SPAN_NONE;
     switch (factor->shown.kind) {
-    case CRN_FACTOR_ATTRIBUTE:
-    case CRN_FACTOR_PARENT_ATTRIBUTE: {
-        const crn_attribute *attribute = &trace->attributes[factor->attributes[at]];
-        return attribute->kind == CRN_ATTRIBUTE_INTEGER  ? (double)attribute->value.integer
-               : attribute->kind == CRN_ATTRIBUTE_NUMBER ? attribute->value.number
-                                                         : 0;
-    }
     case CRN_FACTOR_ITERATION:
         return (double)span->iteration;
     case CRN_FACTOR_PARENT_ITERATION:
         return (double)(root ? CAIRN_ITERATION_NONE : trace->spans[span->parent].iteration);
     case CRN_FACTOR_PARENT_BLOCK: /* a number here: see crn_factor_group */
         return root ? 0 : crn_span_block(factor->explained->spans, span->parent);
-    case CRN_FACTOR_LANE:
-        break;
+    default:
+        return span->lane;
     }
-    return span->lane;
+}
+
+double crn_factor_number(const crn_factor *factor, uint32_t at)
+{
+    if (!factor->attributes)
+        return standing_number(factor, factor->spans[at]);
+    const crn_attribute *attribute =
+        &factor->explained->spans->trace->attributes[factor->attributes[at]];
+    return attribute->kind == CRN_ATTRIBUTE_INTEGER  ? (double)attribute->value.integer
+           : attribute->kind == CRN_ATTRIBUTE_NUMBER ? attribute->value.number
+                                                     : 0;
 }
 
 const char *crn_factor_text(const crn_factor *factor, uint32_t at)
@@ -110,12 +114,17 @@ static void sort_texts(crn_factor *factor)
 enum { BYTES = 256, FEW = 24 };
 
 /* In the order of the numbers, as their bits are. */
-static uint64_t key_of(const crn_factor *factor, uint32_t at)
+static uint64_t key_of_number(double number)
 {
-    double number = crn_factor_number(factor, at) + 0.0; /* there is one zero */
     uint64_t bits;
+    number += 0.0; /* there is one zero */
     memcpy(&bits, &number, sizeof bits);
     return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
+}
+
+static uint64_t key_of(const crn_factor *factor, uint32_t at)
+{
+    return key_of_number(crn_factor_number(factor, at));
 }
 
 typedef struct range {
@@ -257,28 +266,49 @@ static bool find_values(const crn_factor *factor, values *values)
     return true;
 }
 
+/* Attributes change places; of one value they are put in the order of spans again. */
+static void permute(crn_factor *factor, const values *values, uint32_t *next)
+{
+    for (unsigned v = 0; v < values->count; v++) {
+        uint32_t last = values->all[v].first + values->all[v].count;
+        while (next[v] < last) {
+            unsigned belongs = values->slots[slot_of(values, key_of(factor, next[v]))] - 1U;
+            if (belongs != v)
+                swap(factor, next[v], next[belongs]);
+            next[belongs]++;
+        }
+    }
+    for (unsigned v = 0; v < values->count; v++) {
+        const value *its = &values->all[v];
+        sort_range(factor, (range){its->first, its->first + its->count, true});
+    }
+}
+
+/* What is known of each span is found again, one after the other. */
+static void refill(crn_factor *factor, const values *values, uint32_t *next)
+{
+    CRN_EACH_EXPLAINED(s, factor->explained)
+    {
+        unsigned slot = slot_of(values, key_of_number(standing_number(factor, s)));
+        if (values->slots[slot]) /* it has any */
+            factor->spans[next[values->slots[slot] - 1]++] = s;
+    }
+}
+
 static bool sort_few_values(crn_factor *factor)
 {
     values values = {.count = 0};
     if (!find_values(factor, &values))
         return false;
     uint32_t next[VALUES];
-    for (unsigned v = 0; v < values.count; v++)
+    for (unsigned v = 0; v < values.count; v++) {
         next[v] = values.all[v].first;
-    for (unsigned v = 0; v < values.count; v++) {
-        uint32_t last = values.all[v].first + values.all[v].count;
-        while (next[v] < last) {
-            unsigned belongs = values.slots[slot_of(&values, key_of(factor, next[v]))] - 1U;
-            if (belongs != v)
-                swap(factor, next[v], next[belongs]);
-            next[belongs]++;
-        }
+        crn_bits_set(factor->begins, next[v]);
     }
-    for (unsigned v = 0; v < values.count; v++) {
-        const value *its = &values.all[v];
-        sort_range(factor, (range){its->first, its->first + its->count, true});
-        crn_bits_set(factor->begins, its->first);
-    }
+    if (factor->attributes)
+        permute(factor, &values, next);
+    else
+        refill(factor, &values, next);
     return true;
 }
 
