@@ -234,6 +234,7 @@ void crn_captures_close(crn_query *query)
         crn_free(capture->costs.depth);
         crn_free(capture->blocks);
         crn_free(capture->summary);
+        crn_free(capture->lanes);
         crn_free(capture->name_size);
         crn_free(capture->name_rank);
         crn_store_close(capture->store);

@@ -26,6 +26,7 @@ typedef struct crn_query_capture {
     uint32_t *blocks; /* by number in the spans: number in the profile */
     uint32_t block_limit;
     struct crn_summary_row *summary; /* by block; NULL until it is asked for */
+    struct crn_lane_row *lanes;      /* by lane; likewise */
     int *name_size;                  /* by block */
     uint32_t *name_rank; /* by block: equal for equal names, in their order, over all captures */
     crn_query_costs costs;
@@ -73,9 +74,10 @@ typedef struct crn_key_order {
 /* Makes the order of a key, if it is not there yet. False: SQLite has to sort. */
 bool crn_captures_order_key(crn_query *query, uint32_t key);
 
-/* Makes capture->costs, and capture->summary, if they are not there yet. */
+/* Makes capture->costs, capture->summary and capture->lanes, if they are not there yet. */
 void crn_captures_costs(const crn_query_capture *capture);
 void crn_captures_summary(const crn_query_capture *capture);
+void crn_captures_lanes(const crn_query_capture *capture);
 
 /* How long the spans of a block took, in ns; open ones count in `count`, `open`, `total` and
  * `self` only. By nearest rank: values that occurred. */
@@ -83,6 +85,12 @@ typedef struct crn_summary_row {
     uint32_t count, open;
     uint64_t total, self, min, median, p90, p99, max;
 } crn_summary_row;
+
+/* When something ran on a lane, in ns; of a lane without spans nothing holds. */
+typedef struct crn_lane_row {
+    uint64_t first, last; /* the earliest start, the latest end */
+    uint64_t busy;        /* the union of its spans: no moment twice */
+} crn_lane_row;
 
 /* Gives an attribute's value to SQLite, which copies a text. */
 void crn_result_attribute(sqlite3_context *context, crn_attribute attribute);

@@ -96,6 +96,12 @@ const crn_schema_table crn_schema[] = {
     {"lanes", "table", "what never runs in parallel with itself: threads, interpreters",
      COLUMNS({"id", INTEGER, ""}, {"name", TEXT, ""}, {"spans", INTEGER, "how many"}, CAPTURE),
      NULL},
+    {"lane_figures", "table", "when something ran on each lane; NULL where nothing did",
+     COLUMNS({"lane", INTEGER, "lanes.id"}, {"name", TEXT, ""}, {"spans", INTEGER, "how many"},
+             {"first", INTEGER, "ns: start of the first span"},
+             {"last", INTEGER, "ns: end of the last"},
+             {"busy", INTEGER, "ns in which at least one span was open: no moment twice"}, CAPTURE),
+     NULL},
     {"metrics", "table", "what contexts are charged",
      COLUMNS({"name", TEXT, ""}, {"unit", TEXT, ""}, {"total", INTEGER, "over all contexts"},
              CAPTURE),
@@ -136,11 +142,8 @@ const crn_schema_table crn_schema[] = {
      COLUMNS({"id", INTEGER, "lanes.id"}, {"name", TEXT, ""}, {"spans", INTEGER, "how many"},
              {"first", INTEGER, "ns: start of the first span"},
              {"last", INTEGER, "ns: end of the last"},
-             {"busy", INTEGER, "ns in spans that are not in another of the lane"}, CAPTURE),
-     "select lanes.id, lanes.name, lanes.spans, its.first, its.last, its.busy, lanes.capture"
-     " from lanes left join (select lane, min(start) as first, max(end) as last,"
-     " sum(case when parent is null or handed_off then duration else 0 end) as busy"
-     " from spans group by lane) its on its.lane = lanes.id"},
+             {"busy", INTEGER, "ns in which at least one span was open: no moment twice"}, CAPTURE),
+     "select lane as id, name, spans, first, last, busy, capture from lane_figures"},
     {"calls", "view", "who calls whom how often, by block, over all contexts",
      COLUMNS({"caller", TEXT, ""}, {"callee", TEXT, ""}, {"calls", INTEGER, ""},
              {"caller_block", INTEGER, "blocks.id"}, {"callee_block", INTEGER, "blocks.id"},

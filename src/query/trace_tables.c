@@ -113,6 +113,21 @@ static crn_value lane_value(crn_query *query, uint64_t row, int column, char *te
     }
 }
 
+static crn_value lane_figure(crn_query *query, uint64_t row, int column, char *text)
+{
+    const crn_query_capture *capture = CRN_CAPTURE_OF(query, lane, (uint32_t)row);
+    uint32_t lane = (uint32_t)row - capture->lane;
+    if (column < 3)
+        return lane_value(query, row, column, text);
+    if (column > 5)
+        return crn_capture_number(query, capture);
+    if (capture->store->lane_first[lane + 1] == capture->store->lane_first[lane])
+        return (crn_value){0};
+    crn_captures_lanes(capture);
+    const crn_lane_row *its = &capture->lanes[lane];
+    return crn_figure_value(column == 3 ? its->first : column == 4 ? its->last : its->busy);
+}
+
 /* ---- metrics, notes, captures ---- */
 
 static uint64_t count_metrics(crn_query *query)
@@ -182,6 +197,10 @@ const crn_simple_table crn_trace_tables[] = {
     {"attributes", "span INTEGER, key TEXT, value, kind TEXT, capture INTEGER", count_attributes,
      attribute_value},
     {"lanes", "id INTEGER, name TEXT, spans INTEGER, capture INTEGER", count_lanes, lane_value},
+    {"lane_figures",
+     "lane INTEGER, name TEXT, spans INTEGER, first INTEGER, last INTEGER, busy INTEGER, "
+     "capture INTEGER",
+     count_lanes, lane_figure},
     {"metrics", "name TEXT, unit TEXT, total INTEGER, capture INTEGER", count_metrics,
      metric_value},
     {"notes", "key TEXT, value TEXT, capture INTEGER", count_notes, note_value},

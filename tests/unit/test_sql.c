@@ -322,6 +322,95 @@ static void missing_and_slowest_are_those_of_cairn_spans(void **state)
     }
 }
 
+/* How long at least one span was open on a lane: from each moment at which anything begins or ends
+ * up to the next one, by looking at all spans. */
+static uint64_t busy_slowly(const crn_trace *trace, uint32_t lane)
+{
+    uint64_t busy = 0;
+    for (uint32_t m = 0; m < 2 * trace->span_count; m++) {
+        uint64_t from = m % 2 ? trace->spans[m / 2].end : trace->spans[m / 2].start;
+        uint64_t next = UINT64_MAX;
+        bool counted = false, open = false;
+        for (uint32_t s = 0; s < trace->span_count; s++) {
+            const crn_span *its = &trace->spans[s];
+            counted |= (2 * s < m && its->start == from) || (2 * s + 1 < m && its->end == from);
+            next = its->start > from && its->start < next ? its->start : next;
+            next = its->end > from && its->end < next ? its->end : next;
+            open |= its->lane == lane && its->start <= from && its->end > from;
+        }
+        busy += open && !counted ? next - from : 0;
+    }
+    return busy;
+}
+
+static void assert_lanes_are_busy(const crn_query_file *file, const crn_trace *trace)
+{
+    crn_query *query = open_query(file, 1);
+    crn_statement *rows = ask(query, "select id, spans, first, last, busy from threads"
+                                     " order by id");
+    for (uint32_t lane = 0; lane < trace->lane_count; lane++) {
+        uint64_t count = 0, first = UINT64_MAX, last = 0;
+        for (uint32_t s = 0; s < trace->span_count; s++) {
+            const crn_span *its = &trace->spans[s];
+            if (its->lane != lane)
+                continue;
+            count++;
+            first = its->start < first ? its->start : first;
+            last = its->end > last ? its->end : last;
+        }
+        assert_true(next_row(rows));
+        assert_int_equal(integer_at(rows, 0), lane);
+        assert_int_equal(integer_at(rows, 1), count);
+        assert_optional(rows, 2, count, (int64_t)first);
+        assert_optional(rows, 3, count, (int64_t)last);
+        assert_optional(rows, 4, count, (int64_t)busy_slowly(trace, lane));
+        assert_true(!count || busy_slowly(trace, lane) <= last - first);
+    }
+    assert_false(next_row(rows));
+    crn_statement_free(rows);
+    crn_query_close(query);
+}
+
+static void a_lane_is_busy_at_no_moment_twice(void **state)
+{
+    (void)state;
+    random_source random = {11};
+    for (uint64_t round = 0; round < scale(60); round++) {
+        asked asked = asked_make(&random, 1 + random_below(&random, 60));
+        assert_lanes_are_busy(&asked.file, asked.trace);
+        /* Those of one lane in no order: as no file has them, but whoever calls may. */
+        crn_trace *trace = asked.trace;
+        for (uint32_t s = 0; s < trace->span_count; s++) {
+            trace->spans[s].start = random_below(&random, 300);
+            trace->spans[s].end = trace->spans[s].start + random_below(&random, 30);
+        }
+        assert_lanes_are_busy(&asked.file, trace);
+        asked_free(&asked);
+    }
+}
+
+/* main, within it wait, within that three jobs, one after the other, that main asked for. */
+static void who_helps_while_it_waits_is_busy_once(void **state)
+{
+    (void)state;
+    random_source random = {12};
+    asked asked = asked_make(&random, 100);
+    crn_span spans[] = {
+        {.start = 0, .end = 100, .parent = CRN_SPAN_NONE},
+        {.start = 1, .end = 99, .parent = 0},
+        {.start = 2, .end = 30, .parent = 0, .handed_off = true},
+        {.start = 30, .end = 60, .parent = 0, .handed_off = true},
+        {.start = 60, .end = 90, .parent = 0, .handed_off = true},
+    };
+    const char *lane = "main";
+    crn_trace trace = {.span_count = COUNT(spans), .spans = spans, .lane_count = 1, .lanes = &lane};
+    crn_query *query =
+        open_query(&(crn_query_file){.path = "m", .profile = asked.profile, .trace = &trace}, 1);
+    assert_int_equal(number_of(query, "select busy from threads"), 100);
+    crn_query_close(query);
+    asked_free(&asked);
+}
+
 static void contexts_and_edges_add_up(void **state)
 {
     (void)state;
@@ -589,6 +678,8 @@ int main(void)
         cmocka_unit_test(edges_of_spans_are_those_of_the_trace),
         cmocka_unit_test(the_summary_is_that_of_cairn_spans),
         cmocka_unit_test(missing_and_slowest_are_those_of_cairn_spans),
+        cmocka_unit_test(a_lane_is_busy_at_no_moment_twice),
+        cmocka_unit_test(who_helps_while_it_waits_is_busy_once),
         cmocka_unit_test(contexts_and_edges_add_up),
         cmocka_unit_test(ids_go_on_from_capture_to_capture),
         cmocka_unit_test(an_expression_chooses_spans),
