@@ -29,6 +29,7 @@ static uint64_t period = PERIOD_NS;
 static pthread_key_t key;
 static pthread_t emptier;
 static bool runs;
+static sigset_t mask; /* of who started it */
 static sem_t stop;
 
 crn_timed *crn_time_self(void)
@@ -107,17 +108,22 @@ static void empty_all(void)
     pthread_mutex_unlock(&lock);
 }
 
+/* The process ends with the last of all threads: where the program's have ended, ours does, and
+ * what is done at the end may be done here, with signals as they were. */
 static void *run(void *data)
 {
     struct timespec until;
     prctl(PR_SET_NAME, "cairn-time");
+    cairn_priv_thread_is_ours(true);
     do {
         empty_all();
         clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_nsec += TURN_NS;
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
-    } while (sem_clockwait(&stop, CLOCK_MONOTONIC, &until) != 0);
+    } while (!cairn_priv_program_is_over() && sem_clockwait(&stop, CLOCK_MONOTONIC, &until) != 0);
+    cairn_priv_thread_is_ours(false);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
     return data;
 }
 
@@ -133,12 +139,12 @@ static void begin_child(void)
 
 static bool start_emptier(void)
 {
-    sigset_t all, before;
+    sigset_t all;
     sigfillset(&all);
     sem_init(&stop, 0, 0);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_sigmask(SIG_SETMASK, &all, &mask);
     runs = pthread_create(&emptier, NULL, run, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
     return runs;
 }
 
@@ -197,7 +203,8 @@ __attribute__((destructor)) static void end_process(void)
     if (self)
         timer_delete(self->timer);
     sem_post(&stop);
-    pthread_join(emptier, NULL);
+    if (!pthread_equal(emptier, pthread_self()))
+        pthread_join(emptier, NULL);
     empty_all();
     runs = false;
 }

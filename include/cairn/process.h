@@ -41,6 +41,12 @@ CAIRN_API extern __thread cairn_strand *cairn_priv_thread_strand
 CAIRN_API extern int cairn_priv_process_off;
 CAIRN_API cairn_strand *cairn_priv_thread_begin(void);
 
+/* For hosts with threads of their own: such a thread says when it begins and when it ends. Whether
+ * these are all that is left of the process, as each of the program's has ended by itself: whoever
+ * sees that ends, too, so that the process does. Thread: any. Opens no file. */
+CAIRN_API void cairn_priv_thread_is_ours(bool begins);
+CAIRN_API bool cairn_priv_program_is_over(void);
+
 /* This thread's own strand of that profile; NULL if there is none, which costs two predictable
  * branches. It is the only strand of a lane that is named like the thread; both are closed when
  * the thread ends, after the destructors of its thread-local objects and all but the last rounds

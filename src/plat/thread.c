@@ -97,6 +97,23 @@ bool crn_thread_is_alone(void)
     return stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == DOTS + 1;
 }
 
+/* A thread that has ended and is still there, as the first of a process is while others run, has no
+ * program that it executes. None of this opens a file. */
+static bool has_program(pid_t thread)
+{
+    char path[48], program[8];
+    snprintf(path, sizeof path, "/proc/self/task/%d/exe", (int)thread);
+    return readlink(path, program, sizeof program) > 0;
+}
+
+bool crn_thread_are_last(unsigned count)
+{
+    enum { DOTS = 2 };
+    struct stat tasks;
+    return stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == DOTS + 1 + count &&
+           has_program(gettid()) && !has_program(getpid());
+}
+
 bool crn_thread_leave_files(void)
 {
 #ifdef SYS_close_range

@@ -28,6 +28,10 @@ bool crn_thread_is_runnable(pid_t thread);
  * still be there. Signal safe. */
 bool crn_thread_is_alone(void);
 
+/* Whether the process's first thread has ended, and so many others are left, of whom the caller is
+ * one. False where the system does not say. Opens no file, does not allocate. */
+bool crn_thread_are_last(unsigned count);
+
 /* How many processors the calling thread may run on; at least 1. */
 unsigned crn_thread_cores(void);
 

@@ -228,6 +228,7 @@ static void after_in_parent(void)
 /* It is the thread that took them which lives on. */
 static void after_in_child(void)
 {
+    crn_helpers_forget();
     for (cairn_profile *profile = profiles; profile; profile = profile->next) {
         pthread_mutex_unlock(&profile->capture.lock);
         pthread_mutex_unlock(&profile->lock);

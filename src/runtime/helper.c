@@ -2,12 +2,64 @@
 #include "runtime/helper.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <time.h>
 
-enum { STACK_SIZE = 256 * 1024 };
+#include <cairn/process.h>
 
-static bool start_thread(crn_helper *helper, void *(*run)(void *), void *data)
+#include "plat/clock.h"
+#include "plat/thread.h"
+
+enum {
+    STACK_SIZE = 256 * 1024,
+    LOOK_NS = 20 * 1000 * 1000 /* so often it is seen whether the program is over */
+};
+
+/* ---- threads that are not the program's ---- */
+
+static unsigned ours; /* atomic */
+
+void cairn_priv_thread_is_ours(bool begins)
+{
+    __atomic_fetch_add(&ours, begins ? 1 : -1, __ATOMIC_RELAXED);
+}
+
+bool cairn_priv_program_is_over(void)
+{
+    return crn_thread_are_last(__atomic_load_n(&ours, __ATOMIC_RELAXED));
+}
+
+void crn_helpers_forget(void)
+{
+    __atomic_store_n(&ours, 0, __ATOMIC_RELAXED);
+}
+
+/* Counted while it certainly is there: who counts too few does not find the program over. What the
+ * program does at its end may be done on the last thread of all, with signals as they were. */
+static void *run_counted(void *data)
+{
+    crn_helper *helper = data;
+    cairn_priv_thread_is_ours(true);
+    pthread_mutex_lock(&helper->lock); /* until all of it is there */
+    bool apart = helper->kept;
+    pthread_mutex_unlock(&helper->lock);
+    helper->apart = apart && crn_thread_leave_files();
+    helper->run(helper->data);
+    cairn_priv_thread_is_ours(false);
+    pthread_sigmask(SIG_SETMASK, &helper->mask, NULL);
+    return NULL;
+}
+
+static void *keep(void *data)
+{
+    crn_helper *helper = data;
+    cairn_priv_thread_is_ours(true);
+    pthread_join(helper->thread, NULL);
+    cairn_priv_thread_is_ours(false);
+    pthread_sigmask(SIG_SETMASK, &helper->mask, NULL);
+    return NULL;
+}
+
+static bool start_thread(crn_helper *helper, pthread_t *thread, void *(*run)(void *))
 {
     sigset_t all, before;
     sigfillset(&all);
@@ -15,11 +67,15 @@ static bool start_thread(crn_helper *helper, void *(*run)(void *), void *data)
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_SIZE);
     pthread_sigmask(SIG_BLOCK, &all, &before);
-    int error = pthread_create(&helper->thread, &attributes, run, data);
+    if (thread == &helper->thread)
+        helper->mask = before;
+    int error = pthread_create(thread, &attributes, run, helper);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return error == 0;
 }
+
+/* ---- one helper ---- */
 
 static void forget(crn_helper *helper)
 {
@@ -28,7 +84,8 @@ static void forget(crn_helper *helper)
     helper->running = false;
 }
 
-bool crn_helper_start(crn_helper *helper, const char *name, void *(*run)(void *), void *data)
+bool crn_helper_start(crn_helper *helper, const char *name, bool apart, void *(*run)(void *),
+                      void *data)
 {
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
@@ -36,24 +93,50 @@ bool crn_helper_start(crn_helper *helper, const char *name, void *(*run)(void *)
     pthread_mutex_init(&helper->lock, NULL);
     pthread_cond_init(&helper->wake, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    helper->stop = helper->woken = false;
-    helper->running = start_thread(helper, run, data);
+    helper->run = run;
+    helper->data = data;
+    helper->next_look = 0;
+    helper->stop = helper->woken = helper->kept = helper->apart = false;
+    pthread_mutex_lock(&helper->lock);
+    helper->running = start_thread(helper, &helper->thread, run_counted);
     if (helper->running)
         pthread_setname_np(helper->thread, name);
-    else
+    helper->kept = helper->running && apart && start_thread(helper, &helper->keeper, keep);
+    if (helper->kept)
+        pthread_setname_np(helper->keeper, "cairn-files");
+    pthread_mutex_unlock(&helper->lock);
+    if (!helper->running)
         forget(helper);
     return helper->running;
 }
 
-bool crn_helper_wait(crn_helper *helper, uint64_t until)
+/* Waits for that moment at most. Under lock. */
+static void wait_once(crn_helper *helper, uint64_t until)
 {
     struct timespec time = {.tv_sec = (time_t)(until / 1000000000u),
                             .tv_nsec = (long)(until % 1000000000u)};
+    pthread_cond_timedwait(&helper->wake, &helper->lock, &time);
+}
+
+static bool is_over(crn_helper *helper, uint64_t now)
+{
+    if (now < helper->next_look)
+        return false;
+    helper->next_look = now + LOOK_NS;
+    return cairn_priv_program_is_over();
+}
+
+bool crn_helper_wait(crn_helper *helper, uint64_t until)
+{
+    uint64_t now = crn_clock_monotonic();
+    bool over = is_over(helper, now);
     pthread_mutex_lock(&helper->lock);
-    while (!helper->stop && !helper->woken &&
-           pthread_cond_timedwait(&helper->wake, &helper->lock, &time) != ETIMEDOUT)
-        ;
-    bool goes_on = !helper->stop;
+    while (!helper->stop && !helper->woken && !over && now < until) {
+        wait_once(helper, until < helper->next_look ? until : helper->next_look);
+        now = crn_clock_monotonic();
+        over = is_over(helper, now);
+    }
+    bool goes_on = !helper->stop && !over;
     helper->woken = false;
     pthread_mutex_unlock(&helper->lock);
     return goes_on;
@@ -69,6 +152,13 @@ void crn_helper_wake(crn_helper *helper)
     pthread_mutex_unlock(&helper->lock);
 }
 
+/* The program may end on the thread itself. */
+static void join(pthread_t thread)
+{
+    if (!pthread_equal(thread, pthread_self()))
+        pthread_join(thread, NULL);
+}
+
 void crn_helper_stop(crn_helper *helper)
 {
     if (!helper->running)
@@ -77,6 +167,6 @@ void crn_helper_stop(crn_helper *helper)
     helper->stop = true;
     pthread_cond_signal(&helper->wake);
     pthread_mutex_unlock(&helper->lock);
-    pthread_join(helper->thread, NULL);
+    join(helper->kept ? helper->keeper : helper->thread);
     forget(helper);
 }

@@ -35,7 +35,6 @@ typedef struct crn_sampler {
     uint64_t period_ns; /* that is kept now, so that samples do not cost too much */
     uint64_t random;
     bool stopped_timers; /* the program took their signal */
-    bool alone;          /* has descriptors of its own; the thread's */
     double sample_ns;    /* what a sample costs the thread that is sampled */
 } crn_sampler;
 

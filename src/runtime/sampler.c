@@ -36,7 +36,7 @@ static bool computes(const cairn_lane *lane, clockid_t clock, uint64_t *cpu)
         return false;
     bool goes_on = again > *cpu;
     *cpu = again;
-    return goes_on || !lane->profile->sampler.alone ||
+    return goes_on || !lane->profile->sampler.helper.apart ||
            crn_thread_is_runnable(__atomic_load_n(&lane->thread_id, __ATOMIC_RELAXED));
 }
 
@@ -252,7 +252,6 @@ static void *run(void *data)
     crn_sampler *sampler = &profile->sampler;
     bool samples = samples_by_thread(profile);
     prctl(PR_SET_TIMERSLACK, 1000ul);
-    sampler->alone = profile->cpu != CAIRN_CPU_OFF && crn_thread_leave_files();
     uint64_t next = crn_clock_monotonic(), last = next, calibrated = 0;
     costs costs = {.cpu = crn_thread_own_time()};
     while (crn_helper_wait(&sampler->helper, next += gap(profile, sampler))) {
@@ -281,5 +280,7 @@ cairn_error crn_sampler_start(cairn_profile *profile)
     crn_sampler *sampler = &profile->sampler;
     sampler->period_ns = profile->sample_period_ns;
     sampler->random = profile->seed;
-    return crn_helper_start(&sampler->helper, "cairn", run, profile) ? CAIRN_OK : CAIRN_E_THREAD;
+    return crn_helper_start(&sampler->helper, "cairn", profile->cpu != CAIRN_CPU_OFF, run, profile)
+               ? CAIRN_OK
+               : CAIRN_E_THREAD;
 }

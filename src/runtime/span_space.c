@@ -286,7 +286,7 @@ static void *prepare(void *data)
 
 bool crn_preparer_start(cairn_profile *profile)
 {
-    return crn_helper_start(&profile->preparer, "cairn-space", prepare, profile);
+    return crn_helper_start(&profile->preparer, "cairn-space", false, prepare, profile);
 }
 
 /* ---- what was not used ---- */

@@ -140,6 +140,41 @@ static void *main_thread_is_gone(void *data)
     exit(23);
 }
 
+static void at_last(void)
+{
+    sigset_t mask;
+    pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    printf("at exit, %d\n", sigismember(&mask, SIGTERM));
+}
+
+/* The process ends with the last of the program's threads, as if there were no others. */
+CASE(main_thread_ends_alone, 0)
+{
+    atexit(at_last);
+    work(100);
+    checked();
+    pthread_exit(NULL);
+}
+
+static void *ends_last(void *data)
+{
+    pthread_join(*(pthread_t *)data, NULL);
+    begin_thread();
+    work(100);
+    checked();
+    return NULL;
+}
+
+CASE(another_thread_ends_last, 0)
+{
+    static pthread_t first, second;
+    first = pthread_self();
+    atexit(at_last);
+    work(100);
+    pthread_create(&second, NULL, ends_last, &first);
+    pthread_exit(NULL);
+}
+
 CASE(main_thread_ends_first, 0)
 {
     static pthread_t first, second;

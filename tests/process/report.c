@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * report.c - what a program can learn about itself. Three things are left out, as they are what
- * a profile cannot be without: the thread named "cairn", the capture's descriptor, and the signal
- * that is taken where timers were asked for.
+ * a profile cannot be without: threads that are named "cairn", the capture's descriptor, and the
+ * signal that is taken where timers were asked for.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -117,7 +117,7 @@ static int count_threads(void)
         FILE *file = task->d_name[0] == '.' ? NULL : fopen(path, "re");
         if (!file)
             continue;
-        count += !fgets(name, sizeof name, file) || strcmp(name, "cairn\n") != 0;
+        count += !fgets(name, sizeof name, file) || strncmp(name, "cairn", strlen("cairn")) != 0;
         fclose(file);
     }
     closedir(tasks);
