@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cairn/cairn.h>
+
 #include "base/memory.h"
 #include "cli.h"
 #include "run.h"
@@ -48,12 +50,23 @@ static int end_as(int status)
     return 128 + number;
 }
 
+/* Whether there is no space at all: what a capture that is there takes is freed for another. */
+static bool is_full(const char *folder, const struct stat *there)
+{
+    enum { LEAST = 64 * 1024, STAT_BLOCK = 512 }; /* bytes: less than that is no capture */
+    struct statvfs disk;
+    uint64_t freed = (uint64_t)there->st_blocks * STAT_BLOCK;
+    return statvfs(folder, &disk) == 0 && disk.f_blocks &&
+           disk.f_bavail * disk.f_frsize + freed < LEAST;
+}
+
 /* Why the program could not make a capture there, whatever it is; NULL if nothing is seen. */
 static const char *obstacle(const char *path)
 {
-    enum { LEAST = 64 * 1024 }; /* bytes: less than that is no capture */
-    struct statvfs disk;
+    struct stat there = {0};
     const char *reason = NULL;
+    if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode))
+        return S_ISDIR(there.st_mode) ? "that is a folder" : "that is no regular file";
     if (!crn_cli_may_replace(path))
         return "a file is there already that is no capture";
     char *folder = crn_strdup(path);
@@ -62,11 +75,44 @@ static const char *obstacle(const char *path)
         slash[slash == folder] = 0;
     if (access(slash ? folder : ".", W_OK | X_OK) != 0)
         reason = strerror(errno);
-    else if (statvfs(slash ? folder : ".", &disk) == 0 && disk.f_blocks &&
-             disk.f_bavail * disk.f_frsize < LEAST)
+    else if (is_full(slash ? folder : ".", &there))
         reason = strerror(ENOSPC);
     crn_free(folder);
     return reason;
+}
+
+/* Whether a capture of at most so many bytes can be begun: one in memory shows it. What the
+ * program's libcairn needs is what this one needs. */
+static bool is_enough(uint64_t limit)
+{
+    enum { ENOUGH = 1 << 20 };
+    cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    cairn_profile *profile = NULL;
+    options.file_limit = limit;
+    if (limit >= ENOUGH)
+        return true;
+    cairn_error error = cairn_profile_open(&profile, &options);
+    if (error)
+        return error != CAIRN_E_SPACE;
+    cairn_profile_close(profile);
+    return true;
+}
+
+static bool can_begin(const crn_run *run)
+{
+    const char *limit = getenv("CAIRN_FILE_LIMIT"), *reason = obstacle(run->output);
+    if (reason) {
+        crn_cli_fail("%s was not run, as its capture cannot be made at %s: %s; name another file "
+                     "with -o",
+                     run->path, run->output, reason);
+        return false;
+    }
+    if (!limit || run->alloc || is_enough(strtoull(limit, NULL, 10)))
+        return true;
+    crn_cli_fail("%s was not run, as no capture fits into a file limit of %s: allow more with "
+                 "--file-limit",
+                 run->path, limit);
+    return false;
 }
 
 static void say_what_to_do(const crn_run *run)
@@ -82,14 +128,17 @@ static void say_what_to_do(const crn_run *run)
                      "there, or does without libc's loader",
                      run->path, run->output);
     else
-        crn_cli_fail("%s left no capture, as it does not use libcairn: cairn run --alloc "
-                     "profiles what it allocates; man cairn-run says more",
+        crn_cli_fail("%s left no capture: it does not use libcairn, ended before it did, or could "
+                     "not make one; cairn run --alloc profiles what any program allocates, man "
+                     "cairn-run says more",
                      run->path);
 }
 
 int crn_run_native(const crn_run *run)
 {
     struct stat before = {0}, after;
+    if (!can_begin(run))
+        return CRN_EXIT_BAD;
     bool was = stat(run->output, &before) == 0;
     setenv("CAIRN_OUT", run->output, 1);
     if (!run->alloc) /* the tool adds them afterwards */

@@ -1,0 +1,23 @@
+# Where no capture can be made the program is not run, and it is said why.
+[ -n "${CAIRN_JOBS-}" ] || { echo "no example program in this build"; exit 77; }
+refused() { cairn run "$@" "$CAIRN_JOBS" 2>&1 | sed -e "s,$PWD/,HERE/," -e "s,$CAIRN_JOBS,./jobs,"; }
+refused -o /dev/null
+refused -o ''
+mkdir folder && refused -o folder
+refused -o folder/none/a.cairn
+mkfifo pipe && refused -o pipe
+ln -s nowhere/a.cairn link && refused -o link
+echo mine >notes.txt && refused -o notes.txt && cat notes.txt
+for bytes in 1 1000 50000; do
+    refused --file-limit "$bytes" -o limited.cairn
+done
+[ -e limited.cairn ] || echo nothing is there
+
+# What can be made is made: in the place of a capture and of an empty file, and in little room.
+: >empty.cairn
+cairn run -o empty.cairn "$CAIRN_JOBS" >/dev/null
+cairn run -o empty.cairn "$CAIRN_JOBS" >/dev/null
+cairn run --file-limit 1000000 -o small.cairn "$CAIRN_JOBS" >/dev/null
+ls *.cairn
+# One that ends before it does anything.
+cairn run -o none.cairn true 2>&1 | sed -e "s,$PWD/,HERE/," -e 's,^cairn run: [^ ]*,cairn run: true,'
