@@ -16,6 +16,17 @@
 #include "query/query.h"
 #include "terminal.h"
 
+/* Why there was no space for spans, and what to do; captures that were merged do not say. */
+static const char *why_none(const crn_span_source *source)
+{
+    const char *by = crn_profile_note(source->profile, "out_of_space", "");
+    if (strcmp(by, "disk") == 0)
+        return "the disk was full, or a quota reached; free space, or record elsewhere with -o";
+    if (strcmp(by, "file_limit") == 0)
+        return "the capture was as large as it may be; record with a higher --file-limit";
+    return "there was no space; record with a higher file limit, or where the disk has more space";
+}
+
 static void say_none(const crn_span_source *source)
 {
     if (source->trace && source->trace->skipped)
@@ -23,9 +34,8 @@ static void say_none(const crn_span_source *source)
                      "; record with a higher span rate",
                      source->path, source->trace->trees_skipped);
     else if (source->trace && source->trace->dropped)
-        crn_cli_fail("%s: all of its spans were dropped (%" PRIu64 "), as there was no space; "
-                     "record with a higher file limit",
-                     source->path, source->trace->dropped);
+        crn_cli_fail("%s: all of its spans were dropped (%" PRIu64 "), as %s", source->path,
+                     source->trace->dropped, why_none(source));
     else
         crn_cli_fail("%s: holds no spans; the program records them with cairn_span_begin "
                      "and the option \"spans\" of its profile, see cairn-spans(1)",
@@ -123,8 +133,12 @@ void crn_span_source_warn(const crn_span_source *source)
 {
     const crn_trace *trace = source->trace;
     crn_terminal_style(CRN_STYLE_WARM);
-    warn(trace->limited, "span was dropped: as many as may be kept were there",
-         "spans were dropped: as many as may be kept were there");
+    if (strcmp(crn_profile_note(source->profile, "out_of_space", ""), "disk") == 0)
+        warn(trace->limited, "span was dropped: the disk was full",
+             "spans were dropped: the disk was full");
+    else
+        warn(trace->limited, "span was dropped: as many as may be kept were there",
+             "spans were dropped: as many as may be kept were there");
     warn(trace->late, "span was dropped: space for it was not ready in time",
          "spans were dropped: space for them was not ready in time");
     uint64_t known = trace->limited + trace->late;

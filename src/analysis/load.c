@@ -146,6 +146,9 @@ static void put_lost_spans(crn_profile *profile, const crn_snapshot *snapshot)
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         if (counts[i].count)
             note(profile, counts[i].key, "%" PRIu64, counts[i].count);
+    uint32_t refused = snapshot->header.refused;
+    if (snapshot->spans_limited && refused)
+        note(profile, "out_of_space", refused == CRN_REFUSED_LIMIT ? "file_limit" : "disk");
 }
 
 static void put_facts(crn_profile *profile, const crn_snapshot *snapshot)
@@ -223,11 +226,14 @@ static void put_warnings(crn_profile *profile, const crn_snapshot *snapshot)
              snapshot->dropped == 1 ? " was" : "s were");
     if (snapshot->spans_dropped)
         warn(profile,
-             "%" PRIu64 " span%s dropped: %" PRIu64
-             " when there were as many as may be kept, %" PRIu64
+             "%" PRIu64 " span%s dropped: %" PRIu64 " %s, %" PRIu64
              " when space was not ready in time",
              snapshot->spans_dropped, snapshot->spans_dropped == 1 ? " was" : "s were",
-             snapshot->spans_limited, snapshot->spans_late);
+             snapshot->spans_limited,
+             snapshot->header.refused == CRN_REFUSED_SYSTEM
+                 ? "when the disk was full"
+                 : "when there were as many as may be kept",
+             snapshot->spans_late);
     if (snapshot->misuses)
         warn(profile,
              "%" PRIu64 " misuse%s of the interface: leave without enter, unwinding to a mark "

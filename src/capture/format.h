@@ -64,6 +64,13 @@ typedef struct crn_disk_moment {
     uint64_t monotonic_ns;
 } crn_disk_moment;
 
+/* Who had no more space for a capture. */
+typedef enum crn_refusal {
+    CRN_REFUSED_NONE = 0,
+    CRN_REFUSED_LIMIT = 1, /* file_limit */
+    CRN_REFUSED_SYSTEM = 2 /* a full disk, a quota, the process's limit of files */
+} crn_refusal;
+
 typedef struct crn_disk_header {
     char magic[8];
     uint32_t format_version;
@@ -88,6 +95,8 @@ typedef struct crn_disk_header {
     uint64_t generation;              /* how often the figures were reset */
     uint64_t boot[2]; /* the machine's since it was started: what CLOCK_MONOTONIC is of; 0 0 if it
                        * does not say */
+    uint32_t refused; /* crn_refusal: by whom space was, the last time */
+    uint32_t reserved;
 } crn_disk_header;
 
 typedef struct crn_disk_chunk {
@@ -294,7 +303,7 @@ typedef struct crn_disk_lane {
     uint64_t spare[1];
 } crn_disk_lane;
 
-_Static_assert(sizeof(crn_disk_header) == 352, "on disk");
+_Static_assert(sizeof(crn_disk_header) == 360, "on disk");
 _Static_assert(sizeof(crn_disk_chunk) == 32, "on disk");
 _Static_assert(sizeof(crn_disk_directory) == 16, "on disk");
 _Static_assert(sizeof(crn_disk_block) == 24, "on disk");

@@ -23,6 +23,14 @@ static cairn_error error_of_errno(void)
 
 /* ---- the file ---- */
 
+/* Whoever reads the capture is to know why it did not become longer. */
+static cairn_error refuse(crn_capture *capture, crn_refusal refusal, cairn_error error)
+{
+    if (error == CAIRN_E_SPACE)
+        __atomic_store_n(&capture->header->refused, refusal, __ATOMIC_RELAXED);
+    return error;
+}
+
 /* Takes `size` bytes at the end of the file. */
 static cairn_error take_space(crn_capture *capture, uint64_t size, uint64_t *offset)
 {
@@ -30,12 +38,12 @@ static cairn_error take_space(crn_capture *capture, uint64_t size, uint64_t *off
     if (capture->detached)
         return CAIRN_E_FORKED;
     if (size > capture->limit || end > capture->limit - size)
-        return CAIRN_E_SPACE;
+        return refuse(capture, CRN_REFUSED_LIMIT, CAIRN_E_SPACE);
     int file = crn_file_descriptor(&capture->file);
     if (file < 0)
         return CAIRN_E_OPEN;
     if (!crn_file_extend(file, end, size))
-        return error_of_errno();
+        return refuse(capture, CRN_REFUSED_SYSTEM, error_of_errno());
     *offset = end;
     __atomic_store_n(&capture->header->size, end + size, __ATOMIC_RELEASE);
     return CAIRN_OK;

@@ -74,6 +74,7 @@ static void write_header(cairn_profile *profile, const crn_disk_header *parent)
     header.size = own->size;
     header.process = own->process;
     header.stopped_by = CAIRN_OK;
+    header.refused = own->refused;
     header.generation = profile->generation;
     memset(header.used, 0, sizeof header.used);
     uint64_t since = crn_clock_monotonic() - profile->child.forked.monotonic_ns;

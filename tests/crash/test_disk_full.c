@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cairn/span.h>
+
 #include "support/cases.h"
 #include "support/compare.h"
 #include "support/profiles.h"
@@ -108,6 +110,57 @@ static void files_may_not_grow(void **state)
         try_room(path, limits[i]);
 }
 
+/* Spans that there is no space for, as files may have `most` bytes, or as `limit` says. */
+static void drop_spans(const char *path, rlim_t most, uint64_t limit)
+{
+    cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    const struct rlimit files = {most, most};
+    cairn_profile *profile;
+    options.path = path;
+    options.spans = true;
+    options.file_limit = limit ? limit : options.file_limit;
+    alarm(120);
+    if (most)
+        setrlimit(RLIMIT_FSIZE, &files);
+    if (cairn_profile_open(&profile, &options))
+        _exit(1);
+    cairn_block block = cairn_block_add(profile, &(cairn_block_info){.name = "dropped"});
+    cairn_strand *strand = cairn_strand_open(cairn_lane_open(profile, "main"));
+    for (int i = 0; i < 100; i++) {
+        cairn_span_begin(strand, block, i);
+        cairn_span_end(strand);
+    }
+    cairn_profile_close(profile);
+    _exit(0);
+}
+
+static void assert_refused_by(const char *by, rlim_t most, uint64_t limit)
+{
+    char path[SCRATCH_PATH];
+    crn_error error = {0};
+    int status;
+    scratch_path(path, "refused.cairn");
+    pid_t child = fork();
+    if (child == 0)
+        drop_spans(path, most, limit);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    crn_profile *profile = crn_profile_load(path, &error);
+    if (!profile)
+        fail_msg("%s", error.message);
+    assert_string_equal(crn_profile_note(profile, "spans_limited", ""), "100");
+    assert_string_equal(crn_profile_note(profile, "out_of_space", ""), by);
+    crn_profile_free(profile);
+    unlink(path);
+}
+
+static void it_is_said_who_had_no_space(void **state)
+{
+    (void)state;
+    assert_refused_by("disk", 300000, 0);
+    assert_refused_by("file_limit", 0, 300000);
+}
+
 /* A disk of its own, of a megabyte or so, which takes the right to mount one. */
 static bool mount_disk(const char *folder, const char *size)
 {
@@ -135,10 +188,12 @@ int main(void)
                    umount(folder) == 0;
     const struct CMUnitTest cases[] = {
         cmocka_unit_test(files_may_not_grow),
+        cmocka_unit_test(it_is_said_who_had_no_space),
         cmocka_unit_test_prestate(the_disk_is_full, folder),
     };
     const struct CMUnitTest without_mounting[] = {
         cmocka_unit_test(files_may_not_grow),
+        cmocka_unit_test(it_is_said_who_had_no_space),
     };
     if (!allowed)
         fprintf(stderr, "the_disk_is_full is left out: not allowed to mount a small disk\n");
