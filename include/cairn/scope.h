@@ -19,8 +19,9 @@
  * inside of it: what is then left open ends with the next scope around it that does end, or with
  * the strand. (With -fexceptions, C++ exceptions and cancellation end them, too.)
  *
- * C and C++; in C++ before 20, `.iteration = i` is an extension that -Wpedantic warns of:
- * cairn.hpp has cairn::span instead. Thread: the strand's. Not signal safe.
+ * C, and C++ from C++11 on; before C++20 what stands behind `.iteration =` and has a comma that is
+ * not in parentheses (f<a, b>) is to be put into some. C++ has cairn::span, too: cairn.hpp. Thread:
+ * the strand's. Not signal safe.
  * (The seed's timers; C's cleanup attribute, by which gcc and clang do what C++ does.)
  */
 #ifndef CAIRN_SCOPE_H
@@ -209,9 +210,19 @@ CAIRN_API cairn_scope cairn_scope_begin_named(cairn_strand *strand, const char *
     __attribute__((cleanup(cairn_adoption_end), unused))                                           \
     cairn_adoption cairn_priv_adoption_##number = cairn_adoption_begin((on), (handoff))
 
-/* In C the defaults are overridden by what is given, which is what is meant. */
-#ifdef __cplusplus
+/* In C the defaults are overridden by what is given, which is what is meant. C++ has designated
+ * initializers from C++20 on: before, `.iteration = i` is put behind the options' name, which makes
+ * an assignment of it, and nothing behind a name is nothing. */
+#if defined(__cplusplus) && __cplusplus >= 202002L
 #define CAIRN_PRIV_OPTIONS(options, ...) const cairn_scope_options options = {.name = __VA_ARGS__}
+#elif defined(__cplusplus)
+#define CAIRN_PRIV_OPTIONS(options, ...)                                                           \
+    cairn_scope_options options;                                                                   \
+    CAIRN_PRIV_OPTIONS_OF(options, __VA_ARGS__, , , )
+#define CAIRN_PRIV_OPTIONS_OF(options, called, first, second, ...)                                 \
+    options.name = (called);                                                                       \
+    (void)(options first);                                                                         \
+    (void)(options second)
 #else
 #define CAIRN_PRIV_OPTIONS(options, ...)                                                           \
     _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Woverride-init\"")           \

@@ -90,13 +90,15 @@ for compiler in g++ clang++; do
     done
 done
 for compiler in g++ clang++; do
-    name="C's scopes as c++20 by $compiler"
-    if command -v $compiler >/dev/null; then
-        check "$name" "$compiler -std=c++20 $strict -I'$installed/include' \
-            -x c++ -fsyntax-only '$here/spans.c'"
-    else
-        skip "$name" "no $compiler"
-    fi
+    for standard in c++11 gnu++11 c++14 c++17 c++20 gnu++20; do
+        name="C's scopes as $standard by $compiler"
+        if command -v $compiler >/dev/null; then
+            check "$name" "$compiler -std=$standard $strict -Wshadow -I'$installed/include' \
+                -x c++ -fsyntax-only '$here/spans.c'"
+        else
+            skip "$name" "no $compiler"
+        fi
+    done
 done
 for header in "$installed"/include/cairn/*; do
     name=$(basename "$header")
@@ -132,6 +134,13 @@ check "spans: a program is the same with a profile and without" '
     export LD_LIBRARY_PATH="$library" &&
     test "$(./spans)" = "$spans" && test "$(CAIRN_OUT=spans.cairn ./spans)" = "$profiled" &&
     test -s spans.cairn'
+for standard in c++11 c++20; do
+    check "spans: C's scopes are the same in $standard" '
+        g++ -std=$standard $strict -x c++ "$here/spans.c" $(pkg-config --cflags --libs cairn) \
+            -pthread -o spans_plus &&
+        export LD_LIBRARY_PATH="$library" &&
+        test "$(./spans_plus)" = "$spans" && test "$(CAIRN_OUT=plus.cairn ./spans_plus)" = "$profiled"'
+done
 check "spans: in a static program" '
     gcc -static -std=c17 "$here/spans.c" $(pkg-config --static --cflags --libs cairn) -o spans_static &&
     test "$(./spans_static)" = "$spans" && test "$(CAIRN_OUT=static.cairn ./spans_static)" = "$profiled" &&

@@ -31,6 +31,9 @@ static void render(int64_t i)
     CAIRN_SCOPE_TEXT("image", "image.png");
     CAIRN_SCOPE_NAME("phase", "rendering");
     CAIRN_FUNCTION(.iteration = i);
+    CAIRN_SCOPE("both", .iteration = i, .strand = cairn_thread_strand());
+    CAIRN_SCOPE("on a strand", .strand = cairn_thread_strand());
+    CAIRN_SCOPE("nowhere", .strand = NULL);
     cairn_scope inner = CAIRN_SCOPE_BEGIN("inner", .iteration = i);
     CAIRN_SCOPE_INTEGER("other", 1, cairn_thread_strand());
     cairn_scope_end(&inner);
