@@ -121,11 +121,17 @@ static void warn(uint64_t count, const char *one, const char *many)
         printf("%s %s\n", crn_figure_alone(text, "", count), count == 1 ? one : many);
 }
 
+/* Of those that other processes asked for it is known who has their parents. */
 static uint64_t orphans_of(const crn_trace *trace)
 {
     uint64_t orphans = 0;
-    for (uint32_t s = 0; s < trace->span_count; s++)
-        orphans += trace->spans[s].orphaned && trace->spans[s].parent == CRN_SPAN_NONE;
+    uint32_t remote = 0;
+    for (uint32_t s = 0; s < trace->span_count; s++) {
+        bool elsewhere = remote < trace->remote_count && trace->remotes[remote].span == s;
+        remote += elsewhere;
+        orphans +=
+            trace->spans[s].orphaned && trace->spans[s].parent == CRN_SPAN_NONE && !elsewhere;
+    }
     return orphans;
 }
 

@@ -26,7 +26,8 @@ typedef struct __attribute__((packed, aligned(4))) crn_span {
     uint32_t lane : 29;  /* index of crn_trace.lanes */
     bool open : 1;       /* it has not ended */
     bool handed_off : 1; /* the parent asked for it from elsewhere */
-    bool orphaned : 1;   /* its parent is not in the trace: it was not recorded, or made room */
+    bool orphaned : 1;   /* its parent is not in the trace: it was not recorded, made room, or is
+                            another process's */
 } crn_span;
 
 typedef enum crn_attribute_kind {

@@ -128,17 +128,14 @@ static void make_remote(const cairn_profile *profile, cairn_handoff *handoff)
     if (!handoff->taken || handoff->taken >= child->forked.clock)
         return;
     handoff->context = 0;
-    if (!handoff->span || handoff->span == CAIRN_SPAN_SKIPPED)
+    if (!handoff->span || handoff->span == CAIRN_SPAN_SKIPPED || crn_span_is_gone(handoff->span))
         return;
     uint32_t from = 0;
     while (from < child->ancestor_count && child->ancestors[from].until <= handoff->taken)
         from++;
     uint64_t key = from < child->ancestor_count ? child->ancestors[from].span_key : 0;
-    if (key && !(handoff->trace[0] | handoff->trace[1])) {
-        handoff->trace[0] = profile->trace_id[0];
-        handoff->trace[1] = profile->trace_id[1];
+    if (key && crn_trace_make_own(profile, handoff->trace))
         handoff->flags = 1;
-    }
     handoff->remote = key ? handoff->span ^ key : 0;
     handoff->span = 0;
 }

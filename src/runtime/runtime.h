@@ -197,7 +197,8 @@ struct cairn_strand {
     struct crn_adoption *adoptions;
     uint32_t adoption_count, adoption_room, adopted; /* so often */
     size_t lost_adoptions, lost_adoptions_at; /* the stack's height at the first, which has none */
-    uint64_t forked_from; /* id of the parent's span that was innermost at the fork; 0: none */
+    uint64_t *forked; /* by place in open_spans: ids of those that another process began */
+    size_t forked_room;
     cairn_strand *next, *previous;
     cairn_strand *away;   /* runs in its place, in another profile */
     cairn_strand *origin; /* the one that it runs in place of */

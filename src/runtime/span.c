@@ -101,6 +101,7 @@ void crn_strand_spans_free(cairn_strand *strand)
     crn_free(strand->timings);
     crn_free((void *)strand->splits);
     crn_free(strand->adoptions);
+    crn_free(strand->forked);
 }
 
 void crn_strand_spans_bury(cairn_strand *strand)
@@ -131,12 +132,13 @@ static bool draw(cairn_lane *lane)
     return drawn;
 }
 
-/* What becomes of a span above an entry of the stack. */
+/* What becomes of a span above an entry of the stack. Where a detail names the parent, the record
+ * says that there is one: the detail may be dropped, or make room before it. */
 typedef struct beginning {
     bool recorded, drawn;
     uint32_t parent;
     const crn_adoption *asked;
-    bool forked; /* its parent is the process's parent's */
+    uint64_t forked; /* id of its parent, which another process began; 0: of none */
 } beginning;
 
 static beginning choose(const cairn_strand *strand, uint32_t above)
@@ -145,20 +147,22 @@ static beginning choose(const cairn_strand *strand, uint32_t above)
     if (above == CRN_OPEN_SKIPPED)
         return (beginning){.recorded = false};
     if (above == CRN_OPEN_FORKED)
-        return (beginning){.recorded = true, .forked = true};
+        return (beginning){
+            .recorded = true, .parent = CRN_SPAN_GONE, .forked = crn_spans_forked(strand)};
     const crn_adoption *asked =
         crn_open_is_adoption(above) ? &strand->adoptions[above - CAIRN_PRIV_ADOPTED] : NULL;
     if (asked && asked->span == CAIRN_SPAN_SKIPPED)
         return (beginning){.recorded = false};
     if (asked && asked->remote) /* where trees are drawn, its process has done so */
         return (beginning){.recorded = !lane->profile->span_threshold || asked->flags & 1,
+                           .parent = CRN_SPAN_GONE,
                            .asked = asked};
     if (above == CRN_OPEN_DRAWN || (asked && !asked->span)) {
         bool recorded = draw(lane);
         return (beginning){.recorded = recorded,
                            .drawn = recorded && lane->profile->span_threshold};
     }
-    return (beginning){.recorded = true, .parent = asked ? 0 : above, .asked = asked};
+    return (beginning){.recorded = true, .parent = asked ? CRN_SPAN_GONE : above, .asked = asked};
 }
 
 /* Who asked for it in another process. In the order in which ids are written. */
@@ -175,14 +179,13 @@ static void put_remote(cairn_lane *lane, uint32_t number, const uint64_t trace[2
                                                  .value = __builtin_bswap64(remote)});
 }
 
-static void put_forked(const cairn_strand *strand, uint32_t number)
+static void put_forked(const cairn_strand *strand, uint32_t number, uint64_t parent)
 {
     cairn_lane *lane = crn_lane_of(strand);
     cairn_handoff handoff = {.span = 0};
     crn_handoff_name_trace(strand, &handoff);
-    bool own = !(handoff.trace[0] | handoff.trace[1]);
-    put_remote(lane, number, own ? lane->profile->trace_id : handoff.trace, strand->forked_from,
-               own ? 1 : (uint32_t)handoff.flags);
+    bool own = crn_trace_make_own(lane->profile, handoff.trace);
+    put_remote(lane, number, handoff.trace, parent, own ? 1 : (uint32_t)handoff.flags);
 }
 
 /* What does not fit into a record. */
@@ -199,7 +202,7 @@ static void put_details(const cairn_strand *strand, uint32_t number, const begin
     if (asked && asked->remote)
         put_remote(lane, number, asked->trace, asked->remote, asked->flags);
     if (how->forked)
-        put_forked(strand, number);
+        put_forked(strand, number, how->forked);
     if (how->drawn)
         crn_spans_put_detail(lane, (crn_disk_detail){.span = number,
                                                      .kind = CRN_DETAIL_WEIGHT,
@@ -353,10 +356,8 @@ cairn_span crn_spans_asking(const cairn_strand *strand)
         return strand->adoptions[above - CAIRN_PRIV_ADOPTED].span;
     if (above == CRN_OPEN_SKIPPED)
         return CAIRN_SPAN_SKIPPED;
-    if (above == CRN_OPEN_DRAWN || above == CRN_OPEN_FORKED || !above ||
-        !crn_lane_of(strand)->spans.chunks)
-        return 0;
-    if (above == CRN_SPAN_GONE)
-        return crn_span_name_make(crn_lane_of(strand)->number, UINT64_MAX - 1);
-    return crn_spans_name(crn_lane_of(strand), above);
+    const cairn_lane *lane = crn_lane_of(strand);
+    if (above == CRN_SPAN_GONE) /* of a child of fork, too, that has recorded nothing yet */
+        return lane->profile->spans ? crn_span_name_gone(lane) : 0;
+    return crn_open_is_recorded(above) && lane->spans.chunks ? crn_spans_name(lane, above) : 0;
 }

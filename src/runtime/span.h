@@ -14,7 +14,7 @@
 #define CRN_OPEN_DRAWN                                                                             \
     ((uint32_t)0xfffffffeu) /* whether what begins above it is recorded is drawn */
 #define CRN_OPEN_FORKED                                                                            \
-    ((uint32_t)0xfffffffdu) /* was the innermost when the process forked: the parent's */
+    ((uint32_t)0xfffffffdu) /* was open when the process forked: the parent's, see span_fork.c */
 #define CRN_OPEN_SKIPPED ((uint32_t)0xffffffffu) /* a span of a tree that was not drawn */
 
 /* Where a strand goes on with a hand-off's work. */
@@ -32,6 +32,17 @@ static inline bool crn_open_is_adoption(uint32_t open)
     return open >= CAIRN_PRIV_ADOPTED && open < CRN_OPEN_FORKED;
 }
 
+/* What names a span of the lane that has no record. */
+static inline cairn_span crn_span_name_gone(const cairn_lane *lane)
+{
+    return crn_span_name_make(lane->number, UINT64_MAX - 1);
+}
+
+static inline bool crn_span_is_gone(cairn_span name)
+{
+    return crn_span_name_place(name) == crn_span_name_place(crn_span_name_make(0, UINT64_MAX - 1));
+}
+
 static inline bool crn_open_is_recorded(uint32_t open)
 {
     return open && open < CRN_SPAN_GONE;
@@ -42,9 +53,6 @@ static inline bool crn_open_is_recorded(uint32_t open)
 /* Spans of a lane: space for them, as the profile wants it. False if there is no memory. */
 bool crn_spans_open(cairn_lane *lane);
 void crn_spans_close(cairn_lane *lane);
-
-/* In a child of fork: the parent's spans are not to be touched any more. */
-void crn_spans_forget(cairn_lane *lane);
 
 /* A place for one more, and its number. NULL if there is none: that is counted. */
 cairn_priv_span *crn_spans_take(cairn_lane *lane, uint32_t *number);
@@ -86,12 +94,12 @@ void crn_spans_slow(cairn_lane *lane);
  * for; CAIRN_SPAN_SKIPPED in a tree that was not drawn. */
 cairn_span crn_spans_asking(const cairn_strand *strand);
 
-/* The innermost open span is one of the process that this one was forked from. */
-static inline bool crn_spans_is_forked(const cairn_strand *strand)
-{
-    return !strand->lost_spans && strand->open_spans &&
-           strand->hot.open[-1].span == CRN_OPEN_FORKED;
-}
+/* In a child of fork: the parent's spans are not to be touched any more. */
+void crn_spans_forget(cairn_lane *lane);
+
+/* The id of the innermost open span, if that is one of a process that this one comes from; else
+ * 0. */
+uint64_t crn_spans_forked(const cairn_strand *strand);
 
 /* What a token says besides, of the trace that the strand's work is in. */
 void crn_handoff_name_trace(const cairn_strand *strand, cairn_handoff *handoff);
@@ -100,6 +108,10 @@ void crn_handoff_name_trace(const cairn_strand *strand, cairn_handoff *handoff);
  * trace, and others for its spans. Under the profile's lock. */
 void crn_ids_begin(cairn_profile *profile);
 void crn_ids_begin_child(cairn_profile *profile);
+
+/* A trace without an id began in this process, or in one that it comes from: it gets the id. True
+ * for such a one: all that asks in it has been recorded. */
+bool crn_trace_make_own(const cairn_profile *profile, uint64_t trace[2]);
 
 /* What the clock says, or said at this event where each event reads it: then spans and exact
  * time are the same to the tick. */

@@ -181,37 +181,8 @@ void crn_spans_close(cairn_lane *lane)
     crn_histograms_free(lane->histograms);
     lane->histograms = NULL;
     lane->graph.hot.spans = (cairn_priv_spans){0};
-}
-
-/* What the child does inside of a span of its parent is that one's work. Of a child that forks
- * before it does anything, it is so still. */
-static void note_forked(const cairn_lane *lane, cairn_strand *strand)
-{
-    cairn_span span = cairn_span_current(strand);
-    if (span)
-        strand->forked_from = span ^ lane->profile->span_key;
-    else if (!crn_spans_is_forked(strand))
-        strand->forked_from = 0;
-}
-
-void crn_spans_forget(cairn_lane *lane)
-{
-    uint32_t nothing = lane->profile->span_threshold ? CRN_OPEN_DRAWN : 0;
-    for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
-        note_forked(lane, strand);
-    crn_spans_close(lane);
     lane->spans_end = NULL;
     lane->detail = lane->detail_end = NULL;
-    for (cairn_strand *strand = lane->strands; strand; strand = strand->next) {
-        for (cairn_priv_open *open = strand->open_spans; open && open < strand->hot.open; open++) {
-            open->span = nothing;
-            if (strand->timings)
-                strand->timings[open - strand->open_spans] = (crn_timing){0};
-        }
-        if (strand->forked_from)
-            strand->hot.open[-1].span = CRN_OPEN_FORKED;
-        strand->split_count = 0;
-    }
 }
 
 /* ---- ahead ---- */

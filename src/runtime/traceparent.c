@@ -61,6 +61,15 @@ void crn_ids_begin_child(cairn_profile *profile)
     note_key(profile);
 }
 
+bool crn_trace_make_own(const cairn_profile *profile, uint64_t trace[2])
+{
+    if (trace[0] | trace[1])
+        return false;
+    trace[0] = profile->trace_id[0];
+    trace[1] = profile->trace_id[1];
+    return true;
+}
+
 /* ---- who asks ---- */
 
 void crn_handoff_name_trace(const cairn_strand *strand, cairn_handoff *handoff)
@@ -74,8 +83,12 @@ void crn_handoff_name_trace(const cairn_strand *strand, cairn_handoff *handoff)
     }
     if (within && !handoff->span)
         handoff->remote = within->remote;
-    if (crn_spans_is_forked(strand))
-        handoff->remote = strand->forked_from;
+    uint64_t forked = crn_spans_forked(strand);
+    if (!forked)
+        return;
+    handoff->remote = forked;
+    if (crn_trace_make_own(crn_lane_of(strand)->profile, handoff->trace))
+        handoff->flags = SAMPLED;
 }
 
 /* Where a span is open that has no record, its descendants are to know that there is none. */
