@@ -778,6 +778,29 @@ def timed():
         os.unlink("x.cairn")
 
 
+@case("a program whose first thread ends before it does ends all the same, in each kind")
+def first_thread_ends():
+    with open("first.c", "w", encoding="utf-8") as file:
+        file.write("""#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noipa)) static void work(void) { printf("at exit\\n"); }
+static void *other(void *first) { pthread_join(*(pthread_t *)first, NULL); return NULL; }
+int main(void)
+{
+    static pthread_t first, second;
+    first = pthread_self();
+    atexit(work);
+    pthread_create(&second, NULL, other, &first);
+    pthread_exit(NULL);
+}
+""")
+    for options in ([], ["--profile=time"], ["--profile=alloc"]):
+        run(CAIRN, "cc", "-O2", *options, "first.c", "-o", "first", "-pthread")
+        for clock in ("off", "sampled"):
+            assert run("./first", CAIRN_OUT="x.cairn", CAIRN_CPU=clock) == "at exit\n", options
+
+
 @case("cairn run starts it")
 def by_run():
     plain(["user.c", "library.c"])
