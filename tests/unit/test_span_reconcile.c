@@ -134,7 +134,7 @@ static void add_spans(const crn_reader *reader, uint32_t lane, sums *sums)
         sums->count[spans[i].block]++;
         sums->total[spans[i].block] += took;
         sums->self[spans[i].block] += took;
-        if (spans[i].parent)
+        if (spans[i].parent && spans[i].parent != CRN_SPAN_GONE)
             sums->self[spans[spans[i].parent - 1].block] -= took;
     }
     crn_free(bytes.data);
