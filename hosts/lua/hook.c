@@ -303,11 +303,20 @@ void crn_hook_install(crn_host *host, crn_coroutine *coroutine)
         crn_real_sethook(coroutine->L, mask ? hook_plain : NULL, mask, coroutine->installed_count);
 }
 
+/* Which events are samples. */
+enum { SAMPLE_MASK = LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT };
+
 void crn_hook_arm(crn_coroutine *coroutine)
 {
-    const int mask = LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT;
     if (!coroutine->program_hook)
-        crn_real_sethook(coroutine->L, hook_sample, mask, 1);
+        crn_real_sethook(coroutine->L, hook_sample, SAMPLE_MASK, 1);
     else if (!coroutine->program_count)
-        crn_real_sethook(coroutine->L, hook_shared, mask | coroutine->program_mask, 1);
+        crn_real_sethook(coroutine->L, hook_shared, SAMPLE_MASK | coroutine->program_mask, 1);
+}
+
+/* To set a hook takes the longer the deeper the stack is. */
+void crn_hook_arm_again(crn_coroutine *coroutine)
+{
+    if ((crn_real_gethookmask(coroutine->L) & SAMPLE_MASK) != SAMPLE_MASK)
+        crn_hook_arm(coroutine);
 }

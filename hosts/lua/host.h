@@ -147,6 +147,7 @@ void *crn_host_allocate(void *data, void *block, size_t old_size, size_t new_siz
 #define CRN_REAL(name) __asm__("__real_" #name)
 #endif
 void crn_real_sethook(lua_State *L, lua_Hook hook, int mask, int count) CRN_REAL(lua_sethook);
+int crn_real_gethookmask(lua_State *L) CRN_REAL(lua_gethookmask);
 
 /* ---- hook.c: events ---------------------------------------------------------- */
 
@@ -159,6 +160,9 @@ void crn_hook_move(crn_host *host, crn_coroutine *from, crn_coroutine *to);
 /* As crn_hook_install, so that the next event is a sample. Safe in a signal handler under the
  * terms of lua_sethook. */
 void crn_hook_arm(crn_coroutine *coroutine);
+/* As crn_hook_arm where it has been done, and something else was set since; else next to nothing.
+ */
+void crn_hook_arm_again(crn_coroutine *coroutine);
 
 /* ---- coroutine.c ------------------------------------------------------------- */
 

@@ -42,7 +42,7 @@ static void on_signal(int number)
     if (armed) {
         /* The last signal may have come while the hook was being set to something else. */
         if (armed == host->running)
-            crn_hook_arm(armed);
+            crn_hook_arm_again(armed);
         return;
     }
     int error = errno;

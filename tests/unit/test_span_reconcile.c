@@ -172,8 +172,10 @@ static void add_histograms(const crn_reader *reader, uint32_t lane, sums *sums)
     crn_free(bytes.data);
 }
 
-/* `from`: the first block whose time no frame without a span has. */
-static void compare(const char *path, uint32_t from, bool exact)
+/* `from`: the first block whose time no frame without a span has. How many spans were compared:
+ * none of lanes that dropped some, as they do where the thread that prepares space does not get to
+ * run. */
+static uint64_t compare(const char *path, uint32_t from, bool exact)
 {
     crn_reader reader;
     crn_error error = {0};
@@ -195,8 +197,19 @@ static void compare(const char *path, uint32_t from, bool exact)
                 assert_int_equal(by_span.self[b], by_context.self[b]);
         }
     }
-    assert_true(spans > 100);
     crn_reader_close(&reader);
+    return spans;
+}
+
+static void record_and_compare(const cairn_options *options, bool hand_off, uint32_t from,
+                               bool exact)
+{
+    uint64_t spans = 0;
+    for (int tries = 0; tries < 100 && spans <= 100; tries++) {
+        record(options, hand_off);
+        spans += compare(options->path, from, exact);
+    }
+    assert_true(spans > 100);
 }
 
 static cairn_options options_for(char path[SCRATCH_PATH], cairn_wall wall)
@@ -214,8 +227,7 @@ static void counts_and_exact_times_are_the_same(void **state)
     (void)state;
     char path[SCRATCH_PATH];
     cairn_options options = options_for(path, CAIRN_WALL_EXACT);
-    record(&options, false);
-    compare(path, 1, true);
+    record_and_compare(&options, false, 1, true);
 }
 
 static void so_are_those_of_what_was_handed_off(void **state)
@@ -223,8 +235,7 @@ static void so_are_those_of_what_was_handed_off(void **state)
     (void)state;
     char path[SCRATCH_PATH];
     cairn_options options = options_for(path, CAIRN_WALL_EXACT);
-    record(&options, true);
-    compare(path, HANDED, true);
+    record_and_compare(&options, true, HANDED, true);
 }
 
 static void counts_are_the_same_without_exact_time(void **state)
@@ -234,8 +245,7 @@ static void counts_are_the_same_without_exact_time(void **state)
     for (int i = 0; i < 2; i++) {
         char path[SCRATCH_PATH];
         cairn_options options = options_for(path, walls[i]);
-        record(&options, true);
-        compare(path, 1, false);
+        record_and_compare(&options, true, 1, false);
     }
 }
 
