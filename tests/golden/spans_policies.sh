@@ -29,11 +29,3 @@ cairn spans drawn.cairn
 cairn report drawn.cairn | grep -c convert_image
 cairn spans --histograms --slowest both.cairn 2>&1 | head -n 1
 cairn spans --histograms drawn.cairn
-
-# Where no span has space it is said who had none: the limit, or the disk (here, of the process).
-cairn run --file-limit=300000 -o limited.cairn "$CAIRN_JOBS" >/dev/null
-cairn spans limited.cairn 2>&1 | sed 's/([0-9,]*)/(N)/'
-(ulimit -f 300 && cairn run -o full.cairn "$CAIRN_JOBS" >/dev/null)
-cairn spans full.cairn 2>&1 | sed 's/([0-9,]*)/(N)/'
-cairn merge -o merged.cairn limited.cairn full.cairn
-cairn spans merged.cairn 2>&1 | sed 's/([0-9,]*)/(N)/'
