@@ -110,8 +110,7 @@ static void files_may_not_grow(void **state)
         try_room(path, limits[i]);
 }
 
-#ifndef CRN_TINY_LIMITS /* where spans begin with next to no space, they have some in as much as   \
-                           this */
+#ifndef CRN_TINY_LIMITS /* there, as much as this has room for spans */
 /* Spans that there is no space for, as files may have `most` bytes, or as `limit` says. */
 static void drop_spans(const char *path, rlim_t most, uint64_t limit)
 {
