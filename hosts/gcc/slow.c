@@ -191,9 +191,10 @@ void crn_site_tail(int64_t height)
 
 /* ---- functions that call nothing ---- */
 
-/* As Enter, and then the frame is taken off the stack again. One that there was no memory for is
- * none. */
-uint64_t crn_site_enter_leaf(crn_site *site)
+/* As Enter, and then the frame is taken off the stack again. Gives who called; of a light function,
+ * what was entered, and what called runs again. 0 if there was no memory for the frame: it is none.
+ */
+static inline uint64_t enter_unpushed(crn_site *site, bool light)
 {
     int saved = errno;
     cairn_strand *strand = crn_site_hold();
@@ -204,18 +205,25 @@ uint64_t crn_site_enter_leaf(crn_site *site)
     cairn_priv_strand *priv = (cairn_priv_strand *)strand;
     int64_t before = crn_site_height(priv);
     enter_site(priv, site);
-    uint64_t caller = 0;
-    if (crn_site_height(priv) > before)
-        caller = *--priv->top;
-    else
+    uint64_t given = 0;
+    if (crn_site_height(priv) > before) {
+        given = *--priv->top;
+        if (light) {
+            uint64_t caller = given;
+            given = priv->current;
+            CAIRN_PRIV_PUT(priv->current, caller);
+        }
+    } else {
         cairn_leave(strand);
+    }
     crn_site_release(strand);
     errno = saved;
-    return caller;
+    return given;
 }
 
-/* There is room for the frame: Enter found it. */
-void crn_site_leave_leaf(uint64_t caller)
+/* Takes what enter_unpushed gave: time that has passed is the function's, so it runs once more,
+ * pushed. There is room for the frame: Enter found it. */
+static inline void leave_unpushed(uint64_t given, bool light)
 {
     int saved = errno;
     cairn_strand *strand = crn_site_hold();
@@ -224,9 +232,11 @@ void crn_site_leave_leaf(uint64_t caller)
         return;
     }
     cairn_priv_strand *priv = (cairn_priv_strand *)strand;
+    uint64_t caller = light ? priv->current : given, unit = light ? given : priv->current;
     uint32_t *top = priv->top;
     *top = (uint32_t)caller;
     priv->top = top + 1;
+    CAIRN_PRIV_PUT(priv->current, unit);
     cairn_leave(strand);
     priv->top = top;
     CAIRN_PRIV_PUT(priv->current, caller);
@@ -234,48 +244,24 @@ void crn_site_leave_leaf(uint64_t caller)
     errno = saved;
 }
 
-/* As crn_site_enter_leaf, but that what called runs again, and what was entered is given. */
-uint64_t crn_site_enter_light(crn_site *site)
+uint64_t crn_site_enter_leaf(crn_site *site)
 {
-    int saved = errno;
-    cairn_strand *strand = crn_site_hold();
-    if (!strand) {
-        errno = saved;
-        return 0;
-    }
-    cairn_priv_strand *priv = (cairn_priv_strand *)strand;
-    int64_t before = crn_site_height(priv);
-    enter_site(priv, site);
-    uint64_t unit = 0;
-    if (crn_site_height(priv) > before) {
-        unit = priv->current;
-        CAIRN_PRIV_PUT(priv->current, *--priv->top);
-    } else {
-        cairn_leave(strand);
-    }
-    crn_site_release(strand);
-    errno = saved;
-    return unit;
+    return enter_unpushed(site, false);
 }
 
-/* Time that has passed is the function's, and so it runs once more. There is room for the frame:
- * Enter found it. */
+void crn_site_leave_leaf(uint64_t caller)
+{
+    leave_unpushed(caller, false);
+}
+
+uint64_t crn_site_enter_light(crn_site *site)
+{
+    return enter_unpushed(site, true);
+}
+
 void crn_site_leave_light(uint64_t unit)
 {
-    int saved = errno;
-    cairn_strand *strand = crn_site_hold();
-    if (!strand) {
-        errno = saved;
-        return;
-    }
-    cairn_priv_strand *priv = (cairn_priv_strand *)strand;
-    uint32_t *top = priv->top;
-    *top = (uint32_t)priv->current;
-    priv->top = top + 1;
-    CAIRN_PRIV_PUT(priv->current, unit);
-    cairn_leave(strand);
-    crn_site_release(strand);
-    errno = saved;
+    leave_unpushed(unit, true);
 }
 
 /* ---- the usual convention ---- */

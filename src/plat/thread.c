@@ -90,11 +90,17 @@ bool crn_thread_is_runnable(pid_t thread)
     return !name_end || name_end[1] != ' ' || name_end[2] == 'R';
 }
 
-bool crn_thread_is_alone(void)
+/* 0 if the system does not say. */
+static unsigned count_threads(void)
 {
     enum { DOTS = 2 };
     struct stat tasks;
-    return stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == DOTS + 1;
+    return stat("/proc/self/task", &tasks) == 0 ? (unsigned)tasks.st_nlink - DOTS : 0;
+}
+
+bool crn_thread_is_alone(void)
+{
+    return count_threads() == 1;
 }
 
 /* A thread that has ended and is still there, as the first of a process is while others run, has no
@@ -108,10 +114,7 @@ static bool has_program(pid_t thread)
 
 bool crn_thread_are_last(unsigned count)
 {
-    enum { DOTS = 2 };
-    struct stat tasks;
-    return stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == DOTS + 1 + count &&
-           has_program(gettid()) && !has_program(getpid());
+    return count_threads() == 1 + count && has_program(gettid()) && !has_program(getpid());
 }
 
 bool crn_thread_leave_files(void)

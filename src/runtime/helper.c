@@ -61,16 +61,14 @@ static void *keep(void *data)
 
 static bool start_thread(crn_helper *helper, pthread_t *thread, void *(*run)(void *))
 {
-    sigset_t all, before;
+    sigset_t all;
     sigfillset(&all);
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_SIZE);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    if (thread == &helper->thread)
-        helper->mask = before;
+    pthread_sigmask(SIG_BLOCK, &all, &helper->mask);
     int error = pthread_create(thread, &attributes, run, helper);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_sigmask(SIG_SETMASK, &helper->mask, NULL);
     pthread_attr_destroy(&attributes);
     return error == 0;
 }

@@ -9,7 +9,6 @@
 
 #include "runtime/names.h"
 #include "runtime/runtime.h"
-#include "runtime/siblings.h"
 
 static const char *string_at(const cairn_profile *profile, uint32_t offset)
 {
@@ -67,18 +66,7 @@ static cairn_block find_or_add(cairn_profile *profile, const cairn_block_info *i
 
 cairn_block cairn_block_once(cairn_profile *profile, const cairn_block_info *info)
 {
-    if (!profile || !info || !info->name)
-        return CAIRN_BLOCK_ROOT;
-    int saved = errno;
-    crn_siblings_lock();
-    bool ready = crn_profile_is_ready(profile) && crn_siblings_catch_up(profile);
-    pthread_mutex_lock(&profile->lock);
-    cairn_block block = ready ? find_or_add(profile, info) : CAIRN_BLOCK_ROOT;
-    pthread_mutex_unlock(&profile->lock);
-    crn_siblings_tell(profile);
-    crn_siblings_unlock();
-    errno = saved;
-    return block;
+    return crn_profile_make_block(profile, info, find_or_add);
 }
 
 /* ---- texts by content; under the profile's lock ---- */

@@ -298,8 +298,13 @@ void crn_profile_moment(cairn_profile *profile);
 /* What each capture begins with. */
 void crn_profile_put_first(cairn_profile *profile, const cairn_options *options);
 /* Adds a block, or a note. Under lock. */
-cairn_block crn_profile_add_block(cairn_profile *profile, const cairn_block_info *info);
+typedef cairn_block crn_put_block(cairn_profile *profile, const cairn_block_info *info);
+crn_put_block crn_profile_add_block;
 bool crn_profile_add_note(cairn_profile *profile, const char *key, const char *value);
+
+/* Has `put_block` find or add a block, under the profile's lock, in step with its siblings. */
+cairn_block crn_profile_make_block(cairn_profile *profile, const cairn_block_info *info,
+                                   crn_put_block *put_block);
 
 /* The string's offset in the capture, 0 for "" or when there is no room. Under lock. */
 uint32_t crn_profile_string(cairn_profile *profile, const char *text);

@@ -169,7 +169,8 @@ cairn_key cairn_key_add(cairn_profile *profile, const char *name)
     return key;
 }
 
-cairn_block cairn_block_add(cairn_profile *profile, const cairn_block_info *info)
+cairn_block crn_profile_make_block(cairn_profile *profile, const cairn_block_info *info,
+                                   crn_put_block *put_block)
 {
     if (!profile || !info || !info->name)
         return CAIRN_BLOCK_ROOT;
@@ -177,10 +178,15 @@ cairn_block cairn_block_add(cairn_profile *profile, const cairn_block_info *info
     crn_siblings_lock();
     bool ready = crn_profile_is_ready(profile) && crn_siblings_catch_up(profile);
     pthread_mutex_lock(&profile->lock);
-    cairn_block block = ready ? crn_profile_add_block(profile, info) : CAIRN_BLOCK_ROOT;
+    cairn_block block = ready ? put_block(profile, info) : CAIRN_BLOCK_ROOT;
     pthread_mutex_unlock(&profile->lock);
     crn_siblings_tell(profile);
     crn_siblings_unlock();
     errno = saved;
     return block;
+}
+
+cairn_block cairn_block_add(cairn_profile *profile, const cairn_block_info *info)
+{
+    return crn_profile_make_block(profile, info, crn_profile_add_block);
 }

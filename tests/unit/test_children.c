@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "support/cases.h"
+#include "support/children.h"
 #include "support/compare.h"
 #include "support/profiles.h"
 #include "support/scratch.h"
@@ -21,34 +22,10 @@
 
 enum { BLOCKS = 10 };
 
-/* x.cairn -> x.PID.cairn */
-static char *path_of(char path[SCRATCH_PATH], const char *parent, pid_t child)
-{
-    snprintf(path, SCRATCH_PATH, "%.*s.%d.cairn", (int)(strlen(parent) - 6), parent, (int)child);
-    return path;
-}
-
 static bool is_there(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0;
-}
-
-/* A fault is to end the child, and not to be taken for one of the test's. */
-static void begin_child(void)
-{
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS};
-    for (size_t i = 0; i < COUNT(faults); i++)
-        signal(faults[i], SIG_DFL);
-    alarm(120);
-}
-
-static void await(pid_t child)
-{
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (status)
-        fail_msg("the child's status is %x", (unsigned)status);
 }
 
 static crn_profile *load(const char *path)
@@ -105,7 +82,7 @@ static void both_go_on_as_the_reference_says(void **state)
         int generation = 0;
         pid_t child = 0;
         while (generation < GENERATIONS && (child = fork()) == 0) {
-            begin_child();
+            child_begin(120);
             reference_graph_start(&graphs[generation], options.path_limit, UINT32_MAX);
             move_reference(&reference, &graphs[generation]);
             generation++;
@@ -113,9 +90,10 @@ static void both_go_on_as_the_reference_says(void **state)
         }
         walker_walk(&walk, scale(5000));
         cairn_profile_close(s.profile);
-        assert_captured(getpid() == own ? path : path_of(other, path, getpid()), reference.graph);
+        assert_captured(getpid() == own ? path : child_path(other, path, getpid()),
+                        reference.graph);
         if (generation < GENERATIONS)
-            await(child);
+            child_await(child);
         if (generation)
             _exit(0);
         reference_strand_end(&reference);
@@ -141,7 +119,7 @@ static void deep_stacks_and_other_strands_go_on(void **state)
     cairn_enter(coroutine, 4);
     pid_t child = fork();
     if (child == 0) {
-        begin_child();
+        child_begin(120);
         int wrong = cairn_strand_depth(s.strand) != depth;
         cairn_strand_switch(coroutine);
         cairn_tick(coroutine, 7);
@@ -159,11 +137,11 @@ static void deep_stacks_and_other_strands_go_on(void **state)
         cairn_profile_close(s.profile);
         _exit(wrong);
     }
-    await(child);
+    child_await(child);
     assert_int_equal(total_of(s.profile).calls, 2 + depth + 2);
     assert_int_equal(cost_at(s.profile, "3 4").ticks, 0);
     setup_close(&s);
-    path_of(other, path, child);
+    child_path(other, path, child);
     assert_int_equal(note_of(other, "misuses"), 0);
     assert_int_equal(note_of(other, "strands"), 2);
     assert_int_equal(note_of(other, "parent"), getpid());
@@ -196,10 +174,10 @@ static void a_child_without_events_leaves_no_file(void **state)
                 cairn_profile_close(s.profile);
             _exit(0);
         }
-        await(child);
+        child_await(child);
         if (how == 1) /* it closed the parent's own lane */
             assert_int_equal(cairn_profile_status(s.profile), CAIRN_OK);
-        assert_false(is_there(path_of(other, path, child)));
+        assert_false(is_there(child_path(other, path, child)));
         setup_close(&s);
     }
 }
@@ -221,7 +199,7 @@ static void each_kind_of_event_begins_it(void **state)
         cairn_charge(s.strand, bytes, 99);
         pid_t child = fork();
         if (child == 0) {
-            begin_child();
+            child_begin(120);
             if (kind == 0)
                 cairn_enter(s.strand, 3);
             else if (kind == 1)
@@ -246,7 +224,7 @@ static void each_kind_of_event_begins_it(void **state)
         }
         waitpid(child, NULL, 0);
         setup_close(&s);
-        path_of(other, path, child);
+        child_path(other, path, child);
         crn_profile *profile = load(other);
         difference found;
         if (!profile_is_sound(profile, &found))
@@ -304,7 +282,7 @@ static void a_switch_before_the_first_event_adds_no_cpu(void **state)
         cairn_enter(s.strand, 1);
         pid_t child = fork();
         if (child == 0) {
-            begin_child();
+            child_begin(120);
             pthread_t thread;
             pthread_create(&thread, NULL, turn_off_and_on, s.profile);
             pthread_join(thread, NULL);
@@ -317,7 +295,7 @@ static void a_switch_before_the_first_event_adds_no_cpu(void **state)
             uint64_t cpu = total_of(s.profile).cpu, most = own_cpu();
             _exit(cpu < 20000000 || cpu > most);
         }
-        await(child);
+        child_await(child);
         setup_close(&s);
     }
 }
@@ -339,7 +317,7 @@ static void time_begins_at_the_fork(void **state)
         uint64_t before = now();
         pid_t child = fork();
         if (child == 0) {
-            begin_child();
+            child_begin(120);
             pause_for(30000000);
             cairn_leave(s.strand);
             cairn_enter(s.strand, 2);
@@ -347,11 +325,11 @@ static void time_begins_at_the_fork(void **state)
             uint64_t wall = cost_at(s.profile, "1").wall;
             cairn_profile_close(s.profile);
             uint64_t most = now() - before;
-            uint64_t total = captured(path_of(other, path, getpid()), CRN_METRIC_WALL);
+            uint64_t total = captured(child_path(other, path, getpid()), CRN_METRIC_WALL);
             fflush(stdout);
             _exit(wall < 29000000 || wall > most || total < 49000000 || total > most + most / 50);
         }
-        await(child);
+        child_await(child);
         setup_close(&s);
         uint64_t total = captured(path, CRN_METRIC_WALL), most = now() - begin;
         assert_in_range(total, 80000000 + 50000000, most + most / 50);
@@ -415,7 +393,7 @@ static void threads_of_the_parent_stay_there(void **state)
         walker_walk(&walk, 100);
         pid_t child = fork();
         if (child == 0) {
-            begin_child();
+            child_begin(120);
             uint64_t before = walk.calls;
             for (int t = 0; t < THREADS; t++) {
                 walker lost = {.strand = threads[t].strand, .random = {8}, .blocks = BLOCKS};
@@ -432,8 +410,8 @@ static void threads_of_the_parent_stay_there(void **state)
             cairn_profile_close(s.profile);
             _exit(wrong);
         }
-        await(child);
-        path_of(other, path, child);
+        child_await(child);
+        child_path(other, path, child);
         assert_int_equal(note_of(other, "lanes"), 2);
         assert_int_equal(note_of(other, "state"), 0);
         unlink(other);
@@ -464,7 +442,7 @@ static void where_it_cannot_be_made_nothing_is_recorded(void **state)
     rmdir(folder);
     pid_t child = fork();
     if (child == 0) {
-        begin_child();
+        child_begin(120);
         int wrong = cairn_profile_status(s.profile) != CAIRN_E_FORKED;
         walker walk = {.strand = s.strand, .random = {8}, .blocks = BLOCKS};
         walker_walk(&walk, 10000);
@@ -480,7 +458,7 @@ static void where_it_cannot_be_made_nothing_is_recorded(void **state)
         cairn_profile_close(s.profile);
         _exit(wrong);
     }
-    await(child);
+    child_await(child);
     cairn_leave(s.strand);
     assert_int_equal(total_of(s.profile).calls, 2);
     setup_close(&s);
@@ -493,13 +471,13 @@ static void in_memory_it_goes_on_in_memory(void **state)
     cairn_enter(s.strand, 1);
     pid_t child = fork();
     if (child == 0) {
-        begin_child();
+        child_begin(120);
         cairn_enter(s.strand, 2);
         int wrong = total_of(s.profile).calls != 2 || cost_at(s.profile, "1 2").calls != 1;
         cairn_profile_close(s.profile);
         _exit(wrong);
     }
-    await(child);
+    child_await(child);
     assert_int_equal(total_of(s.profile).calls, 2);
     setup_close(&s);
 }

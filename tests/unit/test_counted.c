@@ -11,6 +11,7 @@
 
 #include "analysis/profile.h"
 #include "support/cases.h"
+#include "support/children.h"
 #include "support/profiles.h"
 #include "support/random.h"
 #include "support/scratch.h"
@@ -236,8 +237,7 @@ static void a_child_goes_on_with_its_address(void **state)
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    snprintf(own, sizeof own, "%.*s.%d.cairn", (int)(strlen(path) - strlen(".cairn")), path,
-             (int)child);
+    child_path(own, path, child);
     assert_int_equal(calls_of(own), 1 + 1 + 6); /* of the root, 3, and what was inlined */
     counters[0]++;
     setup_close(&s);

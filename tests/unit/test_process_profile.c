@@ -19,6 +19,7 @@
 
 #include "support/again.h"
 #include "support/cases.h"
+#include "support/children.h"
 #include "support/recorded.h"
 #include "support/scratch.h"
 
@@ -278,13 +279,6 @@ static bool is_there(const char *path)
     return stat(path, &status) == 0;
 }
 
-/* x.cairn -> x.PID.cairn */
-static char *path_of(char path[SCRATCH_PATH], const char *parent, pid_t child)
-{
-    snprintf(path, SCRATCH_PATH, "%.*s.%d.cairn", (int)(strlen(parent) - 6), parent, (int)child);
-    return path;
-}
-
 /* ---- the cases ------------------------------------------------------------------------ */
 
 static void without_a_capture_there_is_no_profile(void **state)
@@ -384,13 +378,13 @@ static void children_have_their_own(void **state)
     int captures = 0;
     for (pid_t child = parent + 1; child < parent + 200; child++) {
         char other[SCRATCH_PATH];
-        if (is_there(path_of(other, path, child)) && ++captures)
+        if (is_there(child_path(other, path, child)) && ++captures)
             strcpy(childs, other);
     }
     assert_true(captures >= 1 && captures <= 2); /* the idle one runs its destructors */
     for (pid_t child = parent + 1; child < parent + 200; child++) {
         char other[SCRATCH_PATH];
-        if (!is_there(path_of(other, path, child)))
+        if (!is_there(child_path(other, path, child)))
             continue;
         recorded recorded = recorded_load(other);
         if (recorded_count(&recorded, "in the child")) {
@@ -426,7 +420,7 @@ static void who_is_started_leaves_the_file_alone(void **state)
     recorded_free(&own);
     int captures = 0;
     for (pid_t child = parent + 1; child < parent + 200; child++)
-        if (is_there(path_of(other, path, child))) {
+        if (is_there(child_path(other, path, child))) {
             recorded recorded = recorded_load(other);
             captures++;
             assert_int_equal(recorded_count(&recorded, "turn"), 1);
@@ -504,7 +498,7 @@ static void who_are_started_at_once_have_one_each(void **state)
         assert_int_equal(turned_and_rested(path), 1);
         int beside = 0;
         for (int c = 0; c < THREADS; c++)
-            beside += turned_and_rested(path_of(other, path, children[c]));
+            beside += turned_and_rested(child_path(other, path, children[c]));
         assert_int_equal(beside, THREADS - 1);
     }
 }

@@ -15,6 +15,7 @@
 #include "analysis/trace_merge.h"
 #include "base/memory.h"
 #include "support/cases.h"
+#include "support/children.h"
 #include "support/profiles.h"
 #include "support/random.h"
 #include "support/scratch.h"
@@ -29,22 +30,6 @@ static cairn_options options_for(char path[SCRATCH_PATH], const char *name)
     return options;
 }
 
-static void begin_child(void)
-{
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS};
-    for (size_t i = 0; i < COUNT(faults); i++)
-        signal(faults[i], SIG_DFL);
-    alarm(120);
-}
-
-static void await(pid_t child)
-{
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (status)
-        fail_msg("the child's status is %x", (unsigned)status);
-}
-
 static crn_trace *trace_of(const char *path)
 {
     crn_error error = {0};
@@ -57,8 +42,7 @@ static crn_trace *trace_of(const char *path)
 static crn_trace *trace_of_child(const char *parent, pid_t child)
 {
     char path[SCRATCH_PATH];
-    snprintf(path, SCRATCH_PATH, "%.*s.%d.cairn", (int)(strlen(parent) - 6), parent, (int)child);
-    return access(path, F_OK) ? NULL : trace_of(path);
+    return access(child_path(path, parent, child), F_OK) ? NULL : trace_of(path);
 }
 
 /* The spans of a process, and of its children that recorded something. */
@@ -194,7 +178,7 @@ static void go_on(walk *walk, uint32_t steps)
             (at_once || random_chance(&walk->random, 1, 40))) {
             pid_t child = fork();
             if (child == 0) {
-                begin_child();
+                child_begin(120);
                 walk->generation++;
                 walk->random.state ^= (uint64_t)walk->notes->processes << 32;
                 walk->notes->pids[walk->notes->processes++] = getpid();
@@ -308,13 +292,13 @@ static void what_was_not_drawn_stays_so_in_children(void **state)
         cairn_span_begin(s.strand, 2, root);
         children[root - 1] = fork();
         if (children[root - 1] == 0) {
-            begin_child();
+            child_begin(120);
             for (int64_t kid = 0; kid < KIDS; kid++)
                 record(s.strand, root * 1000 + kid);
             cairn_profile_close(s.profile);
             _exit(0);
         }
-        await(children[root - 1]);
+        child_await(children[root - 1]);
         cairn_span_end(s.strand);
     }
     setup_close(&s);
@@ -360,7 +344,7 @@ static void what_others_did_not_draw_stays_so_in_children(void **state)
         pid_t child = fork();
         if (child == 0) {
             char text[CAIRN_TRACEPARENT_SIZE];
-            begin_child();
+            child_begin(120);
             int wrong = !cairn_traceparent_write(s.strand, text) || strlen(text) != 55 ||
                         memcmp(text, asked[drawn], 36) || strcmp(text + 52, asked[drawn] + 52);
             for (int64_t kid = 0; kid < KIDS; kid++)
@@ -369,7 +353,7 @@ static void what_others_did_not_draw_stays_so_in_children(void **state)
             cairn_profile_close(s.profile);
             _exit(wrong);
         }
-        await(child);
+        child_await(child);
         setup_close(&s);
         crn_trace *trace = trace_of_child(path, child);
         assert_int_equal(trace->span_count, drawn ? KIDS : 0);
@@ -405,7 +389,7 @@ static void a_child_may_leave_the_span_it_was_forked_in(void **state)
     }
     children[0] = fork();
     if (children[0] == 0) {
-        begin_child();
+        child_begin(120);
         for (int64_t depth = DEPTH; depth > DEPTH / 2; depth--) {
             record(s.strand, 100 + depth);
             cairn_span_end(s.strand);
@@ -431,7 +415,7 @@ static void a_child_may_leave_the_span_it_was_forked_in(void **state)
         cairn_profile_close(s.profile);
         _exit(0);
     }
-    await(children[0]);
+    child_await(children[0]);
     assert_int_equal(read(report[0], &children[1], sizeof children[1]), sizeof children[1]);
     close(report[0]);
     close(report[1]);
@@ -463,7 +447,7 @@ static void what_was_not_recorded_is_nobodys_root(void **state)
     cairn_handoff before = cairn_handoff_take(s.strand);
     pid_t child = fork();
     if (child == 0) {
-        begin_child();
+        child_begin(120);
         cairn_strand *other = cairn_strand_open(cairn_lane_open(s.profile, "other"));
         cairn_handoff tokens[] = {before, cairn_handoff_take(s.strand), {0}};
         record(s.strand, 10);
@@ -480,7 +464,7 @@ static void what_was_not_recorded_is_nobodys_root(void **state)
         cairn_profile_close(s.profile);
         _exit(0);
     }
-    await(child);
+    child_await(child);
     setup_close(&s);
     crn_trace *trace = merged(path, &child, 1);
     assert_int_equal(trace->span_count, 1 + 6);
@@ -505,14 +489,14 @@ static void without_memory_parents_are_missed(void **state)
     pid_t child = fork();
     crn_memory_fail_at(0);
     if (child == 0) {
-        begin_child();
+        child_begin(120);
         record(s.strand, 2);
         cairn_span_end(s.strand);
         record(s.strand, 3);
         cairn_profile_close(s.profile);
         _exit(0);
     }
-    await(child);
+    child_await(child);
     setup_close(&s);
     crn_trace *trace = merged(path, &child, 1);
     assert_int_equal(trace->span_count, 3);
@@ -538,13 +522,13 @@ static void who_lost_its_parent_says_so(void **state)
     cairn_span_begin(s.strand, 2, 1);
     pid_t child = fork();
     if (child == 0) {
-        begin_child();
+        child_begin(120);
         for (int64_t kid = 0; kid < KIDS; kid++)
             record(s.strand, 10 + kid);
         cairn_profile_close(s.profile);
         _exit(0);
     }
-    await(child);
+    child_await(child);
     cairn_strand *other = cairn_strand_open(cairn_lane_open(s.profile, "other"));
     cairn_handoff_adopt(other, cairn_handoff_take(s.strand));
     for (int64_t kid = 0; kid < KIDS; kid++)

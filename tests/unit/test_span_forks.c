@@ -17,6 +17,7 @@
 #include "analysis/trace_merge.h"
 #include "base/memory.h"
 #include "support/cases.h"
+#include "support/children.h"
 #include "support/profiles.h"
 #include "support/scratch.h"
 
@@ -30,28 +31,6 @@ static setup begin(char path[SCRATCH_PATH], const char *name)
     options.path = scratch_path(path, name);
     options.spans = true;
     return setup_open(&options, BLOCKS);
-}
-
-static void begin_child(void)
-{
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS};
-    for (size_t i = 0; i < COUNT(faults); i++)
-        signal(faults[i], SIG_DFL);
-    alarm(60);
-}
-
-static void await(pid_t child)
-{
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (status)
-        fail_msg("the child's status is %x", (unsigned)status);
-}
-
-static char *path_of(char path[SCRATCH_PATH], const char *parent, pid_t child)
-{
-    snprintf(path, SCRATCH_PATH, "%.*s.%d.cairn", (int)(strlen(parent) - 6), parent, (int)child);
-    return path;
 }
 
 static crn_trace *trace_of(const char *path)
@@ -105,7 +84,7 @@ static void contexts_of_other_lanes_are_looked_up_anew(void **state)
     adopt_all(s.strand);
     pid_t child = fork();
     if (child == 0) {
-        begin_child();
+        child_begin(60);
         cairn_span_begin(s.strand, 1, -1);
         let_take(s.profile);
         adopt_all(s.strand);
@@ -119,7 +98,7 @@ static void contexts_of_other_lanes_are_looked_up_anew(void **state)
         cairn_profile_close(s.profile);
         _exit(wrong);
     }
-    await(child);
+    child_await(child);
     setup_close(&s);
 }
 
@@ -137,7 +116,7 @@ static void tokens_from_before_name_the_parents_spans(void **state)
     }
     pid_t child = fork();
     if (child == 0) {
-        begin_child();
+        child_begin(60);
         cairn_handoff_adopt(s.strand, tokens[1]); /* its first event */
         cairn_span_begin(s.strand, 1, 101);
         cairn_span_end(s.strand);
@@ -154,10 +133,10 @@ static void tokens_from_before_name_the_parents_spans(void **state)
         cairn_profile_close(s.profile);
         _exit(wrong);
     }
-    await(child);
+    child_await(child);
     setup_close(&s);
     crn_error error = {0};
-    crn_trace *traces[] = {trace_of(path), trace_of(path_of(other, path, child))}, *trace;
+    crn_trace *traces[] = {trace_of(path), trace_of(child_path(other, path, child))}, *trace;
     assert_int_equal(traces[1]->span_count, 5);
     for (uint32_t i = 0; i < 5; i++) /* none of its own was asking */
         assert_int_equal(traces[1]->spans[i].parent, CRN_SPAN_NONE);
@@ -197,7 +176,7 @@ static void tokens_of_earlier_ancestors_are_theirs(void **state)
         child = fork();
         if (child)
             break;
-        begin_child();
+        child_begin(60);
         pid_t own = getpid();
         if (write(report[1], &own, sizeof own) != (ssize_t)sizeof own)
             _exit(9);
@@ -210,7 +189,7 @@ static void tokens_of_earlier_ancestors_are_theirs(void **state)
             cairn_handoff_leave(s.strand);
         }
     else
-        await(child);
+        child_await(child);
     cairn_profile_close(s.profile);
     if (depth)
         _exit(0);
@@ -222,7 +201,7 @@ static void tokens_of_earlier_ancestors_are_theirs(void **state)
     crn_error error = {0};
     crn_trace *traces[CHAIN + 1] = {trace_of(path)}, *trace;
     for (int i = 1; i <= CHAIN; i++)
-        traces[i] = trace_of(path_of(other, path, pids[i - 1]));
+        traces[i] = trace_of(child_path(other, path, pids[i - 1]));
     assert_true(crn_trace_merge((const crn_trace *const *)traces, CHAIN + 1, &trace, &error));
     int known = 0;
     for (uint32_t i = 0; i < trace->span_count; i++)
@@ -287,14 +266,14 @@ static void a_child_does_not_wait_for_threads_it_has_not(void **state)
     for (int i = 0; i < FORKS; i++) {
         pid_t child = fork();
         if (child == 0) {
-            begin_child();
+            child_begin(60);
             alarm(10);
             cairn_span_begin(s.strand, 1, 77);
             cairn_span_end(s.strand);
             _exit(0);
         }
-        await(child);
-        unlink(path_of(other, path, child));
+        child_await(child);
+        unlink(child_path(other, path, child));
     }
     atomic_store(&reader.ends, true);
     pthread_join(thread, NULL);

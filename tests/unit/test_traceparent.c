@@ -13,6 +13,7 @@
 #include <cairn/traceparent.h>
 
 #include "support/cases.h"
+#include "support/children.h"
 #include "support/profiles.h"
 #include "support/recorded.h"
 #include "support/scratch.h"
@@ -280,8 +281,7 @@ static void a_child_of_fork_goes_on_with_the_parents_work(void **state)
     assert_int_equal(status, 0);
     cairn_span_end(strand);
     recorded own = close_here(&here);
-    snprintf(childs, sizeof childs, "%.*s.%d.cairn", (int)strlen(here.path) - 6, here.path, child);
-    recorded recorded = recorded_load(childs);
+    recorded recorded = recorded_load(child_path(childs, here.path, child));
     assert_int_equal(recorded.trace->span_count, 2);
     assert_int_equal(recorded.trace->remote_count, 1);
     assert_int_equal(recorded.trace->remotes[0].span, recorded_find(&recorded, "b2"));
