@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What is searched for: blocks by name and file, and what share of all they have.
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Block, Items, useAnswer } from "./data";
 import { count, share } from "./format";
 import { Place } from "./parts";
@@ -15,23 +15,28 @@ export function useMatches(place: Place, search: string): Set<number> | null {
   return useMemo(() => (search ? new Set<number>(data ? data.blocks : []) : null), [search, data]);
 }
 
-// What they have of all paths; or, among spans, of the time that spans have themselves.
-function useFound(place: Place, search: string, spans: boolean) {
+interface Found { count: number; value: number; whole: number; of: string; }
+
+// What they have of all paths; or, among spans, of the time that spans have themselves. Until all that
+// it takes is there, what was last said stays: a part of one question is no share of another's whole.
+function useFound(place: Place, search: string, spans: boolean): Found | null {
   const { route, file } = place, contexts = search && !spans, narrowed = route.focus.length || route.drops.length;
   const match = useAnswer<any>(contexts ? "match" : null, [...scope(route), ["text", search]], file.generation);
   const part = useAnswer<any>(contexts && narrowed ? "flame" : null, [...scope(route), ["root", "0"], ["width", "1"]], file.generation);
   const items: Items = [["file", String(route.file)], ...Object.entries(choiceItems(route.choice)), ["view", "blocks"], ["top", "0"]];
   const table = useAnswer<any>(search && spans ? "spans" : null, items, file.generation);
-  if (!search) return null;
+  const last = useRef<Found | null>(null);
+  if (!search) return (last.current = null);
+  if (spans ? table.waiting : match.waiting || (narrowed && part.waiting)) return last.current;
   if (spans) {
-    if (!table.data) return null;
+    if (!table.data) return (last.current = null);
     const its = table.data.blocks.filter((row: any) => matches(row.block, search));
     const sum = (rows: any[]) => rows.reduce((all, row) => all + row.self, 0);
-    return { count: its.length, value: sum(its), whole: sum(table.data.blocks), of: " of spans' own time" };
+    return (last.current = { count: its.length, value: sum(its), whole: sum(table.data.blocks), of: " of spans' own time" });
   }
-  if (!match.data) return null;
-  const whole = part.data ? part.data.total : file.metrics.find((one) => one.name === place.metric)?.total || 0;
-  return { count: match.data.count, value: match.data.inclusive, whole, of: "" };
+  if (!match.data) return (last.current = null);
+  const whole = narrowed && part.data ? part.data.total : file.metrics.find((one) => one.name === place.metric)?.total || 0;
+  return (last.current = { count: match.data.count, value: match.data.inclusive, whole, of: "" });
 }
 
 export function Search({ place, spans, search, setSearch }: {
