@@ -6,7 +6,7 @@
 #define CRN_CLI_REPORT_H
 
 #include "analysis/compare.h"
-#include "analysis/figures.h"
+#include "analysis/known.h"
 #include "analysis/sequence.h"
 #include "analysis/stack.h"
 #include "analysis/tree.h"
@@ -44,7 +44,16 @@ typedef struct crn_report {
     uint8_t *shown;        /* by block: what gets a row; NULL is all */
     const char *given;     /* the options that narrow, as a person wrote them */
     const char *collector; /* name of the collector's blocks, for the stack view */
+    crn_known *known;      /* of the profile, where somebody asks more than once; NULL */
 } crn_report;
+
+/* Figures of the report's profile, or of what is kept of it: what is known is not added up again.
+ */
+uint64_t crn_report_total(const crn_report *report, uint32_t metric);
+crn_block_cost crn_report_cost(const crn_report *report, uint32_t metric, const uint8_t *kept);
+/* By context. What has to be freed is `owned`; NULL: nothing. */
+const uint64_t *crn_report_totals(const crn_report *report, uint32_t metric, const uint8_t *kept,
+                                  uint64_t **owned);
 
 /* "self ms", "inclusive ticks": the column of the report's metric at `place`, with its
  * intervals if `uncertain`: a figure that will be shown needs one. */

@@ -76,19 +76,51 @@ static bool is_significant(const crn_report *report, const crn_flat *flat, uint3
     return false;
 }
 
+uint64_t crn_report_total(const crn_report *report, uint32_t metric)
+{
+    return report->known ? crn_known_cost(report->known, metric)->total
+                         : crn_metric_total(report->profile, metric);
+}
+
+static uint64_t *copy_of(const uint64_t *numbers, uint32_t count)
+{
+    uint64_t *copy = crn_calloc(count, sizeof *copy);
+    memcpy(copy, numbers, count * sizeof *copy);
+    return copy;
+}
+
+crn_block_cost crn_report_cost(const crn_report *report, uint32_t metric, const uint8_t *kept)
+{
+    if (kept || !report->known)
+        return crn_block_cost_make(report->profile, metric, kept);
+    const crn_block_cost *cost = crn_known_cost(report->known, metric);
+    uint32_t count = report->profile->block_count;
+    return (crn_block_cost){copy_of(cost->self, count), copy_of(cost->inclusive, count),
+                            cost->total};
+}
+
+const uint64_t *crn_report_totals(const crn_report *report, uint32_t metric, const uint8_t *kept,
+                                  uint64_t **owned)
+{
+    *owned = NULL;
+    if (report->known && !kept)
+        return crn_known_totals(report->known, metric);
+    return *owned = crn_totals(report->profile, metric, kept);
+}
+
 crn_flat crn_flat_make(const crn_report *report)
 {
     const crn_profile *profile = report->profile;
     crn_flat flat = {0};
     uint8_t *kept = crn_sequence_select(profile, report->focused ? &report->focus : NULL,
                                         report->drops, report->drop_count);
-    flat.calls = crn_block_cost_make(profile, CRN_METRIC_CALLS, kept);
+    flat.calls = crn_report_cost(report, CRN_METRIC_CALLS, kept);
     uint32_t metric = 0; /* there is always one */
     do
-        flat.cost[metric] = crn_block_cost_make(profile, report->metrics[metric], kept);
+        flat.cost[metric] = crn_report_cost(report, report->metrics[metric], kept);
     while (++metric < report->metric_count);
     if (report->small)
-        flat.small = crn_block_cost_make(profile, report->small, kept);
+        flat.small = crn_report_cost(report, report->small, kept);
     crn_free(kept);
 
     flat.blocks = crn_calloc(profile->block_count, sizeof *flat.blocks);

@@ -138,7 +138,7 @@ static void write_head(const crn_report *report)
         json_t *metric = json_object();
         json_object_set_new(metric, "name", crn_json_text(profile->metrics[m].name));
         json_object_set_new(metric, "unit", crn_json_text(profile->metrics[m].unit));
-        json_object_set_new(metric, "total", crn_json_number(crn_metric_total(profile, m)));
+        json_object_set_new(metric, "total", crn_json_number(crn_report_total(report, m)));
         crn_sampling sampling = crn_sampling_of(profile, m);
         if (sampling.unit > 0)
             json_object_set_new(metric, "sampling", sampling_json(&sampling));
@@ -307,8 +307,11 @@ static void write_sequence(const crn_report *report)
 {
     const crn_profile *profile = report->profile;
     uint8_t *kept = crn_sequence_select(profile, NULL, report->drops, report->drop_count);
+    uint64_t *owned;
+    const uint64_t *totals = crn_report_totals(report, report->metrics[0], kept, &owned);
     crn_neighbourhood near =
-        crn_neighbourhood_make(profile, &report->focus, report->metrics[0], kept);
+        crn_neighbourhood_of(profile, &report->focus, report->metrics[0], kept, totals);
+    crn_free(owned);
     json_t *json = json_object(), *blocks = json_array();
     for (uint32_t i = 0; i < report->focus.length; i++)
         json_array_append_new(blocks, crn_json_block(profile, report->focus.blocks[i]));

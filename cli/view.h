@@ -33,10 +33,11 @@ typedef struct crn_view_part {
     char *key;        /* what was asked for; NULL: nothing is here */
     uint32_t *blocks; /* the file's, by those of `owned` */
     const crn_profile *profile;
-    crn_profile *owned; /* NULL when it is the file's */
-    uint8_t *kept;      /* by context; NULL: everything */
-    uint64_t *totals;   /* by context */
-    uint64_t *others;   /* the same of what was before, of a difference; else NULL */
+    crn_profile *owned;     /* NULL when it is the file's */
+    uint8_t *kept;          /* by context; NULL: everything */
+    const uint64_t *totals; /* by context */
+    uint64_t *owned_totals; /* NULL when they are what is known of the file */
+    uint64_t *others;       /* the same of what was before, of a difference; else NULL */
     uint32_t metric;
     bool upside_down;
 } crn_view_part;
@@ -84,6 +85,7 @@ typedef struct crn_view_file {
     crn_view_part span_part; /* of the spans, as a profile */
     crn_replay *replay;      /* of the spans, to be run again; NULL until asked for */
     crn_view_part part;
+    crn_known known; /* of `profile` */
     crn_view_choice choice;
     bool foreign;         /* was made of another tool's file */
     bool left;            /* its program is gone without closing it, and all it left was read */

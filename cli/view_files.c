@@ -56,6 +56,7 @@ static void profile_take(crn_view_file *file, crn_profile *plain)
 {
     file->plain = plain;
     file->profile = named(plain);
+    file->known.profile = file->profile;
     for (uint32_t m = 0; m < file->profile->metric_count; m++)
         file->totals[m] = crn_metric_total(file->profile, m);
     malloc_trim(0); /* what reading took is as much again */
@@ -63,6 +64,7 @@ static void profile_take(crn_view_file *file, crn_profile *plain)
 
 static void drop_profiles(crn_view_file *file)
 {
+    crn_known_clear(&file->known);
     if (file->plain != file->profile)
         crn_profile_free(file->plain);
     crn_profile_free(file->profile);
@@ -167,6 +169,19 @@ static void spans_take(crn_view_file *file, spans_read read)
     file->looked_at = true;
 }
 
+/* Works out what pages of all of the profile say. */
+static void prepare_figures(crn_view *view, crn_view_file *file)
+{
+    crn_known known = {.profile = file->profile};
+    uint32_t metric = crn_metric_default(file->profile);
+    crn_known_totals(&known, metric);
+    crn_known_cost(&known, metric);
+    crn_known_cost(&known, CRN_METRIC_CALLS);
+    pthread_mutex_lock(&view->lock);
+    crn_known_take(&file->known, &known);
+    pthread_mutex_unlock(&view->lock);
+}
+
 /* Works out what is asked of all spans. Pictures are drawn meanwhile; nobody changes the spans
  * before it is done. */
 static void prepare(crn_view *view, crn_view_file *file)
@@ -198,6 +213,7 @@ static crn_view_sums *sums_new(const spans_read *read)
 
 void crn_view_file_look(crn_view *view, crn_view_file *file)
 {
+    prepare_figures(view, file); /* nobody reads the file again before it was looked at */
     spans_read read = spans_load(file);
     read.sums = sums_new(&read);
     pthread_mutex_lock(&view->lock);
@@ -263,6 +279,8 @@ void crn_view_file_renew(crn_view *view, crn_view_file *file)
     enum { LARGE = 1 << 18 }; /* contexts: then what can be made again goes first */
     if (file->plain->context_count > LARGE) {
         crn_view_part_clear(&file->part);
+        crn_known_clear(&file->known);
+        file->known.profile = file->profile;
         malloc_trim(0);
     }
     crn_error error = {0};

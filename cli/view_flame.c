@@ -8,11 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/diff.h"
 #include "analysis/upside_down.h"
 #include "base/memory.h"
 #include "cli.h"
-#include "diff.h"
 #include "json.h"
 #include "view.h"
 
@@ -27,7 +25,7 @@ void crn_view_part_clear(crn_view_part *part)
     crn_free(part->blocks);
     crn_profile_free(part->owned);
     crn_free(part->kept);
-    crn_free(part->totals);
+    crn_free(part->owned_totals);
     crn_free(part->others);
     *part = (crn_view_part){0};
 }
@@ -77,7 +75,7 @@ static void part_make(crn_view_part *part, const crn_report *report, bool upside
         part->owned = crn_sequence_above(profile, &report->focus, metric, kept);
     else if (upside_down)
         part->owned = crn_upside_down(profile, metric, kept,
-                                      crn_metric_total(profile, metric) / UPSIDE_DOWN_PARTS);
+                                      crn_report_total(report, metric) / UPSIDE_DOWN_PARTS);
     else if (report->focused)
         part->owned = crn_sequence_below(profile, &report->focus, kept);
     part->profile = part->owned ? part->owned : profile;
@@ -87,7 +85,10 @@ static void part_make(crn_view_part *part, const crn_report *report, bool upside
     } else {
         part->kept = kept;
     }
-    part->totals = crn_totals(part->profile, metric, part->kept);
+    if (part->owned)
+        part->totals = part->owned_totals = crn_totals(part->owned, metric, NULL);
+    else
+        part->totals = crn_report_totals(report, metric, part->kept, &part->owned_totals);
 }
 
 const crn_view_part *crn_view_part_of(crn_view *view, const crn_view_query *query,
@@ -107,6 +108,8 @@ const crn_view_part *crn_view_part_of(crn_view *view, const crn_view_query *quer
         } else {
             crn_free(key);
         }
+        if (!part->owned_totals) /* what is known may have been of another metric meanwhile */
+            part->totals = crn_known_totals(&(*file)->known, part->metric);
     }
     crn_view_report_end(&report);
     return good ? &(*file)->part : NULL;
@@ -141,7 +144,8 @@ typedef struct boxes {
     uint64_t *cycles, *rest;
     uint32_t *rest_count;
     uint32_t count, room;
-    uint8_t *used; /* blocks */
+    uint32_t *numbers; /* by row: 1 + what it is written as; 0: it is deeper than was asked for */
+    uint8_t *used;     /* blocks */
 } boxes;
 
 /* As wide as the larger of what it was and what it is. */
@@ -172,7 +176,6 @@ static void put_row(boxes *all, uint32_t context, uint16_t depth)
     all->depths[all->count] = depth;
     all->rest[all->count] = all->rest_count[all->count] = 0;
     all->row_of[context] = ++all->count;
-    all->used[all->profile->block[context]] = 1;
 }
 
 /* Those that are shown, and what each has in others that are not. */
@@ -192,6 +195,38 @@ static void choose_rows(boxes *all, uint32_t root)
             all->rest[above - 1] += size;
             all->rest_count[above - 1]++;
         }
+    }
+}
+
+/* How deep the picture is, with what stands for what is too narrow. */
+static uint32_t levels_of(const boxes *all)
+{
+    uint32_t levels = 0;
+    for (uint32_t row = 0; row < all->count; row++) {
+        uint32_t its = all->depths[row] + 1u + (all->rest_count[row] > 0);
+        levels = its > levels ? its : levels;
+    }
+    return levels;
+}
+
+/* Leaves out what is deeper than `levels`, but for what is always shown and all that it lies in:
+ * these are as wide as they are for its sake. */
+static void number_rows(boxes *all, uint32_t levels)
+{
+    const crn_profile *profile = all->profile;
+    all->numbers = crn_calloc(all->count, sizeof *all->numbers);
+    for (uint32_t row = all->count; row-- > 0;) {
+        uint32_t c = all->contexts[row];
+        if (all->depths[row] < levels || is_always_shown(all, c))
+            all->numbers[row] = 1;
+        if (all->numbers[row] && row)
+            all->numbers[all->row_of[profile->parent[c]] - 1] = 1;
+    }
+    for (uint32_t row = 0, number = 0; row < all->count; row++) {
+        if (!all->numbers[row])
+            continue;
+        all->numbers[row] = ++number;
+        all->used[profile->block[all->contexts[row]]] = 1;
     }
 }
 
@@ -236,7 +271,7 @@ static void write_row(const boxes *all, uint32_t row)
     uint32_t c = all->contexts[row];
     bool counts = !part->upside_down && (!part->kept || part->kept[c]);
     at += sprintf(at, row ? ",\n[%" PRId64 : "\n[%" PRId64,
-                  row ? (int64_t)all->row_of[profile->parent[c]] - 1 : -1);
+                  row ? (int64_t)all->numbers[all->row_of[profile->parent[c]] - 1] - 1 : -1);
     at = put_number(at, c);
     at = put_number(at, number_of(part, c));
     at = put_number(at, part->totals[c]);
@@ -268,7 +303,7 @@ static void write_above(boxes *all, uint32_t root)
     putchar(']');
 }
 
-static void write_boxes(const crn_view_part *part, uint32_t root, uint32_t width)
+static void write_boxes(const crn_view_part *part, uint32_t root, uint32_t width, uint32_t levels)
 {
     boxes all = {.part = part, .profile = part->profile};
     const crn_metric_info *metric = &all.profile->metrics[part->metric];
@@ -277,6 +312,7 @@ static void write_boxes(const crn_view_part *part, uint32_t root, uint32_t width
     all.least = size_of(part, root) / width;
     choose_rows(&all, root);
     count_cycles(&all);
+    number_rows(&all, levels ? levels : UINT32_MAX);
     fputs("{\"metric\":", stdout);
     crn_json_write(crn_json_text(metric->name));
     crn_json_write_member("unit", crn_json_text(metric->unit));
@@ -289,8 +325,13 @@ static void write_boxes(const crn_view_part *part, uint32_t root, uint32_t width
           stdout);
     fputs(part->others ? ",\"before\"],\n\"rows\":[" : "],\n\"rows\":[", stdout);
     for (uint32_t row = 0; row < all.count; row++)
-        write_row(&all, row);
+        if (all.numbers[row])
+            write_row(&all, row);
     fputs("]", stdout);
+    if (levels) {
+        crn_json_write_member("levels", crn_json_number(levels_of(&all)));
+        crn_json_write_member("asked", crn_json_number(levels));
+    }
     write_above(&all, root);
     crn_view_write_blocks(all.profile, all.used, part->blocks);
     fputs("}\n", stdout);
@@ -300,20 +341,22 @@ static void write_boxes(const crn_view_part *part, uint32_t root, uint32_t width
     crn_free(all.cycles);
     crn_free(all.rest);
     crn_free(all.rest_count);
+    crn_free(all.numbers);
     crn_free(all.used);
 }
 
 bool crn_view_write_part(const crn_view_part *part, const crn_view_query *query)
 {
-    uint64_t root, width;
+    uint64_t root, width, levels;
     if (!part || !crn_view_number(query, "root", 0, UINT32_MAX, &root) ||
-        !crn_view_number(query, "width", WIDTH_DEFAULT, WIDTH_MAX, &width))
+        !crn_view_number(query, "width", WIDTH_DEFAULT, WIDTH_MAX, &width) ||
+        !crn_view_number(query, "levels", 0, DEPTH_MAX + 2, &levels))
         return false;
     if (root >= part->profile->context_count) {
         crn_cli_fail("there is no context %llu", (unsigned long long)root);
         return false;
     }
-    write_boxes(part, (uint32_t)root, width ? (uint32_t)width : 1);
+    write_boxes(part, (uint32_t)root, width ? (uint32_t)width : 1, (uint32_t)levels);
     return true;
 }
 
@@ -321,78 +364,4 @@ bool crn_view_flame(crn_view *view, const crn_view_query *query)
 {
     crn_view_file *file;
     return crn_view_write_part(crn_view_part_of(view, query, &file), query);
-}
-
-/* ---- what changed ---- */
-
-/* The files of the query, "before" and "after", and their metric. */
-static bool diff_begin(crn_view *view, const crn_view_query *query, crn_diff_report *report,
-                       uint64_t numbers[CRN_SIDES])
-{
-    static const char *const keys[] = {"before", "after"};
-    const char *metric = crn_view_text(query, "metric");
-    *report = (crn_diff_report){0};
-    for (int side = 0; side < CRN_SIDES; side++) {
-        if (!crn_view_number(query, keys[side], (uint64_t)side, CRN_VIEW_FILES_MAX, &numbers[side]))
-            return false;
-        if (numbers[side] >= view->file_count) {
-            crn_cli_fail("two files are compared; start cairn view with both");
-            return false;
-        }
-        report->paths[side] = view->files[numbers[side]].path;
-        report->input.profile[side] = view->files[numbers[side]].profile;
-    }
-    if (!crn_diff_choose_metric(&report->input, metric && *metric ? metric : NULL)) {
-        crn_cli_fail("there is no metric \"%.40s\" in both", metric);
-        return false;
-    }
-    report->metric_name =
-        report->input.profile[CRN_BEFORE]->metrics[report->input.metric[CRN_BEFORE]].name;
-    return true;
-}
-
-bool crn_view_diff(crn_view *view, const crn_view_query *query)
-{
-    crn_diff_report report;
-    uint64_t numbers[CRN_SIDES], top;
-    const char *sort = crn_view_text(query, "sort");
-    if (!diff_begin(view, query, &report, numbers) ||
-        !crn_view_number(query, "top", 100, 100000, &top))
-        return false;
-    report.input.sort = sort && strcmp(sort, "inclusive") == 0 ? CRN_DIFF_INCLUSIVE
-                        : sort && strcmp(sort, "calls") == 0   ? CRN_DIFF_CALLS
-                                                               : CRN_DIFF_SELF;
-    report.top = (uint32_t)top;
-    report.diff = crn_diff_blocks(&report.input);
-    crn_diff_json(&report);
-    crn_diff_free(&report.diff);
-    return true;
-}
-
-static void both_make(crn_view_part *part, const crn_diff_input *input)
-{
-    part->profile = part->owned = crn_diff_union(input);
-    int before = crn_profile_metric(part->profile, CRN_UNION_BEFORE);
-    int after = crn_profile_metric(part->profile, CRN_UNION_AFTER);
-    part->metric = after < 0 ? 0 : (uint32_t)after;
-    part->totals = crn_totals(part->profile, part->metric, NULL);
-    part->others = crn_totals(part->profile, before < 0 ? 0 : (uint32_t)before, NULL);
-}
-
-bool crn_view_diff_flame(crn_view *view, const crn_view_query *query)
-{
-    crn_diff_report report;
-    uint64_t numbers[CRN_SIDES];
-    char key[128];
-    if (!diff_begin(view, query, &report, numbers))
-        return false;
-    snprintf(key, sizeof key, "%u %u %u %u %u %u", (unsigned)numbers[0], (unsigned)numbers[1],
-             view->files[numbers[0]].generation, view->files[numbers[1]].generation,
-             report.input.metric[0], report.input.metric[1]);
-    if (!view->both.key || strcmp(view->both.key, key) != 0) {
-        crn_view_part_clear(&view->both);
-        both_make(&view->both, &report.input);
-        view->both.key = crn_strdup(key);
-    }
-    return crn_view_write_part(&view->both, query);
 }

@@ -66,8 +66,8 @@ static void write_graph(const crn_report *report, uint32_t most)
     const crn_profile *profile = report->profile;
     uint8_t *kept = crn_sequence_select(profile, report->focused ? &report->focus : NULL,
                                         report->drops, report->drop_count);
-    crn_block_cost cost = crn_block_cost_make(profile, report->metrics[0], kept);
-    crn_block_cost calls = crn_block_cost_make(profile, CRN_METRIC_CALLS, kept);
+    crn_block_cost cost = crn_report_cost(report, report->metrics[0], kept);
+    crn_block_cost calls = crn_report_cost(report, CRN_METRIC_CALLS, kept);
     uint32_t *blocks = crn_calloc(profile->block_count, sizeof *blocks), count = 0;
     uint8_t *shown = crn_calloc(profile->block_count, 1);
     for (uint32_t b = 1; b < profile->block_count; b++)
@@ -81,7 +81,10 @@ static void write_graph(const crn_report *report, uint32_t most)
         shown[blocks[i]] = 1;
         json_array_append_new(nodes, node_json(report, &cost, &calls, blocks[i]));
     }
-    crn_call_graph graph = crn_call_graph_between(profile, report->metrics[0], kept, shown);
+    uint64_t *owned;
+    const uint64_t *totals = crn_report_totals(report, report->metrics[0], kept, &owned);
+    crn_call_graph graph = crn_call_graph_of(profile, kept, shown, totals);
+    crn_free(owned);
     json_object_set_new(json, "metric", crn_json_text(profile->metrics[report->metrics[0]].name));
     json_object_set_new(json, "total", crn_json_number(cost.total));
     json_object_set_new(json, "hidden", crn_json_number(count - drawn));
@@ -198,8 +201,8 @@ static json_t *costs_json(const crn_report *report, const char *name)
     const crn_profile *profile = report->profile;
     uint8_t *kept = crn_sequence_select(profile, report->focused ? &report->focus : NULL,
                                         report->drops, report->drop_count);
-    crn_block_cost cost = crn_block_cost_make(profile, report->metrics[0], kept);
-    crn_block_cost calls = crn_block_cost_make(profile, CRN_METRIC_CALLS, kept);
+    crn_block_cost cost = crn_report_cost(report, report->metrics[0], kept);
+    crn_block_cost calls = crn_report_cost(report, CRN_METRIC_CALLS, kept);
     json_t *rows = json_array();
     for (uint32_t b = 1; b < profile->block_count; b++)
         if (strcmp(profile->blocks[b].file, name) == 0)

@@ -59,6 +59,7 @@ bool crn_view_report_begin(crn_view *view, const crn_view_query *query, crn_repo
     read_view(query, &arguments);
     report->profile = (*file)->profile;
     report->path = (*file)->path;
+    report->known = &(*file)->known;
     return crn_report_choose_sort(report, &arguments) == 0 &&
            crn_report_choose(report, &arguments) == 0;
 }
@@ -166,16 +167,19 @@ bool crn_view_steps(crn_view *view, const crn_view_query *query)
         return false;
     }
     uint8_t *kept = crn_sequence_select(report.profile, NULL, report.drops, report.drop_count);
+    uint64_t *owned;
+    const uint64_t *totals = crn_report_totals(&report, report.metrics[0], kept, &owned);
     json_t *steps = json_array();
     uint32_t first = report.focus.length > STEPS_MAX ? report.focus.length - STEPS_MAX : 0;
     for (uint32_t i = first; i < report.focus.length; i++) {
         crn_sequence prefix = {i + 1, report.focus.blocks};
         crn_sequence_cost cost =
-            crn_sequence_measure(report.profile, &prefix, report.metrics[0], kept);
+            crn_sequence_measure_of(report.profile, &prefix, report.metrics[0], kept, totals);
         json_t *step = cost_json(&cost);
         json_object_set_new(step, "block", crn_json_block(report.profile, report.focus.blocks[i]));
         json_array_append_new(steps, step);
     }
+    crn_free(owned);
     crn_free(kept);
     crn_json_write(steps);
     crn_view_report_end(&report);
@@ -274,7 +278,8 @@ bool crn_view_sequences(crn_view *view, const crn_view_query *query)
     if (good) {
         uint8_t *kept = crn_sequence_select(report.profile, report.focused ? &report.focus : NULL,
                                             report.drops, report.drop_count);
-        uint64_t *totals = crn_totals(report.profile, report.metrics[0], kept);
+        uint64_t *owned;
+        const uint64_t *totals = crn_report_totals(&report, report.metrics[0], kept, &owned);
         dearest all = {.profile = report.profile,
                        .metric = report.metrics[0],
                        .room =
@@ -286,7 +291,7 @@ bool crn_view_sequences(crn_view *view, const crn_view_query *query)
         qsort_r(all.heap, all.count, sizeof *all.heap, compare_contexts, &all);
         write_sequences(&all, totals);
         crn_free(all.heap);
-        crn_free(totals);
+        crn_free(owned);
         crn_free(kept);
     }
     crn_view_report_end(&report);

@@ -204,7 +204,7 @@ bool crn_view_span_flame(crn_view *view, const crn_view_query *query)
         part->profile = choice ? part->owned : sums->tree;
         part->blocks = crn_view_numbers_of(file->plain, part->profile);
         part->metric = CRN_METRIC_WALL;
-        part->totals = crn_totals(part->profile, part->metric, NULL);
+        part->totals = part->owned_totals = crn_totals(part->profile, part->metric, NULL);
         part->key = crn_strdup(key);
     }
     return crn_view_write_part(part, query);

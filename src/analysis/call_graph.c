@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "analysis/children.h"
 #include "analysis/figures.h"
 #include "base/memory.h"
 
@@ -13,10 +12,8 @@ typedef struct gathering {
     const uint64_t *totals;
     const uint8_t *shown; /* by block; NULL: all */
     crn_call_arrow *arrows;
-    uint32_t *active; /* by arrow: how many of its occurrences the walk is below */
     uint32_t count, room;
     uint32_t *table, mask; /* arrow + 1, 0 for none */
-    uint32_t *arrow_of;    /* by context: 1 + that of its tree edge, 0 for none */
 } gathering;
 
 static uint32_t slot_of(const gathering *all, uint32_t caller, uint32_t callee)
@@ -58,15 +55,34 @@ static uint32_t arrow_at(gathering *all, uint32_t caller, uint32_t callee)
     return all->table[at];
 }
 
-static void count_calls(gathering *all, const uint8_t *kept)
+/* Whether no context above has the same caller and callee. */
+static bool is_outermost(const crn_profile *profile, uint32_t context)
+{
+    uint32_t caller = profile->block[profile->parent[context]];
+    for (uint32_t c = profile->previous[context]; c != CRN_CONTEXT_NONE && c;
+         c = profile->previous[c])
+        if (profile->block[profile->parent[c]] == caller)
+            return false;
+    return true;
+}
+
+static void add_contexts(gathering *all, const uint8_t *kept)
 {
     const crn_profile *profile = all->profile;
     for (uint32_t c = 1; c < profile->context_count; c++) {
         uint32_t arrow = arrow_at(all, profile->block[profile->parent[c]], profile->block[c]);
-        all->arrow_of[c] = arrow;
-        if (arrow && (!kept || kept[c]))
+        if (!arrow)
+            continue;
+        if (!kept || kept[c])
             all->arrows[arrow - 1].calls += profile->calls_tree[c];
+        if (all->totals[c] && is_outermost(profile, c))
+            all->arrows[arrow - 1].inclusive += all->totals[c];
     }
+}
+
+static void add_edges(gathering *all, const uint8_t *kept)
+{
+    const crn_profile *profile = all->profile;
     for (uint32_t e = 0; e < profile->edge_count; e++) {
         const crn_profile_edge *edge = &profile->edges[e];
         if (kept && !kept[edge->target])
@@ -75,21 +91,6 @@ static void count_calls(gathering *all, const uint8_t *kept)
         if (arrow)
             all->arrows[arrow - 1].calls += edge->calls;
     }
-}
-
-static void enter(void *data, uint32_t context)
-{
-    gathering *all = data;
-    uint32_t arrow = all->arrow_of[context];
-    if (arrow && all->active[arrow - 1]++ == 0)
-        all->arrows[arrow - 1].inclusive += all->totals[context];
-}
-
-static void leave(void *data, uint32_t context)
-{
-    gathering *all = data;
-    if (all->arrow_of[context])
-        all->active[all->arrow_of[context] - 1]--;
 }
 
 static int compare_arrows(const void *left, const void *right)
@@ -104,16 +105,13 @@ static int compare_arrows(const void *left, const void *right)
     return a->callee < b->callee ? -1 : a->callee > b->callee;
 }
 
-crn_call_graph crn_call_graph_between(const crn_profile *profile, uint32_t metric,
-                                      const uint8_t *kept, const uint8_t *shown)
+crn_call_graph crn_call_graph_of(const crn_profile *profile, const uint8_t *kept,
+                                 const uint8_t *shown, const uint64_t *totals)
 {
-    uint64_t *totals = crn_totals(profile, metric, kept);
     gathering all = {.profile = profile, .totals = totals, .shown = shown};
-    all.arrow_of = crn_calloc(profile->context_count, sizeof *all.arrow_of);
     grow(&all);
-    count_calls(&all, kept);
-    all.active = crn_calloc(all.room, sizeof *all.active);
-    crn_children_walk(profile, enter, leave, &all);
+    add_contexts(&all, kept);
+    add_edges(&all, kept);
     uint32_t count = 0;
     for (uint32_t i = 0; i < all.count; i++)
         if (all.arrows[i].calls || all.arrows[i].inclusive)
@@ -121,10 +119,16 @@ crn_call_graph crn_call_graph_between(const crn_profile *profile, uint32_t metri
     if (count)
         qsort(all.arrows, count, sizeof *all.arrows, compare_arrows);
     crn_free(all.table);
-    crn_free(all.active);
-    crn_free(all.arrow_of);
-    crn_free(totals);
     return (crn_call_graph){count, all.arrows};
+}
+
+crn_call_graph crn_call_graph_between(const crn_profile *profile, uint32_t metric,
+                                      const uint8_t *kept, const uint8_t *shown)
+{
+    uint64_t *totals = crn_totals(profile, metric, kept);
+    crn_call_graph graph = crn_call_graph_of(profile, kept, shown, totals);
+    crn_free(totals);
+    return graph;
 }
 
 crn_call_graph crn_call_graph_make(const crn_profile *profile, uint32_t metric, const uint8_t *kept)

@@ -28,6 +28,9 @@ crn_call_graph crn_call_graph_make(const crn_profile *profile, uint32_t metric,
  * take. */
 crn_call_graph crn_call_graph_between(const crn_profile *profile, uint32_t metric,
                                       const uint8_t *kept, const uint8_t *shown);
+/* The same where the totals of what is kept are known, as crn_totals has them. */
+crn_call_graph crn_call_graph_of(const crn_profile *profile, const uint8_t *kept,
+                                 const uint8_t *shown, const uint64_t *totals);
 void crn_call_graph_free(crn_call_graph *graph);
 
 #endif

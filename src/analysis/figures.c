@@ -61,13 +61,13 @@ uint32_t crn_metric_default(const crn_profile *profile)
     return CRN_METRIC_CALLS;
 }
 
-crn_block_cost crn_block_cost_make(const crn_profile *profile, uint32_t metric, const uint8_t *kept)
+crn_block_cost crn_block_cost_of(const crn_profile *profile, uint32_t metric, const uint8_t *kept,
+                                 const uint64_t *totals)
 {
     crn_block_cost cost = {
         .self = crn_calloc(profile->block_count, sizeof *cost.self),
         .inclusive = crn_calloc(profile->block_count, sizeof *cost.inclusive),
     };
-    uint64_t *totals = crn_totals(profile, metric, kept);
     for (uint32_t c = 0; c < profile->context_count; c++) {
         uint32_t block = profile->block[c];
         if (!kept || kept[c])
@@ -76,6 +76,13 @@ crn_block_cost crn_block_cost_make(const crn_profile *profile, uint32_t metric, 
             cost.inclusive[block] += totals[c];
     }
     cost.total = totals[0];
+    return cost;
+}
+
+crn_block_cost crn_block_cost_make(const crn_profile *profile, uint32_t metric, const uint8_t *kept)
+{
+    uint64_t *totals = crn_totals(profile, metric, kept);
+    crn_block_cost cost = crn_block_cost_of(profile, metric, kept, totals);
     crn_free(totals);
     return cost;
 }

@@ -45,6 +45,9 @@ typedef struct crn_block_cost {
 
 crn_block_cost crn_block_cost_make(const crn_profile *profile, uint32_t metric,
                                    const uint8_t *kept);
+/* The same where the totals of what is kept are known: crn_totals(profile, metric, kept). */
+crn_block_cost crn_block_cost_of(const crn_profile *profile, uint32_t metric, const uint8_t *kept,
+                                 const uint64_t *totals);
 void crn_block_cost_free(crn_block_cost *cost);
 
 /* By context: how many calls came back to it along cycles, 0 for most. Limits' folds are

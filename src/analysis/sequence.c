@@ -3,20 +3,9 @@
 
 #include <stdlib.h>
 
-#include "analysis/children.h"
 #include "analysis/figures.h"
-#include "analysis/matcher.h"
+#include "analysis/occurrence.h"
 #include "base/memory.h"
-
-static uint8_t *matcher_within(const crn_matcher *matcher)
-{
-    const crn_profile *profile = matcher->profile;
-    uint8_t *within = crn_calloc(profile->context_count, sizeof *within);
-    within[0] = crn_matcher_ends(matcher, 0);
-    for (uint32_t c = 1; c < profile->context_count; c++)
-        within[c] = within[profile->parent[c]] || crn_matcher_ends(matcher, c);
-    return within;
-}
 
 void crn_sequence_free(crn_sequence *sequence)
 {
@@ -26,9 +15,10 @@ void crn_sequence_free(crn_sequence *sequence)
 
 uint8_t *crn_sequence_within(const crn_profile *profile, const crn_sequence *sequence)
 {
-    crn_matcher matcher = crn_matcher_make(profile, sequence);
-    uint8_t *within = matcher_within(&matcher);
-    crn_matcher_free(&matcher);
+    uint8_t *within = crn_calloc(profile->context_count, sizeof *within);
+    within[0] = crn_sequence_ends(profile, sequence, 0);
+    for (uint32_t c = 1; c < profile->context_count; c++)
+        within[c] = within[profile->parent[c]] || crn_sequence_ends(profile, sequence, c);
     return within;
 }
 
@@ -50,72 +40,70 @@ uint8_t *crn_sequence_select(const crn_profile *profile, const crn_sequence *foc
     return kept;
 }
 
-static crn_sequence_cost measure(const crn_matcher *matcher, uint32_t metric, const uint8_t *kept)
+crn_sequence_cost crn_sequence_measure(const crn_profile *profile, const crn_sequence *sequence,
+                                       uint32_t metric, const uint8_t *kept)
 {
-    const crn_profile *profile = matcher->profile;
     crn_sequence_cost cost = {0};
-    uint8_t *within = matcher_within(matcher);
+    uint8_t *within = crn_sequence_within(profile, sequence);
     for (uint32_t c = 0; c < profile->context_count; c++) {
         if (!within[c] || (kept && !kept[c]))
             continue;
         cost.inclusive += crn_self(profile, metric, c);
-        if (crn_matcher_ends(matcher, c)) {
+        if (crn_sequence_ends(profile, sequence, c)) {
             cost.self += crn_self(profile, metric, c);
             cost.calls += profile->calls_tree[c];
         }
     }
     for (uint32_t e = 0; e < profile->edge_count; e++) {
         const crn_profile_edge *edge = &profile->edges[e];
-        if ((!kept || kept[edge->target]) && crn_matcher_edge_ends(matcher, edge))
+        if ((!kept || kept[edge->target]) && crn_sequence_edge_ends(profile, sequence, edge))
             cost.calls += edge->calls;
     }
     crn_free(within);
     return cost;
 }
 
-crn_sequence_cost crn_sequence_measure(const crn_profile *profile, const crn_sequence *sequence,
-                                       uint32_t metric, const uint8_t *kept)
-{
-    crn_matcher matcher = crn_matcher_make(profile, sequence);
-    crn_sequence_cost cost = measure(&matcher, metric, kept);
-    crn_matcher_free(&matcher);
-    return cost;
-}
-
 uint32_t crn_sequence_count(const crn_profile *profile, const crn_sequence *sequence)
 {
     uint32_t count = 0;
-    crn_matcher matcher = crn_matcher_make(profile, sequence);
     for (uint32_t c = 0; c < profile->context_count; c++)
-        count += crn_matcher_ends(&matcher, c);
-    crn_matcher_free(&matcher);
+        count += crn_sequence_ends(profile, sequence, c);
     return count;
 }
 
 /* ---- neighbours ---- */
 
-/* Figures by block, while they are added up. */
-typedef struct side {
-    crn_sequence_cost *cost;
-    uint32_t *active; /* how many occurrences the walk is below: only the outermost counts */
-} side;
+/* What leads in or out, while it is added up. */
+typedef struct gathering {
+    const crn_profile *profile;
+    const crn_sequence *sequence;
+    const uint64_t *totals; /* in the metric, of what is kept */
+    const uint8_t *kept;
+    uint32_t metric;
+    uint8_t *ends;                           /* by context: the sequence occurs in it */
+    crn_sequence_cost cost, *before, *after; /* of the sequence; by block */
+} gathering;
 
-static side side_make(const crn_profile *profile)
+static void mark_ends(gathering *all)
 {
-    return (side){crn_calloc(profile->block_count, sizeof(crn_sequence_cost)),
-                  crn_calloc(profile->block_count, sizeof(uint32_t))};
+    const crn_profile *profile = all->profile;
+    uint32_t last = all->sequence->blocks[all->sequence->length - 1];
+    all->ends = crn_calloc(profile->context_count, sizeof *all->ends);
+    for (uint32_t c = 0; c < profile->context_count; c++)
+        if (profile->block[c] == last)
+            all->ends[c] = crn_sequence_ends(profile, all->sequence, c);
 }
 
-static void side_enter(side *side, uint32_t block, uint64_t self, uint64_t total)
+/* Only the outermost of what lies within each other has its inclusive cost counted. */
+static void add_cost(const gathering *all, crn_sequence_cost *cost, uint32_t context,
+                     bool outermost)
 {
-    side->cost[block].self += self;
-    if (side->active[block]++ == 0)
-        side->cost[block].inclusive += total;
-}
-
-static void side_call(side *side, uint32_t block, uint64_t calls)
-{
-    side->cost[block].calls += calls;
+    if (outermost)
+        cost->inclusive += all->totals[context];
+    if (all->kept && !all->kept[context])
+        return;
+    cost->self += crn_self(all->profile, all->metric, context);
+    cost->calls += all->profile->calls_tree[context];
 }
 
 static int compare_neighbours(const void *left, const void *right)
@@ -128,25 +116,23 @@ static int compare_neighbours(const void *left, const void *right)
     return a->block < b->block ? -1 : a->block > b->block;
 }
 
-static bool side_holds(const side *side, uint32_t block)
+static bool costs_anything(const crn_sequence_cost *cost)
 {
-    const crn_sequence_cost *cost = &side->cost[block];
     return cost->calls || cost->self || cost->inclusive;
 }
 
-/* Ends the side, giving its blocks that hold anything. */
-static crn_neighbour *side_end(side *side, uint32_t block_count, uint32_t *count)
+/* The blocks that cost anything; takes the costs. */
+static crn_neighbour *side_end(crn_sequence_cost *costs, uint32_t block_count, uint32_t *count)
 {
     *count = 0;
     for (uint32_t b = 0; b < block_count; b++)
-        *count += side_holds(side, b);
+        *count += costs_anything(&costs[b]);
     crn_neighbour *neighbours = crn_calloc(*count ? *count : 1, sizeof *neighbours);
     for (uint32_t b = 0, n = 0; b < block_count; b++)
-        if (side_holds(side, b))
-            neighbours[n++] = (crn_neighbour){b, side->cost[b]};
+        if (costs_anything(&costs[b]))
+            neighbours[n++] = (crn_neighbour){b, costs[b]};
     qsort(neighbours, *count, sizeof *neighbours, compare_neighbours);
-    crn_free(side->cost);
-    crn_free(side->active);
+    crn_free(costs);
     return neighbours;
 }
 
@@ -163,80 +149,106 @@ static bool block_before(const crn_profile *profile, uint32_t context, uint32_t 
     return true;
 }
 
-static void count_calls(const crn_matcher *matcher, const uint8_t *kept, side *before, side *after)
+/* An occurrence, of the sequence and of it with the block before that: what lies above it in the
+ * same block is looked through for another. */
+static void add_occurrence(gathering *all, uint32_t context)
 {
-    const crn_profile *profile = matcher->profile;
-    uint32_t block;
-    for (uint32_t c = 1; c < profile->context_count; c++) {
-        if (kept && !kept[c])
+    const crn_profile *profile = all->profile;
+    uint32_t length = all->sequence->length, block = 0, other;
+    bool outermost = true, first = true, led = block_before(profile, context, length, &block);
+    for (uint32_t c = profile->previous[context]; c != CRN_CONTEXT_NONE && (outermost || first);
+         c = profile->previous[c]) {
+        if (!all->ends[c])
             continue;
-        if (crn_matcher_ends(matcher, c) && block_before(profile, c, matcher->length, &block))
-            side_call(before, block, profile->calls_tree[c]);
-        if (crn_matcher_ends(matcher, profile->parent[c]))
-            side_call(after, profile->block[c], profile->calls_tree[c]);
+        outermost = false;
+        first = first && led && !(block_before(profile, c, length, &other) && other == block);
+    }
+    add_cost(all, &all->cost, context, outermost);
+    if (led)
+        add_cost(all, &all->before[block], context, first);
+}
+
+/* What an occurrence calls. */
+static void add_callee(gathering *all, uint32_t context)
+{
+    const crn_profile *profile = all->profile;
+    bool outermost = true;
+    for (uint32_t c = profile->previous[context]; c != CRN_CONTEXT_NONE && outermost;
+         c = profile->previous[c])
+        outermost = !c || !all->ends[profile->parent[c]];
+    add_cost(all, &all->after[profile->block[context]], context, outermost);
+}
+
+static void add_edges(gathering *all)
+{
+    const crn_profile *profile = all->profile;
+    uint32_t block;
+    for (uint32_t e = 0; e < profile->edge_count; e++) {
+        const crn_profile_edge *edge = &profile->edges[e];
+        if (all->kept && !all->kept[edge->target])
+            continue;
+        if (crn_sequence_edge_ends(profile, all->sequence, edge)) {
+            all->cost.calls += edge->calls;
+            if (block_before(profile, edge->from, all->sequence->length - 1, &block))
+                all->before[block].calls += edge->calls;
+        }
+        if (all->ends[edge->from])
+            all->after[profile->block[edge->target]].calls += edge->calls;
+    }
+}
+
+crn_sequence_cost crn_sequence_measure_of(const crn_profile *profile, const crn_sequence *sequence,
+                                          uint32_t metric, const uint8_t *kept,
+                                          const uint64_t *totals)
+{
+    gathering all = {
+        .profile = profile, .sequence = sequence, .totals = totals, .kept = kept, .metric = metric};
+    uint32_t last = sequence->blocks[sequence->length - 1];
+    for (uint32_t c = 0; c < profile->context_count; c++) {
+        if (profile->block[c] != last || !crn_sequence_ends(profile, sequence, c))
+            continue;
+        bool outermost = true;
+        for (uint32_t o = profile->previous[c]; o != CRN_CONTEXT_NONE && outermost;
+             o = profile->previous[o])
+            outermost = !crn_sequence_ends(profile, sequence, o);
+        add_cost(&all, &all.cost, c, outermost);
     }
     for (uint32_t e = 0; e < profile->edge_count; e++) {
         const crn_profile_edge *edge = &profile->edges[e];
-        if (kept && !kept[edge->target])
-            continue;
-        if (crn_matcher_edge_ends(matcher, edge) &&
-            block_before(profile, edge->from, matcher->length - 1, &block))
-            side_call(before, block, edge->calls);
-        if (crn_matcher_ends(matcher, edge->from))
-            side_call(after, profile->block[edge->target], edge->calls);
+        if ((!kept || kept[edge->target]) && crn_sequence_edge_ends(profile, sequence, edge))
+            all.cost.calls += edge->calls;
     }
+    return all.cost;
 }
 
-typedef struct cost_walk {
-    const crn_matcher *matcher;
-    const uint64_t *totals;
-    const uint8_t *kept;
-    uint32_t metric;
-    side before, after;
-} cost_walk;
-
-static void cost_walk_enter(void *data, uint32_t context)
+crn_neighbourhood crn_neighbourhood_of(const crn_profile *profile, const crn_sequence *sequence,
+                                       uint32_t metric, const uint8_t *kept, const uint64_t *totals)
 {
-    cost_walk *walk = data;
-    const crn_profile *profile = walk->matcher->profile;
-    uint32_t block;
-    uint64_t self =
-        walk->kept && !walk->kept[context] ? 0 : crn_self(profile, walk->metric, context);
-    if (crn_matcher_ends(walk->matcher, context) &&
-        block_before(profile, context, walk->matcher->length, &block))
-        side_enter(&walk->before, block, self, walk->totals[context]);
-    if (context && crn_matcher_ends(walk->matcher, profile->parent[context]))
-        side_enter(&walk->after, profile->block[context], self, walk->totals[context]);
-}
-
-static void cost_walk_leave(void *data, uint32_t context)
-{
-    cost_walk *walk = data;
-    const crn_profile *profile = walk->matcher->profile;
-    uint32_t block;
-    if (crn_matcher_ends(walk->matcher, context) &&
-        block_before(profile, context, walk->matcher->length, &block))
-        walk->before.active[block]--;
-    if (context && crn_matcher_ends(walk->matcher, profile->parent[context]))
-        walk->after.active[profile->block[context]]--;
+    gathering all = {
+        .profile = profile, .sequence = sequence, .totals = totals, .kept = kept, .metric = metric};
+    all.before = crn_calloc(profile->block_count, sizeof *all.before);
+    all.after = crn_calloc(profile->block_count, sizeof *all.after);
+    mark_ends(&all);
+    for (uint32_t c = 0; c < profile->context_count; c++) {
+        if (all.ends[c])
+            add_occurrence(&all, c);
+        if (c && all.ends[profile->parent[c]])
+            add_callee(&all, c);
+    }
+    add_edges(&all);
+    crn_free(all.ends);
+    crn_neighbourhood result = {.cost = all.cost};
+    result.before = side_end(all.before, profile->block_count, &result.before_count);
+    result.after = side_end(all.after, profile->block_count, &result.after_count);
+    return result;
 }
 
 crn_neighbourhood crn_neighbourhood_make(const crn_profile *profile, const crn_sequence *sequence,
                                          uint32_t metric, const uint8_t *kept)
 {
-    crn_matcher matcher = crn_matcher_make(profile, sequence);
     uint64_t *totals = crn_totals(profile, metric, kept);
-    cost_walk walk = {.matcher = &matcher, .totals = totals, .kept = kept, .metric = metric};
-    walk.before = side_make(profile);
-    walk.after = side_make(profile);
-    crn_children_walk(profile, cost_walk_enter, cost_walk_leave, &walk);
-    count_calls(&matcher, kept, &walk.before, &walk.after);
+    crn_neighbourhood result = crn_neighbourhood_of(profile, sequence, metric, kept, totals);
     crn_free(totals);
-
-    crn_neighbourhood result = {.cost = measure(&matcher, metric, kept)};
-    result.before = side_end(&walk.before, profile->block_count, &result.before_count);
-    result.after = side_end(&walk.after, profile->block_count, &result.after_count);
-    crn_matcher_free(&matcher);
     return result;
 }
 

@@ -38,6 +38,11 @@ typedef struct crn_sequence_cost {
 crn_sequence_cost crn_sequence_measure(const crn_profile *profile, const crn_sequence *sequence,
                                        uint32_t metric, const uint8_t *kept);
 
+/* The same where the totals of what is kept are known: crn_totals(profile, metric, kept). */
+crn_sequence_cost crn_sequence_measure_of(const crn_profile *profile, const crn_sequence *sequence,
+                                          uint32_t metric, const uint8_t *kept,
+                                          const uint64_t *totals);
+
 /* How many contexts end in the sequence. */
 uint32_t crn_sequence_count(const crn_profile *profile, const crn_sequence *sequence);
 
@@ -55,6 +60,10 @@ typedef struct crn_neighbourhood {
 
 crn_neighbourhood crn_neighbourhood_make(const crn_profile *profile, const crn_sequence *sequence,
                                          uint32_t metric, const uint8_t *kept);
+/* The same where the totals of what is kept are known: crn_totals(profile, metric, kept). */
+crn_neighbourhood crn_neighbourhood_of(const crn_profile *profile, const crn_sequence *sequence,
+                                       uint32_t metric, const uint8_t *kept,
+                                       const uint64_t *totals);
 void crn_neighbourhood_free(crn_neighbourhood *neighbourhood);
 
 /* A profile of what lies within the sequence, the paths that lead into it cut off: its

@@ -3,7 +3,7 @@
  * Trees of what leads into a sequence, and of what it leads to.
  */
 #include "analysis/figures.h"
-#include "analysis/matcher.h"
+#include "analysis/occurrence.h"
 #include "base/memory.h"
 
 /* ---- what is below ---- */
@@ -132,13 +132,12 @@ static void above_charge(above *above, uint32_t from, uint32_t context, uint32_t
 crn_profile *crn_sequence_above(const crn_profile *profile, const crn_sequence *sequence,
                                 uint32_t metric, const uint8_t *kept)
 {
-    crn_matcher matcher = crn_matcher_make(profile, sequence);
     uint8_t *within = crn_sequence_within(profile, sequence);
     uint64_t *totals = crn_totals(profile, metric, kept);
     above above = above_new(profile);
     uint32_t root = crn_profile_builder_root(above.builder);
     for (uint32_t c = 1; c < profile->context_count; c++) {
-        if (!crn_matcher_ends(&matcher, c) || (kept && !kept[c]))
+        if (!within[c] || !crn_sequence_ends(profile, sequence, c) || (kept && !kept[c]))
             continue;
         if (!within[profile->parent[c]] && metric != CRN_METRIC_CALLS)
             above_charge(&above, root, c, metric, totals[c]);
@@ -147,7 +146,7 @@ crn_profile *crn_sequence_above(const crn_profile *profile, const crn_sequence *
     }
     for (uint32_t e = 0; e < profile->edge_count; e++) {
         const crn_profile_edge *edge = &profile->edges[e];
-        if (!crn_matcher_edge_ends(&matcher, edge) || (kept && !kept[edge->target]))
+        if (!crn_sequence_edge_ends(profile, sequence, edge) || (kept && !kept[edge->target]))
             continue;
         uint32_t last = crn_profile_builder_child(above.builder, root,
                                                   above.blocks[profile->block[edge->target]], 0);
@@ -156,6 +155,5 @@ crn_profile *crn_sequence_above(const crn_profile *profile, const crn_sequence *
     crn_free(above.blocks);
     crn_free(totals);
     crn_free(within);
-    crn_matcher_free(&matcher);
     return crn_profile_builder_end(above.builder);
 }

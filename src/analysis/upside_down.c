@@ -8,12 +8,7 @@
 
 /* ---- upside down ---- */
 
-/* The cost of `origin` on its way up: it has come to `context`. */
-typedef struct drop {
-    uint32_t origin, context;
-} drop;
-
-/* Drops that have come the same way. */
+/* Drops that have come the same way: the costs of some contexts on their way up. */
 typedef struct stream {
     uint64_t cost;
     uint32_t first, end;
@@ -27,7 +22,9 @@ typedef struct turning {
     uint32_t *blocks; /* the builder's, by the profile's */
     uint32_t metric;
     uint64_t least;
-    drop *drops, *sorted;
+    uint32_t *origins;  /* by drop: the context whose cost it is */
+    uint32_t *contexts; /* by drop: where it has come to, once its stream was followed */
+    uint32_t *sorted[2], sorted_room;
     uint32_t *counts;  /* by block */
     uint64_t *costs;   /* likewise */
     uint32_t *touched; /* blocks that have a count */
@@ -36,9 +33,9 @@ typedef struct turning {
     uint32_t node_count, node_room;
 } turning;
 
-static uint64_t cost_of(const turning *all, const drop *drop)
+static uint64_t cost_of(const turning *all, uint32_t drop)
 {
-    return crn_self(all->profile, all->metric, drop->origin);
+    return crn_self(all->profile, all->metric, all->origins[drop]);
 }
 
 static bool comes_before(const stream *left, const stream *right)
@@ -74,40 +71,89 @@ static stream next_stream(turning *all)
     return first;
 }
 
-/* Sorts the stream's drops by the block that each is in, and makes a stream of each. Those at
- * the root have arrived. */
-static void part_stream(turning *all, stream whole)
+/* Counts what is in the block; returns how many kinds of blocks there are now. */
+static uint32_t count_drop(turning *all, uint32_t block, uint64_t cost, uint32_t kinds)
 {
-    const uint32_t *block = all->profile->block;
-    uint32_t kinds = 0;
-    for (uint32_t i = whole.first; i < whole.end; i++) {
-        uint32_t b = block[all->drops[i].context];
-        if (all->counts[b]++ == 0)
-            all->touched[kinds++] = b;
-        all->costs[b] += cost_of(all, &all->drops[i]);
-    }
+    if (all->counts[block]++ == 0)
+        all->touched[kinds++] = block;
+    all->costs[block] += cost;
+    return kinds;
+}
+
+/* Makes a stream of each kind, one beside the other from the whole's first on, and says in `counts`
+ * where each begins. What is at the root has arrived. */
+static void make_streams(turning *all, const stream *whole, uint32_t kinds)
+{
+    uint32_t at = whole->first;
     all->node_count += kinds;
-    uint32_t at = whole.first;
     for (uint32_t k = 0; k < kinds; k++) {
         uint32_t b = all->touched[k], count = all->counts[b];
         all->counts[b] = at;
         if (b)
             put_stream(all, (stream){all->costs[b], at, at + count,
-                                     crn_profile_builder_child(all->builder, whole.node,
+                                     crn_profile_builder_child(all->builder, whole->node,
                                                                all->blocks[b], 0),
-                                     whole.depth + 1});
+                                     whole->depth + 1});
+        else
+            crn_profile_builder_charge(all->builder, whole->node, all->metric, all->costs[b]);
         at += count;
     }
-    for (uint32_t i = whole.first; i < whole.end; i++)
-        all->sorted[all->counts[block[all->drops[i].context]]++] = all->drops[i];
-    memcpy(all->drops + whole.first, all->sorted + whole.first,
-           (whole.end - whole.first) * sizeof *all->drops);
+}
+
+static void clear_counts(turning *all, uint32_t kinds)
+{
     for (uint32_t k = 0; k < kinds; k++)
         all->counts[all->touched[k]] = 0, all->costs[all->touched[k]] = 0;
-    for (uint32_t i = whole.first; i < whole.end; i++)
-        if (block[all->drops[i].context] == 0)
-            crn_profile_builder_charge(all->builder, whole.node, all->metric,
-                                       cost_of(all, &all->drops[i]));
+}
+
+/* All contexts that cost anything, by their blocks. */
+static void begin_streams(turning *all, const uint8_t *kept)
+{
+    const crn_profile *profile = all->profile;
+    uint32_t count = 0, kinds = 0;
+    for (uint32_t c = 0; c < profile->context_count; c++) {
+        uint64_t cost = kept && !kept[c] ? 0 : crn_self(profile, all->metric, c);
+        if (!cost)
+            continue;
+        kinds = count_drop(all, profile->block[c], cost, kinds);
+        count++;
+    }
+    all->origins = crn_calloc((size_t)count + 1, sizeof *all->origins);
+    all->contexts = crn_calloc((size_t)count + 1, sizeof *all->contexts);
+    stream whole = {.end = count, .node = crn_profile_builder_root(all->builder)};
+    make_streams(all, &whole, kinds);
+    for (uint32_t c = 0; c < profile->context_count; c++)
+        if ((!kept || kept[c]) && crn_self(profile, all->metric, c))
+            all->origins[all->counts[profile->block[c]]++] = c;
+    clear_counts(all, kinds);
+}
+
+static void sorted_reserve(turning *all, uint32_t count)
+{
+    if (count <= all->sorted_room)
+        return;
+    all->sorted_room = count;
+    for (int i = 0; i < 2; i++)
+        all->sorted[i] = crn_realloc(all->sorted[i], count, sizeof *all->sorted[i]);
+}
+
+/* Sorts the stream's drops by the block that each is in, and makes a stream of each. */
+static void part_stream(turning *all, const stream *whole)
+{
+    const uint32_t *block = all->profile->block;
+    uint32_t kinds = 0, count = whole->end - whole->first;
+    for (uint32_t i = whole->first; i < whole->end; i++)
+        kinds = count_drop(all, block[all->contexts[i]], cost_of(all, i), kinds);
+    make_streams(all, whole, kinds);
+    sorted_reserve(all, count);
+    for (uint32_t i = whole->first; i < whole->end; i++) {
+        uint32_t to = all->counts[block[all->contexts[i]]]++ - whole->first;
+        all->sorted[0][to] = all->origins[i];
+        all->sorted[1][to] = all->contexts[i];
+    }
+    memcpy(all->origins + whole->first, all->sorted[0], count * sizeof *all->origins);
+    memcpy(all->contexts + whole->first, all->sorted[1], count * sizeof *all->contexts);
+    clear_counts(all, kinds);
 }
 
 /* Follows the stream to its callers, or lets it end here. */
@@ -118,9 +164,10 @@ static void follow(turning *all, stream stream)
         crn_profile_builder_charge(all->builder, stream.node, all->metric, stream.cost);
         return;
     }
+    const uint32_t *from = stream.depth == 1 ? all->origins : all->contexts;
     for (uint32_t i = stream.first; i < stream.end; i++)
-        all->drops[i].context = all->profile->parent[all->drops[i].context];
-    part_stream(all, stream);
+        all->contexts[i] = all->profile->parent[from[i]];
+    part_stream(all, &stream);
 }
 
 static void map_blocks(turning *all)
@@ -159,24 +206,17 @@ crn_profile *crn_upside_down(const crn_profile *profile, uint32_t metric, const 
                    .costs = crn_calloc(profile->block_count, sizeof(uint64_t)),
                    .touched = crn_calloc(profile->block_count, sizeof(uint32_t))};
     map_blocks(&all);
-    uint32_t count = 0;
-    for (uint32_t c = 0; c < profile->context_count; c++)
-        count += crn_self(profile, metric, c) && (!kept || kept[c]);
-    all.drops = crn_calloc((size_t)count + 1, sizeof *all.drops);
-    all.sorted = crn_calloc((size_t)count + 1, sizeof *all.sorted);
-    count = 0;
-    for (uint32_t c = 0; c < profile->context_count; c++)
-        if (crn_self(profile, metric, c) && (!kept || kept[c]))
-            all.drops[count++] = (drop){c, c};
-    part_stream(&all, (stream){0, 0, count, crn_profile_builder_root(all.builder), 0});
+    begin_streams(&all, kept);
     while (all.stream_count)
         follow(&all, next_stream(&all));
     crn_free(all.blocks);
     crn_free(all.counts);
     crn_free(all.costs);
     crn_free(all.touched);
-    crn_free(all.drops);
-    crn_free(all.sorted);
+    crn_free(all.origins);
+    crn_free(all.contexts);
+    crn_free(all.sorted[0]);
+    crn_free(all.sorted[1]);
     crn_free(all.streams);
     return crn_profile_builder_end(all.builder);
 }

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "analysis/figures.h"
+#include "analysis/known.h"
 #include "analysis/tree.h"
 #include "base/memory.h"
 #include "support/cases.h"
@@ -84,6 +84,46 @@ static void cycles_and_folds_are_all_calls_that_are_not_tree_edges(void **state)
     }
 }
 
+static void check_known_cost(const crn_profile *profile, uint32_t metric,
+                             const crn_block_cost *known)
+{
+    crn_block_cost cost = crn_block_cost_make(profile, metric, NULL);
+    size_t size = profile->block_count * sizeof *cost.self;
+    assert_memory_equal(known->self, cost.self, size);
+    assert_memory_equal(known->inclusive, cost.inclusive, size);
+    assert_int_equal(known->total, cost.total);
+    crn_block_cost_free(&cost);
+}
+
+/* Whatever was asked for before, and whoever worked it out. */
+static void what_is_known_is_what_would_be_worked_out(void **state)
+{
+    (void)state;
+    random_source random = {5};
+    for (int i = 0; i < PROFILES; i++) {
+        crn_profile *profile = random_profile(&random, BLOCKS, EVENTS, NULL);
+        crn_known known = {.profile = profile}, other = {.profile = profile};
+        for (int step = 0; step < 12; step++) {
+            crn_known *its = random_chance(&random, 1, 3) ? &other : &known;
+            uint32_t metric = random_below(&random, profile->metric_count);
+            check_known_cost(profile, metric, crn_known_cost(its, metric));
+            metric = random_below(&random, profile->metric_count);
+            uint64_t *totals = crn_totals(profile, metric, NULL);
+            assert_memory_equal(crn_known_totals(its, metric), totals,
+                                profile->context_count * sizeof *totals);
+            crn_free(totals);
+            if (step != 6)
+                continue;
+            crn_known_take(&known, &other);
+            assert_null(other.profile);
+            other.profile = profile;
+        }
+        crn_known_clear(&other);
+        crn_known_clear(&known);
+        crn_profile_free(profile);
+    }
+}
+
 /* Parents come before their children and only children of one parent stand together. */
 static void check_rows(const crn_profile *profile, const crn_tree *tree)
 {
@@ -157,6 +197,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_cost_what_their_contexts_do),
         cmocka_unit_test(cycles_and_folds_are_all_calls_that_are_not_tree_edges),
+        cmocka_unit_test(what_is_known_is_what_would_be_worked_out),
         cmocka_unit_test(trees_show_what_costs_most),
         cmocka_unit_test(the_whole_tree_has_every_context),
     };

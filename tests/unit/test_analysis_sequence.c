@@ -103,6 +103,11 @@ static void sequences_cost_what_their_contexts_do(void **state)
         crn_sequence_cost found =
             crn_sequence_measure(f.profile, &f.sequence, CRN_METRIC_TICKS, f.kept);
         assert_costs_equal(found, slow_measure(&f, &f.sequence, CRN_METRIC_TICKS));
+        uint64_t *totals = crn_totals(f.profile, CRN_METRIC_TICKS, f.kept);
+        assert_costs_equal(
+            crn_sequence_measure_of(f.profile, &f.sequence, CRN_METRIC_TICKS, f.kept, totals),
+            found);
+        crn_free(totals);
         uint32_t ends = 0;
         for (uint32_t c = 0; c < f.profile->context_count; c++)
             ends += ends_with(f.path, profile_path(f.profile, c, f.path), &f.sequence);

@@ -40,7 +40,7 @@ const go = async (hash) => {
 const quiet = async () => {
   for (let i = 0; i < 2; i++) {
     await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 10)))));
-    await page.waitForFunction(() => document.documentElement.dataset.waiting === "0");
+    await page.waitForFunction(() => document.documentElement.dataset.waiting === "0" && Number(document.documentElement.dataset.rest || 0) === 0);
   }
 };
 const settled = async (selector) => {
@@ -352,12 +352,13 @@ test("a page in one file shows the same", async () => {
     await other.waitForFunction(() => window.cairnAsk);
     const questions = [];
     for (const narrowed of ["", `focus=%23${first[0][0]}`, `focus=%23${second},%23${first[0][0]}`, `drop=%23${first[0][0]}`, `focus=%23${first[1][0]}&drop=%23${first[2][0]}`])
-      questions.push(...["flame?width=900", "flame?width=300&callers=1", "graph?nodes=30", "sequences?top=20", "match?text=a", "report?view=flat&top=50", ...(narrowed.includes("focus") ? ["steps?top=1", "report?top=40"] : [])].map((one) => one + (narrowed ? "&" + narrowed : "") + "&metric=ticks"));
+      questions.push(...["flame?width=900", "flame?width=900&levels=3", "flame?width=300&callers=1", "graph?nodes=30", "sequences?top=20", "match?text=a", "report?view=flat&top=50", ...(narrowed.includes("focus") ? ["steps?top=1", "report?top=40"] : [])].map((one) => one + (narrowed ? "&" + narrowed : "") + "&metric=ticks"));
     for (const question of questions) {
       const theirs = await ask(question + "&file=" + number);
       const mine = await other.evaluate((one) => window.cairnAsk(one), question);
       const part = (answer) => answer.flat || answer.sequence || (answer.rows && canonical(answer)) || answer.nodes || answer.sequences || answer;
       same(plain(part(mine)), plain(part(theirs)), question);
+      if (question.includes("levels=")) same([mine.levels, mine.asked], [theirs.levels, theirs.asked], "levels");
       if (theirs.arrows) same(new Set(mine.arrows.map((a) => JSON.stringify(a))).size, theirs.arrows.length, "arrows");
     }
   } finally {

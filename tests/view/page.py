@@ -20,6 +20,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 STREAMS = os.path.join(SOURCES, "..", "shared", "streams")
 CHROMIUM = "/usr/bin/chromium"
 DEEP = 1000000
+TALL = 300
 
 
 def skip(reason):
@@ -90,7 +91,9 @@ def captures(folder):
     capture_deep(folder)
     with open(os.path.join(folder, "imported.txt"), "w", encoding="ascii") as file:
         file.write("main;work 1000000\nmain;[missing] 3\nmain;work;[folded] 4\n")
-    names = ["lua.cairn", "other.cairn", "jobs.cairn", "deep.cairn", "imported.txt"]
+    with open(os.path.join(folder, "tall.txt"), "w", encoding="ascii") as file:
+        file.write(";".join("level%d" % i for i in range(TALL)) + " 70\nlevel0;beside 30\n")
+    names = ["lua.cairn", "other.cairn", "jobs.cairn", "deep.cairn", "imported.txt", "tall.txt"]
     stream = os.path.join(STREAMS, "fble-bench.ev.zst")
     if os.path.exists(stream) and shutil.which("zstd"):
         with subprocess.Popen(["zstd", "-dcq", stream], stdout=subprocess.PIPE) as words:

@@ -257,7 +257,7 @@ def bad_questions_have_an_answer_that_says_so(server):
     for route, items in (("report", [("focus", "nobody")]), ("report", [("metric", "love")]),
                          ("report", [("file", "7")]), ("report", [("file", "-1")]),
                          ("report", [("top", "x")]), ("flame", [("root", "999999")]),
-                         ("flame", [("width", "1e9")]), ("source", [("block", "99999")]),
+                         ("flame", [("width", "1e9")]), ("flame", [("levels", "100000")]), ("source", [("block", "99999")]),
                          ("span", [("file", "1"), ("id", "99999")]), ("spans", []),
                          ("timeline", [("file", "1"), ("pixels", "99999")]),
                          ("diff", [("before", "9")]), ("diff-flame", [("metric", "love")])):
@@ -342,6 +342,38 @@ def what_is_too_narrow_is_told(server):
         assert row[3] == row[4] + below[i] + row[8], row
         assert (row[7] > 0) == (row[8] > 0)
     assert any(row[7] for row in rows)
+
+
+def without(flame, levels, shown=()):
+    """The boxes above a depth, those that are shown whatever their depth, and what these lie in."""
+    rows, depths = flame["rows"], []
+    for row in rows:
+        depths.append(0 if row[0] < 0 else depths[row[0]] + 1)
+    kept = [depth < levels or row[1] in shown for row, depth in zip(rows, depths)]
+    for i in range(len(rows) - 1, 0, -1):
+        kept[rows[i][0]] |= kept[i]
+    numbers = {-1: -1}
+    for i, keep in enumerate(kept):
+        if keep:
+            numbers[i] = len(numbers) - 1
+    deepest = max(depth + 1 + (row[7] > 0) for row, depth in zip(rows, depths))
+    return deepest, [[numbers[row[0]]] + row[1:] for row, keep in zip(rows, kept) if keep]
+
+
+@case
+def levels_that_were_not_asked_for_are_left_out(server):
+    for items in ([("width", "20000")], [("width", "5")], [("callers", "1"), ("width", "300")],
+                  [("focus", "parse"), ("width", "20000")]):
+        whole = server.api("flame", *items)
+        assert "levels" not in whole and "asked" not in whole
+        for levels in (1, 2, 3, 100):
+            some = server.api("flame", ("levels", levels), *items)
+            deepest, rows = without(whole, levels)
+            assert (some["levels"], some["asked"]) == (deepest, levels), some
+            assert some["rows"] == rows
+            used = {str(row[2]) for row in rows} | {str(above[1]) for above in some["above"]}
+            assert some["blocks"] == {key: whole["blocks"][key] for key in used}
+    assert len(rows) > 3 and levels > deepest > 3  # else nothing was left out
 
 
 @case
@@ -497,6 +529,9 @@ def folded_boxes_are_those_of_the_command(_):
             boxes = [row for row in flame["rows"]
                      if flame["blocks"][str(row[2])]["name"] == "[folded]"]
             assert sum(box[3] for box in boxes) == theirs["[folded]"]["inclusive"]["ticks"], flame
+            for levels in (1, 2, 3):
+                some = server.api("flame", ("metric", "ticks"), ("width", width), ("levels", levels))
+                assert some["rows"] == without(flame, levels, {box[1] for box in boxes})[1], some
     finally:
         assert server.stop() == 0
 

@@ -48,6 +48,43 @@ export default function where({ test, at, go, settled, quiet, rows, same, holds,
     same(await at().$eval('.details [data-what="inclusive"]', (one) => Number(one.dataset.value)), 3, "missing");
   });
 
+  test("of what is deeper than a screen the rest is drawn when one goes there", async () => {
+    const number = files.indexOf("tall.txt"), asked = [];
+    const seen = (request) => { const url = new URL(request.url()); if (url.pathname.endsWith("/api/flame")) asked.push(url.searchParams.get("levels")); };
+    const height = () => at().$eval(".boxes > div", (one) => one.clientHeight);
+    const last = async (y) => {
+      const box = await (await at().$(".boxes")).boundingBox();
+      await at().mouse.move(box.x + box.width / 3, box.y + y(box.height));
+      await at().waitForFunction(() => document.querySelector(".details .name")?.textContent === "level299");
+    };
+    at().on("request", seen);
+    try {
+      await go(`flame?file=${number}&search=&x=1`);
+      await settled(".flame canvas");
+      holds(asked.length === 1 && Number(asked[0]) < 100, "a screen is asked for: " + asked);
+      same(await height(), 301 * 21, "there is room for all");
+      await at().$eval(".boxes", (one) => { one.scrollTop = one.scrollHeight; });
+      await last((high) => high - 12);
+      same(asked.slice(1), [null], "then all of it");
+      same(await height(), 301 * 21, "and still is");
+      // Upside down the root is at the bottom.
+      await go(`flame?file=${number}&up=1&x=2`);
+      await settled(".flame canvas");
+      await at().$eval(".boxes", (one) => { one.scrollTop = 0; });
+      await last(() => 12);
+      // By keys.
+      await go("self");
+      await settled("tbody tr");
+      await go(`flame?file=${number}&x=3`);
+      await settled(".flame canvas");
+      await at().focus(".flame canvas");
+      for (let i = 0; i <= 300; i++) await press("ArrowDown");
+      await telling("level299");
+    } finally {
+      at().off("request", seen);
+    }
+  });
+
   test("a box's colour by what it costs itself, and by how often it was entered", async () => {
     const seen = new Set();
     for (const color of ["", "cost", "calls"]) {

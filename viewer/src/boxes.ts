@@ -30,6 +30,8 @@ export interface Flame {
   before?: number;
   callers: boolean;
   rows: number[][];
+  levels?: number; // there are, where not all of them were asked for
+  asked?: number; // of them
   above: number[][];
   blocks: Record<string, Block>;
 }
@@ -39,6 +41,8 @@ const unknown: Block = { id: 0, name: "?", file: "", line: 0, column: 0 };
 export interface Layout {
   boxes: Box[]; // parents before children
   rows: Box[][]; // by depth, from left to right: who draws or points needs those of few
+  levels: number; // how many rows there are, those included that were not asked for
+  there: number; // how many of them are all there
   above: { context: number; block: Block; inclusive: number }[];
   root: Box;
 }
@@ -136,8 +140,9 @@ export function layOut(flame: Flame): Layout {
     }
     if (box.children !== none) placeBelow(box);
   }
+  const rows = rowsBelow(root), levels = Math.max(rows.length, flame.levels || 0);
   return {
-    boxes, rows: rowsBelow(root),
+    boxes, rows, levels, there: flame.asked && flame.asked < levels ? flame.asked : levels,
     above: flame.above.map(([context, block, inclusive]) => ({
       context, block: flame.blocks[block] || unknown, inclusive,
     })),

@@ -68,31 +68,94 @@ export const ask = (route: string, items: Items, signal?: AbortSignal): Promise<
   return source.ask(route, items, signal).finally(() => tell(-1));
 };
 
+// What is asked for by several at once is asked once, and left when nobody waits for it any more.
+interface Question {
+  answer: Promise<any>;
+  abort: AbortController;
+  askers: number;
+}
+
+const questions = new Map<string, Question>();
+
+function join(key: string, route: string, items: Items): Question {
+  let its = questions.get(key);
+  if (!its) {
+    const abort = new AbortController(), mine: Question = { answer: ask(route, items, abort.signal), abort, askers: 0 };
+    const over = () => { if (questions.get(key) === mine) questions.delete(key); };
+    mine.answer.then(over, over);
+    questions.set(key, (its = mine));
+  }
+  its.askers++;
+  return its;
+}
+
+function leave(key: string, its: Question): void {
+  if (--its.askers > 0) return;
+  its.abort.abort();
+  if (questions.get(key) === its) questions.delete(key);
+}
+
+// The last answers: the way back asks for nothing.
+const KEPT = 8, kept = new Map<string, any>();
+
+export const forget = (): void => kept.clear();
+
+function keep(key: string, data: any): void {
+  kept.delete(key);
+  kept.set(key, data);
+  for (const oldest of kept.keys()) {
+    if (kept.size <= KEPT) return;
+    kept.delete(oldest);
+  }
+}
+
 export interface Answer<T> {
   data: T | null; // the last one, while the next is asked for
   error: string;
   waiting: boolean;
 }
 
-// Asks anew whenever the question changes, or what it is about.
+interface Asking<T> extends Answer<T> {
+  key: string; // "": nothing is asked for
+  route: string | null;
+  question: Question | null;
+}
+
+const nothing = { key: "", route: null, question: null, data: null, error: "", waiting: true };
+
+// Asks anew whenever the question changes, or what it is about: while the page is drawn, since an
+// effect would come only when that is on the screen.
 export function useAnswer<T = any>(route: string | null, items: Items, generation = 0): Answer<T> {
-  const [answer, setAnswer] = useState<Answer<T>>({ data: null, error: "", waiting: true });
-  const key = route + "?" + new URLSearchParams(items).toString();
-  const asked = useRef("");
-  useEffect(() => {
-    if (!route) return;
-    const abort = new AbortController();
-    const other = asked.current.split("?")[0] !== route;
-    asked.current = key;
-    setAnswer((before) => ({ ...before, data: other ? null : before.data, waiting: true }));
-    ask(route, items, abort.signal).then(
-      (data) => setAnswer({ data, error: "", waiting: false }),
-      (error) => {
-        if (error.name !== "AbortError")
-          setAnswer({ data: null, error: String(error.message || error), waiting: false });
-      },
-    );
-    return () => abort.abort();
-  }, [key, generation]);
-  return answer;
+  const [, draw] = useState(0), now = useRef<Asking<T>>(nothing);
+  const key = route ? route + "?" + new URLSearchParams(items).toString() + " " + generation : "";
+  if (now.current.key !== key) {
+    const before = now.current, data = route && route === before.route ? before.data : null;
+    const mine: Asking<T> = (now.current = { ...nothing, key, route, data });
+    const take = (answer: T | null, error: string) => {
+      if (now.current !== mine) return;
+      Object.assign(mine, { data: answer, error, waiting: false, question: null });
+      draw((n) => n + 1);
+    };
+    if (kept.has(key)) Object.assign(mine, { data: kept.get(key), waiting: false });
+    else if (route) {
+      mine.question = join(key, route, items);
+      mine.question.answer.then(
+        (answer) => { keep(key, answer); take(answer, ""); },
+        (error) => { if (error.name !== "AbortError") take(null, String(error.message || error)); },
+      );
+    }
+    if (before.question) leave(before.key, before.question);
+  }
+  useEffect(() => () => {
+    if (now.current.question) leave(now.current.key, now.current.question);
+    now.current = nothing;
+  }, []);
+  return now.current;
+}
+
+// What was drawn last, while the next answer is asked for: drawing that anew would only delay it.
+export function useStill<T>(waiting: boolean, draw: () => T): T {
+  const last = useRef<T | null>(null);
+  if (!waiting || last.current === null) last.current = draw();
+  return last.current;
 }

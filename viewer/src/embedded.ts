@@ -10,13 +10,29 @@ class Bytes {
   constructor(private data: Uint8Array) {}
 
   number(): number {
-    let value = 0, scale = 1;
-    for (;;) {
-      const byte = this.data[this.at++];
+    let byte = this.data[this.at++];
+    if (byte < 128) return byte;
+    let value = byte & 127;
+    for (let scale = 128; ; scale *= 128) {
+      byte = this.data[this.at++];
       value += (byte & 127) * scale;
       if (byte < 128) return value;
-      scale *= 128;
     }
+  }
+
+  // The next numbers into an array, from a place on: in one loop, as there are many.
+  numbers(into: Uint32Array | Float64Array, from: number): void {
+    const { data } = this;
+    let { at } = this;
+    for (let i = from; i < into.length; i++) {
+      let byte = data[at++], value = byte & 127;
+      for (let scale = 128; byte >= 128; scale *= 128) {
+        byte = data[at++];
+        value += (byte & 127) * scale;
+      }
+      into[i] = value;
+    }
+    this.at = at;
   }
 
   json(): any {
@@ -38,9 +54,10 @@ function read(data: Uint8Array): All {
   const blocks: Block[] = bytes.json().map(([name, file, line, column, within]: any[], id: number) => ({ id, name, ...(within ? { within } : {}), file, line, column }));
   const count = bytes.number();
   const parent = new Uint32Array(count), block = new Uint32Array(count), callsTree = new Float64Array(count);
-  for (let c = 1; c < count; c++) parent[c] = c - bytes.number();
-  for (let c = 1; c < count; c++) block[c] = bytes.number();
-  for (let c = 0; c < count; c++) callsTree[c] = bytes.number();
+  bytes.numbers(parent, 1);
+  for (let c = 1; c < count; c++) parent[c] = c - parent[c];
+  bytes.numbers(block, 1);
+  bytes.numbers(callsTree, 0);
   const calls = callsTree.slice();
   const edges: engine.Edge[] = [];
   let from = 0;
@@ -54,16 +71,19 @@ function read(data: Uint8Array): All {
   for (const metric of head.metrics) {
     const there = bytes.number();
     const column = metric.name === "calls" ? calls : new Float64Array(count);
-    if (there) for (let c = 0; c < count; c++) column[c] = bytes.number();
+    if (there) bytes.numbers(column, 0);
     values[metric.name] = column;
   }
   return { profile: { count, blocks, parent, block, callsTree, edges, values }, head, brought: new Brought(bytes.json()) };
 }
 
 async function unpack(text: string): Promise<Uint8Array> {
-  const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+  const letters = atob(text), packed = new Uint8Array(letters.length);
+  for (let i = 0; i < packed.length; i++) packed[i] = letters.charCodeAt(i);
+  const inflate = new DecompressionStream("deflate"), into = inflate.writable.getWriter();
+  into.write(packed).catch(() => {}); // who reads is told of it
+  into.close().catch(() => {});
+  return new Uint8Array(await new Response(inflate.readable).arrayBuffer());
 }
 
 const all = (items: Items, key: string): string[] => items.filter(([k, v]) => k === key && v).map(([, v]) => v);
@@ -99,7 +119,7 @@ export class Embedded implements Source {
       case "steps": return engine.steps(profile, query);
       case "sequences": return engine.sequences(profile, query);
       case "match": return engine.match(profile, query, one(items, "text"));
-      case "flame": return engine.flame(this.part(profile, query, one(items, "callers") === "1"), query, number("root", 0), number("width", 1600), one(items, "callers") === "1");
+      case "flame": return engine.flame(this.part(profile, query, one(items, "callers") === "1"), query, number("root", 0), number("width", 1600), one(items, "callers") === "1", number("levels", 0));
       case "graph": return engine.graph(profile, query, number("nodes", 40));
       case "source": {
         const its = engine.source(profile, query, number("block", 0));

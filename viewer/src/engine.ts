@@ -18,7 +18,7 @@ export interface Query { metric: string; unit: string; focus: number[]; drops: n
 
 type Kept = Uint8Array | null;
 
-// ---- where a sequence occurs: Knuth, Morris and Pratt's automaton, as in analysis/matcher.c
+// ---- where a sequence occurs: Knuth, Morris and Pratt's automaton over paths
 
 interface Matcher { length: number; states: Uint16Array; step(state: number, block: number): number; }
 
@@ -382,18 +382,34 @@ export function part(profile: Profile, query: Query, callers: boolean): Part {
 
 const DEPTH = 512, ROWS = 60000;
 
-export function flame(its: Part, query: Query, root: number, width: number, callers: boolean) {
+// All boxes, and those of them that are written: what is deeper than `levels` is left out, but for
+// what is always shown and all that it lies in.
+function upTo(levels: number, rows: number[][], depths: number[], isShown: (c: number) => boolean): number[][] {
+  const numbers = new Uint32Array(rows.length), written: number[][] = [];
+  for (let i = rows.length - 1; i >= 0; i--) {
+    if (depths[i] < levels || isShown(rows[i][1])) numbers[i] = 1;
+    if (numbers[i] && i) numbers[rows[i][0]] = 1;
+  }
+  rows.forEach((row, i) => {
+    if (!numbers[i]) return;
+    numbers[i] = written.length;
+    if (i) row[0] = numbers[row[0]];
+    written.push(row);
+  });
+  return written;
+}
+
+export function flame(its: Part, query: Query, root: number, width: number, callers: boolean, levels: number) {
   const { profile, totals, kept } = its;
   if (root >= profile.count) throw new Error("there is no context " + root);
   const least = Math.floor(totals[root] / width), rowOf = new Int32Array(profile.count), rows: number[][] = [], depths: number[] = [];
-  const special = (c: number) => /^\[(folded|missing)\]$/.test(profile.blocks[profile.block[c]].name);
+  const always = profile.blocks.map((b) => /^\[(folded|missing)\]$/.test(b.name)), special = (c: number) => always[profile.block[c]];
   const used: Record<string, Block> = {};
   const put = (c: number, above: number) => {
     rowOf[c] = rows.length + 1;
     depths.push(above < 0 ? 0 : depths[above] + 1);
     const counts = !callers && (!kept || kept[c]);
     rows.push([above, c, profile.block[c], totals[c], counts ? profile.values[its.metric][c] : 0, counts ? profile.values.calls[c] : 0, 0, 0, 0]);
-    used[profile.block[c]] = profile.blocks[profile.block[c]];
   };
   put(root, -1);
   for (let c = root + 1; c < profile.count; c++) {
@@ -410,13 +426,16 @@ export function flame(its: Part, query: Query, root: number, width: number, call
       const row = rowOf[edge.target] - 1;
       if (row >= 0 && !edge.folded && (!kept || kept[edge.target])) rows[row][6] += edge.calls;
     }
+  const deepest = rows.reduce((all, row, i) => Math.max(all, depths[i] + (row[7] ? 2 : 1)), 0);
+  const written = levels ? upTo(levels, rows, depths, special) : rows;
+  for (const row of written) used[row[2]] = profile.blocks[row[2]];
   const path: number[][] = [];
   for (let c = root; c && path.length < 64; c = profile.parent[c]) {
     const p = profile.parent[c];
     path.unshift([p, profile.block[p], totals[p]]);
     used[profile.block[p]] = profile.blocks[profile.block[p]];
   }
-  return { metric: its.metric, unit: query.unit, total: totals[0], callers, rows, above: path, blocks: used };
+  return { metric: its.metric, unit: query.unit, total: totals[0], callers, rows: written, ...(levels ? { levels: deepest, asked: levels } : {}), above: path, blocks: used };
 }
 
 // ---- call graph and sources

@@ -3,7 +3,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Box, Flame, Layout, layOut } from "./boxes";
 import * as color from "./color";
-import { Block, Items, fullName, useAnswer } from "./data";
+import { Block, Items, fullName, useAnswer, useStill } from "./data";
 import { change, count, figure, share } from "./format";
 import { Named, Place, Problem, Waiting, dropOf, sourceOf } from "./parts";
 import { Route, choiceItems, go, scope, to, write } from "./route";
@@ -12,7 +12,11 @@ import { matches as isMatch } from "./search";
 const ROW = 21;
 
 // What is narrower than a pixel need not be sent; in steps, so that little changes of a window ask for nothing.
-const STEP = 256, widthAsked = (): string => String(Math.min(4096, Math.max(1024, Math.ceil(innerWidth / STEP) * STEP)));
+const STEP = 128, BESIDE = 216; // the menu and the margins
+const widthAsked = (): string => String(Math.min(4096, Math.max(512, Math.round((innerWidth - BESIDE) / STEP) * STEP)));
+
+// What lies deeper than a screen is asked for when somebody goes there, or looks for something.
+const LEVELS = 8, levelsSeen = (): number => Math.ceil(innerHeight / ROW / LEVELS) * LEVELS;
 const TEXT = "12px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
 
 export type Coloring = "block" | "cost" | "calls" | "diff";
@@ -28,6 +32,16 @@ interface Painting {
   upwards: boolean;
 }
 
+// By the block itself: to look it up by its names for each box would take longer than to draw it.
+const colors = [new WeakMap<Block, string>(), new WeakMap<Block, string>()];
+
+function colorOfBlock(block: Block, dark: boolean): string {
+  const known = colors[dark ? 1 : 0];
+  let its = known.get(block);
+  if (!its) known.set(block, (its = color.ofBlock(block.name, block.file, dark)));
+  return its;
+}
+
 function fill(box: Box, painting: Painting, dark: boolean): string {
   if (box.block.id === 0 && box.depth === 0 && painting.coloring === "block") return color.ink("--stone");
   switch (painting.coloring) {
@@ -38,17 +52,17 @@ function fill(box: Box, painting: Painting, dark: boolean): string {
     case "diff":
       return color.diff((box.inclusive - box.before) / (Math.max(box.inclusive, box.before) || 1), dark);
     default:
-      return color.ofBlock(box.block.name, box.block.file, dark);
+      return colorOfBlock(box.block, dark);
   }
 }
 
-const LETTER = 7.23;
+const LETTER = 7.23, plainText = /^[ -~]*$/; // letters that are all as wide as each other
 
 // Where a name does not fit, the folders before it are the first to go.
 function label(context: CanvasRenderingContext2D, text: string, width: number): string {
   const room = Math.floor(width / LETTER);
   if (room < 3) return "";
-  if (text.length <= room || context.measureText(text).width <= width) return text;
+  if (text.length <= room || (!plainText.test(text) && context.measureText(text).width <= width)) return text;
   const folders = text.slice(0, text.search(/[(<\s]|$/)).lastIndexOf("/");
   const last = folders > 0 ? text.slice(folders + 1) : text;
   if (last.length < text.length && last.length + 1 <= room) return "…" + last;
@@ -66,6 +80,48 @@ function paintText(context: CanvasRenderingContext2D, box: Box, x: number, y: nu
   if (shown) context.fillText(shown, x + (name ? context.measureText(name).width + 2 * LETTER : 0), y);
 }
 
+// "#rgb" or "#rrggbb" as a pixel of an image.
+function pixelOf(hex: string): number {
+  const wide = hex.length === 4 ? hex.replace(/[^#]/g, "$&$&") : hex, n = parseInt(wide.slice(1), 16);
+  return (0xff000000 | ((n & 255) << 16) | (n & 0xff00) | (n >> 16)) >>> 0;
+}
+
+const NARROW = 3; // pixels: below that a box has neither text nor gap
+
+// What is too narrow for a text is thousands of boxes: of each row their colours are a line of pixels,
+// which is drawn as high as the row is.
+class Strip {
+  private image: ImageData;
+  private pixels: Uint32Array;
+  private known = new Map<string, number>();
+  private ys: number[] = [];
+  private used = false;
+  constructor(private width: number, private ratio: number, rows: number) {
+    this.image = new ImageData(width, rows);
+    this.pixels = new Uint32Array(this.image.data.buffer);
+  }
+  row(y: number): void {
+    this.ys.push(y);
+  }
+  put(x: number, end: number, color: string): void {
+    let pixel = this.known.get(color);
+    if (pixel === undefined) this.known.set(color, (pixel = pixelOf(color)));
+    const from = Math.max(0, Math.floor(x * this.ratio)), to = Math.min(this.width, Math.max(from + 1, Math.round(end * this.ratio)));
+    const line = (this.ys.length - 1) * this.width;
+    this.pixels.fill(pixel, line + from, line + to);
+    this.used = true;
+  }
+  draw(context: CanvasRenderingContext2D): void {
+    if (!this.used) return;
+    const strip = document.createElement("canvas");
+    strip.width = this.image.width;
+    strip.height = this.image.height;
+    strip.getContext("2d")!.putImageData(this.image, 0, 0);
+    context.imageSmoothingEnabled = false;
+    this.ys.forEach((y, i) => context.drawImage(strip, 0, i, this.width, 1, 0, y, this.width / this.ratio, ROW - 1));
+  }
+}
+
 function paint(canvas: HTMLCanvasElement, painting: Painting, top: number): void {
   const ratio = devicePixelRatio || 1;
   const width = canvas.clientWidth, height = canvas.clientHeight;
@@ -81,13 +137,15 @@ function paint(canvas: HTMLCanvasElement, painting: Painting, top: number): void
   const ink = color.ink("--box-ink"), edge = color.ink("--page"), strong = color.ink("--ink");
   const faint = color.ink("--faint-box"), faintInk = color.ink("--dim");
   const found = color.ink("--match"), hatched = color.ink("--hatch"), dark = color.dark();
+  const isFound = (box: Box): boolean => painting.matches !== null && box.row >= 0 && painting.matches.has(box.block.id);
+  const colorOf = (box: Box): string =>
+    isFound(box) ? found : box.row < 0 ? hatched : painting.matches !== null ? faint : fill(box, painting, dark);
   const paintBox = (box: Box, y: number): void => {
     const x = box.x * width;
     let w = Math.max(box.width * width, NARROWEST);
     if (box.special && w < 5) w = 5;
-    const matches = painting.matches && box.row >= 0 && painting.matches.has(box.block.id);
-    const off = painting.matches !== null && !matches;
-    context.fillStyle = matches ? found : box.row < 0 ? hatched : off ? faint : fill(box, painting, dark);
+    const off = painting.matches !== null && !isFound(box);
+    context.fillStyle = colorOf(box);
     context.fillRect(x, y, w - (w > 3 ? 1 : 0), ROW - 1);
     if (box.special || box.row < 0) hatch(context, x, y, w - 1, ROW - 1, edge);
     if (w > 9 + LETTER) {
@@ -100,17 +158,25 @@ function paint(canvas: HTMLCanvasElement, painting: Painting, top: number): void
       context.strokeRect(x + 1, y + 1, Math.max(1, w - 3), ROW - 3);
     }
   };
-  for (const row of painting.layout.rows) {
+  const rows = painting.layout.rows.filter((row) => {
     const y = yOf(row[0], painting) - top;
-    if (y + ROW < 0 || y > height) continue;
+    return y + ROW >= 0 && y <= height;
+  });
+  const strip = new Strip(canvas.width || 1, ratio, rows.length || 1), wide: [Box, number][] = [];
+  for (const row of rows) {
+    const y = yOf(row[0], painting) - top;
+    strip.row(y);
     let painted = -1; // up to here
     for (const box of row) {
       const end = (box.x + box.width) * width;
       if (end < painted + NARROWEST && !box.special) continue;
-      paintBox(box, y);
+      if (box.width * width < NARROW && !box.special) strip.put(box.x * width, end, colorOf(box));
+      if (box.width * width >= NARROW || box.special || box === painting.selected || box === painting.hovered) wide.push([box, y]);
       painted = end;
     }
   }
+  strip.draw(context);
+  for (const [box, y] of wide) paintBox(box, y);
 }
 
 const NARROWEST = 0.6; // pixels: what is narrower is drawn once it is as much with those beside it
@@ -134,12 +200,12 @@ function hatch(context: CanvasRenderingContext2D, x: number, y: number, w: numbe
 }
 
 function yOf(box: Box, painting: Painting): number {
-  return painting.upwards ? (painting.layout.rows.length - 1 - box.depth) * ROW : box.depth * ROW;
+  return painting.upwards ? (painting.layout.levels - 1 - box.depth) * ROW : box.depth * ROW;
 }
 
 function boxAt(painting: Painting, part: number, y: number): Box | null {
   const row = Math.floor(y / ROW);
-  const depth = painting.upwards ? painting.layout.rows.length - 1 - row : row;
+  const depth = painting.upwards ? painting.layout.levels - 1 - row : row;
   let found: Box | null = null;
   for (const box of painting.layout.rows[depth] || [])
     if (part >= box.x && part < box.x + box.width) found = box;
@@ -174,17 +240,20 @@ export interface FlameProps {
 export function FlameGraph({ place, route, items, coloring, search, height, zoomed }: FlameProps) {
   const root = (zoomed ? zoomed.root : place.route.rest.root) || "0";
   const link = zoomed ? zoomed.link : (next: string) => write({ ...place.route, rest: { ...place.route.rest, root: next } });
+  const [levels, setLevels] = useState(levelsSeen());
   const asked: Items = [...items, ["root", root], ["width", widthAsked()]];
-  const { data, error } = useAnswer<Flame>(route, asked, place.file.generation);
+  if (levels && !search) asked.push(["levels", String(levels)]);
+  const { data, error, waiting } = useAnswer<Flame>(route, asked, place.file.generation);
   const matches = useMemo(() => (search && data
     ? new Set(Object.entries(data.blocks).filter(([, block]) => isMatch(block, search)).map(([id]) => Number(id))) : null), [search, data]);
-  if (error) return <Problem text={error} />;
-  if (!data) return <Waiting what="Drawing the flame graph" />;
-  return <Graph key={JSON.stringify(items)} flame={data} place={place} coloring={coloring} matches={matches} height={height} plain={route !== "flame"} link={link} />;
+  return useStill(waiting, () => error ? <Problem text={error} /> : !data ? <Waiting what="Drawing the flame graph" /> :
+    <Graph key={JSON.stringify(items)} flame={data} place={place} coloring={coloring} matches={matches} height={height} plain={route !== "flame"} link={link}
+      deeper={() => setLevels(0)} />);
 }
 
-function Graph({ flame, place, coloring, matches, height, plain, link }: {
+function Graph({ flame, place, coloring, matches, height, plain, link, deeper }: {
   flame: Flame; place: Place; coloring: Coloring; matches: Set<number> | null; height?: number; plain: boolean; link: (root: string) => string;
+  deeper: () => void; // what lies deeper than what is there is wanted
 }) {
   const layout = useMemo(() => layOut(flame), [flame]);
   const canvas = useRef<HTMLCanvasElement>(null), frame = useRef<HTMLDivElement>(null);
@@ -232,9 +301,13 @@ function Graph({ flame, place, coloring, matches, height, plain, link }: {
     const now = selected ? all.indexOf(selected) : -1;
     reveal(all[now < 0 ? (by > 0 ? 0 : all.length - 1) : (now + by + all.length) % all.length]);
   };
+  const seen = (levels: number) => {
+    if (levels > layout.there && layout.there < layout.levels) deeper();
+  };
   const key = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const box = selected || layout.root;
+    seen(box.depth + LEVELS);
     const outwards = upwards ? "ArrowDown" : "ArrowUp", inwards = upwards ? "ArrowUp" : "ArrowDown";
     if (event.key === outwards) reveal(selected ? box.parent || box : box);
     else if (event.key === inwards) reveal(selected ? box.children[0] || box : box);
@@ -254,7 +327,7 @@ function Graph({ flame, place, coloring, matches, height, plain, link }: {
     event.preventDefault();
   };
   const shown = hovered || selected;
-  const tall = layout.rows.length * ROW;
+  const tall = layout.levels * ROW;
   return (
     <div class="flame">
       {layout.above.length > 0 && (
@@ -267,7 +340,11 @@ function Graph({ flame, place, coloring, matches, height, plain, link }: {
         </nav>
       )}
       <div class="boxes" ref={frame} style={{ height: Math.min(tall, height || 1e6) + 2 + "px" }}
-        onScroll={() => redraw((n) => n + 1)}>
+        onScroll={() => {
+          const view = frame.current!;
+          seen((upwards ? tall - view.scrollTop : view.scrollTop + view.clientHeight) / ROW);
+          redraw((n) => n + 1);
+        }}>
         <div style={{ height: tall + "px" }}>
           <canvas ref={canvas} tabIndex={0} role="application" aria-roledescription="flame graph"
             aria-label={"Flame graph of " + flame.metric + ". Arrow keys move, Enter zooms, Backspace zooms out, n and p go to what is searched for" + (plain ? "." : ", f focuses, d drops, c shows callers.")}

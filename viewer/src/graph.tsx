@@ -3,7 +3,7 @@
 import { Graph, layout } from "@dagrejs/dagre";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import * as color from "./color";
-import { Block, useAnswer } from "./data";
+import { Block, useAnswer, useStill } from "./data";
 import { count, figure, share } from "./format";
 import { Named, Place, Problem, Waiting } from "./parts";
 import { scope, to } from "./route";
@@ -64,14 +64,18 @@ function curve(points: { x: number; y: number }[]): string {
 export function GraphPage({ place: at, search }: { place: Place; search: string }) {
   const { route } = at;
   const nodes = route.rest.nodes || "30";
-  const { data, error } = useAnswer("graph", [...scope(route), ["nodes", nodes]], at.file.generation);
+  const { data, error, waiting } = useAnswer<any>("graph", [...scope(route), ["nodes", nodes]], at.file.generation);
   const drawn = useMemo(() => {
     if (!data || !data.nodes.length) return null;
     const arrows = worth(data.arrows, data.total);
     return { arrows, graph: place(data.nodes, arrows) };
   }, [data]);
-  if (error) return <Problem text={error} />;
-  if (!data) return <Waiting what="Laying out the call graph" />;
+  return useStill(waiting, () => error ? <Problem text={error} /> : data ? <Shown data={data} drawn={drawn} at={at} search={search} />
+    : <Waiting what="Laying out the call graph" />);
+}
+
+function Shown({ data, drawn, at, search }: { data: any; drawn: any; at: Place; search: string }) {
+  const { route } = at, nodes = route.rest.nodes || "30";
   const set = (n: number) => to(route, { rest: { ...route.rest, nodes: String(n) } });
   return (
     <>

@@ -6,7 +6,7 @@ import "uplot/dist/uPlot.min.css";
 import "./page.css";
 import * as color from "./color";
 import { Theme } from "./color";
-import { Block, File, ask, fullName, isLive, setSource, useAnswer } from "./data";
+import { Block, File, ask, forget, fullName, isLive, setSource, useAnswer } from "./data";
 import { ExplainPage, WhatIfPage } from "./causes";
 import { DiffPage } from "./diff_page";
 import { Embedded } from "./embedded";
@@ -77,7 +77,11 @@ function useFiles(): { files: File[]; error: string } {
       try {
         const now: File[] = await ask("captures", []);
         if (over) return;
-        setFiles((before) => (JSON.stringify(before) === JSON.stringify(now) ? before : now));
+        setFiles((before) => {
+          if (JSON.stringify(before) === JSON.stringify(now)) return before;
+          forget();
+          return now;
+        });
         setError("");
         const live = isLive() && now.some((file) => file.state === "running");
         const unknown = now.some((file) => file.spans === null);

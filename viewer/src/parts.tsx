@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What several pages are made of.
 import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { Block, File } from "./data";
 import { base, figure, share } from "./format";
 import { Route, to } from "./route";
@@ -107,3 +108,21 @@ export function Card({ title, children, note }: { title: string; children: Compo
 
 export const intervalOf = (row: any, what: string, metric: string): number[] | undefined =>
   row.interval && row.interval[what] ? row.interval[what][metric] : undefined;
+
+// The rows that a screen has room for are drawn first; the others when those are there to be seen,
+// which html[data-rest] tells who drives the page.
+const LEAST = 22, PAUSE = 80; // pixels of a row; ms
+const roomFor = (): number => Math.ceil(innerHeight / LEAST);
+let rests = 0;
+const tell = (by: number): void => void (document.documentElement.dataset.rest = String((rests += by)));
+
+export function useFirst<T>(rows: T[]): T[] {
+  const [all, setAll] = useState<T[] | null>(null), first = roomFor();
+  useLayoutEffect(() => {
+    if (rows.length <= first || all === rows) return;
+    tell(1);
+    const timer = setTimeout(() => setAll(rows), PAUSE);
+    return () => { tell(-1); clearTimeout(timer); };
+  }, [rows, all]);
+  return all === rows ? rows : rows.slice(0, first);
+}

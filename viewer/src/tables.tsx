@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Overall and Self: blocks, wherever they were called from. Sequences: whole paths. Sequence: what
 // leads into a run of blocks, what it costs, what it leads to.
-import { Block, useAnswer } from "./data";
+import { Block, useAnswer, useStill } from "./data";
 import { count, figure, share } from "./format";
-import { BlockName, Cost, Drop, Figure, Named, Place, Problem, Waiting, dropOf, intervalOf } from "./parts";
+import { useMemo } from "preact/hooks";
+import { BlockName, Cost, Drop, Figure, Named, Place, Problem, Waiting, dropOf, intervalOf, useFirst } from "./parts";
 import { scope, to } from "./route";
 import { matches } from "./search";
 
@@ -32,16 +33,21 @@ function Heading({ place, name, sort, text, default: standard }: {
 }
 
 export function BlocksPage({ place, by, search }: { place: Place; by: "inclusive" | "self"; search: string }) {
-  const { route, metric, unit } = place;
+  const { route } = place;
   const sort = route.rest.sort || by, top = search ? String(SEARCHED_MAX) : route.rest.top || "100";
-  const { data, error } = useAnswer("report",
+  const { data, error, waiting } = useAnswer("report",
     [...scope(route), ["view", "flat"], ["sort", sort], ["top", top]], place.file.generation);
-  if (error) return <Problem text={error} />;
-  if (!data) return <Waiting what="Adding up" />;
+  return useStill(waiting, () => error ? <Problem text={error} /> : data
+    ? <Blocks place={place} by={by} search={search} data={data} sort={sort} /> : <Waiting what="Adding up" />);
+}
+
+function Blocks({ place, by, search, data, sort }: { place: Place; by: "inclusive" | "self"; search: string; data: any; sort: string }) {
+  const { route, metric, unit } = place;
   const whole = data.metrics.find((m: any) => m.name === metric)?.total || 0;
   const first = by, second = by === "self" ? "inclusive" : "self";
   const calls = metric !== "calls";
-  const rows = search ? data.flat.filter((row: any) => matches(row.block, search)) : data.flat;
+  const found = useMemo(() => (search ? data.flat.filter((row: any) => matches(row.block, search)) : data.flat), [data, search]);
+  const rows = useFirst<any>(useMemo(() => found.slice(0, ROWS_MAX), [found]));
   return (
     <>
       {by === "inclusive" && !route.focus.length && !route.drops.length && <Summary report={data} place={place} />}
@@ -57,7 +63,7 @@ export function BlocksPage({ place, by, search }: { place: Place; by: "inclusive
           </tr>
         </thead>
         <tbody>
-          {rows.slice(0, ROWS_MAX).map((row: any) => (
+          {rows.map((row) => (
             <tr key={row.block.id} data-block={row.block.id}>
               <Cost what={first} value={row[first][metric]} whole={whole} unit={unit} interval={intervalOf(row, first, metric)} />
               <Cost what={second} value={row[second][metric]} whole={whole} unit={unit} interval={intervalOf(row, second, metric)} />
@@ -68,7 +74,7 @@ export function BlocksPage({ place, by, search }: { place: Place; by: "inclusive
           ))}
         </tbody>
       </table>
-      {search ? <p class="note">{count(rows.length)} of {count(data.flat.length)} blocks that cost something are searched for{rows.length > ROWS_MAX ? "; the first " + count(ROWS_MAX) + " are shown" : ""}</p> : more(place, data.flat.length, data.hidden)}
+      {search ? <p class="note">{count(found.length)} of {count(data.flat.length)} blocks that cost something are searched for{found.length > ROWS_MAX ? "; the first " + count(ROWS_MAX) + " are shown" : ""}</p> : more(place, data.flat.length, data.hidden)}
     </>
   );
 }
@@ -102,11 +108,15 @@ function Summary({ report, place }: { report: any; place: Place }) {
 // ---- sequences
 
 export function SequencesPage({ place }: { place: Place }) {
-  const { route, unit } = place;
+  const { route } = place;
   const top = route.rest.top || "100";
-  const { data, error } = useAnswer("sequences", [...scope(route), ["top", top]], place.file.generation);
-  if (error) return <Problem text={error} />;
-  if (!data) return <Waiting what="Looking for the dearest paths" />;
+  const { data, error, waiting } = useAnswer<any>("sequences", [...scope(route), ["top", top]], place.file.generation);
+  return useStill(waiting, () => error ? <Problem text={error} /> : data ? <Sequences place={place} data={data} top={top} />
+    : <Waiting what="Looking for the dearest paths" />);
+}
+
+function Sequences({ place, data, top }: { place: Place; data: any; top: string }) {
+  const { route, unit } = place, rows = useFirst<any>(data.sequences);
   return (
     <>
       <table class="blocks">
@@ -120,7 +130,7 @@ export function SequencesPage({ place }: { place: Place }) {
           </tr>
         </thead>
         <tbody>
-          {data.sequences.map((row: any) => (
+          {rows.map((row) => (
             <tr>
               <Cost what="self" value={row.self} whole={data.total} unit={unit} />
               <Cost what="inclusive" value={row.inclusive} whole={data.total} unit={unit} />
@@ -155,14 +165,14 @@ function Path({ path, blocks, place }: { path: number[]; blocks: Record<string, 
 
 // ---- one sequence
 
-function Neighbours({ rows, title, none, place, whole, extend }: {
-  rows: any[]; title: string; none: string; place: Place; whole: number; extend: (id: number) => number[];
+function Neighbours({ rows, drawn, title, none, place, whole, extend }: {
+  rows: any[]; drawn: number; title: string; none: string; place: Place; whole: number; extend: (id: number) => number[];
 }) {
   const { unit, metric } = place;
   return (
     <tbody>
       <tr class="section"><th colSpan={5} scope="rowgroup">{rows.length ? title : none}</th></tr>
-      {rows.map((row) => (
+      {rows.slice(0, Math.max(0, drawn)).map((row) => (
         <tr key={row.block.id} data-block={row.block.id}>
           <Figure what="calls" value={row.calls} unit="" />
           <Cost what="self" value={row.self[metric]} whole={whole} unit={unit} interval={intervalOf(row, "self", metric)} />
@@ -176,16 +186,19 @@ function Neighbours({ rows, title, none, place, whole, extend }: {
 }
 
 export function SequencePage({ place, search }: { place: Place; search: string }) {
-  const { route, metric, unit } = place;
-  const { focus } = route;
+  const { route } = place, { focus } = route;
   const near = useAnswer(focus.length ? "report" : null, [...scope(route), ["top", route.rest.top || "60"]], place.file.generation);
   const steps = useAnswer<any[]>(focus.length ? "steps" : null, scope(route), place.file.generation);
-  if (!focus.length) return <BlocksPage place={place} by="inclusive" search={search} />;
-  if (near.error || steps.error) return <Problem text={near.error || steps.error} />;
-  if (!near.data || !steps.data) return <Waiting what="Following the sequence" />;
-  const whole = near.data.metrics.find((m: any) => m.name === metric)?.total || 0;
-  const its = near.data.sequence;
-  const last = steps.data.length - 1;
+  const shown = useStill(near.waiting || steps.waiting, () => near.error || steps.error ? <Problem text={near.error || steps.error} />
+    : near.data && steps.data ? <Sequence place={place} near={near.data} steps={steps.data} /> : <Waiting what="Following the sequence" />);
+  return focus.length ? shown : <BlocksPage place={place} by="inclusive" search={search} />;
+}
+
+function Sequence({ place, near, steps }: { place: Place; near: any; steps: any[] }) {
+  const { route, metric, unit } = place, { focus } = route;
+  const whole = near.metrics.find((m: any) => m.name === metric)?.total || 0;
+  const its = near.sequence;
+  const last = steps.length - 1, around = useMemo(() => [...its.before, ...its.after], [its]), drawn = useFirst(around).length;
   return (
     <>
       <div class="tools" role="toolbar" aria-label="This sequence">
@@ -204,11 +217,11 @@ export function SequencePage({ place, search }: { place: Place; search: string }
             <th scope="col"><span class="unseen">actions</span></th>
           </tr>
         </thead>
-        <Neighbours rows={its.before} title="leading into it" none="nothing leads into it" place={place}
+        <Neighbours rows={its.before} drawn={drawn} title="leading into it" none="nothing leads into it" place={place}
           whole={whole} extend={(id) => (id ? [id, ...focus] : focus)} />
         <tbody class="chosen">
           <tr class="section"><th colSpan={5} scope="rowgroup">{focus.length === 1 ? "the block" : "the sequence, and what it costs up to each block"}</th></tr>
-          {steps.data.map((step, i) => (
+          {steps.map((step, i) => (
             <tr class={i === last ? "tip" : ""} data-step={i}>
               <Figure what="calls" value={step.calls} unit="" />
               <Cost what="self" value={step.self} whole={whole} unit={unit}
@@ -232,7 +245,7 @@ export function SequencePage({ place, search }: { place: Place; search: string }
             </tr>
           ))}
         </tbody>
-        <Neighbours rows={its.after} title="what it leads to" none="it leads to nothing" place={place}
+        <Neighbours rows={its.after} drawn={drawn - its.before.length} title="what it leads to" none="it leads to nothing" place={place}
           whole={whole} extend={(id) => [...focus, id]} />
       </table>
     </>
