@@ -20,21 +20,15 @@ enum { EXPLAIN_TOP = 12, EFFECTS_TOP = 12, THREADS_MAX = 4096 };
 
 /* ---- why ---- */
 
-/* A bit by span of the source, whether it is of a block with that name. */
-static uint64_t *spans_of(const crn_span_source *source, const char *name, uint32_t *count)
+/* A bit by span of the source, whether it is of the block: others may have its name. */
+static uint64_t *spans_of(const crn_span_source *source, uint32_t block, uint32_t *count)
 {
-    const crn_profile *profile = source->profile;
-    uint64_t *named = crn_bits_new(profile->block_count);
     uint64_t *chosen = crn_bits_new(source->trace->span_count);
-    for (uint32_t b = 0; b < profile->block_count; b++)
-        if (strcmp(profile->blocks[b].name, name) == 0)
-            crn_bits_set(named, b);
     for (uint32_t s = 0; s < source->trace->span_count; s++)
-        if (crn_bits_has(named, crn_span_block(source->spans, s))) {
+        if (crn_span_block(source->spans, s) == block) {
             crn_bits_set(chosen, s);
             ++*count;
         }
-    crn_free(named);
     return chosen;
 }
 
@@ -71,7 +65,7 @@ bool crn_view_explain(crn_view *view, const crn_view_query *query)
                               .spans = choice ? choice->spans : file->spans};
     const char *name = file->plain->blocks[block].name;
     uint32_t count = 0;
-    uint64_t *chosen = spans_of(&source, name, &count);
+    uint64_t *chosen = spans_of(&source, (uint32_t)block, &count);
     make_room(view, file, count);
     crn_explain_run(&source, chosen, name, NULL, EXPLAIN_TOP, crn_explain_json);
     crn_free(chosen);

@@ -5,13 +5,17 @@ import { Block, Items, fullName, useAnswer } from "./data";
 import { change, count, share, time } from "./format";
 import { Named, Place, Problem, Waiting } from "./parts";
 import { go, replace, to } from "./route";
+import { matches } from "./search";
 import { chosenItems } from "./span";
 
 const percent = (part: number): string => (100 * part).toFixed(1).replace(/^-0\.0$/, "0.0") + " %";
 
-function useSpanned(place: Place): { block: Block; count: number }[] {
+interface Spanned { block: Block; count: number; }
+
+// The blocks that have spans, and that of them which is looked at if none is named.
+function useSpanned(place: Place): { spanned: Spanned[]; first: number } {
   const { data } = useAnswer<any>("iterations", [["file", String(place.route.file)], ["points", "1"]], place.file.generation);
-  return data ? data.blocks : [];
+  return { spanned: data ? data.blocks : [], first: data ? data.block.id : 0 };
 }
 
 // ---- why
@@ -19,6 +23,7 @@ function useSpanned(place: Place): { block: Block; count: number }[] {
 function partText(row: any): string {
   switch (row.part) {
     case "self": return "its own time";
+    case "waiting": return "how long it waits";
     case "number": return "how often it calls " + row.block.name;
     case "duration": return "how long " + row.block.name + " takes";
     default: return "how much of " + row.block.name + " runs beside others";
@@ -43,15 +48,17 @@ function groupText(group: any): string {
   return value + ": " + time(group.mean) + " (" + count(group.count) + ")";
 }
 
-export function ExplainPage({ place }: { place: Place }) {
-  const { route } = place, spanned = useSpanned(place);
+export function ExplainPage({ place, search }: { place: Place; search: string }) {
+  const { route } = place, { spanned, first } = useSpanned(place);
   const items: Items = [["file", String(route.file)], ...chosenItems(route)];
   const wanted = route.rest.block || (route.choice ? String(route.choice.of) : "");
   if (wanted) items.push(["block", wanted]);
   const { data, error } = useAnswer<any>("explain", items, place.file.generation);
   if (error) return <Problem text={error} />;
   if (!data) return <Waiting what="Looking for causes" />;
-  const now = spanned.find((one) => one.block.name === data.block);
+  const now = spanned.find((one) => one.block.id === Number(wanted || first));
+  const has = (text: string) => !search || text.toLowerCase().includes(search.toLowerCase());
+  const parts = data.parts.filter((row: any) => has(partText(row))), factors = data.factors.filter((row: any) => has([factorText(row), groupText(row.slowest), groupText(row.fastest)].join("\n")));
   return (
     <>
       <div class="tools" role="toolbar" aria-label="Explain">
@@ -63,12 +70,13 @@ export function ExplainPage({ place }: { place: Place }) {
         <span class="note">{count(data.count)} spans, {time(data.mean)} on average ± {time(data.deviation)}; median {time(data.median)}, 99th percentile {now ? <a href={to(route, { page: "iterations", rest: {}, choice: { of: now.block.id, shortest: data.p99 } })} title="Those that took as long or longer">{time(data.p99)}</a> : time(data.p99)}, longest {time(data.max)}</span>
       </div>
       <p class="answer" data-what="answer">{data.answer}</p>
-      {data.parts.length > 0 && (
+      {search && <p class="note">{count(parts.length + factors.length)} of {count(data.parts.length + data.factors.length)} rows have what is searched for</p>}
+      {parts.length > 0 && (
         <table class="blocks">
           <caption>What the differences consist of</caption>
           <thead><tr><th scope="col" class="figure">of the variance</th><th scope="col" class="figure">mean</th><th scope="col" class="figure">in typical spans</th><th scope="col" class="figure">in slow ones</th><th scope="col" class="figure">extra in slow ones</th><th scope="col">what</th></tr></thead>
           <tbody>
-            {data.parts.map((row: any) => (
+            {parts.map((row: any) => (
               <tr>
                 <td class="cost" data-what="share" data-value={row.share}>
                   <span class="bar" style={{ width: (100 * Math.max(0, Math.min(1, row.share || 0))).toFixed(2) + "%" }} aria-hidden="true" />
@@ -84,12 +92,12 @@ export function ExplainPage({ place }: { place: Place }) {
           </tbody>
         </table>
       )}
-      {data.factors.length > 0 && (
+      {factors.length > 0 && (
         <table class="blocks">
           <caption>What goes with it</caption>
           <thead><tr><th scope="col" class="figure">explains</th><th scope="col">what</th><th scope="col">slowest</th><th scope="col">fastest</th><th scope="col">verdict</th></tr></thead>
           <tbody>
-            {data.factors.map((row: any) => (
+            {factors.map((row: any) => (
               <tr class={row.verdict === "explains" ? "" : "chance"}>
                 <td class="cost" data-value={row.explained}>
                   <span class="bar" style={{ width: (row.verdict === "explains" ? 100 * row.explained : 0).toFixed(2) + "%" }} aria-hidden="true" />
@@ -111,6 +119,7 @@ export function ExplainPage({ place }: { place: Place }) {
 // ---- what if
 
 const STEPS = [0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4, 5, 8, 10, 20, 50, 100];
+const THREADS_MAX = 4096, SLIDERS = 24;
 
 function changesOf(text: string): Map<number, number> {
   return new Map((text || "").split(",").filter(Boolean).map((one) => one.split(":").map(Number) as [number, number]));
@@ -121,34 +130,81 @@ const rate = (value: number): string => (value >= 100 ? count(Math.round(value))
 const spelled = (changes: Map<number, number>): string =>
   [...changes].filter(([, value]) => value !== 1 && value > 0).map(([id, value]) => id + ":" + value).join(",");
 
+const times = (value: number): string => (value >= 100 ? count(value) : String(Number(value.toPrecision(3))));
+
+// The step that is nearest to it, as factors are.
+function stepOf(value: number): number {
+  const far = (step: number): number => Math.abs(Math.log(STEPS[step] / value));
+  return STEPS.reduce((best, _, step) => (far(step) < far(best) ? step : best), 0);
+}
+
+// What is not at a step is said as it is; only a move puts it at one.
 function Slider({ block, value, set }: { block: Block; value: number; set: (value: number) => void }) {
-  const at = Math.max(0, STEPS.findIndex((step) => step >= value));
-  const [shown, setShown] = useState(at);
-  useEffect(() => setShown(at), [at]);
+  const good = value > 0 && Number.isFinite(value) ? value : 1, [shown, setShown] = useState(good);
+  useEffect(() => setShown(good), [good]);
+  const text = shown === 1 ? "as it is" : times(shown) + " × as fast";
   return (
     <label class="slider">
       <span class="name"><Named block={block} /></span>
-      <input type="range" min="0" max={String(STEPS.length - 1)} step="1" value={String(shown)} data-block={block.id}
-        aria-valuetext={STEPS[shown] + " times as fast"}
-        onInput={(event) => { const step = Number((event.target as HTMLInputElement).value); setShown(step); set(STEPS[step]); }} />
-      <output>{STEPS[shown] === 1 ? "as it is" : STEPS[shown] + " × as fast"}</output>
+      <input type="range" min="0" max={String(STEPS.length - 1)} step="1" value={String(stepOf(shown))} data-block={block.id}
+        aria-valuetext={text}
+        onInput={(event) => { const step = STEPS[Number((event.target as HTMLInputElement).value)]; setShown(step); set(step); }} />
+      <output>{text}</output>
     </label>
   );
 }
 
-export function WhatIfPage({ place }: { place: Place }) {
-  const { route } = place, spanned = useSpanned(place);
-  const changes = changesOf(route.rest.speed);
+// A whole number, or nothing: what is none goes back to what was there.
+function Threads({ value, placeholder, set, pool }: { value: string; placeholder: string; set: (value: string) => void; pool?: number }) {
+  const changed = (event: Event) => {
+    const field = event.target as HTMLInputElement, number = Number(field.value);
+    if (field.validity.badInput || (field.value && !(number > 0))) field.value = value;
+    else set(field.value && String(Math.min(THREADS_MAX, Math.max(1, Math.round(number)))));
+  };
+  return <input type="number" min="1" max={String(THREADS_MAX)} step="1" placeholder={placeholder} value={value} data-pool={pool} onChange={changed} />;
+}
+
+function Latency({ was, again, now }: { was: any; again: any; now: any }) {
+  const row = (what: string, name: string) => {
+    const text = (all: any) => (!all ? "" : name === "throughput" ? rate(all.throughput) : time(all[name]));
+    return (
+      <tr><th scope="row">{what}</th><td class="figure">{text(was)}</td><td class="figure">{text(again)}</td><td class="figure">{text(now)}</td>
+        <td class="figure" data-what={"change-" + name}>{again ? change(again[name], now[name]) : ""}</td></tr>
+    );
+  };
+  return (
+    <table>
+      <thead><tr><td /><th scope="col" class="figure">recorded</th><th scope="col" class="figure">run again</th><th scope="col" class="figure">predicted</th><th scope="col" class="figure">change</th></tr></thead>
+      <tbody>{row("throughput", "throughput")}{row("median", "median")}{row("90th percentile", "p90")}{row("99th percentile", "p99")}{row("longest", "max")}</tbody>
+    </table>
+  );
+}
+
+// How much of the recording the model does not give again, and what else is to be known of it.
+function Trust({ data }: { data: any }) {
+  return (
+    <>
+      {!data.trusted && data.reasons.map((text: string) => <p class="warning">{text}</p>)}
+      <p class="note">The recorded spans are run again with their own time changed; unchanged, that gives {time(data.replayed)}, {share(Math.abs(data.replayed - data.recorded), data.recorded)} from what was recorded. A change is from that on.</p>
+      {data.shared && data.cores > 0 && <p class="note" data-what="shared">More threads ran than there are processors: they are taken to have had even shares.</p>}
+    </>
+  );
+}
+
+export function WhatIfPage({ place, search }: { place: Place; search: string }) {
+  const { route } = place, { spanned } = useSpanned(place);
+  const changes = changesOf(route.rest.speed), threads = changesOf(route.rest.threads);
   const base: Items = [["file", String(route.file)]];
   const items: Items = [...base, ...[...changes].map(([id, value]) => ["speed", id + ":" + value] as [string, string])];
-  const threads = changesOf(route.rest.threads);
   for (const [id, value] of threads) items.push(["threads", id + ":" + value]);
   if (route.rest.cores) items.push(["cores", route.rest.cores]);
-  const { data, error, waiting } = useAnswer<any>("whatif", items, place.file.generation);
+  const answer = useAnswer<any>("whatif", items, place.file.generation), { error, waiting } = answer;
+  const again = useAnswer<any>("whatif", base, place.file.generation); // as it was
   const few = (place.file.spans || 0) <= 2000000;
   const table = useAnswer<any>(few || route.rest.table === "1" ? "whatif" : null, [...items, ["table", "1"]], place.file.generation);
-  if (error) return <Problem text={error} />;
-  if (!data) return <Waiting what="Running it again" />;
+  // What cannot be answered is to be changed: the fields stay.
+  const data = answer.data || (error ? again.data : null);
+  if (!data) return error ? <Problem text={error} /> : <Waiting what="Running it again" />;
   const set = (rest: Record<string, string>) => to(route, { rest: { ...route.rest, ...rest } });
   const write = (id: number, value: number) => {
     const next = new Map(changes);
@@ -158,66 +214,59 @@ export function WhatIfPage({ place }: { place: Place }) {
   const changed = spelled(changes) || route.rest.threads || route.rest.cores;
   const writeThreads = (id: number, value: string) => {
     const next = new Map(threads);
-    if (Number(value) > 0) next.set(id, Math.round(Number(value)));
+    if (value) next.set(id, Number(value));
     else next.delete(id);
     go(set({ threads: [...next].map(([block, number]) => block + ":" + number).join(",") }));
   };
-  const latency = (what: string, name: string) => (
-    <tr><th scope="row">{what}</th><td class="figure">{name === "throughput" ? rate(data.recorded_latency.throughput) : time(data.recorded_latency[name])}</td>
-      <td class="figure">{name === "throughput" ? rate(data.predicted_latency.throughput) : time(data.predicted_latency[name])}</td>
-      <td class="figure">{change(data.recorded_latency[name], data.predicted_latency[name])}</td></tr>
-  );
+  const found = spanned.filter((one) => !search || matches(one.block, search) || changes.has(one.block.id));
+  const sliders = found.filter((one, i) => i < SLIDERS || changes.has(one.block.id));
   return (
     <>
+      {error && <Problem text={error} />}
       <p class="totals">
         <span>recorded <b data-what="recorded" data-value={data.recorded}>{time(data.recorded)}</b></span>
-        {changed && <span>run again as it was <b data-what="replayed" data-value={data.replayed}>{time(data.replayed)}</b></span>}
+        <span>run again as it was <b data-what="replayed" data-value={data.replayed}>{time(data.replayed)}</b></span>
         <span aria-hidden="true">→</span>
-        <span role="status">predicted <b data-what="predicted" data-value={data.predicted}>{time(data.predicted)}</b></span>
-        <span class={data.predicted > data.recorded ? "more" : "less"}>{change(data.recorded, data.predicted)}</span>
+        <span role="status">predicted <b data-what="predicted" data-value={data.predicted}>{error ? "–" : time(data.predicted)}</b></span>
+        {changed && !error && <span data-what="change" class={data.predicted > data.replayed ? "more" : "less"}>{change(data.replayed, data.predicted)}</span>}
         {waiting && <span class="note">running it again…</span>}
         {changed && <a class="button" href={set({ speed: "", cores: "", threads: "" })}>as it was</a>}
       </p>
       {route.choice && <p class="note" data-what="whole">All spans are run again, not the chosen iterations alone: what they wait for is part of it.</p>}
-      {!data.trusted && data.reasons.map((text: string) => <p class="warning">{text}</p>)}
-      <p class="note">The recorded spans are run again with their own time changed; unchanged, that gives {time(data.replayed)}, {share(Math.abs(data.replayed - data.recorded), data.recorded)} from what was recorded.</p>
+      <Trust data={data} />
       <div class="whatif">
         <section aria-label="How fast each block is">
           <h2>What if a block were faster</h2>
-          {spanned.slice(0, 24).map((one) => (
-            <Slider key={one.block.id} block={one.block} value={changes.get(one.block.id) || 1} set={(value) => write(one.block.id, value)} />
+          {sliders.map((one) => (
+            <Slider key={one.block.id} block={one.block} value={changes.get(one.block.id) ?? 1} set={(value) => write(one.block.id, value)} />
           ))}
+          {found.length > sliders.length && <p class="note" data-what="more-blocks">{count(found.length - sliders.length)} more blocks with less time have no slider here; search for one to get it.</p>}
           {data.pools.map((pool: any) => (
             <label class="slider" key={"pool" + pool.blocks[0].id}><span>threads for <span class="name">{pool.blocks.map((one: Block) => one.name).join(", ")}</span></span>
-              <input type="number" min="1" max="4096" placeholder={String(pool.threads)} value={threads.get(pool.blocks[0].id) || ""} data-pool={pool.blocks[0].id}
-                onChange={(event) => writeThreads(pool.blocks[0].id, (event.target as HTMLInputElement).value)} />
+              <Threads value={String(threads.get(pool.blocks[0].id) || "")} placeholder={String(pool.threads)} pool={pool.blocks[0].id} set={(value) => writeThreads(pool.blocks[0].id, value)} />
               <output>{threads.has(pool.blocks[0].id) ? "" : "as recorded"}</output>
             </label>
           ))}
           <label class="slider"><span>cores</span>
-            <input type="number" min="1" max="4096" placeholder={data.cores ? String(data.cores) : "as recorded"} value={route.rest.cores || ""}
-              onChange={(event) => go(set({ cores: (event.target as HTMLInputElement).value }))} />
+            <Threads value={route.rest.cores || ""} placeholder={data.cores ? String(data.cores) : "as recorded"} set={(value) => go(set({ cores: value }))} />
             <output>{route.rest.cores ? "" : "as recorded"}</output>
           </label>
         </section>
-        <section aria-label="Outcome">
+        {!error && <section aria-label="Outcome">
           <h2>{data.latency_of ? "Spans of " + data.latency_of.name : "Spans that nothing else contains"}</h2>
-          <table>
-            <thead><tr><td /><th scope="col" class="figure">recorded</th><th scope="col" class="figure">predicted</th><th scope="col" class="figure">change</th></tr></thead>
-            <tbody>{latency("throughput", "throughput")}{latency("median", "median")}{latency("90th percentile", "p90")}{latency("99th percentile", "p99")}{latency("longest", "max")}</tbody>
-          </table>
+          <Latency was={data.recorded_latency} again={again.data?.predicted_latency} now={data.predicted_latency} />
           <h2>What would bring most</h2>
-          {table.data ? <Effects data={table.data} set={set} changes={changes} /> : few ? <Waiting what="Trying each block" />
+          {table.data ? <Effects data={table.data} set={set} changes={changes} search={search} /> : few ? <Waiting what="Trying each block" />
             : <p><a class="button" href={set({ table: "1" })}>try each block</a></p>}
-        </section>
+        </section>}
       </div>
     </>
   );
 }
 
-function Effects({ data, set, changes }: { data: any; set: (rest: Record<string, string>) => string; changes: Map<number, number> }) {
-  const rows: any[] = data.effects || [];
-  if (!rows.length) return <p class="note">No block has time of its own.</p>;
+function Effects({ data, set, changes, search }: { data: any; set: (rest: Record<string, string>) => string; changes: Map<number, number>; search: string }) {
+  const rows: any[] = (data.effects || []).filter((row: any) => !search || matches(row.block, search));
+  if (!rows.length) return <p class="note">{search ? "None of those that are searched for." : "No block has time of its own."}</p>;
   return (
     <table data-what="effects">
       <thead><tr><th scope="col">its own time less by</th>{rows[0].effects.map((cell: any) => <th scope="col" class="figure">{Math.round(100 * cell.less)} %</th>)}</tr></thead>

@@ -5,6 +5,9 @@ import { base, change, count, figure } from "./format";
 import { FlameGraph } from "./flame";
 import { BlockName, Place, Problem, Waiting } from "./parts";
 import { to } from "./route";
+import { matches } from "./search";
+
+const SEARCHED_MAX = 20000, ROWS_MAX = 1000;
 
 function Side({ value, most, unit, side }: { value: number; most: number; unit: string; side: string }) {
   return (
@@ -23,7 +26,7 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
   if (route.metric) items.push(["metric", route.metric]);
   const generation = (files[before]?.generation || 0) * 1000 + (files[after]?.generation || 0);
   const { data, error } = useAnswer(files.length > 1 ? "diff" : null,
-    [...items, ["sort", sort], ["top", route.rest.top || "60"]], generation);
+    [...items, ["sort", sort], ["top", search ? String(SEARCHED_MAX) : route.rest.top || "60"]], generation);
   if (files.length < 2)
     return <p class="note">Open two files to compare them: <code>cairn view before.cairn after.cairn</code></p>;
   if (error) return <Problem text={error} />;
@@ -32,6 +35,7 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
   const unit = files[before].metrics.find((m) => m.name === data.metric)?.unit || "";
   const what = sort === "inclusive" ? "inclusive" : sort === "calls" ? "calls" : "self";
   const its = what === "calls" ? "" : unit;
+  const rows = data.blocks.filter((row: any) => !search || [row.before, row.after].some((one) => one && matches(one, search)));
   const most = data.blocks.reduce((all: number, row: any) => Math.max(all, row[what].before, row[what].after), 1);
   return (
     <>
@@ -71,7 +75,7 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
           <tr><th scope="col" class="figure">{what} before</th><th scope="col" class="figure">{what} after</th><th scope="col" class="figure">change</th><th scope="col" class="figure">of it</th><th scope="col">block</th></tr>
         </thead>
         <tbody>
-          {data.blocks.map((row: any) => {
+          {rows.slice(0, ROWS_MAX).map((row: any) => {
             const delta = row[what].after - row[what].before;
             const block = row.after || row.before;
             const chance = row.chance && what !== "calls" && row.chance[what];
@@ -90,7 +94,8 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
           })}
         </tbody>
       </table>
-      {data.hidden > 0 && <p class="more"><a href={set({ top: String(10 * data.blocks.length) })}>{count(data.hidden)} more rows</a></p>}
+      {search && <p class="note">{count(rows.length)} of {count(data.blocks.length)} blocks are searched for{rows.length > ROWS_MAX ? "; the first " + count(ROWS_MAX) + " are shown" : ""}</p>}
+      {!search && data.hidden > 0 && <p class="more"><a href={set({ top: String(10 * data.blocks.length) })}>{count(data.hidden)} more rows</a></p>}
     </>
   );
 }

@@ -9,7 +9,7 @@ import { Place, Problem, Waiting } from "./parts";
 import { Choice, go, to } from "./route";
 import { SlowestPage } from "./spans_pages";
 
-export function IterationsPage({ place }: { place: Place }) {
+export function IterationsPage({ place, search }: { place: Place; search: string }) {
   const { route } = place;
   const of = route.choice ? String(route.choice.of) : route.rest.block || "";
   const items: Items = [["file", String(route.file)], ["points", "12000"]];
@@ -38,7 +38,7 @@ export function IterationsPage({ place }: { place: Place }) {
       <Scatter data={data} row={row} place={place} />
       <Range data={data} row={row} place={place} />
       <h2>{"The slowest of " + data.block.name + (route.choice ? ", of what is chosen" : "")}</h2>
-      <SlowestPage place={place} block={data.block.id} />
+      <SlowestPage place={place} search={search} block={data.block.id} />
     </>
   );
 }

@@ -34,21 +34,21 @@ const where: Entry[] = [
   { page: "flame", text: "Flame graph", key: "1", show: (place, search) => <FlamePage place={place} search={search} /> },
   { page: "overall", text: "Overall", key: "2", show: (place, search) => <BlocksPage place={place} by="inclusive" search={search} /> },
   { page: "self", text: "Self", key: "3", show: (place, search) => <BlocksPage place={place} by="self" search={search} /> },
-  { page: "sequences", text: "Sequences", key: "4", show: (place) => <SequencesPage place={place} /> },
+  { page: "sequences", text: "Sequences", key: "4", show: (place, search) => <SequencesPage place={place} search={search} /> },
   { page: "sequence", text: "Sequence", key: "5", show: (place, search) => <SequencePage place={place} search={search} /> },
   { page: "graph", text: "Call graph", key: "6", show: (place, search) => <GraphPage place={place} search={search} /> },
-  { page: "source", text: "Source", key: "7", show: (place) => <SourcePage place={place} /> },
+  { page: "source", text: "Source", key: "7", show: (place, search) => <SourcePage place={place} search={search} /> },
 ];
 
 const when: Entry[] = [
   { page: "timeline", text: "Timeline", key: "t", show: (place, search) => <TimelinePage place={place} search={search} /> },
   { page: "span-tree", text: "Span tree", key: "r", show: (place, search) => <SpanFlamePage place={place} search={search} /> },
   { page: "spans", text: "Spans", key: "s", show: (place, search) => <SpansPage place={place} search={search} /> },
-  { page: "slowest", text: "Slowest", key: "w", show: (place) => <SlowestPage place={place} /> },
-  { page: "iterations", text: "Iterations", key: "i", show: (place) => <IterationsPage place={place} /> },
-  { page: "explain", text: "Explain", key: "e", show: (place) => <ExplainPage place={place} /> },
-  { page: "whatif", text: "What if", key: "h", show: (place) => <WhatIfPage place={place} /> },
-  { page: "missing", text: "Missing time", key: "m", show: (place) => <MissingPage place={place} /> },
+  { page: "slowest", text: "Slowest", key: "w", show: (place, search) => <SlowestPage place={place} search={search} /> },
+  { page: "iterations", text: "Iterations", key: "i", show: (place, search) => <IterationsPage place={place} search={search} /> },
+  { page: "explain", text: "Explain", key: "e", show: (place, search) => <ExplainPage place={place} search={search} /> },
+  { page: "whatif", text: "What if", key: "h", show: (place, search) => <WhatIfPage place={place} search={search} /> },
+  { page: "missing", text: "Missing time", key: "m", show: (place, search) => <MissingPage place={place} search={search} /> },
 ];
 
 const what: Entry[] = [

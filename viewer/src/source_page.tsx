@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // A file with what its blocks cost, at their lines.
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import * as color from "./color";
 import { useAnswer } from "./data";
 import { count, figure, share } from "./format";
-import { BlockName, Cost, Drop, Figure, Place, Problem, Waiting, sourceOf } from "./parts";
+import { BlockName, Cost, Drop, Figure, Named, Place, Problem, Waiting, sourceOf } from "./parts";
 import { scope, to } from "./route";
+import { matches } from "./search";
 
 interface Row {
   block: any;
@@ -14,6 +16,8 @@ interface Row {
   inclusive: number;
 }
 
+// By line, what costs most first: each block has figures of its own, which those of others at its line
+// (branches, instances of a template) are part of, or have nothing to do with.
 function byLine(rows: Row[]): Map<number, Row[]> {
   const lines = new Map<number, Row[]>();
   for (const row of rows) {
@@ -21,17 +25,18 @@ function byLine(rows: Row[]): Map<number, Row[]> {
     at.push(row);
     lines.set(row.block.line, at);
   }
+  for (const at of lines.values()) at.sort((a, b) => b.inclusive - a.inclusive || b.calls - a.calls || a.block.id - b.block.id);
   return lines;
 }
 
 // The files of what is looked at, by what their blocks cost themselves.
-function FilesPage({ place }: { place: Place }) {
+function FilesPage({ place, search }: { place: Place; search: string }) {
   const { route, metric, unit } = place;
   const { data, error } = useAnswer("report", [...scope(route), ["view", "flat"], ["sort", "self"], ["top", "0"]], place.file.generation);
   const files = useMemo(() => {
     const all = new Map<string, { file: string; self: number; calls: number; blocks: number; first: any }>();
     for (const row of data ? data.flat : []) {
-      if (!row.block.file) continue;
+      if (!row.block.file || (search && !matches(row.block, search))) continue;
       const its = all.get(row.block.file) || { file: row.block.file, self: 0, calls: 0, blocks: 0, first: row.block };
       its.self += row.self[metric];
       its.calls += row.calls;
@@ -39,14 +44,14 @@ function FilesPage({ place }: { place: Place }) {
       all.set(row.block.file, its);
     }
     return [...all.values()].sort((a, b) => b.self - a.self || b.calls - a.calls);
-  }, [data, metric]);
+  }, [data, metric, search]);
   if (error) return <Problem text={error} />;
   if (!data) return <Waiting what="Reading the files' names" />;
-  if (!files.length) return <p class="note">No block here says which file it is in.</p>;
+  if (!files.length) return <p class="note">{search ? "No file has a block that is searched for." : "No block here says which file it is in."}</p>;
   const whole = data.metrics.find((one: any) => one.name === metric)?.total || 0;
   return (
     <table class="blocks files">
-      <caption class="unseen">Files by what their blocks cost themselves</caption>
+      <caption class="unseen">Files by what their blocks {search ? "that are searched for " : ""}cost themselves</caption>
       <thead><tr><th scope="col" class="figure" aria-sort="descending">self</th><th scope="col" class="figure">calls</th><th scope="col" class="figure">blocks</th><th scope="col">file</th></tr></thead>
       <tbody>{files.slice(0, 500).map((row) => (
         <tr data-file={row.file}>
@@ -60,19 +65,57 @@ function FilesPage({ place }: { place: Place }) {
   );
 }
 
-export function SourcePage({ place }: { place: Place }) {
+const AT_A_LINE = 12; // blocks, as of a template there may be hundreds
+
+// What one block costs, beside the text of its line or, from the second one on, its name.
+function Line({ row, place, most, number, children, chosen, search, named }: {
+  row?: Row; place: Place; most: number; number?: number; children: ComponentChildren; chosen?: boolean; search: string; named?: boolean;
+}) {
+  const { unit, route } = place, here = useRef<HTMLTableRowElement>(null);
+  useEffect(() => { if (chosen) here.current?.scrollIntoView({ block: "center" }); }, [chosen]);
+  const found = row && search && matches(row.block, search);
+  return (
+    <tr class={(chosen ? "here" : "") + (found ? " found" : "") + (number ? "" : " also")} ref={here} data-line={number} data-block={row?.block.id}>
+      <td class="figure" data-what="self" data-value={row?.self || 0} style={row?.self ? { background: color.heat(Math.pow(row.self / most, 0.5)) } : {}}>{row?.self ? figure(row.self, unit) : ""}</td>
+      <td class="figure" data-what="inclusive" data-value={row?.inclusive || 0}>{row?.inclusive ? figure(row.inclusive, unit) : ""}</td>
+      <td class="figure" data-what="calls" data-value={row?.calls || 0}>{row?.calls ? count(row.calls) : ""}</td>
+      <td class="line">{row && number ? <a href={to(route, { page: "sequence", focus: [row.block.id] })} aria-label={"line " + number + ", " + row.block.name}>{number}</a> : number || ""}</td>
+      <td class="text">{children}{row && named && <> <a class="its" href={to(route, { page: "sequence", focus: [row.block.id] })}><Named block={row.block} /></a></>}</td>
+    </tr>
+  );
+}
+
+function Text({ lines, blocks, place, block, search }: { lines: string[]; blocks: Row[]; place: Place; block: string; search: string }) {
+  const most = blocks.reduce((all, row) => Math.max(all, row.self), 1), at = byLine(blocks);
+  const same = { place, most, search }, is = (row: Row | undefined) => Boolean(row && String(row.block.id) === block);
+  const costs = (row: Row) => row.self || row.inclusive || row.calls || is(row);
+  const elsewhere = blocks.filter((row) => !(row.block.line >= 1 && row.block.line <= lines.length) && costs(row));
+  return (
+    <tbody>
+      {lines.map((text, i) => {
+        const rows = (at.get(i + 1) || []).filter((row, j) => !j || costs(row)), shown = rows.filter((row, j) => j < AT_A_LINE || is(row));
+        return [
+          <Line {...same} row={rows[0]} number={i + 1} chosen={is(rows[0])} named={rows.length > 1}>{text || " "}</Line>,
+          ...shown.slice(1).map((row) => <Line {...same} row={row} chosen={is(row)} named>{""}</Line>),
+          rows.length > shown.length && <Line {...same}>{count(rows.length - shown.length)} more blocks at this line</Line>,
+        ];
+      })}
+      {elsewhere.length > 0 && <tr class="section"><th colSpan={5} scope="rowgroup">at no line of this text</th></tr>}
+      {elsewhere.slice(0, 200).map((row) => <Line {...same} row={row} chosen={is(row)} named>{""}</Line>)}
+    </tbody>
+  );
+}
+
+export function SourcePage({ place, search }: { place: Place; search: string }) {
   const { route, unit } = place;
   const block = route.rest.block;
   const { data, error } = useAnswer(block ? "source" : null, [...scope(route), ["block", block || "0"]], place.file.generation);
-  const here = useRef<HTMLTableRowElement>(null);
-  const chosen = data?.blocks.find((row: Row) => String(row.block.id) === block);
-  useEffect(() => { here.current?.scrollIntoView({ block: "center" }); }, [data]);
-  if (!block) return <FilesPage place={place} />;
+  if (!block) return <FilesPage place={place} search={search} />;
   if (error) return <Problem text={error} />;
   if (!data) return <Waiting what="Reading the source" />;
   const whole = data.blocks.reduce((all: number, row: Row) => all + row.self, 0);
-  const most = data.blocks.reduce((all: number, row: Row) => Math.max(all, row.self), 1);
-  const lines = byLine(data.blocks);
+  const chosen = data.blocks.find((row: Row) => String(row.block.id) === block);
+  const found: Row[] = data.blocks.filter((row: Row) => !search || matches(row.block, search));
   return (
     <>
       <p class="note back"><a href={to(route, { rest: {} })}>all files</a></p>
@@ -84,25 +127,7 @@ export function SourcePage({ place }: { place: Place }) {
             <thead>
               <tr><th scope="col" class="figure">self</th><th scope="col" class="figure">inclusive</th><th scope="col" class="figure">calls</th><th scope="col" class="figure">line</th><th scope="col">source</th></tr>
             </thead>
-            <tbody>
-              {data.lines.map((text: string, i: number) => {
-                const rows = lines.get(i + 1);
-                const self = rows ? rows.reduce((all, row) => all + row.self, 0) : 0;
-                const inclusive = rows ? Math.max(...rows.map((row) => row.inclusive)) : 0;
-                const calls = rows ? rows.reduce((all, row) => all + row.calls, 0) : 0;
-                return (
-                  <tr class={chosen && chosen.block.line === i + 1 ? "here" : ""} ref={chosen && chosen.block.line === i + 1 ? here : undefined}
-                    data-line={i + 1}>
-                    <td class="figure" data-what="self" data-value={self} style={self ? { background: color.heat(Math.pow(self / most, 0.5)) } : {}}>{self ? figure(self, unit) : ""}</td>
-                    <td class="figure" data-what="inclusive" data-value={inclusive}>{rows && inclusive ? figure(inclusive, unit) : ""}</td>
-                    <td class="figure" data-what="calls" data-value={calls}>{rows && calls ? count(calls) : ""}</td>
-                    <td class="line">{rows && rows[0].block.id
-                      ? <a href={to(route, { page: "sequence", focus: [rows[0].block.id] })} aria-label={"line " + (i + 1) + ", " + rows[0].block.name}>{i + 1}</a> : i + 1}</td>
-                    <td class="text">{text || " "}</td>
-                  </tr>
-                );
-              })}
-            </tbody>
+            <Text lines={data.lines} blocks={data.blocks} place={place} block={block} search={search} />
           </table>
         </div>
       ) : (
@@ -111,7 +136,7 @@ export function SourcePage({ place }: { place: Place }) {
           <table class="blocks">
             <thead><tr><th scope="col" class="figure">self</th><th scope="col" class="figure">inclusive</th><th scope="col" class="figure">calls</th><th scope="col">block</th><td /></tr></thead>
             <tbody>
-              {[...data.blocks].sort((a: Row, b: Row) => b.self - a.self || b.inclusive - a.inclusive || b.calls - a.calls).map((row: Row) => (
+              {found.sort((a: Row, b: Row) => b.self - a.self || b.inclusive - a.inclusive || b.calls - a.calls).map((row: Row) => (
                 <tr>
                   <Cost what="self" value={row.self} whole={whole} unit={unit} />
                   <Figure what="inclusive" value={row.inclusive} unit={unit} />

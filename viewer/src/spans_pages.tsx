@@ -75,20 +75,29 @@ export function SpansPage({ place, search }: { place: Place; search: string }) {
   );
 }
 
-export function SlowestPage({ place, block }: { place: Place; block?: number }) {
+const SEARCHED = 1000; // of the slowest
+
+// What it is, and what the program said of it.
+const isFound = (span: any, search: string): boolean =>
+  matches(span.block, search) || span.attributes.some((one: any) => (one.key + " " + one.value).toLowerCase().includes(search.toLowerCase()));
+
+export function SlowestPage({ place, search, block }: { place: Place; search: string; block?: number }) {
   const { route } = place;
-  const items = itemsOf(place, [["view", "slowest"], ["top", route.rest.top || "100"]]);
+  const items = itemsOf(place, [["view", "slowest"], ["top", search ? String(SEARCHED) : route.rest.top || "100"]]);
   if (block !== undefined) items.push(["block", "#" + block]);
   const { data, error } = useAnswer("spans", items, place.file.generation);
   if (error) return <Problem text={error} />;
   if (!data) return <Waiting what="Looking for the slowest" />;
   const most = data.slowest.length ? data.slowest[0].duration : 1;
+  const rows = search ? data.slowest.filter((span: any) => isFound(span, search)) : data.slowest;
   return (
-    <table class="blocks">
+    <>
+    {search && <p class="note">{count(rows.length)} of the {count(data.slowest.length)} slowest have what is searched for, or an attribute with it</p>}
+    <table class="blocks slowest">
       <caption class="unseen">The slowest spans</caption>
       <thead><tr><th scope="col" class="figure">took</th><th scope="col" class="figure">itself</th><th scope="col">span</th><th scope="col">attributes</th><th scope="col">lane</th><th scope="col">within</th></tr></thead>
       <tbody>
-        {data.slowest.map((span: any) => (
+        {rows.map((span: any) => (
           <tr data-span={span.id}>
             <td class="cost" data-what="duration" data-value={span.duration}>
               <span class="bar" style={{ width: ((100 * span.duration) / most).toFixed(2) + "%" }} aria-hidden="true" />
@@ -103,6 +112,7 @@ export function SlowestPage({ place, block }: { place: Place; block?: number }) 
         ))}
       </tbody>
     </table>
+    </>
   );
 }
 
@@ -115,10 +125,11 @@ function SpanName({ span, place }: { span: any; place: Place }) {
   return <a class="name" href={to(place.route, { page: "timeline", rest: spanOf(place, span) })}>{nameOf(span.block, span.iteration)}</a>;
 }
 
-export function MissingPage({ place }: { place: Place }) {
-  const { data, error } = useAnswer("spans", itemsOf(place, [["view", "missing"], ["top", "100"]]), place.file.generation);
+export function MissingPage({ place, search }: { place: Place; search: string }) {
+  const { data, error } = useAnswer("spans", itemsOf(place, [["view", "missing"], ["top", search ? String(SEARCHED) : "100"]]), place.file.generation);
   if (error) return <Problem text={error} />;
   if (!data) return <Waiting what="Looking for what is missing" />;
+  const has = (...those: any[]) => !search || those.some((one) => one && matches(one.block, search));
   const named = (one: any) => (one ? nameOf(one.block, one.iteration) : "");
   return (
     <>
@@ -131,7 +142,7 @@ export function MissingPage({ place }: { place: Place }) {
       <table class="blocks">
         <caption>Whose time it is</caption>
         <thead><tr><th scope="col" class="figure">missing</th><th scope="col" class="figure">of</th><th scope="col" class="figure">spans</th><th scope="col">block</th></tr></thead>
-        <tbody>{data.blocks.map((row: any) => (
+        <tbody>{data.blocks.filter((row: any) => has(row)).map((row: any) => (
           <tr>
             <td class="cost" data-value={row.missing}><span class="bar" style={{ width: (row.total ? (100 * row.missing) / row.total : 0).toFixed(2) + "%" }} aria-hidden="true" /><span class="value">{time(row.missing)}</span><span class="share">{share(row.missing, row.total)}</span></td>
             <td class="figure">{time(row.total)}</td><td class="figure">{count(row.count)}</td>
@@ -142,7 +153,7 @@ export function MissingPage({ place }: { place: Place }) {
       <table class="blocks">
         <caption>The largest gaps</caption>
         <thead><tr><th scope="col" class="figure">gap</th><th scope="col" class="figure">at</th><th scope="col">in</th><th scope="col">between</th></tr></thead>
-        <tbody>{data.gaps.map((gap: any) => (
+        <tbody>{data.gaps.filter((gap: any) => has(gap.span, gap.before, gap.after)).map((gap: any) => (
           <tr>
             <td class="figure" data-value={gap.missing}>{time(gap.missing)}</td>
             <td class="figure"><a href={to(place.route, { page: "timeline", rest: { from: String(Math.max(0, gap.start - gap.missing)), to: String(gap.start + 2 * gap.missing), ...spanOf(place, gap.span) } })}>{time(gap.start)}</a></td>

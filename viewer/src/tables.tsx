@@ -107,16 +107,24 @@ function Summary({ report, place }: { report: any; place: Place }) {
 
 // ---- sequences
 
-export function SequencesPage({ place }: { place: Place }) {
+const PATHS_MAX = 1000; // as many as are answered
+
+export function SequencesPage({ place, search }: { place: Place; search: string }) {
   const { route } = place;
-  const top = route.rest.top || "100";
+  const top = search ? String(PATHS_MAX) : route.rest.top || "100";
   const { data, error, waiting } = useAnswer<any>("sequences", [...scope(route), ["top", top]], place.file.generation);
-  return useStill(waiting, () => error ? <Problem text={error} /> : data ? <Sequences place={place} data={data} top={top} />
+  return useStill(waiting, () => error ? <Problem text={error} /> : data ? <Sequences place={place} data={data} top={top} search={search} />
     : <Waiting what="Looking for the dearest paths" />);
 }
 
-function Sequences({ place, data, top }: { place: Place; data: any; top: string }) {
-  const { route, unit } = place, rows = useFirst<any>(data.sequences);
+function Sequences({ place, data, top, search }: { place: Place; data: any; top: string; search: string }) {
+  const { route, unit } = place;
+  const found = useMemo(() => {
+    if (!search) return data.sequences;
+    const its = new Set(Object.entries<Block>(data.blocks).filter(([, block]) => matches(block, search)).map(([id]) => Number(id)));
+    return data.sequences.filter((row: any) => row.path.some((id: number) => its.has(id)));
+  }, [data, search]);
+  const rows = useFirst<any>(found);
   return (
     <>
       <table class="blocks">
@@ -140,7 +148,8 @@ function Sequences({ place, data, top }: { place: Place; data: any; top: string 
           ))}
         </tbody>
       </table>
-      {data.sequences.length >= Number(top) && Number(top) < SEARCHED_MAX && (
+      {search && <p class="note">{count(found.length)} of the {count(data.sequences.length)} dearest paths have what is searched for</p>}
+      {!search && data.sequences.length >= Number(top) && Number(top) < PATHS_MAX && (
         <p class="more"><a href={to(route, { rest: { ...route.rest, top: String(Number(top) * MORE) } })}>more paths</a></p>
       )}
     </>
@@ -187,17 +196,21 @@ function Neighbours({ rows, drawn, title, none, place, whole, extend }: {
 
 export function SequencePage({ place, search }: { place: Place; search: string }) {
   const { route } = place, { focus } = route;
-  const near = useAnswer(focus.length ? "report" : null, [...scope(route), ["top", route.rest.top || "60"]], place.file.generation);
+  const near = useAnswer(focus.length ? "report" : null, [...scope(route), ["top", search ? String(SEARCHED_MAX) : route.rest.top || "60"]], place.file.generation);
   const steps = useAnswer<any[]>(focus.length ? "steps" : null, scope(route), place.file.generation);
   const shown = useStill(near.waiting || steps.waiting, () => near.error || steps.error ? <Problem text={near.error || steps.error} />
-    : near.data && steps.data ? <Sequence place={place} near={near.data} steps={steps.data} /> : <Waiting what="Following the sequence" />);
+    : near.data && steps.data ? <Sequence place={place} near={near.data} steps={steps.data} search={search} /> : <Waiting what="Following the sequence" />);
   return focus.length ? shown : <BlocksPage place={place} by="inclusive" search={search} />;
 }
 
-function Sequence({ place, near, steps }: { place: Place; near: any; steps: any[] }) {
+function Sequence({ place, near, steps, search }: { place: Place; near: any; steps: any[]; search: string }) {
   const { route, metric, unit } = place, { focus } = route;
   const whole = near.metrics.find((m: any) => m.name === metric)?.total || 0;
-  const its = near.sequence;
+  const its = useMemo(() => {
+    const those = (rows: any[]) => (search ? rows.filter((row) => matches(row.block, search)) : rows);
+    return { ...near.sequence, before: those(near.sequence.before), after: those(near.sequence.after) };
+  }, [near, search]);
+  const none = (text: string) => (search ? "nothing that is searched for" : text);
   const last = steps.length - 1, around = useMemo(() => [...its.before, ...its.after], [its]), drawn = useFirst(around).length;
   return (
     <>
@@ -217,7 +230,7 @@ function Sequence({ place, near, steps }: { place: Place; near: any; steps: any[
             <th scope="col"><span class="unseen">actions</span></th>
           </tr>
         </thead>
-        <Neighbours rows={its.before} drawn={drawn} title="leading into it" none="nothing leads into it" place={place}
+        <Neighbours rows={its.before} drawn={drawn} title="leading into it" none={none("nothing") + " leads into it"} place={place}
           whole={whole} extend={(id) => (id ? [id, ...focus] : focus)} />
         <tbody class="chosen">
           <tr class="section"><th colSpan={5} scope="rowgroup">{focus.length === 1 ? "the block" : "the sequence, and what it costs up to each block"}</th></tr>
@@ -245,7 +258,7 @@ function Sequence({ place, near, steps }: { place: Place; near: any; steps: any[
             </tr>
           ))}
         </tbody>
-        <Neighbours rows={its.after} drawn={drawn - its.before.length} title="what it leads to" none="it leads to nothing" place={place}
+        <Neighbours rows={its.after} drawn={drawn - its.before.length} title="what it leads to" none={"it leads to " + none("nothing")} place={place}
           whole={whole} extend={(id) => [...focus, id]} />
       </table>
     </>
