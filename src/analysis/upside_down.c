@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/upside_down.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/figures.h"
@@ -14,6 +15,7 @@ typedef struct stream {
     uint32_t first, end;
     uint32_t node; /* of the builder: the way that they came */
     uint32_t depth;
+    uint32_t block; /* that they have come to */
 } stream;
 
 typedef struct turning {
@@ -31,6 +33,10 @@ typedef struct turning {
     stream *streams;   /* a heap: that with most cost first */
     uint32_t stream_count, stream_room;
     uint32_t node_count, node_room;
+    const uint8_t *kept;
+    stream *first;        /* what begins in each block, the costliest first */
+    uint32_t first_count; /* of them */
+    uint32_t gathered;    /* so many have their drops */
 } turning;
 
 static uint64_t cost_of(const turning *all, uint32_t drop)
@@ -80,23 +86,28 @@ static uint32_t count_drop(turning *all, uint32_t block, uint64_t cost, uint32_t
     return kinds;
 }
 
+static void charge(turning *all, const stream *stream)
+{
+    crn_profile_builder_charge(all->builder, stream->node, all->metric, stream->cost);
+}
+
 /* Makes a stream of each kind, one beside the other from the whole's first on, and says in `counts`
- * where each begins. What is at the root has arrived. */
+ * where each begins. What is at the root has arrived; what costs too little ends where it is. */
 static void make_streams(turning *all, const stream *whole, uint32_t kinds)
 {
     uint32_t at = whole->first;
     all->node_count += kinds;
     for (uint32_t k = 0; k < kinds; k++) {
-        uint32_t b = all->touched[k], count = all->counts[b];
-        all->counts[b] = at;
+        uint32_t b = all->touched[k], end = at + all->counts[b];
+        stream part = {all->costs[b], at, end, whole->node, whole->depth + 1, b};
         if (b)
-            put_stream(all, (stream){all->costs[b], at, at + count,
-                                     crn_profile_builder_child(all->builder, whole->node,
-                                                               all->blocks[b], 0),
-                                     whole->depth + 1});
+            part.node = crn_profile_builder_child(all->builder, whole->node, all->blocks[b], 0);
+        if (b && part.cost >= all->least && part.depth < CRN_UPSIDE_DOWN_MAX)
+            put_stream(all, part);
         else
-            crn_profile_builder_charge(all->builder, whole->node, all->metric, all->costs[b]);
-        at += count;
+            charge(all, &part);
+        all->counts[b] = at;
+        at = end;
     }
 }
 
@@ -106,13 +117,23 @@ static void clear_counts(turning *all, uint32_t kinds)
         all->counts[all->touched[k]] = 0, all->costs[all->touched[k]] = 0;
 }
 
-/* All contexts that cost anything, by their blocks. */
-static void begin_streams(turning *all, const uint8_t *kept)
+static uint64_t kept_cost(const turning *all, uint32_t context)
+{
+    return all->kept && !all->kept[context] ? 0 : crn_self(all->profile, all->metric, context);
+}
+
+static int compare_streams(const void *left, const void *right)
+{
+    return comes_before(left, right) ? -1 : 1;
+}
+
+/* Streams of all contexts that cost anything, by their blocks. */
+static void begin_streams(turning *all)
 {
     const crn_profile *profile = all->profile;
     uint32_t count = 0, kinds = 0;
     for (uint32_t c = 0; c < profile->context_count; c++) {
-        uint64_t cost = kept && !kept[c] ? 0 : crn_self(profile, all->metric, c);
+        uint64_t cost = kept_cost(all, c);
         if (!cost)
             continue;
         kinds = count_drop(all, profile->block[c], cost, kinds);
@@ -122,10 +143,36 @@ static void begin_streams(turning *all, const uint8_t *kept)
     all->contexts = crn_calloc((size_t)count + 1, sizeof *all->contexts);
     stream whole = {.end = count, .node = crn_profile_builder_root(all->builder)};
     make_streams(all, &whole, kinds);
-    for (uint32_t c = 0; c < profile->context_count; c++)
-        if ((!kept || kept[c]) && crn_self(profile, all->metric, c))
-            all->origins[all->counts[profile->block[c]]++] = c;
     clear_counts(all, kinds);
+    all->first_count = all->stream_count;
+    all->first = crn_calloc((size_t)all->stream_count + 1, sizeof *all->first);
+    if (all->stream_count)
+        memcpy(all->first, all->streams, all->stream_count * sizeof *all->first);
+    qsort(all->first, all->first_count, sizeof *all->first, compare_streams);
+}
+
+/* Fills the next streams that begin somewhere, twice as many each time: most are never followed,
+ * and writing to many places at a time takes longer than to look at all contexts again. */
+static void gather(turning *all)
+{
+    enum { LEAST = 64 };
+    uint32_t end = all->gathered ? 2 * all->gathered : LEAST;
+    if (end > all->first_count)
+        end = all->first_count;
+    uint8_t *wanted = crn_calloc(all->profile->block_count, sizeof *wanted);
+    for (uint32_t i = all->gathered; i < end; i++) {
+        wanted[all->first[i].block] = 1;
+        all->counts[all->first[i].block] = all->first[i].first;
+    }
+    for (uint32_t c = 0; c < all->profile->context_count; c++) {
+        uint32_t b = all->profile->block[c];
+        if (wanted[b] && kept_cost(all, c))
+            all->origins[all->counts[b]++] = c;
+    }
+    for (uint32_t i = all->gathered; i < end; i++)
+        all->counts[all->first[i].block] = 0;
+    all->gathered = end;
+    crn_free(wanted);
 }
 
 static void sorted_reserve(turning *all, uint32_t count)
@@ -156,15 +203,13 @@ static void part_stream(turning *all, const stream *whole)
     clear_counts(all, kinds);
 }
 
-/* Follows the stream to its callers, or lets it end here. */
+/* Follows the stream to its callers. */
 static void follow(turning *all, stream stream)
 {
-    if (stream.cost < all->least || stream.depth >= CRN_UPSIDE_DOWN_MAX ||
-        all->node_count >= all->node_room) {
-        crn_profile_builder_charge(all->builder, stream.node, all->metric, stream.cost);
-        return;
-    }
-    const uint32_t *from = stream.depth == 1 ? all->origins : all->contexts;
+    bool begins = stream.depth == 1;
+    while (begins && (!all->gathered || comes_before(&all->first[all->gathered - 1], &stream)))
+        gather(all);
+    const uint32_t *from = begins ? all->origins : all->contexts;
     for (uint32_t i = stream.first; i < stream.end; i++)
         all->contexts[i] = all->profile->parent[from[i]];
     part_stream(all, &stream);
@@ -200,19 +245,23 @@ crn_profile *crn_upside_down(const crn_profile *profile, uint32_t metric, const 
                    .builder = crn_profile_builder_new(),
                    .blocks = crn_calloc(profile->block_count, sizeof(uint32_t)),
                    .metric = metric,
+                   .kept = kept,
                    .least = least,
                    .node_room = room_for(profile),
                    .counts = crn_calloc(profile->block_count, sizeof(uint32_t)),
                    .costs = crn_calloc(profile->block_count, sizeof(uint64_t)),
                    .touched = crn_calloc(profile->block_count, sizeof(uint32_t))};
     map_blocks(&all);
-    begin_streams(&all, kept);
-    while (all.stream_count)
+    begin_streams(&all);
+    while (all.stream_count && all.node_count < all.node_room)
         follow(&all, next_stream(&all));
+    for (uint32_t i = 0; i < all.stream_count; i++)
+        charge(&all, &all.streams[i]);
     crn_free(all.blocks);
     crn_free(all.counts);
     crn_free(all.costs);
     crn_free(all.touched);
+    crn_free(all.first);
     crn_free(all.origins);
     crn_free(all.contexts);
     crn_free(all.sorted[0]);
