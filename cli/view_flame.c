@@ -146,6 +146,7 @@ typedef struct boxes {
     uint32_t count, room;
     uint32_t *numbers; /* by row: 1 + what it is written as; 0: it is deeper than was asked for */
     uint8_t *used;     /* blocks */
+    uint8_t *always;   /* likewise; may be NULL */
 } boxes;
 
 /* As wide as the larger of what it was and what it is. */
@@ -155,12 +156,24 @@ static uint64_t size_of(const crn_view_part *part, uint32_t context)
     return part->others && part->others[context] > size ? part->others[context] : size;
 }
 
-/* What stands for that of which nothing more is known is shown, however little it is. */
+/* By block, whether it stands for that of which nothing more is known: that is shown, however
+ * little it is. NULL where there is none such. */
+static uint8_t *always_of(const crn_profile *profile)
+{
+    uint8_t *always = NULL;
+    for (uint32_t b = 1; b < profile->block_count; b++) {
+        if (b != profile->folded_block && strcmp(profile->blocks[b].name, "[missing]") != 0)
+            continue;
+        if (!always)
+            always = crn_calloc(profile->block_count, 1);
+        always[b] = 1;
+    }
+    return always;
+}
+
 static bool is_always_shown(const boxes *all, uint32_t context)
 {
-    uint32_t block = all->profile->block[context];
-    return (block && block == all->profile->folded_block) ||
-           strcmp(all->profile->blocks[block].name, "[missing]") == 0;
+    return all->always && all->always[all->profile->block[context]];
 }
 
 static void put_row(boxes *all, uint32_t context, uint16_t depth)
@@ -178,17 +191,32 @@ static void put_row(boxes *all, uint32_t context, uint16_t depth)
     all->row_of[context] = ++all->count;
 }
 
+/* By context from the root on, whether it is always shown or lies around one that is; NULL where
+ * there is none. */
+static uint8_t *held_of(const boxes *all, uint32_t root)
+{
+    const crn_profile *profile = all->profile;
+    if (!all->always)
+        return NULL;
+    uint8_t *held = crn_calloc(profile->context_count, 1);
+    for (uint32_t c = profile->context_count - 1; c > root; c--)
+        if (held[c] || (is_always_shown(all, c) && size_of(all->part, c)))
+            held[c] = held[profile->parent[c]] = 1;
+    return held;
+}
+
 /* Those that are shown, and what each has in others that are not. */
 static void choose_rows(boxes *all, uint32_t root)
 {
     const crn_profile *profile = all->profile;
+    uint8_t *held = held_of(all, root);
     put_row(all, root, 0);
     for (uint32_t c = root + 1; c < profile->context_count; c++) {
         uint32_t above = all->row_of[profile->parent[c]];
         uint64_t size = above ? size_of(all->part, c) : 0;
         if (!size)
             continue;
-        if ((size >= all->least || is_always_shown(all, c)) && all->count < ROWS_MAX &&
+        if ((size >= all->least || (held && held[c])) && all->count < ROWS_MAX &&
             all->depths[above - 1] < DEPTH_MAX) {
             put_row(all, c, (uint16_t)(all->depths[above - 1] + 1));
         } else {
@@ -196,6 +224,7 @@ static void choose_rows(boxes *all, uint32_t root)
             all->rest_count[above - 1]++;
         }
     }
+    crn_free(held);
 }
 
 /* How deep the picture is, with what stands for what is too narrow. */
@@ -286,21 +315,46 @@ static void write_row(const boxes *all, uint32_t row)
     fwrite(text, 1, (size_t)(at - text), stdout);
 }
 
-/* From the root of all down to the box that fills the width, that one left out. */
+/* The context that a path of blocks leads to from the root, "12.7.93", as far as it leads: what was
+ * zoomed into need not be there in another metric, or without what was dropped. */
+static uint32_t follow(const crn_view_part *part, const char *path)
+{
+    uint32_t at = 0;
+    char *end;
+    unsigned long wanted = strtoul(path, &end, 10);
+    for (uint32_t c = 1; end != path && c < part->profile->context_count; c++) {
+        if (part->profile->parent[c] != at || number_of(part, c) != wanted || !size_of(part, c))
+            continue;
+        at = c;
+        path = *end == '.' ? end + 1 : end;
+        wanted = strtoul(path, &end, 10);
+    }
+    return at;
+}
+
+/* From the root of all down to the box that fills the width: the nearest of those above it, and the
+ * blocks of the whole path, which lead to it again. */
 static void write_above(boxes *all, uint32_t root)
 {
-    enum { MOST = 64 }; /* the nearest */
-    uint32_t path[MOST], length = 0;
+    enum { MOST = 64 };
     const crn_profile *profile = all->profile;
-    for (uint32_t c = root; c && length < MOST; c = profile->parent[c])
-        path[length++] = profile->parent[c];
+    uint32_t length = 0, at = 0;
+    for (uint32_t c = root; c; c = profile->parent[c])
+        length++;
+    uint32_t *path = crn_calloc((size_t)length + 1, sizeof *path);
+    for (uint32_t c = root, i = length; c; c = profile->parent[c])
+        path[i--] = c; /* the first is the root of all */
     fputs(",\n\"above\":[", stdout);
-    for (uint32_t i = length; i-- > 0;) {
+    for (uint32_t i = length > MOST ? length - MOST : 0; i < length; i++) {
         all->used[profile->block[path[i]]] = 1;
-        printf("%s[%u,%u,%" PRIu64 "]", i + 1 == length ? "" : ",", path[i],
-               number_of(all->part, path[i]), all->part->totals[path[i]]);
+        printf("%s[%u,%u,%" PRIu64 "]", at++ ? "," : "", path[i], number_of(all->part, path[i]),
+               all->part->totals[path[i]]);
     }
+    fputs("],\n\"zoom\":[", stdout);
+    for (uint32_t i = 1; i <= length; i++)
+        printf("%s%u", i > 1 ? "," : "", number_of(all->part, path[i]));
     putchar(']');
+    crn_free(path);
 }
 
 static void write_boxes(const crn_view_part *part, uint32_t root, uint32_t width, uint32_t levels)
@@ -309,6 +363,7 @@ static void write_boxes(const crn_view_part *part, uint32_t root, uint32_t width
     const crn_metric_info *metric = &all.profile->metrics[part->metric];
     all.row_of = crn_calloc(all.profile->context_count, sizeof *all.row_of);
     all.used = crn_calloc(all.profile->block_count, 1);
+    all.always = always_of(all.profile);
     all.least = size_of(part, root) / width;
     choose_rows(&all, root);
     count_cycles(&all);
@@ -343,6 +398,7 @@ static void write_boxes(const crn_view_part *part, uint32_t root, uint32_t width
     crn_free(all.rest_count);
     crn_free(all.numbers);
     crn_free(all.used);
+    crn_free(all.always);
 }
 
 bool crn_view_write_part(const crn_view_part *part, const crn_view_query *query)
@@ -356,6 +412,9 @@ bool crn_view_write_part(const crn_view_part *part, const crn_view_query *query)
         crn_cli_fail("there is no context %llu", (unsigned long long)root);
         return false;
     }
+    const char *zoom = crn_view_text(query, "zoom");
+    if (zoom && *zoom)
+        root = follow(part, zoom);
     write_boxes(part, (uint32_t)root, width ? (uint32_t)width : 1, (uint32_t)levels);
     return true;
 }

@@ -11,6 +11,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import frame from "./frame.mjs";
 import sent from "./sent.mjs";
+import steady from "./steady.mjs";
 import when from "./when.mjs";
 import where from "./where.mjs";
 
@@ -125,7 +126,7 @@ for (const [number, name] of files.entries()) {
     holds((await said.textContent()).length > 5, "the chosen box is told to who cannot see it");
     await page.keyboard.press("Enter");
     await settled(".above button");
-    holds(/root=\d+/.test(await hash()), "zoomed");
+    holds(/zoom=\d+/.test(await hash()), "zoomed");
     await page.goBack();
     await page.waitForFunction(() => !document.querySelector(".above button"));
     const word = ofReport(name, "--metric", "ticks", "--top", "3").find(([id]) => id)[0];
@@ -322,11 +323,12 @@ test("every page by its keys, each with a heading and nothing without a name", a
   }
 });
 
-const kit = { test, at: () => page, go, settled, quiet, rows, same, holds, hash, json, ofReport, files, shot, packages };
+const kit = { test, at: () => page, go, settled, quiet, rows, same, holds, hash, json, ofReport, files, shot, packages, problems };
 where(kit);
 when(kit);
 frame(kit);
-sent({ ...kit, browser: () => browser, cairn, folder, problems });
+steady(kit);
+sent({ ...kit, browser: () => browser, cairn, folder });
 
 test("a page in one file shows the same", async () => {
   const name = files.includes("stream.cairn") ? "stream.cairn" : "lua.cairn";

@@ -93,7 +93,12 @@ def captures(folder):
         file.write("main;work 1000000\nmain;[missing] 3\nmain;work;[folded] 4\n")
     with open(os.path.join(folder, "tall.txt"), "w", encoding="ascii") as file:
         file.write(";".join("level%d" % i for i in range(TALL)) + " 70\nlevel0;beside 30\n")
-    names = ["lua.cairn", "other.cairn", "jobs.cairn", "deep.cairn", "imported.txt", "tall.txt"]
+    with open(os.path.join(folder, "narrow.txt"), "w", encoding="ascii") as file:
+        file.write("main;work 1000000\nmain;tiny;deeper;[missing] 3\nmain;small;[folded] 4\n")
+    subprocess.run([os.environ["ODD_SPANS"]], check=True,
+                   env=dict(os.environ, CAIRN_OUT=os.path.join(folder, "odd.cairn")))
+    names = ["lua.cairn", "other.cairn", "jobs.cairn", "deep.cairn", "imported.txt", "tall.txt",
+             "narrow.txt", "odd.cairn"]
     stream = os.path.join(STREAMS, "fble-bench.ev.zst")
     if os.path.exists(stream) and shutil.which("zstd"):
         with subprocess.Popen(["zstd", "-dcq", stream], stdout=subprocess.PIPE) as words:

@@ -172,7 +172,7 @@ export default function where({ test, at, go, settled, quiet, rows, same, holds,
     await at().focus('[data-side="after"] canvas');
     await press("ArrowDown", "ArrowDown", "Enter");
     await settled('[data-side="after"] .above');
-    holds(/root-after=\d+/.test(await hash()) && !/root-before/.test(await hash()), await hash());
+    holds(/zoom-after=\d+/.test(await hash()) && !/zoom-before/.test(await hash()), await hash());
     same(await whole("before"), total("lua.cairn", "ticks"), "the other stays");
   });
 }

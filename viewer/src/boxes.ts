@@ -33,6 +33,7 @@ export interface Flame {
   levels?: number; // there are, where not all of them were asked for
   asked?: number; // of them
   above: number[][];
+  zoom: number[]; // the blocks from the root of all down to the first box, that one left out
   blocks: Record<string, Block>;
 }
 
@@ -43,7 +44,7 @@ export interface Layout {
   rows: Box[][]; // by depth, from left to right: who draws or points needs those of few
   levels: number; // how many rows there are, those included that were not asked for
   there: number; // how many of them are all there
-  above: { context: number; block: Block; inclusive: number }[];
+  above: { zoom: string; block: Block; inclusive: number }[];
   root: Box;
 }
 
@@ -116,6 +117,21 @@ function rowsBelow(root: Box): Box[][] {
 
 const bySize = (a: Box, b: Box): number => b.size - a.size || a.context - b.context;
 
+// A box as it stands in an address: by the blocks of its path, since contexts are numbered anew in
+// each part, metric and page. What would be too long for an address is there by its number, "c12".
+const LONGEST = 6000;
+
+function spell(path: number[], context: number): string {
+  const text = path.join(".");
+  return text.length <= LONGEST ? text : "c" + context;
+}
+
+export function zoomTo(flame: Flame, box: Box): string {
+  const path: number[] = [];
+  for (let at: Box | null = box; at && at.parent; at = at.parent) if (at.row >= 0) path.unshift(flame.rows[at.row][2]);
+  return spell([...flame.zoom, ...path], box.context);
+}
+
 export function layOut(flame: Flame): Layout {
   const boxes: Box[] = [];
   for (let i = 0; i < flame.rows.length; i++) {
@@ -143,8 +159,8 @@ export function layOut(flame: Flame): Layout {
   const rows = rowsBelow(root), levels = Math.max(rows.length, flame.levels || 0);
   return {
     boxes, rows, levels, there: flame.asked && flame.asked < levels ? flame.asked : levels,
-    above: flame.above.map(([context, block, inclusive]) => ({
-      context, block: flame.blocks[block] || unknown, inclusive,
+    above: flame.above.map(([context, block, inclusive], i) => ({
+      zoom: spell(flame.zoom.slice(0, flame.zoom.length - flame.above.length + i), context), block: flame.blocks[block] || unknown, inclusive,
     })),
     root,
   };

@@ -48,10 +48,23 @@ function spans(all: any, items: Items): any {
   return { ...all.spans, hidden: Math.max(0, rows.length - top), blocks: rows.slice(0, top) };
 }
 
+// The row that a path of blocks leads to, as far as it leads. Parents come first.
+function follow(rows: number[][], path: string): number {
+  const wanted = path.split(".").filter(Boolean).map(Number);
+  let at = 0;
+  for (let i = 1; i < rows.length && wanted.length; i++)
+    if (rows[i][0] === at && rows[i][2] === wanted[0]) {
+      at = i;
+      wanted.shift();
+    }
+  return at;
+}
+
 // The boxes below one of them, as the server gives them for that root.
 function flame(all: any, items: Items): any {
   whole(items);
-  const root = Number(one(items, "root") || 0), place = all.rows.findIndex((row: number[]) => row[1] === root);
+  const root = Number(one(items, "root") || 0), zoom = one(items, "zoom");
+  const place = zoom ? follow(all.rows, zoom) : all.rows.findIndex((row: number[]) => row[1] === root);
   if (place <= 0) return all;
   const numbers = new Map([[place, 0]]), rows = [[-1, ...all.rows[place].slice(1)]];
   for (let i = place + 1; i < all.rows.length; i++) {
@@ -60,9 +73,12 @@ function flame(all: any, items: Items): any {
     numbers.set(i, rows.length);
     rows.push([above, ...all.rows[i].slice(1)]);
   }
-  const above = [];
-  for (let at = all.rows[place][0]; at >= 0; at = all.rows[at][0]) above.unshift(all.rows[at].slice(1, 4));
-  return { ...all, rows, above };
+  const above = [], path = [];
+  for (let at = place; at > 0; at = all.rows[at][0]) {
+    above.unshift(all.rows[all.rows[at][0]].slice(1, 4));
+    path.unshift(all.rows[at][2]);
+  }
+  return { ...all, rows, above, zoom: path };
 }
 
 function ofBlock(answers: any, first: number, wanted: string, what: string): any {

@@ -7,6 +7,7 @@ import { BlockName, Place, Problem, Waiting } from "./parts";
 import { to } from "./route";
 import { matches } from "./search";
 
+const unzoomed = { zoom: "", "zoom-before": "", "zoom-after": "" };
 const SEARCHED_MAX = 20000, ROWS_MAX = 1000;
 
 function Side({ value, most, unit, side }: { value: number; most: number; unit: string; side: string }) {
@@ -40,12 +41,12 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
   return (
     <>
       <div class="tools" role="toolbar" aria-label="Difference">
-        <Choose text="before" files={files} at={before} link={(i) => set({ before: String(i), root: "" })} />
-        <Choose text="after" files={files} at={after} link={(i) => set({ after: String(i), root: "" })} />
-        <a class="button" href={set({ before: String(after), after: String(before), root: "" })}>swap</a>
+        <Choose text="before" files={files} at={before} link={(i) => set({ before: String(i), ...unzoomed })} />
+        <Choose text="after" files={files} at={after} link={(i) => set({ after: String(i), ...unzoomed })} />
+        <a class="button" href={set({ before: String(after), after: String(before), ...unzoomed })}>swap</a>
         <span class="group">
           <a href={set({ beside: "" })} aria-current={route.rest.beside !== "1"}>as one</a>
-          <a href={set({ beside: "1", root: "" })} aria-current={route.rest.beside === "1"}>side by side</a>
+          <a href={set({ beside: "1", zoom: "" })} aria-current={route.rest.beside === "1"}>side by side</a>
         </span>
         <span class="group"><b>compare</b>
           {["self", "inclusive", "calls"].map((name) => <a href={set({ sort: name === "self" ? "" : name })} aria-current={sort === name}>{name}</a>)}
@@ -104,14 +105,14 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
 function Half({ place, file, side, search, set }: {
   place: Place; file: number; side: "before" | "after"; search: string; set: (rest: Record<string, string>) => string;
 }) {
-  const its = { ...place, route: { ...place.route, file }, file: place.files[file] }, key = "root-" + side;
+  const its = { ...place, route: { ...place.route, file }, file: place.files[file] }, key = "zoom-" + side;
   const items: Items = [["file", String(file)]];
   if (place.route.metric) items.push(["metric", place.route.metric]);
   return (
     <section aria-label={side + ": " + its.file.name} data-side={side}>
       <h2>{side}<small>{its.file.name}</small></h2>
       <FlameGraph place={its} route="flame" items={items} coloring="block" search={search} height={420}
-        zoomed={{ root: place.route.rest[key] || "", link: (root) => set({ [key]: root }) }} />
+        zoomed={{ zoom: place.route.rest[key] || "", link: (zoom) => set({ [key]: zoom }) }} />
     </section>
   );
 }

@@ -88,6 +88,7 @@ async function unpack(text: string): Promise<Uint8Array> {
 
 const all = (items: Items, key: string): string[] => items.filter(([k, v]) => k === key && v).map(([, v]) => v);
 const one = (items: Items, key: string): string => all(items, key)[0] || "";
+const pathOf = (text: string): number[] => text.split(".").filter(Boolean).map(Number);
 const blocksOf = (text: string): number[] => text.split(",").map((part) => Number(part.replace("#", "")));
 
 export class Embedded implements Source {
@@ -119,7 +120,7 @@ export class Embedded implements Source {
       case "steps": return engine.steps(profile, query);
       case "sequences": return engine.sequences(profile, query);
       case "match": return engine.match(profile, query, one(items, "text"));
-      case "flame": return engine.flame(this.part(profile, query, one(items, "callers") === "1"), query, number("root", 0), number("width", 1600), one(items, "callers") === "1", number("levels", 0));
+      case "flame": return engine.flame(this.part(profile, query, one(items, "callers") === "1"), query, number("root", 0), pathOf(one(items, "zoom")), number("width", 1600), one(items, "callers") === "1", number("levels", 0));
       case "graph": return engine.graph(profile, query, number("nodes", 40));
       case "source": {
         const its = engine.source(profile, query, number("block", 0));

@@ -399,11 +399,30 @@ function upTo(levels: number, rows: number[][], depths: number[], isShown: (c: n
   return written;
 }
 
-export function flame(its: Part, query: Query, root: number, width: number, callers: boolean, levels: number) {
-  const { profile, totals, kept } = its;
+// The context that a path of blocks leads to, as far as it leads.
+function follow({ profile, totals }: Part, path: number[]): number {
+  let at = 0, i = 0;
+  for (let c = 1; c < profile.count && i < path.length; c++)
+    if (profile.parent[c] === at && profile.block[c] === path[i] && totals[c]) {
+      at = c;
+      i++;
+    }
+  return at;
+}
+
+// By context, whether it is always shown or lies around one that is.
+function heldOf(profile: Profile, root: number, isShown: (c: number) => boolean): Uint8Array {
+  const held = new Uint8Array(profile.count);
+  for (let c = profile.count - 1; c > root; c--) if (held[c] || isShown(c)) held[c] = held[profile.parent[c]] = 1;
+  return held;
+}
+
+export function flame(its: Part, query: Query, start: number, zoom: number[], width: number, callers: boolean, levels: number) {
+  const { profile, totals, kept } = its, root = zoom.length ? follow(its, zoom) : start;
   if (root >= profile.count) throw new Error("there is no context " + root);
   const least = Math.floor(totals[root] / width), rowOf = new Int32Array(profile.count), rows: number[][] = [], depths: number[] = [];
   const always = profile.blocks.map((b) => /^\[(folded|missing)\]$/.test(b.name)), special = (c: number) => always[profile.block[c]];
+  const held = always.includes(true) ? heldOf(profile, root, (c) => special(c) && totals[c] > 0) : null;
   const used: Record<string, Block> = {};
   const put = (c: number, above: number) => {
     rowOf[c] = rows.length + 1;
@@ -415,7 +434,7 @@ export function flame(its: Part, query: Query, root: number, width: number, call
   for (let c = root + 1; c < profile.count; c++) {
     const above = rowOf[profile.parent[c]] - 1;
     if (above < 0 || !totals[c]) continue;
-    if ((totals[c] >= least || special(c)) && rows.length < ROWS && depths[above] < DEPTH) put(c, above);
+    if ((totals[c] >= least || (held && held[c])) && rows.length < ROWS && depths[above] < DEPTH) put(c, above);
     else {
       rows[above][7]++;
       rows[above][8] += totals[c];
@@ -429,13 +448,15 @@ export function flame(its: Part, query: Query, root: number, width: number, call
   const deepest = rows.reduce((all, row, i) => Math.max(all, depths[i] + (row[7] ? 2 : 1)), 0);
   const written = levels ? upTo(levels, rows, depths, special) : rows;
   for (const row of written) used[row[2]] = profile.blocks[row[2]];
-  const path: number[][] = [];
-  for (let c = root; c && path.length < 64; c = profile.parent[c]) {
+  const above: number[][] = [], path: number[] = [];
+  for (let c = root; c; c = profile.parent[c]) {
     const p = profile.parent[c];
-    path.unshift([p, profile.block[p], totals[p]]);
+    path.unshift(profile.block[c]);
+    if (above.length === ABOVE) continue;
+    above.unshift([p, profile.block[p], totals[p]]);
     used[profile.block[p]] = profile.blocks[profile.block[p]];
   }
-  return { metric: its.metric, unit: query.unit, total: totals[0], callers, rows: written, ...(levels ? { levels: deepest, asked: levels } : {}), above: path, blocks: used };
+  return { metric: its.metric, unit: query.unit, total: totals[0], callers, rows: written, ...(levels ? { levels: deepest, asked: levels } : {}), above, zoom: path, blocks: used };
 }
 
 // ---- call graph and sources

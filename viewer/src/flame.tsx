@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The flame graph: drawn on a canvas that is as large as what is seen of it.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { Box, Flame, Layout, layOut } from "./boxes";
+import { Box, Flame, Layout, layOut, zoomTo } from "./boxes";
 import * as color from "./color";
 import { Block, Items, fullName, useAnswer, useStill } from "./data";
 import { change, count, figure, share } from "./format";
@@ -234,25 +234,26 @@ export interface FlameProps {
   coloring: Coloring;
   search: string;
   height?: number;
-  zoomed?: { root: string; link: (root: string) => string }; // where not the page's own
+  zoomed?: { zoom: string; link: (zoom: string) => string }; // where not the page's own
 }
 
 export function FlameGraph({ place, route, items, coloring, search, height, zoomed }: FlameProps) {
-  const root = (zoomed ? zoomed.root : place.route.rest.root) || "0";
-  const link = zoomed ? zoomed.link : (next: string) => write({ ...place.route, rest: { ...place.route.rest, root: next } });
+  const zoom = (zoomed ? zoomed.zoom : place.route.rest.zoom) || "";
+  const link = zoomed ? zoomed.link : (next: string) => write({ ...place.route, rest: { ...place.route.rest, zoom: next } });
   const [levels, setLevels] = useState(levelsSeen());
-  const asked: Items = [...items, ["root", root], ["width", widthAsked()]];
+  const asked: Items = [...items, zoom.startsWith("c") ? ["root", zoom.slice(1)] : ["zoom", zoom], ["width", widthAsked()]];
   if (levels && !search) asked.push(["levels", String(levels)]);
   const { data, error, waiting } = useAnswer<Flame>(route, asked, place.file.generation);
   const matches = useMemo(() => (search && data
     ? new Set(Object.entries(data.blocks).filter(([, block]) => isMatch(block, search)).map(([id]) => Number(id))) : null), [search, data]);
   return useStill(waiting, () => error ? <Problem text={error} /> : !data ? <Waiting what="Drawing the flame graph" /> :
-    <Graph key={JSON.stringify(items)} flame={data} place={place} coloring={coloring} matches={matches} height={height} plain={route !== "flame"} link={link}
+    <Graph key={route + " " + place.route.file} what={JSON.stringify([items, zoom])} flame={data} place={place} coloring={coloring} matches={matches} height={height} plain={route !== "flame"} link={link}
       deeper={() => setLevels(0)} />);
 }
 
-function Graph({ flame, place, coloring, matches, height, plain, link, deeper }: {
-  flame: Flame; place: Place; coloring: Coloring; matches: Set<number> | null; height?: number; plain: boolean; link: (root: string) => string;
+function Graph({ what, flame, place, coloring, matches, height, plain, link, deeper }: {
+  what: string; // it is of: the root is in sight when that is another
+  flame: Flame; place: Place; coloring: Coloring; matches: Set<number> | null; height?: number; plain: boolean; link: (zoom: string) => string;
   deeper: () => void; // what lies deeper than what is there is wanted
 }) {
   const layout = useMemo(() => layOut(flame), [flame]);
@@ -279,16 +280,18 @@ function Graph({ flame, place, coloring, matches, height, plain, link, deeper }:
     const resized = new ResizeObserver(again);
     resized.observe(frame.current!);
     const off = color.onTheme(again);
-    if (upwards) frame.current!.scrollTop = frame.current!.scrollHeight;
     return () => { resized.disconnect(); off(); };
-  }, [upwards]);
+  }, []);
+  useLayoutEffect(() => {
+    frame.current!.scrollTop = upwards ? frame.current!.scrollHeight : 0;
+  }, [upwards, what]);
 
   const at = (event: MouseEvent): Box | null => {
     const box = canvas.current!.getBoundingClientRect();
     return boxAt(painting, (event.clientX - box.left) / box.width,
       event.clientY - box.top + frame.current!.scrollTop);
   };
-  const zoom = (context: number) => go(link(context ? String(context) : ""));
+  const zoom = (box: Box) => go(link(zoomTo(flame, box.row < 0 ? box.parent! : box)));
   const reveal = (box: Box) => {
     const y = yOf(box, painting), view = frame.current!;
     if (y < view.scrollTop) view.scrollTop = y;
@@ -316,9 +319,9 @@ function Graph({ flame, place, coloring, matches, height, plain, link, deeper }:
     else if (event.key === "Home") reveal(layout.root);
     else if (event.key === "n") toMatch(1);
     else if (event.key === "p") toMatch(-1);
-    else if (event.key === "Enter") zoom(box.row < 0 ? box.parent!.context : box.context);
+    else if (event.key === "Enter") zoom(box);
     else if (event.key === "Backspace" || event.key === "Escape") {
-      if (layout.above.length) zoom(layout.above[layout.above.length - 1].context);
+      if (layout.above.length) go(link(layout.above[layout.above.length - 1].zoom));
     } else if (event.key === "f" && box.block.id && !plain) go(to(place.route, { page: "sequence", focus: [box.block.id] }));
     else if (event.key === "d" && box.block.id && !plain) go(dropOf(place, box.block));
     else if (event.key === "c" && box.block.id && !plain)
@@ -333,7 +336,7 @@ function Graph({ flame, place, coloring, matches, height, plain, link, deeper }:
       {layout.above.length > 0 && (
         <nav class="above" aria-label="Above the zoomed box">
           {layout.above.map((one) => (
-            <button type="button" onClick={() => zoom(one.context)} title="Zoom out to here">
+            <button type="button" onClick={() => go(link(one.zoom))} title="Zoom out to here">
               {fullName(one.block)}<i>{share(one.inclusive, flame.total)}</i>
             </button>
           ))}
@@ -354,7 +357,7 @@ function Graph({ flame, place, coloring, matches, height, plain, link, deeper }:
               const box = at(event);
               if (!box) return;
               setSelected(box);
-              zoom(box.row < 0 ? box.parent!.context : box.context);
+              zoom(box);
             }}
             onKeyDown={key} />
         </div>
@@ -404,7 +407,7 @@ export function SpanFlamePage({ place, search }: { place: Place; search: string 
     <>
       <div class="tools" role="toolbar" aria-label="Span tree">
         <Colorings route={route} coloring={coloring} />
-        {route.rest.root && <a class="button" href={to(route, { rest: { ...route.rest, root: "" } })}>zoom out</a>}
+        {route.rest.zoom && <a class="button" href={to(route, { rest: { ...route.rest, zoom: "" } })}>zoom out</a>}
         <span class="note">Self time of spans below what they ran in or were asked for by: what ran side by side is added up.</span>
       </div>
       <FlameGraph place={place} route="span-flame" items={items} coloring={coloring} search={search} />
@@ -438,7 +441,7 @@ export function FlamePage({ place, search }: { place: Place; search: string }) {
   const items: Items = [...scope(route)];
   if (callers) items.push(["callers", "1"]);
   const set = (key: string, value: string, keep = true) =>
-    to(route, { rest: { ...route.rest, ...(keep ? {} : { root: "" }), [key]: value } });
+    to(route, { rest: { ...route.rest, ...(keep ? {} : { zoom: "" }), [key]: value } });
   return (
     <>
       <div class="tools" role="toolbar" aria-label="Flame graph">
@@ -451,7 +454,7 @@ export function FlamePage({ place, search }: { place: Place; search: string }) {
           <a href={set("up", "1")} aria-current={route.rest.up === "1"}>flame</a>
         </span>
         <Colorings route={route} coloring={coloring} />
-        {route.rest.root && <a class="button" href={set("root", "")}>zoom out</a>}
+        {route.rest.zoom && <a class="button" href={set("zoom", "")}>zoom out</a>}
       </div>
       <FlameGraph place={place} route="flame" items={items} coloring={coloring} search={search} />
     </>

@@ -42,15 +42,34 @@ export function Help({ pages, close }: { pages: Key[][]; close: () => void }) {
   );
 }
 
-// From row to row of the page's tables. False where there are none.
-function moveRow(by: number): boolean {
-  const rows = [...document.querySelectorAll<HTMLElement>("main tbody tr")].filter((row) => row.querySelector("a"));
-  if (!rows.length) return false;
-  const now = rows.findIndex((row) => row.contains(document.activeElement));
-  const next = rows[now < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.max(0, Math.min(rows.length - 1, now + by))];
-  const link = next.querySelector<HTMLElement>("a.name.last, th a, a")!;
+const rowsThere = (): HTMLElement[] => [...document.querySelectorAll<HTMLElement>("main tbody tr")].filter((row) => row.querySelector("a"));
+const rowNow = (rows: HTMLElement[]): number => rows.findIndex((row) => row.contains(document.activeElement));
+
+function toRow(row: HTMLElement): void {
+  const link = row.querySelector<HTMLElement>("a.name.last, th a, a")!;
   link.focus({ preventScroll: true });
   link.scrollIntoView({ block: "nearest" });
+}
+
+// From row to row of the page's tables. False where there are none.
+function moveRow(by: number): boolean {
+  const rows = rowsThere(), now = rowNow(rows);
+  if (!rows.length) return false;
+  toRow(rows[now < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.max(0, Math.min(rows.length - 1, now + by))]);
+  return true;
+}
+
+// When the row that one was in goes, as its block is dropped, the next one takes its place.
+function dropRow(): boolean {
+  const at = rowNow(rowsThere()), before = document.activeElement?.closest("tr");
+  if (!followIn("a[data-act=drop]")) return false;
+  const end = performance.now() + 10000;
+  const look = () => {
+    const now = document.activeElement, lost = !now || now === document.body || now.tagName === "H1", rows = rowsThere();
+    if (lost && rows.length && !before?.isConnected) toRow(rows[Math.min(at, rows.length - 1)]);
+    else if ((lost || now?.closest("tr") === before) && performance.now() < end) requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
   return true;
 }
 
@@ -65,7 +84,7 @@ function inTable(key: string): boolean {
   const free = inside || !document.activeElement?.closest("[role=application], .graph, input");
   if (key === "j" || (key === "ArrowDown" && inside)) return free ? moveRow(1) : false;
   if (key === "k" || (key === "ArrowUp" && inside)) return free ? moveRow(-1) : false;
-  if (inside && key === "d") return followIn("a[data-act=drop]");
+  if (inside && key === "d") return dropRow();
   if (inside && key === "o") return followIn("a.where");
   return false;
 }
@@ -82,7 +101,7 @@ export function useKeys(route: Route, pages: Key[][], setHelp: (on: boolean) => 
       pending.current = !led && event.key === "g";
       if (led) {
         const entry = pages.flat().find((one) => one.key === event.key);
-        if (!entry) return;
+        if (!entry || !document.querySelector(`.menu a[data-page="${entry.page}"]`)) return; // it has nothing to show
         event.stopPropagation();
         go(to(route, { page: entry.page }));
       } else if (event.key === "/") document.getElementById("search")?.focus();

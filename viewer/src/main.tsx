@@ -114,7 +114,7 @@ function Menu({ title, list, route, disabled }: { title: string; list: Entry[]; 
         <ul>
           {list.map((entry) => (
             <li>
-              <a href={to(route, { page: entry.page })} aria-current={route.page === entry.page ? "page" : undefined} title={"Key: g " + entry.key}>{entry.text}</a>
+              <a href={to(route, { page: entry.page })} data-page={entry.page} aria-current={route.page === entry.page ? "page" : undefined} title={"Key: g " + entry.key}>{entry.text}</a>
             </li>
           ))}
         </ul>

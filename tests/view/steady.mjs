@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// Figures are of what they are said to be of, wherever one comes from: after narrowing and taking that
+// back, in another metric, of one of two blocks of a name, of a block rather than its line.
+export default function steady({ test, at, go, settled, quiet, rows, same, holds, hash, json, ofReport, files, problems }) {
+  const press = async (...keys) => { for (const key of keys) await at().keyboard.press(key); };
+  const ask = (question) => at().evaluate(async (one) => (await fetch("api/" + one)).json(), question);
+  const jobs = files.indexOf("jobs.cairn"), odd = files.indexOf("odd.cairn"), narrow = files.indexOf("narrow.txt");
+  const top = (name) => ofReport(name, "--metric", "ticks", "--top", "5").map(([id]) => id).filter(Boolean);
+
+  test("the share of what is searched for, after narrowing, in another metric, and back", async () => {
+    const shared = () => at().$eval('output [data-what="matches"]', (one) => [Number(one.dataset.value), Number(one.dataset.of)]);
+    const all = json("report", "--json", "lua.cairn").metrics.find((one) => one.name === "ticks").total, id = top("lua.cairn")[1];
+    await go(`flame?metric=ticks&focus=${id}&search=a`);
+    await settled('output [data-what="matches"]');
+    same((await shared())[1], json("report", "--json", "lua.cairn", "--metric", "ticks", "--focus", "#" + id).sequence.inclusive.ticks, "of what is focused on");
+    await at().click(".crumbs li:first-child a");
+    await at().waitForFunction(() => !document.querySelector(".crumbs li.step"));
+    await quiet();
+    same((await shared())[1], all, "of all");
+    holds((await shared())[0] <= all, "no more than all");
+  });
+
+  test("[missing] and [folded] are drawn in what is narrow itself, from the root and upside down", async () => {
+    for (const more of ["", "&callers=1"]) {
+      const flame = await ask(`flame?file=${narrow}&width=600${more}`), names = flame.rows.map((row) => flame.blocks[row[2]].name);
+      for (const name of ["[missing]", "[folded]"]) holds(names.includes(name), name + " is not in " + names);
+      flame.rows.forEach((row, i) => holds(row[0] < i, "what it lies in comes first"));
+    }
+  });
+
+  test("a zoom stays at its path: another metric, what is dropped, the server or a file", async () => {
+    await go("flame?metric=ticks");
+    await settled(".flame canvas");
+    await at().focus(".flame canvas");
+    await press("ArrowDown", "ArrowDown", "ArrowDown", "Enter");
+    await settled(".above button");
+    const zoom = new URLSearchParams((await hash()).split("?")[1]).get("zoom"), path = zoom.split(".").map(Number);
+    holds(path.length >= 2, zoom);
+    const name = () => at().$eval(".details .name", (one) => one.textContent);
+    await press("Home");
+    await at().mouse.move(2, 2);
+    const before = await name();
+    await at().click('[aria-label="Metric"] a:has-text("calls")');
+    await at().waitForFunction(() => !/metric=ticks/.test(location.hash));
+    await quiet();
+    same(await name(), before, "in another metric");
+    same(new URLSearchParams((await hash()).split("?")[1]).get("zoom"), zoom, "the address");
+    const block = (flame) => flame.rows[0][2];
+    same(block(await ask(`flame?file=0&metric=ticks&zoom=${zoom}`)), path[path.length - 1], "the server's");
+    const dropped = await ask(`flame?file=0&metric=ticks&zoom=${zoom}&drop=%23${path[path.length - 1]}`);
+    same(dropped.zoom, path.slice(0, -1), "as far as there is something");
+    same((await ask(`flame?file=0&metric=ticks&zoom=4294967295.1`)).zoom, [], "what is not there");
+  });
+
+  test("explain is about the block that was chosen, not all of its name", async () => {
+    const twins = json("spans", "--json", "odd.cairn", "--top", "0").blocks.filter((row) => row.block.name === "twin");
+    same(twins.length, 2, "two of a name");
+    for (const { block, count } of twins) {
+      await go(`explain?file=${odd}&block=${block.id}`);
+      await settled('[data-what="answer"]');
+      same(await at().$eval("main select", (one) => one.value), String(block.id), "chosen");
+      same((await ask(`explain?file=${odd}&block=${block.id}`)).count, count, "spans");
+    }
+  });
+
+  test("what is searched for filters every page with rows", async () => {
+    const rowsOf = () => at().$$eval("main tbody tr:not(.section)", (all) => all.length), focus = top("lua.cairn")[1];
+    for (const where of ["overall?", "self?", "sequences?", `sequence?focus=${focus}&`, "source?", "diff?metric=ticks&", `spans?file=${jobs}&`, `slowest?file=${jobs}&`, `iterations?file=${jobs}&`, `missing?file=${jobs}&`, `explain?file=${jobs}&`]) {
+      await go(where);
+      await settled("main tbody tr");
+      const before = await rowsOf();
+      await go(where + "search=zzzzzz");
+      await quiet();
+      const left = await rowsOf();
+      holds(left < before && left <= 1, `${where}: ${left} of ${before} rows`);
+    }
+    await go(`whatif?file=${jobs}&search=zzzzzz`);
+    await settled('[data-what="predicted"]');
+    same((await at().$$("input[type=range]")).length, 0, "sliders");
+    await go(`slowest?file=${jobs}&search=convert`);
+    await settled("tr[data-span]");
+    holds((await at().$$eval("tr[data-span] th", (all) => all.map((one) => one.textContent))).every((name) => /convert/.test(name)), "the slowest");
+  });
+
+  test("what if: what cannot be is not asked for, a factor stays what it is, and gains are from the run as it was", async () => {
+    const { block } = json("spans", "--json", "jobs.cairn").blocks.find((row) => row.block.name === "convert_image");
+    await go(`whatif?file=${jobs}`);
+    await settled('[data-what="effects"]');
+    same((await at().$$('[data-what="change"]')).length, 0, "nothing is changed, so nothing is gained");
+    const cores = 'label:has-text("cores") input';
+    for (const [typed, taken] of [["5000", "4096"], ["2.5", "3"]]) {
+      await at().fill(cores, typed);
+      await press("Tab");
+      await at().waitForFunction((value) => location.hash.includes("cores=" + value), taken);
+      await settled('[data-what="change"]');
+      same(await at().$eval(cores, (one) => one.value), taken, "cores");
+    }
+    await go(`whatif?file=${jobs}&cores=99999`);
+    await settled(".problem");
+    same((await at().$$(cores)).length, 1, "the field is there to be changed");
+    problems.splice(0, problems.length, ...problems.filter((text) => !/status of 400/.test(text))); // as was asked for
+    await go(`whatif?file=${jobs}&speed=${block.id}:1000`);
+    await settled('[data-what="change"]');
+    holds((await at().$$eval(".slider output", (all) => all.map((one) => one.textContent))).includes("1,000 × as fast"), "what the slider says");
+  });
+
+  test("blocks at one line have rows of their own", async () => {
+    const flat = json("report", "--json", "lua.cairn", "--flat", "--metric", "ticks", "--top", "0").flat, { block } = flat.find((row) => row.block.file && row.block.line > 0);
+    await go(`source?metric=ticks&block=${block.id}`);
+    await settled("tr.here");
+    const shown = await rows(".code tr[data-block]", ["self", "inclusive", "calls"]);
+    const wanted = flat.filter((row) => row.block.file === block.file).map((row) => [row.block.id, row.self.ticks, row.inclusive.ticks, row.calls]);
+    const byBlock = (a, b) => a[0] - b[0];
+    same(shown.filter((row) => row[1] || row[2] || row[3]).sort(byBlock), wanted.sort(byBlock), "blocks");
+  });
+
+  test("the focus stays where one works: a row that is dropped, a box that is", async () => {
+    const focused = () => at().evaluate(() => document.activeElement.closest("tr")?.dataset.block || document.activeElement.tagName);
+    await go("overall?metric=ticks");
+    await settled("tbody tr[data-block]");
+    await press("j", "j", "j");
+    const ids = await at().$$eval("tbody tr[data-block]", (all) => all.map((one) => one.dataset.block)), before = await focused();
+    holds(ids.includes(before), before);
+    await press("d");
+    await settled(".crumbs li.drop");
+    await at().waitForFunction((id) => { const row = document.activeElement.closest("tr"); return row && row.dataset.block !== id; }, before);
+    await go("flame?metric=ticks");
+    await settled(".flame canvas");
+    await at().focus(".flame canvas");
+    await press("ArrowDown", "ArrowDown", "d");
+    await settled(".crumbs li.drop");
+    same(await focused(), "CANVAS", "in the flame graph");
+    await press("ArrowDown", "ArrowDown", "c");
+    await at().waitForFunction(() => /callers=1/.test(location.hash));
+    await quiet();
+    same(await focused(), "CANVAS", "among its callers");
+    await go(`flame?file=${files.indexOf("imported.txt")}`);
+    await settled(".flame canvas");
+    await press("g", "t");
+    await quiet();
+    holds(/^#\/flame/.test(await hash()), "without spans there is no timeline");
+  });
+}
