@@ -152,10 +152,16 @@ struct crn_replay {
     uint32_t *lane_first; /* by lane and one more: place in order */
 
     uint32_t job_count, job_room;
-    crn_job *jobs; /* by lane and begin */
+    crn_job *jobs; /* by lane and begin; while it is made */
 
     uint32_t gate_count, gate_room;
-    crn_gate *gates;
+    crn_gate *gates; /* while it is made */
+
+    /* What runs need of them, as there can be one for each second span. */
+    const uint8_t **job_code; /* by job: its first operation */
+    uint32_t *job_kind;       /* by job: its kind, and CRN_JOB_MOVABLE where any lane may run it */
+    uint32_t *pending;        /* by gate: how many things it waits for */
+
     uint32_t begin_gate_count;
     crn_begin_gate *begin_gates; /* by span; while it is made */
 
@@ -219,6 +225,18 @@ static inline bool crn_replay_is_before(const crn_replay *replay, uint32_t left,
     const crn_span *spans = replay->trace->spans;
     return spans[left].start != spans[right].start ? spans[left].start < spans[right].start
                                                    : left < right;
+}
+
+#define CRN_JOB_MOVABLE ((uint32_t)1 << 31)
+
+static inline bool crn_job_is_movable(const crn_replay *replay, uint32_t job)
+{
+    return replay->job_kind[job] & CRN_JOB_MOVABLE;
+}
+
+static inline uint32_t crn_job_kind_of(const crn_replay *replay, uint32_t job)
+{
+    return replay->job_kind[job] & ~CRN_JOB_MOVABLE;
 }
 
 static inline bool crn_is_watched(const crn_replay *replay, uint32_t span)

@@ -81,6 +81,27 @@ static void describe_pools(crn_replay *replay)
     }
 }
 
+/* What runs need of jobs and gates, in a quarter of the memory. There are fewer kinds than blocks,
+ * whose numbers leave the highest bit free. */
+static void keep_for_runs(crn_replay *replay)
+{
+    uint32_t jobs = replay->job_count, gates = replay->gate_count;
+    replay->job_code = crn_calloc(jobs + (size_t)1, sizeof *replay->job_code);
+    replay->job_kind = crn_calloc(jobs + (size_t)1, sizeof *replay->job_kind);
+    for (uint32_t j = 0; j < jobs; j++) {
+        const crn_job *job = &replay->jobs[j];
+        replay->job_code[j] = replay->lanes[job->lane].code.bytes + job->first;
+        replay->job_kind[j] = job->kind | (job->movable ? CRN_JOB_MOVABLE : 0);
+    }
+    crn_free(replay->jobs);
+    replay->jobs = NULL;
+    replay->pending = crn_calloc(gates + (size_t)1, sizeof *replay->pending);
+    for (uint32_t gate = 0; gate < gates; gate++)
+        replay->pending[gate] = replay->gates[gate].pending;
+    crn_free(replay->gates);
+    replay->gates = NULL;
+}
+
 /* What only making it needs. */
 static void forget_plan(crn_replay *replay)
 {
@@ -133,6 +154,7 @@ crn_replay *crn_replay_make(const crn_trace *trace, const crn_replay_setup *setu
     replay->facts.recorded = trace->span_count ? replay->last - replay->origin : 0;
     crn_plan_recorded(replay);
     forget_plan(replay);
+    keep_for_runs(replay);
     run_unscaled(replay);
     return replay;
 }
@@ -153,8 +175,9 @@ void crn_replay_free(crn_replay *replay)
     crn_free(replay->rest);
     crn_free(replay->facts.lanes);
     crn_free(replay->facts.pools);
-    crn_free(replay->jobs);
-    crn_free(replay->gates);
+    crn_free(replay->job_code);
+    crn_free(replay->job_kind);
+    crn_free(replay->pending);
     crn_free(replay->kinds);
     crn_free(replay->kind_of);
     crn_free(replay->pools);

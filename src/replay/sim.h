@@ -65,8 +65,8 @@ typedef struct crn_sim {
     uint32_t *gated;   /* by gate: the lane that waits at it */
     crn_job_queue *queues;
     uint32_t *queued;  /* jobs */
-    uint64_t *arrived; /* by job: so many had come before it */
-    uint64_t arrivals;
+    uint32_t *arrived; /* by job: so many had come before it */
+    uint32_t arrivals;
     crn_lane_list *idle;    /* by pool */
     crn_lane_list *pushing; /* by kind */
     uint32_t *occupied;     /* by kind */

@@ -88,7 +88,7 @@ static void begin_gates(crn_sim *sim)
     sim->pending = crn_calloc(replay->gate_count + (size_t)1, sizeof *sim->pending);
     sim->gated = crn_calloc(replay->gate_count + (size_t)1, sizeof *sim->gated);
     for (uint32_t gate = 0; gate < replay->gate_count; gate++) {
-        sim->pending[gate] = replay->gates[gate].pending;
+        sim->pending[gate] = replay->pending[gate];
         sim->gated[gate] = CRN_NONE;
     }
 }

@@ -96,7 +96,7 @@ void crn_sim_wait_at_gate(crn_sim *sim, uint32_t number, uint32_t gate)
 
 static const crn_kind *kind_of(const crn_sim *sim, uint32_t job)
 {
-    return &sim->replay->kinds[sim->replay->jobs[job].kind];
+    return &sim->replay->kinds[crn_job_kind_of(sim->replay, job)];
 }
 
 /* The first idle lane that takes jobs of the queue goes on. */
@@ -131,7 +131,7 @@ void crn_sim_signal(crn_sim *sim, uint32_t gate)
 {
     if (sim->pending[gate] == 0 || --sim->pending[gate] > 0)
         return;
-    if (gate < sim->replay->job_count && sim->replay->jobs[gate].movable)
+    if (gate < sim->replay->job_count && crn_job_is_movable(sim->replay, gate))
         enqueue(sim, gate);
     else if (sim->gated[gate] != CRN_NONE)
         leave_gate(sim, sim->gated[gate]);
@@ -139,14 +139,14 @@ void crn_sim_signal(crn_sim *sim, uint32_t gate)
 
 void crn_sim_put(crn_sim *sim, uint32_t job)
 {
-    sim->occupied[sim->replay->jobs[job].kind]++;
+    sim->occupied[crn_job_kind_of(sim->replay, job)]++;
     crn_sim_signal(sim, job);
 }
 
 /* One job has left its queue: who waits for room hands off the next. */
 void crn_sim_make_room(crn_sim *sim, uint32_t job)
 {
-    uint32_t kind = sim->replay->jobs[job].kind;
+    uint32_t kind = crn_job_kind_of(sim->replay, job);
     sim->occupied[kind] -= sim->occupied[kind] > 0;
     if (sim->pushing[kind].first == CRN_NONE ||
         (sim->capacity[kind] && sim->occupied[kind] >= sim->capacity[kind]))

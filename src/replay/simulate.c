@@ -88,8 +88,7 @@ static bool run_loop(crn_sim *sim, uint32_t number, const crn_op *op, const uint
     }
     uint32_t id = sim->replay->pools[lane->pool].first_queue + place;
     crn_job_queue *queue = &sim->queues[id];
-    const crn_job *job = &sim->replay->jobs[sim->queued[queue->base + queue->head]];
-    lane->op = sim->replay->lanes[job->lane].code.bytes + job->first;
+    lane->op = sim->replay->job_code[sim->queued[queue->base + queue->head]];
     crn_sim_make_room(sim, sim->queued[queue->base + queue->head++]);
     if (--sim->to_start[id] == 0)
         crn_sim_release_idle(sim, lane->pool);
@@ -131,7 +130,7 @@ static bool run_gate(crn_sim *sim, uint32_t number, uint32_t gate)
 
 static bool run_take(crn_sim *sim, uint32_t number, uint32_t job)
 {
-    uint32_t kind = sim->replay->jobs[job].kind;
+    uint32_t kind = crn_job_kind_of(sim->replay, job);
     if (sim->capacity[kind] && sim->occupied[kind] >= sim->capacity[kind]) {
         sim->lanes[number].state = LANE_PUSHES;
         sim->lanes[number].job = job; /* who makes room hands it off */
@@ -274,7 +273,7 @@ static bool loosen(crn_sim *sim)
     }
     uint32_t gate = sim->gates.first == CRN_NONE ? CRN_NONE : sim->lanes[sim->gates.first].gate;
     for (; gate == CRN_NONE && sim->next_forced < replay->job_count; sim->next_forced++)
-        if (sim->pending[sim->next_forced] && replay->jobs[sim->next_forced].movable)
+        if (sim->pending[sim->next_forced] && crn_job_is_movable(replay, sim->next_forced))
             gate = sim->next_forced;
     if (gate == CRN_NONE)
         return false;
