@@ -382,21 +382,41 @@ export function part(profile: Profile, query: Query, callers: boolean): Part {
 
 const DEPTH = 512, ROWS = 60000;
 
-// All boxes, and those of them that are written: what is deeper than `levels` is left out, but for
-// what is always shown and all that it lies in.
-function upTo(levels: number, rows: number[][], depths: number[], isShown: (c: number) => boolean): number[][] {
-  const numbers = new Uint32Array(rows.length), written: number[][] = [];
-  for (let i = rows.length - 1; i >= 0; i--) {
-    if (depths[i] < levels || isShown(rows[i][1])) numbers[i] = 1;
-    if (numbers[i] && i) numbers[rows[i][0]] = 1;
+// Boxes while they are chosen, in columns: there can be many more than are written.
+class Boxes {
+  count = 0;
+  above = new Int32Array(ROWS);
+  context = new Uint32Array(ROWS);
+  depth = new Uint16Array(ROWS);
+  cycles = new Float64Array(ROWS);
+  narrow = new Uint32Array(ROWS);
+  narrowCost = new Float64Array(ROWS);
+
+  // Its number.
+  put(context: number, above: number): number {
+    const i = this.count++;
+    this.above[i] = above;
+    this.context[i] = context;
+    this.depth[i] = above < 0 ? 0 : this.depth[above] + 1;
+    return i;
   }
-  rows.forEach((row, i) => {
-    if (!numbers[i]) return;
-    numbers[i] = written.length;
-    if (i) row[0] = numbers[row[0]];
-    written.push(row);
-  });
-  return written;
+
+  deepest(): number {
+    let all = 0;
+    for (let i = 0; i < this.count; i++) all = Math.max(all, this.depth[i] + (this.narrow[i] ? 2 : 1));
+    return all;
+  }
+
+  // By box 1 + what it is written as; 0: it is deeper than `levels`, and is not always shown nor lies around one that is.
+  numbers(levels: number, isShown: (c: number) => boolean): Uint32Array {
+    const numbers = new Uint32Array(this.count);
+    for (let i = this.count - 1; i >= 0; i--) {
+      if (this.depth[i] < levels || isShown(this.context[i])) numbers[i] = 1;
+      if (numbers[i] && i) numbers[this.above[i]] = 1;
+    }
+    for (let i = 0, number = 0; i < this.count; i++) if (numbers[i]) numbers[i] = ++number;
+    return numbers;
+  }
 }
 
 // The context that a path of blocks leads to, as far as it leads.
@@ -420,34 +440,33 @@ function heldOf(profile: Profile, root: number, isShown: (c: number) => boolean)
 export function flame(its: Part, query: Query, start: number, zoom: number[], width: number, callers: boolean, levels: number) {
   const { profile, totals, kept } = its, root = zoom.length ? follow(its, zoom) : start;
   if (root >= profile.count) throw new Error("there is no context " + root);
-  const least = Math.floor(totals[root] / width), rowOf = new Int32Array(profile.count), rows: number[][] = [], depths: number[] = [];
+  const least = Math.floor(totals[root] / width), rowOf = new Int32Array(profile.count), boxes = new Boxes();
   const always = profile.blocks.map((b) => /^\[(folded|missing)\]$/.test(b.name)), special = (c: number) => always[profile.block[c]];
   const held = always.includes(true) ? heldOf(profile, root, (c) => special(c) && totals[c] > 0) : null;
   const used: Record<string, Block> = {};
-  const put = (c: number, above: number) => {
-    rowOf[c] = rows.length + 1;
-    depths.push(above < 0 ? 0 : depths[above] + 1);
-    const counts = !callers && (!kept || kept[c]);
-    rows.push([above, c, profile.block[c], totals[c], counts ? profile.values[its.metric][c] : 0, counts ? profile.values.calls[c] : 0, 0, 0, 0]);
-  };
-  put(root, -1);
+  rowOf[root] = 1 + boxes.put(root, -1);
   for (let c = root + 1; c < profile.count; c++) {
-    const above = rowOf[profile.parent[c]] - 1;
-    if (above < 0 || !totals[c]) continue;
-    if ((totals[c] >= least || (held && held[c])) && rows.length < ROWS && depths[above] < DEPTH) put(c, above);
+    const at = rowOf[profile.parent[c]] - 1;
+    if (at < 0 || !totals[c]) continue;
+    if ((totals[c] >= least || (held && held[c])) && boxes.count < ROWS && boxes.depth[at] < DEPTH) rowOf[c] = 1 + boxes.put(c, at);
     else {
-      rows[above][7]++;
-      rows[above][8] += totals[c];
+      boxes.narrow[at]++;
+      boxes.narrowCost[at] += totals[c];
     }
   }
   if (!callers)
     for (const edge of profile.edges) {
       const row = rowOf[edge.target] - 1;
-      if (row >= 0 && !edge.folded && (!kept || kept[edge.target])) rows[row][6] += edge.calls;
+      if (row >= 0 && !edge.folded && (!kept || kept[edge.target])) boxes.cycles[row] += edge.calls;
     }
-  const deepest = rows.reduce((all, row, i) => Math.max(all, depths[i] + (row[7] ? 2 : 1)), 0);
-  const written = levels ? upTo(levels, rows, depths, special) : rows;
-  for (const row of written) used[row[2]] = profile.blocks[row[2]];
+  const numbers = boxes.numbers(levels || Infinity, special), rows: number[][] = [];
+  for (let i = 0; i < boxes.count; i++) {
+    if (!numbers[i]) continue;
+    const c = boxes.context[i], counts = !callers && (!kept || kept[c]);
+    rows.push([i ? numbers[boxes.above[i]] - 1 : -1, c, profile.block[c], totals[c], counts ? profile.values[its.metric][c] : 0,
+      counts ? profile.values.calls[c] : 0, boxes.cycles[i], boxes.narrow[i], boxes.narrowCost[i]]);
+    used[profile.block[c]] = profile.blocks[profile.block[c]];
+  }
   const above: number[][] = [], path: number[] = [];
   for (let c = root; c; c = profile.parent[c]) {
     const p = profile.parent[c];
@@ -456,7 +475,7 @@ export function flame(its: Part, query: Query, start: number, zoom: number[], wi
     above.unshift([p, profile.block[p], totals[p]]);
     used[profile.block[p]] = profile.blocks[profile.block[p]];
   }
-  return { metric: its.metric, unit: query.unit, total: totals[0], callers, rows: written, ...(levels ? { levels: deepest, asked: levels } : {}), above, zoom: path, blocks: used };
+  return { metric: its.metric, unit: query.unit, total: totals[0], callers, rows, ...(levels ? { levels: boxes.deepest(), asked: levels } : {}), above, zoom: path, blocks: used };
 }
 
 // ---- call graph and sources

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The frame of all pages: where one can go, what is looked at, and how it was narrowed.
 import { render } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import "uplot/dist/uPlot.min.css";
 import "./page.css";
 import * as color from "./color";
@@ -71,7 +71,7 @@ function useRoute(): Route {
 function useFiles(): { files: File[]; error: string } {
   const [files, setFiles] = useState<File[]>([]);
   const [error, setError] = useState("");
-  useEffect(() => {
+  useLayoutEffect(() => { // before the page without them is on the screen
     let timer = 0, over = false;
     const look = async () => {
       try {
