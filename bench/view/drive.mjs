@@ -12,7 +12,7 @@ import { join } from "node:path";
 const [packages, cairn, kind, file] = process.argv.slice(2);
 const { chromium } = createRequire(join(packages, "x.js"))("playwright-core");
 const places = {
-  contexts: ["flame?root=5", "flame?root=50", "flame", "self", "overall", "sequence?focus=40", "sequence?focus=12.40", "flame?focus=40",
+  contexts: ["flame?zoom=c5", "flame?zoom=c50", "flame", "self", "overall", "sequence?focus=40", "sequence?focus=12.40", "flame?focus=40",
     "flame?callers=1", "flame?focus=40&callers=1", "graph", "sequences", "sequence?focus=40&drop=12", "flame?drop=12", "self?focus=40"],
   spans: ["timeline?from=1000000&to=200000000", "timeline?from=1000000&to=20000000", "timeline", "spans", "slowest", "iterations",
     "missing", "iterations?of=2&first=100&last=5000", "timeline?of=2&first=100&last=5000", "spans?of=2&first=100&last=5000", "span-tree"],
