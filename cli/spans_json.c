@@ -27,6 +27,17 @@ static json_t *attribute_json(const crn_attribute *attribute)
     }
 }
 
+/* What is no number in JSON, in words beside its null. */
+static void set_text(json_t *json, const crn_attribute *attribute)
+{
+    double value = attribute->value.number;
+    if (attribute->kind == CRN_ATTRIBUTE_NUMBER && !isfinite(value))
+        json_object_set_new(json, "text",
+                            json_string(isnan(value) ? "nan"
+                                        : value > 0  ? "inf"
+                                                     : "-inf"));
+}
+
 static json_t *attributes_json(const crn_spans_report *report, uint32_t span)
 {
     uint32_t count;
@@ -36,6 +47,7 @@ static json_t *attributes_json(const crn_spans_report *report, uint32_t span)
         json_t *one = json_object();
         json_object_set_new(one, "key", crn_json_text(report->source.trace->keys[attribute->key]));
         json_object_set_new(one, "value", attribute_json(attribute));
+        set_text(one, attribute);
         json_array_append_new(json, one);
     }
     return json;

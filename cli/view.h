@@ -49,6 +49,8 @@ typedef struct crn_view_choice {
     crn_trace *trace;
     uint32_t *origins; /* by span: its number in the file's trace */
     crn_spans *spans;
+    uint32_t *by_lane; /* how many */
+    uint64_t from, to; /* ns: what they lie in, and a little more */
 } crn_view_choice;
 
 /* What is asked of all spans, in the order in which it is worked out. */
@@ -158,8 +160,10 @@ const crn_view_sums *crn_view_sums_of(crn_view *view, crn_view_file *file, crn_v
 /* Works out the next one, which nobody looks at until `done` says that it is there. */
 void crn_view_sums_add(crn_view_sums *sums, const crn_spans *spans, const crn_profile *profile);
 void crn_view_sums_free(crn_view_sums *sums);
-/* The spans that the query's choice of iterations leaves, or NULL where it makes none. */
-const crn_view_choice *crn_view_choice_of(crn_view_file *file, const crn_view_query *query);
+/* The spans that the query's choice of iterations leaves, or NULL where it makes none. False after
+ * saying that what it chooses by is none. */
+bool crn_view_choice_of(crn_view_file *file, const crn_view_query *query,
+                        const crn_view_choice **choice);
 /* The spans to be run again: waits for them, or has them made. */
 const crn_replay *crn_view_replay_of(crn_view *view, crn_view_file *file);
 crn_replay *crn_view_replay_make(const crn_view_file *file);

@@ -58,7 +58,9 @@ bool crn_view_explain(crn_view *view, const crn_view_query *query)
         crn_cli_fail("there is no block %llu", (unsigned long long)block);
         return false;
     }
-    const crn_view_choice *choice = crn_view_choice_of(file, query);
+    const crn_view_choice *choice;
+    if (!crn_view_choice_of(file, query, &choice))
+        return false;
     crn_span_source source = {.path = file->path,
                               .profile = file->plain,
                               .trace = choice ? choice->trace : file->trace,

@@ -20,51 +20,6 @@
 enum { PIXELS_DEFAULT = 1600, PIXELS_MAX = 8000, LANES_MAX = 64, ARROWS_MAX = 400 };
 enum { POINTS_DEFAULT = 20000, POINTS_MAX = 100000, TOP_DEFAULT = 30, TOP_MAX = 10000 };
 
-/* ---- what is chosen ---- */
-
-void crn_view_choice_clear(crn_view_choice *choice)
-{
-    crn_free(choice->key);
-    crn_free(choice->kept);
-    crn_spans_free(choice->spans);
-    crn_trace_free(choice->trace);
-    crn_free(choice->origins);
-    *choice = (crn_view_choice){0};
-}
-
-static int64_t integer_of(const crn_view_query *query, const char *key, int64_t otherwise)
-{
-    const char *text = crn_view_text(query, key);
-    return text && *text ? strtoll(text, NULL, 10) : otherwise;
-}
-
-const crn_view_choice *crn_view_choice_of(crn_view_file *file, const crn_view_query *query)
-{
-    const char *of = crn_view_text(query, "of");
-    char key[160];
-    if (!of || !*of)
-        return NULL;
-    crn_iteration_choice wanted = {
-        .block = (uint32_t)integer_of(query, "of", 0),
-        .first = integer_of(query, "first", INT64_MIN),
-        .last = integer_of(query, "last", INT64_MAX),
-        .shortest = (uint64_t)integer_of(query, "shortest", 0),
-        .longest = (uint64_t)integer_of(query, "longest", INT64_MAX),
-    };
-    snprintf(key, sizeof key, "%u %u %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64,
-             file->generation, wanted.block, wanted.first, wanted.last, wanted.shortest,
-             wanted.longest);
-    crn_view_choice *choice = &file->choice;
-    if (choice->key && strcmp(choice->key, key) == 0)
-        return choice;
-    crn_view_choice_clear(choice);
-    choice->key = crn_strdup(key);
-    choice->kept = crn_iterations_choose(file->spans, &wanted);
-    choice->trace = crn_trace_keep(file->trace, choice->kept, &choice->origins);
-    choice->spans = crn_spans_make(choice->trace, file->plain->block_count);
-    return choice;
-}
-
 /* By block, those that the query's "block" names; NULL for all. False after saying why. */
 static bool blocks_of(const crn_view_file *file, const crn_view_query *query, uint8_t **kept)
 {
@@ -83,9 +38,9 @@ static bool blocks_of(const crn_view_file *file, const crn_view_query *query, ui
     return true;
 }
 
-static crn_spans_report report_of(crn_view *view, crn_view_file *file, const crn_view_query *query)
+static crn_spans_report report_of(crn_view *view, crn_view_file *file,
+                                  const crn_view_choice *choice)
 {
-    const crn_view_choice *choice = crn_view_choice_of(file, query);
     crn_spans_report report = {.source = {.path = file->path,
                                           .profile = file->plain,
                                           .trace = choice ? choice->trace : file->trace,
@@ -113,6 +68,18 @@ static crn_missing missing_of(const crn_spans_report *report, const crn_view_sum
     return missing;
 }
 
+/* The slowest of what is chosen, as spans of all: what they lie in need not be chosen. */
+static crn_span_parts slowest_of(crn_spans_report *report, const crn_view_file *file,
+                                 const crn_view_choice *choice)
+{
+    crn_span_parts parts = crn_spans_slowest(choice->spans, report->kept, report->slowest);
+    for (uint32_t i = 0; i < parts.count; i++)
+        parts.parts[i].span = choice->origins[parts.parts[i].span];
+    report->source.trace = file->trace;
+    report->source.spans = file->spans;
+    return parts;
+}
+
 /* ---- the tables ---- */
 
 static crn_span_sort sort_of(const crn_view_query *query)
@@ -129,13 +96,16 @@ bool crn_view_spans(crn_view *view, const crn_view_query *query)
 {
     crn_view_file *file = crn_view_file_of(view, query);
     const char *name = crn_view_text(query, "view");
+    const crn_view_choice *choice;
     uint64_t top;
     uint8_t *kept;
     if (!file || !crn_view_number(query, "top", TOP_DEFAULT, TOP_MAX, &top) ||
-        !crn_view_file_spans(view, file) || !blocks_of(file, query, &kept))
+        !crn_view_file_spans(view, file) || !crn_view_choice_of(file, query, &choice) ||
+        !blocks_of(file, query, &kept))
         return false;
-    crn_spans_report report = report_of(view, file, query);
-    bool all = !kept && report.source.trace == file->trace, known = false;
+    crn_spans_report report = report_of(view, file, choice);
+    crn_span_parts chosen = {0};
+    bool all = !kept && !choice, known = false;
     bool missing = name && strcmp(name, "missing") == 0;
     bool slowest = name && strcmp(name, "slowest") == 0;
     report.kept = kept;
@@ -148,6 +118,10 @@ bool crn_view_spans(crn_view *view, const crn_view_query *query)
                                                       : CRN_SUM_TABLE));
     if (slowest)
         report.view = CRN_SPANS_VIEW_SLOWEST;
+    if (slowest && choice) {
+        chosen = slowest_of(&report, file, choice);
+        report.longest = &chosen;
+    }
     if (missing) {
         report.view = CRN_SPANS_VIEW_MISSING;
         known = all && report.slowest <= CRN_VIEW_LONGEST;
@@ -157,6 +131,7 @@ bool crn_view_spans(crn_view *view, const crn_view_query *query)
     crn_spans_json(&report);
     if (!known)
         crn_missing_free(&report.missing);
+    crn_span_parts_free(&chosen);
     crn_free(kept);
     return true;
 }
@@ -165,12 +140,13 @@ bool crn_view_spans(crn_view *view, const crn_view_query *query)
 bool crn_view_span(crn_view *view, const crn_view_query *query)
 {
     crn_view_file *file = crn_view_file_of(view, query);
+    const crn_view_choice *choice;
     uint64_t id, chosen;
     if (!file || !crn_view_number(query, "id", 0, UINT32_MAX, &id) ||
-        !crn_view_number(query, "chosen", 0, 1, &chosen) || !crn_view_file_spans(view, file))
+        !crn_view_number(query, "chosen", 0, 1, &chosen) || !crn_view_file_spans(view, file) ||
+        !crn_view_choice_of(file, query, &choice))
         return false;
-    const crn_view_choice *choice = chosen ? crn_view_choice_of(file, query) : NULL;
-    if (choice && id < choice->trace->span_count)
+    if (chosen && choice && id < choice->trace->span_count)
         id = choice->origins[id];
     if (id >= file->trace->span_count) {
         crn_cli_fail("there is no span %llu", (unsigned long long)id);
@@ -191,9 +167,9 @@ bool crn_view_span(crn_view *view, const crn_view_query *query)
 bool crn_view_span_flame(crn_view *view, const crn_view_query *query)
 {
     crn_view_file *file = crn_view_file_of(view, query);
-    if (!file || !crn_view_file_spans(view, file))
+    const crn_view_choice *choice;
+    if (!file || !crn_view_file_spans(view, file) || !crn_view_choice_of(file, query, &choice))
         return false;
-    const crn_view_choice *choice = crn_view_choice_of(file, query);
     crn_view_part *part = &file->span_part;
     const char *key = choice ? choice->key : "all";
     if (!part->key || strcmp(part->key, key) != 0) {
@@ -212,20 +188,30 @@ bool crn_view_span_flame(crn_view *view, const crn_view_query *query)
 
 /* ---- over time ---- */
 
-static json_t *lane_json(const crn_view_file *file, uint32_t lane)
+static json_t *lane_json(const crn_view_file *file, const crn_view_choice *choice, uint32_t lane)
 {
+    uint32_t all = file->chart->first[lane + 1] - file->chart->first[lane];
     json_t *json = json_object();
     json_object_set_new(json, "lane", crn_json_number(lane));
     json_object_set_new(json, "name", crn_json_text(file->trace->lanes[lane]));
     json_object_set_new(json, "rows", crn_json_number(file->chart->row_counts[lane]));
-    json_object_set_new(json, "spans",
-                        crn_json_number(file->chart->first[lane + 1] - file->chart->first[lane]));
+    json_object_set_new(json, "spans", crn_json_number(choice ? choice->by_lane[lane] : all));
     return json;
 }
 
 static uint32_t block_of(const crn_view_file *file, uint32_t block)
 {
     return block < file->plain->block_count ? block : 0;
+}
+
+/* Who reads JSON in a browser has no whole numbers beyond 2^53: those are text. */
+static void write_iteration(int64_t iteration)
+{
+    const int64_t most = INT64_C(1) << 53;
+    if (iteration == CAIRN_ITERATION_NONE)
+        fputs("null", stdout);
+    else
+        printf(iteration > most || iteration < -most ? "\"%" PRId64 "\"" : "%" PRId64, iteration);
 }
 
 static void write_bars(const crn_view_file *file, const crn_chart_look *look, uint8_t *used)
@@ -240,10 +226,7 @@ static void write_bars(const crn_view_file *file, const crn_chart_look *look, ui
         used[block] = 1;
         printf("%s[%u,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u,%u,%u,", i ? ",\n" : "\n",
                bar->lane, bar->row, bar->start, bar->end, bar->busy, block, bar->count, bar->span);
-        if (span->iteration == CAIRN_ITERATION_NONE)
-            fputs("null", stdout);
-        else
-            printf("%" PRId64, span->iteration);
+        write_iteration(span->iteration);
         printf(",%d]", span->open);
     }
     putchar(']');
@@ -266,12 +249,13 @@ static void write_arrows(const crn_view_file *file, const crn_chart_look *look)
     putchar(']');
 }
 
-static bool window_of(const crn_view_file *file, const crn_view_query *query,
-                      crn_chart_window *window)
+static bool window_of(const crn_view_file *file, const crn_view_choice *choice,
+                      const crn_view_query *query, crn_chart_window *window)
 {
-    uint64_t pixels, first, lanes;
-    if (!crn_view_number(query, "from", 0, INT64_MAX, &window->from) ||
-        !crn_view_number(query, "to", file->trace->length + 1, INT64_MAX, &window->to) ||
+    uint64_t pixels, first, lanes, begin = choice ? choice->from : 0;
+    uint64_t end = choice ? choice->to : file->trace->length + 1;
+    if (!crn_view_number(query, "from", begin, INT64_MAX, &window->from) ||
+        !crn_view_number(query, "to", end, INT64_MAX, &window->to) ||
         !crn_view_number(query, "pixels", PIXELS_DEFAULT, PIXELS_MAX, &pixels) ||
         !crn_view_number(query, "lane", 0, UINT32_MAX, &first) ||
         !crn_view_number(query, "lanes", LANES_MAX, LANES_MAX, &lanes))
@@ -282,16 +266,17 @@ static bool window_of(const crn_view_file *file, const crn_view_query *query,
     window->first_lane = (uint32_t)first;
     window->lane_count = (uint32_t)lanes;
     window->most_arrows = ARROWS_MAX;
+    window->kept = choice ? choice->kept : NULL;
     return true;
 }
 
-static void write_look(const crn_view_file *file, const crn_chart_window *window,
-                       const crn_chart_look *look)
+static void write_look(const crn_view_file *file, const crn_view_choice *choice,
+                       const crn_chart_window *window, const crn_chart_look *look)
 {
     uint8_t *used = crn_calloc(file->plain->block_count, 1);
     json_t *lanes = json_array();
     for (uint32_t lane = 0; lane < file->trace->lane_count && lane < 4096; lane++)
-        json_array_append_new(lanes, lane_json(file, lane));
+        json_array_append_new(lanes, lane_json(file, choice, lane));
     printf("{\"from\":%" PRIu64 ",\"to\":%" PRIu64 ",\"length\":%" PRIu64, window->from, window->to,
            file->trace->length);
     crn_json_write_member("finest", crn_json_number((window->to - window->from) / window->pixels));
@@ -307,13 +292,13 @@ static void write_look(const crn_view_file *file, const crn_chart_window *window
 bool crn_view_timeline(crn_view *view, const crn_view_query *query)
 {
     crn_view_file *file = crn_view_file_of(view, query);
+    const crn_view_choice *choice;
     crn_chart_window window;
-    if (!file || !crn_view_file_spans(view, file) || !window_of(file, query, &window))
+    if (!file || !crn_view_file_spans(view, file) || !crn_view_choice_of(file, query, &choice) ||
+        !window_of(file, choice, query, &window))
         return false;
-    const crn_view_choice *choice = crn_view_choice_of(file, query);
-    window.kept = choice ? choice->kept : NULL;
     crn_chart_look look = crn_chart_look_at(file->chart, &window);
-    write_look(file, &window, &look);
+    write_look(file, choice, &window, &look);
     crn_chart_look_free(&look);
     return true;
 }
@@ -339,7 +324,7 @@ uint32_t *crn_view_timeline_whole(const crn_view_file *file, uint32_t most, uint
         crn_chart_look_free(&look);
         look = crn_chart_look_at(file->chart, &window);
     }
-    write_look(file, &window, &look);
+    write_look(file, NULL, &window, &look);
     qsort(look.bars, look.bar_count, look.bar_count ? sizeof *look.bars : 1, compare_bars);
     uint32_t *spans = crn_calloc((size_t)look.bar_count + 1, sizeof *spans);
     for (uint32_t i = 0; i < look.bar_count; i++)
@@ -383,8 +368,9 @@ bool crn_view_iterations(crn_view *view, const crn_view_query *query)
     fputs(",\n\"columns\":[\"iteration\",\"duration\",\"span\",\"count\"],\n\"points\":[", stdout);
     for (uint32_t i = 0; i < all.count; i++) {
         const crn_iteration_point *point = &all.points[i];
-        printf("%s[%" PRId64 ",%" PRIu64 ",%u,%u]", i ? ",\n" : "\n", point->iteration,
-               point->duration, point->span, point->count);
+        fputs(i ? ",\n[" : "\n[", stdout);
+        write_iteration(point->iteration);
+        printf(",%" PRIu64 ",%u,%u]", point->duration, point->span, point->count);
     }
     fputs("]}\n", stdout);
     crn_iterations_free(&all);

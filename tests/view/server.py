@@ -493,11 +493,29 @@ def a_choice_of_iterations_filters(server):
     items = [("file", "1"), ("of", answer["block"]["id"]), ("first", "1"), ("last", "1")]
     chosen = server.api("spans", ("view", "slowest"), *items)
     assert [span["iteration"] for span in chosen["slowest"]] == [1, 1]
-    one = server.api("span", ("id", chosen["slowest"][0]["id"]), ("chosen", "1"), *items)
+    one = server.api("span", ("file", "1"), ("id", chosen["slowest"][0]["id"]))
     assert one["duration"] == chosen["slowest"][0]["duration"] and len(one["ancestors"]) == 3
-    assert sum(bar[6] for bar in server.api("timeline", *items)["bars"]) == 2
+    assert chosen["slowest"][0]["ancestors"] == one["ancestors"], "what it lies in is not chosen"
+    renumbered = server.api("span", ("id", "0"), ("chosen", "1"), *items)
+    assert renumbered["iteration"] == 1 and renumbered["block"] == answer["block"]
+    chart = server.api("timeline", *items)
+    assert sum(bar[6] for bar in chart["bars"]) == sum(lane["spans"] for lane in chart["lanes"]) == 2
+    ends = [time for bar in chart["bars"] for time in bar[2:4]]
+    assert chart["from"] <= min(ends) and chart["to"] > max(ends)
+    assert chart["to"] - chart["from"] < 1.05 * (max(ends) - min(ends)) + 2, chart["to"]
     thin = server.api("iterations", ("file", "1"), ("points", "1"))
     assert len(thin["points"]) == 1 and thin["points"][0][3] == 4
+
+
+@case
+def a_choice_by_what_is_no_number_is_none(server):
+    for key, value in (("of", "1.5"), ("of", "9999"), ("of", "-1"), ("first", "NaN"), ("last", "null"),
+                       ("shortest", "-1"), ("longest", "1e3"), ("first", "9223372036854775808")):
+        for route in ("spans", "timeline", "span-flame", "explain"):
+            items = {"file": "1", "of": "2", key: value}
+            answer = server.api(route, *items.items(), status=400)
+            assert "number" in answer["error"] or "block" in answer["error"], answer
+    assert server.api("spans", ("file", "1"), ("of", "2"), ("first", ""), ("last", "-5"))["spans"] == 0
 
 
 @case

@@ -140,4 +140,54 @@ export default function steady({ test, at, go, settled, quiet, rows, same, holds
     await quiet();
     holds(/^#\/flame/.test(await hash()), "without spans there is no timeline");
   });
+
+  test("numbers of a program stay as it gave them, however large; what is no number says so", async () => {
+    const { block } = json("spans", "--json", "odd.cairn", "--top", "0").blocks.find((row) => row.block.name === "twin" && row.count === 12);
+    await go(`slowest?file=${odd}&search=${encodeURIComponent("twin")}`);
+    await settled("tr[data-span]");
+    const text = await at().textContent("main table");
+    for (const wanted of ["twin #9007199254740993", "twin #9007199254741015", "request 1311768467463790321", "request 1311768467463790332", "ratio nan", "ratio -inf"]) holds(text.includes(wanted), wanted + " is not in it");
+    await go(`iterations?file=${odd}&of=${block.id}&first=9007199254740995&last=9007199254740997`);
+    await settled("tr[data-span]");
+    same(await at().$$eval("tr[data-span] th", (all) => all.map((one) => one.textContent).sort()), ["twin #9007199254740995", "twin #9007199254740997"], "chosen exactly");
+    same(await at().$eval("input[name=first]", (one) => one.value), "9007199254740995", "the field");
+    same((await ask(`timeline?file=${odd}&of=${block.id}&first=9007199254740995&last=9007199254740995`)).bars.map((bar) => bar[8]).includes("9007199254740995"), true, "as text");
+  });
+
+  test("with chosen iterations the timeline is of these, and what they lie in is told", async () => {
+    const { block } = json("spans", "--json", "jobs.cairn").blocks.find((row) => row.block.name === "convert_image"), items = `file=${jobs}&of=${block.id}&first=1&last=1`;
+    await go("timeline?" + items);
+    await settled(".lanes canvas");
+    holds(/\b2 spans chosen/.test(await at().textContent('[data-what="window"]')), await at().textContent('[data-what="window"]'));
+    await go("slowest?" + items);
+    await settled("tr[data-span]");
+    holds((await at().$$eval("tr[data-span] td.path", (all) => all.map((one) => one.textContent))).every(Boolean), "within");
+  });
+
+  test("what is written in a field is a time, or is not taken", async () => {
+    await go(`iterations?file=${jobs}`);
+    await settled("form.range");
+    await at().fill("input[name=shortest]", "soon");
+    await at().click("form.range button[type=submit]");
+    same(await at().$eval("input[name=shortest]", (one) => one.validity.valid), false, "said");
+    holds(!/of=/.test(await hash()), "not taken");
+    await at().fill("input[name=shortest]", "0.5 ms");
+    await at().click("form.range button[type=submit]");
+    await at().waitForFunction(() => /shortest=500000(&|$)/.test(location.hash));
+  });
+
+  test("addresses with what cannot be lead to what can", async () => {
+    for (const where of ["flame?file=-1", "flame?file=0.5", "flame?drop=", "flame?focus=x"]) {
+      await at().goto("about:blank");
+      await go(where);
+      await settled(".flame canvas");
+      same((await at().$$(".crumbs li.drop, .crumbs li.step, .problem")).length, 0, where);
+    }
+    for (const [items, seen] of [["from=5&to=1", "1 ns to 101 ns"], ["from=-5&to=1000", "0 to 1"]]) {
+      await go(`timeline?file=${jobs}&${items}`);
+      await settled(".lanes canvas");
+      const text = (await at().textContent('[data-what="window"]')).replace(/\u2009/g, " ");
+      holds(text.startsWith(seen) && !/-\d/.test(text), items + ": " + text);
+    }
+  });
 }

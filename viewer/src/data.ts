@@ -34,6 +34,12 @@ export interface File {
 
 export type Items = [string, string][];
 
+// Whole numbers beyond 2^53 are none here: those of a program, its attributes and its iterations, stay as
+// they are written, as text.
+const LARGE = /"(value|iteration)":(-?\d{16,})(?=[,}\s])/g;
+export const parseJson = (text: string): any =>
+  JSON.parse(text.replace(LARGE, (all, key, digits) => (Number.isSafeInteger(Number(digits)) ? all : `"${key}":"${digits}"`)));
+
 export interface Source {
   live: boolean; // there is a server
   ask(route: string, items: Items, signal?: AbortSignal): Promise<any>;
@@ -47,7 +53,7 @@ export class Server implements Source {
     const text = await response.text();
     let answer: any;
     try {
-      answer = JSON.parse(text);
+      answer = parseJson(text);
     } catch {
       throw new Error(text.trim() || "no answer (" + response.status + ")");
     }

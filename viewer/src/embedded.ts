@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The profile that a page brings along, and the answers that the server would give of it: the same
 // sums over the same contexts. tests/view holds them against cairn report --json.
-import { Block, Items, Source } from "./data";
+import { Block, Items, Source, parseJson } from "./data";
 import { Brought } from "./brought";
 import * as engine from "./engine";
 
@@ -38,7 +38,7 @@ class Bytes {
   json(): any {
     const length = this.number(), text = this.data.subarray(this.at, this.at + length);
     this.at += length;
-    return JSON.parse(new TextDecoder().decode(text));
+    return parseJson(new TextDecoder().decode(text));
   }
 }
 

@@ -4,14 +4,17 @@
 // Thousands apart. (An Intl.NumberFormat takes longer to be made than the page to be read.)
 const group = { format: (value: number): string => String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ",") };
 
+// Three digits, in the unit where what is written, which is rounded, is not yet one of the next.
 function scaled(value: number, steps: [number, string][]): string {
-  for (const [size, unit] of steps)
-    if (Math.abs(value) >= size || size === steps[steps.length - 1][0]) {
-      const part = value / size;
-      const digits = Math.abs(part) >= 100 || value === 0 ? 0 : Math.abs(part) >= 10 ? 1 : 2;
-      return part.toFixed(size === 1 ? 0 : digits) + "\u2009" + unit;
-    }
-  return String(value);
+  const last = steps.length - 1, size = Math.abs(value);
+  const written = (step: number): string => {
+    const part = value / steps[step][0], large = Math.abs(part);
+    return steps[step][0] === 1 ? part.toFixed(0) : part.toFixed(large >= 99.95 || value === 0 ? 0 : large >= 9.995 ? 1 : 2);
+  };
+  let step = steps.findIndex(([one]) => size >= one);
+  if (step < 0) step = last;
+  if (step > 0 && Math.abs(Number(written(step))) * steps[step][0] >= steps[step - 1][0]) step--;
+  return written(step) + "\u2009" + steps[step][1];
 }
 
 const times: [number, string][] = [[60e9, "min"], [1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
@@ -23,12 +26,23 @@ export function figure(value: number, unit: string): string {
   return group.format(value);
 }
 
+// What somebody writes for a time: "10 ms", "1.5s", a number alone in that unit. In nanoseconds, or null
+// where it is none.
+export function timeOf(text: string, unit: string): number | null {
+  const [, number, its] = /^\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zµμ]*)\s*$/.exec(text) || [];
+  const wanted = (its || unit).replace("μ", "µ").replace("us", "µs"), found = times.find(([, one]) => one === wanted);
+  return number && found ? Math.round(Number(number) * found[0]) : null;
+}
+
 // A moment, told apart from another that is a step later.
 export function moment(ns: number, step: number): string {
-  const [size, unit] = times.slice(1).find(([one]) => ns >= one) || times[times.length - 1];
   if (!ns) return "0";
-  const digits = Math.max(0, Math.min(9, Math.ceil(Math.log10(size / Math.max(1, step)) - 1e-9)));
-  return (ns / size).toFixed(digits) + "\u2009" + unit;
+  const written = (size: number): string =>
+    (ns / size).toFixed(Math.max(0, Math.min(9, Math.ceil(Math.log10(size / Math.max(1, step)) - 1e-9))));
+  let at = times.findIndex(([size], i) => i > 0 && ns >= size);
+  if (at < 0) at = times.length - 1;
+  if (at > 1 && Number(written(times[at][0])) * times[at][0] >= times[at - 1][0]) at--;
+  return written(times[at][0]) + "\u2009" + times[at][1];
 }
 
 export const count = (value: number): string => group.format(value);

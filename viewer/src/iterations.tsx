@@ -4,9 +4,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import * as color from "./color";
 import { Items, fullName, useAnswer } from "./data";
-import { count, time } from "./format";
+import { count, time, timeOf } from "./format";
 import { Place, Problem, Waiting } from "./parts";
-import { Choice, go, to } from "./route";
+import { Choice, go, to, wholeText } from "./route";
 import { SlowestPage } from "./spans_pages";
 
 export function IterationsPage({ place, search }: { place: Place; search: string }) {
@@ -43,8 +43,14 @@ export function IterationsPage({ place, search }: { place: Place; search: string
   );
 }
 
-function sorted(points: number[][]): [number[], number[], number[]] {
-  const all = [...points].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+// The iteration's number, which may be text; how long it took, its span, and of how many.
+type Point = [number | string, number, number, number];
+
+// On a scale numbers beyond 2^53 are as good as any.
+const along = (point: Point): number => Number(point[0]);
+
+function sorted(points: Point[]): [number[], number[], number[]] {
+  const all = points.map(([at, ...rest]) => [Number(at), ...rest]).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   return [all.map((p) => p[0]), all.map((p) => p[1]), all.map((p) => p[3])];
 }
 
@@ -52,7 +58,7 @@ function Scatter({ data, row, place }: { data: any; row: any; place: Place }) {
   const frame = useRef<HTMLDivElement>(null);
   const { route } = place, { choice } = route;
   const linear = route.rest.scale === "linear";
-  const [near, setNear] = useState<number[] | null>(null);
+  const [near, setNear] = useState<Point | null>(null);
   useEffect(() => {
     const element = frame.current!;
     if (!data.points.length) return;
@@ -81,13 +87,16 @@ function Scatter({ data, row, place }: { data: any; row: any; place: Place }) {
   );
 }
 
-interface Acts { choose: (next: Choice | null) => void; open: (span: number) => void; point: (near: number[] | null) => void; }
+// Without the exponent that large numbers would have.
+const spelled = (number: number): string => BigInt(Math.round(number)).toString();
+
+interface Acts { choose: (next: Choice | null) => void; open: (span: number) => void; point: (near: Point | null) => void; }
 
 // The point within reach of a place, in the plot's own pixels.
-function nearest(self: uPlot, points: number[][], left: number, top: number): number[] | null {
-  let found: number[] | null = null, least = 12;
+function nearest(self: uPlot, points: Point[], left: number, top: number): Point | null {
+  let found: Point | null = null, least = 12;
   for (const point of points) {
-    const far = Math.hypot(self.valToPos(point[0], "x") - left, self.valToPos(point[1], "y") - top);
+    const far = Math.hypot(self.valToPos(along(point), "x") - left, self.valToPos(point[1], "y") - top);
     if (far < least) {
       least = far;
       found = point;
@@ -96,16 +105,28 @@ function nearest(self: uPlot, points: number[][], left: number, top: number): nu
   return found;
 }
 
-// 1, 2, 5, 10, … of those between both.
+const LABELS = 4; // at least, so that there is a scale to be read
+
+// 1, 2, 5, 10, … of those between both; where these are too few, as where all takes about as long, the
+// steps between them.
 function splitsOf(low: number, high: number): number[] {
   const all: number[] = [];
   for (let power = 10 ** Math.floor(Math.log10(Math.max(1, low))); power <= high; power *= 10)
     for (const step of [1, 2, 5]) if (power * step >= low && power * step <= high) all.push(power * step);
-  return all.length > 12 ? all.filter((v) => /^1/.test(String(v))) : all;
+  if (all.length >= LABELS) return all.length > 12 ? all.filter((v) => /^1/.test(String(v))) : all;
+  const even = evenly(low, high);
+  return even.length > all.length ? even : all;
+}
+
+function evenly(low: number, high: number): number[] {
+  const rough = (high - low) / (LABELS + 1), power = 10 ** Math.floor(Math.log10(Math.max(1, rough)));
+  const step = power * ([1, 2, 5, 10].find((one) => one * power >= rough) || 10), all: number[] = [];
+  for (let at = Math.ceil(low / step) * step; at <= high; at += step) all.push(at);
+  return all;
 }
 
 function inside(choice: Choice | null, x: number, y: number): boolean {
-  return !choice || (x >= (choice.first ?? -Infinity) && x <= (choice.last ?? Infinity) &&
+  return !choice || (x >= Number(choice.first ?? -Infinity) && x <= Number(choice.last ?? Infinity) &&
     y >= (choice.shortest ?? 0) && y <= (choice.longest ?? Infinity));
 }
 
@@ -117,8 +138,10 @@ function paintLines(self: uPlot, row: any): void {
   ctx.lineJoin = "round";
   ctx.textAlign = "right";
   ctx.textBaseline = "middle";
+  // The texts of both, each above its line unless that is where the other is.
+  let taken = Infinity;
   for (const [name, value] of [["median", row.median], ["p99", row.p99]] as [string, number][]) {
-    const y = Math.round(self.valToPos(value, "y", true)) + 0.5;
+    const y = Math.round(self.valToPos(value, "y", true)) + 0.5, line = 15 * devicePixelRatio;
     if (y < bbox.top || y > bbox.top + bbox.height) continue;
     ctx.fillStyle = ctx.strokeStyle = color.ink("--warm");
     ctx.lineWidth = devicePixelRatio;
@@ -128,11 +151,13 @@ function paintLines(self: uPlot, row: any): void {
     ctx.lineTo(bbox.left + bbox.width, y);
     ctx.stroke();
     const text = name + " " + time(value), right = bbox.left + bbox.width - 4 * devicePixelRatio;
+    const at = Math.min(Math.max(bbox.top + line / 2, y - 6 * devicePixelRatio), taken - line);
+    taken = at;
     ctx.setLineDash([]);
     ctx.strokeStyle = color.ink("--raised");
     ctx.lineWidth = 4 * devicePixelRatio;
-    ctx.strokeText(text, right, y - 6 * devicePixelRatio);
-    ctx.fillText(text, right, y - 6 * devicePixelRatio);
+    ctx.strokeText(text, right, at);
+    ctx.fillText(text, right, at);
   }
   ctx.restore();
 }
@@ -164,11 +189,11 @@ function chart(element: HTMLElement, data: any, row: any, choice: Choice | null,
     width: element.clientWidth, height: 330, legend: { show: false },
     cursor: { drag: { x: true, y: true, setScale: false, uni: 12 }, points: { show: false } },
     scales: {
-      x: { time: false, range: (_, low, high) => [low - Math.max(0.5, (high - low) * 0.02), high + Math.max(0.5, (high - low) * 0.02)] },
+      x: { time: false, range: () => { const low = xs[0], high = xs[xs.length - 1], margin = Math.max(0.5, (high - low) * 0.02); return [low - margin, high + margin]; } },
       y: linear ? { range: (_, __, high) => [0, high * 1.06] } : { distr: 3, range: (_, low, high) => [Math.max(1, low * 0.8), high * 1.25] },
     },
     axes: [
-      { ...axis, label: data.numbered ? "iteration" : "which one", labelFont: axis.font, labelSize: 18, size: 34, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7], values: (_, all) => all.map((v) => count(v)) },
+      { ...axis, label: data.numbered ? "iteration" : "which one", labelFont: axis.font, labelSize: 18, size: 34, space: 24 + 7 * Math.max(...[xs[0], xs[xs.length - 1]].map((x) => count(x || 0).length)), incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, ...[7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18].flatMap((power) => [1, 2, 5].map((one) => one * 10 ** power))], values: (_, all) => all.map((v) => count(v)) },
       { ...axis, size: 76, values: (_, all) => all.map((v) => (v === null || v === undefined ? "" : time(v))), ...(linear ? {} : { splits: (_: uPlot, __: number, low: number, high: number) => splitsOf(low, high), filter: (_: uPlot, all: number[]) => all }) },
     ],
     series: [{}, { stroke: "transparent", paths: () => null, points: { show: points } }],
@@ -185,8 +210,8 @@ function chart(element: HTMLElement, data: any, row: any, choice: Choice | null,
         const all = height >= self.over.clientHeight - 2, wide = width >= self.over.clientWidth - 2;
         choose({
           of: data.block.id,
-          first: wide ? undefined : Math.ceil(self.posToVal(left, "x")),
-          last: wide ? undefined : Math.floor(self.posToVal(left + width, "x")),
+          first: wide ? undefined : spelled(Math.ceil(self.posToVal(left, "x"))),
+          last: wide ? undefined : spelled(Math.floor(self.posToVal(left + width, "x"))),
           shortest: all ? undefined : Math.max(0, Math.floor(self.posToVal(top + height, "y"))),
           longest: all ? undefined : Math.ceil(self.posToVal(top, "y")),
         });
@@ -200,22 +225,33 @@ function chart(element: HTMLElement, data: any, row: any, choice: Choice | null,
 function Range({ data, row, place }: { data: any; row: any; place: Place }) {
   const { route } = place, choice = route.choice;
   const from = (shortest: number) => to(route, { choice: { of: data.block.id, first: choice?.first, last: choice?.last, shortest } });
+  // What is none stays where it was written, and says so.
   const submit = (event: Event) => {
     event.preventDefault();
     const form = event.target as HTMLFormElement;
-    const number = (name: string, scale = 1) => {
-      const text = (form.elements.namedItem(name) as HTMLInputElement).value;
-      return text === "" ? undefined : Math.round(Number(text) * scale);
+    let wrong: HTMLInputElement | null = null;
+    const read = <T,>(name: string, of: (text: string) => T | null | undefined, what: string): T | undefined => {
+      const field = form.elements.namedItem(name) as HTMLInputElement, text = field.value.trim(), value = of(text);
+      const bad = text !== "" && (value === null || value === undefined);
+      field.setCustomValidity(bad ? what : "");
+      if (bad) wrong ||= field;
+      return text === "" ? undefined : value ?? undefined;
     };
-    go(to(route, { choice: { of: data.block.id, first: number("first"), last: number("last"), shortest: number("shortest", 1e3), longest: number("longest", 1e3) } }));
+    const number = (name: string) => read(name, (text) => wholeText(text.replace(/,/g, "")), "A whole number");
+    const took = (name: string) => read(name, (text) => timeOf(text, "µs"), "A time: 250, 10 ms, 1.5 s");
+    const next = { of: data.block.id, first: number("first"), last: number("last"), shortest: took("shortest"), longest: took("longest") };
+    if (wrong) (wrong as HTMLInputElement).reportValidity();
+    else go(to(route, { choice: next }));
   };
-  const field = (name: keyof Choice, text: string, scale = 1) => (
-    <label>{text} <input name={name} inputMode="numeric" size={9} key={String(choice?.[name])} defaultValue={choice?.[name] !== undefined ? String(choice[name]! / scale) : ""} /></label>
+  const field = (name: keyof Choice, text: string, shown: string) => (
+    <label>{text} <input name={name} inputMode={name === "first" || name === "last" ? "numeric" : "text"} size={9} key={shown} defaultValue={shown}
+      onInput={(event) => (event.target as HTMLInputElement).setCustomValidity("")} /></label>
   );
+  const micro = (ns: number | undefined) => (ns === undefined ? "" : String(ns / 1e3));
   return (
     <form class="range" onSubmit={submit}>
-      {field("first", "iteration from")}{field("last", "to")}
-      {field("shortest", "took from", 1e3)}{field("longest", "to", 1e3)}<span>µs</span>
+      {field("first", "iteration from", choice?.first ?? "")}{field("last", "to", choice?.last ?? "")}
+      {field("shortest", "took from", micro(choice?.shortest))}{field("longest", "to", micro(choice?.longest))}<span>µs</span>
       <button type="submit">choose</button>
       {row && row.count > 1 && (
         <>

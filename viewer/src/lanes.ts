@@ -4,7 +4,7 @@ import * as color from "./color";
 import { Block } from "./data";
 import { count, moment } from "./format";
 import { matches as isMatch } from "./search";
-import { nameOf } from "./span";
+import { Iteration, nameOf } from "./span";
 
 export const ROW = 19, EDGE = 8;
 const GAP = 14, AXIS = 26, HEAD = 20;
@@ -14,7 +14,7 @@ export const gutterOf = (width: number): number => (width < 560 ? 82 : 150);
 const TEXT = "11.5px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif";
 
 export interface Lane { lane: number; name: string; rows: number; spans: number; }
-export interface Bar { lane: number; row: number; start: number; end: number; busy: number; block: number; count: number; span: number; iteration: number | null; open: number; }
+export interface Bar { lane: number; row: number; start: number; end: number; busy: number; block: number; count: number; span: number; iteration: Iteration; open: number; }
 export interface Arrow { kind: string; from: number; to: number; from_lane: number; from_row: number; to_lane: number; to_row: number; left: number; arrives: number; }
 export interface Chart { from: number; to: number; length: number; lanes: Lane[]; bars: number[][]; arrows: Arrow[]; arrows_left_out: number; blocks: Record<string, Block>; finest: number; sent?: boolean; }
 

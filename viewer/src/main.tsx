@@ -11,7 +11,7 @@ import { ExplainPage, WhatIfPage } from "./causes";
 import { DiffPage } from "./diff_page";
 import { Embedded } from "./embedded";
 import { FlamePage, SpanFlamePage } from "./flame";
-import { count, figure, share, time } from "./format";
+import { figure, share, time } from "./format";
 import { GraphPage } from "./graph";
 import { IterationsPage } from "./iterations";
 import { Help, useKeys, usePlace } from "./keys";
@@ -145,7 +145,7 @@ function useNames(place: Place, ids: number[]): Map<number, Block> {
 function choiceText(choice: Choice, name: string): string {
   const parts: string[] = [];
   if (choice.first !== undefined || choice.last !== undefined)
-    parts.push("#" + (choice.first !== undefined ? count(choice.first) : "…") + " to #" + (choice.last !== undefined ? count(choice.last) : "…"));
+    parts.push("#" + (choice.first ?? "…") + " to #" + (choice.last ?? "…"));
   if (choice.shortest !== undefined || choice.longest !== undefined)
     parts.push("took " + (choice.longest === undefined ? time(choice.shortest!) + " or longer" : choice.shortest ? time(choice.shortest) + " to " + time(choice.longest) : time(choice.longest) + " or less"));
   return name + " " + (parts.join(", ") || "all");

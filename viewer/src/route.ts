@@ -4,8 +4,8 @@
 
 export interface Choice {
   of: number; // block
-  first?: number;
-  last?: number;
+  first?: string; // numbers of iterations: any whole ones
+  last?: string;
   shortest?: number;
   longest?: number;
 }
@@ -21,15 +21,19 @@ export interface Route {
   rest: Record<string, string>; // the page's own
 }
 
+// What is none in an address is as if it were not there.
+const whole = (text: string | null): number | undefined => (text && /^\d+$/.test(text) ? Number(text) : undefined);
+export const wholeText = (text: string | null): string | undefined => (text && /^-?\d+$/.test(text) ? text : undefined);
+
 const numbers = (text: string): number[] =>
-  text.split(".").map(Number).filter((n) => Number.isInteger(n) && n >= 0);
+  text.split(".").map(whole).filter((n): n is number => n !== undefined);
 
 export function parse(hash: string): Route {
   const [path, query] = hash.replace(/^#\/?/, "").split("?");
   const items = new URLSearchParams(query || "");
   const route: Route = {
     page: path || "flame",
-    file: Number(items.get("file") || 0) || 0,
+    file: whole(items.get("file")) || 0,
     metric: items.get("metric") || "",
     focus: numbers(items.get("focus") || "").slice(0, 1024),
     drops: items.getAll("drop").map(numbers).filter((d) => d.length > 0),
@@ -37,17 +41,10 @@ export function parse(hash: string): Route {
     search: items.get("search") || "",
     rest: {},
   };
-  if (!items.get("focus")) route.focus = [];
-  const of = items.get("of");
-  if (of !== null) {
-    const number = (key: string) => (items.has(key) ? Number(items.get(key)) : undefined);
-    route.choice = {
-      of: Number(of),
-      first: number("first"),
-      last: number("last"),
-      shortest: number("shortest"),
-      longest: number("longest"),
-    };
+  const of = whole(items.get("of"));
+  if (of !== undefined) {
+    const number = (key: string) => whole(items.get(key)), iteration = (key: string) => wholeText(items.get(key));
+    route.choice = { of, first: iteration("first"), last: iteration("last"), shortest: number("shortest"), longest: number("longest") };
   }
   const shared = ["file", "metric", "focus", "drop", "of", "first", "last", "shortest", "longest", "search"];
   items.forEach((value, key) => {

@@ -6,13 +6,19 @@ import { base, count, share, time } from "./format";
 import { Place } from "./parts";
 import { Route, choiceItems, to } from "./route";
 
-export const nameOf = (block: Block, iteration: number | null): string =>
+export type Iteration = number | string | null; // text where it is beyond what numbers hold
+
+export const nameOf = (block: Block, iteration: Iteration): string =>
   fullName(block) + (iteration === null || iteration === undefined ? "" : " #" + iteration);
 
+export interface Attribute { key: string; value: unknown; text?: string; } // text of what JSON has no number for
+
+export const valueOf = (one: Attribute): string => one.text ?? String(one.value);
+
 export interface Span {
-  id: number; block: Block; iteration: number | null; lane: string; start: number; duration: number; self: number;
-  open: boolean; handed_off: boolean; attributes: { key: string; value: unknown }[];
-  ancestors: { id: number; block: Block; iteration: number | null }[]; more: boolean; row: number; lane_number: number;
+  id: number; block: Block; iteration: Iteration; lane: string; start: number; duration: number; self: number;
+  open: boolean; handed_off: boolean; attributes: Attribute[];
+  ancestors: { id: number; block: Block; iteration: Iteration }[]; more: boolean; row: number; lane_number: number;
 }
 
 export function useSpan(file: number, id: number, generation: number): Span | null {
@@ -47,7 +53,7 @@ export function SpanCard({ span, place, bar }: { span: Span; place: Place; bar?:
         <dt>began</dt><dd>{time(span.start)}</dd>
         <dt>lane</dt><dd>{span.lane || span.lane_number}</dd>
         {span.iteration !== null && <><dt>iteration</dt><dd data-what="iteration">{span.iteration}</dd></>}
-        {span.attributes.map((one) => <><dt class="key">{one.key}</dt><dd data-attribute={one.key}>{String(one.value)}</dd></>)}
+        {span.attributes.map((one) => <><dt class="key">{one.key}</dt><dd data-attribute={one.key}>{valueOf(one)}</dd></>)}
       </dl>
       {span.ancestors.length > 0 && <h3>{span.handed_off ? "handed on by" : "within"}</h3>}
       <ol class="ancestors">

@@ -3,7 +3,7 @@
 import { Items, useAnswer } from "./data";
 import { count, share, time } from "./format";
 import { Named, Place, Problem, Waiting } from "./parts";
-import { chosenItems, nameOf } from "./span";
+import { chosenItems, nameOf, valueOf } from "./span";
 import { to } from "./route";
 import { matches } from "./search";
 
@@ -79,7 +79,7 @@ const SEARCHED = 1000; // of the slowest
 
 // What it is, and what the program said of it.
 const isFound = (span: any, search: string): boolean =>
-  matches(span.block, search) || span.attributes.some((one: any) => (one.key + " " + one.value).toLowerCase().includes(search.toLowerCase()));
+  matches(span.block, search) || span.attributes.some((one: any) => (one.key + " " + valueOf(one)).toLowerCase().includes(search.toLowerCase()));
 
 export function SlowestPage({ place, search, block }: { place: Place; search: string; block?: number }) {
   const { route } = place;
@@ -105,7 +105,7 @@ export function SlowestPage({ place, search, block }: { place: Place; search: st
             </td>
             <td class="figure" data-value={span.self}>{time(span.self)}</td>
             <th scope="row"><SpanName span={span} place={place} /></th>
-            <td class="attributes">{span.attributes.map((a: any) => <span><i>{a.key}</i> {String(a.value)}</span>)}</td>
+            <td class="attributes">{span.attributes.map((a: any) => <span><i>{a.key}</i> {valueOf(a)}</span>)}</td>
             <td>{span.lane || "–"}</td>
             <td class="path dim">{span.ancestors.slice(0, 4).map((one: any) => <span>{nameOf(one.block, one.iteration)}</span>)}</td>
           </tr>
@@ -116,13 +116,13 @@ export function SlowestPage({ place, search, block }: { place: Place; search: st
   );
 }
 
-// With a choice of iterations the numbers are the choice's: the server knows the real ones.
+// With a choice of iterations the numbers of gaps are the choice's: the server knows the real ones.
 function spanOf({ route }: Place, span: any): Record<string, string> {
   return span ? { span: String(span.id), ...(route.choice ? { chosen: "1" } : {}) } : {};
 }
 
 function SpanName({ span, place }: { span: any; place: Place }) {
-  return <a class="name" href={to(place.route, { page: "timeline", rest: spanOf(place, span) })}>{nameOf(span.block, span.iteration)}</a>;
+  return <a class="name" href={to(place.route, { page: "timeline", rest: { span: String(span.id) } })}>{nameOf(span.block, span.iteration)}</a>;
 }
 
 export function MissingPage({ place, search }: { place: Place; search: string }) {

@@ -9,14 +9,17 @@ import { count, moment, time } from "./format";
 import { Bar, Chart, EDGE, LANES, ROW, View, barOf, gutterOf, paint, tops } from "./lanes";
 import { Place, Problem, Waiting } from "./parts";
 import { choiceItems, go, replace, to, write } from "./route";
-import { Span, SpanCard, nameOf, useSpan } from "./span";
+import { Span, SpanCard, nameOf, useSpan, valueOf } from "./span";
 
 export function TimelinePage({ place, search }: { place: Place; search: string }) {
   const { route } = place, { rest } = route;
   const base: Items = [["file", String(route.file)], ...Object.entries(choiceItems(route.choice))];
   const items: Items = [...base, ["pixels", "1400"], ["lane", rest.lane || "0"], ["lanes", String(LANES)]];
-  if (rest.from) items.push(["from", rest.from]);
-  if (rest.to) items.push(["to", rest.to]);
+  if (rest.from || rest.to) {
+    const { from, to: end } = bounds(rest, { from: 0, to: NaN });
+    items.push(["from", String(Math.floor(from))]);
+    if (end) items.push(["to", String(Math.ceil(end))]);
+  }
   const { data, error, waiting } = useAnswer<Chart>("timeline", items, place.file.generation);
   useEffect(() => {
     if (rest.chosen !== "1" || !rest.span) return;
@@ -28,9 +31,17 @@ export function TimelinePage({ place, search }: { place: Place; search: string }
   return <Lanes chart={data} place={place} search={search} waiting={waiting} />;
 }
 
+// What an address may say: no time before the begin, and some of it.
+function bounds(rest: Record<string, string>, otherwise: View): View {
+  const number = (text: string | undefined, other: number) => (text && Number.isFinite(Number(text)) ? Math.max(0, Number(text)) : other);
+  const from = number(rest.from, otherwise.from), to = number(rest.to, otherwise.to);
+  return to <= from ? { from: to, to: Math.max(to + 100, from) } : { from, to };
+}
+
 function Lanes({ chart, place, search, waiting }: { chart: Chart; place: Place; search: string; waiting: boolean }) {
   const { route } = place, { rest } = route;
-  const wanted: View = { from: Number(rest.from || 0), to: Number(rest.to || chart.length + 1) };
+  // Of a choice what it lies in, unless something else was asked for.
+  const wanted: View = bounds(rest, route.choice ? chart : { from: 0, to: chart.length + 1 });
   const [view, setView] = useState<View>(wanted);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [hovered, setHovered] = useState<Bar | null>(null);
@@ -45,7 +56,8 @@ function Lanes({ chart, place, search, waiting }: { chart: Chart; place: Place; 
   const its = useSpan(route.file, selected, place.file.generation), near = useSpan(route.file, hovered ? hovered.span : -1, place.file.generation);
   const pinned = its && its.id === selected ? { lane: its.lane_number, row: its.row, start: its.start, end: its.start + its.duration } : null;
   const around = useMemo(() => new Set<number>(its && its.id === selected ? its.ancestors.map((one) => one.id) : []), [its, selected]);
-  useEffect(() => setView(wanted), [rest.from, rest.to, chart.length]);
+  const choice = JSON.stringify(route.choice);
+  useEffect(() => setView(wanted), [rest.from, rest.to, chart.length, choice, route.choice && !rest.from ? chart.from + " " + chart.to : ""]);
   useLayoutEffect(() => {
     if (canvas.current)
       paint(canvas.current, { chart, bars, view, place: layout, selected, hovered: hovered ? hovered.span : -1, search, around, pinned, chosen: brush });
@@ -70,7 +82,7 @@ function Lanes({ chart, place, search, waiting }: { chart: Chart; place: Place; 
     setView(fitted);
     clearTimeout(settle.current);
     const write_it = () => {
-      const all = fitted.from === 0 && fitted.to >= whole.to;
+      const all = !route.choice && fitted.from === 0 && fitted.to >= whole.to;
       const href = write({ ...route, rest: { ...rest, from: all ? "" : String(fitted.from), to: all ? "" : String(fitted.to) } });
       if (now) go(href);
       else replace(href);
@@ -183,7 +195,7 @@ function Lanes({ chart, place, search, waiting }: { chart: Chart; place: Place; 
   const kinds: Record<string, number> = {};
   for (const arrow of chart.arrows)
     if (Math.max(arrow.left, arrow.arrives) >= view.from && Math.min(arrow.left, arrow.arrives) <= view.to) kinds[arrow.kind] = (kinds[arrow.kind] || 0) + 1;
-  const total = chart.lanes.reduce((all, lane) => all + lane.spans, 0);
+  const total = chart.lanes.reduce((all, lane) => all + lane.spans, 0), lanes = chart.lanes.filter((lane) => lane.spans).length;
   return (
     <div class="timeline">
       <div class="tools" role="toolbar" aria-label="Timeline">
@@ -193,7 +205,7 @@ function Lanes({ chart, place, search, waiting }: { chart: Chart; place: Place; 
           <button type="button" onClick={() => show(whole, true)}>all</button>
         </span>
         {selected >= 0 && <button type="button" class="button" onClick={() => zoomTo(selected)}>zoom to the span</button>}
-        <span class="note" data-what="window">{moment(view.from, (view.to - view.from) / 100)} to {moment(view.to, (view.to - view.from) / 100)}, {time(view.to - view.from)}; {count(total)} spans on {count(chart.lanes.length)} {chart.lanes.length === 1 ? "lane" : "lanes"}{waiting ? "; reading…" : ""}</span>
+        <span class="note" data-what="window">{moment(view.from, (view.to - view.from) / 100)} to {moment(view.to, (view.to - view.from) / 100)}, {time(view.to - view.from)}; {count(total)} {total === 1 ? "span" : "spans"}{route.choice ? " chosen" : ""} on {count(lanes)} {lanes === 1 ? "lane" : "lanes"}{waiting ? "; reading…" : ""}</span>
         <span class="keys"><i class="handoff" /> <span data-what="handoffs">{count(kinds.handoff || 0)}</span> handed on <i class="waits" /> <span data-what="waits">{count(kinds.waits || 0)}</span> waited for</span>
       </div>
       <div class="split">
@@ -229,7 +241,7 @@ function Tip({ bar, chart, span, at }: { bar: Bar; chart: Chart; span: Span | nu
   return (
     <div class="bubble" aria-hidden="true" data-span={bar.span} style={{ top: at[1] + 16 + "px", ...(right ? { right: `calc(100% - ${at[0]}px)` } : { left: at[0] + 12 + "px" }) }}>
       <b>{bar.count > 1 ? count(bar.count) + " × " + chart.blocks[bar.block].name + " and others" : name}</b> {time(bar.count > 1 ? bar.busy : bar.end - bar.start)}{bar.open ? ", has not ended" : ""}
-      {its && its.attributes.map((one) => <div><i>{one.key}</i> {String(one.value)}</div>)}
+      {its && its.attributes.map((one) => <div><i>{one.key}</i> {valueOf(one)}</div>)}
     </div>
   );
 }
