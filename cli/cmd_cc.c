@@ -261,6 +261,7 @@ static void add_libraries(command_line *line, const parts *parts, const wish *wi
         add(line, "-Wl,--wrap=pthread_create"); /* hosts/gcc/threads.c */
         /* libgcc has one as well, for split stacks, which what comes behind us would find. */
         add(line, "-Wl,--undefined=__wrap_pthread_create");
+        add(line, "-Wl,--wrap=thrd_create");
         return;
     }
     if (wish->kind == KIND_TIME && wish->stack && !job->is_shared) {

@@ -124,6 +124,8 @@ static inline crn_site *site_of(const void *function)
 void cairn_priv_functions_forget(const void *inside)
 {
     crn_unwind_module module;
+    cairn_strand *strand = cairn_priv_thread_strand; /* as in add_site */
+    cairn_priv_thread_strand = NULL;
     pthread_mutex_lock(&lock);
     if (sites && crn_unwind_module_find((uintptr_t)inside, &module))
         for (size_t i = 0; i <= sites->mask; i++) {
@@ -133,18 +135,21 @@ void cairn_priv_functions_forget(const void *inside)
                 __atomic_store_n(&known->site, NULL, __ATOMIC_RELEASE);
         }
     pthread_mutex_unlock(&lock);
+    cairn_priv_thread_strand = strand;
 }
 
 /* ---- fork: the lock is nobody's in the child ---- */
 
 static void before_fork(void)
 {
+    cairn_priv_fork_begins();
     pthread_mutex_lock(&lock);
 }
 
 static void after_fork(void)
 {
     pthread_mutex_unlock(&lock);
+    cairn_priv_fork_ends();
 }
 
 __attribute__((constructor)) static void watch_forks(void)

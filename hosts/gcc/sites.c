@@ -4,6 +4,7 @@
  * that the compiler made for one caller) is one block.
  */
 #include <cpuid.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,7 +149,9 @@ static void store(crn_site *site, cairn_block block)
 {
     if (is_packed(site)) {
         crn_packed_site *packed = (crn_packed_site *)site;
-        __atomic_store_n(&packed->hash, block * 0x9e3779b1u, __ATOMIC_RELAXED);
+        uint64_t guesses = block * (uint64_t)(CAIRN_PRIV_GUESSES * sizeof(cairn_priv_guess));
+        __atomic_store_n(&packed->guesses, (uint32_t)(guesses < UINT32_MAX ? guesses : UINT32_MAX),
+                         __ATOMIC_RELAXED);
         __atomic_store_n(&packed->block, block, __ATOMIC_RELEASE);
         return;
     }
@@ -172,23 +175,32 @@ void crn_site_resolve(crn_site *site, cairn_profile *profile)
     pthread_mutex_unlock(&lock);
 }
 
+/* The thread has no strand meanwhile: what the program has in place of malloc or strlen, or a
+ * signal's handler, may be profiled, and would wait for the lock that this one has. */
 void cairn_priv_sites_add(crn_packed_site *first, crn_packed_site *last)
 {
+    int saved = errno;
     cairn_profile *profile = cairn_process_profile();
+    cairn_strand *strand = crn_site_hold();
     for (; profile && first < last; first++)
         crn_site_resolve((crn_site *)first, profile);
+    if (strand)
+        crn_site_release(strand);
+    errno = saved;
 }
 
 /* ---- fork: the lock is nobody's in the child ---- */
 
 static void before_fork(void)
 {
+    cairn_priv_fork_begins();
     pthread_mutex_lock(&lock);
 }
 
 static void after_fork(void)
 {
     pthread_mutex_unlock(&lock);
+    cairn_priv_fork_ends();
 }
 
 __attribute__((constructor)) static void watch_forks(void)

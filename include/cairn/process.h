@@ -41,6 +41,13 @@ CAIRN_API extern __thread cairn_strand *cairn_priv_thread_strand
 CAIRN_API extern int cairn_priv_process_off;
 CAIRN_API cairn_strand *cairn_priv_thread_begin(void);
 
+/* Around what a handler of pthread_atfork locks: from the first of them to the last one the thread
+ * that forks has no strand, so that what a signal's handler enters meanwhile, or another handler of
+ * fork, neither waits for a lock that this thread has nor counts where the parent does. The first
+ * thing that such a handler does before the fork, and the last one after it. Pairs nest. */
+CAIRN_API void cairn_priv_fork_begins(void);
+CAIRN_API void cairn_priv_fork_ends(void);
+
 /* For hosts with threads of their own: such a thread says when it begins and when it ends. Whether
  * these are all that is left of the process, as each of the program's has ended by itself: whoever
  * sees that ends, too, so that the process does. Thread: any. Opens no file. */

@@ -8,6 +8,8 @@
  */
 #include <string.h>
 
+#include <cairn/process.h>
+
 #include "runtime/runtime.h"
 #include "runtime/siblings.h"
 #include "runtime/span.h"
@@ -201,6 +203,7 @@ void crn_profile_charge_own(cairn_profile *profile)
 
 static void before(void)
 {
+    cairn_priv_fork_begins();
     crn_siblings_lock();
     pthread_mutex_lock(&lock);
     crn_threads_lock();
@@ -223,6 +226,7 @@ static void after_in_parent(void)
     crn_threads_unlock();
     pthread_mutex_unlock(&lock);
     crn_siblings_unlock();
+    cairn_priv_fork_ends();
 }
 
 /* It is the thread that took them which lives on. */
@@ -238,6 +242,7 @@ static void after_in_child(void)
         detach(profile);
     pthread_mutex_unlock(&lock);
     crn_siblings_unlock();
+    cairn_priv_fork_ends();
 }
 
 static void watch(void)

@@ -34,8 +34,49 @@ static bool ended; /* under lock */
 
 /* ---- forks: never while the profile is being opened ---- */
 
+/* What the thread that forks had when it began to. */
+static __thread struct {
+    int depth;
+    bool busy;
+    cairn_strand *strand;
+} forking __attribute__((tls_model("initial-exec")));
+
+/* A signal's handler may come between any two of these, and fork, too. */
+void cairn_priv_fork_begins(void)
+{
+    if (forking.depth) {
+        forking.depth++;
+        return;
+    }
+    cairn_strand *strand = cairn_priv_thread_strand;
+    bool busy = self.busy;
+    self.busy = true;
+    cairn_priv_thread_strand = NULL;
+    __asm__ volatile("" ::: "memory");
+    forking.strand = strand;
+    forking.busy = busy;
+    forking.depth = 1;
+    __asm__ volatile("" ::: "memory");
+}
+
+void cairn_priv_fork_ends(void)
+{
+    __asm__ volatile("" ::: "memory");
+    cairn_strand *strand = forking.strand;
+    bool busy = forking.busy;
+    if (forking.depth > 1 || !forking.depth) {
+        forking.depth -= forking.depth > 0;
+        return;
+    }
+    forking.depth = 0;
+    __asm__ volatile("" ::: "memory");
+    self.busy = busy;
+    cairn_priv_thread_strand = strand;
+}
+
 static void before_fork(void)
 {
+    cairn_priv_fork_begins();
     pthread_mutex_lock(&lock);
     crn_wrap_lock();
 }
@@ -44,6 +85,7 @@ static void after_fork(void)
 {
     crn_wrap_unlock();
     pthread_mutex_unlock(&lock);
+    cairn_priv_fork_ends();
 }
 
 static void after_fork_in_child(void)
@@ -51,6 +93,7 @@ static void after_fork_in_child(void)
     crn_wrap_forget();
     /* Its owner has another number here, and may not unlock it. */
     lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+    cairn_priv_fork_ends();
 }
 
 /* After the runtime's own, so that this lock is taken before those of profiles. */
