@@ -81,7 +81,10 @@ static const struct argp_option options[] = {
     {"file-limit", OPTION_FILE, "BYTES", 0, "Most bytes that the capture may take (4294967296)", 0},
     {NULL, 0, NULL, 0, "Output:", 4},
     {"output", 'o', "FILE", 0,
-     "Where the capture goes; by default the program's name, with .cairn for .lua, here", 0},
+     "Where the capture goes; by default the program's name, with .cairn for .lua, here. %p in it "
+     "is "
+     "the number of the process",
+     0},
     {"quiet", 'q', NULL, 0, "Do not say on a terminal how to see the capture", 0},
     {0},
 };
@@ -332,6 +335,9 @@ static int run_native(const arguments *arguments, int count, char **program, con
     if (arguments->host_only)
         return crn_cli_fail("%s is machine code: --%s is for Lua programs", path,
                             arguments->host_only);
+    if (arguments->alloc && crn_run_is_pattern(arguments->output))
+        return crn_cli_fail("%s: --alloc profiles one process: leave %%p out of the capture's name",
+                            path);
     if (arguments->alloc && arguments->not_alloc)
         return crn_cli_fail("%s is machine code: --%s does not go with --alloc there; run it once "
                             "for each",
@@ -381,6 +387,19 @@ static bool is_mistaken(const char *program)
            access(program, R_OK) != 0;
 }
 
+/* The host will be this process. */
+static char *numbered(const char *output)
+{
+    char *name = crn_strdup(output);
+    for (char *place; (place = strstr(name, "%p"));) {
+        char *next = NULL;
+        if (asprintf(&next, "%.*s%d%s", (int)(place - name), name, (int)getpid(), place + 2) < 0)
+            break;
+        name = next; /* all of it is gone with exec */
+    }
+    return name;
+}
+
 static int run_lua(arguments *arguments, int argc, char **argv)
 {
     char host[PATH_MAX * 2];
@@ -395,7 +414,7 @@ static int run_lua(arguments *arguments, int argc, char **argv)
         command[count++] = arguments->pass[i];
     char option_output[] = "-o", option_end[] = "--";
     command[count++] = option_output;
-    command[count++] = (char *)(uintptr_t)arguments->output;
+    command[count++] = numbered(arguments->output);
     command[count++] = option_end;
     for (int i = arguments->program; i < argc; i++)
         command[count++] = argv[i];

@@ -48,9 +48,12 @@ bool crn_run_set_alloc(const crn_run *run);
  * addresses, in the same file, and what is known of the run. Says what goes wrong. */
 void crn_run_finish_alloc(const crn_run *run, int status, unsigned long long elapsed_ns);
 
-/* Says on a terminal how many of the program's children have left captures of their own since
- * then (CLOCK_REALTIME). */
-void crn_run_tell_children(const crn_run *run, const struct timespec *since);
+/* How many processes of the run have left captures of their own since then (CLOCK_REALTIME):
+ * x.PID.cairn beside x.cairn, or all that a name with %p stands for. */
+size_t crn_run_captures_beside(const crn_run *run, const struct timespec *since);
+
+/* Whether each process has its own file there: %p is its number. */
+bool crn_run_is_pattern(const char *output);
 
 /* Runs it and waits, as a shell would: what the terminal sends reaches the program by
  * itself, what is sent to this process is passed on. `*status` is as of waitpid. Returns

@@ -134,6 +134,26 @@ static void say_what_to_do(const crn_run *run)
                      run->path);
 }
 
+/* Processes of this run leave each other's captures alone, and replace those of earlier ones. */
+static void set_since(void)
+{
+    struct timespec now;
+    char text[32];
+    clock_gettime(CLOCK_REALTIME, &now);
+    snprintf(text, sizeof text, "%lld%09ld", (long long)now.tv_sec, now.tv_nsec);
+    setenv("CAIRN_SINCE", text, 1);
+}
+
+static void tell_of_others(const crn_run *run, size_t count)
+{
+    if (!count || run->quiet || !isatty(STDERR_FILENO))
+        return;
+    const char *where = crn_run_is_pattern(run->output) ? "" : " beside it";
+    fprintf(stderr, "%s: %zu %s left %s%s: cairn report adds several captures up\n", crn_cli_name,
+            count, count == 1 ? "process has" : "processes have",
+            count == 1 ? "a capture" : "captures", where);
+}
+
 int crn_run_native(const crn_run *run)
 {
     struct stat before = {0}, after;
@@ -141,6 +161,7 @@ int crn_run_native(const crn_run *run)
         return CRN_EXIT_BAD;
     bool was = stat(run->output, &before) == 0;
     setenv("CAIRN_OUT", run->output, 1);
+    set_since();
     if (!run->alloc) /* the tool adds them afterwards */
         crn_run_set_labels(run);
     if (run->alloc && !crn_run_set_alloc(run))
@@ -154,10 +175,12 @@ int crn_run_native(const crn_run *run)
         return crn_cli_fail("%s cannot be run: %s", run->path, strerror(reason));
     uint64_t elapsed = now_ns() - began;
     unsetenv("LD_PRELOAD"); /* what is started from here on is not the program's */
-    if (stat(run->output, &after) != 0 || (was && is_same(&before, &after)))
+    size_t beside = crn_run_captures_beside(run, &since);
+    bool there = stat(run->output, &after) == 0 && !(was && is_same(&before, &after));
+    if (!there && !(beside && crn_run_is_pattern(run->output)))
         say_what_to_do(run);
     else if (run->alloc)
         crn_run_finish_alloc(run, status, elapsed);
-    crn_run_tell_children(run, &since);
+    tell_of_others(run, beside);
     return end_as(status);
 }

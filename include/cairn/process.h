@@ -7,11 +7,13 @@
  * it first asks, which end with the thread, and the capture is closed when the process ends by
  * exit or by returning from main. Without CAIRN_OUT there is no profile, and nothing is left.
  *
- * Further variables say how: those that `cairn run` sets by its options, see cairn-run(1).
+ * Further variables say how: those that `cairn run` sets by its options, see cairn-run(1). %p in
+ * CAIRN_OUT is the number of the process.
  *
  * A process that was started by a profiled one has the same CAIRN_OUT. While the file there is
- * being written by another process that runs, it takes x.PID.cairn beside x.cairn, as a child of
- * fork does. Of several that start at once one has the file, for each holds a lock (flock) on the
+ * being written by another process that runs, or if it has been since CAIRN_SINCE (nanoseconds of
+ * CLOCK_REALTIME; `cairn run` says so when it begins), it takes x.PID.cairn beside x.cairn, as a
+ * child of fork does. Of several that start at once one has the file, for each holds a lock (flock) on the
  * folder while it looks and makes its capture; it waits half a second for it at most, then goes on
  * without.
  *

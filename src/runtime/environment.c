@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -198,7 +199,21 @@ void crn_place_unlock(int place)
     close(place);
 }
 
+/* Whether a process of the same run has left it: `cairn run` says since when. */
+static bool is_of_this_run(const crn_disk_header *header)
+{
+    uint64_t since;
+    const char *text = secure_getenv("CAIRN_SINCE");
+    return text && read_number(text, 1, UINT64_MAX, &since) && header->started_unix_ns >= since;
+}
+
 /* A process that runs has its capture there: it may be ours, too. */
+static bool is_written(const crn_disk_header *header)
+{
+    return header->state == CRN_STATE_RECORDING && header->process > 0 &&
+           header->process <= INT32_MAX && (kill((pid_t)header->process, 0) == 0 || errno == EPERM);
+}
+
 static bool is_taken(const char *path)
 {
     crn_disk_header header;
@@ -207,19 +222,32 @@ static bool is_taken(const char *path)
         return false;
     bool taken = read(file, &header, sizeof header) == (ssize_t)sizeof header &&
                  memcmp(header.magic, CRN_MAGIC, sizeof header.magic) == 0 &&
-                 header.state == CRN_STATE_RECORDING && header.process > 0 &&
-                 header.process <= INT32_MAX &&
-                 (kill((pid_t)header.process, 0) == 0 || errno == EPERM);
+                 (is_written(&header) || is_of_this_run(&header));
     close(file);
     return taken;
 }
 
-static char *choose_path(const char *path)
+/* With this process's number in place of each %p. */
+static char *named(const char *path)
 {
-    if (is_taken(path))
-        return crn_child_path(path);
-    char *copy = crn_try_calloc(strlen(path) + 1, 1);
-    return copy ? strcpy(copy, path) : NULL;
+    enum { DIGITS = 16 };
+    char *text = crn_try_calloc(strlen(path) + 1, DIGITS), *end = text;
+    for (; text && *path; path++)
+        if (path[0] == '%' && path[1] == 'p')
+            end += snprintf(end, DIGITS, "%d", (int)getpid()), path++;
+        else
+            *end++ = *path;
+    return text;
+}
+
+static char *choose_path(const char *out)
+{
+    char *path = named(out);
+    if (!path || !is_taken(path))
+        return path;
+    char *other = crn_child_path(path);
+    crn_free(path);
+    return other;
 }
 
 bool crn_process_options(cairn_options *options, char **path, const char **wrong)

@@ -65,5 +65,48 @@ def teams():
         assert (calls["run"], calls["work"], calls["leaves"]) == (4, 402, 2), (options, calls)
 
 
+def names_in(files):
+    return {name for name, calls in calls_of(
+        [each for file in files for each in contexts(file)]).items() if calls}
+
+
+@case("processes of one run leave each other's captures alone; those of another run replace them")
+def one_run():
+    write("ways.c", """#include <stdio.h>
+#define WAY(name) __attribute__((noipa)) void name(void) { puts(#name); }
+WAY(first) WAY(second) WAY(third) WAY(never)
+int main(int count, char **words)
+{
+    void (*const ways[])(void) = {first, second, third, never};
+    ways[words[1][0] - '1']();
+    return count != 2;
+}
+""")
+    run(CAIRN, "cc", "--zero", "-O1", "ways.c", "-o", "ways")
+    three = "./ways 1; ./ways 2; ./ways 3"
+    for _ in range(2): # what an earlier run left beside it is not in the way
+        before = captures()
+        run(CAIRN, "run", "-o", "t.cairn", "sh", "-c", three)
+        fresh = [name for name in captures() if name == "t.cairn" or name not in before]
+        assert len(fresh) == 3 and names_in(fresh) == {"[root]", "main", "first", "second", "third"}
+        zero = run(CAIRN, "report", "--zero", *fresh)
+        assert "never" in zero and "second" not in zero, zero
+    for name in captures():
+        os.unlink(name)
+    run(CAIRN, "run", "-o", "%p.cairn", "sh", "-c", three)
+    assert len(captures()) == 3 and all(re.fullmatch("[0-9]+[.]cairn", name) for name in captures())
+    assert names_in(captures()) == {"[root]", "main", "first", "second", "third"}
+    for name in captures():
+        os.unlink(name)
+    for way in "123": # by hand each replaces the last
+        run("./ways", way, CAIRN_OUT="x.cairn")
+        run("./ways", way, CAIRN_OUT="%p-%p.cairn")
+    assert names_in(["x.cairn"]) == {"[root]", "main", "third"}
+    assert len(captures()) == 4 and "x.cairn" in captures(), captures()
+    done = subprocess.run([CAIRN, "run", "--alloc", "-o", "%p.cairn", "./ways", "1"], check=False,
+                          capture_output=True, text=True)
+    assert done.returncode == 2 and "%p" in done.stderr, done
+
+
 if __name__ == "__main__":
     sys.exit(base.main())
