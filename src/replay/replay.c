@@ -151,10 +151,10 @@ crn_replay *crn_replay_make(const crn_trace *trace, const crn_replay_setup *setu
     crn_plan_working(replay);
     crn_plan_code(replay);
     describe_pools(replay);
-    replay->facts.recorded = trace->span_count ? replay->last - replay->origin : 0;
-    crn_plan_recorded(replay);
     forget_plan(replay);
     keep_for_runs(replay);
+    replay->facts.recorded = trace->span_count ? replay->last - replay->origin : 0;
+    crn_plan_recorded(replay);
     run_unscaled(replay);
     return replay;
 }
