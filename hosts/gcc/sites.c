@@ -11,14 +11,35 @@
 
 #include "runtime.h"
 
-/* Whether the processor and the system save registers by xsave: read by the stub. */
+/* How the stub saves registers: 0: by fxsave, as there is no xsave; 1: by xsavec, those that are in
+ * use; else by xsave, into so many bytes. */
 int crn_site_xsave __attribute__((visibility("hidden")));
+
+/* Of all that the stub names, those that the system has enabled. */
+static int room_for_states(void)
+{
+    enum { LEGACY = 576, STATES = 0xe7, FIRST = 2, LAST = 7, UNIT = 64 };
+    unsigned enabled, high, room = LEGACY;
+    __asm__ volatile("xgetbv" : "=a"(enabled), "=d"(high) : "c"(0));
+    for (int i = FIRST; i <= LAST; i++) {
+        unsigned size = 0, place = 0, c = 0, d = 0;
+        bool is = (enabled & STATES) >> i & 1 && __get_cpuid_count(0xd, i, &size, &place, &c, &d);
+        if (is && place + size > room)
+            room = place + size;
+    }
+    return (int)((room + UNIT - 1) / UNIT * UNIT);
+}
 
 __attribute__((constructor(101))) static void look_at_processor(void)
 {
-    enum { OSXSAVE = 1 << 27 };
-    unsigned a, b, c = 0, d;
-    crn_site_xsave = __get_cpuid(1, &a, &b, &c, &d) && (c & OSXSAVE);
+    enum { OSXSAVE = 1 << 27, XSAVEC = 1 << 1, IN_USE = 1 << 2 };
+    unsigned a = 0, b, c = 0, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & OSXSAVE))
+        return;
+    a = 0;
+    bool knows_use =
+        __get_cpuid_count(0xd, 1, &a, &b, &c, &d) && (a & XSAVEC) != 0 && (a & IN_USE) != 0;
+    crn_site_xsave = knows_use ? 1 : room_for_states();
 }
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

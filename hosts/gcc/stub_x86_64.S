@@ -7,8 +7,13 @@
 #define WAYS 24     /* in a lane */
 #define WAY_MASK 32
 #define BELOW 64    /* registers saved below %rbp */
-#define AREA 2752   /* x87, SSE, AVX and AVX-512 as xsave lays them out: 2,688 bytes; and %rax */
-#define STATES 0xe7 /* these */
+#define RESULT 72   /* below %rbp: what was given */
+#define LEGACY 576  /* x87 and SSE as xsave lays them out, and its header */
+#define STATES 0xe7 /* these, AVX and AVX-512 */
+#define SSE 2
+#define AVX 4       /* 256 bytes */
+#define MASKS 0x20  /* 64 */
+#define ZMM 0xc0    /* 512 and 1,024 */
 
         .macro save
         .cfi_startproc
@@ -57,13 +62,9 @@
         .cfi_adjust_cfa_offset -8
         .endm
 
-/* Calls \function with %rdi; its result is left in %rax. */
-        .macro call_with_all function
-        subq    $AREA, %rsp
-        andq    $-64, %rsp
-        cmpl    $0, crn_site_xsave(%rip)
-        je      5f
-        xorl    %eax, %eax      /* the header, of which xrstor wants it */
+/* xrstor wants it so. */
+        .macro clear_header
+        xorl    %eax, %eax
         movq    %rax, 512(%rsp)
         movq    %rax, 520(%rsp)
         movq    %rax, 528(%rsp)
@@ -72,20 +73,56 @@
         movq    %rax, 552(%rsp)
         movq    %rax, 560(%rsp)
         movq    %rax, 568(%rsp)
+        .endm
+
+/* Calls \function with %rdi; its result is left in %rax. The stack may be a signal's, and small: so
+ * only what is in use is saved, if the processor says what that is. The rest is as it was
+ * at the beginning, and xrstor makes it so again. crn_site_xsave: see sites.c. */
+        .macro call_with_all function
+        subq    $(RESULT - BELOW), %rsp
+        movl    crn_site_xsave(%rip), %esi
+        cmpl    $1, %esi
+        jb      5f
+        ja      4f
+        movl    $1, %ecx
+        xgetbv
+        andl    $STATES, %eax
+        orl     $SSE, %eax      /* and how it rounds */
+        movl    %eax, %r8d
+        movl    %eax, %ecx
+        andl    $AVX, %ecx
+        shll    $6, %ecx
+        movl    %eax, %edx
+        andl    $MASKS, %edx
+        leal    LEGACY(%rcx,%rdx,2), %ecx
+        andl    $ZMM, %eax
+        leal    (%rcx,%rax,8), %ecx
+        subq    %rcx, %rsp
+        andq    $-64, %rsp
+        clear_header
+        movl    %r8d, %eax
+        xorl    %edx, %edx
+        xsavec64 (%rsp)
+        jmp     3f
+4:      subq    %rsi, %rsp
+        andq    $-64, %rsp
+        clear_header
         movl    $STATES, %eax
         xorl    %edx, %edx
         xsave64 (%rsp)
-        call    \function
-        movq    %rax, AREA - 64(%rsp)
+3:      call    \function
+        movq    %rax, -RESULT(%rbp)
         movl    $STATES, %eax
         xorl    %edx, %edx
         xrstor64 (%rsp)
         jmp     6f
-5:      fxsave64 (%rsp)
+5:      subq    $LEGACY, %rsp
+        andq    $-64, %rsp
+        fxsave64 (%rsp)
         call    \function
-        movq    %rax, AREA - 64(%rsp)
+        movq    %rax, -RESULT(%rbp)
         fxrstor64 (%rsp)
-6:      movq    AREA - 64(%rsp), %rax
+6:      movq    -RESULT(%rbp), %rax
         .endm
 
         .text

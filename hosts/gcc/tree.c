@@ -10,7 +10,7 @@
 
 #include "runtime.h"
 
-enum { DEPTH_MOST = 1024, POOLS = 64 };
+enum { POOLS = 64 };
 
 __thread uint64_t *cairn_priv_thread_scratch __attribute__((tls_model("initial-exec")));
 
@@ -111,22 +111,40 @@ static int64_t height_of(const cairn_priv_strand *strand)
     return (const char *)strand->top - (const char *)strand->bottom;
 }
 
+/* The tree that it is in, and how deep. */
+static crn_node *tree_of(crn_node *node, size_t *depth)
+{
+    *depth = 0;
+    for (; node->site; node -= node->up)
+        ++*depth;
+    return node;
+}
+
+/* The stack may be a signal's, and small: what is inlined deeper than most has memory of its own,
+ * and without it is entered as what it is inlined into. */
 static void go(cairn_priv_strand *strand, crn_node *node)
 {
-    cairn_block path[DEPTH_MOST]; /* backwards */
-    size_t length = 0;
-    crn_node *tree = node;
-    while (tree->site)
-        tree -= tree->up;
+    enum { SHORT = 32 };
+    cairn_block own[SHORT], *path = own;
     cairn_profile *profile = cairn_lane_profile(cairn_strand_lane((cairn_strand *)strand));
+    size_t depth;
+    crn_node *at = node, *tree = tree_of(node, &depth);
     uint32_t number = number_of(tree, profile);
-    for (crn_node *at = node; at != tree && length < DEPTH_MOST; at -= at->up)
-        path[DEPTH_MOST - ++length] = block_of(site_of(tree, (uint32_t)(at - tree)), profile);
+    if (depth > SHORT && !(path = calloc(depth, sizeof *path))) {
+        path = own;
+        for (; depth > SHORT; depth--)
+            at -= at->up;
+    }
+    size_t length = depth;
+    for (; depth > 0; at -= at->up)
+        path[--depth] = block_of(site_of(tree, (uint32_t)(at - tree)), profile);
     int64_t before = height_of(strand);
-    cairn_priv_enter_path((cairn_strand *)strand, path + DEPTH_MOST - length, length);
+    cairn_priv_enter_path((cairn_strand *)strand, path, length);
     if (number && height_of(strand) > before && strand->top[-1] != (uint32_t)strand->current)
         cairn_priv_tree_remember(cairn_strand_lane((cairn_strand *)strand), node->key,
                                  strand->top[-1], strand->current << 32 | node->key);
+    if (path != own)
+        free(path);
 }
 
 int64_t crn_site_go(crn_node *node)
