@@ -43,28 +43,22 @@ static const char enter_text[] = "# cairn enter\n\t"
 static const char leave_text[] = WITH_HEIGHT("leave", CRN_STUB_LEAVE);
 static const char tail_text[] = WITH_HEIGHT("tail", CRN_STUB_TAIL);
 
-/* Where the block is in neither slot: the way from `current`, as in stub.cc. The unit is left in
- * `found`. One in sixteen goes on to what is called, which puts it into a slot. */
-#define WAY(current, found, lane, site, hash)                                                      \
-    "3:\n\t"                                                                                       \
-    "movq " CRN_AT_LANE "(%1), %" lane "\n\t"                                                      \
-    "movl %k" current ", %k" found "\n\t"                                                          \
-    "shrl $2, %k" found "\n\t"                                                                     \
-    "addl %" hash ", %k" found "\n\t"                                                              \
-    "andq " CRN_AT_WAY_MASK "(%" lane "), %" found "\n\t"                                          \
-    "shlq $4, %" found "\n\t"                                                                      \
-    "addq " CRN_AT_WAYS "(%" lane "), %" found "\n\t"                                              \
-    "cmpl %k" current ", (%" found ")\n\t"                                                         \
-    "jne 2f\n\t"                                                                                   \
-    "movl 4(%" found "), %k" lane "\n\t"                                                           \
-    "cmpl %" site ", %k" lane "\n\t"                                                               \
-    "jne 2f\n\t"                                                                                   \
-    "movl 12(%" found "), %k" found "\n\t"                                                         \
-    "movq " CRN_AT_LANE "(%1), %" lane "\n\t"                                                      \
+/* Where the block led to when it was last entered about as deep in the stack, if that was from
+ * `current`: its unit is left in `found`, the records' base in `lane`. */
+#define GUESS(current, found, lane, guesses)                                                       \
+    "imull $" CRN_GUESS_FACTOR ", %%esp, %k" found "\n\t"                                          \
+    "shrl $" CRN_GUESS_SHIFT ", %k" found "\n\t"                                                   \
+    "andl $" CRN_GUESS_MASK ", %k" found "\n\t"                                                    \
+    "addl %" guesses ", %k" found "\n\t"                                                           \
+    "cmpq " CRN_AT_GUESS_LIMIT "(%" lane "), %" found "\n\t"                                       \
+    "jae 2f\n\t"                                                                                   \
+    "addq " CRN_AT_GUESSES "(%" lane "), %" found "\n\t"                                           \
+    "movq (%" found "), %" found "\n\t"                                                            \
     "movq (%" lane "), %" lane "\n\t"                                                              \
-    "testl $15, (%" lane ",%" found ",8)\n\t"                                                      \
-    "jne 4b\n"
-/* And where the way is not known, or something is due. */
+    "cmpl %k" current ", %k" found "\n\t"                                                          \
+    "jne 2f\n\t"                                                                                   \
+    "shrq $32, %" found "\n\t"
+/* And where that was wrong, or something is due. */
 #define ENTER_SLOWLY(function, site)                                                               \
     "2:\n\t"                                                                                       \
     "leaq %" site ", %%rax\n\t"                                                                    \
@@ -73,7 +67,7 @@ static const char tail_text[] = WITH_HEIGHT("tail", CRN_STUB_TAIL);
     "cmoveq %%rax, %1\n\t"
 
 /* %0 who called (%rax; 0: no frame), %1 strand, 0 if there is no frame; %2 top, %3 lane, then base,
- * %4 slot, then unit; %5 the site, %6 its hash. */
+ * %4 unit; %5 the site, %6 its guesses. */
 static const char enter_leaf_text[] = "# cairn enter\n\t"
     STRAND("%1")
     "movq " CRN_AT_TOP "(%1), %2\n\t"
@@ -81,21 +75,13 @@ static const char enter_leaf_text[] = "# cairn enter\n\t"
     "movq " CRN_AT_CURRENT "(%1), %0\n\t"
     "cmpq " CRN_AT_HIGH "(%1), %2\n\t"
     "jae 2f\n\t"
-    "movq (%3), %3\n\t"
-    "movq 16(%3,%0,8), %4\n\t"
-    "cmpl %5, %k4\n\t"
-    "cmovneq 24(%3,%0,8), %4\n\t"
-    "cmpl %5, %k4\n\t"
-    "jne 3f\n\t"
-    "shrq $32, %4\n"
-    "4:\n\t"
+    GUESS("0", "4", "3", "6")
     "movq %4, " CRN_AT_CURRENT "(%1)\n\t"
     "addq $1, (%3,%4,8)\n\t"
     "testq %0, %0\n\t"
     "cmovsl (%2), %k0\n"
     "1:\n\t"
     ".subsection 1\n"
-    WAY("0", "4", "3", "5", "6")
     ENTER_SLOWLY("cairn_priv_site_enter_leaf", "5")
     SLOW_END;
 
@@ -116,7 +102,7 @@ static const char leave_leaf_text[] = "# cairn leave\n\t"
 /* ---- where what runs stays what called: nothing is written but a count ---- */
 
 /* %0 unit (%rax; 0: no frame), %1 strand, 0 if there is no frame; %2 lane, then base, %3 what runs;
- * %4 the site, %5 its hash. What gave its frame back by a tail call has been left from here on. */
+ * %4 the site, %5 its guesses. What gave its frame back by a tail call has been left from here on. */
 static const char enter_light_text[] = "# cairn enter\n\t"
     STRAND("%1")
     "movq " CRN_AT_TOP "(%1), %0\n\t"
@@ -124,14 +110,7 @@ static const char enter_light_text[] = "# cairn enter\n\t"
     "movq " CRN_AT_CURRENT "(%1), %3\n\t"
     "cmpq " CRN_AT_HIGH "(%1), %0\n\t"
     "jae 2f\n\t"
-    "movq (%2), %2\n\t"
-    "movq 16(%2,%3,8), %0\n\t"
-    "cmpl %4, %k0\n\t"
-    "cmovneq 24(%2,%3,8), %0\n\t"
-    "cmpl %4, %k0\n\t"
-    "jne 3f\n\t"
-    "shrq $32, %0\n"
-    "4:\n\t"
+    GUESS("3", "0", "2", "5")
     "addq $1, (%2,%0,8)\n\t"
     "testq %3, %3\n\t"
     "js 5f\n"
@@ -142,7 +121,6 @@ static const char enter_light_text[] = "# cairn enter\n\t"
     "movl (%3), %k3\n\t"
     "movq %3, " CRN_AT_CURRENT "(%1)\n\t"
     "jmp 1b\n"
-    WAY("3", "0", "2", "4", "5")
     ENTER_SLOWLY("cairn_priv_site_enter_light", "4")
     SLOW_END;
 
@@ -277,7 +255,7 @@ static gimple *enter_inline(const char *text, unsigned scratches, tree site, tre
     vec_safe_push(outputs, operand("=&r", strand));
     scratch(outputs, scratches);
     vec_safe_push(inputs, operand("m", crn_site_block(site)));
-    vec_safe_push(inputs, operand("m", crn_site_hash(site)));
+    vec_safe_push(inputs, operand("m", crn_site_guesses(site)));
     return assemble(text, inputs, outputs, NULL);
 }
 

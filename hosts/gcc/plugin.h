@@ -80,7 +80,7 @@ tree crn_site_of(tree function);
 /* Another one, of something in a function. */
 tree crn_site_make(const char *name, location_t place, tree function);
 tree crn_site_block(tree site);
-tree crn_site_hash(tree site);
+tree crn_site_guesses(tree site);
 
 /* ---- mark.cc ---------------------------------------------------------------------------- */
 
@@ -143,12 +143,17 @@ bool crn_late_expand(function *function);
 #define CRN_AT_LANE "32"
 #define CRN_AT_BOTTOM "40"
 /* And in a lane. */
-#define CRN_AT_WAYS "24"
-#define CRN_AT_WAY_MASK "32"
 #define CRN_AT_NODES "96"
 #define CRN_AT_NODE_MASK "104"
+#define CRN_AT_GUESSES "112"
+#define CRN_AT_GUESS_LIMIT "120"
 
-#define CRN_STUB_ENTER "cairn_priv_stub_2_enter"
+/* Which of a block's guesses is meant, in bytes: of the stack pointer. */
+#define CRN_GUESS_FACTOR "0x9e3779b1"
+#define CRN_GUESS_SHIFT "26"
+#define CRN_GUESS_MASK "56"
+
+#define CRN_STUB_ENTER "cairn_priv_stub_3_enter"
 #define CRN_STUB_LEAVE "cairn_priv_stub_1_leave"
 #define CRN_STUB_TAIL "cairn_priv_stub_1_tail"
 

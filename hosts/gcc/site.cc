@@ -153,7 +153,7 @@ tree crn_site_block(tree site)
     return reference(site, TYPE_FIELDS(TREE_TYPE(site)));
 }
 
-tree crn_site_hash(tree site)
+tree crn_site_guesses(tree site)
 {
     return reference(site, DECL_CHAIN(TYPE_FIELDS(TREE_TYPE(site))));
 }

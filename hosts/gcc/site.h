@@ -36,7 +36,7 @@ typedef struct crn_site {
  * the site. Which of the two a site is is told by `line`, where both have it. */
 typedef struct crn_packed_site {
     uint32_t block;
-    uint32_t hash; /* of the block, as ways are looked up */
+    uint32_t guesses; /* where the block's are, in bytes from those of block 0 */
     int32_t name, file;
     int32_t parent, left; /* 0: none */
     uint32_t line;        /* with CRN_SITE_PACKED */
@@ -71,6 +71,7 @@ typedef struct crn_node {
  * and the result. */
 CAIRN_API int64_t cairn_priv_site_enter(crn_site *site);
 CAIRN_API int64_t cairn_priv_site_enter_slowly(crn_packed_site *site); /* no way is known */
+CAIRN_API int64_t cairn_priv_site_enter_frame(crn_packed_site *site);  /* a guess was wrong */
 CAIRN_API void cairn_priv_site_leave(int64_t height);
 CAIRN_API void cairn_priv_site_tail(int64_t height);
 

@@ -107,10 +107,10 @@ static cairn_priv_slot slot_of(const cairn_priv_strand *strand, uint64_t from, c
     return *cairn_priv_slot_of(cairn_priv_record_at(strand->lane, from), block);
 }
 
-/* The runtime has put what was found into the slot that its own verbs look into. Sites look into
- * both: so what was there goes into the other one, if that is empty. What was found goes into the
- * ways, where a rival may have taken its place: else the site comes here each time. Not if the
- * records have moved: in a child of fork `from` may be none of them any more. */
+/* The runtime has put what was found into the slot that its own verbs look into. Where a guess was
+ * wrong, sites look into both: so what was there goes into the other one, if that is empty. What was
+ * found goes into the ways, where a rival may have taken its place: else the site comes here each
+ * time. Not if the records have moved: in a child of fork `from` may be none of them any more. */
 static void remember(const cairn_priv_strand *strand, uint64_t from, cairn_block block,
                      cairn_priv_slot before)
 {
@@ -141,6 +141,8 @@ static void enter_site(cairn_priv_strand *strand, crn_site *site)
     enter(strand, block);
     if (strand->lane->base == base)
         remember(strand, from, block, before);
+    if (!strand->lane->guesses)
+        cairn_priv_begin_guesses(strand->lane);
 }
 
 int64_t crn_site_enter(crn_site *site)

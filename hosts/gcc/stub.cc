@@ -16,29 +16,29 @@
 /* The version is in the names: objects of two versions of Cairn may be linked together. */
 /* clang-format off */
 
-/* %rax: the strand; %r11: the site. Gives the height in %rax; %r8 to %r10 are lost, too. A record's
- * slot is read at once: a signal handler may change it. Which of the two has the block is told by
- * cmov, as no branch could foretell it; so is whether a frame was given back by a tail call, which
- * keeps what is saved.
- *
- * Where it is in neither, the way is looked up, as crn_graph_recall does. One way in sixteen that is
- * found goes into a slot, either by turns: so of what one function calls, the two that it calls most
- * often are found at once, and do not push each other out. */
+/* %rax: the strand; %r11: the site. Gives the height in %rax; %r8 to %r10 are lost, too. A guess is
+ * read at once: a signal handler may change it. Whether a frame was given back by a tail call, which
+ * keeps what is saved, is told by cmov, as no branch could foretell it. */
 static const char enter[] =
     BEGIN(CRN_STUB_ENTER)
     "\tmovq " CRN_AT_TOP "(%rax), %r8\n"
     "\tcmpq " CRN_AT_HIGH "(%rax), %r8\n"
     "\tjae 2f\n"
     "\tmovq " CRN_AT_LANE "(%rax), %r9\n"
+    "\timull $" CRN_GUESS_FACTOR ", %esp, %r8d\n"
+    "\tshrl $" CRN_GUESS_SHIFT ", %r8d\n"
+    "\tandl $" CRN_GUESS_MASK ", %r8d\n"
+    "\taddl 4(%r11), %r8d\n"
+    "\tcmpq " CRN_AT_GUESS_LIMIT "(%r9), %r8\n"
+    "\tjae 2f\n"
+    "\taddq " CRN_AT_GUESSES "(%r9), %r8\n"
     "\tmovq " CRN_AT_CURRENT "(%rax), %r10\n"
+    "\tmovq (%r8), %r8\n"
+    "\tcmpl %r10d, %r8d\n"
+    "\tjne 2f\n"
     "\tmovq (%r9), %r9\n"
-    "\tmovq 16(%r9,%r10,8), %r8\n"
-    "\tcmpl (%r11), %r8d\n"
-    "\tcmovneq 24(%r9,%r10,8), %r8\n"
-    "\tcmpl (%r11), %r8d\n"
-    "\tjne 3f\n"
     "\tshrq $32, %r8\n"
-    "1:\taddq $1, (%r9,%r8,8)\n"
+    "\taddq $1, (%r9,%r8,8)\n"
     "\tmovq " CRN_AT_TOP "(%rax), %r9\n"
     "\ttestq %r10, %r10\n"
     "\tcmovsl (%r9), %r10d\n"
@@ -49,38 +49,8 @@ static const char enter[] =
     "\tsubq " CRN_AT_BOTTOM "(%rax), %r9\n"
     "\tmovq %r9, %rax\n"
     "\tret\n"
-    "3:\tmovq " CRN_AT_LANE "(%rax), %r9\n"
-    "\tmovl %r10d, %r8d\n"
-    "\tshrl $2, %r8d\n"
-    "\taddl 4(%r11), %r8d\n"
-    "\tandq " CRN_AT_WAY_MASK "(%r9), %r8\n"
-    "\tshlq $4, %r8\n"
-    "\taddq " CRN_AT_WAYS "(%r9), %r8\n"
-    "\tcmpl %r10d, (%r8)\n"
-    "\tjne 2f\n"
-    "\tmovl 4(%r8), %r9d\n"
-    "\tcmpl (%r11), %r9d\n"
-    "\tjne 2f\n"
-    "\tmovq 8(%r8), %r8\n"
-    "\tmovq " CRN_AT_LANE "(%rax), %r9\n"
-    "\tmovq %r8, %r11\n"
-    "\tmovq (%r9), %r9\n"
-    "\tshrq $32, %r11\n"
-    "\ttestl $15, (%r9,%r11,8)\n"
-    "\tje 4f\n"
-    "\tmovq %r11, %r8\n"
-    "\tjmp 1b\n"
-    "4:\ttestl $16, (%r9,%r11,8)\n"
-    "\tleaq (%r9,%r10,8), %r9\n"
-    "\tje 5f\n"
-    "\tleaq 8(%r9), %r9\n"
-    "5:\tmovq %r8, 16(%r9)\n"
-    "\tmovq " CRN_AT_LANE "(%rax), %r9\n"
-    "\tmovq %r11, %r8\n"
-    "\tmovq (%r9), %r9\n"
-    "\tjmp 1b\n"
     "2:\tmovq %r11, %rax\n"
-    "\tjmp *cairn_priv_site_enter_slowly@GOTPCREL(%rip)\n"
+    "\tjmp *cairn_priv_site_enter_frame@GOTPCREL(%rip)\n"
     END(CRN_STUB_ENTER);
 
 #define STRAND                                                                                     \

@@ -6,6 +6,8 @@
  */
 #define WAYS 24     /* in a lane */
 #define WAY_MASK 32
+#define GUESSES 112
+#define GUESS_LIMIT 120
 #define BELOW 64    /* registers saved below %rbp */
 #define RESULT 72   /* below %rbp: what was given */
 #define LEGACY 576  /* x87 and SSE as xsave lays them out, and its header */
@@ -198,10 +200,11 @@ cairn_priv_site_enter:
         .cfi_endproc
         .size   cairn_priv_site_enter, . - cairn_priv_site_enter
 
-/* The same for a function that calls nothing, and a packed site: the block's hash is there. One
- * way in sixteen that is found goes into a slot, either by turns: of two that are called by turns
- * one stays where it is found at once. light: what called stays what runs, and the unit is given. */
-        .macro enter_leaf name light slowly
+/* The same for packed sites, where a guess was wrong: the block may be in either slot, or its way is
+ * looked up. What is found is the next guess. frame: it is pushed, and its height given. light: what
+ * called stays what runs, and the unit is given. `above`: how much lower the stack pointer is here
+ * than where the guess was made. */
+        .macro enter_known name frame light above slowly
         .p2align 4
         .globl  \name
         .type   \name, @function
@@ -212,6 +215,8 @@ cairn_priv_site_enter:
         push    %rdx
         push    %rsi
         push    %rdi
+        push    %r8
+        push    %r9
         movq    cairn_priv_thread_strand@gottpoff(%rip), %rdi
         movq    %fs:(%rdi), %rdi
         testq   %rdi, %rdi
@@ -219,51 +224,72 @@ cairn_priv_site_enter:
         movq    (%rdi), %rdx            /* top */
         cmpq    8(%rdi), %rdx
         jae     2f
-        movl    24(%rdi), %ecx          /* current */
-        movq    32(%rdi), %rdx          /* lane */
-        movl    %ecx, %esi
-        shrl    $2, %esi                /* record */
-        addl    4(%rax), %esi           /* the block's hash */
-        andq    WAY_MASK(%rdx), %rsi
-        shlq    $4, %rsi
-        addq    WAYS(%rdx), %rsi
-        cmpl    %ecx, (%rsi)
-        jne     2f
-        movl    (%rax), %ecx            /* the block; a new one is in no way */
-        cmpl    %ecx, 4(%rsi)
-        jne     2f
-        movl    12(%rsi), %ecx          /* unit */
-        movq    (%rdx), %rdx            /* base */
-        movq    24(%rdi), %rax
-        testl   $15, (%rdx,%rcx,8)
+        movq    32(%rdi), %rsi          /* lane */
+        movq    24(%rdi), %rcx          /* current */
+        movq    (%rsi), %r8             /* base */
+        movq    16(%r8,%rcx,8), %rdx
+        cmpl    (%rax), %edx            /* the block; a new one is nowhere */
+        cmovneq 24(%r8,%rcx,8), %rdx
+        cmpl    (%rax), %edx
         je      3f
-1:      addq    $1, (%rdx,%rcx,8)
-        testq   %rax, %rax
-        jns     4f
-        movq    (%rdi), %rdx
-        movl    (%rdx), %eax            /* who called what gave its frame back */
-4:      .if \light
-        movq    %rax, 24(%rdi)
-        movq    %rcx, %rax
-        .else
+        imull   $0x9e3779b1, (%rax), %edx
+        movl    %ecx, %r9d
+        shrl    $2, %r9d                /* record */
+        addl    %r9d, %edx
+        andq    WAY_MASK(%rsi), %rdx
+        shlq    $4, %rdx
+        addq    WAYS(%rsi), %rdx
+        cmpl    %ecx, (%rdx)
+        jne     2f
+        movl    (%rax), %r9d
+        cmpl    %r9d, 4(%rdx)
+        jne     2f
+        movq    8(%rdx), %rdx
+3:      shrq    $32, %rdx               /* unit */
+        leaq    (48 + \above)(%rsp), %r9
+        imull   $0x9e3779b1, %r9d, %r9d
+        shrl    $26, %r9d
+        andl    $56, %r9d
+        addl    4(%rax), %r9d
+        cmpq    GUESS_LIMIT(%rsi), %r9
+        jae     4f
+        addq    GUESSES(%rsi), %r9
+        movl    %ecx, %eax
+        movq    %rdx, %rsi
+        shlq    $32, %rsi
+        orq     %rax, %rsi
+        movq    %rsi, (%r9)
+4:      addq    $1, (%r8,%rdx,8)
+        testq   %rcx, %rcx
+        jns     5f
+        movq    (%rdi), %rsi
+        movl    (%rsi), %ecx            /* who called what gave its frame back */
+5:      .if \light
         movq    %rcx, 24(%rdi)
+        movq    %rdx, %rax
+        .else
+        movq    %rdx, 24(%rdi)
+        .if \frame
+        movq    (%rdi), %rax
+        movl    %ecx, (%rax)
+        addq    $4, %rax
+        movq    %rax, (%rdi)
+        subq    40(%rdi), %rax
+        .else
+        movq    %rcx, %rax
         .endif
+        .endif
+        pop     %r9
+        pop     %r8
         pop     %rdi
         pop     %rsi
         pop     %rdx
         pop     %rcx
         ret
-3:      .cfi_adjust_cfa_offset 32
-        movq    8(%rsi), %rsi           /* what the slot may be */
-        push    %r8
-        leaq    (%rdx,%rax,8), %r8
-        testl   $16, (%rdx,%rcx,8)
-        je      5f
-        addq    $8, %r8
-5:      movq    %rsi, 16(%r8)
+2:      .cfi_adjust_cfa_offset 48
+        pop     %r9
         pop     %r8
-        jmp     1b
-2:      pop     %rdi
+        pop     %rdi
         pop     %rsi
         pop     %rdx
         pop     %rcx
@@ -272,8 +298,9 @@ cairn_priv_site_enter:
         .size   \name, . - \name
         .endm
 
-        enter_leaf cairn_priv_site_enter_leaf, 0, site_enter_leaf_all
-        enter_leaf cairn_priv_site_enter_light, 1, site_enter_light_all
+        enter_known cairn_priv_site_enter_frame, 1, 0, 0, cairn_priv_site_enter_slowly
+        enter_known cairn_priv_site_enter_leaf, 0, 0, 8, site_enter_leaf_all
+        enter_known cairn_priv_site_enter_light, 0, 1, 8, site_enter_light_all
 
         .p2align 4
         .globl  cairn_priv_site_enter_slowly

@@ -50,6 +50,16 @@ typedef struct cairn_priv_way {
     cairn_priv_slot slot; /* as the record's own has it then */
 } cairn_priv_way;
 
+/* Where a block led to when it was last entered about as deep in the machine's stack: of hosts
+ * whose code is compiled. Most often it leads there again, and that needs no knowledge of what runs
+ * but to be checked, so that a processor which foretells branches need not wait for what ran
+ * before. Each block has eight: which of them is told by the stack pointer. */
+typedef struct cairn_priv_guess {
+    uint32_t from, to; /* units; from 0: none */
+} cairn_priv_guess;
+
+enum { CAIRN_PRIV_GUESSES = 8 };
+
 typedef struct cairn_priv_lane {
     char *base;        /* of the records */
     int64_t tick_left; /* until the next sample of ticks */
@@ -66,6 +76,8 @@ typedef struct cairn_priv_lane {
      * may be in either of a pair. */
     cairn_priv_way *nodes;
     uint64_t node_mask; /* of pairs */
+    cairn_priv_guess *guesses;
+    uint64_t guess_limit; /* bytes */
 } cairn_priv_lane;
 
 enum { CAIRN_PRIV_TICKS_EXACT = 0, CAIRN_PRIV_TICKS_SAMPLED = 1, CAIRN_PRIV_TICKS_OFF = 2 };
@@ -91,6 +103,8 @@ CAIRN_API void cairn_priv_enter(cairn_priv_strand *strand, cairn_block block);
 CAIRN_API void cairn_priv_replace(cairn_priv_strand *strand, cairn_block block);
 CAIRN_API void cairn_priv_leave(cairn_priv_strand *strand);
 CAIRN_API void cairn_priv_tick(cairn_priv_strand *strand);
+/* Makes room for guesses, if there is none and there can be. */
+CAIRN_API void cairn_priv_begin_guesses(cairn_priv_lane *lane);
 /* What runs is pushed once more, without a call. */
 CAIRN_API void cairn_priv_again(cairn_priv_strand *strand);
 

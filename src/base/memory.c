@@ -72,6 +72,27 @@ void crn_free_table(void *table, size_t size)
         munmap(table, size);
 }
 
+void *crn_try_sparse(size_t size)
+{
+    if (fails())
+        return NULL;
+    int saved = errno;
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        memory = NULL;
+    else
+        madvise(memory, size, MADV_NOHUGEPAGE); /* where there are none, it is not needed */
+    errno = saved;
+    return memory;
+}
+
+void crn_free_sparse(void *memory, size_t size)
+{
+    if (memory)
+        munmap(memory, size);
+}
+
 static void *checked(void *memory)
 {
     if (memory)

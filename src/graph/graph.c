@@ -11,7 +11,8 @@ enum {
     WAYS_FIRST = CRN_FIRST(64, 1),      /* entries */
     WAYS_ROOMY = CRN_FIRST(1 << 12, 4), /* entries: up to here there are 16 for each edge */
     WAYS_LAST = CRN_FIRST(1 << 15, 8),  /* entries: 512 KiB */
-    RECORDS_RESERVED = 1,               /* for [folded] */
+    GUESSES_SIZE = CRN_FIRST(1 << 17, 16) * CAIRN_PRIV_GUESSES * sizeof(cairn_priv_guess),
+    RECORDS_RESERVED = 1, /* for [folded] */
     PATH_FIRST = CRN_FIRST(64, 1)
 };
 
@@ -111,6 +112,15 @@ uint32_t crn_graph_follow(crn_graph *graph, uint32_t record, cairn_block block)
     *crn_graph_way(graph, record, block) =
         (crn_way){crn_graph_way_key(record, block), {block, next * CRN_RECORD_UNITS}};
     return crn_graph_recall(graph, record, block);
+}
+
+void crn_graph_begin_guesses(crn_graph *graph)
+{
+    cairn_priv_lane *hot = &graph->hot;
+    if (hot->guesses)
+        return;
+    hot->guesses = crn_try_sparse(GUESSES_SIZE);
+    __atomic_store_n(&hot->guess_limit, hot->guesses ? GUESSES_SIZE : 0, __ATOMIC_RELEASE);
 }
 
 /* ---- records ---- */
@@ -341,8 +351,11 @@ void crn_graph_close(crn_graph *graph)
 {
     crn_free_table(graph->index, ((size_t)graph->index_mask + 1) * sizeof *graph->index);
     crn_free_table(graph->hot.ways, (graph->hot.way_mask + 1) * sizeof *graph->hot.ways);
+    crn_free_sparse(graph->hot.guesses, GUESSES_SIZE);
     crn_free(graph->path_blocks);
     crn_free(graph->path_contexts);
+    graph->hot.guesses = NULL;
+    graph->hot.guess_limit = 0;
     graph->index = NULL;
     graph->hot.ways = NULL;
     graph->path_blocks = graph->path_contexts = NULL;

@@ -140,6 +140,9 @@ uint32_t crn_graph_append(crn_graph *graph, uint32_t record, cairn_block block);
 /* As append, for the hot path: remembered in the ways and in the record's slot. */
 uint32_t crn_graph_follow(crn_graph *graph, uint32_t record, cairn_block block);
 
+/* Room for guesses of the first blocks; where there is none, or no memory, that stays so. */
+void crn_graph_begin_guesses(crn_graph *graph);
+
 /* The record for `block` at the context `from`, or 0. */
 uint32_t crn_graph_find(const crn_graph *graph, uint32_t from, cairn_block block);
 

@@ -184,6 +184,11 @@ void cairn_priv_enter(cairn_priv_strand *priv, cairn_block block)
     go(strand, next);
 }
 
+void cairn_priv_begin_guesses(cairn_priv_lane *lane)
+{
+    crn_graph_begin_guesses(&((cairn_lane *)lane)->graph);
+}
+
 void cairn_priv_replace(cairn_priv_strand *priv, cairn_block block)
 {
     cairn_strand *strand = (cairn_strand *)priv;

@@ -222,16 +222,15 @@ def late():
     assert code.count("# cairn push") > 5, "which frames are pushed late?"
 
 
-@case("a context that calls many by turns counts each, wherever it is found")
-def crowd():
+def contexts_match(name):
     """As the slow twin by function, and by context as where functions are called for all of it."""
     tables = {}
     for options in (["-O2"], ["-O2", "--calls"], ["-Os"], ["-O2", "-fPIC", "-flto"]):
-        plain(["crowd.c"], *[option for option in options if option != "--calls"])
-        profiled(["crowd.c"], *options)
-        rows = record(["crowd.c"])
+        plain([name], *[option for option in options if option != "--calls"])
+        profiled([name], *options)
+        rows = record([name])
         stacks_match(rows)
-        counts_match(rows, counted(["crowd.c"]))
+        counts_match(rows, counted([name]))
         tables[options[-1]] = {path: row["calls"] for path, row in rows}
     assert tables["-O2"] == tables["--calls"]
     for wall in ("exact", "sampled"):
@@ -239,29 +238,10 @@ def crowd():
         assert {path: row["calls"] for path, row in contexts("way.cairn")} == tables["-flto"], wall
 
 
-def compare_all(names, *options):
-    """Every function of the source, wherever it has been inlined."""
-    compare(names, "--inlined", *options)
-
-
-for each, ways in ((["inlined.c"], [[level] for level in LEVELS + ["-Og"]] + [
-        ["-O3", "-fPIC", "-flto"], ["-O2", "-fno-pie", "-no-pie", "-static"], ["-O2", "--verify"],
-        ["-O2", "--branch"]]),
-                   (["inlined.cpp"], [["-O0"], ["-O2"], ["-O3", "-flto"],
-                                      ["-Os", "-fnon-call-exceptions"]])):
-    for way in ways:
-        case("%s counts all functions, %s" % (each[0], " ".join(way)), each, *way)(compare_all)
-for each in ALL:
-    case("%s counts all functions" % each[0], each, "-O2")(compare_all)
-
-
-def counted_contexts(names, *options):
-    profiled(names, *options)
-    calls = {}
-    for path, row in record(names):
-        if row["calls"]:
-            calls[path] = calls.get(path, 0) + row["calls"]
-    return calls
+case("a context that calls many by turns counts each, wherever it is found", "crowd.c")(
+    contexts_match)
+case("contexts as deep in the stack as each other count as they are called", "guesses.c")(
+    contexts_match)
 
 
 @case("a call that is a counter counts in the context in which one that is entered does")

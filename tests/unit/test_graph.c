@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "graph/graph.h"
 #include "graph/records.h"
 #include "support/cases.h"
@@ -155,6 +156,27 @@ static void ways_are_kept(void **state)
     close_graph(&graph);
 }
 
+static void guesses_are_empty_or_none(void **state)
+{
+    (void)state;
+    crn_graph graph;
+    open_graph(&graph, 1024, 100);
+    assert_true(!graph.hot.guesses && !graph.hot.guess_limit);
+    crn_memory_fail_at(1);
+    crn_graph_begin_guesses(&graph);
+    crn_memory_fail_at(0);
+    assert_true(!graph.hot.guesses && !graph.hot.guess_limit);
+    crn_graph_begin_guesses(&graph);
+    cairn_priv_guess *guesses = graph.hot.guesses;
+    uint64_t count = graph.hot.guess_limit / sizeof *guesses;
+    assert_true(guesses && count && count % CAIRN_PRIV_GUESSES == 0);
+    assert_true(!guesses[0].from && !guesses[count - 1].from);
+    guesses[count - 1].from = 4;
+    crn_graph_begin_guesses(&graph);
+    assert_true(graph.hot.guesses == guesses && guesses[count - 1].from == 4);
+    close_graph(&graph);
+}
+
 static void the_budget_is_kept(void **state)
 {
     (void)state;
@@ -257,6 +279,7 @@ int main(void)
         cmocka_unit_test(walks_go_where_the_definition_says),
         cmocka_unit_test(every_edge_is_found_again),
         cmocka_unit_test(ways_are_kept),
+        cmocka_unit_test(guesses_are_empty_or_none),
         cmocka_unit_test(the_budget_is_kept),
         cmocka_unit_test(merging_is_walking_both),
         cmocka_unit_test(damaged_records_are_refused),
