@@ -95,7 +95,7 @@ uint32_t crn_intern_number(crn_interning *interning, const char *text, size_t le
     uint32_t slot = hash & interning->table_mask;
     for (; interning->table[slot]; slot = (slot + 1) & interning->table_mask) {
         const entry *e = &interning->entries[interning->table[slot] - 1];
-        if (e->hash == hash && e->length == length && !memcmp(e->text, text, length))
+        if (e->hash == hash && e->length == length && crn_is_same(e->text, text, length))
             return interning->table[slot] - 1;
     }
     if (interning->count == interning->capacity) {

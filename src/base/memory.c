@@ -42,6 +42,14 @@ void *crn_try_realloc(void *memory, size_t count, size_t size)
     return memory;
 }
 
+/* Found when the library is loaded. */
+static int (*const volatile compare)(const void *one, const void *other, size_t size) = memcmp;
+
+bool crn_is_same(const void *one, const void *other, size_t size)
+{
+    return compare(one, other, size) == 0;
+}
+
 void crn_free(void *memory)
 {
     free(memory);

@@ -8,6 +8,7 @@
 #ifndef CRN_BASE_MEMORY_H
 #define CRN_BASE_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,14 +18,19 @@ void *crn_try_calloc(size_t count, size_t size);
 void *crn_try_realloc(void *memory, size_t count, size_t size);
 void crn_free(void *memory);
 
+/* Whether so many bytes are the same. Not memcmp's name: what a library calls for the first time is
+ * looked up then, on a kilobyte of the stack that is there, which may be a signal's and small. All
+ * else that finds a context has been called when a profile is opened. */
+bool crn_is_same(const void *one, const void *other, size_t size);
+
 /* A zeroed table of `size` bytes, for tables that double. A large one goes back to the system
  * when it is freed: malloc would keep the outgrown ones, which are as much again. NULL when
  * there is no memory. */
 void *crn_try_table(size_t size);
 void crn_free_table(void *table, size_t size);
 
-/* Zeroed memory that takes room where it is written to, for tables of which little is used; it begins
- * at a page. NULL when there is no address space. */
+/* Zeroed memory that takes room where it is written to, for tables of which little is used; it
+ * begins at a page. NULL when there is no address space. */
 void *crn_try_sparse(size_t size);
 void crn_free_sparse(void *memory, size_t size);
 

@@ -244,7 +244,7 @@ static uint32_t find_cycle(const crn_graph *graph, cairn_block block)
     uint32_t end = length;
     while ((end = find_last(blocks, low, end, block)) > low) {
         uint32_t half = length + 1 - end;
-        if (!memcmp(blocks + end, blocks + end - half, (half - 1) * sizeof *blocks))
+        if (crn_is_same(blocks + end, blocks + end - half, (half - 1) * sizeof *blocks))
             return graph->path_contexts[end - 1];
         end--;
     }

@@ -65,6 +65,20 @@ def teams():
         assert (calls["run"], calls["work"], calls["leaves"]) == (4, 402, 2), (options, calls)
 
 
+@case("a handler on a small stack of its own has room: Enter and Leave take little of it")
+def handler():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        most = 3400 if " avx512" in file.read() else 2000 # what is saved, and what runs
+    plain(["handler.c"], "-O2")
+    before = int(run("./plain"))
+    for options in (["-O0"], ["-O2"], ["-O2", "--inlined"], ["-O2", "--profile=count+time", "--inlined"]):
+        profiled(["handler.c"], *options)
+        for wall in ("off", "exact"):
+            after = int(run("./profiled", CAIRN_OUT="x.cairn", CAIRN_WALL=wall))
+            assert after - before < most, (options, wall, before, after)
+        assert calls_of(contexts("x.cairn"))["deep"] == 60, options
+
+
 def names_in(files):
     return {name for name, calls in calls_of(
         [each for file in files for each in contexts(file)]).items() if calls}
