@@ -25,7 +25,10 @@ static bool diff_begin(crn_view *view, const crn_view_query *query, crn_diff_rep
         if (!crn_view_number(query, keys[side], (uint64_t)side, CRN_VIEW_FILES_MAX, &numbers[side]))
             return false;
         if (numbers[side] >= view->file_count) {
-            crn_cli_fail("two files are compared; start cairn view with both");
+            if (view->file_count < CRN_SIDES)
+                crn_cli_fail("two files are compared; start cairn view with both");
+            else
+                crn_cli_fail("there is no file %llu", (unsigned long long)numbers[side]);
             return false;
         }
         report->paths[side] = view->files[numbers[side]].path;

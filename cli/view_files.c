@@ -95,6 +95,21 @@ static crn_profile *load(crn_view_file *file, crn_error *error)
     return plain;
 }
 
+/* Whether the file is another than was read, or was written since; that is looked at from now on.
+ */
+static bool is_replaced(crn_view_file *file)
+{
+    struct stat about;
+    if (file->foreign || stat(file->path, &about) != 0 || !S_ISREG(about.st_mode))
+        return false;
+    bool same = file->inode == (uint64_t)about.st_ino &&
+                file->changed.tv_sec == about.st_mtim.tv_sec &&
+                file->changed.tv_nsec == about.st_mtim.tv_nsec;
+    file->inode = (uint64_t)about.st_ino;
+    file->changed = about.st_mtim;
+    return !same;
+}
+
 bool crn_view_file_read(crn_view_file *file)
 {
     crn_error error = {0};
@@ -104,6 +119,7 @@ bool crn_view_file_read(crn_view_file *file)
     if (file->foreign) {
         plain = crn_convert_read(file->path, CRN_CONVERT_SHOWN, NULL);
     } else {
+        is_replaced(file);
         crn_progress_begin("%s: reading %s", crn_cli_name, file->path);
         plain = load(file, &error);
         crn_progress_end();
@@ -268,13 +284,14 @@ void crn_view_file_renew(crn_view *view, crn_view_file *file)
 {
     enum { SHARE = 4 }; /* reading takes a quarter of the time at most */
     double least = SHARE * file->cost > 0.5 ? SHARE * file->cost : 0.5, begin = now();
-    if (!file->looked_at || !is_growing(file))
+    bool grows = is_growing(file), replaced = file->looked_at && is_replaced(file);
+    if (!file->looked_at || !(grows || replaced))
         return;
     while (file->preparing) /* who does needs the spans */
         pthread_cond_wait(&view->looked, &view->lock);
     /* Nobody asks again once the program is gone: then what it has left is read at once. */
-    bool last = is_left(file, file->plain);
-    if (!last && begin - file->read_at < least)
+    bool last = grows && is_left(file, file->plain);
+    if (grows && !last && begin - file->read_at < least)
         return;
     enum { LARGE = 1 << 18 }; /* contexts: then what can be made again goes first */
     if (file->plain->context_count > LARGE) {
@@ -284,10 +301,12 @@ void crn_view_file_renew(crn_view *view, crn_view_file *file)
         malloc_trim(0);
     }
     crn_error error = {0};
+    bool left = file->left || last;
     crn_profile *plain = load(file, &error);
     file->read_at = begin;
     if (!plain) {
-        file->left = last; /* else it may be replaced just now */
+        file->left = left; /* else it may be replaced just now */
+        file->inode = 0;   /* and is looked at again */
         return;
     }
     if (!last && !file->left && is_same(file->plain, plain)) {

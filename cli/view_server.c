@@ -15,7 +15,7 @@
 #include "view.h"
 
 /* Who has not shown the token is not waited for as long. */
-enum { CONNECTIONS = 512, STRANGER_SECONDS = 10, IDLE_SECONDS = 120, MEMORY = 32 * 1024 };
+enum { CONNECTIONS = 512, STRANGER_SECONDS = 3, IDLE_SECONDS = 120, MEMORY = 32 * 1024 };
 enum { FORBIDDEN = 403 };
 
 /* Scripts and styles are this server's alone, and nothing is fetched from elsewhere. */

@@ -327,7 +327,7 @@ const kit = { test, at: () => page, go, settled, quiet, rows, same, holds, hash,
 where(kit);
 when(kit);
 frame(kit);
-steady(kit);
+steady({ ...kit, cairn, folder, browser: () => browser });
 sent({ ...kit, browser: () => browser, cairn, folder });
 
 test("a page in one file shows the same", async () => {

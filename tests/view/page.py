@@ -98,7 +98,10 @@ def captures(folder):
     subprocess.run([os.environ["ODD_SPANS"]], check=True,
                    env=dict(os.environ, CAIRN_OUT=os.path.join(folder, "odd.cairn")))
     names = ["lua.cairn", "other.cairn", "jobs.cairn", "deep.cairn", "imported.txt", "tall.txt",
-             "narrow.txt", "odd.cairn"]
+             "narrow.txt", "odd.cairn", "cut.cairn"]
+    whole = read(os.path.join(folder, "lua.cairn"))
+    with open(os.path.join(folder, "cut.cairn"), "wb") as file:
+        file.write(whole[:len(whole) * 9 // 10])
     stream = os.path.join(STREAMS, "fble-bench.ev.zst")
     if os.path.exists(stream) and shutil.which("zstd"):
         with subprocess.Popen(["zstd", "-dcq", stream], stdout=subprocess.PIPE) as words:

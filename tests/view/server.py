@@ -615,6 +615,43 @@ def another_program_at_the_same_path_is_read(_):
 
 
 @case
+def what_is_recorded_anew_after_an_end_is_read(_):
+    for end in (signal.SIGKILL, signal.SIGTERM):
+        live = live_begin("anew.cairn")
+        server = Server("anew.cairn")
+        try:
+            wait_for(server, lambda now: now["spans"] is not None)
+            live.send_signal(end)
+            live.wait()
+            ended = server.api("captures")[0]
+            assert ended["state"] == ("killed" if end == signal.SIGKILL else "ended"), ended
+            live = live_begin("anew.cairn")
+            now = wait_for(server, lambda now: now["state"] == "running")
+            assert now["generation"] > ended["generation"], now
+        finally:
+            live.terminate()
+            live.wait()
+        assert server.api("captures")[0]["state"] == "ended"
+        assert server.stop() == 0
+
+
+@case
+def a_file_that_is_cut_short_says_so(_):
+    with open(os.path.join(FOLDER, "a.cairn"), "rb") as file:
+        whole = file.read()
+    with open(os.path.join(FOLDER, "cut.cairn"), "wb") as file:
+        file.write(whole[:len(whole) * 9 // 10])
+    server = Server("a.cairn", "cut.cairn")
+    try:
+        good, cut = server.api("captures")
+        assert good["warnings"] == [] and "cut short" in cut["warnings"][0], (good, cut)
+        assert cut["warnings"] == report("cut.cairn")["warnings"]
+        assert "there is no file 9" in server.api("diff", ("before", "9"), status=400)["error"]
+    finally:
+        assert server.stop() == 0
+
+
+@case
 def a_live_capture_that_becomes_a_pipe_holds_nobody_up(_):
     path = os.path.join(FOLDER, "piped.cairn")
     live = live_begin("piped.cairn")

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Figures are of what they are said to be of, wherever one comes from: after narrowing and taking that
 // back, in another metric, of one of two blocks of a name, of a block rather than its line.
-export default function steady({ test, at, go, settled, quiet, rows, same, holds, hash, json, ofReport, files, problems }) {
+import { spawn } from "node:child_process";
+
+export default function steady({ cairn, folder, browser, test, at, go, settled, quiet, rows, same, holds, hash, json, ofReport, files, problems }) {
   const press = async (...keys) => { for (const key of keys) await at().keyboard.press(key); };
   const ask = (question) => at().evaluate(async (one) => (await fetch("api/" + one)).json(), question);
   const jobs = files.indexOf("jobs.cairn"), odd = files.indexOf("odd.cairn"), narrow = files.indexOf("narrow.txt");
@@ -188,6 +190,119 @@ export default function steady({ test, at, go, settled, quiet, rows, same, holds
       await settled(".lanes canvas");
       const text = (await at().textContent('[data-what="window"]')).replace(/\u2009/g, " ");
       holds(text.startsWith(seen) && !/-\d/.test(text), items + ": " + text);
+    }
+  });
+
+  test("a file that is cut short says so wherever one is", async () => {
+    const file = files.indexOf("cut.cairn");
+    for (const where of ["flame", "overall", "sequences"]) {
+      await go(`${where}?file=${file}`);
+      await settled('.badge[data-badge="cut short"]');
+    }
+    await go("flame");
+    await settled(".flame canvas");
+    same((await at().$$(".badge")).length, 0, "of a whole one nothing is said");
+  });
+
+  test("the header of a difference is of both files", async () => {
+    const other = files.indexOf("jobs.cairn"), of = (name) => json("report", "--json", name).metrics.filter((one) => one.total).map((one) => one.name);
+    await go(`diff?before=0&after=${other}&search=main`);
+    await settled("table.sides");
+    const shown = await at().$$eval('[aria-label="Metric"] a, [aria-label="Metric"] option', (all) => all.map((one) => one.textContent));
+    const both = of("lua.cairn").filter((name) => of("jobs.cairn").includes(name));
+    same(shown, both.length > 1 ? both : [], "metrics");
+    same((await at().$$('output [data-what="matches"]')).length, 0, "no share of one of them");
+    await go("diff?before=99");
+    await settled("table.sides");
+    same((await at().$$(".problem")).length, 0, "a file that is not there");
+  });
+
+  test("long keys and values fit, and text from right to left stays in its place", async () => {
+    const fits = () => at().evaluate(() => document.documentElement.scrollWidth <= innerWidth);
+    await go(`slowest?file=${odd}&search=twin`);
+    await settled("tr[data-span]");
+    holds(await fits(), "the slowest");
+    holds(await at().$$eval(".attributes bdi, .attributes i", (all) => all.length > 9 && all.every((one) => getComputedStyle(one).unicodeBidi.includes("isolate"))), "isolated");
+    await at().click("tr[data-span] a.name");
+    await settled(".span-card");
+    holds(await at().$eval('.span-card dd[data-attribute="http.request.header.content-type"]', (one) => one.clientWidth) > 90, "the value has room");
+    holds(await fits(), "the span");
+  });
+
+  test("heads of tables stay below the header, however tall that is", async () => {
+    for (const width of [1280, 900]) {
+      await at().setViewportSize({ width, height: 800 });
+      await go("overall?metric=ticks&x=" + width);
+      await settled("tbody tr[data-block]");
+      await at().evaluate(() => scrollTo(0, 700));
+      await at().waitForFunction(() => {
+        const [head, table] = ["header", "thead th"].map((one) => document.querySelector(one).getBoundingClientRect());
+        return scrollY > 300 && Math.abs(head.bottom - table.top) <= 1.5;
+      });
+    }
+    await at().setViewportSize({ width: 1280, height: 800 });
+  });
+
+  test("with the root below, it is in sight after a zoom and the way back, and of another file", async () => {
+    const tall = files.indexOf("tall.txt"), below = () => at().waitForFunction(() => { const one = document.querySelector(".boxes"); return one && one.scrollHeight - one.clientHeight - one.scrollTop < 2; });
+    await go("flame?up=1");
+    await settled(".flame canvas");
+    await go(`flame?file=${tall}&up=1`);
+    await settled(".flame canvas");
+    await below();
+    await at().$eval(".boxes", (one) => { one.scrollTop = 0; });
+    await quiet();
+    const box = await (await at().$(".boxes")).boundingBox();
+    await at().mouse.click(box.x + box.width / 3, box.y + box.height / 2);
+    await settled(".above button");
+    await below();
+    await at().goBack();
+    await at().waitForFunction(() => !document.querySelector(".above button"));
+    await below();
+  });
+
+  test("the call graph is moved by its boxes, which are not followed then", async () => {
+    await go("graph?metric=ticks&nodes=60");
+    await settled(".graph a.node");
+    await at().click('.zoom button[aria-label="Larger"]');
+    await at().click('.zoom button[aria-label="Larger"]');
+    await quiet();
+    const frame = await (await at().$(".graph")).boundingBox();
+    const node = await at().$$eval("a.node", (all, [left, top, bottom, right]) => all.map((one) => one.getBoundingClientRect()).filter((one) => one.x > left && one.right < right && one.y > top + 150 && one.bottom < bottom).map((one) => [one.x + one.width / 2, one.y + one.height / 2])[0], [frame.x, frame.y, frame.y + frame.height, frame.x + frame.width - 150]);
+    const before = await at().$eval(".graph", (one) => one.scrollTop), where = await hash();
+    await at().mouse.move(...node);
+    await at().mouse.down();
+    await at().mouse.move(node[0], node[1] - 120, { steps: 8 });
+    await at().mouse.up();
+    same(await at().$eval(".graph", (one) => Math.round(one.scrollTop)), Math.min(Math.round(before) + 120, await at().$eval(".graph", (one) => one.scrollHeight - one.clientHeight)), "moved");
+    same(await hash(), where, "not followed");
+  });
+
+  test("what a server's end means is said, and the colours are kept for the next one", async () => {
+    const start = async () => {
+      const process = spawn(cairn, ["view", "lua.cairn"], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
+      return [process, String(await new Promise((done) => process.stdout.once("data", done))).trim()];
+    };
+    const tab = await browser().newPage({ colorScheme: "light" });
+    tab.setDefaultTimeout(60000);
+    let [server, address] = await start();
+    try {
+      await tab.goto(address + "#/overall");
+      await tab.waitForSelector("tbody tr[data-block]");
+      const paper = () => tab.evaluate(() => getComputedStyle(document.body).backgroundColor);
+      while ((await tab.evaluate(() => document.documentElement.dataset.theme)) !== "dark") await tab.click('button[aria-label^="Colours"]');
+      const dark = await paper();
+      server.kill("SIGTERM");
+      await tab.waitForFunction(() => document.querySelector(".badge")?.textContent.includes("cairn view has ended"));
+      holds((await tab.textContent(".problem")).includes("start it again"), "what to do");
+      same((await tab.$$(".live")).length, 0, "not live");
+      [server, address] = await start();
+      await tab.goto(address + "#/overall");
+      await tab.waitForSelector("tbody tr[data-block]");
+      same(await paper(), dark, "at another port");
+    } finally {
+      server.kill("SIGTERM");
+      await tab.close();
     }
   });
 }

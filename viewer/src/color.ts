@@ -10,19 +10,23 @@ export const theme = (): Theme => (document.documentElement.dataset.theme || "")
 const system = matchMedia(night); // asked for each box: a new query each time would cost more than drawing it
 export const dark = (): boolean => (theme() ? theme() === "dark" : system.matches);
 
-// A page in one file may have nowhere to keep it.
+const YEAR = 365 * 24 * 3600; // seconds
+
+// A cookie is the same at any port, and cairn view has another each time; a page in one file has no
+// cookies, and may have nowhere to keep it.
 export function setTheme(next: Theme): void {
   if (next) document.documentElement.dataset.theme = next;
   else delete document.documentElement.dataset.theme;
   try {
-    localStorage.setItem(kept, next);
+    if (location.protocol === "file:") localStorage.setItem(kept, next);
+    else document.cookie = `${kept}=${next}; path=/; max-age=${next ? YEAR : 0}; samesite=strict`;
   } catch { /* then it holds for this page alone */ }
   dispatchEvent(new Event(changed));
 }
 
 export function restoreTheme(): void {
   try {
-    const before = localStorage.getItem(kept);
+    const before = location.protocol === "file:" ? localStorage.getItem(kept) : new RegExp(`(?:^|; )${kept}=(\\w+)`).exec(document.cookie)?.[1];
     if (before === "light" || before === "dark") document.documentElement.dataset.theme = before;
   } catch { /* as the system has it */ }
 }

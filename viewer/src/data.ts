@@ -26,6 +26,7 @@ export interface File {
   name: string;
   generation: number;
   state: string;
+  warnings: string[];
   foreign: boolean;
   spans: number | null; // null: not known yet
   metrics: Metric[];
@@ -45,11 +46,19 @@ export interface Source {
   ask(route: string, items: Items, signal?: AbortSignal): Promise<any>;
 }
 
+export class Gone extends Error {
+  constructor() {
+    super("cairn view does not answer: it has ended, or the machine that it runs on cannot be reached. What is there stays; start it again for more.");
+  }
+}
+
 export class Server implements Source {
   live = true;
   async ask(route: string, items: Items, signal?: AbortSignal): Promise<any> {
     const query = new URLSearchParams(items).toString();
-    const response = await fetch("api/" + route + (query ? "?" + query : ""), { signal });
+    const response = await fetch("api/" + route + (query ? "?" + query : ""), { signal }).catch((error) => {
+      throw error.name === "AbortError" ? error : new Gone();
+    });
     const text = await response.text();
     let answer: any;
     try {

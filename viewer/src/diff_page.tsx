@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What changed from one file to another: a table side by side, and one flame graph of both.
-import { Items, useAnswer } from "./data";
+import { File, Items, useAnswer } from "./data";
 import { base, change, count, figure } from "./format";
 import { FlameGraph } from "./flame";
 import { BlockName, Place, Problem, Waiting } from "./parts";
-import { to } from "./route";
+import { Route, to } from "./route";
 import { matches } from "./search";
 
 const unzoomed = { zoom: "", "zoom-before": "", "zoom-after": "" };
@@ -19,12 +19,21 @@ function Side({ value, most, unit, side }: { value: number; most: number; unit: 
   );
 }
 
+// Which two are compared: the first with the second, unless the address names others that there are.
+export function sidesOf(route: Route, files: File[]): [number, number] {
+  const side = (text: string | undefined, otherwise: number) => {
+    const number = text ? Number(text) : otherwise;
+    return Number.isInteger(number) && number >= 0 && number < files.length ? number : Math.min(otherwise, files.length - 1);
+  };
+  return [side(route.rest.before, 0), side(route.rest.after, 1)];
+}
+
 export function DiffPage({ place, search }: { place: Place; search: string }) {
   const { route, files } = place;
-  const before = Number(route.rest.before || 0), after = Number(route.rest.after || 1);
+  const [before, after] = sidesOf(route, files);
   const sort = route.rest.sort || "self";
   const items: Items = [["before", String(before)], ["after", String(after)]];
-  if (route.metric) items.push(["metric", route.metric]);
+  items.push(["metric", place.metric]);
   const generation = (files[before]?.generation || 0) * 1000 + (files[after]?.generation || 0);
   const { data, error } = useAnswer(files.length > 1 ? "diff" : null,
     [...items, ["sort", sort], ["top", search ? String(SEARCHED_MAX) : route.rest.top || "60"]], generation);
@@ -59,7 +68,7 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
         <span class={data.total.after > data.total.before ? "more" : "less"}>{change(data.total.before, data.total.after)}</span>
         <span class="note">{data.metric}</span>
       </p>
-      {route.rest.beside === "1" ? (
+      {!data.total.before && !data.total.after ? <p class="note">Nothing costs anything in either.</p> : route.rest.beside === "1" ? (
         <div class="beside">
           <Half place={place} file={before} side="before" search={search} set={set} />
           <Half place={place} file={after} side="after" search={search} set={set} />
@@ -107,7 +116,7 @@ function Half({ place, file, side, search, set }: {
 }) {
   const its = { ...place, route: { ...place.route, file }, file: place.files[file] }, key = "zoom-" + side;
   const items: Items = [["file", String(file)]];
-  if (place.route.metric) items.push(["metric", place.route.metric]);
+  items.push(["metric", place.metric]);
   return (
     <section aria-label={side + ": " + its.file.name} data-side={side}>
       <h2>{side}<small>{its.file.name}</small></h2>

@@ -134,7 +134,7 @@ export class Embedded implements Source {
     const path: string = head.capture;
     return {
       path, name: path.slice(path.lastIndexOf("/") + 1), generation: 1, state: head.state === "running" ? "ended" : head.state,
-      foreign: false, spans, metric: head.metric,
+      warnings: head.warnings || [], foreign: false, spans, metric: head.metric,
       metrics: head.metrics.filter((m: any) => m.total > 0).map(({ name, unit, total }: any) => ({ name, unit, total })),
     };
   }

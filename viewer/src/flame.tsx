@@ -267,9 +267,19 @@ function Graph({ what, flame, place, coloring, matches, height, plain, link, dee
     mostCalls: layout.boxes.reduce((all, box) => Math.max(all, box.calls), 1),
   }), [layout]);
   const painting: Painting = { layout, coloring, ...most, matches, selected, hovered, upwards };
-  // What was chosen stays so while a live capture grows.
+  const pointer = useRef<[number, number] | null>(null);
+  const under = (): Box | null => {
+    if (!pointer.current || !canvas.current) return null;
+    const box = canvas.current.getBoundingClientRect(), [x, y] = pointer.current;
+    return boxAt(painting, (x - box.left) / box.width, y - box.top + frame.current!.scrollTop);
+  };
+  const point = (event: MouseEvent | null) => {
+    pointer.current = event && [event.clientX, event.clientY];
+    setHovered(under());
+  };
+  // What was chosen stays so while a live capture grows; the pointer rests on what is there now.
   useEffect(() => {
-    setHovered(null);
+    setHovered(under());
     setSelected((before) => (before && layout.boxes.find((box) => box.row >= 0 && box.context === before.context && box.block.id === before.block.id && box.depth === before.depth)) || null);
   }, [layout]);
   useLayoutEffect(() => {
@@ -286,11 +296,6 @@ function Graph({ what, flame, place, coloring, matches, height, plain, link, dee
     frame.current!.scrollTop = upwards ? frame.current!.scrollHeight : 0;
   }, [upwards, what]);
 
-  const at = (event: MouseEvent): Box | null => {
-    const box = canvas.current!.getBoundingClientRect();
-    return boxAt(painting, (event.clientX - box.left) / box.width,
-      event.clientY - box.top + frame.current!.scrollTop);
-  };
   const zoom = (box: Box) => go(link(zoomTo(flame, box.row < 0 ? box.parent! : box)));
   const reveal = (box: Box) => {
     const y = yOf(box, painting), view = frame.current!;
@@ -346,15 +351,17 @@ function Graph({ what, flame, place, coloring, matches, height, plain, link, dee
         onScroll={() => {
           const view = frame.current!;
           seen((upwards ? tall - view.scrollTop : view.scrollTop + view.clientHeight) / ROW);
+          setHovered(under());
           redraw((n) => n + 1);
         }}>
         <div style={{ height: tall + "px" }}>
           <canvas ref={canvas} tabIndex={0} role="application" aria-roledescription="flame graph"
             aria-label={"Flame graph of " + flame.metric + ". Arrow keys move, Enter zooms, Backspace zooms out, n and p go to what is searched for" + (plain ? "." : ", f focuses, d drops, c shows callers.")}
             style={{ height: Math.min(tall, frame.current ? frame.current.clientHeight : innerHeight) + "px" }}
-            onMouseMove={(event) => setHovered(at(event))} onMouseLeave={() => setHovered(null)}
+            onMouseMove={point} onMouseLeave={() => point(null)}
             onClick={(event) => {
-              const box = at(event);
+              point(event);
+              const box = under();
               if (!box) return;
               setSelected(box);
               zoom(box);
@@ -362,8 +369,21 @@ function Graph({ what, flame, place, coloring, matches, height, plain, link, dee
             onKeyDown={key} />
         </div>
       </div>
+      {hovered && pointer.current && <Bubble box={hovered} flame={flame} at={pointer.current} />}
       <Details box={shown || layout.root} flame={flame} place={place} plain={plain} />
       <p class="unseen" role="status" aria-live="polite">{selected ? say(selected, flame) : ""}</p>
+    </div>
+  );
+}
+
+// Beside the pointer: the line below says the same, and more.
+function Bubble({ box, flame, at: [x, y] }: { box: Box; flame: Flame; at: [number, number] }) {
+  const right = x > innerWidth * 0.6, low = y > innerHeight - 90;
+  const place = { ...(right ? { right: innerWidth - x + 10 + "px" } : { left: x + 12 + "px" }), ...(low ? { bottom: innerHeight - y + 10 + "px" } : { top: y + 16 + "px" }) };
+  return (
+    <div class="bubble fixed" aria-hidden="true" style={place}>
+      <b>{fullName(box.block)}</b> {figure(box.inclusive, flame.unit)} <span class="dim">{share(box.inclusive, flame.total)}</span>
+      {flame.before !== undefined && <span class="dim"> {change(box.before, box.inclusive)}</span>}
     </div>
   );
 }

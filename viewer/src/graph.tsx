@@ -23,6 +23,7 @@ interface Arrow {
 }
 
 const LETTER = 7.3, LONGEST = 34;
+const HEADS = [8, 11, 14, 17]; // of arrows: three times as wide as they are
 const cut = (text: string): string => (text.length > LONGEST ? text.slice(0, LONGEST - 1) + "…" : text);
 
 // Arrows that carry next to nothing only blur the picture; one into each block stays.
@@ -130,9 +131,14 @@ function Drawing({ data, drawn, at, search }: { data: any; drawn: any; at: Place
     event.preventDefault();
     resize(scale * Math.exp(-event.deltaY / 400));
   };
+  // By a box as by what is between them: a box is followed where it was not dragged.
+  const dragged = useRef(false);
   const move = (event: PointerEvent) => {
     if (!held.current || !event.buttons) return;
     const [x, y, left, top] = held.current;
+    if (!dragged.current && Math.hypot(event.clientX - x, event.clientY - y) < 5) return;
+    if (!dragged.current) frame.current!.setPointerCapture(event.pointerId);
+    dragged.current = true;
     frame.current!.scrollLeft = left - (event.clientX - x);
     frame.current!.scrollTop = top - (event.clientY - y);
   };
@@ -144,20 +150,23 @@ function Drawing({ data, drawn, at, search }: { data: any; drawn: any; at: Place
         <button type="button" onClick={() => resize(toFit())}>all</button>
       </div>
       <div class="graph" ref={frame} tabIndex={0} role="group" aria-label="Call graph; arrows move it, plus and minus resize it, Tab goes from block to block" onKeyDown={key} onWheel={wheel}
-        onPointerDown={(event) => { held.current = [event.clientX, event.clientY, frame.current!.scrollLeft, frame.current!.scrollTop]; }} onPointerMove={move} onPointerUp={() => { held.current = null; }}>
+        onClickCapture={(event) => { if (dragged.current) { event.preventDefault(); event.stopPropagation(); } dragged.current = false; }} onDragStart={(event) => event.preventDefault()}
+        onPointerDown={(event) => { dragged.current = false; held.current = [event.clientX, event.clientY, frame.current!.scrollLeft, frame.current!.scrollTop]; }} onPointerMove={move} onPointerUp={() => { held.current = null; }}>
       <svg style={{ width: Math.round(width * (scale || 1)) + "px" }} viewBox={`0 0 ${width} ${height}`} role="group"
         aria-label={"Call graph of " + data.nodes.length + " blocks"}>
         <defs>
-          <marker id="head" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto">
-            <path d="M0,1L10,5L0,9z" class="head" />
-          </marker>
+          {HEADS.map((size, i) => (
+            <marker id={"head" + i} viewBox="0 0 10 10" refX="9" refY="5" markerWidth={size} markerHeight={size} markerUnits="userSpaceOnUse" orient="auto">
+              <path d="M0,1L10,5L0,9z" class="head" />
+            </marker>
+          ))}
         </defs>
         {arrows.filter((arrow: Arrow) => arrow.caller !== arrow.callee).map((arrow: Arrow) => {
           const edge = graph.edge(String(arrow.caller), String(arrow.callee));
-          const part = data.total ? arrow.inclusive / data.total : 0;
+          const part = data.total ? arrow.inclusive / data.total : 0, wide = 0.8 + 4.5 * Math.sqrt(part);
           return (
             <g class="edge" data-caller={arrow.caller} data-callee={arrow.callee}>
-              <path d={curve(edge.points)} style={{ strokeWidth: (0.8 + 4.5 * Math.sqrt(part)).toFixed(2) }} marker-end="url(#head)">
+              <path d={curve(edge.points)} style={{ strokeWidth: wide.toFixed(2) }} marker-end={`url(#head${HEADS.findIndex((size, i) => size >= 3 * wide || i === HEADS.length - 1)})`}>
                 <title>{count(arrow.calls) + " calls, " + figure(arrow.inclusive, at.unit)}</title>
               </path>
               {part >= 0.005 && (

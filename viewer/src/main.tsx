@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The frame of all pages: where one can go, what is looked at, and how it was narrowed.
 import { render } from "preact";
-import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import "uplot/dist/uPlot.min.css";
 import "./page.css";
 import * as color from "./color";
 import { Theme } from "./color";
-import { Block, File, ask, forget, fullName, isLive, setSource, useAnswer } from "./data";
+import { Block, File, Gone, Metric, ask, forget, fullName, isLive, setSource, useAnswer } from "./data";
 import { ExplainPage, WhatIfPage } from "./causes";
-import { DiffPage } from "./diff_page";
+import { DiffPage, sidesOf } from "./diff_page";
 import { Embedded } from "./embedded";
 import { FlamePage, SpanFlamePage } from "./flame";
 import { figure, share, time } from "./format";
@@ -68,9 +68,12 @@ function useRoute(): Route {
 }
 
 // The files, asked for again while a program still writes one of them.
-function useFiles(): { files: File[]; error: string } {
+// What is ended may be recorded anew at the same path.
+const OFTEN = 1000, SELDOM = 3000, SOON = 250; // ms
+
+function useFiles(): { files: File[]; error: string; gone: boolean } {
   const [files, setFiles] = useState<File[]>([]);
-  const [error, setError] = useState("");
+  const [error, setError] = useState(""), [gone, setGone] = useState(false);
   useLayoutEffect(() => { // before the page without them is on the screen
     let timer = 0, over = false;
     const look = async () => {
@@ -83,19 +86,21 @@ function useFiles(): { files: File[]; error: string } {
           return now;
         });
         setError("");
+        setGone(false);
         const live = isLive() && now.some((file) => file.state === "running");
         const unknown = now.some((file) => file.spans === null);
-        if (live || unknown) timer = window.setTimeout(look, unknown ? 250 : 1000);
+        if (isLive() || unknown) timer = window.setTimeout(look, unknown ? SOON : live ? OFTEN : SELDOM);
       } catch (problem) {
         if (over) return;
         setError(String((problem as Error).message || problem));
-        timer = window.setTimeout(look, 2000);
+        setGone(problem instanceof Gone);
+        timer = window.setTimeout(look, SELDOM);
       }
     };
     look();
     return () => { over = true; clearTimeout(timer); };
   }, []);
-  return { files, error };
+  return { files, error, gone };
 }
 
 function Mark() {
@@ -217,9 +222,59 @@ function Sun() {
   );
 }
 
+// In a word, what the run or its file lacks; all of it in the title, and on the page of the run.
+function Badges({ file, route, gone }: { file: File; route: Route; gone: boolean }) {
+  const badges: [string, string][] = [];
+  if (file.state === "killed") badges.push(["killed", "The program ended without closing its capture: what it had recorded until then is here."]);
+  if (file.state === "unclosed") badges.push(["not closed", "The capture was not closed by its program."]);
+  if (file.warnings.length) {
+    const all = file.warnings.join("\n");
+    badges.push([/cut short/.test(all) ? "cut short" : /damaged/.test(all) ? "damaged" : "not all is here", all]);
+  }
+  return (
+    <>
+      {gone ? <span class="badge" role="status">cairn view has ended</span> : file.state === "running" && <span class="live" role="status">live</span>}
+      {badges.map(([text, title]) => (
+        <a class="badge" data-badge={text} href={to(route, { page: "overall", focus: [], drops: [], rest: {} })} title={title}>{text}</a>
+      ))}
+    </>
+  );
+}
+
+const MANY = 36; // letters of metrics side by side; of allocations there are more
+
+function Metrics({ metrics, metric, link }: { metrics: Metric[]; metric: string; link: (name: string) => string }) {
+  if (metrics.length < 2) return null;
+  if (metrics.reduce((all, one) => all + one.name.length + 2, 0) > MANY)
+    return (
+      <label class="group"><b>metric</b>
+        <select aria-label="Metric" value={metric} onChange={(event) => go(link((event.target as HTMLSelectElement).value))}>
+          {metrics.map((one) => <option value={one.name}>{one.name}</option>)}
+        </select>
+      </label>
+    );
+  return (
+    <span class="group" role="group" aria-label="Metric">
+      {metrics.map((one) => <a href={link(one.name)} aria-current={metric === one.name}>{one.name}</a>)}
+    </span>
+  );
+}
+
+// The heads of tables stay below the header, which takes more lines where there is little room.
+function useHead(): (header: HTMLElement | null) => void {
+  const seen = useRef<ResizeObserver | null>(null);
+  return useCallback((header: HTMLElement | null) => {
+    seen.current?.disconnect();
+    if (!header) return;
+    const tell = () => document.documentElement.style.setProperty("--head", header.offsetHeight + "px");
+    (seen.current = new ResizeObserver(tell)).observe(header);
+    tell();
+  }, []);
+}
+
 function App() {
   const route = useRoute();
-  const { files, error } = useFiles();
+  const { files, error, gone } = useFiles(), head = useHead();
   const [helping, setHelping] = useState(false);
   const theme = useTheme();
   useKeys(route, pages, setHelping, theme.turn);
@@ -230,14 +285,17 @@ function App() {
     if (file) document.title = entry.text + " · " + file.name + " · cairn";
   }, [entry, file]);
   if (!file) return error ? <Problem text={error} /> : <Waiting what="Reading the capture" />;
-  const known = file.metrics.find((one) => one.name === (route.metric || file.metric));
-  const metric = known ? known.name : file.metric;
+  // Of two files those of both.
+  const both = entry.page === "diff" && files.length > 1 ? sidesOf(route, files).map((i) => files[i]) : null;
+  const metrics = both ? both[0].metrics.filter((one) => both[1].metrics.some((other) => other.name === one.name)) : file.metrics;
+  const known = metrics.find((one) => one.name === (route.metric || file.metric));
+  const metric = known ? known.name : both && metrics.length ? metrics[0].name : file.metric;
   const place: Place = { route: { ...route, file: files.indexOf(file), metric: known ? route.metric : "" }, files, file, metric, unit: known ? known.unit : "" };
   const spans = when.includes(entry), { search } = route;
   return (
     <>
       <a class="skip" href="#content" onClick={(event) => { event.preventDefault(); document.getElementById("content")?.focus(); }}>to the content</a>
-      <header>
+      <header ref={head}>
         <a class="brand" href={to(route, { page: "flame", focus: [], drops: [], choice: null, rest: {} })} aria-label="cairn"><Mark /> cairn</a>
         {files.length > 1 ? (
           <label class="pick"><span class="unseen">file</span>
@@ -246,16 +304,9 @@ function App() {
             </select>
           </label>
         ) : <span class="pick" title={file.path}>{file.name}</span>}
-        {file.metrics.length > 1 && (
-          <span class="group" role="group" aria-label="Metric">
-            {file.metrics.map((one) => (
-              <a href={to(route, { metric: one.name === file.metric ? "" : one.name, rest: route.rest })} aria-current={metric === one.name}>{one.name}</a>
-            ))}
-          </span>
-        )}
-        {file.state === "running" && <span class="live" role="status">live</span>}
-        {file.state === "killed" && <span class="badge">killed</span>}
-        <Search place={place} spans={spans} search={search} setSearch={(text) => replace(write({ ...parse(location.hash), search: text }))} />
+        <Metrics metrics={metrics} metric={metric} link={(name) => to(route, { metric: name === file.metric ? "" : name, rest: route.rest })} />
+        <Badges file={file} route={place.route} gone={gone} />
+        <Search place={place} spans={spans} share={!both} search={search} setSearch={(text) => replace(write({ ...parse(location.hash), search: text }))} />
         <button type="button" class="help" onClick={theme.turn} title={"Colours: " + theme.text + " (T)"} aria-label={"Colours: " + theme.text}><Sun /></button>
         <button type="button" class="help" onClick={() => setHelping(true)} aria-label="Keys">?</button>
       </header>

@@ -39,8 +39,9 @@ function useFound(place: Place, search: string, spans: boolean): Found | null {
   return (last.current = { count: match.data.count, value: match.data.inclusive, whole, of: "" });
 }
 
-export function Search({ place, spans, search, setSearch }: {
-  place: Place; spans: boolean; search: string; setSearch: (text: string) => void;
+// Two files have no whole that it would be a share of.
+export function Search({ place, spans, share: shared, search, setSearch }: {
+  place: Place; spans: boolean; share: boolean; search: string; setSearch: (text: string) => void;
 }) {
   const [text, setText] = useState(search);
   useEffect(() => {
@@ -52,7 +53,7 @@ export function Search({ place, spans, search, setSearch }: {
   useEffect(() => {
     if (document.activeElement?.id !== "search") setText(search);
   }, [search]);
-  const found = useFound(place, search, spans);
+  const found = useFound(place, shared ? search : "", spans);
   const key = (event: KeyboardEvent) => {
     if (event.key === "Escape") {
       setText("");

@@ -105,8 +105,8 @@ export function SlowestPage({ place, search, block }: { place: Place; search: st
             </td>
             <td class="figure" data-value={span.self}>{time(span.self)}</td>
             <th scope="row"><SpanName span={span} place={place} /></th>
-            <td class="attributes">{span.attributes.map((a: any) => <span><i>{a.key}</i> {valueOf(a)}</span>)}</td>
-            <td>{span.lane || "–"}</td>
+            <td class="attributes">{span.attributes.map((a: any) => <span title={a.key + " " + valueOf(a)}><i>{a.key}</i> <bdi>{valueOf(a)}</bdi></span>)}</td>
+            <td><bdi>{span.lane || "–"}</bdi></td>
             <td class="path dim">{span.ancestors.slice(0, 4).map((one: any) => <span>{nameOf(one.block, one.iteration)}</span>)}</td>
           </tr>
         ))}
@@ -158,7 +158,7 @@ export function MissingPage({ place, search }: { place: Place; search: string })
             <td class="figure" data-value={gap.missing}>{time(gap.missing)}</td>
             <td class="figure"><a href={to(place.route, { page: "timeline", rest: { from: String(Math.max(0, gap.start - gap.missing)), to: String(gap.start + 2 * gap.missing), ...spanOf(place, gap.span) } })}>{time(gap.start)}</a></td>
             <th scope="row">{gap.span ? <a class="name" href={to(place.route, { page: "timeline", rest: spanOf(place, gap.span) })}>{named(gap.span)}</a> : ""}</th>
-            <td>{(named(gap.before) || "its begin") + " and " + (named(gap.after) || "its end")}</td>
+            <td><bdi>{named(gap.before) || "its begin"}</bdi> and <bdi>{named(gap.after) || "its end"}</bdi></td>
           </tr>))}
         </tbody>
       </table>

@@ -234,6 +234,9 @@ function Lanes({ chart, place, search, waiting }: { chart: Chart; place: Place; 
   );
 }
 
+const LONGEST = 300; // letters
+const cut = (text: string): string => (text.length > LONGEST ? text.slice(0, LONGEST) + "…" : text);
+
 // Beside the pointer: the side says the same to those who have none.
 function Tip({ bar, chart, span, at }: { bar: Bar; chart: Chart; span: Span | null; at: [number, number] }) {
   const its = span && span.id === bar.span && bar.count === 1 ? span : null;
@@ -241,7 +244,7 @@ function Tip({ bar, chart, span, at }: { bar: Bar; chart: Chart; span: Span | nu
   return (
     <div class="bubble" aria-hidden="true" data-span={bar.span} style={{ top: at[1] + 16 + "px", ...(right ? { right: `calc(100% - ${at[0]}px)` } : { left: at[0] + 12 + "px" }) }}>
       <b>{bar.count > 1 ? count(bar.count) + " × " + chart.blocks[bar.block].name + " and others" : name}</b> {time(bar.count > 1 ? bar.busy : bar.end - bar.start)}{bar.open ? ", has not ended" : ""}
-      {its && its.attributes.map((one) => <div><i>{one.key}</i> {valueOf(one)}</div>)}
+      {its && its.attributes.map((one) => <div><i>{one.key}</i> <bdi>{cut(valueOf(one))}</bdi></div>)}
     </div>
   );
 }
