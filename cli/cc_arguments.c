@@ -18,11 +18,12 @@ typedef struct reading {
     bool stops;      /* before the linker */
     bool only_reads; /* no more than the preprocessor */
     bool bare, shared;
+    bool libc;          /* it is named */
     bool argument;      /* the next word belongs to this one */
     bool language;      /* it is -x, and its argument comes next */
     bool headers;       /* -x says that inputs are headers */
     bool other_machine; /* than that of the plugin's code */
-    bool freestanding;  /* there need be no libc, and no variables of threads */
+    bool freestanding;  /* there need be no libc, and no variables of threads; or transactions */
 } reading;
 
 /* Options whose argument may be the next word. */
@@ -119,10 +120,24 @@ static void read_language(reading *reading, const char *name)
 static void read_input(reading *reading, const char *path)
 {
     static const char *const headers[] = {".h", ".hh", ".H", ".hp", ".hxx", ".hpp", ".HPP", ".h++"};
+    static const char *const libcs[] = {"/libc.so", "/libc.so.6", "/libc.a"};
     reading->inputs = true;
     reading->stops |= reading->headers;
+    for (size_t i = 0; i < sizeof libcs / sizeof *libcs; i++)
+        reading->libc |= ends_with(path, libcs[i]);
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
         reading->stops |= ends_with(path, headers[i]);
+}
+
+/* -ffixed-rcx and the like. */
+static bool takes_needed_register(const char *word)
+{
+    static const char option[] = "-ffixed-";
+    static const char *const registers[] = {"ax", "cx", "dx", NULL};
+    if (strncmp(word, option, sizeof option - 1) != 0)
+        return false;
+    word += sizeof option - 1;
+    return is_one_of(*word == 'r' || *word == 'e' ? word + 1 : word, registers);
 }
 
 static void read_option(reading *reading, const char *word)
@@ -148,7 +163,8 @@ static void read_option(reading *reading, const char *word)
                                        "--no-standard-libraries", NULL};
     static const char *const shared[] = {"-shared", "--shared", NULL};
     static const char *const others[] = {"-m32", "-m16", "-mx32", NULL};
-    static const char *const freestanding[] = {"-ffreestanding", "-mcmodel=kernel", NULL};
+    static const char *const freestanding[] = {"-ffreestanding", "-mcmodel=kernel", "-fgnu-tm",
+                                               NULL};
     reading->other_machine |= is_one_of(word, others);
     reading->freestanding |= is_one_of(word, freestanding);
     reading->stops |= is_one_of(word, stop);
@@ -161,6 +177,9 @@ static void read_option(reading *reading, const char *word)
     if (strncmp(word, "-x", 2) == 0 && word[2])
         read_language(reading, word + 2);
     reading->inputs |= strncmp(word, "-l", 2) == 0;
+    reading->libc |= strcmp(word, "-lc") == 0;
+    if (takes_needed_register(word))
+        reading->job.fixed = crn_strdup(word); /* the word may be of a file, and go */
 }
 
 static void read_file(reading *reading, const char *path, int depth);
@@ -234,13 +253,62 @@ static void read_file(reading *reading, const char *path, int depth)
     crn_free(text);
 }
 
+/* ---- options of ours in files ------------------------------------------------------------ */
+
+typedef struct words {
+    char **words;
+    size_t count;
+} words;
+
+static void add_word(words *all, const char *word)
+{
+    all->words = crn_realloc(all->words, all->count + 2, sizeof *all->words);
+    all->words[all->count++] = crn_strdup(word);
+    all->words[all->count] = NULL;
+}
+
+/* Those of a file, with those of files that it names. False: there is none, or it goes too deep. */
+static bool add_file(words *all, const char *path, int depth)
+{
+    char *text = depth < FILES_DEEPEST ? whole(path) : NULL;
+    if (!text)
+        return false;
+    char *word = crn_calloc(strlen(text) + 1, 1);
+    const char *place = text;
+    while (next_word(&place, word))
+        if (word[0] != '@' || !add_file(all, word + 1, depth + 1))
+            add_word(all, word);
+    crn_free(word);
+    crn_free(text);
+    return true;
+}
+
+char **crn_cc_words(int argc, char **argv, bool (*is_ours)(const char *word))
+{
+    words all = {NULL, 0};
+    for (int i = 0; i < argc; i++) {
+        words of_file = {NULL, 0};
+        bool ours = false;
+        if (argv[i][0] == '@' && add_file(&of_file, argv[i] + 1, 0))
+            for (size_t k = 0; k < of_file.count; k++)
+                ours |= is_ours(of_file.words[k]);
+        if (!ours)
+            add_word(&all, argv[i]);
+        for (size_t k = 0; ours && k < of_file.count; k++)
+            add_word(&all, of_file.words[k]);
+    }
+    return all.words;
+}
+
 crn_cc_job crn_cc_read(char *const *words)
 {
     reading reading = {.inputs = false};
     for (; *words; words++)
         read_word(&reading, *words, 0);
     reading.job.is_shared = reading.shared;
-    bool links = reading.inputs && !reading.stops, alone = reading.bare && !reading.shared;
+    reading.job.is_bare = reading.bare;
+    bool links = reading.inputs && !reading.stops;
+    bool alone = reading.bare && !reading.shared && !reading.libc;
     reading.job.compiles = reading.inputs && !reading.only_reads && !reading.other_machine &&
                            !reading.freestanding && !(links && alone);
     reading.job.links = links && !alone && !reading.other_machine;

@@ -151,10 +151,37 @@ static bool is_argument(const char *word)
     return strcmp(word, "--clones") == 0;
 }
 
+/* gcc would take what comes next for a file to link. */
+static void refuse_space(const char *word, const char *next)
+{
+    static const char *const options[] = {"--only",      "--skip",  "--only-file",
+                                          "--skip-file", "--small", "--broken"};
+    static const char *const kinds[] = {"count", "count+time", "time", "alloc"};
+    for (size_t i = 0; i < WORDS(options); i++)
+        if (strcmp(word, options[i]) == 0)
+            exit(crn_cli_fail("%s wants its argument in the same word: %s=%s", word, word,
+                              next ? next : "..."));
+    for (size_t i = 0; i < WORDS(kinds); i++) /* gcc has --profile, too: that is -p */
+        if (next && strcmp(word, "--profile") == 0 && strcmp(next, kinds[i]) == 0)
+            exit(crn_cli_fail("--profile wants the kind in the same word: --profile=%s", next));
+}
+
+static void check_small(const char *text)
+{
+    enum { MOST = 1000000 };
+    char *end;
+    errno = 0;
+    long number = strtol(text, &end, 10);
+    if (errno || end == text || *end || number < 1 || number > MOST)
+        exit(crn_cli_fail("--small wants a number from 1 to %d, not \"%s\"", MOST, text));
+}
+
 /* Takes an option that is ours, false if it is gcc's. */
 static bool take(wish *wish, const char *word)
 {
     const char *rest;
+    if (begins(word, "--small=", &rest))
+        check_small(rest);
     if (begins(word, "--profile=", &rest)) {
         wish->kind = kind_named(rest);
         wish->frames = strcmp(rest, "count+time") == 0; /* time is to be known of all that counts */
@@ -179,15 +206,23 @@ static bool take(wish *wish, const char *word)
     return true;
 }
 
+static bool is_ours(const char *word)
+{
+    wish any = {.kind = KIND_COUNT};
+    return take(&any, word);
+}
+
 /* Of what the plugin does clang has a little by other means, and would take the rest for its own.
  */
 static bool take_for_clang(wish *wish, const char *word)
 {
     const char *rest;
-    if (begins(word, "--small=", &rest))
+    if (begins(word, "--small=", &rest)) {
+        check_small(rest);
         wish->small = rest;
-    else if (is_argument(word) || strcmp(word, "--branch") == 0 || strcmp(word, "--verify") == 0 ||
-             strcmp(word, "--frames") == 0 || strcmp(word, "--calls") == 0)
+    } else if (is_argument(word) || strcmp(word, "--branch") == 0 ||
+               strcmp(word, "--verify") == 0 || strcmp(word, "--frames") == 0 ||
+               strcmp(word, "--calls") == 0)
         exit(crn_cli_fail("%s is for cairn cc: it needs the plugin for gcc", word));
     else
         return take(wish, word);
@@ -258,6 +293,10 @@ static void add_libraries(command_line *line, const parts *parts, const wish *wi
     add(line, "-Wl,--pop-state");
     if (job->is_static) {
         add(line, "-lpthread");
+        if (job->is_bare) { /* nobody names them behind us */
+            add(line, "-lc");
+            add(line, "-lgcc");
+        }
         add(line, "-Wl,--wrap=pthread_create"); /* hosts/gcc/threads.c */
         /* libgcc has one as well, for split stacks, which what comes behind us would find. */
         add(line, "-Wl,--undefined=__wrap_pthread_create");
@@ -313,10 +352,19 @@ static int help(const char *name, const compiler *compiler)
     return crn_cli_finish(CRN_EXIT_OK);
 }
 
+static bool is_clang(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return strstr(slash ? slash : path, "clang") != NULL;
+}
+
 static int run(const compiler *compiler, command_line *line)
 {
     const char *chosen = getenv(compiler->variable);
     bool is_chosen = chosen && *chosen;
+    if (is_chosen && is_clang(chosen) != compiler->is_clang)
+        return crn_cli_fail("%s names %s, which is for cairn %s", compiler->variable, chosen,
+                            compiler->is_clang ? "cc" : "clang");
     line->words[0] = (char *)(uintptr_t)(is_chosen ? chosen : compiler->first);
     execvp(line->words[0], line->words);
     if (errno == ENOENT && !is_chosen) {
@@ -335,9 +383,12 @@ static int compile(int argc, char **argv, const compiler *compiler)
     wish wish = {.kind = KIND_COUNT};
     add(&line, compiler->plain);
     add(&theirs, compiler->plain);
-    for (int i = 1; i < argc; i++)
-        if (!(compiler->is_clang ? take_for_clang : take)(&wish, argv[i]))
-            add(&theirs, argv[i]);
+    char **words = crn_cc_words(argc, argv, is_ours);
+    for (int i = 1; words[i]; i++) {
+        refuse_space(words[i], words[i + 1]);
+        if (!(compiler->is_clang ? take_for_clang : take)(&wish, words[i]))
+            add(&theirs, words[i]);
+    }
     if (compiler->is_clang && wish.inlined && (wish.zero || wish.small))
         return crn_cli_fail("--inlined cannot be had with --zero or --small: of such functions "
                             "only those that run are known");
@@ -348,6 +399,9 @@ static int compile(int argc, char **argv, const compiler *compiler)
     if (wish.kind == KIND_TIME && job.links && job.is_static)
         return crn_cli_fail("--profile=time needs a program that is linked dynamically: leave "
                             "-static out");
+    if (job.compiles && job.fixed && !compiler->is_clang && wish.kind != KIND_TIME)
+        return crn_cli_fail("%s: Enter and Leave need that register; compile what has it with gcc",
+                            job.fixed);
     if (job.compiles || job.links) {
         if (!find(&parts))
             return crn_cli_fail("the plugin for gcc, cairn_gcc.so, is not beside the tool nor in "

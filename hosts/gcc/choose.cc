@@ -84,27 +84,48 @@ static bool has_attribute(tree function, const char *name)
     return lookup_attribute(name, DECL_ATTRIBUTES(function)) != NULL_TREE;
 }
 
+static void leave_out(tree function)
+{
+    DECL_ATTRIBUTES(function) =
+        tree_cons(get_identifier("cairn_skip"), NULL_TREE, DECL_ATTRIBUTES(function));
+}
+
 static void leave_out_with_callees(cgraph_node *node)
 {
     node = node->ultimate_alias_target();
     if (!node->definition || has_attribute(node->decl, "cairn_skip"))
         return;
-    DECL_ATTRIBUTES(node->decl) =
-        tree_cons(get_identifier("cairn_skip"), NULL_TREE, DECL_ATTRIBUTES(node->decl));
+    leave_out(node->decl);
     for (cgraph_edge *edge = node->callees; edge; edge = edge->next_callee)
         leave_out_with_callees(edge->callee);
 }
 
+bool crn_returns_oddly(function *function)
+{
+    basic_block block;
+    FOR_EACH_BB_FN(block, function)
+    for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
+        if (gimple_call_builtin_p(gsi_stmt(i), BUILT_IN_EH_RETURN) ||
+            gimple_call_builtin_p(gsi_stmt(i), BUILT_IN_RETURN))
+            return true;
+    return false;
+}
+
 /* What a resolver calls runs as early. Found before anything is inlined or released; an attribute,
- * as -flto keeps those. */
-void crn_resolvers_leave_out(void *event, void *data)
+ * as -flto keeps those, and who calls such a function knows that it is not entered. */
+void crn_early_leave_out(void *event, void *data)
 {
     (void)event;
     (void)data;
     cgraph_node *node;
     FOR_EACH_DEFINED_FUNCTION(node)
-    if (is_resolver(node))
-        leave_out_with_callees(node);
+    {
+        function *body = DECL_STRUCT_FUNCTION(node->decl);
+        if (is_resolver(node))
+            leave_out_with_callees(node);
+        else if (body && body->cfg && crn_returns_oddly(body))
+            leave_out(node->decl);
+    }
 }
 
 bool crn_is_profiled(tree function)

@@ -269,18 +269,6 @@ void insertion::all()
     enter();
 }
 
-/* Code that returns by other means than a return. */
-bool returns_oddly(void)
-{
-    basic_block block;
-    FOR_EACH_BB_FN(block, cfun)
-    for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
-        if (gimple_call_builtin_p(gsi_stmt(i), BUILT_IN_EH_RETURN) ||
-            gimple_call_builtin_p(gsi_stmt(i), BUILT_IN_RETURN))
-            return true;
-    return false;
-}
-
 void insert(tree function)
 {
     insertion(function).all();
@@ -296,7 +284,7 @@ bool is_of_another(tree function)
 
 bool is_wanted(function *function)
 {
-    return crn_is_profiled(function->decl) && !returns_oddly();
+    return crn_is_profiled(function->decl) && !crn_returns_oddly(function);
 }
 
 void insert_or_count(function *function)

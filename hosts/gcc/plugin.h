@@ -59,8 +59,10 @@ bool crn_choose(const char *key, const char *value);
 /* __attribute__((cairn_skip)), [[cairn::skip]]. */
 void crn_attributes_register(void *event, void *data);
 
-/* Resolvers of indirect functions and what they call are left out. */
-void crn_resolvers_leave_out(void *event, void *data);
+/* Resolvers of indirect functions and what they call are left out, and code that returns by other
+ * means than a return. */
+void crn_early_leave_out(void *event, void *data);
+bool crn_returns_oddly(function *function);
 
 /* Whether it calls nothing, and has fewer statements than was said. */
 bool crn_is_small_leaf(function *function);

@@ -79,6 +79,92 @@ def handler():
         assert calls_of(contexts("x.cairn"))["deep"] == 60, options
 
 
+def refused(*words, front="cc", env=None):
+    done = subprocess.run([CAIRN, front, *words], capture_output=True, text=True, check=False,
+                          env=dict(os.environ, **env or {}))
+    assert done.returncode == 2, (words, done)
+    return done.stderr
+
+
+@case("programs that name libc themselves are linked with ours; those that have none are left alone")
+def names_libraries():
+    write("bare.c", "#include <stdio.h>\nint main(void) { return puts(\"bare\") < 0; }\n")
+    run(CAIRN, "cc", "-O2", "-c", "bare.c")
+    libc = run(GCC, "-print-file-name=libc.so.6").strip()
+    crt = [run(GCC, "-print-file-name=" + name).strip()
+           for name in ("Scrt1.o", "crti.o", "crtbeginS.o", "crtendS.o", "crtn.o")]
+    for words in (["-nodefaultlibs", "bare.o", "-lc"], ["-nodefaultlibs", "bare.c", "-lgcc", "-lc"],
+                  ["-nodefaultlibs", "bare.o", libc], ["-nostdlib", *crt[:3], "bare.o", "-lc", *crt[3:]],
+                  ["-static", "-nodefaultlibs", "bare.o", "-lc", "-lgcc", "-lgcc_eh"]):
+        run(CAIRN, "cc", "-O2", *words, "-o", "bare")
+        assert run("./bare", CAIRN_OUT="x.cairn") == "bare\n", words
+        assert calls_of(contexts("x.cairn"))["main"] == 1, words
+
+
+@case("units with transactions are left as they are")
+def transactions():
+    write("memory.c", """int many;
+void add(int n)
+{
+    __transaction_atomic {
+        many += n;
+        if (many == 10)
+            __transaction_cancel;
+    }
+}
+""")
+    for options in (["-O0"], ["-O2"], ["-O2", "--inlined"]):
+        run(CAIRN, "cc", *options, "-fgnu-tm", "-c", "memory.c", "-o", "memory.o")
+        assert "cairn_priv" not in run("nm", "memory.o"), options
+
+
+@case("what is not understood is said: numbers, words apart, other compilers, registers")
+def not_understood():
+    write("one.c", "int main(void) { return 0; }\n")
+    for text in ("abc", "-1", "0", "", "5x"):
+        for front in ("cc", "clang"):
+            assert "--small" in refused("--small=" + text, "one.c", front=front), (text, front)
+    assert "--profile=time" in refused("--profile", "time", "one.c")
+    assert "--small=5" in refused("--small", "5", "one.c")
+    assert "cairn clang" in refused("one.c", env={"CAIRN_GCC": "/usr/bin/clang-14"})
+    assert "cairn cc" in refused("one.c", env={"CAIRN_CLANG": "gcc"}, front="clang")
+    assert "-ffixed-rcx" in refused("-ffixed-rcx", "-c", "one.c")
+    run(CAIRN, "cc", "-ffixed-r14", "-c", "one.c")
+
+
+@case("options of ours are understood in a file of arguments, too, and in those that it names")
+def in_files():
+    plain(["leaf.c"], "-O2")
+    write("inner words", "--inlined '-DUNUSED=\"a b\"'")
+    write("words", "-O2 \"@inner words\" -o profiled")
+    run(CAIRN, "cc", "@words", base.source("leaf.c"), "-pthread")
+    rows = record(["leaf.c"])
+    base.counts_match(rows, counted(["leaf.c"], True))
+    write("words", "--small=x")
+    assert "--small" in refused("@words", "one.c")
+
+
+@case("what returns oddly is not entered, and who calls it in tail position knows")
+def returns_oddly():
+    write("odd.c", """#include <stdio.h>
+#define KEPT __attribute__((noipa))
+KEPT int target(int n) { return n + 1; }
+__attribute__((noinline)) int passes_on(int n)
+{
+    target(n);
+    __builtin_return(__builtin_apply((void (*)())target, __builtin_apply_args(), 64));
+}
+KEPT int calls(int n) { return passes_on(n); }
+int main(void) { printf("%d\\n", calls(1) + calls(2)); }
+""")
+    run(GCC, "-O2", "odd.c", "-o", "plain")
+    for options in (["-O2"], ["-O0"]):
+        run(CAIRN, "cc", *options, "odd.c", "-o", "profiled")
+        found = {path[1:]: row["calls"] for path, row in record([]) if row["calls"]}
+        above = ("main",) if options == ["-O2"] else ("main", "calls")
+        assert found.get((*above, "target")) == 4 and found[("main", "calls")] == 2, (options, found)
+
+
 def names_in(files):
     return {name for name, calls in calls_of(
         [each for file in files for each in contexts(file)]).items() if calls}
