@@ -90,11 +90,11 @@ typedef struct crn_view_file {
     crn_view_part part;
     crn_known known; /* of `profile` */
     crn_view_choice choice;
-    bool foreign;         /* was made of another tool's file */
-    bool left;            /* its program is gone without closing it, and all it left was read */
-    bool looked_at;       /* its spans were read; it may have none */
-    uint32_t generation;  /* goes up when what it holds has changed */
-    double read_at, cost; /* seconds: when it was read, and how long that took */
+    bool foreign;            /* was made of another tool's file */
+    bool left;               /* its program is gone without closing it, and all it left was read */
+    bool looked_at;          /* its spans were read; it may have none */
+    uint32_t generation;     /* goes up when what it holds has changed */
+    double read_at, cost;    /* seconds: when it was read, and how long that took */
     struct timespec changed; /* the file itself, when it was read */
     uint64_t inode;
     uint64_t totals[CRN_METRIC_MAX];
@@ -148,8 +148,8 @@ crn_view_file *crn_view_file_of(crn_view *view, const crn_view_query *query);
 
 /* False after saying why. */
 bool crn_view_file_read(crn_view_file *file);
-/* Reads it again if its program still writes it, and if that is not too often; once at once when the
- * program is gone; and when another file is there in its place. */
+/* Reads it again if its program still writes it, and if that is not too often; once at once when
+ * the program is gone; and when another file is there in its place. */
 void crn_view_file_renew(crn_view *view, crn_view_file *file);
 /* As in a report; a file whose program is gone counts as running until it was read again. */
 crn_report_state crn_view_file_state(const crn_view_file *file);

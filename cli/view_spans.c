@@ -17,7 +17,7 @@
 #include "json.h"
 #include "view.h"
 
-enum { PIXELS_DEFAULT = 1600, PIXELS_MAX = 8000, LANES_MAX = 64, ARROWS_MAX = 400 };
+enum { PIXELS_DEFAULT = 1600, PIXELS_MAX = 8000, LANES_MAX = 256, ARROWS_MAX = 400 };
 enum { POINTS_DEFAULT = 20000, POINTS_MAX = 100000, TOP_DEFAULT = 30, TOP_MAX = 10000 };
 
 /* By block, those that the query's "block" names; NULL for all. False after saying why. */

@@ -317,7 +317,7 @@ test("every page by its keys, each with a heading and nothing without a name", a
     await quiet();
     same(await page.$$eval("h1", (all) => all.length), 1, where + ": headings");
     const nameless = await page.$$eval("a, button, input, select, canvas", (all) => all.filter((one) =>
-      !(one.closest("[role=img]") || one.getAttribute("aria-label") || one.textContent.trim() || one.closest("label")?.textContent.trim() || one.title)).map((one) => one.outerHTML));
+      !(one.closest("[role=img], [aria-hidden=true]") || one.getAttribute("aria-label") || one.textContent.trim() || one.closest("label")?.textContent.trim() || one.title)).map((one) => one.outerHTML));
     same(nameless, [], where + ": without a name");
     same(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true, where + ": fits");
   }

@@ -305,4 +305,34 @@ export default function steady({ cairn, folder, browser, test, at, go, settled, 
       await tab.close();
     }
   });
+
+  test("what is seen first: flames where time or samples are known, the timeline where calls alone are", async () => {
+    const first = (name) => json("report", "--json", name).metrics.filter((one) => one.total).map((one) => one.name);
+    for (const [file, name] of files.entries()) {
+      if (!["lua.cairn", "jobs.cairn", "deep.cairn", "odd.cairn"].includes(name)) continue;
+      const calls = first(name).join() === "calls", spans = (await ask("captures"))[file].spans > 0;
+      await at().goto("about:blank");
+      await go(`?file=${file}`);
+      await settled(calls && spans ? ".lanes canvas" : ".flame canvas");
+    }
+  });
+
+  test("lanes are as tall as their spans, the axis stays, and arrows of what is pointed at stand out", async () => {
+    const chart = await ask(`timeline?file=${jobs}`);
+    await go(`timeline?file=${jobs}`);
+    await settled(".lanes canvas");
+    same(await at().$eval(".lanes canvas", (one) => one.clientHeight), chart.lanes.reduce((all, lane) => all + 9 + 19 * Math.max(1, lane.rows), 0), "height");
+    same(await at().$eval(".lanes canvas.axis", (one) => getComputedStyle(one).position), "sticky", "the axis");
+  });
+
+  test("what is under the pointer in a flame graph is told beside it", async () => {
+    await go("flame?metric=ticks");
+    await settled(".flame canvas");
+    const box = await (await at().$(".flame canvas")).boundingBox();
+    await at().mouse.move(box.x + 20, box.y + 21 + 10);
+    await at().waitForSelector(".bubble");
+    same(await at().$eval(".bubble b", (one) => one.textContent), await at().$eval(".details .name", (one) => one.textContent), "the same box");
+    await at().mouse.move(2, 2);
+    await at().waitForSelector(".bubble", { state: "detached" });
+  });
 }

@@ -11,13 +11,13 @@ export default function when({ test, at, go, settled, quiet, same, holds, hash, 
   async function placeOf(id) {
     const chart = await ask(`timeline?file=${file}&pixels=1400`);
     const bar = chart.bars.find((one) => one[7] === id), canvas = await (await at().$(".lanes canvas")).boundingBox();
-    let top = 26;
+    let top = 0;
     for (const lane of chart.lanes) {
       if (lane.lane === bar[0]) break;
-      top += 20 + 19 * Math.max(1, lane.rows) + 14;
+      top += 5 + 19 * Math.max(1, lane.rows) + 4;
     }
     const middle = (bar[2] + bar[3]) / 2 / (chart.length + 1);
-    return [canvas.x + 150 + middle * (canvas.width - 158), canvas.y + top + 20 + 19 * bar[1] + 9];
+    return [canvas.x + 150 + middle * (canvas.width - 158), canvas.y + top + 5 + 19 * bar[1] + 9];
   }
 
   test("the timeline: attributes under the pointer, a click to the ancestry, arrows", async () => {

@@ -23,7 +23,7 @@ function whole(items: Items): void {
 function timeline(all: any, items: Items): any {
   whole(items);
   const from = Number(one(items, "from") || 0), to = Math.max(from + 1, Number(one(items, "to") || all.to));
-  const first = Number(one(items, "lane") || 0), last = first + Number(one(items, "lanes") || 64);
+  const first = Number(one(items, "lane") || 0), last = first + Number(one(items, "lanes") || 256);
   const at = Object.fromEntries(all.columns.map((name: string, i: number) => [name, i]));
   const bars = all.bars.filter((bar: number[]) =>
     bar[at.lane] >= first && bar[at.lane] < last && bar[at.start] < to && bar[at.end] >= from);

@@ -4,7 +4,7 @@ import { Graph, layout } from "@dagrejs/dagre";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import * as color from "./color";
 import { Block, useAnswer, useStill } from "./data";
-import { count, figure, share } from "./format";
+import { base, count, figure, share } from "./format";
 import { Named, Place, Problem, Waiting } from "./parts";
 import { scope, to } from "./route";
 
@@ -22,6 +22,7 @@ interface Arrow {
   inclusive: number;
 }
 
+const LEAST = 0.55, READABLE = 0.75; // sizes: what would be smaller is not made to fit
 const LETTER = 7.3, LONGEST = 34;
 const HEADS = [8, 11, 14, 17]; // of arrows: three times as wide as they are
 const cut = (text: string): string => (text.length > LONGEST ? text.slice(0, LONGEST - 1) + "…" : text);
@@ -36,13 +37,23 @@ function worth(arrows: Arrow[], total: number): Arrow[] {
   });
 }
 
-function place(nodes: Node[], arrows: Arrow[]) {
+// The block's name; of several with one name where each is, too.
+function titlesOf(nodes: Node[]): Map<number, string> {
+  const times = new Map<string, number>();
+  for (const { block } of nodes) times.set(block.name, (times.get(block.name) || 0) + 1);
+  return new Map(nodes.map(({ block }) => {
+    const where = block.file ? " " + base(block.file) + (block.line ? ":" + block.line : "") : "";
+    return [block.id, cut(block.name) + (times.get(block.name)! > 1 ? cut(where) : "")];
+  }));
+}
+
+function place(nodes: Node[], arrows: Arrow[], titles: Map<number, string>) {
   const graph = new Graph({ multigraph: false });
   graph.setGraph({ rankdir: "TB", nodesep: 22, ranksep: 40, marginx: 12, marginy: 12 });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const node of nodes) {
     const own = arrows.some((arrow) => arrow.caller === node.block.id && arrow.callee === node.block.id);
-    const letters = Math.max(cut(node.block.name).length, own ? 27 : 18);
+    const letters = Math.max(titles.get(node.block.id)!.length, own ? 27 : 18);
     graph.setNode(String(node.block.id), { width: letters * LETTER + 22, height: 46 });
   }
   for (const arrow of arrows)
@@ -68,8 +79,8 @@ export function GraphPage({ place: at, search }: { place: Place; search: string 
   const { data, error, waiting } = useAnswer<any>("graph", [...scope(route), ["nodes", nodes]], at.file.generation);
   const drawn = useMemo(() => {
     if (!data || !data.nodes.length) return null;
-    const arrows = worth(data.arrows, data.total);
-    return { arrows, graph: place(data.nodes, arrows) };
+    const arrows = worth(data.arrows, data.total), titles = titlesOf(data.nodes);
+    return { arrows, titles, graph: place(data.nodes, arrows, titles) };
   }, [data]);
   return useStill(waiting, () => error ? <Problem text={error} /> : data ? <Shown data={data} drawn={drawn} at={at} search={search} />
     : <Waiting what="Laying out the call graph" />);
@@ -92,7 +103,7 @@ function Shown({ data, drawn, at, search }: { data: any; drawn: any; at: Place; 
 }
 
 function Drawing({ data, drawn, at, search }: { data: any; drawn: any; at: Place; search: string }) {
-  const { graph, arrows } = drawn;
+  const { graph, arrows, titles } = drawn;
   const { width, height } = graph.graph();
   const own = new Map<number, Arrow>(arrows.filter((a: Arrow) => a.caller === a.callee).map((a: Arrow) => [a.caller, a]));
   const most = data.nodes.reduce((all: number, node: Node) => Math.max(all, node.self), 1);
@@ -101,7 +112,8 @@ function Drawing({ data, drawn, at, search }: { data: any; drawn: any; at: Place
   // One that is not much wider than its place is made to fit; of others what costs most is seen first.
   const toFit = () => Math.min(1, (frame.current!.clientWidth - 2) / width);
   useLayoutEffect(() => {
-    setScale(Math.max(0.75, toFit()));
+    const fit = toFit();
+    setScale(fit < LEAST ? READABLE : fit);
   }, [drawn]);
   useLayoutEffect(() => {
     if (!scale || !data.nodes.length) return;
@@ -184,10 +196,10 @@ function Drawing({ data, drawn, at, search }: { data: any; drawn: any; at: Place
             <a class={"node" + (found ? " found" : "")} data-block={node.block.id}
               href={to(at.route, { page: "sequence", focus: [node.block.id] })}
               onMouseEnter={() => setNear(node)} onFocus={() => setNear(node)} onMouseLeave={() => setNear(null)}
-              aria-label={`${cut(node.block.name)} ${shown} inclusive, ${figure(node.self, at.unit)} self, ${count(node.calls)} calls`}>
+              aria-label={`${titles.get(node.block.id)} ${shown} inclusive, ${figure(node.self, at.unit)} self, ${count(node.calls)} calls`}>
               <rect x={box.x - box.width / 2} y={box.y - box.height / 2} width={box.width} height={box.height} rx="5"
                 style={{ fill: color.heat(Math.pow(node.self / most, 0.6)) }} />
-              <text x={box.x} y={box.y - 5} text-anchor="middle" class="name">{cut(node.block.name)}</text>{" "}
+              <text x={box.x} y={box.y - 5} text-anchor="middle" class="name">{titles.get(node.block.id)}</text>{" "}
               <text x={box.x} y={box.y + 13} text-anchor="middle">
                 {shown}
               </text>

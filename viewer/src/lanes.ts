@@ -7,7 +7,8 @@ import { matches as isMatch } from "./search";
 import { Iteration, nameOf } from "./span";
 
 export const ROW = 19, EDGE = 8;
-const GAP = 14, AXIS = 26, HEAD = 20;
+const GAP = 4, HEAD = 5;
+export const AXIS = 26; // a picture of its own, which stays in sight
 
 // The room for the lanes' names.
 export const gutterOf = (width: number): number => (width < 560 ? 82 : 150);
@@ -24,7 +25,7 @@ export const barOf = (b: any[]): Bar => ({ lane: b[0], row: b[1], start: b[2], e
 
 export const laneName = (lane: Lane | undefined, number: number): string => (lane && lane.name) || "lane " + number;
 
-export const LANES = 48;
+export const LANES = 128;
 const TALLEST = 8000;
 
 export interface Places { at: Record<number, number>; height: number; shown: Lane[]; }
@@ -33,7 +34,7 @@ export interface Places { at: Record<number, number>; height: number; shown: Lan
 // canvas has room for.
 export function tops(lanes: Lane[], first: number): Places {
   const at: Record<number, number> = {}, shown: Lane[] = [];
-  let y = AXIS;
+  let y = 0;
   for (const lane of lanes.slice(first, first + LANES)) {
     const tall = HEAD + Math.max(1, lane.rows) * ROW + GAP;
     if (shown.length && y + tall > TALLEST) break;
@@ -55,18 +56,22 @@ function stepOf(span: number, room: number): number {
   return step;
 }
 
-function paintAxis(context: CanvasRenderingContext2D, view: View, width: number, height: number): void {
-  const gutter = gutterOf(width), room = width - gutter - EDGE, span = view.to - view.from, step = stepOf(span, room);
+// Where the axis has its lines.
+function marks(view: View, width: number): { at: number; step: number; x: number }[] {
+  const gutter = gutterOf(width), room = width - gutter - EDGE, span = view.to - view.from, step = stepOf(span, room), all = [];
+  for (let at = Math.ceil(view.from / step) * step; at < view.to; at += step)
+    all.push({ at, step, x: Math.round(gutter + ((at - view.from) / span) * room) + 0.5 });
+  return all;
+}
+
+function paintMarks(context: CanvasRenderingContext2D, view: View, width: number, top: number, bottom: number): void {
   context.strokeStyle = color.ink("--line");
-  context.fillStyle = color.ink("--dim");
   context.lineWidth = 1;
-  for (let at = Math.ceil(view.from / step) * step; at < view.to; at += step) {
-    const x = Math.round(gutter + ((at - view.from) / span) * room) + 0.5;
+  for (const { x } of marks(view, width)) {
     context.beginPath();
-    context.moveTo(x, AXIS - 6);
-    context.lineTo(x, height);
+    context.moveTo(x, top);
+    context.lineTo(x, bottom);
     context.stroke();
-    if (x + 60 < width) context.fillText(moment(at, step), x + 4, 10);
   }
 }
 
@@ -83,6 +88,14 @@ function fitted(context: CanvasRenderingContext2D, text: string, width: number):
   let room = Math.floor((text.length * width) / context.measureText(text).width) - 1;
   while (room > 1 && context.measureText(text.slice(0, room) + "…").width > width) room--;
   return room > 1 ? text.slice(0, room) + "…" : "";
+}
+
+// Where the name has next to no room, what tells the span from others of its block.
+function labelOf(context: CanvasRenderingContext2D, bar: Bar, block: Block, width: number): string {
+  const label = bar.count > 1 ? count(bar.count) + " × " + block.name : nameOf(block, bar.iteration), shown = fitted(context, label, width);
+  if (shown.length >= Math.min(label.length, 7)) return shown;
+  const short = bar.count > 1 ? count(bar.count) + " ×" : bar.iteration === null ? "" : "#" + bar.iteration;
+  return short && context.measureText(short).width <= width ? short : width > 21 ? shown : "";
 }
 
 function paintBars(context: CanvasRenderingContext2D, picture: Picture, width: number): void {
@@ -106,10 +119,9 @@ function paintBars(context: CanvasRenderingContext2D, picture: Picture, width: n
       context.lineWidth = around || bar.span === picture.selected ? 2 : 1;
       context.strokeRect(x + 1, y + 1, Math.max(1, w - 3), ROW - 4);
     }
-    if (w > 30) {
-      const label = bar.count > 1 ? count(bar.count) + " × " + block.name : nameOf(block, bar.iteration);
+    if (w > 16) {
       context.fillStyle = text && !matches ? dim : ink;
-      context.fillText(fitted(context, label, w - 9), x + 4, y + ROW / 2 - 0.5);
+      context.fillText(labelOf(context, bar, block, w - 7), x + 4, y + ROW / 2 - 0.5);
     }
   }
 }
@@ -130,11 +142,15 @@ function paintPin(context: CanvasRenderingContext2D, picture: Picture, width: nu
   context.fill();
 }
 
+// Arrows: of more of them those of the span that is pointed at, or chosen, stand out alone.
+const MANY = 150;
+
 function paintArrows(context: CanvasRenderingContext2D, picture: Picture, width: number): void {
   const { view, chart, place } = picture, gutter = gutterOf(width), scale = (width - gutter - EDGE) / (view.to - view.from);
+  const many = chart.arrows.length > MANY;
   const colors: Record<string, string> = { handoff: color.ink("--accent"), waits: color.ink("--warm"), follows: color.ink("--dim") };
   for (const arrow of chart.arrows) {
-    const related = arrow.from === picture.selected || arrow.to === picture.selected;
+    const related = [arrow.from, arrow.to].some((span) => span === picture.selected || span === picture.hovered);
     const x0 = gutter + (arrow.left - view.from) * scale, x1 = gutter + (arrow.arrives - view.from) * scale;
     if (place.at[arrow.from_lane] === undefined || place.at[arrow.to_lane] === undefined) continue;
     const top = (lane: number, row: number) => place.at[lane] + row * ROW;
@@ -145,7 +161,7 @@ function paintArrows(context: CanvasRenderingContext2D, picture: Picture, width:
     const sign = down ? 1 : -1, bend = Math.max(14, Math.abs(y1 - y0) / 2) * sign;
     context.strokeStyle = context.fillStyle = colors[arrow.kind] || colors.follows;
     context.lineWidth = related ? 2.2 : 1.3;
-    context.globalAlpha = picture.selected >= 0 && !related ? 0.35 : 0.9;
+    context.globalAlpha = related ? 0.9 : many ? 0.12 : picture.selected >= 0 ? 0.35 : 0.9;
     context.setLineDash(arrow.kind === "handoff" ? [] : [4, 3]);
     context.beginPath();
     context.moveTo(x0, y0);
@@ -164,29 +180,30 @@ function paintArrows(context: CanvasRenderingContext2D, picture: Picture, width:
   }
 }
 
+// A lane's name, and how many spans it has where that has room, too.
 function paintLanes(context: CanvasRenderingContext2D, picture: Picture, width: number): void {
-  const { place } = picture, gutter = gutterOf(width);
+  const { place } = picture, gutter = gutterOf(width), right = gutter - 12;
   context.fillStyle = color.ink("--page");
   context.fillRect(0, 0, gutter - EDGE - 1, place.height);
   place.shown.forEach((lane) => {
-    const y = place.at[lane.lane];
+    const y = place.at[lane.lane], middle = y + ROW / 2 - 0.5, spans = count(lane.spans), name = laneName(lane, lane.lane);
     context.fillStyle = color.ink("--line");
-    context.fillRect(0, y - HEAD + 4, width, 1);
-    context.fillStyle = color.ink("--ink");
-    context.save();
-    context.beginPath();
-    context.rect(0, y - HEAD, gutter - 12, HEAD + ROW * 2);
-    context.clip();
+    context.fillRect(0, y - HEAD + 1, width, 1);
     context.font = "600 " + TEXT;
-    context.fillText(laneName(lane, lane.lane), 4, y + ROW / 2 - 8);
+    const wide = context.measureText(name).width, beside = right - context.measureText(spans).width - 8;
+    const below = lane.rows > 1 && wide > beside;
+    context.fillStyle = color.ink("--ink");
+    context.fillText(fitted(context, name, lane.rows > 1 ? right - 4 : beside), 4, middle);
     context.font = TEXT;
     context.fillStyle = color.ink("--dim");
-    context.fillText(count(lane.spans) + (lane.spans === 1 ? " span" : " spans"), 4, y + ROW / 2 + 7);
-    context.restore();
+    context.textAlign = "right";
+    context.fillText(spans, right, below ? middle + ROW : middle);
+    context.textAlign = "left";
   });
 }
 
-export function paint(canvas: HTMLCanvasElement, picture: Picture): void {
+// Of a canvas as large as it is shown, however fine the screen is.
+function begin(canvas: HTMLCanvasElement): [CanvasRenderingContext2D, number, number] {
   const ratio = devicePixelRatio || 1, width = canvas.clientWidth, height = canvas.clientHeight;
   if (canvas.width !== Math.round(width * ratio)) canvas.width = Math.round(width * ratio);
   if (canvas.height !== Math.round(height * ratio)) canvas.height = Math.round(height * ratio);
@@ -195,7 +212,21 @@ export function paint(canvas: HTMLCanvasElement, picture: Picture): void {
   context.clearRect(0, 0, width, height);
   context.font = TEXT;
   context.textBaseline = "middle";
-  paintAxis(context, picture.view, width, height);
+  return [context, width, height];
+}
+
+export function paintAxis(canvas: HTMLCanvasElement, view: View): void {
+  const [context, width, height] = begin(canvas);
+  context.fillStyle = color.ink("--page");
+  context.fillRect(0, 0, width, height);
+  paintMarks(context, view, width, AXIS - 6, height);
+  context.fillStyle = color.ink("--dim");
+  for (const { at, step, x } of marks(view, width)) if (x + 60 < width) context.fillText(moment(at, step), x + 4, 10);
+}
+
+export function paint(canvas: HTMLCanvasElement, picture: Picture): void {
+  const [context, width, height] = begin(canvas);
+  paintMarks(context, picture.view, width, 0, height);
   context.save();
   context.beginPath();
   const gutter = gutterOf(width);

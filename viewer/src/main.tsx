@@ -272,9 +272,14 @@ function useHead(): (header: HTMLElement | null) => void {
   }, []);
 }
 
+// Where nothing but calls was counted and there are spans, these say more.
+function landing(file: File | undefined): string {
+  return file && file.metric === "calls" && file.spans !== 0 ? "timeline" : "flame";
+}
+
 function App() {
-  const route = useRoute();
-  const { files, error, gone } = useFiles(), head = useHead();
+  const { files, error, gone } = useFiles(), head = useHead(), asked = useRoute();
+  const route = asked.page ? asked : { ...asked, page: landing(files[Math.min(asked.file, files.length - 1)]) };
   const [helping, setHelping] = useState(false);
   const theme = useTheme();
   useKeys(route, pages, setHelping, theme.turn);
@@ -296,7 +301,7 @@ function App() {
     <>
       <a class="skip" href="#content" onClick={(event) => { event.preventDefault(); document.getElementById("content")?.focus(); }}>to the content</a>
       <header ref={head}>
-        <a class="brand" href={to(route, { page: "flame", focus: [], drops: [], choice: null, rest: {} })} aria-label="cairn"><Mark /> cairn</a>
+        <a class="brand" href={to(route, { page: "", focus: [], drops: [], choice: null, rest: {} })} aria-label="cairn"><Mark /> cairn</a>
         {files.length > 1 ? (
           <label class="pick"><span class="unseen">file</span>
             <select value={String(files.indexOf(file))} onChange={(event) => go(to(route, { file: Number((event.target as HTMLSelectElement).value), focus: [], drops: [], choice: null, metric: "", rest: {} }))}>

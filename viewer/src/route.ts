@@ -11,7 +11,7 @@ export interface Choice {
 }
 
 export interface Route {
-  page: string;
+  page: string; // "": that which is worth to be seen first
   file: number;
   metric: string;
   focus: number[]; // blocks, callers first
@@ -32,7 +32,7 @@ export function parse(hash: string): Route {
   const [path, query] = hash.replace(/^#\/?/, "").split("?");
   const items = new URLSearchParams(query || "");
   const route: Route = {
-    page: path || "flame",
+    page: path || "",
     file: whole(items.get("file")) || 0,
     metric: items.get("metric") || "",
     focus: numbers(items.get("focus") || "").slice(0, 1024),

@@ -6,7 +6,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import * as color from "./color";
 import { Items, ask, useAnswer } from "./data";
 import { count, moment, time } from "./format";
-import { Bar, Chart, EDGE, LANES, ROW, View, barOf, gutterOf, paint, tops } from "./lanes";
+import { AXIS, Bar, Chart, EDGE, LANES, ROW, View, barOf, gutterOf, paint, paintAxis, tops } from "./lanes";
 import { Place, Problem, Waiting } from "./parts";
 import { choiceItems, go, replace, to, write } from "./route";
 import { Span, SpanCard, nameOf, useSpan, valueOf } from "./span";
@@ -43,7 +43,7 @@ function Lanes({ chart, place, search, waiting }: { chart: Chart; place: Place; 
   // Of a choice what it lies in, unless something else was asked for.
   const wanted: View = bounds(rest, route.choice ? chart : { from: 0, to: chart.length + 1 });
   const [view, setView] = useState<View>(wanted);
-  const canvas = useRef<HTMLCanvasElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null), axis = useRef<HTMLCanvasElement>(null);
   const [hovered, setHovered] = useState<Bar | null>(null);
   const [, redraw] = useState(0);
   const bars = useMemo(() => chart.bars.map(barOf), [chart]);
@@ -59,6 +59,7 @@ function Lanes({ chart, place, search, waiting }: { chart: Chart; place: Place; 
   const choice = JSON.stringify(route.choice);
   useEffect(() => setView(wanted), [rest.from, rest.to, chart.length, choice, route.choice && !rest.from ? chart.from + " " + chart.to : ""]);
   useLayoutEffect(() => {
+    if (axis.current) paintAxis(axis.current, view);
     if (canvas.current)
       paint(canvas.current, { chart, bars, view, place: layout, selected, hovered: hovered ? hovered.span : -1, search, around, pinned, chosen: brush });
   });
@@ -214,6 +215,7 @@ function Lanes({ chart, place, search, waiting }: { chart: Chart; place: Place; 
             aria-label="Spans over time. Plus and minus zoom, left and right pan, n and p go from span to span, u to what a span ran in, Enter zooms to a span, Home shows all."
             onPointerDown={down} onPointerMove={move} onPointerUp={up} onPointerLeave={() => setHovered(null)}
             onDblClick={(event) => { const bar = at(event); if (bar) zoomTo(bar.span); }} onKeyDown={key} />
+          <canvas ref={axis} class="axis" aria-hidden="true" style={{ height: AXIS + "px" }} />
           {hovered && !brush && <Tip bar={hovered} chart={chart} span={near} at={pointer} />}
         </div>
         <aside class="side" aria-live="polite">
@@ -242,7 +244,7 @@ function Tip({ bar, chart, span, at }: { bar: Bar; chart: Chart; span: Span | nu
   const its = span && span.id === bar.span && bar.count === 1 ? span : null;
   const name = nameOf(chart.blocks[bar.block], bar.iteration), right = at[0] > 420;
   return (
-    <div class="bubble" aria-hidden="true" data-span={bar.span} style={{ top: at[1] + 16 + "px", ...(right ? { right: `calc(100% - ${at[0]}px)` } : { left: at[0] + 12 + "px" }) }}>
+    <div class="bubble" aria-hidden="true" data-span={bar.span} style={{ top: at[1] + AXIS + 16 + "px", ...(right ? { right: `calc(100% - ${at[0]}px)` } : { left: at[0] + 12 + "px" }) }}>
       <b>{bar.count > 1 ? count(bar.count) + " × " + chart.blocks[bar.block].name + " and others" : name}</b> {time(bar.count > 1 ? bar.busy : bar.end - bar.start)}{bar.open ? ", has not ended" : ""}
       {its && its.attributes.map((one) => <div><i>{one.key}</i> <bdi>{cut(valueOf(one))}</bdi></div>)}
     </div>
