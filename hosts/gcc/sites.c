@@ -214,14 +214,14 @@ void cairn_priv_sites_add(crn_packed_site *first, crn_packed_site *last)
 
 static void before_fork(void)
 {
-    cairn_priv_fork_begins();
+    cairn_priv_strand_aside();
     pthread_mutex_lock(&lock);
 }
 
 static void after_fork(void)
 {
     pthread_mutex_unlock(&lock);
-    cairn_priv_fork_ends();
+    cairn_priv_strand_back();
 }
 
 __attribute__((constructor)) static void watch_forks(void)

@@ -166,14 +166,14 @@ int64_t crn_site_go(crn_node *node)
 
 static void before_fork(void)
 {
-    cairn_priv_fork_begins();
+    cairn_priv_strand_aside();
     pthread_mutex_lock(&lock);
 }
 
 static void after_fork(void)
 {
     pthread_mutex_unlock(&lock);
-    cairn_priv_fork_ends();
+    cairn_priv_strand_back();
 }
 
 __attribute__((constructor)) static void watch_forks(void)

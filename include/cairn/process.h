@@ -13,9 +13,9 @@
  * A process that was started by a profiled one has the same CAIRN_OUT. While the file there is
  * being written by another process that runs, or if it has been since CAIRN_SINCE (nanoseconds of
  * CLOCK_REALTIME; `cairn run` says so when it begins), it takes x.PID.cairn beside x.cairn, as a
- * child of fork does. Of several that start at once one has the file, for each holds a lock (flock) on the
- * folder while it looks and makes its capture; it waits half a second for it at most, then goes on
- * without.
+ * child of fork does. Of several that start at once one has the file, for each holds a lock (flock)
+ * on the folder while it looks and makes its capture; it waits half a second for it at most, then
+ * goes on without.
  *
  * Late events are harmless: what destructors and other threads do once the profile is closed is
  * not recorded. A thread that goes on while the process ends keeps what it has recorded; its time
@@ -43,12 +43,13 @@ CAIRN_API extern __thread cairn_strand *cairn_priv_thread_strand
 CAIRN_API extern int cairn_priv_process_off;
 CAIRN_API cairn_strand *cairn_priv_thread_begin(void);
 
-/* Around what a handler of pthread_atfork locks: from the first of them to the last one the thread
- * that forks has no strand, so that what a signal's handler enters meanwhile, or another handler of
- * fork, neither waits for a lock that this thread has nor counts where the parent does. The first
- * thing that such a handler does before the fork, and the last one after it. Pairs nest. */
-CAIRN_API void cairn_priv_fork_begins(void);
-CAIRN_API void cairn_priv_fork_ends(void);
+/* Between the two the calling thread has no strand, so that what it enters meanwhile (a signal's
+ * handler, the program's own malloc, another handler of fork) neither waits for a lock that this
+ * thread has nor counts where it must not. Pairs nest. Around what is locked; of handlers of
+ * pthread_atfork the first thing before the fork, and the last one after it: then nothing is
+ * recorded from the first of them to the last. Signal safe. */
+CAIRN_API void cairn_priv_strand_aside(void);
+CAIRN_API void cairn_priv_strand_back(void);
 
 /* For hosts with threads of their own: such a thread says when it begins and when it ends. Whether
  * these are all that is left of the process, as each of the program's has ended by itself: whoever

@@ -164,7 +164,7 @@ void crn_child_begin(cairn_profile *profile)
         return;
     int saved = errno, cancelling;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
-    pthread_mutex_lock(&profile->lock);
+    crn_profile_lock(profile);
     if (profile->child.waiting) {
         cairn_error error = take_over(profile);
         if (error)
@@ -172,7 +172,7 @@ void crn_child_begin(cairn_profile *profile)
         crn_profile_tell(profile);
         __atomic_store_n(&profile->child.waiting, false, __ATOMIC_RELEASE);
     }
-    pthread_mutex_unlock(&profile->lock);
+    crn_profile_unlock(profile);
     pthread_setcancelstate(cancelling, NULL);
     errno = saved;
 }

@@ -85,12 +85,12 @@ uint32_t cairn_priv_tree_add(cairn_profile *profile, const cairn_priv_node *node
     if (!profile || !are_nodes(nodes, count) || !crn_profile_is_ready(profile))
         return 0;
     int saved = errno;
-    pthread_mutex_lock(&profile->lock);
+    crn_profile_lock(profile);
     if (!profile->trees_used)
         profile->trees_used = sizeof(crn_disk_tree);
     uint32_t number = (uint32_t)(profile->trees_used / sizeof(uint64_t));
     cairn_error error = put_tree(profile, nodes, count);
-    pthread_mutex_unlock(&profile->lock);
+    crn_profile_unlock(profile);
     if (error)
         crn_profile_stop(profile, error);
     errno = saved;
@@ -116,10 +116,10 @@ static uint32_t count_of(cairn_profile *profile, uint32_t tree)
 {
     uint64_t place = tree * (uint64_t)sizeof(uint64_t);
     uint32_t count = 0;
-    pthread_mutex_lock(&profile->lock);
+    crn_profile_lock(profile);
     if (place && place < profile->trees_used && profile->trees_used <= profile->trees.mapped)
         count = ((crn_disk_tree *)(void *)(profile->trees.base + place))->count;
-    pthread_mutex_unlock(&profile->lock);
+    crn_profile_unlock(profile);
     return count;
 }
 

@@ -8,8 +8,6 @@
  */
 #include <string.h>
 
-#include <cairn/process.h>
-
 #include "runtime/runtime.h"
 #include "runtime/siblings.h"
 #include "runtime/span.h"
@@ -203,7 +201,7 @@ void crn_profile_charge_own(cairn_profile *profile)
 
 static void before(void)
 {
-    cairn_priv_fork_begins();
+    cairn_priv_strand_aside();
     crn_siblings_lock();
     pthread_mutex_lock(&lock);
     crn_threads_lock();
@@ -226,7 +224,7 @@ static void after_in_parent(void)
     crn_threads_unlock();
     pthread_mutex_unlock(&lock);
     crn_siblings_unlock();
-    cairn_priv_fork_ends();
+    cairn_priv_strand_back();
 }
 
 /* It is the thread that took them which lives on. */
@@ -242,7 +240,7 @@ static void after_in_child(void)
         detach(profile);
     pthread_mutex_unlock(&lock);
     crn_siblings_unlock();
-    cairn_priv_fork_ends();
+    cairn_priv_strand_back();
 }
 
 static void watch(void)

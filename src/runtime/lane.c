@@ -184,7 +184,7 @@ cairn_lane *cairn_lane_open(cairn_profile *profile, const char *name)
     if (!profile || !crn_profile_is_ready(profile))
         return NULL;
     int saved = errno;
-    pthread_mutex_lock(&profile->lock);
+    crn_profile_lock(profile);
     cairn_lane *lane = reuse_lane(profile);
     if (!lane)
         lane = crn_lane_new(profile);
@@ -198,7 +198,7 @@ cairn_lane *cairn_lane_open(cairn_profile *profile, const char *name)
     }
     if (profile->spans || profile->span_histograms)
         crn_helper_wake(&profile->preparer); /* before there are any */
-    pthread_mutex_unlock(&profile->lock);
+    crn_profile_unlock(profile);
     if (lane)
         crn_lane_own(lane);
     else
@@ -222,9 +222,9 @@ void cairn_lane_close(cairn_lane *lane)
     while (lane->strands)
         cairn_strand_close(lane->strands);
     lane->disk->open = 0;
-    pthread_mutex_lock(&lane->profile->lock);
+    crn_profile_lock(lane->profile);
     lane->open = false;
-    pthread_mutex_unlock(&lane->profile->lock);
+    crn_profile_unlock(lane->profile);
 }
 
 /* ---- strands ---- */

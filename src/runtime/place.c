@@ -106,7 +106,7 @@ cairn_text cairn_text_add(cairn_profile *profile, const char *text)
     int saved = errno;
     text = shorten(text, kept);
     bool ready = crn_profile_is_ready(profile);
-    pthread_mutex_lock(&profile->lock);
+    crn_profile_lock(profile);
     uint64_t hash = crn_names_mix(0, text, strlen(text));
     cairn_text found =
         ready ? crn_names_find(&profile->texts, hash, is_text, &(wanted_text){profile, text}) : 0;
@@ -115,7 +115,7 @@ cairn_text cairn_text_add(cairn_profile *profile, const char *text)
         if (found)
             crn_names_add(&profile->texts, hash, found, hash_of_text, profile);
     }
-    pthread_mutex_unlock(&profile->lock);
+    crn_profile_unlock(profile);
     errno = saved;
     return found;
 }
@@ -164,9 +164,9 @@ cairn_key cairn_priv_place_key(cairn_strand *strand, cairn_place *place)
     if (!has_profile(strand))
         return CAIRN_KEY_MAX;
     cairn_profile *profile = profile_of(strand);
-    pthread_mutex_lock(&profile->lock);
+    crn_profile_lock(profile);
     cairn_key key = find_key(profile, place->name);
-    pthread_mutex_unlock(&profile->lock);
+    crn_profile_unlock(profile);
     if (key == CAIRN_KEY_MAX)
         key = cairn_key_add(profile, place->name);
     remember(place, profile, key);

@@ -32,20 +32,20 @@ static pthread_key_t key;
 static bool has_key;
 static bool ended; /* under lock */
 
-/* ---- forks: never while the profile is being opened ---- */
+/* ---- without a strand ---- */
 
-/* What the thread that forks had when it began to. */
+/* What the thread had when the first of nested pairs began. */
 static __thread struct {
     int depth;
     bool busy;
     cairn_strand *strand;
-} forking __attribute__((tls_model("initial-exec")));
+} aside __attribute__((tls_model("initial-exec")));
 
 /* A signal's handler may come between any two of these, and fork, too. */
-void cairn_priv_fork_begins(void)
+void cairn_priv_strand_aside(void)
 {
-    if (forking.depth) {
-        forking.depth++;
+    if (aside.depth) {
+        aside.depth++;
         return;
     }
     cairn_strand *strand = cairn_priv_thread_strand;
@@ -53,30 +53,32 @@ void cairn_priv_fork_begins(void)
     self.busy = true;
     cairn_priv_thread_strand = NULL;
     __asm__ volatile("" ::: "memory");
-    forking.strand = strand;
-    forking.busy = busy;
-    forking.depth = 1;
+    aside.strand = strand;
+    aside.busy = busy;
+    aside.depth = 1;
     __asm__ volatile("" ::: "memory");
 }
 
-void cairn_priv_fork_ends(void)
+void cairn_priv_strand_back(void)
 {
     __asm__ volatile("" ::: "memory");
-    cairn_strand *strand = forking.strand;
-    bool busy = forking.busy;
-    if (forking.depth > 1 || !forking.depth) {
-        forking.depth -= forking.depth > 0;
+    cairn_strand *strand = aside.strand;
+    bool busy = aside.busy;
+    if (aside.depth > 1 || !aside.depth) {
+        aside.depth -= aside.depth > 0;
         return;
     }
-    forking.depth = 0;
+    aside.depth = 0;
     __asm__ volatile("" ::: "memory");
     self.busy = busy;
     cairn_priv_thread_strand = strand;
 }
 
+/* ---- forks: never while the profile is being opened ---- */
+
 static void before_fork(void)
 {
-    cairn_priv_fork_begins();
+    cairn_priv_strand_aside();
     pthread_mutex_lock(&lock);
     crn_wrap_lock();
 }
@@ -85,7 +87,7 @@ static void after_fork(void)
 {
     crn_wrap_unlock();
     pthread_mutex_unlock(&lock);
-    cairn_priv_fork_ends();
+    cairn_priv_strand_back();
 }
 
 static void after_fork_in_child(void)
@@ -93,7 +95,7 @@ static void after_fork_in_child(void)
     crn_wrap_forget();
     /* Its owner has another number here, and may not unlock it. */
     lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-    cairn_priv_fork_ends();
+    cairn_priv_strand_back();
 }
 
 /* After the runtime's own, so that this lock is taken before those of profiles. */

@@ -306,7 +306,7 @@ static void note_turn(cairn_profile *profile, bool on)
 static void turn(cairn_profile *profile, bool on)
 {
     crn_threads_lock();
-    pthread_mutex_lock(&profile->lock);
+    crn_profile_lock(profile);
     crn_mode *mode = profile->child.waiting ? &profile->child.mode : &profile->mode;
     bool lost = profile->capture.detached && !profile->child.waiting;
     if ((__atomic_load_n(mode, __ATOMIC_RELAXED) != CRN_MODE_OFF) != on && !lost) {
@@ -316,7 +316,7 @@ static void turn(cairn_profile *profile, bool on)
         crn_profile_tell(profile);
         turn_others(profile);
     }
-    pthread_mutex_unlock(&profile->lock);
+    crn_profile_unlock(profile);
     crn_threads_unlock();
 }
 

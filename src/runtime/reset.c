@@ -109,11 +109,11 @@ void cairn_profile_reset(cairn_profile *profile)
         return;
     int saved = errno;
     crn_threads_lock();
-    pthread_mutex_lock(&profile->lock);
+    crn_profile_lock(profile);
     bool begun = !profile->capture.detached; /* a child that has none yet has no figures */
     if (begun)
         begin_generation(profile);
-    pthread_mutex_unlock(&profile->lock);
+    crn_profile_unlock(profile);
     crn_threads_unlock();
     if (begun)
         catch_up_own(profile);

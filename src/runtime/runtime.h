@@ -14,6 +14,7 @@
 #include <pthread.h>
 
 #include <cairn/cairn.h>
+#include <cairn/process.h>
 #include <cairn/span.h>
 
 #include "capture/writer.h"
@@ -220,6 +221,20 @@ static inline uint32_t crn_strand_record(cairn_strand *strand)
     if (__builtin_expect(strand->records != NULL, 0))
         return crn_stack_resolve(strand);
     return (uint32_t)(strand->hot.current / CRN_RECORD_UNITS);
+}
+
+/* The profile's lock. Who has it has no strand: what a signal's handler enters meanwhile, or a
+ * malloc that is the program's, would wait for it. */
+static inline void crn_profile_lock(cairn_profile *profile)
+{
+    cairn_priv_strand_aside();
+    pthread_mutex_lock(&profile->lock);
+}
+
+static inline void crn_profile_unlock(cairn_profile *profile)
+{
+    pthread_mutex_unlock(&profile->lock);
+    cairn_priv_strand_back();
 }
 
 static inline crn_mode crn_profile_mode(const cairn_profile *profile)

@@ -34,13 +34,13 @@ static bool level(cairn_profile *to, cairn_profile *from)
 {
     if (!crn_profile_is_ready(to) || !crn_profile_is_ready(from))
         return false;
-    pthread_mutex_lock(from < to ? &from->lock : &to->lock);
-    pthread_mutex_lock(from < to ? &to->lock : &from->lock);
+    crn_profile_lock(from < to ? from : to);
+    crn_profile_lock(from < to ? to : from);
     bool room = true;
     while (room && to->block_count < from->block_count)
         room = copy_block(to, from, to->block_count);
-    pthread_mutex_unlock(&to->lock);
-    pthread_mutex_unlock(&from->lock);
+    crn_profile_unlock(to);
+    crn_profile_unlock(from);
     return room;
 }
 

@@ -65,11 +65,11 @@ void cairn_span_text(cairn_strand *strand, cairn_key key, const char *value)
 /* Its first bytes: the strings may move while another thread adds to them. */
 static size_t read_name(cairn_profile *profile, cairn_text text, char bytes[CRN_HISTOGRAM_TEXT_MAX])
 {
-    pthread_mutex_lock(&profile->lock);
+    crn_profile_lock(profile);
     const char *at = profile->strings.base + text;
     size_t length = strnlen(at, CRN_HISTOGRAM_TEXT_MAX);
     memcpy(bytes, at, length);
-    pthread_mutex_unlock(&profile->lock);
+    crn_profile_unlock(profile);
     return length;
 }
 

@@ -125,9 +125,9 @@ cairn_error cairn_profile_note(cairn_profile *profile, const char *key, const ch
         return CAIRN_E_ARGUMENT;
     int saved = errno;
     bool done = crn_profile_is_ready(profile);
-    pthread_mutex_lock(&profile->lock);
+    crn_profile_lock(profile);
     done = done && crn_profile_add_note(profile, key, value);
-    pthread_mutex_unlock(&profile->lock);
+    crn_profile_unlock(profile);
     errno = saved;
     return done ? CAIRN_OK : cairn_profile_status(profile);
 }
@@ -138,11 +138,11 @@ cairn_metric cairn_metric_add(cairn_profile *profile, const char *name, const ch
         return CAIRN_METRIC_MAX;
     int saved = errno;
     bool ready = crn_profile_is_ready(profile);
-    pthread_mutex_lock(&profile->lock);
+    crn_profile_lock(profile);
     cairn_metric metric = ready ? find_metric(profile, name) : CAIRN_METRIC_MAX;
     if (ready && metric == CAIRN_METRIC_MAX)
         metric = put_metric(profile, name, unit);
-    pthread_mutex_unlock(&profile->lock);
+    crn_profile_unlock(profile);
     errno = saved;
     return metric;
 }
@@ -162,9 +162,9 @@ cairn_key cairn_key_add(cairn_profile *profile, const char *name)
         return CAIRN_KEY_MAX;
     int saved = errno;
     bool ready = crn_profile_is_ready(profile);
-    pthread_mutex_lock(&profile->lock);
+    crn_profile_lock(profile);
     cairn_key key = ready ? put_key(profile, name) : CAIRN_KEY_MAX;
-    pthread_mutex_unlock(&profile->lock);
+    crn_profile_unlock(profile);
     errno = saved;
     return key;
 }
@@ -177,9 +177,9 @@ cairn_block crn_profile_make_block(cairn_profile *profile, const cairn_block_inf
     int saved = errno;
     crn_siblings_lock();
     bool ready = crn_profile_is_ready(profile) && crn_siblings_catch_up(profile);
-    pthread_mutex_lock(&profile->lock);
+    crn_profile_lock(profile);
     cairn_block block = ready ? put_block(profile, info) : CAIRN_BLOCK_ROOT;
-    pthread_mutex_unlock(&profile->lock);
+    crn_profile_unlock(profile);
     crn_siblings_tell(profile);
     crn_siblings_unlock();
     errno = saved;

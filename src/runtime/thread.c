@@ -79,10 +79,12 @@ static void end(void *data)
     (void)data;
     int saved = errno;
     self.told = false;
+    cairn_priv_strand_aside();
     pthread_mutex_lock(&lock);
     while (self.lanes)
         let_go(self.lanes);
     pthread_mutex_unlock(&lock);
+    cairn_priv_strand_back();
     errno = saved;
 }
 
@@ -135,9 +137,11 @@ void crn_lane_own(cairn_lane *lane)
         be_told_of_end();
     if (__atomic_load_n(&lane->owner, __ATOMIC_RELAXED))
         crn_lane_settle_moved(lane);
+    cairn_priv_strand_aside();
     pthread_mutex_lock(&lock);
     take(lane);
     pthread_mutex_unlock(&lock);
+    cairn_priv_strand_back();
     errno = saved;
 }
 
@@ -153,10 +157,12 @@ void crn_lane_forget_thread(cairn_lane *lane)
 
 void crn_lane_let_go(cairn_lane *lane)
 {
+    cairn_priv_strand_aside();
     pthread_mutex_lock(&lock);
     if (lane->owner)
         let_go(lane);
     pthread_mutex_unlock(&lock);
+    cairn_priv_strand_back();
 }
 
 uint64_t crn_lane_cpu_now(const cairn_lane *lane)

@@ -112,12 +112,12 @@ void crn_timing_end(cairn_strand *strand, uint32_t number, uint64_t end)
 /* There is no memory: then there are none by value. */
 static uint32_t *splits_of(cairn_profile *profile)
 {
-    pthread_mutex_lock(&profile->lock);
+    crn_profile_lock(profile);
     if (!profile->splits)
         __atomic_store_n(&profile->splits, crn_try_calloc(CAIRN_KEY_MAX, sizeof *profile->splits),
                          __ATOMIC_RELEASE);
     uint32_t *splits = profile->splits;
-    pthread_mutex_unlock(&profile->lock);
+    crn_profile_unlock(profile);
     return splits;
 }
 

@@ -56,6 +56,16 @@ def allocator():
             assert "never" in run(CAIRN, "report", "--zero", "x.cairn"), options
 
 
+@case("who calls malloc with a lock of Cairn's has no strand: what is new there waits for none")
+def words():
+    include = ["-I", os.path.join(OURS, "include")]
+    for options in (["-O2"], ["-O2", "--inlined"], ["-O2", "-static"]):
+        run(CAIRN, "cc", *options, *include, "-fno-builtin", base.source("words.c"), "-o", "profiled")
+        assert run("./profiled") == run("./profiled", CAIRN_OUT="x.cairn") == "said\n"
+        calls = calls_of(contexts("x.cairn"))
+        assert calls["word"] == 20000 and calls["after_words"] == calls["main"] == 1, (options, calls)
+
+
 @case("threads of C11 have their strand from their beginning, too")
 def teams():
     for options in (["-O0"], ["-O2"], ["-O2", "--inlined"], ["-O2", "-static"]):
