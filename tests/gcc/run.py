@@ -244,6 +244,31 @@ case("contexts as deep in the stack as each other count as they are called", "gu
     contexts_match)
 
 
+def compare_all(names, *options):
+    """Every function of the source, wherever it has been inlined."""
+    compare(names, "--inlined", *options)
+
+
+for each, ways in ((["inlined.c"], [[level] for level in LEVELS + ["-Og"]] + [
+        ["-O3", "-fPIC", "-flto"], ["-O2", "-fno-pie", "-no-pie", "-static"], ["-O2", "--verify"],
+        ["-O2", "--branch"]]),
+                   (["inlined.cpp"], [["-O0"], ["-O2"], ["-O3", "-flto"],
+                                      ["-Os", "-fnon-call-exceptions"]])):
+    for way in ways:
+        case("%s counts all functions, %s" % (each[0], " ".join(way)), each, *way)(compare_all)
+for each in ALL:
+    case("%s counts all functions" % each[0], each, "-O2")(compare_all)
+
+
+def counted_contexts(names, *options):
+    profiled(names, *options)
+    calls = {}
+    for path, row in record(names):
+        if row["calls"]:
+            calls[path] = calls.get(path, 0) + row["calls"]
+    return calls
+
+
 @case("a call that is a counter counts in the context in which one that is entered does")
 def counters():
     for names in (["inlined.c"], ["inlined.cpp"], ["exceptions.cpp"], ["jumps.c"], ["tail.c"],
