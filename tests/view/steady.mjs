@@ -23,6 +23,8 @@ export default function steady({ cairn, folder, browser, test, at, go, settled, 
   });
 
   test("[missing] and [folded] are drawn in what is narrow itself, from the root and upside down", async () => {
+    await go(`flame?file=${narrow}`);
+    await settled(".flame canvas");
     for (const more of ["", "&callers=1"]) {
       const flame = await ask(`flame?file=${narrow}&width=600${more}`), names = flame.rows.map((row) => flame.blocks[row[2]].name);
       for (const name of ["[missing]", "[folded]"]) holds(names.includes(name), name + " is not in " + names);
@@ -212,6 +214,7 @@ export default function steady({ cairn, folder, browser, test, at, go, settled, 
     const both = of("lua.cairn").filter((name) => of("jobs.cairn").includes(name));
     same(shown, both.length > 1 ? both : [], "metrics");
     same((await at().$$('output [data-what="matches"]')).length, 0, "no share of one of them");
+    same(await at().textContent("header .pick"), "lua.cairn → jobs.cairn", "their names");
     await go("diff?before=99");
     await settled("table.sides");
     same((await at().$$(".problem")).length, 0, "a file that is not there");
@@ -317,11 +320,11 @@ export default function steady({ cairn, folder, browser, test, at, go, settled, 
     }
   });
 
-  test("lanes are as tall as their spans, the axis stays, and arrows of what is pointed at stand out", async () => {
-    const chart = await ask(`timeline?file=${jobs}`);
+  test("lanes are as tall as their spans, and the axis stays", async () => {
     await go(`timeline?file=${jobs}`);
     await settled(".lanes canvas");
-    same(await at().$eval(".lanes canvas", (one) => one.clientHeight), chart.lanes.reduce((all, lane) => all + 9 + 19 * Math.max(1, lane.rows), 0), "height");
+    const chart = await ask(`timeline?file=${jobs}`);
+    same(await at().$eval(".lanes canvas", (one) => one.clientHeight), chart.lanes.reduce((all, lane) => all + 9 + 19 * Math.max(1, lane.rows), 4), "height");
     same(await at().$eval(".lanes canvas.axis", (one) => getComputedStyle(one).position), "sticky", "the axis");
   });
 

@@ -11,7 +11,7 @@ export default function when({ test, at, go, settled, quiet, same, holds, hash, 
   async function placeOf(id) {
     const chart = await ask(`timeline?file=${file}&pixels=1400`);
     const bar = chart.bars.find((one) => one[7] === id), canvas = await (await at().$(".lanes canvas")).boundingBox();
-    let top = 0;
+    let top = 4;
     for (const lane of chart.lanes) {
       if (lane.lane === bar[0]) break;
       top += 5 + 19 * Math.max(1, lane.rows) + 4;

@@ -168,6 +168,9 @@ export default function where({ test, at, go, settled, quiet, rows, same, holds,
     await settled('[data-side="before"] canvas');
     const whole = (side) => at().$eval(`[data-side="${side}"] .details [data-what="inclusive"]`, (one) => Number(one.dataset.value));
     same([await whole("before"), await whole("after")], [total("lua.cairn", "ticks"), total("other.cairn", "ticks")], "totals");
+    const wide = (side) => at().$eval(`[data-side="${side}"] .boxes`, (one) => one.clientWidth), [before, after] = [await wide("before"), await wide("after")];
+    const wanted = total("lua.cairn", "ticks") / total("other.cairn", "ticks");
+    holds(Math.abs(Math.min(10, Math.max(0.1, wanted)) - before / after) < 0.02 * wanted, `${before} and ${after} pixels are not one scale`);
     await shot("beside");
     await at().focus('[data-side="after"] canvas');
     await press("ArrowDown", "ArrowDown", "Enter");

@@ -68,10 +68,11 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
         <span class={data.total.after > data.total.before ? "more" : "less"}>{change(data.total.before, data.total.after)}</span>
         <span class="note">{data.metric}</span>
       </p>
+      {route.rest.beside === "1" && !route.rest["zoom-before"] && !route.rest["zoom-after"] && <p class="note">Both in one scale: what costs half as much is half as wide.</p>}
       {!data.total.before && !data.total.after ? <p class="note">Nothing costs anything in either.</p> : route.rest.beside === "1" ? (
         <div class="beside">
-          <Half place={place} file={before} side="before" search={search} set={set} />
-          <Half place={place} file={after} side="after" search={search} set={set} />
+          <Half place={place} file={before} side="before" search={search} set={set} part={widthOf(data.total.before, data.total.after)} />
+          <Half place={place} file={after} side="after" search={search} set={set} part={widthOf(data.total.after, data.total.before)} />
         </div>
       ) : (
         <>
@@ -110,9 +111,13 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
   );
 }
 
-// One of both by itself; its boxes lead into its own file.
-function Half({ place, file, side, search, set }: {
-  place: Place; file: number; side: "before" | "after"; search: string; set: (rest: Record<string, string>) => string;
+// Both have one scale: what costs half as much is half as wide, unless too little would be left to be seen.
+const NARROWEST = 0.1;
+const widthOf = (its: number, other: number): number => Math.max(NARROWEST, its / Math.max(1, its, other));
+
+// One of both by itself; its boxes lead into its own file. Zoomed into it has all the room.
+function Half({ place, file, side, search, set, part }: {
+  place: Place; file: number; side: "before" | "after"; search: string; set: (rest: Record<string, string>) => string; part: number;
 }) {
   const its = { ...place, route: { ...place.route, file }, file: place.files[file] }, key = "zoom-" + side;
   const items: Items = [["file", String(file)]];
@@ -120,8 +125,10 @@ function Half({ place, file, side, search, set }: {
   return (
     <section aria-label={side + ": " + its.file.name} data-side={side}>
       <h2>{side}<small>{its.file.name}</small></h2>
+      <div class="scaled" style={{ "--part": place.route.rest[key] ? 1 : part }}>
       <FlameGraph place={its} route="flame" items={items} coloring="block" search={search} height={420}
         zoomed={{ zoom: place.route.rest[key] || "", link: (zoom) => set({ [key]: zoom }) }} />
+      </div>
     </section>
   );
 }

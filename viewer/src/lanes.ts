@@ -7,7 +7,7 @@ import { matches as isMatch } from "./search";
 import { Iteration, nameOf } from "./span";
 
 export const ROW = 19, EDGE = 8;
-const GAP = 4, HEAD = 5;
+const GAP = 4, HEAD = 5, TOP = 4; // the last leaves the mark of a short span its room
 export const AXIS = 26; // a picture of its own, which stays in sight
 
 // The room for the lanes' names.
@@ -34,7 +34,7 @@ export interface Places { at: Record<number, number>; height: number; shown: Lan
 // canvas has room for.
 export function tops(lanes: Lane[], first: number): Places {
   const at: Record<number, number> = {}, shown: Lane[] = [];
-  let y = 0;
+  let y = TOP;
   for (const lane of lanes.slice(first, first + LANES)) {
     const tall = HEAD + Math.max(1, lane.rows) * ROW + GAP;
     if (shown.length && y + tall > TALLEST) break;

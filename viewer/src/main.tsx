@@ -286,12 +286,12 @@ function App() {
   usePlace(route, files.length > 0);
   const file = files[Math.min(route.file, files.length - 1)];
   const entry = entries.find((one) => one.page === route.page) || where[0];
+  const both = entry.page === "diff" && files.length > 1 ? sidesOf(route, files).map((i) => files[i]) : null;
   useEffect(() => {
-    if (file) document.title = entry.text + " · " + file.name + " · cairn";
-  }, [entry, file]);
+    if (file) document.title = entry.text + " · " + (both || [file]).map((one) => one.name).join(" → ") + " · cairn";
+  });
   if (!file) return error ? <Problem text={error} /> : <Waiting what="Reading the capture" />;
   // Of two files those of both.
-  const both = entry.page === "diff" && files.length > 1 ? sidesOf(route, files).map((i) => files[i]) : null;
   const metrics = both ? both[0].metrics.filter((one) => both[1].metrics.some((other) => other.name === one.name)) : file.metrics;
   const known = metrics.find((one) => one.name === (route.metric || file.metric));
   const metric = known ? known.name : both && metrics.length ? metrics[0].name : file.metric;
@@ -302,7 +302,7 @@ function App() {
       <a class="skip" href="#content" onClick={(event) => { event.preventDefault(); document.getElementById("content")?.focus(); }}>to the content</a>
       <header ref={head}>
         <a class="brand" href={to(route, { page: "", focus: [], drops: [], choice: null, rest: {} })} aria-label="cairn"><Mark /> cairn</a>
-        {files.length > 1 ? (
+        {both ? <span class="pick" title={both.map((one) => one.path).join(" → ")}>{both.map((one) => one.name).join(" → ")}</span> : files.length > 1 ? (
           <label class="pick"><span class="unseen">file</span>
             <select value={String(files.indexOf(file))} onChange={(event) => go(to(route, { file: Number((event.target as HTMLSelectElement).value), focus: [], drops: [], choice: null, metric: "", rest: {} }))}>
               {files.map((one, i) => <option value={String(i)}>{one.name}</option>)}
@@ -310,7 +310,7 @@ function App() {
           </label>
         ) : <span class="pick" title={file.path}>{file.name}</span>}
         <Metrics metrics={metrics} metric={metric} link={(name) => to(route, { metric: name === file.metric ? "" : name, rest: route.rest })} />
-        <Badges file={file} route={place.route} gone={gone} />
+        {(both || [file]).map((one, i) => <Badges file={one} route={{ ...place.route, file: files.indexOf(one) }} gone={gone && !i} />)}
         <Search place={place} spans={spans} share={!both} search={search} setSearch={(text) => replace(write({ ...parse(location.hash), search: text }))} />
         <button type="button" class="help" onClick={theme.turn} title={"Colours: " + theme.text + " (T)"} aria-label={"Colours: " + theme.text}><Sun /></button>
         <button type="button" class="help" onClick={() => setHelping(true)} aria-label="Keys">?</button>
