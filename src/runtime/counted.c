@@ -394,14 +394,19 @@ static bool move_entries(cairn_lane *lane, crn_retrace *retrace, const crn_graph
     return moved;
 }
 
-/* The file's pages are filled elsewhere, and then take the address. */
+/* The file's pages are filled elsewhere, and then take the address. What lies behind the last entry
+ * that the fork saw may be the parent's by now: of a private mapping's pages those that nobody has
+ * written to here are still the file's. */
 static cairn_error move_group(cairn_lane *lane, uint32_t number)
 {
-    group *group = &lane->counted->groups[number];
+    const struct crn_counted *counted = lane->counted;
+    group *group = &counted->groups[number];
+    bool last = number + 1 == counted->group_count;
+    uint64_t used = last ? counted->in_group : CRN_COUNTS_GROUP;
     crn_section section;
     cairn_error error = open_group(lane, number, &section);
     if (!error) {
-        memcpy(section.base, group->base, CRN_COUNTS_GROUP);
+        memcpy(section.base, group->base, used);
         int file = crn_capture_file(&lane->profile->capture);
         if (crn_address_map(group->base, file, section.chunks[0].offset, CRN_COUNTS_GROUP))
             group->section.chunks[0] = section.chunks[0];

@@ -44,6 +44,19 @@ def forking():
             assert calls["after_fork"] == 1 and not calls.get("late_3"), (options, calls)
 
 
+@case("what a parent counts after a fork is not its child's, however late that begins")
+def later():
+    plain(["later.c"], "-O2")
+    for options in (["-O2", "--inlined"], ["-O2"], ["-O2", "--inlined", "--frames"]):
+        profiled(["later.c"], *options)
+        calls = calls_of(record(["later.c"]))
+        (child,) = [name for name in captures() if name != "x.cairn"]
+        in_child = calls_of(contexts(child))
+        if "--inlined" in options:
+            assert (calls["square"], in_child["square"]) == (513, 512), (options, calls, in_child)
+        assert calls["each_100"] == in_child["each_100"] == 8, (options, calls, in_child)
+
+
 @case("who calls malloc and strlen for Cairn may be profiled")
 def allocator():
     ways = [["-O2"], ["-O2", "--zero"], ["-O0", "--branch"], ["-O2", "--inlined", "--zero"]]
