@@ -77,8 +77,10 @@ static void measure(crn_view_choice *choice)
         from = span->start < from ? span->start : from;
         to = span->end > to ? span->end : to;
     }
-    if (!trace->span_count)
-        from = 0, to = trace->length;
+    if (!trace->span_count) {
+        from = 0;
+        to = trace->length;
+    }
     uint64_t margin = (to - from) / MARGIN;
     choice->from = from > margin ? from - margin : 0;
     choice->to = (to + margin < trace->length ? to + margin : trace->length) + 1;
