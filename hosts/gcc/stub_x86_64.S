@@ -8,6 +8,9 @@
 #define WAY_MASK 32
 #define GUESSES 112
 #define GUESS_LIMIT 120
+#define GUESS_FACTOR 0x9e3779b1 /* these three as in plugin.h */
+#define GUESS_SHIFT 26
+#define GUESS_MASK 56
 #define BELOW 64    /* registers saved below %rbp */
 #define RESULT 72   /* below %rbp: what was given */
 #define LEGACY 576  /* x87 and SSE as xsave lays them out, and its header */
@@ -247,9 +250,9 @@ cairn_priv_site_enter:
         movq    8(%rdx), %rdx
 3:      shrq    $32, %rdx               /* unit */
         leaq    (48 + \above)(%rsp), %r9
-        imull   $0x9e3779b1, %r9d, %r9d
-        shrl    $26, %r9d
-        andl    $56, %r9d
+        imull   $GUESS_FACTOR, %r9d, %r9d
+        shrl    $GUESS_SHIFT, %r9d
+        andl    $GUESS_MASK, %r9d
         addl    4(%rax), %r9d
         cmpq    GUESS_LIMIT(%rsi), %r9
         jae     4f
