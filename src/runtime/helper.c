@@ -77,7 +77,7 @@ static bool start_thread(crn_helper *helper, pthread_t *thread, void *(*run)(voi
 
 static void forget(crn_helper *helper)
 {
-    pthread_cond_destroy(&helper->wake);
+    sem_destroy(&helper->wake);
     pthread_mutex_destroy(&helper->lock);
     helper->running = false;
 }
@@ -85,16 +85,12 @@ static void forget(crn_helper *helper)
 bool crn_helper_start(crn_helper *helper, const char *name, bool apart, void *(*run)(void *),
                       void *data)
 {
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&helper->lock, NULL);
-    pthread_cond_init(&helper->wake, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    sem_init(&helper->wake, 0, 0);
     helper->run = run;
     helper->data = data;
     helper->next_look = 0;
-    helper->stop = helper->woken = helper->kept = helper->apart = false;
+    helper->stop = helper->kept = helper->apart = false;
     pthread_mutex_lock(&helper->lock);
     helper->running = start_thread(helper, &helper->thread, run_counted);
     if (helper->running)
@@ -108,12 +104,12 @@ bool crn_helper_start(crn_helper *helper, const char *name, bool apart, void *(*
     return helper->running;
 }
 
-/* Waits for that moment at most. Under lock. */
-static void wait_once(crn_helper *helper, uint64_t until)
+/* Waits for that moment at most. True if it was woken. */
+static bool wait_once(crn_helper *helper, uint64_t until)
 {
     struct timespec time = {.tv_sec = (time_t)(until / 1000000000u),
                             .tv_nsec = (long)(until % 1000000000u)};
-    pthread_cond_timedwait(&helper->wake, &helper->lock, &time);
+    return sem_clockwait(&helper->wake, CLOCK_MONOTONIC, &time) == 0;
 }
 
 static bool is_over(crn_helper *helper, uint64_t now)
@@ -124,30 +120,29 @@ static bool is_over(crn_helper *helper, uint64_t now)
     return cairn_priv_program_is_over();
 }
 
+static bool is_asked_to_end(const crn_helper *helper)
+{
+    return __atomic_load_n(&helper->stop, __ATOMIC_ACQUIRE);
+}
+
 bool crn_helper_wait(crn_helper *helper, uint64_t until)
 {
     uint64_t now = crn_clock_monotonic();
-    bool over = is_over(helper, now);
-    pthread_mutex_lock(&helper->lock);
-    while (!helper->stop && !helper->woken && !over && now < until) {
-        wait_once(helper, until < helper->next_look ? until : helper->next_look);
+    bool over = is_over(helper, now), woken = false;
+    while (!is_asked_to_end(helper) && !woken && !over && now < until) {
+        woken = wait_once(helper, until < helper->next_look ? until : helper->next_look);
         now = crn_clock_monotonic();
         over = is_over(helper, now);
     }
-    bool goes_on = !helper->stop && !over;
-    helper->woken = false;
-    pthread_mutex_unlock(&helper->lock);
-    return goes_on;
+    while (woken && sem_trywait(&helper->wake) == 0) { /* once is enough */
+    }
+    return !is_asked_to_end(helper) && !over;
 }
 
 void crn_helper_wake(crn_helper *helper)
 {
-    if (!helper->running)
-        return;
-    pthread_mutex_lock(&helper->lock);
-    helper->woken = true;
-    pthread_cond_signal(&helper->wake);
-    pthread_mutex_unlock(&helper->lock);
+    if (helper->running)
+        sem_post(&helper->wake);
 }
 
 /* The program may end on the thread itself. */
@@ -161,10 +156,8 @@ void crn_helper_stop(crn_helper *helper)
 {
     if (!helper->running)
         return;
-    pthread_mutex_lock(&helper->lock);
-    helper->stop = true;
-    pthread_cond_signal(&helper->wake);
-    pthread_mutex_unlock(&helper->lock);
+    __atomic_store_n(&helper->stop, true, __ATOMIC_RELEASE);
+    sem_post(&helper->wake);
     join(helper->kept ? helper->keeper : helper->thread);
     forget(helper);
 }

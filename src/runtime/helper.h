@@ -8,6 +8,7 @@
 #define CRN_RUNTIME_HELPER_H
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,13 +16,14 @@
 typedef struct crn_helper {
     pthread_t thread;
     pthread_t keeper; /* of one that has left the program's files: it has them, and ends later */
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
+    pthread_mutex_t lock; /* until it has been started */
+    sem_t wake;
     void *(*run)(void *);
     void *data;
     sigset_t mask;      /* of who started it */
     uint64_t next_look; /* whether the program is over: CLOCK_MONOTONIC, ns */
-    bool running, kept, stop, woken;
+    bool running, kept;
+    bool stop;  /* atomic */
     bool apart; /* it has left the program's files */
 } crn_helper;
 
@@ -35,7 +37,7 @@ bool crn_helper_start(crn_helper *helper, const char *name, bool apart, void *(*
  * it is to end: it is asked to, or nothing of the program runs any more. */
 bool crn_helper_wait(crn_helper *helper, uint64_t until);
 
-/* Has it look at once. Does nothing if it does not run. */
+/* Has it look at once. Does nothing if it does not run. For signal handlers, too. */
 void crn_helper_wake(crn_helper *helper);
 
 /* Asks it to end, and waits for that. Does nothing if it does not run. */

@@ -196,8 +196,6 @@ cairn_lane *cairn_lane_open(cairn_profile *profile, const char *name)
         lane->turned = __atomic_load_n(&profile->turned, __ATOMIC_ACQUIRE);
         lane->heard = __atomic_load_n(&profile->news, __ATOMIC_ACQUIRE);
     }
-    if (profile->spans || profile->span_histograms)
-        crn_helper_wake(&profile->preparer); /* before there are any */
     crn_profile_unlock(profile);
     if (lane)
         crn_lane_own(lane);

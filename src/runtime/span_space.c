@@ -15,7 +15,7 @@ enum {
     STOCK_FIRST = 2,   /* chunks */
     STOCK_MOST = 64,
     HALF = CRN_STREAM_CHUNKS / 2,
-    LANES_FEW = 32,            /* so many have space ready before they have spans */
+    LANES_FEW = 32,            /* so many have space prepared with their first span */
     LANES_MOST = 0xffffe,      /* that a span's name can hold */
     RING_DEFAULT = 64 << 20,   /* bytes */
     LIMIT_LEAST = 1024 * 1024, /* bytes */
@@ -25,6 +25,15 @@ enum {
 
 _Static_assert((int)CAIRN_PRIV_SPAN_CHUNK == (int)CRN_RING_SPANS, "a chunk is a part of a ring");
 _Static_assert((uint64_t)CRN_STREAM_CHUNKS *CAIRN_PRIV_SPAN_CHUNK < CRN_SPAN_GONE, "numbers");
+
+/* Who takes a first chunk will want more soon. */
+static char *take_from(cairn_lane *lane, crn_stream *stream)
+{
+    char *chunk = crn_stream_take(stream);
+    if (chunk && stream->taken == 1 && lane->number < LANES_FEW)
+        crn_helper_wake(&lane->profile->preparer);
+    return chunk;
+}
 
 /* ---- spans ---- */
 
@@ -47,7 +56,7 @@ static bool take_chunk(cairn_lane *lane)
     cairn_priv_spans *spans = &lane->graph.hot.spans;
     crn_stream *stream = &lane->spans;
     uint64_t number = stream->taken, given = stream->given;
-    cairn_priv_span *chunk = (cairn_priv_span *)(void *)crn_stream_take(stream);
+    cairn_priv_span *chunk = (cairn_priv_span *)(void *)take_from(lane, stream);
     /* Before anything ends that can be recorded no more: readers leave these parts out. */
     CAIRN_PRIV_ADD(lane->disk->spans_recycled,
                    (stream->given - given) * (CAIRN_PRIV_SPAN_CHUNK - 1));
@@ -105,7 +114,7 @@ cairn_span crn_spans_name(const cairn_lane *lane, uint32_t number)
 static crn_disk_detail *next_detail(cairn_lane *lane)
 {
     if (lane->detail == lane->detail_end) {
-        lane->detail = (crn_disk_detail *)(void *)crn_stream_take(&lane->details);
+        lane->detail = (crn_disk_detail *)(void *)take_from(lane, &lane->details);
         lane->detail_end = lane->detail ? lane->detail + CRN_RING_DETAILS : NULL;
         if (lane->detail && lane->details.ring) {
             crn_disk_ring *ring = (crn_disk_ring *)(void *)lane->detail++;
