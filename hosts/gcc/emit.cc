@@ -45,8 +45,8 @@ static const char tail_text[] = WITH_HEIGHT("tail", CRN_STUB_TAIL);
 
 /* Where the block led to when it was last entered about as deep in the stack, if that was from
  * `current`: its unit is left in `found`, the records' base in `lane`. */
-#define GUESS(current, found, lane, guesses)                                                       \
-    "imull $" CRN_GUESS_FACTOR ", %%esp, %k" found "\n\t"                                          \
+#define GUESS(by, current, found, lane, guesses)                                                   \
+    "imull $" CRN_GUESS_FACTOR ", %" by ", %k" found "\n\t"                                       \
     "shrl $" CRN_GUESS_SHIFT ", %k" found "\n\t"                                                   \
     "andl $" CRN_GUESS_MASK ", %k" found "\n\t"                                                    \
     "addl %" guesses ", %k" found "\n\t"                                                           \
@@ -75,7 +75,7 @@ static const char enter_leaf_text[] = "# cairn enter\n\t"
     "movq " CRN_AT_CURRENT "(%1), %0\n\t"
     "cmpq " CRN_AT_HIGH "(%1), %2\n\t"
     "jae 2f\n\t"
-    GUESS("0", "4", "3", "6")
+    GUESS("%esp", "0", "4", "3", "6")
     "movq %4, " CRN_AT_CURRENT "(%1)\n\t"
     "addq $1, (%3,%4,8)\n\t"
     "testq %0, %0\n\t"
@@ -110,7 +110,7 @@ static const char enter_light_text[] = "# cairn enter\n\t"
     "movq " CRN_AT_CURRENT "(%1), %3\n\t"
     "cmpq " CRN_AT_HIGH "(%1), %0\n\t"
     "jae 2f\n\t"
-    GUESS("3", "0", "2", "5")
+    GUESS("k3", "3", "0", "2", "5")
     "addq $1, (%2,%0,8)\n\t"
     "testq %3, %3\n\t"
     "js 5f\n"

@@ -23,7 +23,7 @@ _Static_assert(sizeof(crn_packed_site) == 32, "SITE_SIZE");
 _Static_assert(offsetof(crn_packed_site, block) == offsetof(crn_site, block), "a block");
 _Static_assert(offsetof(crn_packed_site, guesses) == 4, "its guesses");
 _Static_assert(sizeof(cairn_priv_guess) == 8 && offsetof(cairn_priv_guess, from) == 0, "a guess");
-_Static_assert(CAIRN_PRIV_GUESSES * sizeof(cairn_priv_guess) == 64, "CRN_GUESS");
+_Static_assert(CAIRN_PRIV_GUESSES * sizeof(cairn_priv_guess) == 256, "CRN_GUESS");
 _Static_assert(offsetof(cairn_priv_lane, guesses) == 112, "CRN_AT_GUESSES");
 _Static_assert(offsetof(cairn_priv_lane, guess_limit) == 120, "CRN_AT_GUESS_LIMIT");
 _Static_assert(offsetof(crn_packed_site, line) == offsetof(crn_site, line), "which it is");

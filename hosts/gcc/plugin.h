@@ -152,8 +152,8 @@ bool crn_late_expand(function *function);
 
 /* Which of a block's guesses is meant, in bytes: of the stack pointer. */
 #define CRN_GUESS_FACTOR "0x9e3779b1"
-#define CRN_GUESS_SHIFT "26"
-#define CRN_GUESS_MASK "56"
+#define CRN_GUESS_SHIFT "24"
+#define CRN_GUESS_MASK "248"
 
 #define CRN_STUB_ENTER "cairn_priv_stub_3_enter"
 #define CRN_STUB_LEAVE "cairn_priv_stub_1_leave"

@@ -9,8 +9,8 @@
 #define GUESSES 112
 #define GUESS_LIMIT 120
 #define GUESS_FACTOR 0x9e3779b1 /* these three as in plugin.h */
-#define GUESS_SHIFT 26
-#define GUESS_MASK 56
+#define GUESS_SHIFT 24
+#define GUESS_MASK 248
 #define BELOW 64    /* registers saved below %rbp */
 #define RESULT 72   /* below %rbp: what was given */
 #define LEGACY 576  /* x87 and SSE as xsave lays them out, and its header */
@@ -249,8 +249,12 @@ cairn_priv_site_enter:
         jne     2f
         movq    8(%rdx), %rdx
 3:      shrq    $32, %rdx               /* unit */
+        .if \light
+        imull   $GUESS_FACTOR, %ecx, %r9d
+        .else
         leaq    (48 + \above)(%rsp), %r9
         imull   $GUESS_FACTOR, %r9d, %r9d
+        .endif
         shrl    $GUESS_SHIFT, %r9d
         andl    $GUESS_MASK, %r9d
         addl    4(%rax), %r9d

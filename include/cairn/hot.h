@@ -58,7 +58,7 @@ typedef struct cairn_priv_guess {
     uint32_t from, to; /* units; from 0: none */
 } cairn_priv_guess;
 
-enum { CAIRN_PRIV_GUESSES = 8 };
+enum { CAIRN_PRIV_GUESSES = 32 };
 
 typedef struct cairn_priv_lane {
     char *base;        /* of the records */
