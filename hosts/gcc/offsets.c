@@ -33,6 +33,6 @@ _Static_assert(offsetof(cairn_priv_lane, lent_units) == 88, "LENT_UNITS");
 _Static_assert(offsetof(cairn_priv_lane, way_mask) == 32, "WAY_MASK");
 _Static_assert(offsetof(cairn_priv_lane, nodes) == 96, "CRN_AT_NODES");
 _Static_assert(offsetof(cairn_priv_lane, node_mask) == 104, "CRN_AT_NODE_MASK");
-_Static_assert(sizeof(crn_node) == 16 && offsetof(crn_node, hash) == 4, "NODE_WORDS");
+_Static_assert(sizeof(crn_node) == 16 && offsetof(crn_node, guesses) == 4, "NODE_WORDS");
 _Static_assert(sizeof(cairn_priv_way) == 16 && offsetof(cairn_priv_way, key) == 0, "a way");
 _Static_assert(offsetof(cairn_priv_way, slot) == 8, "a way's slot");

@@ -45,15 +45,18 @@ typedef struct crn_packed_site {
 
 #define CRN_SITE_PACKED ((uint32_t)1 << 31)
 
+/* Where the guesses of a number are: a block's, and behind them those of the node of that number. */
+uint32_t crn_site_guesses(uint32_t number, bool node);
+
 /* What was inlined into a function is a tree of such nodes, an array that the plugin makes for each
  * function: calls of what makes no calls itself are counters (cairn/tree.h). The first element is
  * the tree itself. */
 typedef struct crn_node {
-    uint32_t key;  /* CRN_SITE_NEW before the first use, and then a key among blocks */
-    uint32_t hash; /* of the key, as ways are looked up */
-    uint32_t up;   /* how many elements before it is what it is inlined into; of the first: how many
-                    * follow */
-    int32_t site;  /* distance from the first element; of the first: 0 */
+    uint32_t key;     /* CRN_SITE_NEW before the first use, and then a key among blocks */
+    uint32_t guesses; /* as a site's; of the first: the key's hash, as ways are looked up */
+    uint32_t up;      /* how many elements before it is what it is inlined into; of the first: how
+                       * many follow */
+    int32_t site;     /* distance from the first element; of the first: 0 */
 } crn_node;
 
 /* No block has this number: those that run out are CAIRN_BLOCK_FOLDED. */
@@ -93,7 +96,7 @@ CAIRN_API uint64_t *cairn_priv_site_counters(crn_node *tree);
 CAIRN_API extern __thread uint64_t *cairn_priv_thread_scratch
     __attribute__((tls_model("initial-exec")));
 
-/* As cairn_priv_site_enter_slowly, of a node of a tree and all that it is inlined into: what it
+/* As cairn_priv_site_enter_frame, of a node of a tree and all that it is inlined into: what it
  * calls is to know. Counts no call. */
 CAIRN_API int64_t cairn_priv_site_go(crn_node *node);
 

@@ -165,14 +165,19 @@ static cairn_block block_of(const crn_site *any, cairn_profile *profile)
     return known->block;
 }
 
+uint32_t crn_site_guesses(uint32_t number, bool node)
+{
+    const uint64_t size = CAIRN_PRIV_GUESSES * sizeof(cairn_priv_guess);
+    uint64_t at = (number * (uint64_t)2 + node) * size;
+    return at < UINT32_MAX ? (uint32_t)at : UINT32_MAX; /* beyond their limit */
+}
+
 /* The block is stored last: another thread may be at the same site. */
 static void store(crn_site *site, cairn_block block)
 {
     if (is_packed(site)) {
         crn_packed_site *packed = (crn_packed_site *)site;
-        uint64_t guesses = block * (uint64_t)(CAIRN_PRIV_GUESSES * sizeof(cairn_priv_guess));
-        __atomic_store_n(&packed->guesses, (uint32_t)(guesses < UINT32_MAX ? guesses : UINT32_MAX),
-                         __ATOMIC_RELAXED);
+        __atomic_store_n(&packed->guesses, crn_site_guesses(block, false), __ATOMIC_RELAXED);
         __atomic_store_n(&packed->block, block, __ATOMIC_RELEASE);
         return;
     }

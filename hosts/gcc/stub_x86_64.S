@@ -6,6 +6,8 @@
  */
 #define WAYS 24     /* in a lane */
 #define WAY_MASK 32
+#define NODES 96
+#define NODE_MASK 104
 #define GUESSES 112
 #define GUESS_LIMIT 120
 #define GUESS_FACTOR 0x9e3779b1 /* these three as in plugin.h */
@@ -203,11 +205,58 @@ cairn_priv_site_enter:
         .cfi_endproc
         .size   cairn_priv_site_enter, . - cairn_priv_site_enter
 
-/* The same for packed sites, where a guess was wrong: the block may be in either slot, or its way is
- * looked up. What is found is the next guess. frame: it is pushed, and its height given. light: what
- * called stays what runs, and the unit is given. `above`: how much lower the stack pointer is here
- * than where the guess was made. */
-        .macro enter_known name frame light above slowly
+/* Where a block of a packed site leads to: it may be in either slot, or its way is looked up. %rax:
+ * the site, %rcx: what runs, %rsi: the lane, %r8: its base. Gives the unit in the upper half of
+ * %rdx; %r9 is lost. Goes to 2 if nothing is known. */
+        .macro look_up_block
+        movq    16(%r8,%rcx,8), %rdx
+        cmpl    (%rax), %edx            /* the block; a new one is nowhere */
+        cmovneq 24(%r8,%rcx,8), %rdx
+        cmpl    (%rax), %edx
+        je      3f
+        imull   $0x9e3779b1, (%rax), %edx
+        movl    %ecx, %r9d
+        shrl    $2, %r9d                /* record */
+        addl    %r9d, %edx
+        andq    WAY_MASK(%rsi), %rdx
+        shlq    $4, %rdx
+        addq    WAYS(%rsi), %rdx
+        cmpl    %ecx, (%rdx)
+        jne     2f
+        movl    (%rax), %r9d
+        cmpl    %r9d, 4(%rdx)
+        jne     2f
+        movq    8(%rdx), %rdx
+3:
+        .endm
+
+/* And where a node of a tree does, whose way is one of a pair. What is found names the node, as a
+ * signal handler may have changed it meanwhile. */
+        .macro look_up_node
+        imull   $0x9e3779b1, (%rax), %edx
+        movl    %ecx, %r9d
+        shrl    $2, %r9d
+        addl    %r9d, %edx
+        andq    NODE_MASK(%rsi), %rdx
+        shlq    $5, %rdx
+        addq    NODES(%rsi), %rdx
+        movl    (%rax), %r9d            /* a new one is nowhere */
+        shlq    $32, %r9
+        orq     %rcx, %r9
+        cmpq    (%rdx), %r9
+        je      3f
+        addq    $16, %rdx
+        cmpq    (%rdx), %r9
+        jne     2f
+3:      movq    8(%rdx), %rdx
+        cmpl    (%rax), %edx
+        jne     2f
+        .endm
+
+/* The same for packed sites and nodes, where a guess was wrong. What is found is the next guess.
+ * frame: it is pushed, and its height given. light: what called stays what runs, and the unit is
+ * given. `above`: how much lower the stack pointer is here than where the guess was made. */
+        .macro enter_known name node frame light above slowly
         .p2align 4
         .globl  \name
         .type   \name, @function
@@ -230,25 +279,12 @@ cairn_priv_site_enter:
         movq    32(%rdi), %rsi          /* lane */
         movq    24(%rdi), %rcx          /* current */
         movq    (%rsi), %r8             /* base */
-        movq    16(%r8,%rcx,8), %rdx
-        cmpl    (%rax), %edx            /* the block; a new one is nowhere */
-        cmovneq 24(%r8,%rcx,8), %rdx
-        cmpl    (%rax), %edx
-        je      3f
-        imull   $0x9e3779b1, (%rax), %edx
-        movl    %ecx, %r9d
-        shrl    $2, %r9d                /* record */
-        addl    %r9d, %edx
-        andq    WAY_MASK(%rsi), %rdx
-        shlq    $4, %rdx
-        addq    WAYS(%rsi), %rdx
-        cmpl    %ecx, (%rdx)
-        jne     2f
-        movl    (%rax), %r9d
-        cmpl    %r9d, 4(%rdx)
-        jne     2f
-        movq    8(%rdx), %rdx
-3:      shrq    $32, %rdx               /* unit */
+        .if \node
+        look_up_node
+        .else
+        look_up_block
+        .endif
+        shrq    $32, %rdx               /* unit */
         .if \light
         imull   $GUESS_FACTOR, %ecx, %r9d
         .else
@@ -266,7 +302,9 @@ cairn_priv_site_enter:
         shlq    $32, %rsi
         orq     %rax, %rsi
         movq    %rsi, (%r9)
-4:      addq    $1, (%r8,%rdx,8)
+4:      .if !\node
+        addq    $1, (%r8,%rdx,8)
+        .endif
         testq   %rcx, %rcx
         jns     5f
         movq    (%rdi), %rsi
@@ -305,9 +343,10 @@ cairn_priv_site_enter:
         .size   \name, . - \name
         .endm
 
-        enter_known cairn_priv_site_enter_frame, 1, 0, 0, cairn_priv_site_enter_slowly
-        enter_known cairn_priv_site_enter_leaf, 0, 0, 8, site_enter_leaf_all
-        enter_known cairn_priv_site_enter_light, 0, 1, 8, site_enter_light_all
+        enter_known cairn_priv_site_enter_frame, 0, 1, 0, 0, cairn_priv_site_enter_slowly
+        enter_known cairn_priv_site_enter_leaf, 0, 0, 0, 8, site_enter_leaf_all
+        enter_known cairn_priv_site_enter_light, 0, 0, 1, 8, site_enter_light_all
+        enter_known cairn_priv_site_go, 1, 1, 0, 0, site_go_all
 
         .p2align 4
         .globl  cairn_priv_site_enter_slowly
@@ -399,14 +438,13 @@ cairn_priv_site_counters:
         .size   cairn_priv_site_counters, . - cairn_priv_site_counters
 
         .p2align 4
-        .globl  cairn_priv_site_go
-        .type   cairn_priv_site_go, @function
-cairn_priv_site_go:
+        .type   site_go_all, @function
+site_go_all:
         save
         movq    %rax, %rdi
         call_with_all crn_site_go
         restore
-        .size   cairn_priv_site_go, . - cairn_priv_site_go
+        .size   site_go_all, . - site_go_all
 
         .p2align 4
         .globl  cairn_priv_site_small

@@ -41,9 +41,11 @@ static uint32_t block_of(crn_site *site, cairn_profile *profile)
     return __atomic_load_n(&site->block, __ATOMIC_ACQUIRE);
 }
 
-static void set_key(crn_node *node, uint32_t key)
+static void set_key(crn_node *node, uint32_t number, bool first)
 {
-    __atomic_store_n(&node->hash, key * 0x9e3779b1u, __ATOMIC_RELAXED);
+    uint32_t key = CAIRN_PRIV_TREE_KEY | number;
+    uint32_t guesses = first ? key * 0x9e3779b1u : crn_site_guesses(number, true);
+    __atomic_store_n(&node->guesses, guesses, __ATOMIC_RELAXED);
     __atomic_store_n(&node->key, key, __ATOMIC_RELEASE);
 }
 
@@ -61,7 +63,7 @@ static void add(crn_node *tree, cairn_profile *profile)
     if (!number)
         return;
     for (uint32_t i = count + 1; i-- > 0;)
-        set_key(&tree[i], CAIRN_PRIV_TREE_KEY | (number + i));
+        set_key(&tree[i], number + i, i == 0);
 }
 
 /* 0 if it has none: there was no room. */

@@ -10,7 +10,7 @@
 
 /* clang-format off */
 #define CRN_STUB_COUNTERS "cairn_priv_stub_1_counters"
-#define CRN_STUB_GO "cairn_priv_stub_1_go_"
+#define CRN_STUB_GO "cairn_priv_stub_2_go"
 
 /* %r11: the tree. Gives the counters of the context that runs in %rax; %r9 and %r10 are lost, too.
  * Found by the way, as a block is: read before its key, which a signal handler may change. */
@@ -54,84 +54,49 @@ static const char counters_stub[] =
     END(CRN_STUB_COUNTERS);
 
 /* As Enter in stub.cc, of a node: but that no call counts, and nothing has given its frame back. */
-#define GO(name, slot)                                                                             \
-    BEGIN(name)                                                                                    \
-    "\tmovq " CRN_AT_TOP "(%rax), %r9\n"                                                           \
-    "\tcmpq " CRN_AT_HIGH "(%rax), %r9\n"                                                          \
-    "\tjae 2f\n"                                                                                   \
-    "\tmovq " CRN_AT_LANE "(%rax), %r9\n"                                                          \
-    "\tmovq " CRN_AT_CURRENT "(%rax), %r10\n"                                                      \
-    "\tmovq (%r9), %r9\n"                                                                          \
-    "\tmovq " slot "(%r9,%r10,8), %r10\n"                                                          \
-    "\tcmpl (%r11), %r10d\n"                                                                       \
-    "\tjne 3f\n"                                                                                   \
-    "\tmovl " CRN_AT_CURRENT "(%rax), %r11d\n"                                                     \
-    "\tshrq $32, %r10\n"                                                                           \
-    "1:\tmovq " CRN_AT_TOP "(%rax), %r9\n"                                                         \
-    "\tmovl %r11d, (%r9)\n"                                                                        \
-    "\taddq $4, %r9\n"                                                                             \
-    "\tmovq %r9, " CRN_AT_TOP "(%rax)\n"                                                           \
-    "\tmovq %r10, " CRN_AT_CURRENT "(%rax)\n"                                                      \
-    "\tsubq " CRN_AT_BOTTOM "(%rax), %r9\n"                                                        \
-    "\tmovq %r9, %rax\n"                                                                           \
-    "\tret\n"                                                                                      \
-    "3:\tpushq %rcx\n"                                                                             \
-    "\t.cfi_adjust_cfa_offset 8\n"                                                                 \
-    "\tpushq %r11\n"                                                                               \
-    "\t.cfi_adjust_cfa_offset 8\n"                                                                 \
-    "\tmovl " CRN_AT_CURRENT "(%rax), %r10d\n"                                                     \
-    "\tmovl %r10d, %ecx\n"                                                                         \
-    "\tshrl $2, %ecx\n"                                                                            \
-    "\tmovq " CRN_AT_LANE "(%rax), %r9\n"                                                          \
-    "\taddl 4(%r11), %ecx\n"                                                                       \
-    "\tandq " CRN_AT_NODE_MASK "(%r9), %rcx\n"                                                     \
-    "\tshlq $5, %rcx\n"                                                                            \
-    "\taddq " CRN_AT_NODES "(%r9), %rcx\n"                                                         \
-    "\tmovl (%r11), %r11d\n"                                                                       \
-    "\tshlq $32, %r11\n"                                                                           \
-    "\torq %r10, %r11\n"                                                                           \
-    "\tcmpq %r11, (%rcx)\n"                                                                        \
-    "\tje 5f\n"                                                                                    \
-    "\taddq $16, %rcx\n"                                                                           \
-    "\tcmpq %r11, (%rcx)\n"                                                                        \
-    "\tjne 4f\n"                                                                                   \
-    "5:\tmovq 8(%rcx), %rcx\n"                                                                     \
-    "\tmovq (%r9), %r9\n"                                                                          \
-    "\tmovq %rcx, " slot "(%r9,%r10,8)\n"                                                          \
-    "\tmovl %r10d, %r11d\n"                                                                        \
-    "\tmovq %rcx, %r10\n"                                                                          \
-    "\tshrq $32, %r10\n"                                                                           \
-    "\taddq $8, %rsp\n"                                                                            \
-    "\t.cfi_adjust_cfa_offset -8\n"                                                                \
-    "\tpopq %rcx\n"                                                                                \
-    "\t.cfi_adjust_cfa_offset -8\n"                                                                \
-    "\tjmp 1b\n"                                                                                   \
-    "4:\t.cfi_adjust_cfa_offset 16\n"                                                              \
-    "\tpopq %r11\n"                                                                                \
-    "\t.cfi_adjust_cfa_offset -8\n"                                                                \
-    "\tpopq %rcx\n"                                                                                \
-    "\t.cfi_adjust_cfa_offset -8\n"                                                                \
-    "2:\tmovq %r11, %rax\n"                                                                        \
-    "\tjmp *cairn_priv_site_go@GOTPCREL(%rip)\n"                                                   \
-    END(name)
-
-static const char go_stubs[] =
-    GO(CRN_STUB_GO "16", "16")
-    GO(CRN_STUB_GO "24", "24");
+static const char go_stub[] =
+    BEGIN(CRN_STUB_GO)
+    "\tmovq " CRN_AT_TOP "(%rax), %r9\n"
+    "\tcmpq " CRN_AT_HIGH "(%rax), %r9\n"
+    "\tjae 2f\n"
+    "\tmovq " CRN_AT_LANE "(%rax), %r9\n"
+    "\timull $" CRN_GUESS_FACTOR ", %esp, %r10d\n"
+    "\tshrl $" CRN_GUESS_SHIFT ", %r10d\n"
+    "\tandl $" CRN_GUESS_MASK ", %r10d\n"
+    "\taddl 4(%r11), %r10d\n"
+    "\tcmpq " CRN_AT_GUESS_LIMIT "(%r9), %r10\n"
+    "\tjae 2f\n"
+    "\taddq " CRN_AT_GUESSES "(%r9), %r10\n"
+    "\tmovl " CRN_AT_CURRENT "(%rax), %r9d\n"
+    "\tmovq (%r10), %r10\n"
+    "\tcmpl %r9d, %r10d\n"
+    "\tjne 2f\n"
+    "\tshrq $32, %r10\n"
+    "\tmovq " CRN_AT_TOP "(%rax), %r11\n"
+    "\tmovl %r9d, (%r11)\n"
+    "\taddq $4, %r11\n"
+    "\tmovq %r11, " CRN_AT_TOP "(%rax)\n"
+    "\tmovq %r10, " CRN_AT_CURRENT "(%rax)\n"
+    "\tsubq " CRN_AT_BOTTOM "(%rax), %r11\n"
+    "\tmovq %r11, %rax\n"
+    "\tret\n"
+    "2:\tmovq %r11, %rax\n"
+    "\tjmp *cairn_priv_site_go@GOTPCREL(%rip)\n"
+    END(CRN_STUB_GO);
 
 /* %0 the counters, %1 the tree. */
 static const char counters_text[] = "# cairn counters\n\t"
     "leaq %1, %%r11\n\t"
     "call " CRN_STUB_COUNTERS;
 
-/* %0 strand, then height, %1 the node, %2 the number of its slot. */
+/* %0 strand, then height, %1 the node. */
 static const char go_text[] = "# cairn go\n\t"
     "movq cairn_priv_thread_strand@gottpoff(%%rip), %0\n\t"
     "movq %%fs:(%0), %0\n\t"
     "testq %0, %0\n\t"
     "je 1f\n\t"
     "leaq %1, %%r11\n\t"
-    "call " CRN_STUB_GO "%c2\n"
+    "call " CRN_STUB_GO "\n"
     "1:";
 
 /* One instruction, which a signal handler comes before or after. */
@@ -139,7 +104,7 @@ static const char count_text[] = "# cairn count\n\t"
     "addq $1, %0";
 /* clang-format on */
 
-enum { NODE_WORDS = 4, SLOT_FIRST = 16, SLOT_SIZE = 8 };
+enum { NODE_WORDS = 4 };
 
 /* ---- the stubs ---- */
 
@@ -152,7 +117,7 @@ static void write(void *event, void *data)
     if (asm_out_file && uses_counters)
         fprintf(asm_out_file, "%s\t.text\n", counters_stub);
     if (asm_out_file && uses_go)
-        fprintf(asm_out_file, "%s\t.text\n", go_stubs);
+        fprintf(asm_out_file, "%s\t.text\n", go_stub);
     uses_counters = uses_go = false;
 }
 
@@ -201,8 +166,6 @@ gimple *crn_emit_go(tree made, unsigned number, tree height)
 {
     vec<tree, va_gc> *inputs = NULL;
     vec_safe_push(inputs, operand("m", word_of(made, number)));
-    vec_safe_push(inputs, operand("i", build_int_cst(integer_type_node,
-                                                     SLOT_FIRST + SLOT_SIZE * (number % 2))));
     uses_go = true;
     return assemble_call(go_text, inputs, height);
 }

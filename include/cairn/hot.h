@@ -53,7 +53,8 @@ typedef struct cairn_priv_way {
 /* Where a block led to when it was last entered about as deep in the machine's stack: of hosts
  * whose code is compiled. Most often it leads there again, and that needs no knowledge of what runs
  * but to be checked, so that a processor which foretells branches need not wait for what ran
- * before. Each block has eight: which of them is told by the stack pointer. */
+ * before. Each block has several: which of them is told by the stack pointer; where what is entered
+ * does not become what runs, nobody waits for it, and what runs tells. */
 typedef struct cairn_priv_guess {
     uint32_t from, to; /* units; from 0: none */
 } cairn_priv_guess;

@@ -11,7 +11,7 @@ enum {
     WAYS_FIRST = CRN_FIRST(64, 1),      /* entries */
     WAYS_ROOMY = CRN_FIRST(1 << 12, 4), /* entries: up to here there are 16 for each edge */
     WAYS_LAST = CRN_FIRST(1 << 15, 8),  /* entries: 512 KiB */
-    GUESSES_SIZE = CRN_FIRST(1 << 17, 16) * CAIRN_PRIV_GUESSES * sizeof(cairn_priv_guess),
+    GUESSES_SIZE = CRN_FIRST(1 << 18, 32) * CAIRN_PRIV_GUESSES * sizeof(cairn_priv_guess),
     RECORDS_RESERVED = 1, /* for [folded] */
     PATH_FIRST = CRN_FIRST(64, 1)
 };
