@@ -43,12 +43,18 @@ static const char enter_text[] = "# cairn enter\n\t"
 static const char leave_text[] = WITH_HEIGHT("leave", CRN_STUB_LEAVE);
 static const char tail_text[] = WITH_HEIGHT("tail", CRN_STUB_TAIL);
 
-/* Where the block led to when it was last entered about as deep in the stack, if that was from
- * `current`: its unit is left in `found`, the records' base in `lane`. */
-#define GUESS(by, current, found, lane, guesses)                                                   \
-    "imull $" CRN_GUESS_FACTOR ", %" by ", %k" found "\n\t"                                       \
+/* Which guess is meant, by how deep the stack is and by what runs. */
+#define BY_DEPTH(found)                                                                            \
+    "imull $" CRN_GUESS_FACTOR ", %%esp, %k" found "\n\t"                                          \
     "shrl $" CRN_GUESS_SHIFT ", %k" found "\n\t"                                                   \
-    "andl $" CRN_GUESS_MASK ", %k" found "\n\t"                                                    \
+    "andl $" CRN_GUESS_MASK ", %k" found "\n\t"
+#define BY_CURRENT(current, found)                                                                 \
+    "leal (%" current ",%" current "), %k" found "\n\t"                                            \
+    "andl $" CRN_GUESS_MASK ", %k" found "\n\t"
+/* Where the block led to then, if that was from `current`: its unit is left in `found`, the records'
+ * base in `lane`. */
+#define GUESS(which, current, found, lane, guesses)                                                \
+    which                                                                                          \
     "addl %" guesses ", %k" found "\n\t"                                                           \
     "cmpq " CRN_AT_GUESS_LIMIT "(%" lane "), %" found "\n\t"                                       \
     "jae 2f\n\t"                                                                                   \
@@ -75,7 +81,7 @@ static const char enter_leaf_text[] = "# cairn enter\n\t"
     "movq " CRN_AT_CURRENT "(%1), %0\n\t"
     "cmpq " CRN_AT_HIGH "(%1), %2\n\t"
     "jae 2f\n\t"
-    GUESS("%esp", "0", "4", "3", "6")
+    GUESS(BY_DEPTH("4"), "0", "4", "3", "6")
     "movq %4, " CRN_AT_CURRENT "(%1)\n\t"
     "addq $1, (%3,%4,8)\n\t"
     "testq %0, %0\n\t"
@@ -110,7 +116,7 @@ static const char enter_light_text[] = "# cairn enter\n\t"
     "movq " CRN_AT_CURRENT "(%1), %3\n\t"
     "cmpq " CRN_AT_HIGH "(%1), %0\n\t"
     "jae 2f\n\t"
-    GUESS("k3", "3", "0", "2", "5")
+    GUESS(BY_CURRENT("3", "0"), "3", "0", "2", "5")
     "addq $1, (%2,%0,8)\n\t"
     "testq %3, %3\n\t"
     "js 5f\n"

@@ -286,12 +286,12 @@ cairn_priv_site_enter:
         .endif
         shrq    $32, %rdx               /* unit */
         .if \light
-        imull   $GUESS_FACTOR, %ecx, %r9d
+        leal    (%rcx,%rcx), %r9d
         .else
         leaq    (48 + \above)(%rsp), %r9
         imull   $GUESS_FACTOR, %r9d, %r9d
-        .endif
         shrl    $GUESS_SHIFT, %r9d
+        .endif
         andl    $GUESS_MASK, %r9d
         addl    4(%rax), %r9d
         cmpq    GUESS_LIMIT(%rsi), %r9
