@@ -26,12 +26,16 @@
     "jmp 1b\n\t"                                                                                   \
     ".previous"
 
-/* %0 strand, then height (%rax; without a strand the height is none, which is 0), %1 the site. */
-static const char enter_text[] = "# cairn enter\n\t"
-    STRAND("%0")
-    "leaq %1, %%r11\n\t"
-    "call " CRN_STUB_ENTER "\n"
-    "1:";
+/* %0 strand, then height, or what is kept (%rax; without a strand there is none, which is 0), %1 the
+ * site. */
+#define ENTER(stub)                                                                                \
+    "# cairn enter\n\t"                                                                            \
+    STRAND("%0")                                                                                   \
+    "leaq %1, %%r11\n\t"                                                                           \
+    "call " stub "\n"                                                                              \
+    "1:"
+static const char *const enter_text[] = {ENTER(CRN_STUB_ENTER), ENTER(CRN_STUB_ENTER_GUARDED),
+                                         ENTER(CRN_STUB_ENTER_KEPT)}; /* by crn_where */
 
 /* %1 height (%rcx). */
 #define WITH_HEIGHT(name, stub)                                                                    \
@@ -40,8 +44,12 @@ static const char enter_text[] = "# cairn enter\n\t"
     "je 1f\n\t"                                                                                    \
     "call " stub "\n"                                                                              \
     "1:"
-static const char leave_text[] = WITH_HEIGHT("leave", CRN_STUB_LEAVE);
-static const char tail_text[] = WITH_HEIGHT("tail", CRN_STUB_TAIL);
+static const char *const leave_text[] = {WITH_HEIGHT("leave", CRN_STUB_LEAVE),
+                                         WITH_HEIGHT("leave", CRN_STUB_LEAVE),
+                                         WITH_HEIGHT("leave", CRN_STUB_LEAVE_KEPT)};
+static const char *const tail_text[] = {WITH_HEIGHT("tail", CRN_STUB_TAIL),
+                                        WITH_HEIGHT("tail", CRN_STUB_TAIL_GUARDED),
+                                        WITH_HEIGHT("tail", CRN_STUB_TAIL_KEPT)};
 
 /* Which guess is meant, by how deep the stack is and by what runs. */
 #define BY_DEPTH(found)                                                                            \
@@ -276,7 +284,10 @@ static gimple *leave_leaf(tree caller, tree strand)
 gimple *crn_emit_enter(tree site, tree height)
 {
     if (crn_by_calls())
-        return call_with_site("cairn_priv_call_enter", site, height);
+        return call_with_site(crn_where_frames_are() == CRN_GUARDED
+                                  ? "cairn_priv_call_enter_guarded"
+                                  : "cairn_priv_call_enter",
+                              site, height);
     if (tree strand = crn_leaf_strand(height))
         return crn_leaf_is_light() ? crn_emit_enter_light(site, height, strand)
                                    : enter_inline(enter_leaf_text, 3, site, height, strand);
@@ -286,7 +297,7 @@ gimple *crn_emit_enter(tree site, tree height)
     for (const char *name : {"r8", "r9", "r10", "r11"})
         clobber(clobbers, name);
     crn_stubs_use();
-    return assemble(enter_text, inputs, outputs, clobbers);
+    return assemble(enter_text[crn_where_frames_are()], inputs, outputs, clobbers);
 }
 
 static gimple *call_with_height(const char *name, tree height)
@@ -318,13 +329,13 @@ gimple *crn_emit_leave(tree height, tree site)
     if (tree strand = crn_leaf_strand(height))
         return crn_leaf_is_light() ? crn_emit_leave_light(NULL_TREE, height, strand)
                                    : leave_leaf(height, strand);
-    return assemble_with_height(leave_text, height);
+    return assemble_with_height(leave_text[crn_where_frames_are()], height);
 }
 
 gimple *crn_emit_tail(tree height)
 {
     return crn_by_calls() ? call_with_height("cairn_priv_call_tail", height)
-                          : assemble_with_height(tail_text, height);
+                          : assemble_with_height(tail_text[crn_where_frames_are()], height);
 }
 
 /* ---- where what runs stays what called ---- */

@@ -12,6 +12,8 @@ _Static_assert(offsetof(cairn_priv_strand, low) == 16, "LOW");
 _Static_assert(offsetof(cairn_priv_strand, current) == 24, "CURRENT");
 _Static_assert(offsetof(cairn_priv_strand, lane) == 32, "LANE");
 _Static_assert(offsetof(cairn_priv_strand, bottom) == 40, "BOTTOM");
+_Static_assert(offsetof(cairn_priv_strand, mark) == 64, "MARK");
+_Static_assert(offsetof(cairn_priv_strand, units) == 72, "CRN_AT_UNITS");
 _Static_assert(offsetof(cairn_priv_lane, base) == 0, "the lane's base");
 _Static_assert(offsetof(cairn_priv_record, calls) == 0, "a record's calls");
 _Static_assert(offsetof(cairn_priv_record, slots) == 16, "SLOT_FIRST");

@@ -129,6 +129,20 @@ bool crn_leaf_is_light(void);
 /* Whether the statement is nothing that calls, and no mark but an Enter or a Leave. */
 bool crn_is_quiet(gimple *statement);
 
+/* ---- kept.cc ---------------------------------------------------------------------------- */
+
+/* Where the frames of a function are. */
+enum crn_where {
+    CRN_PUSHED,  /* on the strand's stack */
+    CRN_GUARDED, /* there, and above each what it runs: control may come back by jumps */
+    CRN_KEPT     /* Enter gives what called, which the function keeps, and Leave takes it */
+};
+crn_where crn_where_frames_are(void);
+
+/* Looks at a function whose marks are to become code. Until then its frames are to be pushed. */
+void crn_kept_begin(function *function);
+void crn_kept_end(void);
+
 /* ---- late.cc ---------------------------------------------------------------------------- */
 
 /* All marks of a function whose frame is better pushed before the first call become code. False if
@@ -144,6 +158,8 @@ bool crn_late_expand(function *function);
 #define CRN_AT_CURRENT "24"
 #define CRN_AT_LANE "32"
 #define CRN_AT_BOTTOM "40"
+#define CRN_AT_MARK "64"
+#define CRN_AT_UNITS "72"
 /* And in a lane. */
 #define CRN_AT_NODES "96"
 #define CRN_AT_NODE_MASK "104"
@@ -158,6 +174,11 @@ bool crn_late_expand(function *function);
 #define CRN_STUB_ENTER "cairn_priv_stub_3_enter"
 #define CRN_STUB_LEAVE "cairn_priv_stub_1_leave"
 #define CRN_STUB_TAIL "cairn_priv_stub_1_tail"
+#define CRN_STUB_ENTER_KEPT "cairn_priv_stub_1_enter_kept"
+#define CRN_STUB_LEAVE_KEPT "cairn_priv_stub_1_leave_kept"
+#define CRN_STUB_TAIL_KEPT "cairn_priv_stub_1_tail_kept"
+#define CRN_STUB_ENTER_GUARDED "cairn_priv_stub_1_enter_guarded"
+#define CRN_STUB_TAIL_GUARDED "cairn_priv_stub_1_tail_guarded"
 
 /* Those functions are written into each object file that calls them. */
 void crn_stubs_begin(const char *plugin);

@@ -5,17 +5,20 @@
  * What is above such a frame is over, but for the spans that its function itself has open, which
  * end where their scopes do: those whose frames lie right above its own.
  *
- * A function that is jumped to has what it runs on top of that once more, the *guard*. A signal
- * handler may jump there out of a function that calls nothing, and so has pushed no frame: what it
- * finds as what runs, is that one's context, and not what is to go on.
+ * Who was jumped out of may have pushed nothing, and then nothing on the stack tells what ran in
+ * the function that is jumped to. So that lies above its frame once more: the *guard*. Where setjmp
+ * has returned there is a second one, above the spans that were open then.
  */
 #include <errno.h>
+
+#include <cairn/span.h>
+#include <cairn/tree.h>
 
 #include "runtime.h"
 
 bool crn_site_jumps;
 
-enum { FRAME = sizeof(uint32_t) };
+enum { FRAME = sizeof(uint32_t), GUARDS = 2 };
 
 bool crn_site_uncover(cairn_strand *strand, int64_t height)
 {
@@ -35,77 +38,111 @@ bool crn_site_uncover(cairn_strand *strand, int64_t height)
 bool crn_site_is_on_top(const cairn_priv_strand *strand, int64_t height)
 {
     int64_t above = crn_site_height(strand) - height;
-    bool guarded = above == FRAME && strand->top[-1] == (uint32_t)strand->current;
-    return (above == 0 || guarded) && !(strand->current & CRN_REPLACED);
+    for (int guard = 1; above > 0 && guard <= GUARDS; guard++, above -= FRAME)
+        if (strand->top[-guard] != (uint32_t)strand->current)
+            return false;
+    return above == 0 && !(strand->current & CRN_REPLACED);
 }
 
-/* The frame's height with those of the spans that are its own. */
-static int64_t with_spans(const cairn_priv_strand *strand, int64_t height)
+/* What of the stack is a frame's own, above it: the guard, and its spans. */
+typedef struct own {
+    int64_t height;              /* where that ends */
+    uint32_t unit;               /* what the function runs; of the innermost span, what began it */
+    const cairn_priv_open *open; /* that one; NULL: there is none */
+} own;
+
+static own own_of(const cairn_priv_strand *strand, int64_t height)
 {
     uint64_t frames = (uint64_t)height / FRAME;
+    own found = {.unit = strand->bottom[frames++]};
     const cairn_priv_open *open = strand->open;
     while (open[-1].height >= frames) /* below the first is one at 0 */
         open--;
-    for (; open < strand->open && open->height == frames; open++)
-        frames++;
-    return (int64_t)(frames * FRAME);
+    for (; open < strand->open && open->height == frames; open++) {
+        found.unit = strand->bottom[frames++];
+        found.open = open;
+    }
+    found.height = (int64_t)(frames * FRAME);
+    return found;
 }
 
-static void note_jumps(void)
+/* What a span entered is not on the stack: it is entered once more. */
+static void enter_again(cairn_priv_strand *strand, const own *own)
 {
-    if (!__atomic_load_n(&crn_site_jumps, __ATOMIC_RELAXED))
-        __atomic_store_n(&crn_site_jumps, true, __ATOMIC_RELAXED);
+    const cairn_priv_spans *spans = &strand->lane->spans;
+    uint32_t place = own->open->span - 1, chunk = CAIRN_PRIV_SPAN_CHUNK;
+    if (place >= spans->quick) /* it is not recorded */
+        return;
+    cairn_block block = spans->chunks[place / chunk][place % chunk].block;
+    strand->top--;
+    CAIRN_PRIV_PUT(strand->current, own->unit);
+    cairn_priv_enter_path((cairn_strand *)strand, &block, 1);
+}
+
+static void bring_back(cairn_priv_strand *strand, int64_t height)
+{
+    own own = own_of(strand, height);
+    crn_site_uncover((cairn_strand *)strand, own.height);
+    if (crn_site_height(strand) != own.height)
+        return;
+    own = own_of(strand, height); /* it may have moved, and in a child of fork its units */
+    if (own.open)
+        enter_again(strand, &own);
+    else
+        CAIRN_PRIV_PUT(strand->current, own.unit);
+}
+
+/* Where there is a second guard, what lies above it is over, spans too: they were begun behind the
+ * call of setjmp. Where there is none yet, setjmp returns for the first time, and what runs does.
+ */
+static void bring_back_guarded(cairn_priv_strand *strand, int64_t height)
+{
+    int64_t guarded = own_of(strand, height).height + FRAME;
+    if (crn_site_uncover((cairn_strand *)strand, guarded))
+        CAIRN_PRIV_PUT(strand->current, strand->top[-1]);
+    else if (crn_site_height(strand) == guarded - FRAME)
+        cairn_priv_again(strand);
+}
+
+static void restore(int64_t height, bool is_back(const cairn_priv_strand *strand, int64_t height),
+                    void bring_back(cairn_priv_strand *strand, int64_t height))
+{
+    cairn_priv_strand *strand = (cairn_priv_strand *)cairn_priv_thread_strand;
+    if (!strand || height <= 0 || is_back(strand, height))
+        return;
+    int saved = errno;
+    cairn_strand *held = crn_site_hold();
+    if (!held)
+        return;
+    strand = (cairn_priv_strand *)held;
+    if (crn_site_height(strand) + (strand->current & CRN_REPLACED ? FRAME : 0) >= height + FRAME)
+        bring_back(strand, height);
+    crn_site_release(held);
+    errno = saved;
+}
+
+/* Whether the function runs, as the stack has it. */
+static bool is_back(const cairn_priv_strand *strand, int64_t height)
+{
+    return crn_site_height(strand) == height + FRAME && strand->top[-1] == strand->current &&
+           strand->open[-1].height < (uint64_t)height / FRAME + 1;
+}
+
+static bool is_back_guarded(const cairn_priv_strand *strand, int64_t height)
+{
+    return crn_site_height(strand) > height + FRAME && strand->top[-1] == strand->current &&
+           crn_site_height(strand) == own_of(strand, height).height + FRAME;
 }
 
 /* Exceptions come out of no handler but of signals that are never held back. */
 void cairn_priv_call_restore(int64_t height)
 {
-    cairn_priv_strand *strand = (cairn_priv_strand *)cairn_priv_thread_strand;
-    if (!strand || height <= 0)
-        return;
-    height = with_spans(strand, height);
-    if (height == crn_site_height(strand) && !(strand->current & CRN_REPLACED))
-        return;
-    int saved = errno;
-    cairn_strand *held = crn_site_hold();
-    if (!held)
-        return;
-    crn_site_uncover(held, height);
-    crn_site_release(held);
-    errno = saved;
-}
-
-/* False if there is something to be done about that first. */
-static bool push_guard(cairn_priv_strand *strand, int64_t height)
-{
-    uint64_t current = CAIRN_PRIV_READ(strand->current);
-    uint32_t *top = strand->top;
-    if (current & CRN_REPLACED)
-        return false;
-    if (crn_site_height(strand) == height + FRAME && top[-1] == (uint32_t)current)
-        return true;
-    if (crn_site_height(strand) != height || top >= CAIRN_PRIV_READ(strand->high))
-        return false;
-    *top = (uint32_t)current;
-    strand->top = top + 1;
-    return true;
+    restore(height, is_back, bring_back);
 }
 
 void cairn_priv_call_guard(int64_t height)
 {
-    note_jumps();
-    cairn_priv_strand *strand = (cairn_priv_strand *)cairn_priv_thread_strand;
-    if (!strand || height <= 0)
-        return;
-    height = with_spans(strand, height);
-    if (push_guard(strand, height))
-        return;
-    int saved = errno;
-    cairn_strand *held = crn_site_hold();
-    if (!held)
-        return;
-    if (crn_site_uncover(held, height))
-        cairn_priv_again((cairn_priv_strand *)held);
-    crn_site_release(held);
-    errno = saved;
+    if (!__atomic_load_n(&crn_site_jumps, __ATOMIC_RELAXED))
+        __atomic_store_n(&crn_site_jumps, true, __ATOMIC_RELAXED);
+    restore(height, is_back_guarded, bring_back_guarded);
 }

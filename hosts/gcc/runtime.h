@@ -11,6 +11,10 @@
 int64_t crn_site_enter(crn_site *site);
 void crn_site_leave(int64_t height);
 void crn_site_tail(int64_t height);
+int64_t crn_site_enter_guarded(crn_site *site);
+uint64_t crn_site_enter_kept(crn_site *site);
+void crn_site_leave_kept(uint64_t kept);
+void crn_site_tail_kept(uint64_t kept);
 uint64_t crn_site_enter_leaf(crn_site *site);
 void crn_site_leave_leaf(uint64_t caller);
 uint64_t crn_site_enter_light(crn_site *site);

@@ -108,6 +108,7 @@ class expand_pass : public gimple_opt_pass {
         crn_leaf_begin(function);
         if (crn_late_expand(function))
             return 0;
+        crn_kept_begin(function);
         basic_block block;
         FOR_EACH_BB_FN(block, function)
         for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i);) {
@@ -119,6 +120,7 @@ class expand_pass : public gimple_opt_pass {
                 gsi_replace(&i, code_of(gsi_stmt(i)), false);
             gsi_next(&i);
         }
+        crn_kept_end();
         return 0;
     }
 };

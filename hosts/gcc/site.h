@@ -78,6 +78,15 @@ CAIRN_API int64_t cairn_priv_site_enter_frame(crn_packed_site *site);  /* a gues
 CAIRN_API void cairn_priv_site_leave(int64_t height);
 CAIRN_API void cairn_priv_site_tail(int64_t height);
 
+/* Of functions that control may come back to by jumps: above the frame lies what it runs. */
+CAIRN_API int64_t cairn_priv_site_enter_guarded(crn_packed_site *site);
+
+/* Of functions that keep who called. Their frame is not pushed: Enter gives the unit of the context
+ * that called, with the strand's mark, 0 if there is no strand, and Leave takes it. */
+CAIRN_API uint64_t cairn_priv_site_enter_kept(crn_packed_site *site);
+CAIRN_API void cairn_priv_site_leave_kept(uint64_t kept);
+CAIRN_API void cairn_priv_site_tail_kept(uint64_t kept);
+
 /* Of functions that call nothing. Their frame is not pushed: Enter gives the unit of the context
  * that called, 0 if there is no strand, and Leave takes it. */
 CAIRN_API uint64_t cairn_priv_site_enter_leaf(crn_packed_site *site);
@@ -107,15 +116,13 @@ CAIRN_API void cairn_priv_call_small(void);
 
 /* The same by the usual convention, and for where only this will do. */
 CAIRN_API int64_t cairn_priv_call_enter(crn_site *site);
+CAIRN_API int64_t cairn_priv_call_enter_guarded(crn_site *site);
 CAIRN_API void cairn_priv_call_leave(int64_t height);
 CAIRN_API void cairn_priv_call_tail(int64_t height);
 
-/* The frame is the top of the stack again: after setjmp, and where an exception is caught. */
+/* The frame is the top of the stack again, but for what lies above it to tell what it runs, and that
+ * runs: where an exception is caught, and after setjmp, where a signal handler may jump to. */
 CAIRN_API void cairn_priv_call_restore(int64_t height);
-
-/* The same in a function that may be jumped to: on top of the frame lies what it runs, once more.
- * A signal handler that jumps there out of a function that calls nothing, and so has pushed no
- * frame, would leave that one's context as what runs. */
 CAIRN_API void cairn_priv_call_guard(int64_t height);
 
 /* As call_enter and so on, for programs compiled with --verify: a frame that is not on top of the

@@ -108,9 +108,10 @@ static cairn_priv_slot slot_of(const cairn_priv_strand *strand, uint64_t from, c
 }
 
 /* The runtime has put what was found into the slot that its own verbs look into. Where a guess was
- * wrong, sites look into both: so what was there goes into the other one, if that is empty. What was
- * found goes into the ways, where a rival may have taken its place: else the site comes here each
- * time. Not if the records have moved: in a child of fork `from` may be none of them any more. */
+ * wrong, sites look into both: so what was there goes into the other one, if that is empty. What
+ * was found goes into the ways, where a rival may have taken its place: else the site comes here
+ * each time. Not if the records have moved: in a child of fork `from` may be none of them any more.
+ */
 static void remember(const cairn_priv_strand *strand, uint64_t from, cairn_block block,
                      cairn_priv_slot before)
 {
@@ -145,7 +146,7 @@ static void enter_site(cairn_priv_strand *strand, crn_site *site)
         cairn_priv_begin_guesses(strand->lane);
 }
 
-int64_t crn_site_enter(crn_site *site)
+static inline int64_t enter_pushed(crn_site *site, bool guarded)
 {
     int saved = errno;
     cairn_strand *strand = crn_site_hold();
@@ -155,9 +156,21 @@ int64_t crn_site_enter(crn_site *site)
     }
     enter_site((cairn_priv_strand *)strand, site);
     int64_t height = crn_site_height((cairn_priv_strand *)strand);
+    if (guarded)
+        cairn_priv_again((cairn_priv_strand *)strand);
     crn_site_release(strand);
     errno = saved;
     return height;
+}
+
+int64_t crn_site_enter(crn_site *site)
+{
+    return enter_pushed(site, false);
+}
+
+int64_t crn_site_enter_guarded(crn_site *site)
+{
+    return enter_pushed(site, true);
 }
 
 void crn_site_leave(int64_t height)
@@ -191,12 +204,12 @@ void crn_site_tail(int64_t height)
     errno = saved;
 }
 
-/* ---- functions that call nothing ---- */
+/* ---- frames that are not pushed ---- */
 
-/* As Enter, and then the frame is taken off the stack again. Gives who called; of a light function,
- * what was entered, and what called runs again. 0 if there was no memory for the frame: it is none.
- */
-static inline uint64_t enter_unpushed(crn_site *site, bool light)
+/* As Enter, and then the frame is taken off the stack again. Gives who called, with the strand's
+ * mark if it is to be kept; of a light function, what was entered, and what called runs again. 0 if
+ * there was no memory for the frame: it is none. */
+static inline uint64_t enter_unpushed(crn_site *site, bool light, bool kept)
 {
     int saved = errno;
     cairn_strand *strand = crn_site_hold();
@@ -215,6 +228,7 @@ static inline uint64_t enter_unpushed(crn_site *site, bool light)
             given = priv->current;
             CAIRN_PRIV_PUT(priv->current, caller);
         }
+        given += kept ? priv->mark : 0;
     } else {
         cairn_leave(strand);
     }
@@ -248,7 +262,7 @@ static inline void leave_unpushed(uint64_t given, bool light)
 
 uint64_t crn_site_enter_leaf(crn_site *site)
 {
-    return enter_unpushed(site, false);
+    return enter_unpushed(site, false, false);
 }
 
 void crn_site_leave_leaf(uint64_t caller)
@@ -258,7 +272,7 @@ void crn_site_leave_leaf(uint64_t caller)
 
 uint64_t crn_site_enter_light(crn_site *site)
 {
-    return enter_unpushed(site, true);
+    return enter_unpushed(site, true, false);
 }
 
 void crn_site_leave_light(uint64_t unit)
@@ -266,11 +280,69 @@ void crn_site_leave_light(uint64_t unit)
     leave_unpushed(unit, true);
 }
 
+uint64_t crn_site_enter_kept(crn_site *site)
+{
+    return enter_unpushed(site, false, true);
+}
+
+/* What had given its frame back to code that is not profiled after all is over. */
+static void take_back(cairn_priv_strand *strand)
+{
+    CAIRN_PRIV_PUT(strand->current, strand->current & ~CRN_REPLACED);
+}
+
+/* The frame is pushed for it, behind the stack's end if need be: there is room. In a child of fork
+ * this may be the first event: then the graph that its units are of is still the parent's, and
+ * what is on the stack is moved to the child's. */
+void crn_site_leave_kept(uint64_t kept)
+{
+    int saved = errno;
+    cairn_strand *strand = crn_site_hold();
+    if (!strand) {
+        errno = saved;
+        return;
+    }
+    cairn_priv_strand *priv = (cairn_priv_strand *)strand;
+    uint64_t caller = cairn_priv_kept(priv, kept);
+    take_back(priv);
+    if (caller) {
+        *priv->top = (uint32_t)caller;
+        priv->top++;
+        cairn_leave(strand);
+    }
+    crn_site_release(strand);
+    errno = saved;
+}
+
+/* What gives its frame back lies where the stack ends. */
+void crn_site_tail_kept(uint64_t kept)
+{
+    int saved = errno;
+    cairn_strand *strand = crn_site_hold();
+    if (!strand) {
+        errno = saved;
+        return;
+    }
+    cairn_priv_strand *priv = (cairn_priv_strand *)strand;
+    uint64_t caller = cairn_priv_kept(priv, kept);
+    if (caller) {
+        *priv->top = (uint32_t)caller;
+        CAIRN_PRIV_PUT(priv->current, priv->current | CRN_REPLACED);
+    }
+    crn_site_release(strand);
+    errno = saved;
+}
+
 /* ---- the usual convention ---- */
 
 int64_t cairn_priv_call_enter(crn_site *site)
 {
     return cairn_priv_thread_strand ? crn_site_enter(site) : CRN_HEIGHT_NONE;
+}
+
+int64_t cairn_priv_call_enter_guarded(crn_site *site)
+{
+    return cairn_priv_thread_strand ? crn_site_enter_guarded(site) : CRN_HEIGHT_NONE;
 }
 
 void cairn_priv_call_leave(int64_t height)

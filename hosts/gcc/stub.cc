@@ -16,31 +16,39 @@
 /* The version is in the names: objects of two versions of Cairn may be linked together. */
 /* clang-format off */
 
-/* %rax: the strand; %r11: the site. Gives the height in %rax; %r8 to %r10 are lost, too. A guess is
- * read at once: a signal handler may change it. Whether a frame was given back by a tail call, which
- * keeps what is saved, is told by cmov, as no branch could foretell it. */
+/* %rax: the strand; %r11: the site. The unit that it leads to is left in %r8, and has been counted;
+ * who called in %r11, the top of the stack in %r10; %r9 is lost. A guess is read at once: a signal
+ * handler may change it. Whether a frame was given back by a tail call, which keeps what is saved, is
+ * told by cmov, as no branch could foretell it. */
+#define FOLLOW                                                                                     \
+    "\tmovq " CRN_AT_TOP "(%rax), %r10\n"                                                          \
+    "\tcmpq " CRN_AT_HIGH "(%rax), %r10\n"                                                         \
+    "\tjae 2f\n"                                                                                   \
+    "\tmovq " CRN_AT_LANE "(%rax), %r9\n"                                                          \
+    "\timull $" CRN_GUESS_FACTOR ", %esp, %r8d\n"                                                  \
+    "\tshrl $" CRN_GUESS_SHIFT ", %r8d\n"                                                          \
+    "\tandl $" CRN_GUESS_MASK ", %r8d\n"                                                           \
+    "\taddl 4(%r11), %r8d\n"                                                                       \
+    "\tcmpq " CRN_AT_GUESS_LIMIT "(%r9), %r8\n"                                                    \
+    "\tjae 2f\n"                                                                                   \
+    "\taddq " CRN_AT_GUESSES "(%r9), %r8\n"                                                        \
+    "\tmovq (%r8), %r8\n"                                                                          \
+    "\tcmpl " CRN_AT_CURRENT "(%rax), %r8d\n"                                                      \
+    "\tjne 2f\n"                                                                                   \
+    "\tmovq " CRN_AT_CURRENT "(%rax), %r11\n"                                                      \
+    "\tmovq (%r9), %r9\n"                                                                          \
+    "\tshrq $32, %r8\n"                                                                            \
+    "\taddq $1, (%r9,%r8,8)\n"                                                                     \
+    "\ttestq %r11, %r11\n"                                                                         \
+    "\tcmovsl (%r10), %r11d\n"
+#define FOLLOW_SLOWLY(site)                                                                        \
+    "2:\tmovq %r11, %rax\n"                                                                        \
+    "\tjmp *" site "@GOTPCREL(%rip)\n"
+
+/* Gives the height in %rax. */
 static const char enter[] =
     BEGIN(CRN_STUB_ENTER)
-    "\tmovq " CRN_AT_TOP "(%rax), %r10\n"
-    "\tcmpq " CRN_AT_HIGH "(%rax), %r10\n"
-    "\tjae 2f\n"
-    "\tmovq " CRN_AT_LANE "(%rax), %r9\n"
-    "\timull $" CRN_GUESS_FACTOR ", %esp, %r8d\n"
-    "\tshrl $" CRN_GUESS_SHIFT ", %r8d\n"
-    "\tandl $" CRN_GUESS_MASK ", %r8d\n"
-    "\taddl 4(%r11), %r8d\n"
-    "\tcmpq " CRN_AT_GUESS_LIMIT "(%r9), %r8\n"
-    "\tjae 2f\n"
-    "\taddq " CRN_AT_GUESSES "(%r9), %r8\n"
-    "\tmovq (%r8), %r8\n"
-    "\tcmpl " CRN_AT_CURRENT "(%rax), %r8d\n"
-    "\tjne 2f\n"
-    "\tmovq " CRN_AT_CURRENT "(%rax), %r11\n"
-    "\tmovq (%r9), %r9\n"
-    "\tshrq $32, %r8\n"
-    "\taddq $1, (%r9,%r8,8)\n"
-    "\ttestq %r11, %r11\n"
-    "\tcmovsl (%r10), %r11d\n"
+    FOLLOW
     "\tmovl %r11d, (%r10)\n"
     "\taddq $4, %r10\n"
     "\tmovq %r10, " CRN_AT_TOP "(%rax)\n"
@@ -48,9 +56,34 @@ static const char enter[] =
     "\tsubq " CRN_AT_BOTTOM "(%rax), %r10\n"
     "\tmovq %r10, %rax\n"
     "\tret\n"
-    "2:\tmovq %r11, %rax\n"
-    "\tjmp *cairn_priv_site_enter_frame@GOTPCREL(%rip)\n"
+    FOLLOW_SLOWLY("cairn_priv_site_enter_frame")
     END(CRN_STUB_ENTER);
+
+/* The same; above the frame lies what it runs. */
+static const char enter_guarded[] =
+    BEGIN(CRN_STUB_ENTER_GUARDED)
+    FOLLOW
+    "\tmovl %r11d, (%r10)\n"
+    "\tmovl %r8d, 4(%r10)\n"
+    "\taddq $8, %r10\n"
+    "\tmovq %r10, " CRN_AT_TOP "(%rax)\n"
+    "\tmovq %r8, " CRN_AT_CURRENT "(%rax)\n"
+    "\tsubq " CRN_AT_BOTTOM "(%rax), %r10\n"
+    "\tleaq -4(%r10), %rax\n"
+    "\tret\n"
+    FOLLOW_SLOWLY("cairn_priv_site_enter_guarded")
+    END(CRN_STUB_ENTER_GUARDED);
+
+/* Gives who called, with the strand's mark, in %rax. */
+static const char enter_kept[] =
+    BEGIN(CRN_STUB_ENTER_KEPT)
+    FOLLOW
+    "\tmovq %r8, " CRN_AT_CURRENT "(%rax)\n"
+    "\tmovq " CRN_AT_MARK "(%rax), %rax\n"
+    "\taddq %r11, %rax\n"
+    "\tret\n"
+    FOLLOW_SLOWLY("cairn_priv_site_enter_kept")
+    END(CRN_STUB_ENTER_KEPT);
 
 #define STRAND                                                                                     \
     "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %r11\n"                                       \
@@ -81,16 +114,17 @@ static const char enter[] =
     SLOW("cairn_priv_site_leave")                                                                  \
     END(name)
 
-/* As Leave. The frame must be the top one; what runs stays current, marked as replaced. */
-#define TAIL(name)                                                                                 \
+/* As Leave. The frame must be the top one; what runs stays current, marked as replaced. It has so
+ * many bytes on the stack. */
+#define TAIL(name, above, size)                                                                    \
     BEGIN(name)                                                                                    \
     STRAND                                                                                         \
     "\tmovq " CRN_AT_BOTTOM "(%r11), %r10\n"                                                       \
-    "\taddq %rcx, %r10\n"                                                                          \
+    "\tleaq " above "(%r10,%rcx), %r10\n"                                                          \
     "\tcmpq " CRN_AT_TOP "(%r11), %r10\n"                                                          \
     "\tjne 2f\n"                                                                                   \
     "\tmovq " CRN_AT_CURRENT "(%r11), %rcx\n"                                                      \
-    "\tsubq $4, %r10\n"                                                                            \
+    "\tsubq $" size ", %r10\n"                                                                     \
     "\tbtsq $63, %rcx\n"                                                                           \
     "\tmovq %r10, " CRN_AT_TOP "(%r11)\n"                                                          \
     "\tmovq %rcx, " CRN_AT_CURRENT "(%r11)\n"                                                      \
@@ -98,9 +132,39 @@ static const char enter[] =
     SLOW("cairn_priv_site_tail")                                                                   \
     END(name)
 
+/* %rcx: what Enter gave; as above. The unit is left in %r10: where it has another mark, or something
+ * is due, what remains is no unit. */
+#define TAKE_KEPT                                                                                  \
+    STRAND                                                                                         \
+    "\tmovq %rcx, %r10\n"                                                                          \
+    "\tsubq " CRN_AT_MARK "(%r11), %r10\n"                                                         \
+    "\tcmpq " CRN_AT_UNITS "(%r11), %r10\n"                                                        \
+    "\tjae 2f\n"
+#define LEAVE_KEPT(name)                                                                           \
+    BEGIN(name)                                                                                    \
+    TAKE_KEPT                                                                                      \
+    "\tmovq %r10, " CRN_AT_CURRENT "(%r11)\n"                                                      \
+    "1:\tret\n"                                                                                    \
+    SLOW("cairn_priv_site_leave_kept")                                                             \
+    END(name)
+
+/* Who called lies where the stack ends. */
+#define TAIL_KEPT(name)                                                                            \
+    BEGIN(name)                                                                                    \
+    TAKE_KEPT                                                                                      \
+    "\tmovq " CRN_AT_TOP "(%r11), %rcx\n"                                                          \
+    "\tmovl %r10d, (%rcx)\n"                                                                       \
+    "\tbtsq $63, " CRN_AT_CURRENT "(%r11)\n"                                                       \
+    "1:\tret\n"                                                                                    \
+    SLOW("cairn_priv_site_tail_kept")                                                              \
+    END(name)
+
 static const char text[] =
     LEAVE(CRN_STUB_LEAVE)
-    TAIL(CRN_STUB_TAIL)
+    TAIL(CRN_STUB_TAIL, "0", "4")
+    TAIL(CRN_STUB_TAIL_GUARDED, "4", "8")
+    LEAVE_KEPT(CRN_STUB_LEAVE_KEPT)
+    TAIL_KEPT(CRN_STUB_TAIL_KEPT)
     "\t.text\n";
 /* clang-format on */
 
@@ -116,7 +180,7 @@ static void write(void *event, void *data)
     (void)event;
     (void)data;
     if (used && asm_out_file)
-        fprintf(asm_out_file, "%s%s", enter, text);
+        fprintf(asm_out_file, "%s%s%s%s", enter, enter_guarded, enter_kept, text);
     used = false;
 }
 

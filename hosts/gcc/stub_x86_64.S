@@ -4,6 +4,7 @@
  * %rax, and so is the result; all other registers are as they were, and the caller has kept off
  * the red zone. What C code may use beyond general registers is saved by the processor itself.
  */
+#define MARK 64     /* in a strand */
 #define WAYS 24     /* in a lane */
 #define WAY_MASK 32
 #define NODES 96
@@ -254,9 +255,10 @@ cairn_priv_site_enter:
         .endm
 
 /* The same for packed sites and nodes, where a guess was wrong. What is found is the next guess.
- * frame: it is pushed, and its height given. light: what called stays what runs, and the unit is
- * given. `above`: how much lower the stack pointer is here than where the guess was made. */
-        .macro enter_known name node frame light above slowly
+ * frame: it is pushed, and its height given; guarded: above it lies what it runs. kept: who called is
+ * given, with the strand's mark. light: what called stays what runs, and the unit is given. `above`:
+ * how much lower the stack pointer is here than where the guess was made. */
+        .macro enter_known name node frame guarded kept light above slowly
         .p2align 4
         .globl  \name
         .type   \name, @function
@@ -317,11 +319,18 @@ cairn_priv_site_enter:
         .if \frame
         movq    (%rdi), %rax
         movl    %ecx, (%rax)
+        .if \guarded
+        movl    %edx, 4(%rax)
+        addq    $4, (%rdi)
+        .endif
+        addq    $4, (%rdi)
         addq    $4, %rax
-        movq    %rax, (%rdi)
         subq    40(%rdi), %rax
         .else
         movq    %rcx, %rax
+        .if \kept
+        addq    MARK(%rdi), %rax
+        .endif
         .endif
         .endif
         pop     %r9
@@ -343,10 +352,12 @@ cairn_priv_site_enter:
         .size   \name, . - \name
         .endm
 
-        enter_known cairn_priv_site_enter_frame, 0, 1, 0, 0, cairn_priv_site_enter_slowly
-        enter_known cairn_priv_site_enter_leaf, 0, 0, 0, 8, site_enter_leaf_all
-        enter_known cairn_priv_site_enter_light, 0, 0, 1, 8, site_enter_light_all
-        enter_known cairn_priv_site_go, 1, 1, 0, 0, site_go_all
+        enter_known cairn_priv_site_enter_frame, 0, 1, 0, 0, 0, 0, cairn_priv_site_enter_slowly
+        enter_known cairn_priv_site_enter_guarded, 0, 1, 1, 0, 0, 0, site_enter_guarded_all
+        enter_known cairn_priv_site_enter_kept, 0, 0, 0, 1, 0, 0, site_enter_kept_all
+        enter_known cairn_priv_site_enter_leaf, 0, 0, 0, 0, 0, 8, site_enter_leaf_all
+        enter_known cairn_priv_site_enter_light, 0, 0, 0, 0, 1, 8, site_enter_light_all
+        enter_known cairn_priv_site_go, 1, 1, 0, 0, 0, 0, site_go_all
 
         .p2align 4
         .globl  cairn_priv_site_enter_slowly
@@ -357,6 +368,44 @@ cairn_priv_site_enter_slowly:
         call_with_all crn_site_enter
         restore
         .size   cairn_priv_site_enter_slowly, . - cairn_priv_site_enter_slowly
+
+        .p2align 4
+        .type   site_enter_guarded_all, @function
+site_enter_guarded_all:
+        save
+        movq    %rax, %rdi
+        call_with_all crn_site_enter_guarded
+        restore
+        .size   site_enter_guarded_all, . - site_enter_guarded_all
+
+        .p2align 4
+        .type   site_enter_kept_all, @function
+site_enter_kept_all:
+        save
+        movq    %rax, %rdi
+        call_with_all crn_site_enter_kept
+        restore
+        .size   site_enter_kept_all, . - site_enter_kept_all
+
+        .p2align 4
+        .globl  cairn_priv_site_leave_kept
+        .type   cairn_priv_site_leave_kept, @function
+cairn_priv_site_leave_kept:
+        save
+        movq    %rax, %rdi
+        call_with_all crn_site_leave_kept
+        restore
+        .size   cairn_priv_site_leave_kept, . - cairn_priv_site_leave_kept
+
+        .p2align 4
+        .globl  cairn_priv_site_tail_kept
+        .type   cairn_priv_site_tail_kept, @function
+cairn_priv_site_tail_kept:
+        save
+        movq    %rax, %rdi
+        call_with_all crn_site_tail_kept
+        restore
+        .size   cairn_priv_site_tail_kept, . - cairn_priv_site_tail_kept
 
         .p2align 4
         .type   site_enter_leaf_all, @function

@@ -98,7 +98,13 @@ typedef struct cairn_priv_strand {
     uint32_t *bottom;          /* of the stack: top when it is empty */
     cairn_priv_open *open;     /* one past the innermost open span */
     cairn_priv_open *open_end; /* beginning a span is slow at or above this */
+    /* Of hosts that keep units themselves, instead of pushing them: what is added to a unit so that
+     * it is known whose it is, and CAIRN_PRIV_UNITS; 0 when leaving is slow. */
+    uint64_t mark;
+    uint64_t units;
 } cairn_priv_strand;
+
+#define CAIRN_PRIV_UNITS ((uint64_t)1 << 32)
 
 CAIRN_API void cairn_priv_enter(cairn_priv_strand *strand, cairn_block block);
 CAIRN_API void cairn_priv_replace(cairn_priv_strand *strand, cairn_block block);
@@ -106,6 +112,9 @@ CAIRN_API void cairn_priv_leave(cairn_priv_strand *strand);
 CAIRN_API void cairn_priv_tick(cairn_priv_strand *strand);
 /* Makes room for guesses, if there is none and there can be. */
 CAIRN_API void cairn_priv_begin_guesses(cairn_priv_lane *lane);
+/* What was kept, mark and all, as a unit of the graph that the strand has now; 0 if that is not
+ * known: it was another thread's. A child of fork has a graph of its own. */
+CAIRN_API uint64_t cairn_priv_kept(cairn_priv_strand *strand, uint64_t kept);
 /* What runs is pushed once more, without a call. */
 CAIRN_API void cairn_priv_again(cairn_priv_strand *strand);
 

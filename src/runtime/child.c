@@ -254,6 +254,7 @@ void crn_child_begin_lane(cairn_lane *lane)
     crn_section links = lane->links, records = lane->records;
     uint32_t name = lane->disk->name;
     crn_retrace retrace = {0};
+    uint64_t mark = crn_past_mark(lane);
     lane->forked = false;
     close_columns(lane);
     forget_foreign(lane);
@@ -268,8 +269,9 @@ void crn_child_begin_lane(cairn_lane *lane)
         begin_figures(lane, name); /* from now on the sampler looks at the lane */
     }
     crn_retrace_free(&retrace);
+    if (!opened || !crn_past_add(lane, mark, &before, &links))
+        crn_section_close(&links);
     crn_graph_close(&before);
-    crn_section_close(&links);
     crn_section_close(&records);
     if (!opened)
         crn_lane_bury(lane);

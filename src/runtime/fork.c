@@ -59,7 +59,7 @@ static void bury_graph(crn_graph *graph)
 void crn_lane_bury(cairn_lane *lane)
 {
     static crn_disk_lane disk;
-    static uint32_t stack[2];
+    static uint32_t stack[4];
     bury_graph(&lane->graph);
     for (cairn_strand *strand = lane->strands; strand; strand = strand->next) {
         strand->stack = strand->end = stack;
@@ -67,6 +67,7 @@ void crn_lane_bury(cairn_lane *lane)
         CAIRN_PRIV_PUT(strand->hot.current, CRN_RECORD_ROOT * CRN_RECORD_UNITS);
         strand->only =
             (cairn_priv_stack){.top = stack + 1, .blocks = stack + 1, .lane = &lane->graph.hot};
+        strand->hot.mark = 0;
         strand->records = NULL;
         strand->resolved = 0;
         strand->lost = SIZE_MAX / 2;
@@ -80,6 +81,7 @@ void crn_lane_bury(cairn_lane *lane)
     lane->spans = lane->details = (crn_stream){0};
     lane->histograms = NULL;
     lane->counted = NULL;
+    lane->past = NULL;
     lane->foreign = NULL;
     lane->heard = 0;
     lane->turned = 0;

@@ -142,6 +142,7 @@ void crn_lane_free(cairn_lane *lane)
     pthread_mutex_destroy(&lane->moving);
     crn_free(lane->foreign);
     crn_counted_free(lane->counted);
+    crn_past_free(lane);
     crn_graph_close(&lane->graph);
     crn_lane_release_face(lane);
     crn_section_close(&lane->links);
@@ -280,6 +281,7 @@ cairn_strand *cairn_strand_open(cairn_lane *lane)
     strand->hot.top = strand->hot.bottom = strand->stack + 1;
     crn_strand_spans_begin(strand);
     CAIRN_PRIV_PUT(strand->hot.current, CRN_RECORD_ROOT * CRN_RECORD_UNITS);
+    strand->hot.mark = crn_past_mark(lane);
     strand->lost = 0;
     strand->open = true;
     crn_lane_own(lane);
@@ -302,11 +304,12 @@ static bool root_was_replaced(cairn_strand *strand)
 {
     if (strand->records)
         return strand->at_root != CAIRN_BLOCK_ROOT;
-    if (crn_lane_is_buried(crn_lane_of(strand)))
+    cairn_lane *lane = crn_lane_of(strand);
+    if (crn_lane_is_buried(lane) || lane->graph.hot.guesses) /* a host may keep what called */
         return false;
     uint32_t bottom = cairn_strand_depth(strand) ? strand->stack[1] / CRN_RECORD_UNITS
                                                  : crn_strand_record(strand);
-    return crn_graph_target(&crn_lane_of(strand)->graph, bottom) != CRN_RECORD_ROOT;
+    return crn_graph_target(&lane->graph, bottom) != CRN_RECORD_ROOT;
 }
 
 void cairn_strand_close(cairn_strand *strand)

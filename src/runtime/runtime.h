@@ -176,6 +176,7 @@ struct cairn_lane {
     cairn_strand *silent; /* runs, and records nothing */
     crn_crossing *crossings;
     uint64_t serial; /* of the lane's graph: no other ever has it */
+    struct crn_past *past; /* graphs that it had before forks */
 };
 
 struct cairn_strand {
@@ -430,5 +431,16 @@ void crn_counted_move(cairn_lane *lane, crn_retrace *retrace, const crn_graph *b
 
 /* Copies the trees into the capture that the profile has now. Under lock. */
 void crn_trees_move(cairn_profile *profile);
+
+/* ---- past.c ----------------------------------------------------------------------------- */
+
+/* What is added to units of the lane's graph that hosts keep. */
+uint64_t crn_past_mark(const cairn_lane *lane);
+
+/* In a child of fork: the lane had that graph, whose mark that was. Takes the section that its links
+ * are in; false if they are not wanted. */
+bool crn_past_add(cairn_lane *lane, uint64_t mark, const crn_graph *graph,
+                  const crn_section *links);
+void crn_past_free(cairn_lane *lane);
 
 #endif

@@ -7,7 +7,10 @@
 #include "runtime/runtime.h"
 #include "runtime/stack.h"
 
-enum { STACK_FIRST = CRN_FIRST(32, 2) }; /* entries; the first is not used */
+enum {
+    STACK_FIRST = CRN_FIRST(32, 2), /* entries; the first is not used */
+    STACK_SPARE = 2                 /* behind the end: hosts write there before they look */
+};
 
 /* ---- stack limits ---- */
 
@@ -19,6 +22,7 @@ void crn_strand_arm(cairn_strand *strand)
 {
     __atomic_store_n(&strand->hot.high, NULL, __ATOMIC_RELEASE);
     __atomic_store_n(&strand->hot.low, (uint32_t *)UINTPTR_MAX, __ATOMIC_RELEASE);
+    __atomic_store_n(&strand->hot.units, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&strand->only.high, NULL, __ATOMIC_RELEASE);
     __atomic_store_n(&strand->only.low, (cairn_block *)UINTPTR_MAX, __ATOMIC_RELEASE);
 }
@@ -39,6 +43,7 @@ void crn_strand_rest(cairn_strand *strand)
     /* Whoever armed the strand just now had asked for something before. */
     (void)__atomic_exchange_n(&strand->hot.high, off ? HIGH_OFF : strand->end, __ATOMIC_ACQ_REL);
     (void)__atomic_exchange_n(&strand->hot.low, strand->stack, __ATOMIC_ACQ_REL);
+    (void)__atomic_exchange_n(&strand->hot.units, CAIRN_PRIV_UNITS, __ATOMIC_ACQ_REL);
     if (__atomic_load_n(&lane->due.clock, __ATOMIC_RELAXED) ||
         __atomic_load_n(&lane->profile->news, __ATOMIC_RELAXED) != lane->heard)
         crn_strand_arm(strand);
@@ -56,7 +61,7 @@ bool crn_strand_grow(cairn_strand *strand)
         return false;
     size_t used = strand->stack ? (size_t)(strand->hot.top - strand->stack) : 1;
     size_t size = strand->stack ? (size_t)(strand->end - strand->stack) * 3 / 2 : STACK_FIRST;
-    uint32_t *stack = crn_try_realloc(strand->stack, size, sizeof *stack);
+    uint32_t *stack = crn_try_realloc(strand->stack, size + STACK_SPARE, sizeof *stack);
     if (!stack)
         return false;
     strand->stack = stack;

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Graphs that a lane had in the processes that this one was forked from. Hosts whose code is
+ * compiled keep the units of callers in the machine's frames, where nobody finds them at a fork:
+ * they are looked up when such a frame is left. Only what its paths are is needed of a graph for
+ * that.
+ */
+#include "base/memory.h"
+#include "runtime/retrace.h"
+#include "runtime/runtime.h"
+
+struct crn_past {
+    uint64_t mark; /* of the units that were kept then */
+    crn_section section;
+    const crn_link *links;
+    uint32_t used;
+    crn_retrace retrace; /* to the graph that there is now */
+    struct crn_past *next;
+};
+
+uint64_t crn_past_mark(const cairn_lane *lane)
+{
+    return lane->serial << 32;
+}
+
+bool crn_past_add(cairn_lane *lane, uint64_t mark, const crn_graph *graph, const crn_section *links)
+{
+    for (struct crn_past *past = lane->past; past; past = past->next)
+        crn_retrace_free(&past->retrace);
+    if (!graph->hot.guesses) /* none of those hosts */
+        return false;
+    struct crn_past *past = crn_try_calloc(1, sizeof *past);
+    if (!past)
+        return false;
+    *past = (struct crn_past){.mark = mark,
+                              .section = *links,
+                              .links = graph->links,
+                              .used = graph->used,
+                              .next = lane->past};
+    lane->past = past;
+    return true;
+}
+
+void crn_past_free(cairn_lane *lane)
+{
+    for (struct crn_past *next; lane->past; lane->past = next) {
+        next = lane->past->next;
+        crn_retrace_free(&lane->past->retrace);
+        crn_section_close(&lane->past->section);
+        crn_free(lane->past);
+    }
+}
+
+uint64_t cairn_priv_kept(cairn_priv_strand *strand, uint64_t kept)
+{
+    cairn_lane *lane = crn_lane_of((cairn_strand *)strand);
+    uint64_t mark = kept & ~(uint64_t)UINT32_MAX, unit = kept & UINT32_MAX;
+    if (mark == strand->mark)
+        return unit;
+    struct crn_past *past = lane->past;
+    while (past && past->mark != mark)
+        past = past->next;
+    if (!past)
+        return 0;
+    uint32_t record = (uint32_t)(unit / CRN_RECORD_UNITS);
+    return crn_retrace_record(&past->retrace, past->links, past->used, &lane->graph, record) *
+           (uint64_t)CRN_RECORD_UNITS;
+}
