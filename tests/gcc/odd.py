@@ -5,6 +5,7 @@ them does what it does without a profile, and counts.
 
 Usage: odd.py CAIRN GCC GXX [WORD...]        prints TAP; cases whose names have all words
 """
+import difflib
 import os
 import re
 import subprocess
@@ -229,6 +230,58 @@ int main(int count, char **words)
     done = subprocess.run([CAIRN, "run", "--alloc", "-o", "%p.cairn", "./ways", "1"], check=False,
                           capture_output=True, text=True)
     assert done.returncode == 2 and "%p" in done.stderr, done
+
+
+def tree_of(capture):
+    """Calls by context, each below who called it; what is not of the program left out."""
+    calls = {}
+    for path, row in contexts(capture):
+        path = tuple(filter(base.own, path[1:]))
+        for end in range(1, len(path)) if row["calls"] else ():
+            calls.setdefault(path[:end], 0)
+        if row["calls"]:
+            calls[path] = calls.get(path, 0) + row["calls"]
+    return "".join("%s%s %d\n" % ("  " * (len(path) - 1), path[-1], calls[path])
+                   for path in sorted(calls) if path)
+
+
+def trees(words):
+    """Of each process that the program runs as, sorted."""
+    for name in captures():
+        os.unlink(name)
+    expected = run("./plain", *words)
+    assert run("./profiled", *words) == expected, "prints something else, unprofiled"
+    assert run("./profiled", *words, CAIRN_OUT="x.cairn") == expected, "prints something else"
+    assert "verify" not in report("x.cairn")["notes"]
+    return "--\n".join(sorted(map(tree_of, captures())))
+
+
+def callers(names, ways, words=(), more=(), tree=None):
+    """What calls what, and how often, is what tests/gcc/trees says, in each way."""
+    path = os.path.join(base.HERE, "trees", tree or os.path.splitext(names[0])[0])
+    with open(path, encoding="utf-8") as file:
+        expected = file.read()
+    plain(names, "-O2")
+    for options in ways:
+        profiled(names, *options, *more)
+        found = trees(words)
+        different = difflib.unified_diff(expected.split("\n"), found.split("\n"), "right", "found")
+        assert found == expected, "%r\n%s" % (options, "\n".join(different))
+
+
+WAYS = ["-O2"], ["-O2", "--inlined"], ["-O2", "--verify"], ["-O1", "-fno-omit-frame-pointer"]
+SPANS = ["-DSPANS", "-I", os.path.join(OURS, "include")]
+
+
+@case("who calls is right in children of fork that return through their parents' frames")
+def callers_in_children():
+    callers(["generations.c"], [*WAYS, ["-O2", "-static"]])
+    callers(["generations.c"], WAYS[:2], words=["thread"], tree="generations-thread")
+
+
+@case("who calls is right where exceptions lead to")
+def callers_of_landings():
+    callers(["landings.cpp"], [*WAYS, ["-O2", "-static"]], more=SPANS)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+//
+// Exceptions through many frames that have nothing to clean up, to where something is called: by
+// catches, in loops too, by destructors, by who catches again, and by who goes on.
+#include <cstdio>
+#include <cstdlib>
+
+#ifdef SPANS
+#include <cairn/cairn.hpp>
+#include <cairn/process.h>
+#else
+#define CAIRN_SCOPE(name)
+#endif
+
+#include "noipa.h"
+
+static volatile int seen;
+
+#define STEP(name)                                                                                 \
+    KEPT int name(int n)                                                                           \
+    {                                                                                              \
+        seen = seen + n;                                                                           \
+        return n + 1;                                                                              \
+    }
+
+STEP(goes_down)
+STEP(never_comes_back)
+STEP(in_catch)
+STEP(in_loop)
+STEP(in_destructor)
+STEP(in_scope)
+STEP(goes_on)
+STEP(after_landing)
+
+struct thrown {
+    int n;
+};
+
+KEPT int throws(int n)
+{
+    if (n % 2)
+        throw thrown{n};
+    return goes_down(n);
+}
+
+/* Each calls before and behind, and none has a landing pad. */
+#define FRAME(name, next)                                                                          \
+    KEPT int name(int n)                                                                           \
+    {                                                                                              \
+        int sum = goes_down(n);                                                                    \
+        sum += next(n);                                                                            \
+        return sum + never_comes_back(sum);                                                        \
+    }
+
+FRAME(third, throws)
+FRAME(second, third)
+FRAME(first, second)
+
+/* As deep as it folds, and then the others. */
+KEPT int deeper(int depth, int n)
+{
+    int sum = goes_down(n);
+    sum += depth == 0 ? first(n) : deeper(depth - 1, n);
+    return sum + never_comes_back(sum);
+}
+
+struct cleaned {
+    int n;
+    KEPT ~cleaned()
+    {
+        in_destructor(n);
+    }
+};
+
+struct catches_itself {
+    int n;
+    KEPT ~catches_itself()
+    {
+        try {
+            first(n);
+        } catch (const thrown &what) {
+            in_catch(what.n);
+        }
+        in_destructor(n);
+    }
+};
+
+KEPT int catches(int n)
+{
+    int sum = 0;
+    try {
+        sum = deeper(3, n);
+    } catch (const thrown &what) {
+        sum = in_catch(what.n);
+    }
+    return sum + goes_on(sum);
+}
+
+KEPT int loops(int times)
+{
+    int sum = 0;
+    for (int i = 0; i < times; i++) {
+        try {
+            sum += second(i);
+            continue;
+        } catch (const thrown &what) {
+            sum += in_catch(what.n);
+        }
+        sum += in_loop(i);
+    }
+    return sum + goes_on(sum);
+}
+
+KEPT int cleans(int n)
+{
+    cleaned here{n};
+    int sum = first(n);
+    return sum + never_comes_back(sum);
+}
+
+KEPT int cleans_by_catching(int n)
+{
+    catches_itself here{n};
+    cleaned too{n};
+    int sum = first(n);
+    return sum + never_comes_back(sum);
+}
+
+KEPT int throws_again(int n)
+{
+    try {
+        return cleans(n);
+    } catch (const thrown &) {
+        in_catch(n);
+        throw;
+    }
+}
+
+KEPT int throws_other(int n)
+{
+    int sum = goes_down(n);
+    try {
+        sum += throws_again(n);
+    } catch (const thrown &what) {
+        in_catch(what.n);
+        throw what.n;
+    }
+    return sum + never_comes_back(sum);
+}
+
+KEPT int catches_all(int n)
+{
+    int sum = 0;
+    try {
+        try {
+            sum = throws_other(n);
+        } catch (int number) {
+            sum = in_catch(number);
+            throw thrown{number};
+        }
+    } catch (...) {
+        sum += in_catch(1);
+    }
+    try {
+        sum += cleans_by_catching(n);
+    } catch (...) {
+        sum += in_catch(2);
+    }
+    return sum + goes_on(sum);
+}
+
+KEPT int by_tail(int n)
+{
+    try {
+        return second(n);
+    } catch (const thrown &) {
+        seen = seen + 1;
+    }
+    return goes_on(n);
+}
+
+KEPT int compare(const void *left, const void *right)
+{
+    first(1);
+    return left < right;
+}
+
+/* What libc's code is between does not know of it. */
+KEPT int over_libc()
+{
+    int numbers[] = {3, 1, 2};
+    try {
+        std::qsort(numbers, 3, sizeof *numbers, compare);
+    } catch (const thrown &what) {
+        return in_catch(what.n) + goes_on(1);
+    }
+    return 0;
+}
+
+KEPT int in_spans(int n)
+{
+    CAIRN_SCOPE("outside");
+    int sum = 0;
+    for (int i = 0; i < 2; i++) {
+        CAIRN_SCOPE("each");
+        try {
+            CAIRN_SCOPE("inside");
+            sum += in_scope(n);
+            sum += first(n + i);
+        } catch (const thrown &what) {
+            sum += in_catch(what.n);
+            CAIRN_SCOPE("catching");
+            sum += in_scope(n);
+        }
+        sum += in_scope(n);
+    }
+    return sum + goes_on(sum);
+}
+
+/* The span is of a frame that catches nothing, below are more that are kept. */
+KEPT int span_is_left(int n)
+{
+    CAIRN_SCOPE("left");
+    int sum = in_spans(n) + first(n);
+    return sum + never_comes_back(sum);
+}
+
+KEPT int catches_over_spans(int n)
+{
+    CAIRN_SCOPE("kept");
+    int sum = 0;
+    try {
+        sum = span_is_left(n);
+    } catch (const thrown &) {
+        sum = in_catch(n);
+    }
+    return sum + goes_on(sum);
+}
+
+int main()
+{
+    int sum = 0;
+    for (int i = 0; i < 2; i++) {
+        int (*const ways[])(int) = {catches, catches_all, by_tail, catches_over_spans};
+        for (auto way : ways) {
+            sum += way(i);
+            sum += after_landing(i);
+        }
+        sum += loops(6);
+        sum += after_landing(i);
+        sum += over_libc();
+        sum += after_landing(i);
+    }
+    std::printf("%d %d\n", sum, seen);
+}
