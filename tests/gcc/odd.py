@@ -232,11 +232,18 @@ int main(int count, char **words)
     assert done.returncode == 2 and "%p" in done.stderr, done
 
 
+NOT_CALLED = "key_ends"
+
+
 def tree_of(capture):
     """Calls by context, each below who called it; what is not of the program left out."""
     calls = {}
     for path, row in contexts(capture):
+        if not base.own(path[-1]):
+            continue
         path = tuple(filter(base.own, path[1:]))
+        if NOT_CALLED in path: # but by libc, when a thread has ended
+            path = path[path.index(NOT_CALLED):]
         for end in range(1, len(path)) if row["calls"] else ():
             calls.setdefault(path[:end], 0)
         if row["calls"]:
@@ -269,7 +276,7 @@ def callers(names, ways, words=(), more=(), tree=None):
         assert found == expected, "%r\n%s" % (options, "\n".join(different))
 
 
-WAYS = ["-O2"], ["-O2", "--inlined"], ["-O2", "--verify"], ["-O1", "-fno-omit-frame-pointer"]
+WAYS = ["-O2"], ["-O2", "--inlined"], ["-O2", "--verify"], ["-O2", "-fno-omit-frame-pointer"]
 SPANS = ["-DSPANS", "-I", os.path.join(OURS, "include")]
 
 
@@ -281,7 +288,34 @@ def callers_in_children():
 
 @case("who calls is right where exceptions lead to")
 def callers_of_landings():
-    callers(["landings.cpp"], [*WAYS, ["-O2", "-static"]], more=SPANS)
+    callers(["landings.cpp"], [*WAYS, ["-O2", "-static"]])
+
+
+@case("who calls is right where exceptions lead to, also in spans that are still open there")
+def callers_in_spans():
+    ways = [options for options in WAYS if "--inlined" not in options]
+    callers(["landings.cpp"], ways, more=SPANS, tree="landings-spans")
+
+
+@case("who calls is right where jumps lead to, out of handlers of signals, too")
+def callers_of_jumps():
+    callers(["distances.c"], [*WAYS, ["-O0"], ["-O2", "-static"]])
+
+
+@case("who calls is right after chains of calls in tail position, and when recursion is deep")
+def callers_of_chains():
+    callers(["chains.c", "chained.c"], WAYS)
+
+
+@case("who calls is right where threads and processes end deep inside")
+def callers_of_ends():
+    callers(["endings.cpp"], [*WAYS, ["-O0"]])
+
+
+@case("who calls is right whatever the machine's frame looks like")
+def callers_of_shapes():
+    callers(["shapes.c"], [*WAYS, ["-O0"], ["-O2", "-fPIE", "-fstack-protector-all"],
+                           ["-Os", "-mavx"], ["-O2", "-fcf-protection", "-fstack-clash-protection"]])
 
 
 if __name__ == "__main__":
