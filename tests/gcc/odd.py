@@ -252,28 +252,33 @@ def tree_of(capture):
                    for path in sorted(calls) if path)
 
 
-def trees(words):
+def trees(words, **clocks):
     """Of each process that the program runs as, sorted."""
     for name in captures():
         os.unlink(name)
     expected = run("./plain", *words)
     assert run("./profiled", *words) == expected, "prints something else, unprofiled"
-    assert run("./profiled", *words, CAIRN_OUT="x.cairn") == expected, "prints something else"
+    assert run("./profiled", *words, CAIRN_OUT="x.cairn", **clocks) == expected, "prints something else"
     assert "verify" not in report("x.cairn")["notes"]
     return "--\n".join(sorted(map(tree_of, captures())))
 
 
-def callers(names, ways, words=(), more=(), tree=None):
-    """What calls what, and how often, is what tests/gcc/trees says, in each way."""
+CLOCKS = [{}, {"CAIRN_WALL": "off"}, {"CAIRN_WALL": "exact"}, {"CAIRN_PERIOD": "20000"}]
+
+
+def callers(names, ways, words=(), more=(), tree=None, clocks=CLOCKS):
+    """What calls what, and how often, is what tests/gcc/trees says, in each way: the first two with
+    all clocks."""
     path = os.path.join(base.HERE, "trees", tree or os.path.splitext(names[0])[0])
     with open(path, encoding="utf-8") as file:
-        expected = file.read()
+        right = file.read()
     plain(names, "-O2")
-    for options in ways:
+    for number, options in enumerate(ways):
         profiled(names, *options, *more)
-        found = trees(words)
-        different = difflib.unified_diff(expected.split("\n"), found.split("\n"), "right", "found")
-        assert found == expected, "%r\n%s" % (options, "\n".join(different))
+        for clock in clocks if number < 2 else clocks[:1]:
+            found = trees(words, **clock)
+            different = difflib.unified_diff(right.split("\n"), found.split("\n"), lineterm="")
+            assert found == right, "%r %r\n%s" % (options, clock, "\n".join(different))
 
 
 WAYS = ["-O2"], ["-O2", "--inlined"], ["-O2", "--verify"], ["-O2", "-fno-omit-frame-pointer"]
@@ -304,7 +309,7 @@ def callers_of_jumps():
 
 @case("who calls is right after chains of calls in tail position, and when recursion is deep")
 def callers_of_chains():
-    callers(["chains.c", "chained.c"], WAYS)
+    callers(["chains.c", "chained.c"], WAYS, clocks=CLOCKS[:1])
 
 
 @case("who calls is right where threads and processes end deep inside")
@@ -316,6 +321,48 @@ def callers_of_ends():
 def callers_of_shapes():
     callers(["shapes.c"], [*WAYS, ["-O0"], ["-O2", "-fPIE", "-fstack-protector-all"],
                            ["-Os", "-mavx"], ["-O2", "-fcf-protection", "-fstack-clash-protection"]])
+
+
+@case("who calls is right while a profile is disabled, enabled and reset in the midst of frames")
+def callers_of_pauses():
+    callers(["pauses.c"], [*WAYS, ["-O0"], ["-O2", "-static"]], more=SPANS)
+
+
+@case("stacks that run by turns, on several threads too, do no harm, and all calls count")
+def switches():
+    calls = {"resumes": 21, "gives_way": 18, "turns": 3, "fiber": 3, "deeper": 6, "goes_on": 15,
+             "below": 2, "goes_down": 53, "comes_back": 50, "after_switch": 1, "by_turns": 1}
+    moved = {**calls, "below": 12, "goes_down": 63, "comes_back": 60, "after_switch": 4,
+             "by_turns": 4, "body": 2}
+    ways = [*WAYS, ["-O0"]] + [["-O1", "-fsanitize=address"]] * base.sanitizes("address")
+    for options in ways:
+        plain(["switching.c"], "-O2")
+        profiled(["switching.c"], *options)
+        quiet = ["sh", "-c", "exec ./profiled \"$@\" 2> asan", "sh"] # it warns of swapcontext in any case
+        program = quiet if "-fsanitize=address" in options else ["./profiled"]
+        for words, right in ([], calls), (["moved"], moved):
+            expected = run("./plain", *words)
+            for clock in CLOCKS:
+                shown = run(*program, *words, CAIRN_OUT="x.cairn", **clock)
+                assert shown == expected, (options, words, clock)
+                found = {row["block"]["name"]: row["calls"] for row in report("x.cairn")["flat"]}
+                different = {name: (count, found.get(name)) for name, count in right.items()
+                             if found.get(name) != count}
+                assert not different, (options, words, clock, different)
+        run(*program, CAIRN_OUT="x.cairn")
+        base.stacks_match(contexts("x.cairn"))
+
+
+@case("exact time is that of who runs, also behind a call, a catch and a jump")
+def durations():
+    for options in (["-O2"], ["-O2", "--inlined"], ["-O0"]):
+        profiled(["durations.cpp"], *options)
+        shown = run("./profiled", CAIRN_OUT="x.cairn", CAIRN_WALL="exact")
+        found = report("x.cairn")
+        own = {row["block"]["name"]: row["self"]["wall"] for row in found["flat"]}
+        for name, least in (line.split() for line in shown.strip().split("\n")):
+            assert own[name] > int(least) * 0.995, (options, name, least, own)
+        assert sum(own.values()) <= int(found["notes"]["recorded_ns"]) * 1.005, (options, found)
 
 
 if __name__ == "__main__":
