@@ -31,6 +31,7 @@ bool crn_site_uncover(cairn_strand *strand, int64_t height)
     }
     if (height > crn_site_height(priv))
         return false;
+    cairn_priv_again(priv); /* what was left may have pushed nothing, and time has passed in it */
     cairn_strand_unwind(strand, (cairn_mark)height / FRAME);
     return height == crn_site_height(priv);
 }

@@ -27,7 +27,7 @@ bool crn_past_add(cairn_lane *lane, uint64_t mark, const crn_graph *graph, const
 {
     for (struct crn_past *past = lane->past; past; past = past->next)
         crn_retrace_free(&past->retrace);
-    if (!graph->hot.guesses) /* none of those hosts */
+    if (!graph->hot.guesses && !lane->past) /* none of those hosts */
         return false;
     struct crn_past *past = crn_try_calloc(1, sizeof *past);
     if (!past)
