@@ -6,7 +6,8 @@
  *
  * A function that control comes back to by other means than returns cannot rely on what runs then:
  * those that were left so have not said that they are over. Its frame is on the stack, and above it
- * what it runs.
+ * what it runs: the *guard*. So it is, too, where counters are written to, which a child of fork is to
+ * have of those contexts that run.
  */
 #include "plugin.h"
 
@@ -17,7 +18,7 @@ namespace {
 /* What marks there are. */
 struct census {
     unsigned entered = 0;
-    bool restored = false, others = false;
+    bool restored = false, counted = false, others = false;
     tree own = NULL_TREE;
 
     void take(gimple *statement);
@@ -27,7 +28,7 @@ void census::take(gimple *statement)
 {
     crn_mark mark = crn_mark_of(statement);
     if (mark == CRN_MARK_NONE) {
-        others |= crn_is_count(statement);
+        counted |= crn_is_count(statement);
         return;
     }
     restored |= mark == CRN_MARK_RESTORE;
@@ -46,7 +47,7 @@ void crn_kept_begin(function *function)
     FOR_EACH_BB_FN(block, function)
     for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
         census.take(gsi_stmt(i));
-    if (census.restored)
+    if (census.restored || census.counted)
         where = CRN_GUARDED;
     else
         where = census.entered == 1 && !census.others && !crn_by_calls() ? CRN_KEPT : CRN_PUSHED;
