@@ -8,6 +8,7 @@ Usage: odd.py CAIRN GCC GXX [WORD...]        prints TAP; cases whose names have 
 import difflib
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -258,7 +259,7 @@ def trees(words, **clocks):
         os.unlink(name)
     expected = run("./plain", *words)
     assert run("./profiled", *words) == expected, "prints something else, unprofiled"
-    assert run("./profiled", *words, CAIRN_OUT="x.cairn", **clocks) == expected, "prints something else"
+    assert run("./profiled", *words, CAIRN_OUT="x.cairn", **clocks) == expected, "prints other text"
     assert "verify" not in report("x.cairn")["notes"]
     return "--\n".join(sorted(map(tree_of, captures())))
 
@@ -266,19 +267,25 @@ def trees(words, **clocks):
 CLOCKS = [{}, {"CAIRN_WALL": "off"}, {"CAIRN_WALL": "exact"}, {"CAIRN_PERIOD": "20000"}]
 
 
-def callers(names, ways, words=(), more=(), tree=None, clocks=CLOCKS):
-    """What calls what, and how often, is what tests/gcc/trees says, in each way: the first two with
-    all clocks."""
-    path = os.path.join(base.HERE, "trees", tree or os.path.splitext(names[0])[0])
-    with open(path, encoding="utf-8") as file:
+def is_tree(name, words=(), clocks=CLOCKS):
+    """What calls what, and how often, is what tests/gcc/trees says."""
+    with open(os.path.join(base.HERE, "trees", name), encoding="utf-8") as file:
         right = file.read()
+    for clock in clocks:
+        found = trees(words, **clock)
+        different = difflib.unified_diff(right.split("\n"), found.split("\n"), lineterm="")
+        assert found == right, "%r\n%s" % (clock, "\n".join(different))
+
+
+def callers(names, ways, words=(), more=(), tree=None, clocks=CLOCKS):
+    """Compiled in each of the ways; the first two run with all clocks."""
     plain(names, "-O2")
     for number, options in enumerate(ways):
         profiled(names, *options, *more)
-        for clock in clocks if number < 2 else clocks[:1]:
-            found = trees(words, **clock)
-            different = difflib.unified_diff(right.split("\n"), found.split("\n"), lineterm="")
-            assert found == right, "%r %r\n%s" % (options, clock, "\n".join(different))
+        try:
+            is_tree(tree or os.path.splitext(names[0])[0], words, clocks[:1 if number > 1 else None])
+        except AssertionError as fault:
+            raise AssertionError("%r %s" % (options, fault)) from None
 
 
 WAYS = ["-O2"], ["-O2", "--inlined"], ["-O2", "--verify"], ["-O2", "-fno-omit-frame-pointer"]
@@ -326,6 +333,33 @@ def callers_of_shapes():
 @case("who calls is right while a profile is disabled, enabled and reset in the midst of frames")
 def callers_of_pauses():
     callers(["pauses.c"], [*WAYS, ["-O0"], ["-O2", "-static"]], more=SPANS)
+
+
+@case("who calls is right while handlers of signals call functions that call")
+def callers_in_handlers():
+    callers(["interrupts.c"], [*WAYS, ["-O0"]])
+
+
+@case("who calls is right where objects that are compiled in several ways throw through each other")
+def callers_in_mixed():
+    def objects(first, second):
+        for word, front in (("FIRST", first), ("SECOND", second), ("PLAIN", [base.GXX])):
+            run(*front, "-std=c++20", "-O2", "-D" + word, "-c", base.source("mixed.cpp"),
+                "-o", word + ".o")
+    names = "FIRST.o", "SECOND.o", "PLAIN.o"
+    objects([base.GXX], [base.GXX])
+    run(base.GXX, *names, "-o", "plain")
+    cairn = [CAIRN, "c++"]
+    ways = [(cairn, cairn), (cairn, [*cairn, "--inlined"]), ([*cairn, "--inlined"], cairn),
+            (cairn, [*cairn, "--calls"]), ([*cairn, "--profile=count+time", "--inlined"], cairn)]
+    for first, second in ways:
+        objects(first, second)
+        run(*cairn, *names, "-o", "profiled")
+        is_tree("mixed")
+    for clang in filter(shutil.which, ("clang++-14", "clang++")):
+        objects(cairn, [CAIRN, "clang++"])
+        run(CAIRN, "clang++", *names, "-o", "profiled", CAIRN_CLANG=clang)
+        is_tree("mixed", clocks=CLOCKS[:1])
 
 
 @case("stacks that run by turns, on several threads too, do no harm, and all calls count")

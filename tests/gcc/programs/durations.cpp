@@ -25,7 +25,7 @@ static volatile long spent[ALL];
 #define SPEND(who)                                                                                 \
     do {                                                                                           \
         long begin = NOW(), end = begin;                                                           \
-        while (end < begin + 500000)                                                              \
+        while (end < begin + 500000)                                                               \
             end = NOW();                                                                           \
         spent[who] = spent[who] + end - begin;                                                     \
     } while (0)

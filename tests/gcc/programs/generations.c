@@ -27,8 +27,8 @@ static volatile int generation, seen;
 #define STEPS(place)                                                                               \
     STEP(place, 0)                                                                                 \
     STEP(place, 1)                                                                                 \
-    STEP(place, 2) static int (*const place##_steps[GENERATIONS])(int) = {place##_0, place##_1,    \
-                                                                          place##_2};
+    STEP(place, 2)                                                                                 \
+    static int (*const place##_steps[GENERATIONS])(int) = {place##_0, place##_1, place##_2};
 
 STEPS(forks)
 STEPS(bottom)
