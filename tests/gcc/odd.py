@@ -356,9 +356,10 @@ def callers_in_mixed():
         objects(first, second)
         run(*cairn, *names, "-o", "profiled")
         is_tree("mixed")
-    for clang in filter(shutil.which, ("clang++-14", "clang++")):
+    host = os.path.join(os.path.dirname(CAIRN), "hosts", "clang", "libcairn-clang.a")
+    if os.path.exists(host) and any(map(shutil.which, ("clang++-14", "clang++"))):
         objects(cairn, [CAIRN, "clang++"])
-        run(CAIRN, "clang++", *names, "-o", "profiled", CAIRN_CLANG=clang)
+        run(CAIRN, "clang++", *names, "-o", "profiled")
         is_tree("mixed", clocks=CLOCKS[:1])
 
 
