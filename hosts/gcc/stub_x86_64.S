@@ -314,9 +314,7 @@ cairn_priv_site_enter:
 5:      .if \light
         movq    %rcx, 24(%rdi)
         movq    %rdx, %rax
-        .else
-        movq    %rdx, 24(%rdi)
-        .if \frame
+        .elseif \frame                  /* what runs comes last: a signal's handler saves it there */
         movq    (%rdi), %rax
         movl    %ecx, (%rax)
         .if \guarded
@@ -324,13 +322,14 @@ cairn_priv_site_enter:
         addq    $4, (%rdi)
         .endif
         addq    $4, (%rdi)
+        movq    %rdx, 24(%rdi)
         addq    $4, %rax
         subq    40(%rdi), %rax
         .else
+        movq    %rdx, 24(%rdi)
         movq    %rcx, %rax
         .if \kept
         addq    MARK(%rdi), %rax
-        .endif
         .endif
         .endif
         pop     %r9
