@@ -267,12 +267,12 @@ def trees(words, **clocks):
 CLOCKS = [{}, {"CAIRN_WALL": "off"}, {"CAIRN_WALL": "exact"}, {"CAIRN_PERIOD": "20000"}]
 
 
-def is_tree(name, words=(), clocks=CLOCKS):
+def is_tree(name, words=(), clocks=CLOCKS, of=trees):
     """What calls what, and how often, is what tests/gcc/trees says."""
     with open(os.path.join(base.HERE, "trees", name), encoding="utf-8") as file:
         right = file.read()
     for clock in clocks:
-        found = trees(words, **clock)
+        found = of(words, **clock)
         different = difflib.unified_diff(right.split("\n"), found.split("\n"), lineterm="")
         assert found == right, "%r\n%s" % (clock, "\n".join(different))
 
@@ -338,6 +338,25 @@ def callers_of_pauses():
 @case("who calls is right while handlers of signals call functions that call")
 def callers_in_handlers():
     callers(["interrupts.c"], [*WAYS, ["-O0"]])
+
+
+def without_traps(words, **clocks):
+    """As many as there are instructions, and none is recorded while the runtime is in its own."""
+    lines = trees(words, **clocks).split("\n")
+    return "\n".join(line for line in lines if not line.lstrip().startswith(("trap_", "handle_trap")))
+
+
+@case("who calls is right though a signal's handler calls behind each single instruction")
+def callers_of_steps():
+    plain(["steps.c"], "-O2")
+    for options in (*WAYS, ["-O0"]):
+        profiled(["steps.c"], *options)
+        is_tree("steps", clocks=CLOCKS[:1], of=without_traps)
+        calls = calls_of(contexts("x.cairn"))
+        times = calls["handle_trap"]
+        assert times > 1000, (options, calls)
+        assert calls["trap_deeper"] == 4 * times, (options, calls)
+        assert calls["trap_leaf"] == 6 * times, (options, calls)
 
 
 @case("who calls is right where objects that are compiled in several ways throw through each other")
