@@ -6,8 +6,8 @@
  *
  * A function that control comes back to by other means than returns cannot rely on what runs then:
  * those that were left so have not said that they are over. Its frame is on the stack, and above it
- * what it runs: the *guard*. So it is, too, where counters are written to, which a child of fork is to
- * have of those contexts that run.
+ * what it runs: the *guard*. So it is, too, where counters are written to, which a child of fork is
+ * to have of those contexts that run.
  */
 #include "plugin.h"
 
@@ -31,6 +31,7 @@ void census::take(gimple *statement)
         counted |= crn_is_count(statement);
         return;
     }
+    counted |= crn_mark_counters(statement) != NULL_TREE;
     restored |= mark == CRN_MARK_RESTORE;
     entered += mark == CRN_MARK_ENTER;
     if (!own)

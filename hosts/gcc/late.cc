@@ -65,7 +65,7 @@ bool frame::look(gimple *statement)
     crn_mark mark = crn_mark_of(statement);
     if (mark == CRN_MARK_NONE)
         return !is_a<gasm *>(statement);
-    if (mark == CRN_MARK_ENTER && !unit)
+    if (mark == CRN_MARK_ENTER && !unit && !crn_mark_counters(statement))
         unit = crn_mark_height(statement);
     else if (mark != CRN_MARK_LEAVE && mark != CRN_MARK_TAIL)
         return false;

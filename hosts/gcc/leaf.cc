@@ -178,7 +178,7 @@ static bool counts_inlined(function *function)
     basic_block block;
     FOR_EACH_BB_FN(block, function)
     for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
-        if (crn_is_count(gsi_stmt(i)))
+        if (crn_is_count(gsi_stmt(i)) || crn_mark_counters(gsi_stmt(i)))
             return true;
     return false;
 }

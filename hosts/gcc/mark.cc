@@ -45,6 +45,22 @@ gimple *crn_mark_make(crn_mark mark, tree site, tree height, location_t place)
     return statement;
 }
 
+gimple *crn_mark_counted(const gimple *enter, tree made, tree counters)
+{
+    tree height = crn_mark_height(enter);
+    vec<tree, va_gc> *inputs = NULL, *outputs = NULL;
+    vec_safe_push(outputs, operand("=r", height));
+    vec_safe_push(outputs, operand("=r", counters));
+    vec_safe_push(inputs, operand("X", build_fold_addr_expr(made)));
+    vec_safe_push(inputs, operand("X", build_fold_addr_expr(crn_mark_site(enter))));
+    const char *text = gimple_asm_string(as_a<const gasm *>(enter));
+    gasm *statement = gimple_build_asm_vec(text, inputs, outputs, NULL, NULL);
+    gimple_asm_set_volatile(statement, true);
+    gimple_set_location(statement, gimple_location(enter));
+    SSA_NAME_DEF_STMT(height) = SSA_NAME_DEF_STMT(counters) = statement;
+    return statement;
+}
+
 crn_mark crn_mark_of(const gimple *statement)
 {
     const gasm *assembler = dyn_cast<const gasm *>(statement);
@@ -71,6 +87,20 @@ tree crn_mark_site(const gimple *mark)
     const gasm *assembler = as_a<const gasm *>(mark);
     unsigned last = gimple_asm_ninputs(assembler) - 1;
     return TREE_OPERAND(TREE_VALUE(gimple_asm_input_op(assembler, last)), 0);
+}
+
+tree crn_mark_counters(const gimple *statement)
+{
+    if (crn_mark_of(statement) != CRN_MARK_ENTER)
+        return NULL_TREE;
+    const gasm *assembler = as_a<const gasm *>(statement);
+    return gimple_asm_noutputs(assembler) > 1 ? TREE_VALUE(gimple_asm_output_op(assembler, 1))
+                                              : NULL_TREE;
+}
+
+tree crn_mark_tree(const gimple *mark)
+{
+    return TREE_OPERAND(TREE_VALUE(gimple_asm_input_op(as_a<const gasm *>(mark), 0)), 0);
 }
 
 /* ---- functions that have been entered ---- */

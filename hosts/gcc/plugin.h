@@ -102,6 +102,12 @@ crn_mark crn_mark_of(const gimple *statement);
 tree crn_mark_height(const gimple *mark);
 tree crn_mark_site(const gimple *mark);
 
+/* The Enter in place of another, which gives a tree's counters, too; NULL if the statement is none.
+ */
+gimple *crn_mark_counted(const gimple *enter, tree made, tree counters);
+tree crn_mark_counters(const gimple *statement);
+tree crn_mark_tree(const gimple *mark);
+
 /* That the function has got an Enter of its own; clones have it, too. */
 void crn_set_entered(tree function);
 bool crn_is_entered(tree function);
@@ -214,12 +220,14 @@ struct crn_tree_node {
     unsigned above;
 };
 
-/* The variable that says so; the statements that refer to it. */
+/* The variable that says so; the statements that refer to it. Counters are found by Enter, or
+ * behind it. */
 tree crn_tree_make(const auto_vec<crn_tree_node> &nodes);
+gimple *crn_emit_enter_counted(tree site, tree height, tree made, tree counters);
 gimple *crn_emit_counters(tree made, tree counters);
 gimple *crn_emit_go(tree made, unsigned number, tree height);
 gimple *crn_emit_count(tree counters, unsigned number);
-bool crn_is_count(const gimple *statement); /* or what finds counters */
+bool crn_is_count(const gimple *statement);
 void crn_tree_code_begin(const char *plugin);
 
 /* ---- small.cc --------------------------------------------------------------------------- */

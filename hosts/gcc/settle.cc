@@ -68,12 +68,21 @@ void crn_settle(void)
 
 namespace {
 
+gimple *enter_of(const gimple *mark)
+{
+    tree height = crn_mark_height(mark), site = crn_mark_site(mark);
+    tree counters = crn_mark_counters(mark);
+    return counters && !crn_leaf_strand(height)
+               ? crn_emit_enter_counted(site, height, crn_mark_tree(mark), counters)
+               : crn_emit_enter(site, height);
+}
+
 gimple *code_of(const gimple *mark)
 {
     tree height = crn_mark_height(mark), site = crn_mark_site(mark);
     switch (crn_mark_of(mark)) {
     case CRN_MARK_ENTER:
-        return crn_emit_enter(site, height);
+        return enter_of(mark);
     case CRN_MARK_TAIL:
         return crn_emit_tail(height);
     case CRN_MARK_RESTORE:
@@ -81,6 +90,16 @@ gimple *code_of(const gimple *mark)
     default:
         return crn_emit_leave(height, site);
     }
+}
+
+/* Where a frame is not pushed, counters are found behind its Enter. */
+void expand(gimple_stmt_iterator *place)
+{
+    gimple *mark = gsi_stmt(*place);
+    tree counters = crn_mark_counters(mark);
+    if (counters && crn_leaf_strand(crn_mark_height(mark)))
+        gsi_insert_after(place, crn_emit_counters(crn_mark_tree(mark), counters), GSI_SAME_STMT);
+    gsi_replace(place, code_of(mark), false);
 }
 
 /* A Leave drops whatever lies above its frame: of those in a row the last is enough. */
@@ -117,7 +136,7 @@ class expand_pass : public gimple_opt_pass {
                 continue;
             }
             if (crn_mark_of(gsi_stmt(i)) != CRN_MARK_NONE)
-                gsi_replace(&i, code_of(gsi_stmt(i)), false);
+                expand(&i);
             gsi_next(&i);
         }
         crn_kept_end();

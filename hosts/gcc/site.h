@@ -75,6 +75,7 @@ typedef struct crn_node {
 CAIRN_API int64_t cairn_priv_site_enter(crn_site *site);
 CAIRN_API int64_t cairn_priv_site_enter_slowly(crn_packed_site *site); /* no way is known */
 CAIRN_API int64_t cairn_priv_site_enter_frame(crn_packed_site *site);  /* a guess was wrong */
+CAIRN_API int64_t cairn_priv_site_enter_counted(crn_packed_site *site); /* the same, if called */
 CAIRN_API void cairn_priv_site_leave(int64_t height);
 CAIRN_API void cairn_priv_site_tail(int64_t height);
 

@@ -16,73 +16,49 @@
 /* The version is in the names: objects of two versions of Cairn may be linked together. */
 /* clang-format off */
 
-/* %rax: the strand; %r11: the site. The unit that it leads to is left in %r8, and has been counted;
- * who called in %r11, the top of the stack in %r10; %r9 is lost. A guess is read at once: a signal
- * handler may change it. Whether a frame was given back by a tail call, which keeps what is saved, is
- * told by cmov, as no branch could foretell it. */
-#define FOLLOW                                                                                     \
-    "\tmovq " CRN_AT_TOP "(%rax), %r10\n"                                                          \
-    "\tcmpq " CRN_AT_HIGH "(%rax), %r10\n"                                                         \
-    "\tjae 2f\n"                                                                                   \
-    "\tmovq " CRN_AT_LANE "(%rax), %r9\n"                                                          \
-    "\timull $" CRN_GUESS_FACTOR ", %esp, %r8d\n"                                                  \
-    "\tshrl $" CRN_GUESS_SHIFT ", %r8d\n"                                                          \
-    "\tandl $" CRN_GUESS_MASK ", %r8d\n"                                                           \
-    "\taddl 4(%r11), %r8d\n"                                                                       \
-    "\tcmpq " CRN_AT_GUESS_LIMIT "(%r9), %r8\n"                                                    \
-    "\tjae 2f\n"                                                                                   \
-    "\taddq " CRN_AT_GUESSES "(%r9), %r8\n"                                                        \
-    "\tmovq (%r8), %r8\n"                                                                          \
-    "\tcmpl " CRN_AT_CURRENT "(%rax), %r8d\n"                                                      \
-    "\tjne 2f\n"                                                                                   \
+/* %r8: what was found, %r9: the lane. Leaves the unit in %r8, and what ran in %r11. */
+#define COUNT_BLOCK                                                                                \
     "\tmovq " CRN_AT_CURRENT "(%rax), %r11\n"                                                      \
     "\tmovq (%r9), %r9\n"                                                                          \
     "\tshrq $32, %r8\n"                                                                            \
-    "\taddq $1, (%r9,%r8,8)\n"                                                                     \
-    "\ttestq %r11, %r11\n"                                                                         \
-    "\tcmovsl (%r10), %r11d\n"
-#define FOLLOW_SLOWLY(site)                                                                        \
+    "\taddq $1, (%r9,%r8,8)\n"
+#define SLOWLY(site)                                                                               \
     "2:\tmovq %r11, %rax\n"                                                                        \
     "\tjmp *" site "@GOTPCREL(%rip)\n"
 
-/* Gives the height in %rax. */
+/* %rax: the strand; %r11: the site. Gives the height in %rax; %r8 to %r10 are lost, too. */
 static const char enter[] =
     BEGIN(CRN_STUB_ENTER)
-    FOLLOW
-    "\tmovl %r11d, (%r10)\n"
-    "\taddq $4, %r10\n"
-    "\tmovq %r10, " CRN_AT_TOP "(%rax)\n"
-    "\tmovq %r8, " CRN_AT_CURRENT "(%rax)\n"
-    "\tsubq " CRN_AT_BOTTOM "(%rax), %r10\n"
+    FIND_BLOCK("%r10", "2f")
+    COUNT_BLOCK
+    PUSH_BLOCK("%r10")
     "\tmovq %r10, %rax\n"
     "\tret\n"
-    FOLLOW_SLOWLY("cairn_priv_site_enter_frame")
+    SLOWLY("cairn_priv_site_enter_frame")
     END(CRN_STUB_ENTER);
 
 /* The same; above the frame lies what it runs. */
 static const char enter_guarded[] =
     BEGIN(CRN_STUB_ENTER_GUARDED)
-    FOLLOW
-    "\tmovl %r11d, (%r10)\n"
-    "\tmovl %r8d, 4(%r10)\n"
-    "\taddq $8, %r10\n"
-    "\tmovq %r10, " CRN_AT_TOP "(%rax)\n"
-    "\tmovq %r8, " CRN_AT_CURRENT "(%rax)\n"
-    "\tsubq " CRN_AT_BOTTOM "(%rax), %r10\n"
+    FIND_BLOCK("%r10", "2f")
+    COUNT_BLOCK
+    PUSH_GUARDED("%r10")
     "\tleaq -4(%r10), %rax\n"
     "\tret\n"
-    FOLLOW_SLOWLY("cairn_priv_site_enter_guarded")
+    SLOWLY("cairn_priv_site_enter_guarded")
     END(CRN_STUB_ENTER_GUARDED);
 
 /* Gives who called, with the strand's mark, in %rax. */
 static const char enter_kept[] =
     BEGIN(CRN_STUB_ENTER_KEPT)
-    FOLLOW
+    FIND_BLOCK("%r10", "2f")
+    COUNT_BLOCK
+    WHO_CALLED("%r10")
     "\tmovq %r8, " CRN_AT_CURRENT "(%rax)\n"
     "\tmovq " CRN_AT_MARK "(%rax), %rax\n"
     "\taddq %r11, %rax\n"
     "\tret\n"
-    FOLLOW_SLOWLY("cairn_priv_site_enter_kept")
+    SLOWLY("cairn_priv_site_enter_kept")
     END(CRN_STUB_ENTER_KEPT);
 
 #define STRAND                                                                                     \

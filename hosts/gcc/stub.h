@@ -1,23 +1,74 @@
 /* SPDX-License-Identifier: MIT
  *
- * stub.h - what begins and ends a function of assembler that is written into each object file, in a
+ * stub.h - what functions of assembler share that are written into each object file, each in a
  * section of its own, of which the linker keeps one.
  */
 #ifndef CRN_GCC_STUB_H
 #define CRN_GCC_STUB_H
 
 /* clang-format off */
-#define BEGIN(name)                                                                                \
-    "\t.section .text." name ",\"axG\",@progbits," name ",comdat\n"                                \
-    "\t.p2align 4\n"                                                                               \
+#define NAME(name)                                                                                 \
     "\t.weak " name "\n"                                                                           \
     "\t.hidden " name "\n"                                                                         \
     "\t.type " name ", @function\n"                                                                \
-    name ":\n"                                                                                     \
+    name ":\n"
+#define BEGIN(name)                                                                                \
+    "\t.section .text." name ",\"axG\",@progbits," name ",comdat\n"                                \
+    "\t.p2align 4\n"                                                                               \
+    NAME(name)                                                                                     \
     "\t.cfi_startproc\n"
 #define END(name)                                                                                  \
     "\t.cfi_endproc\n"                                                                             \
     "\t.size " name ", . - " name "\n"
+
+/* Where the guess is of the block whose site is in %r11: told by the stack pointer. */
+#define GUESS_PLACE                                                                                \
+    "\timull $" CRN_GUESS_FACTOR ", %esp, %r8d\n"                                                 \
+    "\tshrl $" CRN_GUESS_SHIFT ", %r8d\n"                                                         \
+    "\tandl $" CRN_GUESS_MASK ", %r8d\n"                                                          \
+    "\taddl 4(%r11), %r8d\n"
+
+/* How Enter begins. %rax: the strand, %r11: the site. Leaves the lane in %r9, where the stack ends
+ * in `top`, and in the upper half of %r8 where the block leads to; goes to `wrong` if it led there
+ * from elsewhere, and to 2 if nothing is known, or something is due. A guess is read at once: a
+ * signal handler may change it. */
+#define FIND_BLOCK(top, wrong)                                                                     \
+    "\tmovq " CRN_AT_TOP "(%rax), " top "\n"                                                       \
+    "\tcmpq " CRN_AT_HIGH "(%rax), " top "\n"                                                      \
+    "\tjae 2f\n"                                                                                   \
+    "\tmovq " CRN_AT_LANE "(%rax), %r9\n"                                                          \
+    GUESS_PLACE                                                                                    \
+    "\tcmpq " CRN_AT_GUESS_LIMIT "(%r9), %r8\n"                                                    \
+    "\tjae 2f\n"                                                                                   \
+    "\taddq " CRN_AT_GUESSES "(%r9), %r8\n"                                                        \
+    "\tmovq (%r8), %r8\n"                                                                          \
+    "\tcmpl " CRN_AT_CURRENT "(%rax), %r8d\n"                                                      \
+    "\tjne " wrong "\n"
+
+/* Who called, in %r11: what ran, unless its frame was given back by a tail call, which keeps what is
+ * saved where the stack ends. That is told by cmov, as no branch could foretell it. */
+#define WHO_CALLED(top)                                                                            \
+    "\ttestq %r11, %r11\n"                                                                         \
+    "\tcmovsl (" top "), %r11d\n"
+
+/* And ends, but for the count. %r8: the unit, %r11: what ran. Leaves the height in `top`. What runs
+ * is told last: a signal handler saves it there. */
+#define PUSH_BLOCK(top)                                                                            \
+    WHO_CALLED(top)                                                                                \
+    "\tmovl %r11d, (" top ")\n"                                                                    \
+    "\taddq $4, " top "\n"                                                                         \
+    "\tmovq " top ", " CRN_AT_TOP "(%rax)\n"                                                       \
+    "\tmovq %r8, " CRN_AT_CURRENT "(%rax)\n"                                                       \
+    "\tsubq " CRN_AT_BOTTOM "(%rax), " top "\n"
+/* The same with a guard, which is counted in the height. */
+#define PUSH_GUARDED(top)                                                                          \
+    WHO_CALLED(top)                                                                                \
+    "\tmovl %r11d, (" top ")\n"                                                                    \
+    "\tmovl %r8d, 4(" top ")\n"                                                                    \
+    "\taddq $8, " top "\n"                                                                         \
+    "\tmovq " top ", " CRN_AT_TOP "(%rax)\n"                                                       \
+    "\tmovq %r8, " CRN_AT_CURRENT "(%rax)\n"                                                       \
+    "\tsubq " CRN_AT_BOTTOM "(%rax), " top "\n"
 /* clang-format on */
 
 #endif

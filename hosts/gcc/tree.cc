@@ -296,13 +296,13 @@ void counting::count(gimple_stmt_iterator *place, int which)
     dead.safe_push(nothing);
 }
 
-/* Behind the function's own Enter. */
+/* At the function's own Enter. */
 void counting::begin(gimple_stmt_iterator *place)
 {
     tree found = make_ssa_name(TREE_TYPE(counters));
     tree own_height = crn_mark_height(gsi_stmt(*place));
+    gsi_replace(place, crn_mark_counted(gsi_stmt(*place), made, found), false);
     gsi_insert_after(place, gimple_build_assign(height, own_height), GSI_NEW_STMT);
-    gsi_insert_after(place, crn_emit_counters(made, found), GSI_NEW_STMT);
     gsi_insert_after(place, gimple_build_assign(counters, found), GSI_NEW_STMT);
 }
 

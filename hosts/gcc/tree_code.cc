@@ -9,49 +9,93 @@
 #include "output.h"
 
 /* clang-format off */
-#define CRN_STUB_COUNTERS "cairn_priv_stub_1_counters"
+#define CRN_STUB_ENTER_COUNTED "cairn_priv_stub_1_enter_counted"
+#define CRN_STUB_COUNTERS "cairn_priv_stub_2_counters"
 #define CRN_STUB_GO "cairn_priv_stub_2_go"
 
-/* %r11: the tree. Gives the counters of the context that runs in %rax; %r9 and %r10 are lost, too.
- * Found by the way, as a block is: read before its key, which a signal handler may change. */
-static const char counters_stub[] =
-    BEGIN(CRN_STUB_COUNTERS)
+/* Enter of a function that has counters. %r11: the site, %r10: the tree. Gives the height in %rax,
+ * as Enter in stub.cc does, and the counters of what it entered in %rcx; %r8 and %r9 are lost, too.
+ * Behind it is a function for who has entered already, or had to do so slowly: %rax stays as it is.
+ *
+ * From 5 on the counters are found by the way, as a block is: read before its key, which a signal
+ * handler may change. %r8: the unit, %r9: the lane.
+ *
+ * From 6 on, where the guess was wrong: most often one of the two slots of what runs is the block's,
+ * and a new block is in none. That is the next guess. */
+static const char enter_counted_stub[] =
+    BEGIN(CRN_STUB_ENTER_COUNTED)
     "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %rax\n"
     "\tmovq %fs:(%rax), %rax\n"
     "\ttestq %rax, %rax\n"
     "\tje 1f\n"
-    "\tmovq " CRN_AT_TOP "(%rax), %r9\n"
-    "\tcmpq " CRN_AT_HIGH "(%rax), %r9\n"
-    "\tjae 2f\n"
-    "\tmovq " CRN_AT_LANE "(%rax), %r9\n"
-    "\tmovl " CRN_AT_CURRENT "(%rax), %r10d\n"
-    "\tmovl %r10d, %eax\n"
-    "\tshrl $2, %eax\n"
-    "\taddl 4(%r11), %eax\n"
-    "\tandq " CRN_AT_NODE_MASK "(%r9), %rax\n"
-    "\tshlq $5, %rax\n"
-    "\taddq " CRN_AT_NODES "(%r9), %rax\n"
-    "\tmovl (%r11), %r9d\n"
-    "\tshlq $32, %r9\n"
-    "\torq %r9, %r10\n"
-    "\tmovq 8(%rax), %r9\n"
-    "\tcmpq %r10, (%rax)\n"
+    FIND_BLOCK("%rcx", "6f")
+    "7:\tshrq $32, %r8\n"
+    "\tmovq (%r9), %r11\n"
+    "\taddq $1, (%r11,%r8,8)\n"
+    "\tmovq " CRN_AT_CURRENT "(%rax), %r11\n"
+    PUSH_GUARDED("%rcx")
+    "\tleaq -4(%rcx), %rax\n"
+    "5:\tmovl (%r10), %r11d\n"
+    "\tshlq $32, %r11\n"
+    "\torq %r8, %r11\n"
+    "\tshrl $2, %r8d\n"
+    "\taddl 4(%r10), %r8d\n"
+    "\tandq " CRN_AT_NODE_MASK "(%r9), %r8\n"
+    "\tshlq $5, %r8\n"
+    "\taddq " CRN_AT_NODES "(%r9), %r8\n"
+    "\tmovq 8(%r8), %rcx\n"
+    "\tcmpq %r11, (%r8)\n"
     "\tjne 3f\n"
-    "\tmovq %r9, %rax\n"
     "\tret\n"
-    "3:\tmovq 24(%rax), %r9\n"
-    "\tcmpq %r10, 16(%rax)\n"
+    "3:\tmovq 24(%r8), %rcx\n"
+    "\tcmpq %r11, 16(%r8)\n"
+    "\tjne 4f\n"
+    "\tret\n"
+    "6:\tmovl " CRN_AT_CURRENT "(%rax), %r8d\n"
+    "\tshlq $3, %r8\n"
+    "\taddq (%r9), %r8\n"
+    "\tmovq 16(%r8), %rcx\n"
+    "\tcmpl (%r11), %ecx\n"
+    "\tje 8f\n"
+    "\tmovq 24(%r8), %rcx\n"
+    "\tcmpl (%r11), %ecx\n"
     "\tjne 2f\n"
-    "\tmovq %r9, %rax\n"
-    "\tret\n"
-    "1:\tmovq cairn_priv_thread_scratch@gottpoff(%rip), %rax\n"
-    "\tmovq %fs:(%rax), %rax\n"
-    "\ttestq %rax, %rax\n"
-    "\tje 2f\n"
-    "\tret\n"
+    "8:\n"
+    GUESS_PLACE
+    "\taddq " CRN_AT_GUESSES "(%r9), %r8\n"
+    "\tmovl " CRN_AT_CURRENT "(%rax), %r11d\n"
+    "\tshrq $32, %rcx\n"
+    "\tshlq $32, %rcx\n"
+    "\torq %r11, %rcx\n"
+    "\tmovq %rcx, (%r8)\n"
+    "\tmovq %rcx, %r8\n"
+    "\tmovq " CRN_AT_TOP "(%rax), %rcx\n"
+    "\tjmp 7b\n"
     "2:\tmovq %r11, %rax\n"
-    "\tjmp *cairn_priv_site_counters@GOTPCREL(%rip)\n"
-    END(CRN_STUB_COUNTERS);
+    "\tcall *cairn_priv_site_enter_counted@GOTPCREL(%rip)\n"
+    NAME(CRN_STUB_COUNTERS)
+    "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %r9\n"
+    "\tmovq %fs:(%r9), %r9\n"
+    "\ttestq %r9, %r9\n"
+    "\tje 1f\n"
+    "\tmovq " CRN_AT_TOP "(%r9), %rcx\n"
+    "\tcmpq " CRN_AT_HIGH "(%r9), %rcx\n"
+    "\tjae 4f\n"
+    "\tmovl " CRN_AT_CURRENT "(%r9), %r8d\n"
+    "\tmovq " CRN_AT_LANE "(%r9), %r9\n"
+    "\tjmp 5b\n"
+    "1:\tmovq cairn_priv_thread_scratch@gottpoff(%rip), %rcx\n"
+    "\tmovq %fs:(%rcx), %rcx\n"
+    "\ttestq %rcx, %rcx\n"
+    "\tje 4f\n"
+    "\tret\n"
+    "4:\tmovq %rax, %rcx\n"
+    "\tmovq %r10, %rax\n"
+    "\tcall *cairn_priv_site_counters@GOTPCREL(%rip)\n"
+    "\txchgq %rax, %rcx\n"
+    "\tret\n"
+    "\t.size " CRN_STUB_COUNTERS ", . - " CRN_STUB_COUNTERS "\n"
+    END(CRN_STUB_ENTER_COUNTED);
 
 /* As Enter in stub.cc, of a node: but that no call counts, and nothing has given its frame back. */
 static const char go_stub[] =
@@ -84,9 +128,15 @@ static const char go_stub[] =
     "\tjmp *cairn_priv_site_go@GOTPCREL(%rip)\n"
     END(CRN_STUB_GO);
 
+/* %0 the height, %1 the counters, %2 the site, %3 the tree. */
+static const char enter_counted_text[] = "# cairn enter\n\t"
+    "leaq %2, %%r11\n\t"
+    "leaq %3, %%r10\n\t"
+    "call " CRN_STUB_ENTER_COUNTED;
+
 /* %0 the counters, %1 the tree. */
 static const char counters_text[] = "# cairn counters\n\t"
-    "leaq %1, %%r11\n\t"
+    "leaq %1, %%r10\n\t"
     "call " CRN_STUB_COUNTERS;
 
 /* %0 strand, then height, %1 the node. */
@@ -108,14 +158,14 @@ enum { NODE_WORDS = 4 };
 
 /* ---- the stubs ---- */
 
-static bool uses_counters, uses_go;
+static bool uses_counters, uses_go; /* the first: and Enter with them */
 
 static void write(void *event, void *data)
 {
     (void)event;
     (void)data;
     if (asm_out_file && uses_counters)
-        fprintf(asm_out_file, "%s\t.text\n", counters_stub);
+        fprintf(asm_out_file, "%s\t.text\n", enter_counted_stub);
     if (asm_out_file && uses_go)
         fprintf(asm_out_file, "%s\t.text\n", go_stub);
     uses_counters = uses_go = false;
@@ -127,6 +177,8 @@ void crn_tree_code_begin(const char *plugin)
 }
 
 /* ---- statements ---- */
+
+typedef vec<tree, va_gc> operands;
 
 static tree operand(const char *constraint, tree value)
 {
@@ -141,33 +193,47 @@ static tree word_of(tree made, unsigned number)
 }
 
 /* What is called returns to where the red zone would begin: there must be none. */
-static gimple *assemble_call(const char *text, vec<tree, va_gc> *inputs, tree output)
+static gimple *assemble_call(const char *text, operands *inputs, operands *outputs,
+                             std::initializer_list<const char *> lost)
 {
-    vec<tree, va_gc> *outputs = NULL, *clobbers = NULL;
-    vec_safe_push(outputs, operand("=&a", output));
-    for (const char *name : {"r9", "r10", "r11", "cc"})
+    operands *clobbers = NULL;
+    for (const char *name : lost)
         vec_safe_push(clobbers, build_tree_list(NULL_TREE, build_string(strlen(name), name)));
     ix86_pc_thunk_call_expanded = true;
     gasm *statement = gimple_build_asm_vec(text, inputs, outputs, clobbers, NULL);
     gimple_asm_set_volatile(statement, true);
-    SSA_NAME_DEF_STMT(output) = statement;
+    for (unsigned i = 0; i < vec_safe_length(outputs); i++)
+        SSA_NAME_DEF_STMT(TREE_VALUE((*outputs)[i])) = statement;
     return statement;
+}
+
+gimple *crn_emit_enter_counted(tree site, tree height, tree made, tree counters)
+{
+    operands *inputs = NULL, *outputs = NULL;
+    vec_safe_push(outputs, operand("=&a", height));
+    vec_safe_push(outputs, operand("=&c", counters));
+    vec_safe_push(inputs, operand("m", crn_site_block(site)));
+    vec_safe_push(inputs, operand("m", word_of(made, 0)));
+    uses_counters = true;
+    return assemble_call(enter_counted_text, inputs, outputs, {"r8", "r9", "r10", "r11", "cc"});
 }
 
 gimple *crn_emit_counters(tree made, tree counters)
 {
-    vec<tree, va_gc> *inputs = NULL;
+    operands *inputs = NULL, *outputs = NULL;
+    vec_safe_push(outputs, operand("=&c", counters));
     vec_safe_push(inputs, operand("m", word_of(made, 0)));
     uses_counters = true;
-    return assemble_call(counters_text, inputs, counters);
+    return assemble_call(counters_text, inputs, outputs, {"r8", "r9", "r10", "r11", "cc"});
 }
 
 gimple *crn_emit_go(tree made, unsigned number, tree height)
 {
-    vec<tree, va_gc> *inputs = NULL;
+    operands *inputs = NULL, *outputs = NULL;
+    vec_safe_push(outputs, operand("=&a", height));
     vec_safe_push(inputs, operand("m", word_of(made, number)));
     uses_go = true;
-    return assemble_call(go_text, inputs, height);
+    return assemble_call(go_text, inputs, outputs, {"r9", "r10", "r11", "cc"});
 }
 
 /* To GCC it changes this counter and nothing else, so it is no barrier to what is around it. */
@@ -187,8 +253,7 @@ gimple *crn_emit_count(tree counters, unsigned number)
 bool crn_is_count(const gimple *statement)
 {
     const gasm *assembler = dyn_cast<const gasm *>(statement);
-    const char *text = assembler ? gimple_asm_string(assembler) : "";
-    return strcmp(text, count_text) == 0 || strcmp(text, counters_text) == 0;
+    return assembler && strcmp(gimple_asm_string(assembler), count_text) == 0;
 }
 
 /* ---- the variable ---- */

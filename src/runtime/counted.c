@@ -19,7 +19,8 @@
 enum {
     FIRST_ENTRIES = CRN_FIRST(64, 2),
     FIRST_PAIRS = CRN_FIRST(512, 1),
-    LAST_PAIRS = CRN_FIRST(1 << 16, 8) /* 2 MiB */
+    LAST_PAIRS = CRN_FIRST(1 << 16, 8), /* 2 MiB */
+    SIZES_MOST = 8                      /* from the first to the last */
 };
 
 typedef struct entry {
@@ -43,6 +44,10 @@ struct crn_counted {
     uint32_t mask, used;
     crn_way *nodes; /* the lane's, by pairs */
     uint64_t put;   /* into it, since it has had its size */
+    /* Those before it, which were smaller: a signal handler may have made it grow while the lane's
+     * own code looked something up. */
+    crn_way *outgrown[SIZES_MOST];
+    uint32_t outgrown_count;
 };
 
 /* ---- trees ---- */
@@ -268,10 +273,19 @@ static bool make_nodes(cairn_lane *lane)
     lane->graph.hot.node_mask = 0;
     lane->graph.hot.nodes = nodes;
     lane->graph.hot.node_mask = pairs - 1;
-    crn_free(counted->nodes);
+    if (counted->nodes)
+        counted->outgrown[counted->outgrown_count++] = counted->nodes;
     counted->nodes = nodes;
     counted->put = 0;
     return true;
+}
+
+static void free_nodes(struct crn_counted *counted)
+{
+    crn_free(counted->nodes);
+    counted->nodes = NULL;
+    while (counted->outgrown_count)
+        crn_free(counted->outgrown[--counted->outgrown_count]);
 }
 
 static void put_way(crn_way *way, uint64_t key, uint64_t what)
@@ -316,7 +330,7 @@ void crn_counted_free(struct crn_counted *counted)
         crn_section_close(&counted->groups[i].section);
     crn_free(counted->groups);
     crn_free(counted->entries);
-    crn_free(counted->nodes);
+    free_nodes(counted);
     crn_free(counted);
 }
 
@@ -421,8 +435,7 @@ void crn_counted_move(cairn_lane *lane, crn_retrace *retrace, const crn_graph *b
 {
     if (!lane->counted)
         return;
-    crn_free(lane->counted->nodes); /* of the graph that the lane had */
-    lane->counted->nodes = NULL;
+    free_nodes(lane->counted); /* of the graph that the lane had */
     cairn_error error = move_entries(lane, retrace, before) ? CAIRN_OK : CAIRN_E_MEMORY;
     for (uint32_t i = 0; !error && i < lane->counted->group_count; i++)
         error = move_group(lane, i);

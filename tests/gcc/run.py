@@ -253,7 +253,9 @@ for each, ways in ((["inlined.c"], [[level] for level in LEVELS + ["-Og"]] + [
         ["-O3", "-fPIC", "-flto"], ["-O2", "-fno-pie", "-no-pie", "-static"], ["-O2", "--verify"],
         ["-O2", "--branch"]]),
                    (["inlined.cpp"], [["-O0"], ["-O2"], ["-O3", "-flto"],
-                                      ["-Os", "-fnon-call-exceptions"]])):
+                                      ["-Os", "-fnon-call-exceptions"]]),
+                   (["guesses.c"], [["-O2"], ["-O3", "-fPIC", "-flto"],
+                                    ["-O2", "-fno-pie", "-no-pie", "-static"]])):
     for way in ways:
         case("%s counts all functions, %s" % (each[0], " ".join(way)), each, *way)(compare_all)
 for each in ALL:
@@ -272,7 +274,7 @@ def counted_contexts(names, *options):
 @case("a call that is a counter counts in the context in which one that is entered does")
 def counters():
     for names in (["inlined.c"], ["inlined.cpp"], ["exceptions.cpp"], ["jumps.c"], ["tail.c"],
-                  ["leaf.c"], ["user.c", "library.c"], ["process.c"]):
+                  ["leaf.c"], ["guesses.c"], ["user.c", "library.c"], ["process.c"]):
         for level in ("-O1", "-O2", "-O3"):
             plain(names, level)
             counters, frames = (counted_contexts(names, level, "--inlined", *more)

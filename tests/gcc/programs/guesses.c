@@ -28,15 +28,21 @@ KEPT unsigned looping(unsigned n)
     return sum;
 }
 
+/* With --inlined its calls are counted where it is inlined. */
+static unsigned mixed(unsigned n)
+{
+    return n * 7 + 3;
+}
+
 KEPT unsigned both(unsigned n)
 {
-    return leaf(n) + looping(n + 1);
+    return mixed(leaf(n)) + looping(n + 1);
 }
 
 #define WAY(number)                                                                                \
     KEPT unsigned way_##number(unsigned n)                                                         \
     {                                                                                              \
-        unsigned sum = both(n) + leaf(number);                                                     \
+        unsigned sum = both(n) + mixed(leaf(number));                                              \
         return n % 3 ? sum : sum + both(n + number);                                               \
     }
 WAY(0)
@@ -69,7 +75,7 @@ KEPT unsigned deep(unsigned depth, unsigned n)
     if (depth % 2)
         return deeper(depth - 1, n); /* a tail */
     unsigned sum = both(n);
-    return depth ? sum ^ deeper(depth - 1, n + 1) : sum;
+    return depth ? sum ^ deeper(depth - 1, mixed(n)) : sum;
 }
 
 /* A frame of another size each time, so that the same functions run all over the stack. */
