@@ -284,7 +284,7 @@ static gimple *leave_leaf(tree caller, tree strand)
 gimple *crn_emit_enter(tree site, tree height)
 {
     if (crn_by_calls())
-        return call_with_site(crn_where_frames_are() == CRN_GUARDED
+        return call_with_site(crn_where_is(height) == CRN_GUARDED
                                   ? "cairn_priv_call_enter_guarded"
                                   : "cairn_priv_call_enter",
                               site, height);
@@ -297,7 +297,7 @@ gimple *crn_emit_enter(tree site, tree height)
     for (const char *name : {"r8", "r9", "r10", "r11"})
         clobber(clobbers, name);
     crn_stubs_use();
-    return assemble(enter_text[crn_where_frames_are()], inputs, outputs, clobbers);
+    return assemble(enter_text[crn_where_is(height)], inputs, outputs, clobbers);
 }
 
 static gimple *call_with_height(const char *name, tree height)
@@ -329,13 +329,13 @@ gimple *crn_emit_leave(tree height, tree site)
     if (tree strand = crn_leaf_strand(height))
         return crn_leaf_is_light() ? crn_emit_leave_light(NULL_TREE, height, strand)
                                    : leave_leaf(height, strand);
-    return assemble_with_height(leave_text[crn_where_frames_are()], height);
+    return assemble_with_height(leave_text[crn_where_is(height)], height);
 }
 
 gimple *crn_emit_tail(tree height)
 {
     return crn_by_calls() ? call_with_height("cairn_priv_call_tail", height)
-                          : assemble_with_height(tail_text[crn_where_frames_are()], height);
+                          : assemble_with_height(tail_text[crn_where_is(height)], height);
 }
 
 /* ---- where what runs stays what called ---- */

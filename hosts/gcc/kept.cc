@@ -6,12 +6,12 @@
  *
  * A function that control comes back to by other means than returns cannot rely on what runs then:
  * those that were left so have not said that they are over. Its frame is on the stack, and above it
- * what it runs: the *guard*. So it is, too, where counters are written to, which a child of fork is
- * to have of those contexts that run.
+ * what it runs: the *guard*.
  */
 #include "plugin.h"
 
-static crn_where where;
+static crn_where where; /* its own frame, if `own`; else all */
+static tree own;
 
 namespace {
 
@@ -19,24 +19,25 @@ namespace {
 struct census {
     unsigned entered = 0;
     bool restored = false, counted = false, others = false;
-    tree own = NULL_TREE;
+    tree own = NULL_TREE; /* what is entered first */
 
     void take(gimple *statement);
 };
 
+/* Frames that a call is made in come and go: those of functions whose inlined calls are counted. */
 void census::take(gimple *statement)
 {
     crn_mark mark = crn_mark_of(statement);
-    if (mark == CRN_MARK_NONE) {
-        counted |= crn_is_count(statement);
+    if (mark == CRN_MARK_NONE)
         return;
-    }
+    tree height = crn_mark_height(statement);
     counted |= crn_mark_counters(statement) != NULL_TREE;
     restored |= mark == CRN_MARK_RESTORE;
     entered += mark == CRN_MARK_ENTER;
     if (!own)
-        own = crn_mark_height(statement);
-    others |= crn_mark_height(statement) != own;
+        own = height;
+    others |=
+        height != own && !(TREE_CODE(height) == SSA_NAME && crn_is_go(SSA_NAME_DEF_STMT(height)));
 }
 
 } // namespace
@@ -48,18 +49,21 @@ void crn_kept_begin(function *function)
     FOR_EACH_BB_FN(block, function)
     for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
         census.take(gsi_stmt(i));
-    if (census.restored || census.counted)
+    where = CRN_PUSHED;
+    if (census.restored)
         where = CRN_GUARDED;
-    else
-        where = census.entered == 1 && !census.others && !crn_by_calls() ? CRN_KEPT : CRN_PUSHED;
+    else if (census.entered == 1 && !census.others && !crn_by_calls())
+        where = CRN_KEPT;
+    own = census.counted || where == CRN_KEPT ? census.own : NULL_TREE;
 }
 
 void crn_kept_end(void)
 {
     where = CRN_PUSHED;
+    own = NULL_TREE;
 }
 
-crn_where crn_where_frames_are(void)
+crn_where crn_where_is(tree height)
 {
-    return where;
+    return own && height != own ? CRN_PUSHED : where;
 }

@@ -137,13 +137,13 @@ bool crn_is_quiet(gimple *statement);
 
 /* ---- kept.cc ---------------------------------------------------------------------------- */
 
-/* Where the frames of a function are. */
+/* Where a frame is. */
 enum crn_where {
     CRN_PUSHED,  /* on the strand's stack */
     CRN_GUARDED, /* there, and above each what it runs: control may come back by jumps */
     CRN_KEPT     /* Enter gives what called, which the function keeps, and Leave takes it */
 };
-crn_where crn_where_frames_are(void);
+crn_where crn_where_is(tree height);
 
 /* Looks at a function whose marks are to become code. Until then its frames are to be pushed. */
 void crn_kept_begin(function *function);
@@ -227,6 +227,7 @@ gimple *crn_emit_enter_counted(tree site, tree height, tree made, tree counters)
 gimple *crn_emit_counters(tree made, tree counters);
 gimple *crn_emit_go(tree made, unsigned number, tree height);
 gimple *crn_emit_count(tree counters, unsigned number);
+bool crn_is_go(const gimple *statement);
 bool crn_is_count(const gimple *statement);
 void crn_tree_code_begin(const char *plugin);
 

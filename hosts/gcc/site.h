@@ -75,16 +75,17 @@ typedef struct crn_node {
 CAIRN_API int64_t cairn_priv_site_enter(crn_site *site);
 CAIRN_API int64_t cairn_priv_site_enter_slowly(crn_packed_site *site); /* no way is known */
 CAIRN_API int64_t cairn_priv_site_enter_frame(crn_packed_site *site);  /* a guess was wrong */
-CAIRN_API int64_t cairn_priv_site_enter_counted(crn_packed_site *site); /* the same, if called */
 CAIRN_API void cairn_priv_site_leave(int64_t height);
 CAIRN_API void cairn_priv_site_tail(int64_t height);
 
 /* Of functions that control may come back to by jumps: above the frame lies what it runs. */
 CAIRN_API int64_t cairn_priv_site_enter_guarded(crn_packed_site *site);
+CAIRN_API int64_t cairn_priv_site_enter_counted(crn_packed_site *site); /* the same, if called */
 
 /* Of functions that keep who called. Their frame is not pushed: Enter gives the unit of the context
  * that called, with the strand's mark, 0 if there is no strand, and Leave takes it. */
 CAIRN_API uint64_t cairn_priv_site_enter_kept(crn_packed_site *site);
+CAIRN_API uint64_t cairn_priv_site_enter_counted_kept(crn_packed_site *site); /* if called */
 CAIRN_API void cairn_priv_site_leave_kept(uint64_t kept);
 CAIRN_API void cairn_priv_site_tail_kept(uint64_t kept);
 

@@ -355,6 +355,7 @@ cairn_priv_site_enter:
         enter_known cairn_priv_site_enter_guarded, 0, 1, 1, 0, 0, 0, site_enter_guarded_all
         enter_known cairn_priv_site_enter_counted, 0, 1, 1, 0, 0, 8, site_enter_guarded_all
         enter_known cairn_priv_site_enter_kept, 0, 0, 0, 1, 0, 0, site_enter_kept_all
+        enter_known cairn_priv_site_enter_counted_kept, 0, 0, 0, 1, 0, 8, site_enter_kept_all
         enter_known cairn_priv_site_enter_leaf, 0, 0, 0, 0, 0, 8, site_enter_leaf_all
         enter_known cairn_priv_site_enter_light, 0, 0, 0, 0, 1, 8, site_enter_light_all
         enter_known cairn_priv_site_go, 1, 1, 0, 0, 0, 0, site_go_all

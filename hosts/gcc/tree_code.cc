@@ -10,6 +10,7 @@
 
 /* clang-format off */
 #define CRN_STUB_ENTER_COUNTED "cairn_priv_stub_1_enter_counted"
+#define CRN_STUB_ENTER_COUNTED_KEPT "cairn_priv_stub_1_enter_counted_kept"
 #define CRN_STUB_COUNTERS "cairn_priv_stub_2_counters"
 #define CRN_STUB_GO "cairn_priv_stub_2_go"
 
@@ -22,80 +23,94 @@
  *
  * From 6 on, where the guess was wrong: most often one of the two slots of what runs is the block's,
  * and a new block is in none. That is the next guess. */
+#define ENTER_COUNTED(name, enter, slowly, counters)                                               \
+    BEGIN(name)                                                                                    \
+    "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %rax\n"                                       \
+    "\tmovq %fs:(%rax), %rax\n"                                                                    \
+    "\ttestq %rax, %rax\n"                                                                         \
+    "\tje 1f\n"                                                                                    \
+    FIND_BLOCK("%rcx", "6f")                                                                       \
+    "7:\tshrq $32, %r8\n"                                                                          \
+    "\tmovq (%r9), %r11\n"                                                                         \
+    "\taddq $1, (%r11,%r8,8)\n"                                                                    \
+    "\tmovq " CRN_AT_CURRENT "(%rax), %r11\n"                                                      \
+    enter                                                                                          \
+    "5:\tmovl (%r10), %r11d\n"                                                                     \
+    "\tshlq $32, %r11\n"                                                                           \
+    "\torq %r8, %r11\n"                                                                            \
+    "\tshrl $2, %r8d\n"                                                                            \
+    "\taddl 4(%r10), %r8d\n"                                                                       \
+    "\tandq " CRN_AT_NODE_MASK "(%r9), %r8\n"                                                      \
+    "\tshlq $5, %r8\n"                                                                             \
+    "\taddq " CRN_AT_NODES "(%r9), %r8\n"                                                          \
+    "\tmovq 8(%r8), %rcx\n"                                                                        \
+    "\tcmpq %r11, (%r8)\n"                                                                         \
+    "\tjne 3f\n"                                                                                   \
+    "\tret\n"                                                                                      \
+    "3:\tmovq 24(%r8), %rcx\n"                                                                     \
+    "\tcmpq %r11, 16(%r8)\n"                                                                       \
+    "\tjne 4f\n"                                                                                   \
+    "\tret\n"                                                                                      \
+    "6:\tmovl " CRN_AT_CURRENT "(%rax), %r8d\n"                                                    \
+    "\tshlq $3, %r8\n"                                                                             \
+    "\taddq (%r9), %r8\n"                                                                          \
+    "\tmovq 16(%r8), %rcx\n"                                                                       \
+    "\tcmpl (%r11), %ecx\n"                                                                        \
+    "\tje 8f\n"                                                                                    \
+    "\tmovq 24(%r8), %rcx\n"                                                                       \
+    "\tcmpl (%r11), %ecx\n"                                                                        \
+    "\tjne 2f\n"                                                                                   \
+    "8:\n"                                                                                         \
+    GUESS_PLACE                                                                                    \
+    "\taddq " CRN_AT_GUESSES "(%r9), %r8\n"                                                        \
+    "\tmovl " CRN_AT_CURRENT "(%rax), %r11d\n"                                                     \
+    "\tshrq $32, %rcx\n"                                                                           \
+    "\tshlq $32, %rcx\n"                                                                           \
+    "\torq %r11, %rcx\n"                                                                           \
+    "\tmovq %rcx, (%r8)\n"                                                                         \
+    "\tmovq %rcx, %r8\n"                                                                           \
+    "\tmovq " CRN_AT_TOP "(%rax), %rcx\n"                                                          \
+    "\tjmp 7b\n"                                                                                   \
+    "2:\tmovq %r11, %rax\n"                                                                        \
+    "\tcall *" slowly "@GOTPCREL(%rip)\n"                                                          \
+    NAME(counters)                                                                                 \
+    "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %r9\n"                                        \
+    "\tmovq %fs:(%r9), %r9\n"                                                                      \
+    "\ttestq %r9, %r9\n"                                                                           \
+    "\tje 1f\n"                                                                                    \
+    "\tmovq " CRN_AT_TOP "(%r9), %rcx\n"                                                           \
+    "\tcmpq " CRN_AT_HIGH "(%r9), %rcx\n"                                                          \
+    "\tjae 4f\n"                                                                                   \
+    "\tmovl " CRN_AT_CURRENT "(%r9), %r8d\n"                                                       \
+    "\tmovq " CRN_AT_LANE "(%r9), %r9\n"                                                           \
+    "\tjmp 5b\n"                                                                                   \
+    "1:\tmovq cairn_priv_thread_scratch@gottpoff(%rip), %rcx\n"                                    \
+    "\tmovq %fs:(%rcx), %rcx\n"                                                                    \
+    "\ttestq %rcx, %rcx\n"                                                                         \
+    "\tje 4f\n"                                                                                    \
+    "\tret\n"                                                                                      \
+    "4:\tmovq %rax, %rcx\n"                                                                        \
+    "\tmovq %r10, %rax\n"                                                                          \
+    "\tcall *cairn_priv_site_counters@GOTPCREL(%rip)\n"                                            \
+    "\txchgq %rax, %rcx\n"                                                                         \
+    "\tret\n"                                                                                      \
+    "\t.size " counters ", . - " counters "\n"                                                     \
+    END(name)
+
+/* Its frame is pushed, and what runs above it. */
 static const char enter_counted_stub[] =
-    BEGIN(CRN_STUB_ENTER_COUNTED)
-    "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %rax\n"
-    "\tmovq %fs:(%rax), %rax\n"
-    "\ttestq %rax, %rax\n"
-    "\tje 1f\n"
-    FIND_BLOCK("%rcx", "6f")
-    "7:\tshrq $32, %r8\n"
-    "\tmovq (%r9), %r11\n"
-    "\taddq $1, (%r11,%r8,8)\n"
-    "\tmovq " CRN_AT_CURRENT "(%rax), %r11\n"
-    PUSH_GUARDED("%rcx")
-    "\tleaq -4(%rcx), %rax\n"
-    "5:\tmovl (%r10), %r11d\n"
-    "\tshlq $32, %r11\n"
-    "\torq %r8, %r11\n"
-    "\tshrl $2, %r8d\n"
-    "\taddl 4(%r10), %r8d\n"
-    "\tandq " CRN_AT_NODE_MASK "(%r9), %r8\n"
-    "\tshlq $5, %r8\n"
-    "\taddq " CRN_AT_NODES "(%r9), %r8\n"
-    "\tmovq 8(%r8), %rcx\n"
-    "\tcmpq %r11, (%r8)\n"
-    "\tjne 3f\n"
-    "\tret\n"
-    "3:\tmovq 24(%r8), %rcx\n"
-    "\tcmpq %r11, 16(%r8)\n"
-    "\tjne 4f\n"
-    "\tret\n"
-    "6:\tmovl " CRN_AT_CURRENT "(%rax), %r8d\n"
-    "\tshlq $3, %r8\n"
-    "\taddq (%r9), %r8\n"
-    "\tmovq 16(%r8), %rcx\n"
-    "\tcmpl (%r11), %ecx\n"
-    "\tje 8f\n"
-    "\tmovq 24(%r8), %rcx\n"
-    "\tcmpl (%r11), %ecx\n"
-    "\tjne 2f\n"
-    "8:\n"
-    GUESS_PLACE
-    "\taddq " CRN_AT_GUESSES "(%r9), %r8\n"
-    "\tmovl " CRN_AT_CURRENT "(%rax), %r11d\n"
-    "\tshrq $32, %rcx\n"
-    "\tshlq $32, %rcx\n"
-    "\torq %r11, %rcx\n"
-    "\tmovq %rcx, (%r8)\n"
-    "\tmovq %rcx, %r8\n"
-    "\tmovq " CRN_AT_TOP "(%rax), %rcx\n"
-    "\tjmp 7b\n"
-    "2:\tmovq %r11, %rax\n"
-    "\tcall *cairn_priv_site_enter_counted@GOTPCREL(%rip)\n"
-    NAME(CRN_STUB_COUNTERS)
-    "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %r9\n"
-    "\tmovq %fs:(%r9), %r9\n"
-    "\ttestq %r9, %r9\n"
-    "\tje 1f\n"
-    "\tmovq " CRN_AT_TOP "(%r9), %rcx\n"
-    "\tcmpq " CRN_AT_HIGH "(%r9), %rcx\n"
-    "\tjae 4f\n"
-    "\tmovl " CRN_AT_CURRENT "(%r9), %r8d\n"
-    "\tmovq " CRN_AT_LANE "(%r9), %r9\n"
-    "\tjmp 5b\n"
-    "1:\tmovq cairn_priv_thread_scratch@gottpoff(%rip), %rcx\n"
-    "\tmovq %fs:(%rcx), %rcx\n"
-    "\ttestq %rcx, %rcx\n"
-    "\tje 4f\n"
-    "\tret\n"
-    "4:\tmovq %rax, %rcx\n"
-    "\tmovq %r10, %rax\n"
-    "\tcall *cairn_priv_site_counters@GOTPCREL(%rip)\n"
-    "\txchgq %rax, %rcx\n"
-    "\tret\n"
-    "\t.size " CRN_STUB_COUNTERS ", . - " CRN_STUB_COUNTERS "\n"
-    END(CRN_STUB_ENTER_COUNTED);
+    ENTER_COUNTED(CRN_STUB_ENTER_COUNTED,
+                  PUSH_GUARDED("%rcx")
+                  "\tleaq -4(%rcx), %rax\n",
+                  "cairn_priv_site_enter_counted", CRN_STUB_COUNTERS);
+/* Or who called is given in %rax. */
+static const char enter_counted_kept_stub[] =
+    ENTER_COUNTED(CRN_STUB_ENTER_COUNTED_KEPT,
+                  WHO_CALLED("%rcx")
+                  "\tmovq %r8, " CRN_AT_CURRENT "(%rax)\n"
+                  "\tmovq " CRN_AT_MARK "(%rax), %rax\n"
+                  "\taddq %r11, %rax\n",
+                  "cairn_priv_site_enter_counted_kept", CRN_STUB_COUNTERS "_kept");
 
 /* As Enter in stub.cc, of a node: but that no call counts, and nothing has given its frame back. */
 static const char go_stub[] =
@@ -129,10 +144,13 @@ static const char go_stub[] =
     END(CRN_STUB_GO);
 
 /* %0 the height, %1 the counters, %2 the site, %3 the tree. */
-static const char enter_counted_text[] = "# cairn enter\n\t"
-    "leaq %2, %%r11\n\t"
-    "leaq %3, %%r10\n\t"
-    "call " CRN_STUB_ENTER_COUNTED;
+#define ENTER_TEXT(stub)                                                                           \
+    "# cairn enter\n\t"                                                                            \
+    "leaq %2, %%r11\n\t"                                                                           \
+    "leaq %3, %%r10\n\t"                                                                           \
+    "call " stub
+static const char enter_counted_text[] = ENTER_TEXT(CRN_STUB_ENTER_COUNTED);
+static const char enter_counted_kept_text[] = ENTER_TEXT(CRN_STUB_ENTER_COUNTED_KEPT);
 
 /* %0 the counters, %1 the tree. */
 static const char counters_text[] = "# cairn counters\n\t"
@@ -165,7 +183,7 @@ static void write(void *event, void *data)
     (void)event;
     (void)data;
     if (asm_out_file && uses_counters)
-        fprintf(asm_out_file, "%s\t.text\n", enter_counted_stub);
+        fprintf(asm_out_file, "%s%s\t.text\n", enter_counted_stub, enter_counted_kept_stub);
     if (asm_out_file && uses_go)
         fprintf(asm_out_file, "%s\t.text\n", go_stub);
     uses_counters = uses_go = false;
@@ -215,7 +233,9 @@ gimple *crn_emit_enter_counted(tree site, tree height, tree made, tree counters)
     vec_safe_push(inputs, operand("m", crn_site_block(site)));
     vec_safe_push(inputs, operand("m", word_of(made, 0)));
     uses_counters = true;
-    return assemble_call(enter_counted_text, inputs, outputs, {"r8", "r9", "r10", "r11", "cc"});
+    const char *text =
+        crn_where_is(height) == CRN_KEPT ? enter_counted_kept_text : enter_counted_text;
+    return assemble_call(text, inputs, outputs, {"r8", "r9", "r10", "r11", "cc"});
 }
 
 gimple *crn_emit_counters(tree made, tree counters)
@@ -248,6 +268,12 @@ gimple *crn_emit_count(tree counters, unsigned number)
     gasm *statement = gimple_build_asm_vec(count_text, inputs, outputs, clobbers, NULL);
     gimple_asm_set_inline(statement, true);
     return statement;
+}
+
+bool crn_is_go(const gimple *statement)
+{
+    const gasm *assembler = dyn_cast<const gasm *>(statement);
+    return assembler && strcmp(gimple_asm_string(assembler), go_text) == 0;
 }
 
 bool crn_is_count(const gimple *statement)

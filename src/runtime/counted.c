@@ -353,44 +353,17 @@ void crn_counted_detach(cairn_lane *lane)
     crn_counted_clear(counted);
 }
 
-static bool is_used(const entry *entry, const uint8_t *live)
-{
-    if (live[(uint32_t)entry->key])
-        return true;
-    for (uint32_t i = 0; i < entry->count; i++)
-        if (entry->counters[i])
-            return true;
-    return false;
-}
-
-static void mark_frames(const cairn_strand *strand, uint8_t *live, uint32_t used)
-{
-    if (strand->records)
-        return;
-    for (const uint32_t *frame = strand->stack + 1; frame < strand->hot.top; frame++)
-        if (*frame / CRN_RECORD_UNITS < used)
-            live[*frame / CRN_RECORD_UNITS] = 1;
-    uint32_t current = (uint32_t)strand->hot.current / CRN_RECORD_UNITS;
-    if (current < used)
-        live[current] = 1;
-}
-
-/* Those that nobody has an address of are forgotten: their place is left, below no record. */
+/* All: who runs in which of the contexts nobody can tell, as hosts keep who called in their own
+ * frames. */
 static bool move_entries(cairn_lane *lane, crn_retrace *retrace, const crn_graph *before)
 {
     struct crn_counted *counted = lane->counted, fresh = {0};
-    uint8_t *live = crn_try_calloc(before->used, 1);
-    bool moved = live != NULL;
-    for (const cairn_strand *strand = lane->strands; moved && strand; strand = strand->next)
-        mark_frames(strand, live, before->used);
+    bool moved = true;
     for (uint32_t i = 0; moved && counted->entries && i <= counted->mask; i++) {
         entry *old = &counted->entries[i];
         if (!old->key)
             continue;
         crn_disk_counts *counts = (crn_disk_counts *)(void *)old->counters - 1;
-        counts->record = 0;
-        if (!is_used(old, live))
-            continue;
         counts->record = crn_retrace_record(retrace, before->links, before->used, &lane->graph,
                                             (uint32_t)old->key);
         moved = make_room(&fresh);
@@ -400,7 +373,6 @@ static bool move_entries(cairn_lane *lane, crn_retrace *retrace, const crn_graph
         *entry_of(&fresh, key) = (entry){key, old->counters, old->count};
         fresh.used++;
     }
-    crn_free(live);
     crn_free(counted->entries);
     counted->entries = fresh.entries;
     counted->mask = fresh.mask;

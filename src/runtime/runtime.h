@@ -425,8 +425,8 @@ void crn_counted_clear(struct crn_counted *counted);
 /* In a child of fork: counters are its own from now on, and 0. */
 void crn_counted_detach(cairn_lane *lane);
 
-/* And then in the child's capture, at the addresses that they had: those of contexts that are on a
- * stack of the lane, or have counted since. Before stacks are moved. Under no lock. */
+/* And then in the child's capture, at the addresses that they had. Before stacks are moved. Under no
+ * lock. */
 void crn_counted_move(cairn_lane *lane, crn_retrace *retrace, const crn_graph *before);
 
 /* Copies the trees into the capture that the profile has now. Under lock. */
