@@ -311,7 +311,7 @@ static gimple *assemble_with_height(const char *text, tree height)
     vec<tree, va_gc> *inputs = NULL, *outputs = NULL, *clobbers = NULL;
     vec_safe_push(outputs, operand("=c", make_ssa_name(long_long_integer_type_node)));
     vec_safe_push(inputs, operand("0", height));
-    for (const char *name : {"r10", "r11"})
+    for (const char *name : {"r9", "r10", "r11"})
         clobber(clobbers, name);
     crn_stubs_use();
     return assemble(text, inputs, outputs, clobbers);

@@ -108,13 +108,15 @@ static const char enter_kept[] =
     SLOW("cairn_priv_site_tail")                                                                   \
     END(name)
 
-/* %rcx: what Enter gave; as above. The unit is left in %r10: where it has another mark, or something
- * is due, what remains is no unit. */
+/* %rcx: what Enter gave; as above, and %r9 is lost. The unit is left in %r10: where it has another
+ * mark, or something is due, what remains is no unit. That is asked first, as in a child of fork a
+ * signal handler may bring about the mark's change, and then nothing is due any more. */
 #define TAKE_KEPT                                                                                  \
     STRAND                                                                                         \
+    "\tmovq " CRN_AT_UNITS "(%r11), %r9\n"                                                         \
     "\tmovq %rcx, %r10\n"                                                                          \
     "\tsubq " CRN_AT_MARK "(%r11), %r10\n"                                                         \
-    "\tcmpq " CRN_AT_UNITS "(%r11), %r10\n"                                                        \
+    "\tcmpq %r9, %r10\n"                                                                           \
     "\tjae 2f\n"
 #define LEAVE_KEPT(name)                                                                           \
     BEGIN(name)                                                                                    \
