@@ -368,7 +368,7 @@ gimple *crn_emit_push(tree height, tree pushed, tree unit, tree strand)
 static void call_stub(operands *&outputs, operands *&clobbers)
 {
     vec_safe_push(outputs, operand("=&c", make_ssa_name(long_long_integer_type_node)));
-    for (const char *name : {"r10", "r11"})
+    for (const char *name : {"r9", "r10", "r11"})
         clobber(clobbers, name);
     crn_stubs_use();
 }

@@ -179,7 +179,7 @@ bool crn_late_expand(function *function);
 
 #define CRN_STUB_ENTER "cairn_priv_stub_3_enter"
 #define CRN_STUB_LEAVE "cairn_priv_stub_1_leave"
-#define CRN_STUB_TAIL "cairn_priv_stub_1_tail"
+#define CRN_STUB_TAIL "cairn_priv_stub_2_tail"
 #define CRN_STUB_ENTER_KEPT "cairn_priv_stub_1_enter_kept"
 #define CRN_STUB_LEAVE_KEPT "cairn_priv_stub_1_leave_kept"
 #define CRN_STUB_TAIL_KEPT "cairn_priv_stub_1_tail_kept"

@@ -67,13 +67,17 @@ static own own_of(const cairn_priv_strand *strand, int64_t height)
     return found;
 }
 
-/* What a span entered is not on the stack: it is entered once more. */
+/* What a span entered is not on the stack. What was left was called from there: if no recursion was
+ * folded on the way, its path leads by it. */
 static void enter_again(cairn_priv_strand *strand, const own *own)
 {
     const cairn_priv_spans *spans = &strand->lane->spans;
     uint32_t place = own->open->span - 1, chunk = CAIRN_PRIV_SPAN_CHUNK;
-    if (place >= spans->quick) /* it is not recorded */
+    if (place >= spans->quick) { /* there may be no record of it */
+        uint64_t below = cairn_priv_below(strand, own->unit);
+        CAIRN_PRIV_PUT(strand->current, below ? below : own->unit);
         return;
+    }
     cairn_block block = spans->chunks[place / chunk][place % chunk].block;
     strand->top--;
     CAIRN_PRIV_PUT(strand->current, own->unit);

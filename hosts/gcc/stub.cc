@@ -90,8 +90,9 @@ static const char enter_kept[] =
     SLOW("cairn_priv_site_leave")                                                                  \
     END(name)
 
-/* As Leave. The frame must be the top one; what runs stays current, marked as replaced. It has so
- * many bytes on the stack. */
+/* As Leave, but %r9 is lost, too. The frame must be the top one; what runs stays current, marked as
+ * replaced. It has so many bytes on the stack. What a signal handler pushes meanwhile is who called,
+ * which lies there in any case. */
 #define TAIL(name, above, size)                                                                    \
     BEGIN(name)                                                                                    \
     STRAND                                                                                         \
@@ -101,8 +102,10 @@ static const char enter_kept[] =
     "\tjne 2f\n"                                                                                   \
     "\tmovq " CRN_AT_CURRENT "(%r11), %rcx\n"                                                      \
     "\tsubq $" size ", %r10\n"                                                                     \
-    "\tbtsq $63, %rcx\n"                                                                           \
+    "\tmovl (%r10), %r9d\n"                                                                        \
+    "\tmovq %r9, " CRN_AT_CURRENT "(%r11)\n"                                                       \
     "\tmovq %r10, " CRN_AT_TOP "(%r11)\n"                                                          \
+    "\tbtsq $63, %rcx\n"                                                                           \
     "\tmovq %rcx, " CRN_AT_CURRENT "(%r11)\n"                                                      \
     "1:\tret\n"                                                                                    \
     SLOW("cairn_priv_site_tail")                                                                   \
@@ -130,9 +133,12 @@ static const char enter_kept[] =
 #define TAIL_KEPT(name)                                                                            \
     BEGIN(name)                                                                                    \
     TAKE_KEPT                                                                                      \
+    "\tmovq " CRN_AT_CURRENT "(%r11), %r9\n"                                                       \
     "\tmovq " CRN_AT_TOP "(%r11), %rcx\n"                                                          \
+    "\tmovq %r10, " CRN_AT_CURRENT "(%r11)\n"                                                      \
     "\tmovl %r10d, (%rcx)\n"                                                                       \
-    "\tbtsq $63, " CRN_AT_CURRENT "(%r11)\n"                                                       \
+    "\tbtsq $63, %r9\n"                                                                            \
+    "\tmovq %r9, " CRN_AT_CURRENT "(%r11)\n"                                                       \
     "1:\tret\n"                                                                                    \
     SLOW("cairn_priv_site_tail_kept")                                                              \
     END(name)

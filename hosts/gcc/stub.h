@@ -60,13 +60,13 @@
     "\tmovq " top ", " CRN_AT_TOP "(%rax)\n"                                                       \
     "\tmovq %r8, " CRN_AT_CURRENT "(%rax)\n"                                                       \
     "\tsubq " CRN_AT_BOTTOM "(%rax), " top "\n"
-/* The same with a guard, which is counted in the height. */
+/* The same with a guard, which is counted in the height. It comes when the stack is above it. */
 #define PUSH_GUARDED(top)                                                                          \
     WHO_CALLED(top)                                                                                \
     "\tmovl %r11d, (" top ")\n"                                                                    \
-    "\tmovl %r8d, 4(" top ")\n"                                                                    \
     "\taddq $8, " top "\n"                                                                         \
     "\tmovq " top ", " CRN_AT_TOP "(%rax)\n"                                                       \
+    "\tmovl %r8d, -4(" top ")\n"                                                                   \
     "\tmovq %r8, " CRN_AT_CURRENT "(%rax)\n"                                                       \
     "\tsubq " CRN_AT_BOTTOM "(%rax), " top "\n"
 /* clang-format on */

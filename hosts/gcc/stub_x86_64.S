@@ -318,10 +318,11 @@ cairn_priv_site_enter:
         movq    (%rdi), %rax
         movl    %ecx, (%rax)
         .if \guarded
+        addq    $8, (%rdi)
         movl    %edx, 4(%rax)
+        .else
         addq    $4, (%rdi)
         .endif
-        addq    $4, (%rdi)
         movq    %rdx, 24(%rdi)
         addq    $4, %rax
         subq    40(%rdi), %rax

@@ -62,6 +62,8 @@
     "\tjne 2f\n"                                                                                   \
     "8:\n"                                                                                         \
     GUESS_PLACE                                                                                    \
+    "\tcmpq " CRN_AT_GUESS_LIMIT "(%r9), %r8\n"                                                    \
+    "\tjae 2f\n"                                                                                   \
     "\taddq " CRN_AT_GUESSES "(%r9), %r8\n"                                                        \
     "\tmovl " CRN_AT_CURRENT "(%rax), %r11d\n"                                                     \
     "\tshrq $32, %rcx\n"                                                                           \

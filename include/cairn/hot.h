@@ -115,6 +115,8 @@ CAIRN_API void cairn_priv_begin_guesses(cairn_priv_lane *lane);
 /* What was kept, mark and all, as a unit of the graph that the strand has now; 0 if that is not
  * known: it was another thread's. A child of fork has a graph of its own. */
 CAIRN_API uint64_t cairn_priv_kept(cairn_priv_strand *strand, uint64_t kept);
+/* On the path of what runs, what is called from that unit; 0: it does not lead there. */
+CAIRN_API uint64_t cairn_priv_below(cairn_priv_strand *strand, uint64_t unit);
 /* What runs is pushed once more, without a call. */
 CAIRN_API void cairn_priv_again(cairn_priv_strand *strand);
 

@@ -59,7 +59,7 @@ static void bury_graph(crn_graph *graph)
 void crn_lane_bury(cairn_lane *lane)
 {
     static crn_disk_lane disk;
-    static uint32_t stack[4];
+    static uint32_t stack[8];
     bury_graph(&lane->graph);
     for (cairn_strand *strand = lane->strands; strand; strand = strand->next) {
         strand->stack = strand->end = stack;

@@ -281,11 +281,11 @@ cairn_strand *cairn_strand_open(cairn_lane *lane)
     strand->hot.top = strand->hot.bottom = strand->stack + 1;
     crn_strand_spans_begin(strand);
     CAIRN_PRIV_PUT(strand->hot.current, CRN_RECORD_ROOT * CRN_RECORD_UNITS);
-    strand->hot.mark = crn_past_mark(lane);
     strand->lost = 0;
     strand->open = true;
     crn_lane_own(lane);
     crn_lane_settle(lane);
+    strand->hot.mark = crn_past_mark(lane); /* of the graph that there is now */
     if (!lane->strands) /* until now nothing ran here */
         crn_lane_begin_time(lane, crn_clock_now(lane->profile->tsc));
     link_strand(lane, strand);

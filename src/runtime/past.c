@@ -55,6 +55,8 @@ uint64_t cairn_priv_kept(cairn_priv_strand *strand, uint64_t kept)
 {
     cairn_lane *lane = crn_lane_of((cairn_strand *)strand);
     uint64_t mark = kept & ~(uint64_t)UINT32_MAX, unit = kept & UINT32_MAX;
+    if (mark != strand->mark)
+        crn_lane_listen(lane); /* the graph may be the parent's still */
     if (mark == strand->mark)
         return unit;
     struct crn_past *past = lane->past;

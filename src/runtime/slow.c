@@ -9,7 +9,7 @@
 
 enum {
     STACK_FIRST = CRN_FIRST(32, 2), /* entries; the first is not used */
-    STACK_SPARE = 2                 /* behind the end: hosts write there before they look */
+    STACK_SPARE = 4                 /* behind the end: hosts write there before they look */
 };
 
 /* ---- stack limits ---- */
@@ -220,6 +220,16 @@ void cairn_priv_leave(cairn_priv_strand *priv)
         CAIRN_PRIV_PUT(strand->hot.current, *--strand->hot.top);
     else
         crn_lane_of(strand)->disk->misuses++;
+}
+
+uint64_t cairn_priv_below(cairn_priv_strand *priv, uint64_t unit)
+{
+    const crn_graph *graph = &crn_lane_of((cairn_strand *)priv)->graph;
+    uint32_t above = crn_graph_target(graph, (uint32_t)(unit / CRN_RECORD_UNITS));
+    uint32_t record = crn_graph_target(graph, crn_strand_record((cairn_strand *)priv));
+    while (record != CRN_RECORD_ROOT && graph->links[record].from != above)
+        record = graph->links[record].from;
+    return record == CRN_RECORD_ROOT ? 0 : record * (uint64_t)CRN_RECORD_UNITS;
 }
 
 void cairn_priv_again(cairn_priv_strand *priv)

@@ -346,6 +346,25 @@ def without_traps(words, **clocks):
     return "\n".join(line for line in lines if not line.lstrip().startswith(("trap_", "handle_trap")))
 
 
+@case("what is called where something is caught is called in the scope that is open")
+def callers_in_open_scope():
+    callers(["caught.cpp"], [["-O2"], ["-O0"], ["-O2", "--calls"]], more=SPANS,
+            clocks=[*CLOCKS, {"CAIRN_SPANS": "1", "CAIRN_SPAN_RATE": "0.3"}])
+
+
+@case("who calls is right behind a catch and a tail call, though handlers push at each instruction")
+def callers_of_pushing_steps():
+    for options in WAYS:
+        plain(["steps.cpp"], "-O2")
+        profiled(["steps.cpp"], *options)
+        trees(())
+        calls = {path[1:]: row["calls"] for path, row in contexts("x.cairn")}
+        for caller, callee in (("calls_catch", "behind"), ("calls_tail", "behind")):
+            assert calls.get(("main", caller, callee)) == 8, (options, calls)
+        for callee in ("thrower", "in_catch", "behind"):
+            assert calls.get(("main", "calls_catch", "catches", callee)) == 8, (options, calls)
+
+
 @case("who calls is right though a signal's handler calls behind each single instruction")
 def callers_of_steps():
     plain(["steps.c"], "-O2")

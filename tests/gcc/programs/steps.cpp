@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+//
+// A signal handler that itself catches, and so pushes, calls behind each single instruction of a
+// function that catches, and of one that ends by calling in tail position.
+#include <csignal>
+#include <cstdio>
+
+#include <x86intrin.h>
+
+#include "noipa.h"
+
+enum { STEP = 0x100, WARM = 3, TIMES = 8 };
+
+static volatile int seen, trapped, warming;
+
+KEPT int trap_leaf(int n)
+{
+    trapped = n;
+    return n + 1;
+}
+
+KEPT int trap_deeper(int n)
+{
+    try {
+        return n > 0 ? trap_deeper(n - 1) + trap_leaf(n) : trap_leaf(n);
+    } catch (int) {
+        return 0;
+    }
+}
+
+KEPT void handle_trap(int n)
+{
+    try {
+        trapped = trap_leaf(n) + trap_deeper(3);
+    } catch (int) {
+        trapped = 0;
+    }
+}
+
+// Until all is known to be called from there the handler comes but here and there.
+static inline void begin_steps()
+{
+    if (warming)
+        std::raise(SIGTRAP);
+    else
+        __writeeflags(__readeflags() | STEP);
+}
+
+static inline void end_steps()
+{
+    if (warming)
+        std::raise(SIGTRAP);
+    else
+        __writeeflags(__readeflags() & ~(unsigned long long)STEP);
+}
+
+KEPT void thrower(int n)
+{
+    seen = seen + n;
+    throw n;
+}
+
+KEPT int in_catch(int n)
+{
+    return seen + n;
+}
+
+KEPT int behind(int n)
+{
+    return seen - n;
+}
+
+// Nothing is thrown while each instruction is stopped at.
+KEPT int catches(int n)
+{
+    end_steps();
+    int result = 0;
+    try {
+        thrower(n);
+    } catch (int) {
+        result = in_catch(n);
+    }
+    return result + behind(n);
+}
+
+KEPT int target(int n)
+{
+    end_steps();
+    return seen + n;
+}
+
+KEPT int goes_by_tail(int n)
+{
+    seen = seen + n;
+    return target(n);
+}
+
+KEPT int calls_tail(int n)
+{
+    begin_steps();
+    int result = goes_by_tail(n);
+    OPAQUE(result);
+    return result + behind(n);
+}
+
+KEPT int calls_catch(int n)
+{
+    begin_steps();
+    int result = catches(n);
+    OPAQUE(result);
+    return result + behind(n);
+}
+
+int main()
+{
+    struct sigaction action = {};
+    action.sa_handler = handle_trap;
+    sigaction(SIGTRAP, &action, nullptr);
+    int sum = 0;
+    for (int i = 0; i < TIMES; i++) {
+        warming = i < WARM;
+        sum += calls_catch(1) + calls_tail(1);
+    }
+    std::printf("%d\n", sum);
+    return 0;
+}
