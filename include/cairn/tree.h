@@ -37,7 +37,8 @@ CAIRN_API uint32_t cairn_priv_tree_add(cairn_profile *profile, const cairn_priv_
                                        uint32_t count);
 
 /* The counters of the tree's nodes below the context that runs: that of node n is at n - 1. Good
- * while the lane is, also in children of fork. NULL where nothing is recorded, or there is no room. Thread: the lane's. */
+ * while the lane is, also in children of fork. NULL where nothing is recorded, or there is no room.
+ * Thread: the lane's. */
 CAIRN_API uint64_t *cairn_priv_tree_counters(cairn_strand *strand, uint32_t tree);
 
 /* From now on `key` leads to `what` from a unit: for who looks it up by hand. The key's hash is
