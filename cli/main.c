@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "cli.h"
 
 typedef struct command {
@@ -92,6 +93,7 @@ static int help(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    crn_memory_from_malloc();
     setlocale(LC_CTYPE, "");
     atexit(crn_cli_at_exit);
     argp_err_exit_status = CRN_EXIT_BAD;

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "../gcc/module.h"
 #include "sled.h"
@@ -46,7 +45,7 @@ static table *grown(table *before)
 {
     enum { FIRST = 1024 };
     size_t room = before ? 2 * (before->mask + 1) : FIRST;
-    table *after = calloc(1, sizeof *after + room * sizeof *after->entries);
+    table *after = cairn_priv_calloc(1, sizeof *after + room * sizeof *after->entries);
     if (!after)
         return NULL;
     after->mask = room - 1;
@@ -62,7 +61,7 @@ static crn_site *make_site(const void *function, cairn_profile *profile)
     enum { NAME = 24 };
     crn_unwind_module module;
     bool is_known = crn_unwind_module_find((uintptr_t)function, &module);
-    crn_site *site = calloc(1, sizeof *site + NAME);
+    crn_site *site = cairn_priv_calloc(1, sizeof *site + NAME);
     if (!site)
         return NULL;
     char *name = (char *)(site + 1);

@@ -51,6 +51,11 @@ CAIRN_API cairn_strand *cairn_priv_thread_begin(void);
 CAIRN_API void cairn_priv_strand_aside(void);
 CAIRN_API void cairn_priv_strand_back(void);
 
+/* For what hosts need while the program runs: zeroed memory that is not its malloc's, in whose
+ * midst they may be called; NULL if there is none. Thread: any. Signal safe. */
+CAIRN_API void *cairn_priv_calloc(size_t count, size_t size);
+CAIRN_API void cairn_priv_free(void *memory);
+
 /* For hosts with threads of their own: such a thread says when it begins and when it ends. Whether
  * these are all that is left of the process, as each of the program's has ended by itself: whoever
  * sees that ends, too, so that the process does. Thread: any. Opens no file. */

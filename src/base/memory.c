@@ -7,6 +7,43 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/pool.h"
+
+/* What is never freed, or freed twice, a sanitizer sees of malloc's blocks. */
+#if defined __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED
+#endif
+#endif
+#if defined SANITIZED || defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+static bool from_malloc = true;
+#else
+static bool from_malloc;
+#endif
+
+void crn_memory_from_malloc(void)
+{
+    from_malloc = true;
+}
+
+static void *get(size_t size)
+{
+    return from_malloc ? calloc(1, size) : crn_pool_get(size);
+}
+
+static void *resize(void *memory, size_t size)
+{
+    return from_malloc ? realloc(memory, size) : crn_pool_resize(memory, size);
+}
+
+static void give(void *memory)
+{
+    if (from_malloc)
+        free(memory);
+    else
+        crn_pool_give(memory);
+}
+
 /* Counts down to the first failure; 0 is off, 1 fails now and for ever. */
 static uint64_t fail_at;
 
@@ -26,7 +63,9 @@ void crn_memory_fail_at(uint64_t nth)
 void *crn_try_calloc(size_t count, size_t size)
 {
     int saved = errno;
-    void *memory = fails() ? NULL : calloc(count ? count : 1, size);
+    size_t bytes;
+    bool much = __builtin_mul_overflow(count, size, &bytes);
+    void *memory = fails() || much ? NULL : get(bytes ? bytes : 1);
     errno = saved;
     return memory;
 }
@@ -37,7 +76,7 @@ void *crn_try_realloc(void *memory, size_t count, size_t size)
     if (fails() || __builtin_mul_overflow(count, size, &bytes))
         return NULL;
     int saved = errno;
-    memory = realloc(memory, bytes ? bytes : 1);
+    memory = resize(memory, bytes ? bytes : 1);
     errno = saved;
     return memory;
 }
@@ -52,7 +91,7 @@ bool crn_is_same(const void *one, const void *other, size_t size)
 
 void crn_free(void *memory)
 {
-    free(memory);
+    give(memory);
 }
 
 /* Bytes from which a table has pages of its own. Tables that grow do so while the program runs, in
@@ -111,7 +150,10 @@ static void *checked(void *memory)
 
 void *crn_calloc(size_t count, size_t size)
 {
-    return checked(calloc(count ? count : 1, size));
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes))
+        return checked(NULL);
+    return checked(get(bytes ? bytes : 1));
 }
 
 void *crn_realloc(void *memory, size_t count, size_t size)
@@ -119,7 +161,7 @@ void *crn_realloc(void *memory, size_t count, size_t size)
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes))
         return checked(NULL);
-    return checked(realloc(memory, bytes ? bytes : 1));
+    return checked(resize(memory, bytes ? bytes : 1));
 }
 
 char *crn_strdup(const char *text)

@@ -12,6 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* From now on memory is malloc's, not the pool's (pool.h): for a process in which nothing else
+ * runs. Before anything is allocated. */
+void crn_memory_from_malloc(void);
+
 /* NULL when there is no memory. Zeroed. The try functions leave errno alone. */
 void *crn_try_calloc(size_t count, size_t size);
 /* As realloc; NULL leaves `memory` as it was. */

@@ -145,6 +145,11 @@ char *crn_address_reserve(uint64_t size)
     return base == MAP_FAILED ? NULL : base;
 }
 
+bool crn_address_fill(char *address, uint64_t size)
+{
+    return mprotect(address, size, PROT_READ | PROT_WRITE) == 0;
+}
+
 void crn_address_release(char *base, uint64_t size)
 {
     if (base)

@@ -41,6 +41,9 @@ bool crn_file_extend(int file, uint64_t offset, uint64_t size);
 char *crn_address_reserve(uint64_t size);
 void crn_address_release(char *base, uint64_t size);
 
+/* Memory, zero, for a part of it: the process's own. */
+bool crn_address_fill(char *address, uint64_t size);
+
 /* Maps file bytes, shared and writable, at `address` within reserved space. */
 bool crn_address_map(char *address, int file, uint64_t offset, uint64_t size);
 

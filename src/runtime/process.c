@@ -32,6 +32,18 @@ static pthread_key_t key;
 static bool has_key;
 static bool ended; /* under lock */
 
+/* ---- memory for hosts ---- */
+
+void *cairn_priv_calloc(size_t count, size_t size)
+{
+    return crn_try_calloc(count, size);
+}
+
+void cairn_priv_free(void *memory)
+{
+    crn_free(memory);
+}
+
 /* ---- without a strand ---- */
 
 /* What the thread had when the first of nested pairs began. */

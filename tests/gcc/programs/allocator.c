@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A program with a malloc and a strlen of its own, as many have: Cairn, which calls them, is called
- * by them.
+ * A program with a malloc and a strlen of its own, as many have. Cairn is called in their midst:
+ * should it ask that malloc for memory then, its lists would not be what they have to be.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -13,6 +13,37 @@ enum { UNIT = 16 };
 
 static char pool[1 << 24];
 static size_t used;
+static __thread int inside;
+static int depth;
+
+/* So deep that Cairn's stack has to grow, and a tree of its own with each instance. */
+#define STEP(name, next)                                                                           \
+    static inline int name##_inlined(int n)                                                        \
+    {                                                                                              \
+        return n + 1;                                                                              \
+    }                                                                                              \
+    KEPT int name(int n)                                                                           \
+    {                                                                                              \
+        int below = n > 0 ? next(n - 1) : 0;                                                       \
+        OPAQUE(below);                                                                             \
+        return name##_inlined(below);                                                              \
+    }
+KEPT int first(int n);
+STEP(third, first)
+STEP(second, third)
+STEP(first, second)
+
+static void begin_list(void)
+{
+    if (inside++)
+        __builtin_trap();
+    first(depth);
+}
+
+static void end_list(void)
+{
+    inside--;
+}
 
 static size_t rounded(size_t size)
 {
@@ -21,7 +52,9 @@ static size_t rounded(size_t size)
 
 void *malloc(size_t size)
 {
+    begin_list();
     size_t place = __atomic_fetch_add(&used, rounded(size) + UNIT, __ATOMIC_RELAXED);
+    end_list();
     if (size > sizeof pool || place + rounded(size) + UNIT > sizeof pool)
         return NULL;
     memcpy(pool + place, &size, sizeof size);
@@ -74,6 +107,10 @@ KEPT int after_start(int n)
 
 int main(int count, char **words)
 {
-    puts(count > 9 ? words[never(count)] : "hello");
+    depth = 20000;
+    char *text = malloc(UNIT);
+    depth = 0;
+    puts(count > 9 ? words[never(count)] : text ? "hello" : "no memory");
+    free(text);
     return after_start(-2);
 }

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/pool.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* What a block begins with. Blocks that are not large are never unmapped, so that who has lost the
+ * race for one may still read it. */
+typedef struct head {
+    uint64_t size;     /* all of it, this included */
+    struct head *next; /* of those that are free; atomic */
+} head;
+
+enum {
+    LEAST = 32,
+    STEPS = 4,       /* sizes between a power of two and the next */
+    LARGE = 1 << 13, /* what is larger has pages of its own: else lists keep what was outgrown */
+    CLASSES = 9 * STEPS,
+    CHUNK = 1 << 16, /* that blocks are cut from; it begins at a multiple */
+    PAGE = 4096,
+    ADDRESS_BITS = 48
+};
+
+static const uint64_t MOST = (uint64_t)1 << (ADDRESS_BITS - 1);
+
+/* Lists of free blocks. Above the address stands how often the first has changed: a list that is
+ * found to begin as before has not been taken from and added to meanwhile. */
+static uint64_t lists[CLASSES]; /* atomic */
+
+static int power_of(uint64_t size)
+{
+    return 63 - __builtin_clzll(size); /* bits of the type, but one */
+}
+
+/* A multiple of 16, to which malloc's blocks are aligned, too. */
+static uint64_t rounded(uint64_t size)
+{
+    if (size <= LEAST)
+        return LEAST;
+    uint64_t step = size > LARGE ? PAGE : (uint64_t)1 << power_of(size - 1) >> 2;
+    step = step < sizeof(head) ? sizeof(head) : step;
+    return (size + step - 1) / step * step;
+}
+
+static uint64_t *list_of(uint64_t size)
+{
+    int power = power_of(size), first = power_of(LEAST);
+    return &lists[(power - first) * STEPS + (int)(size >> (power - 2) & (STEPS - 1))];
+}
+
+static head *block_of(uint64_t first)
+{
+    return (head *)(uintptr_t)(first & (((uint64_t)1 << ADDRESS_BITS) - 1));
+}
+
+static uint64_t changed(uint64_t first, const head *block)
+{
+    return ((first >> ADDRESS_BITS) + 1) << ADDRESS_BITS | (uintptr_t)block;
+}
+
+static void put(uint64_t *list, head *block)
+{
+    uint64_t first = __atomic_load_n(list, __ATOMIC_RELAXED);
+    do {
+        __atomic_store_n(&block->next, block_of(first), __ATOMIC_RELAXED);
+    } while (!__atomic_compare_exchange_n(list, &first, changed(first, block), true,
+                                          __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+static head *take(uint64_t *list)
+{
+    uint64_t first = __atomic_load_n(list, __ATOMIC_ACQUIRE);
+    head *next;
+    do {
+        if (!block_of(first))
+            return NULL;
+        next = __atomic_load_n(&block_of(first)->next, __ATOMIC_RELAXED);
+    } while (!__atomic_compare_exchange_n(list, &first, changed(first, next), true,
+                                          __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE));
+    return block_of(first);
+}
+
+static head *map(uint64_t size)
+{
+    void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
+static head *map_chunk(void)
+{
+    char *pages = (char *)map(2 * (uint64_t)CHUNK);
+    if (!pages)
+        return NULL;
+    uint64_t before = -(uintptr_t)pages % CHUNK;
+    if (before)
+        munmap(pages, before);
+    munmap(pages + before + CHUNK, CHUNK - before);
+    return (head *)(void *)(pages + before);
+}
+
+/* Where nothing has been cut from yet, up to the next multiple of a chunk; one itself: there is no
+ * room. Atomic. Chunks stay, so that it is never again what it was. */
+static uint64_t frontier;
+
+static head *cut(uint64_t size)
+{
+    uint64_t at = __atomic_load_n(&frontier, __ATOMIC_RELAXED);
+    for (;;) {
+        bool fits = at % CHUNK && CHUNK - at % CHUNK >= size;
+        head *block = fits ? (head *)(uintptr_t)at : map_chunk();
+        if (!block || __atomic_compare_exchange_n(&frontier, &at, (uintptr_t)block + size, false,
+                                                  __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return block;
+        if (!fits)
+            munmap(block, CHUNK);
+    }
+}
+
+void *crn_pool_get(size_t wanted)
+{
+    if (wanted > MOST)
+        return NULL;
+    uint64_t size = rounded(wanted + sizeof(head));
+    bool large = size > LARGE;
+    head *block = large ? map(size) : take(list_of(size));
+    if (!block && !large)
+        block = cut(size);
+    if (!block)
+        return NULL;
+    block->size = size;
+    return large ? block + 1 : memset(block + 1, 0, size - sizeof *block);
+}
+
+void crn_pool_give(void *memory)
+{
+    if (!memory)
+        return;
+    head *block = (head *)memory - 1;
+    if (block->size > LARGE)
+        munmap(block, block->size);
+    else
+        put(list_of(block->size), block);
+}
+
+static void *remap(head *block, size_t wanted)
+{
+    uint64_t size = rounded(wanted + sizeof *block);
+    block = mremap(block, block->size, size, MREMAP_MAYMOVE);
+    if (block == MAP_FAILED)
+        return NULL;
+    block->size = size;
+    return block + 1;
+}
+
+void *crn_pool_resize(void *memory, size_t wanted)
+{
+    if (!memory)
+        return crn_pool_get(wanted);
+    head *block = (head *)memory - 1;
+    uint64_t room = block->size - sizeof *block;
+    if (wanted <= room && (wanted >= room / 2 || block->size <= LARGE))
+        return memory;
+    if (block->size > LARGE && wanted > LARGE && wanted <= MOST)
+        return remap(block, wanted);
+    void *other = crn_pool_get(wanted);
+    if (!other)
+        return NULL;
+    memcpy(other, memory, wanted < room ? wanted : room);
+    crn_pool_give(memory);
+    return other;
+}
