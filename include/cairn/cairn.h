@@ -62,6 +62,13 @@ extern "C" {
 #else
 #define CAIRN_PRIV_UNSEEN __attribute__((no_instrument_function))
 #endif
+/* Behind what ends a scope: it must not become a jump, which its function would have been left
+ * before. gcc's plugin knows. */
+#if defined(__clang__)
+#define CAIRN_PRIV_NO_JUMP() __asm__ volatile("")
+#else
+#define CAIRN_PRIV_NO_JUMP() ((void)0)
+#endif
 #define CAIRN_PRIV_INLINE static inline CAIRN_PRIV_UNSEEN
 
 typedef struct cairn_profile cairn_profile;

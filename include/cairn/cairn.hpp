@@ -52,6 +52,7 @@ class scope {
     CAIRN_PRIV_UNSEEN ~scope()
     {
         cairn_strand_unwind(strand_, mark_);
+        CAIRN_PRIV_NO_JUMP();
     }
 
     scope(const scope &) = delete;
@@ -96,6 +97,7 @@ class redirect {
     CAIRN_PRIV_UNSEEN ~redirect()
     {
         cairn_strand_return(from_);
+        CAIRN_PRIV_NO_JUMP();
     }
 
     redirect(const redirect &) = delete;
@@ -172,7 +174,7 @@ class stack {
 #define CAIRN_PLACE(name) CAIRN_PRIV_PLACE(CAIRN_PLACE_HERE(name))
 #define CAIRN_KEY(name) CAIRN_PRIV_PLACE(CAIRN_PLACE_WORD(name))
 #define CAIRN_PRIV_PLACE(...)                                                                      \
-    ([]() noexcept -> cairn_place & {                                                              \
+    ([]() CAIRN_PRIV_UNSEEN -> cairn_place & {                                                     \
         static cairn_place place = __VA_ARGS__;                                                    \
         return place;                                                                              \
     }())
@@ -278,7 +280,7 @@ class handoff {
 
     CAIRN_PRIV_UNSEEN ~handoff()
     {
-        cairn_adoption_end(&adoption_);
+        cairn_priv_adopted(&adoption_);
     }
 
     handoff(const handoff &) = delete;

@@ -95,6 +95,9 @@ typedef struct cairn_scope_options {
 #ifdef __cplusplus
     int64_t iteration = CAIRN_ITERATION_NONE;
     cairn_strand *strand = cairn_thread_strand();
+#if __cplusplus < 202002L /* then it would be none that designated initializers are for */
+    CAIRN_PRIV_UNSEEN cairn_scope_options() = default;
+#endif
 #else
     int64_t iteration;    /* default: none */
     cairn_strand *strand; /* default: the thread's own; NULL: nothing is recorded */
@@ -139,6 +142,7 @@ CAIRN_PRIV_INLINE void cairn_scope_end(cairn_scope *scope)
         cairn_span_end(strand);
     else
         cairn_priv_scope_end(strand, scope->height);
+    CAIRN_PRIV_NO_JUMP();
 }
 
 /* Work that another strand has asked for, until it is left. */
@@ -151,6 +155,12 @@ typedef struct cairn_adoption {
  * whatever was opened or adopted inside of it and is so still. Once. */
 CAIRN_API cairn_adoption cairn_adoption_begin(cairn_strand *strand, cairn_handoff handoff);
 CAIRN_API void cairn_adoption_end(cairn_adoption *adoption);
+
+CAIRN_PRIV_INLINE void cairn_priv_adopted(cairn_adoption *adoption)
+{
+    cairn_adoption_end(adoption);
+    CAIRN_PRIV_NO_JUMP();
+}
 
 /* As cairn_scope_begin, for a name that is not known beforehand: it is looked up each time, under
  * a lock. Of the same name there is one block, without a file. */
@@ -207,7 +217,7 @@ CAIRN_API cairn_scope cairn_scope_begin_named(cairn_strand *strand, const char *
 
 #define CAIRN_PRIV_ADOPT_AS(number, ...) CAIRN_PRIV_ADOPT_OF(number, __VA_ARGS__)
 #define CAIRN_PRIV_ADOPT_OF(number, handoff, on, ...)                                              \
-    __attribute__((cleanup(cairn_adoption_end), unused))                                           \
+    __attribute__((cleanup(cairn_priv_adopted), unused))                                           \
     cairn_adoption cairn_priv_adoption_##number = cairn_adoption_begin((on), (handoff))
 
 /* In C the defaults are overridden by what is given, which is what is meant. C++ has designated

@@ -70,6 +70,36 @@ KEPT int is_jumped_to(int n)
     return result + work(n);
 }
 
+static inline __attribute__((always_inline)) int half(int n)
+{
+    return work(n) / 2;
+}
+
+// Its scope is open until it ends, and what is called in there is called in the scope.
+static inline __attribute__((always_inline)) int is_inlined(int n)
+{
+    CAIRN_SCOPE("within", .iteration = n);
+    return half(n) + work(n);
+}
+
+KEPT int inlines(int n)
+{
+    return is_inlined(n) + work(n);
+}
+
+// Its scope ends with what it calls last.
+KEPT void ends_with_scope(int n)
+{
+    CAIRN_SCOPE("ending", .iteration = n);
+    work(n);
+}
+
+KEPT int calls_behind(int n)
+{
+    ends_with_scope(n);
+    return work(n);
+}
+
 KEPT int after_scopes(int n)
 {
     return n;
@@ -79,7 +109,8 @@ int main()
 {
     int sum = 0;
     for (int i = 0; i < 10; i++)
-        sum += catches(i) + catches_object(i) + is_jumped_to(i) + after_scopes(i);
+        sum += catches(i) + catches_object(i) + is_jumped_to(i) + inlines(i) + calls_behind(i) +
+               after_scopes(i);
     std::printf("%d\n", sum);
     return 0;
 }
