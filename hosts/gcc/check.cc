@@ -229,10 +229,12 @@ bool is_of_compiler(const gcall *call)
            strncmp(name, "__builtin___sanitizer_", 22) == 0;
 }
 
-/* Calls without an effect may have been moved anywhere, and enter nothing. */
+/* Calls without an effect may have been moved anywhere, and enter nothing; so do those that are but
+ * instructions: what hands an exception on to another handler of the same function, and a
+ * sanitizer's question for its caller's address, which comes before anything is entered. */
 bool is_harmless(const gcall *call)
 {
-    return gimple_call_internal_p(call) || gimple_call_flags(call) & (ECF_CONST | ECF_PURE) ||
+    return crn_is_of_machine(call) || gimple_call_flags(call) & (ECF_CONST | ECF_PURE) ||
            gimple_call_builtin_p(call, BUILT_IN_SETJMP_RECEIVER) ||
            gimple_call_builtin_p(call, BUILT_IN_UNWIND_RESUME) || is_of_compiler(call);
 }

@@ -146,6 +146,13 @@ bool crn_is_profiled(tree function)
     return is_chosen(function);
 }
 
+bool crn_is_of_cairn(const gcall *call)
+{
+    tree callee = gimple_call_fndecl(call);
+    const char *name = callee ? IDENTIFIER_POINTER(DECL_ASSEMBLER_NAME(callee)) : "";
+    return strncmp(name, "cairn_", 6) == 0 || strncmp(name, "_ZN5cairn", 9) == 0;
+}
+
 bool crn_is_small_leaf(function *function)
 {
     int count = 0;
@@ -154,8 +161,7 @@ bool crn_is_small_leaf(function *function)
     for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i)) {
         gimple *statement = gsi_stmt(i);
         gcall *call = dyn_cast<gcall *>(statement);
-        if (call && !gimple_call_internal_p(call) &&
-            !(gimple_call_builtin_p(call) && gimple_inexpensive_call_p(call)))
+        if (call && !crn_is_of_machine(call))
             return false;
         if (is_gimple_debug(statement) || gimple_code(statement) == GIMPLE_LABEL ||
             gimple_clobber_p(statement))

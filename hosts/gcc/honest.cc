@@ -22,12 +22,15 @@ bool forget(tree function)
     return true;
 }
 
+/* A call has a type of its own, which C makes const, too; it is another one than the function's
+ * where that is called through a cast. */
 tree visit(gimple_stmt_iterator *place, bool *, walk_stmt_info *)
 {
     gcall *call = dyn_cast<gcall *>(gsi_stmt(*place));
-    tree function = call ? gimple_call_fndecl(call) : NULL_TREE;
-    if (forget(function))
-        gimple_call_set_fntype(call, TREE_TYPE(function)); /* C's has been made const, too */
+    if (!call || !forget(gimple_call_fndecl(call)))
+        return NULL_TREE;
+    tree type = gimple_call_fntype(call);
+    gimple_call_set_fntype(call, build_qualified_type(type, TYPE_QUALS(type) & ~TYPE_QUAL_CONST));
     return NULL_TREE;
 }
 

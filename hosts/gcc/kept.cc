@@ -10,34 +10,36 @@
  */
 #include "plugin.h"
 
-static crn_where where; /* its own frame, if `own`; else all */
-static tree own;
+static crn_where where;
 
 namespace {
 
 /* What marks there are. */
 struct census {
     unsigned entered = 0;
-    bool restored = false, counted = false, others = false;
+    bool restored = false, others = false;
     tree own = NULL_TREE; /* what is entered first */
 
     void take(gimple *statement);
 };
 
-/* Frames that a call is made in come and go: those of functions whose inlined calls are counted. */
+/* Of what a call is inlined into: who ran is kept, too, until the call is over. */
+bool is_of_go(tree height)
+{
+    return TREE_CODE(height) == SSA_NAME && crn_is_go(SSA_NAME_DEF_STMT(height));
+}
+
 void census::take(gimple *statement)
 {
     crn_mark mark = crn_mark_of(statement);
     if (mark == CRN_MARK_NONE)
         return;
     tree height = crn_mark_height(statement);
-    counted |= crn_mark_counters(statement) != NULL_TREE;
     restored |= mark == CRN_MARK_RESTORE;
     entered += mark == CRN_MARK_ENTER;
     if (!own)
         own = height;
-    others |=
-        height != own && !(TREE_CODE(height) == SSA_NAME && crn_is_go(SSA_NAME_DEF_STMT(height)));
+    others |= height != own && !is_of_go(height);
 }
 
 } // namespace
@@ -54,16 +56,14 @@ void crn_kept_begin(function *function)
         where = CRN_GUARDED;
     else if (census.entered == 1 && !census.others && !crn_by_calls())
         where = CRN_KEPT;
-    own = census.counted || where == CRN_KEPT ? census.own : NULL_TREE;
 }
 
 void crn_kept_end(void)
 {
     where = CRN_PUSHED;
-    own = NULL_TREE;
 }
 
 crn_where crn_where_is(tree height)
 {
-    return own && height != own ? CRN_PUSHED : where;
+    return is_of_go(height) ? CRN_KEPT : where;
 }

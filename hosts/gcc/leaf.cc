@@ -10,10 +10,24 @@
  */
 #include "plugin.h"
 
+#include "builtins.h"
 #include "cfganal.h"
 
 /* By the heights of the function that is compiled now: where their strands are. */
 static hash_map<tree, tree> *strands;
+
+static bool is_of_program(tree function)
+{
+    cgraph_node *own = cgraph_node::get(function);
+    return own && own->definition;
+}
+
+bool crn_is_of_machine(const gcall *call)
+{
+    tree callee = gimple_call_fndecl(call);
+    return gimple_call_internal_p(call) ||
+           (callee && is_inexpensive_builtin(callee) && !is_of_program(callee));
+}
 
 /* What the C library does with its arguments alone: it calls nobody, and throws nothing. */
 static bool is_of_memory(gcall *call)
@@ -22,23 +36,10 @@ static bool is_of_memory(gcall *call)
         BUILT_IN_MEMCPY, BUILT_IN_MEMMOVE, BUILT_IN_MEMSET,  BUILT_IN_MEMCMP, BUILT_IN_MEMCHR,
         BUILT_IN_STRLEN, BUILT_IN_STRCMP,  BUILT_IN_STRNCMP, BUILT_IN_STRCHR, BUILT_IN_STRRCHR,
         BUILT_IN_STRCPY, BUILT_IN_STRNCPY, BUILT_IN_STRSTR,  BUILT_IN_STRSPN, BUILT_IN_STRCSPN};
-    cgraph_node *own = cgraph_node::get(gimple_call_fndecl(call));
-    if (own && own->definition)
-        return false;
     for (built_in_function function : functions)
         if (gimple_call_builtin_p(call, function))
-            return true;
+            return !is_of_program(gimple_call_fndecl(call));
     return false;
-}
-
-/* What the machine does by itself. */
-static bool is_harmless(gcall *call)
-{
-    if (gimple_call_internal_p(call) || gimple_call_builtin_p(call, BUILT_IN_UNREACHABLE))
-        return true;
-    tree callee = gimple_call_fndecl(call);
-    return callee && fndecl_built_in_p(callee) &&
-           (gimple_inexpensive_call_p(call) || is_of_memory(call));
 }
 
 bool crn_is_quiet(gimple *statement)
@@ -49,7 +50,7 @@ bool crn_is_quiet(gimple *statement)
     if (is_a<gasm *>(statement))
         return crn_is_count(statement);
     gcall *call = dyn_cast<gcall *>(statement);
-    return !call || is_harmless(call);
+    return !call || crn_is_of_machine(call) || is_of_memory(call);
 }
 
 static bool calls_nothing(function *function)

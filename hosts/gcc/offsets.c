@@ -4,6 +4,8 @@
  */
 #include <stddef.h>
 
+#include <cairn/tree.h>
+
 #include "site.h"
 
 _Static_assert(offsetof(cairn_priv_strand, top) == 0, "TOP");
@@ -35,6 +37,8 @@ _Static_assert(offsetof(cairn_priv_lane, lent_units) == 88, "LENT_UNITS");
 _Static_assert(offsetof(cairn_priv_lane, way_mask) == 32, "WAY_MASK");
 _Static_assert(offsetof(cairn_priv_lane, nodes) == 96, "CRN_AT_NODES");
 _Static_assert(offsetof(cairn_priv_lane, node_mask) == 104, "CRN_AT_NODE_MASK");
-_Static_assert(sizeof(crn_node) == 16 && offsetof(crn_node, guesses) == 4, "NODE_WORDS");
+_Static_assert(offsetof(crn_tree, hash) == 4 && offsetof(crn_tree, nodes) == 8, "TREE_WORDS");
+_Static_assert(sizeof(crn_node) == 8, "NODE_WORDS");
+_Static_assert(CAIRN_PRIV_TREE_UNITS == 65536, "CRN_COUNTERS_TO_UNITS");
 _Static_assert(sizeof(cairn_priv_way) == 16 && offsetof(cairn_priv_way, key) == 0, "a way");
 _Static_assert(offsetof(cairn_priv_way, slot) == 8, "a way's slot");

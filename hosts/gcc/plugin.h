@@ -64,6 +64,9 @@ void crn_attributes_register(void *event, void *data);
 void crn_early_leave_out(void *event, void *data);
 bool crn_returns_oddly(function *function);
 
+/* Whether it is a call of Cairn's own interface, in C or C++: what enters and leaves by hand. */
+bool crn_is_of_cairn(const gcall *call);
+
 /* Whether it calls nothing, and has fewer statements than was said. */
 bool crn_is_small_leaf(function *function);
 
@@ -124,6 +127,8 @@ void crn_settle(void);
 
 /* ---- leaf.cc ---------------------------------------------------------------------------- */
 
+/* Whether what is called is but instructions, in this place: nothing is entered. */
+bool crn_is_of_machine(const gcall *call);
 /* Looks at a function whose marks are to become code. */
 void crn_leaf_begin(function *function);
 /* Where Enter keeps the strand, if the function calls nothing, so that the frame is not pushed;
@@ -171,6 +176,8 @@ bool crn_late_expand(function *function);
 #define CRN_AT_NODE_MASK "104"
 #define CRN_AT_GUESSES "112"
 #define CRN_AT_GUESS_LIMIT "120"
+/* And from a tree's counter to the unit of its node. */
+#define CRN_COUNTERS_TO_UNITS 65536
 
 /* Which of a block's guesses is meant, in bytes: of the stack pointer. */
 #define CRN_GUESS_FACTOR "0x9e3779b1"
@@ -218,6 +225,7 @@ void crn_tree_count(function *function);
 struct crn_tree_node {
     tree site;
     unsigned above;
+    unsigned same; /* whose counter is its, too: one before it; 0: it has its own */
 };
 
 /* The variable that says so; the statements that refer to it. Counters are found by Enter, or
@@ -225,11 +233,22 @@ struct crn_tree_node {
 tree crn_tree_make(const auto_vec<crn_tree_node> &nodes);
 gimple *crn_emit_enter_counted(tree site, tree height, tree made, tree counters);
 gimple *crn_emit_counters(tree made, tree counters);
-gimple *crn_emit_go(tree made, unsigned number, tree height);
-gimple *crn_emit_count(tree counters, unsigned number);
+gimple *crn_emit_go(tree made, tree counters, unsigned number, tree height);
+gimple *crn_emit_count(tree counters, unsigned number, unsigned times);
 bool crn_is_go(const gimple *statement);
 bool crn_is_count(const gimple *statement);
 void crn_tree_code_begin(const char *plugin);
+
+/* ---- alike.cc --------------------------------------------------------------------------- */
+
+/* A node is called so many times in a stretch of code, which is left at no other place than its
+ * end. */
+struct crn_stretch {
+    unsigned node, number, times;
+};
+
+/* Nodes that are called equally often in each stretch need but one counter. */
+void crn_find_alike(const auto_vec<crn_stretch> &stretches, auto_vec<crn_tree_node> *nodes);
 
 /* ---- small.cc --------------------------------------------------------------------------- */
 

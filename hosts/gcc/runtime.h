@@ -20,8 +20,8 @@ void crn_site_leave_leaf(uint64_t caller);
 uint64_t crn_site_enter_light(crn_site *site);
 void crn_site_leave_light(uint64_t unit);
 
-uint64_t *crn_site_counters(crn_node *tree);
-int64_t crn_site_go(crn_node *node);
+uint64_t *crn_site_counters(crn_tree *tree);
+uint64_t crn_site_go(crn_node *node, uint64_t *word);
 
 void crn_site_small(void);
 
@@ -43,6 +43,10 @@ static inline int64_t crn_site_height(const cairn_priv_strand *strand)
 
 /* Without what is still above the frame. False if the frame is not there. */
 bool crn_site_uncover(cairn_strand *strand, int64_t height);
+
+/* What was entered since the stack had that height is no frame of it any more, but still runs.
+ * Gives who called; 0: there was no memory for the frame, and what was entered is over. */
+uint64_t crn_site_take_frame(cairn_priv_strand *strand, int64_t before);
 
 /* Whether nothing is above the frame but what a jump to it needs. */
 bool crn_site_is_on_top(const cairn_priv_strand *strand, int64_t height);

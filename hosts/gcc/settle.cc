@@ -102,14 +102,14 @@ void expand(gimple_stmt_iterator *place)
     gsi_replace(place, code_of(mark), false);
 }
 
-/* A Leave of a pushed frame drops whatever lies above it: of those in a row the last is enough. */
+/* A Leave of a pushed frame drops whatever lies above it, and one of a frame that is not says what
+ * runs: of those in a row the last is enough. */
 bool is_covered(gimple_stmt_iterator place)
 {
     if (crn_chosen.verify || crn_mark_of(gsi_stmt(place)) != CRN_MARK_LEAVE)
         return false;
     gsi_next_nondebug(&place);
-    return !gsi_end_p(place) && crn_mark_of(gsi_stmt(place)) == CRN_MARK_LEAVE &&
-           crn_where_is(crn_mark_height(gsi_stmt(place))) != CRN_KEPT;
+    return !gsi_end_p(place) && crn_mark_of(gsi_stmt(place)) == CRN_MARK_LEAVE;
 }
 
 const pass_data expand_data = {

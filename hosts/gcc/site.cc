@@ -29,6 +29,16 @@ static tree number_type(void)
     return uint32_type_node ? uint32_type_node : unsigned_type_node;
 }
 
+/* As a type that a program declares, which is what C++'s dumps ask of one. */
+static void type_name(tree record, const char *name)
+{
+    tree named = build_decl(BUILTINS_LOCATION, TYPE_DECL, get_identifier(name), record);
+    DECL_IGNORED_P(named) = 1;
+    DECL_ARTIFICIAL(named) = 1;
+    TYPE_NAME(record) = TYPE_STUB_DECL(record) = named;
+    TYPE_ARTIFICIAL(record) = 1;
+}
+
 static void type_make(void)
 {
     static const char *const names[FIELDS] = {"block",  "hash", "name", "file",
@@ -37,7 +47,7 @@ static void type_make(void)
     tree field = NULL_TREE;
     for (int i = 0; i < FIELDS; i++)
         field = field_make(site_type, names[i], number_type(), field);
-    TYPE_NAME(site_type) = get_identifier("crn_site");
+    type_name(site_type, "crn_site");
     layout_type(site_type);
 }
 

@@ -45,19 +45,24 @@ typedef struct crn_packed_site {
 
 #define CRN_SITE_PACKED ((uint32_t)1 << 31)
 
-/* Where the guesses of a number are: a block's, and behind them those of the node of that number. */
-uint32_t crn_site_guesses(uint32_t number, bool node);
+/* Where a block's guesses are. */
+uint32_t crn_site_guesses(cairn_block block);
 
-/* What was inlined into a function is a tree of such nodes, an array that the plugin makes for each
- * function: calls of what makes no calls itself are counters (cairn/tree.h). The first element is
- * the tree itself. */
+/* What was inlined into a function is a *tree* that the plugin makes for each function: calls of
+ * what makes no calls itself are counters (cairn/tree.h). Its first node is the function, which
+ * tells how many there are; of the others it tells by how many the one that it is inlined into is
+ * before it. */
 typedef struct crn_node {
-    uint32_t key;     /* CRN_SITE_NEW before the first use, and then a key among blocks */
-    uint32_t guesses; /* as a site's; of the first: the key's hash, as ways are looked up */
-    uint32_t up;      /* how many elements before it is what it is inlined into; of the first: how
-                       * many follow */
-    int32_t site;     /* distance from the first element; of the first: 0 */
+    uint16_t up;
+    uint16_t same; /* number of the node whose counter counts for it; 0: its own */
+    int32_t site;  /* distance from the tree; of the first: 0 */
 } crn_node;
+
+typedef struct crn_tree {
+    uint32_t key;      /* CRN_SITE_NEW before the first use, and then a key among blocks */
+    uint32_t hash;     /* of that, as ways are looked up */
+    crn_node nodes[1]; /* and those that are inlined */
+} crn_tree;
 
 /* No block has this number: those that run out are CAIRN_BLOCK_FOLDED. */
 #define CRN_SITE_NEW ((uint32_t)0xfffffffe)
@@ -101,15 +106,16 @@ CAIRN_API void cairn_priv_site_leave_light(uint64_t unit);
 
 /* Where the counters of a tree are, of the context that runs; where none are, they may be written
  * to. Preserves every register but %rax. */
-CAIRN_API uint64_t *cairn_priv_site_counters(crn_node *tree);
+CAIRN_API uint64_t *cairn_priv_site_counters(crn_tree *tree);
 
 /* What is written to by a thread without a strand; NULL before the first time. */
 CAIRN_API extern __thread uint64_t *cairn_priv_thread_scratch
     __attribute__((tls_model("initial-exec")));
 
-/* As cairn_priv_site_enter_frame, of a node of a tree and all that it is inlined into: what it
- * calls is to know. Counts no call. */
-CAIRN_API int64_t cairn_priv_site_go(crn_node *node);
+/* A node of a tree runs, with all that it is inlined into: what it calls is to know. Counts no
+ * call. %r11: the word for its unit. Gives what ran, as Enter of functions that keep who called
+ * does, and keeps every other register. */
+CAIRN_API uint64_t cairn_priv_site_go(crn_node *node);
 
 /* A call of what is left out for being small, in the context that runs. Preserves every register
  * but %rax. */
@@ -122,8 +128,8 @@ CAIRN_API int64_t cairn_priv_call_enter_guarded(crn_site *site);
 CAIRN_API void cairn_priv_call_leave(int64_t height);
 CAIRN_API void cairn_priv_call_tail(int64_t height);
 
-/* The frame is the top of the stack again, but for what lies above it to tell what it runs, and that
- * runs: where an exception is caught, and after setjmp, where a signal handler may jump to. */
+/* The frame is the top of the stack again, but for what lies above it to tell what it runs, and
+ * that runs: where an exception is caught, and after setjmp, where a signal handler may jump to. */
 CAIRN_API void cairn_priv_call_restore(int64_t height);
 CAIRN_API void cairn_priv_call_guard(int64_t height);
 

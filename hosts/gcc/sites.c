@@ -6,7 +6,6 @@
 #include <cpuid.h>
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "runtime.h"
@@ -119,7 +118,7 @@ static bool grow(void)
     enum { FIRST = 256 };
     known *before = table;
     size_t count = before ? mask + 1 : 0, room = count ? count * 2 : FIRST;
-    known *fresh = calloc(room, sizeof *fresh);
+    known *fresh = cairn_priv_calloc(room, sizeof *fresh);
     if (!fresh)
         return false;
     table = fresh;
@@ -127,7 +126,7 @@ static bool grow(void)
     for (size_t i = 0; i < count; i++)
         if (before[i].hash)
             *place_of(before[i].hash) = before[i];
-    free(before);
+    cairn_priv_free(before);
     return true;
 }
 
@@ -147,7 +146,7 @@ static cairn_block block_of(const crn_site *any, cairn_profile *profile)
     const crn_site own = unpacked(any), *site = &own;
     cairn_block parent = site->parent ? block_of(site->parent, profile) : CAIRN_BLOCK_ROOT;
     if (whose != profile) {
-        free(table);
+        cairn_priv_free(table);
         table = NULL;
         mask = used = 0;
         whose = profile;
@@ -165,10 +164,9 @@ static cairn_block block_of(const crn_site *any, cairn_profile *profile)
     return known->block;
 }
 
-uint32_t crn_site_guesses(uint32_t number, bool node)
+uint32_t crn_site_guesses(cairn_block block)
 {
-    const uint64_t size = CAIRN_PRIV_GUESSES * sizeof(cairn_priv_guess);
-    uint64_t at = (number * (uint64_t)2 + node) * size;
+    uint64_t at = block * (uint64_t)CAIRN_PRIV_GUESSES * sizeof(cairn_priv_guess);
     return at < UINT32_MAX ? (uint32_t)at : UINT32_MAX; /* beyond their limit */
 }
 
@@ -177,7 +175,7 @@ static void store(crn_site *site, cairn_block block)
 {
     if (is_packed(site)) {
         crn_packed_site *packed = (crn_packed_site *)site;
-        __atomic_store_n(&packed->guesses, crn_site_guesses(block, false), __ATOMIC_RELAXED);
+        __atomic_store_n(&packed->guesses, crn_site_guesses(block), __ATOMIC_RELAXED);
         __atomic_store_n(&packed->block, block, __ATOMIC_RELEASE);
         return;
     }

@@ -19,53 +19,49 @@
 
 static __thread bool busy __attribute__((tls_model("initial-exec")));
 
-/* The kernel's set of signals; 0: none are held back. The C library's is 16 times as large. */
+/* What was held back before: the kernel's set of signals, the C library's is 16 times as large. Of
+ * who is busy: no handler comes to it meanwhile. */
 static __thread struct {
     bool blocked;
     uint64_t before;
 } held __attribute__((tls_model("initial-exec")));
 
 /* All but those that the code that runs brings about itself. */
-static void block_signals(void)
+static bool block_signals(uint64_t *before)
 {
     enum {
         IMMEDIATE = 1 << (SIGSEGV - 1) | 1 << (SIGBUS - 1) | 1 << (SIGFPE - 1) | 1 << (SIGILL - 1) |
                     1 << (SIGTRAP - 1)
     };
-    uint64_t all = ~(uint64_t)IMMEDIATE, before;
-    if (syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all) != 0)
-        return;
-    held.before = before;
-    held.blocked = true;
-}
-
-static void unblock_signals(void)
-{
-    held.blocked = false;
-    uint64_t before = held.before;
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+    uint64_t all = ~(uint64_t)IMMEDIATE;
+    return syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, before, sizeof all) == 0;
 }
 
 cairn_strand *crn_site_hold(void)
 {
     if (busy || !cairn_priv_thread_strand)
         return NULL;
-    if (__atomic_load_n(&crn_site_jumps, __ATOMIC_RELAXED))
-        block_signals();
+    uint64_t before = 0;
+    bool blocked = __atomic_load_n(&crn_site_jumps, __ATOMIC_RELAXED) && block_signals(&before);
     cairn_strand *strand = cairn_priv_thread_strand;
     busy = true;
     cairn_priv_thread_strand = NULL;
     __asm__ volatile("" ::: "memory");
+    held.blocked = blocked;
+    held.before = before;
     return strand;
 }
 
 void crn_site_release(cairn_strand *strand)
 {
+    bool blocked = held.blocked;
+    uint64_t before = held.before;
     __asm__ volatile("" ::: "memory");
     cairn_priv_thread_strand = strand;
     busy = false;
-    if (held.blocked)
-        unblock_signals();
+    __asm__ volatile("" ::: "memory");
+    if (blocked)
+        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
 }
 
 void crn_site_begin_thread(void)
@@ -187,6 +183,14 @@ void crn_site_leave(int64_t height)
     errno = saved;
 }
 
+/* Whether what was inlined into the frame's function has given its own back just before, for the
+ * same call: that is called from there. Above it may be the frame's guard. */
+static bool is_given_back(const cairn_priv_strand *strand, int64_t height)
+{
+    int64_t above = crn_site_height(strand) - height;
+    return strand->current & CRN_REPLACED && above >= 0 && above <= (int64_t)sizeof *strand->top;
+}
+
 void crn_site_tail(int64_t height)
 {
     int saved = errno;
@@ -196,8 +200,8 @@ void crn_site_tail(int64_t height)
         return;
     }
     cairn_priv_strand *priv = (cairn_priv_strand *)strand;
-    if (crn_site_uncover(strand, height)) {
-        priv->top--;
+    if (is_given_back(priv, height) || crn_site_uncover(strand, height)) {
+        priv->top = priv->bottom + height / (int64_t)sizeof *priv->top - 1;
         priv->current |= CRN_REPLACED;
     }
     crn_site_release(strand);
@@ -206,9 +210,17 @@ void crn_site_tail(int64_t height)
 
 /* ---- frames that are not pushed ---- */
 
+uint64_t crn_site_take_frame(cairn_priv_strand *strand, int64_t before)
+{
+    if (crn_site_height(strand) > before)
+        return *--strand->top;
+    cairn_leave((cairn_strand *)strand);
+    return 0;
+}
+
 /* As Enter, and then the frame is taken off the stack again. Gives who called, with the strand's
  * mark if it is to be kept; of a light function, what was entered, and what called runs again. 0 if
- * there was no memory for the frame: it is none. */
+ * there was no memory for the frame. */
 static inline uint64_t enter_unpushed(crn_site *site, bool light, bool kept)
 {
     int saved = errno;
@@ -220,18 +232,13 @@ static inline uint64_t enter_unpushed(crn_site *site, bool light, bool kept)
     cairn_priv_strand *priv = (cairn_priv_strand *)strand;
     int64_t before = crn_site_height(priv);
     enter_site(priv, site);
-    uint64_t given = 0;
-    if (crn_site_height(priv) > before) {
-        given = *--priv->top;
-        if (light) {
-            uint64_t caller = given;
-            given = priv->current;
-            CAIRN_PRIV_PUT(priv->current, caller);
-        }
-        given += kept ? priv->mark : 0;
-    } else {
-        cairn_leave(strand);
+    uint64_t given = crn_site_take_frame(priv, before);
+    if (given && light) {
+        uint64_t caller = given;
+        given = priv->current;
+        CAIRN_PRIV_PUT(priv->current, caller);
     }
+    given += given && kept ? priv->mark : 0;
     crn_site_release(strand);
     errno = saved;
     return given;

@@ -7,8 +7,6 @@
 #define MARK 64     /* in a strand */
 #define WAYS 24     /* in a lane */
 #define WAY_MASK 32
-#define NODES 96
-#define NODE_MASK 104
 #define GUESSES 112
 #define GUESS_LIMIT 120
 #define GUESS_FACTOR 0x9e3779b1 /* these three as in plugin.h */
@@ -83,7 +81,7 @@
         movq    %rax, 568(%rsp)
         .endm
 
-/* Calls \function with %rdi; its result is left in %rax. The stack may be a signal's, and small: so
+/* Calls \function with %rdi and what %r11 was; its result is left in %rax. The stack may be a signal's, and small: so
  * only what is in use is saved, if the processor says what that is. The rest is as it was
  * at the beginning, and xrstor makes it so again. crn_site_xsave: see sites.c. */
         .macro call_with_all function
@@ -118,7 +116,8 @@
         movl    $STATES, %eax
         xorl    %edx, %edx
         xsave64 (%rsp)
-3:      call    \function
+3:      movq    -BELOW(%rbp), %rsi
+        call    \function
         movq    %rax, -RESULT(%rbp)
         movl    $STATES, %eax
         xorl    %edx, %edx
@@ -127,6 +126,7 @@
 5:      subq    $LEGACY, %rsp
         andq    $-64, %rsp
         fxsave64 (%rsp)
+        movq    -BELOW(%rbp), %rsi
         call    \function
         movq    %rax, -RESULT(%rbp)
         fxrstor64 (%rsp)
@@ -231,34 +231,11 @@ cairn_priv_site_enter:
 3:
         .endm
 
-/* And where a node of a tree does, whose way is one of a pair. What is found names the node, as a
- * signal handler may have changed it meanwhile. */
-        .macro look_up_node
-        imull   $0x9e3779b1, (%rax), %edx
-        movl    %ecx, %r9d
-        shrl    $2, %r9d
-        addl    %r9d, %edx
-        andq    NODE_MASK(%rsi), %rdx
-        shlq    $5, %rdx
-        addq    NODES(%rsi), %rdx
-        movl    (%rax), %r9d            /* a new one is nowhere */
-        shlq    $32, %r9
-        orq     %rcx, %r9
-        cmpq    (%rdx), %r9
-        je      3f
-        addq    $16, %rdx
-        cmpq    (%rdx), %r9
-        jne     2f
-3:      movq    8(%rdx), %rdx
-        cmpl    (%rax), %edx
-        jne     2f
-        .endm
-
-/* The same for packed sites and nodes, where a guess was wrong. What is found is the next guess.
+/* The same for packed sites, where a guess was wrong. What is found is the next guess.
  * frame: it is pushed, and its height given; guarded: above it lies what it runs. kept: who called is
  * given, with the strand's mark. light: what called stays what runs, and the unit is given. `above`:
  * how much lower the stack pointer is here than where the guess was made. */
-        .macro enter_known name node frame guarded kept light above slowly
+        .macro enter_known name frame guarded kept light above slowly
         .p2align 4
         .globl  \name
         .type   \name, @function
@@ -281,11 +258,7 @@ cairn_priv_site_enter:
         movq    32(%rdi), %rsi          /* lane */
         movq    24(%rdi), %rcx          /* current */
         movq    (%rsi), %r8             /* base */
-        .if \node
-        look_up_node
-        .else
         look_up_block
-        .endif
         shrq    $32, %rdx               /* unit */
         .if \light
         leal    (%rcx,%rcx), %r9d
@@ -304,9 +277,7 @@ cairn_priv_site_enter:
         shlq    $32, %rsi
         orq     %rax, %rsi
         movq    %rsi, (%r9)
-4:      .if !\node
-        addq    $1, (%r8,%rdx,8)
-        .endif
+4:      addq    $1, (%r8,%rdx,8)
         testq   %rcx, %rcx
         jns     5f
         movq    (%rdi), %rsi
@@ -352,14 +323,13 @@ cairn_priv_site_enter:
         .size   \name, . - \name
         .endm
 
-        enter_known cairn_priv_site_enter_frame, 0, 1, 0, 0, 0, 0, cairn_priv_site_enter_slowly
-        enter_known cairn_priv_site_enter_guarded, 0, 1, 1, 0, 0, 0, site_enter_guarded_all
-        enter_known cairn_priv_site_enter_counted, 0, 1, 1, 0, 0, 8, site_enter_guarded_all
-        enter_known cairn_priv_site_enter_kept, 0, 0, 0, 1, 0, 0, site_enter_kept_all
-        enter_known cairn_priv_site_enter_counted_kept, 0, 0, 0, 1, 0, 8, site_enter_kept_all
-        enter_known cairn_priv_site_enter_leaf, 0, 0, 0, 0, 0, 8, site_enter_leaf_all
-        enter_known cairn_priv_site_enter_light, 0, 0, 0, 0, 1, 8, site_enter_light_all
-        enter_known cairn_priv_site_go, 1, 1, 0, 0, 0, 0, site_go_all
+        enter_known cairn_priv_site_enter_frame, 1, 0, 0, 0, 0, cairn_priv_site_enter_slowly
+        enter_known cairn_priv_site_enter_guarded, 1, 1, 0, 0, 0, site_enter_guarded_all
+        enter_known cairn_priv_site_enter_counted, 1, 1, 0, 0, 8, site_enter_guarded_all
+        enter_known cairn_priv_site_enter_kept, 0, 0, 1, 0, 0, site_enter_kept_all
+        enter_known cairn_priv_site_enter_counted_kept, 0, 0, 1, 0, 8, site_enter_kept_all
+        enter_known cairn_priv_site_enter_leaf, 0, 0, 0, 0, 8, site_enter_leaf_all
+        enter_known cairn_priv_site_enter_light, 0, 0, 0, 1, 8, site_enter_light_all
 
         .p2align 4
         .globl  cairn_priv_site_enter_slowly
@@ -489,13 +459,14 @@ cairn_priv_site_counters:
         .size   cairn_priv_site_counters, . - cairn_priv_site_counters
 
         .p2align 4
-        .type   site_go_all, @function
-site_go_all:
+        .globl  cairn_priv_site_go
+        .type   cairn_priv_site_go, @function
+cairn_priv_site_go:
         save
         movq    %rax, %rdi
         call_with_all crn_site_go
         restore
-        .size   site_go_all, . - site_go_all
+        .size   cairn_priv_site_go, . - cairn_priv_site_go
 
         .p2align 4
         .globl  cairn_priv_site_small

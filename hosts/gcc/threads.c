@@ -9,7 +9,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <threads.h>
 
 #include "runtime.h"
@@ -34,7 +33,8 @@ extern void __tsan_init(void) __attribute__((weak));
 /* NULL: the thread begins as it would without us. */
 static beginning *prepare(beginning wanted)
 {
-    beginning *own = !__tsan_init && cairn_process_profile() ? malloc(sizeof *own) : NULL;
+    beginning *own =
+        !__tsan_init && cairn_process_profile() ? cairn_priv_calloc(1, sizeof *own) : NULL;
     if (own)
         *own = wanted;
     return own;
@@ -43,7 +43,7 @@ static beginning *prepare(beginning wanted)
 static beginning begin(void *data)
 {
     beginning own = *(beginning *)data;
-    free(data);
+    cairn_priv_free(data);
     crn_site_begin_thread();
     return own;
 }
@@ -68,7 +68,7 @@ static int create(create_function *real, pthread_t *thread, const pthread_attr_t
         return real(thread, attributes, run, argument);
     int failure = real(thread, attributes, run_posix, own);
     if (failure)
-        free(own);
+        cairn_priv_free(own);
     return failure;
 }
 
@@ -79,7 +79,7 @@ static int create_c11(create_c11_function *real, thrd_t *thread, thrd_start_t ru
         return real(thread, run, argument);
     int result = real(thread, run_c11, own);
     if (result != thrd_success)
-        free(own);
+        cairn_priv_free(own);
     return result;
 }
 

@@ -4,34 +4,36 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
+#include <stddef.h>
 
 #include <cairn/tree.h>
 
 #include "runtime.h"
 
-enum { POOLS = 64 };
+enum { POOLS = 32 };
 
 __thread uint64_t *cairn_priv_thread_scratch __attribute__((tls_model("initial-exec")));
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Threads that nothing is recorded of do not write to the same memory, as long as there are few:
- * else each would wait for the other. */
+ * else each would wait for the other. Units of no context are behind it, and before it is that of
+ * none that runs. */
 static uint64_t *scratch(void)
 {
-    static uint64_t pools[POOLS][CAIRN_PRIV_NODES_MOST];
+    static uint64_t pools[POOLS][2 * CAIRN_PRIV_TREE_UNITS / sizeof(uint64_t)];
     static uint32_t turn;
     if (!cairn_priv_thread_scratch)
-        cairn_priv_thread_scratch = pools[__atomic_fetch_add(&turn, 1, __ATOMIC_RELAXED) % POOLS];
+        cairn_priv_thread_scratch =
+            &pools[__atomic_fetch_add(&turn, 1, __ATOMIC_RELAXED) % POOLS][1];
     return cairn_priv_thread_scratch;
 }
 
 /* ---- trees ---- */
 
-static crn_site *site_of(crn_node *tree, uint32_t number)
+static crn_site *site_of(crn_tree *tree, const crn_node *node)
 {
-    return (crn_site *)(void *)((char *)tree + tree[number].site);
+    return (crn_site *)(void *)((char *)tree + node->site);
 }
 
 static uint32_t block_of(crn_site *site, cairn_profile *profile)
@@ -41,33 +43,29 @@ static uint32_t block_of(crn_site *site, cairn_profile *profile)
     return __atomic_load_n(&site->block, __ATOMIC_ACQUIRE);
 }
 
-static void set_key(crn_node *node, uint32_t number, bool first)
+/* Under the lock. */
+static void add(crn_tree *tree, cairn_profile *profile)
 {
-    uint32_t key = CAIRN_PRIV_TREE_KEY | number;
-    uint32_t guesses = first ? key * 0x9e3779b1u : crn_site_guesses(number, true);
-    __atomic_store_n(&node->guesses, guesses, __ATOMIC_RELAXED);
-    __atomic_store_n(&node->key, key, __ATOMIC_RELEASE);
-}
-
-/* Under the lock. The tree's own key is stored last. */
-static void add(crn_node *tree, cairn_profile *profile)
-{
-    uint32_t count = tree->up;
-    cairn_priv_node *nodes = calloc(count, sizeof *nodes);
+    uint32_t count = tree->nodes[0].up;
+    cairn_priv_node *nodes = cairn_priv_calloc(count, sizeof *nodes);
     if (!nodes)
         return;
-    for (uint32_t i = 1; i <= count; i++)
-        nodes[i - 1] = (cairn_priv_node){i - tree[i].up, block_of(site_of(tree, i), profile)};
+    for (uint32_t i = 1; i <= count; i++) {
+        const crn_node *node = tree->nodes + i;
+        cairn_block block = block_of(site_of(tree, node), profile);
+        nodes[i - 1] = (cairn_priv_node){(uint16_t)(i - node->up), node->same, block};
+    }
     uint32_t number = cairn_priv_tree_add(profile, nodes, count);
-    free(nodes);
+    cairn_priv_free(nodes);
     if (!number)
         return;
-    for (uint32_t i = count + 1; i-- > 0;)
-        set_key(&tree[i], number + i, i == 0);
+    uint32_t key = CAIRN_PRIV_TREE_KEY | number;
+    __atomic_store_n(&tree->hash, key * 0x9e3779b1u, __ATOMIC_RELAXED);
+    __atomic_store_n(&tree->key, key, __ATOMIC_RELEASE);
 }
 
 /* 0 if it has none: there was no room. */
-static uint32_t number_of(crn_node *tree, cairn_profile *profile)
+static uint32_t number_of(crn_tree *tree, cairn_profile *profile)
 {
     uint32_t key = __atomic_load_n(&tree->key, __ATOMIC_ACQUIRE);
     if (key == CRN_SITE_NEW) {
@@ -82,19 +80,33 @@ static uint32_t number_of(crn_node *tree, cairn_profile *profile)
 
 /* ---- counters ---- */
 
-static uint64_t *find(cairn_priv_strand *strand, crn_node *tree)
+/* The word for the unit of a node below the context that the counters are of. */
+static uint64_t *word_of(uint64_t *counters, size_t node)
+{
+    return counters + CAIRN_PRIV_TREE_UNITS / sizeof *counters + node - 1;
+}
+
+/* With the mark of its graph, so that it is known whose it is. One store: a signal handler or a
+ * child of fork may read it. */
+static void put_unit(uint64_t *word, const cairn_priv_strand *strand, uint64_t unit)
+{
+    __atomic_store_n(word, strand->mark + unit, __ATOMIC_RELAXED);
+}
+
+static uint64_t *find(cairn_priv_strand *strand, crn_tree *tree)
 {
     uint32_t number =
         number_of(tree, cairn_lane_profile(cairn_strand_lane((cairn_strand *)strand)));
     uint64_t *counters = number ? cairn_priv_tree_counters((cairn_strand *)strand, number) : NULL;
     if (!counters)
         return scratch();
+    put_unit(word_of(counters, 0), strand, (uint32_t)strand->current);
     cairn_priv_tree_remember(cairn_strand_lane((cairn_strand *)strand), tree->key,
                              (uint32_t)strand->current, (uintptr_t)counters);
     return counters;
 }
 
-uint64_t *crn_site_counters(crn_node *tree)
+uint64_t *crn_site_counters(crn_tree *tree)
 {
     int saved = errno;
     cairn_strand *strand = crn_site_hold();
@@ -108,60 +120,67 @@ uint64_t *crn_site_counters(crn_node *tree)
 
 /* ---- paths ---- */
 
-static int64_t height_of(const cairn_priv_strand *strand)
-{
-    return (const char *)strand->top - (const char *)strand->bottom;
-}
-
 /* The tree that it is in, and how deep. */
-static crn_node *tree_of(crn_node *node, size_t *depth)
+static crn_tree *tree_of(crn_node *node, size_t *depth)
 {
     *depth = 0;
     for (; node->site; node -= node->up)
         ++*depth;
-    return node;
+    return (crn_tree *)(void *)((char *)node - offsetof(crn_tree, nodes));
 }
 
-/* The stack may be a signal's, and small: what is inlined deeper than most has memory of its own,
- * and without it is entered as what it is inlined into. */
-static void go(cairn_priv_strand *strand, crn_node *node)
+/* Gives what ran. The stack may be a signal's, and small: what is inlined deeper than most has
+ * memory of its own, and without it is entered as what it is inlined into. */
+static uint64_t enter_path(cairn_priv_strand *strand, crn_tree *tree, const crn_node *at,
+                           size_t depth)
 {
     enum { SHORT = 32 };
     cairn_block own[SHORT], *path = own;
     cairn_profile *profile = cairn_lane_profile(cairn_strand_lane((cairn_strand *)strand));
-    size_t depth;
-    crn_node *at = node, *tree = tree_of(node, &depth);
-    uint32_t number = number_of(tree, profile);
-    if (depth > SHORT && !(path = calloc(depth, sizeof *path))) {
+    if (depth > SHORT && !(path = cairn_priv_calloc(depth, sizeof *path))) {
         path = own;
         for (; depth > SHORT; depth--)
             at -= at->up;
     }
     size_t length = depth;
     for (; depth > 0; at -= at->up)
-        path[--depth] = block_of(site_of(tree, (uint32_t)(at - tree)), profile);
-    int64_t before = height_of(strand);
+        path[--depth] = block_of(site_of(tree, at), profile);
+    int64_t height = crn_site_height(strand);
     cairn_priv_enter_path((cairn_strand *)strand, path, length);
-    if (number && height_of(strand) > before && strand->top[-1] != (uint32_t)strand->current)
-        cairn_priv_tree_remember(cairn_strand_lane((cairn_strand *)strand), node->key,
-                                 strand->top[-1], strand->current << 32 | node->key);
     if (path != own)
-        free(path);
+        cairn_priv_free(path);
+    return crn_site_take_frame(strand, height);
 }
 
-int64_t crn_site_go(crn_node *node)
+static uint64_t go(cairn_priv_strand *strand, crn_node *node, uint64_t *word)
+{
+    size_t depth;
+    crn_tree *tree = tree_of(node, &depth);
+    if (strand->current & CRN_REPLACED) /* by what was not profiled after all, and is over */
+        CAIRN_PRIV_PUT(strand->current, *strand->top);
+    uint32_t number =
+        number_of(tree, cairn_lane_profile(cairn_strand_lane((cairn_strand *)strand)));
+    uint64_t *counters = number ? cairn_priv_tree_known((cairn_strand *)strand, number) : NULL;
+    uint64_t before = enter_path(strand, tree, node, depth);
+    if (before && counters && word == word_of(counters, (size_t)(node - tree->nodes))) {
+        put_unit(word_of(counters, 0), strand, before);
+        put_unit(word, strand, (uint32_t)strand->current);
+    }
+    return before ? strand->mark + before : 0;
+}
+
+uint64_t crn_site_go(crn_node *node, uint64_t *word)
 {
     int saved = errno;
     cairn_strand *strand = crn_site_hold();
     if (!strand) {
         errno = saved;
-        return CRN_HEIGHT_NONE;
+        return 0;
     }
-    go((cairn_priv_strand *)strand, node);
-    int64_t height = height_of((cairn_priv_strand *)strand);
+    uint64_t before = go((cairn_priv_strand *)strand, node, word);
     crn_site_release(strand);
     errno = saved;
-    return height;
+    return before;
 }
 
 /* ---- fork: the lock is nobody's in the child ---- */

@@ -22,6 +22,7 @@ struct node {
     int above, depth;
     int first, next; /* what is inlined into it: a list; -1: none */
     int number;      /* in the end; 0: it is not needed */
+    int stretch;     /* where it was called last: an index; -1: nowhere */
 };
 
 class counting {
@@ -38,7 +39,14 @@ class counting {
     int *before;           /* by block: where it begins in */
     auto_vec<gimple *> dead;
     auto_vec<crn_tree_node> made_nodes;
+    auto_vec<crn_stretch> stretches;
+    hash_map<gimple *, unsigned> calls; /* the first in its stretch: its index */
     tree made, counters, height;
+    struct {
+        gimple *leave;
+        tree ran;
+        int which;
+    } last = {}; /* call in the same block that was surrounded, if its node might as well run on */
 
     int child(int above, tree site);
     int of_height(tree height, int left);
@@ -52,10 +60,13 @@ class counting {
 
     void use(int which);
     void number();
+    void take_call(gimple *enter, int which, unsigned stretch);
+    void take_calls();
     void count(gimple_stmt_iterator *place, int which);
     void begin(gimple_stmt_iterator *place);
-    void tail(gimple_stmt_iterator *place, int which);
+    tree go(gimple_stmt_iterator *place, int which);
     void surround(gimple_stmt_iterator place, int which);
+    void take_back_leave();
     void change(basic_block block);
     void change_mark(gimple_stmt_iterator *place, int now, int next, bool *jumps);
 };
@@ -64,7 +75,7 @@ counting::counting(tree own)
     : own(own), before(XNEWVEC(int, last_basic_block_for_fn(cfun))), made(NULL_TREE),
       counters(NULL_TREE), height(NULL_TREE)
 {
-    nodes.safe_push({own, 0, 0, -1, -1, 0});
+    nodes.safe_push({own, 0, 0, -1, -1, 0, -1});
     heights.safe_grow(num_ssa_names);
     for (int &each : heights)
         each = UNKNOWN;
@@ -87,7 +98,7 @@ int counting::child(int above, tree site)
     if (nodes.length() >= 4 * NODES_MOST || nodes[above].depth >= DEPTH_MOST)
         return FAILED;
     int made = nodes.length();
-    nodes.safe_push({site, above, nodes[above].depth + 1, -1, nodes[above].first, 0});
+    nodes.safe_push({site, above, nodes[above].depth + 1, -1, nodes[above].first, 0, -1});
     nodes[above].first = made;
     return made;
 }
@@ -231,10 +242,10 @@ bool counting::find()
 
 /* ---- what becomes of it ---- */
 
-/* What the machine does by itself, and what is known to call nothing of the program's. */
+/* What is known to call nothing of the program's. */
 bool calls_nobody(gcall *call)
 {
-    if (gimple_call_internal_p(call) || gimple_call_flags(call) & (ECF_CONST | ECF_PURE))
+    if (crn_is_of_machine(call) || gimple_call_flags(call) & (ECF_CONST | ECF_PURE))
         return true;
     tree callee = gimple_call_fndecl(call);
     if (!callee || !fndecl_built_in_p(callee, BUILT_IN_NORMAL))
@@ -243,7 +254,6 @@ bool calls_nobody(gcall *call)
     if (known && known->definition)
         return false;
     switch (DECL_FUNCTION_CODE(callee)) {
-    case BUILT_IN_UNREACHABLE:
     case BUILT_IN_UNWIND_RESUME:
     case BUILT_IN_MEMCPY:
     case BUILT_IN_MEMMOVE:
@@ -255,7 +265,7 @@ bool calls_nobody(gcall *call)
     case BUILT_IN_STPCPY:
         return true;
     default:
-        return gimple_inexpensive_call_p(call);
+        return false;
     }
 }
 
@@ -281,8 +291,45 @@ void counting::number()
     for (unsigned i = 1; i < nodes.length(); i++) {
         if (!nodes[i].number)
             continue;
-        made_nodes.safe_push({nodes[i].site, (unsigned)nodes[nodes[i].above].number});
+        made_nodes.safe_push({nodes[i].site, (unsigned)nodes[nodes[i].above].number, 0});
         nodes[i].number = made_nodes.length();
+    }
+}
+
+void counting::take_call(gimple *enter, int which, unsigned stretch)
+{
+    node &called = nodes[which];
+    if (called.stretch >= 0 && stretches[called.stretch].number == stretch) {
+        stretches[called.stretch].times++;
+        return;
+    }
+    called.stretch = stretches.length();
+    calls.put(enter, called.stretch);
+    stretches.safe_push({(unsigned)called.number, stretch, 1});
+}
+
+/* What is called may not come back. */
+bool ends_stretch(gimple *statement)
+{
+    gcall *call = dyn_cast<gcall *>(statement);
+    return call ? !calls_nobody(call)
+                : is_a<gasm *>(statement) && crn_mark_of(statement) == CRN_MARK_NONE;
+}
+
+void counting::take_calls()
+{
+    unsigned stretch = 0;
+    basic_block block;
+    FOR_EACH_BB_FN(block, cfun)
+    {
+        int now = before[block->index];
+        stretch++;
+        for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i)) {
+            now = step(now, gsi_stmt(i));
+            if (now > 0 && crn_mark_of(gsi_stmt(i)) == CRN_MARK_ENTER)
+                take_call(gsi_stmt(i), now, stretch);
+            stretch += ends_stretch(gsi_stmt(i));
+        }
     }
 }
 
@@ -291,7 +338,11 @@ void counting::count(gimple_stmt_iterator *place, int which)
     gimple *enter = gsi_stmt(*place);
     tree unused = crn_mark_height(enter);
     gimple *nothing = gimple_build_assign(unused, build_zero_cst(TREE_TYPE(unused)));
-    gsi_insert_before(place, crn_emit_count(counters, nodes[which].number), GSI_SAME_STMT);
+    unsigned number = nodes[which].number;
+    const unsigned *call = made_nodes[number - 1].same ? NULL : calls.get(enter);
+    if (call)
+        gsi_insert_before(place, crn_emit_count(counters, number, stretches[*call].times),
+                          GSI_SAME_STMT);
     gsi_replace(place, nothing, false);
     dead.safe_push(nothing);
 }
@@ -306,31 +357,38 @@ void counting::begin(gimple_stmt_iterator *place)
     gsi_insert_after(place, gimple_build_assign(counters, found), GSI_NEW_STMT);
 }
 
-/* The first of several frames that a call takes the place of: they are entered for it. */
-void counting::tail(gimple_stmt_iterator *place, int which)
+/* From here on what runs is the node. Gives what ran, for the Leave behind the call. */
+tree counting::go(gimple_stmt_iterator *place, int which)
 {
-    tree entered = make_ssa_name(long_long_integer_type_node);
-    gsi_insert_before(place, crn_emit_go(made, nodes[which].number, entered), GSI_SAME_STMT);
-    gsi_replace(
-        place,
-        crn_mark_make(CRN_MARK_TAIL, nodes[which].site, entered, gimple_location(gsi_stmt(*place))),
-        false);
+    tree ran = make_ssa_name(long_long_integer_type_node);
+    gsi_insert_before(place, crn_emit_go(made, counters, nodes[which].number, ran), GSI_SAME_STMT);
+    return ran;
 }
 
+/* The node that ran in the call before still does, if nothing between them has to know better. */
 void counting::surround(gimple_stmt_iterator place, int which)
 {
     gcall *call = as_a<gcall *>(gsi_stmt(place));
-    tree entered = make_ssa_name(long_long_integer_type_node);
-    gsi_insert_before(&place, crn_emit_go(made, nodes[which].number, entered), GSI_SAME_STMT);
-    gimple *leave =
-        crn_mark_make(CRN_MARK_LEAVE, nodes[which].site, entered, gimple_location(call));
+    bool runs = last.leave && last.which == which;
+    if (runs)
+        take_back_leave();
+    tree ran = runs ? last.ran : go(&place, which);
+    gimple *leave = crn_mark_make(CRN_MARK_LEAVE, nodes[which].site, ran, gimple_location(call));
+    last = {};
     if (!stmt_ends_bb_p(call)) {
         gsi_insert_after(&place, leave, GSI_SAME_STMT);
+        last = {leave, ran, which};
         return;
     }
     edge on = find_fallthru_edge(gimple_bb(call)->succs);
     if (on)
         gsi_insert_on_edge(on, leave);
+}
+
+void counting::take_back_leave()
+{
+    gimple_stmt_iterator place = gsi_for_stmt(last.leave);
+    gsi_remove(&place, true);
 }
 
 void counting::change_mark(gimple_stmt_iterator *place, int now, int next, bool *jumps)
@@ -344,22 +402,23 @@ void counting::change_mark(gimple_stmt_iterator *place, int now, int next, bool 
             begin(place);
         break;
     case CRN_MARK_RESTORE:
+        last = {};
         if (next)
             gsi_replace(place, crn_mark_make(CRN_MARK_RESTORE, own, height, gimple_location(mark)),
                         false);
         break;
-    case CRN_MARK_TAIL:
-        if (now && !*jumps) {
-            tail(place, now);
-            *jumps = true;
-            break;
-        }
-        *jumps = false;
+    case CRN_MARK_TAIL: /* the first of several tells what the call takes the place of */
+        if (now && !*jumps)
+            go(place, now);
+        *jumps = now;
         /* fall through */
     default:
-        if (!now)
+        if (!now) {
+            if (last.leave && crn_mark_of(mark) == CRN_MARK_LEAVE)
+                take_back_leave(); /* what runs from here on is told anyway */
+            last = {};
             break;
-        *jumps = crn_mark_of(mark) == CRN_MARK_TAIL;
+        }
         gsi_remove(place, true);
         return;
     }
@@ -370,6 +429,7 @@ void counting::change(basic_block block)
 {
     int now = before[block->index];
     bool jumps = false;
+    last = {};
     for (gimple_stmt_iterator i = gsi_start_bb(block); now != UNKNOWN && !gsi_end_p(i);) {
         gimple *statement = gsi_stmt(i);
         if (crn_mark_of(statement) != CRN_MARK_NONE) {
@@ -378,11 +438,14 @@ void counting::change(basic_block block)
             now = next;
             continue;
         }
-        gcall *call = dyn_cast<gcall *>(statement);
         gimple_stmt_iterator place = i;
         gsi_next(&i); /* not what is put behind the call */
-        if (call && now > 0 && !calls_nobody(call))
+        if (!ends_stretch(statement))
+            continue;
+        if (is_gimple_call(statement) && now > 0)
             surround(place, now);
+        else
+            last = {};
     }
 }
 
@@ -391,6 +454,8 @@ void counting::change()
     number();
     if (made_nodes.length() > NODES_MOST)
         return;
+    take_calls();
+    crn_find_alike(stretches, &made_nodes);
     made = crn_tree_make(made_nodes);
     counters = create_tmp_reg(ptr_type_node, "cairn_counters");
     height = create_tmp_reg(long_long_integer_type_node, "cairn_height");
@@ -431,11 +496,25 @@ tree own_site(function *function)
     }
 }
 
+/* What is called in a scope that is marked by hand is called there, inlined or not, and where the
+ * scope itself is inlined it is open until its end. */
+bool has_scopes(function *function)
+{
+    basic_block block;
+    FOR_EACH_BB_FN(block, function)
+    for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i)) {
+        gcall *call = dyn_cast<gcall *>(gsi_stmt(i));
+        if (call && crn_is_of_cairn(call))
+            return true;
+    }
+    return false;
+}
+
 } // namespace
 
 void crn_tree_count(function *function)
 {
-    if (crn_chosen.frames || crn_chosen.small || crn_by_calls())
+    if (crn_chosen.frames || crn_chosen.small || crn_by_calls() || has_scopes(function))
         return;
     tree own = own_site(function);
     if (!own)

@@ -9,10 +9,10 @@
 #include "output.h"
 
 /* clang-format off */
-#define CRN_STUB_ENTER_COUNTED "cairn_priv_stub_1_enter_counted"
-#define CRN_STUB_ENTER_COUNTED_KEPT "cairn_priv_stub_1_enter_counted_kept"
-#define CRN_STUB_COUNTERS "cairn_priv_stub_2_counters"
-#define CRN_STUB_GO "cairn_priv_stub_2_go"
+#define CRN_STUB_ENTER_COUNTED "cairn_priv_stub_2_enter_counted"
+#define CRN_STUB_ENTER_COUNTED_KEPT "cairn_priv_stub_2_enter_counted_kept"
+#define CRN_STUB_COUNTERS "cairn_priv_stub_3_counters"
+#define CRN_STUB_GO "cairn_priv_stub_3_go"
 
 /* Enter of a function that has counters. %r11: the site, %r10: the tree. Gives the height in %rax,
  * as Enter in stub.cc does, and the counters of what it entered in %rcx; %r8 and %r9 are lost, too.
@@ -114,34 +114,28 @@ static const char enter_counted_kept_stub[] =
                   "\taddq %r11, %rax\n",
                   "cairn_priv_site_enter_counted_kept", CRN_STUB_COUNTERS "_kept");
 
-/* As Enter in stub.cc, of a node: but that no call counts, and nothing has given its frame back. */
+/* %rax: the function's own unit with its graph's mark, %r11: where the same of the node is, %r10: the
+ * node. If the function runs, and the node's is of the graph that there is now, the node does from
+ * now on: nothing is pushed, and no edge looked up. %rax stays as it is, which is what ran: the
+ * function keeps it, and Leave takes it, as in stub.cc. %rcx, %r8 and %r9 are lost, too. */
 static const char go_stub[] =
     BEGIN(CRN_STUB_GO)
-    "\tmovq " CRN_AT_TOP "(%rax), %r9\n"
-    "\tcmpq " CRN_AT_HIGH "(%rax), %r9\n"
-    "\tjae 2f\n"
-    "\tmovq " CRN_AT_LANE "(%rax), %r9\n"
-    "\timull $" CRN_GUESS_FACTOR ", %esp, %r10d\n"
-    "\tshrl $" CRN_GUESS_SHIFT ", %r10d\n"
-    "\tandl $" CRN_GUESS_MASK ", %r10d\n"
-    "\taddl 4(%r11), %r10d\n"
-    "\tcmpq " CRN_AT_GUESS_LIMIT "(%r9), %r10\n"
-    "\tjae 2f\n"
-    "\taddq " CRN_AT_GUESSES "(%r9), %r10\n"
-    "\tmovl " CRN_AT_CURRENT "(%rax), %r9d\n"
-    "\tmovq (%r10), %r10\n"
-    "\tcmpl %r9d, %r10d\n"
+    "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %r9\n"
+    "\tmovq %fs:(%r9), %r9\n"
+    "\ttestq %r9, %r9\n"
+    "\tje 1f\n"
+    "\tcmpl " CRN_AT_CURRENT "(%r9), %eax\n"
     "\tjne 2f\n"
-    "\tshrq $32, %r10\n"
-    "\tmovq " CRN_AT_TOP "(%rax), %r11\n"
-    "\tmovl %r9d, (%r11)\n"
-    "\taddq $4, %r11\n"
-    "\tmovq %r11, " CRN_AT_TOP "(%rax)\n"
-    "\tmovq %r10, " CRN_AT_CURRENT "(%rax)\n"
-    "\tsubq " CRN_AT_BOTTOM "(%rax), %r11\n"
-    "\tmovq %r11, %rax\n"
+    "\tmovq " CRN_AT_UNITS "(%r9), %rcx\n"
+    "\tmovq (%r11), %r8\n"
+    "\tsubq " CRN_AT_MARK "(%r9), %r8\n"
+    "\tcmpq %rcx, %r8\n"
+    "\tjae 2f\n"
+    "\tmovq %r8, " CRN_AT_CURRENT "(%r9)\n"
     "\tret\n"
-    "2:\tmovq %r11, %rax\n"
+    "1:\txorl %eax, %eax\n"
+    "\tret\n"
+    "2:\tmovq %r10, %rax\n"
     "\tjmp *cairn_priv_site_go@GOTPCREL(%rip)\n"
     END(CRN_STUB_GO);
 
@@ -159,22 +153,19 @@ static const char counters_text[] = "# cairn counters\n\t"
     "leaq %1, %%r10\n\t"
     "call " CRN_STUB_COUNTERS;
 
-/* %0 strand, then height, %1 the node. */
+/* %0 what ran, %1 what is kept of the function's own unit, %2 where the node's is, %3 the node. */
 static const char go_text[] = "# cairn go\n\t"
-    "movq cairn_priv_thread_strand@gottpoff(%%rip), %0\n\t"
-    "movq %%fs:(%0), %0\n\t"
-    "testq %0, %0\n\t"
-    "je 1f\n\t"
-    "leaq %1, %%r11\n\t"
-    "call " CRN_STUB_GO "\n"
-    "1:";
+    "leaq %2, %%r11\n\t"
+    "movq %1, %%rax\n\t"
+    "leaq %3, %%r10\n\t"
+    "call " CRN_STUB_GO;
 
 /* One instruction, which a signal handler comes before or after. */
 static const char count_text[] = "# cairn count\n\t"
-    "addq $1, %0";
+    "addq %2, %0";
 /* clang-format on */
 
-enum { NODE_WORDS = 4 };
+enum { TREE_WORDS = 2, NODE_WORDS = 2 };
 
 /* ---- the stubs ---- */
 
@@ -206,10 +197,17 @@ static tree operand(const char *constraint, tree value)
                            value);
 }
 
-static tree word_of(tree made, unsigned number)
+static tree word_of(tree made, unsigned place)
 {
-    return build4(ARRAY_REF, TREE_TYPE(TREE_TYPE(made)), made, size_int(number * NODE_WORDS),
-                  NULL_TREE, NULL_TREE);
+    return build4(ARRAY_REF, TREE_TYPE(TREE_TYPE(made)), made, size_int(place), NULL_TREE,
+                  NULL_TREE);
+}
+
+/* So many bytes behind a function's counters. */
+static tree behind(tree counters, HOST_WIDE_INT bytes)
+{
+    tree type = build_variant_type_copy(long_long_unsigned_type_node);
+    return build2(MEM_REF, type, counters, build_int_cst(build_pointer_type(type), bytes));
 }
 
 /* What is called returns to where the red zone would begin: there must be none. */
@@ -249,23 +247,26 @@ gimple *crn_emit_counters(tree made, tree counters)
     return assemble_call(counters_text, inputs, outputs, {"r8", "r9", "r10", "r11", "cc"});
 }
 
-gimple *crn_emit_go(tree made, unsigned number, tree height)
+gimple *crn_emit_go(tree made, tree counters, unsigned number, tree height)
 {
+    enum { UNIT = 8 };
+    HOST_WIDE_INT own = CRN_COUNTERS_TO_UNITS - UNIT;
     operands *inputs = NULL, *outputs = NULL;
     vec_safe_push(outputs, operand("=&a", height));
-    vec_safe_push(inputs, operand("m", word_of(made, number)));
+    vec_safe_push(inputs, operand("m", behind(counters, own)));
+    vec_safe_push(inputs, operand("m", behind(counters, own + number * UNIT)));
+    vec_safe_push(inputs, operand("m", word_of(made, TREE_WORDS + number * NODE_WORDS)));
     uses_go = true;
-    return assemble_call(go_text, inputs, outputs, {"r9", "r10", "r11", "cc"});
+    return assemble_call(go_text, inputs, outputs, {"rcx", "r8", "r9", "r10", "r11", "cc"});
 }
 
 /* To GCC it changes this counter and nothing else, so it is no barrier to what is around it. */
-gimple *crn_emit_count(tree counters, unsigned number)
+gimple *crn_emit_count(tree counters, unsigned number, unsigned times)
 {
-    tree type = build_variant_type_copy(long_long_unsigned_type_node);
-    tree place = build_int_cst(build_pointer_type(type), (number - 1) * 8);
     vec<tree, va_gc> *inputs = NULL, *outputs = NULL, *clobbers = NULL;
-    vec_safe_push(outputs, operand("=m", build2(MEM_REF, type, counters, place)));
-    vec_safe_push(inputs, operand("m", build2(MEM_REF, type, counters, place)));
+    vec_safe_push(outputs, operand("=m", behind(counters, (number - 1) * 8)));
+    vec_safe_push(inputs, operand("m", behind(counters, (number - 1) * 8)));
+    vec_safe_push(inputs, operand("i", build_int_cst(integer_type_node, times)));
     vec_safe_push(clobbers, build_tree_list(NULL_TREE, build_string(2, "cc")));
     gasm *statement = gimple_build_asm_vec(count_text, inputs, outputs, clobbers, NULL);
     gimple_asm_set_inline(statement, true);
@@ -299,9 +300,8 @@ static tree distance(tree from, tree site)
     return build1(NOP_EXPR, unsigned_type_node, build2(MINUS_EXPR, type, there, here));
 }
 
-static void add_node(vec<constructor_elt, va_gc> *&words, tree up, tree site)
+static void add_words(vec<constructor_elt, va_gc> *&words, std::initializer_list<tree> values)
 {
-    tree values[NODE_WORDS] = {number((HOST_WIDE_INT)0xfffffffe), number(0), up, site};
     for (tree value : values) {
         tree index = size_int(vec_safe_length(words));
         CONSTRUCTOR_APPEND_ELT(words, index, value);
@@ -310,7 +310,8 @@ static void add_node(vec<constructor_elt, va_gc> *&words, tree up, tree site)
 
 tree crn_tree_make(const auto_vec<crn_tree_node> &nodes)
 {
-    tree type = build_array_type_nelts(unsigned_type_node, NODE_WORDS * (nodes.length() + 1));
+    tree type =
+        build_array_type_nelts(unsigned_type_node, TREE_WORDS + NODE_WORDS * (nodes.length() + 1));
     tree made = build_decl(BUILTINS_LOCATION, VAR_DECL, create_tmp_var_name("cairn_tree"), type);
     TREE_STATIC(made) = 1;
     TREE_ADDRESSABLE(made) = 1;
@@ -322,9 +323,11 @@ tree crn_tree_make(const auto_vec<crn_tree_node> &nodes)
     SET_DECL_ALIGN(made, 16 * BITS_PER_UNIT);
     DECL_USER_ALIGN(made) = 1;
     vec<constructor_elt, va_gc> *words = NULL;
-    add_node(words, number(nodes.length()), number(0));
+    add_words(words, {number((HOST_WIDE_INT)0xfffffffe), number(0)});
+    add_words(words, {number(nodes.length()), number(0)});
     for (unsigned i = 0; i < nodes.length(); i++)
-        add_node(words, number(i + 1 - nodes[i].above), distance(made, nodes[i].site));
+        add_words(words, {number((HOST_WIDE_INT)nodes[i].same << 16 | (i + 1 - nodes[i].above)),
+                          distance(made, nodes[i].site)});
     tree constructor = build_constructor(type, words);
     TREE_CONSTANT(constructor) = 1;
     TREE_STATIC(constructor) = 1;

@@ -73,8 +73,7 @@ typedef struct cairn_priv_lane {
      * which the runtime makes 0 whenever they are not to be touched. */
     uint64_t *lent;
     uint64_t lent_units;
-    /* Where a tree's counters are, and where its nodes led to (tree.h): as the ways, but that a key
-     * may be in either of a pair. */
+    /* Where a tree's counters are (tree.h): as the ways, but a key may be in either of a pair. */
     cairn_priv_way *nodes;
     uint64_t node_mask; /* of pairs */
     cairn_priv_guess *guesses;

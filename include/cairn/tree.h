@@ -19,9 +19,11 @@
 extern "C" {
 #endif
 
-/* Nodes count from 1; what is above a node comes before it, and 0 is the function itself. */
+/* Nodes count from 1; what is above a node comes before it, and 0 is the function itself. Of nodes
+ * that are always called together one has a counter that counts for all: the first of them. */
 typedef struct cairn_priv_node {
-    uint32_t above;
+    uint16_t above;
+    uint16_t same; /* whose counter it is; 0: its own */
     cairn_block block;
 } cairn_priv_node;
 
@@ -40,6 +42,14 @@ CAIRN_API uint32_t cairn_priv_tree_add(cairn_profile *profile, const cairn_priv_
  * while the lane is, also in children of fork. NULL where nothing is recorded, or there is no room.
  * Thread: the lane's. */
 CAIRN_API uint64_t *cairn_priv_tree_counters(cairn_strand *strand, uint32_t tree);
+
+/* So many bytes behind a counter is a word that is the host's, for the unit of the node's context;
+ * that of the function itself is the one before them. They are 0 at first, and what a child of fork
+ * has of them is what its parent had. */
+#define CAIRN_PRIV_TREE_UNITS 65536
+
+/* The same, if they are there already. */
+CAIRN_API uint64_t *cairn_priv_tree_known(cairn_strand *strand, uint32_t tree);
 
 /* From now on `key` leads to `what` from a unit: for who looks it up by hand. The key's hash is
  * that of a block. Thread: the lane's. */

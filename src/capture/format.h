@@ -256,8 +256,10 @@ typedef struct crn_disk_tree {
     uint32_t spare;
 } crn_disk_tree;
 
+/* Other nodes are named by their numbers, counted from 1, and come before this one. */
 typedef struct crn_disk_node {
-    uint32_t above; /* a node that comes before this one, counted from 1; 0: what the tree is in */
+    uint16_t above; /* 0: what the tree is in */
+    uint16_t same;  /* has its calls counted for it; 0: it has a counter of its own */
     uint32_t block;
 } crn_disk_node;
 

@@ -4,7 +4,8 @@
  *
  * Counters are found by the context that they are below and the tree, once for each time that a
  * function runs; hosts remember them in the lane's ways. Their addresses are kept by what runs, so
- * they are mapped for good: in a child of fork the same addresses get other memory.
+ * they are mapped for good: in a child of fork the same addresses get other memory. Behind each
+ * group of them is as much memory of the process's own, for the units of their contexts.
  */
 #include <errno.h>
 #include <string.h>
@@ -20,8 +21,11 @@ enum {
     FIRST_ENTRIES = CRN_FIRST(64, 2),
     FIRST_PAIRS = CRN_FIRST(512, 1),
     LAST_PAIRS = CRN_FIRST(1 << 16, 8), /* 2 MiB */
-    SIZES_MOST = 8                      /* from the first to the last */
+    SIZES_MOST = 8,                     /* from the first to the last */
+    GROUP_AND_UNITS = 2 * CRN_COUNTS_GROUP
 };
+
+_Static_assert(CAIRN_PRIV_TREE_UNITS == CRN_COUNTS_GROUP, "units lie behind their counters");
 
 typedef struct entry {
     uint64_t key; /* tree << 32 | record; 0: free */
@@ -31,9 +35,8 @@ typedef struct entry {
 
 /* A section each, with one chunk: what grows may move. */
 typedef struct group {
-    char
-        *base; /* where it was first, in the process that made it or one that this one comes from */
-    crn_section section;
+    char *base;      /* where it is, in each child of fork, too */
+    uint64_t offset; /* of its chunk, in the capture of this process */
 } group;
 
 struct crn_counted {
@@ -69,7 +72,7 @@ static cairn_error put_tree(cairn_profile *profile, const cairn_priv_node *nodes
     crn_disk_tree *tree = (crn_disk_tree *)(void *)(profile->trees.base + begin);
     crn_disk_node *to = (crn_disk_node *)(tree + 1);
     for (uint32_t i = 0; i < count; i++)
-        to[i] = (crn_disk_node){nodes[i].above, nodes[i].block};
+        to[i] = (crn_disk_node){nodes[i].above, nodes[i].same, nodes[i].block};
     __atomic_store_n(&tree->count, count, __ATOMIC_RELEASE);
     profile->trees_used = end;
     return CAIRN_OK;
@@ -80,7 +83,8 @@ static bool are_nodes(const cairn_priv_node *nodes, uint32_t count)
     if (!nodes || !count || count > CAIRN_PRIV_NODES_MOST)
         return false;
     for (uint32_t i = 0; i < count; i++)
-        if (nodes[i].above > i)
+        if (nodes[i].above > i || nodes[i].same > i ||
+            (nodes[i].same && nodes[nodes[i].same - 1].same))
             return false;
     return true;
 }
@@ -170,11 +174,23 @@ static struct crn_counted *counted_of(cairn_lane *lane)
     return lane->counted;
 }
 
-static cairn_error open_group(cairn_lane *lane, uint32_t number, crn_section *section)
+/* A chunk for the group takes its address, with what is there, which is `used` bytes. */
+static cairn_error place_group(cairn_lane *lane, uint32_t number, group *group, uint64_t used)
 {
-    crn_section_open(section, &lane->profile->capture, CRN_SECTION_COUNTS, (uint16_t)number,
+    crn_section section;
+    crn_section_open(&section, &lane->profile->capture, CRN_SECTION_COUNTS, (uint16_t)number,
                      lane->number);
-    return crn_section_grow(section, CRN_COUNTS_GROUP);
+    cairn_error error = crn_section_grow(&section, CRN_COUNTS_GROUP);
+    if (!error) {
+        if (used)
+            memcpy(section.base, group->base, used);
+        group->offset = section.chunks[0].offset;
+        int file = crn_capture_file(&lane->profile->capture);
+        if (!crn_address_map(group->base, file, group->offset, CRN_COUNTS_GROUP))
+            error = CAIRN_E_MAP;
+    }
+    crn_section_close(&section);
+    return error;
 }
 
 static cairn_error add_group(cairn_lane *lane)
@@ -187,12 +203,17 @@ static cairn_error add_group(cairn_lane *lane)
     if (!groups)
         return CAIRN_E_MEMORY;
     counted->groups = groups;
-    cairn_error error = open_group(lane, number, &groups[number].section);
+    group made = {.base = crn_address_reserve(GROUP_AND_UNITS)};
+    if (!made.base || !crn_address_fill(made.base + CAIRN_PRIV_TREE_UNITS, CRN_COUNTS_GROUP)) {
+        crn_address_release(made.base, GROUP_AND_UNITS);
+        return CAIRN_E_MEMORY;
+    }
+    cairn_error error = place_group(lane, number, &made, 0);
     if (error) {
-        crn_section_close(&groups[number].section);
+        crn_address_release(made.base, GROUP_AND_UNITS);
         return error;
     }
-    groups[number].base = groups[number].section.base;
+    groups[number] = made;
     counted->group_count++;
     counted->in_group = 0;
     return CAIRN_OK;
@@ -234,23 +255,41 @@ static cairn_error make(cairn_lane *lane, uint32_t tree, uint32_t record, uint64
     return CAIRN_OK;
 }
 
-uint64_t *cairn_priv_tree_counters(cairn_strand *strand, uint32_t tree)
+/* What runs; 0 if nothing is counted there. */
+static uint32_t record_of(const cairn_strand *strand)
 {
-    cairn_lane *lane = crn_lane_of(strand);
-    crn_lane_listen(lane); /* in a child of fork, what runs is another record then */
+    const cairn_lane *lane = crn_lane_of(strand);
     uint32_t context = (uint32_t)strand->hot.current / CRN_RECORD_UNITS;
     if (crn_profile_mode(lane->profile) == CRN_MODE_OFF || strand->records ||
         context < CAIRN_CONTEXT_ROOT || context >= lane->graph.used)
-        return NULL;
-    if (lane->counted) {
-        const entry *known = entry_of(lane->counted, key_of(tree, context));
-        if (known->key)
-            return known->counters;
-    }
+        return 0;
+    return context;
+}
+
+static uint64_t *known(const cairn_lane *lane, uint32_t tree, uint32_t record)
+{
+    return record && lane->counted && lane->counted->entries
+               ? entry_of(lane->counted, key_of(tree, record))->counters
+               : NULL;
+}
+
+uint64_t *cairn_priv_tree_known(cairn_strand *strand, uint32_t tree)
+{
+    cairn_lane *lane = crn_lane_of(strand);
+    crn_lane_listen(lane); /* in a child of fork, what runs is another record then */
+    return known(lane, tree, record_of(strand));
+}
+
+uint64_t *cairn_priv_tree_counters(cairn_strand *strand, uint32_t tree)
+{
+    uint64_t *counters = cairn_priv_tree_known(strand, tree);
+    uint32_t record = record_of(strand);
+    if (counters || !record)
+        return counters;
+    cairn_lane *lane = crn_lane_of(strand);
     int saved = errno, cancelling;
-    uint64_t *counters = NULL;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
-    cairn_error error = make(lane, tree, context, &counters);
+    cairn_error error = make(lane, tree, record, &counters);
     pthread_setcancelstate(cancelling, NULL);
     if (error)
         crn_profile_stop(lane->profile, error);
@@ -327,7 +366,7 @@ void crn_counted_free(struct crn_counted *counted)
     if (!counted)
         return;
     for (uint32_t i = 0; i < counted->group_count; i++)
-        crn_section_close(&counted->groups[i].section);
+        crn_address_release(counted->groups[i].base, GROUP_AND_UNITS);
     crn_free(counted->groups);
     crn_free(counted->entries);
     free_nodes(counted);
@@ -348,8 +387,8 @@ void crn_counted_detach(cairn_lane *lane)
     struct crn_counted *counted = lane->counted;
     int file = crn_capture_file(&lane->profile->capture);
     for (uint32_t i = 0; counted && i < counted->group_count; i++)
-        crn_address_detach(counted->groups[i].base, file,
-                           counted->groups[i].section.chunks[0].offset, CRN_COUNTS_GROUP);
+        crn_address_detach(counted->groups[i].base, file, counted->groups[i].offset,
+                           CRN_COUNTS_GROUP);
     crn_counted_clear(counted);
 }
 
@@ -386,21 +425,9 @@ static bool move_entries(cairn_lane *lane, crn_retrace *retrace, const crn_graph
 static cairn_error move_group(cairn_lane *lane, uint32_t number)
 {
     const struct crn_counted *counted = lane->counted;
-    group *group = &counted->groups[number];
     bool last = number + 1 == counted->group_count;
-    uint64_t used = last ? counted->in_group : CRN_COUNTS_GROUP;
-    crn_section section;
-    cairn_error error = open_group(lane, number, &section);
-    if (!error) {
-        memcpy(section.base, group->base, used);
-        int file = crn_capture_file(&lane->profile->capture);
-        if (crn_address_map(group->base, file, section.chunks[0].offset, CRN_COUNTS_GROUP))
-            group->section.chunks[0] = section.chunks[0];
-        else
-            error = CAIRN_E_MAP;
-    }
-    crn_section_close(&section);
-    return error;
+    return place_group(lane, number, &counted->groups[number],
+                       last ? counted->in_group : CRN_COUNTS_GROUP);
 }
 
 void crn_counted_move(cairn_lane *lane, crn_retrace *retrace, const crn_graph *before)

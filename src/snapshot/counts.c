@@ -19,7 +19,7 @@ void crn_trees_free(crn_trees *trees)
 static bool are_right(const crn_disk_node *nodes, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (nodes[i].above > i)
+        if (nodes[i].above > i || nodes[i].same > i)
             return false;
     return true;
 }
@@ -96,13 +96,19 @@ bool crn_counts_visit(crn_trees *trees, const crn_reader *reader, uint32_t lane,
 
 /* ---- into a graph ---- */
 
+static uint64_t calls_of(const crn_disk_node *nodes, const uint64_t *counters, uint32_t node)
+{
+    uint32_t same = nodes[node].same;
+    return counters[same ? same - 1 : node];
+}
+
 /* What nothing below has called is no context: those that have are marked first, from the last
  * node up. */
 static uint32_t *nodes_called(const crn_disk_node *nodes, const uint64_t *counters, uint32_t count)
 {
     uint32_t *called = crn_try_calloc(count, sizeof *called);
     for (uint32_t i = count; called && i-- > 0;) {
-        if (counters[i])
+        if (calls_of(nodes, counters, i))
             called[i] = 1;
         if (called[i] && nodes[i].above)
             called[nodes[i].above - 1] = 1;
@@ -121,7 +127,7 @@ bool crn_counts_add(crn_graph *graph, uint32_t record, const crn_disk_node *node
             continue;
         uint32_t above = nodes[i].above ? records[nodes[i].above - 1] : record;
         records[i] = crn_graph_append(graph, above, nodes[i].block);
-        crn_graph_record(graph, records[i])->calls += counters[i];
+        crn_graph_record(graph, records[i])->calls += calls_of(nodes, counters, i);
     }
     crn_free(records);
     return true;

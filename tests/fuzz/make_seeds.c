@@ -33,7 +33,7 @@ static void run(cairn_profile *profile, uint64_t seed, uint64_t steps)
 /* Calls that are counters, below two contexts. */
 static void run_trees(cairn_strand *strand)
 {
-    static const cairn_priv_node nodes[] = {{0, 1}, {1, 2}, {0, 3}, {3, 1}};
+    static const cairn_priv_node nodes[] = {{0, 0, 1}, {1, 0, 2}, {0, 1, 3}, {3, 0, 1}};
     uint32_t tree = cairn_priv_tree_add(cairn_lane_profile(cairn_strand_lane(strand)), nodes, 4);
     for (uint64_t i = 0; i < 2; i++) {
         uint64_t *counters = cairn_priv_tree_counters(strand, tree);

@@ -169,6 +169,29 @@ def in_files():
     assert "--small" in refused("@words", "one.c")
 
 
+@case("a function that is called through a cast is called as the cast says, const or not")
+def cast():
+    write("cast.c", """#include <stdio.h>
+#define KEPT __attribute__((noipa))
+KEPT int whole(int n) { return n + 1; }
+__attribute__((const, noinline)) int always(int n) { return n * 2; }
+KEPT double as_double(int n) { return ((double (*)(int))whole)(n); }
+int main(int count, char **words)
+{
+    (void)words;
+    ((void (*)(int))whole)(3);
+    always(4);
+    int twice = ((int (*)(int))always)(5);
+    printf("%d %d\\n", whole(2), count > 9 ? (int)as_double(1) : twice);
+}
+""")
+    run(GCC, "-w", "cast.c", "-o", "plain")
+    for level in ("-O0", "-O2"):
+        run(CAIRN, "cc", level, "--inlined", "-w", "cast.c", "-o", "profiled")
+        calls = calls_of(record([]))
+        assert calls["whole"] == 2 and calls["always"] == 2, (level, calls)
+
+
 @case("what returns oddly is not entered, and who calls it in tail position knows")
 def returns_oddly():
     write("odd.c", """#include <stdio.h>
@@ -305,8 +328,7 @@ def callers_of_landings():
 
 @case("who calls is right where exceptions lead to, also in spans that are still open there")
 def callers_in_spans():
-    ways = [options for options in WAYS if "--inlined" not in options]
-    callers(["landings.cpp"], ways, more=SPANS, tree="landings-spans")
+    callers(["landings.cpp"], WAYS, more=SPANS, tree="landings-spans")
 
 
 @case("who calls is right where jumps lead to, out of handlers of signals, too")

@@ -271,18 +271,21 @@ def counted_contexts(names, *options):
     return calls
 
 
-@case("a call that is a counter counts in the context in which one that is entered does")
+def different(one, other):
+    return {key: (one.get(key), other.get(key)) for key in {*one, *other}
+            if one.get(key) != other.get(key)}
+
+
+@case("a call that is a counter counts in the context in which one that is entered does, or called")
 def counters():
     for names in (["inlined.c"], ["inlined.cpp"], ["exceptions.cpp"], ["jumps.c"], ["tail.c"],
                   ["leaf.c"], ["guesses.c"], ["user.c", "library.c"], ["process.c"]):
         for level in ("-O1", "-O2", "-O3"):
             plain(names, level)
-            counters, frames = (counted_contexts(names, level, "--inlined", *more)
-                                for more in ([], ["--frames"]))
-            different = {path: (calls, frames.get(path)) for path, calls in counters.items()
-                         if frames.get(path) != calls}
-            assert not different and set(frames) == set(counters), (names, level, different,
-                                                                   set(frames) - set(counters))
+            counters, frames, by_calls = (counted_contexts(names, level, "--inlined", *more)
+                                          for more in ([], ["--frames"], ["--calls"]))
+            assert counters == frames, (names, level, different(counters, frames))
+            assert frames == by_calls, (names, level, different(frames, by_calls))
 
 
 @case("with counters a call of what is inlined is one instruction; with frames it is entered")
@@ -316,14 +319,15 @@ def time_refuses():
 
 @case("functions that are inlined are contexts under who calls them in the source")
 def inlined_contexts():
-    for level in ("-O0", "-O2", "-O3"):
+    for level, *more in (["-O0"], ["-O2"], ["-O3"], ["-O2", "--calls"], ["-O2", "--frames"]):
         plain(["inlined.c"], level)
-        profiled(["inlined.c"], level, "--inlined")
+        profiled(["inlined.c"], level, "--inlined", *more)
         found = {path[1:]: row["calls"] for path, row in record(["inlined.c"])}
         expected = {("main", "once", "always", "square"): 10, ("main", "once", "square"): 10,
-                    ("main", "split", "rare"): 60, ("main", "scaled", "alike_too"): 190}
+                    ("main", "split", "rare"): 60, ("main", "scaled", "alike_too"): 190,
+                    ("main", "hands_over", "hands_on", "ends"): 10}
         for path, calls in expected.items():
-            assert found.get(path) == calls, (level, path, found.get(path))
+            assert found.get(path) == calls, (level, more, path, found.get(path))
         assert ("main", "jumping", "deep", "square") in found, level
         assert ("main", "nested", "outer", "inner") in found, level
 
@@ -419,20 +423,31 @@ def scopes(jumped, *ways):
         shutil.copy("profiled", "plain")
         rows = record(["scopes.cpp"])
         stacks_match(rows)
-        assert run("./profiled") == "255\n"
+        assert run("./profiled") == "445\n"
         found = {path[2:]: row["calls"] for path, row in rows}
         for path in (("catches", "outer", "inner", "throws"), ("catches", "outer", "work"),
                      ("catches_object", "object", "throws"), ("catches_object", "object", "work"),
                      ("is_jumped_to", "jumped", "left", "jumps"), ("is_jumped_to", "jumped", "work")):
             expected = jumped if path == ("is_jumped_to", "jumped", "work") else 10
             assert found.get(path) == expected, (options, path, found)
-        assert not [path for path in found if path and path[-1].startswith("cairn_")], found
+        inlined = ("is_inlined",) if "--inlined" in options else ()
+        within = ("inlines", *inlined, "within")
+        expected = ({(*within, "half", "work"): 10, (*within, "work"): 10, (*within, "half"): 10}
+                    if inlined else {(*within, "work"): 20})
+        expected.update({("inlines", "work"): 10, ("calls_behind", "work"): 10,
+                         ("calls_behind", "ends_with_scope", "ending", "work"): 10})
+        for path, calls in expected.items():
+            assert found.get(path) == calls, (options, path, found)
+        run("./profiled", CAIRN_OUT="x.cairn", CAIRN_WALL="exact")
+        again = {path[2:]: row["calls"] for path, row in contexts("x.cairn")}
+        assert again == found, (options, different(found, again))
+        assert not [path for path in found if path and re.search("cairn_|lambda", path[-1])], found
 
 
 @case("scopes that are marked by hand end where they do, whatever is caught in them")
 def scopes_by_hand():
     scopes(10, ["-O0"], ["-O2"], ["-O2", "--inlined"], ["-O2", "--calls"], ["-O2", "-static"],
-           ["-O1", "--verify"])
+           ["-O1", "--verify"], ["-O2", "--inlined", "-std=c++17"], ["-O1", "--inlined", "-std=c++11"])
 
 
 def unwind(front, *ways):
@@ -603,10 +618,11 @@ def sanitized():
             continue
         for name in ("jumps.c", "exceptions.cpp"):
             plain([name], "-O1", "-fsanitize=" + kind)
-            profiled([name], "-O1", "-fsanitize=" + kind)
-            rows = record([name])
-            stacks_match(rows)
-            counts_match(rows, counted([name]))
+            for more in ([], ["--inlined"]):
+                profiled([name], "-O1", "-fsanitize=" + kind, *more)
+                rows = record([name])
+                stacks_match(rows)
+                counts_match(rows, counted([name], bool(more)))
     if sanitizes("thread"):
         plain(["threads.c"], "-fsanitize=thread", "-O1")
         profiled(["threads.c"], "-fsanitize=thread", "-O1")
@@ -671,6 +687,13 @@ def added():
         plain(["vectors.c"], options[0], "-fopenmp")
         profiled(["vectors.c"], *options, "--inlined", "-fopenmp")
         assert calls_of(record(["vectors.c"]))["limited"] == 100, options
+
+
+@case("what gcc says of a unit when it is asked for all of it, it says of what is added, too")
+def dumped():
+    for options in (["-O2"], ["-O2", "--inlined"], ["-O0", "--branch"]):
+        run(CAIRN, "cc", *options, "-c", "-fdump-ipa-all", "-fdump-tree-all", "-fdump-rtl-all",
+            source("inlined.cpp"), "-o", "dumped.o")
 
 
 @case("calls of what is left out for being small count with those who call it")

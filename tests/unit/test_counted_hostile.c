@@ -45,7 +45,7 @@ static crn_disk_chunk *chunk_of(const capture *capture, crn_section_kind kind)
 
 static capture capture_new(void)
 {
-    static const cairn_priv_node nodes[NODES] = {{0, 2}, {1, 3}, {2, 4}, {0, 5}};
+    static const cairn_priv_node nodes[NODES] = {{0, 0, 2}, {1, 0, 3}, {2, 0, 4}, {0, 0, 5}};
     char path[SCRATCH_PATH];
     capture made;
     cairn_options options = CAIRN_OPTIONS_DEFAULT;
@@ -181,9 +181,24 @@ static void nodes_that_are_above_themselves(void **state)
     for (uint32_t node = 0; node < NODES; node++)
         for (uint32_t above = 0; above <= NODES + 1; above++) {
             capture its = capture_new();
-            node_of(&its, node)->above = above == NODES + 1 ? UINT32_MAX : above;
+            node_of(&its, node)->above = above == NODES + 1 ? UINT16_MAX : (uint16_t)above;
             bool right = above <= node;
             assert_counted(&its, right ? ALL : 0, !right);
+            capture_free(&its);
+        }
+}
+
+/* Whose counter it is comes before it: those of later ones may not be there. */
+static void nodes_that_later_ones_count_for(void **state)
+{
+    (void)state;
+    for (uint32_t node = 0; node < NODES; node++)
+        for (uint32_t same = 1; same <= NODES + 1; same++) {
+            capture its = capture_new();
+            node_of(&its, node)->same = same == NODES + 1 ? UINT16_MAX : (uint16_t)same;
+            bool right = same <= node;
+            uint64_t all = ALL - 11 * (node + 1) + 11 * same; /* of both arrays */
+            assert_counted(&its, right ? all : 0, !right);
             capture_free(&its);
         }
 }
@@ -295,7 +310,7 @@ static void a_tree_that_is_a_long_chain(void **state)
     char path[SCRATCH_PATH];
     random_source random = {7};
     for (uint32_t n = 0; n < DEEP; n++)
-        nodes[n] = (cairn_priv_node){n, 1 + random_below(&random, BLOCKS)};
+        nodes[n] = (cairn_priv_node){(uint16_t)n, 0, 1 + random_below(&random, BLOCKS)};
     cairn_options options = CAIRN_OPTIONS_DEFAULT;
     options.path = scratch_path(path, "chain.cairn");
     setup s = setup_open(&options, BLOCKS);
@@ -344,6 +359,7 @@ int main(void)
         cmocka_unit_test(trees_that_are_none),
         cmocka_unit_test(trees_of_so_many_nodes),
         cmocka_unit_test(nodes_that_are_above_themselves),
+        cmocka_unit_test(nodes_that_later_ones_count_for),
         cmocka_unit_test(blocks_that_are_none),
         cmocka_unit_test(records_that_are_none),
         cmocka_unit_test(counters_up_to_the_limit),

@@ -122,6 +122,23 @@ static __attribute__((noinline)) int scaled(int n, int by)
     return sum;
 }
 
+/* What is inlined where it is called last, calls another one last: both have given their frames
+ * back by then. */
+KEPT static int ends(int n)
+{
+    return n + 1;
+}
+
+static inline __attribute__((always_inline)) int hands_on(int n)
+{
+    return ends(n * 2);
+}
+
+KEPT static int hands_over(int n)
+{
+    return n % 2 ? hands_on(n) : n;
+}
+
 static jmp_buf back;
 
 static inline void jump_if(int n)
@@ -217,7 +234,7 @@ int main(int argc, char **argv)
         sum += repeated(i) + alike(i) + alike_too(i) + split(i) + cases(i);
         sum += gcd(i, 12) + fibonacci(i % 7) + apply(square, i) + apply(alike, i);
         after += after_all(i);
-        sum += scaled(i, 3) + jumping(i) + labels(i) + nested(i);
+        sum += scaled(i, 3) + jumping(i) + labels(i) + nested(i) + hands_over(i);
         after += after_all(i);
     }
     sum += sum_to(1000) + even(steps, 0);

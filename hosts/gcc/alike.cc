@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Nodes of a tree (tree.cc) that are always called together: what a function calls that is inlined
+ * is often inlined with it, and runs whenever it does. One of them has the counter.
+ */
+#include "plugin.h"
+
+namespace {
+
+/* The stretches of a node lie side by side. */
+struct range {
+    unsigned node, first, count;
+};
+
+int by_node(const void *one, const void *other)
+{
+    const crn_stretch *a = (const crn_stretch *)one, *b = (const crn_stretch *)other;
+    if (a->node != b->node)
+        return a->node < b->node ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* 0 if both are called equally often in each stretch. */
+int compare(const range *one, const range *other, const vec<crn_stretch> &all)
+{
+    if (one->count != other->count)
+        return one->count < other->count ? -1 : 1;
+    for (unsigned i = 0; i < one->count; i++) {
+        const crn_stretch &a = all[one->first + i], &b = all[other->first + i];
+        if (a.number != b.number)
+            return a.number < b.number ? -1 : 1;
+        if (a.times != b.times)
+            return a.times < b.times ? -1 : 1;
+    }
+    return 0;
+}
+
+/* Those that are alike come together, the first of them first. */
+int by_calls(const void *one, const void *other, void *data)
+{
+    const range *a = (const range *)one, *b = (const range *)other;
+    int order = compare(a, b, *(const vec<crn_stretch> *)data);
+    return order ? order : a->node < b->node ? -1 : a->node > b->node;
+}
+
+} // namespace
+
+void crn_find_alike(const auto_vec<crn_stretch> &stretches, auto_vec<crn_tree_node> *nodes)
+{
+    auto_vec<crn_stretch> sorted;
+    sorted.safe_splice(stretches);
+    sorted.qsort(by_node);
+    auto_vec<range> ranges;
+    for (unsigned i = 0; i < sorted.length(); i++) {
+        if (!i || sorted[i].node != sorted[i - 1].node)
+            ranges.safe_push({sorted[i].node, i, 0});
+        ranges.last().count++;
+    }
+    ranges.sort(by_calls, &sorted);
+    for (unsigned i = 1, first = 0; i < ranges.length(); i++) {
+        if (compare(&ranges[first], &ranges[i], sorted) == 0)
+            (*nodes)[ranges[i].node - 1].same = ranges[first].node;
+        else
+            first = i;
+    }
+}
