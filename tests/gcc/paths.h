@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What random programs (invent.py) have before their functions: with PATHS what they say to the
+ * twin of contexts (paths.c), which cannot know it.
+ */
+#ifndef CAIRN_TESTS_GCC_PATHS_H
+#define CAIRN_TESTS_GCC_PATHS_H
+
+#include <setjmp.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A scope that is marked by hand. */
+void paths_scope_begin(const char *name);
+void paths_scope_end(void);
+
+/* How many run; and so many do again, as others were jumped out of. */
+int paths_height(void);
+void paths_back(int height);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* What a function is declared as; with ALL_KEPT each stays as it is written. */
+#ifdef ALL_KEPT
+#define KIND(...) __attribute__((noipa))
+#else
+#define KIND(...) __VA_ARGS__
+#endif
+
+/* Where something may be jumped back to, and that it was. */
+#ifdef PATHS
+#define HERE() const int height = paths_height()
+#define BACK() paths_back(height)
+#else
+#define HERE() ((void)0)
+#define BACK() ((void)0)
+#endif
+
+#ifdef __cplusplus
+#ifdef PATHS
+struct paths_scope {
+    __attribute__((no_instrument_function)) explicit paths_scope(const char *name)
+    {
+        paths_scope_begin(name);
+    }
+    __attribute__((no_instrument_function)) ~paths_scope()
+    {
+        paths_scope_end();
+    }
+};
+#define SCOPE(name) paths_scope here(name)
+#else
+#include <cairn/scope.h>
+#define SCOPE(name) CAIRN_SCOPE(name)
+#endif
+
+struct thrown {
+    unsigned n;
+};
+
+struct shape {
+    virtual unsigned act(int n) = 0;
+};
+#endif
+
+#endif
