@@ -47,6 +47,16 @@ RECIPES = {
             "make -j2 $(sed -n '/^TESTS=/,/^$/s/^[[:space:]]*\\(obj[^\\\\]*\\).*/\\1/p' Makefile)",
             "make REBUILD_TABLES=1 static-test", r"PASS|FAIL|TESTS",
             "C++, a static library; its tables need unicode-data"),
+    "tinyxml2": ("tinyxml2", "cmake -S . -B o -DCMAKE_BUILD_TYPE=None -DBUILD_SHARED_LIBS=ON && "
+                 "make -C o -j2", "cd o && ctest -V", r"pass|fail", "CMake, C++"),
+    "expat": ("expat", "cd expat && ./buildconf.sh && ./configure --without-docbook "
+              "--disable-dependency-tracking && make -j2", "cd expat && make check && cat tests/*.log",
+              r"^(PASS|FAIL|# )|checks", "a parser with callbacks"),
+    "mimalloc": ("mimalloc", "cmake -S . -B o -DCMAKE_BUILD_TYPE=None -DMI_BUILD_TESTS=ON && "
+                 "make -C o -j2", "cd o && ctest", r"tests passed", "a malloc in place of libc's"),
+    "libgc": ("libgc", "export CFLAGS=-O2; autoreconf -fi && ./configure --enable-cplusplus && "
+              "make -j2 && make -j2 check TESTS=", "make check", r"^(PASS|FAIL|# )",
+              "a collector that reads stacks and registers"),
     "jansson": ("jansson", "autoreconf -fi; " + CONFIGURE + " && make -j2",
                 "make check", r"^(PASS|FAIL|# )", "C"),
 }
