@@ -21,7 +21,8 @@ static bool is_valid(const crn_records *records, uint32_t record)
 {
     const crn_link *link = &records->links[record];
     if (record == CRN_RECORD_ROOT)
-        return link->from == 0 && link->target == record && link->depth == 1;
+        return link->from == 0 && link->target == record && link->depth == 1 &&
+               link->block == CAIRN_BLOCK_ROOT;
     if (!is_known(records, link->from))
         return false;
     if (link->target == record)

@@ -263,6 +263,8 @@ static void damaged_records_are_refused(void **state)
         assert_int_equal(records.used, 1 + records.context_count + records.alias_count);
         for (uint32_t number = 0; number < records.context_count; number++)
             assert_int_equal(records.numbers[records.contexts[number]], number);
+        if (records.context_count)
+            assert_int_equal(records.links[CRN_RECORD_ROOT].block, CAIRN_BLOCK_ROOT);
         for (uint32_t at = CRN_RECORD_ROOT; at < records.used; at++) {
             assert_in_range(records.links[at].from, 0, at - 1);
             assert_in_range(records.links[at].target, 1, at);
