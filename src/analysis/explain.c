@@ -189,10 +189,13 @@ static bool own_cpu(const working *working, uint32_t span, double *time)
     return true;
 }
 
+/* Clocks differ, spans work beside children of theirs, and files are damaged: what is more than all
+ * of the time, or less than none, is no time that was waited. */
 static void own_times(const working *working, uint32_t span, double own[2])
 {
     double cpu, self = (double)crn_span_self(working->spans, span);
-    own[0] = working->explain->has_cpu && own_cpu(working, span, &cpu) ? cpu : self;
+    bool known = working->explain->has_cpu && own_cpu(working, span, &cpu);
+    own[0] = known ? fmax(0, fmin(cpu, self)) : self;
     own[1] = self - own[0];
 }
 

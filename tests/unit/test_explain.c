@@ -157,6 +157,12 @@ static void waiting_is_told_from_work(void **state)
     assert_near(share_of(explain, CRN_EXPLAIN_SELF, 0), 0, 1e-9);
     assert_whole(explain);
     crn_explain_free(explain);
+    cpu[0] = UINT64_C(1) << 60; /* what cannot be is all of its time, or none */
+    cpu[3] = UINT64_C(1) << 60;
+    explain = explain_block(&made->trace, RENDER, BLOCKS);
+    assert_near(share_of(explain, CRN_EXPLAIN_WAITING, 0), 1, 0.05);
+    assert_whole(explain);
+    crn_explain_free(explain);
     cpu[0] = UINT64_MAX; /* of one it is not known */
     explain = explain_block(&made->trace, RENDER, BLOCKS);
     assert_false(explain->has_cpu);
