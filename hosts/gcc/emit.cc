@@ -51,24 +51,21 @@ static const char *const tail_text[] = {WITH_HEIGHT("tail", CRN_STUB_TAIL),
                                         WITH_HEIGHT("tail", CRN_STUB_TAIL_GUARDED),
                                         WITH_HEIGHT("tail", CRN_STUB_TAIL_KEPT)};
 
-/* Which guess is meant, by how deep the stack is and by what runs. */
+/* Which guess is meant, by how deep the stack is and by what runs; the first times 8. */
 #define BY_DEPTH(found)                                                                            \
     "imull $" CRN_GUESS_FACTOR ", %%esp, %k" found "\n\t"                                          \
-    "shrl $" CRN_GUESS_SHIFT ", %k" found "\n\t"                                                   \
-    "andl $" CRN_GUESS_MASK ", %k" found "\n\t"
+    "shrl $" CRN_GUESS_SHIFT ", %k" found "\n\t"
 #define BY_CURRENT(current, found)                                                                 \
     "leal (%" current ",%" current "), %k" found "\n\t"                                            \
     "andl $" CRN_GUESS_MASK ", %k" found "\n\t"
 /* Where the block led to then, if that was from `current`: its unit is left in `found`, the records'
- * base in `lane`. */
-#define GUESS(which, current, found, lane, guesses)                                                \
+ * base in `base`. Goes to 2 if it was not, or something is due. */
+#define GUESS(which, current, found, scale, base, guesses)                                         \
     which                                                                                          \
-    "addl %" guesses ", %k" found "\n\t"                                                           \
-    "cmpq " CRN_AT_GUESS_LIMIT "(%" lane "), %" found "\n\t"                                       \
-    "jae 2f\n\t"                                                                                   \
-    "addq " CRN_AT_GUESSES "(%" lane "), %" found "\n\t"                                           \
-    "movq (%" found "), %" found "\n\t"                                                            \
-    "movq (%" lane "), %" lane "\n\t"                                                              \
+    "movl %" guesses ", %k" base "\n\t"                                                            \
+    "addq " CRN_AT_GUESSES "(%1), %" base "\n\t"                                                   \
+    "movq (%" base ",%" found "," scale "), %" found "\n\t"                                        \
+    "movq " CRN_AT_BASE "(%1), %" base "\n\t"                                                      \
     "cmpl %k" current ", %k" found "\n\t"                                                          \
     "jne 2f\n\t"                                                                                   \
     "shrq $32, %" found "\n\t"
@@ -80,23 +77,24 @@ static const char *const tail_text[] = {WITH_HEIGHT("tail", CRN_STUB_TAIL),
     "testq %%rax, %%rax\n\t"                                                                       \
     "cmoveq %%rax, %1\n\t"
 
-/* %0 who called (%rax; 0: no frame), %1 strand, 0 if there is no frame; %2 top, %3 lane, then base,
- * %4 unit; %5 the site, %6 its guesses. */
+/* %0 who called (%rax; 0: no frame), %1 strand, 0 if there is no frame; %2 base, %3 unit; %4 the site,
+ * %5 its guesses. */
 static const char enter_leaf_text[] = "# cairn enter\n\t"
     STRAND("%1")
-    "movq " CRN_AT_TOP "(%1), %2\n\t"
-    "movq " CRN_AT_LANE "(%1), %3\n\t"
     "movq " CRN_AT_CURRENT "(%1), %0\n\t"
-    "cmpq " CRN_AT_HIGH "(%1), %2\n\t"
-    "jae 2f\n\t"
-    GUESS(BY_DEPTH("4"), "0", "4", "3", "6")
-    "movq %4, " CRN_AT_CURRENT "(%1)\n\t"
-    "addq $1, (%3,%4,8)\n\t"
+    GUESS(BY_DEPTH("3"), "0", "3", "8", "2", "5")
+    "addq $1, (%2,%3,8)\n\t"
     "testq %0, %0\n\t"
-    "cmovsl (%2), %k0\n"
+    "js 5f\n"
+    "6:\n\t"
+    "movq %3, " CRN_AT_CURRENT "(%1)\n"
     "1:\n\t"
     ".subsection 1\n"
-    ENTER_SLOWLY("cairn_priv_site_enter_leaf", "5")
+    "5:\n\t"
+    "movq " CRN_AT_TOP "(%1), %0\n\t"
+    "movl (%0), %k0\n\t"
+    "jmp 6b\n"
+    ENTER_SLOWLY("cairn_priv_site_enter_leaf", "4")
     SLOW_END;
 
 /* %0 who called, %1 strand. What wants attention has made the limit 0. */
@@ -115,28 +113,32 @@ static const char leave_leaf_text[] = "# cairn leave\n\t"
 
 /* ---- where what runs stays what called: nothing is written but a count ---- */
 
-/* %0 unit (%rax; 0: no frame), %1 strand, 0 if there is no frame; %2 lane, then base, %3 what runs;
- * %4 the site, %5 its guesses. What gave its frame back by a tail call has been left from here on. */
-static const char enter_light_text[] = "# cairn enter\n\t"
-    STRAND("%1")
+/* %0 unit (%rax; 0: no frame), %1 strand, 0 if there is no frame; %2 base, %3 what runs; %4 the site,
+ * %5 its guesses. What gave its frame back by a tail call has been left from here on. */
+#define ENTER_LIGHT(room)                                                                          \
+    "# cairn enter\n\t"                                                                            \
+    STRAND("%1")                                                                                   \
+    room                                                                                           \
+    "movq " CRN_AT_CURRENT "(%1), %3\n\t"                                                          \
+    GUESS(BY_CURRENT("3", "0"), "3", "0", "1", "2", "5")                                           \
+    "addq $1, (%2,%0,8)\n\t"                                                                       \
+    "testq %3, %3\n\t"                                                                             \
+    "js 5f\n"                                                                                      \
+    "1:\n\t"                                                                                       \
+    ".subsection 1\n"                                                                              \
+    "5:\n\t"                                                                                       \
+    "movq " CRN_AT_TOP "(%1), %3\n\t"                                                              \
+    "movl (%3), %k3\n\t"                                                                           \
+    "movq %3, " CRN_AT_CURRENT "(%1)\n\t"                                                          \
+    "jmp 1b\n"                                                                                     \
+    ENTER_SLOWLY("cairn_priv_site_enter_light", "4")                                               \
+    SLOW_END
+static const char enter_light_text[] = ENTER_LIGHT("");
+/* Where the frame may be pushed later, there has to be room for it. */
+static const char enter_late_text[] = ENTER_LIGHT(
     "movq " CRN_AT_TOP "(%1), %0\n\t"
-    "movq " CRN_AT_LANE "(%1), %2\n\t"
-    "movq " CRN_AT_CURRENT "(%1), %3\n\t"
     "cmpq " CRN_AT_HIGH "(%1), %0\n\t"
-    "jae 2f\n\t"
-    GUESS(BY_CURRENT("3", "0"), "3", "0", "2", "5")
-    "addq $1, (%2,%0,8)\n\t"
-    "testq %3, %3\n\t"
-    "js 5f\n"
-    "1:\n\t"
-    ".subsection 1\n"
-    "5:\n\t"
-    "movq " CRN_AT_TOP "(%1), %3\n\t"
-    "movl (%3), %k3\n\t"
-    "movq %3, " CRN_AT_CURRENT "(%1)\n\t"
-    "jmp 1b\n"
-    ENTER_SLOWLY("cairn_priv_site_enter_light", "4")
-    SLOW_END;
+    "jae 2f\n\t");
 
 #define LEAVE_LIGHT(unit, strand)                                                                  \
     "testq %" strand ", %" strand "\n\t"                                                           \
@@ -289,8 +291,8 @@ gimple *crn_emit_enter(tree site, tree height)
                                   : "cairn_priv_call_enter",
                               site, height);
     if (tree strand = crn_leaf_strand(height))
-        return crn_leaf_is_light() ? crn_emit_enter_light(site, height, strand)
-                                   : enter_inline(enter_leaf_text, 3, site, height, strand);
+        return crn_leaf_is_light() ? enter_inline(enter_light_text, 2, site, height, strand)
+                                   : enter_inline(enter_leaf_text, 2, site, height, strand);
     vec<tree, va_gc> *inputs = NULL, *outputs = NULL, *clobbers = NULL;
     vec_safe_push(outputs, operand("=&a", height));
     vec_safe_push(inputs, operand("m", crn_site_block(site)));
@@ -340,9 +342,9 @@ gimple *crn_emit_tail(tree height)
 
 /* ---- where what runs stays what called ---- */
 
-gimple *crn_emit_enter_light(tree site, tree unit, tree strand)
+gimple *crn_emit_enter_late(tree site, tree unit, tree strand)
 {
-    return enter_inline(enter_light_text, 2, site, unit, strand);
+    return enter_inline(enter_late_text, 2, site, unit, strand);
 }
 
 typedef vec<tree, va_gc> operands;

@@ -230,7 +230,7 @@ void frame::expand_mark(gimple_stmt_iterator *place, unsigned now)
     tree site = crn_mark_site(mark), pushed = now & PUSHED ? height_now(place) : NULL_TREE;
     if (which == CRN_MARK_ENTER) {
         put(place, gimple_build_assign(height, build_zero_cst(TREE_TYPE(height))));
-        gsi_replace(place, crn_emit_enter_light(site, unit, strand), false);
+        gsi_replace(place, crn_emit_enter_late(site, unit, strand), false);
     } else if (!(now & LATE)) {
         gsi_replace(place,
                     which == CRN_MARK_TAIL ? crn_emit_tail(pushed) : crn_emit_leave(pushed, site),

@@ -170,27 +170,29 @@ bool crn_late_expand(function *function);
 #define CRN_AT_LANE "32"
 #define CRN_AT_BOTTOM "40"
 #define CRN_AT_MARK "64"
-#define CRN_AT_UNITS "72"
+#define CRN_AT_LEAVING "72"
+#define CRN_AT_BASE "80"
+#define CRN_AT_GUESSES "88"
 /* And in a lane. */
 #define CRN_AT_NODES "96"
 #define CRN_AT_NODE_MASK "104"
-#define CRN_AT_GUESSES "112"
-#define CRN_AT_GUESS_LIMIT "120"
+#define CRN_AT_LANE_GUESSES "112"
 /* And from a tree's counter to the unit of its node. */
 #define CRN_COUNTERS_TO_UNITS 65536
 
-/* Which of a block's guesses is meant, in bytes: of the stack pointer. */
+/* Which of a block's guesses is meant: the upper bits of a product of the stack pointer, or a unit
+ * twice, which is in bytes. */
 #define CRN_GUESS_FACTOR "0x9e3779b1"
-#define CRN_GUESS_SHIFT "24"
+#define CRN_GUESS_SHIFT "27"
 #define CRN_GUESS_MASK "248"
 
-#define CRN_STUB_ENTER "cairn_priv_stub_3_enter"
+#define CRN_STUB_ENTER "cairn_priv_stub_4_enter"
 #define CRN_STUB_LEAVE "cairn_priv_stub_1_leave"
 #define CRN_STUB_TAIL "cairn_priv_stub_2_tail"
-#define CRN_STUB_ENTER_KEPT "cairn_priv_stub_1_enter_kept"
+#define CRN_STUB_ENTER_KEPT "cairn_priv_stub_2_enter_kept"
 #define CRN_STUB_LEAVE_KEPT "cairn_priv_stub_1_leave_kept"
 #define CRN_STUB_TAIL_KEPT "cairn_priv_stub_1_tail_kept"
-#define CRN_STUB_ENTER_GUARDED "cairn_priv_stub_1_enter_guarded"
+#define CRN_STUB_ENTER_GUARDED "cairn_priv_stub_2_enter_guarded"
 #define CRN_STUB_TAIL_GUARDED "cairn_priv_stub_1_tail_guarded"
 
 /* Those functions are written into each object file that calls them. */
@@ -208,7 +210,7 @@ gimple *crn_emit_restore(tree height);
 /* Of a frame that is not pushed, or not yet, while what called stays what runs: the unit and the
  * strand are what Enter gives. `pushed` is its height where it may be pushed already, then 0 says
  * that it is not; else NULL. */
-gimple *crn_emit_enter_light(tree site, tree unit, tree strand);
+gimple *crn_emit_enter_late(tree site, tree unit, tree strand);
 gimple *crn_emit_push(tree height, tree pushed, tree unit, tree strand);
 gimple *crn_emit_leave_light(tree pushed, tree unit, tree strand);
 gimple *crn_emit_tail_light(tree pushed, tree unit, tree strand);

@@ -36,7 +36,7 @@ typedef struct crn_site {
  * the site. Which of the two a site is is told by `line`, where both have it. */
 typedef struct crn_packed_site {
     uint32_t block;
-    uint32_t guesses; /* where the block's are, in bytes from those of block 0 */
+    uint32_t guesses; /* cairn_priv_guesses_of it */
     int32_t name, file;
     int32_t parent, left; /* 0: none */
     uint32_t line;        /* with CRN_SITE_PACKED */
@@ -44,9 +44,6 @@ typedef struct crn_packed_site {
 } crn_packed_site;
 
 #define CRN_SITE_PACKED ((uint32_t)1 << 31)
-
-/* Where a block's guesses are. */
-uint32_t crn_site_guesses(cairn_block block);
 
 /* What was inlined into a function is a *tree* that the plugin makes for each function: calls of
  * what makes no calls itself are counters (cairn/tree.h). Its first node is the function, which

@@ -164,18 +164,12 @@ static cairn_block block_of(const crn_site *any, cairn_profile *profile)
     return known->block;
 }
 
-uint32_t crn_site_guesses(cairn_block block)
-{
-    uint64_t at = block * (uint64_t)CAIRN_PRIV_GUESSES * sizeof(cairn_priv_guess);
-    return at < UINT32_MAX ? (uint32_t)at : UINT32_MAX; /* beyond their limit */
-}
-
 /* The block is stored last: another thread may be at the same site. */
 static void store(crn_site *site, cairn_block block)
 {
     if (is_packed(site)) {
         crn_packed_site *packed = (crn_packed_site *)site;
-        __atomic_store_n(&packed->guesses, crn_site_guesses(block), __ATOMIC_RELAXED);
+        __atomic_store_n(&packed->guesses, cairn_priv_guesses_of(block), __ATOMIC_RELAXED);
         __atomic_store_n(&packed->block, block, __ATOMIC_RELEASE);
         return;
     }

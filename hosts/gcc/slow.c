@@ -139,7 +139,7 @@ static void enter_site(cairn_priv_strand *strand, crn_site *site)
     if (strand->lane->base == base)
         remember(strand, from, block, before);
     if (!strand->lane->guesses)
-        cairn_priv_begin_guesses(strand->lane);
+        cairn_priv_begin_guesses(strand);
 }
 
 static inline int64_t enter_pushed(crn_site *site, bool guarded)

@@ -16,10 +16,10 @@
 /* The version is in the names: objects of two versions of Cairn may be linked together. */
 /* clang-format off */
 
-/* %r8: what was found, %r9: the lane. Leaves the unit in %r8, and what ran in %r11. */
+/* %r8: what was found. Leaves the unit there, and what ran in %r11; %r9 is lost. */
 #define COUNT_BLOCK                                                                                \
     "\tmovq " CRN_AT_CURRENT "(%rax), %r11\n"                                                      \
-    "\tmovq (%r9), %r9\n"                                                                          \
+    "\tmovq " CRN_AT_BASE "(%rax), %r9\n"                                                          \
     "\tshrq $32, %r8\n"                                                                            \
     "\taddq $1, (%r9,%r8,8)\n"
 #define SLOWLY(site)                                                                               \
@@ -29,7 +29,8 @@
 /* %rax: the strand; %r11: the site. Gives the height in %rax; %r8 to %r10 are lost, too. */
 static const char enter[] =
     BEGIN(CRN_STUB_ENTER)
-    FIND_BLOCK("%r10", "2f")
+    FIND_ROOM("%r10")
+    FIND_BLOCK("2f")
     COUNT_BLOCK
     PUSH_BLOCK("%r10")
     "\tmovq %r10, %rax\n"
@@ -40,7 +41,8 @@ static const char enter[] =
 /* The same; above the frame lies what it runs. */
 static const char enter_guarded[] =
     BEGIN(CRN_STUB_ENTER_GUARDED)
-    FIND_BLOCK("%r10", "2f")
+    FIND_ROOM("%r10")
+    FIND_BLOCK("2f")
     COUNT_BLOCK
     PUSH_GUARDED("%r10")
     "\tleaq -4(%r10), %rax\n"
@@ -51,13 +53,17 @@ static const char enter_guarded[] =
 /* Gives who called, with the strand's mark, in %rax. */
 static const char enter_kept[] =
     BEGIN(CRN_STUB_ENTER_KEPT)
-    FIND_BLOCK("%r10", "2f")
+    FIND_BLOCK("2f")
     COUNT_BLOCK
-    WHO_CALLED("%r10")
-    "\tmovq %r8, " CRN_AT_CURRENT "(%rax)\n"
+    "\ttestq %r11, %r11\n"
+    "\tjs 3f\n"
+    "4:\tmovq %r8, " CRN_AT_CURRENT "(%rax)\n"
     "\tmovq " CRN_AT_MARK "(%rax), %rax\n"
     "\taddq %r11, %rax\n"
     "\tret\n"
+    "3:\tmovq " CRN_AT_TOP "(%rax), %r10\n"
+    "\tmovl (%r10), %r11d\n"
+    "\tjmp 4b\n"
     SLOWLY("cairn_priv_site_enter_kept")
     END(CRN_STUB_ENTER_KEPT);
 
@@ -111,16 +117,15 @@ static const char enter_kept[] =
     SLOW("cairn_priv_site_tail")                                                                   \
     END(name)
 
-/* %rcx: what Enter gave; as above, and %r9 is lost. The unit is left in %r10: where it has another
- * mark, or something is due, what remains is no unit. That is asked first, as in a child of fork a
- * signal handler may bring about the mark's change, and then nothing is due any more. */
+/* %rcx: what Enter gave; as above. The unit is left in %r10: where it has another mark, or something
+ * is due, more than that remains without the mark. */
 #define TAKE_KEPT                                                                                  \
     STRAND                                                                                         \
-    "\tmovq " CRN_AT_UNITS "(%r11), %r9\n"                                                         \
-    "\tmovq %rcx, %r10\n"                                                                          \
-    "\tsubq " CRN_AT_MARK "(%r11), %r10\n"                                                         \
-    "\tcmpq %r9, %r10\n"                                                                           \
-    "\tjae 2f\n"
+    "\tmovl %ecx, %r10d\n"                                                                         \
+    "\tmovq %rcx, %r9\n"                                                                           \
+    "\tsubq " CRN_AT_LEAVING "(%r11), %r9\n"                                                       \
+    "\tcmpq %r10, %r9\n"                                                                           \
+    "\tjne 2f\n"
 #define LEAVE_KEPT(name)                                                                           \
     BEGIN(name)                                                                                    \
     TAKE_KEPT                                                                                      \

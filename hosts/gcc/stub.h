@@ -21,29 +21,28 @@
     "\t.cfi_endproc\n"                                                                             \
     "\t.size " name ", . - " name "\n"
 
-/* Where the guess is of the block whose site is in %r11: told by the stack pointer. */
+/* Which of a block's guesses is meant, in %r8; and where they are of the block whose site is in %r11,
+ * from where those of block 0 are: in %r9. */
 #define GUESS_PLACE                                                                                \
     "\timull $" CRN_GUESS_FACTOR ", %esp, %r8d\n"                                                 \
     "\tshrl $" CRN_GUESS_SHIFT ", %r8d\n"                                                         \
-    "\tandl $" CRN_GUESS_MASK ", %r8d\n"                                                          \
-    "\taddl 4(%r11), %r8d\n"
+    "\tmovl 4(%r11), %r9d\n"
 
-/* How Enter begins. %rax: the strand, %r11: the site. Leaves the lane in %r9, where the stack ends
- * in `top`, and in the upper half of %r8 where the block leads to; goes to `wrong` if it led there
- * from elsewhere, and to 2 if nothing is known, or something is due. A guess is read at once: a
- * signal handler may change it. */
-#define FIND_BLOCK(top, wrong)                                                                     \
+/* How Enter begins. %rax: the strand, %r11: the site. Leaves in the upper half of %r8 where the block
+ * leads to; goes to `wrong` if it led there from elsewhere, nothing is known, or something is due.
+ * %r9 is lost. A guess is read at once: a signal handler may change it. */
+#define FIND_BLOCK(wrong)                                                                          \
+    GUESS_PLACE                                                                                    \
+    "\taddq " CRN_AT_GUESSES "(%rax), %r9\n"                                                       \
+    "\tmovq (%r9,%r8,8), %r8\n"                                                                   \
+    "\tcmpl " CRN_AT_CURRENT "(%rax), %r8d\n"                                                     \
+    "\tjne " wrong "\n"
+
+/* Where the stack ends; goes to 2 if there is no room for a frame. */
+#define FIND_ROOM(top)                                                                             \
     "\tmovq " CRN_AT_TOP "(%rax), " top "\n"                                                       \
     "\tcmpq " CRN_AT_HIGH "(%rax), " top "\n"                                                      \
-    "\tjae 2f\n"                                                                                   \
-    "\tmovq " CRN_AT_LANE "(%rax), %r9\n"                                                          \
-    GUESS_PLACE                                                                                    \
-    "\tcmpq " CRN_AT_GUESS_LIMIT "(%r9), %r8\n"                                                    \
-    "\tjae 2f\n"                                                                                   \
-    "\taddq " CRN_AT_GUESSES "(%r9), %r8\n"                                                        \
-    "\tmovq (%r8), %r8\n"                                                                          \
-    "\tcmpl " CRN_AT_CURRENT "(%rax), %r8d\n"                                                      \
-    "\tjne " wrong "\n"
+    "\tjae 2f\n"
 
 /* Who called, in %r11: what ran, unless its frame was given back by a tail call, which keeps what is
  * saved where the stack ends. That is told by cmov, as no branch could foretell it. */

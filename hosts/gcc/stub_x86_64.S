@@ -8,9 +8,9 @@
 #define WAYS 24     /* in a lane */
 #define WAY_MASK 32
 #define GUESSES 112
-#define GUESS_LIMIT 120
+#define GUESSES_SIZE 256 /* of a block */
 #define GUESS_FACTOR 0x9e3779b1 /* these three as in plugin.h */
-#define GUESS_SHIFT 24
+#define GUESS_SHIFT 27
 #define GUESS_MASK 248
 #define BELOW 64    /* registers saved below %rbp */
 #define RESULT 72   /* below %rbp: what was given */
@@ -262,16 +262,20 @@ cairn_priv_site_enter:
         shrq    $32, %rdx               /* unit */
         .if \light
         leal    (%rcx,%rcx), %r9d
+        andl    $GUESS_MASK, %r9d
         .else
         leaq    (48 + \above)(%rsp), %r9
         imull   $GUESS_FACTOR, %r9d, %r9d
         shrl    $GUESS_SHIFT, %r9d
+        shll    $3, %r9d
         .endif
-        andl    $GUESS_MASK, %r9d
         addl    4(%rax), %r9d
-        cmpq    GUESS_LIMIT(%rsi), %r9
-        jae     4f
-        addq    GUESSES(%rsi), %r9
+        cmpl    $GUESSES_SIZE, %r9d     /* block 0's: it has none */
+        jb      4f
+        movq    GUESSES(%rsi), %rax
+        testq   %rax, %rax
+        je      4f
+        addq    %rax, %r9
         movl    %ecx, %eax
         movq    %rdx, %rsi
         shlq    $32, %rsi

@@ -9,9 +9,9 @@
 #include "output.h"
 
 /* clang-format off */
-#define CRN_STUB_ENTER_COUNTED "cairn_priv_stub_2_enter_counted"
-#define CRN_STUB_ENTER_COUNTED_KEPT "cairn_priv_stub_2_enter_counted_kept"
-#define CRN_STUB_COUNTERS "cairn_priv_stub_3_counters"
+#define CRN_STUB_ENTER_COUNTED "cairn_priv_stub_3_enter_counted"
+#define CRN_STUB_ENTER_COUNTED_KEPT "cairn_priv_stub_3_enter_counted_kept"
+#define CRN_STUB_COUNTERS "cairn_priv_stub_4_counters"
 #define CRN_STUB_GO "cairn_priv_stub_3_go"
 
 /* Enter of a function that has counters. %r11: the site, %r10: the tree. Gives the height in %rax,
@@ -22,18 +22,21 @@
  * handler may change. %r8: the unit, %r9: the lane.
  *
  * From 6 on, where the guess was wrong: most often one of the two slots of what runs is the block's,
- * and a new block is in none. That is the next guess. */
-#define ENTER_COUNTED(name, enter, slowly, counters)                                               \
+ * and a new block is in none. That is the next guess, of the lane: the strand's may be none. */
+#define ENTER_COUNTED(name, room, enter, slowly, counters)                                         \
     BEGIN(name)                                                                                    \
     "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %rax\n"                                       \
     "\tmovq %fs:(%rax), %rax\n"                                                                    \
     "\ttestq %rax, %rax\n"                                                                         \
     "\tje 1f\n"                                                                                    \
-    FIND_BLOCK("%rcx", "6f")                                                                       \
+    room                                                                                           \
+    FIND_BLOCK("6f")                                                                               \
     "7:\tshrq $32, %r8\n"                                                                          \
-    "\tmovq (%r9), %r11\n"                                                                         \
+    "\tmovq " CRN_AT_BASE "(%rax), %r11\n"                                                         \
+    "\tmovq " CRN_AT_LANE "(%rax), %r9\n"                                                          \
     "\taddq $1, (%r11,%r8,8)\n"                                                                    \
     "\tmovq " CRN_AT_CURRENT "(%rax), %r11\n"                                                      \
+    "\tmovq " CRN_AT_TOP "(%rax), %rcx\n"                                                          \
     enter                                                                                          \
     "5:\tmovl (%r10), %r11d\n"                                                                     \
     "\tshlq $32, %r11\n"                                                                           \
@@ -51,9 +54,11 @@
     "\tcmpq %r11, 16(%r8)\n"                                                                       \
     "\tjne 4f\n"                                                                                   \
     "\tret\n"                                                                                      \
-    "6:\tmovl " CRN_AT_CURRENT "(%rax), %r8d\n"                                                    \
+    "6:\n"                                                                                         \
+    FIND_ROOM("%rcx")                                                                              \
+    "\tmovl " CRN_AT_CURRENT "(%rax), %r8d\n"                                                      \
     "\tshlq $3, %r8\n"                                                                             \
-    "\taddq (%r9), %r8\n"                                                                          \
+    "\taddq " CRN_AT_BASE "(%rax), %r8\n"                                                          \
     "\tmovq 16(%r8), %rcx\n"                                                                       \
     "\tcmpl (%r11), %ecx\n"                                                                        \
     "\tje 8f\n"                                                                                    \
@@ -62,16 +67,19 @@
     "\tjne 2f\n"                                                                                   \
     "8:\n"                                                                                         \
     GUESS_PLACE                                                                                    \
-    "\tcmpq " CRN_AT_GUESS_LIMIT "(%r9), %r8\n"                                                    \
-    "\tjae 2f\n"                                                                                   \
-    "\taddq " CRN_AT_GUESSES "(%r9), %r8\n"                                                        \
+    "\ttestl %r9d, %r9d\n"                                                                         \
+    "\tje 9f\n"                                                                                    \
+    "\tmovq " CRN_AT_LANE "(%rax), %r11\n"                                                         \
+    "\tmovq " CRN_AT_LANE_GUESSES "(%r11), %r11\n"                                                 \
+    "\ttestq %r11, %r11\n"                                                                         \
+    "\tje 9f\n"                                                                                    \
+    "\taddq %r11, %r9\n"                                                                           \
     "\tmovl " CRN_AT_CURRENT "(%rax), %r11d\n"                                                     \
     "\tshrq $32, %rcx\n"                                                                           \
     "\tshlq $32, %rcx\n"                                                                           \
     "\torq %r11, %rcx\n"                                                                           \
-    "\tmovq %rcx, (%r8)\n"                                                                         \
-    "\tmovq %rcx, %r8\n"                                                                           \
-    "\tmovq " CRN_AT_TOP "(%rax), %rcx\n"                                                          \
+    "\tmovq %rcx, (%r9,%r8,8)\n"                                                                   \
+    "9:\tmovq %rcx, %r8\n"                                                                           \
     "\tjmp 7b\n"                                                                                   \
     "2:\tmovq %r11, %rax\n"                                                                        \
     "\tcall *" slowly "@GOTPCREL(%rip)\n"                                                          \
@@ -102,12 +110,13 @@
 /* Its frame is pushed, and what runs above it. */
 static const char enter_counted_stub[] =
     ENTER_COUNTED(CRN_STUB_ENTER_COUNTED,
+                  FIND_ROOM("%rcx"),
                   PUSH_GUARDED("%rcx")
                   "\tleaq -4(%rcx), %rax\n",
                   "cairn_priv_site_enter_counted", CRN_STUB_COUNTERS);
 /* Or who called is given in %rax. */
 static const char enter_counted_kept_stub[] =
-    ENTER_COUNTED(CRN_STUB_ENTER_COUNTED_KEPT,
+    ENTER_COUNTED(CRN_STUB_ENTER_COUNTED_KEPT, ,
                   WHO_CALLED("%rcx")
                   "\tmovq %r8, " CRN_AT_CURRENT "(%rax)\n"
                   "\tmovq " CRN_AT_MARK "(%rax), %rax\n"
@@ -126,12 +135,12 @@ static const char go_stub[] =
     "\tje 1f\n"
     "\tcmpl " CRN_AT_CURRENT "(%r9), %eax\n"
     "\tjne 2f\n"
-    "\tmovq " CRN_AT_UNITS "(%r9), %rcx\n"
     "\tmovq (%r11), %r8\n"
-    "\tsubq " CRN_AT_MARK "(%r9), %r8\n"
+    "\tmovl %r8d, %ecx\n"
+    "\tsubq " CRN_AT_LEAVING "(%r9), %r8\n"
     "\tcmpq %rcx, %r8\n"
-    "\tjae 2f\n"
-    "\tmovq %r8, " CRN_AT_CURRENT "(%r9)\n"
+    "\tjne 2f\n"
+    "\tmovq %rcx, " CRN_AT_CURRENT "(%r9)\n"
     "\tret\n"
     "1:\txorl %eax, %eax\n"
     "\tret\n"

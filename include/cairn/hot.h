@@ -61,6 +61,10 @@ typedef struct cairn_priv_guess {
 
 enum { CAIRN_PRIV_GUESSES = 32 };
 
+/* Where a block's guesses are, in bytes from those of block 0, which has none: as have blocks that
+ * came too late for there to be room. */
+CAIRN_API uint32_t cairn_priv_guesses_of(cairn_block block);
+
 typedef struct cairn_priv_lane {
     char *base;        /* of the records */
     int64_t tick_left; /* until the next sample of ticks */
@@ -76,8 +80,7 @@ typedef struct cairn_priv_lane {
     /* Where a tree's counters are (tree.h): as the ways, but a key may be in either of a pair. */
     cairn_priv_way *nodes;
     uint64_t node_mask; /* of pairs */
-    cairn_priv_guess *guesses;
-    uint64_t guess_limit; /* bytes */
+    cairn_priv_guess *guesses; /* or NULL */
 } cairn_priv_lane;
 
 enum { CAIRN_PRIV_TICKS_EXACT = 0, CAIRN_PRIV_TICKS_SAMPLED = 1, CAIRN_PRIV_TICKS_OFF = 2 };
@@ -98,19 +101,23 @@ typedef struct cairn_priv_strand {
     cairn_priv_open *open;     /* one past the innermost open span */
     cairn_priv_open *open_end; /* beginning a span is slow at or above this */
     /* Of hosts that keep units themselves, instead of pushing them: what is added to a unit so that
-     * it is known whose it is, and CAIRN_PRIV_UNITS; 0 when leaving is slow. */
+     * it is known whose it is; and the same, or CAIRN_PRIV_NO_MARK when leaving is slow. */
     uint64_t mark;
-    uint64_t units;
+    uint64_t leaving;
+    /* Of hosts whose code is compiled, so that no lane is to be looked into: the lane's, but that
+     * guesses are none when entering is slow. */
+    char *base;
+    cairn_priv_guess *guesses;
 } cairn_priv_strand;
 
-#define CAIRN_PRIV_UNITS ((uint64_t)1 << 32)
+#define CAIRN_PRIV_NO_MARK ((uint64_t)1)
 
 CAIRN_API void cairn_priv_enter(cairn_priv_strand *strand, cairn_block block);
 CAIRN_API void cairn_priv_replace(cairn_priv_strand *strand, cairn_block block);
 CAIRN_API void cairn_priv_leave(cairn_priv_strand *strand);
 CAIRN_API void cairn_priv_tick(cairn_priv_strand *strand);
 /* Makes room for guesses, if there is none and there can be. */
-CAIRN_API void cairn_priv_begin_guesses(cairn_priv_lane *lane);
+CAIRN_API void cairn_priv_begin_guesses(cairn_priv_strand *strand);
 /* What was kept, mark and all, as a unit of the graph that the strand has now; 0 if that is not
  * known: it was another thread's. A child of fork has a graph of its own. */
 CAIRN_API uint64_t cairn_priv_kept(cairn_priv_strand *strand, uint64_t kept);

@@ -119,8 +119,32 @@ void crn_graph_begin_guesses(crn_graph *graph)
     cairn_priv_lane *hot = &graph->hot;
     if (hot->guesses)
         return;
-    hot->guesses = crn_try_sparse(GUESSES_SIZE);
-    __atomic_store_n(&hot->guess_limit, hot->guesses ? GUESSES_SIZE : 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&hot->guesses, crn_try_sparse(GUESSES_SIZE), __ATOMIC_RELEASE);
+}
+
+uint32_t cairn_priv_guesses_of(cairn_block block)
+{
+    uint64_t at = block * (uint64_t)CAIRN_PRIV_GUESSES * sizeof(cairn_priv_guess);
+    return at < GUESSES_SIZE ? (uint32_t)at : 0;
+}
+
+static cairn_priv_guess *no_guesses;
+
+cairn_priv_guess *crn_graph_no_guesses(void)
+{
+    return __atomic_load_n(&no_guesses, __ATOMIC_ACQUIRE);
+}
+
+static bool make_no_guesses(void)
+{
+    cairn_priv_guess *none = NULL;
+    if (crn_graph_no_guesses())
+        return true;
+    cairn_priv_guess *made = crn_try_sparse(GUESSES_SIZE);
+    if (made && !__atomic_compare_exchange_n(&no_guesses, &none, made, false, __ATOMIC_ACQ_REL,
+                                             __ATOMIC_ACQUIRE))
+        crn_free_sparse(made, GUESSES_SIZE);
+    return made;
 }
 
 /* ---- records ---- */
@@ -339,7 +363,7 @@ bool crn_graph_open(crn_graph *graph)
     graph->hot.ways = crn_try_table(WAYS_FIRST * sizeof *graph->hot.ways);
     graph->hot.way_mask = WAYS_FIRST - 1;
     graph->hot.nodes = crn_graph_no_nodes;
-    if (!graph->index || !graph->hot.ways || !reserve_record(graph)) {
+    if (!graph->index || !graph->hot.ways || !make_no_guesses() || !reserve_record(graph)) {
         crn_graph_close(graph);
         return false;
     }
@@ -355,7 +379,6 @@ void crn_graph_close(crn_graph *graph)
     crn_free(graph->path_blocks);
     crn_free(graph->path_contexts);
     graph->hot.guesses = NULL;
-    graph->hot.guess_limit = 0;
     graph->index = NULL;
     graph->hot.ways = NULL;
     graph->path_blocks = graph->path_contexts = NULL;

@@ -82,6 +82,8 @@ static bool grow_lane(crn_graph *graph, uint64_t records)
         graph->published = &lane->disk->used;
     }
     graph->hot.base = lane->records.base;
+    for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
+        strand->hot.base = graph->hot.base;
     graph->hot.names = lane->profile->names;
     pthread_mutex_unlock(&lane->moving);
     if (error) {

@@ -20,9 +20,10 @@ enum {
 
 void crn_strand_arm(cairn_strand *strand)
 {
-    __atomic_store_n(&strand->hot.high, NULL, __ATOMIC_RELEASE);
     __atomic_store_n(&strand->hot.low, (uint32_t *)UINTPTR_MAX, __ATOMIC_RELEASE);
-    __atomic_store_n(&strand->hot.units, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&strand->hot.leaving, CAIRN_PRIV_NO_MARK, __ATOMIC_RELEASE);
+    __atomic_store_n(&strand->hot.guesses, crn_graph_no_guesses(), __ATOMIC_RELEASE);
+    __atomic_store_n(&strand->hot.high, NULL, __ATOMIC_RELEASE);
     __atomic_store_n(&strand->only.high, NULL, __ATOMIC_RELEASE);
     __atomic_store_n(&strand->only.low, (cairn_block *)UINTPTR_MAX, __ATOMIC_RELEASE);
 }
@@ -40,10 +41,15 @@ void crn_strand_rest(cairn_strand *strand)
         crn_strand_arm(strand);
         return;
     }
+    strand->hot.base = lane->graph.hot.base;
+    cairn_priv_guess *guesses = off ? NULL : lane->graph.hot.guesses;
+    if (!guesses)
+        guesses = crn_graph_no_guesses();
     /* Whoever armed the strand just now had asked for something before. */
     (void)__atomic_exchange_n(&strand->hot.high, off ? HIGH_OFF : strand->end, __ATOMIC_ACQ_REL);
     (void)__atomic_exchange_n(&strand->hot.low, strand->stack, __ATOMIC_ACQ_REL);
-    (void)__atomic_exchange_n(&strand->hot.units, CAIRN_PRIV_UNITS, __ATOMIC_ACQ_REL);
+    (void)__atomic_exchange_n(&strand->hot.leaving, strand->hot.mark, __ATOMIC_ACQ_REL);
+    (void)__atomic_exchange_n(&strand->hot.guesses, guesses, __ATOMIC_ACQ_REL);
     if (__atomic_load_n(&lane->due.clock, __ATOMIC_RELAXED) ||
         __atomic_load_n(&lane->profile->news, __ATOMIC_RELAXED) != lane->heard)
         crn_strand_arm(strand);
@@ -189,9 +195,12 @@ void cairn_priv_enter(cairn_priv_strand *priv, cairn_block block)
     go(strand, next);
 }
 
-void cairn_priv_begin_guesses(cairn_priv_lane *lane)
+void cairn_priv_begin_guesses(cairn_priv_strand *priv)
 {
-    crn_graph_begin_guesses(&((cairn_lane *)lane)->graph);
+    cairn_lane *lane = crn_lane_of((cairn_strand *)priv);
+    crn_graph_begin_guesses(&lane->graph);
+    for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
+        crn_strand_rest(strand);
 }
 
 void cairn_priv_replace(cairn_priv_strand *priv, cairn_block block)

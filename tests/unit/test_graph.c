@@ -161,19 +161,29 @@ static void guesses_are_empty_or_none(void **state)
     (void)state;
     crn_graph graph;
     open_graph(&graph, 1024, 100);
-    assert_true(!graph.hot.guesses && !graph.hot.guess_limit);
+    assert_null(graph.hot.guesses);
     crn_memory_fail_at(1);
     crn_graph_begin_guesses(&graph);
     crn_memory_fail_at(0);
-    assert_true(!graph.hot.guesses && !graph.hot.guess_limit);
+    assert_null(graph.hot.guesses);
     crn_graph_begin_guesses(&graph);
     cairn_priv_guess *guesses = graph.hot.guesses;
-    uint64_t count = graph.hot.guess_limit / sizeof *guesses;
-    assert_true(guesses && count && count % CAIRN_PRIV_GUESSES == 0);
-    assert_true(!guesses[0].from && !guesses[count - 1].from);
-    guesses[count - 1].from = 4;
+    assert_non_null(guesses);
+    uint32_t blocks = 1;
+    while (cairn_priv_guesses_of(blocks)) {
+        assert_int_equal(cairn_priv_guesses_of(blocks),
+                         blocks * CAIRN_PRIV_GUESSES * sizeof *guesses);
+        blocks++;
+    }
+    assert_int_equal(cairn_priv_guesses_of(0), 0);
+    assert_int_equal(cairn_priv_guesses_of(UINT32_MAX), 0);
+    uint32_t last = blocks * CAIRN_PRIV_GUESSES - 1;
+    assert_true(blocks > 1 && !guesses[0].from && !guesses[last].from);
+    assert_true(!crn_graph_no_guesses()[0].from && !crn_graph_no_guesses()[last].from);
+    guesses[last].from = 4;
     crn_graph_begin_guesses(&graph);
-    assert_true(graph.hot.guesses == guesses && guesses[count - 1].from == 4);
+    assert_true(graph.hot.guesses == guesses && guesses[last].from == 4);
+    assert_false(crn_graph_no_guesses()[last].from);
     close_graph(&graph);
 }
 
