@@ -286,9 +286,8 @@ static gimple *leave_leaf(tree caller, tree strand)
 gimple *crn_emit_enter(tree site, tree height)
 {
     if (crn_by_calls())
-        return call_with_site(crn_where_is(height) == CRN_GUARDED
-                                  ? "cairn_priv_call_enter_guarded"
-                                  : "cairn_priv_call_enter",
+        return call_with_site(crn_where_is(height) == CRN_GUARDED ? "cairn_priv_call_enter_guarded"
+                                                                  : "cairn_priv_call_enter",
                               site, height);
     if (tree strand = crn_leaf_strand(height))
         return crn_leaf_is_light() ? enter_inline(enter_light_text, 2, site, height, strand)

@@ -79,7 +79,7 @@ typedef struct cairn_priv_lane {
     uint64_t lent_units;
     /* Where a tree's counters are (tree.h): as the ways, but a key may be in either of a pair. */
     cairn_priv_way *nodes;
-    uint64_t node_mask; /* of pairs */
+    uint64_t node_mask;        /* of pairs */
     cairn_priv_guess *guesses; /* or NULL */
 } cairn_priv_lane;
 
