@@ -3,9 +3,9 @@
  * What Enter and Leave become: cairn_enter and cairn_leave of hot.h, by hand.
  *
  * As statements of GCC's own, calls would make a frame in functions that have none, and have
- * registers saved around them. As assembler statements they take few registers. In most functions
- * they call what stub.cc has written; in functions that call nothing they are inlined, and the
- * frame is not pushed: Enter gives the context that called, and Leave goes back to it.
+ * registers saved around them. As assembler statements they take few registers. Enter is inlined
+ * where no frame is pushed: it gives the context that called, and Leave goes back to it. In functions
+ * that call nothing Leave is inlined, too; all else calls what stub.cc has written.
  *
  * Where these lie in a strand is asserted in offsets.c.
  */
@@ -26,16 +26,15 @@
     "jmp 1b\n\t"                                                                                   \
     ".previous"
 
-/* %0 strand, then height, or what is kept (%rax; without a strand there is none, which is 0), %1 the
- * site. */
+/* %0 strand, then height (%rax; without a strand there is none, which is 0), %1 the site. */
 #define ENTER(stub)                                                                                \
     "# cairn enter\n\t"                                                                            \
     STRAND("%0")                                                                                   \
     "leaq %1, %%r11\n\t"                                                                           \
     "call " stub "\n"                                                                              \
     "1:"
-static const char *const enter_text[] = {ENTER(CRN_STUB_ENTER), ENTER(CRN_STUB_ENTER_GUARDED),
-                                         ENTER(CRN_STUB_ENTER_KEPT)}; /* by crn_where */
+static const char *const enter_text[] = {ENTER(CRN_STUB_ENTER),
+                                         ENTER(CRN_STUB_ENTER_GUARDED)}; /* by crn_where */
 
 /* %1 height (%rcx). */
 #define WITH_HEIGHT(name, stub)                                                                    \
@@ -58,14 +57,18 @@ static const char *const tail_text[] = {WITH_HEIGHT("tail", CRN_STUB_TAIL),
 #define BY_CURRENT(current, found)                                                                 \
     "leal (%" current ",%" current "), %k" found "\n\t"                                            \
     "andl $" CRN_GUESS_MASK ", %k" found "\n\t"
-/* Where the block led to then, if that was from `current`: its unit is left in `found`, the records'
- * base in `base`. Goes to 2 if it was not, or something is due. */
-#define GUESS(which, current, found, scale, base, guesses)                                         \
+/* Where the block led to then, and from where, are left in `found`, the records' base in `base`. A guess
+ * is read at once: a signal handler may change it. */
+#define READ_GUESS(which, found, scale, strand, base, guesses)                                     \
     which                                                                                          \
     "movl %" guesses ", %k" base "\n\t"                                                            \
-    "addq " CRN_AT_GUESSES "(%1), %" base "\n\t"                                                   \
+    "addq " CRN_AT_GUESSES "(%" strand "), %" base "\n\t"                                          \
     "movq (%" base ",%" found "," scale "), %" found "\n\t"                                        \
-    "movq " CRN_AT_BASE "(%1), %" base "\n\t"                                                      \
+    "movq " CRN_AT_BASE "(%" strand "), %" base "\n\t"
+/* The unit where the block leads to is left in `found`. Goes to 2 if it led there from elsewhere, or
+ * something is due. */
+#define GUESS(which, current, found, scale, base, guesses)                                         \
+    READ_GUESS(which, found, scale, "1", base, guesses)                                            \
     "cmpl %k" current ", %k" found "\n\t"                                                          \
     "jne 2f\n\t"                                                                                   \
     "shrq $32, %" found "\n\t"
@@ -96,6 +99,34 @@ static const char enter_leaf_text[] = "# cairn enter\n\t"
     "jmp 6b\n"
     ENTER_SLOWLY("cairn_priv_site_enter_leaf", "4")
     SLOW_END;
+
+/* %0 the strand, then who called, with its mark (%rax); %1 who called, %2 base, %3 unit; %4 the site, %5
+ * its guesses. What is called is in its midst, where whoever unwinds knows the function's frame. */
+static const char enter_kept_text[] = "# cairn enter\n\t"
+    STRAND("%0")
+    "movq " CRN_AT_CURRENT "(%0), %1\n\t"
+    READ_GUESS(BY_DEPTH("3"), "3", "8", "0", "2", "5")
+    "cmpl %k1, %k3\n\t"
+    "je 3f\n\t"
+    "leaq %4, %%rax\n\t"
+    "call *cairn_priv_site_enter_kept@GOTPCREL(%%rip)\n\t"
+    "jmp 1f\n"
+    "3:\n\t"
+    "shrq $32, %3\n\t"
+    "addq $1, (%2,%3,8)\n\t"
+    "testq %1, %1\n\t"
+    "js 5f\n"
+    "6:\n\t"
+    "movq %3, " CRN_AT_CURRENT "(%0)\n\t"
+    "movq " CRN_AT_MARK "(%0), %0\n\t"
+    "addq %1, %0\n"
+    "1:\n\t"
+    ".subsection 1\n"
+    "5:\n\t"
+    "movq " CRN_AT_TOP "(%0), %1\n\t"
+    "movl (%1), %k1\n\t"
+    "jmp 6b\n"
+    ".previous";
 
 /* %0 who called, %1 strand. What wants attention has made the limit 0. */
 static const char leave_leaf_text[] = "# cairn leave\n\t"
@@ -292,6 +323,9 @@ gimple *crn_emit_enter(tree site, tree height)
     if (tree strand = crn_leaf_strand(height))
         return crn_leaf_is_light() ? enter_inline(enter_light_text, 2, site, height, strand)
                                    : enter_inline(enter_leaf_text, 2, site, height, strand);
+    if (crn_where_is(height) == CRN_KEPT)
+        return enter_inline(enter_kept_text, 2, site, height,
+                            make_ssa_name(long_long_integer_type_node));
     vec<tree, va_gc> *inputs = NULL, *outputs = NULL, *clobbers = NULL;
     vec_safe_push(outputs, operand("=&a", height));
     vec_safe_push(inputs, operand("m", crn_site_block(site)));

@@ -87,7 +87,6 @@ CAIRN_API int64_t cairn_priv_site_enter_counted(crn_packed_site *site); /* the s
 /* Of functions that keep who called. Their frame is not pushed: Enter gives the unit of the context
  * that called, with the strand's mark, 0 if there is no strand, and Leave takes it. */
 CAIRN_API uint64_t cairn_priv_site_enter_kept(crn_packed_site *site);
-CAIRN_API uint64_t cairn_priv_site_enter_counted_kept(crn_packed_site *site); /* if called */
 CAIRN_API void cairn_priv_site_leave_kept(uint64_t kept);
 CAIRN_API void cairn_priv_site_tail_kept(uint64_t kept);
 

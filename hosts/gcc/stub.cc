@@ -50,23 +50,6 @@ static const char enter_guarded[] =
     SLOWLY("cairn_priv_site_enter_guarded")
     END(CRN_STUB_ENTER_GUARDED);
 
-/* Gives who called, with the strand's mark, in %rax. */
-static const char enter_kept[] =
-    BEGIN(CRN_STUB_ENTER_KEPT)
-    FIND_BLOCK("2f")
-    COUNT_BLOCK
-    "\ttestq %r11, %r11\n"
-    "\tjs 3f\n"
-    "4:\tmovq %r8, " CRN_AT_CURRENT "(%rax)\n"
-    "\tmovq " CRN_AT_MARK "(%rax), %rax\n"
-    "\taddq %r11, %rax\n"
-    "\tret\n"
-    "3:\tmovq " CRN_AT_TOP "(%rax), %r10\n"
-    "\tmovl (%r10), %r11d\n"
-    "\tjmp 4b\n"
-    SLOWLY("cairn_priv_site_enter_kept")
-    END(CRN_STUB_ENTER_KEPT);
-
 #define STRAND                                                                                     \
     "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %r11\n"                                       \
     "\tmovq %fs:(%r11), %r11\n"                                                                    \
@@ -169,7 +152,7 @@ static void write(void *event, void *data)
     (void)event;
     (void)data;
     if (used && asm_out_file)
-        fprintf(asm_out_file, "%s%s%s%s", enter, enter_guarded, enter_kept, text);
+        fprintf(asm_out_file, "%s%s%s", enter, enter_guarded, text);
     used = false;
 }
 

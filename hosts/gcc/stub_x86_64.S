@@ -330,8 +330,7 @@ cairn_priv_site_enter:
         enter_known cairn_priv_site_enter_frame, 1, 0, 0, 0, 0, cairn_priv_site_enter_slowly
         enter_known cairn_priv_site_enter_guarded, 1, 1, 0, 0, 0, site_enter_guarded_all
         enter_known cairn_priv_site_enter_counted, 1, 1, 0, 0, 8, site_enter_guarded_all
-        enter_known cairn_priv_site_enter_kept, 0, 0, 1, 0, 0, site_enter_kept_all
-        enter_known cairn_priv_site_enter_counted_kept, 0, 0, 1, 0, 8, site_enter_kept_all
+        enter_known cairn_priv_site_enter_kept, 0, 0, 1, 0, 8, site_enter_kept_all
         enter_known cairn_priv_site_enter_leaf, 0, 0, 0, 0, 8, site_enter_leaf_all
         enter_known cairn_priv_site_enter_light, 0, 0, 0, 1, 8, site_enter_light_all
 

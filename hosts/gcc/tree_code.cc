@@ -121,7 +121,7 @@ static const char enter_counted_kept_stub[] =
                   "\tmovq %r8, " CRN_AT_CURRENT "(%rax)\n"
                   "\tmovq " CRN_AT_MARK "(%rax), %rax\n"
                   "\taddq %r11, %rax\n",
-                  "cairn_priv_site_enter_counted_kept", CRN_STUB_COUNTERS "_kept");
+                  "cairn_priv_site_enter_kept", CRN_STUB_COUNTERS "_kept");
 
 /* %rax: the function's own unit with its graph's mark, %r11: where the same of the node is, %r10: the
  * node. If the function runs, and the node's is of the graph that there is now, the node does from
