@@ -4,8 +4,8 @@
  *
  * As statements of GCC's own, calls would make a frame in functions that have none, and have
  * registers saved around them. As assembler statements they take few registers. Enter is inlined
- * where no frame is pushed: it gives the context that called, and Leave goes back to it. In functions
- * that call nothing Leave is inlined, too; all else calls what stub.cc has written.
+ * where no frame is pushed: it gives the context that called, and Leave goes back to it. In
+ * functions that call nothing Leave is inlined, too; all else calls what stub.cc has written.
  *
  * Where these lie in a strand is asserted in offsets.c.
  */

@@ -189,8 +189,8 @@ bool crn_late_expand(function *function);
 #define CRN_STUB_ENTER "cairn_priv_stub_4_enter"
 #define CRN_STUB_LEAVE "cairn_priv_stub_1_leave"
 #define CRN_STUB_TAIL "cairn_priv_stub_2_tail"
-#define CRN_STUB_LEAVE_KEPT "cairn_priv_stub_1_leave_kept"
-#define CRN_STUB_TAIL_KEPT "cairn_priv_stub_1_tail_kept"
+#define CRN_STUB_LEAVE_KEPT "cairn_priv_stub_2_leave_kept"
+#define CRN_STUB_TAIL_KEPT "cairn_priv_stub_2_tail_kept"
 #define CRN_STUB_ENTER_GUARDED "cairn_priv_stub_2_enter_guarded"
 #define CRN_STUB_TAIL_GUARDED "cairn_priv_stub_1_tail_guarded"
 

@@ -5,38 +5,30 @@
  * frames of all that was inlined go. Where a call is made, all that it is inlined into is entered
  * at once, just before, and left behind it.
  *
- * At each place it is known what the function is in by then: a node of the tree of what was inlined
- * into what, the same on all ways to the place. Where that is not so, frames stay.
+ * At each place it is known what the function is in by then (places.h), the same on all ways to the
+ * place. Where that is not so, frames stay.
  */
-#include "plugin.h"
-
-#include "cfganal.h"
+#include "places.h"
 
 namespace {
 
-enum state { UNKNOWN = -1, OUTSIDE = -2, FAILED = -3 }; /* else a node; 0: the function itself */
-enum { DEPTH_MOST = 1000, NODES_MOST = 4096, ROUNDS_MOST = 100 };
+enum { NODES_MOST = 4096 };
 
-struct node {
-    tree site;
-    int above, depth;
-    int first, next; /* what is inlined into it: a list; -1: none */
-    int number;      /* in the end; 0: it is not needed */
-    int stretch;     /* where it was called last: an index; -1: nowhere */
+/* A node of the places in the end. */
+struct use {
+    int number;  /* 0: it is not needed */
+    int stretch; /* where it was called last: an index; -1: nowhere */
 };
 
 class counting {
   public:
-    explicit counting(tree own);
-    ~counting();
-    bool find();
+    counting(tree own, crn_places &places);
     void change();
 
   private:
     tree own; /* site */
-    auto_vec<node> nodes;
-    auto_vec<int> heights; /* by SSA name: whose; -1 */
-    int *before;           /* by block: where it begins in */
+    crn_places &places;
+    auto_vec<use> uses; /* by node */
     auto_vec<gimple *> dead;
     auto_vec<crn_tree_node> made_nodes;
     auto_vec<crn_stretch> stretches;
@@ -48,17 +40,7 @@ class counting {
         int which;
     } last = {}; /* call in the same block that was surrounded, if its node might as well run on */
 
-    int child(int above, tree site);
-    int of_height(tree height, int left);
-    int meet(int one, int other);
-    int enter(int now, gimple *mark);
-    int leave(int now, gimple *mark);
-    int step(int now, gimple *statement);
-    int pass(basic_block block);
-    bool round(const int *order, int count);
-    bool is_whole(const int *order, int count);
-
-    void use(int which);
+    void need(int which);
     void number();
     void take_call(gimple *enter, int which, unsigned stretch);
     void take_calls();
@@ -71,176 +53,12 @@ class counting {
     void change_mark(gimple_stmt_iterator *place, int now, int next, bool *jumps);
 };
 
-counting::counting(tree own)
-    : own(own), before(XNEWVEC(int, last_basic_block_for_fn(cfun))), made(NULL_TREE),
-      counters(NULL_TREE), height(NULL_TREE)
+counting::counting(tree own, crn_places &places)
+    : own(own), places(places), made(NULL_TREE), counters(NULL_TREE), height(NULL_TREE)
 {
-    nodes.safe_push({own, 0, 0, -1, -1, 0, -1});
-    heights.safe_grow(num_ssa_names);
-    for (int &each : heights)
-        each = UNKNOWN;
-    for (int i = 0; i < last_basic_block_for_fn(cfun); i++)
-        before[i] = UNKNOWN;
+    for (unsigned i = 0; i < places.length(); i++)
+        uses.safe_push({0, -1});
 }
-
-counting::~counting()
-{
-    XDELETEVEC(before);
-}
-
-/* ---- what each place is in ---- */
-
-int counting::child(int above, tree site)
-{
-    for (int i = nodes[above].first; i >= 0; i = nodes[i].next)
-        if (nodes[i].site == site)
-            return i;
-    if (nodes.length() >= 4 * NODES_MOST || nodes[above].depth >= DEPTH_MOST)
-        return FAILED;
-    int made = nodes.length();
-    nodes.safe_push({site, above, nodes[above].depth + 1, -1, nodes[above].first, 0, -1});
-    nodes[above].first = made;
-    return made;
-}
-
-int counting::of_height(tree height, int left)
-{
-    if (TREE_CODE(height) != SSA_NAME || left == 0)
-        return UNKNOWN;
-    gphi *join = dyn_cast<gphi *>(SSA_NAME_DEF_STMT(height));
-    if (!join)
-        return heights[SSA_NAME_VERSION(height)];
-    int all = UNKNOWN;
-    for (unsigned i = 0; i < gimple_phi_num_args(join); i++) {
-        int one = of_height(gimple_phi_arg_def(join, i), left - 1);
-        if (one != UNKNOWN && all != UNKNOWN && one != all)
-            return FAILED;
-        all = one == UNKNOWN ? all : one;
-    }
-    return all;
-}
-
-/* What ends in the same way may have been made one, whatever it was inlined into: then that is not
- * known any more. */
-int counting::meet(int one, int other)
-{
-    if (one == UNKNOWN || one == other)
-        return other;
-    if (other == UNKNOWN)
-        return one;
-    if (one < 0 || other < 0)
-        return FAILED;
-    while (one != other) {
-        int *deeper = nodes[one].depth >= nodes[other].depth ? &one : &other;
-        *deeper = nodes[*deeper].above;
-    }
-    return one;
-}
-
-int counting::enter(int now, gimple *mark)
-{
-    tree site = crn_mark_site(mark);
-    int entered = now == OUTSIDE ? site == own ? 0 : (int)FAILED : child(now, site);
-    heights[SSA_NAME_VERSION(crn_mark_height(mark))] = entered;
-    return entered;
-}
-
-int counting::leave(int now, gimple *mark)
-{
-    if (now == OUTSIDE || nodes[now].site != crn_mark_site(mark))
-        return FAILED;
-    return now ? nodes[now].above : (int)OUTSIDE;
-}
-
-int counting::step(int now, gimple *statement)
-{
-    if (now == FAILED || now == UNKNOWN)
-        return now;
-    switch (crn_mark_of(statement)) {
-    case CRN_MARK_NONE:
-        return now;
-    case CRN_MARK_ENTER:
-        return enter(now, statement);
-    case CRN_MARK_LEAVE:
-    case CRN_MARK_TAIL:
-        return leave(now, statement);
-    case CRN_MARK_RESTORE:
-        return of_height(crn_mark_height(statement), 8);
-    default:
-        return FAILED;
-    }
-}
-
-/* From the block's beginning to its end. */
-int counting::pass(basic_block block)
-{
-    int now = before[block->index];
-    for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
-        now = step(now, gsi_stmt(i));
-    return now;
-}
-
-/* Whether anything was learned. */
-bool counting::round(const int *order, int count)
-{
-    bool learned = false;
-    for (int i = 0; i < count; i++) {
-        basic_block block = BASIC_BLOCK_FOR_FN(cfun, order[i]);
-        int now = pass(block);
-        edge out;
-        edge_iterator edges;
-        FOR_EACH_EDGE(out, edges, block->succs)
-        {
-            if (out->dest == EXIT_BLOCK_PTR_FOR_FN(cfun) || now == UNKNOWN)
-                continue;
-            int &there = before[out->dest->index];
-            int met = there == FAILED || now == FAILED ? (int)FAILED : meet(there, now);
-            learned |= met != there;
-            there = met;
-        }
-    }
-    return learned;
-}
-
-/* Where a height is not that of what the place is in, or not known, frames are needed. */
-bool counting::is_whole(const int *order, int count)
-{
-    for (int i = 0; i < count; i++) {
-        basic_block block = BASIC_BLOCK_FOR_FN(cfun, order[i]);
-        int now = before[block->index];
-        bool jumps = false;
-        for (gimple_stmt_iterator s = gsi_start_bb(block); !gsi_end_p(s); gsi_next(&s)) {
-            int next = step(now, gsi_stmt(s));
-            if (next == FAILED || (next == UNKNOWN && now != UNKNOWN))
-                return false;
-            crn_mark mark = crn_mark_of(gsi_stmt(s));
-            if (mark == CRN_MARK_TAIL)
-                jumps = now > 0; /* the function's own follows in the same block */
-            gcall *call = dyn_cast<gcall *>(gsi_stmt(s));
-            if (now > 0 && call && gimple_call_flags(call) & ECF_RETURNS_TWICE)
-                return false;
-            now = next;
-        }
-        if (jumps)
-            return false;
-    }
-    return true;
-}
-
-bool counting::find()
-{
-    auto_vec<int> order;
-    order.safe_grow(n_basic_blocks_for_fn(cfun));
-    int count = pre_and_rev_post_order_compute_fn(cfun, NULL, order.address(), false);
-    before[single_succ(ENTRY_BLOCK_PTR_FOR_FN(cfun))->index] = OUTSIDE;
-    int rounds = 0;
-    while (round(order.address(), count))
-        if (++rounds == ROUNDS_MOST)
-            return false;
-    return nodes.length() > 1 && is_whole(order.address(), count);
-}
-
-/* ---- what becomes of it ---- */
 
 /* What is known to call nothing of the program's. */
 bool calls_nobody(gcall *call)
@@ -269,10 +87,10 @@ bool calls_nobody(gcall *call)
     }
 }
 
-void counting::use(int which)
+void counting::need(int which)
 {
-    for (; which > 0 && !nodes[which].number; which = nodes[which].above)
-        nodes[which].number = 1;
+    for (; which > 0 && !uses[which].number; which = places[which].above)
+        uses[which].number = 1;
 }
 
 /* Those that were only thought of on the way get no number. */
@@ -281,24 +99,24 @@ void counting::number()
     basic_block block;
     FOR_EACH_BB_FN(block, cfun)
     {
-        int now = before[block->index];
+        int now = places.at(block);
         for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i)) {
-            now = step(now, gsi_stmt(i));
+            now = places.step(now, gsi_stmt(i));
             if (now > 0)
-                use(now);
+                need(now);
         }
     }
-    for (unsigned i = 1; i < nodes.length(); i++) {
-        if (!nodes[i].number)
+    for (unsigned i = 1; i < places.length(); i++) {
+        if (!uses[i].number)
             continue;
-        made_nodes.safe_push({nodes[i].site, (unsigned)nodes[nodes[i].above].number, 0});
-        nodes[i].number = made_nodes.length();
+        made_nodes.safe_push({places[i].site, (unsigned)uses[places[i].above].number, 0});
+        uses[i].number = made_nodes.length();
     }
 }
 
 void counting::take_call(gimple *enter, int which, unsigned stretch)
 {
-    node &called = nodes[which];
+    use &called = uses[which];
     if (called.stretch >= 0 && stretches[called.stretch].number == stretch) {
         stretches[called.stretch].times++;
         return;
@@ -322,10 +140,10 @@ void counting::take_calls()
     basic_block block;
     FOR_EACH_BB_FN(block, cfun)
     {
-        int now = before[block->index];
+        int now = places.at(block);
         stretch++;
         for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i)) {
-            now = step(now, gsi_stmt(i));
+            now = places.step(now, gsi_stmt(i));
             if (now > 0 && crn_mark_of(gsi_stmt(i)) == CRN_MARK_ENTER)
                 take_call(gsi_stmt(i), now, stretch);
             stretch += ends_stretch(gsi_stmt(i));
@@ -338,7 +156,7 @@ void counting::count(gimple_stmt_iterator *place, int which)
     gimple *enter = gsi_stmt(*place);
     tree unused = crn_mark_height(enter);
     gimple *nothing = gimple_build_assign(unused, build_zero_cst(TREE_TYPE(unused)));
-    unsigned number = nodes[which].number;
+    unsigned number = uses[which].number;
     const unsigned *call = made_nodes[number - 1].same ? NULL : calls.get(enter);
     if (call)
         gsi_insert_before(place, crn_emit_count(counters, number, stretches[*call].times),
@@ -361,7 +179,7 @@ void counting::begin(gimple_stmt_iterator *place)
 tree counting::go(gimple_stmt_iterator *place, int which)
 {
     tree ran = make_ssa_name(long_long_integer_type_node);
-    gsi_insert_before(place, crn_emit_go(made, counters, nodes[which].number, ran), GSI_SAME_STMT);
+    gsi_insert_before(place, crn_emit_go(made, counters, uses[which].number, ran), GSI_SAME_STMT);
     return ran;
 }
 
@@ -373,7 +191,7 @@ void counting::surround(gimple_stmt_iterator place, int which)
     if (runs)
         take_back_leave();
     tree ran = runs ? last.ran : go(&place, which);
-    gimple *leave = crn_mark_make(CRN_MARK_LEAVE, nodes[which].site, ran, gimple_location(call));
+    gimple *leave = crn_mark_make(CRN_MARK_LEAVE, places[which].site, ran, gimple_location(call));
     last = {};
     if (!stmt_ends_bb_p(call)) {
         gsi_insert_after(&place, leave, GSI_SAME_STMT);
@@ -427,13 +245,14 @@ void counting::change_mark(gimple_stmt_iterator *place, int now, int next, bool 
 
 void counting::change(basic_block block)
 {
-    int now = before[block->index];
+    int now = places.at(block);
     bool jumps = false;
     last = {};
-    for (gimple_stmt_iterator i = gsi_start_bb(block); now != UNKNOWN && !gsi_end_p(i);) {
+    for (gimple_stmt_iterator i = gsi_start_bb(block);
+         now != crn_places::UNKNOWN && !gsi_end_p(i);) {
         gimple *statement = gsi_stmt(i);
         if (crn_mark_of(statement) != CRN_MARK_NONE) {
-            int next = step(now, statement);
+            int next = places.step(now, statement);
             change_mark(&i, now, next, &jumps);
             now = next;
             continue;
@@ -519,7 +338,7 @@ void crn_tree_count(function *function)
     tree own = own_site(function);
     if (!own)
         return;
-    counting counting(own);
-    if (counting.find())
-        counting.change();
+    crn_places places(own);
+    if (places.find())
+        counting(own, places).change();
 }

@@ -12,7 +12,7 @@
 #define CRN_STUB_ENTER_COUNTED "cairn_priv_stub_3_enter_counted"
 #define CRN_STUB_ENTER_COUNTED_KEPT "cairn_priv_stub_3_enter_counted_kept"
 #define CRN_STUB_COUNTERS "cairn_priv_stub_4_counters"
-#define CRN_STUB_GO "cairn_priv_stub_3_go"
+#define CRN_STUB_GO "cairn_priv_stub_4_go"
 
 /* Enter of a function that has counters. %r11: the site, %r10: the tree. Gives the height in %rax,
  * as Enter in stub.cc does, and the counters of what it entered in %rcx; %r8 and %r9 are lost, too.
