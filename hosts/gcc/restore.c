@@ -9,7 +9,6 @@
  * the function that is jumped to. So that lies above its frame once more: the *guard*. Where setjmp
  * has returned there is a second one, above the spans that were open then.
  */
-#include <errno.h>
 
 #include <cairn/span.h>
 #include <cairn/tree.h>
@@ -115,7 +114,6 @@ static void restore(int64_t height, bool is_back(const cairn_priv_strand *strand
     cairn_priv_strand *strand = (cairn_priv_strand *)cairn_priv_thread_strand;
     if (!strand || height <= 0 || is_back(strand, height))
         return;
-    int saved = errno;
     cairn_strand *held = crn_site_hold();
     if (!held)
         return;
@@ -123,7 +121,6 @@ static void restore(int64_t height, bool is_back(const cairn_priv_strand *strand
     if (crn_site_height(strand) + (strand->current & CRN_REPLACED ? FRAME : 0) >= height + FRAME)
         bring_back(strand, height);
     crn_site_release(held);
-    errno = saved;
 }
 
 /* Whether the function runs, as the stack has it. */

@@ -29,7 +29,8 @@ void crn_site_small(void);
 #define CRN_SMALL_CALLS "small calls"
 
 /* The thread's strand, taken from it until it is released: what a signal handler enters meanwhile,
- * or the runtime, is not recorded. NULL if it has none, or it is held already. */
+ * or the runtime, is not recorded, and errno is what it was. NULL if it has none, or it is held
+ * already. */
 cairn_strand *crn_site_hold(void);
 void crn_site_release(cairn_strand *strand);
 

@@ -19,11 +19,12 @@
 
 static __thread bool busy __attribute__((tls_model("initial-exec")));
 
-/* What was held back before: the kernel's set of signals, the C library's is 16 times as large. Of
- * who is busy: no handler comes to it meanwhile. */
+/* What was held back before (the kernel's set of signals, the C library's is 16 times as large),
+ * and errno then. Of who is busy: no handler comes to it meanwhile. */
 static __thread struct {
     bool blocked;
     uint64_t before;
+    int error;
 } held __attribute__((tls_model("initial-exec")));
 
 /* All but those that the code that runs brings about itself. */
@@ -41,6 +42,7 @@ cairn_strand *crn_site_hold(void)
 {
     if (busy || !cairn_priv_thread_strand)
         return NULL;
+    int error = errno;
     uint64_t before = 0;
     bool blocked = __atomic_load_n(&crn_site_jumps, __ATOMIC_RELAXED) && block_signals(&before);
     cairn_strand *strand = cairn_priv_thread_strand;
@@ -49,11 +51,13 @@ cairn_strand *crn_site_hold(void)
     __asm__ volatile("" ::: "memory");
     held.blocked = blocked;
     held.before = before;
+    held.error = error;
     return strand;
 }
 
 void crn_site_release(cairn_strand *strand)
 {
+    int error = held.error;
     bool blocked = held.blocked;
     uint64_t before = held.before;
     __asm__ volatile("" ::: "memory");
@@ -62,6 +66,7 @@ void crn_site_release(cairn_strand *strand)
     __asm__ volatile("" ::: "memory");
     if (blocked)
         syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+    errno = error;
 }
 
 void crn_site_begin_thread(void)
@@ -144,18 +149,14 @@ static void enter_site(cairn_priv_strand *strand, crn_site *site)
 
 static inline int64_t enter_pushed(crn_site *site, bool guarded)
 {
-    int saved = errno;
     cairn_strand *strand = crn_site_hold();
-    if (!strand) {
-        errno = saved;
+    if (!strand)
         return CRN_HEIGHT_NONE;
-    }
     enter_site((cairn_priv_strand *)strand, site);
     int64_t height = crn_site_height((cairn_priv_strand *)strand);
     if (guarded)
         cairn_priv_again((cairn_priv_strand *)strand);
     crn_site_release(strand);
-    errno = saved;
     return height;
 }
 
@@ -171,16 +172,12 @@ int64_t crn_site_enter_guarded(crn_site *site)
 
 void crn_site_leave(int64_t height)
 {
-    int saved = errno;
     cairn_strand *strand = height > 0 ? crn_site_hold() : NULL;
-    if (!strand) {
-        errno = saved;
+    if (!strand)
         return;
-    }
     if (crn_site_uncover(strand, height))
         cairn_leave(strand);
     crn_site_release(strand);
-    errno = saved;
 }
 
 /* Whether what was inlined into the frame's function has given its own back just before, for the
@@ -193,19 +190,15 @@ static bool is_given_back(const cairn_priv_strand *strand, int64_t height)
 
 void crn_site_tail(int64_t height)
 {
-    int saved = errno;
     cairn_strand *strand = height > 0 ? crn_site_hold() : NULL;
-    if (!strand) {
-        errno = saved;
+    if (!strand)
         return;
-    }
     cairn_priv_strand *priv = (cairn_priv_strand *)strand;
     if (is_given_back(priv, height) || crn_site_uncover(strand, height)) {
         priv->top = priv->bottom + height / (int64_t)sizeof *priv->top - 1;
         priv->current |= CRN_REPLACED;
     }
     crn_site_release(strand);
-    errno = saved;
 }
 
 /* ---- frames that are not pushed ---- */
@@ -223,12 +216,9 @@ uint64_t crn_site_take_frame(cairn_priv_strand *strand, int64_t before)
  * there was no memory for the frame. */
 static inline uint64_t enter_unpushed(crn_site *site, bool light, bool kept)
 {
-    int saved = errno;
     cairn_strand *strand = crn_site_hold();
-    if (!strand) {
-        errno = saved;
+    if (!strand)
         return 0;
-    }
     cairn_priv_strand *priv = (cairn_priv_strand *)strand;
     int64_t before = crn_site_height(priv);
     enter_site(priv, site);
@@ -240,7 +230,6 @@ static inline uint64_t enter_unpushed(crn_site *site, bool light, bool kept)
     }
     given += given && kept ? priv->mark : 0;
     crn_site_release(strand);
-    errno = saved;
     return given;
 }
 
@@ -248,12 +237,9 @@ static inline uint64_t enter_unpushed(crn_site *site, bool light, bool kept)
  * pushed. There is room for the frame: Enter found it. */
 static inline void leave_unpushed(uint64_t given, bool light)
 {
-    int saved = errno;
     cairn_strand *strand = crn_site_hold();
-    if (!strand) {
-        errno = saved;
+    if (!strand)
         return;
-    }
     cairn_priv_strand *priv = (cairn_priv_strand *)strand;
     uint64_t caller = light ? priv->current : given, unit = light ? given : priv->current;
     uint32_t *top = priv->top;
@@ -264,7 +250,6 @@ static inline void leave_unpushed(uint64_t given, bool light)
     priv->top = top;
     CAIRN_PRIV_PUT(priv->current, caller);
     crn_site_release(strand);
-    errno = saved;
 }
 
 uint64_t crn_site_enter_leaf(crn_site *site)
@@ -303,12 +288,9 @@ static void take_back(cairn_priv_strand *strand)
  * what is on the stack is moved to the child's. */
 void crn_site_leave_kept(uint64_t kept)
 {
-    int saved = errno;
     cairn_strand *strand = crn_site_hold();
-    if (!strand) {
-        errno = saved;
+    if (!strand)
         return;
-    }
     cairn_priv_strand *priv = (cairn_priv_strand *)strand;
     uint64_t caller = cairn_priv_kept(priv, kept);
     take_back(priv);
@@ -318,18 +300,14 @@ void crn_site_leave_kept(uint64_t kept)
         cairn_leave(strand);
     }
     crn_site_release(strand);
-    errno = saved;
 }
 
 /* What gives its frame back lies where the stack ends. */
 void crn_site_tail_kept(uint64_t kept)
 {
-    int saved = errno;
     cairn_strand *strand = crn_site_hold();
-    if (!strand) {
-        errno = saved;
+    if (!strand)
         return;
-    }
     cairn_priv_strand *priv = (cairn_priv_strand *)strand;
     uint64_t caller = cairn_priv_kept(priv, kept);
     if (caller) {
@@ -337,7 +315,6 @@ void crn_site_tail_kept(uint64_t kept)
         CAIRN_PRIV_PUT(priv->current, priv->current | CRN_REPLACED);
     }
     crn_site_release(strand);
-    errno = saved;
 }
 
 /* ---- the usual convention ---- */
@@ -384,13 +361,11 @@ void cairn_priv_call_leave_verify(int64_t height, const crn_site *site)
     if (!strand)
         return;
     if (height > 0 && !crn_site_is_on_top(strand, height)) {
-        int saved = errno;
         cairn_strand *held = crn_site_hold();
         if (held) {
             note_mismatch(held, site);
             crn_site_release(held);
         }
-        errno = saved;
     }
     crn_site_leave(height);
 }

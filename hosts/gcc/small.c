@@ -3,7 +3,6 @@
  * Calls of functions that were left out for being small: a counter for each context, lent by the
  * runtime to the code that --small puts into them (small.cc).
  */
-#include <errno.h>
 
 #include "runtime.h"
 
@@ -45,13 +44,11 @@ static void count(cairn_priv_strand *strand)
 
 void crn_site_small(void)
 {
-    int saved = errno;
     cairn_strand *strand = crn_site_hold();
     if (strand) {
         count((cairn_priv_strand *)strand);
         crn_site_release(strand);
     }
-    errno = saved;
 }
 
 void cairn_priv_call_small(void)

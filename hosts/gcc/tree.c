@@ -2,7 +2,6 @@
  *
  * Trees of what was inlined: their counters, and paths in them that are entered at once.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
 
@@ -108,13 +107,11 @@ static uint64_t *find(cairn_priv_strand *strand, crn_tree *tree)
 
 uint64_t *crn_site_counters(crn_tree *tree)
 {
-    int saved = errno;
     cairn_strand *strand = crn_site_hold();
     if (!strand)
         return scratch();
     uint64_t *counters = find((cairn_priv_strand *)strand, tree);
     crn_site_release(strand);
-    errno = saved;
     return counters;
 }
 
@@ -171,15 +168,11 @@ static uint64_t go(cairn_priv_strand *strand, crn_node *node, uint64_t *word)
 
 uint64_t crn_site_go(crn_node *node, uint64_t *word)
 {
-    int saved = errno;
     cairn_strand *strand = crn_site_hold();
-    if (!strand) {
-        errno = saved;
+    if (!strand)
         return 0;
-    }
     uint64_t before = go((cairn_priv_strand *)strand, node, word);
     crn_site_release(strand);
-    errno = saved;
     return before;
 }
 
