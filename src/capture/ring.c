@@ -94,11 +94,12 @@ static uint32_t count_spans(const cairn_priv_span *spans, uint64_t room)
     return count;
 }
 
-/* The items of a part, behind its head. */
+/* The items of a part, behind its head. What is cut short may have room for a head and not for the
+ * item that it takes the place of. */
 static uint64_t items_of(const crn_bytes *bytes, uint64_t at, uint64_t part, uint64_t item)
 {
-    uint64_t left = bytes->size - at;
-    return (left < part ? left : part) / item - 1;
+    uint64_t left = bytes->size - at, items = (left < part ? left : part) / item;
+    return items ? items - 1 : 0;
 }
 
 static const crn_ring_part *find_part(const crn_ring *ring, uint64_t part)

@@ -531,6 +531,52 @@ static void details_of_another_time_are_of_nothing(void **state)
     crn_trace_free(trace);
 }
 
+/* The section of a lane has so many bytes. */
+static void cut_section(const char *path, crn_section_kind kind, uint32_t lane, uint64_t size)
+{
+    crn_disk_header header;
+    crn_disk_directory directory;
+    transfer(path, 0, &header, sizeof header, false);
+    transfer(path, header.directory, &directory, sizeof directory, false);
+    for (uint32_t i = 0; i < directory.count; i++) {
+        uint64_t at = header.directory + sizeof directory + i * sizeof(crn_disk_chunk);
+        crn_disk_chunk chunk;
+        transfer(path, at, &chunk, sizeof chunk, false);
+        if (chunk.lane == lane && chunk.kind == kind)
+            chunk.size = size;
+        transfer(path, at, &chunk, sizeof chunk, true);
+    }
+}
+
+/* There is room for a head before there is for the span that it takes the place of. */
+static void a_ring_that_is_cut_short_has_whole_spans(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    fresh(path, CAIRN_SPANS_KEEP_LAST);
+    for (uint64_t size = 4 * sizeof(cairn_priv_span); size-- > 0;) {
+        uint64_t items = size / sizeof(cairn_priv_span);
+        cut_section(path, CRN_SECTION_SPAN_RING, 0, size);
+        crn_trace *trace = trace_of(path);
+        assert_int_equal(trace->span_count, (items ? items - 1 : 0) + 1);
+        crn_trace_free(trace);
+    }
+}
+
+static void details_that_are_cut_short_are_whole_ones(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    fresh(path, CAIRN_SPANS_KEEP_LAST);
+    for (uint64_t size = 4 * sizeof(crn_disk_detail); size-- > 0;) {
+        uint64_t items = size / sizeof(crn_disk_detail);
+        cut_section(path, CRN_SECTION_DETAIL_RING, 0, size);
+        crn_trace *trace = trace_of(path);
+        assert_int_equal(trace->attribute_count, items ? items - 1 : 0);
+        crn_trace_free(trace);
+    }
+}
+
 /* ---- histograms ---- */
 
 static crn_spreads *spreads_of(const char *path)
@@ -600,6 +646,8 @@ int main(void)
         cmocka_unit_test(a_ring_is_read),
         cmocka_unit_test(rings_that_were_made_up),
         cmocka_unit_test(details_of_another_time_are_of_nothing),
+        cmocka_unit_test(a_ring_that_is_cut_short_has_whole_spans),
+        cmocka_unit_test(details_that_are_cut_short_are_whole_ones),
         cmocka_unit_test(histograms_that_were_made_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
