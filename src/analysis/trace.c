@@ -147,10 +147,9 @@ static bool load_spans(crn_trace_loading *loading, uint32_t lane)
     if (size)
         return crn_loading_claim(loading, size) && load_first_spans(loading, lane, size);
     crn_ring *ring = &loading->rings[lane];
-    if (!crn_ring_read(loading->reader, loading->numbers[lane], loading->left, ring,
+    if (!crn_ring_read(loading->reader, loading->numbers[lane], &loading->left, ring,
                        loading->error))
         return false;
-    loading->left -= ring->spans.size + ring->details.size;
     add_spans(loading, &ring->spans, lane);
     crn_free(ring->spans.data);
     ring->spans.data = NULL;

@@ -230,7 +230,7 @@ static bool read_part(const crn_reader *reader, crn_section_kind kind, uint32_t 
     return true;
 }
 
-bool crn_ring_read(const crn_reader *reader, uint32_t lane, uint64_t most, crn_ring *ring,
+bool crn_ring_read(const crn_reader *reader, uint32_t lane, uint64_t *left, crn_ring *ring,
                    crn_error *error)
 {
     static const struct {
@@ -241,7 +241,7 @@ bool crn_ring_read(const crn_reader *reader, uint32_t lane, uint64_t most, crn_r
     *ring = (crn_ring){.half = 0};
     for (int i = 0; i < 2; i++) {
         crn_bytes bytes;
-        bool good = read_part(reader, sections[i].kind, lane, &most, &bytes, error);
+        bool good = read_part(reader, sections[i].kind, lane, left, &bytes, error);
         if (good && !sections[i].line_up(ring, &bytes))
             good = crn_error_set(error, CAIRN_E_MEMORY, "no memory for its spans");
         crn_free(bytes.data);

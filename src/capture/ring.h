@@ -26,8 +26,9 @@ typedef struct crn_ring {
     crn_bytes details;    /* crn_disk_detail, of spans that are there */
 } crn_ring;
 
-/* Reads those of a lane; one that keeps none so has no parts. Not more than `most` bytes. */
-bool crn_ring_read(const crn_reader *reader, uint32_t lane, uint64_t most, crn_ring *ring,
+/* Reads those of a lane; one that keeps none so has no parts. Takes the bytes of its sections, used
+ * or not, from those that are `left` of the file. */
+bool crn_ring_read(const crn_reader *reader, uint32_t lane, uint64_t *left, crn_ring *ring,
                    crn_error *error);
 void crn_ring_free(crn_ring *ring);
 

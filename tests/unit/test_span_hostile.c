@@ -468,6 +468,42 @@ static void sections_that_are_more_than_the_file(void **state)
         }
 }
 
+/* The rest of the directory becomes lanes, each with a ring whose bytes are all the others', too.
+ * None of its parts is used. */
+static void repeat_ring(const char *path, uint64_t size)
+{
+    crn_disk_header header;
+    crn_disk_directory directory;
+    uint32_t lane = 10;
+    void *nothing = calloc(size, 1);
+    transfer(path, 0, &header, sizeof header, false);
+    transfer(path, header.size, nothing, size, true);
+    transfer(path, header.directory, &directory, sizeof directory, false);
+    for (; directory.count + 2 <= directory.capacity; directory.count += 2, lane++) {
+        uint64_t at =
+            header.directory + sizeof directory + directory.count * sizeof(crn_disk_chunk);
+        crn_disk_chunk chunks[] = {
+            {.kind = CRN_SECTION_LANE, .lane = lane, .offset = header.size, .size = size},
+            {.kind = CRN_SECTION_SPAN_RING, .lane = lane, .offset = header.size, .size = size}};
+        transfer(path, at, chunks, sizeof chunks, true);
+    }
+    transfer(path, header.directory, &directory, sizeof directory, true);
+    free(nothing);
+}
+
+static void rings_that_are_more_than_the_file(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    crn_error error = {0};
+    difference found;
+    repeat_ring(fresh(path, CAIRN_SPANS_KEEP_LAST), 1 << 18);
+    assert_null(crn_trace_load(path, &error));
+    assert_int_equal(error.code, CAIRN_E_FORMAT);
+    if (!span_readers_agree(path, NULL, &found))
+        fail_msg("%s", found.text);
+}
+
 /* ---- rings ---- */
 
 static void a_ring_is_read(void **state)
@@ -643,6 +679,7 @@ int main(void)
         cmocka_unit_test(lanes_that_cannot_be_named),
         cmocka_unit_test(a_circle_is_cut_once),
         cmocka_unit_test(sections_that_are_more_than_the_file),
+        cmocka_unit_test(rings_that_are_more_than_the_file),
         cmocka_unit_test(a_ring_is_read),
         cmocka_unit_test(rings_that_were_made_up),
         cmocka_unit_test(details_of_another_time_are_of_nothing),
