@@ -90,6 +90,22 @@ typedef struct lane {
     uint32_t *map; /* by context: its record in the snapshot's graph */
 } lane;
 
+/* A section of a lane. Lanes that say that they have the same bytes would all be read. */
+static bool read_section(crn_snapshot *snapshot, const crn_reader *reader, crn_section_kind kind,
+                         const lane *lane, uint16_t metric, uint64_t most, crn_bytes *bytes,
+                         crn_error *error)
+{
+    if (!crn_reader_section(reader, kind, lane->number, metric, most, bytes, error))
+        return false;
+    if (bytes->size <= snapshot->left) {
+        snapshot->left -= bytes->size;
+        return true;
+    }
+    crn_free(bytes->data);
+    *bytes = (crn_bytes){0};
+    return crn_error_set(error, CAIRN_E_FORMAT, "damaged: its lanes overlap");
+}
+
 static void free_lane(lane *lane)
 {
     crn_free(lane->links.data);
@@ -159,10 +175,10 @@ static bool read_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t
         forget_statistics(&disk);
     add_statistics(snapshot, &disk);
     uint64_t used = disk.used < UINT32_MAX ? disk.used : UINT32_MAX;
-    if (!crn_reader_section(reader, CRN_SECTION_LANE, number, 0,
-                            sizeof disk + used * sizeof(crn_link), &lane->links, error) ||
-        !crn_reader_section(reader, CRN_SECTION_RECORDS, number, 0,
-                            used * sizeof(cairn_priv_record), &lane->hot, error))
+    if (!read_section(snapshot, reader, CRN_SECTION_LANE, lane, 0,
+                      sizeof disk + used * sizeof(crn_link), &lane->links, error) ||
+        !read_section(snapshot, reader, CRN_SECTION_RECORDS, lane, 0,
+                      used * sizeof(cairn_priv_record), &lane->hot, error))
         return false;
     uint64_t links = (lane->links.size - sizeof disk) / sizeof(crn_link);
     uint64_t hot = lane->hot.size / sizeof(cairn_priv_record);
@@ -181,14 +197,14 @@ static bool read_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t
 }
 
 /* The column of a lane, by its records; NULL if there is none. */
-static bool read_column(const crn_reader *reader, const lane *lane, uint16_t metric,
-                        crn_bytes *bytes, crn_error *error)
+static bool read_column(crn_snapshot *snapshot, const crn_reader *reader, const lane *lane,
+                        uint16_t metric, crn_bytes *bytes, crn_error *error)
 {
     *bytes = (crn_bytes){0};
     if (lane->old)
         return true;
-    if (!crn_reader_section(reader, CRN_SECTION_COLUMN, lane->number, metric,
-                            lane->records.used * sizeof(uint64_t), bytes, error))
+    if (!read_section(snapshot, reader, CRN_SECTION_COLUMN, lane, metric,
+                      lane->records.used * sizeof(uint64_t), bytes, error))
         return false;
     if (metric != CAIRN_METRIC_CPU || lane->disk.used == 0)
         return true;
@@ -204,7 +220,7 @@ static bool merge_columns(crn_snapshot *snapshot, const crn_reader *reader, cons
 {
     for (cairn_metric m = CAIRN_METRIC_CPU; m < CAIRN_METRIC_MAX; m++) {
         crn_bytes bytes;
-        if (!read_column(reader, lane, (uint16_t)m, &bytes, error))
+        if (!read_column(snapshot, reader, lane, (uint16_t)m, &bytes, error))
             return false;
         uint64_t count = bytes.size / sizeof(uint64_t);
         if (count && capacity[m] < snapshot->graph.used) {
@@ -323,7 +339,7 @@ static bool take_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t
     bool taken = read_lane(snapshot, reader, number, &lane, error);
     for (uint16_t m = CAIRN_METRIC_CPU; taken && m < CAIRN_METRIC_MAX; m++) {
         crn_bytes bytes;
-        taken = read_column(reader, &lane, m, &bytes, error);
+        taken = read_column(snapshot, reader, &lane, m, &bytes, error);
         if (!taken || bytes.size < sizeof(uint64_t)) {
             if (taken)
                 crn_free(bytes.data);
@@ -351,7 +367,8 @@ static bool take(crn_snapshot *snapshot, const crn_reader *reader, uint64_t gene
 {
     *snapshot = (crn_snapshot){.header = reader->header,
                                .clock_scale = crn_reader_clock_scale(reader),
-                               .truncated = reader->truncated};
+                               .truncated = reader->truncated,
+                               .left = reader->file_size};
     snapshot->header.generation = generation;
     crn_trees trees;
     if (!crn_trees_read(&trees, reader, error))
@@ -373,6 +390,7 @@ static bool take(crn_snapshot *snapshot, const crn_reader *reader, uint64_t gene
     if (taken && one && !indexed) {
         crn_records_free(&snapshot->records);
         snapshot->lanes = 0;
+        snapshot->left = reader->file_size;
     }
     taken = taken && merge_lanes(snapshot, reader, &trees, error);
     crn_trees_free(&trees);

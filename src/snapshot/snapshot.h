@@ -33,6 +33,8 @@ typedef struct crn_snapshot {
     bool truncated;       /* the file is shorter than it says */
     bool damaged;         /* something in it was not valid and was left out */
 
+    uint64_t left; /* bytes of the file that lanes can still have: no two of them have the same */
+
     /* What the records lie in. */
     crn_graph graph;      /* when lanes were merged, or an index was asked for */
     crn_bytes links, hot; /* of the only lane otherwise */

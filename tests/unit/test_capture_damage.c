@@ -269,6 +269,39 @@ static void directories_that_overlap_are_not_read_again(void **state)
     load(path, UINT64_MAX, &expected);
 }
 
+/* The rest of the directory becomes lanes that all have the same bytes: those of lane 0, up to the
+ * end of the file. */
+static void lanes_that_overlap_are_not_read_again(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    size_t size;
+    uint64_t calls;
+    unsigned char *bytes = make_capture(&size, &calls, true);
+    crn_disk_header *header = (crn_disk_header *)(void *)bytes;
+    crn_disk_directory *directory = (crn_disk_directory *)(void *)(bytes + header->directory);
+    crn_disk_chunk repeated[2] = {{0}};
+    for (uint32_t i = 0; i < directory->count; i++)
+        for (int k = 0; k < 2; k++)
+            if (directory->chunks[i].kind == (k ? CRN_SECTION_RECORDS : CRN_SECTION_LANE) &&
+                directory->chunks[i].lane == 0 && directory->chunks[i].place == 0)
+                repeated[k] = directory->chunks[i];
+    crn_disk_lane *lane = (crn_disk_lane *)(void *)(bytes + repeated[0].offset);
+    lane->used = UINT32_MAX;
+    for (uint32_t number = 10; directory->count + 2 <= directory->capacity; number++)
+        for (int k = 0; k < 2; k++) {
+            repeated[k].lane = number;
+            repeated[k].size = size - repeated[k].offset;
+            directory->chunks[directory->count++] = repeated[k];
+        }
+    assert_true(scratch_write(scratch_path(path, "lanes.cairn"), bytes, size));
+    free(bytes);
+    crn_error error = {0};
+    assert_null(crn_profile_load(path, &error));
+    assert_int_equal(error.code, CAIRN_E_FORMAT);
+    assert_non_null(strstr(error.message, "its lanes overlap"));
+}
+
 int main(void)
 {
     const struct CMUnitTest cases[] = {
@@ -277,6 +310,7 @@ int main(void)
         cmocka_unit_test(anything_may_be_damaged),
         cmocka_unit_test(what_is_no_capture_is_refused),
         cmocka_unit_test(directories_that_overlap_are_not_read_again),
+        cmocka_unit_test(lanes_that_overlap_are_not_read_again),
         cmocka_unit_test(a_newer_format_is_refused),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);
