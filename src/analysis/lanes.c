@@ -73,7 +73,7 @@ static bool add_counts(void *data, uint32_t record, const crn_disk_node *nodes,
 
 /* False when the capture cannot be read; a lane that is not whole has what there is. */
 static bool read_lane(const crn_reader *reader, const crn_bytes *strings, crn_trees *trees,
-                      crn_lane_info *info, bool *ran, crn_error *error)
+                      uint64_t *left, crn_lane_info *info, bool *ran, crn_error *error)
 {
     crn_bytes bytes;
     crn_disk_lane disk = {0};
@@ -90,18 +90,18 @@ static bool read_lane(const crn_reader *reader, const crn_bytes *strings, crn_tr
     if (disk.name < strings->size)
         snprintf(info->name, sizeof info->name, "%s", strings->data + disk.name);
     uint64_t used = disk.used < UINT32_MAX ? disk.used : UINT32_MAX;
-    if (!crn_reader_section(reader, CRN_SECTION_LANE, info->number, 0,
-                            sizeof disk + used * sizeof(crn_link), &bytes, error))
+    if (!crn_reader_lane_section(reader, CRN_SECTION_LANE, info->number, 0,
+                                 sizeof disk + used * sizeof(crn_link), left, &bytes, error))
         return false;
     add_links(info, &reader->header, &disk, &bytes, crn_reader_clock_scale(reader));
     crn_free(bytes.data);
-    if (!crn_reader_section(reader, CRN_SECTION_RECORDS, info->number, 0,
-                            used * sizeof(cairn_priv_record), &bytes, error))
+    if (!crn_reader_lane_section(reader, CRN_SECTION_RECORDS, info->number, 0,
+                                 used * sizeof(cairn_priv_record), left, &bytes, error))
         return false;
     add_records(info, &bytes);
     crn_free(bytes.data);
-    if (!crn_reader_section(reader, CRN_SECTION_COLUMN, info->number, CAIRN_METRIC_CPU,
-                            used * sizeof(uint64_t), &bytes, error))
+    if (!crn_reader_lane_section(reader, CRN_SECTION_COLUMN, info->number, CAIRN_METRIC_CPU,
+                                 used * sizeof(uint64_t), left, &bytes, error))
         return false;
     add_column(info, &bytes);
     crn_free(bytes.data);
@@ -117,11 +117,12 @@ static bool read_lanes(crn_lanes *lanes, const crn_reader *reader, crn_error *er
                             reader->header.used[CRN_SECTION_STRINGS], &strings, error))
         return false;
     crn_trees trees;
+    uint64_t left = reader->file_size;
     bool read = crn_trees_read(&trees, reader, error);
     for (uint32_t number = 0; read && crn_reader_lane(reader, &number); number++) {
         crn_lane_info info = {.number = number};
         bool ran = false;
-        read = read_lane(reader, &strings, &trees, &info, &ran, error);
+        read = read_lane(reader, &strings, &trees, &left, &info, &ran, error);
         if (read && ran) {
             lanes->lanes =
                 crn_realloc(lanes->lanes, (size_t)lanes->count + 1, sizeof *lanes->lanes);

@@ -254,6 +254,21 @@ bool crn_reader_section(const crn_reader *reader, crn_section_kind kind, uint32_
     return crn_reader_part(reader, kind, lane, metric, 0, most, bytes, error);
 }
 
+bool crn_reader_lane_section(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
+                             uint16_t metric, uint64_t most, uint64_t *left, crn_bytes *bytes,
+                             crn_error *error)
+{
+    if (!crn_reader_section(reader, kind, lane, metric, most, bytes, error))
+        return false;
+    if (bytes->size <= *left) {
+        *left -= bytes->size;
+        return true;
+    }
+    crn_free(bytes->data);
+    *bytes = (crn_bytes){0};
+    return crn_error_set(error, CAIRN_E_FORMAT, "damaged: its lanes overlap");
+}
+
 bool crn_reader_word(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
                      uint16_t metric, uint64_t place, uint64_t *word, crn_error *error)
 {

@@ -41,6 +41,12 @@ void crn_reader_close(crn_reader *reader);
 bool crn_reader_section(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
                         uint16_t metric, uint64_t most, crn_bytes *bytes, crn_error *error);
 
+/* As crn_reader_section, for what is one lane's: takes its bytes from those that are `left` of the
+ * file. Lanes that say that they have the same bytes would all be read. */
+bool crn_reader_lane_section(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
+                             uint16_t metric, uint64_t most, uint64_t *left, crn_bytes *bytes,
+                             crn_error *error);
+
 /* How many bytes of a section there are. */
 uint64_t crn_reader_size(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
                          uint16_t metric);

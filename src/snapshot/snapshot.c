@@ -90,22 +90,6 @@ typedef struct lane {
     uint32_t *map; /* by context: its record in the snapshot's graph */
 } lane;
 
-/* A section of a lane. Lanes that say that they have the same bytes would all be read. */
-static bool read_section(crn_snapshot *snapshot, const crn_reader *reader, crn_section_kind kind,
-                         const lane *lane, uint16_t metric, uint64_t most, crn_bytes *bytes,
-                         crn_error *error)
-{
-    if (!crn_reader_section(reader, kind, lane->number, metric, most, bytes, error))
-        return false;
-    if (bytes->size <= snapshot->left) {
-        snapshot->left -= bytes->size;
-        return true;
-    }
-    crn_free(bytes->data);
-    *bytes = (crn_bytes){0};
-    return crn_error_set(error, CAIRN_E_FORMAT, "damaged: its lanes overlap");
-}
-
 static void free_lane(lane *lane)
 {
     crn_free(lane->links.data);
@@ -175,10 +159,12 @@ static bool read_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t
         forget_statistics(&disk);
     add_statistics(snapshot, &disk);
     uint64_t used = disk.used < UINT32_MAX ? disk.used : UINT32_MAX;
-    if (!read_section(snapshot, reader, CRN_SECTION_LANE, lane, 0,
-                      sizeof disk + used * sizeof(crn_link), &lane->links, error) ||
-        !read_section(snapshot, reader, CRN_SECTION_RECORDS, lane, 0,
-                      used * sizeof(cairn_priv_record), &lane->hot, error))
+    if (!crn_reader_lane_section(reader, CRN_SECTION_LANE, number, 0,
+                                 sizeof disk + used * sizeof(crn_link), &snapshot->left,
+                                 &lane->links, error) ||
+        !crn_reader_lane_section(reader, CRN_SECTION_RECORDS, number, 0,
+                                 used * sizeof(cairn_priv_record), &snapshot->left, &lane->hot,
+                                 error))
         return false;
     uint64_t links = (lane->links.size - sizeof disk) / sizeof(crn_link);
     uint64_t hot = lane->hot.size / sizeof(cairn_priv_record);
@@ -203,8 +189,9 @@ static bool read_column(crn_snapshot *snapshot, const crn_reader *reader, const 
     *bytes = (crn_bytes){0};
     if (lane->old)
         return true;
-    if (!read_section(snapshot, reader, CRN_SECTION_COLUMN, lane, metric,
-                      lane->records.used * sizeof(uint64_t), bytes, error))
+    if (!crn_reader_lane_section(reader, CRN_SECTION_COLUMN, lane->number, metric,
+                                 lane->records.used * sizeof(uint64_t), &snapshot->left, bytes,
+                                 error))
         return false;
     if (metric != CAIRN_METRIC_CPU || lane->disk.used == 0)
         return true;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/lanes.h"
 #include "analysis/profile.h"
 #include "capture/format.h"
 #include "capture/reader.h"
@@ -300,6 +301,9 @@ static void lanes_that_overlap_are_not_read_again(void **state)
     assert_null(crn_profile_load(path, &error));
     assert_int_equal(error.code, CAIRN_E_FORMAT);
     assert_non_null(strstr(error.message, "its lanes overlap"));
+    crn_lanes lanes;
+    assert_false(crn_lanes_load(&lanes, path, &error));
+    assert_int_equal(error.code, CAIRN_E_FORMAT);
 }
 
 int main(void)
