@@ -87,8 +87,7 @@ static bool read_lane(const crn_reader *reader, const crn_bytes *strings, crn_tr
     info->open = disk.open;
     info->strands = disk.strands;
     info->samples = disk.samples;
-    if (disk.name < strings->size)
-        snprintf(info->name, sizeof info->name, "%s", strings->data + disk.name);
+    snprintf(info->name, sizeof info->name, "%s", crn_string_at(strings, disk.name));
     uint64_t used = disk.used < UINT32_MAX ? disk.used : UINT32_MAX;
     if (!crn_reader_lane_section(reader, CRN_SECTION_LANE, info->number, 0,
                                  sizeof disk + used * sizeof(crn_link), left, &bytes, error))

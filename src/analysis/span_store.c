@@ -22,7 +22,7 @@ void *crn_store_grow(void *array, uint32_t count, uint32_t *room, size_t size)
 
 static const char *intern(crn_store_opening *opening, const crn_bytes *strings, uint32_t offset)
 {
-    const char *text = offset < strings->size ? strings->data + offset : "";
+    const char *text = crn_string_at(strings, offset);
     return crn_intern(opening->store->texts, text, strlen(text));
 }
 

@@ -252,7 +252,7 @@ static bool load_keys(loading *loading)
         spreads->key_count = (uint32_t)(keys.size / sizeof *disk);
         spreads->keys = crn_calloc(spreads->key_count + (size_t)1, sizeof *spreads->keys);
         for (uint32_t k = 0; k < spreads->key_count; k++) {
-            const char *name = disk[k].name < strings.size ? strings.data + disk[k].name : "";
+            const char *name = crn_string_at(&strings, disk[k].name);
             spreads->keys[k] = crn_intern(spreads->texts, name, strlen(name));
         }
         crn_free(keys.data);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "capture/reader.h"
 
 static const crn_detail_piece *piece_of_detail(const crn_span_store *store, uint32_t detail)
 {
@@ -111,7 +112,7 @@ static void read_text(const crn_span_store *store, const crn_detail_piece *piece
 /* A text that was written once. */
 static void read_name(const crn_span_store *store, uint32_t offset, char *text)
 {
-    const char *name = offset < store->strings.size ? store->strings.data + offset : "";
+    const char *name = crn_string_at(&store->strings, offset);
     size_t size = strnlen(name, CAIRN_TEXT_MAX);
     memcpy(text, name, size);
     text[size] = 0;

@@ -35,8 +35,8 @@ static bool load_keys(crn_trace_loading *loading, const crn_bytes *strings)
     trace->key_count = (uint32_t)(keys.size / sizeof(crn_disk_key));
     trace->keys = crn_calloc(trace->key_count, sizeof *trace->keys);
     for (uint32_t k = 0; k < trace->key_count; k++)
-        trace->keys[k] = intern(
-            loading, crn_loading_string(strings, ((crn_disk_key *)(void *)keys.data)[k].name));
+        trace->keys[k] =
+            intern(loading, crn_string_at(strings, ((crn_disk_key *)(void *)keys.data)[k].name));
     crn_free(keys.data);
     return true;
 }
@@ -64,7 +64,7 @@ static bool load_lanes(crn_trace_loading *loading, const crn_bytes *strings)
         loading->numbers = crn_realloc(loading->numbers, count, sizeof *loading->numbers);
         if (count >= CRN_LANES_MAX)
             return crn_error_set(loading->error, CAIRN_E_FORMAT, "damaged: it has %u lanes", count);
-        trace->lanes[trace->lane_count] = intern(loading, crn_loading_string(strings, disk.name));
+        trace->lanes[trace->lane_count] = intern(loading, crn_string_at(strings, disk.name));
         loading->numbers[trace->lane_count++] = number;
         if (number == UINT32_MAX)
             break;

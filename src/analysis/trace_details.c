@@ -162,7 +162,7 @@ static void add_details(crn_trace_loading *loading, uint32_t lane, const crn_dis
             break;
         case CRN_DETAIL_NAME:
             add_attribute(loading, span, detail,
-                          crn_loading_string(&loading->strings, (uint32_t)detail->value));
+                          crn_string_at(&loading->strings, (uint32_t)detail->value));
             break;
         case CRN_DETAIL_INTEGER:
         case CRN_DETAIL_NUMBER:

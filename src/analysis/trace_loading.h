@@ -36,12 +36,6 @@ static inline uint64_t crn_loading_moment(const crn_trace_loading *loading, uint
     return time < CRN_TRACE_LATEST ? (uint64_t)time : (uint64_t)CRN_TRACE_LATEST;
 }
 
-/* "" where there is none. */
-static inline const char *crn_loading_string(const crn_bytes *strings, uint32_t offset)
-{
-    return offset < strings->size ? strings->data + offset : "";
-}
-
 /* The array with room for one more than `count`. */
 static inline void *crn_loading_grow(void *array, uint32_t count, uint32_t *room, size_t size)
 {

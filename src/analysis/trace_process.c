@@ -14,18 +14,13 @@ typedef struct notes {
     crn_bytes bytes;
 } notes;
 
-static const char *string_at(const crn_bytes *strings, uint32_t offset)
-{
-    return offset < strings->size ? strings->data + offset : "";
-}
-
 /* The last value of a key holds. */
 static const char *note_of(const notes *notes, const char *key)
 {
     const crn_disk_note *all = (const crn_disk_note *)(const void *)notes->bytes.data;
     for (size_t n = notes->bytes.size / sizeof *all; n-- > 0;)
-        if (strcmp(string_at(notes->strings, all[n].key), key) == 0)
-            return string_at(notes->strings, all[n].value);
+        if (strcmp(crn_string_at(notes->strings, all[n].key), key) == 0)
+            return crn_string_at(notes->strings, all[n].value);
     return "";
 }
 
@@ -95,7 +90,7 @@ static void load_processes(crn_trace *trace, const crn_bytes *strings, const crn
     for (uint32_t p = 0; p < trace->process_count; p++) {
         const crn_disk_process *disk = (const crn_disk_process *)(const void *)bytes->data + p;
         trace->processes[p] =
-            (crn_trace_process){.name = intern(trace, string_at(strings, disk->name)),
+            (crn_trace_process){.name = intern(trace, crn_string_at(strings, disk->name)),
                                 .number = disk->process,
                                 .first_lane = disk->first_lane,
                                 .unix_ns = disk->started_unix_ns,

@@ -308,6 +308,12 @@ bool crn_reader_lane(const crn_reader *reader, uint32_t *lane)
     return true;
 }
 
+const char *crn_string_at(const crn_bytes *strings, uint64_t offset)
+{
+    bool begins = offset && offset < strings->size && !strings->data[offset - 1];
+    return begins ? strings->data + offset : "";
+}
+
 double crn_reader_clock_scale(const crn_reader *reader)
 {
     const crn_disk_header *header = &reader->header;

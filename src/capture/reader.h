@@ -71,6 +71,10 @@ uint64_t crn_reader_generation(const crn_reader *reader);
 /* The next lane at or after `lane`; false if there is none. */
 bool crn_reader_lane(const crn_reader *reader, uint32_t *lane);
 
+/* The string at an offset into the strings; "" where none begins. What begins within another one is
+ * none: a table of n bytes would have up to n²/2 of them. */
+const char *crn_string_at(const crn_bytes *strings, uint64_t offset);
+
 /* Nanoseconds per unit of the capture's clock. */
 double crn_reader_clock_scale(const crn_reader *reader);
 

@@ -9,7 +9,7 @@
 
 const char *crn_snapshot_string(const crn_snapshot *snapshot, uint32_t offset)
 {
-    return offset < snapshot->strings.size ? snapshot->strings.data + offset : "";
+    return crn_string_at(&snapshot->strings, offset);
 }
 
 void crn_snapshot_free(crn_snapshot *snapshot)

@@ -11,6 +11,7 @@
 
 #include <cairn/span.h>
 
+#include "analysis/profile.h"
 #include "analysis/spans.h"
 #include "analysis/spread.h"
 #include "base/memory.h"
@@ -89,6 +90,8 @@ typedef struct change {
         cairn_priv_span span;
         crn_disk_detail detail;
         crn_disk_histogram histogram;
+        crn_disk_block block;
+        crn_disk_key key;
     } item;
 } change;
 
@@ -468,6 +471,34 @@ static void sections_that_are_more_than_the_file(void **state)
         }
 }
 
+/* As many texts as the table has bytes, most of them long: all would be kept. */
+static void no_text_begins_within_another(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    crn_error error;
+    fresh(path, CAIRN_SPANS_KEEP_FIRST);
+    for (uint32_t within = 0; within < 2; within++) {
+        CHANGE(path, CRN_SECTION_KEYS, 0, 0, crn_disk_key, key)
+        {
+            key->name += within;
+        }
+        CHANGE(path, CRN_SECTION_BLOCKS, 0, 1, crn_disk_block, block)
+        {
+            block->name += within;
+        }
+        crn_trace *trace = trace_of(path);
+        assert_string_equal(trace->keys[0], within ? "" : "key");
+        crn_trace_free(trace);
+        crn_spreads *spreads = crn_spreads_load(path, &error);
+        assert_string_equal(spreads->keys[0], within ? "" : "key");
+        crn_spreads_free(spreads);
+        crn_profile *profile = crn_profile_load(path, &error);
+        assert_int_equal(!*profile->blocks[1].name, within);
+        crn_profile_free(profile);
+    }
+}
+
 /* The rest of the directory becomes lanes, each with a ring whose bytes are all the others', too.
  * None of its parts is used. */
 static void repeat_ring(const char *path, uint64_t size)
@@ -679,6 +710,7 @@ int main(void)
         cmocka_unit_test(lanes_that_cannot_be_named),
         cmocka_unit_test(a_circle_is_cut_once),
         cmocka_unit_test(sections_that_are_more_than_the_file),
+        cmocka_unit_test(no_text_begins_within_another),
         cmocka_unit_test(rings_that_are_more_than_the_file),
         cmocka_unit_test(a_ring_is_read),
         cmocka_unit_test(rings_that_were_made_up),
