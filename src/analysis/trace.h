@@ -14,6 +14,9 @@
 
 #define CRN_SPAN_NONE ((uint32_t)UINT32_MAX)
 
+/* No program runs for 146 years: nothing in a trace is later. */
+#define CRN_TRACE_LATEST 0x1p62
+
 enum { CRN_LANES_MAX = 1 << 29 };
 
 /* Of these there are millions: 36 bytes each, as close as they come. */

@@ -165,7 +165,7 @@ static uint64_t moved(uint64_t time, const crn_trace_process *process, uint64_t 
         uint64_t before = process->start - time;
         return start > before ? start - before : 0;
     }
-    uint64_t later = start + (time - process->start), latest = (uint64_t)4 * MOST;
+    uint64_t later = start + (time - process->start), latest = (uint64_t)CRN_TRACE_LATEST;
     return later < latest ? later : latest;
 }
 
@@ -201,7 +201,7 @@ static void move_spans(crn_trace *trace, const uint64_t *starts)
     }
 }
 
-/* The earliest process begins at 0. */
+/* The earliest process begins at 0, and none goes on after all times that there are. */
 static void set_starts(aligning *aligning)
 {
     crn_trace *trace = aligning->trace;
@@ -212,11 +212,14 @@ static void set_starts(aligning *aligning)
         if (aligning->start[p] < earliest)
             earliest = aligning->start[p];
     }
-    for (uint32_t p = 0; p < trace->process_count; p++)
+    for (uint32_t p = 0; p < trace->process_count; p++) /* less than 2^62: three times MOST */
         starts[p] = (uint64_t)(aligning->start[p] - earliest);
     move_spans(trace, starts);
     for (uint32_t p = 0; p < trace->process_count; p++) {
+        uint64_t most = (uint64_t)CRN_TRACE_LATEST - starts[p];
         trace->processes[p].start = starts[p];
+        if (trace->processes[p].length > most)
+            trace->processes[p].length = most;
         trace->processes[p].clock_shift = aligning->machines[aligning->machine[p]].shift;
     }
     crn_free(starts);

@@ -24,9 +24,6 @@ typedef struct crn_trace_loading {
     crn_error *error;
 } crn_trace_loading;
 
-/* No program runs for 146 years. */
-#define CRN_TRACE_LATEST 0x1p62
-
 static inline uint64_t crn_loading_moment(const crn_trace_loading *loading, uint64_t clock)
 {
     uint64_t first = loading->reader->header.first.clock, since = clock > first ? clock - first : 0;

@@ -6,9 +6,6 @@
 
 #include "base/memory.h"
 
-/* No program runs for 73 years. */
-#define LATEST ((uint64_t)1 << 61)
-
 typedef struct notes {
     const crn_bytes *strings;
     crn_bytes bytes;
@@ -82,6 +79,11 @@ static bool are_in_order(const crn_trace *trace)
     return true;
 }
 
+static uint64_t no_more(uint64_t time, uint64_t most)
+{
+    return time < most ? time : most;
+}
+
 static void load_processes(crn_trace *trace, const crn_bytes *strings, const crn_bytes *bytes)
 {
     uint64_t count = bytes->size / sizeof(crn_disk_process);
@@ -89,6 +91,8 @@ static void load_processes(crn_trace *trace, const crn_bytes *strings, const crn
     trace->processes = crn_calloc(trace->process_count, sizeof *trace->processes);
     for (uint32_t p = 0; p < trace->process_count; p++) {
         const crn_disk_process *disk = (const crn_disk_process *)(const void *)bytes->data + p;
+        const uint64_t latest = (uint64_t)CRN_TRACE_LATEST;
+        uint64_t start = no_more(disk->start, latest);
         trace->processes[p] =
             (crn_trace_process){.name = intern(trace, crn_string_at(strings, disk->name)),
                                 .number = disk->process,
@@ -96,9 +100,9 @@ static void load_processes(crn_trace *trace, const crn_bytes *strings, const crn
                                 .unix_ns = disk->started_unix_ns,
                                 .monotonic_ns = disk->monotonic_ns,
                                 .boot = {disk->boot[0], disk->boot[1]},
-                                .start = disk->start % LATEST,
+                                .start = start,
                                 .clock_shift = (int64_t)disk->clock_shift,
-                                .length = disk->length % LATEST,
+                                .length = no_more(disk->length, latest - start),
                                 .trace_id = {disk->trace_id[0], disk->trace_id[1]},
                                 .span_key = disk->span_key,
                                 .dangling = disk->dangling};

@@ -559,6 +559,30 @@ static void nothing_that_was_written_is_left_after_redaction(void **state)
 
 /* ---- files that were made to be wrong ---- */
 
+/* Nothing is later than all times that there are: neither of a process that says that it went on so
+ * long, nor where it began late. */
+static void what_never_ends_does_so_in_files_too(void **state)
+{
+    (void)state;
+    const uint64_t latest = (uint64_t)CRN_TRACE_LATEST, late = (uint64_t)1 << 60;
+    crn_profile *profile = profile_new();
+    crn_trace *early = single(1, 1000, 0, 0xabc), *other = single(2, 1000 + late, 0, 0xdef);
+    early->spans[0].open = other->spans[0].open = true;
+    early->processes[0].length = other->processes[0].length = latest;
+    crn_trace_end_open(early);
+    crn_trace_end_open(other);
+    crn_trace *all = merge((const crn_trace *const[]){early, other}, 2);
+    assert_true(all->spans[0].end == latest && all->spans[1].end == latest);
+    assert_true(all->spans[1].start == late && all->length == latest);
+    crn_trace *file = through_file(profile, all);
+    assert_equal(all, file);
+    crn_trace_free(file);
+    crn_trace_free(all);
+    crn_trace_free(early);
+    crn_trace_free(other);
+    crn_profile_free(profile);
+}
+
 /* Any byte of what says whose spans they are. */
 static void damaged_processes_do_no_harm(void **state)
 {
@@ -619,6 +643,7 @@ int main(void)
         cmocka_unit_test(clocks_that_contradict_each_other_are_told_of),
         cmocka_unit_test(blocks_are_the_same_by_all_that_tells_them_apart),
         cmocka_unit_test(nothing_that_was_written_is_left_after_redaction),
+        cmocka_unit_test(what_never_ends_does_so_in_files_too),
         cmocka_unit_test(damaged_processes_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
