@@ -18,6 +18,13 @@ static uint64_t in_ns(double time)
     return time < LATEST ? (uint64_t)time : (uint64_t)LATEST;
 }
 
+/* Damaged files have more than can be: of it there is as much as can be. So parts stay less than
+ * what they are parts of. */
+static uint64_t sum(uint64_t left, uint64_t right)
+{
+    return left + right < left ? UINT64_MAX : left + right;
+}
+
 /* ---- a bar ---- */
 
 /* Where a bucket begins, in units of the clock. */
@@ -41,7 +48,7 @@ static void read_bars(crn_spread *spread, const uint64_t *buckets, double scale)
             continue;
         spread->bars[spread->bar_count++] = (crn_spread_bar){
             .low = begin_of(b) * scale, .high = begin_of(b + 1) * scale, .count = buckets[b]};
-        spread->count += buckets[b];
+        spread->count = sum(spread->count, buckets[b]);
     }
 }
 
@@ -55,9 +62,9 @@ static double middle_of(const crn_spread *spread, const crn_spread_bar *bar)
 uint64_t crn_spread_at(const crn_spread *spread, double share)
 {
     double rank = ceil(share * (double)spread->count);
-    uint64_t wanted = rank < 1 ? 1 : (uint64_t)rank, seen = 0;
+    uint64_t wanted = rank < 1 ? 1 : rank < 0x1p64 ? (uint64_t)rank : UINT64_MAX, seen = 0;
     for (uint32_t b = 0; b < spread->bar_count; b++) {
-        seen += spread->bars[b].count;
+        seen = sum(seen, spread->bars[b].count);
         if (seen >= wanted)
             return in_ns(middle_of(spread, &spread->bars[b]));
     }
@@ -91,7 +98,8 @@ static void add_bars(crn_spread *into, const crn_spread *from)
         bool same = mine && its && mine->low == its->low && mine->high == its->high;
         bool first = mine && (!its || mine->low <= its->low);
         bars[count] = first ? *mine : *its;
-        bars[count++].count += same ? its->count : 0;
+        bars[count].count = sum(bars[count].count, same ? its->count : 0);
+        count++;
         i += first;
         f += same || !first;
     }
@@ -102,14 +110,14 @@ static void add_bars(crn_spread *into, const crn_spread *from)
 
 static void add_up(crn_spread *into, const crn_spread *from)
 {
-    into->count += from->count;
-    into->total += from->total;
-    into->self += from->self;
+    into->count = sum(into->count, from->count);
+    into->total = sum(into->total, from->total);
+    into->self = sum(into->self, from->self);
     into->min = into->min < from->min ? into->min : from->min;
     into->max = into->max > from->max ? into->max : from->max;
-    into->cpu += from->cpu;
-    into->cpu_count += from->cpu_count;
-    into->cpu_wall += from->cpu_wall;
+    into->cpu = sum(into->cpu, from->cpu);
+    into->cpu_count = sum(into->cpu_count, from->cpu_count);
+    into->cpu_wall = sum(into->cpu_wall, from->cpu_wall);
     add_bars(into, from);
 }
 

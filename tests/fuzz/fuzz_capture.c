@@ -150,11 +150,14 @@ static void check_spread(const crn_spreads *spreads, const crn_spread *spread)
     if (spread->kind != CRN_HISTOGRAM_BLOCK && spread->key >= spreads->key_count)
         abort();
     for (uint32_t b = 0; b < spread->bar_count; b++) {
-        count += spread->bars[b].count;
+        bool many = count + spread->bars[b].count < count;
+        count = many ? UINT64_MAX : count + spread->bars[b].count;
         if (b && spread->bars[b - 1].low > spread->bars[b].low)
             abort();
     }
     uint64_t median = crn_spread_at(spread, 0.5), p99 = crn_spread_at(spread, 0.99);
+    if (spread->self > spread->total || spread->cpu_count > spread->count)
+        abort();
     if (count != spread->count || median < spread->min || p99 > spread->max || median > p99)
         abort();
 }

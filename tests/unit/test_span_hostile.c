@@ -696,6 +696,36 @@ static void histograms_that_were_made_up(void **state)
     crn_spreads_free(spreads);
 }
 
+/* What is more than 64 bits can say does not become less. */
+static void histograms_that_add_up_to_more_than_there_is(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    fresh(path, CAIRN_SPANS_KEEP_FIRST);
+    CHANGE(path, CRN_SECTION_HISTOGRAMS, 0, 0, crn_disk_histogram, histogram)
+    {
+        histogram->block = 1;
+        histogram->total = UINT64_MAX;
+        histogram->self = (uint64_t)1 << 60;
+        histogram->cpu_count = UINT64_MAX;
+        histogram->buckets[100] = histogram->buckets[200] = UINT64_MAX / 4;
+    }
+    crn_spreads *spreads = spreads_of(path), *more = spreads_of(path);
+    const uint32_t blocks[] = {0, 1, 2, 3}, keys[] = {0};
+    const crn_spread *spread = &spreads->all[0];
+    for (int i = 0; i < 8; i++) {
+        uint64_t count = spread->count, total = spread->total;
+        crn_spreads_add(spreads, more, blocks, keys);
+        spread = &spreads->all[0];
+        assert_true(spread->count >= count && spread->total >= total);
+        assert_true(spread->self <= spread->total && spread->cpu_count <= spread->count);
+        assert_true(crn_spread_at(spread, 0.5) <= crn_spread_at(spread, 1));
+    }
+    assert_true(spread->count == UINT64_MAX && spread->total == UINT64_MAX);
+    crn_spreads_free(more);
+    crn_spreads_free(spreads);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -718,6 +748,7 @@ int main(void)
         cmocka_unit_test(a_ring_that_is_cut_short_has_whole_spans),
         cmocka_unit_test(details_that_are_cut_short_are_whole_ones),
         cmocka_unit_test(histograms_that_were_made_up),
+        cmocka_unit_test(histograms_that_add_up_to_more_than_there_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
