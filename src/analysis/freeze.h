@@ -14,11 +14,17 @@ crn_profile *crn_profile_new(void);
 /* Appends a block; strings are interned. Block 0, the root, is there from the start. */
 uint32_t crn_profile_put_block(crn_profile *profile, const crn_block_info *info);
 
+/* As crn_profile_put_block, where its texts are of the profile's names. */
+uint32_t crn_profile_put_named(crn_profile *profile, const crn_block_info *info);
+
 /* Finds or appends a metric. CRN_METRIC_MAX when there are too many. */
 uint32_t crn_profile_put_metric(crn_profile *profile, const char *name, const char *unit);
 
 /* Sets the note with this key. */
 void crn_profile_put_note(crn_profile *profile, const char *key, const char *value);
+
+/* As crn_profile_put_note, where both are of the profile's names. */
+void crn_profile_put_known_note(crn_profile *profile, const char *key, const char *value);
 
 /* Adds a warning; takes ownership of `text`. */
 void crn_profile_put_warning(crn_profile *profile, char *text);

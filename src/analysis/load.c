@@ -11,6 +11,7 @@
 
 #include <cairn/cairn.h>
 
+#include "analysis/capture_texts.h"
 #include "analysis/freeze.h"
 #include "base/memory.h"
 #include "snapshot/snapshot.h"
@@ -39,21 +40,23 @@ __attribute__((format(printf, 2, 3))) static void warn(crn_profile *profile, con
 
 static void put_tables(crn_profile *profile, const crn_snapshot *snapshot)
 {
+    crn_capture_texts texts = {.strings = &snapshot->strings, .into = profile->names};
     for (uint32_t b = 1; b < snapshot->block_count; b++) {
         const crn_disk_block *block = &snapshot->blocks[b];
-        crn_block_info info = {.name = crn_snapshot_string(snapshot, block->name),
-                               .file = crn_snapshot_string(snapshot, block->file),
+        crn_block_info info = {.name = crn_capture_text_at(&texts, block->name),
+                               .file = crn_capture_text_at(&texts, block->file),
                                .line = block->line,
                                .column = block->column,
                                .parent = block->parent < b ? block->parent : 0};
-        crn_profile_put_block(profile, &info);
+        crn_profile_put_named(profile, &info);
     }
-    for (uint32_t m = CAIRN_METRIC_USER; m < snapshot->metric_count; m++)
+    for (uint32_t m = CAIRN_METRIC_USER; m < CAIRN_METRIC_MAX && m < snapshot->metric_count; m++)
         crn_profile_put_metric(profile, crn_snapshot_string(snapshot, snapshot->metrics[m].name),
                                crn_snapshot_string(snapshot, snapshot->metrics[m].unit));
     for (uint32_t n = 0; n < snapshot->note_count; n++)
-        crn_profile_put_note(profile, crn_snapshot_string(snapshot, snapshot->notes[n].key),
-                             crn_snapshot_string(snapshot, snapshot->notes[n].value));
+        crn_profile_put_known_note(profile, crn_capture_text_at(&texts, snapshot->notes[n].key),
+                                   crn_capture_text_at(&texts, snapshot->notes[n].value));
+    crn_capture_texts_end(&texts);
 }
 
 /* Adds what records have in a column to the values of their contexts. */

@@ -18,6 +18,7 @@ crn_profile *crn_profile_new(void)
 {
     crn_profile *profile = crn_calloc(1, sizeof *profile);
     profile->names = crn_interning_new();
+    profile->note_keys = crn_interning_new();
     crn_profile_put_block(profile, &(crn_block_info){.name = "[root]", .file = ""});
     crn_profile_put_metric(profile, "calls", "count");
     crn_profile_put_metric(profile, "ticks", "instructions");
@@ -42,6 +43,7 @@ void crn_profile_free(crn_profile *profile)
     crn_free(profile->calls_tree);
     crn_free(profile->edges);
     crn_free(profile->notes);
+    crn_interning_free(profile->note_keys);
     crn_interning_free(profile->names);
     crn_free(profile);
 }
@@ -62,17 +64,22 @@ int crn_profile_metric(const crn_profile *profile, const char *name)
     return -1;
 }
 
-uint32_t crn_profile_put_block(crn_profile *profile, const crn_block_info *info)
+uint32_t crn_profile_put_named(crn_profile *profile, const crn_block_info *info)
 {
     uint32_t count = profile->block_count;
     if ((count & (count - 1)) == 0) /* grows at powers of two */
         profile->blocks =
             crn_realloc(profile->blocks, count ? (size_t)count * 2 : 1, sizeof *profile->blocks);
-    crn_block_info *block = &profile->blocks[count];
-    *block = *info;
-    block->name = intern(profile, info->name);
-    block->file = intern(profile, info->file);
+    profile->blocks[count] = *info;
     return profile->block_count++;
+}
+
+uint32_t crn_profile_put_block(crn_profile *profile, const crn_block_info *info)
+{
+    crn_block_info block = *info;
+    block.name = intern(profile, info->name);
+    block.file = intern(profile, info->file);
+    return crn_profile_put_named(profile, &block);
 }
 
 uint32_t crn_profile_put_metric(crn_profile *profile, const char *name, const char *unit)
@@ -89,15 +96,22 @@ uint32_t crn_profile_put_metric(crn_profile *profile, const char *name, const ch
 
 void crn_profile_put_note(crn_profile *profile, const char *key, const char *value)
 {
-    const char *copy = intern(profile, value);
-    for (size_t i = 0; i < profile->note_count; i++) {
-        if (!strcmp(profile->notes[i].key, key)) {
-            profile->notes[i].value = copy;
-            return;
-        }
+    crn_profile_put_known_note(profile, intern(profile, key), intern(profile, value));
+}
+
+void crn_profile_put_known_note(crn_profile *profile, const char *key, const char *value)
+{
+    /* Equal texts are at one place. */
+    uint32_t number =
+        crn_intern_number(profile->note_keys, (const char *)(const void *)&key, sizeof key);
+    if (number < profile->note_count) {
+        profile->notes[number].value = value;
+        return;
     }
-    profile->notes = crn_realloc(profile->notes, profile->note_count + 1, sizeof *profile->notes);
-    profile->notes[profile->note_count++] = (crn_note){intern(profile, key), copy};
+    size_t count = profile->note_count;
+    if ((count & (count - 1)) == 0) /* grows at powers of two */
+        profile->notes = crn_realloc(profile->notes, count ? count * 2 : 1, sizeof *profile->notes);
+    profile->notes[profile->note_count++] = (crn_note){key, value};
 }
 
 void crn_profile_put_warning(crn_profile *profile, char *text)

@@ -77,6 +77,8 @@ typedef struct crn_profile {
     char **warnings;
 
     crn_interning *names; /* owned; all strings but the warnings */
+    crn_interning
+        *note_keys; /* owned; numbers of the keys, by their addresses: places in `notes` */
 } crn_profile;
 
 /* Loads a capture, all lanes merged. A capture that is cut short loads as far as it is

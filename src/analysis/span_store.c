@@ -2,6 +2,7 @@
  *
  * Opening: what is in the file is found, counted and, where it could lead astray, put right.
  */
+#include "analysis/capture_texts.h"
 #include "analysis/span_names.h"
 #include "analysis/store_opening.h"
 
@@ -20,19 +21,13 @@ void *crn_store_grow(void *array, uint32_t count, uint32_t *room, size_t size)
 
 /* ---- names ---- */
 
-static const char *intern(crn_store_opening *opening, const crn_bytes *strings, uint32_t offset)
-{
-    const char *text = crn_string_at(strings, offset);
-    return crn_intern(opening->store->texts, text, strlen(text));
-}
-
 static bool read_table(crn_store_opening *opening, crn_section_kind kind, crn_bytes *bytes)
 {
     return crn_reader_section(opening->reader, kind, 0, 0, opening->reader->header.used[kind],
                               bytes, opening->error);
 }
 
-static bool open_keys(crn_store_opening *opening, const crn_bytes *strings)
+static bool open_keys(crn_store_opening *opening, crn_capture_texts *texts)
 {
     crn_bytes bytes;
     if (!read_table(opening, CRN_SECTION_KEYS, &bytes))
@@ -42,12 +37,12 @@ static bool open_keys(crn_store_opening *opening, const crn_bytes *strings)
     store->key_count = (uint32_t)(bytes.size / sizeof *keys);
     store->keys = crn_calloc(store->key_count, sizeof *store->keys);
     for (uint32_t k = 0; k < store->key_count; k++)
-        store->keys[k] = intern(opening, strings, keys[k].name);
+        store->keys[k] = crn_capture_text_at(texts, keys[k].name);
     crn_free(bytes.data);
     return true;
 }
 
-static bool open_lanes(crn_store_opening *opening, const crn_bytes *strings)
+static bool open_lanes(crn_store_opening *opening, crn_capture_texts *texts)
 {
     crn_span_store *store = opening->store;
     for (uint32_t number = 0; crn_reader_lane(opening->reader, &number); number++) {
@@ -65,7 +60,7 @@ static bool open_lanes(crn_store_opening *opening, const crn_bytes *strings)
         uint32_t count = store->lane_count + 1;
         store->lanes = crn_realloc((void *)store->lanes, count, sizeof *store->lanes);
         store->lane_numbers = crn_realloc(store->lane_numbers, count, sizeof *store->lane_numbers);
-        store->lanes[store->lane_count] = intern(opening, strings, disk.name);
+        store->lanes[store->lane_count] = crn_capture_text_at(texts, disk.name);
         store->lane_numbers[store->lane_count++] = number;
         if (number == UINT32_MAX)
             break;
@@ -281,7 +276,9 @@ static bool open_store(crn_store_opening *opening)
     crn_bytes *strings = &store->strings;
     if (!read_table(opening, CRN_SECTION_STRINGS, strings))
         return false;
-    bool good = open_keys(opening, strings) && open_lanes(opening, strings);
+    crn_capture_texts texts = {.strings = strings, .into = store->texts};
+    bool good = open_keys(opening, &texts) && open_lanes(opening, &texts);
+    crn_capture_texts_end(&texts);
     for (uint32_t lane = 0; good && lane < store->lane_count; lane++) {
         store->lane_first[lane] = store->count;
         good = open_spans(opening, lane);

@@ -7,6 +7,7 @@
 
 #include <cairn/cairn.h>
 
+#include "analysis/capture_texts.h"
 #include "base/memory.h"
 #include "capture/reader.h"
 
@@ -259,10 +260,10 @@ static bool load_keys(loading *loading)
         const crn_disk_key *disk = (const crn_disk_key *)(const void *)keys.data;
         spreads->key_count = (uint32_t)(keys.size / sizeof *disk);
         spreads->keys = crn_calloc(spreads->key_count + (size_t)1, sizeof *spreads->keys);
-        for (uint32_t k = 0; k < spreads->key_count; k++) {
-            const char *name = crn_string_at(&strings, disk[k].name);
-            spreads->keys[k] = crn_intern(spreads->texts, name, strlen(name));
-        }
+        crn_capture_texts texts = {.strings = &strings, .into = spreads->texts};
+        for (uint32_t k = 0; k < spreads->key_count; k++)
+            spreads->keys[k] = crn_capture_text_at(&texts, disk[k].name);
+        crn_capture_texts_end(&texts);
         crn_free(keys.data);
     }
     crn_free(strings.data);

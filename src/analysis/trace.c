@@ -6,6 +6,7 @@
 
 #include <cairn/span.h>
 
+#include "analysis/capture_texts.h"
 #include "analysis/trace_clock.h"
 #include "analysis/trace_histograms.h"
 #include "analysis/trace_loading.h"
@@ -14,11 +15,6 @@
 
 /* ---- names ---- */
 
-static const char *intern(crn_trace_loading *loading, const char *text)
-{
-    return crn_intern(loading->trace->texts, text, strlen(text));
-}
-
 /* A table of which there is one. */
 static bool read_table(crn_trace_loading *loading, crn_section_kind kind, crn_bytes *bytes)
 {
@@ -26,7 +22,7 @@ static bool read_table(crn_trace_loading *loading, crn_section_kind kind, crn_by
                               bytes, loading->error);
 }
 
-static bool load_keys(crn_trace_loading *loading, const crn_bytes *strings)
+static bool load_keys(crn_trace_loading *loading, crn_capture_texts *texts)
 {
     crn_bytes keys;
     if (!read_table(loading, CRN_SECTION_KEYS, &keys))
@@ -35,13 +31,12 @@ static bool load_keys(crn_trace_loading *loading, const crn_bytes *strings)
     trace->key_count = (uint32_t)(keys.size / sizeof(crn_disk_key));
     trace->keys = crn_calloc(trace->key_count, sizeof *trace->keys);
     for (uint32_t k = 0; k < trace->key_count; k++)
-        trace->keys[k] =
-            intern(loading, crn_string_at(strings, ((crn_disk_key *)(void *)keys.data)[k].name));
+        trace->keys[k] = crn_capture_text_at(texts, ((crn_disk_key *)(void *)keys.data)[k].name);
     crn_free(keys.data);
     return true;
 }
 
-static bool load_lanes(crn_trace_loading *loading, const crn_bytes *strings)
+static bool load_lanes(crn_trace_loading *loading, crn_capture_texts *texts)
 {
     crn_trace *trace = loading->trace;
     for (uint32_t number = 0; crn_reader_lane(loading->reader, &number); number++) {
@@ -64,7 +59,7 @@ static bool load_lanes(crn_trace_loading *loading, const crn_bytes *strings)
         loading->numbers = crn_realloc(loading->numbers, count, sizeof *loading->numbers);
         if (count >= CRN_LANES_MAX)
             return crn_error_set(loading->error, CAIRN_E_FORMAT, "damaged: it has %u lanes", count);
-        trace->lanes[trace->lane_count] = intern(loading, crn_string_at(strings, disk.name));
+        trace->lanes[trace->lane_count] = crn_capture_text_at(texts, disk.name);
         loading->numbers[trace->lane_count++] = number;
         if (number == UINT32_MAX)
             break;
@@ -185,9 +180,11 @@ static bool load(crn_trace_loading *loading)
     crn_bytes *strings = &loading->strings;
     if (!read_table(loading, CRN_SECTION_STRINGS, strings))
         return false;
-    bool loaded = load_keys(loading, strings) && load_lanes(loading, strings) &&
-                  crn_trace_processes_load(loading->trace, loading->reader, strings,
+    crn_capture_texts texts = {.strings = strings, .into = loading->trace->texts};
+    bool loaded = load_keys(loading, &texts) && load_lanes(loading, &texts) &&
+                  crn_trace_processes_load(loading->trace, loading->reader, &texts,
                                            loading->numbers, loading->error);
+    crn_capture_texts_end(&texts);
     uint32_t lanes = loading->trace->lane_count;
     loading->first = crn_calloc(lanes + (size_t)1, sizeof *loading->first);
     loading->rings = crn_calloc(lanes + (size_t)1, sizeof *loading->rings);

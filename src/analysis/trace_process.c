@@ -84,7 +84,7 @@ static uint64_t no_more(uint64_t time, uint64_t most)
     return time < most ? time : most;
 }
 
-static void load_processes(crn_trace *trace, const crn_bytes *strings, const crn_bytes *bytes)
+static void load_processes(crn_trace *trace, crn_capture_texts *texts, const crn_bytes *bytes)
 {
     uint64_t count = bytes->size / sizeof(crn_disk_process);
     trace->process_count = count < CRN_PROCESSES_MAX ? (uint32_t)count : CRN_PROCESSES_MAX;
@@ -94,7 +94,7 @@ static void load_processes(crn_trace *trace, const crn_bytes *strings, const crn
         const uint64_t latest = (uint64_t)CRN_TRACE_LATEST;
         uint64_t start = no_more(disk->start, latest);
         trace->processes[p] =
-            (crn_trace_process){.name = intern(trace, crn_string_at(strings, disk->name)),
+            (crn_trace_process){.name = crn_capture_text_at(texts, disk->name),
                                 .number = disk->process,
                                 .first_lane = disk->first_lane,
                                 .unix_ns = disk->started_unix_ns,
@@ -127,18 +127,18 @@ bool crn_trace_is_merged(const crn_reader *reader)
            crn_reader_size(reader, CRN_SECTION_PROCESSES, 0, 0) >= sizeof(crn_disk_process);
 }
 
-bool crn_trace_processes_load(crn_trace *trace, const crn_reader *reader, const crn_bytes *strings,
+bool crn_trace_processes_load(crn_trace *trace, const crn_reader *reader, crn_capture_texts *texts,
                               const uint32_t *numbers, crn_error *error)
 {
     crn_bytes processes, origins;
     const uint64_t *used = reader->header.used;
     trace->origins = crn_calloc((size_t)trace->lane_count + 1, sizeof *trace->origins);
     if (!crn_trace_is_merged(reader))
-        return load_one(trace, reader, strings, numbers, error);
+        return load_one(trace, reader, texts->strings, numbers, error);
     if (!crn_reader_section(reader, CRN_SECTION_PROCESSES, 0, 0, used[CRN_SECTION_PROCESSES],
                             &processes, error))
         return false;
-    load_processes(trace, strings, &processes);
+    load_processes(trace, texts, &processes);
     crn_free(processes.data);
     if (!crn_reader_section(reader, CRN_SECTION_ORIGINS, 0, 0, used[CRN_SECTION_ORIGINS], &origins,
                             error))

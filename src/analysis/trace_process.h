@@ -6,6 +6,7 @@
 #ifndef CRN_ANALYSIS_TRACE_PROCESS_H
 #define CRN_ANALYSIS_TRACE_PROCESS_H
 
+#include "analysis/capture_texts.h"
 #include "analysis/trace.h"
 #include "capture/reader.h"
 
@@ -17,7 +18,7 @@ bool crn_trace_is_merged(const crn_reader *reader);
 
 /* Fills in processes and origins: as they were merged, or of the one process that the capture is
  * of. `numbers`: of lanes, by index. */
-bool crn_trace_processes_load(crn_trace *trace, const crn_reader *reader, const crn_bytes *strings,
+bool crn_trace_processes_load(crn_trace *trace, const crn_reader *reader, crn_capture_texts *texts,
                               const uint32_t *numbers, crn_error *error);
 
 /* The index of the process that a lane is of; 0 where there are none. */
