@@ -1,146 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_span_hostile.c - captures whose spans are not what they should be: clocks that go back or
- * differ between lanes, spans without an end or a begin, names of nothing, rings and histograms
- * that were made up. Each has an outcome that is stated here; none is trusted.
+ * differ between lanes, spans without an end or a begin, names of nothing, histograms that were
+ * made up. Each has an outcome that is stated here; none is trusted.
  */
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#include <cairn/span.h>
 
 #include "analysis/profile.h"
 #include "analysis/spans.h"
 #include "analysis/spread.h"
-#include "base/memory.h"
-#include "capture/reader.h"
 #include "support/cases.h"
-#include "support/profiles.h"
-#include "support/scratch.h"
+#include "support/hostile.h"
 #include "support/span_readers.h"
-
-/* ---- a capture, and its bytes ---- */
-
-enum { SPANS = 8 };
-
-/* On lane 0: span 0, in it 1 to 3; 4 to 7 beside it, with an attribute. On lane 1: one that lane 0
- * asked for in 0. */
-static void record(const char *path, cairn_span_policy policy)
-{
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = path;
-    options.spans = options.span_histograms = true;
-    options.span_policy = policy;
-    setup s = setup_open(&options, 3);
-    cairn_strand *other = cairn_strand_open(cairn_lane_open(s.profile, "other"));
-    cairn_key key = cairn_key_add(s.profile, "key");
-    cairn_span_begin(s.strand, 1, 0);
-    cairn_handoff token = cairn_handoff_take(s.strand);
-    for (int64_t i = 1; i <= 3; i++) {
-        cairn_span_begin(s.strand, 2, i);
-        cairn_span_end(s.strand);
-    }
-    cairn_span_end(s.strand);
-    for (int64_t i = 4; i < SPANS; i++) {
-        cairn_span_begin(s.strand, 1, i);
-        cairn_span_integer(s.strand, key, i);
-        cairn_span_end(s.strand);
-    }
-    cairn_handoff_adopt(other, token);
-    cairn_span_begin(other, 3, 0);
-    cairn_span_waits_for(other, token.span);
-    cairn_span_end(other);
-    cairn_handoff_leave(other);
-    setup_close(&s);
-}
-
-static uint64_t offset_of(const char *path, crn_section_kind kind, uint32_t lane)
-{
-    crn_reader reader;
-    crn_error error;
-    uint64_t offset = 0;
-    assert_true(crn_reader_open(&reader, path, &error));
-    for (size_t i = 0; i < reader.chunk_count && !offset; i++)
-        if (reader.chunks[i].kind == kind && reader.chunks[i].lane == lane)
-            offset = reader.chunks[i].offset;
-    crn_reader_close(&reader);
-    assert_true(offset != 0);
-    return offset;
-}
-
-static void transfer(const char *path, uint64_t offset, void *bytes, size_t size, bool write)
-{
-    int file = open(path, O_RDWR);
-    assert_true(file >= 0);
-    ssize_t done =
-        write ? pwrite(file, bytes, size, (off_t)offset) : pread(file, bytes, size, (off_t)offset);
-    assert_int_equal(done, size);
-    close(file);
-}
-
-/* An item of a section, which is written back when the loop that changes it is over. */
-typedef struct change {
-    const char *path;
-    uint64_t offset;
-    size_t size;
-    bool over;
-    union {
-        cairn_priv_span span;
-        crn_disk_detail detail;
-        crn_disk_histogram histogram;
-        crn_disk_block block;
-        crn_disk_key key;
-    } item;
-} change;
-
-static void change_begin(change *its, const char *path, crn_section_kind kind, uint32_t lane,
-                         uint64_t number, size_t size)
-{
-    *its = (change){.path = path, .size = size};
-    its->offset = offset_of(path, kind, lane) + number * size;
-    transfer(path, its->offset, &its->item, size, false);
-}
-
-static void change_end(change *its)
-{
-    transfer(its->path, its->offset, &its->item, its->size, true);
-    its->over = true;
-}
-
-#define CHANGE(path, kind, lane, number, type, name)                                               \
-    change_begin(&changed, path, kind, lane, number, sizeof(type));                                \
-    for (type *name = &changed.item.name; !changed.over; change_end(&changed))
-
-static change changed;
-
-/* To whoever reads it in place it is the same. */
-static crn_trace *trace_of(const char *path)
-{
-    crn_error error = {0};
-    difference found;
-    if (!span_readers_agree(path, NULL, &found))
-        fail_msg("%s", found.text);
-    crn_trace *trace = crn_trace_load(path, &error);
-    if (!trace)
-        print_error("%s\n", error.message);
-    assert_non_null(trace);
-    for (uint32_t s = 0; s < trace->span_count; s++)
-        assert_true(trace->spans[s].start <= trace->spans[s].end &&
-                    trace->spans[s].end <= trace->length);
-    crn_spans *spans = crn_spans_make(trace, 4);
-    for (uint32_t s = 0; s < trace->span_count; s++)
-        assert_true(crn_span_self(spans, s) <= crn_span_duration(spans, s));
-    crn_spans_free(spans);
-    return trace;
-}
-
-static const char *fresh(char path[SCRATCH_PATH], cairn_span_policy policy)
-{
-    record(scratch_path(path, "hostile.cairn"), policy);
-    return path;
-}
 
 /* ---- clocks ---- */
 
@@ -499,151 +371,6 @@ static void no_text_begins_within_another(void **state)
     }
 }
 
-/* The rest of the directory becomes lanes, each with a ring whose bytes are all the others', too.
- * None of its parts is used. */
-static void repeat_ring(const char *path, uint64_t size)
-{
-    crn_disk_header header;
-    crn_disk_directory directory;
-    uint32_t lane = 10;
-    void *nothing = calloc(size, 1);
-    transfer(path, 0, &header, sizeof header, false);
-    transfer(path, header.size, nothing, size, true);
-    transfer(path, header.directory, &directory, sizeof directory, false);
-    for (; directory.count + 2 <= directory.capacity; directory.count += 2, lane++) {
-        uint64_t at =
-            header.directory + sizeof directory + directory.count * sizeof(crn_disk_chunk);
-        crn_disk_chunk chunks[] = {
-            {.kind = CRN_SECTION_LANE, .lane = lane, .offset = header.size, .size = size},
-            {.kind = CRN_SECTION_SPAN_RING, .lane = lane, .offset = header.size, .size = size}};
-        transfer(path, at, chunks, sizeof chunks, true);
-    }
-    transfer(path, header.directory, &directory, sizeof directory, true);
-    free(nothing);
-}
-
-static void rings_that_are_more_than_the_file(void **state)
-{
-    (void)state;
-    char path[SCRATCH_PATH];
-    crn_error error = {0};
-    difference found;
-    repeat_ring(fresh(path, CAIRN_SPANS_KEEP_LAST), 1 << 18);
-    assert_null(crn_trace_load(path, &error));
-    assert_int_equal(error.code, CAIRN_E_FORMAT);
-    if (!span_readers_agree(path, NULL, &found))
-        fail_msg("%s", found.text);
-}
-
-/* ---- rings ---- */
-
-static void a_ring_is_read(void **state)
-{
-    (void)state;
-    char path[SCRATCH_PATH];
-    fresh(path, CAIRN_SPANS_KEEP_LAST);
-    crn_trace *trace = trace_of(path);
-    assert_int_equal(trace->span_count, SPANS + 1);
-    assert_int_equal(trace->spans[3].parent, 0);
-    assert_int_equal(trace->spans[SPANS].parent, 0);
-    assert_int_equal(trace->edge_count, 1);
-    assert_int_equal(trace->dangling, 0);
-    crn_trace_free(trace);
-}
-
-/* A part that is not used, or says of itself what cannot be, is not there. */
-static void rings_that_were_made_up(void **state)
-{
-    (void)state;
-    static const struct {
-        uint64_t part;
-        uint32_t half, before;
-        uint32_t spans;   /* of lane 0 that are there */
-        uint32_t orphans; /* on both lanes */
-    } heads[] = {
-        {1, 0, 0, 0, 1},
-        {1, UINT32_MAX, 0, 0, 1},
-        {0, 1 << 15, 0, 0, 1},
-        {UINT64_MAX, 1 << 15, 0, SPANS, 3 + 1},
-        {1 << 15 | 1, 1 << 15, 0, SPANS, 3 + 1}, /* half a round later: parents are before it */
-        {2, 1, 0, SPANS, 3 + 1},
-    };
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
-        char path[SCRATCH_PATH];
-        fresh(path, CAIRN_SPANS_KEEP_LAST);
-        uint64_t offset = offset_of(path, CRN_SECTION_SPAN_RING, 0);
-        crn_disk_ring ring = {0, heads[i].part, heads[i].half, heads[i].before};
-        transfer(path, offset, &ring, sizeof ring, true);
-        crn_trace *trace = trace_of(path);
-        assert_int_equal(trace->span_count, heads[i].spans + 1);
-        uint32_t orphans = 0;
-        for (uint32_t s = 0; s < trace->span_count; s++)
-            orphans += trace->spans[s].orphaned;
-        assert_int_equal(orphans, heads[i].orphans);
-        crn_trace_free(trace);
-    }
-}
-
-static void details_of_another_time_are_of_nothing(void **state)
-{
-    (void)state;
-    char path[SCRATCH_PATH];
-    fresh(path, CAIRN_SPANS_KEEP_LAST);
-    uint64_t offset = offset_of(path, CRN_SECTION_DETAIL_RING, 1);
-    crn_disk_ring ring = {0, 1, 1 << 15, 4};
-    transfer(path, offset, &ring, sizeof ring, true);
-    crn_trace *trace = trace_of(path);
-    assert_int_equal(trace->edge_count, 0);
-    assert_int_equal(trace->spans[SPANS].parent, CRN_SPAN_NONE);
-    crn_trace_free(trace);
-}
-
-/* The section of a lane has so many bytes. */
-static void cut_section(const char *path, crn_section_kind kind, uint32_t lane, uint64_t size)
-{
-    crn_disk_header header;
-    crn_disk_directory directory;
-    transfer(path, 0, &header, sizeof header, false);
-    transfer(path, header.directory, &directory, sizeof directory, false);
-    for (uint32_t i = 0; i < directory.count; i++) {
-        uint64_t at = header.directory + sizeof directory + i * sizeof(crn_disk_chunk);
-        crn_disk_chunk chunk;
-        transfer(path, at, &chunk, sizeof chunk, false);
-        if (chunk.lane == lane && chunk.kind == kind)
-            chunk.size = size;
-        transfer(path, at, &chunk, sizeof chunk, true);
-    }
-}
-
-/* There is room for a head before there is for the span that it takes the place of. */
-static void a_ring_that_is_cut_short_has_whole_spans(void **state)
-{
-    (void)state;
-    char path[SCRATCH_PATH];
-    fresh(path, CAIRN_SPANS_KEEP_LAST);
-    for (uint64_t size = 4 * sizeof(cairn_priv_span); size-- > 0;) {
-        uint64_t items = size / sizeof(cairn_priv_span);
-        cut_section(path, CRN_SECTION_SPAN_RING, 0, size);
-        crn_trace *trace = trace_of(path);
-        assert_int_equal(trace->span_count, (items ? items - 1 : 0) + 1);
-        crn_trace_free(trace);
-    }
-}
-
-static void details_that_are_cut_short_are_whole_ones(void **state)
-{
-    (void)state;
-    char path[SCRATCH_PATH];
-    fresh(path, CAIRN_SPANS_KEEP_LAST);
-    for (uint64_t size = 4 * sizeof(crn_disk_detail); size-- > 0;) {
-        uint64_t items = size / sizeof(crn_disk_detail);
-        cut_section(path, CRN_SECTION_DETAIL_RING, 0, size);
-        crn_trace *trace = trace_of(path);
-        assert_int_equal(trace->attribute_count, items ? items - 1 : 0);
-        crn_trace_free(trace);
-    }
-}
-
 /* ---- histograms ---- */
 
 static crn_spreads *spreads_of(const char *path)
@@ -741,12 +468,6 @@ int main(void)
         cmocka_unit_test(a_circle_is_cut_once),
         cmocka_unit_test(sections_that_are_more_than_the_file),
         cmocka_unit_test(no_text_begins_within_another),
-        cmocka_unit_test(rings_that_are_more_than_the_file),
-        cmocka_unit_test(a_ring_is_read),
-        cmocka_unit_test(rings_that_were_made_up),
-        cmocka_unit_test(details_of_another_time_are_of_nothing),
-        cmocka_unit_test(a_ring_that_is_cut_short_has_whole_spans),
-        cmocka_unit_test(details_that_are_cut_short_are_whole_ones),
         cmocka_unit_test(histograms_that_were_made_up),
         cmocka_unit_test(histograms_that_add_up_to_more_than_there_is),
     };
