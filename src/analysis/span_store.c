@@ -15,7 +15,7 @@ void *crn_store_grow(void *array, uint32_t count, uint32_t *room, size_t size)
 {
     if (count < *room)
         return array;
-    *room = *room ? *room * 2 : 64;
+    *room = *room > UINT32_MAX / 2 ? UINT32_MAX : *room ? *room * 2 : 64;
     return crn_realloc(array, *room, size);
 }
 

@@ -20,7 +20,7 @@ typedef struct crn_store_opening {
     crn_error *error;
 } crn_store_opening;
 
-/* The array with room for one more than `count`. */
+/* The array with room for one more than `count`, which is less than 2^32 - 1. */
 void *crn_store_grow(void *array, uint32_t count, uint32_t *room, size_t size);
 
 /* Adds spans of a lane, at most `most` of them; returns how many there are. */

@@ -147,8 +147,10 @@ static void add_details(crn_trace_loading *loading, uint32_t lane, const crn_dis
                         uint64_t count)
 {
     uint32_t first = loading->first[lane], spans = loading->first[lane + 1] - first;
+    uint64_t most = UINT32_MAX - loading->detail_count, i;
     char text[CAIRN_TEXT_MAX + 1];
-    for (uint64_t i = 0; i < count && details[i].kind; i++) {
+    count = count < most ? count : most;
+    for (i = 0; i < count && details[i].kind; i++) {
         const crn_disk_detail *detail = &details[i];
         if (detail->span == 0 || detail->span > spans) {
             loading->trace->dangling++;
@@ -186,6 +188,7 @@ static void add_details(crn_trace_loading *loading, uint32_t lane, const crn_dis
             break;
         }
     }
+    loading->detail_count += (uint32_t)i;
 }
 
 bool crn_trace_load_details(crn_trace_loading *loading, uint32_t lane)

@@ -20,7 +20,8 @@ typedef struct crn_trace_loading {
     crn_ring *rings;   /* by lane; without parts where it keeps its first */
     uint32_t span_room, attribute_room, edge_room, handoff_room, remote_room, weight_room;
     crn_bytes strings;
-    uint64_t left; /* bytes that lanes can still have: no two of them have the same */
+    uint64_t left;         /* bytes that lanes can still have: no two of them have the same */
+    uint32_t detail_count; /* of all lanes so far: not more than numbers reach */
     crn_error *error;
 } crn_trace_loading;
 
@@ -33,12 +34,12 @@ static inline uint64_t crn_loading_moment(const crn_trace_loading *loading, uint
     return time < CRN_TRACE_LATEST ? (uint64_t)time : (uint64_t)CRN_TRACE_LATEST;
 }
 
-/* The array with room for one more than `count`. */
+/* The array with room for one more than `count`, which is less than 2^32 - 1. */
 static inline void *crn_loading_grow(void *array, uint32_t count, uint32_t *room, size_t size)
 {
     if (count < *room)
         return array;
-    *room = *room ? *room * 2 : 1024;
+    *room = *room > UINT32_MAX / 2 ? UINT32_MAX : *room ? *room * 2 : 1024;
     return crn_realloc(array, *room, size);
 }
 

@@ -10,6 +10,8 @@
 #include "analysis/profile.h"
 #include "analysis/spans.h"
 #include "analysis/spread.h"
+#include "analysis/store_opening.h"
+#include "analysis/trace_loading.h"
 #include "support/cases.h"
 #include "support/hostile.h"
 #include "support/span_readers.h"
@@ -453,6 +455,25 @@ static void histograms_that_add_up_to_more_than_there_is(void **state)
     crn_spreads_free(spreads);
 }
 
+/* ---- very much of it ---- */
+
+/* Items of no size stand for those that there is no memory for here. */
+static void room_grows_up_to_what_numbers_reach(void **state)
+{
+    (void)state;
+    uint32_t loading = 0, store = 0;
+    void *array = NULL, *other = NULL;
+    while (loading < UINT32_MAX || store < UINT32_MAX) {
+        uint32_t before = loading, others = store;
+        array = crn_loading_grow(array, loading, &loading, 0);
+        other = crn_store_grow(other, store, &store, 0);
+        assert_true((before == UINT32_MAX || loading > before) &&
+                    (others == UINT32_MAX || store > others));
+    }
+    crn_free(array);
+    crn_free(other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -470,6 +491,7 @@ int main(void)
         cmocka_unit_test(no_text_begins_within_another),
         cmocka_unit_test(histograms_that_were_made_up),
         cmocka_unit_test(histograms_that_add_up_to_more_than_there_is),
+        cmocka_unit_test(room_grows_up_to_what_numbers_reach),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
