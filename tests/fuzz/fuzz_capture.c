@@ -12,6 +12,7 @@
 
 #include "analysis/critical.h"
 #include "analysis/explain.h"
+#include "analysis/lanes.h"
 #include "analysis/profile.h"
 #include "analysis/span_groups.h"
 #include "analysis/spans.h"
@@ -175,6 +176,21 @@ static void load_spreads(const char *path)
     crn_spreads_free(spreads);
 }
 
+static void load_lanes(const char *path)
+{
+    crn_error error = {0};
+    crn_lanes lanes;
+    if (!crn_lanes_load(&lanes, path, &error)) {
+        refused(&error);
+        return;
+    }
+    for (uint32_t l = 0; l < lanes.count; l++)
+        if (!memchr(lanes.lanes[l].name, 0, sizeof lanes.lanes[l].name) ||
+            (l && lanes.lanes[l - 1].number >= lanes.lanes[l].number))
+            abort();
+    crn_lanes_free(&lanes);
+}
+
 /* Read in place it is the same. */
 static void check_store(const crn_trace *trace, const char *path)
 {
@@ -211,6 +227,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *path = as_file(data, size);
     load_trace(path);
     load_spreads(path);
+    load_lanes(path);
     crn_profile *profile = crn_profile_load(path, &error);
     if (!profile) {
         refused(&error);
