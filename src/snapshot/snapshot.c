@@ -372,12 +372,11 @@ static bool take(crn_snapshot *snapshot, const crn_reader *reader, uint64_t gene
             crn_trees_free(&trees);
             return true;
         }
-        /* not even a root: as if there were no lanes */
     }
-    if (taken && one && !indexed) {
-        crn_records_free(&snapshot->records);
-        snapshot->lanes = 0;
-        snapshot->left = reader->file_size;
+    if (taken && one && !indexed) { /* not even a root: one that is made, what was read forgotten */
+        crn_trees_free(&trees);
+        crn_snapshot_free(snapshot);
+        return take(snapshot, reader, generation, true, error);
     }
     taken = taken && merge_lanes(snapshot, reader, &trees, error);
     crn_trees_free(&trees);

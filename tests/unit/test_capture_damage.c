@@ -13,6 +13,7 @@
 #include "analysis/profile.h"
 #include "capture/format.h"
 #include "capture/reader.h"
+#include "graph/graph.h"
 #include "support/cases.h"
 #include "support/profiles.h"
 #include "support/scratch.h"
@@ -306,6 +307,34 @@ static void lanes_that_overlap_are_not_read_again(void **state)
     assert_int_equal(error.code, CAIRN_E_FORMAT);
 }
 
+/* What is known of the only lane is told once. */
+static void a_lane_without_a_root_has_its_statistics(void **state)
+{
+    (void)state;
+    enum { STRANDS = 3 };
+    char path[SCRATCH_PATH];
+    size_t size;
+    cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    options.path = scratch_path(path, "rootless.cairn");
+    setup s = setup_open(&options, 2);
+    for (int i = 1; i < STRANDS; i++)
+        cairn_strand_open(s.lane);
+    setup_close(&s);
+    unsigned char *bytes = scratch_read(path, &size);
+    crn_reader reader;
+    crn_error error = {0};
+    assert_true(crn_reader_open(&reader, path, &error));
+    uint64_t at = reader.chunks[crn_reader_find(&reader, CRN_SECTION_LANE, 0)].offset;
+    crn_reader_close(&reader);
+    crn_link *links = (crn_link *)(void *)(bytes + at + sizeof(crn_disk_lane));
+    assert_int_equal(note_of(path, "strands"), STRANDS);
+    links[CRN_RECORD_ROOT].depth = 7;
+    assert_true(scratch_write(path, bytes, size));
+    free(bytes);
+    assert_int_equal(note_of(path, "strands"), STRANDS);
+    assert_int_equal(note_of(path, "lanes"), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest cases[] = {
@@ -315,6 +344,7 @@ int main(void)
         cmocka_unit_test(what_is_no_capture_is_refused),
         cmocka_unit_test(directories_that_overlap_are_not_read_again),
         cmocka_unit_test(lanes_that_overlap_are_not_read_again),
+        cmocka_unit_test(a_lane_without_a_root_has_its_statistics),
         cmocka_unit_test(a_newer_format_is_refused),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);
