@@ -88,10 +88,13 @@ __attribute__((constructor(102))) static void begin_main(void)
     errno = saved;
 }
 
-/* What gave its frame back gets it again, to be replaced. */
+/* What gave its frame back gets it again, to be replaced. If there is no room for it, as it may
+ * have kept it, who called runs. */
 static void enter(cairn_priv_strand *strand, cairn_block block)
 {
     cairn_strand *as_strand = (cairn_strand *)strand;
+    if (strand->current & CRN_REPLACED && !cairn_priv_room(strand))
+        CAIRN_PRIV_PUT(strand->current, *strand->top);
     if (strand->current & CRN_REPLACED) {
         strand->current &= ~CRN_REPLACED;
         strand->top++;
@@ -234,7 +237,7 @@ static inline uint64_t enter_unpushed(crn_site *site, bool light, bool kept)
 }
 
 /* Takes what enter_unpushed gave: time that has passed is the function's, so it runs once more,
- * pushed. There is room for the frame: Enter found it. */
+ * pushed, behind the stack's end if need be: there is room. */
 static inline void leave_unpushed(uint64_t given, bool light)
 {
     cairn_strand *strand = crn_site_hold();

@@ -123,6 +123,8 @@ CAIRN_API void cairn_priv_begin_guesses(cairn_priv_strand *strand);
 CAIRN_API uint64_t cairn_priv_kept(cairn_priv_strand *strand, uint64_t kept);
 /* On the path of what runs, what is called from that unit; 0: it does not lead there. */
 CAIRN_API uint64_t cairn_priv_below(cairn_priv_strand *strand, uint64_t unit);
+/* There is room for a frame from now on; false: no memory. */
+CAIRN_API bool cairn_priv_room(cairn_priv_strand *strand);
 /* What runs is pushed once more, without a call. */
 CAIRN_API void cairn_priv_again(cairn_priv_strand *strand);
 

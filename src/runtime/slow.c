@@ -78,10 +78,20 @@ bool crn_strand_grow(cairn_strand *strand)
     return true;
 }
 
+/* A host may have written behind the end. */
+bool cairn_priv_room(cairn_priv_strand *priv)
+{
+    cairn_strand *strand = (cairn_strand *)priv;
+    while (strand->hot.top >= strand->end)
+        if (!crn_strand_grow(strand))
+            return false;
+    return true;
+}
+
 /* A frame that there is no memory for is only counted, and so are those above it. */
 static bool push(cairn_strand *strand)
 {
-    if (strand->lost || (strand->hot.top >= strand->end && !crn_strand_grow(strand))) {
+    if (strand->lost || !cairn_priv_room(&strand->hot)) {
         strand->lost++;
         crn_strand_arm(strand);
         return false;

@@ -341,6 +341,22 @@ def callers_of_chains():
     callers(["chains.c", "chained.c"], WAYS, clocks=CLOCKS[:1])
 
 
+@case("there is room for frames of who is called, however deep, by functions that give theirs back")
+def callers_of_givers():
+    for options in (*WAYS, ["-O0"], ["-O2", "--calls"]):
+        plain(["givers.c"], "-O2")
+        profiled(["givers.c"], *options)
+        rows = record(["givers.c"])
+        calls = calls_of(rows)
+        inner = 4 * (sum(range(101)) + 101)
+        takes = [calls["takes_" + name] for name in ("late", "guarded", "inlined")]
+        gives = [calls["gives_" + name] for name in ("late", "guarded", "inlined")]
+        assert takes == [4 * 4001 + inner, 4 * 4001, 4 * 101], (options, calls)
+        assert gives == [4 * 4000 + inner, 4 * 4000, 4 * 100], (options, calls)
+        paths = [path for path, row in rows if path[-1] == "after_givers" and row["calls"]]
+        assert len(paths) == 1 and paths[0][-2:] == ("main", "after_givers"), (options, paths)
+
+
 @case("who calls is right where threads and processes end deep inside")
 def callers_of_ends():
     callers(["endings.cpp"], [*WAYS, ["-O0"]])
