@@ -119,19 +119,28 @@ void crn_free_table(void *table, size_t size)
         munmap(table, size);
 }
 
-void *crn_try_sparse(size_t size)
+static void *try_pages(size_t size, int protection)
 {
     if (fails())
         return NULL;
     int saved = errno;
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *memory = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         memory = NULL;
     else
         madvise(memory, size, MADV_NOHUGEPAGE); /* where there are none, it is not needed */
     errno = saved;
     return memory;
+}
+
+void *crn_try_sparse(size_t size)
+{
+    return try_pages(size, PROT_READ | PROT_WRITE);
+}
+
+void *crn_try_zeros(size_t size)
+{
+    return try_pages(size, PROT_READ);
 }
 
 void crn_free_sparse(void *memory, size_t size)

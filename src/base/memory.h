@@ -36,6 +36,8 @@ void crn_free_table(void *table, size_t size);
 /* Zeroed memory that takes room where it is written to, for tables of which little is used; it
  * begins at a page. NULL when there is no address space. */
 void *crn_try_sparse(size_t size);
+/* The same, but that it stays zero: who writes to it is ended. */
+void *crn_try_zeros(size_t size);
 void crn_free_sparse(void *memory, size_t size);
 
 /* Never NULL. crn_calloc's memory is zeroed. */

@@ -122,29 +122,32 @@ void crn_graph_begin_guesses(crn_graph *graph)
     __atomic_store_n(&hot->guesses, crn_try_sparse(GUESSES_SIZE), __ATOMIC_RELEASE);
 }
 
+/* Those of all blocks; where there is no room for as many, those of block 0. Once known it stays
+ * so: what a strand has had may be looked into by a site that was told where its own are. */
+static cairn_priv_guess *no_guesses, no_guesses_of_one[CAIRN_PRIV_GUESSES];
+
 uint32_t cairn_priv_guesses_of(cairn_block block)
 {
     uint64_t at = block * (uint64_t)CAIRN_PRIV_GUESSES * sizeof(cairn_priv_guess);
-    return at < GUESSES_SIZE ? (uint32_t)at : 0;
+    const cairn_priv_guess *none = crn_graph_no_guesses();
+    bool have = none && none != no_guesses_of_one;
+    return have && at < GUESSES_SIZE ? (uint32_t)at : 0;
 }
-
-static cairn_priv_guess *no_guesses;
 
 cairn_priv_guess *crn_graph_no_guesses(void)
 {
     return __atomic_load_n(&no_guesses, __ATOMIC_ACQUIRE);
 }
 
-static bool make_no_guesses(void)
+static void make_no_guesses(void)
 {
     cairn_priv_guess *none = NULL;
     if (crn_graph_no_guesses())
-        return true;
-    cairn_priv_guess *made = crn_try_sparse(GUESSES_SIZE);
-    if (made && !__atomic_compare_exchange_n(&no_guesses, &none, made, false, __ATOMIC_ACQ_REL,
-                                             __ATOMIC_ACQUIRE))
+        return;
+    cairn_priv_guess *made = crn_try_zeros(GUESSES_SIZE);
+    if (!__atomic_compare_exchange_n(&no_guesses, &none, made ? made : no_guesses_of_one, false,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         crn_free_sparse(made, GUESSES_SIZE);
-    return made;
 }
 
 /* ---- records ---- */
@@ -363,7 +366,8 @@ bool crn_graph_open(crn_graph *graph)
     graph->hot.ways = crn_try_table(WAYS_FIRST * sizeof *graph->hot.ways);
     graph->hot.way_mask = WAYS_FIRST - 1;
     graph->hot.nodes = crn_graph_no_nodes;
-    if (!graph->index || !graph->hot.ways || !make_no_guesses() || !reserve_record(graph)) {
+    make_no_guesses();
+    if (!graph->index || !graph->hot.ways || !reserve_record(graph)) {
         crn_graph_close(graph);
         return false;
     }

@@ -143,8 +143,8 @@ uint32_t crn_graph_follow(crn_graph *graph, uint32_t record, cairn_block block);
 /* Room for guesses of the first blocks; where there is none, or no memory, that stays so. */
 void crn_graph_begin_guesses(crn_graph *graph);
 
-/* As much room, in which there are none: nobody writes to it. There is some once a graph is open.
- */
+/* As much room, in which there are none: nobody can write to it. There is some once a graph is
+ * open; for block 0 alone if there is no address space, and then no block has guesses. */
 cairn_priv_guess *crn_graph_no_guesses(void);
 
 /* The record for `block` at the context `from`, or 0. */

@@ -357,6 +357,16 @@ def callers_of_givers():
         assert len(paths) == 1 and paths[0][-2:] == ("main", "after_givers"), (options, paths)
 
 
+@case("where there is little address space, Enter guesses nothing, and all is counted")
+def narrow():
+    plain(["guesses.c"], "-O2")
+    for options in WAYS[:2]:
+        profiled(["guesses.c"], *options)
+        calls = calls_of(record(["guesses.c"]))
+        run("sh", "-c", "ulimit -v 60000; exec ./profiled", CAIRN_OUT="x.cairn")
+        assert calls_of(contexts("x.cairn")) == calls, options
+
+
 @case("who calls is right where threads and processes end deep inside")
 def callers_of_ends():
     callers(["endings.cpp"], [*WAYS, ["-O0"]])
