@@ -200,14 +200,15 @@ static const char leave_late_text[] = "# cairn leave\n\t"
     "\t.previous";
 
 /* %0 the height, 0 if there is no strand; %1 scratch, %2 unit, %3 strand. Enter has seen that there
- * is room. What a signal handler pushes there meanwhile is the same. */
+ * is room. What a signal handler runs may push where the stack ends: so the frame is below that before
+ * it is written. */
 #define PUSH                                                                                       \
     "testq %3, %3\n\t"                                                                             \
     "je 1f\n\t"                                                                                    \
     "movq " CRN_AT_CURRENT "(%3), %1\n\t"                                                          \
     "movq " CRN_AT_TOP "(%3), %0\n\t"                                                              \
-    "movl %k1, (%0)\n\t"                                                                           \
     "addq $4, " CRN_AT_TOP "(%3)\n\t"                                                              \
+    "movl %k1, (%0)\n\t"                                                                           \
     "movq %2, " CRN_AT_CURRENT "(%3)\n\t"                                                          \
     "movq " CRN_AT_TOP "(%3), %0\n\t"                                                              \
     "subq " CRN_AT_BOTTOM "(%3), %0\n"                                                              \

@@ -50,21 +50,22 @@
     "\ttestq %r11, %r11\n"                                                                         \
     "\tcmovsl (" top "), %r11d\n"
 
-/* And ends, but for the count. %r8: the unit, %r11: what ran. Leaves the height in `top`. What runs
- * is told last: a signal handler saves it there. */
+/* And ends, but for the count. %r8: the unit, %r11: what ran. Leaves the height in `top`, which is told
+ * first: what a signal handler runs may push where the stack ends. What runs is told last: the handler
+ * keeps that. */
 #define PUSH_BLOCK(top)                                                                            \
     WHO_CALLED(top)                                                                                \
-    "\tmovl %r11d, (" top ")\n"                                                                    \
     "\taddq $4, " top "\n"                                                                         \
     "\tmovq " top ", " CRN_AT_TOP "(%rax)\n"                                                       \
+    "\tmovl %r11d, -4(" top ")\n"                                                                  \
     "\tmovq %r8, " CRN_AT_CURRENT "(%rax)\n"                                                       \
     "\tsubq " CRN_AT_BOTTOM "(%rax), " top "\n"
 /* The same with a guard, which is counted in the height. It comes when the stack is above it. */
 #define PUSH_GUARDED(top)                                                                          \
     WHO_CALLED(top)                                                                                \
-    "\tmovl %r11d, (" top ")\n"                                                                    \
     "\taddq $8, " top "\n"                                                                         \
     "\tmovq " top ", " CRN_AT_TOP "(%rax)\n"                                                       \
+    "\tmovl %r11d, -8(" top ")\n"                                                                  \
     "\tmovl %r8d, -4(" top ")\n"                                                                   \
     "\tmovq %r8, " CRN_AT_CURRENT "(%rax)\n"                                                       \
     "\tsubq " CRN_AT_BOTTOM "(%rax), " top "\n"

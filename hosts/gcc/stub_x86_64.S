@@ -181,9 +181,9 @@ cairn_priv_site_enter:
         shrq    $32, %r9                /* unit */
         testq   %rsi, %rsi
         cmovsl  (%rdx), %esi
-        movl    %esi, (%rdx)
         leaq    4(%rdx), %rax
         movq    %rax, (%rdi)
+        movl    %esi, (%rdx)
         subq    40(%rdi), %rax
         movq    %r9, 24(%rdi)
         addq    $1, (%r8,%r9,8)
@@ -291,13 +291,13 @@ cairn_priv_site_enter:
         movq    %rdx, %rax
         .elseif \frame                  /* what runs comes last: a signal's handler saves it there */
         movq    (%rdi), %rax
-        movl    %ecx, (%rax)
         .if \guarded
         addq    $8, (%rdi)
         movl    %edx, 4(%rax)
         .else
         addq    $4, (%rdi)
         .endif
+        movl    %ecx, (%rax)            /* behind that: what a handler runs may push at the end */
         movq    %rdx, 24(%rdi)
         addq    $4, %rax
         subq    40(%rdi), %rax

@@ -413,6 +413,19 @@ def callers_of_pushing_steps():
             assert calls.get(("main", "calls_catch", "catches", callee)) == 8, (options, calls)
 
 
+@case("who calls is right where frames are pushed, though a handler that keeps its own pushes meanwhile")
+def callers_of_pushes():
+    for options in (*WAYS, ["-O0"]):
+        plain(["pushes.c"], "-O2")
+        profiled(["pushes.c"], *options)
+        trees((), CAIRN_WALL="off")
+        calls = {path[1:]: row["calls"] for path, row in contexts("x.cairn")}
+        for name, steps in ("pushes_late", 2), ("pushes_guarded", 1):
+            above = "main", "calls_" + name
+            assert calls.get((*above, name)) == calls.get((*above, "behind")) == 8, (options, calls)
+            assert calls.get((*above, name, "step")) == 8 * steps, (options, calls)
+
+
 @case("who calls is right though a signal's handler calls behind each single instruction")
 def callers_of_steps():
     plain(["steps.c"], "-O2")
