@@ -59,4 +59,14 @@ RECIPES = {
               "a collector that reads stacks and registers"),
     "jansson": ("jansson", "autoreconf -fi; " + CONFIGURE + " && make -j2",
                 "make check", r"^(PASS|FAIL|# )", "C"),
+    "libpng": ("libpng1.6", "autoreconf -fi; " + CONFIGURE + " && make -j2 && make -j2 check TESTS=",
+               "chmod +x tests/pnggetset; make check", r"^(PASS|FAIL|# )",
+               "setjmp, SSE2"),
+    "pcre2": ("pcre2", "autoreconf -fi; " + CONFIGURE + " --enable-pcre2-16 --enable-pcre2-32 "
+              "--enable-jit && make -j2 && make -j2 check TESTS=",
+              "make check && cat *.log", r"^(PASS|FAIL|# )|OK|tests? (are )?(ok|passed)|differ",
+              "code made at run time, deep recursion"),
+    "leveldb": ("leveldb", "cmake -S . -B o -DCMAKE_BUILD_TYPE=None && make -C o -j2",
+                "cd o && ctest -V | sed 's/([0-9]* ms[^)]*)//'",
+                r"\[ +(OK|FAILED|PASSED) +\]|tests passed", "C++, threads, CMake"),
 }
