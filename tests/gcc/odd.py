@@ -46,6 +46,17 @@ def forking():
             assert calls["after_fork"] == 1 and not calls.get("late_3"), (options, calls)
 
 
+@case("Cairn's own threads answer the C library's signals, in children, too")
+def identity():
+    for options in (["-O2"], ["-O2", "--inlined"], ["-O2", "-static"]):
+        plain(["identity.c"], "-O2")
+        profiled(["identity.c"], *options)
+        counts = calls_of(record(["identity.c"]))
+        assert (counts["step"], counts["become"]) == (1, 1), (options, counts)
+        (child,) = [name for name in captures() if name != "x.cairn"]
+        assert calls_of(contexts(child))["step"] == 1, options
+
+
 @case("what a parent counts after a fork is not its child's, however late that begins")
 def later():
     plain(["later.c"], "-O2")
