@@ -288,7 +288,7 @@ cairn_strand *cairn_strand_open(cairn_lane *lane)
     crn_lane_own(lane);
     crn_lane_settle(lane);
     strand->hot.mark = crn_past_mark(lane); /* of the graph that there is now */
-    if (!lane->strands) /* until now nothing ran here */
+    if (!lane->strands)                     /* until now nothing ran here */
         crn_lane_begin_time(lane, crn_clock_now(lane->profile->tsc));
     link_strand(lane, strand);
     if (!lane->running && !crn_redirect_someone_runs(lane))
