@@ -57,17 +57,13 @@ typedef struct crn_span_store {
     uint64_t length; /* ns: the last moment that the capture knows of */
     uint64_t dropped, recycled, skipped, details_dropped, dangling; /* as crn_trace has them */
 
-    uint32_t lane_count;
+    uint32_t lane_count, key_count;
     const char **lanes;   /* names, "" if they have none */
     uint32_t *lane_first; /* by lane, and one more */
-
-    uint32_t key_count;
     const char **keys;
 
-    uint32_t edge_count;
+    uint32_t edge_count, move_count;
     crn_span_edge *edges; /* by from, then to */
-
-    uint32_t move_count;
     crn_span_move *moves; /* by span */
     uint8_t *moved;       /* a bit by span; NULL if there are no moves */
 

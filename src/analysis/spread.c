@@ -92,14 +92,14 @@ static int compare_spreads(const void *left, const void *right)
 static void add_bars(crn_spread *into, const crn_spread *from)
 {
     crn_spread_bar *bars = crn_calloc(into->bar_count + from->bar_count + (size_t)1, sizeof *bars);
+    const crn_spread_bar *mine = into->bars, *its = from->bars;
     uint32_t count = 0, i = 0, f = 0;
     while (i < into->bar_count || f < from->bar_count) {
-        const crn_spread_bar *mine = i < into->bar_count ? &into->bars[i] : NULL;
-        const crn_spread_bar *its = f < from->bar_count ? &from->bars[f] : NULL;
-        bool same = mine && its && mine->low == its->low && mine->high == its->high;
-        bool first = mine && (!its || mine->low <= its->low);
-        bars[count] = first ? *mine : *its;
-        bars[count].count = sum(bars[count].count, same ? its->count : 0);
+        bool last = f == from->bar_count;
+        bool first = last || (i < into->bar_count && mine[i].low <= its[f].low);
+        bool same = first && !last && mine[i].low == its[f].low && mine[i].high == its[f].high;
+        bars[count] = first ? mine[i] : its[f];
+        bars[count].count = sum(bars[count].count, same ? its[f].count : 0);
         count++;
         i += first;
         f += same || !first;

@@ -150,7 +150,7 @@ static uint32_t resolve(const crn_ring *ring, uint32_t number, uint64_t half)
 static void resolve_parents(crn_ring *ring)
 {
     cairn_priv_span *spans = (cairn_priv_span *)(void *)ring->spans.data;
-    for (uint32_t p = 0; p < ring->part_count; p++)
+    for (uint32_t p = 0; ring->half && p < ring->part_count; p++)
         for (uint32_t i = 0; i < ring->parts[p].count; i++) {
             cairn_priv_span *span = &spans[ring->parts[p].first - 1 + i];
             if (!span->parent)
