@@ -50,7 +50,7 @@ static const char *const tail_text[] = {WITH_HEIGHT("tail", CRN_STUB_TAIL),
                                         WITH_HEIGHT("tail", CRN_STUB_TAIL_GUARDED),
                                         WITH_HEIGHT("tail", CRN_STUB_TAIL_KEPT)};
 
-/* Which guess is meant, by how deep the stack is and by what runs; the first times 8. */
+/* Which guess is meant, by how deep the stack is: its number; and by what runs: in bytes. */
 #define BY_DEPTH(found)                                                                            \
     "imull $" CRN_GUESS_FACTOR ", %%esp, %k" found "\n\t"                                          \
     "shrl $" CRN_GUESS_SHIFT ", %k" found "\n\t"
@@ -72,6 +72,12 @@ static const char *const tail_text[] = {WITH_HEIGHT("tail", CRN_STUB_TAIL),
     "cmpl %k" current ", %k" found "\n\t"                                                          \
     "jne 2f\n\t"                                                                                   \
     "shrq $32, %" found "\n\t"
+/* Who called what gave its frame back lies where the stack ends. Goes on at 6. */
+#define WHO_CALLED(who, strand)                                                                    \
+    "5:\n\t"                                                                                       \
+    "movq " CRN_AT_TOP "(%" strand "), %" who "\n\t"                                               \
+    "movl (%" who "), %k" who "\n\t"                                                               \
+    "jmp 6b\n"
 /* And where that was wrong, or something is due. */
 #define ENTER_SLOWLY(function, site)                                                               \
     "2:\n\t"                                                                                       \
@@ -93,10 +99,7 @@ static const char enter_leaf_text[] = "# cairn enter\n\t"
     "movq %3, " CRN_AT_CURRENT "(%1)\n"
     "1:\n\t"
     ".subsection 1\n"
-    "5:\n\t"
-    "movq " CRN_AT_TOP "(%1), %0\n\t"
-    "movl (%0), %k0\n\t"
-    "jmp 6b\n"
+    WHO_CALLED("0", "1")
     ENTER_SLOWLY("cairn_priv_site_enter_leaf", "4")
     SLOW_END;
 
@@ -122,10 +125,7 @@ static const char enter_kept_text[] = "# cairn enter\n\t"
     "addq %1, %0\n"
     "1:\n\t"
     ".subsection 1\n"
-    "5:\n\t"
-    "movq " CRN_AT_TOP "(%0), %1\n\t"
-    "movl (%1), %k1\n\t"
-    "jmp 6b\n"
+    WHO_CALLED("1", "0")
     ".previous";
 
 /* %0 who called, %1 strand. What wants attention has made the limit 0. */

@@ -100,8 +100,8 @@ static const char enter_guarded[] =
     SLOW("cairn_priv_site_tail")                                                                   \
     END(name)
 
-/* %rcx: what Enter gave; as above. The unit is left in %r10: where it has another mark, or something
- * is due, more than that remains without the mark. */
+/* %rcx: what Enter gave; %r9 to %r11 are lost. The unit is left in %r10. Goes to 2 if what is above it is
+ * not the word for leaving: it has another mark, or something is due. */
 #define TAKE_KEPT                                                                                  \
     STRAND                                                                                         \
     "\tmovl %ecx, %r10d\n"                                                                         \
