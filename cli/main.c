@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "cli.h"
+#include "cli/commands/commands.h"
+#include "cli/common/cli.h"
 
 typedef struct command {
     const char *name;

@@ -9,6 +9,10 @@ import os
 import re
 import sys
 
+# The rooms of src that the tool may include.
+TOOL = ["src/base", "src/profile", "src/spans", "src/explain", "src/replay", "src/formats",
+        "src/symbols", "src/query", "include/cairn"]
+
 # Which folders a folder may include, besides itself.
 ARROWS = {
     "include/cairn": [],
@@ -19,21 +23,36 @@ ARROWS = {
     "src/snapshot": ["src/base", "src/graph", "src/capture", "include/cairn"],
     "src/runtime": ["src/base", "src/plat", "src/graph", "src/capture", "src/snapshot",
                     "include/cairn"],
-    "src/analysis": ["src/base", "src/graph", "src/capture", "src/snapshot", "include/cairn"],
-    "src/replay": ["src/base", "src/analysis"],
-    "src/formats": ["src/base", "src/graph", "src/analysis", "include/cairn"],
-    "src/symbols": ["src/base", "src/analysis"],
-    "src/query": ["src/base", "src/capture", "src/analysis", "include/cairn"],
+    "src/profile": ["src/base", "src/graph", "src/capture", "src/snapshot", "include/cairn"],
+    "src/spans": ["src/base", "src/graph", "src/capture", "src/snapshot", "src/profile",
+                  "include/cairn"],
+    "src/explain": ["src/base", "src/profile", "src/spans", "include/cairn"],
+    "src/replay": ["src/base", "src/profile", "src/spans", "src/explain"],
+    "src/formats": ["src/base", "src/graph", "src/profile", "src/spans", "include/cairn"],
+    "src/symbols": ["src/base", "src/profile"],
+    "src/query": ["src/base", "src/capture", "src/profile", "src/spans", "include/cairn"],
     "src/unwind": [],
     "hosts": ["include/cairn"],
     # Native stacks are not alloc's alone: whoever samples time from outside walks them too.
     "hosts/alloc": ["include/cairn", "src/unwind"],
     "hosts/gcc": ["include/cairn", "src/unwind"],
     "hosts/clang": ["include/cairn", "src/unwind", "hosts/gcc"],
-    "cli": ["src/base", "src/analysis", "src/replay", "src/formats", "src/symbols", "src/query",
-            "include/cairn"],
+    "cli": ["src/base", "include/cairn", "cli/commands", "cli/common"],
+    "cli/commands": TOOL + ["cli/*"],
+    "cli/common": TOOL,
+    "cli/cc": TOOL + ["cli/common"],
+    "cli/convert": TOOL + ["cli/common"],
+    "cli/diff": TOOL + ["cli/common"],
+    "cli/explain": TOOL + ["cli/common", "cli/spans"],
+    "cli/query": TOOL + ["cli/common"],
+    "cli/report": TOOL + ["cli/common"],
+    "cli/run": TOOL + ["cli/common"],
+    "cli/spans": TOOL + ["cli/common"],
+    "cli/top": TOOL + ["cli/common"],
+    "cli/view": TOOL + ["cli/common", "cli/convert", "cli/diff", "cli/explain", "cli/report",
+                        "cli/spans"],
     "bench": ["src/*", "include/cairn", "tests"],
-    "tests": ["src/*", "include/cairn", "cli"],
+    "tests": ["src/*", "include/cairn", "cli", "cli/*"],
     "examples": ["include/cairn"],
 }
 
@@ -43,6 +62,13 @@ HEADERS = {
     ("src/graph", "include/cairn"): ["include/cairn/hot.h", "include/cairn/cairn.h"],
     ("src/capture", "include/cairn"): ["include/cairn/hot.h", "include/cairn/cairn.h",
                                       "include/cairn/span.h"],
+}
+
+# Rooms with one header for all others. Tests and benchmarks may look inside.
+FACES = {
+    "src/profile": "src/profile/profile.h",
+    "src/spans": "src/spans/spans.h",
+    "src/explain": "src/explain/explain.h",
 }
 
 # What all formats share: their list, and the reading of text and stacks.
@@ -106,7 +132,7 @@ def allowed(folder, target):
     if folder == "hosts":
         return target_folder == "include/cairn"
     for arrow in ARROWS[folder]:
-        if arrow == target_folder or (arrow == "src/*" and target_folder.startswith("src/")):
+        if arrow == target_folder or (arrow[-1] == "*" and target_folder.startswith(arrow[:-1])):
             headers = HEADERS.get((folder, target_folder))
             return headers is None or target in headers
     return False
@@ -142,6 +168,9 @@ def include_fault(path, name, target):
         return None
     if not allowed(folder, target):
         return "%s may not include %s" % (folder, target)
+    face = FACES.get(folder_of(target))
+    if face not in (None, target) and folder not in (folder_of(target), "tests", "bench"):
+        return "include %s in place of %s" % (face, target)
     if other_format(path, target):
         return "a format may not include another format's %s" % target
     if other_host(path, target):
@@ -226,12 +255,19 @@ CASES = [
     ("src/graph/graph.c", "cairn/hot.h", "include/cairn/hot.h", True),
     ("src/graph/graph.c", "cairn/span.h", "include/cairn/span.h", False),
     ("src/base/memory.c", "plat/map.h", "src/plat/map.h", False),
-    ("src/analysis/load.c", "runtime/strand.h", "src/runtime/strand.h", False),
-    ("src/analysis/load.c", "capture/reader.h", "src/capture/reader.h", True),
+    ("src/profile/load.c", "runtime/strand.h", "src/runtime/strand.h", False),
+    ("src/profile/load.c", "capture/reader.h", "src/capture/reader.h", True),
     ("src/formats/pprof.c", "formats/folded.h", "src/formats/folded.h", False),
     ("src/formats/source.c", "formats/pprof.h", "src/formats/pprof.h", False),
     ("src/formats/pprof_read.c", "formats/pprof.h", "src/formats/pprof.h", True),
-    ("src/formats/pprof.c", "analysis/profile.h", "src/analysis/profile.h", True),
+    ("src/formats/pprof.c", "profile/profile.h", "src/profile/profile.h", True),
+    ("src/formats/pprof.c", "profile/model.h", "src/profile/model.h", False),
+    ("src/profile/load.c", "profile/model.h", "src/profile/model.h", True),
+    ("src/profile/load.c", "spans/spans.h", "src/spans/spans.h", False),
+    ("cli/report/tree.c", "cli/common/table.h", "cli/common/table.h", True),
+    ("cli/report/tree.c", "cli/view/view.h", "cli/view/view.h", False),
+    ("cli/common/cli.c", "cli/report/report.h", "cli/report/report.h", False),
+    ("cli/commands/report.c", "cli/view/view.h", "cli/view/view.h", True),
     ("hosts/lua/main.c", "cairn/cairn.h", "include/cairn/cairn.h", True),
     ("hosts/lua/main.c", "base/memory.h", "src/base/memory.h", False),
     ("hosts/lua/main.c", "hosts/gcc/hook.h", "hosts/gcc/hook.h", False),
@@ -241,15 +277,15 @@ CASES = [
     ("hosts/alloc/stack.c", "unwind/unwind.h", "src/unwind/unwind.h", True),
     ("hosts/alloc/stack.c", "base/memory.h", "src/base/memory.h", False),
     ("src/unwind/tables.c", "base/memory.h", "src/base/memory.h", False),
-    ("src/runtime/lane.c", "cli/cli.h", "cli/cli.h", False),
+    ("src/runtime/lane.c", "cli/common/cli.h", "cli/common/cli.h", False),
     ("src/nowhere/new.c", "stdio.h", None, False),
     ("src/runtime/lane.c", "lua.h", None, False),
     ("src/capture/writer.c", "zlib.h", None, False),
     ("src/runtime/lane.c", "pthread.h", None, True),
     ("src/symbols/worker.c", "graph/graph.h", "src/graph/graph.h", False),
-    ("src/analysis/load.c", "elfutils/libdw.h", None, False),
-    ("cli/cmd_report.c", "runtime/lane.h", "src/runtime/lane.h", False),
-    ("cli/cmd_report.c", "jansson.h", None, True),
+    ("src/profile/load.c", "elfutils/libdw.h", None, False),
+    ("cli/commands/report.c", "runtime/lane.h", "src/runtime/lane.h", False),
+    ("cli/commands/report.c", "jansson.h", None, True),
 ]
 
 RULES = [

@@ -79,7 +79,7 @@ def array(name, data):
 def main():
     script, style = page()
     with open(OUT, "w", encoding="ascii") as file:
-        file.write("/* The page of cairn view, made by viewer/build.py. */\n#include \"view.h\"\n\n")
+        file.write("/* The page of cairn view, made by viewer/build.py. */\n#include \"cli/view/view.h\"\n\n")
         file.write(array("script", script))
         file.write(array("style", style))
         file.write("const crn_page crn_page_built = {\n    .script = script,\n    .style = style,\n"

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "analysis/figures.h"
 #include "base/memory.h"
 #include "formats/formats.h"
+#include "profile/profile.h"
 
 bool crn_export_is_time(uint32_t metric)
 {

@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/figures.h"
 #include "base/memory.h"
 #include "formats/formats.h"
 #include "formats/names.h"
 #include "formats/stacks.h"
+#include "profile/profile.h"
 
 /* The line being written: frames [0, length) are of the last path, and end there. */
 typedef struct path_text {

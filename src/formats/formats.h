@@ -15,9 +15,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "analysis/profile.h"
-#include "analysis/trace.h"
 #include "formats/source.h"
+#include "profile/profile.h"
+#include "spans/spans.h"
 
 /* How much is done; may be NULL. */
 typedef void crn_format_progress(uint64_t done, uint64_t total);

@@ -11,7 +11,7 @@
 #ifndef CRN_FORMATS_NAMES_H
 #define CRN_FORMATS_NAMES_H
 
-#include "analysis/profile.h"
+#include "profile/profile.h"
 
 typedef struct crn_names {
     uint32_t count;

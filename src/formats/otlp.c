@@ -7,11 +7,11 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "analysis/trace_ids.h"
 #include "base/memory.h"
 #include "formats/attributes.h"
 #include "formats/formats.h"
 #include "formats/names.h"
+#include "spans/spans.h"
 
 enum { KIND_INTERNAL = 1 };
 

@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "analysis/live.h"
 #include "formats/pprof.h"
+#include "profile/profile.h"
 
 static const struct {
     const char *metric, *type, *unit;

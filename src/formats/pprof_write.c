@@ -11,11 +11,11 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "analysis/figures.h"
 #include "base/memory.h"
 #include "formats/formats.h"
 #include "formats/names.h"
 #include "formats/pprof.h"
+#include "profile/profile.h"
 
 typedef struct writer {
     const crn_profile *profile;

@@ -9,11 +9,10 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "analysis/children.h"
-#include "analysis/figures.h"
 #include "base/memory.h"
 #include "formats/formats.h"
 #include "formats/names.h"
+#include "profile/profile.h"
 
 typedef struct writer {
     const crn_profile *profile;

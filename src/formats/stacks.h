@@ -8,7 +8,7 @@
 #ifndef CRN_FORMATS_STACKS_H
 #define CRN_FORMATS_STACKS_H
 
-#include "analysis/profile.h"
+#include "profile/profile.h"
 
 typedef struct crn_stacks {
     crn_profile_builder *builder;

@@ -11,18 +11,12 @@
 #ifndef CRN_FORMATS_TIMELINE_H
 #define CRN_FORMATS_TIMELINE_H
 
-#include "analysis/trace.h"
+#include "spans/spans.h"
 
 typedef struct crn_row {
     uint32_t lane;
     uint32_t number; /* within its lane, from 0 */
 } crn_row;
-
-typedef enum crn_arrow_kind {
-    CRN_ARROW_HANDOFF, /* from the span that asked for the work */
-    CRN_ARROW_WAITS,   /* from the span whose end was waited for */
-    CRN_ARROW_FOLLOWS  /* from the span that it goes on from */
-} crn_arrow_kind;
 
 /* Points the way that time goes. */
 typedef struct crn_arrow {

@@ -8,8 +8,8 @@
 
 #include <cairn/cairn.h>
 
-#include "analysis/figures.h"
 #include "base/memory.h"
+#include "profile/profile.h"
 
 /* SQLite's tables have up to 2,000 columns, and what declares them up to query.c's SQL_MAX bytes,
  * where a quote in a name is there twice. */

@@ -8,8 +8,8 @@
 
 #include <sqlite3.h>
 
-#include "analysis/span_store.h"
 #include "query/query.h"
+#include "spans/spans.h"
 
 /* What is made of contexts once they are asked for. */
 typedef struct crn_query_costs {

@@ -9,7 +9,7 @@
 #ifndef CRN_QUERY_QUERY_H
 #define CRN_QUERY_QUERY_H
 
-#include "analysis/trace.h"
+#include "spans/spans.h"
 
 typedef struct crn_query crn_query;
 

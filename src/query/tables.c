@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "analysis/figures.h"
+#include "profile/profile.h"
 #include "query/simple.h"
 
 /* ---- blocks ---- */

@@ -2,7 +2,7 @@
  *
  * What the rows of tables are that are about the trace, but for `spans`, and about the files.
  */
-#include "analysis/figures.h"
+#include "profile/profile.h"
 #include "query/simple.h"
 
 /* ---- edges between spans ---- */

@@ -19,7 +19,7 @@
 #ifndef CRN_REPLAY_REPLAY_H
 #define CRN_REPLAY_REPLAY_H
 
-#include "analysis/trace.h"
+#include "spans/spans.h"
 
 /* Threads that are waken run again within this time; what takes longer has another reason. */
 #define CRN_REPLAY_WAKE_NS ((uint64_t)100000)

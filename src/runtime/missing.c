@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Time that nobody accounts for, for programs that test themselves. Reads the profile's own
- * capture, as queries do; src/analysis/span_table.c answers the same for files, and more.
+ * capture, as queries do; src/spans/span_table.c answers the same for files, and more.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #ifndef CRN_SYMBOLS_ADDRESSES_H
 #define CRN_SYMBOLS_ADDRESSES_H
 
-#include "analysis/profile.h"
+#include "profile/profile.h"
 
 typedef struct crn_address {
     uint64_t offset; /* of the return address, as the file was linked */

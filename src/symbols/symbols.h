@@ -9,7 +9,7 @@
 #ifndef CRN_SYMBOLS_SYMBOLS_H
 #define CRN_SYMBOLS_SYMBOLS_H
 
-#include "analysis/profile.h"
+#include "profile/profile.h"
 
 /* How many addresses are done. */
 typedef void crn_symbols_progress(uint64_t done, uint64_t total);

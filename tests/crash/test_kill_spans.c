@@ -15,8 +15,8 @@
 
 #include <cairn/span.h>
 
-#include "analysis/spread.h"
-#include "analysis/trace.h"
+#include "profile/profile.h"
+#include "spans/spans.h"
 #include "support/cases.h"
 #include "support/profiles.h"
 #include "support/random.h"

@@ -7,9 +7,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "analysis/figures.h"
 #include "base/memory.h"
 #include "formats/names.h"
+#include "profile/profile.h"
 #include "support/cases.h"
 #include "support/random.h"
 #include "support/soundness.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "analysis/figures.h"
 #include "formats/pprof.h"
+#include "profile/profile.h"
 #include "support.h"
 #include "support/cases.h"
 #include "support/scratch.h"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/figures.h"
 #include "base/memory.h"
+#include "profile/profile.h"
 #include "support.h"
 #include "support/cases.h"
 

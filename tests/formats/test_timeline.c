@@ -12,12 +12,11 @@
 
 #include <cairn/span.h>
 
-#include "analysis/trace_ids.h"
-#include "analysis/trace_merge.h"
 #include "base/memory.h"
 #include "formats/formats.h"
 #include "formats/timeline.h"
 #include "perfetto.pb-c.h"
+#include "spans/spans.h"
 #include "support/cases.h"
 #include "support/random_profile.h"
 #include "support/random_trace.h"

@@ -10,15 +10,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "analysis/critical.h"
-#include "analysis/explain.h"
-#include "analysis/lanes.h"
-#include "analysis/profile.h"
-#include "analysis/span_groups.h"
-#include "analysis/spans.h"
-#include "analysis/spread.h"
 #include "base/memory.h"
+#include "explain/explain.h"
+#include "profile/profile.h"
 #include "replay/replay.h"
+#include "spans/spans.h"
 #include "support/soundness.h"
 #include "support/span_readers.h"
 

@@ -11,8 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "analysis/trace_merge.h"
 #include "formats/formats.h"
+#include "spans/spans.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

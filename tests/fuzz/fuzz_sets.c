@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/block_set.h"
 #include "base/memory.h"
+#include "profile/profile.h"
 
 static crn_profile *make_profile(void)
 {

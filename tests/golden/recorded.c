@@ -19,8 +19,8 @@
 
 #include <cairn/span.h>
 
-#include "analysis/trace.h"
 #include "base/memory.h"
+#include "spans/spans.h"
 
 enum { LINE = 4096, MICROSECOND = 1000 };
 

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "analysis/profile.h"
+#include "profile/profile.h"
 #include "support/cases.h"
 #include "support/difference.h"
 #include "support/scratch.h"

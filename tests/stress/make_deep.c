@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/freeze.h"
+#include "profile/profile.h"
 
 enum { BLOCKS = 1000 };
 

@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "analysis/profile.h"
+#include "profile/profile.h"
 #include "stress/soak.h"
 #include "support/grown.h"
 #include "support/scratch.h"

@@ -11,8 +11,8 @@
 
 #include <cairn/span.h>
 
-#include "analysis/trace.h"
 #include "base/memory.h"
+#include "spans/spans.h"
 #include "support/cases.h"
 #include "support/profiles.h"
 #include "support/random.h"

@@ -5,8 +5,8 @@
 #ifndef TESTS_SUPPORT_ASKING_H
 #define TESTS_SUPPORT_ASKING_H
 
-#include "analysis/spans.h"
 #include "query/query.h"
+#include "spans/spans.h"
 #include "support/random_trace.h"
 
 crn_query *open_query(const crn_query_file *files, uint32_t count);

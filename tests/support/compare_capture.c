@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "analysis/profile.h"
+#include "profile/profile.h"
 #include "support/compare.h"
 
 /* The number that the test gave the block: the player names block 7 "b7". */

@@ -5,7 +5,7 @@
 #ifndef TESTS_SUPPORT_GROWN_H
 #define TESTS_SUPPORT_GROWN_H
 
-#include "analysis/profile.h"
+#include "profile/profile.h"
 #include "support/difference.h"
 
 /* True if no counter of any context that was there `before` is gone or smaller. Contexts are

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/spans.h"
 #include "capture/reader.h"
+#include "spans/spans.h"
 #include "support/cases.h"
 #include "support/profiles.h"
 #include "support/span_readers.h"

@@ -8,8 +8,8 @@
 
 #include <cairn/span.h>
 
-#include "analysis/trace.h"
 #include "capture/format.h"
+#include "spans/spans.h"
 #include "support/scratch.h"
 
 enum { SPANS = 8 };

@@ -11,8 +11,8 @@
 
 #include <cairn/span.h>
 
-#include "analysis/explain.h"
 #include "base/memory.h"
+#include "explain/explain.h"
 #include "support/cases.h"
 
 enum { RENDER = 1, G = 2, H = 3, BLOCKS = 5, MOST = 20000 };

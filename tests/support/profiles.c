@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/profile.h"
+#include "profile/profile.h"
 #include "support/cases.h"
 #include "support/compare.h"
 

@@ -6,7 +6,7 @@
 #ifndef TESTS_SUPPORT_RANDOM_PROFILE_H
 #define TESTS_SUPPORT_RANDOM_PROFILE_H
 
-#include "analysis/profile.h"
+#include "profile/profile.h"
 #include "support/random.h"
 
 /* How a random profile's blocks are written in its source; the same blocks in the same

@@ -6,7 +6,7 @@
 #ifndef TESTS_SUPPORT_RANDOM_TRACE_H
 #define TESTS_SUPPORT_RANDOM_TRACE_H
 
-#include "analysis/trace.h"
+#include "spans/spans.h"
 #include "support/difference.h"
 #include "support/random.h"
 

@@ -5,8 +5,8 @@
 #ifndef TESTS_SUPPORT_RECORDED_H
 #define TESTS_SUPPORT_RECORDED_H
 
-#include "analysis/profile.h"
-#include "analysis/trace.h"
+#include "profile/profile.h"
+#include "spans/spans.h"
 
 typedef struct recorded {
     crn_profile *profile;

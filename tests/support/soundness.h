@@ -5,7 +5,7 @@
 #ifndef TESTS_SUPPORT_SOUNDNESS_H
 #define TESTS_SUPPORT_SOUNDNESS_H
 
-#include "analysis/profile.h"
+#include "profile/profile.h"
 #include "support/difference.h"
 
 /* True if every index in the profile is in range, every text is there and every sum is

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/spans.h"
 #include "base/memory.h"
+#include "spans/spans.h"
 
 /* Says so, and ends the function, if two numbers are not the same. */
 #define SAME(left, right, ...)                                                                     \

@@ -6,7 +6,7 @@
 #ifndef TESTS_SUPPORT_SPAN_READERS_H
 #define TESTS_SUPPORT_SPAN_READERS_H
 
-#include "analysis/span_store.h"
+#include "spans/spans.h"
 #include "support/difference.h"
 
 /* Whether the two hold the same: spans, edges, hand-offs, attributes, and what is made of them.

@@ -10,7 +10,7 @@
 #ifndef TESTS_SUPPORT_TWIN_PROGRAM_H
 #define TESTS_SUPPORT_TWIN_PROGRAM_H
 
-#include "analysis/trace.h"
+#include "spans/spans.h"
 #include "support/random.h"
 
 enum { TWIN_MAIN = 1, TWIN_PUSH, TWIN_JOIN, TWIN_FIRST_STAGE, TWIN_STAGES = 3, TWIN_BLOCKS = 8 };

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/live.h"
-#include "analysis/profile.h"
+#include "profile/profile.h"
 
 typedef struct making {
     crn_profile_builder *builder;

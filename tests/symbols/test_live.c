@@ -5,11 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/figures.h"
-#include "analysis/freeze.h"
-#include "analysis/live.h"
-#include "analysis/sampling.h"
 #include "base/memory.h"
+#include "profile/profile.h"
 #include "support/cases.h"
 #include "support/random.h"
 #include "support/scratch.h"

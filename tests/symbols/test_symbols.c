@@ -12,9 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analysis/figures.h"
-#include "analysis/freeze.h"
 #include "base/memory.h"
+#include "profile/profile.h"
 #include "support/cases.h"
 #include "support/random_profile.h"
 #include "support/scratch.h"

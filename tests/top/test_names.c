@@ -11,10 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/figures.h"
-#include "analysis/freeze.h"
 #include "base/memory.h"
-#include "cli/top.h"
+#include "cli/top/top.h"
+#include "profile/profile.h"
 #include "support/cases.h"
 #include "support/random_profile.h"
 #include "support/scratch.h"

@@ -5,9 +5,8 @@
  */
 #include <stdlib.h>
 
-#include "analysis/known.h"
-#include "analysis/tree.h"
 #include "base/memory.h"
+#include "profile/profile.h"
 #include "support/cases.h"
 #include "support/random_profile.h"
 

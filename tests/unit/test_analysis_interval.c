@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "analysis/interval.h"
+#include "profile/profile.h"
 #include "support/cases.h"
 
 static void assert_near(double found, double expected, double tolerance)

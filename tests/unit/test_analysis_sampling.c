@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/sampling.h"
 #include "base/memory.h"
+#include "profile/profile.h"
 #include "support/cases.h"
 #include "support/random.h"
 

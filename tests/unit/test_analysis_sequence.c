@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/figures.h"
-#include "analysis/sequence.h"
 #include "base/memory.h"
+#include "profile/profile.h"
 #include "support/cases.h"
 #include "support/profiles.h"
 #include "support/random_profile.h"

@@ -6,13 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/diff.h"
-#include "analysis/figures.h"
-#include "analysis/merge.h"
-#include "analysis/redact.h"
-#include "analysis/sequence.h"
-#include "analysis/tree.h"
 #include "base/memory.h"
+#include "profile/profile.h"
+#include "spans/spans.h"
 #include "support/cases.h"
 #include "support/random_profile.h"
 

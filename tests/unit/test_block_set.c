@@ -7,12 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/block_set.h"
-#include "analysis/figures.h"
-#include "analysis/instances.h"
-#include "analysis/shown_graph.h"
-#include "analysis/stack.h"
 #include "base/memory.h"
+#include "profile/profile.h"
 #include "support/cases.h"
 #include "support/profiles.h"
 #include "support/random_profile.h"

@@ -9,11 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/lanes.h"
-#include "analysis/profile.h"
 #include "capture/format.h"
 #include "capture/reader.h"
 #include "graph/graph.h"
+#include "profile/profile.h"
 #include "support/cases.h"
 #include "support/profiles.h"
 #include "support/scratch.h"

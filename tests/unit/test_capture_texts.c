@@ -9,11 +9,8 @@
 
 #include <cairn/span.h>
 
-#include "analysis/capture_texts.h"
-#include "analysis/freeze.h"
-#include "analysis/span_store.h"
-#include "analysis/spread.h"
-#include "analysis/trace.h"
+#include "profile/profile.h"
+#include "spans/spans.h"
 #include "support/cases.h"
 #include "support/profiles.h"
 #include "support/random.h"

@@ -9,7 +9,7 @@
 
 #include <cairn/tree.h>
 
-#include "analysis/profile.h"
+#include "profile/profile.h"
 #include "support/cases.h"
 #include "support/children.h"
 #include "support/profiles.h"

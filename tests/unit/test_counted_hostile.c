@@ -9,9 +9,8 @@
 
 #include <cairn/tree.h>
 
-#include "analysis/lanes.h"
-#include "analysis/profile.h"
 #include "capture/reader.h"
+#include "profile/profile.h"
 #include "support/cases.h"
 #include "support/profiles.h"
 #include "support/random.h"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/critical.h"
 #include "base/memory.h"
+#include "explain/explain.h"
 #include "support/cases.h"
 #include "support/random.h"
 

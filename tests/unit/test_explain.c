@@ -9,8 +9,8 @@
 
 #include <cairn/span.h>
 
-#include "analysis/explain.h"
 #include "base/memory.h"
+#include "explain/explain.h"
 #include "support/made_spans.h"
 #include "support/random.h"
 

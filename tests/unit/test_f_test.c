@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "analysis/f_test.h"
+#include "explain/f_test.h"
 #include "support/cases.h"
 
 static void assert_near(double value, double expected, double within)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/figure.h"
+#include "cli/common/figure.h"
 #include "support/cases.h"
 #include "support/random.h"
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/profile.h"
+#include "profile/profile.h"
 #include "support/cases.h"
 #include "support/profiles.h"
 #include "support/random.h"

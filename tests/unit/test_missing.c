@@ -8,9 +8,9 @@
 
 #include <cairn/span.h>
 
-#include "analysis/spans.h"
 #include "base/memory.h"
 #include "runtime/process.h"
+#include "spans/spans.h"
 #include "support/cases.h"
 #include "support/profiles.h"
 #include "support/random.h"

@@ -4,9 +4,8 @@
  */
 #include <string.h>
 
-#include "analysis/block_set.h"
-#include "analysis/nesting.h"
 #include "base/memory.h"
+#include "profile/profile.h"
 #include "support/cases.h"
 #include "support/random_profile.h"
 

@@ -9,14 +9,9 @@
 
 #include <cairn/span.h>
 
-#include "analysis/call_graph.h"
-#include "analysis/chart.h"
-#include "analysis/figures.h"
-#include "analysis/iterations.h"
-#include "analysis/sequence.h"
-#include "analysis/span_tree.h"
-#include "analysis/upside_down.h"
 #include "base/memory.h"
+#include "profile/profile.h"
+#include "spans/spans.h"
 #include "support/cases.h"
 #include "support/random_profile.h"
 #include "support/scratch.h"

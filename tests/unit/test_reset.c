@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "analysis/profile.h"
+#include "profile/profile.h"
 #include "support/cases.h"
 #include "support/compare.h"
 #include "support/profiles.h"

@@ -12,8 +12,8 @@
 
 #include <cairn/traceparent.h>
 
-#include "analysis/trace_merge.h"
 #include "base/memory.h"
+#include "spans/spans.h"
 #include "support/cases.h"
 #include "support/children.h"
 #include "support/profiles.h"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/spans.h"
 #include "base/memory.h"
+#include "spans/spans.h"
 #include "support/cases.h"
 #include "support/random.h"
 

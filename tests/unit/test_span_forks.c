@@ -14,8 +14,8 @@
 
 #include <cairn/span.h>
 
-#include "analysis/trace_merge.h"
 #include "base/memory.h"
+#include "spans/spans.h"
 #include "support/cases.h"
 #include "support/children.h"
 #include "support/profiles.h"

@@ -8,9 +8,9 @@
 
 #include <cairn/span.h>
 
-#include "analysis/spans.h"
-#include "analysis/spread.h"
 #include "base/memory.h"
+#include "profile/profile.h"
+#include "spans/spans.h"
 #include "support/cases.h"
 #include "support/profiles.h"
 #include "support/random.h"

@@ -7,11 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/profile.h"
-#include "analysis/spans.h"
-#include "analysis/spread.h"
-#include "analysis/store_opening.h"
-#include "analysis/trace_loading.h"
+#include "profile/profile.h"
+#include "spans/spans.h"
+#include "spans/store_opening.h"
+#include "spans/trace_loading.h"
 #include "support/cases.h"
 #include "support/hostile.h"
 #include "support/span_readers.h"

@@ -9,8 +9,8 @@
 
 #include <cairn/span.h>
 
-#include "analysis/span_store.h"
 #include "base/memory.h"
+#include "spans/spans.h"
 #include "support/cases.h"
 #include "support/damage.h"
 #include "support/profiles.h"

@@ -8,8 +8,8 @@
 
 #include <cairn/span.h>
 
-#include "analysis/figures.h"
 #include "base/memory.h"
+#include "profile/profile.h"
 #include "support/asking.h"
 #include "support/cases.h"
 #include "support/scratch.h"

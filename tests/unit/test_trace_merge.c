@@ -8,13 +8,11 @@
 
 #include <cairn/span.h>
 
-#include "analysis/redact.h"
-#include "analysis/spread.h"
-#include "analysis/trace_clock.h"
-#include "analysis/trace_ids.h"
-#include "analysis/trace_merge.h"
-#include "analysis/trace_process.h"
 #include "base/memory.h"
+#include "profile/profile.h"
+#include "spans/spans.h"
+#include "spans/trace_clock.h"
+#include "spans/trace_process.h"
 #include "support/cases.h"
 #include "support/profiles.h"
 #include "support/random_profile.h"

@@ -11,10 +11,9 @@
 
 #include <cairn/traceparent.h>
 
-#include "analysis/trace_ids.h"
-#include "analysis/trace_merge.h"
-#include "analysis/trace_process.h"
 #include "base/memory.h"
+#include "spans/spans.h"
+#include "spans/trace_process.h"
 #include "support/cases.h"
 #include "support/scratch.h"
 

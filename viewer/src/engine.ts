@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a page without a server works out itself. Names and meanings are those of src/analysis.
+// What a page without a server works out itself. Names and meanings are those of src/profile and src/spans.
 import { Block } from "./data";
 
 export interface Edge { from: number; target: number; calls: number; folded: boolean; }

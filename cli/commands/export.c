@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cairn export: a capture in the formats of other tools.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/common/cli.h"
+#include "cli/common/output.h"
+#include "cli/common/progress.h"
+#include "cli/convert/convert.h"
+#include "commands.h"
+#include "formats/formats.h"
+#include "profile/profile.h"
+#include "spans/spans.h"
+
+typedef struct target {
+    const char *suffix, *other; /* of files of this format; the first is what it is given */
+    crn_format_write *write;
+    crn_format_write_trace *write_trace; /* of one for spans, instead */
+} target;
+
+/* In the order of their names below; the first one is the default. Of two suffixes that a name
+ * ends in, the first counts. */
+static const target targets[] = {
+    {".pb.gz", NULL, crn_pprof_write, NULL},
+    {".folded", NULL, crn_folded_write, NULL},
+    {".speedscope.json", NULL, crn_speedscope_write, NULL},
+    {".pftrace", ".perfetto-trace", NULL, crn_perfetto_write},
+    {".otlp.json", NULL, NULL, crn_otlp_write},
+    {".json", NULL, NULL, crn_chrome_write},
+};
+
+enum { TARGET_COUNT = sizeof targets / sizeof *targets };
+
+static const char *const target_names[] = {"pprof", "folded", "speedscope", "perfetto",
+                                           "otlp",  "chrome", NULL};
+
+typedef struct arguments {
+    crn_convert convert;
+    const target *target;
+    bool no_times, redact;
+} arguments;
+
+typedef struct source {
+    crn_profile *profile;
+    crn_trace *trace; /* NULL where the format shows no spans */
+} source;
+
+enum { OPTION_NO_TIMES = 256, OPTION_REDACT };
+
+static const struct argp_option options[] = {
+    {"to", 't', "FORMAT", 0,
+     "pprof (default), folded or speedscope; of spans: perfetto, otlp or chrome", 0},
+    {"output", 'o', "OUT", 0, "write to OUT, - for standard output", 0},
+    {"metric", 'm', "METRIC", 0,
+     "what to write (folded) or to show first (pprof, speedscope): calls, ticks, wall, ...; "
+     "by default wall if there is any, else ticks, another, calls",
+     0},
+    {"no-times", OPTION_NO_TIMES, NULL, 0,
+     "leave out wall time, and when and how long it ran: what differs from run to run", 0},
+    {"redact", OPTION_REDACT, NULL, 0,
+     "replace names, as cairn redact does, which can also keep some and say which was which", 0},
+    {0},
+};
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    arguments *arguments = state->input;
+    switch (key) {
+    case OPTION_REDACT:
+        arguments->redact = true;
+        return 0;
+    case OPTION_NO_TIMES:
+        arguments->no_times = true;
+        return 0;
+    default:
+        return crn_convert_parse(&arguments->convert, key, value, state);
+    }
+}
+
+static const struct argp argp = {
+    options,
+    parse,
+    "FILE",
+    "Write the capture FILE in a format that other tools read.\v"
+    "Without --output, a.cairn becomes a.pb.gz, a.folded, a.speedscope.json, a.pftrace, "
+    "a.otlp.json or a.json beside it. "
+    "Without --to, the end of OUT's name may say which format is meant. perfetto, otlp and chrome "
+    "hold single executions (spans), on a time line; the others what they add up to.\n\n"
+    "  go tool pprof -top a.pb.gz\n"
+    "  cairn export a.cairn --to folded -o - | flamegraph.pl > a.svg\n"
+    "  speedscope a.speedscope.json\n\n"
+    "docs/FORMATS.md says what each format keeps and loses.",
+    NULL,
+    NULL,
+    NULL};
+
+static bool has_suffix(const char *text, const char *suffix)
+{
+    size_t length = strlen(text), end = strlen(suffix);
+    return length > end && strcmp(text + length - end, suffix) == 0;
+}
+
+static const target *target_of_output(const char *output)
+{
+    for (size_t i = 0; output && i < TARGET_COUNT; i++)
+        if (has_suffix(output, targets[i].suffix) ||
+            (targets[i].other && has_suffix(output, targets[i].other)))
+            return &targets[i];
+    return &targets[0];
+}
+
+/* -1 when there is no such metric, which it says. */
+static int metric_find(const crn_profile *profile, const arguments *arguments)
+{
+    if (!arguments->convert.metric)
+        return crn_export_metric(profile, !arguments->no_times);
+    int metric = crn_profile_metric(profile, arguments->convert.metric);
+    if (metric >= 0 && !(arguments->no_times && crn_export_is_time((uint32_t)metric)) &&
+        !crn_metric_empty(profile, (uint32_t)metric))
+        return metric;
+    char names[512] = "";
+    for (uint32_t m = 0; m < profile->metric_count; m++)
+        if (!crn_metric_empty(profile, m) && strlen(names) + 64 < sizeof names)
+            snprintf(names + strlen(names), 64, "%s%.60s", *names ? ", " : "",
+                     profile->metrics[m].name);
+    crn_cli_fail("%s: there is no \"%s\" in it; there is: %s", arguments->convert.input,
+                 arguments->convert.metric, names);
+    return -1;
+}
+
+static bool write_target(const source *source, const arguments *arguments, int metric, FILE *out,
+                         crn_error *error)
+{
+    const target *target = arguments->target;
+    crn_export_options choice = {
+        .metric = metric, .times = !arguments->no_times, .progress = crn_progress_at};
+    return target->write ? target->write(source->profile, &choice, out, error)
+                         : target->write_trace(source->profile, source->trace, &choice, out, error);
+}
+
+static int capture_export(const source *source, const arguments *arguments)
+{
+    int metric = arguments->target->write ? metric_find(source->profile, arguments) : 0;
+    if (metric < 0)
+        return CRN_EXIT_BAD;
+    char *derived = arguments->convert.output
+                        ? NULL
+                        : crn_output_name(arguments->convert.input, arguments->target->suffix);
+    crn_output output;
+    bool good = crn_output_open(&output, derived ? derived : arguments->convert.output,
+                                arguments->convert.input);
+    if (good) {
+        crn_error error = {0};
+        crn_progress_begin("%s: writing %s", crn_cli_name, output.name);
+        good = write_target(source, arguments, metric, output.file, &error);
+        crn_progress_end();
+        if (!good)
+            crn_cli_fail("%s: %s", output.name, error.message);
+        good = crn_output_close(&output, good);
+    }
+    if (good && derived)
+        printf("wrote %s\n", derived);
+    crn_free(derived);
+    return good ? CRN_EXIT_OK : CRN_EXIT_BAD;
+}
+
+/* What the format shows. A file without a span would look like one of a program that did
+ * nothing. */
+static bool source_open(source *source, arguments *arguments)
+{
+    crn_convert *convert = &arguments->convert;
+    bool spans = arguments->target->write_trace != NULL;
+    char *path = (char *)convert->input;
+    *source = (struct source){0};
+    source->profile = crn_cli_load_spans(&path, 1, spans ? &source->trace : NULL);
+    if (!source->profile)
+        return false;
+    if (!spans || (source->trace && source->trace->span_count))
+        return true;
+    crn_cli_fail("%s: holds no spans, and this format shows nothing else; pprof, folded and "
+                 "speedscope show contexts",
+                 convert->input);
+    return false;
+}
+
+static void source_close(source *source)
+{
+    crn_trace_free(source->trace);
+    crn_profile_free(source->profile);
+}
+
+static void source_redact(source *source)
+{
+    crn_redact_map *map = crn_redact_map_new();
+    crn_profile *redacted = crn_redact(source->profile, map);
+    if (source->trace)
+        crn_redact_trace(source->trace, source->profile, redacted, map);
+    crn_redact_map_free(map);
+    crn_profile_free(source->profile);
+    source->profile = redacted;
+}
+
+int crn_cmd_export(int argc, char **argv)
+{
+    arguments arguments = {
+        .convert = {.verb = "export", .format_key = 't', .formats = target_names, .format = -1}};
+    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    const crn_convert *convert = &arguments.convert;
+    arguments.target =
+        convert->format >= 0 ? &targets[convert->format] : target_of_output(convert->output);
+    if (arguments.target->write_trace && (convert->metric || arguments.no_times))
+        return crn_cli_fail("--metric and --no-times are of formats without spans");
+    source source;
+    int status = CRN_EXIT_BAD;
+    if (source_open(&source, &arguments)) {
+        if (arguments.redact)
+            source_redact(&source);
+        status = capture_export(&source, &arguments);
+    }
+    source_close(&source);
+    return status;
+}

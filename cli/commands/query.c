@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+#include <argp.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/common/cli.h"
+#include "cli/common/progress.h"
+#include "cli/query/query.h"
+#include "commands.h"
+#include "profile/profile.h"
+#include "symbols/symbols.h"
+
+enum { OPTION_CSV = 256, OPTION_SCHEMA, SQL_MAX = 1 << 20 };
+
+static const struct argp_option options[] = {
+    {"csv", OPTION_CSV, 0, 0, "As CSV, with a line of names first", 0},
+    {"json", 'j', 0, 0, "As JSON, for programs", 0},
+    {"file", 'f', "FILE", 0, "Read the question from a file; \"-\" is standard input", 0},
+    {"schema", OPTION_SCHEMA, 0, 0, "Say what tables, views and functions there are, and end", 0},
+    {0},
+};
+
+typedef struct arguments {
+    const char **paths;
+    uint32_t count;
+    const char *sql, *file;
+    bool csv, json, schema;
+} arguments;
+
+/* A question has a blank in it somewhere; who means a path of that kind can write -f. */
+static void add_argument(struct argp_state *state, arguments *arguments, char *value)
+{
+    if (strcmp(value, "-") == 0)
+        arguments->file = value;
+    else if (arguments->count && !arguments->sql && strpbrk(value, " \t\n") &&
+             state->next == state->argc)
+        arguments->sql = value;
+    else
+        arguments->paths[arguments->count++] = value;
+}
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    arguments *arguments = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        arguments->paths = crn_calloc((size_t)state->argc + 1, sizeof *arguments->paths);
+        return 0;
+    case OPTION_CSV:
+        arguments->csv = true;
+        return 0;
+    case 'j':
+        arguments->json = true;
+        return 0;
+    case 'f':
+        arguments->file = value;
+        return 0;
+    case OPTION_SCHEMA:
+        arguments->schema = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        add_argument(state, arguments, value);
+        return 0;
+    case ARGP_KEY_END:
+        if (arguments->csv && arguments->json)
+            argp_error(state, "--csv and --json are two forms; ask for one of them");
+        if (arguments->file && arguments->sql)
+            argp_error(state, "the question is given twice: as \"%s\", and in %s", arguments->sql,
+                       arguments->file);
+        if (!arguments->count && !arguments->schema)
+            argp_error(state, "which capture? write its path");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const char doc[] =
+    "Ask captures in SQL: spans, blocks, contexts, edges, attributes.\v"
+    "SQLite reads the captures where they are; nothing is imported, and nothing can be written. "
+    "Without a question it says what there is. Times are nanoseconds.\n\n"
+    "  cairn query app.cairn 'select * from summary'\n"
+    "  cairn query app.cairn 'select ancestry(id), ms(duration) from spans\n"
+    "      where name = \"render\" and iteration > 100 order by duration desc limit 5'\n\n"
+    "Exit status: 0, or 2 for bad input.";
+
+/* ---- loading ---- */
+
+typedef struct loaded {
+    crn_query_file *files;
+    crn_profile **recorded, **shown;
+    uint32_t count;
+} loaded;
+
+static void unload(loaded *loaded)
+{
+    for (uint32_t i = 0; i < loaded->count; i++) {
+        if (loaded->shown[i] != loaded->recorded[i])
+            crn_profile_free(loaded->shown[i]);
+        crn_profile_free(loaded->recorded[i]);
+    }
+    crn_free(loaded->files);
+    crn_free((void *)loaded->recorded);
+    crn_free((void *)loaded->shown);
+}
+
+/* Profiles with functions in place of addresses; spans go by what is recorded. */
+static bool load(loaded *loaded, const arguments *arguments, crn_error *error)
+{
+    *loaded = (struct loaded){.files = crn_calloc(arguments->count, sizeof *loaded->files),
+                              .recorded = crn_calloc(arguments->count, sizeof *loaded->recorded),
+                              .shown = crn_calloc(arguments->count, sizeof *loaded->shown)};
+    for (uint32_t i = 0; i < arguments->count; i++) {
+        crn_profile *profile = crn_profile_load(arguments->paths[i], error);
+        if (!profile)
+            return false;
+        loaded->recorded[i] = loaded->shown[i] = profile;
+        loaded->count++;
+        if (crn_symbols_wanted(profile))
+            loaded->shown[i] = crn_symbols_resolve(profile, NULL, NULL);
+        crn_live_derive(loaded->shown[i]);
+        loaded->files[i] =
+            (crn_query_file){arguments->paths[i], loaded->shown[i], loaded->recorded[i], NULL};
+    }
+    return true;
+}
+
+static char *read_file(const char *path)
+{
+    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+    if (!file) {
+        crn_cli_fail("%s: %s; check the path", path, strerror(errno));
+        return NULL;
+    }
+    char *text = crn_calloc(SQL_MAX + 1, 1);
+    size_t size = fread(text, 1, SQL_MAX + 1, file);
+    bool good = !ferror(file);
+    if (file != stdin)
+        fclose(file);
+    if (good && size <= SQL_MAX && !memchr(text, 0, size))
+        return text;
+    crn_cli_fail(!good            ? "%s: cannot be read"
+                 : size > SQL_MAX ? "%s: is larger than a question can be, 1 MiB"
+                                  : "%s: is no text",
+                 path);
+    crn_free(text);
+    return NULL;
+}
+
+/* ---- what there is ---- */
+
+static int64_t count_rows(crn_query *query, const char *table)
+{
+    char sql[128];
+    const char *rest;
+    crn_error error;
+    snprintf(sql, sizeof sql, "select count(*) from %s", table);
+    crn_statement *statement = crn_statement_new(query, sql, &rest, &error);
+    int64_t rows = statement && crn_statement_step(statement, &error) > 0
+                       ? crn_statement_value(statement, 0).integer
+                       : 0;
+    crn_statement_free(statement);
+    return rows;
+}
+
+static int list(crn_query *query, const char *path)
+{
+    puts("tables            rows");
+    for (const crn_schema_table *table = crn_schema; table->name; table++)
+        if (strcmp(table->kind, "table") == 0)
+            printf("  %-13s %6lld  %s\n", table->name, (long long)count_rows(query, table->name),
+                   table->says);
+    puts("views");
+    for (const crn_schema_table *table = crn_schema; table->name; table++)
+        if (strcmp(table->kind, "view") == 0)
+            printf("  %-20s  %s\n", table->name, table->says);
+    puts("functions");
+    for (const crn_schema_table *table = crn_schema; table->name; table++)
+        if (strcmp(table->kind, "function") == 0)
+            printf("  %-20s  %s\n", table->name, table->says);
+    printf("\ncairn query --schema says what columns they have. For example:\n"
+           "  cairn query %s 'select * from summary'\n"
+           "  cairn query %s 'select * from slowest limit 10'\n"
+           "  cairn query %s 'select name, iteration / 100 * 100 as part, median(duration)\n"
+           "      from spans group by 1, 2'\n"
+           "  cairn query %s 'select path(id), calls, ms(wall) from contexts\n"
+           "      order by wall desc limit 10'\n",
+           path, path, path, path);
+    return CRN_EXIT_OK;
+}
+
+/* ---- asking ---- */
+
+static crn_query *asked;
+
+static void stop(int number)
+{
+    (void)number;
+    crn_query_stop(asked);
+}
+
+/* Each statement of several; for programs there is one. */
+static int answer(crn_query *query, const char *sql, const arguments *arguments)
+{
+    crn_query_form form = arguments->csv    ? CRN_QUERY_CSV
+                          : arguments->json ? CRN_QUERY_JSON
+                                            : CRN_QUERY_TABLE;
+    crn_error error;
+    bool any = false;
+    while (*sql) {
+        crn_statement *statement = crn_statement_new(query, sql, &sql, &error);
+        if (!statement && error.code)
+            return crn_cli_fail("%s", error.message);
+        if (!statement)
+            continue;
+        if (any && form != CRN_QUERY_TABLE) {
+            crn_statement_free(statement);
+            return crn_cli_fail("one statement at a time with --csv and --json");
+        }
+        if (any)
+            putchar('\n');
+        any = true;
+        bool good = crn_query_print(statement, form, arguments->paths, arguments->count, &error);
+        crn_statement_free(statement);
+        if (!good)
+            return crn_cli_fail("%s", error.message);
+    }
+    return any ? CRN_EXIT_OK : crn_cli_fail("the question is empty; write a SELECT");
+}
+
+static int ask(const arguments *arguments, const char *sql)
+{
+    loaded loaded;
+    crn_error error = {0};
+    crn_progress_begin("%s: reading %s", crn_cli_name, arguments->paths[0]);
+    bool good = load(&loaded, arguments, &error);
+    crn_query *query = good ? crn_query_open(loaded.files, loaded.count, &error) : NULL;
+    crn_progress_end();
+    int status;
+    if (!query) {
+        status = crn_cli_fail("%s", error.message);
+    } else if (!sql) {
+        status = list(query, arguments->paths[0]);
+    } else {
+        struct sigaction action = {.sa_handler = stop, .sa_flags = (int)SA_RESETHAND};
+        asked = query;
+        sigaction(SIGINT, &action, NULL);
+        status = answer(query, sql, arguments);
+        signal(SIGINT, SIG_DFL);
+    }
+    crn_query_close(query);
+    unload(&loaded);
+    return status;
+}
+
+int crn_cmd_query(int argc, char **argv)
+{
+    static const struct argp argp = {options, parse, "CAPTURE... [SQL]", doc, NULL, NULL, NULL};
+    arguments arguments = {0};
+    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    int status = CRN_EXIT_BAD;
+    char *text = NULL;
+    if (arguments.schema) {
+        text = crn_schema_text();
+        fputs(text, stdout);
+        status = CRN_EXIT_OK;
+    } else if (!arguments.file || (text = read_file(arguments.file))) {
+        status = ask(&arguments, text ? text : arguments.sql);
+    }
+    crn_free(text);
+    crn_free((void *)arguments.paths);
+    return status;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+#include <argp.h>
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "cli/common/cli.h"
+#include "cli/view/view.h"
+#include "commands.h"
+
+enum { OPTION_API = 256 };
+
+static const struct argp_option options[] = {
+    {"port", 'p', "NUMBER", 0, "Listen at this port; by default at any that is free", 0},
+    {"source", 's', "FOLDER", 0,
+     "Show sources that lie below this folder; may be repeated (default: the current one)", 0},
+    {"api", OPTION_API, 0, 0, "Serve the figures alone, as JSON, without the page", 0},
+    {0},
+};
+
+typedef struct arguments {
+    char **paths, **sources;
+    size_t path_count, source_count;
+    unsigned port;
+    bool api;
+} arguments;
+
+static unsigned parse_port(struct argp_state *state, const char *text)
+{
+    char *end;
+    unsigned long port = strtoul(text, &end, 10);
+    if (end == text || *end || port > UINT16_MAX)
+        argp_error(state, "\"%s\" is no port; write a number up to %d", text, UINT16_MAX);
+    return (unsigned)port;
+}
+
+static void append(char ***list, size_t *count, char *text)
+{
+    *list = crn_realloc(*list, *count + 1, sizeof **list);
+    (*list)[(*count)++] = text;
+}
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    arguments *arguments = state->input;
+    switch (key) {
+    case 'p':
+        arguments->port = parse_port(state, value);
+        return 0;
+    case 's':
+        append(&arguments->sources, &arguments->source_count, value);
+        return 0;
+    case OPTION_API:
+        arguments->api = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        append(&arguments->paths, &arguments->path_count, value);
+        return 0;
+    case ARGP_KEY_END:
+        if (!arguments->path_count)
+            argp_error(state, "which file? write its path");
+        if (arguments->path_count > CRN_VIEW_FILES_MAX)
+            argp_error(state, "at most %d files are shown at a time", CRN_VIEW_FILES_MAX);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const char doc[] =
+    "Look at captures in a browser: a flame graph, callers and callees, sources, spans over "
+    "time, iterations, and what changed between two.\v"
+    "FILE is a capture, finished or still being written, a pprof profile, what `perf script` "
+    "printed, or folded stacks. Of two, the first is what was before.\n\n"
+    "The page is at an address of this machine alone, which is printed; only who has all of it can "
+    "look. It ends with Ctrl-C.\n\n"
+    "  cairn view a.cairn\n"
+    "  cairn view before.cairn after.cairn\n\n"
+    "cairn report --html makes a file of the page that can be sent.";
+
+/* ---- */
+
+static bool choose_token(crn_view *view)
+{
+    unsigned char random[CRN_VIEW_TOKEN / 2];
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) {
+        crn_cli_fail("the system gives no random numbers: %s", strerror(errno));
+        return false;
+    }
+    for (size_t i = 0; i < sizeof random; i++)
+        snprintf(view->token + 2 * i, 3, "%02x", random[i]);
+    return true;
+}
+
+static bool choose_sources(crn_view *view, const arguments *arguments)
+{
+    static char here[] = ".";
+    char *only[] = {here}, **names = arguments->source_count ? arguments->sources : only;
+    size_t count = arguments->source_count ? arguments->source_count : 1;
+    for (size_t i = 0; i < count; i++) {
+        char *folder = realpath(names[i], NULL);
+        if (!folder) {
+            crn_cli_fail("%s: %s", names[i], strerror(errno));
+            return false;
+        }
+        append(&view->sources, &view->source_count, folder);
+    }
+    return true;
+}
+
+static bool read_files(crn_view *view, const arguments *arguments)
+{
+    for (size_t i = 0; i < arguments->path_count; i++) {
+        crn_view_file *file = &view->files[view->file_count++];
+        file->path = arguments->paths[i];
+        if (!crn_view_file_read(file))
+            return false;
+    }
+    return true;
+}
+
+/* What asks it to end is waited for by one thread alone; the others begin afterwards and have this
+ * from it. Files are read before: then a signal ends the process as it does any other. */
+static sigset_t signals_block(void)
+{
+    sigset_t ends;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &ends, NULL);
+    return ends;
+}
+
+/* Until someone wants it to end; who wants that twice need not wait for anything. */
+static void wait_for_end(const sigset_t *ends)
+{
+    int which;
+    while (sigwait(ends, &which) != 0)
+        continue;
+    pthread_sigmask(SIG_UNBLOCK, ends, NULL);
+}
+
+/* Spans are read while the page is already looked at. */
+typedef struct reading {
+    crn_view *view;
+    pthread_t thread;
+    atomic_bool done;
+} reading;
+
+static void *read_spans(void *data)
+{
+    reading *reading = data;
+    for (size_t i = 0; i < reading->view->file_count; i++)
+        crn_view_file_look(reading->view, &reading->view->files[i]);
+    atomic_store(&reading->done, true);
+    return NULL;
+}
+
+/* What a file took goes back to the system when it is freed. By itself malloc would keep ever
+ * larger pieces, and some for each thread. */
+static void keep_little(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 1 << 18);
+    mallopt(M_TRIM_THRESHOLD, 1 << 20);
+    mallopt(M_ARENA_MAX, 1);
+}
+
+/* Answers take a few numbers for each context, again and again: half of what one takes would be the
+ * system's, to give pages and to take them back. So one column or two are kept of them. */
+static void keep_for_answers(const crn_view *view)
+{
+    enum { LEAST = 1 << 18, MOST = 20 << 20 };
+    uint64_t column = LEAST;
+    for (size_t i = 0; i < view->file_count; i++) {
+        uint64_t its = view->files[i].profile->context_count * sizeof(uint64_t) + 4096;
+        column = its > column ? its : column;
+    }
+    if (column > MOST)
+        column = MOST;
+    mallopt(M_MMAP_THRESHOLD, (int)column);
+    mallopt(M_TRIM_THRESHOLD, (int)(column > LEAST ? 2 * column : 4 * LEAST));
+}
+
+/* NULL after saying why not. */
+static struct MHD_Daemon *begin(crn_view *view, const arguments *arguments, reading *reading)
+{
+    struct MHD_Daemon *daemon = crn_view_listen(view, arguments->port);
+    int problem = daemon ? pthread_create(&reading->thread, NULL, read_spans, reading) : 0;
+    if (problem) {
+        crn_cli_fail("cannot begin a thread: %s", strerror(problem));
+        crn_view_stop(daemon);
+        return NULL;
+    }
+    if (daemon) {
+        printf("http://127.0.0.1:%u/%s/\n", view->port, view->token);
+        fflush(stdout);
+    }
+    return daemon;
+}
+
+static int serve(crn_view *view, const arguments *arguments)
+{
+    if (!read_files(view, arguments))
+        return CRN_EXIT_BAD;
+    keep_for_answers(view);
+    sigset_t ends = signals_block();
+    reading reading = {.view = view};
+    pthread_mutex_lock(&view->lock); /* who answers has stdout for itself */
+    struct MHD_Daemon *daemon = begin(view, arguments, &reading);
+    pthread_mutex_unlock(&view->lock);
+    if (!daemon)
+        return CRN_EXIT_BAD;
+    wait_for_end(&ends);
+    if (!atomic_load(&reading.done))
+        _exit(CRN_EXIT_OK); /* it, and answers that wait for it, cannot be hurried */
+    pthread_join(reading.thread, NULL);
+    crn_view_stop(daemon);
+    return CRN_EXIT_OK;
+}
+
+static void end(crn_view *view, arguments *arguments)
+{
+    for (size_t i = 0; i < view->file_count; i++)
+        crn_view_file_close(&view->files[i]);
+    crn_view_part_clear(&view->both);
+    crn_view_kept_clear(view);
+    for (size_t i = 0; i < view->source_count; i++)
+        free(view->sources[i]);
+    crn_free(view->sources);
+    crn_free(arguments->sources);
+    crn_free(arguments->paths);
+}
+
+int crn_cmd_view(int argc, char **argv)
+{
+    static const struct argp argp = {options, parse, "FILE...", doc, NULL, NULL, NULL};
+    arguments arguments = {0};
+    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    static crn_view view = {.lock = PTHREAD_MUTEX_INITIALIZER, .looked = PTHREAD_COND_INITIALIZER};
+    view.page = !arguments.api;
+    keep_little();
+    if (view.page && !crn_page_built.script_size)
+        return crn_cli_fail("this cairn was built without the page: install nodejs and npm, and "
+                            "build it anew with -Dviewer=enabled; --api serves the figures alone");
+    int status = CRN_EXIT_BAD;
+    if (choose_token(&view) && choose_sources(&view, &arguments))
+        status = serve(&view, &arguments);
+    end(&view, &arguments);
+    return status;
+}

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: MIT */
+#include <argp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/common/cli.h"
+#include "cli/common/progress.h"
+#include "cli/explain/whatif.h"
+#include "commands.h"
+
+enum {
+    OPTION_CORES = 256,
+    OPTION_QUEUE,
+    OPTION_SLEEP,
+    OPTION_TIMER,
+    OPTION_FIXED,
+    OPTION_NO_GUESSES,
+    OPTION_NO_TABLE
+};
+enum { TOP_DEFAULT = 30, MOST_CHANGES = 64, MOST_THREADS = 65536, MOST_PATH = 64 };
+
+static const struct argp_option options[] = {
+    {"speedup", 's', "BLOCK=K", 0,
+     "The own time of this block's spans is a K-th of what it was; again for more blocks. Only K: "
+     "of all spans of the context",
+     0},
+    {"context", 'c', "BLOCK,...", 0,
+     "Only spans at or below where these blocks follow one another on the path", 0},
+    {"threads", 't', "[BLOCK=]N", 0,
+     "N threads take the jobs of each pool, or of the one whose jobs begin with this block", 0},
+    {"cores", OPTION_CORES, "N", 0, "So many processors, in place of the recording's", 0},
+    {"queue", OPTION_QUEUE, "BLOCK=N", 0,
+     "The queue of jobs that begin with this block holds N; 0: any number", 0},
+    {"sleep", OPTION_SLEEP, "BLOCK", 0,
+     "Own time of this block is sleep: it takes no processor and stays as long as it was", 0},
+    {"timer", OPTION_TIMER, "BLOCK", 0,
+     "Own time of this block waits for a moment, which stays where it was", 0},
+    {"block", 'b', "BLOCK", 0,
+     "Show the throughput and latency of its spans, not of those without a parent", 0},
+    {"fixed", OPTION_FIXED, 0, 0, "Each thread runs the jobs that it ran, whoever is idle", 0},
+    {"no-guesses", OPTION_NO_GUESSES, 0, 0,
+     "Only waits that were recorded, none that hand-offs suggest", 0},
+    {"no-table", OPTION_NO_TABLE, 0, 0, "Without the table of what each block would bring", 0},
+    {"top", 'n', "N", 0, "At most N rows of that (30); 0 is all", 0},
+    {"json", 'j', 0, 0, "As JSON, for programs", 0},
+    {0},
+};
+
+typedef struct changes {
+    size_t count;
+    crn_whatif_change list[MOST_CHANGES];
+} changes;
+
+typedef struct arguments {
+    const char *path, *context, *block;
+    changes speedups, threads, queues, sleeps, timers;
+    unsigned cores;
+    long top;
+    bool fixed, no_guesses, no_table, json;
+} arguments;
+
+/* ---- the command line ---- */
+
+/* "BLOCK=5"; only "5" is for all blocks, where that makes sense. The last "=" divides. */
+static void add_change(struct argp_state *state, changes *changes, char *text, bool all,
+                       double least, double most)
+{
+    char *equals = strrchr(text, '='), *end;
+    const char *number = equals ? equals + 1 : text;
+    double value = strtod(number, &end);
+    if (changes->count == MOST_CHANGES)
+        argp_error(state, "\"%s\" is one too many: at most %d such options", text, MOST_CHANGES);
+    if (!equals && (!all || end == number))
+        argp_error(state, "\"%s\": write a block's name, = and a number", text);
+    if (end == number || *end || !(value >= least && value <= most))
+        argp_error(state, "\"%s\": \"%s\" is not a number from %g to %g", text, number, least,
+                   most);
+    if (equals)
+        *equals = 0;
+    changes->list[changes->count++] = (crn_whatif_change){equals ? text : NULL, value};
+}
+
+static void add_name(struct argp_state *state, changes *changes, const char *name)
+{
+    if (changes->count == MOST_CHANGES)
+        argp_error(state, "\"%s\" is one too many: at most %d such options", name, MOST_CHANGES);
+    changes->list[changes->count++] = (crn_whatif_change){name, 0};
+}
+
+static unsigned cores_of(struct argp_state *state, const char *text)
+{
+    char *end;
+    long cores = strtol(text, &end, 10);
+    if (end == text || *end || cores < 1 || cores > MOST_THREADS)
+        argp_error(state, "\"%s\" is not a number of processors", text);
+    return (unsigned)cores;
+}
+
+static void check(struct argp_state *state, const arguments *arguments)
+{
+    if (!arguments->path)
+        argp_error(state, "which capture? write its path");
+    for (size_t i = 0; i < arguments->speedups.count; i++)
+        if (!arguments->speedups.list[i].name && !arguments->context)
+            argp_error(state, "what is to be faster? write --speedup BLOCK=%g, or add --context",
+                       arguments->speedups.list[i].value);
+    if (arguments->context && !arguments->speedups.count)
+        argp_error(state, "--context says where a --speedup is; add that");
+}
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    arguments *arguments = state->input;
+    switch (key) {
+    case 's':
+        add_change(state, &arguments->speedups, value, true, 1e-6, 1e9);
+        return 0;
+    case 'c':
+        arguments->context = value;
+        return 0;
+    case 't':
+        add_change(state, &arguments->threads, value, true, 1, MOST_THREADS);
+        return 0;
+    case OPTION_CORES:
+        arguments->cores = cores_of(state, value);
+        return 0;
+    case OPTION_QUEUE:
+        add_change(state, &arguments->queues, value, false, 0, 1e9);
+        return 0;
+    case OPTION_SLEEP:
+        add_name(state, &arguments->sleeps, value);
+        return 0;
+    case OPTION_TIMER:
+        add_name(state, &arguments->timers, value);
+        return 0;
+    case 'b':
+        arguments->block = value;
+        return 0;
+    case OPTION_FIXED:
+        arguments->fixed = true;
+        return 0;
+    case OPTION_NO_GUESSES:
+        arguments->no_guesses = true;
+        return 0;
+    case OPTION_NO_TABLE:
+        arguments->no_table = true;
+        return 0;
+    case 'n':
+        arguments->top = crn_cli_rows(state, value);
+        return 0;
+    case 'j':
+        arguments->json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (arguments->path)
+            argp_error(state, "one capture at a time; \"%s\" is one too many", value);
+        arguments->path = value;
+        return 0;
+    case ARGP_KEY_END:
+        check(state, arguments);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const char doc[] =
+    "Predict what would happen if a part of a program were faster.\v"
+    "The recorded spans are run again in a simulation: in the order of each thread, with the jobs "
+    "that were handed off, with what waited for what, and with as many processors. First as they "
+    "were recorded: how far that misses the recording is said, and if it is much, that what "
+    "follows is not to be trusted, and why. docs/WHATIF.md tells what to record.\n\n"
+    "  cairn whatif app.cairn                          what should I optimise?\n"
+    "  cairn whatif app.cairn --speedup compress=2     and what does this bring?\n"
+    "  cairn whatif app.cairn --threads 8 --cores 8    or more threads?\n\n"
+    "Exit status: 0, 2 for bad input.";
+
+/* ---- from names to blocks ---- */
+
+static bool is_named(const crn_profile *profile, uint32_t block, const char *name)
+{
+    return strcmp(profile->blocks[block].name, name) == 0;
+}
+
+/* By block, whether it has the name; blocks that share it are all meant. NULL, and a message, if
+ * no span is of such a block. */
+static uint8_t *blocks_named(const crn_whatif_report *report, const char *name)
+{
+    const crn_profile *profile = report->profile;
+    uint8_t *named = crn_calloc(profile->block_count, 1);
+    bool any = false;
+    for (uint32_t b = 0; b < profile->block_count; b++)
+        named[b] = is_named(profile, b, name);
+    for (uint32_t s = 0; s < report->trace->span_count && !any; s++) {
+        uint32_t block = report->trace->spans[s].block;
+        any = named[block < profile->block_count ? block : 0];
+    }
+    if (any)
+        return named;
+    crn_free(named);
+    crn_cli_fail("%s: there is no span of a block \"%s\"; cairn spans lists them", report->path,
+                 name);
+    return NULL;
+}
+
+/* Calls set for each block of the name, or for all if it has none. */
+static bool apply(const crn_whatif_report *report, const changes *changes,
+                  void (*set)(void *array, uint32_t block, double value), void *array)
+{
+    for (size_t i = 0; i < changes->count; i++) {
+        const crn_whatif_change *change = &changes->list[i];
+        uint8_t *named = change->name ? blocks_named(report, change->name) : NULL;
+        if (change->name && !named)
+            return false;
+        for (uint32_t b = 0; b < report->profile->block_count; b++)
+            if (!named || named[b])
+                set(array, b, change->value);
+        crn_free(named);
+    }
+    return true;
+}
+
+static void set_factor(void *array, uint32_t block, double value)
+{
+    ((double *)array)[block] /= value;
+}
+
+static void set_count(void *array, uint32_t block, double value)
+{
+    ((uint32_t *)array)[block] = (uint32_t)value;
+}
+
+static void set_sleep(void *array, uint32_t block, double value)
+{
+    (void)value;
+    ((uint8_t *)array)[block] = CRN_REST_SLEEP;
+}
+
+static void set_timer(void *array, uint32_t block, double value)
+{
+    (void)value;
+    ((uint8_t *)array)[block] = CRN_REST_TIMER;
+}
+
+/* "a,b" to the spans below it. */
+static uint8_t *read_context(const crn_whatif_report *report, const char *context)
+{
+    uint8_t *path[MOST_PATH] = {NULL}, *below = NULL;
+    char *names = crn_strdup(context), *rest = names;
+    size_t length = 0;
+    bool good = true;
+    for (char *name; good && (name = strsep(&rest, ",")) != NULL; length += good) {
+        if (length == MOST_PATH) {
+            crn_cli_fail("--context: at most %d blocks", MOST_PATH);
+            good = false;
+            break;
+        }
+        path[length] = blocks_named(report, name);
+        good = path[length] != NULL;
+    }
+    if (good)
+        below = crn_replay_below(report->trace, report->profile->block_count,
+                                 (const uint8_t *const *)path, length);
+    for (size_t i = 0; i < length; i++)
+        crn_free(path[i]);
+    crn_free(names);
+    return below;
+}
+
+/* The spans that are made faster, if not all of them. False after saying that there are none. */
+static bool choose_context(const crn_whatif_report *report, const char *context, uint8_t **kept)
+{
+    *kept = NULL;
+    if (!context)
+        return true;
+    *kept = read_context(report, context);
+    for (uint32_t s = 0; *kept && s < report->trace->span_count; s++)
+        if ((*kept)[s])
+            return true;
+    if (*kept)
+        crn_cli_fail("%s: no span is below \"%s\"", report->path, context);
+    return false;
+}
+
+static bool is_of_pool(const crn_whatif_report *report, const crn_replay_pool *pool,
+                       const char *name)
+{
+    for (uint32_t k = 0; k < pool->kinds; k++)
+        if (is_named(report->profile, pool->blocks[k], name))
+            return true;
+    return false;
+}
+
+/* What nobody would see has no effect: threads of what is no pool. */
+static bool pools_are_there(const crn_whatif_report *report, const changes *threads)
+{
+    const crn_replay_facts *facts = crn_replay_facts_of(report->replay);
+    for (size_t i = 0; i < threads->count; i++) {
+        const char *name = threads->list[i].name;
+        bool found = !name && facts->pool_count;
+        for (uint32_t p = 0; name && p < facts->pool_count && !found; p++)
+            found = is_of_pool(report, &facts->pools[p], name);
+        if (!found) {
+            crn_cli_fail("%s: --threads: no pool of threads takes jobs%s%s", report->path,
+                         name ? " that begin with " : "", name ? name : "");
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool queues_are_there(const crn_whatif_report *report, const changes *queues)
+{
+    for (size_t i = 0; i < queues->count; i++) {
+        const char *name = queues->list[i].name;
+        bool found = false;
+        for (uint32_t s = 0; s < report->trace->span_count && !found; s++) {
+            const crn_span *span = &report->trace->spans[s];
+            found = span->handed_off && span->block < report->profile->block_count &&
+                    is_named(report->profile, span->block, name);
+        }
+        if (!found) {
+            crn_cli_fail("%s: --queue: no job begins with %s", report->path, name);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- all of it ---- */
+
+static void show(crn_whatif_report *report, const arguments *arguments)
+{
+    crn_outcome outcome = {.begins = NULL};
+    crn_replay_run(report->replay, report->scenario, &outcome);
+    report->outcome = &outcome;
+    report->recorded = crn_replay_latency(report->replay, NULL);
+    report->predicted = crn_replay_latency(report->replay, &outcome);
+    report->reasons = crn_whatif_reasons(report);
+    crn_effects effects = {.count = 0};
+    if (!arguments->no_table) {
+        uint32_t most = arguments->top < 0    ? TOP_DEFAULT
+                        : arguments->top == 0 ? UINT32_MAX
+                                              : (uint32_t)arguments->top;
+        effects = crn_effects_make(report->replay, report->scenario, most);
+        effects.length = outcome.length;
+        crn_whatif_fill(&effects);
+        report->effects = &effects;
+    }
+    if (arguments->json)
+        crn_whatif_json(report);
+    else
+        crn_whatif_text(report);
+    crn_effects_free(&effects);
+    crn_outcome_free(&outcome);
+    crn_free(report->reasons);
+    report->outcome = NULL;
+    report->effects = NULL;
+}
+
+/* What the capture notes, and what the user knows better. */
+static bool make_setup(const crn_whatif_report *report, const arguments *arguments,
+                       crn_replay_setup *setup)
+{
+    *setup = crn_replay_setup_read(report->profile);
+    setup->fixed = arguments->fixed;
+    setup->no_guesses = arguments->no_guesses;
+    if (!apply(report, &arguments->sleeps, set_sleep, setup->rest) ||
+        !apply(report, &arguments->timers, set_timer, setup->rest))
+        return false;
+    for (size_t i = 0; i < arguments->queues.count; i++) {
+        /* Of a queue that is not noted the recording is taken to have held as many. */
+        const crn_whatif_change *queue = &arguments->queues.list[i];
+        for (uint32_t b = 0; b < report->profile->block_count; b++)
+            if (is_named(report->profile, b, queue->name) && !setup->capacity[b])
+                setup->capacity[b] = (uint32_t)queue->value;
+    }
+    return true;
+}
+
+static bool run_scenario(crn_whatif_report *report, const arguments *arguments,
+                         const crn_replay_setup *setup)
+{
+    uint32_t blocks = report->profile->block_count;
+    double *factor = crn_calloc(blocks, sizeof *factor);
+    uint32_t *threads = crn_calloc(blocks, sizeof *threads);
+    uint32_t *capacity = crn_calloc(blocks, sizeof *capacity);
+    for (uint32_t b = 0; b < blocks; b++)
+        factor[b] = 1;
+    memcpy(capacity, setup->capacity, blocks * sizeof *capacity);
+    bool good = apply(report, &arguments->speedups, set_factor, factor) &&
+                apply(report, &arguments->threads, set_count, threads) &&
+                apply(report, &arguments->queues, set_count, capacity) &&
+                pools_are_there(report, &arguments->threads) &&
+                queues_are_there(report, &arguments->queues);
+    crn_scenario scenario = {
+        .factor = factor, .cores = arguments->cores, .threads = threads, .capacity = capacity};
+    report->scenario = &scenario;
+    if (good)
+        show(report, arguments);
+    report->scenario = NULL;
+    crn_free(factor);
+    crn_free(threads);
+    crn_free(capacity);
+    return good;
+}
+
+static bool choose_block(crn_whatif_report *report, const char *name)
+{
+    report->block = UINT32_MAX;
+    uint8_t *named = name ? blocks_named(report, name) : NULL;
+    for (uint32_t s = 0; named && report->block == UINT32_MAX; s++) {
+        uint32_t block = report->trace->spans[s].block;
+        block = block < report->profile->block_count ? block : 0;
+        if (named[block])
+            report->block = block;
+    }
+    crn_free(named);
+    return !name || report->block != UINT32_MAX;
+}
+
+static int whatif(crn_whatif_report *report, const arguments *arguments)
+{
+    crn_replay_setup setup = {.rest = NULL};
+    crn_replay *replay = NULL;
+    uint8_t *kept = NULL;
+    bool good = choose_block(report, arguments->block) && make_setup(report, arguments, &setup) &&
+                choose_context(report, arguments->context, &kept);
+    if (good) {
+        setup.kept = kept;
+        setup.latency_of = report->block == UINT32_MAX ? 0 : report->block;
+        crn_progress_begin("%s: running it as it was", crn_cli_name);
+        replay = crn_replay_make(report->trace, &setup);
+        crn_progress_end();
+        report->replay = replay;
+        good = run_scenario(report, arguments, &setup);
+    }
+    crn_replay_setup_free(&setup);
+    crn_replay_free(replay);
+    crn_free(kept);
+    return good ? CRN_EXIT_OK : CRN_EXIT_BAD;
+}
+
+int crn_cmd_whatif(int argc, char **argv)
+{
+    static const struct argp argp = {options, parse, "CAPTURE", doc, NULL, NULL, NULL};
+    arguments arguments = {.top = -1};
+    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    crn_whatif_report report = {
+        .path = arguments.path,
+        .speedup_count = arguments.speedups.count,
+        .speedups = arguments.speedups.list,
+        .context = arguments.context,
+        .changed = arguments.speedups.count || arguments.threads.count || arguments.cores ||
+                   arguments.queues.count,
+    };
+    crn_error error = {0};
+    crn_progress_begin("%s: reading %s", crn_cli_name, arguments.path);
+    crn_profile *profile = crn_profile_load(arguments.path, &error);
+    crn_trace *trace = profile ? crn_trace_load(arguments.path, &error) : NULL;
+    crn_progress_end();
+    report.profile = profile;
+    report.trace = trace;
+    int status = CRN_EXIT_BAD;
+    if (!trace)
+        crn_cli_fail("%s", error.message);
+    else if (!trace->span_count)
+        crn_cli_fail("%s: holds no spans, so there is nothing to run again; see cairn-whatif(1)",
+                     arguments.path);
+    else
+        status = whatif(&report, &arguments);
+    crn_profile_free(profile);
+    crn_trace_free(trace);
+    return status;
+}

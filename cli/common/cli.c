@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli.h"
+#include <argp.h>
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cairn/cairn.h>
+
+#include "base/memory.h"
+#include "output.h"
+#include "profile/profile.h"
+#include "progress.h"
+#include "spans/spans.h"
+#include "symbols/symbols.h"
+
+const char *crn_cli_name = "cairn";
+
+int crn_cli_fail(const char *format, ...)
+{
+    char message[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    /* Names in a capture can hold anything, escape sequences too. */
+    for (char *c = message; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            *c = '?';
+    fflush(stdout);
+    fprintf(stderr, "%s: %s\n", crn_cli_name, message);
+    return CRN_EXIT_BAD;
+}
+
+double crn_cli_percent(struct argp_state *state, const char *text)
+{
+    char *end;
+    double percent = strtod(text, &end);
+    if (end == text || (*end && strcmp(end, "%") != 0) || !(percent >= 0 && percent < 1e9))
+        argp_error(state, "\"%s\" is no percentage; write a number such as 5", text);
+    return percent / 100;
+}
+
+long crn_cli_rows(struct argp_state *state, const char *text)
+{
+    char *end;
+    long rows = strtol(text, &end, 10);
+    if (end == text || *end || rows < 0 || rows > INT32_MAX)
+        argp_error(state, "\"%s\" is no number of rows; write 0 for all", text);
+    return rows;
+}
+
+/* With functions in place of addresses, where there are any. */
+static crn_profile *name_functions(crn_profile *profile, const char *path)
+{
+    if (!crn_symbols_wanted(profile))
+        return profile;
+    crn_progress_begin("%s: looking up the functions of %s", crn_cli_name, path);
+    crn_profile *named = crn_symbols_resolve(profile, crn_progress_at, NULL);
+    crn_progress_end();
+    return named;
+}
+
+static bool has_spans(const crn_trace *trace)
+{
+    return trace->span_count || trace->dropped || trace->skipped || trace->details_dropped ||
+           trace->histogram_count;
+}
+
+/* `trace` may be NULL. */
+static crn_profile *load(const char *path, crn_trace **trace)
+{
+    crn_error error = {0};
+    crn_progress_begin("%s: reading %s", crn_cli_name, path);
+    crn_profile *profile = crn_profile_load(path, &error);
+    crn_trace *spans = profile && trace ? crn_trace_load(path, &error) : NULL;
+    crn_progress_end();
+    if (!profile || (trace && !spans)) {
+        crn_profile_free(profile);
+        crn_cli_fail("%s", error.message);
+        return NULL;
+    }
+    crn_profile *named = name_functions(profile, path);
+    if (spans && named != profile) {
+        uint32_t *blocks = crn_blocks_match(profile, named);
+        crn_trace_rename_blocks(spans, blocks, profile->block_count);
+        crn_free(blocks);
+    }
+    if (named != profile)
+        crn_profile_free(profile);
+    if (spans && !has_spans(spans)) {
+        crn_trace_free(spans);
+        spans = NULL;
+    }
+    if (trace)
+        *trace = spans;
+    crn_live_derive(named);
+    return named;
+}
+
+crn_profile *crn_cli_load(const char *path)
+{
+    return load(path, NULL);
+}
+
+/* Captures that are being added up. Those with spans are kept until the sum's blocks are known. */
+typedef struct adding {
+    crn_merge *merge;
+    crn_profile **profiles;
+    crn_trace **traces;
+    size_t count;
+} adding;
+
+/* Of several captures each warning says which one it is about. */
+static void tell_where(crn_profile *profile, const char *path)
+{
+    for (size_t i = 0; i < profile->warning_count; i++) {
+        size_t size = strlen(path) + strlen(profile->warnings[i]) + sizeof ": ";
+        char *warning = crn_calloc(size, 1);
+        snprintf(warning, size, "%s: %s", path, profile->warnings[i]);
+        crn_free(profile->warnings[i]);
+        profile->warnings[i] = warning;
+    }
+}
+
+static bool add(adding *adding, const char *path, bool with_spans)
+{
+    crn_trace *trace = NULL;
+    crn_profile *profile = load(path, with_spans ? &trace : NULL);
+    if (!profile)
+        return false;
+    tell_where(profile, path);
+    crn_progress_begin("%s: adding %s", crn_cli_name, path);
+    crn_merge_add(adding->merge, profile);
+    crn_progress_end();
+    if (trace) {
+        adding->profiles[adding->count] = profile;
+        adding->traces[adding->count++] = trace;
+    } else {
+        crn_profile_free(profile);
+    }
+    return true;
+}
+
+static bool join_traces(const adding *adding, const crn_profile *sum, crn_trace **joined)
+{
+    crn_error error = {0};
+    for (size_t i = 0; i < adding->count; i++) {
+        uint32_t *blocks = crn_blocks_match(adding->profiles[i], sum);
+        crn_trace_rename_blocks(adding->traces[i], blocks, adding->profiles[i]->block_count);
+        crn_free(blocks);
+    }
+    crn_progress_begin("%s: putting spans together", crn_cli_name);
+    bool good =
+        crn_trace_merge((const crn_trace *const *)adding->traces, adding->count, joined, &error);
+    crn_progress_end();
+    if (!good)
+        crn_cli_fail("%s", error.message);
+    return good;
+}
+
+crn_profile *crn_cli_load_all(char *const *paths, size_t count)
+{
+    if (count == 1)
+        return load(paths[0], NULL);
+    adding adding = {.merge = crn_merge_new()};
+    size_t left_out = 0;
+    for (size_t i = 0; i < count; i++)
+        left_out += !add(&adding, paths[i], false);
+    crn_profile *sum = crn_merge_end(adding.merge);
+    if (left_out == count) {
+        crn_profile_free(sum);
+        return NULL;
+    }
+    if (left_out) {
+        enum { SIZE = 100 };
+        char *warning = crn_calloc(SIZE, 1);
+        snprintf(warning, SIZE, "%zu of %zu captures could not be read and are left out", left_out,
+                 count);
+        crn_profile_put_warning(sum, warning);
+    }
+    return sum;
+}
+
+crn_profile *crn_cli_load_spans(char *const *paths, size_t count, crn_trace **trace)
+{
+    if (trace)
+        *trace = NULL;
+    if (count == 1)
+        return load(paths[0], trace);
+    adding adding = {.merge = crn_merge_new()};
+    adding.profiles = crn_calloc(count + 1, sizeof *adding.profiles);
+    adding.traces = crn_calloc(count + 1, sizeof *adding.traces);
+    bool good = true;
+    for (size_t i = 0; good && i < count; i++)
+        good = add(&adding, paths[i], trace != NULL);
+    crn_profile *sum = crn_merge_end(adding.merge);
+    if (good && adding.count)
+        good = join_traces(&adding, sum, trace);
+    for (size_t i = 0; i < adding.count; i++) {
+        crn_profile_free(adding.profiles[i]);
+        crn_trace_free(adding.traces[i]);
+    }
+    crn_free(adding.profiles);
+    crn_free(adding.traces);
+    if (good)
+        return sum;
+    crn_profile_free(sum);
+    return NULL;
+}
+
+bool crn_cli_may_replace(const char *path)
+{
+    char head[5];
+    struct stat info;
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0)
+        return true;
+    FILE *file = fopen(path, "rb");
+    size_t size = file ? fread(head, 1, sizeof head, file) : 0;
+    if (file)
+        fclose(file);
+    return size == sizeof head && memcmp(head, "CAIRN", sizeof head) == 0;
+}
+
+/* A file appears when it is whole; what is no file (a device) is written as it is. */
+int crn_cli_save_spans(const crn_profile *profile, const crn_trace *trace, const char *path)
+{
+    crn_error error = {0};
+    struct stat info;
+    if (!crn_cli_may_replace(path))
+        return crn_cli_fail("%s: is there already and is no capture; name another file with -o",
+                            path);
+    bool in_place = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+    char *target = crn_output_target(path);
+    size_t size = strlen(target) + 32;
+    char *temporary = crn_calloc(size, 1);
+    snprintf(temporary, size, in_place ? "%s" : "%s.%ld", target, (long)getpid());
+    crn_progress_begin("%s: writing %s", crn_cli_name, path);
+    bool good = crn_trace_save(profile, trace, temporary, &error);
+    crn_progress_end();
+    int status = CRN_EXIT_OK;
+    if (!good) {
+        status = crn_cli_fail("%s: %s", path, cairn_error_text((cairn_error)error.code));
+    } else if (!in_place && rename(temporary, target) != 0) {
+        status = crn_cli_fail("%s: %s", path, strerror(errno));
+        unlink(temporary);
+    }
+    crn_free(temporary);
+    crn_free(target);
+    return status;
+}
+
+int crn_cli_save(const crn_profile *profile, const char *path)
+{
+    return crn_cli_save_spans(profile, NULL, path);
+}
+
+/* Whether all that was written to stdout has arrived, or nobody reads it. */
+static bool is_written(int *reason)
+{
+    errno = 0;
+    bool good = fflush(stdout) == 0 && !ferror(stdout);
+    *reason = errno;
+    return good || errno == EPIPE;
+}
+
+static int fail_written(int reason)
+{
+    __fpurge(stdout); /* it is said once */
+    clearerr(stdout);
+    return crn_cli_fail("cannot write all of the output: %s; free some space or write elsewhere",
+                        reason ? strerror(reason) : "an earlier write failed");
+}
+
+int crn_cli_finish(int status)
+{
+    int reason;
+    return is_written(&reason) ? status : fail_written(reason);
+}
+
+void crn_cli_at_exit(void)
+{
+    int reason;
+    if (!is_written(&reason))
+        _exit(fail_written(reason));
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#include "json.h"
+
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "formats/names.h"
+#include "profile/profile.h"
+
+json_t *crn_json_text(const char *text)
+{
+    char *utf8 = crn_names_utf8(text);
+    json_t *json = json_string(utf8);
+    crn_free(utf8);
+    return json;
+}
+
+/* JSON's integers in most readers end at 2^63. */
+json_t *crn_json_number(uint64_t number)
+{
+    return number <= INT64_MAX ? json_integer((json_int_t)number) : json_real((double)number);
+}
+
+void crn_json_write(json_t *json)
+{
+    json_dumpf(json, stdout,
+               JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+    json_decref(json);
+}
+
+void crn_json_write_member(const char *key, json_t *value)
+{
+    printf(",\n\"%s\":", key);
+    crn_json_write(value);
+}
+
+json_t *crn_json_block(const crn_profile *profile, uint32_t block)
+{
+    const crn_block_info *info = &profile->blocks[block];
+    json_t *json = json_object();
+    json_object_set_new(json, "id", crn_json_number(block));
+    json_object_set_new(json, "name", crn_json_text(info->name));
+    char *outer = crn_nesting_outer(profile, block);
+    if (*outer)
+        json_object_set_new(json, "within", crn_json_text(outer));
+    crn_free(outer);
+    json_object_set_new(json, "file", crn_json_text(info->file));
+    json_object_set_new(json, "line", crn_json_number(info->line));
+    json_object_set_new(json, "column", crn_json_number(info->column));
+    return json;
+}

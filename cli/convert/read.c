@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reading other tools' files, whichever they are.
+ */
+#include <string.h>
+
+#include "cli/common/cli.h"
+#include "cli/common/progress.h"
+#include "convert.h"
+#include "formats/formats.h"
+
+typedef struct origin {
+    crn_format_read *read;
+    crn_format_recognise *recognise;
+} origin;
+
+/* Asked in this order whether a file is theirs. */
+static const origin origins[] = {
+    {crn_pprof_read, crn_pprof_recognise},
+    {crn_perf_read, crn_perf_recognise},
+    {crn_folded_read, crn_folded_recognise},
+};
+
+enum { ORIGIN_COUNT = sizeof origins / sizeof *origins };
+
+/* The format of what the source holds; NULL after saying that it is none. Who imports can say which
+ * it is, and has no use for captures. */
+static const origin *origin_recognise(crn_source *source, bool importing)
+{
+    size_t length;
+    crn_error error = {0};
+    const char *head = crn_source_head(source, &length, &error);
+    const char *name = crn_source_name(source);
+    if (!head) {
+        crn_cli_fail("%s", error.message);
+        return NULL;
+    }
+    for (size_t i = 0; i < ORIGIN_COUNT; i++)
+        if (origins[i].recognise(head, length))
+            return &origins[i];
+    if (length >= 5 && memcmp(head, "CAIRN", 5) == 0)
+        crn_cli_fail(importing ? "%s: is a capture already; see cairn report"
+                               : "%s: a capture is read from many places, so save what comes by "
+                                 "the pipe as a file first",
+                     name);
+    else if (length >= 8 && memcmp(head, "PERFILE2", 8) == 0)
+        crn_cli_fail("%s: is perf's own data; %s what perf script -i prints of it", name,
+                     importing ? "import" : "name");
+    else if (error.code) /* too little of it could be unpacked to tell */
+        crn_cli_fail("%s", error.message);
+    else
+        crn_cli_fail("%s: is neither %spprof, nor perf script's output, nor folded stacks; %s",
+                     name, importing ? "" : "a capture, nor ",
+                     importing
+                         ? "if it is all the same, say which with --from"
+                         : "if it is all the same, cairn import --from makes a capture of it");
+    return NULL;
+}
+
+static crn_profile *source_read(crn_source *source, int format, const char *metric)
+{
+    const origin *origin =
+        format >= 0 ? &origins[format] : origin_recognise(source, format != CRN_CONVERT_SHOWN);
+    if (!origin)
+        return NULL;
+    crn_error error = {0};
+    crn_import_options choice = {.metric = metric, .progress = crn_progress_at};
+    crn_progress_begin("%s: reading %s", crn_cli_name, crn_source_name(source));
+    crn_profile *profile = origin->read(source, &choice, &error);
+    crn_progress_end();
+    if (!profile)
+        crn_cli_fail("%s", error.message);
+    return profile;
+}
+
+crn_profile *crn_convert_read(const char *path, int format, const char *metric)
+{
+    crn_error error = {0};
+    crn_source *source = crn_source_open(path, &error);
+    if (!source) {
+        crn_cli_fail("%s", error.message);
+        return NULL;
+    }
+    crn_profile *profile = source_read(source, format, metric);
+    crn_source_close(source);
+    return profile;
+}

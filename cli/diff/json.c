@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+
+#include "cli/common/json.h"
+#include "diff.h"
+
+static json_t *pair_json(const uint64_t figures[CRN_SIDES])
+{
+    json_t *json = json_object();
+    json_object_set_new(json, "before", crn_json_number(figures[CRN_BEFORE]));
+    json_object_set_new(json, "after", crn_json_number(figures[CRN_AFTER]));
+    return json;
+}
+
+/* The blocks of a context's path, its own last. */
+static json_t *path_json(const crn_profile *profile, uint32_t context)
+{
+    json_t *path = json_array();
+    for (;; context = profile->parent[context]) {
+        json_array_append_new(path, crn_json_block(profile, profile->block[context]));
+        if (!context)
+            break;
+    }
+    for (size_t i = 0, j = json_array_size(path) - 1; i < j; i++, j--) {
+        json_t *first = json_incref(json_array_get(path, i));
+        json_array_set(path, i, json_array_get(path, j));
+        json_array_set_new(path, j, first);
+    }
+    return path;
+}
+
+static bool is_sampled(const crn_diff_report *report)
+{
+    const crn_sampling *sampling = report->diff.sampling;
+    return sampling[CRN_BEFORE].unit > 0 || sampling[CRN_AFTER].unit > 0;
+}
+
+static void write_row(const crn_diff_report *report, const crn_diff_row *row)
+{
+    static const char *const keys[] = {"before", "after"};
+    json_t *json = json_object();
+    for (int side = 0; side < CRN_SIDES; side++) {
+        const crn_profile *profile = report->input.profile[side];
+        json_t *what = row->id[side] == CRN_DIFF_NONE ? json_null()
+                       : report->contexts             ? path_json(profile, row->id[side])
+                                                      : crn_json_block(profile, row->id[side]);
+        json_object_set_new(json, keys[side], what);
+    }
+    json_object_set_new(json, "calls", pair_json(row->calls));
+    json_object_set_new(json, "self", pair_json(row->self));
+    json_object_set_new(json, "inclusive", pair_json(row->inclusive));
+    if (is_sampled(report)) {
+        json_t *chance = json_object();
+        json_object_set_new(chance, "self", json_boolean(crn_diff_is_chance(report, row->self)));
+        json_object_set_new(chance, "inclusive",
+                            json_boolean(crn_diff_is_chance(report, row->inclusive)));
+        json_object_set_new(json, "chance", chance);
+    }
+    crn_json_write(json);
+}
+
+void crn_diff_json(const crn_diff_report *report)
+{
+    uint32_t shown = report->diff.count;
+    if (report->top && shown > report->top)
+        shown = report->top;
+    fputs("{\"schema\":\"cairn-diff/1\"", stdout);
+    crn_json_write_member("before", crn_json_text(report->paths[CRN_BEFORE]));
+    crn_json_write_member("after", crn_json_text(report->paths[CRN_AFTER]));
+    crn_json_write_member("metric", crn_json_text(report->metric_name));
+    crn_json_write_member("total", pair_json(report->diff.total));
+    crn_json_write_member("hidden", crn_json_number(report->diff.count - shown));
+    printf(",\n\"%s\":[", report->contexts ? "contexts" : "blocks");
+    for (uint32_t i = 0; i < shown; i++) {
+        fputs(i ? ",\n" : "\n", stdout);
+        write_row(report, &report->diff.rows[i]);
+    }
+    fputs("]}\n", stdout);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/common/table.h"
+#include "cli/common/terminal.h"
+#include "diff.h"
+
+/* How many blocks of a context's path are shown, the last ones. */
+enum { PATH_SHOWN = 6, PATH_SIZE = 1024 };
+
+static const crn_profile *side_of(const crn_diff_report *report, const crn_diff_row *row,
+                                  uint32_t *id)
+{
+    int side = row->id[CRN_AFTER] != CRN_DIFF_NONE ? CRN_AFTER : CRN_BEFORE;
+    *id = row->id[side];
+    return report->input.profile[side];
+}
+
+static void print_side(const crn_diff_report *report, int side)
+{
+    static const char *const labels[] = {"before", "after"};
+    const crn_profile *profile = report->input.profile[side];
+    crn_terminal_style(CRN_STYLE_DIM);
+    printf("%-8s", labels[side]);
+    crn_terminal_style(CRN_STYLE_PLAIN);
+    crn_terminal_text(report->paths[side], 0, false);
+    const char *keys[] = {"command", "started"};
+    for (int i = 0; i < 2; i++) {
+        const char *value = crn_profile_note(profile, keys[i], NULL);
+        if (!value)
+            continue;
+        fputs("  ", stdout);
+        crn_terminal_text(value, crn_terminal_get()->width, false);
+    }
+    putchar('\n');
+}
+
+/* Figures that were taken differently do not compare. */
+static void warn_difference(const crn_diff_report *report, const char *key, const char *what)
+{
+    const char *before = crn_profile_note(report->input.profile[CRN_BEFORE], key, "");
+    const char *after = crn_profile_note(report->input.profile[CRN_AFTER], key, "");
+    if (strcmp(before, after) == 0)
+        return;
+    crn_terminal_style(CRN_STYLE_WARM);
+    printf("warning ");
+    crn_terminal_style(CRN_STYLE_PLAIN);
+    printf("%s is not the same: ", what);
+    crn_terminal_text(before, 0, false);
+    printf(" before, ");
+    crn_terminal_text(after, 0, false);
+    puts(" after");
+}
+
+static void print_total(const crn_diff_report *report)
+{
+    char before[CRN_FIGURE_SIZE], after[CRN_FIGURE_SIZE];
+    const crn_profile *profile = report->input.profile[CRN_BEFORE];
+    const char *unit = profile->metrics[report->input.metric[CRN_BEFORE]].unit;
+    const uint64_t *total = report->diff.total;
+    crn_terminal_style(CRN_STYLE_DIM);
+    printf("%-8s", "total");
+    crn_terminal_style(CRN_STYLE_PLAIN);
+    printf("%s %s %s ", crn_figure_alone(before, unit, total[CRN_BEFORE]),
+           crn_terminal_get()->glyphs->arrow, crn_figure_alone(after, unit, total[CRN_AFTER]));
+    crn_terminal_text(report->metric_name, 0, false);
+    if (total[CRN_BEFORE])
+        printf(", %+.2f %%", 100 * ((double)total[CRN_AFTER] / (double)total[CRN_BEFORE] - 1));
+    fputs("\n\n", stdout);
+}
+
+/* The blocks before the context's own, root left out, as "… a → b → ". */
+static void path_prefix(char prefix[PATH_SIZE], const crn_profile *profile, uint32_t context)
+{
+    const crn_glyphs *glyphs = crn_terminal_get()->glyphs;
+    const char *names[PATH_SHOWN];
+    int count = 0;
+    size_t used = 0;
+    while (count < PATH_SHOWN - 1 && context && profile->parent[context]) {
+        context = profile->parent[context];
+        names[count++] = profile->blocks[profile->block[context]].name;
+    }
+    prefix[0] = 0;
+    if (context && profile->parent[context])
+        used = (size_t)snprintf(prefix, PATH_SIZE, "%s %s ", glyphs->ellipsis, glyphs->arrow);
+    while (count--)
+        used += (size_t)snprintf(prefix + used, PATH_SIZE - used, "%.60s %s ", names[count],
+                                 glyphs->arrow);
+}
+
+bool crn_diff_is_chance(const crn_diff_report *report, const uint64_t figures[CRN_SIDES])
+{
+    return figures[CRN_BEFORE] != figures[CRN_AFTER] &&
+           crn_sampling_within_chance(report->diff.sampling, figures, CRN_INTERVAL_Z);
+}
+
+static void print_row(const crn_diff_report *report, const crn_table *table,
+                      const crn_diff_row *row, bool calls)
+{
+    crn_row cells = crn_row_begin(table);
+    crn_row_figure(&cells, row->self[CRN_BEFORE]);
+    crn_row_figure(&cells, row->self[CRN_AFTER]);
+    crn_row_change(&cells, row->self[CRN_BEFORE], row->self[CRN_AFTER],
+                   crn_diff_is_chance(report, row->self));
+    crn_row_change(&cells, row->inclusive[CRN_BEFORE], row->inclusive[CRN_AFTER],
+                   crn_diff_is_chance(report, row->inclusive));
+    if (calls)
+        crn_row_change(&cells, row->calls[CRN_BEFORE], row->calls[CRN_AFTER], false);
+    uint32_t id;
+    const crn_profile *profile = side_of(report, row, &id);
+    char prefix[PATH_SIZE] = "";
+    if (report->contexts) {
+        path_prefix(prefix, profile, id);
+        id = profile->block[id];
+    }
+    crn_row_block(&cells, prefix, &profile->blocks[id], "");
+}
+
+static bool is_changed(const crn_diff_row *row)
+{
+    return row->self[CRN_BEFORE] != row->self[CRN_AFTER] ||
+           row->inclusive[CRN_BEFORE] != row->inclusive[CRN_AFTER] ||
+           row->calls[CRN_BEFORE] != row->calls[CRN_AFTER];
+}
+
+typedef struct extent {
+    uint64_t self, inclusive, calls;
+    uint32_t shown, hidden, same;
+    bool chance; /* a change that is shown may be chance */
+} extent;
+
+static uint64_t larger(uint64_t largest, const uint64_t figures[CRN_SIDES])
+{
+    for (int side = 0; side < CRN_SIDES; side++)
+        if (largest < figures[side])
+            largest = figures[side];
+    return largest;
+}
+
+/* What the columns must hold, and which rows are shown: the changed ones come first. */
+static extent measure(const crn_diff_report *report, crn_table *table)
+{
+    extent extent = {0};
+    for (uint32_t i = 0; i < report->diff.count; i++) {
+        const crn_diff_row *row = &report->diff.rows[i];
+        if (!is_changed(row)) {
+            extent.same++;
+        } else if (report->top && extent.shown == report->top) {
+            extent.hidden++;
+        } else {
+            extent.shown++;
+            extent.self = larger(extent.self, row->self);
+            extent.inclusive = larger(extent.inclusive, row->inclusive);
+            extent.calls = larger(extent.calls, row->calls);
+            extent.chance |=
+                crn_diff_is_chance(report, row->self) || crn_diff_is_chance(report, row->inclusive);
+            uint32_t id;
+            const crn_profile *profile = side_of(report, row, &id);
+            if (!report->contexts)
+                crn_table_measure(table, "", &profile->blocks[id], "");
+        }
+    }
+    return extent;
+}
+
+static void print_rest(const crn_diff_report *report, const extent *extent)
+{
+    const char *what = report->contexts ? "context" : "block";
+    char count[CRN_FIGURE_SIZE];
+    crn_terminal_style(CRN_STYLE_DIM);
+    if (extent->chance)
+        puts("~ is within chance: the samples of two equal runs may differ as much");
+    if (extent->hidden)
+        printf("%s more changed %s%s: --top 0 shows all\n",
+               crn_figure_alone(count, "", extent->hidden), what, extent->hidden == 1 ? "" : "s");
+    printf("%s %s%s did not change\n", crn_figure_alone(count, "", extent->same), what,
+           extent->same == 1 ? "" : "s");
+    crn_terminal_style(CRN_STYLE_PLAIN);
+}
+
+void crn_diff_text(const crn_diff_report *report)
+{
+    const crn_profile *profile = report->input.profile[CRN_BEFORE];
+    uint32_t metric = report->input.metric[CRN_BEFORE];
+    const char *unit = profile->metrics[metric].unit;
+    print_side(report, CRN_BEFORE);
+    print_side(report, CRN_AFTER);
+    warn_difference(report, "wall", "how wall time was taken");
+    warn_difference(report, "cpu", "how CPU time was taken");
+    warn_difference(report, "tick_period", "the period of tick samples");
+    print_total(report);
+
+    crn_table table = {0};
+    if (!report->contexts) {
+        table.profile = profile;
+        table.other = report->input.profile[CRN_AFTER];
+    }
+    extent extent = measure(report, &table);
+    bool calls = metric != CRN_METRIC_CALLS && extent.calls;
+    if (extent.shown) {
+        crn_table_figure(&table, "self before", unit, extent.self, false);
+        crn_table_figure(&table, "after", unit, extent.self, false);
+        crn_table_change(&table, "change", unit, extent.self);
+        crn_table_change(&table, "inclusive", unit, extent.inclusive);
+        if (calls)
+            crn_table_change(&table, "calls", "", extent.calls);
+        crn_table_head(&table, report->contexts ? "context" : "block");
+    }
+    /* Rows are sorted by one column; one that changed in another only can come late. */
+    for (uint32_t i = 0, shown = 0; i < report->diff.count && shown < extent.shown; i++) {
+        if (!is_changed(&report->diff.rows[i]))
+            continue;
+        print_row(report, &table, &report->diff.rows[i], calls);
+        shown++;
+    }
+    print_rest(report, &extent);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The JSON of `cairn critical`: docs/REPORT_JSON.md.
+ */
+#include <stdio.h>
+
+#include <cairn/span.h>
+
+#include "cli/common/json.h"
+#include "critical.h"
+
+static void set_number(json_t *json, const char *key, uint64_t number)
+{
+    json_object_set_new(json, key, crn_json_number(number));
+}
+
+static json_t *slack_json(uint64_t slack)
+{
+    return slack == CRN_SLACK_ANY ? json_null() : crn_json_number(slack);
+}
+
+static json_t *row_json(const crn_critical_report *report, uint32_t at)
+{
+    const crn_critical_row *row = &report->critical->rows[at];
+    json_t *json = json_object();
+    json_object_set_new(json, "block", crn_json_block(report->source->profile, row->block));
+    set_number(json, "count", row->count);
+    set_number(json, "on_path", row->on_path);
+    set_number(json, "time", row->time);
+    set_number(json, "self", row->self);
+    json_object_set_new(json, "slack", slack_json(row->slack));
+    return json;
+}
+
+static json_t *span_json(const crn_critical_report *report, uint32_t span)
+{
+    const crn_span_source *source = report->source;
+    if (span == CRN_SPAN_NONE)
+        return json_null();
+    int64_t iteration = source->trace->spans[span].iteration;
+    json_t *json = json_object();
+    set_number(json, "id", span);
+    json_object_set_new(json, "block",
+                        crn_json_block(source->profile, crn_span_block(source->spans, span)));
+    json_object_set_new(json, "iteration",
+                        iteration == CAIRN_ITERATION_NONE ? json_null() : json_integer(iteration));
+    json_object_set_new(json, "lane",
+                        crn_json_text(source->trace->lanes[source->trace->spans[span].lane]));
+    json_object_set_new(json, "slack", slack_json(report->critical->slack[span]));
+    return json;
+}
+
+static json_t *step_json(const crn_critical_report *report, uint32_t at)
+{
+    static const char *const vias[] = {"begin", "lane", "handoff", "wait", "follows"};
+    const crn_path_step *step = &report->critical->steps[at];
+    json_t *json = json_object();
+    set_number(json, "start", step->start);
+    set_number(json, "duration", step->end - step->start);
+    json_object_set_new(json, "via", json_string(vias[step->via]));
+    json_object_set_new(json, "span", span_json(report, step->span));
+    return json;
+}
+
+static void write_items(const crn_critical_report *report, const char *key, uint32_t count,
+                        json_t *(*make)(const crn_critical_report *, uint32_t))
+{
+    printf(",\n\"%s\":[", key);
+    for (uint32_t i = 0; i < count; i++) {
+        fputs(i ? ",\n" : "\n", stdout);
+        crn_json_write(make(report, i));
+    }
+    fputs("]", stdout);
+}
+
+void crn_critical_json(const crn_critical_report *report)
+{
+    const crn_critical *critical = report->critical;
+    uint32_t shown = critical->row_count < report->top ? critical->row_count : report->top;
+    fputs("{\"schema\":\"cairn-critical/1\"", stdout);
+    crn_json_write_member("file", crn_json_text(report->source->path));
+    crn_json_write_member("to", span_json(report, report->span));
+    crn_json_write_member("start", crn_json_number(critical->start));
+    crn_json_write_member("end", crn_json_number(critical->end));
+    crn_json_write_member("idle", crn_json_number(critical->idle));
+    crn_json_write_member("ignored", crn_json_number(critical->ignored));
+    crn_json_write_member("steps", crn_json_number(critical->step_count));
+    crn_json_write_member("hidden", crn_json_number(critical->row_count - shown));
+    write_items(report, "blocks", shown, row_json);
+    if (report->path)
+        write_items(report, "path", critical->step_count, step_json);
+    fputs("}\n", stdout);
+}

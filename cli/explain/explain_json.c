@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The JSON of `cairn explain`: docs/REPORT_JSON.md.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "cli/common/json.h"
+#include "explain.h"
+
+/* JSON has no other numbers. */
+static json_t *real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static void set_number(json_t *json, const char *key, uint64_t number)
+{
+    json_object_set_new(json, key, crn_json_number(number));
+}
+
+static json_t *part_json(const crn_explain_report *report, const crn_explain_part *part)
+{
+    static const char *const kinds[] = {"self", "number", "duration", "overlap", "waiting"};
+    json_t *json = json_object();
+    json_object_set_new(json, "part", json_string(kinds[part->kind]));
+    json_object_set_new(json, "block",
+                        part->kind == CRN_EXPLAIN_SELF || part->kind == CRN_EXPLAIN_WAITING
+                            ? json_null()
+                            : crn_json_block(report->source->profile, part->block));
+    json_object_set_new(json, "share", real(part->share));
+    json_object_set_new(json, "mean", real(part->mean));
+    json_object_set_new(json, "deviation", real(part->deviation));
+    json_object_set_new(json, "slow", real(part->slow));
+    json_object_set_new(json, "typical", real(part->typical));
+    json_object_set_new(json, "extra", real(part->extra));
+    return json;
+}
+
+static json_t *value_json(const crn_explain_report *report, const crn_explain_factor *factor,
+                          const char *text, double number)
+{
+    const crn_span_source *source = report->source;
+    if (text)
+        return crn_json_text(text);
+    if (factor->kind == CRN_FACTOR_PARENT_BLOCK)
+        return number > 0 ? crn_json_block(source->profile, (uint32_t)number) : json_null();
+    if (factor->kind == CRN_FACTOR_LANE)
+        return crn_json_text(source->trace->lanes[(uint32_t)number]);
+    return real(number);
+}
+
+static json_t *group_json(const crn_explain_report *report, const crn_explain_factor *factor,
+                          const crn_factor_group *group)
+{
+    if (!group->count || (factor->number && !factor->ranges))
+        return json_null();
+    json_t *json = json_object();
+    if (factor->number) {
+        json_object_set_new(json, "from", real(group->low));
+        json_object_set_new(json, "to", real(group->high));
+    } else {
+        json_object_set_new(json, "value", value_json(report, factor, group->text, group->low));
+    }
+    set_number(json, "count", group->count);
+    json_object_set_new(json, "mean", real(group->mean));
+    return json;
+}
+
+static json_t *factor_json(const crn_explain_report *report, const crn_explain_factor *factor)
+{
+    static const char *const kinds[] = {"attribute",        "parent_attribute", "iteration",
+                                        "parent_iteration", "parent",           "lane"};
+    static const char *const verdicts[] = {"explains", "chance", "constant", "few"};
+    json_t *json = json_object();
+    bool line = factor->number && !factor->ranges;
+    json_object_set_new(json, "of", json_string(kinds[factor->kind]));
+    json_object_set_new(json, "name", crn_json_text(factor->name));
+    json_object_set_new(json, "verdict", json_string(verdicts[factor->verdict]));
+    json_object_set_new(json, "explained", real(factor->explained));
+    json_object_set_new(json, "chance", real(factor->chance));
+    set_number(json, "count", factor->count);
+    set_number(json, "values", factor->values);
+    json_object_set_new(json, "slope", line ? real(factor->slope) : json_null());
+    json_object_set_new(json, "slowest", group_json(report, factor, &factor->slowest));
+    json_object_set_new(json, "fastest", group_json(report, factor, &factor->fastest));
+    json_object_set_new(json, "slow", real(factor->slow));
+    json_object_set_new(json, "typical", real(factor->typical));
+    json_object_set_new(json, "common",
+                        factor->number
+                            ? json_null()
+                            : value_json(report, factor, factor->common, factor->common_number));
+    return json;
+}
+
+static json_t *slow_json(const crn_explain *explain)
+{
+    if (!explain->slow_count)
+        return json_null();
+    json_t *json = json_object();
+    set_number(json, "count", explain->slow_count);
+    set_number(json, "from", explain->slow_from);
+    json_object_set_new(json, "mean", real(explain->slow_mean));
+    set_number(json, "typical_count", explain->typical_count);
+    set_number(json, "typical_from", explain->typical_from);
+    set_number(json, "typical_to", explain->typical_to);
+    json_object_set_new(json, "typical_mean", real(explain->typical_mean));
+    return json;
+}
+
+static json_t *rest_json(const crn_explain_report *report)
+{
+    const crn_explain *rest = report->rest;
+    if (!rest)
+        return json_null();
+    json_t *json = json_object(), *parts = json_array(), *factors = json_array();
+    set_number(json, "count", rest->count);
+    set_number(json, "max", rest->max);
+    json_object_set_new(json, "variance", real(rest->variance));
+    for (uint32_t p = 0; p < rest->part_count && p < report->top; p++)
+        json_array_append_new(parts, part_json(report, &rest->parts[p]));
+    for (uint32_t f = 0; f < rest->factor_count && f < report->top; f++)
+        json_array_append_new(factors, factor_json(report, &rest->factors[f]));
+    json_object_set_new(json, "parts", parts);
+    json_object_set_new(json, "factors", factors);
+    return json;
+}
+
+static void write_items(const char *key, json_t *(*make)(const crn_explain_report *, uint32_t),
+                        const crn_explain_report *report, uint32_t count)
+{
+    printf(",\n\"%s\":[", key);
+    for (uint32_t i = 0; i < count && i < report->top; i++) {
+        fputs(i ? ",\n" : "\n", stdout);
+        crn_json_write(make(report, i));
+    }
+    fputs("]", stdout);
+}
+
+static json_t *part_at(const crn_explain_report *report, uint32_t at)
+{
+    return part_json(report, &report->explain->parts[at]);
+}
+
+static json_t *factor_at(const crn_explain_report *report, uint32_t at)
+{
+    return factor_json(report, &report->explain->factors[at]);
+}
+
+void crn_explain_json(const crn_explain_report *report)
+{
+    const crn_explain *explain = report->explain;
+    crn_words words;
+    crn_explain_answer(&words, report);
+    fputs("{\"schema\":\"cairn-explain/1\"", stdout);
+    crn_json_write_member("file", crn_json_text(report->source->path));
+    crn_json_write_member("block", crn_json_text(report->block));
+    crn_json_write_member("where", report->where ? crn_json_text(report->where) : json_null());
+    crn_json_write_member("answer", crn_json_text(words.text));
+    crn_json_write_member("count", crn_json_number(explain->count));
+    crn_json_write_member("open", crn_json_number(explain->open));
+    crn_json_write_member("nested", crn_json_number(explain->nested));
+    crn_json_write_member("outside", crn_json_number(explain->outside));
+    crn_json_write_member("mean", real(explain->mean));
+    crn_json_write_member("deviation", real(explain->deviation));
+    crn_json_write_member("variance", real(explain->variance));
+    crn_json_write_member("min", crn_json_number(explain->min));
+    crn_json_write_member("median", crn_json_number(explain->median));
+    crn_json_write_member("p95", crn_json_number(explain->p95));
+    crn_json_write_member("p99", crn_json_number(explain->p99));
+    crn_json_write_member("max", crn_json_number(explain->max));
+    crn_json_write_member("half", crn_json_number(explain->half));
+    crn_json_write_member("slow", slow_json(explain));
+    crn_json_write_member("rest", rest_json(report));
+    write_items("parts", part_at, report, explain->part_count);
+    write_items("factors", factor_at, report, explain->factor_count);
+    fputs("}\n", stdout);
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tables of `cairn explain`.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/common/terminal.h"
+#include "cli/common/texts.h"
+#include "explain.h"
+
+static void print_dim(const char *text)
+{
+    crn_terminal_style(CRN_STYLE_DIM);
+    crn_terminal_wrapped(text);
+    crn_terminal_style(CRN_STYLE_PLAIN);
+}
+
+/* ---- parts ---- */
+
+static const char *figure(char text[CRN_FIGURE_SIZE], const crn_explain_part *part, double value)
+{
+    if (part->kind == CRN_EXPLAIN_NUMBER)
+        return crn_texts_number(text, value);
+    if (part->kind != CRN_EXPLAIN_OVERLAP)
+        return crn_texts_time(text, value);
+    if (!isfinite(value))
+        return strcpy(text, "-");
+    snprintf(text, CRN_FIGURE_SIZE, "%.0f %%", 100 * value);
+    return text;
+}
+
+static void name_part(crn_texts_row *row, const crn_explain_report *report,
+                      const crn_explain_part *part)
+{
+    static const char *const before[] = {[CRN_EXPLAIN_SELF] = "own time",
+                                         [CRN_EXPLAIN_NUMBER] = "calls of ",
+                                         [CRN_EXPLAIN_DURATION] = "duration of each ",
+                                         [CRN_EXPLAIN_OVERLAP] = "time alone of ",
+                                         [CRN_EXPLAIN_WAITING] = "own time without a processor"};
+    snprintf(row->before, sizeof row->before, "%s", before[part->kind]);
+    if (part->kind == CRN_EXPLAIN_SELF && report->explain->has_cpu)
+        snprintf(row->before, sizeof row->before, "own work");
+    if (part->kind != CRN_EXPLAIN_SELF && part->kind != CRN_EXPLAIN_WAITING)
+        row->block = report->source->profile->blocks[part->block];
+}
+
+typedef double part_weight(const crn_explain_part *part);
+
+static double share_of(const crn_explain_part *part)
+{
+    return part->share;
+}
+
+static double extra_of(const crn_explain_part *part)
+{
+    return part->extra;
+}
+
+typedef struct place {
+    double weight;
+    uint32_t part;
+} place;
+
+static int compare_places(const void *left, const void *right)
+{
+    const place *a = left, *b = right;
+    if (a->weight != b->weight)
+        return a->weight > b->weight ? -1 : 1;
+    return a->part < b->part ? -1 : 1;
+}
+
+static int compare_sizes(const void *left, const void *right)
+{
+    const place *a = left, *b = right;
+    if (fabs(a->weight) != fabs(b->weight))
+        return fabs(a->weight) > fabs(b->weight) ? -1 : 1;
+    return a->part < b->part ? -1 : 1;
+}
+
+/* The `top` that weigh most, whatever their signs, in order. Returns how many. */
+static uint32_t choose(const crn_explain_report *report, part_weight *weight, place *places)
+{
+    const crn_explain *explain = report->explain;
+    for (uint32_t p = 0; p < explain->part_count; p++)
+        places[p] = (place){weight(&explain->parts[p]), p};
+    qsort(places, explain->part_count, sizeof *places, compare_sizes);
+    uint32_t shown = explain->part_count < report->top ? explain->part_count : report->top;
+    qsort(places, shown, sizeof *places, compare_places);
+    return shown;
+}
+
+static void print_parts(const crn_explain_report *report)
+{
+    const crn_explain *explain = report->explain;
+    const crn_explain *rest = report->rest;
+    crn_texts texts = {.columns = rest ? 4 : 3,
+                       .titles = {"variance %", "mean", "std dev", "of the rest %"},
+                       .ranks = {0, 1, 2, 3}};
+    char text[CRN_FIGURE_SIZE];
+    place *places = crn_calloc(explain->part_count + (size_t)1, sizeof *places);
+    uint32_t shown = choose(report, share_of, places);
+    double left = 1;
+    for (uint32_t i = 0; i < shown; i++) {
+        const crn_explain_part *part = &explain->parts[places[i].part];
+        crn_texts_row *row = crn_texts_add(&texts);
+        left -= part->share;
+        crn_texts_share(row, 0, part->share);
+        crn_texts_cell(row, 1, "%s", figure(text, part, part->mean));
+        crn_texts_cell(row, 2, "%s", figure(text, part, part->deviation));
+        const crn_explain_part *same =
+            rest ? crn_explain_part_of(rest, part->kind, part->block) : NULL;
+        crn_texts_share(row, 3, same ? same->share : 0);
+        name_part(row, report, part);
+    }
+    if (shown < explain->part_count) {
+        crn_texts_row *row = crn_texts_add(&texts);
+        crn_texts_share(row, 0, left);
+        snprintf(row->before, sizeof row->before, "%" PRIu32 " more: --top 0 shows all",
+                 explain->part_count - shown);
+    }
+    crn_free(places);
+    putchar('\n');
+    crn_texts_print(&texts, "because of");
+}
+
+/* ---- factors ---- */
+
+static void describe(crn_words *words, const crn_explain_report *report,
+                     const crn_explain_factor *factor)
+{
+    char time[CRN_FIGURE_SIZE];
+    crn_explain_factor_words(words, factor);
+    crn_words_add(words, ": ");
+    if (factor->verdict == CRN_VERDICT_CONSTANT) {
+        crn_words_add(words, "has one value only");
+    } else if (factor->verdict == CRN_VERDICT_FEW) {
+        crn_words_add(words, "%" PRIu32 " values in %" PRIu32 " spans, too few to tell",
+                      factor->values, factor->count);
+    } else if (factor->verdict == CRN_VERDICT_CHANCE) {
+        crn_words_add(words, "no more than chance explains");
+    } else if (factor->number && !factor->ranges) {
+        crn_words_add(words, "%s %s for each 1 more", crn_texts_time(time, fabs(factor->slope)),
+                      factor->slope < 0 ? "less" : "more");
+    } else {
+        crn_words_add(words, "%s ", crn_texts_time(time, factor->slowest.mean));
+        crn_explain_group_words(words, report, factor, &factor->slowest);
+        crn_words_add(words, ", %s ", crn_texts_time(time, factor->fastest.mean));
+        crn_explain_group_words(words, report, factor, &factor->fastest);
+    }
+}
+
+static void print_factors(const crn_explain_report *report)
+{
+    const crn_explain *explain = report->explain;
+    const crn_explain *rest = report->rest;
+    crn_texts texts = {.columns = rest ? 5 : 4,
+                       .titles = {"explains %", "chance %", "spans", "values", "of the rest %"},
+                       .ranks = {0, 1, 2, 4, 3}};
+    uint32_t hidden = 0, constant = 0;
+    for (uint32_t f = 0; f < explain->factor_count; f++) {
+        const crn_explain_factor *factor = &explain->factors[f];
+        if (factor->verdict == CRN_VERDICT_CONSTANT) {
+            constant++;
+            continue;
+        }
+        if (texts.count == report->top) {
+            hidden++;
+            continue;
+        }
+        crn_texts_row *row = crn_texts_add(&texts);
+        bool tested = factor->verdict != CRN_VERDICT_FEW;
+        crn_texts_share(row, 0, factor->verdict == CRN_VERDICT_EXPLAINS ? factor->explained : 0);
+        crn_texts_cell(row, 1,
+                       !tested                   ? "-"
+                       : factor->chance < 0.0001 ? "<0.01"
+                       : factor->chance < 0.1    ? "%.2f"
+                                                 : "%.0f",
+                       100 * factor->chance);
+        crn_texts_cell(row, 2, "%" PRIu32, factor->count);
+        crn_texts_cell(row, 3, "%" PRIu32, factor->values);
+        const crn_explain_factor *same = rest ? crn_explain_factor_of(rest, factor) : NULL;
+        bool explains = same && same->verdict == CRN_VERDICT_EXPLAINS;
+        crn_texts_share(row, 4, explains ? same->explained : 0);
+        crn_words words;
+        words.text[words.used = 0] = 0;
+        bool rest_only = explains && factor->verdict == CRN_VERDICT_CHANCE;
+        describe(&words, report, rest_only ? same : factor);
+        if (rest_only)
+            crn_words_add(&words, ", of the rest");
+        snprintf(row->before, sizeof row->before, "%.500s", words.text);
+    }
+    if (!texts.count)
+        return;
+    putchar('\n');
+    crn_texts_print(&texts, "what goes with it");
+    if (hidden || constant) {
+        char line[128];
+        snprintf(line, sizeof line, "not shown: %" PRIu32 " with one value only%s", constant,
+                 hidden ? ", and more: --top 0 shows all" : "");
+        print_dim(line);
+    }
+}
+
+/* ---- slow against typical ---- */
+
+static void add_slow_part(crn_texts *texts, const crn_explain_report *report,
+                          const crn_explain_part *part)
+{
+    const crn_explain *explain = report->explain;
+    char text[CRN_FIGURE_SIZE];
+    crn_texts_row *row = crn_texts_add(texts);
+    crn_texts_cell(row, 0, "%s", figure(text, part, part->slow));
+    crn_texts_cell(row, 1, "%s", figure(text, part, part->typical));
+    crn_texts_cell(row, 2, "%s", part->extra == 0 ? "-" : crn_texts_time(text, part->extra));
+    crn_texts_share(row, 3, part->extra / (explain->slow_mean - explain->typical_mean));
+    name_part(row, report, part);
+}
+
+static void add_slow_factor(crn_texts *texts, const crn_explain_report *report,
+                            const crn_explain_factor *factor)
+{
+    char text[CRN_FIGURE_SIZE];
+    crn_words words;
+    words.text[words.used = 0] = 0;
+    crn_texts_row *row = crn_texts_add(texts);
+    if (factor->number) {
+        crn_explain_factor_words(&words, factor);
+        crn_texts_cell(row, 0, "%s", crn_texts_number(text, factor->slow));
+        crn_texts_cell(row, 1, "%s", crn_texts_number(text, factor->typical));
+        crn_words_add(&words, ", mean");
+    } else {
+        crn_texts_cell(row, 0, "%.0f %%", 100 * factor->slow);
+        crn_texts_cell(row, 1, "%.0f %%", 100 * factor->typical);
+        crn_explain_group_words(&words, report, factor,
+                                &(crn_factor_group){.text = factor->common,
+                                                    .low = factor->common_number,
+                                                    .high = factor->common_number});
+    }
+    snprintf(row->before, sizeof row->before, "%.500s", words.text);
+}
+
+/* A factor that is the same in both says nothing. */
+static bool differs(const crn_explain_factor *factor)
+{
+    if (!isfinite(factor->slow) || !isfinite(factor->typical))
+        return false;
+    double most = fmax(fabs(factor->slow), fabs(factor->typical));
+    return fabs(factor->slow - factor->typical) > 0.1 * most;
+}
+
+static void print_rest(const crn_explain *rest)
+{
+    char line[128], time[CRN_FIGURE_SIZE];
+    snprintf(line, sizeof line,
+             "the rest: without the slowest twentieth, %" PRIu32 " that took more than %s",
+             rest->longer, crn_texts_time(time, (double)rest->max));
+    print_dim(line);
+}
+
+static void print_slow(const crn_explain_report *report)
+{
+    const crn_explain *explain = report->explain;
+    if (!explain->slow_count)
+        return;
+    crn_texts texts = {
+        .columns = 4, .titles = {"slow", "typical", "extra", "%"}, .ranks = {0, 0, 1, 0}};
+    char from[CRN_FIGURE_SIZE], low[CRN_FIGURE_SIZE], high[CRN_FIGURE_SIZE], line[256];
+    crn_texts_row *whole = crn_texts_add(&texts);
+    crn_texts_cell(whole, 0, "%s", crn_texts_time(from, explain->slow_mean));
+    crn_texts_cell(whole, 1, "%s", crn_texts_time(from, explain->typical_mean));
+    crn_texts_cell(whole, 2, "%s",
+                   crn_texts_time(from, explain->slow_mean - explain->typical_mean));
+    snprintf(whole->before, sizeof whole->before, "took");
+    place *places = crn_calloc(explain->part_count + (size_t)1, sizeof *places);
+    uint32_t shown = choose(report, extra_of, places);
+    for (uint32_t i = 0; i < shown; i++)
+        add_slow_part(&texts, report, &explain->parts[places[i].part]);
+    crn_free(places);
+    for (uint32_t f = 0, more = 0; f < explain->factor_count && more < report->top; f++)
+        if (differs(&explain->factors[f])) {
+            add_slow_factor(&texts, report, &explain->factors[f]);
+            more++;
+        }
+    putchar('\n');
+    crn_texts_print(&texts, "what slow spans have");
+    snprintf(line, sizeof line,
+             "slow: %" PRIu32 " from %s on (p99); typical: %" PRIu32
+             " between %s and %s (the quartiles); extra: of the difference",
+             explain->slow_count, crn_texts_time(from, (double)explain->slow_from),
+             explain->typical_count, crn_texts_time(low, (double)explain->typical_from),
+             crn_texts_time(high, (double)explain->typical_to));
+    print_dim(line);
+}
+
+/* ---- all of it ---- */
+
+static void print_summary(const crn_explain_report *report)
+{
+    const crn_explain *explain = report->explain;
+    char mean[CRN_FIGURE_SIZE], deviation[CRN_FIGURE_SIZE], min[CRN_FIGURE_SIZE],
+        median[CRN_FIGURE_SIZE], max[CRN_FIGURE_SIZE], line[512];
+    snprintf(line, sizeof line,
+             "%" PRIu32 " spans: mean %s, standard deviation %s, from %s to %s, median %s",
+             explain->count, crn_texts_time(mean, explain->mean),
+             crn_texts_time(deviation, explain->deviation),
+             crn_texts_time(min, (double)explain->min), crn_texts_time(max, (double)explain->max),
+             crn_texts_time(median, (double)explain->median));
+    crn_terminal_wrapped(line);
+    if (explain->nested || explain->open) {
+        snprintf(line, sizeof line,
+                 "left out: %" PRIu32 " within another span of %.200s, %" PRIu32 " not ended",
+                 explain->nested, report->block, explain->open);
+        print_dim(line);
+    }
+    if (explain->outside) {
+        snprintf(line, sizeof line,
+                 "%" PRIu64 " children ran when their span had ended, or before it began: they "
+                 "are no part of its duration",
+                 explain->outside);
+        print_dim(line);
+    }
+}
+
+void crn_explain_text(const crn_explain_report *report)
+{
+    crn_words words;
+    crn_explain_answer(&words, report);
+    crn_terminal_style(CRN_STYLE_TITLE);
+    crn_terminal_wrapped(words.text);
+    crn_terminal_style(CRN_STYLE_PLAIN);
+    if (report->explain->variance > 0) {
+        print_summary(report);
+        print_parts(report);
+        print_factors(report);
+        if (report->rest)
+            print_rest(report->rest);
+        print_slow(report);
+    }
+    crn_span_source_warn(report->source);
+}

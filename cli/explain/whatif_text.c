@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tables and sentences of `cairn whatif`.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/common/table.h"
+#include "cli/common/terminal.h"
+#include "whatif.h"
+
+#define NANOSECONDS "nanoseconds"
+
+/* ---- why not to trust it ---- */
+
+typedef struct reasons {
+    char *text;
+    size_t used;
+    uint32_t count;
+} reasons;
+
+__attribute__((format(printf, 2, 3))) static void add(reasons *reasons, const char *format, ...)
+{
+    char line[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    int size = vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    size_t length = size < 0 ? 0 : (size_t)size < sizeof line ? (size_t)size : sizeof line - 1;
+    reasons->text = crn_realloc(reasons->text, reasons->used + length + 2, 1);
+    memcpy(reasons->text + reasons->used, line, length);
+    memcpy(reasons->text + reasons->used + length, "\n", 2);
+    reasons->used += length + 1;
+    reasons->count++;
+}
+
+/* The oddest lanes: at most a few are named. */
+static void add_lanes(const crn_whatif_report *report, reasons *reasons)
+{
+    enum { NAMED = 5 };
+    const crn_replay_facts *facts = crn_replay_facts_of(report->replay);
+    uint32_t odd = 0;
+    for (uint32_t i = 0; i < facts->lane_count; i++) {
+        const crn_replay_lane *lane = &facts->lanes[i];
+        char length[CRN_FIGURE_SIZE], longest[CRN_FIGURE_SIZE];
+        if (!crn_replay_is_odd(report->replay, lane) || ++odd > NAMED)
+            continue;
+        uint32_t block = report->trace->spans[lane->before].block;
+        block = block < report->profile->block_count ? block : 0;
+        add(reasons,
+            "thread \"%.100s\" was idle for %s although its next job was ready, longest (%s) "
+            "before "
+            "a %.100s: it waited for something that is not recorded, or another program had the "
+            "processor",
+            report->trace->lanes[lane->lane],
+            crn_figure_alone(length, NANOSECONDS, lane->unexplained),
+            crn_figure_alone(longest, NANOSECONDS, lane->longest),
+            report->profile->blocks[block].name);
+    }
+    if (odd > NAMED)
+        add(reasons, "%" PRIu32 " more threads were idle like this", odd - NAMED);
+}
+
+char *crn_whatif_reasons(const crn_whatif_report *report)
+{
+    const crn_replay_facts *facts = crn_replay_facts_of(report->replay);
+    reasons reasons = {NULL, 0, 0};
+    double drift = crn_replay_drift(report->replay);
+    uint64_t dropped = report->trace->dropped + report->trace->details_dropped;
+    if (drift > CRN_REPLAY_TRUST)
+        add(&reasons,
+            "run again as it was, it takes %.1f %% longer than it took: threads that take "
+            "jobs did not take the next that was there, or not in this order",
+            100 * drift);
+    if (drift < -CRN_REPLAY_TRUST)
+        add(&reasons,
+            "run again as it was, it takes %.1f %% less than it took: something waited "
+            "that is not recorded as a wait",
+            -100 * drift);
+    add_lanes(report, &reasons);
+    if (facts->loosened)
+        add(&reasons, "%" PRIu64 " waits would never have ended as they are recorded",
+            facts->loosened);
+    if (dropped)
+        add(&reasons,
+            "%" PRIu64 " spans, attributes or edges were dropped: what is there is not "
+            "the whole program",
+            dropped);
+    if (report->trace->skipped)
+        add(&reasons,
+            "only some trees of spans were drawn: what the others did meanwhile is not known");
+    return reasons.text;
+}
+
+/* ---- what the model is ---- */
+
+static void print_count(const char *before, uint64_t count, const char *one, const char *many)
+{
+    char text[CRN_FIGURE_SIZE];
+    printf("%s%s %s", before, crn_figure_alone(text, "", count), count == 1 ? one : many);
+}
+
+static void print_pools(const crn_whatif_report *report)
+{
+    enum { NAMED = 4 };
+    const crn_replay_facts *facts = crn_replay_facts_of(report->replay);
+    for (uint32_t p = 0; p < facts->pool_count && p < NAMED; p++) {
+        const crn_replay_pool *pool = &facts->pools[p];
+        print_count("pool       ", pool->lanes, "thread takes", "threads take");
+        for (uint32_t k = 0; k < pool->kinds && k < NAMED; k++)
+            printf("%s %.100s", k ? pool->by_kind ? " before" : "," : "",
+                   report->profile->blocks[pool->blocks[k]].name);
+        printf("%s%s\n", pool->kinds > NAMED ? ", ..." : "",
+               pool->kinds > 1 && !pool->by_kind ? ", the oldest first" : "");
+    }
+    if (facts->pool_count > NAMED)
+        printf("           and %" PRIu32 " more pools\n", facts->pool_count - NAMED);
+}
+
+static void print_head(const crn_whatif_report *report)
+{
+    const crn_replay_facts *facts = crn_replay_facts_of(report->replay);
+    char recorded[CRN_FIGURE_SIZE], replayed[CRN_FIGURE_SIZE];
+    print_count("recorded   ", report->trace->span_count, "span", "spans");
+    print_count(" on ", report->trace->lane_count, "thread", "threads");
+    if (facts->cores)
+        print_count(" of ", facts->cores, "processor", "processors");
+    else
+        printf(", of processors it is not known how many");
+    if (facts->jobs)
+        print_count("; ", facts->jobs, "job handed off", "jobs handed off");
+    if (facts->waits)
+        print_count("; ", facts->waits, "wait", "waits");
+    putchar('\n');
+    print_pools(report);
+    printf("took       %s; run again as it was, %s: %+.1f %%\n",
+           crn_figure_alone(recorded, NANOSECONDS, facts->recorded),
+           crn_figure_alone(replayed, NANOSECONDS, facts->replayed),
+           100 * crn_replay_drift(report->replay));
+}
+
+static void print_trust(const crn_whatif_report *report)
+{
+    if (!report->reasons)
+        return;
+    crn_terminal_style(CRN_STYLE_WARM);
+    printf("What follows is not to be trusted:\n");
+    for (const char *at = report->reasons; *at;) {
+        size_t length = strcspn(at, "\n");
+        printf("  %.*s\n", (int)length, at);
+        at += length + (at[length] == '\n');
+    }
+    crn_terminal_style(CRN_STYLE_PLAIN);
+}
+
+/* ---- what would be ---- */
+
+static void print_row(const char *what, const char *unit, uint64_t before, uint64_t after)
+{
+    char left[CRN_FIGURE_SIZE], right[CRN_FIGURE_SIZE];
+    double change = before ? 100 * ((double)after - (double)before) / (double)before : 0;
+    crn_figure_alone(left, unit, before);
+    crn_figure_alone(right, unit, after);
+    printf("  %-22s %12s %12s %+9.1f %%\n", what, left, right, change);
+}
+
+static void print_rate(const crn_whatif_report *report)
+{
+    double before = report->recorded.throughput, after = report->predicted.throughput;
+    char left[CRN_FIGURE_SIZE], right[CRN_FIGURE_SIZE];
+    crn_figure_fixed(left, before, before < 100 ? 2 : 0);
+    crn_figure_fixed(right, after, after < 100 ? 2 : 0);
+    printf("  %-22s %12s %12s %+9.1f %%\n", "a second", left, right,
+           before > 0 ? 100 * (after - before) / before : 0);
+}
+
+static void print_prediction(const crn_whatif_report *report)
+{
+    const crn_replay_facts *facts = crn_replay_facts_of(report->replay);
+    const crn_latency *before = &report->recorded, *after = &report->predicted;
+    const char *name = report->block == UINT32_MAX ? "spans without a parent"
+                                                   : report->profile->blocks[report->block].name;
+    printf("\n  %-22s %12s %12s %11s\n", "", "recorded", "predicted", "change");
+    print_row("end to end", NANOSECONDS, facts->recorded, report->outcome->length);
+    if (before->count) {
+        printf("%.100s (%" PRIu32 ", with all that they asked for)\n", name, before->count);
+        print_rate(report);
+        print_row("median latency", NANOSECONDS, before->median, after->median);
+        print_row("90th percentile", NANOSECONDS, before->p90, after->p90);
+        print_row("99th percentile", NANOSECONDS, before->p99, after->p99);
+        print_row("longest", NANOSECONDS, before->max, after->max);
+    }
+    if (report->outcome->loosened > facts->loosened)
+        printf("%" PRIu64 " waits never ended in it, and were cut short: it is not to be trusted\n",
+               report->outcome->loosened);
+}
+
+/* ---- what should I optimise? ---- */
+
+static void row_gain(crn_row *row, uint64_t before, uint64_t after)
+{
+    crn_row_figure(row, before > after ? before - after : 0);
+}
+
+static void print_effects(const crn_whatif_report *report)
+{
+    static const char *const titles[CRN_EFFECTS] = {"10 % less:", "50 % less:", "100 % less:"};
+    const crn_effects *effects = report->effects;
+    crn_table table = {.profile = report->profile};
+    uint64_t work = 0;
+    printf("\nIf a block's own time took less%s, the whole would be shorter by\n\n",
+           report->changed ? " besides" : "");
+    for (uint32_t i = 0; i < effects->count; i++) {
+        work = work < effects->rows[i].work ? effects->rows[i].work : work;
+        crn_table_measure(&table, "", &report->profile->blocks[effects->rows[i].block], "");
+    }
+    table.rank = 1;
+    crn_table_figure(&table, "own", NANOSECONDS, work, false);
+    table.rank = 0;
+    for (int column = 0; column < CRN_EFFECTS; column++)
+        crn_table_figure(&table, titles[column], NANOSECONDS, effects->length, true);
+    crn_table_head(&table, "block");
+    for (uint32_t i = 0; i < effects->count; i++) {
+        const crn_effect *effect = &effects->rows[i];
+        crn_row row = crn_row_begin(&table);
+        crn_row_figure(&row, effect->work);
+        for (int column = 0; column < CRN_EFFECTS; column++)
+            row_gain(&row, effects->length, effect->length[column]);
+        crn_row_block(&row, "", &report->profile->blocks[effect->block], "");
+    }
+    crn_table_foot(&table);
+    crn_terminal_style(CRN_STYLE_DIM);
+    if (effects->hidden)
+        printf("%" PRIu32 " more block%s with less own time: --top 0 shows all\n", effects->hidden,
+               effects->hidden == 1 ? "" : "s");
+    crn_terminal_style(CRN_STYLE_PLAIN);
+}
+
+/* ---- what it rests on ---- */
+
+static void print_notes(const crn_whatif_report *report)
+{
+    const crn_replay_facts *facts = crn_replay_facts_of(report->replay);
+    char text[CRN_FIGURE_SIZE];
+    crn_terminal_style(CRN_STYLE_DIM);
+    if (facts->guessed)
+        printf("%s %s: recorded as cairn_span_waits_for, it would be known\n",
+               crn_figure_alone(text, "", facts->guessed),
+               facts->guessed == 1 ? "span is taken to have waited for what it handed off"
+                                   : "spans are taken to have waited for what they handed off");
+    if (facts->undated)
+        printf("%s %s: taken to be when the span that asked for %s began\n",
+               crn_figure_alone(text, "", facts->undated),
+               facts->undated == 1 ? "job is not known to have been handed off when"
+                                   : "jobs are not known to have been handed off when",
+               facts->undated == 1 ? "it" : "them");
+    if (facts->contradicted)
+        printf("%s contradicted by the times that are recorded, and left out\n",
+               crn_figure_alone(text, "", facts->contradicted));
+    if (report->trace->recycled)
+        printf("earlier spans made room for later ones: all of this is about the end of the run\n");
+    if (facts->idle)
+        printf("%s of own time took no processor: it is not scaled\n",
+               crn_figure_alone(text, NANOSECONDS, facts->idle));
+    if (facts->shared && facts->cores)
+        printf(
+            "more threads ran than there are processors: they are taken to have had even shares\n");
+    crn_terminal_style(CRN_STYLE_PLAIN);
+}
+
+void crn_whatif_text(const crn_whatif_report *report)
+{
+    print_head(report);
+    print_trust(report);
+    if (report->changed)
+        print_prediction(report);
+    if (report->effects)
+        print_effects(report);
+    print_notes(report);
+}

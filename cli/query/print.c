@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The answers of `cairn query`.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "cli/common/json.h"
+#include "cli/common/terminal.h"
+#include "query.h"
+
+/* ---- one value ---- */
+
+static char *blob_text(crn_value value)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    char *text = crn_calloc(value.size * 2 + 4, 1), *to = text;
+    *to++ = 'x';
+    *to++ = '\'';
+    for (size_t i = 0; i < value.size; i++) {
+        *to++ = digits[(unsigned char)value.text[i] >> 4];
+        *to++ = digits[(unsigned char)value.text[i] & 15];
+    }
+    *to = '\'';
+    return text;
+}
+
+/* As many digits as it takes to read the same number again; it stays one with a point. */
+static char *number_text(double number)
+{
+    char text[64];
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text - 2, "%.*g", digits, number);
+        if (strtod(text, NULL) == number)
+            break;
+    }
+    if (isfinite(number) && !strpbrk(text, ".e"))
+        strcat(text, ".0");
+    return crn_strdup(text);
+}
+
+char *crn_query_value_text(crn_value value, const char *null)
+{
+    char text[32];
+    switch (value.kind) {
+    case CRN_VALUE_INTEGER:
+        snprintf(text, sizeof text, "%" PRId64, value.integer);
+        return crn_strdup(text);
+    case CRN_VALUE_NUMBER:
+        return number_text(value.number);
+    case CRN_VALUE_TEXT:
+        return crn_strdup(value.text); /* up to a NUL, if it has one */
+    case CRN_VALUE_BLOB:
+        return blob_text(value);
+    default:
+        return crn_strdup(null);
+    }
+}
+
+/* ---- a table ---- */
+
+enum { MEASURED = 1000 /* rows that tell how wide columns are; later ones may stick out */ };
+
+typedef struct cell {
+    char *text;
+    bool right; /* a number */
+} cell;
+
+typedef struct page {
+    uint32_t columns, rows;
+    cell *cells;
+    size_t *widths;
+} page;
+
+static void read_row(page *page, crn_statement *statement, uint32_t row)
+{
+    for (uint32_t c = 0; c < page->columns; c++) {
+        crn_value value = crn_statement_value(statement, c);
+        page->cells[(size_t)row * page->columns + c] =
+            (cell){crn_query_value_text(value, "NULL"),
+                   value.kind == CRN_VALUE_INTEGER || value.kind == CRN_VALUE_NUMBER};
+    }
+}
+
+/* The last column of a line is not padded, and cut where the terminal ends. */
+static void print_cell(const page *page, uint32_t column, cell cell, size_t *used)
+{
+    size_t limit = 0, width = crn_terminal_get()->width, its = crn_terminal_width(cell.text);
+    size_t pad = page->widths[column] > its ? page->widths[column] - its : 0;
+    bool last = column + 1 == page->columns;
+    if (column)
+        fputs("  ", stdout);
+    if (cell.right)
+        printf("%*s", (int)pad, "");
+    if (last && width)
+        limit = width > *used + 10 ? width - *used : 10;
+    crn_terminal_text(cell.text, limit, false);
+    if (!cell.right && !last)
+        printf("%*s", (int)pad, "");
+    *used += (its > page->widths[column] ? its : page->widths[column]) + 2;
+}
+
+static void print_rows(page *page)
+{
+    for (uint32_t r = 0; r < page->rows; r++) {
+        size_t used = 0;
+        for (uint32_t c = 0; c < page->columns; c++) {
+            cell *cell = &page->cells[(size_t)r * page->columns + c];
+            print_cell(page, c, *cell, &used);
+            crn_free(cell->text);
+        }
+        putchar('\n');
+    }
+    page->rows = 0;
+}
+
+static void print_head(page *page, crn_statement *statement)
+{
+    size_t used = 0;
+    for (uint32_t c = 0; c < page->columns; c++) {
+        bool right = page->rows > 0;
+        page->widths[c] = crn_terminal_width(crn_statement_column(statement, c));
+        for (uint32_t r = 0; r < page->rows; r++) {
+            const cell *cell = &page->cells[(size_t)r * page->columns + c];
+            size_t width = crn_terminal_width(cell->text);
+            page->widths[c] = width > page->widths[c] ? width : page->widths[c];
+            right &= cell->right || strcmp(cell->text, "NULL") == 0;
+        }
+        crn_terminal_style(CRN_STYLE_TITLE);
+        print_cell(page, c, (cell){(char *)crn_statement_column(statement, c), right}, &used);
+        crn_terminal_style(CRN_STYLE_PLAIN);
+    }
+    putchar('\n');
+}
+
+static bool print_table(crn_statement *statement, crn_error *error)
+{
+    page page = {.columns = crn_statement_columns(statement)};
+    page.cells = crn_calloc((size_t)page.columns * MEASURED, sizeof *page.cells);
+    page.widths = crn_calloc(page.columns, sizeof *page.widths);
+    int more;
+    while ((more = crn_statement_step(statement, error)) > 0 && page.rows < MEASURED - 1)
+        read_row(&page, statement, page.rows++);
+    if (more > 0)
+        read_row(&page, statement, page.rows++);
+    if (more >= 0 || page.rows)
+        print_head(&page, statement);
+    print_rows(&page);
+    while (more > 0 && (more = crn_statement_step(statement, error)) > 0) {
+        read_row(&page, statement, page.rows++);
+        print_rows(&page);
+    }
+    crn_free(page.cells);
+    crn_free(page.widths);
+    return more == 0;
+}
+
+/* ---- CSV ---- */
+
+/* What a terminal would act on does not get there. */
+static void print_field(const char *text, bool quoted)
+{
+    static int terminal = -1;
+    if (terminal < 0)
+        terminal = isatty(STDOUT_FILENO);
+    if (quoted)
+        putchar('"');
+    for (const char *c = text; *c; c++) {
+        if (*c == '"')
+            putchar('"');
+        bool acts = ((unsigned char)*c < ' ' && *c != '\n') || *c == 0x7f;
+        putchar(terminal && acts ? '?' : *c);
+    }
+    if (quoted)
+        putchar('"');
+}
+
+/* An empty text is "", for NULL is nothing. */
+static void print_text_field(const char *text)
+{
+    print_field(text, !*text || strpbrk(text, "\",\n\r"));
+}
+
+static bool print_csv(crn_statement *statement, crn_error *error)
+{
+    uint32_t columns = crn_statement_columns(statement);
+    for (uint32_t c = 0; c < columns; c++) {
+        if (c)
+            putchar(',');
+        print_text_field(crn_statement_column(statement, c));
+    }
+    putchar('\n');
+    int more;
+    while ((more = crn_statement_step(statement, error)) > 0) {
+        for (uint32_t c = 0; c < columns; c++) {
+            crn_value value = crn_statement_value(statement, c);
+            char *text = crn_query_value_text(value, "");
+            if (c)
+                putchar(',');
+            if (value.kind == CRN_VALUE_TEXT)
+                print_text_field(text);
+            else
+                fputs(text, stdout);
+            crn_free(text);
+        }
+        putchar('\n');
+    }
+    return more == 0;
+}
+
+/* ---- JSON ---- */
+
+static json_t *value_json(crn_value value)
+{
+    switch (value.kind) {
+    case CRN_VALUE_INTEGER:
+        return json_integer(value.integer);
+    case CRN_VALUE_NUMBER: /* JSON has no other numbers */
+        return isfinite(value.number) ? json_real(value.number) : json_null();
+    case CRN_VALUE_TEXT:
+        return crn_json_text(value.text);
+    case CRN_VALUE_BLOB: {
+        char *text = blob_text(value);
+        json_t *json = crn_json_text(text);
+        crn_free(text);
+        return json;
+    }
+    default:
+        return json_null();
+    }
+}
+
+static bool print_json(crn_statement *statement, const char *const *paths, uint32_t path_count,
+                       crn_error *error)
+{
+    json_t *files = json_array(), *names = json_array();
+    uint32_t columns = crn_statement_columns(statement);
+    for (uint32_t i = 0; i < path_count; i++)
+        json_array_append_new(files, crn_json_text(paths[i]));
+    for (uint32_t c = 0; c < columns; c++)
+        json_array_append_new(names, crn_json_text(crn_statement_column(statement, c)));
+    fputs("{\"schema\":\"cairn-query/1\"", stdout);
+    crn_json_write_member("files", files);
+    crn_json_write_member("columns", names);
+    fputs(",\n\"rows\":[", stdout);
+    int more;
+    for (bool first = true; (more = crn_statement_step(statement, error)) > 0; first = false) {
+        json_t *row = json_array();
+        for (uint32_t c = 0; c < columns; c++)
+            json_array_append_new(row, value_json(crn_statement_value(statement, c)));
+        fputs(first ? "\n" : ",\n", stdout);
+        crn_json_write(row);
+    }
+    fputs("]}\n", stdout);
+    return more == 0;
+}
+
+bool crn_query_print(crn_statement *statement, crn_query_form form, const char *const *paths,
+                     uint32_t path_count, crn_error *error)
+{
+    switch (form) {
+    case CRN_QUERY_CSV:
+        return print_csv(statement, error);
+    case CRN_QUERY_JSON:
+        return print_json(statement, paths, path_count, error);
+    default:
+        return print_table(statement, error);
+    }
+}

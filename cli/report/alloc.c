@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the summary says of memory: how much came, how much of it is there, how sure that is.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/common/json.h"
+#include "profile/profile.h"
+#include "report.h"
+
+static uint64_t total(const crn_profile *profile, const char *name)
+{
+    int metric = crn_profile_metric(profile, name);
+    return metric < 0 ? 0 : crn_metric_total(profile, (uint32_t)metric);
+}
+
+static void append_bytes(char *text, size_t size, const char *format, uint64_t bytes)
+{
+    char figure[CRN_FIGURE_SIZE];
+    size_t used = strlen(text);
+    snprintf(text + used, size - used, format, crn_figure_alone(figure, "bytes", bytes));
+}
+
+static void append_objects(char *text, size_t size, const char *format, uint64_t objects)
+{
+    char figure[CRN_FIGURE_SIZE];
+    size_t used = strlen(text);
+    snprintf(text + used, size - used, format, crn_figure_alone(figure, "", objects),
+             objects == 1 ? "" : "s");
+}
+
+/* The peak is written at each hundredth that is added: what lives may be that much more. */
+static uint64_t peak_of(const crn_profile *profile)
+{
+    uint64_t peak = total(profile, CRN_PEAK_BYTES), live = total(profile, CRN_LIVE_BYTES);
+    return peak && live > peak ? live : peak;
+}
+
+static void print_figures(const crn_report *report)
+{
+    const crn_profile *profile = report->profile;
+    bool ended = crn_report_state_of(report) != CRN_REPORT_RUNNING;
+    uint64_t peak = peak_of(profile);
+    char text[320] = "";
+    append_bytes(text, sizeof text, "%s", total(profile, CRN_ALLOC_BYTES));
+    append_objects(text, sizeof text, " allocated in %s object%s",
+                   total(profile, CRN_ALLOC_OBJECTS));
+    append_bytes(text, sizeof text, ended ? "; live at the end %s" : "; live now %s",
+                 total(profile, CRN_LIVE_BYTES));
+    append_objects(text, sizeof text, " in %s object%s", total(profile, CRN_LIVE_OBJECTS));
+    if (peak)
+        append_bytes(text, sizeof text, "; at the peak %s", peak);
+    crn_report_line("memory", text);
+}
+
+/* What a sampled total may be, 19 times in 20. */
+static void append_interval(char *text, size_t size, const crn_profile *profile, const char *name)
+{
+    /* So many samples on average, and there is none 1 time in 40, as where an interval ends. */
+    static const double unseen = 3.7;
+    uint32_t metric = (uint32_t)crn_profile_metric(profile, name);
+    uint64_t bytes = crn_metric_total(profile, metric);
+    if (!bytes) {
+        append_bytes(text, size, "less than about %s",
+                     (uint64_t)(unseen * crn_alloc_mean(profile)));
+        return;
+    }
+    crn_sampling sampling = crn_sampling_of(profile, metric);
+    crn_interval interval = crn_sampling_interval(&sampling, bytes);
+    append_bytes(text, size, "between %s", (uint64_t)interval.low);
+    append_bytes(text, size, " and %s", (uint64_t)interval.high);
+}
+
+static void append_text(char *text, size_t size, const char *more)
+{
+    size_t used = strlen(text);
+    snprintf(text + used, size - used, "%s", more);
+}
+
+/* "every one": or how rarely, and how far off the totals may be. */
+static void print_sampling(const crn_report *report)
+{
+    const crn_profile *profile = report->profile;
+    double mean = crn_alloc_mean(profile);
+    if (!(mean > 0)) {
+        crn_report_line("", "every allocation was counted");
+        return;
+    }
+    uint32_t metric = (uint32_t)crn_profile_metric(profile, CRN_ALLOC_BYTES);
+    crn_sampling sampling = crn_sampling_of(profile, metric);
+    char text[320] = "";
+    append_bytes(text, sizeof text, "one sample in about %s", (uint64_t)mean);
+    if (sampling.samples)
+        append_objects(text, sizeof text, ", %s sample%s", sampling.samples);
+    append_text(text, sizeof text, "; 19 times in 20 what was allocated is ");
+    append_interval(text, sizeof text, profile, CRN_ALLOC_BYTES);
+    bool live = crn_profile_metric(profile, CRN_LIVE_BYTES) >= 0;
+    if (live) {
+        append_text(text, sizeof text, ",");
+        crn_report_line("", text);
+        snprintf(text, sizeof text, "what is live ");
+        append_interval(text, sizeof text, profile, CRN_LIVE_BYTES);
+    }
+    if (live && total(profile, CRN_PEAK_BYTES)) {
+        append_text(text, sizeof text, ", the peak ");
+        append_interval(text, sizeof text, profile, CRN_PEAK_BYTES);
+    }
+    crn_report_line("", text);
+}
+
+void crn_report_memory(const crn_report *report)
+{
+    if (crn_profile_metric(report->profile, CRN_ALLOC_BYTES) < 0)
+        return;
+    if (crn_alloc_recorded(report->profile)) {
+        print_figures(report);
+        print_sampling(report);
+    } else if (crn_alloc_mean(report->profile) > 0) {
+        crn_report_line("memory", "nothing that was allocated was among the samples: "
+                                  "cairn run --alloc=exact counts all");
+    } else {
+        crn_report_line("memory", "nothing was allocated");
+    }
+}
+
+static json_t *amount_json(const crn_profile *profile, const char *bytes, const char *objects)
+{
+    json_t *amount = json_object();
+    json_object_set_new(amount, "bytes", crn_json_number(total(profile, bytes)));
+    if (objects)
+        json_object_set_new(amount, "objects", crn_json_number(total(profile, objects)));
+    return amount;
+}
+
+json_t *crn_report_memory_json(const crn_profile *profile)
+{
+    if (!crn_alloc_recorded(profile))
+        return NULL;
+    double mean = crn_alloc_mean(profile);
+    json_t *memory = json_object();
+    json_object_set_new(memory, "mode", json_string(mean > 0 ? "sampled" : "exact"));
+    if (mean > 0)
+        json_object_set_new(memory, "mean_bytes", crn_json_number((uint64_t)mean));
+    json_object_set_new(memory, "allocated",
+                        amount_json(profile, CRN_ALLOC_BYTES, CRN_ALLOC_OBJECTS));
+    json_object_set_new(memory, "live", amount_json(profile, CRN_LIVE_BYTES, CRN_LIVE_OBJECTS));
+    if (peak_of(profile))
+        json_object_set_new(memory, "peak",
+                            json_pack("{s:o}", "bytes", crn_json_number(peak_of(profile))));
+    return memory;
+}

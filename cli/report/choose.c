@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From what was written on the command line to what is shown of this capture.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "arguments.h"
+#include "base/memory.h"
+#include "cli/common/cli.h"
+#include "profile/profile.h"
+
+enum { TOP_DEFAULT = 30, TOP_SEQUENCE_DEFAULT = 12 };
+#define THRESHOLD_TREE_DEFAULT 0.005
+#define THRESHOLD_DOT_DEFAULT 0.01
+
+int crn_report_choose_sort(crn_report *report, const crn_report_arguments *arguments)
+{
+    static const char *const names[] = {"self", "inclusive", "calls", "name"};
+    /* A comparison has an order of its own, and the stack view no calls. */
+    int count = arguments->compare ? 2 : 4;
+    if (!arguments->sort)
+        return CRN_EXIT_OK;
+    for (int i = 0; i < count; i++) {
+        if (strcmp(arguments->sort, names[i]) == 0) {
+            report->sort = (crn_sort)i;
+            return CRN_EXIT_OK;
+        }
+    }
+    return crn_cli_fail(arguments->compare
+                            ? "cannot compare \"%s\"; write --sort self or --sort inclusive"
+                            : "cannot sort by \"%s\"; write self, inclusive, calls or name",
+                        arguments->sort);
+}
+
+static bool choose_metric(crn_report *report, const char *name, size_t length)
+{
+    for (uint32_t m = 0; m < report->profile->metric_count; m++) {
+        const char *other = report->profile->metrics[m].name;
+        if (strlen(other) == length && memcmp(other, name, length) == 0) {
+            for (uint32_t i = 0; i < report->metric_count; i++)
+                if (report->metrics[i] == m)
+                    return true;
+            report->metrics[report->metric_count++] = m;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void choose_all_metrics(crn_report *report)
+{
+    uint32_t first = crn_metric_default(report->profile);
+    report->metrics[report->metric_count++] = first;
+    for (uint32_t m = CRN_METRIC_TICKS; m < report->profile->metric_count; m++)
+        if (m != first && !crn_metric_empty(report->profile, m))
+            report->metrics[report->metric_count++] = m;
+}
+
+/* All clocks, the default first; or the default alone, if that is none. */
+static void choose_clocks(crn_report *report)
+{
+    static const uint32_t clocks[] = {CRN_METRIC_WALL, CRN_METRIC_CPU, CRN_METRIC_TICKS};
+    bool is_clock = false;
+    for (int i = 0; i < 3; i++)
+        is_clock |= report->metrics[0] == clocks[i];
+    for (int i = 0; i < 3 && is_clock; i++)
+        if (clocks[i] != report->metrics[0] && !crn_metric_empty(report->profile, clocks[i]))
+            report->metrics[report->metric_count++] = clocks[i];
+}
+
+static int choose_metrics(crn_report *report, const char *names)
+{
+    if (!names) {
+        report->metrics[report->metric_count++] = crn_metric_default(report->profile);
+        if (report->view == CRN_VIEW_FLAT)
+            choose_clocks(report);
+        return CRN_EXIT_OK;
+    }
+    if (strcmp(names, "all") == 0) {
+        choose_all_metrics(report);
+        return CRN_EXIT_OK;
+    }
+    for (;;) {
+        size_t length = strcspn(names, ",");
+        if (!choose_metric(report, names, length)) {
+            char list[256] = "";
+            for (uint32_t m = 0; m < report->profile->metric_count; m++)
+                if (!crn_metric_empty(report->profile, m))
+                    snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s",
+                             *list ? ", " : "", report->profile->metrics[m].name);
+            return crn_cli_fail("%s: there is no metric \"%.*s\"; it holds %s", report->path,
+                                (int)length, names, list);
+        }
+        if (!names[length])
+            return CRN_EXIT_OK;
+        names += length + 1;
+    }
+}
+
+static const char *collector_of(const crn_report_arguments *arguments)
+{
+    return arguments->collector ? arguments->collector : "<gc>";
+}
+
+static int choose_shown(crn_report *report, const char *keep)
+{
+    crn_error error = {0};
+    if (!keep)
+        return CRN_EXIT_OK;
+    report->shown = crn_block_set_make(report->profile,
+                                       (crn_block_set_about){report->metrics[0], report->collector},
+                                       keep, &error);
+    return report->shown ? CRN_EXIT_OK : crn_cli_fail("--keep: %s", error.message);
+}
+
+crn_profile *crn_report_merge_instances(crn_profile *profile, const crn_report_arguments *arguments)
+{
+    crn_error error = {0};
+    crn_block_set_about about = {crn_metric_default(profile), collector_of(arguments)};
+    const char *merge = arguments->merge ? arguments->merge : "all";
+    uint8_t *merged = crn_block_set_make(profile, about, merge, &error), *split = NULL;
+    if (merged && arguments->split)
+        split = crn_block_set_make(profile, about, arguments->split, &error);
+    crn_profile *result = NULL;
+    if (merged && (split || !arguments->split)) {
+        uint8_t *apart = crn_calloc(profile->block_count, 1);
+        for (uint32_t b = 1; b < profile->block_count; b++)
+            apart[b] = !merged[b] || (split && split[b]);
+        result = crn_instances_merge(profile, apart);
+        crn_free(apart);
+    } else {
+        crn_cli_fail("%s: %s", merged ? "--split" : "--merge", error.message);
+    }
+    crn_free(merged);
+    crn_free(split);
+    crn_profile_free(profile);
+    return result;
+}
+
+static int choose_sequences(crn_report *report, const crn_report_arguments *arguments)
+{
+    crn_error error;
+    if (arguments->focus) {
+        if (!crn_reference_sequence(report->profile, arguments->focus, &report->focus, &error))
+            return crn_cli_fail("%s: %s", report->path, error.message);
+        report->focused = true;
+        report->given = arguments->focus;
+    }
+    report->drops = crn_calloc(arguments->drop_count + 1, sizeof *report->drops);
+    for (size_t i = 0; i < arguments->drop_count; i++) {
+        if (!crn_reference_sequence(report->profile, arguments->drops[i], &report->drops[i],
+                                    &error))
+            return crn_cli_fail("%s: %s", report->path, error.message);
+        report->drop_count++;
+    }
+    return CRN_EXIT_OK;
+}
+
+static void choose_view(crn_report *report, const crn_report_arguments *arguments)
+{
+    report->view = arguments->tree                        ? CRN_VIEW_TREE
+                   : arguments->stack                     ? CRN_VIEW_STACK
+                   : arguments->compare                   ? CRN_VIEW_COMPARE
+                   : arguments->zero                      ? CRN_VIEW_ZERO
+                   : arguments->dot                       ? CRN_VIEW_DOT
+                   : arguments->focus && !arguments->flat ? CRN_VIEW_SEQUENCE
+                                                          : CRN_VIEW_FLAT;
+    report->before = arguments->before;
+    report->after = arguments->after;
+    static const uint32_t tops[] = {TOP_DEFAULT, 0, TOP_SEQUENCE_DEFAULT, TOP_DEFAULT, TOP_DEFAULT,
+                                    TOP_DEFAULT, 0};
+    bool tree = report->view == CRN_VIEW_TREE;
+    report->top = arguments->top >= 0 ? (uint32_t)arguments->top : tops[report->view];
+    report->threshold = arguments->threshold >= 0 ? arguments->threshold
+                        : tree                    ? THRESHOLD_TREE_DEFAULT
+                        : arguments->dot          ? THRESHOLD_DOT_DEFAULT
+                                                  : 0;
+    report->collector = collector_of(arguments);
+}
+
+/* Unless it was asked for by name: then it has columns as any metric. */
+static uint32_t find_small_calls(const crn_report *report)
+{
+    int small = crn_profile_metric(report->profile, CRN_SMALL_CALLS);
+    if (small < 0 || crn_metric_empty(report->profile, (uint32_t)small))
+        return 0;
+    for (uint32_t m = 0; m < report->metric_count; m++)
+        if (report->metrics[m] == (uint32_t)small)
+            return 0;
+    return (uint32_t)small;
+}
+
+/* What follows from the metrics. */
+static void complete(crn_report *report)
+{
+    bool wall = false, cpu = false;
+    for (uint32_t m = 0; m < report->metric_count; m++) {
+        report->sampling[m] = crn_sampling_of(report->profile, report->metrics[m]);
+        wall |= report->metrics[m] == CRN_METRIC_WALL;
+        cpu |= report->metrics[m] == CRN_METRIC_CPU;
+    }
+    report->waits = wall && cpu && crn_compare_has_waiting(report->profile);
+    report->small = find_small_calls(report);
+    report->calls = report->metrics[0] != CRN_METRIC_CALLS && crn_calls_counted(report->profile);
+}
+
+/* Shares of what was not recorded say nothing. */
+static int check_comparison(const crn_report *report)
+{
+    if (report->metric_count != 2)
+        return crn_cli_fail("--compare takes two metrics, such as wall,cpu");
+    for (uint32_t m = 0; m < 2; m++)
+        if (crn_metric_empty(report->profile, report->metrics[m]))
+            return crn_cli_fail("%s: it holds no %s to compare; cairn report shows what it holds",
+                                report->path, report->profile->metrics[report->metrics[m]].name);
+    return CRN_EXIT_OK;
+}
+
+int crn_report_choose(crn_report *report, const crn_report_arguments *arguments)
+{
+    choose_view(report, arguments);
+    int status =
+        choose_metrics(report, arguments->compare ? arguments->compare : arguments->metrics);
+    if (status == CRN_EXIT_OK && arguments->compare)
+        status = check_comparison(report);
+    if (status == CRN_EXIT_OK)
+        status = choose_sequences(report, arguments);
+    if (status == CRN_EXIT_OK)
+        status = choose_shown(report, arguments->keep);
+    if (status == CRN_EXIT_OK)
+        complete(report);
+    return status;
+}

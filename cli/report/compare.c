@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The comparison: where two clocks of one run disagree.
+ */
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "cli/common/terminal.h"
+#include "report.h"
+
+crn_compare_view crn_compare_view_make(const crn_report *report)
+{
+    const crn_profile *profile = report->profile;
+    uint8_t *kept = crn_sequence_select(profile, report->focused ? &report->focus : NULL,
+                                        report->drops, report->drop_count);
+    crn_compare_view view = {.compare = crn_compare_make(profile, report->metrics,
+                                                         report->sort == CRN_SORT_INCLUSIVE, kept)};
+    crn_block_cost calls = crn_block_cost_make(profile, CRN_METRIC_CALLS, kept);
+    crn_free(kept);
+    crn_free(calls.inclusive);
+    view.calls = calls.self;
+    crn_compare *compare = &view.compare;
+    for (uint32_t i = 0; i < compare->count; i++) {
+        const crn_compare_row *row = &compare->rows[i];
+        bool significant = false;
+        for (int side = 0; side < 2; side++)
+            significant |=
+                (double)row->values[side] >= report->threshold * (double)compare->totals[side];
+        if (significant && (!report->top || view.count < report->top))
+            compare->rows[view.count++] = *row;
+        else
+            view.hidden++;
+    }
+    return view;
+}
+
+void crn_compare_view_free(crn_compare_view *view)
+{
+    crn_compare_free(&view->compare);
+    crn_free(view->calls);
+}
+
+uint64_t crn_compare_view_waited(const crn_report *report, const crn_compare_row *row)
+{
+    uint32_t wall = report->metrics[0] == CRN_METRIC_WALL ? 0 : 1;
+    return crn_compare_waited(row->values[wall], row->values[1 - wall]);
+}
+
+static void make_table(crn_table *table, const crn_report *report, const crn_compare_view *view)
+{
+    const char *what = report->sort == CRN_SORT_INCLUSIVE ? "inclusive" : "self";
+    uint64_t waits = 0, calls = 0;
+    bool uncertain[2] = {false, false};
+    for (uint32_t i = 0; i < view->count; i++) {
+        const crn_compare_row *row = &view->compare.rows[i];
+        for (uint32_t side = 0; side < 2; side++)
+            uncertain[side] |= crn_report_is_uncertain(report, side, row->values[side]);
+        uint64_t waited = crn_compare_view_waited(report, row);
+        waits = waits < waited ? waited : waits;
+        calls = calls < view->calls[row->block] ? view->calls[row->block] : calls;
+        crn_table_measure(table, "", &report->profile->blocks[row->block], "");
+    }
+    for (uint32_t side = 0; side < 2; side++)
+        crn_report_column(table, report, what, side, view->compare.totals[side], uncertain[side]);
+    crn_table_points(table, "apart");
+    table->rank = 1;
+    if (report->waits)
+        crn_table_figure(table, "waits", "nanoseconds", waits, false);
+    table->rank = 2;
+    if (report->calls)
+        crn_table_figure(table, "calls", "", calls, false);
+}
+
+static void print_foot(const crn_report *report, const crn_compare_view *view, bool chance)
+{
+    char figure[CRN_FIGURE_SIZE];
+    crn_terminal_style(CRN_STYLE_DIM);
+    fputs("apart: share of ", stdout);
+    crn_terminal_text(report->profile->metrics[report->metrics[0]].name, 0, false);
+    fputs(" less share of ", stdout);
+    crn_terminal_text(report->profile->metrics[report->metrics[1]].name, 0, false);
+    puts(chance ? "; ~ is within chance" : "");
+    if (view->hidden)
+        printf("%s more block%s: --top 0%s shows all\n", crn_figure_alone(figure, "", view->hidden),
+               view->hidden == 1 ? "" : "s", report->threshold > 0 ? " --threshold 0" : "");
+    crn_terminal_style(CRN_STYLE_PLAIN);
+}
+
+void crn_report_compare(const crn_report *report)
+{
+    crn_compare_view view = crn_compare_view_make(report);
+    crn_table table = {.profile = report->profile};
+    bool chance = false;
+    make_table(&table, report, &view);
+    crn_table_head(&table, "block");
+    for (uint32_t i = 0; i < view.count; i++) {
+        const crn_compare_row *compared = &view.compare.rows[i];
+        bool by_chance = crn_compare_is_chance(compared);
+        crn_row row = crn_row_begin(&table);
+        crn_row_figure(&row, compared->values[0]);
+        crn_row_figure(&row, compared->values[1]);
+        crn_row_points(&row, compared->apart, by_chance);
+        if (report->waits)
+            crn_row_figure(&row, crn_compare_view_waited(report, compared));
+        if (report->calls)
+            crn_row_figure(&row, view.calls[compared->block]);
+        crn_row_block(&row, "", &report->profile->blocks[compared->block], "");
+        chance |= by_chance;
+    }
+    crn_table_foot(&table);
+    print_foot(report, &view, chance);
+    crn_compare_view_free(&view);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The call graph for Graphviz: a node for each block that is shown, the darker the more time it was
+ * on the stack; dashed arrows where blocks that are not shown lie between.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "formats/names.h"
+#include "profile/profile.h"
+#include "report.h"
+
+/* Graphviz knows \n and the like in strings, and nothing else that is not ASCII but UTF-8. */
+static void write_escaped(const char *text)
+{
+    char *utf8 = crn_names_utf8(text);
+    for (const char *at = utf8; *at; at++) {
+        if (*at == '"' || *at == '\\')
+            putchar('\\');
+        putchar((unsigned char)*at < ' ' ? ' ' : *at);
+    }
+    crn_free(utf8);
+}
+
+/* From white to a deep orange; what is written on it stays legible. */
+static void write_node(const crn_report *report, uint32_t block, const crn_block_cost *cost)
+{
+    const crn_block_info *info = &report->profile->blocks[block];
+    double inclusive = crn_percent(cost->inclusive[block], cost->total);
+    double shade = inclusive / 100;
+    printf("  b%" PRIu32 " [label=\"", block);
+    char *name = crn_nesting_name(report->profile, block);
+    write_escaped(name);
+    crn_free(name);
+    fputs("\\n", stdout);
+    if (*info->file) {
+        const char *slash = strrchr(info->file, '/');
+        write_escaped(slash ? slash + 1 : info->file);
+        if (info->line)
+            printf(":%" PRIu32, info->line);
+        fputs("\\n", stdout);
+    }
+    const char *unit = report->profile->metrics[report->metrics[0]].unit;
+    char self[CRN_FIGURE_SIZE], all[CRN_FIGURE_SIZE];
+    printf("self %s (%.1f %%)\\ninclusive %s (%.1f %%)\", fillcolor=\"#%02x%02x%02x\"];\n",
+           crn_figure_alone(self, unit, cost->self[block]),
+           crn_percent(cost->self[block], cost->total),
+           crn_figure_alone(all, unit, cost->inclusive[block]), inclusive, 255,
+           (unsigned)(255 - 105 * shade), (unsigned)(255 - 200 * shade));
+}
+
+static void write_arrow(const crn_shown_arrow *arrow)
+{
+    char calls[CRN_FIGURE_SIZE];
+    printf("  b%" PRIu32 " -> b%" PRIu32 " [", arrow->caller, arrow->callee);
+    if (arrow->calls)
+        printf("label=\" %s\"%s", crn_figure_alone(calls, "", arrow->calls),
+               arrow->indirect ? ", " : "");
+    printf("%s];\n", arrow->indirect ? "style=dashed" : "");
+}
+
+/* Those that are asked for and make up at least the threshold's share. */
+static uint8_t *choose_nodes(const crn_report *report, const crn_block_cost *cost)
+{
+    uint8_t *shown = crn_calloc(report->profile->block_count, 1);
+    for (uint32_t b = 1; b < report->profile->block_count; b++)
+        shown[b] = crn_report_shows(report, b) && cost->inclusive[b] &&
+                   (double)cost->inclusive[b] >= report->threshold * (double)cost->total;
+    return shown;
+}
+
+void crn_report_dot(const crn_report *report)
+{
+    const crn_profile *profile = report->profile;
+    uint8_t *kept = crn_sequence_select(profile, report->focused ? &report->focus : NULL,
+                                        report->drops, report->drop_count);
+    crn_block_cost cost = crn_block_cost_make(profile, report->metrics[0], kept);
+    uint8_t *shown = choose_nodes(report, &cost);
+    crn_shown_graph graph = crn_shown_graph_make(profile, shown, kept);
+    fputs("digraph cairn {\n  label=\"", stdout);
+    write_escaped(report->path);
+    fputs(": ", stdout);
+    write_escaped(profile->metrics[report->metrics[0]].name);
+    puts("\";\n"
+         "  fontname=\"Helvetica\";\n"
+         "  node [shape=box, style=filled, fontname=\"Helvetica\", fontsize=11];\n"
+         "  edge [fontname=\"Helvetica\", fontsize=9];");
+    for (uint32_t b = 1; b < profile->block_count; b++)
+        if (shown[b])
+            write_node(report, b, &cost);
+    for (uint32_t i = 0; i < graph.count; i++)
+        write_arrow(&graph.arrows[i]);
+    puts("}");
+    crn_shown_graph_free(&graph);
+    crn_block_cost_free(&cost);
+    crn_free(shown);
+    crn_free(kept);
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The flat view: blocks, wherever they were called from.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/common/terminal.h"
+#include "profile/profile.h"
+#include "report.h"
+
+/* Of the hint's own words. */
+enum { NEXT_WIDTH = 50 };
+
+typedef struct order {
+    const crn_report *report;
+    const crn_flat *flat;
+} order;
+
+static int falling(uint64_t a, uint64_t b)
+{
+    return a < b ? 1 : a > b ? -1 : 0;
+}
+
+static int compare_names(const crn_report *report, uint32_t a, uint32_t b)
+{
+    int result = strcmp(report->profile->blocks[a].name, report->profile->blocks[b].name);
+    return result ? result : a < b ? -1 : a > b;
+}
+
+static int compare_blocks(const void *left, const void *right, void *data)
+{
+    const order *order = data;
+    const crn_flat *flat = order->flat;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    int self = falling(flat->cost[0].self[a], flat->cost[0].self[b]);
+    int inclusive = falling(flat->cost[0].inclusive[a], flat->cost[0].inclusive[b]);
+    int calls = falling(flat->calls.self[a], flat->calls.self[b]);
+    int result = 0;
+    switch (order->report->sort) {
+    case CRN_SORT_SELF:
+        result = self ? self : inclusive ? inclusive : calls;
+        break;
+    case CRN_SORT_INCLUSIVE:
+        result = inclusive ? inclusive : self ? self : calls;
+        break;
+    case CRN_SORT_CALLS:
+        result = calls ? calls : self ? self : inclusive;
+        break;
+    case CRN_SORT_NAME:
+        break;
+    }
+    return result ? result : compare_names(order->report, a, b);
+}
+
+/* The root is not a block of the program: it shows when something was charged to it. */
+static bool is_listed(const crn_report *report, const crn_flat *flat, uint32_t block)
+{
+    bool costs = report->small && flat->small.self[block];
+    bool runs = flat->calls.self[block] && block;
+    for (uint32_t i = 0; i < report->metric_count; i++) {
+        costs |= flat->cost[i].self[block] && (block || report->metrics[i] != CRN_METRIC_CALLS);
+        runs |= flat->cost[i].inclusive[block] && block;
+    }
+    return costs || runs;
+}
+
+static bool is_significant(const crn_report *report, const crn_flat *flat, uint32_t block)
+{
+    for (uint32_t i = 0; i < report->metric_count; i++)
+        if ((double)flat->cost[i].inclusive[block] >=
+            report->threshold * (double)flat->cost[i].total)
+            return true;
+    return false;
+}
+
+uint64_t crn_report_total(const crn_report *report, uint32_t metric)
+{
+    return report->known ? crn_known_cost(report->known, metric)->total
+                         : crn_metric_total(report->profile, metric);
+}
+
+static uint64_t *copy_of(const uint64_t *numbers, uint32_t count)
+{
+    uint64_t *copy = crn_calloc(count, sizeof *copy);
+    memcpy(copy, numbers, count * sizeof *copy);
+    return copy;
+}
+
+crn_block_cost crn_report_cost(const crn_report *report, uint32_t metric, const uint8_t *kept)
+{
+    if (kept || !report->known)
+        return crn_block_cost_make(report->profile, metric, kept);
+    const crn_block_cost *cost = crn_known_cost(report->known, metric);
+    uint32_t count = report->profile->block_count;
+    return (crn_block_cost){copy_of(cost->self, count), copy_of(cost->inclusive, count),
+                            cost->total};
+}
+
+const uint64_t *crn_report_totals(const crn_report *report, uint32_t metric, const uint8_t *kept,
+                                  uint64_t **owned)
+{
+    *owned = NULL;
+    if (report->known && !kept)
+        return crn_known_totals(report->known, metric);
+    return *owned = crn_totals(report->profile, metric, kept);
+}
+
+crn_flat crn_flat_make(const crn_report *report)
+{
+    const crn_profile *profile = report->profile;
+    crn_flat flat = {0};
+    uint8_t *kept = crn_sequence_select(profile, report->focused ? &report->focus : NULL,
+                                        report->drops, report->drop_count);
+    flat.calls = crn_report_cost(report, CRN_METRIC_CALLS, kept);
+    uint32_t metric = 0; /* there is always one */
+    do
+        flat.cost[metric] = crn_report_cost(report, report->metrics[metric], kept);
+    while (++metric < report->metric_count);
+    if (report->small)
+        flat.small = crn_report_cost(report, report->small, kept);
+    crn_free(kept);
+
+    flat.blocks = crn_calloc(profile->block_count, sizeof *flat.blocks);
+    for (uint32_t b = 0; b < profile->block_count; b++) {
+        if (!is_listed(report, &flat, b))
+            continue;
+        bool wanted = crn_report_shows(report, b);
+        if (wanted && is_significant(report, &flat, b))
+            flat.blocks[flat.count++] = b;
+        else
+            crn_unshown_add(&flat.rest, !wanted, flat.cost[0].self[b]);
+    }
+    order order = {report, &flat};
+    qsort_r(flat.blocks, flat.count, sizeof *flat.blocks, compare_blocks, &order);
+    while (report->top && flat.count > report->top)
+        crn_unshown_add(&flat.rest, false, flat.cost[0].self[flat.blocks[--flat.count]]);
+    return flat;
+}
+
+void crn_flat_free(crn_flat *flat, const crn_report *report)
+{
+    for (uint32_t i = 0; i < report->metric_count; i++)
+        crn_block_cost_free(&flat->cost[i]);
+    crn_block_cost_free(&flat->calls);
+    crn_block_cost_free(&flat->small);
+    crn_free(flat->blocks);
+}
+
+void crn_report_title(char title[48], const crn_profile *profile, const char *what, uint32_t metric)
+{
+    if (metric == CRN_METRIC_WALL)
+        snprintf(title, 48, "%s", what);
+    else
+        snprintf(title, 48, "%s %.30s", what, profile->metrics[metric].name);
+}
+
+void crn_report_column(crn_table *table, const crn_report *report, const char *what, uint32_t place,
+                       uint64_t largest, bool uncertain)
+{
+    char title[48];
+    uint32_t metric = report->metrics[place];
+    crn_report_title(title, report->profile, what, metric);
+    crn_table_sampled(table, title, report->profile->metrics[metric].unit, largest, true,
+                      uncertain ? &report->sampling[place] : NULL);
+}
+
+static uint64_t largest_of(const crn_flat *flat, const uint64_t *figures)
+{
+    uint64_t largest = 0;
+    for (uint32_t i = 0; i < flat->count; i++)
+        if (largest < figures[flat->blocks[i]])
+            largest = figures[flat->blocks[i]];
+    return largest;
+}
+
+uint64_t crn_flat_waited(const crn_report *report, const crn_flat *flat, uint32_t block)
+{
+    uint64_t values[CRN_METRIC_CPU + 1] = {0};
+    for (uint32_t m = 0; m < report->metric_count; m++)
+        if (report->metrics[m] <= CRN_METRIC_CPU)
+            values[report->metrics[m]] = flat->cost[m].self[block];
+    return crn_compare_waited(values[CRN_METRIC_WALL], values[CRN_METRIC_CPU]);
+}
+
+static void print_rows(const crn_report *report, const crn_flat *flat, const crn_table *table)
+{
+    for (uint32_t i = 0; i < flat->count; i++) {
+        uint32_t block = flat->blocks[i];
+        crn_row row = crn_row_begin(table);
+        for (uint32_t m = 0; m < report->metric_count; m++)
+            crn_row_figure(&row, flat->cost[m].self[block]);
+        if (report->waits)
+            crn_row_figure(&row, crn_flat_waited(report, flat, block));
+        for (uint32_t m = 0; m < report->metric_count; m++) {
+            if (block)
+                crn_row_figure(&row, flat->cost[m].inclusive[block]);
+            else
+                crn_row_whole(&row, flat->cost[m].inclusive[block]);
+        }
+        if (report->calls)
+            crn_row_figure(&row, flat->calls.self[block]);
+        if (report->small)
+            crn_row_figure(&row, flat->small.self[block]);
+        crn_row_block(&row, "", &report->profile->blocks[block], "");
+    }
+}
+
+void crn_report_rest(const crn_report *report, const crn_unshown *rest, uint64_t total)
+{
+    char figure[CRN_FIGURE_SIZE];
+    const char *metric = report->profile->metrics[report->metrics[0]].name;
+    if (!rest->hidden && !rest->unwanted)
+        return;
+    crn_terminal_style(CRN_STYLE_DIM);
+    if (rest->hidden)
+        printf("%s more block%s with %.1f %% of self %s: --top 0%s shows all\n",
+               crn_figure_alone(figure, "", rest->hidden), rest->hidden == 1 ? "" : "s",
+               crn_percent(rest->hidden_self, total), metric,
+               report->threshold > 0 ? " --threshold 0" : "");
+    if (rest->unwanted)
+        printf("%s other block%s with %.1f %% of self %s left out by --keep\n",
+               crn_figure_alone(figure, "", rest->unwanted), rest->unwanted == 1 ? "" : "s",
+               crn_percent(rest->unwanted_self, total), metric);
+    crn_terminal_style(CRN_STYLE_PLAIN);
+}
+
+/* Says how to look closer at what costs most, in the words to be typed. */
+static void print_next(const crn_report *report, const crn_flat *flat)
+{
+    char spelling[CRN_REFERENCE_SIZE];
+    uint32_t first = 0;
+    while (first < flat->count && !flat->blocks[first]) /* the root leads nowhere */
+        first++;
+    if (report->focused || first == flat->count)
+        return;
+    crn_reference_spell(report->profile, flat->blocks[first], spelling);
+    if (2 * crn_terminal_width(spelling) + NEXT_WIDTH > crn_terminal_get()->width)
+        return; /* no room, or no terminal: nobody is there to type */
+    crn_terminal_style(CRN_STYLE_DIM);
+    fputs("next: --tree  or  --focus '", stdout);
+    crn_terminal_text(spelling, 0, false);
+    fputs("'  or  --tree --callers '", stdout);
+    crn_terminal_text(spelling, 0, false);
+    fputs("'\n", stdout);
+    crn_terminal_style(CRN_STYLE_PLAIN);
+}
+
+static bool any_uncertain(const crn_report *report, const crn_flat *flat, uint32_t place,
+                          const uint64_t *figures, bool inclusive)
+{
+    for (uint32_t i = 0; i < flat->count; i++)
+        if ((flat->blocks[i] || !inclusive) &&
+            crn_report_is_uncertain(report, place, figures[flat->blocks[i]]))
+            return true;
+    return false;
+}
+
+/* The first metric is what is sorted by: where there is little room the others give way, first
+ * with what blocks call, and only at the very last with what they cost themselves. */
+static void make_table(crn_table *table, const crn_report *report, const crn_flat *flat)
+{
+    for (uint32_t m = 0; m < report->metric_count; m++) {
+        const crn_block_cost *cost = &flat->cost[m];
+        table->rank = m ? 1 : 0;
+        crn_report_column(table, report, "self", m, cost->total,
+                          any_uncertain(report, flat, m, cost->self, false));
+    }
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < flat->count; i++) {
+        uint64_t waits = crn_flat_waited(report, flat, flat->blocks[i]);
+        most = most < waits ? waits : most;
+    }
+    table->rank = 2;
+    if (report->waits)
+        crn_table_figure(table, "waits", "nanoseconds", most, false);
+    for (uint32_t m = 0; m < report->metric_count; m++) {
+        const crn_block_cost *cost = &flat->cost[m];
+        table->rank = m ? CRN_RANK_INTERVAL + 1 : 0;
+        crn_report_column(table, report, "inclusive", m, cost->total,
+                          any_uncertain(report, flat, m, cost->inclusive, true));
+    }
+    table->rank = 3;
+    if (report->calls)
+        crn_table_figure(table, "calls", "", largest_of(flat, flat->calls.self), false);
+    if (report->small)
+        crn_table_figure(table, CRN_SMALL_CALLS, "", largest_of(flat, flat->small.self), false);
+}
+
+void crn_report_flat(const crn_report *report)
+{
+    const crn_profile *profile = report->profile;
+    crn_flat flat = crn_flat_make(report);
+    crn_table table = {.profile = profile};
+    make_table(&table, report, &flat);
+    for (uint32_t i = 0; i < flat.count; i++)
+        crn_table_measure(&table, "", &profile->blocks[flat.blocks[i]], "");
+    crn_table_head(&table, "block");
+    print_rows(report, &flat, &table);
+    crn_table_foot(&table);
+    crn_report_rest(report, &flat.rest, flat.cost[0].total);
+    print_next(report, &flat);
+    crn_flat_free(&flat, report);
+}

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The report for programs. docs/REPORT_JSON.md is the schema. Rows are written one by
+ * one, and contexts refer to their parents by number, so that neither memory nor nesting
+ * grows with the profile.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "cli/common/json.h"
+#include "formats/names.h"
+#include "report.h"
+
+/* The key is a metric's name, which may be anything. */
+static void set_by_metric(json_t *object, const crn_profile *profile, uint32_t metric,
+                          json_t *value)
+{
+    char *utf8 = crn_names_utf8(profile->metrics[metric].name);
+    json_object_set_new(object, utf8, value);
+    crn_free(utf8);
+}
+
+static void set_metric(json_t *object, const crn_profile *profile, uint32_t metric, uint64_t value)
+{
+    set_by_metric(object, profile, metric, crn_json_number(value));
+}
+
+/* Of whole amounts, and never narrower than it is. */
+static json_t *interval_json(crn_interval interval)
+{
+    json_t *ends = json_array();
+    json_array_append_new(ends, crn_json_number((uint64_t)floor(interval.low)));
+    json_array_append_new(ends, crn_json_number((uint64_t)ceil(interval.high)));
+    return ends;
+}
+
+/* Of shares, to a millionth. */
+static json_t *share_json(double share)
+{
+    return json_real(round(share * 1e6) / 1e6);
+}
+
+static json_t *shares_json(crn_interval interval)
+{
+    json_t *ends = json_array();
+    json_array_append_new(ends, share_json(interval.low));
+    json_array_append_new(ends, share_json(interval.high));
+    return ends;
+}
+
+/* Adds row.interval[what][metric] = [low, high], if the figure needs one. */
+static void set_interval(json_t *row, const crn_report *report, const char *what, uint32_t place,
+                         uint64_t value)
+{
+    if (!crn_report_is_uncertain(report, place, value))
+        return;
+    json_t *intervals = json_object_get(row, "interval");
+    if (!intervals) {
+        intervals = json_object();
+        json_object_set_new(row, "interval", intervals);
+    }
+    json_t *of = json_object_get(intervals, what);
+    if (!of) {
+        of = json_object();
+        json_object_set_new(intervals, what, of);
+    }
+    set_by_metric(of, report->profile, report->metrics[place],
+                  interval_json(crn_sampling_interval(&report->sampling[place], value)));
+}
+
+/* Adds row[what] = {metric: value} for one metric of the report, and its interval. */
+static void set_figure(json_t *row, const crn_report *report, const char *what, uint32_t place,
+                       uint64_t value, bool whole)
+{
+    json_t *figures = json_object_get(row, what);
+    if (!figures) {
+        figures = json_object();
+        json_object_set_new(row, what, figures);
+    }
+    set_metric(figures, report->profile, report->metrics[place], value);
+    if (!whole)
+        set_interval(row, report, what, place, value);
+}
+
+static json_t *sampling_json(const crn_sampling *sampling)
+{
+    json_t *json = json_object();
+    json_object_set_new(json, "asked", crn_json_number((uint64_t)sampling->asked));
+    json_object_set_new(json, "reached",
+                        sampling->samples ? crn_json_number((uint64_t)(sampling->reached + 0.5))
+                                          : json_null());
+    json_object_set_new(json, "samples", crn_json_number(sampling->samples));
+    json_object_set_new(json, "unit", crn_json_number((uint64_t)(sampling->unit + 0.5)));
+    return json;
+}
+
+/* What the view has no rows for. */
+static void write_rest(const crn_report *report, const crn_unshown *rest)
+{
+    crn_json_write_member("hidden", crn_json_number(rest->hidden));
+    if (!report->shown)
+        return;
+    json_t *unwanted = json_object(), *self = json_object();
+    json_object_set_new(unwanted, "blocks", crn_json_number(rest->unwanted));
+    set_metric(self, report->profile, report->metrics[0], rest->unwanted_self);
+    json_object_set_new(unwanted, "self", self);
+    crn_json_write_member("unwanted", unwanted);
+}
+
+/* Whether what was recorded is all there will be. */
+static void write_state(const crn_report *report)
+{
+    static const char *const names[] = {"ended", "running", "killed", "unclosed"};
+    crn_report_state state = crn_report_state_of(report);
+    crn_json_write_member("state", json_string(names[state]));
+    if (state != CRN_REPORT_ENDED)
+        crn_json_write_member(
+            "unaccounted_ns",
+            crn_json_number(
+                strtoull(crn_profile_note(report->profile, "unaccounted_ns", "0"), NULL, 10)));
+}
+
+static void write_head(const crn_report *report)
+{
+    const crn_profile *profile = report->profile;
+    json_t *notes = json_object(), *warnings = json_array(), *metrics = json_array();
+    for (size_t i = 0; i < profile->note_count; i++) {
+        char *key = crn_names_utf8(profile->notes[i].key);
+        json_object_set_new(notes, key, crn_json_text(profile->notes[i].value));
+        crn_free(key);
+    }
+    for (size_t i = 0; i < profile->warning_count; i++)
+        json_array_append_new(warnings, crn_json_text(profile->warnings[i]));
+    for (uint32_t m = 0; m < profile->metric_count; m++) {
+        json_t *metric = json_object();
+        json_object_set_new(metric, "name", crn_json_text(profile->metrics[m].name));
+        json_object_set_new(metric, "unit", crn_json_text(profile->metrics[m].unit));
+        json_object_set_new(metric, "total", crn_json_number(crn_report_total(report, m)));
+        crn_sampling sampling = crn_sampling_of(profile, m);
+        if (sampling.unit > 0)
+            json_object_set_new(metric, "sampling", sampling_json(&sampling));
+        json_array_append_new(metrics, metric);
+    }
+    fputs("{\"schema\":\"cairn-report/1\"", stdout);
+    crn_json_write_member("capture", crn_json_text(report->path));
+    crn_json_write_member("notes", notes);
+    crn_json_write_member("warnings", warnings);
+    crn_json_write_member("metrics", metrics);
+    json_t *memory = crn_report_memory_json(profile);
+    if (memory)
+        crn_json_write_member("memory", memory);
+    crn_json_write_member("contexts", crn_json_number(profile->context_count));
+    crn_json_write_member("blocks", crn_json_number(profile->block_count));
+    crn_json_write_member("folded_calls", crn_json_number(crn_folded_calls(profile)));
+    write_state(report);
+}
+
+static void write_flat(const crn_report *report)
+{
+    const crn_profile *profile = report->profile;
+    crn_flat flat = crn_flat_make(report);
+    write_rest(report, &flat.rest);
+    fputs(",\n\"flat\":[", stdout);
+    for (uint32_t i = 0; i < flat.count; i++) {
+        uint32_t block = flat.blocks[i];
+        json_t *row = json_object();
+        json_object_set_new(row, "block", crn_json_block(profile, block));
+        json_object_set_new(row, "calls", crn_json_number(flat.calls.self[block]));
+        if (report->small)
+            json_object_set_new(row, "small_calls", crn_json_number(flat.small.self[block]));
+        for (uint32_t m = 0; m < report->metric_count; m++) {
+            set_figure(row, report, "self", m, flat.cost[m].self[block], false);
+            set_figure(row, report, "inclusive", m, flat.cost[m].inclusive[block], !block);
+        }
+        if (report->waits)
+            json_object_set_new(row, "waits",
+                                crn_json_number(crn_flat_waited(report, &flat, block)));
+        fputs(i ? ",\n" : "\n", stdout);
+        crn_json_write(row);
+    }
+    fputs("]", stdout);
+    crn_flat_free(&flat, report);
+}
+
+/* A tree has millions of rows: what is the same in many is made text once, and the rest is
+ * written as it comes. */
+typedef struct tree_writer {
+    const crn_report *report;
+    const crn_tree_view *view;
+    char *metric;  /* its name, in quotes */
+    char **blocks; /* by block; NULL until it is wanted */
+} tree_writer;
+
+static char *json_text(json_t *json)
+{
+    char *text = json_dumps(json, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY);
+    json_decref(json);
+    return text;
+}
+
+static const char *block_text(tree_writer *writer, uint32_t block)
+{
+    if (!writer->blocks[block])
+        writer->blocks[block] = json_text(crn_json_block(writer->view->profile, block));
+    return writer->blocks[block];
+}
+
+static void write_number(const char *before, uint64_t number)
+{
+    fputs(before, stdout);
+    if (number <= INT64_MAX)
+        printf("%" PRIu64, number);
+    else
+        crn_json_write(crn_json_number(number));
+}
+
+static void write_figure(const tree_writer *writer, const char *what, uint64_t value)
+{
+    printf(",\"%s\":{%s", what, writer->metric);
+    write_number(":", value);
+    putchar('}');
+}
+
+/* The row's member `interval`, if it needs one: a row of its own would have no more. */
+static void write_interval(const tree_writer *writer, uint64_t self, uint64_t inclusive, bool whole)
+{
+    json_t *row = json_object();
+    if (!writer->view->upside_down)
+        set_interval(row, writer->report, "self", 0, self);
+    if (!whole)
+        set_interval(row, writer->report, "inclusive", 0, inclusive);
+    json_t *interval = json_object_get(row, "interval");
+    if (interval) {
+        fputs(",\"interval\":", stdout);
+        crn_json_write(json_incref(interval));
+    }
+    json_decref(row);
+}
+
+static void write_context(tree_writer *writer, uint32_t c)
+{
+    const crn_tree_view *view = writer->view;
+    const crn_profile *profile = view->profile;
+    bool counts = !view->kept || view->kept[c];
+    uint64_t self = counts ? crn_self(profile, writer->report->metrics[0], c) : 0;
+    write_number("{\"context\":", c);
+    if (c)
+        write_number(",\"parent\":", profile->parent[c]);
+    else
+        fputs(",\"parent\":null", stdout);
+    printf(",\"block\":%s", block_text(writer, profile->block[c]));
+    write_number(",\"calls\":", view->calls[c]);
+    if (!view->upside_down) {
+        write_number(",\"cycle_calls\":", counts ? view->cycles[c] : 0);
+        write_figure(writer, "self", self);
+    }
+    write_figure(writer, "inclusive", view->tree.totals[c]);
+    if (writer->report->sampling[0].unit > 0)
+        write_interval(writer, self, view->tree.totals[c], !c);
+    putchar('}');
+}
+
+static void write_tree(const crn_report *report)
+{
+    crn_tree_view view = crn_tree_view_make(report);
+    char *utf8 = crn_names_utf8(report->profile->metrics[report->metrics[0]].name);
+    tree_writer writer = {report, &view, json_text(json_string(utf8)),
+                          crn_calloc(view.profile->block_count, sizeof *writer.blocks)};
+    crn_free(utf8);
+    printf(",\n\"hidden\":%u,\n\"tree\":[", view.tree.hidden);
+    for (uint32_t i = 0; i < view.tree.count; i++) {
+        fputs(i ? ",\n" : "\n", stdout);
+        write_context(&writer, view.tree.rows[i].context);
+    }
+    fputs("]", stdout);
+    for (uint32_t b = 0; b < view.profile->block_count; b++)
+        free(writer.blocks[b]);
+    crn_free(writer.blocks);
+    free(writer.metric);
+    crn_tree_view_free(&view);
+}
+
+static void set_cost(json_t *row, const crn_report *report, const crn_sequence_cost *cost)
+{
+    json_object_set_new(row, "calls", crn_json_number(cost->calls));
+    set_figure(row, report, "self", 0, cost->self, false);
+    set_figure(row, report, "inclusive", 0, cost->inclusive, false);
+}
+
+static json_t *neighbours_json(const crn_report *report, const crn_neighbour *neighbours,
+                               uint32_t count)
+{
+    json_t *rows = json_array();
+    for (uint32_t i = 0; i < count && (!report->top || i < report->top); i++) {
+        json_t *row = json_object();
+        json_object_set_new(row, "block", crn_json_block(report->profile, neighbours[i].block));
+        set_cost(row, report, &neighbours[i].cost);
+        json_array_append_new(rows, row);
+    }
+    return rows;
+}
+
+static void write_sequence(const crn_report *report)
+{
+    const crn_profile *profile = report->profile;
+    uint8_t *kept = crn_sequence_select(profile, NULL, report->drops, report->drop_count);
+    uint64_t *owned;
+    const uint64_t *totals = crn_report_totals(report, report->metrics[0], kept, &owned);
+    crn_neighbourhood near =
+        crn_neighbourhood_of(profile, &report->focus, report->metrics[0], kept, totals);
+    crn_free(owned);
+    json_t *json = json_object(), *blocks = json_array();
+    for (uint32_t i = 0; i < report->focus.length; i++)
+        json_array_append_new(blocks, crn_json_block(profile, report->focus.blocks[i]));
+    json_object_set_new(json, "blocks", blocks);
+    set_cost(json, report, &near.cost);
+    if (report->before)
+        json_object_set_new(json, "before",
+                            neighbours_json(report, near.before, near.before_count));
+    if (report->after)
+        json_object_set_new(json, "after", neighbours_json(report, near.after, near.after_count));
+    crn_json_write_member("sequence", json);
+    crn_neighbourhood_free(&near);
+    crn_free(kept);
+}
+
+static void write_stack(const crn_report *report)
+{
+    crn_stack_view view = crn_stack_view_make(report);
+    write_rest(report, &view.rest);
+    fputs(",\n\"stack\":[", stdout);
+    for (uint32_t i = 0; i < view.count; i++) {
+        uint32_t block = view.blocks[i];
+        json_t *row = json_object();
+        json_object_set_new(row, "block", crn_json_block(report->profile, block));
+        set_figure(row, report, "current", 0, view.stack.current[block], false);
+        set_figure(row, report, "stack", 0, view.stack.stack[block], false);
+        set_figure(row, report, "collector", 0, view.stack.collector[block], false);
+        fputs(i ? ",\n" : "\n", stdout);
+        crn_json_write(row);
+    }
+    fputs("]", stdout);
+    crn_stack_view_free(&view);
+}
+
+static void write_compare(const crn_report *report)
+{
+    const char *what = report->sort == CRN_SORT_INCLUSIVE ? "inclusive" : "self";
+    crn_compare_view view = crn_compare_view_make(report);
+    printf(",\n\"hidden\":%u,\n\"compare\":[", view.hidden);
+    for (uint32_t i = 0; i < view.count; i++) {
+        const crn_compare_row *compared = &view.compare.rows[i];
+        json_t *row = json_object();
+        json_object_set_new(row, "block", crn_json_block(report->profile, compared->block));
+        json_object_set_new(row, "calls", crn_json_number(view.calls[compared->block]));
+        for (uint32_t side = 0; side < 2; side++)
+            set_figure(row, report, what, side, compared->values[side], false);
+        json_object_set_new(row, "apart", share_json(compared->apart));
+        json_object_set_new(row, "apart_interval", shares_json(compared->interval));
+        json_object_set_new(row, "chance", json_boolean(crn_compare_is_chance(compared)));
+        if (report->waits)
+            json_object_set_new(row, "waits",
+                                crn_json_number(crn_compare_view_waited(report, compared)));
+        fputs(i ? ",\n" : "\n", stdout);
+        crn_json_write(row);
+    }
+    fputs("]", stdout);
+    crn_compare_view_free(&view);
+}
+
+static void write_zero(const crn_report *report)
+{
+    crn_zero_view view = crn_zero_view_make(report);
+    json_t *files = json_array();
+    for (uint32_t i = 0; i < view.file_count; i++) {
+        json_t *file = json_object();
+        json_object_set_new(file, "file", crn_json_text(view.files[i].name));
+        json_object_set_new(file, "ran", crn_json_number(view.files[i].ran));
+        json_object_set_new(file, "known", crn_json_number(view.files[i].known));
+        json_array_append_new(files, file);
+    }
+    crn_json_write_member("ran", crn_json_number(view.ran));
+    crn_json_write_member("known", crn_json_number(view.known));
+    crn_json_write_member("files", files);
+    crn_json_write_member("hidden", crn_json_number(view.hidden));
+    fputs(",\n\"zero\":[", stdout);
+    for (uint32_t i = 0; i < view.count; i++) {
+        fputs(i ? ",\n" : "\n", stdout);
+        crn_json_write(crn_json_block(report->profile, view.blocks[i]));
+    }
+    fputs("]", stdout);
+    crn_zero_view_free(&view);
+}
+
+void crn_report_json(const crn_report *report)
+{
+    static void (*const views[])(const crn_report *) = {write_flat,  write_tree,    write_sequence,
+                                                        write_stack, write_compare, write_zero};
+    write_head(report);
+    views[report->view](report);
+    fputs("}\n", stdout);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The sequence view: a block or a run of blocks, what leads into it and what it leads to.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/common/terminal.h"
+#include "profile/profile.h"
+#include "report.h"
+
+static void print_section(const char *title)
+{
+    crn_terminal_style(CRN_STYLE_DIM);
+    printf("%s\n", title);
+    crn_terminal_style(CRN_STYLE_PLAIN);
+}
+
+/* Calls are on edges here, so they have their column even where they are the metric. */
+static bool has_calls(const crn_report *report)
+{
+    return report->calls || report->metrics[0] == CRN_METRIC_CALLS;
+}
+
+static bool has_self(const crn_report *report)
+{
+    return report->metrics[0] != CRN_METRIC_CALLS;
+}
+
+static void print_row(const crn_report *report, const crn_table *table,
+                      const crn_sequence_cost *cost, const char *prefix,
+                      const crn_block_info *block)
+{
+    crn_row row = crn_row_begin(table);
+    if (has_calls(report))
+        crn_row_figure(&row, cost->calls);
+    if (has_self(report))
+        crn_row_figure(&row, cost->self);
+    crn_row_figure(&row, cost->inclusive);
+    crn_row_block(&row, prefix, block, "");
+}
+
+static uint32_t shown_of(const crn_report *report, const crn_neighbour *neighbours, uint32_t count,
+                         uint64_t total)
+{
+    uint32_t shown = 0;
+    while (shown < count && (!report->top || shown < report->top) &&
+           (double)neighbours[shown].cost.inclusive >= report->threshold * (double)total)
+        shown++;
+    return shown;
+}
+
+static void print_neighbours(const crn_report *report, const crn_table *table, const char *title,
+                             const char *none, const crn_neighbour *neighbours, uint32_t count,
+                             uint32_t shown)
+{
+    print_section(count ? title : none);
+    for (uint32_t i = 0; i < shown; i++)
+        print_row(report, table, &neighbours[i].cost, "",
+                  &report->profile->blocks[neighbours[i].block]);
+    if (shown < count) {
+        char text[64];
+        snprintf(text, sizeof text, "%u more: --top 0%s shows all", count - shown,
+                 report->threshold > 0 ? " --threshold 0" : "");
+        print_section(text);
+    }
+}
+
+/* The sequence's blocks, one below the other. The figures stand beside the last. */
+static void print_sequence(const crn_report *report, const crn_table *table,
+                           const crn_sequence_cost *cost)
+{
+    const crn_profile *profile = report->profile;
+    const crn_sequence *sequence = &report->focus;
+    char prefix[16];
+    print_section(sequence->length == 1 ? "the block" : "the sequence");
+    for (uint32_t i = 0; i < sequence->length; i++) {
+        snprintf(prefix, sizeof prefix, "%s%s", i ? crn_terminal_get()->glyphs->arrow : "",
+                 i ? " " : "");
+        if (i + 1 == sequence->length) {
+            print_row(report, table, cost, prefix, &profile->blocks[sequence->blocks[i]]);
+            continue;
+        }
+        crn_row row = crn_row_begin(table);
+        crn_row_blank(&row);
+        crn_row_block(&row, prefix, &profile->blocks[sequence->blocks[i]], "");
+    }
+}
+
+static bool is_worth(const crn_neighbour *neighbours, uint32_t count)
+{
+    return count && neighbours[0].cost.inclusive;
+}
+
+/* Says how to go one step further, in the words to be typed. */
+static void print_next(const crn_report *report, const crn_neighbourhood *near)
+{
+    char spelling[CRN_REFERENCE_SIZE];
+    const char *joint = "next: ";
+    if (!crn_terminal_get()->width)
+        return; /* nobody is there to type */
+    crn_terminal_style(CRN_STYLE_DIM);
+    if (report->before && is_worth(near->before, near->before_count) && near->before[0].block) {
+        crn_reference_spell(report->profile, near->before[0].block, spelling);
+        printf("%s--focus '", joint);
+        crn_terminal_text(spelling, 0, false);
+        putchar(',');
+        crn_terminal_text(report->given, 0, false);
+        putchar('\'');
+        joint = "  or  ";
+    }
+    if (report->after && is_worth(near->after, near->after_count)) {
+        crn_reference_spell(report->profile, near->after[0].block, spelling);
+        printf("%s--focus '", joint);
+        crn_terminal_text(report->given, 0, false);
+        putchar(',');
+        crn_terminal_text(spelling, 0, false);
+        fputs("'  or  --drop '", stdout);
+        crn_terminal_text(spelling, 0, false);
+        putchar('\'');
+        joint = "";
+    }
+    if (joint[0] != 'n')
+        putchar('\n');
+    crn_terminal_style(CRN_STYLE_PLAIN);
+}
+
+static void make_table(crn_table *table, const crn_report *report, const crn_neighbourhood *near,
+                       uint64_t total, const uint32_t shown[2])
+{
+    const crn_profile *profile = report->profile;
+    uint64_t calls = near->cost.calls;
+    bool self = crn_report_is_uncertain(report, 0, near->cost.self);
+    bool inclusive = crn_report_is_uncertain(report, 0, near->cost.inclusive);
+    for (int side = 0; side < 2; side++) {
+        const crn_neighbour *neighbours = side ? near->after : near->before;
+        for (uint32_t i = 0; i < shown[side]; i++) {
+            const crn_sequence_cost *cost = &neighbours[i].cost;
+            calls = calls < cost->calls ? cost->calls : calls;
+            self |= crn_report_is_uncertain(report, 0, cost->self);
+            inclusive |= crn_report_is_uncertain(report, 0, cost->inclusive);
+            crn_table_measure(table, "", &profile->blocks[neighbours[i].block], "");
+        }
+    }
+    for (uint32_t i = 0; i < report->focus.length; i++)
+        crn_table_measure(table, i ? "  " : "", &profile->blocks[report->focus.blocks[i]], "");
+    table->rank = 2;
+    if (has_calls(report))
+        crn_table_figure(table, "calls", "", calls, false);
+    table->rank = 0;
+    if (has_self(report))
+        crn_report_column(table, report, "self", 0, total, self);
+    crn_report_column(table, report, "inclusive", 0, total, inclusive);
+}
+
+void crn_report_sequence(const crn_report *report)
+{
+    const crn_profile *profile = report->profile;
+    uint32_t metric = report->metrics[0];
+    uint8_t *kept = crn_sequence_select(profile, NULL, report->drops, report->drop_count);
+    uint64_t *totals = crn_totals(profile, metric, kept);
+    uint64_t total = totals[0];
+    crn_free(totals);
+    crn_neighbourhood near = crn_neighbourhood_make(profile, &report->focus, metric, kept);
+    uint32_t shown[2] = {report->before ? shown_of(report, near.before, near.before_count, total)
+                                        : 0,
+                         report->after ? shown_of(report, near.after, near.after_count, total) : 0};
+
+    crn_table table = {.profile = report->profile};
+    make_table(&table, report, &near, total, shown);
+    crn_table_head(&table, "block");
+    if (report->before)
+        print_neighbours(report, &table, "leading into it", "nothing leads into it", near.before,
+                         near.before_count, shown[0]);
+    print_sequence(report, &table, &near.cost);
+    if (report->after)
+        print_neighbours(report, &table, "what it leads to", "it leads to nothing", near.after,
+                         near.after_count, shown[1]);
+    crn_table_foot(&table);
+    print_next(report, &near);
+    crn_neighbourhood_free(&near);
+    crn_free(kept);
+}

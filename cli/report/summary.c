@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What stands above every report: what ran, how it was measured, what that cost and what
+ * is not in the figures.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/common/terminal.h"
+#include "cli/common/writer.h"
+#include "profile/profile.h"
+#include "report.h"
+
+enum { LABEL_WIDTH = 10, NOTES_WIDTH = 88 };
+
+static void print_label(const char *label)
+{
+    crn_terminal_style(CRN_STYLE_DIM);
+    printf("%-*s", LABEL_WIDTH, label);
+    crn_terminal_style(CRN_STYLE_PLAIN);
+}
+
+void crn_report_line(const char *label, const char *text)
+{
+    const crn_terminal *terminal = crn_terminal_get();
+    print_label(label);
+    crn_terminal_text(text, terminal->width ? terminal->width - LABEL_WIDTH : 0, false);
+    putchar('\n');
+}
+
+static const char *note(const crn_profile *profile, const char *key)
+{
+    return crn_profile_note(profile, key, NULL);
+}
+
+static uint64_t note_number(const crn_profile *profile, const char *key)
+{
+    return strtoull(crn_profile_note(profile, key, "0"), NULL, 10);
+}
+
+static void print_totals(const crn_profile *profile)
+{
+    /* Time and ticks first: they are what most look for. */
+    static const uint32_t first[] = {CRN_METRIC_WALL, CRN_METRIC_CPU, CRN_METRIC_TICKS,
+                                     CRN_METRIC_CALLS};
+    const char *joint = "";
+    bool memory = crn_profile_metric(profile, CRN_ALLOC_BYTES) >= 0; /* that has lines of its own */
+    for (uint32_t i = 0; i < profile->metric_count; i++) {
+        uint32_t m = i <= CRN_METRIC_CPU ? first[i] : i;
+        char figure[CRN_FIGURE_SIZE];
+        uint64_t total = crn_metric_total(profile, m);
+        if (!total || (m == CRN_METRIC_CALLS && !crn_calls_counted(profile)) ||
+            (memory && crn_alloc_is_metric(profile->metrics[m].name)))
+            continue;
+        if (!*joint)
+            print_label("total");
+        printf("%s%s ", joint, crn_figure_alone(figure, profile->metrics[m].unit, total));
+        crn_terminal_text(profile->metrics[m].name, 0, false);
+        joint = ", ";
+    }
+    if (!*joint && memory)
+        return;
+    if (!*joint)
+        print_label("total");
+    if (note_number(profile, "lanes") > 1 && profile->values[CRN_METRIC_WALL])
+        fputs(" (of all lanes together)", stdout);
+    putchar('\n');
+}
+
+static void print_shape(const crn_profile *profile)
+{
+    char contexts[CRN_FIGURE_SIZE], blocks[CRN_FIGURE_SIZE], calls[CRN_FIGURE_SIZE];
+    uint64_t cycle_calls = crn_cycle_calls_total(profile);
+    uint32_t cycles = 0;
+    for (uint32_t e = 0; e < profile->edge_count; e++)
+        cycles += !profile->edges[e].folded;
+    print_label("profile");
+    uint32_t block_count = profile->block_count - 1 - (profile->folded_block != 0);
+    printf("%s context%s of %s block%s", crn_figure_alone(contexts, "", profile->context_count),
+           profile->context_count == 1 ? "" : "s", crn_figure_alone(blocks, "", block_count),
+           block_count == 1 ? "" : "s");
+    if (cycles)
+        printf(", recursion in %s place%s", crn_figure_alone(calls, "", cycles),
+               cycles == 1 ? "" : "s");
+    if (cycle_calls)
+        printf(" (%s call%s)", crn_figure_alone(calls, "", cycle_calls),
+               cycle_calls == 1 ? "" : "s");
+    uint64_t strands = note_number(profile, "strands"), lanes = note_number(profile, "lanes");
+    if (strands > 1)
+        printf(", %s strands on %s lane%s", crn_figure_alone(calls, "", strands),
+               crn_figure_alone(contexts, "", lanes), lanes == 1 ? "" : "s");
+    uint64_t folded = crn_folded_calls(profile);
+    if (folded)
+        printf(", %s call%s (%.1f %%) folded by limits", crn_figure_alone(calls, "", folded),
+               folded == 1 ? "" : "s",
+               crn_percent(folded, crn_metric_total(profile, CRN_METRIC_CALLS)));
+    putchar('\n');
+}
+
+/* What was left out when the program was compiled, and where it is in the figures. */
+static void print_left_out(const crn_profile *profile)
+{
+    const char *what = note(profile, "left_out");
+    int small = crn_profile_metric(profile, CRN_SMALL_CALLS);
+    uint64_t calls = small < 0 ? 0 : crn_metric_total(profile, (uint32_t)small);
+    char text[1200], figure[CRN_FIGURE_SIZE];
+    if (!what && !calls)
+        return;
+    snprintf(text, sizeof text, "%.1000s", what ? what : "small functions");
+    if (calls)
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "; %s small call%s counted with the callers", crn_figure_alone(figure, "", calls),
+                 calls == 1 ? "" : "s");
+    crn_report_line("left out", text);
+}
+
+/* "2026-11-21T12:00:00Z" as people write it; anything else stays. */
+static void put_time(char *text, size_t size, const char *time)
+{
+    snprintf(text, size, "%.60s", time);
+    if (strlen(text) != 20 || text[10] != 'T' || text[19] != 'Z')
+        return;
+    text[10] = ' ';
+    text[19] = 0;
+    strcat(text, " UTC");
+}
+
+/* "2026-11-21 12:00:00 UTC, for 2.31 s". Without the host's own word it is how long was
+ * recorded. */
+static void print_when(const crn_profile *profile)
+{
+    char text[160] = "", figure[CRN_FIGURE_SIZE];
+    const char *started = crn_profile_note(profile, "started", "");
+    uint64_t elapsed = note_number(profile, "elapsed_ns");
+    if (!elapsed)
+        elapsed = note_number(profile, "recorded_ns");
+    if (!*started && !elapsed)
+        return;
+    put_time(text, sizeof text, started);
+    if (elapsed)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%sfor %s", *started ? ", " : "",
+                 crn_figure_alone(figure, "nanoseconds", elapsed));
+    crn_report_line("ran", text);
+}
+
+static void print_cost(const crn_profile *profile)
+{
+    char text[512], figure[CRN_FIGURE_SIZE];
+    if (!note(profile, "cost_ns"))
+        return;
+    uint64_t cost = note_number(profile, "cost_ns"), elapsed = note_number(profile, "elapsed_ns");
+    snprintf(text, sizeof text, "profiling took about %s",
+             crn_figure_alone(figure, "nanoseconds", cost));
+    if (elapsed)
+        snprintf(text + strlen(text), sizeof text - strlen(text), ", %.1f %% of the run",
+                 crn_percent(cost, elapsed));
+    if (note(profile, "cost_method"))
+        snprintf(text + strlen(text), sizeof text - strlen(text), " (%.256s)",
+                 note(profile, "cost_method"));
+    if (note_number(profile, "sampler_ns"))
+        snprintf(text + strlen(text), sizeof text - strlen(text), "; its sampling thread took %s",
+                 crn_figure_alone(figure, "nanoseconds", note_number(profile, "sampler_ns")));
+    crn_report_line("cost", text);
+}
+
+/* Notes that are said above, or that matter to programs only: JSON has them all. */
+static bool is_said(const char *key)
+{
+    static const char *const said[] = {"command",        "started",
+                                       "elapsed_ns",     "recorded_ns",
+                                       "wall",           "sample_period_ns",
+                                       "tick_period",    "seed",
+                                       "process",        "library",
+                                       "path_limit",     "context_budget",
+                                       "lanes",          "strands",
+                                       "misuses",        "dropped",
+                                       "samples",        "tick_samples",
+                                       "state",          "cost_ns",
+                                       "alloc",          "alloc_samples",
+                                       "default_metric", "cost_method",
+                                       "call_ns",        "cpu",
+                                       "lanes_open",     "unaccounted_ns",
+                                       "sample_rounds",  "sample_rounds_ns",
+                                       "sampler_ns",     "sampler",
+                                       "cpu_samples",    "wall_squares",
+                                       "cpu_squares",    "sample_ns",
+                                       "trace_id",       "span_key",
+                                       "left_out"};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        if (strcmp(key, said[i]) == 0)
+            return true;
+    return strncmp(key, "module ", strlen("module ")) == 0;
+}
+
+/* Options and labels, several a line where they fit. */
+static void print_notes(const crn_profile *profile)
+{
+    const char *label = "notes";
+    char line[1200] = "";
+    for (size_t i = 0; i < profile->note_count; i++) {
+        if (is_said(profile->notes[i].key))
+            continue;
+        char text[1024];
+        snprintf(text, sizeof text, "%.200s=%.800s", profile->notes[i].key,
+                 profile->notes[i].value);
+        if (*line && strlen(line) + strlen(text) + 2 > NOTES_WIDTH) {
+            crn_report_line(label, line);
+            label = "";
+            *line = 0;
+        }
+        snprintf(line + strlen(line), sizeof line - strlen(line), "%s%s", *line ? ", " : "", text);
+    }
+    if (*line)
+        crn_report_line(label, line);
+}
+
+static void begin_warning(void)
+{
+    crn_terminal_style(CRN_STYLE_WARM);
+    printf("%-*s", LABEL_WIDTH, "warning");
+    crn_terminal_style(CRN_STYLE_PLAIN);
+}
+
+static void print_warnings(const crn_profile *profile)
+{
+    for (size_t i = 0; i < profile->warning_count; i++) {
+        begin_warning();
+        crn_terminal_text(profile->warnings[i], 0, false);
+        putchar('\n');
+    }
+}
+
+crn_report_state crn_report_state_of(const crn_report *report)
+{
+    struct stat file;
+    if (strcmp(crn_profile_note(report->profile, "state", ""), "recording") != 0)
+        return note(report->profile, "unaccounted_ns") ? CRN_REPORT_UNCLOSED : CRN_REPORT_ENDED;
+    if (stat(report->path, &file) != 0)
+        return CRN_REPORT_KILLED;
+    long pid = (long)note_number(report->profile, "process");
+    return crn_writer_of(pid, file.st_ino) == CRN_WRITER_GONE ? CRN_REPORT_KILLED
+                                                              : CRN_REPORT_RUNNING;
+}
+
+/* A program that runs, or did not end: how much of its time is in no figure. */
+static void print_state(const crn_report *report)
+{
+    static const char *const words[] = {
+        [CRN_REPORT_RUNNING] = "the program still runs: this is what it has recorded so far",
+        [CRN_REPORT_KILLED] = "the program did not end its recording, as when it is killed: all "
+                              "that it had recorded is here",
+        [CRN_REPORT_UNCLOSED] =
+            "not all of the captures were closed: a program runs, or was killed"};
+    crn_report_state state = crn_report_state_of(report);
+    uint64_t lanes = note_number(report->profile, "lanes_open");
+    uint64_t unaccounted = note_number(report->profile, "unaccounted_ns");
+    char time[CRN_FIGURE_SIZE], count[CRN_FIGURE_SIZE];
+    if (state == CRN_REPORT_ENDED)
+        return;
+    begin_warning();
+    fputs(words[state], stdout);
+    if (unaccounted)
+        printf("; up to %s", crn_figure_alone(time, "nanoseconds", unaccounted));
+    if (unaccounted && lanes)
+        printf(" of %s lane%s", crn_figure_alone(count, "", lanes), lanes == 1 ? "" : "s");
+    if (unaccounted)
+        fputs(" are unaccounted", stdout);
+    putchar('\n');
+}
+
+void crn_report_summary(const crn_report *report)
+{
+    const crn_profile *profile = report->profile;
+    crn_report_line("capture", report->path);
+    if (note(profile, "command"))
+        crn_report_line("command", note(profile, "command"));
+    print_when(profile);
+    crn_report_clocks(profile);
+    print_cost(profile);
+    print_totals(profile);
+    crn_report_memory(report);
+    crn_report_collector(report);
+    crn_report_waiting(profile);
+    print_shape(profile);
+    print_left_out(profile);
+    print_notes(profile);
+    print_state(report);
+    print_warnings(profile);
+    putchar('\n');
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tree view: contexts, costly ones first.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/common/terminal.h"
+#include "report.h"
+
+/* Deeper levels are numbered instead of drawn. */
+enum { LEVELS_DRAWN = 24, PREFIX_SIZE = 256 };
+
+/* Writes the lines that lead to a row. `open` is by level: more siblings follow. */
+static void draw_prefix(char prefix[PREFIX_SIZE], const crn_tree_row *row, const uint8_t *open)
+{
+    const crn_glyphs *glyphs = crn_terminal_get()->glyphs;
+    uint32_t bars = row->only ? row->level : row->level - 1;
+    char *end = prefix;
+    *end = 0;
+    for (uint32_t level = 1; level <= bars && level <= LEVELS_DRAWN; level++)
+        end = stpcpy(end, open[level] ? glyphs->bar : glyphs->gap);
+    if (bars > LEVELS_DRAWN)
+        end += sprintf(end, "(%u more levels) ", bars - LEVELS_DRAWN);
+    if (row->context)
+        stpcpy(end, row->only ? glyphs->only : row->last ? glyphs->last : glyphs->branch);
+}
+
+static void draw_suffix(char suffix[64], uint64_t cycles)
+{
+    char figure[CRN_FIGURE_SIZE];
+    suffix[0] = 0;
+    if (cycles)
+        snprintf(suffix, 64, " %s %s", crn_terminal_get()->glyphs->cycle,
+                 crn_figure_alone(figure, "count", cycles));
+}
+
+static uint64_t kept_value(const crn_tree_view *view, uint32_t metric, uint32_t context)
+{
+    return view->kept && !view->kept[context] ? 0 : crn_self(view->profile, metric, context);
+}
+
+static uint64_t *kept_values(const crn_tree_view *view, uint32_t metric)
+{
+    uint64_t *values = crn_calloc(view->profile->context_count, sizeof *values);
+    for (uint32_t c = 0; c < view->profile->context_count; c++)
+        values[c] = kept_value(view, metric, c);
+    return values;
+}
+
+crn_tree_view crn_tree_view_make(const crn_report *report)
+{
+    crn_tree_view view = {.profile = report->profile};
+    view.kept = crn_sequence_select(report->profile, NULL, report->drops, report->drop_count);
+    view.upside_down = report->focused && report->before && !report->after;
+    if (report->focused) {
+        view.profile = view.owned =
+            view.upside_down
+                ? crn_sequence_above(report->profile, &report->focus, report->metrics[0], view.kept)
+                : crn_sequence_below(report->profile, &report->focus, view.kept);
+        crn_free(view.kept);
+        view.kept = NULL;
+    }
+    view.tree = crn_tree_make(view.profile, &(crn_tree_options){report->metrics[0], view.kept,
+                                                                report->threshold, report->top});
+    view.cycles = crn_cycle_calls(view.profile);
+    view.calls = view.upside_down ? crn_totals(view.profile, CRN_METRIC_CALLS, NULL)
+                                  : kept_values(&view, CRN_METRIC_CALLS);
+    return view;
+}
+
+void crn_tree_view_free(crn_tree_view *view)
+{
+    crn_tree_free(&view->tree);
+    crn_free(view->kept);
+    crn_free(view->cycles);
+    crn_free(view->calls);
+    crn_profile_free(view->owned);
+}
+
+static void print_row(const crn_report *report, const crn_tree_view *view, const crn_table *table,
+                      uint32_t context, const char *prefix, const char *suffix)
+{
+    crn_row row = crn_row_begin(table);
+    if (context)
+        crn_row_figure(&row, view->tree.totals[context]);
+    else
+        crn_row_whole(&row, view->tree.totals[context]);
+    if (!view->upside_down)
+        crn_row_figure(&row, kept_value(view, report->metrics[0], context));
+    if (report->calls)
+        crn_row_figure(&row, view->calls[context]);
+    crn_row_block(&row, prefix, &view->profile->blocks[view->profile->block[context]], suffix);
+}
+
+/* The block of the row that a row hangs below, 0 if none: what is written in it is right there. */
+static uint32_t below(const crn_tree_view *view, uint32_t context)
+{
+    return context ? view->profile->block[view->profile->parent[context]] : 0;
+}
+
+static void print_rows(const crn_report *report, const crn_tree_view *view, crn_table *table)
+{
+    uint8_t *open = crn_calloc((size_t)view->tree.levels + 1, sizeof *open);
+    char prefix[PREFIX_SIZE], suffix[64];
+    for (int pass = 0; pass < 2; pass++) { /* measure, then print */
+        for (uint32_t i = view->upside_down; i < view->tree.count; i++) {
+            if (pass == 0 && crn_table_is_measured(table))
+                break;
+            const crn_tree_row *row = &view->tree.rows[i];
+            if (!row->only)
+                open[row->level] = !row->last;
+            draw_prefix(prefix, row, open);
+            draw_suffix(suffix, view->cycles[row->context]);
+            table->within = below(view, row->context);
+            if (pass == 0)
+                crn_table_measure(table, prefix,
+                                  &view->profile->blocks[view->profile->block[row->context]],
+                                  suffix);
+            else
+                print_row(report, view, table, row->context, prefix, suffix);
+        }
+    }
+    crn_free(open);
+}
+
+static void print_rest(const crn_report *report, const crn_tree_view *view)
+{
+    const crn_tree *tree = &view->tree;
+    if (!tree->hidden)
+        return;
+    uint64_t total = tree->totals[0];
+    crn_terminal_style(CRN_STYLE_DIM);
+    char hidden[CRN_FIGURE_SIZE];
+    printf("%s more context%s", crn_figure_alone(hidden, "", tree->hidden),
+           tree->hidden == 1 ? "" : "s");
+    if (report->threshold > 0)
+        printf(" below %g %%", 100 * report->threshold);
+    if (!view->upside_down)
+        printf(", with %.1f %% of self %s in all",
+               crn_percent(total > tree->shown ? total - tree->shown : 0, total),
+               report->profile->metrics[report->metrics[0]].name);
+    printf(": --threshold 0%s shows all\n", report->top ? " --top 0" : "");
+    crn_terminal_style(CRN_STYLE_PLAIN);
+}
+
+static uint64_t most_calls(const crn_tree_view *view)
+{
+    uint64_t largest = 0;
+    for (uint32_t i = 0; i < view->tree.count; i++) {
+        uint64_t calls = view->calls[view->tree.rows[i].context];
+        if (largest < calls)
+            largest = calls;
+    }
+    return largest;
+}
+
+/* Whether totals, or self costs, that will be shown rest on few samples. */
+static bool any_uncertain(const crn_report *report, const crn_tree_view *view, bool totals)
+{
+    for (uint32_t i = totals; i < view->tree.count; i++) {
+        uint32_t context = view->tree.rows[i].context;
+        uint64_t value =
+            totals ? view->tree.totals[context] : kept_value(view, report->metrics[0], context);
+        if (crn_report_is_uncertain(report, 0, value))
+            return true;
+    }
+    return false;
+}
+
+void crn_report_tree(const crn_report *report)
+{
+    crn_tree_view view = crn_tree_view_make(report);
+    crn_table table = {.profile = view.profile};
+    crn_report_column(&table, report, "inclusive", 0, view.tree.totals[0],
+                      any_uncertain(report, &view, true));
+    if (!view.upside_down)
+        crn_report_column(&table, report, "self", 0, view.tree.totals[0],
+                          any_uncertain(report, &view, false));
+    table.rank = 2;
+    if (report->calls)
+        crn_table_figure(&table, "calls", "", most_calls(&view), false);
+    crn_table_head(&table, view.upside_down ? "called from" : "context");
+    print_rows(report, &view, &table);
+    crn_table_foot(&table);
+    print_rest(report, &view);
+    crn_tree_view_free(&view);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The view of what never ran: with a block for each branch, a coverage report.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/common/terminal.h"
+#include "report.h"
+
+static int compare_places(const void *left, const void *right, void *data)
+{
+    const crn_profile *profile = data;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    const crn_block_info *one = &profile->blocks[a], *other = &profile->blocks[b];
+    int files = strcmp(one->file, other->file), names = strcmp(one->name, other->name);
+    if (files)
+        return files;
+    if (one->line != other->line)
+        return one->line < other->line ? -1 : 1;
+    if (one->column != other->column)
+        return one->column < other->column ? -1 : 1;
+    return names ? names : a < b ? -1 : a > b;
+}
+
+/* By block: called, or charged with anything, or above what was. To be freed. */
+static uint8_t *find_ran(const crn_profile *profile)
+{
+    uint8_t *ran = crn_calloc(profile->block_count, 1);
+    for (uint32_t c = 0; c < profile->context_count; c++)
+        for (uint32_t m = 0; m < profile->metric_count; m++)
+            if (crn_self(profile, m, c))
+                for (uint32_t at = c; !ran[profile->block[at]]; at = profile->parent[at])
+                    ran[profile->block[at]] = 1;
+    return ran;
+}
+
+/* Of blocks that are sorted by file. */
+static void add_up_files(crn_zero_view *view, const crn_profile *profile, const uint32_t *blocks,
+                         const uint8_t *ran)
+{
+    view->files = crn_calloc((size_t)view->known + 1, sizeof *view->files);
+    for (uint32_t i = 0, next; i < view->known; i = next) {
+        struct crn_zero_file *file = &view->files[view->file_count];
+        *file = (struct crn_zero_file){.name = profile->blocks[blocks[i]].file};
+        for (next = i;
+             next < view->known && strcmp(profile->blocks[blocks[next]].file, file->name) == 0;
+             next++)
+            file->ran += ran[blocks[next]];
+        file->known = next - i;
+        view->file_count += file->ran < file->known;
+    }
+}
+
+crn_zero_view crn_zero_view_make(const crn_report *report)
+{
+    const crn_profile *profile = report->profile;
+    crn_zero_view view = {.blocks = crn_calloc(profile->block_count, sizeof *view.blocks)};
+    uint32_t *known = crn_calloc(profile->block_count, sizeof *known);
+    uint8_t *ran = find_ran(profile);
+    for (uint32_t b = 1; b < profile->block_count; b++)
+        if (crn_report_shows(report, b) && b != profile->folded_block)
+            known[view.known++] = b;
+    qsort_r(known, view.known, sizeof *known, compare_places, (void *)profile);
+    for (uint32_t i = 0; i < view.known; i++) {
+        view.ran += ran[known[i]];
+        if (!ran[known[i]])
+            view.blocks[view.count++] = known[i];
+    }
+    add_up_files(&view, profile, known, ran);
+    crn_free(known);
+    crn_free(ran);
+    if (report->top && view.count > report->top) {
+        view.hidden = view.count - report->top;
+        view.count = report->top;
+    }
+    return view;
+}
+
+void crn_zero_view_free(crn_zero_view *view)
+{
+    crn_free(view->blocks);
+    crn_free(view->files);
+    *view = (crn_zero_view){0};
+}
+
+/* How much of each file ran, where that is not all of it; of one file the last line says it. */
+static void print_files(const crn_zero_view *view)
+{
+    char percent[CRN_FIGURE_SIZE];
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < view->file_count; i++)
+        most = most < view->files[i].known ? view->files[i].known : most;
+    if (view->file_count < 2)
+        return;
+    crn_table table = {0};
+    crn_table_figure(&table, "ran", "", most, false);
+    crn_table_figure(&table, "of", "", most, false);
+    crn_table_text(&table, "%", 5);
+    putchar('\n');
+    crn_table_head(&table, "file");
+    for (uint32_t i = 0; i < view->file_count; i++) {
+        const struct crn_zero_file *file = &view->files[i];
+        crn_row row = crn_row_begin(&table);
+        crn_row_figure(&row, file->ran);
+        crn_row_figure(&row, file->known);
+        crn_figure_fixed(percent, crn_percent(file->ran, file->known), 1);
+        crn_row_text(&row, CRN_STYLE_PLAIN, percent);
+        crn_row_block(&row, "",
+                      &(crn_block_info){.name = *file->name ? file->name : "?", .file = ""}, "");
+    }
+}
+
+static void print_rest(const crn_zero_view *view)
+{
+    char figure[CRN_FIGURE_SIZE], all[CRN_FIGURE_SIZE];
+    crn_terminal_style(CRN_STYLE_DIM);
+    if (view->hidden)
+        printf("%s more never ran: --top 0 shows all\n",
+               crn_figure_alone(figure, "", view->hidden));
+    printf("%s of %s blocks ran: %.1f %%\n", crn_figure_alone(figure, "", view->ran),
+           crn_figure_alone(all, "", view->known), crn_percent(view->ran, view->known));
+    crn_terminal_style(CRN_STYLE_PLAIN);
+}
+
+void crn_report_zero(const crn_report *report)
+{
+    const crn_profile *profile = report->profile;
+    crn_zero_view view = crn_zero_view_make(report);
+    crn_table table = {.profile = profile, .exact = true};
+    for (uint32_t i = 0; i < view.count; i++)
+        crn_table_measure(&table, "", &profile->blocks[view.blocks[i]], "");
+    if (view.count)
+        crn_table_head(&table, "never ran");
+    for (uint32_t i = 0; i < view.count; i++) {
+        crn_row row = crn_row_begin(&table);
+        crn_row_block(&row, "", &profile->blocks[view.blocks[i]], "");
+    }
+    print_files(&view);
+    print_rest(&view);
+    crn_zero_view_free(&view);
+}

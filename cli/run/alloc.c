@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cairn run --alloc: libcairn-alloc is put between a program and its allocator.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "cli/common/cli.h"
+#include "cli/common/progress.h"
+#include "profile/profile.h"
+#include "run.h"
+#include "symbols/symbols.h"
+
+#define LIBRARY "libcairn-alloc.so"
+#define USUAL_MEAN "524288"
+
+/* ---- before ------------------------------------------------------------------------- */
+
+/* Whether the kernel starts it without a loader, which is what takes LD_PRELOAD. */
+static bool is_static(int file, const Elf64_Ehdr *header)
+{
+    for (unsigned i = 0; i < header->e_phnum && header->e_phentsize == sizeof(Elf64_Phdr); i++) {
+        Elf64_Phdr entry;
+        off_t place = (off_t)(header->e_phoff + i * sizeof entry);
+        if (pread(file, &entry, sizeof entry, place) != (ssize_t)sizeof entry)
+            return false;
+        if (entry.p_type == PT_INTERP)
+            return false;
+    }
+    return true;
+}
+
+/* The loader ignores LD_PRELOAD where a program gets rights that its user has not. */
+static bool is_privileged(int file)
+{
+    struct stat info;
+    if (fstat(file, &info) != 0)
+        return false;
+    return ((info.st_mode & S_ISUID) && info.st_uid != getuid()) ||
+           ((info.st_mode & S_ISGID) && info.st_gid != getgid()) ||
+           fgetxattr(file, "security.capability", NULL, 0) > 0;
+}
+
+static bool is_for_this_machine(const Elf64_Ehdr *header)
+{
+    Elf64_Ehdr own = {0};
+    int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    bool read_own = file >= 0 && pread(file, &own, sizeof own, 0) == (ssize_t)sizeof own;
+    if (file >= 0)
+        close(file);
+    return !read_own || (own.e_machine == header->e_machine &&
+                         own.e_ident[EI_CLASS] == header->e_ident[EI_CLASS]);
+}
+
+static bool fail(const char *path, const char *why)
+{
+    return crn_cli_fail("%s: %s", path, why) == CRN_EXIT_OK;
+}
+
+bool crn_run_can_alloc(const char *path)
+{
+    Elf64_Ehdr header = {0};
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return true; /* may be run without being read */
+    bool is_elf = pread(file, &header, sizeof header, 0) == (ssize_t)sizeof header &&
+                  memcmp(header.e_ident, ELFMAG, SELFMAG) == 0;
+    bool privileged = is_privileged(file);
+    bool alone = is_elf && is_for_this_machine(&header) && is_static(file, &header);
+    close(file);
+    if (is_elf && !is_for_this_machine(&header))
+        return fail(path, "is for another kind of machine than " LIBRARY);
+    if (alone)
+        return fail(path, "is linked statically, so that nothing can be put before its malloc; "
+                          "link it with " LIBRARY " or dynamically");
+    if (privileged)
+        return fail(path, "is set-uid, set-gid or has capabilities: the loader puts nothing "
+                          "before its malloc; run it as its owner, or a copy without them");
+    return true;
+}
+
+/* In the build beside the tool; installed, below the same prefix or where it was meant to be. */
+static bool find_library(char *path, size_t size)
+{
+    static const char *const places[] = {"%s/hosts/alloc/" LIBRARY, "%s/../lib/" LIBRARY,
+                                         "%s/../libexec/cairn/" LIBRARY, CAIRN_LIB_DIR "/" LIBRARY,
+                                         CAIRN_LIBEXEC_DIR "/" LIBRARY};
+    char self[PATH_MAX], full[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(self, '/');
+    if (slash)
+        *slash = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        snprintf(path, size, places[i], self);
+        if (realpath(path, full) && access(full, R_OK) == 0) {
+            snprintf(path, size, "%s", full);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool crn_run_set_alloc(const crn_run *run)
+{
+    char library[PATH_MAX * 2];
+    if (!find_library(library, sizeof library))
+        return crn_cli_fail(LIBRARY " is neither beside the tool nor in " CAIRN_LIB_DIR
+                                    ": install it, or build all of cairn") == CRN_EXIT_OK;
+    if (strpbrk(library, ": "))
+        return crn_cli_fail("%s: a path with a blank or a colon cannot be preloaded; install cairn "
+                            "elsewhere",
+                            library) == CRN_EXIT_OK;
+    const char *others = getenv("LD_PRELOAD");
+    size_t size = strlen(library) + (others ? strlen(others) : 0) + 2;
+    char *preload = crn_calloc(size, 1);
+    /* First, so that an allocator that is preloaded is what the library passes calls on to. */
+    snprintf(preload, size, "%s%s%s", library, others && *others ? ":" : "", others ? others : "");
+    setenv("LD_PRELOAD", preload, 1);
+    setenv("CAIRN_ALLOC", run->alloc_mean ? run->alloc_mean : USUAL_MEAN, 1);
+    crn_free(preload);
+    return true;
+}
+
+/* ---- after -------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 3, 4))) static void note(crn_profile *profile, const char *key,
+                                                       const char *format, ...)
+{
+    char value[1024];
+    va_list arguments;
+    if (crn_profile_note(profile, key, NULL))
+        return; /* the program's own word */
+    va_start(arguments, format);
+    vsnprintf(value, sizeof value, format, arguments);
+    va_end(arguments);
+    crn_profile_put_note(profile, key, value);
+}
+
+static void put_command(crn_profile *profile, char **program)
+{
+    char command[1024] = "";
+    for (; *program; program++)
+        snprintf(command + strlen(command), sizeof command - strlen(command), "%s%s",
+                 *command ? " " : "", *program);
+    note(profile, "command", "%s", command);
+}
+
+static void put_notes(crn_profile *profile, const crn_run *run, int status,
+                      unsigned long long elapsed_ns)
+{
+    put_command(profile, run->program);
+    note(profile, "elapsed_ns", "%llu", elapsed_ns);
+    if (WIFEXITED(status))
+        note(profile, "exit_status", "%d", WEXITSTATUS(status));
+    else
+        note(profile, "ended_by", "%s", strsignal(WTERMSIG(status)));
+    for (size_t i = 0; i < run->label_count; i++) {
+        const char *equals = strchr(run->labels[i], '=');
+        char *key = crn_strdup(run->labels[i]);
+        key[equals - run->labels[i]] = '\0';
+        crn_profile_put_note(profile, key, equals + 1);
+        crn_free(key);
+    }
+}
+
+/* A process that the program has left behind may go on writing. */
+static bool is_still_written(const crn_profile *profile)
+{
+    long process = strtol(crn_profile_note(profile, "process", "0"), NULL, 10);
+    return strcmp(crn_profile_note(profile, "state", ""), "recording") == 0 && process > 0 &&
+           (kill((pid_t)process, 0) == 0 || errno == EPERM);
+}
+
+void crn_run_finish_alloc(const crn_run *run, int status, unsigned long long elapsed_ns)
+{
+    crn_error error = {0};
+    crn_profile *profile = crn_profile_load(run->output, &error);
+    if (!profile) {
+        crn_cli_fail("%s", error.message);
+        return;
+    }
+    if (!is_still_written(profile)) {
+        crn_progress_begin("%s: looking up functions", crn_cli_name);
+        crn_profile *named = crn_symbols_resolve(profile, crn_progress_at, NULL);
+        crn_progress_end();
+        put_notes(named, run, status, elapsed_ns);
+        crn_cli_save(named, run->output);
+        crn_profile_free(named);
+    }
+    crn_profile_free(profile);
+    if (!run->quiet && isatty(STDERR_FILENO))
+        fprintf(stderr, "%s: see it with: cairn report %s\n", crn_cli_name, run->output);
+}

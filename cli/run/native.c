@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cairn/cairn.h>
+
+#include "base/memory.h"
+#include "cli/common/cli.h"
+#include "run.h"
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
+           a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* For a shell, a program that a signal ended is one that ended itself so. */
+static int end_as(int status)
+{
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    int number = WTERMSIG(status);
+    sigset_t only;
+    fflush(stdout);
+    fflush(stderr);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* the program has left its own */
+    signal(number, SIG_DFL);
+    sigemptyset(&only);
+    sigaddset(&only, number);
+    raise(number);
+    sigprocmask(SIG_UNBLOCK, &only, NULL);
+    return 128 + number;
+}
+
+/* Whether there is no space at all: what a capture that is there takes is freed for another. */
+static bool is_full(const char *folder, const struct stat *there)
+{
+    enum { LEAST = 64 * 1024, STAT_BLOCK = 512 }; /* bytes: less than that is no capture */
+    struct statvfs disk;
+    uint64_t freed = (uint64_t)there->st_blocks * STAT_BLOCK;
+    return statvfs(folder, &disk) == 0 && disk.f_blocks &&
+           disk.f_bavail * disk.f_frsize + freed < LEAST;
+}
+
+/* Why the program could not make a capture there, whatever it is; NULL if nothing is seen. */
+static const char *obstacle(const char *path)
+{
+    struct stat there = {0};
+    const char *reason = NULL;
+    if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode))
+        return S_ISDIR(there.st_mode) ? "that is a folder" : "that is no regular file";
+    if (!crn_cli_may_replace(path))
+        return "a file is there already that is no capture";
+    char *folder = crn_strdup(path);
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = 0;
+    if (access(slash ? folder : ".", W_OK | X_OK) != 0)
+        reason = strerror(errno);
+    else if (is_full(slash ? folder : ".", &there))
+        reason = strerror(ENOSPC);
+    crn_free(folder);
+    return reason;
+}
+
+/* Whether a capture of at most so many bytes can be begun: one in memory shows it. What the
+ * program's libcairn needs is what this one needs. */
+static bool is_enough(uint64_t limit)
+{
+    enum { ENOUGH = 1 << 20 };
+    cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    cairn_profile *profile = NULL;
+    options.file_limit = limit;
+    if (limit >= ENOUGH)
+        return true;
+    cairn_error error = cairn_profile_open(&profile, &options);
+    if (error)
+        return error != CAIRN_E_SPACE;
+    cairn_profile_close(profile);
+    return true;
+}
+
+static bool can_begin(const crn_run *run)
+{
+    const char *limit = getenv("CAIRN_FILE_LIMIT"), *reason = obstacle(run->output);
+    if (reason) {
+        crn_cli_fail("%s was not run, as its capture cannot be made at %s: %s; name another file "
+                     "with -o",
+                     run->path, run->output, reason);
+        return false;
+    }
+    if (!limit || run->alloc || is_enough(strtoull(limit, NULL, 10)))
+        return true;
+    crn_cli_fail("%s was not run, as no capture fits into a file limit of %s: allow more with "
+                 "--file-limit",
+                 run->path, limit);
+    return false;
+}
+
+static void say_what_to_do(const crn_run *run)
+{
+    if (run->quiet)
+        return;
+    const char *reason = obstacle(run->output);
+    if (reason)
+        crn_cli_fail("%s left no capture at %s: %s; name another file with -o", run->path,
+                     run->output, reason);
+    else if (run->alloc)
+        crn_cli_fail("%s left no capture at %s: it ended before it allocated, may not write "
+                     "there, or does without libc's loader",
+                     run->path, run->output);
+    else
+        crn_cli_fail("%s left no capture: it does not use libcairn, ended before it did, or could "
+                     "not make one; cairn run --alloc profiles what any program allocates, man "
+                     "cairn-run says more",
+                     run->path);
+}
+
+/* Processes of this run leave each other's captures alone, and replace those of earlier ones. */
+static void set_since(void)
+{
+    struct timespec now;
+    char text[32];
+    clock_gettime(CLOCK_REALTIME, &now);
+    snprintf(text, sizeof text, "%lld%09ld", (long long)now.tv_sec, now.tv_nsec);
+    setenv("CAIRN_SINCE", text, 1);
+}
+
+static void tell_of_others(const crn_run *run, size_t count)
+{
+    if (!count || run->quiet || !isatty(STDERR_FILENO))
+        return;
+    const char *where = crn_run_is_pattern(run->output) ? "" : " beside it";
+    fprintf(stderr, "%s: %zu %s left %s%s: cairn report adds several captures up\n", crn_cli_name,
+            count, count == 1 ? "process has" : "processes have",
+            count == 1 ? "a capture" : "captures", where);
+}
+
+int crn_run_native(const crn_run *run)
+{
+    struct stat before = {0}, after;
+    if (!can_begin(run))
+        return CRN_EXIT_BAD;
+    bool was = stat(run->output, &before) == 0;
+    setenv("CAIRN_OUT", run->output, 1);
+    set_since();
+    if (!run->alloc) /* the tool adds them afterwards */
+        crn_run_set_labels(run);
+    if (run->alloc && !crn_run_set_alloc(run))
+        return CRN_EXIT_BAD;
+    int status = 0;
+    uint64_t began = now_ns();
+    struct timespec since;
+    clock_gettime(CLOCK_REALTIME_COARSE, &since); /* as files are stamped */
+    int reason = crn_run_wait(run, &status);
+    if (reason)
+        return crn_cli_fail("%s cannot be run: %s", run->path, strerror(reason));
+    uint64_t elapsed = now_ns() - began;
+    unsetenv("LD_PRELOAD"); /* what is started from here on is not the program's */
+    size_t beside = crn_run_captures_beside(run, &since);
+    bool there = stat(run->output, &after) == 0 && !(was && is_same(&before, &after));
+    if (!there && !(beside && crn_run_is_pattern(run->output)))
+        say_what_to_do(run);
+    else if (run->alloc)
+        crn_run_finish_alloc(run, status, elapsed);
+    tell_of_others(run, beside);
+    return end_as(status);
+}

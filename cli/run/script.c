@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Scripts that name their interpreter (#!), for cairn run --alloc.
+ */
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "cli/common/cli.h"
+#include "run.h"
+
+enum { DEPTH_MAX = 5 }; /* as the kernel's */
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The line as the kernel reads it: an interpreter, and one argument if there is more. */
+static bool read_line(const char *path, char line[PATH_MAX], char **interpreter, char **argument)
+{
+    struct stat info;
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || access(path, X_OK) != 0)
+        return false;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    ssize_t size = read(file, line, PATH_MAX - 1);
+    close(file);
+    line[size > 0 ? size : 0] = '\0';
+    if (strncmp(line, "#!", 2) != 0)
+        return false;
+    line[strcspn(line, "\n")] = '\0';
+    *interpreter = line + 2 + strspn(line + 2, " \t");
+    *argument = *interpreter + strcspn(*interpreter, " \t");
+    if (**argument)
+        *(*argument)++ = '\0';
+    *argument += strspn(*argument, " \t");
+    for (char *end = *argument + strlen(*argument); end > *argument && strchr(" \t", end[-1]);
+         end--)
+        end[-1] = '\0';
+    return **interpreter != '\0';
+}
+
+static bool is_lua(const char *path, const char *interpreter)
+{
+    size_t length = strlen(path);
+    return strncmp(base_of(interpreter), "lua", 3) == 0 ||
+           (length > 4 && strcmp(path + length - 4, ".lua") == 0);
+}
+
+static bool find_on_path(const char *name, char found[PATH_MAX])
+{
+    const char *list = getenv("PATH");
+    while (list && *list) {
+        size_t length = strcspn(list, ":");
+        snprintf(found, PATH_MAX, "%.*s/%s", (int)length, list, name);
+        if (access(found, X_OK) == 0)
+            return true;
+        list += length + (list[length] == ':');
+    }
+    return false;
+}
+
+bool crn_run_is_script(const char *path)
+{
+    char line[PATH_MAX], *interpreter, *argument;
+    if (!read_line(path, line, &interpreter, &argument))
+        return false;
+    bool through_env = strcmp(base_of(interpreter), "env") == 0;
+    return !is_lua(path, through_env ? argument : interpreter);
+}
+
+/* env would be what is profiled, and not what it starts: that is run in its place. */
+static bool leave_env(crn_run *run, int *count, const char *argument)
+{
+    char found[PATH_MAX];
+    if (!*argument || *argument == '-' || strpbrk(argument, "= \t"))
+        return crn_cli_fail("%s: its first line does not say which interpreter is to be profiled: "
+                            "write cairn run --alloc INTERPRETER %s",
+                            run->path, run->path) == CRN_EXIT_OK;
+    if (!find_on_path(argument, found))
+        return crn_cli_fail("%s: its interpreter, %s, is not on the PATH", run->path, argument) ==
+               CRN_EXIT_OK;
+    char **program = crn_calloc((size_t)*count + 2, sizeof *program);
+    program[0] = crn_strdup(argument);
+    program[1] = crn_strdup(run->path);
+    memcpy(program + 2, run->program + 1, ((size_t)*count - 1) * sizeof *program);
+    run->program = program;
+    run->path = crn_strdup(found);
+    ++*count;
+    return true;
+}
+
+bool crn_run_script(crn_run *run, int count)
+{
+    char line[PATH_MAX], *interpreter, *argument;
+    /* What env finds may be a script again. */
+    for (int depth = 0; depth < DEPTH_MAX; depth++) {
+        if (!read_line(run->path, line, &interpreter, &argument))
+            return crn_run_can_alloc(run->path);
+        if (strcmp(base_of(interpreter), "env") != 0)
+            return crn_run_can_alloc(interpreter); /* which the kernel starts */
+        if (!leave_env(run, &count, argument))
+            return false;
+    }
+    return crn_cli_fail("%s: scripts that name scripts have no end", run->path) == CRN_EXIT_OK;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The JSON of `cairn spans`: docs/REPORT_JSON.md.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include <cairn/span.h>
+
+#include "cli/common/json.h"
+#include "spans.h"
+
+static void set_number(json_t *json, const char *key, uint64_t number)
+{
+    json_object_set_new(json, key, crn_json_number(number));
+}
+
+static json_t *attribute_json(const crn_attribute *attribute)
+{
+    switch (attribute->kind) {
+    case CRN_ATTRIBUTE_INTEGER:
+        return json_integer(attribute->value.integer);
+    case CRN_ATTRIBUTE_NUMBER: /* JSON has no other numbers */
+        return isfinite(attribute->value.number) ? json_real(attribute->value.number) : json_null();
+    default:
+        return crn_json_text(attribute->value.text);
+    }
+}
+
+/* What is no number in JSON, in words beside its null. */
+static void set_text(json_t *json, const crn_attribute *attribute)
+{
+    double value = attribute->value.number;
+    if (attribute->kind == CRN_ATTRIBUTE_NUMBER && !isfinite(value))
+        json_object_set_new(json, "text",
+                            json_string(isnan(value) ? "nan"
+                                        : value > 0  ? "inf"
+                                                     : "-inf"));
+}
+
+static json_t *attributes_json(const crn_spans_report *report, uint32_t span)
+{
+    uint32_t count;
+    const crn_attribute *attribute = crn_trace_attributes(report->source.trace, span, &count);
+    json_t *json = json_array();
+    for (; count; count--, attribute++) {
+        json_t *one = json_object();
+        json_object_set_new(one, "key", crn_json_text(report->source.trace->keys[attribute->key]));
+        json_object_set_new(one, "value", attribute_json(attribute));
+        set_text(one, attribute);
+        json_array_append_new(json, one);
+    }
+    return json;
+}
+
+/* What it takes to know a span again. */
+static json_t *name_json(const crn_spans_report *report, uint32_t span)
+{
+    if (span == CRN_SPAN_NONE)
+        return json_null();
+    const crn_span *its = &report->source.trace->spans[span];
+    json_t *json = json_object();
+    set_number(json, "id", span);
+    json_object_set_new(
+        json, "block",
+        crn_json_block(report->source.profile, crn_span_block(report->source.spans, span)));
+    json_object_set_new(json, "iteration",
+                        its->iteration == CAIRN_ITERATION_NONE ? json_null()
+                                                               : json_integer(its->iteration));
+    return json;
+}
+
+/* Its ancestors, the nearest first; "more" says that there are others. */
+static void set_ancestors(json_t *json, const crn_spans_report *report, uint32_t span)
+{
+    json_t *ancestors = json_array();
+    uint32_t at = report->source.trace->spans[span].parent;
+    for (int i = 0; at != CRN_SPAN_NONE && i < CRN_SPANS_ANCESTORS; i++) {
+        json_array_append_new(ancestors, name_json(report, at));
+        at = report->source.trace->spans[at].parent;
+    }
+    json_object_set_new(json, "ancestors", ancestors);
+    json_object_set_new(json, "more", json_boolean(at != CRN_SPAN_NONE));
+}
+
+json_t *crn_spans_span_json(const crn_spans_report *report, uint32_t span)
+{
+    const crn_span *its = &report->source.trace->spans[span];
+    json_t *json = name_json(report, span);
+    json_object_set_new(json, "lane", crn_json_text(report->source.trace->lanes[its->lane]));
+    set_number(json, "start", its->start);
+    set_number(json, "duration", crn_span_duration(report->source.spans, span));
+    set_number(json, "self", crn_span_self(report->source.spans, span));
+    json_object_set_new(json, "open", json_boolean(its->open));
+    json_object_set_new(json, "handed_off", json_boolean(its->handed_off));
+    json_object_set_new(json, "orphaned", json_boolean(its->orphaned));
+    json_object_set_new(json, "attributes", attributes_json(report, span));
+    set_ancestors(json, report, span);
+    return json;
+}
+
+static void write_item(bool first, json_t *json)
+{
+    fputs(first ? "\n" : ",\n", stdout);
+    crn_json_write(json);
+}
+
+json_t *crn_spans_row_json(const crn_spans_report *report, const crn_span_row *row)
+{
+    json_t *json = json_object(), *bins = json_array();
+    json_object_set_new(json, "block", crn_json_block(report->source.profile, row->block));
+    set_number(json, "count", row->count);
+    set_number(json, "open", row->open);
+    set_number(json, "total", row->total);
+    set_number(json, "self", row->self);
+    set_number(json, "min", row->min);
+    set_number(json, "median", row->median);
+    set_number(json, "p99", row->p99);
+    set_number(json, "max", row->max);
+    if (report->source.trace->cpu) {
+        set_number(json, "cpu", row->cpu);
+        set_number(json, "cpu_wall", row->cpu_wall);
+    }
+    json_object_set_new(json, "weight", json_real(row->weight));
+    for (int i = 0; i < CRN_SPAN_BINS; i++)
+        json_array_append_new(bins, crn_json_number(row->bins[i]));
+    json_object_set_new(json, "bins", bins);
+    return json;
+}
+
+static void write_blocks(const crn_spans_report *report)
+{
+    crn_span_table table =
+        report->table ? crn_span_table_sorted(report->table, report->sort)
+                      : crn_span_table_make(report->source.spans, report->kept, report->sort);
+    uint32_t shown = table.count < report->top ? table.count : report->top;
+    json_t *edges = json_array();
+    for (int i = 0; i <= CRN_SPAN_BINS; i++)
+        json_array_append_new(edges, crn_json_number(table.edges[i]));
+    crn_json_write_member("edges", edges);
+    crn_json_write_member("hidden", crn_json_number(table.count - shown));
+    fputs(",\n\"blocks\":[", stdout);
+    for (uint32_t i = 0; i < shown; i++)
+        write_item(i == 0, crn_spans_row_json(report, &table.rows[i]));
+    fputs("]}\n", stdout);
+    crn_span_table_free(&table);
+}
+
+static void write_slowest(const crn_spans_report *report)
+{
+    const crn_span_parts *known = report->longest;
+    crn_span_parts slowest = {0};
+    if (!known)
+        slowest = crn_spans_slowest(report->source.spans, report->kept, report->slowest);
+    const crn_span_parts *all = known ? known : &slowest;
+    fputs(",\n\"slowest\":[", stdout);
+    for (uint32_t i = 0; i < all->count && i < report->slowest; i++)
+        write_item(i == 0, crn_spans_span_json(report, all->parts[i].span));
+    fputs("]}\n", stdout);
+    crn_span_parts_free(&slowest);
+}
+
+static json_t *missing_json(const crn_spans_report *report, const crn_missing_row *row)
+{
+    json_t *json = json_object();
+    json_object_set_new(json, "block", crn_json_block(report->source.profile, row->block));
+    set_number(json, "count", row->count);
+    set_number(json, "total", row->total);
+    set_number(json, "missing", row->missing);
+    return json;
+}
+
+static json_t *gap_json(const crn_spans_report *report, const crn_span_part *gap)
+{
+    json_t *json = json_object();
+    json_object_set_new(json, "span", name_json(report, gap->span));
+    set_number(json, "start", gap->start);
+    set_number(json, "missing", gap->length);
+    json_object_set_new(json, "before", name_json(report, gap->before));
+    json_object_set_new(json, "after", name_json(report, gap->after));
+    return json;
+}
+
+static void write_missing(const crn_spans_report *report)
+{
+    const crn_missing *missing = &report->missing;
+    uint32_t shown = missing->count < report->top ? missing->count : report->top;
+    crn_json_write_member("total", crn_json_number(missing->total));
+    crn_json_write_member("missing", crn_json_number(missing->missing));
+    crn_json_write_member("share", json_real(crn_missing_share(missing->missing, missing->total)));
+    crn_json_write_member("gap_count", crn_json_number(missing->gap_count));
+    crn_json_write_member("hidden", crn_json_number(missing->count - shown));
+    fputs(",\n\"blocks\":[", stdout);
+    for (uint32_t i = 0; i < shown; i++)
+        write_item(i == 0, missing_json(report, &missing->rows[i]));
+    fputs("],\n\"gaps\":[", stdout);
+    for (uint32_t i = 0; i < missing->gaps.count; i++)
+        write_item(i == 0, gap_json(report, &missing->gaps.parts[i]));
+    fputs("]}\n", stdout);
+}
+
+void crn_spans_json(const crn_spans_report *report)
+{
+    static void (*const write[])(const crn_spans_report *) = {
+        [CRN_SPANS_VIEW_BLOCKS] = write_blocks,
+        [CRN_SPANS_VIEW_GROUPS] = crn_spans_groups_json,
+        [CRN_SPANS_VIEW_SLOWEST] = write_slowest,
+        [CRN_SPANS_VIEW_MISSING] = write_missing,
+    };
+    const crn_trace *trace = report->source.trace;
+    fputs("{\"schema\":\"cairn-spans/1\"", stdout);
+    crn_json_write_member("file", crn_json_text(report->source.path));
+    crn_json_write_member("spans", crn_json_number(trace->span_count));
+    crn_json_write_member("open", crn_json_number(report->source.open));
+    crn_json_write_member("dropped", crn_json_number(trace->dropped));
+    crn_json_write_member("dropped_limit", crn_json_number(trace->limited));
+    crn_json_write_member("dropped_late", crn_json_number(trace->late));
+    crn_json_write_member("recycled", crn_json_number(trace->recycled));
+    crn_json_write_member("skipped", crn_json_number(trace->skipped));
+    crn_json_write_member("trees_skipped", crn_json_number(trace->trees_skipped));
+    crn_json_write_member("details_dropped", crn_json_number(trace->details_dropped));
+    crn_json_write_member("dangling", crn_json_number(trace->dangling));
+    crn_json_write_member("length", crn_json_number(trace->length));
+    write[report->view](report);
+}

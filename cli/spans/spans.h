@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * spans.h - `cairn spans`: what is asked for, and the two ways to print it.
+ */
+#ifndef CRN_CLI_SPANS_SPANS_H
+#define CRN_CLI_SPANS_SPANS_H
+
+#include <jansson.h>
+
+#include "span_source.h"
+#include "spans/spans.h"
+
+typedef enum crn_spans_view {
+    CRN_SPANS_VIEW_BLOCKS,
+    CRN_SPANS_VIEW_SLOWEST,
+    CRN_SPANS_VIEW_MISSING,
+    CRN_SPANS_VIEW_GROUPS
+} crn_spans_view;
+
+typedef struct crn_spans_report {
+    crn_span_source source;
+    const uint8_t *kept; /* by block; NULL: all */
+    crn_spans_view view;
+    crn_span_sort sort;
+    uint32_t top, slowest;         /* UINT32_MAX: all */
+    const crn_span_table *table;   /* of that view's blocks, and */
+    const crn_span_parts *longest; /* of the slowest at least `slowest`, where they are known;
+                                      else NULL */
+    crn_missing missing;           /* of that view */
+    crn_span_groups groups;        /* likewise */
+    const char *by;                /* of groups: how it was asked for */
+} crn_spans_report;
+
+/* The table from histograms, for captures without spans, too. Only blocks with this name, NULL for
+ * all. Returns the command's exit status. */
+int crn_spans_spread(const char *path, const char *block, crn_span_sort sort, uint32_t top,
+                     bool json);
+
+/* What stands at the end of a row. */
+typedef const crn_block_info *crn_spans_row_name(const crn_spans_report *report,
+                                                 const void *context, const crn_span_row *row,
+                                                 uint32_t at);
+/* Prints the first `shown` rows, and the scale below. */
+void crn_spans_rows(const crn_spans_report *report, const crn_span_table *spans, uint32_t shown,
+                    const char *title, crn_spans_row_name *name, const void *context);
+
+/* What `--by` may be: a name of ours, or else of an attribute that some span has. False after it
+ * was said that there is none. */
+bool crn_spans_group_by(const crn_span_source *source, const char *by, crn_group_by *kind,
+                        const char **attribute);
+void crn_spans_groups_text(const crn_spans_report *report);
+void crn_spans_groups_json(const crn_spans_report *report);
+json_t *crn_spans_row_json(const crn_spans_report *report, const crn_span_row *row);
+
+void crn_spans_text(const crn_spans_report *report);
+void crn_spans_json(const crn_spans_report *report);
+
+#endif

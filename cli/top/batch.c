@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `cairn top --batch`: the same tables as text, one below the other.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/common/cli.h"
+#include "profile/profile.h"
+#include "top.h"
+
+static void put(crn_pen *pen, crn_style style, const char *text)
+{
+    (void)pen;
+    if (style != CRN_STYLE_PLAIN)
+        crn_terminal_style(style);
+    fputs(text, stdout);
+    if (style != CRN_STYLE_PLAIN)
+        crn_terminal_style(CRN_STYLE_PLAIN);
+}
+
+static void end_line(crn_pen *pen)
+{
+    putchar('\n');
+    pen->used = 0;
+}
+
+static void print(const char *path, const crn_top_look *look, crn_top_choice *choice)
+{
+    crn_pen pen = {.put = put, .width = crn_terminal_get()->width};
+    crn_top_rows rows = crn_top_rows_make(look, choice);
+    for (int line = 0; line < CRN_TOP_HEADER_LINES; line++)
+        if (crn_top_header_line(&pen, line, path, look, choice, &rows, 0))
+            end_line(&pen);
+    if (rows.count) {
+        end_line(&pen);
+        crn_top_titles(&pen, &rows, choice);
+        end_line(&pen);
+    }
+    for (uint32_t i = 0; i < rows.count; i++) {
+        crn_top_row_draw(&pen, &rows, &rows.rows[i]);
+        end_line(&pen);
+    }
+    if (rows.hidden && choice->most)
+        printf("%" PRIu64 " more: --top 0 shows all\n", rows.hidden);
+    if (rows.small)
+        printf("%" PRIu64 " more with less than 0.3 %% each\n", rows.small);
+    if (*rows.remark && look->profile)
+        printf("\n%s\n", rows.remark);
+    crn_top_rows_free(&rows);
+}
+
+/* What was asked for by name must be there; keys can choose only what is. */
+static int check(const char *path, const crn_top_look *look, const crn_top_choice *choice)
+{
+    uint32_t block;
+    crn_error error = {0};
+    const crn_profile *profile = look->profile;
+    if (*choice->metric && crn_profile_metric(profile, choice->metric) < 0)
+        return crn_cli_fail("%s: there is no metric \"%s\"; cairn report --metric all shows what "
+                            "there is",
+                            path, choice->metric);
+    if (*choice->focus &&
+        !crn_reference_block(profile, choice->focus, strlen(choice->focus), &block, &error))
+        return crn_cli_fail("%s: %s", path, error.message);
+    return CRN_EXIT_OK;
+}
+
+static void wait_for(double seconds)
+{
+    struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    nanosleep(&time, NULL);
+}
+
+/* The first table is of everything since the start. */
+int crn_top_batch(const crn_top_options *options, crn_top_choice *choice)
+{
+    crn_top_look look = {0};
+    crn_symbols_cache *names = crn_symbols_cache_new();
+    int status = CRN_EXIT_OK;
+    for (uint64_t i = 0; !options->count || i < options->count; i++) {
+        if (i) {
+            wait_for(crn_top_wait(choice, look.cost));
+            putchar('\n');
+        }
+        crn_top_look next = crn_top_look_take(options->path, i ? &look : NULL,
+                                              choice->view == CRN_TOP_LANES, names);
+        if (!next.profile) { /* what cannot be read now may be whole the next time; or never */
+            status = crn_cli_fail("%s", next.problem);
+            crn_top_look_free(&next);
+            break;
+        }
+        crn_top_look_free(&look);
+        look = next;
+        if (!i && (status = check(options->path, &look, choice)) != CRN_EXIT_OK)
+            break;
+        print(options->path, &look, choice);
+        if (fflush(stdout) != 0 || (look.state >= CRN_TOP_STOPPED && !options->count))
+            break; /* the reader went away, or nothing more will come */
+    }
+    crn_top_look_free(&look);
+    crn_symbols_cache_free(names);
+    return status;
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rows as text: which columns there are, and what stands in them. All widths are fixed, so
+ * that nothing moves when figures change.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/common/figure.h"
+#include "profile/profile.h"
+#include "top.h"
+
+/* ---- the pen ---- */
+
+void crn_pen_text(crn_pen *pen, crn_style style, const char *text, size_t limit, bool keep_end)
+{
+    char safe[2048];
+    if (pen->width) {
+        size_t left = pen->width > pen->used ? pen->width - pen->used : 0;
+        if (!left)
+            return;
+        limit = limit && limit < left ? limit : left;
+    }
+    pen->used += crn_terminal_fit(safe, sizeof safe, text, limit, keep_end);
+    pen->put(pen, style, safe);
+}
+
+void crn_pen_format(crn_pen *pen, crn_style style, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    crn_pen_text(pen, style, text, 0, false);
+}
+
+void crn_pen_to(crn_pen *pen, size_t column)
+{
+    if (column > pen->used)
+        crn_pen_format(pen, CRN_STYLE_PLAIN, "%*s", (int)(column - pen->used), "");
+}
+
+/* ---- figures ---- */
+
+typedef struct step {
+    double size;
+    const char *unit;
+} step;
+
+/* Three digits of `amount` in the largest step that it fills. */
+static const char *put_steps(char *text, double amount, const step *steps, int count)
+{
+    int i = 0;
+    while (i + 1 < count && amount >= 0.9995 * steps[i + 1].size)
+        i++;
+    double shown = amount / steps[i].size;
+    bool whole = i == 0 && amount == floor(amount);
+    int decimals = whole || shown >= 99.95 ? 0 : shown >= 9.995 ? 1 : 2;
+    snprintf(text, CRN_AMOUNT_SIZE, "%.*f%s", decimals, shown, steps[i].unit);
+    return text;
+}
+
+static const char *put_time(char *text, double ns)
+{
+    static const step steps[] = {{1, " ns"}, {1e3, " µs"}, {1e6, " ms"}, {1e9, " s"}};
+    double seconds = ns / 1e9;
+    if (seconds < 99.95)
+        return put_steps(text, ns, steps, 4);
+    unsigned long long whole = (unsigned long long)(seconds + 0.5);
+    if (whole < 6000)
+        snprintf(text, CRN_AMOUNT_SIZE, "%llu:%02llu", whole / 60, whole % 60);
+    else if (whole < 360000)
+        snprintf(text, CRN_AMOUNT_SIZE, "%lluh%02llum", whole / 3600, whole / 60 % 60);
+    else
+        snprintf(text, CRN_AMOUNT_SIZE, "%llud%02lluh", whole / 86400, whole / 3600 % 24);
+    return text;
+}
+
+const char *crn_top_amount(char text[CRN_AMOUNT_SIZE], const char *unit, double amount)
+{
+    static const step counts[] = {{1, ""},     {1e3, "k"},  {1e6, "M"}, {1e9, "G"},
+                                  {1e12, "T"}, {1e15, "P"}, {1e18, "E"}};
+    static const step bytes[] = {{1, " B"},        {0x1p10, " KiB"}, {0x1p20, " MiB"},
+                                 {0x1p30, " GiB"}, {0x1p40, " TiB"}, {0x1p50, " PiB"},
+                                 {0x1p60, " EiB"}};
+    if (amount <= 0)
+        return strcpy(text, "-");
+    if (strcmp(unit, "nanoseconds") == 0)
+        return put_time(text, amount);
+    return strcmp(unit, "bytes") == 0 ? put_steps(text, amount, bytes, 7)
+                                      : put_steps(text, amount, counts, 7);
+}
+
+/* ---- columns ---- */
+
+typedef enum column_kind {
+    SELF_SHARE,
+    INCLUSIVE_SHARE,
+    SELF,
+    INCLUSIVE,
+    CALLS,
+    SELF_TOTAL,
+    INCLUSIVE_TOTAL,
+    CALLS_TOTAL,
+    STRANDS,
+    KINDS
+} column_kind;
+
+enum { COLUMNS = 6, SHARE_WIDTH = 6, NAME_LEAST = 24, PLACE_LEAST = 52, LANE_WIDTH = 22 };
+
+/* The first ones are always there; others are where the line is wide enough. */
+static const column_kind layouts[CRN_TOP_VIEWS][COLUMNS] = {
+    [CRN_TOP_SELF] = {SELF_SHARE, INCLUSIVE_SHARE, SELF, CALLS, SELF_TOTAL, CALLS_TOTAL},
+    [CRN_TOP_INCLUSIVE] = {INCLUSIVE_SHARE, SELF_SHARE, INCLUSIVE, CALLS, INCLUSIVE_TOTAL,
+                           CALLS_TOTAL},
+    [CRN_TOP_TREE] = {INCLUSIVE_SHARE, SELF_SHARE, INCLUSIVE, CALLS, INCLUSIVE_TOTAL, CALLS_TOTAL},
+    [CRN_TOP_CALLERS] = {INCLUSIVE_SHARE, INCLUSIVE, CALLS, KINDS},
+    [CRN_TOP_LANES] = {SELF_SHARE, SELF, CALLS, STRANDS, SELF_TOTAL, CALLS_TOTAL},
+    [CRN_TOP_FOCUS] = {INCLUSIVE_SHARE, SELF_SHARE, INCLUSIVE, CALLS, KINDS},
+};
+
+static size_t width_of(column_kind kind)
+{
+    return kind <= INCLUSIVE_SHARE ? SHARE_WIDTH : CRN_AMOUNT_WIDTH + 2;
+}
+
+static bool has(const crn_pen *pen, const crn_top_rows *rows, column_kind kind)
+{
+    bool total = kind >= SELF_TOTAL && kind <= CALLS_TOTAL;
+    if (kind == KINDS || (total && (!rows->seconds || (pen->width && pen->width < 104))))
+        return false;
+    return (kind != CALLS && kind != CALLS_TOTAL) || rows->calls;
+}
+
+static const char *title_of(const crn_top_rows *rows, column_kind kind)
+{
+    bool rate = rows->seconds > 0, wall = rows->metric == CRN_METRIC_WALL,
+         cpu = rows->metric == CRN_METRIC_CPU, calls = rows->metric == CRN_METRIC_CALLS;
+    switch (kind) {
+    case SELF_SHARE:
+        return rows->view == CRN_TOP_LANES ? "share" : "self%";
+    case INCLUSIVE_SHARE:
+        return "incl%";
+    case SELF:
+        return !rate ? "self" : wall ? "threads" : cpu ? "cores" : calls ? "calls/s" : "self/s";
+    case INCLUSIVE:
+        return !rate ? "incl" : wall ? "threads" : cpu ? "cores" : "incl/s";
+    case CALLS:
+        return rate ? "calls/s" : "calls";
+    case CALLS_TOTAL:
+        return "calls";
+    case STRANDS:
+        return "strands";
+    default:
+        return "total";
+    }
+}
+
+static column_kind sorted_by(const crn_top_choice *choice)
+{
+    static const column_kind kinds[] = {SELF_SHARE, INCLUSIVE_SHARE, CALLS, KINDS};
+    return choice->view == CRN_TOP_TREE || choice->view == CRN_TOP_CALLERS ? INCLUSIVE_SHARE
+                                                                           : kinds[choice->sort];
+}
+
+void crn_top_titles(crn_pen *pen, const crn_top_rows *rows, const crn_top_choice *choice)
+{
+    static const char *const names[CRN_TOP_VIEWS] = {"block",       "block", "context",
+                                                     "called from", "lane",  "block"};
+    for (int i = 0; i < COLUMNS; i++) {
+        column_kind kind = layouts[rows->view][i];
+        if (kind == KINDS)
+            break;
+        if (!has(pen, rows, kind))
+            continue;
+        const char *title = title_of(rows, kind);
+        crn_pen_to(pen, pen->used + width_of(kind) - strlen(title));
+        crn_pen_text(pen, sorted_by(choice) == kind ? CRN_STYLE_TITLE : CRN_STYLE_DIM, title, 0,
+                     false);
+    }
+    crn_pen_text(pen, CRN_STYLE_DIM, "  ", 0, false);
+    size_t name = pen->used;
+    crn_pen_text(pen, sorted_by(choice) == KINDS ? CRN_STYLE_TITLE : CRN_STYLE_DIM,
+                 names[rows->view], 0, false);
+    if (rows->view == CRN_TOP_LANES) {
+        crn_pen_to(pen, name + LANE_WIDTH);
+        crn_pen_text(pen, CRN_STYLE_DIM, "last seen in", 0, false);
+    }
+}
+
+static void put_share(crn_pen *pen, uint64_t part, uint64_t whole)
+{
+    double percent = crn_percent(part, whole);
+    /* What rounds to nothing is told from nothing. */
+    const char *text = !part ? "-" : percent < 0.05 ? "0.0" : NULL;
+    char figure[32];
+    if (!text)
+        snprintf(figure, sizeof figure, "%.1f", percent);
+    crn_style style = percent >= 10  ? CRN_STYLE_HOT
+                      : percent >= 3 ? CRN_STYLE_WARM
+                      : text         ? CRN_STYLE_DIM
+                                     : CRN_STYLE_PLAIN;
+    text = text ? text : figure;
+    crn_pen_to(pen, pen->used + SHARE_WIDTH - strlen(text));
+    crn_pen_text(pen, style, text, 0, false);
+}
+
+static void put_amount(crn_pen *pen, const char *unit, double amount)
+{
+    char text[CRN_AMOUNT_SIZE];
+    crn_top_amount(text, unit, amount);
+    size_t width = crn_terminal_width(text);
+    crn_pen_to(pen, pen->used + CRN_AMOUNT_WIDTH + 2 - width);
+    crn_pen_text(pen, *text == '-' ? CRN_STYLE_DIM : CRN_STYLE_PLAIN, text, 0, false);
+}
+
+/* Time in time is how many threads at once, on average. */
+static void put_rate(crn_pen *pen, const crn_top_rows *rows, uint64_t value)
+{
+    double rate = rows->seconds > 0 ? (double)value / rows->seconds : (double)value;
+    bool time = strcmp(rows->info->unit, "nanoseconds") == 0;
+    if (!time || !rows->seconds) {
+        put_amount(pen, rows->info->unit, rate);
+        return;
+    }
+    char text[32] = "-";
+    if (value)
+        snprintf(text, sizeof text, "%.2f", rate / 1e9);
+    crn_pen_to(pen, pen->used + CRN_AMOUNT_WIDTH + 2 - strlen(text));
+    crn_pen_text(pen, *text == '-' ? CRN_STYLE_DIM : CRN_STYLE_PLAIN, text, 0, false);
+}
+
+static void put_cell(crn_pen *pen, const crn_top_rows *rows, const crn_top_row *row,
+                     column_kind kind)
+{
+    double seconds = rows->seconds > 0 ? rows->seconds : 1;
+    switch (kind) {
+    case SELF_SHARE:
+        put_share(pen, row->self, rows->whole);
+        return;
+    case INCLUSIVE_SHARE:
+        put_share(pen, row->inclusive, rows->whole);
+        return;
+    case SELF:
+        put_rate(pen, rows, row->self);
+        return;
+    case INCLUSIVE:
+        put_rate(pen, rows, row->inclusive);
+        return;
+    case CALLS:
+        put_amount(pen, "count", (double)row->calls / seconds);
+        return;
+    case SELF_TOTAL:
+        put_amount(pen, rows->info->unit, (double)row->self_total);
+        return;
+    case INCLUSIVE_TOTAL:
+        put_amount(pen, rows->info->unit, (double)row->inclusive_total);
+        return;
+    case CALLS_TOTAL:
+        put_amount(pen, "count", (double)row->calls_total);
+        return;
+    default:
+        put_amount(pen, "count", row->lane ? (double)row->lane->strands : 0);
+    }
+}
+
+/* ---- names ---- */
+
+enum { LEVELS_DRAWN = 20 };
+
+static void put_prefix(crn_pen *pen, const crn_top_row *row)
+{
+    const crn_glyphs *glyphs = crn_terminal_get()->glyphs;
+    uint32_t bars = row->only ? row->level : row->level - 1;
+    for (uint32_t level = 1; level <= bars && level <= LEVELS_DRAWN; level++)
+        crn_pen_text(pen, CRN_STYLE_DIM,
+                     row->bars & (uint64_t)1 << level ? glyphs->bar : glyphs->gap, 0, false);
+    if (bars > LEVELS_DRAWN)
+        crn_pen_format(pen, CRN_STYLE_DIM, "(%u more levels) ", bars - LEVELS_DRAWN);
+    crn_pen_text(pen, CRN_STYLE_DIM,
+                 row->only   ? glyphs->only
+                 : row->last ? glyphs->last
+                             : glyphs->branch,
+                 0, false);
+    if (!row->open && !row->leaf)
+        crn_pen_text(pen, CRN_STYLE_PLAIN, "+ ", 0, false);
+}
+
+static void put_place(crn_pen *pen, const crn_block_info *block, size_t column)
+{
+    char place[512];
+    if (!block->file[0])
+        return;
+    snprintf(place, sizeof place, block->line ? "%s:%u" : "%s", block->file, block->line);
+    crn_pen_to(pen, column > pen->used + 2 ? column : pen->used + 2);
+    if (pen->width && pen->width < pen->used + 8)
+        return;
+    crn_pen_text(pen, CRN_STYLE_DIM, place, 0, true);
+}
+
+static bool is_of(const crn_profile *profile, const crn_block_info *block)
+{
+    return profile && block >= profile->blocks && block < profile->blocks + profile->block_count;
+}
+
+/* What the block is written inside of, if it and the name have room. Returns what is left of it. */
+static size_t put_around(crn_pen *pen, const crn_top_rows *rows, const crn_block_info *block,
+                         size_t limit)
+{
+    const crn_profile *profile = is_of(rows->owned, block) ? rows->owned : rows->looked_at;
+    if (!is_of(profile, block))
+        return limit;
+    char *outer = crn_nesting_outer(profile, (uint32_t)(block - profile->blocks));
+    size_t width = *outer ? crn_terminal_width(outer) + 1 : 0;
+    bool fits = width && (!limit || width + crn_terminal_width(block->name) <= limit);
+    if (fits) {
+        crn_pen_text(pen, CRN_STYLE_DIM, outer, 0, false);
+        crn_pen_text(pen, CRN_STYLE_DIM, ".", 0, false);
+    }
+    crn_free(outer);
+    return fits && limit ? limit - width : limit;
+}
+
+static void put_block(crn_pen *pen, const crn_top_rows *rows, const crn_top_row *row)
+{
+    /* A place that does not fit well is left out; in the middle of what is left otherwise. */
+    size_t left = pen->width > pen->used ? pen->width - pen->used : 0;
+    bool place = !pen->width || left >= PLACE_LEAST;
+    size_t column = pen->width ? pen->used + left * 3 / 5 : pen->used + 40;
+    bool tree = row->level || row->only;
+    if (tree)
+        put_prefix(pen, row);
+    size_t limit = pen->width && place && column > pen->used + NAME_LEAST ? column - pen->used : 0;
+    limit = put_around(pen, rows, row->block, limit);
+    crn_pen_text(pen, CRN_STYLE_PLAIN, row->block->name, limit, false);
+    if (row->cycles) {
+        char figure[CRN_AMOUNT_SIZE];
+        crn_pen_format(pen, CRN_STYLE_DIM, " %s %s", crn_terminal_get()->glyphs->cycle,
+                       crn_top_amount(figure, "count", (double)row->cycles));
+    }
+    if (place)
+        put_place(pen, row->block, column);
+}
+
+static void put_lane(crn_pen *pen, const crn_top_row *row)
+{
+    size_t column = pen->used;
+    char name[96];
+    snprintf(name, sizeof name, *row->lane->name ? "%u %s" : "%u", row->lane->number,
+             row->lane->name);
+    crn_pen_text(pen, row->lane->open ? CRN_STYLE_PLAIN : CRN_STYLE_DIM, name, LANE_WIDTH - 2,
+                 false);
+    crn_pen_to(pen, column + LANE_WIDTH);
+    crn_pen_text(pen, row->lane->open ? CRN_STYLE_PLAIN : CRN_STYLE_DIM,
+                 row->lane->open ? row->block->name : "(free)", 0, false);
+}
+
+void crn_top_row_draw(crn_pen *pen, const crn_top_rows *rows, const crn_top_row *row)
+{
+    if (row->heading) {
+        crn_pen_text(pen, CRN_STYLE_DIM, row->heading, 0, false);
+        return;
+    }
+    for (int i = 0; i < COLUMNS; i++) {
+        if (layouts[rows->view][i] == KINDS)
+            break;
+        if (has(pen, rows, layouts[rows->view][i]))
+            put_cell(pen, rows, row, layouts[rows->view][i]);
+    }
+    crn_pen_text(pen, CRN_STYLE_PLAIN, "  ", 0, false);
+    if (row->lane)
+        put_lane(pen, row);
+    else
+        put_block(pen, rows, row);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What stands above the table: what runs, how it is measured, what is shown of it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/common/figure.h"
+#include "profile/profile.h"
+#include "top.h"
+
+static uint64_t number(const crn_profile *profile, const char *key)
+{
+    return strtoull(crn_profile_note(profile, key, "0"), NULL, 10);
+}
+
+static crn_style put_state(char *text, size_t size, const crn_top_look *look)
+{
+    static const char *const states[] = {
+        [CRN_TOP_WAITING] = "waiting for it",
+        [CRN_TOP_RUNNING] = "running",
+        [CRN_TOP_SUSPENDED] = "suspended by a signal",
+        [CRN_TOP_STOPPED] = "ended; recording had stopped before",
+        [CRN_TOP_ENDED] = "ended",
+        [CRN_TOP_KILLED] = "killed",
+        [CRN_TOP_UNREADABLE] = "unreadable",
+    };
+    char age[CRN_AMOUNT_SIZE];
+    snprintf(text, size, "%s", states[look->state]);
+    if (look->state == CRN_TOP_KILLED)
+        snprintf(text, size, "killed: last change %s ago",
+                 crn_top_amount(age, "nanoseconds", look->changed * 1e9 + 1));
+    return look->state == CRN_TOP_RUNNING ? CRN_STYLE_TITLE
+           : look->state == CRN_TOP_ENDED ? CRN_STYLE_DIM
+                                          : CRN_STYLE_WARM;
+}
+
+static void put_program(crn_pen *pen, const char *path, const crn_top_look *look)
+{
+    char state[96], right[160] = "", elapsed[CRN_AMOUNT_SIZE];
+    crn_style style = put_state(state, sizeof state, look);
+    const char *command = path;
+    if (look->profile) {
+        command = crn_profile_note(look->profile, "command", path);
+        uint64_t ns = number(look->profile, "recorded_ns");
+        snprintf(right, sizeof right, "  pid %.12s  %7s",
+                 crn_profile_note(look->profile, "process", "?"),
+                 crn_top_amount(elapsed, "nanoseconds", (double)ns));
+    }
+    size_t taken = strlen(state) + strlen(right) + 2;
+    size_t left = pen->width > taken + 16 ? pen->width - taken : 0;
+    crn_pen_text(pen, CRN_STYLE_TITLE, command, pen->width && !left ? 16 : left, false);
+    crn_pen_to(pen, left ? pen->width - taken + 2 : pen->used + 2);
+    crn_pen_text(pen, style, state, 0, false);
+    crn_pen_text(pen, CRN_STYLE_PLAIN, right, 0, false);
+}
+
+static void put_count(crn_pen *pen, uint64_t count, const char *one, const char *many)
+{
+    char text[CRN_FIGURE_SIZE];
+    if (pen->used)
+        crn_pen_text(pen, CRN_STYLE_PLAIN, "  ", 0, false);
+    crn_pen_text(pen, CRN_STYLE_PLAIN, crn_figure_alone(text, "", count), 0, false);
+    crn_pen_text(pen, CRN_STYLE_DIM, count == 1 ? one : many, 0, false);
+}
+
+static void put_per_second(crn_pen *pen, double amount, const char *what)
+{
+    char text[CRN_AMOUNT_SIZE];
+    crn_pen_format(pen, CRN_STYLE_PLAIN, "  %s",
+                   amount > 0 ? crn_top_amount(text, "count", amount) : "0");
+    crn_pen_text(pen, CRN_STYLE_DIM, what, 0, false);
+}
+
+static void put_shape(crn_pen *pen, const crn_top_look *look, const crn_top_rows *rows)
+{
+    const crn_profile *profile = look->profile;
+    put_count(pen, number(profile, "lanes"), " lane", " lanes");
+    put_count(pen, number(profile, "strands"), " strand", " strands");
+    put_count(pen, profile->context_count, " context", " contexts");
+    double seconds =
+        rows->seconds > 0 ? rows->seconds : (double)number(profile, "recorded_ns") / 1e9;
+    const crn_profile *shown = rows->seconds > 0 ? &look->since.profile : profile;
+    if (seconds > 0 && crn_calls_counted(profile))
+        put_per_second(pen, (double)crn_metric_total(shown, CRN_METRIC_CALLS) / seconds,
+                       " calls/s");
+    uint64_t period = number(profile, "sample_period_ns");
+    if (period && seconds > 0) {
+        char text[CRN_FIGURE_SIZE];
+        uint64_t samples = rows->seconds > 0 ? look->samples : number(profile, "samples");
+        put_per_second(pen, (double)samples / seconds, " samples/s");
+        crn_pen_format(pen, CRN_STYLE_DIM, ", one each %s",
+                       crn_figure_alone(text, "nanoseconds", period));
+    }
+}
+
+static void put_choice(crn_pen *pen, const crn_top_choice *choice, const crn_top_rows *rows,
+                       double every)
+{
+    char text[CRN_AMOUNT_SIZE];
+    crn_pen_text(pen, CRN_STYLE_TITLE, rows->info->name, 24, false);
+    if (rows->seconds > 0)
+        crn_pen_format(pen, CRN_STYLE_PLAIN, " of the last %.2f s", rows->seconds);
+    else if (crn_metric_is_level(rows->info))
+        crn_pen_text(pen, CRN_STYLE_PLAIN, " as it is", 0, false);
+    else
+        crn_pen_text(pen, CRN_STYLE_PLAIN, " since the start", 0, false);
+    bool time = strcmp(rows->info->unit, "nanoseconds") == 0 && rows->seconds > 0;
+    if (time)
+        crn_pen_format(pen, CRN_STYLE_PLAIN, ": %.2f %s", (double)rows->whole / 1e9 / rows->seconds,
+                       rows->metric == CRN_METRIC_CPU ? "cores" : "threads");
+    else
+        crn_pen_format(
+            pen, CRN_STYLE_PLAIN, ": %s%s",
+            crn_top_amount(text, rows->info->unit,
+                           (double)rows->whole / (rows->seconds > 0 ? rows->seconds : 1)),
+            rows->seconds > 0 ? "/s" : "");
+    crn_pen_format(pen, CRN_STYLE_PLAIN, "  view: %s", crn_top_view_names[choice->view]);
+    if ((choice->view == CRN_TOP_FOCUS || choice->view == CRN_TOP_CALLERS) && *choice->focus)
+        crn_pen_format(pen, CRN_STYLE_TITLE, " %.100s", choice->focus);
+    if (*choice->filter && !choice->typing)
+        crn_pen_format(pen, CRN_STYLE_WARM, "  filter: %.60s", choice->filter);
+    if (choice->paused)
+        crn_pen_text(pen, CRN_STYLE_HOT, "  paused", 0, false);
+    else if (every > choice->delay * 1.1)
+        crn_pen_format(pen, CRN_STYLE_WARM, "  large: looked at every %.1f s", every);
+}
+
+static void put_warnings(crn_pen *pen, const crn_top_look *look)
+{
+    const crn_profile *profile = look->profile;
+    if (*look->children)
+        crn_pen_format(pen, CRN_STYLE_PLAIN, "children: %s  ", look->children);
+    if (look->since.began_anew)
+        crn_pen_text(pen, CRN_STYLE_WARM, "counters began anew; ", 0, false);
+    if (look->state == CRN_TOP_UNREADABLE || look->state == CRN_TOP_WAITING)
+        crn_pen_format(pen, CRN_STYLE_WARM, "%s; ", look->problem);
+    for (size_t i = 0; profile && i < profile->warning_count; i++)
+        crn_pen_format(pen, CRN_STYLE_WARM, "%s%s", i ? "; " : "", profile->warnings[i]);
+    uint64_t folded = profile ? crn_folded_calls(profile) : 0;
+    if (folded)
+        crn_pen_format(pen, CRN_STYLE_WARM, "%s%.1f %% of calls folded by limits",
+                       profile->warning_count ? "; " : "",
+                       crn_percent(folded, crn_metric_total(profile, CRN_METRIC_CALLS)));
+}
+
+bool crn_top_header_line(crn_pen *pen, int line, const char *path, const crn_top_look *look,
+                         const crn_top_choice *choice, const crn_top_rows *rows, double every)
+{
+    if (line == 0)
+        put_program(pen, path, look);
+    else if (line == 1 && look->profile)
+        put_shape(pen, look, rows);
+    else if (line == 2 && look->profile && rows->info)
+        put_choice(pen, choice, rows, every);
+    else if (line == 3)
+        put_warnings(pen, look);
+    return pen->used > 0;
+}

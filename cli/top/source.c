@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The capture, its program, and looks at them.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/memory.h"
+#include "cli/common/writer.h"
+#include "top.h"
+
+static uint64_t now_of(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t number(const crn_profile *profile, const char *key)
+{
+    return strtoull(crn_profile_note(profile, key, "0"), NULL, 10);
+}
+
+/* ---- the program ---- */
+
+/* When recording began, in seconds since 1970; 0 if it is not known. */
+static time_t started_at(const crn_profile *profile)
+{
+    struct tm utc = {0};
+    const char *started = crn_profile_note(profile, "started", "");
+    return strptime(started, "%Y-%m-%dT%H:%M:%SZ", &utc) ? timegm(&utc) : 0;
+}
+
+static double since_change(const crn_profile *profile, const struct stat *file)
+{
+    double changed = (double)file->st_mtim.tv_sec + (double)file->st_mtim.tv_nsec / 1e9;
+    double recorded = (double)started_at(profile) + (double)number(profile, "recorded_ns") / 1e9;
+    if (recorded > changed)
+        changed = recorded;
+    double age = (double)now_of(CLOCK_REALTIME) / 1e9 - changed;
+    return age > 0 ? age : 0;
+}
+
+/* A clock that goes on is a program that runs, wherever it does; only else is it looked for. */
+static void set_state(crn_top_look *look, const crn_top_look *before, const struct stat *file)
+{
+    const char *state = crn_profile_note(look->profile, "state", "");
+    if (strcmp(state, "recording") != 0) {
+        look->state = strcmp(state, "stopped") == 0 ? CRN_TOP_STOPPED : CRN_TOP_ENDED;
+        return;
+    }
+    look->state = CRN_TOP_RUNNING;
+    if (before && before->profile &&
+        number(before->profile, "recorded_ns") != number(look->profile, "recorded_ns"))
+        return;
+    crn_writer writer = crn_writer_of((long)number(look->profile, "process"), file->st_ino);
+    if (writer == CRN_WRITER_SUSPENDED) {
+        look->state = CRN_TOP_SUSPENDED;
+    } else if (writer == CRN_WRITER_GONE) {
+        look->state = CRN_TOP_KILLED;
+        look->changed = since_change(look->profile, file);
+    }
+}
+
+/* ---- its children ---- */
+
+/* Digits and dots: what stands between the stem and the end of a child's capture. */
+static bool is_numbers(const char *text, size_t length)
+{
+    return length > 1 && text[0] == '.' && strspn(text, ".0123456789") >= length;
+}
+
+/* What the names of a capture's children are made of: x.cairn has x.PID.cairn beside it for a
+ * child that it forked. */
+typedef struct family {
+    const char *stem, *end;
+    size_t stem_length, end_length;
+} family;
+
+static family family_of(const char *path)
+{
+    static const char end[] = ".cairn";
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t length = strlen(name), end_length = sizeof end - 1;
+    if (length <= end_length || strcmp(name + length - end_length, end) != 0)
+        return (family){name, "", length, 0};
+    return (family){name, end, length - end_length, end_length};
+}
+
+static bool is_child(const family *family, const char *name)
+{
+    size_t length = strlen(name), both = family->stem_length + family->end_length;
+    return length > both && strncmp(name, family->stem, family->stem_length) == 0 &&
+           strcmp(name + length - family->end_length, family->end) == 0 &&
+           is_numbers(name + family->stem_length, length - both);
+}
+
+static int compare_names(const void *left, const void *right)
+{
+    return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+static void put_names(char *to, size_t size, char **names, size_t count)
+{
+    size_t used = 0;
+    if (count)
+        qsort(names, count, sizeof *names, compare_names);
+    for (size_t i = 0; i < count; i++) {
+        int put = snprintf(to + used, size - used, "%s%s", used ? ", " : "", names[i]);
+        used += (size_t)put < size - used ? (size_t)put : 0;
+        to[used] = 0;
+        crn_free(names[i]);
+    }
+    crn_free(names);
+}
+
+/* Those of this run: changed since it `started`. */
+static void find_children(char *to, size_t size, const char *path, time_t started)
+{
+    family family = family_of(path);
+    char *directory = crn_strdup(path), **names = NULL;
+    directory[family.stem - path] = 0;
+    DIR *files = opendir(*directory ? directory : ".");
+    crn_free(directory);
+    size_t count = 0;
+    struct stat info;
+    for (struct dirent *file; files && (file = readdir(files));) {
+        if (!is_child(&family, file->d_name) ||
+            fstatat(dirfd(files), file->d_name, &info, 0) != 0 || info.st_mtime < started)
+            continue;
+        names = crn_realloc(names, count + 1, sizeof *names);
+        names[count++] = crn_strdup(file->d_name);
+    }
+    if (files)
+        closedir(files);
+    put_names(to, size, names, count);
+}
+
+/* ---- looks ---- */
+
+static bool same_run(const crn_profile *before, const crn_profile *now)
+{
+    static const char *const facts[] = {"process", "started", "command", "library"};
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        if (strcmp(crn_profile_note(before, facts[i], ""), crn_profile_note(now, facts[i], "")) !=
+            0)
+            return false;
+    return number(now, "recorded_ns") >= number(before, "recorded_ns");
+}
+
+static void copy_lanes(crn_lanes *to, const crn_lanes *from)
+{
+    to->count = from->count;
+    to->lanes = crn_calloc(from->count, sizeof *to->lanes);
+    if (from->count)
+        memcpy(to->lanes, from->lanes, from->count * sizeof *to->lanes);
+}
+
+static const crn_profile *as_read(const crn_top_look *look)
+{
+    return look->read ? look->read : look->profile;
+}
+
+static void compare(crn_top_look *look, const crn_top_look *before)
+{
+    const crn_profile *earlier = before ? as_read(before) : NULL;
+    look->run = before ? before->run : 0;
+    if (earlier && !same_run(earlier, look->profile)) {
+        look->run++;
+        earlier = NULL;
+    }
+    look->since = crn_since_make(earlier, look->profile);
+    look->samples = number(look->profile, "samples");
+    if (!earlier)
+        return;
+    look->interval = (double)(look->taken_ns - before->taken_ns) / 1e9;
+    uint64_t samples = number(earlier, "samples");
+    look->samples -= samples < look->samples ? samples : 0;
+    copy_lanes(&look->lanes_before, &before->lanes);
+}
+
+/* Addresses are compared, and functions shown: which functions a path of addresses becomes
+ * depends on what else has run, and what ran before would seem to run again. */
+static void name_functions(crn_top_look *look, crn_symbols_cache *names)
+{
+    if (!crn_symbols_wanted(look->profile))
+        return;
+    uint32_t *blocks;
+    crn_profile *named = crn_symbols_resolve_cached(look->profile, names, &blocks);
+    crn_profile *gained = crn_symbols_resolve_cached(&look->since.profile, names, NULL);
+    if (crn_since_rename(&look->since, named, gained)) {
+        for (uint32_t i = 0; i < look->lanes.count; i++) {
+            uint32_t *block = &look->lanes.lanes[i].current;
+            *block = *block < look->profile->block_count ? blocks[*block] : 0;
+        }
+        look->read = look->profile;
+        look->profile = named;
+    } else {
+        crn_profile_free(named);
+    }
+    crn_free(blocks);
+}
+
+/* Of processes that have read files and ended. */
+static double helpers_so_far(void)
+{
+    struct rusage use = {0};
+    getrusage(RUSAGE_CHILDREN, &use);
+    return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+           (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
+}
+
+crn_top_look crn_top_look_take(const char *path, const crn_top_look *before, bool lanes,
+                               crn_symbols_cache *names)
+{
+    crn_top_look look = {0};
+    uint64_t began = now_of(CLOCK_MONOTONIC);
+    uint64_t cost = now_of(CLOCK_THREAD_CPUTIME_ID);
+    double helpers = helpers_so_far();
+    crn_error error = {0};
+    struct stat file = {0};
+    bool there = stat(path, &file) == 0 || errno != ENOENT;
+    look.profile = crn_profile_load(path, &error);
+    look.taken_ns = began + (now_of(CLOCK_MONOTONIC) - began) / 2;
+    if (look.profile) {
+        set_state(&look, before, &file);
+        compare(&look, before);
+        find_children(look.children, sizeof look.children, path, started_at(look.profile));
+        if (lanes && !crn_lanes_load(&look.lanes, path, &error))
+            look.lanes = (crn_lanes){0};
+        if (before && look.run != before->run)
+            crn_symbols_cache_forget(names);
+        name_functions(&look, names);
+    } else {
+        look.state = there ? CRN_TOP_UNREADABLE : CRN_TOP_WAITING;
+        snprintf(look.problem, sizeof look.problem, "%s", error.message);
+    }
+    look.helpers = helpers_so_far() - helpers;
+    look.cost = (double)(now_of(CLOCK_THREAD_CPUTIME_ID) - cost) / 1e9 + look.helpers;
+    return look;
+}
+
+double crn_top_wait(const crn_top_choice *choice, double cost)
+{
+    double least = 20 * cost; /* from look to look: a twentieth of a processor at most */
+    return choice->delay > least ? choice->delay : least;
+}

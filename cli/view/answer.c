@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From a request to a reply: what it asks, who answers, and the answer as a piece of memory.
+ */
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/common/cli.h"
+#include "cli/common/json.h"
+#include "view.h"
+
+/* ---- queries ---- */
+
+const char *crn_view_text(const crn_view_query *query, const char *key)
+{
+    for (size_t i = 0; i < query->count; i++)
+        if (strcmp(query->items[i].key, key) == 0)
+            return query->items[i].value;
+    return NULL;
+}
+
+bool crn_view_number(const crn_view_query *query, const char *key, uint64_t otherwise,
+                     uint64_t most, uint64_t *number)
+{
+    const char *text = crn_view_text(query, key);
+    char *end;
+    *number = otherwise;
+    if (!text)
+        return true;
+    if (*text >= '0' && *text <= '9') {
+        *number = strtoull(text, &end, 10);
+        if (!*end && *number <= most)
+            return true;
+    }
+    crn_cli_fail("\"%.40s\" is no %s; it is a whole number up to %llu", text, key,
+                 (unsigned long long)most);
+    return false;
+}
+
+crn_view_file *crn_view_file_of(crn_view *view, const crn_view_query *query)
+{
+    uint64_t number;
+    if (!crn_view_number(query, "file", 0, CRN_VIEW_FILES_MAX, &number))
+        return NULL;
+    if (number >= view->file_count) {
+        crn_cli_fail("there is no file %llu", (unsigned long long)number);
+        return NULL;
+    }
+    return &view->files[number];
+}
+
+/* ---- answers ---- */
+
+/* Runs the answer with both of the standard streams in memory. All who print JSON print it on
+ * stdout, which the GNU C library lets a program assign to; only this thread prints meanwhile. */
+static bool answer_print(crn_view *view, const crn_view_query *query, crn_view_answer *answer,
+                         char *text[2], size_t size[2])
+{
+    FILE *real[2] = {stdout, stderr}, *memory[2];
+    for (int i = 0; i < 2; i++) {
+        memory[i] = open_memstream(&text[i], &size[i]);
+        if (!memory[i]) {
+            if (i)
+                fclose(memory[0]);
+            return false;
+        }
+    }
+    stdout = memory[0];
+    stderr = memory[1];
+    bool good = answer(view, query);
+    stdout = real[0];
+    stderr = real[1];
+    good = !ferror(memory[0]) && good;
+    good = fclose(memory[0]) == 0 && good;
+    fclose(memory[1]);
+    return good;
+}
+
+/* What a command says in the terminal begins with its name, and the file's is known. */
+static const char *message_of(char *text)
+{
+    size_t length = strlen(text), name = strlen(crn_cli_name);
+    while (length && text[length - 1] == '\n')
+        text[--length] = 0;
+    if (strncmp(text, crn_cli_name, name) == 0 && strncmp(text + name, ": ", 2) == 0)
+        text += name + 2;
+    return *text ? text : "it could not be answered";
+}
+
+/* ---- answers that were given before ---- */
+
+/* The question, and how new the files are that it is about. Texts may hold anything: how long each
+ * is keeps two questions from looking alike. */
+static char *key_of(const crn_view *view, const crn_view_query *query)
+{
+    char *key = NULL;
+    size_t size = 0;
+    FILE *text = open_memstream(&key, &size);
+    if (!text)
+        return NULL;
+    fputs(query->route, text);
+    for (size_t i = 0; i < query->count; i++)
+        fprintf(text, "&%zu:%s=%zu:%s", strlen(query->items[i].key), query->items[i].key,
+                strlen(query->items[i].value), query->items[i].value);
+    for (size_t i = 0; i < view->file_count; i++)
+        fprintf(text, " %u", view->files[i].generation);
+    if (fclose(text) == 0)
+        return key;
+    free(key);
+    return NULL;
+}
+
+static bool kept_find(const crn_view *view, const char *key, crn_view_reply *reply)
+{
+    for (int i = 0; key && i < CRN_VIEW_KEPT; i++) {
+        const crn_view_kept *kept = &view->kept[i];
+        if (!kept->key || strcmp(kept->key, key) != 0)
+            continue;
+        reply->body = malloc(kept->size + 1);
+        if (!reply->body)
+            return false;
+        memcpy(reply->body, kept->body, kept->size);
+        reply->size = kept->size;
+        return true;
+    }
+    return false;
+}
+
+static void kept_free(crn_view *view, unsigned place)
+{
+    crn_view_kept *kept = &view->kept[place % CRN_VIEW_KEPT];
+    view->kept_size -= kept->size;
+    free(kept->key);
+    free(kept->body);
+    *kept = (crn_view_kept){0};
+}
+
+/* Takes the key. The oldest make room. */
+static void kept_put(crn_view *view, char *key, const crn_view_reply *reply)
+{
+    char *body = reply->size <= CRN_VIEW_KEPT_SIZE / 2 ? malloc(reply->size + 1) : NULL;
+    if (!key || !body) {
+        free(key);
+        free(body);
+        return;
+    }
+    memcpy(body, reply->body, reply->size);
+    kept_free(view, view->kept_next);
+    for (unsigned i = 1; view->kept_size + reply->size > CRN_VIEW_KEPT_SIZE; i++)
+        kept_free(view, view->kept_next + i);
+    view->kept_size += reply->size;
+    view->kept[view->kept_next++ % CRN_VIEW_KEPT] = (crn_view_kept){key, body, reply->size};
+}
+
+void crn_view_kept_clear(crn_view *view)
+{
+    for (unsigned i = 0; i < CRN_VIEW_KEPT; i++)
+        kept_free(view, i);
+}
+
+crn_view_reply crn_view_reply_json(crn_view *view, const crn_view_query *query,
+                                   crn_view_answer *answer)
+{
+    char *text[2] = {NULL, NULL};
+    size_t size[2] = {0, 0};
+    crn_view_reply reply = {.status = 200, .type = "application/json", .owned = true};
+    pthread_mutex_lock(&view->lock);
+    /* Files change, and their state, without being asked. */
+    char *key = answer == crn_view_captures ? NULL : key_of(view, query);
+    bool known = kept_find(view, key, &reply);
+    bool good = known || answer_print(view, query, answer, text, size);
+    if (good && !known) {
+        reply.body = text[0];
+        reply.size = size[0];
+        kept_put(view, key, &reply);
+        key = text[0] = NULL;
+    }
+    if (answer == crn_view_explain || answer == crn_view_whatif)
+        malloc_trim(0); /* they take much, and what others keep lies between */
+    pthread_mutex_unlock(&view->lock);
+    free(key);
+    if (!good) {
+        json_t *error = json_object();
+        json_object_set_new(error, "error", crn_json_text(text[1] ? message_of(text[1]) : ""));
+        reply.status = 400;
+        reply.body = json_dumps(error, JSON_COMPACT);
+        reply.size = reply.body ? strlen(reply.body) : 0;
+        json_decref(error);
+    }
+    free(text[0]);
+    free(text[1]);
+    return reply;
+}
+
+static const struct route {
+    const char *name;
+    crn_view_answer *answer;
+} routes[] = {
+    {"captures", crn_view_captures},
+    {"blocks", crn_view_blocks},
+    {"report", crn_view_report},
+    {"steps", crn_view_steps},
+    {"sequences", crn_view_sequences},
+    {"match", crn_view_match},
+    {"flame", crn_view_flame},
+    {"graph", crn_view_graph},
+    {"source", crn_view_source},
+    {"diff", crn_view_diff},
+    {"diff-flame", crn_view_diff_flame},
+    {"explain", crn_view_explain},
+    {"whatif", crn_view_whatif},
+    {"spans", crn_view_spans},
+    {"span", crn_view_span},
+    {"span-flame", crn_view_span_flame},
+    {"timeline", crn_view_timeline},
+    {"iterations", crn_view_iterations},
+};
+
+/* ---- the page ---- */
+
+static const char page[] =
+    "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+    "<meta name=\"color-scheme\" content=\"light dark\">\n"
+    "<meta name=\"referrer\" content=\"no-referrer\">\n"
+    "<title>cairn</title>\n<link rel=\"icon\" href=\"data:,\">\n"
+    "<link rel=\"stylesheet\" href=\"page.css\">\n"
+    "<div id=\"page\"><p class=\"loading\" role=\"status\">Reading the capture…</p></div>\n"
+    "<script src=\"page.js\"></script>\n</html>\n";
+
+static crn_view_reply reply_fixed(const char *type, const void *body, size_t size)
+{
+    return (crn_view_reply){
+        .status = 200, .type = type, .body = (char *)(uintptr_t)body, .size = size};
+}
+
+static crn_view_reply reply_error(unsigned status, const char *text)
+{
+    crn_view_reply reply = reply_fixed("text/plain; charset=utf-8", text, strlen(text));
+    reply.status = status;
+    return reply;
+}
+
+/* As long for a wrong token as for the right one. */
+static bool is_token(const crn_view *view, const char *text)
+{
+    unsigned char different = 0;
+    for (int i = 0; i < CRN_VIEW_TOKEN; i++) {
+        if (!text[i])
+            return false;
+        different |= (unsigned char)(text[i] ^ view->token[i]);
+    }
+    return !different;
+}
+
+crn_view_reply crn_view_reply_to(crn_view *view, const char *path, crn_view_query *query)
+{
+    static const char no_token[] =
+        "This address is not complete: take the one that cairn view has printed.\n";
+    if (*path != '/' || !is_token(view, path + 1) || path[1 + CRN_VIEW_TOKEN] != '/')
+        return reply_error(403, no_token);
+    path += 2 + CRN_VIEW_TOKEN;
+    if (view->page && !*path)
+        return reply_fixed("text/html; charset=utf-8", page, sizeof page - 1);
+    if (view->page && strcmp(path, "page.js") == 0)
+        return reply_fixed("text/javascript; charset=utf-8", crn_page_built.script,
+                           crn_page_built.script_size);
+    if (view->page && strcmp(path, "page.css") == 0)
+        return reply_fixed("text/css; charset=utf-8", crn_page_built.style,
+                           crn_page_built.style_size);
+    if (strncmp(path, "api/", 4) == 0) {
+        query->route = path + 4;
+        for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
+            if (strcmp(query->route, routes[i].name) == 0)
+                return crn_view_reply_json(view, query, routes[i].answer);
+    }
+    return reply_error(404, "There is nothing here.\n");
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a page in one file brings along besides the profile: what the server would answer on spans,
+ * at a bounded level of detail, and sources. viewer/src/brought.ts reads it: docs/VIEW.md.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/common/json.h"
+#include "formats/names.h"
+#include "profile/profile.h"
+#include "view.h"
+
+/* How much of each there is at most. */
+enum { BARS = 16000, SPANS = 2000, BLOCKS = 12, POINTS = 2000, ROWS = 200, SOURCES = 3 << 19 };
+enum { MANY = 1 << 20, FEW_BLOCKS = 2 };
+
+/* ---- spans ---- */
+
+/* Prints a member: the answer to a question with up to two items, null if it has none. */
+static void put_answer(crn_view *view, const char *name, crn_view_answer *answer,
+                       const crn_view_item items[2])
+{
+    crn_view_query query = {.route = name};
+    for (; query.count < 2 && items[query.count].key; query.count++)
+        query.items[query.count] = items[query.count];
+    printf("\"%s\":", name);
+    if (!answer(view, &query))
+        fputs("null", stdout);
+}
+
+/* Members by block: what is asked of it is `key`=BLOCK. */
+static void put_by_block(crn_view *view, const crn_span_table *table, crn_view_answer *answer,
+                         const char *key, const char *sign, crn_view_item other, uint32_t most)
+{
+    putchar('{');
+    for (uint32_t i = 0; i < table->count && i < most; i++) {
+        char name[16], value[16];
+        snprintf(name, sizeof name, "%" PRIu32, table->rows[i].block);
+        snprintf(value, sizeof value, "%s%" PRIu32, sign, table->rows[i].block);
+        fputs(i ? ",\n" : "\n", stdout);
+        put_answer(view, name, answer, (crn_view_item[]){{key, value}, other});
+    }
+    putchar('}');
+}
+
+static bool crn_view_slowest(crn_view *view, const crn_view_query *query)
+{
+    crn_view_query slowest = *query;
+    slowest.items[slowest.count++] = (crn_view_item){"view", "slowest"};
+    return crn_view_spans(view, &slowest);
+}
+
+static void put_single_spans(crn_view *view, const uint32_t *spans, uint32_t count)
+{
+    fputs(",\n\"span\":{", stdout);
+    for (uint32_t i = 0; i < count && i < SPANS; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "%" PRIu32, spans[i]);
+        fputs(i ? ",\n" : "\n", stdout);
+        put_answer(view, name, crn_view_span, (crn_view_item[]){{"id", name}, {NULL, NULL}});
+    }
+    putchar('}');
+}
+
+/* Of blocks that have many spans those with most time. */
+static void put_spans(crn_view *view, crn_view_file *file)
+{
+    char rows[16], points[16];
+    uint32_t count;
+    const crn_span_table *table = &crn_view_sums_of(view, file, CRN_SUM_FIRST)->table;
+    snprintf(rows, sizeof rows, "%d", ROWS);
+    snprintf(points, sizeof points, "%d", POINTS);
+    printf(",\n\"count\":%" PRIu32 ",\n\"first\":%" PRIu32 ",\n\"timeline\":",
+           file->trace->span_count, file->sums->first);
+    uint32_t *spans = crn_view_timeline_whole(file, BARS, &count);
+    put_single_spans(view, spans, count);
+    crn_free(spans);
+    fputs(",\n", stdout);
+    put_answer(view, "spans", crn_view_spans, (crn_view_item[]){{"top", "0"}, {NULL, NULL}});
+    fputs(",\n", stdout);
+    put_answer(view, "missing", crn_view_spans,
+               (crn_view_item[]){{"view", "missing"}, {"top", rows}});
+    fputs(",\n", stdout);
+    put_answer(view, "slowest", crn_view_slowest, (crn_view_item[]){{"top", rows}, {NULL, NULL}});
+    fputs(",\n", stdout);
+    put_answer(view, "span-flame", crn_view_span_flame,
+               (crn_view_item[]){{"width", "20000"}, {NULL, NULL}});
+    fputs(",\n\"slowest_of\":", stdout);
+    put_by_block(view, table, crn_view_slowest, "block", "#", (crn_view_item){"top", rows}, BLOCKS);
+    fputs(",\n\"iterations\":", stdout);
+    put_by_block(view, table, crn_view_iterations, "of", "", (crn_view_item){"points", points},
+                 BLOCKS);
+    fputs(",\n\"explain\":", stdout);
+    bool many = file->trace->span_count > MANY; /* causes of each take seconds, then */
+    put_by_block(view, table, crn_view_explain, "block", "", (crn_view_item){NULL, NULL},
+                 many ? FEW_BLOCKS : BLOCKS);
+}
+
+/* The file's spans, if it has any: numbers of blocks in them are those of the capture as it is. */
+static void read_spans(crn_view *view, const crn_report *report)
+{
+    crn_error error;
+    crn_view_file *file = &view->files[view->file_count];
+    *file = (crn_view_file){.path = report->path};
+    file->profile = file->plain = crn_profile_load(report->path, &error);
+    if (!file->plain)
+        return;
+    view->file_count = 1;
+    crn_view_file_look(view, file);
+}
+
+/* ---- sources ---- */
+
+typedef struct source {
+    const char *name;
+    uint64_t self;
+} source;
+
+static int compare_names(const void *left, const void *right)
+{
+    return strcmp(((const source *)left)->name, ((const source *)right)->name);
+}
+
+static int compare_costs(const void *left, const void *right)
+{
+    const source *a = left, *b = right;
+    return a->self != b->self ? (a->self < b->self ? 1 : -1) : strcmp(a->name, b->name);
+}
+
+/* The files that blocks are in, those whose blocks cost most themselves first. */
+static source *list_sources(const crn_profile *profile, uint32_t *count)
+{
+    uint32_t blocks = profile->block_count;
+    source *all = crn_calloc((size_t)blocks + 1, sizeof *all);
+    crn_block_cost cost = crn_block_cost_make(profile, crn_metric_default(profile), NULL);
+    *count = 0;
+    for (uint32_t b = 1; b < blocks; b++)
+        if (*profile->blocks[b].file)
+            all[(*count)++] = (source){profile->blocks[b].file, cost.self[b]};
+    qsort(all, *count, sizeof *all, compare_names);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < *count; i++) {
+        if (kept && strcmp(all[kept - 1].name, all[i].name) == 0)
+            all[kept - 1].self += all[i].self;
+        else
+            all[kept++] = all[i];
+    }
+    qsort(all, kept, sizeof *all, compare_costs);
+    *count = kept;
+    crn_block_cost_free(&cost);
+    return all;
+}
+
+static void put_sources(const crn_view *view, const crn_profile *profile)
+{
+    uint32_t count;
+    size_t total = 0;
+    source *all = list_sources(profile, &count);
+    json_t *json = json_object();
+    for (uint32_t i = 0; i < count; i++) {
+        size_t size = 0;
+        const char *reason;
+        char *text = crn_view_source_text(view, all[i].name, &size, &reason);
+        for (size_t at = 0; text && at < size; at++)
+            text[at] = text[at] ? text[at] : '?';
+        if (text && total + size <= SOURCES) {
+            char *name = crn_names_utf8(all[i].name);
+            json_object_set_new(json, name, crn_json_text(text));
+            crn_free(name);
+            total += size;
+        }
+        crn_free(text);
+    }
+    crn_json_write(json);
+    crn_free(all);
+}
+
+/* ---- */
+
+static void put_all(crn_view *view, const crn_report *report, bool sources)
+{
+    fputs("{\"sources\":", stdout);
+    if (sources)
+        put_sources(view, report->profile);
+    else
+        fputs("{}", stdout);
+    if (view->file_count && view->files[0].trace)
+        put_spans(view, &view->files[0]);
+    fputs("}", stdout);
+}
+
+char *crn_view_brought(const crn_report *report, size_t *size)
+{
+    static crn_view view = {.lock = PTHREAD_MUTEX_INITIALIZER, .looked = PTHREAD_COND_INITIALIZER};
+    char *text[2] = {NULL, NULL}, *folder = realpath(".", NULL);
+    size_t sizes[2];
+    FILE *real[2] = {stdout, stderr};
+    FILE *memory[2] = {open_memstream(&text[0], &sizes[0]), open_memstream(&text[1], &sizes[1])};
+    if (folder) {
+        view.sources = &folder;
+        view.source_count = 1;
+    }
+    if (memory[0] && memory[1]) {
+        stdout = memory[0]; /* as answers print there, and say there why they have none */
+        stderr = memory[1];
+        read_spans(&view, report);
+        put_all(&view, report, folder);
+        stdout = real[0];
+        stderr = real[1];
+    }
+    for (int i = 0; i < 2; i++)
+        if (memory[i])
+            fclose(memory[i]);
+    free(text[1]);
+    view.sources = NULL; /* it outlives `folder` */
+    view.source_count = 0;
+    free(folder);
+    if (view.file_count)
+        crn_view_file_close(&view.files[0]);
+    *size = text[0] ? sizes[0] : 0;
+    return text[0];
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What of the spans is looked at: some iterations of a block, and what ran below them, wherever
+ * that was.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/common/cli.h"
+#include "view.h"
+
+void crn_view_choice_clear(crn_view_choice *choice)
+{
+    crn_free(choice->key);
+    crn_free(choice->kept);
+    crn_spans_free(choice->spans);
+    crn_trace_free(choice->trace);
+    crn_free(choice->origins);
+    crn_free(choice->by_lane);
+    *choice = (crn_view_choice){0};
+}
+
+/* An empty one means the same as none. False after saying that it is no whole number. */
+static bool integer_of(const crn_view_query *query, const char *key, int64_t otherwise,
+                       int64_t least, int64_t *number)
+{
+    const char *text = crn_view_text(query, key);
+    char *end;
+    *number = otherwise;
+    if (!text || !*text)
+        return true;
+    errno = 0;
+    if (*text == '-' || (*text >= '0' && *text <= '9')) {
+        *number = strtoll(text, &end, 10);
+        if (end != text && !*end && !errno && *number >= least)
+            return true;
+    }
+    crn_cli_fail("\"%.40s\" is no %s; it is a whole number", text, key);
+    return false;
+}
+
+static bool read_choice(const crn_view_file *file, const crn_view_query *query,
+                        crn_iteration_choice *wanted)
+{
+    int64_t block, shortest, longest;
+    if (!integer_of(query, "of", 0, 0, &block) ||
+        !integer_of(query, "first", INT64_MIN, INT64_MIN, &wanted->first) ||
+        !integer_of(query, "last", INT64_MAX, INT64_MIN, &wanted->last) ||
+        !integer_of(query, "shortest", 0, 0, &shortest) ||
+        !integer_of(query, "longest", INT64_MAX, 0, &longest))
+        return false;
+    if (block >= file->plain->block_count) {
+        crn_cli_fail("there is no block %" PRId64, block);
+        return false;
+    }
+    wanted->block = (uint32_t)block;
+    wanted->shortest = (uint64_t)shortest;
+    wanted->longest = (uint64_t)longest;
+    return true;
+}
+
+/* How many there are on each lane, and the time that all of them lie in, with a little beside it.
+ */
+static void measure(crn_view_choice *choice)
+{
+    enum { MARGIN = 50 }; /* a fiftieth */
+    const crn_trace *trace = choice->trace;
+    uint64_t from = UINT64_MAX, to = 0;
+    choice->by_lane = crn_calloc((size_t)trace->lane_count + 1, sizeof *choice->by_lane);
+    for (uint32_t s = 0; s < trace->span_count; s++) {
+        const crn_span *span = &trace->spans[s];
+        choice->by_lane[span->lane]++;
+        from = span->start < from ? span->start : from;
+        to = span->end > to ? span->end : to;
+    }
+    if (!trace->span_count) {
+        from = 0;
+        to = trace->length;
+    }
+    uint64_t margin = (to - from) / MARGIN;
+    choice->from = from > margin ? from - margin : 0;
+    choice->to = (to + margin < trace->length ? to + margin : trace->length) + 1;
+}
+
+bool crn_view_choice_of(crn_view_file *file, const crn_view_query *query,
+                        const crn_view_choice **found)
+{
+    const char *of = crn_view_text(query, "of");
+    crn_iteration_choice wanted;
+    char key[160];
+    *found = NULL;
+    if (!of || !*of)
+        return true;
+    if (!read_choice(file, query, &wanted))
+        return false;
+    snprintf(key, sizeof key, "%u %u %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64,
+             file->generation, wanted.block, wanted.first, wanted.last, wanted.shortest,
+             wanted.longest);
+    crn_view_choice *choice = &file->choice;
+    *found = choice;
+    if (choice->key && strcmp(choice->key, key) == 0)
+        return true;
+    crn_view_choice_clear(choice);
+    choice->key = crn_strdup(key);
+    choice->kept = crn_iterations_choose(file->spans, &wanted);
+    choice->trace = crn_trace_keep(file->trace, choice->kept, &choice->origins);
+    choice->spans = crn_spans_make(choice->trace, file->plain->block_count);
+    measure(choice);
+    return true;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What changed between two files: by block, and both as one flame graph.
+ */
+#include "profile/profile.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/common/cli.h"
+#include "cli/diff/diff.h"
+#include "view.h"
+
+/* The files of the query, "before" and "after", and their metric. */
+static bool diff_begin(crn_view *view, const crn_view_query *query, crn_diff_report *report,
+                       uint64_t numbers[CRN_SIDES])
+{
+    static const char *const keys[] = {"before", "after"};
+    const char *metric = crn_view_text(query, "metric");
+    *report = (crn_diff_report){0};
+    for (int side = 0; side < CRN_SIDES; side++) {
+        if (!crn_view_number(query, keys[side], (uint64_t)side, CRN_VIEW_FILES_MAX, &numbers[side]))
+            return false;
+        if (numbers[side] >= view->file_count) {
+            if (view->file_count < CRN_SIDES)
+                crn_cli_fail("two files are compared; start cairn view with both");
+            else
+                crn_cli_fail("there is no file %llu", (unsigned long long)numbers[side]);
+            return false;
+        }
+        report->paths[side] = view->files[numbers[side]].path;
+        report->input.profile[side] = view->files[numbers[side]].profile;
+    }
+    if (!crn_diff_choose_metric(&report->input, metric && *metric ? metric : NULL)) {
+        crn_cli_fail("there is no metric \"%.40s\" in both", metric);
+        return false;
+    }
+    report->metric_name =
+        report->input.profile[CRN_BEFORE]->metrics[report->input.metric[CRN_BEFORE]].name;
+    return true;
+}
+
+bool crn_view_diff(crn_view *view, const crn_view_query *query)
+{
+    crn_diff_report report;
+    uint64_t numbers[CRN_SIDES], top;
+    const char *sort = crn_view_text(query, "sort");
+    if (!diff_begin(view, query, &report, numbers) ||
+        !crn_view_number(query, "top", 100, 100000, &top))
+        return false;
+    report.input.sort = sort && strcmp(sort, "inclusive") == 0 ? CRN_DIFF_INCLUSIVE
+                        : sort && strcmp(sort, "calls") == 0   ? CRN_DIFF_CALLS
+                                                               : CRN_DIFF_SELF;
+    report.top = (uint32_t)top;
+    report.diff = crn_diff_blocks(&report.input);
+    crn_diff_json(&report);
+    crn_diff_free(&report.diff);
+    return true;
+}
+
+static void both_make(crn_view_part *part, const crn_diff_input *input)
+{
+    part->profile = part->owned = crn_diff_union(input);
+    int before = crn_profile_metric(part->profile, CRN_UNION_BEFORE);
+    int after = crn_profile_metric(part->profile, CRN_UNION_AFTER);
+    part->metric = after < 0 ? 0 : (uint32_t)after;
+    part->totals = part->owned_totals = crn_totals(part->profile, part->metric, NULL);
+    part->others = crn_totals(part->profile, before < 0 ? 0 : (uint32_t)before, NULL);
+}
+
+bool crn_view_diff_flame(crn_view *view, const crn_view_query *query)
+{
+    crn_diff_report report;
+    uint64_t numbers[CRN_SIDES];
+    char key[128];
+    if (!diff_begin(view, query, &report, numbers))
+        return false;
+    snprintf(key, sizeof key, "%u %u %u %u %u %u", (unsigned)numbers[0], (unsigned)numbers[1],
+             view->files[numbers[0]].generation, view->files[numbers[1]].generation,
+             report.input.metric[0], report.input.metric[1]);
+    if (!view->both.key || strcmp(view->both.key, key) != 0) {
+        crn_view_part_clear(&view->both);
+        both_make(&view->both, &report.input);
+        view->both.key = crn_strdup(key);
+    }
+    return crn_view_write_part(&view->both, query);
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The files that are looked at: reading them, and reading them again while a program writes.
+ */
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "cli/common/cli.h"
+#include "cli/common/progress.h"
+#include "cli/convert/convert.h"
+#include "profile/profile.h"
+#include "symbols/symbols.h"
+#include "view.h"
+
+static double now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static bool is_capture(const char *path)
+{
+    char head[5] = "";
+    struct stat about;
+    /* A capture is read from many places, and of a pipe what was looked at would be lost: who
+     * writes into it must not even find it opened and closed. */
+    if (strcmp(path, "-") == 0 || (stat(path, &about) == 0 && !S_ISREG(about.st_mode)))
+        return false;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe by now */
+    ssize_t size = file < 0 ? 0 : read(file, head, sizeof head);
+    if (file >= 0)
+        close(file);
+    /* What cannot be opened is said by who reads captures. */
+    return file < 0 || (size == (ssize_t)sizeof head && memcmp(head, "CAIRN", sizeof head) == 0);
+}
+
+/* With functions in place of addresses; `plain` stays what the spans refer to. */
+static crn_profile *named(crn_profile *plain)
+{
+    crn_profile *profile =
+        crn_symbols_wanted(plain) ? crn_symbols_resolve(plain, crn_progress_at, NULL) : plain;
+    crn_live_derive(profile);
+    return profile;
+}
+
+/* Takes the profile over. */
+static void profile_take(crn_view_file *file, crn_profile *plain)
+{
+    file->plain = plain;
+    file->profile = named(plain);
+    file->known.profile = file->profile;
+    for (uint32_t m = 0; m < file->profile->metric_count; m++)
+        file->totals[m] = crn_metric_total(file->profile, m);
+    malloc_trim(0); /* what reading took is as much again */
+}
+
+static void drop_profiles(crn_view_file *file)
+{
+    crn_known_clear(&file->known);
+    if (file->plain != file->profile)
+        crn_profile_free(file->plain);
+    crn_profile_free(file->profile);
+    file->plain = file->profile = NULL;
+}
+
+/* Whether it was not closed by a program that can no longer do so. */
+static bool is_left(const crn_view_file *file, const crn_profile *profile)
+{
+    crn_report report = {.path = file->path, .profile = profile};
+    return crn_report_state_of(&report) == CRN_REPORT_KILLED;
+}
+
+/* A program that is gone may have written until then, and closed the file: only what is read
+ * afterwards is all of it. Both are not kept at once, as they can be large. */
+static crn_profile *load(crn_view_file *file, crn_error *error)
+{
+    file->left = false;
+    crn_profile *plain = crn_profile_load(file->path, error);
+    if (!plain || !is_left(file, plain))
+        return plain;
+    char *process = crn_strdup(crn_profile_note(plain, "process", ""));
+    crn_profile_free(plain);
+    plain = crn_profile_load(file->path, error);
+    file->left = plain && is_left(file, plain) &&
+                 strcmp(crn_profile_note(plain, "process", ""), process) == 0;
+    crn_free(process);
+    return plain;
+}
+
+/* Whether the file is another than was read, or was written since; that is looked at from now on.
+ */
+static bool is_replaced(crn_view_file *file)
+{
+    struct stat about;
+    if (file->foreign || stat(file->path, &about) != 0 || !S_ISREG(about.st_mode))
+        return false;
+    bool same = file->inode == (uint64_t)about.st_ino &&
+                file->changed.tv_sec == about.st_mtim.tv_sec &&
+                file->changed.tv_nsec == about.st_mtim.tv_nsec;
+    file->inode = (uint64_t)about.st_ino;
+    file->changed = about.st_mtim;
+    return !same;
+}
+
+bool crn_view_file_read(crn_view_file *file)
+{
+    crn_error error = {0};
+    double begin = now();
+    crn_profile *plain;
+    file->foreign = !is_capture(file->path);
+    if (file->foreign) {
+        plain = crn_convert_read(file->path, CRN_CONVERT_SHOWN, NULL);
+    } else {
+        is_replaced(file);
+        crn_progress_begin("%s: reading %s", crn_cli_name, file->path);
+        plain = load(file, &error);
+        crn_progress_end();
+        if (!plain)
+            crn_cli_fail("%s", error.message);
+    }
+    if (!plain)
+        return false;
+    drop_profiles(file);
+    crn_view_part_clear(&file->part);
+    profile_take(file, plain);
+    file->read_at = now();
+    file->cost = file->read_at - begin;
+    file->generation++;
+    return true;
+}
+
+/* ---- spans ---- */
+
+typedef struct spans_read {
+    crn_trace *trace;
+    crn_spans *spans;
+    crn_chart *chart;
+    crn_view_sums *sums;
+} spans_read;
+
+static void spans_free(spans_read *read)
+{
+    crn_view_sums_free(read->sums);
+    crn_chart_free(read->chart);
+    crn_spans_free(read->spans);
+    crn_trace_free(read->trace);
+    *read = (spans_read){0};
+}
+
+static spans_read spans_load(const crn_view_file *file)
+{
+    crn_error error = {0};
+    spans_read read = {.trace = file->foreign ? NULL : crn_trace_load(file->path, &error)};
+    if (read.trace && !read.trace->span_count) {
+        crn_trace_free(read.trace);
+        read.trace = NULL;
+    }
+    if (read.trace) {
+        read.spans = crn_spans_make(read.trace, file->plain->block_count);
+        read.chart = crn_chart_make(read.trace);
+        malloc_trim(0);
+    }
+    return read;
+}
+
+static void spans_take(crn_view_file *file, spans_read read)
+{
+    spans_read before = {file->trace, file->spans, file->chart, file->sums};
+    crn_view_choice_clear(&file->choice);
+    crn_view_replay_clear(file);
+    crn_view_part_clear(&file->span_part);
+    spans_free(&before);
+    file->trace = read.trace;
+    file->spans = read.spans;
+    file->chart = read.chart;
+    file->sums = read.sums;
+    file->looked_at = true;
+}
+
+/* Works out what pages of all of the profile say. */
+static void prepare_figures(crn_view *view, crn_view_file *file)
+{
+    crn_known known = {.profile = file->profile};
+    uint32_t metric = crn_metric_default(file->profile);
+    crn_known_totals(&known, metric);
+    crn_known_cost(&known, metric);
+    crn_known_cost(&known, CRN_METRIC_CALLS);
+    pthread_mutex_lock(&view->lock);
+    crn_known_take(&file->known, &known);
+    pthread_mutex_unlock(&view->lock);
+}
+
+/* Works out what is asked of all spans. Pictures are drawn meanwhile; nobody changes the spans
+ * before it is done. */
+static void prepare(crn_view *view, crn_view_file *file)
+{
+    enum { MANY = 1 << 18 }; /* spans: fewer are run again as quickly as they are asked for */
+    crn_view_sums *sums = file->sums;
+    bool replays = file->trace->span_count > MANY;
+    while (sums->done < CRN_SUMS) {
+        crn_view_sums_add(sums, file->spans, file->plain);
+        pthread_mutex_lock(&view->lock);
+        sums->done++;
+        replays = replays && !file->no_replay;
+        pthread_cond_broadcast(&view->looked);
+        pthread_mutex_unlock(&view->lock);
+    }
+    crn_replay *replay = replays ? crn_view_replay_make(file) : NULL;
+    malloc_trim(0);
+    pthread_mutex_lock(&view->lock);
+    file->replay = replay;
+    file->preparing = false;
+    pthread_cond_broadcast(&view->looked);
+    pthread_mutex_unlock(&view->lock);
+}
+
+static crn_view_sums *sums_new(const spans_read *read)
+{
+    return read->trace ? crn_calloc(1, sizeof(crn_view_sums)) : NULL;
+}
+
+void crn_view_file_look(crn_view *view, crn_view_file *file)
+{
+    prepare_figures(view, file); /* nobody reads the file again before it was looked at */
+    spans_read read = spans_load(file);
+    read.sums = sums_new(&read);
+    pthread_mutex_lock(&view->lock);
+    spans_take(file, read);
+    file->preparing = read.trace != NULL;
+    pthread_cond_broadcast(&view->looked);
+    pthread_mutex_unlock(&view->lock);
+    if (read.trace)
+        prepare(view, file);
+}
+
+bool crn_view_file_spans(crn_view *view, crn_view_file *file)
+{
+    while (!file->looked_at)
+        pthread_cond_wait(&view->looked, &view->lock);
+    if (file->trace)
+        return true;
+    crn_cli_fail("%s: holds no spans; the program records them with cairn_span_begin, see "
+                 "cairn-spans(1)",
+                 file->path);
+    return false;
+}
+
+/* ---- while a program writes ---- */
+
+/* Whether there may be more in the file than was read of it. */
+static bool is_growing(const crn_view_file *file)
+{
+    return !file->foreign && !file->left &&
+           strcmp(crn_profile_note(file->plain, "state", ""), "recording") == 0;
+}
+
+crn_report_state crn_view_file_state(const crn_view_file *file)
+{
+    crn_report report = {.path = file->path, .profile = file->profile};
+    return is_growing(file) ? CRN_REPORT_RUNNING : crn_report_state_of(&report);
+}
+
+/* What grows with whatever is recorded. */
+static bool is_same(const crn_profile *before, const crn_profile *after)
+{
+    static const char *const counters[] = {"recorded_ns", "samples", "state", "lanes_open"};
+    for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
+        if (strcmp(crn_profile_note(before, counters[i], ""),
+                   crn_profile_note(after, counters[i], "")) != 0)
+            return false;
+    return before->context_count == after->context_count &&
+           crn_metric_total(before, CRN_METRIC_CALLS) == crn_metric_total(after, CRN_METRIC_CALLS);
+}
+
+void crn_view_file_renew(crn_view *view, crn_view_file *file)
+{
+    enum { SHARE = 4 }; /* reading takes a quarter of the time at most */
+    double least = SHARE * file->cost > 0.5 ? SHARE * file->cost : 0.5, begin = now();
+    bool grows = is_growing(file), replaced = file->looked_at && is_replaced(file);
+    if (!file->looked_at || !(grows || replaced))
+        return;
+    while (file->preparing) /* who does needs the spans */
+        pthread_cond_wait(&view->looked, &view->lock);
+    /* Nobody asks again once the program is gone: then what it has left is read at once. */
+    bool last = grows && is_left(file, file->plain);
+    if (grows && !last && begin - file->read_at < least)
+        return;
+    enum { LARGE = 1 << 18 }; /* contexts: then what can be made again goes first */
+    if (file->plain->context_count > LARGE) {
+        crn_view_part_clear(&file->part);
+        crn_known_clear(&file->known);
+        file->known.profile = file->profile;
+        malloc_trim(0);
+    }
+    crn_error error = {0};
+    bool left = file->left || last;
+    crn_profile *plain = load(file, &error);
+    file->read_at = begin;
+    if (!plain) {
+        file->left = left; /* else it may be replaced just now */
+        file->inode = 0;   /* and is looked at again */
+        return;
+    }
+    if (!last && !file->left && is_same(file->plain, plain)) {
+        crn_profile_free(plain);
+        return;
+    }
+    drop_profiles(file);
+    crn_view_part_clear(&file->part);
+    profile_take(file, plain);
+    spans_take(file, (spans_read){0}); /* before there are others: they can be large */
+    spans_read read = spans_load(file);
+    read.sums = sums_new(&read);
+    for (; read.sums && read.sums->done < CRN_SUMS; read.sums->done++)
+        crn_view_sums_add(read.sums, read.spans, file->plain);
+    spans_take(file, read);
+    file->read_at = now();
+    file->cost = file->read_at - begin;
+    file->generation++;
+}
+
+void crn_view_file_close(crn_view_file *file)
+{
+    if (!file->profile)
+        return;
+    crn_view_part_clear(&file->part);
+    spans_take(file, (spans_read){0});
+    drop_profiles(file);
+}

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Flame graphs: the boxes that are wide enough to be seen, from any context on. What is not
+ * drawn is said: each box says how much of it is in how many that are too narrow.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/common/cli.h"
+#include "cli/common/json.h"
+#include "profile/profile.h"
+#include "view.h"
+
+enum { WIDTH_DEFAULT = 1600, WIDTH_MAX = 20000, ROWS_MAX = 60000, DEPTH_MAX = 512 };
+enum { UPSIDE_DOWN_PARTS = 20000 }; /* what is less than such a part is not followed */
+
+/* ---- the part that is shown ---- */
+
+void crn_view_part_clear(crn_view_part *part)
+{
+    crn_free(part->key);
+    crn_free(part->blocks);
+    crn_profile_free(part->owned);
+    crn_free(part->kept);
+    crn_free(part->owned_totals);
+    crn_free(part->others);
+    *part = (crn_view_part){0};
+}
+
+/* All that the part depends on; two that differ in one word differ in one letter. */
+static char *key_of(const crn_report *report, const crn_view_file *file, bool upside_down)
+{
+    char *key = NULL;
+    size_t size = 0;
+    FILE *text = open_memstream(&key, &size);
+    if (!text)
+        return NULL;
+    fprintf(text, "%u %u %d", file->generation, report->metrics[0], upside_down);
+    for (uint32_t i = 0; i < report->focus.length; i++)
+        fprintf(text, " %u", report->focus.blocks[i]);
+    for (size_t d = 0; d < report->drop_count; d++)
+        for (uint32_t i = 0; i < report->drops[d].length; i++)
+            fprintf(text, "%s%u", i ? " " : " -", report->drops[d].blocks[i]);
+    fclose(text);
+    char *copy = crn_strdup(key ? key : "");
+    free(key);
+    return copy;
+}
+
+uint32_t *crn_view_numbers_of(const crn_profile *profile, const crn_profile *made)
+{
+    crn_block_join join = crn_block_join_make(profile, made);
+    uint32_t *first = crn_calloc(join.count, sizeof *first);
+    uint32_t *numbers = crn_calloc(made->block_count, sizeof *numbers);
+    for (uint32_t b = profile->block_count; b-- > 0;)
+        first[join.numbers[CRN_BEFORE][b]] = b;
+    for (uint32_t b = 0; b < made->block_count; b++)
+        numbers[b] = first[join.numbers[CRN_AFTER][b]];
+    crn_free(first);
+    crn_block_join_free(&join);
+    return numbers;
+}
+
+static void part_make(crn_view_part *part, const crn_report *report, bool upside_down)
+{
+    const crn_profile *profile = report->profile;
+    uint32_t metric = report->metrics[0];
+    uint8_t *kept = crn_sequence_select(profile, NULL, report->drops, report->drop_count);
+    part->metric = metric;
+    part->upside_down = upside_down;
+    if (upside_down && report->focused)
+        part->owned = crn_sequence_above(profile, &report->focus, metric, kept);
+    else if (upside_down)
+        part->owned = crn_upside_down(profile, metric, kept,
+                                      crn_report_total(report, metric) / UPSIDE_DOWN_PARTS);
+    else if (report->focused)
+        part->owned = crn_sequence_below(profile, &report->focus, kept);
+    part->profile = part->owned ? part->owned : profile;
+    if (part->owned) {
+        part->blocks = crn_view_numbers_of(profile, part->owned);
+        crn_free(kept);
+    } else {
+        part->kept = kept;
+    }
+    if (part->owned)
+        part->totals = part->owned_totals = crn_totals(part->owned, metric, NULL);
+    else
+        part->totals = crn_report_totals(report, metric, part->kept, &part->owned_totals);
+}
+
+const crn_view_part *crn_view_part_of(crn_view *view, const crn_view_query *query,
+                                      crn_view_file **file)
+{
+    crn_report report;
+    uint64_t upside_down;
+    bool good = crn_view_report_begin(view, query, &report, file) &&
+                crn_view_number(query, "callers", 0, 1, &upside_down);
+    if (good) {
+        char *key = key_of(&report, *file, upside_down);
+        crn_view_part *part = &(*file)->part;
+        if (!part->key || !key || strcmp(part->key, key) != 0) {
+            crn_view_part_clear(part);
+            part_make(part, &report, upside_down);
+            part->key = key;
+        } else {
+            crn_free(key);
+        }
+        if (!part->owned_totals) /* what is known may have been of another metric meanwhile */
+            part->totals = crn_known_totals(&(*file)->known, part->metric);
+    }
+    crn_view_report_end(&report);
+    return good ? &(*file)->part : NULL;
+}
+
+/* ---- boxes ---- */
+
+void crn_view_write_blocks(const crn_profile *profile, const uint8_t *used, const uint32_t *numbers)
+{
+    const char *joint = "\n";
+    fputs(",\n\"blocks\":{", stdout);
+    for (uint32_t b = 0; b < profile->block_count; b++) {
+        if (!used[b])
+            continue;
+        printf("%s\"%u\":", joint, numbers ? numbers[b] : b);
+        json_t *json = crn_json_block(profile, b);
+        if (numbers)
+            json_object_set_new(json, "id", crn_json_number(numbers[b]));
+        crn_json_write(json);
+        joint = ",\n";
+    }
+    fputs("}", stdout);
+}
+
+typedef struct boxes {
+    const crn_view_part *part;
+    const crn_profile *profile;
+    uint64_t least;
+    uint32_t *row_of;   /* by context: 1 + its row; 0: not shown */
+    uint32_t *contexts; /* by row */
+    uint16_t *depths;   /* by row */
+    uint64_t *cycles, *rest;
+    uint32_t *rest_count;
+    uint32_t count, room;
+    uint32_t *numbers; /* by row: 1 + what it is written as; 0: it is deeper than was asked for */
+    uint8_t *used;     /* blocks */
+    uint8_t *always;   /* likewise; may be NULL */
+} boxes;
+
+/* As wide as the larger of what it was and what it is. */
+static uint64_t size_of(const crn_view_part *part, uint32_t context)
+{
+    uint64_t size = part->totals[context];
+    return part->others && part->others[context] > size ? part->others[context] : size;
+}
+
+/* By block, whether it stands for that of which nothing more is known: that is shown, however
+ * little it is. NULL where there is none such. */
+static uint8_t *always_of(const crn_profile *profile)
+{
+    uint8_t *always = NULL;
+    for (uint32_t b = 1; b < profile->block_count; b++) {
+        if (b != profile->folded_block && strcmp(profile->blocks[b].name, "[missing]") != 0)
+            continue;
+        if (!always)
+            always = crn_calloc(profile->block_count, 1);
+        always[b] = 1;
+    }
+    return always;
+}
+
+static bool is_always_shown(const boxes *all, uint32_t context)
+{
+    return all->always && all->always[all->profile->block[context]];
+}
+
+static void put_row(boxes *all, uint32_t context, uint16_t depth)
+{
+    if (all->count == all->room) {
+        all->room = all->room ? all->room * 2 : 1024;
+        all->contexts = crn_realloc(all->contexts, all->room, sizeof *all->contexts);
+        all->depths = crn_realloc(all->depths, all->room, sizeof *all->depths);
+        all->rest = crn_realloc(all->rest, all->room, sizeof *all->rest);
+        all->rest_count = crn_realloc(all->rest_count, all->room, sizeof *all->rest_count);
+    }
+    all->contexts[all->count] = context;
+    all->depths[all->count] = depth;
+    all->rest[all->count] = all->rest_count[all->count] = 0;
+    all->row_of[context] = ++all->count;
+}
+
+/* By context from the root on, whether it is always shown or lies around one that is; NULL where
+ * there is none. */
+static uint8_t *held_of(const boxes *all, uint32_t root)
+{
+    const crn_profile *profile = all->profile;
+    if (!all->always)
+        return NULL;
+    uint8_t *held = crn_calloc(profile->context_count, 1);
+    for (uint32_t c = profile->context_count - 1; c > root; c--)
+        if (held[c] || (is_always_shown(all, c) && size_of(all->part, c)))
+            held[c] = held[profile->parent[c]] = 1;
+    return held;
+}
+
+/* Those that are shown, and what each has in others that are not. */
+static void choose_rows(boxes *all, uint32_t root)
+{
+    const crn_profile *profile = all->profile;
+    uint8_t *held = held_of(all, root);
+    put_row(all, root, 0);
+    for (uint32_t c = root + 1; c < profile->context_count; c++) {
+        uint32_t above = all->row_of[profile->parent[c]];
+        uint64_t size = above ? size_of(all->part, c) : 0;
+        if (!size)
+            continue;
+        if ((size >= all->least || (held && held[c])) && all->count < ROWS_MAX &&
+            all->depths[above - 1] < DEPTH_MAX) {
+            put_row(all, c, (uint16_t)(all->depths[above - 1] + 1));
+        } else {
+            all->rest[above - 1] += size;
+            all->rest_count[above - 1]++;
+        }
+    }
+    crn_free(held);
+}
+
+/* How deep the picture is, with what stands for what is too narrow. */
+static uint32_t levels_of(const boxes *all)
+{
+    uint32_t levels = 0;
+    for (uint32_t row = 0; row < all->count; row++) {
+        uint32_t its = all->depths[row] + 1u + (all->rest_count[row] > 0);
+        levels = its > levels ? its : levels;
+    }
+    return levels;
+}
+
+/* Leaves out what is deeper than `levels`, but for what is always shown and all that it lies in:
+ * these are as wide as they are for its sake. */
+static void number_rows(boxes *all, uint32_t levels)
+{
+    const crn_profile *profile = all->profile;
+    all->numbers = crn_calloc(all->count, sizeof *all->numbers);
+    for (uint32_t row = all->count; row-- > 0;) {
+        uint32_t c = all->contexts[row];
+        if (all->depths[row] < levels || is_always_shown(all, c))
+            all->numbers[row] = 1;
+        if (all->numbers[row] && row)
+            all->numbers[all->row_of[profile->parent[c]] - 1] = 1;
+    }
+    for (uint32_t row = 0, number = 0; row < all->count; row++) {
+        if (!all->numbers[row])
+            continue;
+        all->numbers[row] = ++number;
+        all->used[profile->block[all->contexts[row]]] = 1;
+    }
+}
+
+/* How often each row was come back to. */
+static void count_cycles(boxes *all)
+{
+    const crn_profile *profile = all->profile;
+    all->cycles = crn_calloc(all->count, sizeof *all->cycles);
+    for (uint32_t e = 0; e < profile->edge_count && !all->part->upside_down; e++) {
+        const crn_profile_edge *edge = &profile->edges[e];
+        uint32_t row = all->row_of[edge->target];
+        if (row && !edge->folded && (!all->part->kept || all->part->kept[edge->target]))
+            all->cycles[row - 1] += edge->calls;
+    }
+}
+
+static uint32_t number_of(const crn_view_part *part, uint32_t context)
+{
+    uint32_t block = part->profile->block[context];
+    return part->blocks ? part->blocks[block] : block;
+}
+
+/* A comma and the number, as printf has them, of which there are hundreds of thousands. */
+static char *put_number(char *at, uint64_t number)
+{
+    char digits[20];
+    unsigned count = 0;
+    do {
+        digits[count++] = (char)('0' + number % 10);
+    } while (number /= 10);
+    *at++ = ',';
+    while (count)
+        *at++ = digits[--count];
+    return at;
+}
+
+static void write_row(const boxes *all, uint32_t row)
+{
+    char text[256], *at = text;
+    const crn_view_part *part = all->part;
+    const crn_profile *profile = all->profile;
+    uint32_t c = all->contexts[row];
+    bool counts = !part->upside_down && (!part->kept || part->kept[c]);
+    at += sprintf(at, row ? ",\n[%" PRId64 : "\n[%" PRId64,
+                  row ? (int64_t)all->numbers[all->row_of[profile->parent[c]] - 1] - 1 : -1);
+    at = put_number(at, c);
+    at = put_number(at, number_of(part, c));
+    at = put_number(at, part->totals[c]);
+    at = put_number(at, counts ? crn_self(profile, part->metric, c) : 0);
+    at = put_number(at, counts ? crn_self(profile, CRN_METRIC_CALLS, c) : 0);
+    at = put_number(at, all->cycles[row]);
+    at = put_number(at, all->rest_count[row]);
+    at = put_number(at, all->rest[row]);
+    if (part->others)
+        at = put_number(at, part->others[c]);
+    *at++ = ']';
+    fwrite(text, 1, (size_t)(at - text), stdout);
+}
+
+/* The context that a path of blocks leads to from the root, "12.7.93", as far as it leads: what was
+ * zoomed into need not be there in another metric, or without what was dropped. */
+static uint32_t follow(const crn_view_part *part, const char *path)
+{
+    uint32_t at = 0;
+    char *end;
+    unsigned long wanted = strtoul(path, &end, 10);
+    for (uint32_t c = 1; end != path && c < part->profile->context_count; c++) {
+        if (part->profile->parent[c] != at || number_of(part, c) != wanted || !size_of(part, c))
+            continue;
+        at = c;
+        path = *end == '.' ? end + 1 : end;
+        wanted = strtoul(path, &end, 10);
+    }
+    return at;
+}
+
+/* From the root of all down to the box that fills the width: the nearest of those above it, and the
+ * blocks of the whole path, which lead to it again. */
+static void write_above(boxes *all, uint32_t root)
+{
+    enum { MOST = 64 };
+    const crn_profile *profile = all->profile;
+    uint32_t length = 0, at = 0;
+    for (uint32_t c = root; c; c = profile->parent[c])
+        length++;
+    uint32_t *path = crn_calloc((size_t)length + 1, sizeof *path);
+    for (uint32_t c = root, i = length; c; c = profile->parent[c])
+        path[i--] = c; /* the first is the root of all */
+    fputs(",\n\"above\":[", stdout);
+    for (uint32_t i = length > MOST ? length - MOST : 0; i < length; i++) {
+        all->used[profile->block[path[i]]] = 1;
+        printf("%s[%u,%u,%" PRIu64 "]", at++ ? "," : "", path[i], number_of(all->part, path[i]),
+               all->part->totals[path[i]]);
+    }
+    fputs("],\n\"zoom\":[", stdout);
+    for (uint32_t i = 1; i <= length; i++)
+        printf("%s%u", i > 1 ? "," : "", number_of(all->part, path[i]));
+    putchar(']');
+    crn_free(path);
+}
+
+static void write_boxes(const crn_view_part *part, uint32_t root, uint32_t width, uint32_t levels)
+{
+    boxes all = {.part = part, .profile = part->profile};
+    const crn_metric_info *metric = &all.profile->metrics[part->metric];
+    all.row_of = crn_calloc(all.profile->context_count, sizeof *all.row_of);
+    all.used = crn_calloc(all.profile->block_count, 1);
+    all.always = always_of(all.profile);
+    all.least = size_of(part, root) / width;
+    choose_rows(&all, root);
+    count_cycles(&all);
+    number_rows(&all, levels ? levels : UINT32_MAX);
+    fputs("{\"metric\":", stdout);
+    crn_json_write(crn_json_text(metric->name));
+    crn_json_write_member("unit", crn_json_text(metric->unit));
+    crn_json_write_member("total", crn_json_number(part->totals[0]));
+    if (part->others)
+        crn_json_write_member("before", crn_json_number(part->others[0]));
+    crn_json_write_member("callers", json_boolean(part->upside_down));
+    fputs(",\n\"columns\":[\"parent\",\"context\",\"block\",\"inclusive\",\"self\",\"calls\","
+          "\"cycles\",\"narrow\",\"narrow_cost\"",
+          stdout);
+    fputs(part->others ? ",\"before\"],\n\"rows\":[" : "],\n\"rows\":[", stdout);
+    for (uint32_t row = 0; row < all.count; row++)
+        if (all.numbers[row])
+            write_row(&all, row);
+    fputs("]", stdout);
+    if (levels) {
+        crn_json_write_member("levels", crn_json_number(levels_of(&all)));
+        crn_json_write_member("asked", crn_json_number(levels));
+    }
+    write_above(&all, root);
+    crn_view_write_blocks(all.profile, all.used, part->blocks);
+    fputs("}\n", stdout);
+    crn_free(all.row_of);
+    crn_free(all.contexts);
+    crn_free(all.depths);
+    crn_free(all.cycles);
+    crn_free(all.rest);
+    crn_free(all.rest_count);
+    crn_free(all.numbers);
+    crn_free(all.used);
+    crn_free(all.always);
+}
+
+bool crn_view_write_part(const crn_view_part *part, const crn_view_query *query)
+{
+    uint64_t root, width, levels;
+    if (!part || !crn_view_number(query, "root", 0, UINT32_MAX, &root) ||
+        !crn_view_number(query, "width", WIDTH_DEFAULT, WIDTH_MAX, &width) ||
+        !crn_view_number(query, "levels", 0, DEPTH_MAX + 2, &levels))
+        return false;
+    if (root >= part->profile->context_count) {
+        crn_cli_fail("there is no context %llu", (unsigned long long)root);
+        return false;
+    }
+    const char *zoom = crn_view_text(query, "zoom");
+    if (zoom && *zoom)
+        root = follow(part, zoom);
+    write_boxes(part, (uint32_t)root, width ? (uint32_t)width : 1, (uint32_t)levels);
+    return true;
+}
+
+bool crn_view_flame(crn_view *view, const crn_view_query *query)
+{
+    crn_view_file *file;
+    return crn_view_write_part(crn_view_part_of(view, query, &file), query);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The server: libmicrohttpd on the loopback interface. What a request must be before anything is
+ * answered: for this host by its name, short, and without a body.
+ */
+#include <microhttpd.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/common/cli.h"
+#include "view.h"
+
+/* Who has not shown the token is not waited for as long. */
+enum { CONNECTIONS = 512, STRANGER_SECONDS = 3, IDLE_SECONDS = 120, MEMORY = 32 * 1024 };
+enum { FORBIDDEN = 403 };
+
+/* Scripts and styles are this server's alone, and nothing is fetched from elsewhere. */
+static const char policy[] = "default-src 'none'; script-src 'self'; style-src 'self'; "
+                             "img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
+                             "form-action 'none'; frame-ancestors 'none'";
+
+/* A page of another site can have its own name lead to 127.0.0.1, but its requests still bear
+ * that name. Browsers leave out the port where it is the one of the scheme. */
+static bool is_host(const crn_view *view, const char *host)
+{
+    static const char *const names[] = {"127.0.0.1", "localhost"};
+    enum { PORT_OF_SCHEME = 80 };
+    char right[64];
+    for (size_t i = 0; host && i < sizeof names / sizeof *names; i++) {
+        snprintf(right, sizeof right, "%s:%u", names[i], view->port);
+        if (strcmp(host, right) == 0 ||
+            (view->port == PORT_OF_SCHEME && strcmp(host, names[i]) == 0))
+            return true;
+    }
+    return false;
+}
+
+/* A page of another site can ask without being able to read; it need not have an answer. */
+static bool is_origin(const crn_view *view, const char *origin)
+{
+    static const char scheme[] = "http://";
+    return !origin || (strncmp(origin, scheme, sizeof scheme - 1) == 0 &&
+                       is_host(view, origin + sizeof scheme - 1));
+}
+
+static enum MHD_Result item_add(void *data, enum MHD_ValueKind kind, const char *key,
+                                const char *value)
+{
+    (void)kind;
+    crn_view_query *query = data;
+    if (query->count < CRN_VIEW_ITEMS_MAX)
+        query->items[query->count] = (crn_view_item){key, value ? value : ""};
+    query->count++;
+    return MHD_YES;
+}
+
+static crn_view_reply refuse(unsigned status, const char *text)
+{
+    return (crn_view_reply){.status = status,
+                            .type = "text/plain; charset=utf-8",
+                            .body = (char *)(uintptr_t)text,
+                            .size = strlen(text)};
+}
+
+static crn_view_reply reply_to(crn_view *view, struct MHD_Connection *connection, const char *path,
+                               const char *method)
+{
+    crn_view_query query = {0};
+    const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
+    const char *origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Origin");
+    if (!is_host(view, host) || !is_origin(view, origin))
+        return refuse(403, "This server answers to 127.0.0.1 and to localhost alone.\n");
+    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0)
+        return refuse(405, "Only GET is answered.\n");
+    MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, item_add, &query);
+    if (query.count > CRN_VIEW_ITEMS_MAX)
+        return refuse(414, "The query has too many parts.\n");
+    crn_view_reply reply = crn_view_reply_to(view, path, &query);
+    if (reply.status != FORBIDDEN)
+        MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
+                                  (unsigned)IDLE_SECONDS);
+    return reply;
+}
+
+static enum MHD_Result send_reply(struct MHD_Connection *connection, crn_view_reply *reply)
+{
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        reply->size, reply->body, reply->owned ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+    if (!response) {
+        if (reply->owned)
+            free(reply->body);
+        return MHD_NO;
+    }
+    MHD_add_response_header(response, "Content-Type", reply->type);
+    MHD_add_response_header(response, "Content-Security-Policy", policy);
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+    MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
+    MHD_add_response_header(response, "Cross-Origin-Opener-Policy", "same-origin");
+    MHD_add_response_header(response, "Cache-Control", "no-store");
+    enum MHD_Result result = MHD_queue_response(connection, reply->status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+/* Seen before anything is decoded: what is not answered at all, as it is too long, or would end
+ * earlier than it does. NULL is good. */
+static void *address_seen(void *data, const char *address, struct MHD_Connection *connection)
+{
+    (void)data;
+    (void)connection;
+    static char too_long[] = "The address is too long.\n",
+                cut[] = "The address has a hole in it.\n";
+    return strlen(address) > CRN_VIEW_QUERY_MAX ? too_long : strstr(address, "%00") ? cut : NULL;
+}
+
+static enum MHD_Result request_came(void *data, struct MHD_Connection *connection, const char *path,
+                                    const char *method, const char *version, const char *upload,
+                                    size_t *upload_size, void **state)
+{
+    (void)version;
+    (void)upload;
+    crn_view_reply reply;
+    if (*state)
+        reply = refuse(414, *state);
+    else if (*upload_size)
+        return MHD_NO;
+    else
+        reply = reply_to(data, connection, path, method);
+    return send_reply(connection, &reply);
+}
+
+struct MHD_Daemon *crn_view_listen(crn_view *view, unsigned port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    struct MHD_Daemon *daemon = MHD_start_daemon(
+        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO, (uint16_t)port, NULL, NULL, request_came,
+        view, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)STRANGER_SECONDS,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY, MHD_OPTION_URI_LOG_CALLBACK,
+        address_seen, NULL, MHD_OPTION_END);
+    if (!daemon) {
+        crn_cli_fail("cannot listen at 127.0.0.1:%u; is the port taken? --port names another",
+                     port);
+        return NULL;
+    }
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT);
+    view->port = info ? info->port : port;
+    return daemon;
+}
+
+void crn_view_stop(struct MHD_Daemon *daemon)
+{
+    MHD_stop_daemon(daemon);
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Spans for the page: the tables of cairn spans, one span, bars over time, and iterations. All
+ * of them can be narrowed to what is below some iterations of a block.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cairn/span.h>
+
+#include "base/memory.h"
+#include "cli/common/cli.h"
+#include "cli/common/json.h"
+#include "profile/profile.h"
+#include "spans/spans.h"
+#include "view.h"
+
+enum { PIXELS_DEFAULT = 1600, PIXELS_MAX = 8000, LANES_MAX = 256, ARROWS_MAX = 400 };
+enum { POINTS_DEFAULT = 20000, POINTS_MAX = 100000, TOP_DEFAULT = 30, TOP_MAX = 10000 };
+
+/* By block, those that the query's "block" names; NULL for all. False after saying why. */
+static bool blocks_of(const crn_view_file *file, const crn_view_query *query, uint8_t **kept)
+{
+    const char *name = crn_view_text(query, "block");
+    uint32_t block;
+    crn_error error;
+    *kept = NULL;
+    if (!name || !*name)
+        return true;
+    if (!crn_reference_block(file->plain, name, strlen(name), &block, &error)) {
+        crn_cli_fail("%s", error.message);
+        return false;
+    }
+    *kept = crn_calloc(file->plain->block_count, 1);
+    (*kept)[block] = 1;
+    return true;
+}
+
+static crn_spans_report report_of(crn_view *view, crn_view_file *file,
+                                  const crn_view_choice *choice)
+{
+    crn_spans_report report = {.source = {.path = file->path,
+                                          .profile = file->plain,
+                                          .trace = choice ? choice->trace : file->trace,
+                                          .spans = choice ? choice->spans : file->spans}};
+    if (!choice)
+        report.source.open = crn_view_sums_of(view, file, CRN_SUM_TABLE)->open;
+    for (uint32_t s = 0; choice && s < report.source.trace->span_count; s++)
+        report.source.open += report.source.trace->spans[s].open;
+    return report;
+}
+
+/* What is known already of all spans. */
+static void take_sums(crn_spans_report *report, const crn_view_sums *sums)
+{
+    report->table = &sums->table;
+    if (report->slowest <= CRN_VIEW_LONGEST)
+        report->longest = &sums->slowest;
+}
+
+static crn_missing missing_of(const crn_spans_report *report, const crn_view_sums *sums)
+{
+    crn_missing missing = sums->missing;
+    if (missing.gaps.count > report->slowest)
+        missing.gaps.count = report->slowest;
+    return missing;
+}
+
+/* The slowest of what is chosen, as spans of all: what they lie in need not be chosen. */
+static crn_span_parts slowest_of(crn_spans_report *report, const crn_view_file *file,
+                                 const crn_view_choice *choice)
+{
+    crn_span_parts parts = crn_spans_slowest(choice->spans, report->kept, report->slowest);
+    for (uint32_t i = 0; i < parts.count; i++)
+        parts.parts[i].span = choice->origins[parts.parts[i].span];
+    report->source.trace = file->trace;
+    report->source.spans = file->spans;
+    return parts;
+}
+
+/* ---- the tables ---- */
+
+static crn_span_sort sort_of(const crn_view_query *query)
+{
+    static const char *const names[] = {"total", "self", "count", "median", "p99", "max"};
+    const char *name = crn_view_text(query, "sort");
+    for (int i = 0; name && i < CRN_SPAN_SORTS; i++)
+        if (strcmp(name, names[i]) == 0)
+            return (crn_span_sort)i;
+    return CRN_SPANS_BY_TOTAL;
+}
+
+bool crn_view_spans(crn_view *view, const crn_view_query *query)
+{
+    crn_view_file *file = crn_view_file_of(view, query);
+    const char *name = crn_view_text(query, "view");
+    const crn_view_choice *choice;
+    uint64_t top;
+    uint8_t *kept;
+    if (!file || !crn_view_number(query, "top", TOP_DEFAULT, TOP_MAX, &top) ||
+        !crn_view_file_spans(view, file) || !crn_view_choice_of(file, query, &choice) ||
+        !blocks_of(file, query, &kept))
+        return false;
+    crn_spans_report report = report_of(view, file, choice);
+    crn_span_parts chosen = {0};
+    bool all = !kept && !choice, known = false;
+    bool missing = name && strcmp(name, "missing") == 0;
+    bool slowest = name && strcmp(name, "slowest") == 0;
+    report.kept = kept;
+    report.sort = sort_of(query);
+    report.top = report.slowest = top ? (uint32_t)top : UINT32_MAX;
+    if (all)
+        take_sums(&report, crn_view_sums_of(view, file,
+                                            missing   ? CRN_SUM_MISSING
+                                            : slowest ? CRN_SUM_SLOWEST
+                                                      : CRN_SUM_TABLE));
+    if (slowest)
+        report.view = CRN_SPANS_VIEW_SLOWEST;
+    if (slowest && choice) {
+        chosen = slowest_of(&report, file, choice);
+        report.longest = &chosen;
+    }
+    if (missing) {
+        report.view = CRN_SPANS_VIEW_MISSING;
+        known = all && report.slowest <= CRN_VIEW_LONGEST;
+        report.missing = known ? missing_of(&report, file->sums)
+                               : crn_missing_make(report.source.spans, kept, report.slowest);
+    }
+    crn_spans_json(&report);
+    if (!known)
+        crn_missing_free(&report.missing);
+    crn_span_parts_free(&chosen);
+    crn_free(kept);
+    return true;
+}
+
+/* One span with its ancestors, whatever is chosen; the number may be one of the choice's. */
+bool crn_view_span(crn_view *view, const crn_view_query *query)
+{
+    crn_view_file *file = crn_view_file_of(view, query);
+    const crn_view_choice *choice;
+    uint64_t id, chosen;
+    if (!file || !crn_view_number(query, "id", 0, UINT32_MAX, &id) ||
+        !crn_view_number(query, "chosen", 0, 1, &chosen) || !crn_view_file_spans(view, file) ||
+        !crn_view_choice_of(file, query, &choice))
+        return false;
+    if (chosen && choice && id < choice->trace->span_count)
+        id = choice->origins[id];
+    if (id >= file->trace->span_count) {
+        crn_cli_fail("there is no span %llu", (unsigned long long)id);
+        return false;
+    }
+    crn_spans_report report = {.source = {.path = file->path,
+                                          .profile = file->plain,
+                                          .trace = file->trace,
+                                          .spans = file->spans}};
+    json_t *json = crn_spans_span_json(&report, (uint32_t)id);
+    json_object_set_new(json, "row", crn_json_number(file->chart->rows[id]));
+    json_object_set_new(json, "lane_number", crn_json_number(file->trace->spans[id].lane));
+    crn_json_write(json);
+    return true;
+}
+
+/* The spans by what they ran in, as boxes: of what is chosen. */
+bool crn_view_span_flame(crn_view *view, const crn_view_query *query)
+{
+    crn_view_file *file = crn_view_file_of(view, query);
+    const crn_view_choice *choice;
+    if (!file || !crn_view_file_spans(view, file) || !crn_view_choice_of(file, query, &choice))
+        return false;
+    crn_view_part *part = &file->span_part;
+    const char *key = choice ? choice->key : "all";
+    if (!part->key || strcmp(part->key, key) != 0) {
+        crn_view_part_clear(part);
+        const crn_view_sums *sums = choice ? NULL : crn_view_sums_of(view, file, CRN_SUM_TREE);
+        if (choice)
+            part->owned = crn_span_tree(choice->spans, file->plain);
+        part->profile = choice ? part->owned : sums->tree;
+        part->blocks = crn_view_numbers_of(file->plain, part->profile);
+        part->metric = CRN_METRIC_WALL;
+        part->totals = part->owned_totals = crn_totals(part->profile, part->metric, NULL);
+        part->key = crn_strdup(key);
+    }
+    return crn_view_write_part(part, query);
+}
+
+/* ---- over time ---- */
+
+static json_t *lane_json(const crn_view_file *file, const crn_view_choice *choice, uint32_t lane)
+{
+    uint32_t all = file->chart->first[lane + 1] - file->chart->first[lane];
+    json_t *json = json_object();
+    json_object_set_new(json, "lane", crn_json_number(lane));
+    json_object_set_new(json, "name", crn_json_text(file->trace->lanes[lane]));
+    json_object_set_new(json, "rows", crn_json_number(file->chart->row_counts[lane]));
+    json_object_set_new(json, "spans", crn_json_number(choice ? choice->by_lane[lane] : all));
+    return json;
+}
+
+static uint32_t block_of(const crn_view_file *file, uint32_t block)
+{
+    return block < file->plain->block_count ? block : 0;
+}
+
+/* Who reads JSON in a browser has no whole numbers beyond 2^53: those are text. */
+static void write_iteration(int64_t iteration)
+{
+    const int64_t most = INT64_C(1) << 53;
+    if (iteration == CAIRN_ITERATION_NONE)
+        fputs("null", stdout);
+    else
+        printf(iteration > most || iteration < -most ? "\"%" PRId64 "\"" : "%" PRId64, iteration);
+}
+
+static void write_bars(const crn_view_file *file, const crn_chart_look *look, uint8_t *used)
+{
+    fputs(",\n\"columns\":[\"lane\",\"row\",\"start\",\"end\",\"busy\",\"block\",\"count\","
+          "\"span\",\"iteration\",\"open\"],\n\"bars\":[",
+          stdout);
+    for (uint32_t i = 0; i < look->bar_count; i++) {
+        const crn_chart_bar *bar = &look->bars[i];
+        const crn_span *span = &file->trace->spans[bar->span];
+        uint32_t block = block_of(file, bar->block);
+        used[block] = 1;
+        printf("%s[%u,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u,%u,%u,", i ? ",\n" : "\n",
+               bar->lane, bar->row, bar->start, bar->end, bar->busy, block, bar->count, bar->span);
+        write_iteration(span->iteration);
+        printf(",%d]", span->open);
+    }
+    putchar(']');
+}
+
+static void write_arrows(const crn_view_file *file, const crn_chart_look *look)
+{
+    static const char *const kinds[] = {"handoff", "waits", "follows"};
+    const crn_trace *trace = file->trace;
+    fputs(",\n\"arrows\":[", stdout);
+    for (uint32_t i = 0; i < look->arrow_count; i++) {
+        const crn_chart_arrow *arrow = &look->arrows[i];
+        printf("%s{\"kind\":\"%s\",\"from\":%u,\"to\":%u,\"from_lane\":%u,\"from_row\":%u,"
+               "\"to_lane\":%u,\"to_row\":%u,\"left\":%" PRIu64 ",\"arrives\":%" PRIu64 "}",
+               i ? ",\n" : "\n", kinds[arrow->kind], arrow->from, arrow->to,
+               trace->spans[arrow->from].lane, file->chart->rows[arrow->from],
+               trace->spans[arrow->to].lane, file->chart->rows[arrow->to], arrow->left,
+               arrow->arrives);
+    }
+    putchar(']');
+}
+
+static bool window_of(const crn_view_file *file, const crn_view_choice *choice,
+                      const crn_view_query *query, crn_chart_window *window)
+{
+    uint64_t pixels, first, lanes, begin = choice ? choice->from : 0;
+    uint64_t end = choice ? choice->to : file->trace->length + 1;
+    if (!crn_view_number(query, "from", begin, INT64_MAX, &window->from) ||
+        !crn_view_number(query, "to", end, INT64_MAX, &window->to) ||
+        !crn_view_number(query, "pixels", PIXELS_DEFAULT, PIXELS_MAX, &pixels) ||
+        !crn_view_number(query, "lane", 0, UINT32_MAX, &first) ||
+        !crn_view_number(query, "lanes", LANES_MAX, LANES_MAX, &lanes))
+        return false;
+    if (window->to <= window->from)
+        window->to = window->from + 1;
+    window->pixels = pixels ? (uint32_t)pixels : 1;
+    window->first_lane = (uint32_t)first;
+    window->lane_count = (uint32_t)lanes;
+    window->most_arrows = ARROWS_MAX;
+    window->kept = choice ? choice->kept : NULL;
+    return true;
+}
+
+static void write_look(const crn_view_file *file, const crn_view_choice *choice,
+                       const crn_chart_window *window, const crn_chart_look *look)
+{
+    uint8_t *used = crn_calloc(file->plain->block_count, 1);
+    json_t *lanes = json_array();
+    for (uint32_t lane = 0; lane < file->trace->lane_count && lane < 4096; lane++)
+        json_array_append_new(lanes, lane_json(file, choice, lane));
+    printf("{\"from\":%" PRIu64 ",\"to\":%" PRIu64 ",\"length\":%" PRIu64, window->from, window->to,
+           file->trace->length);
+    crn_json_write_member("finest", crn_json_number((window->to - window->from) / window->pixels));
+    crn_json_write_member("lanes", lanes);
+    crn_json_write_member("arrows_left_out", crn_json_number(look->arrows_left_out));
+    write_bars(file, look, used);
+    write_arrows(file, look);
+    crn_view_write_blocks(file->plain, used, NULL);
+    fputs("}\n", stdout);
+    crn_free(used);
+}
+
+bool crn_view_timeline(crn_view *view, const crn_view_query *query)
+{
+    crn_view_file *file = crn_view_file_of(view, query);
+    const crn_view_choice *choice;
+    crn_chart_window window;
+    if (!file || !crn_view_file_spans(view, file) || !crn_view_choice_of(file, query, &choice) ||
+        !window_of(file, choice, query, &window))
+        return false;
+    crn_chart_look look = crn_chart_look_at(file->chart, &window);
+    write_look(file, choice, &window, &look);
+    crn_chart_look_free(&look);
+    return true;
+}
+
+static int compare_bars(const void *left, const void *right)
+{
+    const crn_chart_bar *a = left, *b = right;
+    if (a->busy != b->busy)
+        return a->busy < b->busy ? 1 : -1;
+    return a->span < b->span ? -1 : a->span > b->span;
+}
+
+uint32_t *crn_view_timeline_whole(const crn_view_file *file, uint32_t most, uint32_t *count)
+{
+    enum { FINEST = 1 << 16, ARROWS = 2000 };
+    crn_chart_window window = {.to = file->trace->length + 1,
+                               .pixels = file->trace->span_count <= most ? UINT32_MAX : FINEST,
+                               .lane_count = file->trace->lane_count,
+                               .most_arrows = ARROWS};
+    crn_chart_look look = crn_chart_look_at(file->chart, &window);
+    while (look.bar_count > most && window.pixels > 1) {
+        window.pixels /= 2;
+        crn_chart_look_free(&look);
+        look = crn_chart_look_at(file->chart, &window);
+    }
+    write_look(file, NULL, &window, &look);
+    qsort(look.bars, look.bar_count, look.bar_count ? sizeof *look.bars : 1, compare_bars);
+    uint32_t *spans = crn_calloc((size_t)look.bar_count + 1, sizeof *spans);
+    for (uint32_t i = 0; i < look.bar_count; i++)
+        spans[i] = look.bars[i].span;
+    *count = look.bar_count;
+    crn_chart_look_free(&look);
+    return spans;
+}
+
+/* ---- iterations ---- */
+
+/* The blocks that have spans, to choose from, those with most time first. */
+static json_t *spanned_json(const crn_view_file *file, const crn_view_sums *sums)
+{
+    json_t *rows = json_array();
+    for (uint32_t i = 0; i < sums->table.count; i++) {
+        json_t *row = json_object();
+        json_object_set_new(row, "block", crn_json_block(file->plain, sums->table.rows[i].block));
+        json_object_set_new(row, "count", crn_json_number(sums->table.rows[i].count));
+        json_array_append_new(rows, row);
+    }
+    return rows;
+}
+
+bool crn_view_iterations(crn_view *view, const crn_view_query *query)
+{
+    crn_view_file *file = crn_view_file_of(view, query);
+    uint64_t block, most;
+    if (!file || !crn_view_file_spans(view, file) ||
+        !crn_view_number(query, "of", crn_view_sums_of(view, file, CRN_SUM_FIRST)->first,
+                         UINT32_MAX, &block) ||
+        !crn_view_number(query, "points", POINTS_DEFAULT, POINTS_MAX, &most))
+        return false;
+    uint32_t number = block_of(file, (uint32_t)block);
+    crn_iterations all = crn_iterations_make(file->spans, number, NULL, most ? (uint32_t)most : 1);
+    fputs("{\"block\":", stdout);
+    crn_json_write(crn_json_block(file->plain, number));
+    crn_json_write_member("numbered", json_boolean(all.numbered));
+    crn_json_write_member("spans", crn_json_number(all.span_count));
+    crn_json_write_member("blocks", spanned_json(file, file->sums));
+    fputs(",\n\"columns\":[\"iteration\",\"duration\",\"span\",\"count\"],\n\"points\":[", stdout);
+    for (uint32_t i = 0; i < all.count; i++) {
+        const crn_iteration_point *point = &all.points[i];
+        fputs(i ? ",\n[" : "\n[", stdout);
+        write_iteration(point->iteration);
+        printf(",%" PRIu64 ",%u,%u]", point->duration, point->span, point->count);
+    }
+    fputs("]}\n", stdout);
+    crn_iterations_free(&all);
+    return true;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * explain.h - why spans took as long as they did: which attribute or child goes with long spans,
+ * and which spans the end of a run waited for.
+ *
+ * Other folders include this header and no other of this folder.
+ */
+#ifndef CRN_EXPLAIN_EXPLAIN_H
+#define CRN_EXPLAIN_EXPLAIN_H
+
+#include "explain/critical.h"
+#include "explain/variance.h"
+
+#endif

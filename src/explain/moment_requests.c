@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#include "explain/moment_requests.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+#define NONE CRN_SPAN_NONE
+
+typedef struct asking {
+    const crn_spans *spans;
+    const crn_span *all;
+    const uint32_t *order;
+    crn_moment_requests made;
+} asking;
+
+static void ask(asking *asking, crn_moment_request request)
+{
+    crn_moment_requests *made = &asking->made;
+    if (made->count == made->room) {
+        made->room = made->room ? made->room * 2 : 256;
+        made->all = crn_realloc(made->all, made->room, sizeof *made->all);
+    }
+    made->all[made->count++] = request;
+}
+
+/* When the lane last did something before `span` began: the end of what ran before, or the begin of
+ * what it is in. Only where that is not recorded, so a few steps up are enough. */
+static uint64_t lane_before(const asking *asking, uint32_t place)
+{
+    enum { STEPS = 64 };
+    if (!place)
+        return 0;
+    const crn_span *all = asking->all, *span = &all[asking->order[place]];
+    uint32_t before = asking->order[place - 1];
+    if (all[before].lane != span->lane)
+        return 0;
+    uint64_t last = all[before].start;
+    for (int i = 0; i < STEPS && before != NONE; i++) {
+        if (all[before].lane != span->lane || all[before].end > span->start)
+            break;
+        last = last < all[before].end ? all[before].end : last;
+        before = all[before].parent;
+    }
+    return last;
+}
+
+/* When each child of one parent was handed off, where that is not recorded: when it began; or if
+ * others of them ran then, for which the parent may have waited, and the lane had just ended
+ * something, when the parent is last known to have done something itself. */
+static void guess_taken(const asking *asking, uint32_t parent, const uint64_t *before,
+                        uint64_t *taken)
+{
+    const crn_spans *spans = asking->spans;
+    const crn_span *all = asking->all;
+    uint64_t from = all[parent].start, upto = from, own = from;
+    const uint32_t *children;
+    uint32_t count = crn_span_children(spans, parent, &children);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t child = children[i];
+        uint64_t start = all[child].start;
+        if (start > upto)
+            from = start;
+        uint64_t known = from > own ? from : own;
+        if (all[child].lane != all[parent].lane && !taken[child])
+            taken[child] = before[child] > known && known < start ? known : start;
+        if (all[child].lane == all[parent].lane && all[child].end > own)
+            own = all[child].end < start ? start : all[child].end;
+        upto = upto < all[child].end ? all[child].end : upto;
+    }
+}
+
+/* By span, when it was handed off; 0 if it was not. */
+static uint64_t *find_taken(const asking *asking)
+{
+    const crn_trace *trace = asking->spans->trace;
+    uint32_t count = trace->span_count;
+    uint64_t *taken = crn_calloc(count + (size_t)1, sizeof *taken);
+    uint64_t *before = crn_calloc(count + (size_t)1, sizeof *before);
+    for (uint32_t h = 0; h < trace->handoff_count; h++)
+        if (trace->handoffs[h].span < count)
+            taken[trace->handoffs[h].span] = trace->handoffs[h].taken;
+    for (uint32_t place = 0; place < count; place++)
+        if (asking->all[asking->order[place]].parent != NONE)
+            before[asking->order[place]] = lane_before(asking, place);
+    for (uint32_t s = 0; s < count; s++)
+        guess_taken(asking, s, before, taken);
+    crn_free(before);
+    return taken;
+}
+
+enum { WAITS = 1, WAITED_FOR = 2 }; /* it was said of a span */
+
+/* Also notes what follows. */
+static void ask_for_waits(asking *asking, uint8_t *explicitly, const uint64_t *taken)
+{
+    const crn_trace *trace = asking->spans->trace;
+    for (uint32_t e = 0; e < trace->edge_count; e++) {
+        const crn_span_edge *edge = &trace->edges[e];
+        if (edge->from >= trace->span_count || edge->to >= trace->span_count)
+            continue;
+        const crn_span *other = &asking->all[edge->to];
+        if (edge->kind == CRN_EDGE_FOLLOWS && other->end > asking->made.follows[edge->from])
+            asking->made.follows[edge->from] = other->end;
+        if (edge->kind != CRN_EDGE_WAITS)
+            continue;
+        explicitly[edge->from] |= WAITS;
+        explicitly[edge->to] |= WAITED_FOR;
+        bool asked = other->parent == edge->from && taken[edge->to];
+        ask(asking, (crn_moment_request){.time = other->end,
+                                         .since = asked ? taken[edge->to] : other->start,
+                                         .lane = asking->all[edge->from].lane,
+                                         .span = edge->from,
+                                         .other = edge->to,
+                                         .over = edge->at,
+                                         .kind = asked && other->end == taken[edge->to]
+                                                     ? CRN_REQUEST_ARRIVES_AT_ONCE
+                                                     : CRN_REQUEST_ARRIVES,
+                                         .explicitly = true});
+    }
+}
+
+/* A span that does not say what it waits for waits for what it handed off, unless somebody else
+ * does. */
+static void ask_for_children(asking *asking, const uint8_t *explicitly, const uint64_t *taken)
+{
+    const crn_span *all = asking->all;
+    for (uint32_t s = 0; s < asking->spans->trace->span_count; s++) {
+        uint32_t parent = all[s].parent;
+        if (parent == NONE || all[parent].lane == all[s].lane)
+            continue;
+        uint64_t leaves = taken[s] < all[s].start ? taken[s] : all[s].start;
+        ask(asking, (crn_moment_request){.time = leaves,
+                                         .lane = all[parent].lane,
+                                         .span = parent,
+                                         .other = s,
+                                         .kind = CRN_REQUEST_LEAVES});
+        if (!(explicitly[parent] & WAITS) && !(explicitly[s] & WAITED_FOR))
+            ask(asking,
+                (crn_moment_request){.time = all[s].end,
+                                     .since = leaves,
+                                     .lane = all[parent].lane,
+                                     .span = parent,
+                                     .other = s,
+                                     .kind = all[s].end == leaves ? CRN_REQUEST_ARRIVES_AT_ONCE
+                                                                  : CRN_REQUEST_ARRIVES});
+    }
+}
+
+static int compare_requests(const void *left, const void *right)
+{
+    const crn_moment_request *a = left, *b = right;
+    if (a->lane != b->lane)
+        return a->lane < b->lane ? -1 : 1;
+    if (a->time != b->time)
+        return a->time < b->time ? -1 : 1;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    if (a->span != b->span)
+        return a->span < b->span ? -1 : 1;
+    return a->other < b->other ? -1 : a->other > b->other;
+}
+
+crn_moment_requests crn_moment_requests_make(const crn_spans *spans, const uint32_t *order)
+{
+    uint32_t count = spans->trace->span_count;
+    asking asking = {.spans = spans, .all = spans->trace->spans, .order = order};
+    uint8_t *explicitly = crn_calloc(count + (size_t)1, 1);
+    uint64_t *taken = find_taken(&asking);
+    asking.made.follows = crn_calloc(count + (size_t)1, sizeof *asking.made.follows);
+    ask_for_waits(&asking, explicitly, taken);
+    ask_for_children(&asking, explicitly, taken);
+    if (asking.made.count)
+        qsort(asking.made.all, asking.made.count, sizeof *asking.made.all, compare_requests);
+    crn_free(taken);
+    crn_free(explicitly);
+    return asking.made;
+}
+
+void crn_moment_requests_free(crn_moment_requests *requests)
+{
+    crn_free(requests->all);
+    crn_free(requests->follows);
+    *requests = (crn_moment_requests){0};
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+#include "explain/variance.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "explain/child_sums.h"
+
+/* Sums over spans, by block of the children. */
+typedef struct sums {
+    double spans; /* that have any */
+    crn_child_sum all;
+    crn_child_sum slow, typical;
+    double before; /* deviations from the mean of those spans' durations that have any, added up */
+    double share[CRN_EXPLAIN_KINDS];   /* covariances with the duration, added up */
+    double squares[CRN_EXPLAIN_KINDS]; /* of the figures' deviations from their means */
+    double figures[CRN_EXPLAIN_KINDS]; /* added up */
+} sums;
+
+typedef struct working {
+    const crn_spans *spans;
+    crn_explain *explain;
+    crn_explained explained;
+    uint32_t count;                  /* spans that are explained */
+    uint64_t *list, *slow, *typical; /* a bit by span */
+    size_t block_count;
+    sums *blocks;
+    crn_child_sums children; /* of the span that is looked at */
+    struct own {
+        double mean, slow, typical, share, squares;
+    } own[2]; /* time with a processor, and without one; all of it is the first where it is not
+                 known which */
+} working;
+
+/* ---- which spans ---- */
+
+/* Whether a span runs within another one that is chosen. `known`, `nested`: of which that was
+ * found, and what; so each is gone through once. */
+static bool is_nested(const crn_trace *trace, const uint64_t *chosen, uint32_t span,
+                      uint64_t *known, uint64_t *nested)
+{
+    uint32_t top = span, parent;
+    while ((parent = trace->spans[top].parent) != CRN_SPAN_NONE && !crn_bits_has(chosen, parent) &&
+           !crn_bits_has(known, parent))
+        top = parent;
+    bool within =
+        parent != CRN_SPAN_NONE && (crn_bits_has(chosen, parent) || crn_bits_has(nested, parent));
+    for (uint32_t at = span; at != parent; at = trace->spans[at].parent) {
+        crn_bits_set(known, at);
+        if (within)
+            crn_bits_set(nested, at);
+    }
+    return within;
+}
+
+static void choose(working *working, const uint64_t *chosen, uint64_t limit)
+{
+    const crn_trace *trace = working->spans->trace;
+    crn_explain *explain = working->explain;
+    uint32_t all = trace->span_count;
+    uint64_t *known = crn_bits_new(all), *nested = crn_bits_new(all);
+    working->list = crn_bits_new(all);
+    for (uint32_t s = crn_bits_next(chosen, 0, all); s < all;
+         s = crn_bits_next(chosen, s + 1, all)) {
+        if (trace->spans[s].open) {
+            explain->open++;
+        } else if (is_nested(trace, chosen, s, known, nested)) {
+            explain->nested++;
+        } else if (crn_span_duration(working->spans, s) > limit) {
+            explain->longer++;
+        } else {
+            crn_bits_set(working->list, s);
+            working->count++;
+        }
+    }
+    explain->count = working->count;
+    crn_free(known);
+    crn_free(nested);
+}
+
+/* ---- their durations ---- */
+
+static double duration_of(const working *working, uint32_t span)
+{
+    return (double)crn_span_duration(working->spans, span);
+}
+
+static void find_variance(working *working)
+{
+    crn_explain *explain = working->explain;
+    double sum = 0;
+    uint32_t seen = 0;
+    CRN_EACH_EXPLAINED(s, &working->explained)
+    explain->mean += (duration_of(working, s) - explain->mean) / ++seen;
+    CRN_EACH_EXPLAINED(s, &working->explained)
+    {
+        double deviation = duration_of(working, s) - explain->mean;
+        sum += deviation * deviation;
+    }
+    explain->variance = working->count ? sum / working->count : 0;
+    explain->deviation = sqrt(explain->variance);
+    explain->half = crn_explain_half(&working->explained, explain->mean, sum);
+}
+
+/* The mean of those that are marked. */
+static double mean_where(const working *working, const uint64_t *marked, uint32_t *count)
+{
+    double mean = 0;
+    *count = 0;
+    CRN_EACH_EXPLAINED(s, &working->explained)
+    if (crn_bits_has(marked, s))
+        mean += (duration_of(working, s) - mean) / ++*count;
+    return mean;
+}
+
+static void find_slow(working *working)
+{
+    static const double shares[] = {0, 0.25, 0.5, 0.75, 0.95, 0.99, 1};
+    uint64_t ranks[sizeof shares / sizeof *shares] = {0};
+    crn_explain *explain = working->explain;
+    crn_explain_ranks(&working->explained, shares, ranks, (int)(sizeof shares / sizeof *shares));
+    explain->min = ranks[0];
+    explain->typical_from = ranks[1];
+    explain->median = ranks[2];
+    explain->typical_to = ranks[3];
+    explain->p95 = ranks[4];
+    explain->p99 = explain->slow_from = ranks[5];
+    explain->max = ranks[6];
+    if (explain->slow_from <= explain->typical_to)
+        return;
+    CRN_EACH_EXPLAINED(s, &working->explained)
+    {
+        uint64_t took = crn_span_duration(working->spans, s);
+        if (took >= explain->slow_from)
+            crn_bits_set(working->slow, s);
+        if (took >= explain->typical_from && took <= explain->typical_to)
+            crn_bits_set(working->typical, s);
+    }
+    explain->slow_mean = mean_where(working, working->slow, &explain->slow_count);
+    explain->typical_mean = mean_where(working, working->typical, &explain->typical_count);
+}
+
+/* ---- two passes ---- */
+
+static crn_product mean_of(const working *working, const sums *sums)
+{
+    return crn_product_of(&sums->all, working->count, &(crn_product){.overlap = 1});
+}
+
+static void add_children(working *working, uint32_t span, double deviation)
+{
+    const crn_child_sums *children = &working->children;
+    for (uint32_t i = 0; i < children->count; i++) {
+        const crn_child_sum *sum = &children->sums[children->blocks[i]];
+        sums *sums = &working->blocks[children->blocks[i]];
+        sums->spans++;
+        sums->before += deviation;
+        sums->figures[CRN_EXPLAIN_DURATION] += sum->duration / sum->number;
+        sums->figures[CRN_EXPLAIN_OVERLAP] += sum->duration > 0 ? sum->time / sum->duration : 1;
+        crn_child_sum_add(&sums->all, sum);
+        if (crn_bits_has(working->slow, span))
+            crn_child_sum_add(&sums->slow, sum);
+        if (crn_bits_has(working->typical, span))
+            crn_child_sum_add(&sums->typical, sum);
+    }
+}
+
+/* Processor time of the span itself: without the children that ran on its lane. False where some of
+ * it is not known. */
+static bool own_cpu(const working *working, uint32_t span, double *time)
+{
+    const crn_spans *spans = working->spans;
+    const crn_trace *trace = spans->trace;
+    if (!trace->cpu || trace->cpu[span] == UINT64_MAX)
+        return false;
+    *time = (double)trace->cpu[span];
+    const uint32_t *children;
+    uint32_t count = crn_span_children(spans, span, &children);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t child = children[i];
+        if (trace->spans[child].lane != trace->spans[span].lane)
+            continue;
+        if (trace->cpu[child] == UINT64_MAX)
+            return false;
+        *time -= (double)trace->cpu[child];
+    }
+    return true;
+}
+
+/* Clocks differ, spans work beside children of theirs, and files are damaged: what is more than all
+ * of the time, or less than none, is no time that was waited. */
+static void own_times(const working *working, uint32_t span, double own[2])
+{
+    double cpu, self = (double)crn_span_self(working->spans, span);
+    bool known = working->explain->has_cpu && own_cpu(working, span, &cpu);
+    own[0] = known ? fmax(0, fmin(cpu, self)) : self;
+    own[1] = self - own[0];
+}
+
+static bool has_cpu(const working *working)
+{
+    double cpu;
+    CRN_EACH_EXPLAINED(s, &working->explained)
+    if (!own_cpu(working, s, &cpu))
+        return false;
+    return true;
+}
+
+/* Sums: the means that the second pass takes deviations from. */
+static void first_pass(working *working)
+{
+    uint32_t seen = 0;
+    CRN_EACH_EXPLAINED(s, &working->explained)
+    {
+        double own[2];
+        own_times(working, s, own);
+        seen++;
+        for (int w = 0; w < 2; w++) {
+            working->own[w].mean += (own[w] - working->own[w].mean) / seen;
+            working->own[w].slow += crn_bits_has(working->slow, s) ? own[w] : 0;
+            working->own[w].typical += crn_bits_has(working->typical, s) ? own[w] : 0;
+        }
+        crn_child_sums_of(&working->children, s);
+        working->explain->outside += working->children.outside;
+        add_children(working, s, duration_of(working, s) - working->explain->mean);
+    }
+}
+
+static void add_deviations(sums *sums, const crn_product *mean, const crn_product *its,
+                           double deviation)
+{
+    const double figures[CRN_EXPLAIN_KINDS] = {0, its->number, its->duration, its->overlap, 0};
+    double by[CRN_EXPLAIN_KINDS];
+    crn_product_effects(mean, its, by);
+    for (int k = CRN_EXPLAIN_NUMBER; k <= CRN_EXPLAIN_OVERLAP; k++) {
+        double middle = k == CRN_EXPLAIN_NUMBER ? mean->number : sums->figures[k] / sums->spans;
+        sums->share[k] += by[k] * deviation;
+        sums->squares[k] += (figures[k] - middle) * (figures[k] - middle);
+    }
+}
+
+/* Covariances with the duration. A span that has no child of a block differs from the mean in
+ * their number alone: all those spans are added at the end, at once. */
+static void second_pass(working *working)
+{
+    CRN_EACH_EXPLAINED(s, &working->explained)
+    {
+        double deviation = duration_of(working, s) - working->explain->mean;
+        double own[2];
+        own_times(working, s, own);
+        for (int w = 0; w < 2; w++) {
+            own[w] -= working->own[w].mean;
+            working->own[w].share += own[w] * deviation;
+            working->own[w].squares += own[w] * own[w];
+        }
+        crn_child_sums_of(&working->children, s);
+        for (uint32_t c = 0; c < working->children.count; c++) {
+            uint32_t block = working->children.blocks[c];
+            sums *sums = &working->blocks[block];
+            crn_product mean = mean_of(working, sums);
+            crn_product its = crn_product_of(&working->children.sums[block], 1, &mean);
+            add_deviations(sums, &mean, &its, deviation);
+        }
+    }
+    for (size_t b = 0; b < working->block_count; b++) {
+        sums *sums = &working->blocks[b];
+        crn_product mean = mean_of(working, sums);
+        sums->share[CRN_EXPLAIN_NUMBER] +=
+            mean.number * mean.duration * mean.overlap * sums->before;
+        sums->squares[CRN_EXPLAIN_NUMBER] +=
+            mean.number * mean.number * (working->count - sums->spans);
+    }
+}
+
+/* ---- parts ---- */
+
+static void add_part(working *working, const crn_explain_part *part)
+{
+    working->explain->parts[working->explain->part_count++] = *part;
+}
+
+static double ratio(double part, double whole)
+{
+    return whole > 0 ? part / whole : 0;
+}
+
+static double figure_of(const crn_product *product, crn_explain_kind kind)
+{
+    return kind == CRN_EXPLAIN_NUMBER     ? product->number
+           : kind == CRN_EXPLAIN_DURATION ? product->duration
+                                          : product->overlap;
+}
+
+/* As it is shown: of what is not there nothing can be said. */
+static double shown(const crn_child_sum *sum, double count, crn_explain_kind kind)
+{
+    if (count == 0 || (kind == CRN_EXPLAIN_DURATION && sum->number == 0) ||
+        (kind == CRN_EXPLAIN_OVERLAP && !(sum->duration > 0)))
+        return NAN;
+    crn_product product = crn_product_of(sum, count, &(crn_product){0});
+    return figure_of(&product, kind);
+}
+
+static void add_child_parts(working *working, uint32_t block)
+{
+    const crn_explain *explain = working->explain;
+    const sums *sums = &working->blocks[block];
+    crn_product mean = mean_of(working, sums);
+    /* What only one of the two kinds of spans has differs in its number. */
+    crn_product typical = crn_product_of(&sums->typical, explain->typical_count, &mean);
+    if (sums->typical.number == 0)
+        typical = crn_product_of(&sums->slow, 0, &mean);
+    crn_product slow = crn_product_of(&sums->slow, explain->slow_count, &typical);
+    double by[CRN_EXPLAIN_KINDS];
+    crn_product_effects(&typical, &slow, by);
+    for (int k = CRN_EXPLAIN_NUMBER; k <= CRN_EXPLAIN_OVERLAP; k++) {
+        crn_explain_kind kind = (crn_explain_kind)k;
+        bool number = kind == CRN_EXPLAIN_NUMBER;
+        /* Children that never ran side by side: one line less to read. */
+        if (kind == CRN_EXPLAIN_OVERLAP && mean.overlap >= 1)
+            continue;
+        double among = number ? working->count : sums->spans;
+        crn_explain_part part = {.kind = kind,
+                                 .block = block,
+                                 .share = ratio(sums->share[k] / working->count, explain->variance),
+                                 .mean = number ? mean.number : sums->figures[k] / sums->spans,
+                                 .deviation = sqrt(sums->squares[k] / among),
+                                 .slow = shown(&sums->slow, explain->slow_count, kind),
+                                 .typical = shown(&sums->typical, explain->typical_count, kind),
+                                 .extra = explain->slow_count ? by[k] : 0};
+        add_part(working, &part);
+    }
+}
+
+static int compare_parts(const void *left, const void *right)
+{
+    const crn_explain_part *a = left, *b = right;
+    if (a->share != b->share)
+        return a->share > b->share ? -1 : 1;
+    if (a->block != b->block)
+        return a->block < b->block ? -1 : 1;
+    return (int)a->kind - (int)b->kind;
+}
+
+static void make_parts(working *working)
+{
+    crn_explain *explain = working->explain;
+    uint32_t blocks = 0;
+    for (uint32_t b = 0; b < working->block_count; b++)
+        blocks += working->blocks[b].spans > 0;
+    explain->parts = crn_calloc((size_t)blocks * 3 + 2, sizeof *explain->parts);
+    for (int w = 0; w < 1 + explain->has_cpu; w++) {
+        const struct own *own = &working->own[w];
+        double slow = explain->slow_count ? own->slow / explain->slow_count : NAN;
+        double typical = explain->slow_count ? own->typical / explain->typical_count : NAN;
+        crn_explain_part part = {.kind = w ? CRN_EXPLAIN_WAITING : CRN_EXPLAIN_SELF,
+                                 .share = ratio(own->share / working->count, explain->variance),
+                                 .mean = own->mean,
+                                 .deviation = sqrt(own->squares / working->count),
+                                 .slow = slow,
+                                 .typical = typical,
+                                 .extra = explain->slow_count ? slow - typical : 0};
+        add_part(working, &part);
+    }
+    for (uint32_t b = 0; b < working->block_count; b++)
+        if (working->blocks[b].spans > 0)
+            add_child_parts(working, b);
+    qsort(explain->parts, explain->part_count, sizeof *explain->parts, compare_parts);
+}
+
+/* ---- all of it ---- */
+
+crn_explain *crn_explain_make(const crn_spans *spans, const uint64_t *chosen, uint64_t limit)
+{
+    crn_explain *explain = crn_calloc(1, sizeof *explain);
+    working working = {.spans = spans,
+                       .explain = explain,
+                       .children = {.spans = spans},
+                       .block_count = spans->block_count ? spans->block_count : 1};
+    choose(&working, chosen, limit);
+    working.slow = crn_bits_new(spans->trace->span_count);
+    working.typical = crn_bits_new(spans->trace->span_count);
+    working.explained =
+        (crn_explained){spans, working.count, working.list, working.slow, working.typical};
+    find_variance(&working);
+    find_slow(&working);
+    if (working.count) {
+        working.blocks = crn_calloc(working.block_count, sizeof *working.blocks);
+        explain->has_cpu = has_cpu(&working);
+        first_pass(&working);
+        second_pass(&working);
+        make_parts(&working);
+        crn_explain_factors(explain, &working.explained);
+    }
+    crn_free(working.list);
+    crn_free(working.slow);
+    crn_free(working.typical);
+    crn_free(working.blocks);
+    crn_child_sums_end(&working.children);
+    return explain;
+}
+
+void crn_explain_free(crn_explain *explain)
+{
+    if (!explain)
+        return;
+    crn_free(explain->parts);
+    crn_free(explain->factors);
+    crn_free(explain);
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which blocks of two profiles are the same.
+ *
+ * That depends on their lexical parents being the same, so it goes from outer blocks to
+ * inner ones, a level of nesting at a time. Two things are looked through: a file that
+ * only the one has is that of the other with the same last name, if there is just one (a
+ * tree was checked out elsewhere), and a block's own line in its name ("function
+ * <a.lua:12>") says no more than the line does.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "profile/diff.h"
+
+typedef struct entry {
+    const crn_block_info *info;
+    char *name; /* owned */
+    const char *file;
+    uint32_t level;  /* of lexical nesting */
+    uint32_t parent; /* its number */
+    uint32_t block, side;
+} entry;
+
+static int compare_numbers(uint32_t a, uint32_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int compare_levels(const void *left, const void *right)
+{
+    return compare_numbers(((const entry *)left)->level, ((const entry *)right)->level);
+}
+
+static int compare_alike(const entry *a, const entry *b)
+{
+    int result = strcmp(a->name, b->name);
+    result = result ? result : strcmp(a->file, b->file);
+    return result ? result : compare_numbers(a->parent, b->parent);
+}
+
+static int compare_places(const entry *a, const entry *b)
+{
+    int result = compare_numbers(a->info->line, b->info->line);
+    return result ? result : compare_numbers(a->info->column, b->info->column);
+}
+
+static int compare_entries(const void *left, const void *right)
+{
+    const entry *a = left, *b = right;
+    int result = compare_alike(a, b);
+    result = result ? result : compare_places(a, b);
+    result = result ? result : compare_numbers(a->side, b->side);
+    return result ? result : compare_numbers(a->block, b->block);
+}
+
+/* Gives numbers to blocks that are alike, in the order of their places. */
+static void join_group(crn_block_join *join, const entry *group, size_t count)
+{
+    uint8_t *done = crn_calloc(count, sizeof *done);
+    for (size_t i = 0; i + 1 < count; i++) {
+        const entry *a = &group[i], *b = &group[i + 1];
+        if (done[i] || a->side == b->side || compare_places(a, b) != 0)
+            continue;
+        join->numbers[a->side][a->block] = join->numbers[b->side][b->block] = join->count++;
+        done[i] = done[i + 1] = 1;
+    }
+    size_t at[CRN_SIDES] = {0, 0};
+    for (;;) {
+        for (uint32_t side = 0; side < CRN_SIDES; side++)
+            while (at[side] < count && (done[at[side]] || group[at[side]].side != side))
+                at[side]++;
+        if (at[0] == count && at[1] == count)
+            break;
+        for (uint32_t side = 0; side < CRN_SIDES; side++)
+            if (at[side] < count)
+                join->numbers[side][group[at[side]++].block] = join->count;
+        join->count++;
+    }
+    crn_free(done);
+}
+
+static void join_level(crn_block_join *join, entry *entries, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t parent = entries[i].info->parent;
+        entries[i].parent =
+            entries[i].level ? join->numbers[entries[i].side][parent] : CRN_DIFF_NONE;
+    }
+    qsort(entries, count, sizeof *entries, compare_entries);
+    for (size_t start = 0, end; start < count; start = end) {
+        for (end = start + 1; end < count; end++)
+            if (compare_alike(&entries[start], &entries[end]) != 0)
+                break;
+        join_group(join, entries + start, end - start);
+    }
+}
+
+/* ---- files ---- */
+
+typedef struct files {
+    const char **names; /* sorted, each once */
+    size_t count;
+} files;
+
+static int compare_strings(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+static files files_of(const crn_profile *profile)
+{
+    files files = {crn_calloc(profile->block_count, sizeof *files.names), profile->block_count};
+    for (uint32_t b = 0; b < profile->block_count; b++)
+        files.names[b] = profile->blocks[b].file;
+    qsort(files.names, files.count, sizeof *files.names, compare_strings);
+    size_t count = 1;
+    for (size_t i = 1; i < files.count; i++)
+        if (strcmp(files.names[i], files.names[count - 1]) != 0)
+            files.names[count++] = files.names[i];
+    files.count = count;
+    return files;
+}
+
+static bool files_hold(const files *files, const char *name)
+{
+    return bsearch(&name, files->names, files->count, sizeof name, compare_strings) != NULL;
+}
+
+static const char *last_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The one file that only `here` has and that is called so; NULL if none or several are. */
+static const char *files_only(const files *here, const files *there, const char *last)
+{
+    const char *found = NULL;
+    for (size_t i = 0; i < here->count; i++) {
+        if (strcmp(last_name(here->names[i]), last) != 0 || files_hold(there, here->names[i]))
+            continue;
+        if (found)
+            return NULL;
+        found = here->names[i];
+    }
+    return found;
+}
+
+/* Puts the earlier names of files into the later blocks. `names` is what each of the
+ * later files was called. */
+static void join_files(const crn_profile *before, const crn_profile *after, entry *entries)
+{
+    files old = files_of(before), new = files_of(after);
+    const char **names = crn_calloc(new.count, sizeof *names);
+    for (size_t i = 0; i < new.count; i++) {
+        const char *last = last_name(new.names[i]);
+        names[i] = new.names[i];
+        if (files_hold(&old, names[i]) || !files_only(&new, &old, last))
+            continue;
+        const char *other = files_only(&old, &new, last);
+        names[i] = other ? other : names[i];
+    }
+    for (uint32_t b = 0; b < after->block_count; b++) {
+        const char **place =
+            bsearch(&entries[b].file, new.names, new.count, sizeof *new.names, compare_strings);
+        entries[b].file = names[place - new.names];
+    }
+    crn_free(names);
+    crn_free(old.names);
+    crn_free(new.names);
+}
+
+/* ---- all of it ---- */
+
+/* A copy in which the block's own line is left out. */
+static char *name_without_line(const crn_block_info *info)
+{
+    char line[16];
+    int length = snprintf(line, sizeof line, ":%u", info->line);
+    char *name = crn_strdup(info->name), *found = info->line ? strstr(name, line) : NULL;
+    if (found && !(found[length] >= '0' && found[length] <= '9'))
+        memmove(found + 1, found + length, strlen(found + length) + 1);
+    return name;
+}
+
+/* Parents come before what is in them; one that does not is taken for none. */
+static void put_entries(const crn_profile *profile, uint32_t side, entry *entries)
+{
+    for (uint32_t b = 0; b < profile->block_count; b++) {
+        const crn_block_info *info = &profile->blocks[b];
+        uint32_t level = info->parent && info->parent < b ? entries[info->parent].level + 1 : 0;
+        entries[b] = (entry){.info = info,
+                             .name = name_without_line(info),
+                             .file = info->file,
+                             .level = level,
+                             .block = b,
+                             .side = side};
+    }
+}
+
+crn_block_join crn_block_join_make(const crn_profile *before, const crn_profile *after)
+{
+    crn_block_join join = {.numbers = {crn_calloc(before->block_count, sizeof(uint32_t)),
+                                       crn_calloc(after->block_count, sizeof(uint32_t))}};
+    size_t count = (size_t)before->block_count + after->block_count;
+    entry *entries = crn_calloc(count, sizeof *entries);
+    put_entries(before, CRN_BEFORE, entries);
+    put_entries(after, CRN_AFTER, entries + before->block_count);
+    join_files(before, after, entries + before->block_count);
+    qsort(entries, count, sizeof *entries, compare_levels);
+    for (size_t start = 0, end; start < count; start = end) {
+        for (end = start + 1; end < count && entries[end].level == entries[start].level;)
+            end++;
+        join_level(&join, entries + start, end - start);
+    }
+    for (size_t i = 0; i < count; i++)
+        crn_free(entries[i].name);
+    crn_free(entries);
+    return join;
+}
+
+void crn_block_join_free(crn_block_join *join)
+{
+    crn_free(join->numbers[CRN_BEFORE]);
+    crn_free(join->numbers[CRN_AFTER]);
+    *join = (crn_block_join){0};
+}

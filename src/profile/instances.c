@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/instances.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* ---- names ---- */
+
+/* Behind the brackets that open at `text`; the end if they do not close. Operators that are written
+ * with these signs ("operator<", "operator()") are not looked at: see strip. */
+static const char *skip_brackets(const char *text)
+{
+    int depth = 0;
+    for (; *text; text++) {
+        if (strchr("<([{", *text))
+            depth++;
+        else if (strchr(">)]}", *text) && !(*text == '>' && text[-1] == '-') && --depth == 0)
+            return text + 1;
+    }
+    return text;
+}
+
+static const char *operator_end(const char *text)
+{
+    static const char word[] = "operator";
+    if (strncmp(text, word, sizeof word - 1) != 0)
+        return NULL;
+    const char *sign = text + sizeof word - 1;
+    if (strncmp(sign, "()", 2) == 0 || strncmp(sign, "[]", 2) == 0)
+        return sign + 2;
+    size_t length = strspn(sign, "<>=-+*/%!&|^~,");
+    return length ? sign + length : NULL;
+}
+
+/* What compilers append to the names of clones begins with a dot and a letter. */
+static bool is_clone(const char *text)
+{
+    static const char *const ends[] = {".part.",     ".constprop.", ".isra.",        ".cold",
+                                       ".lto_priv.", ".simdclone.", ".target_clone."};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (strncmp(text, ends[i], strlen(ends[i])) == 0)
+            return true;
+    return false;
+}
+
+/* How much of what follows belongs to the name, brackets and all. */
+static const char *kept_end(const char *text, bool word_begins)
+{
+    static const char anonymous[] = "(anonymous namespace)";
+    if (strncmp(text, anonymous, sizeof anonymous - 1) == 0)
+        return text + sizeof anonymous - 1;
+    return word_begins ? operator_end(text) : NULL;
+}
+
+/* "f<int>(int) [clone .part.0]" is "f". What is nothing but brackets, such as "[gc]" or "<gc>", is
+ * left as it is. To be freed. */
+static char *strip(const char *name)
+{
+    char *stripped = crn_strdup(name), *to = stripped;
+    while (*name && !is_clone(name)) {
+        bool word_begins = to == stripped || !(isalnum((unsigned char)to[-1]) || to[-1] == '_');
+        const char *end = kept_end(name, word_begins);
+        if (end) {
+            while (name < end)
+                *to++ = *name++;
+        } else if (strchr("<([", *name)) { /* not "{lambda(int)#1}", but for the "(int)" */
+            name = skip_brackets(name);
+        } else {
+            *to++ = *name++;
+        }
+    }
+    while (to > stripped && to[-1] == ' ')
+        to--;
+    if (to > stripped) /* else it is still as it was */
+        *to = 0;
+    return stripped;
+}
+
+/* ---- blocks ---- */
+
+typedef struct place {
+    const crn_block_info *info;
+    uint32_t block;
+    char *name; /* stripped */
+} place;
+
+static int compare_places(const void *left, const void *right)
+{
+    const place *a = left, *b = right;
+    int files = strcmp(a->info->file, b->info->file), names;
+    if (files)
+        return files;
+    if (a->info->line != b->info->line)
+        return a->info->line < b->info->line ? -1 : 1;
+    if (a->info->column != b->info->column)
+        return a->info->column < b->info->column ? -1 : 1;
+    if ((names = strcmp(a->name, b->name)) != 0)
+        return names;
+    return a->block < b->block ? -1 : a->block > b->block;
+}
+
+static bool is_same(const place *a, const place *b)
+{
+    return a->info->line == b->info->line && a->info->column == b->info->column &&
+           strcmp(a->info->file, b->info->file) == 0 && strcmp(a->name, b->name) == 0;
+}
+
+/* Those that a compiler may have made several of. */
+static uint32_t list_places(const crn_profile *profile, const uint8_t *apart, place *places)
+{
+    uint32_t count = 0;
+    for (uint32_t b = 1; b < profile->block_count; b++) {
+        const crn_block_info *info = &profile->blocks[b];
+        if (*info->file && info->line && !(apart && apart[b]))
+            places[count++] = (place){info, b, strip(info->name)};
+    }
+    qsort(places, count, sizeof *places, compare_places);
+    return count;
+}
+
+/* Where there are several of a place each becomes the first; their lexical children follow. */
+static void join(crn_block_info *blocks, uint32_t *first_of, const place *places, uint32_t count)
+{
+    for (uint32_t i = 0, next; i < count; i = next) {
+        for (next = i + 1; next < count && is_same(&places[i], &places[next]); next++)
+            ;
+        for (uint32_t k = i; next - i > 1 && k < next; k++) {
+            first_of[places[k].block] = places[i].block;
+            blocks[places[k].block].name = places[i].name;
+            blocks[places[k].block].parent = places[i].info->parent;
+        }
+    }
+}
+
+crn_profile *crn_instances_merge(const crn_profile *profile, const uint8_t *apart)
+{
+    place *places = crn_calloc(profile->block_count, sizeof *places);
+    uint32_t count = list_places(profile, apart, places);
+    crn_profile joined = *profile; /* whose other parts are the original's */
+    uint32_t *first_of = crn_calloc(profile->block_count, sizeof *first_of);
+    joined.blocks = crn_calloc(profile->block_count, sizeof *joined.blocks);
+    for (uint32_t b = 0; b < profile->block_count; b++) {
+        joined.blocks[b] = profile->blocks[b];
+        first_of[b] = b;
+    }
+    join(joined.blocks, first_of, places, count);
+    for (uint32_t b = 0; b < profile->block_count; b++)
+        joined.blocks[b].parent = first_of[joined.blocks[b].parent];
+    crn_profile_builder *builder = crn_profile_builder_new();
+    crn_profile_builder_add(builder, &joined);
+    crn_profile *merged = crn_profile_builder_end(builder);
+    for (uint32_t i = 0; i < count; i++)
+        crn_free(places[i].name);
+    crn_free(places);
+    crn_free(first_of);
+    crn_free(joined.blocks);
+    return merged;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/lanes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cairn/cairn.h>
+
+#include "base/memory.h"
+#include "capture/reader.h"
+#include "graph/graph.h"
+#include "snapshot/counts.h"
+
+/* ---- lanes ---- */
+
+/* Wall time that has passed for a thread and is not charged yet: it may be waiting since. */
+static uint64_t pending(const crn_disk_header *header, const crn_disk_lane *disk)
+{
+    uint64_t now = header->last[header->moments & 1].clock;
+    bool counts = disk->open && header->wall != CAIRN_WALL_OFF;
+    return counts && disk->stamp >= header->first.clock && disk->stamp < now ? now - disk->stamp
+                                                                             : 0;
+}
+
+/* The record that ran when the lane last said so. One that has been running for long without an
+ * event is in its waits, the newest last. */
+static uint64_t record_of(const crn_disk_lane *disk)
+{
+    return disk->waits[1].clock   ? disk->waits[1].record
+           : disk->waits[0].clock ? disk->waits[0].record
+                                  : disk->current;
+}
+
+static void add_links(crn_lane_info *info, const crn_disk_header *header, const crn_disk_lane *disk,
+                      const crn_bytes *bytes, double scale)
+{
+    const crn_link *links = (const crn_link *)(bytes->data + sizeof *disk);
+    uint64_t count = bytes->size < sizeof *disk ? 0 : (bytes->size - sizeof *disk) / sizeof *links;
+    for (uint64_t r = CRN_RECORD_ROOT; r < count; r++)
+        info->wall += links[r].wall;
+    info->wall = crn_clock_time(info->wall + pending(header, disk), scale);
+    uint64_t record = record_of(disk);
+    info->current = record < count ? links[record].block : 0;
+}
+
+static void add_records(crn_lane_info *info, const crn_bytes *bytes)
+{
+    const cairn_priv_record *records = (const cairn_priv_record *)bytes->data;
+    for (uint64_t r = CRN_RECORD_ROOT; r < bytes->size / sizeof *records; r++) {
+        info->calls += records[r].calls;
+        info->ticks += records[r].ticks;
+    }
+}
+
+static void add_column(crn_lane_info *info, const crn_bytes *bytes)
+{
+    for (uint64_t r = CRN_RECORD_ROOT; r < bytes->size / sizeof(uint64_t); r++)
+        info->cpu += ((const uint64_t *)bytes->data)[r];
+}
+
+static bool add_counts(void *data, uint32_t record, const crn_disk_node *nodes,
+                       const uint64_t *counters, uint32_t count)
+{
+    crn_lane_info *info = data;
+    (void)record;
+    (void)nodes;
+    for (uint32_t i = 0; i < count; i++)
+        info->calls += counters[i];
+    return true;
+}
+
+/* False when the capture cannot be read; a lane that is not whole has what there is. */
+static bool read_lane(const crn_reader *reader, const crn_bytes *strings, crn_trees *trees,
+                      uint64_t *left, crn_lane_info *info, bool *ran, crn_error *error)
+{
+    crn_bytes bytes;
+    crn_disk_lane disk = {0};
+    if (!crn_reader_section(reader, CRN_SECTION_LANE, info->number, 0, sizeof disk, &bytes, error))
+        return false;
+    memcpy(&disk, bytes.data, bytes.size);
+    *ran = bytes.whole && disk.used;
+    crn_free(bytes.data);
+    if (!*ran)
+        return true;
+    info->open = disk.open;
+    info->strands = disk.strands;
+    info->samples = disk.samples;
+    snprintf(info->name, sizeof info->name, "%.*s", (int)sizeof info->name - 1,
+             crn_string_at(strings, disk.name));
+    uint64_t used = disk.used < UINT32_MAX ? disk.used : UINT32_MAX;
+    if (!crn_reader_lane_section(reader, CRN_SECTION_LANE, info->number, 0,
+                                 sizeof disk + used * sizeof(crn_link), left, &bytes, error))
+        return false;
+    add_links(info, &reader->header, &disk, &bytes, crn_reader_clock_scale(reader));
+    crn_free(bytes.data);
+    if (!crn_reader_lane_section(reader, CRN_SECTION_RECORDS, info->number, 0,
+                                 used * sizeof(cairn_priv_record), left, &bytes, error))
+        return false;
+    add_records(info, &bytes);
+    crn_free(bytes.data);
+    if (!crn_reader_lane_section(reader, CRN_SECTION_COLUMN, info->number, CAIRN_METRIC_CPU,
+                                 used * sizeof(uint64_t), left, &bytes, error))
+        return false;
+    add_column(info, &bytes);
+    crn_free(bytes.data);
+    bool whole = true;
+    return !trees->bytes.size ||
+           crn_counts_visit(trees, reader, info->number, add_counts, info, &whole, error);
+}
+
+static bool read_lanes(crn_lanes *lanes, const crn_reader *reader, crn_error *error)
+{
+    crn_bytes strings;
+    if (!crn_reader_section(reader, CRN_SECTION_STRINGS, 0, 0,
+                            reader->header.used[CRN_SECTION_STRINGS], &strings, error))
+        return false;
+    crn_trees trees;
+    uint64_t left = reader->file_size;
+    bool read = crn_trees_read(&trees, reader, error);
+    for (uint32_t number = 0; read && crn_reader_lane(reader, &number); number++) {
+        crn_lane_info info = {.number = number};
+        bool ran = false;
+        read = read_lane(reader, &strings, &trees, &left, &info, &ran, error);
+        if (read && ran) {
+            lanes->lanes =
+                crn_realloc(lanes->lanes, (size_t)lanes->count + 1, sizeof *lanes->lanes);
+            lanes->lanes[lanes->count++] = info;
+        }
+        if (number == UINT32_MAX)
+            break;
+    }
+    crn_trees_free(&trees);
+    crn_free(strings.data);
+    return read;
+}
+
+bool crn_lanes_load(crn_lanes *lanes, const char *path, crn_error *error)
+{
+    *lanes = (crn_lanes){0};
+    crn_reader reader;
+    if (!crn_reader_open(&reader, path, error))
+        return false;
+    bool read = read_lanes(lanes, &reader, error);
+    crn_reader_close(&reader);
+    if (!read)
+        crn_lanes_free(lanes);
+    return read;
+}
+
+void crn_lanes_free(crn_lanes *lanes)
+{
+    crn_free(lanes->lanes);
+    *lanes = (crn_lanes){0};
+}
+
+/* ---- processes ---- */
+
+/* 2: written by this process; 1: a capture of another, its parent's perhaps; 0: none. */
+static int rank(const char *path, long pid)
+{
+    crn_reader reader;
+    crn_error ignored;
+    if (!crn_reader_open(&reader, path, &ignored))
+        return 0;
+    bool own = (long)reader.header.process == pid;
+    crn_reader_close(&reader);
+    return own ? 2 : 1;
+}
+
+/* The path in a line of /proc/PID/maps that maps a file and shares it; else NULL. */
+static char *shared_file(char *line)
+{
+    char *path = strchr(line, '/');
+    char access[8] = "";
+    if (!path || sscanf(line, "%*s %7s", access) != 1 || access[3] != 's')
+        return NULL;
+    path[strcspn(path, "\n")] = 0;
+    return path;
+}
+
+char *crn_capture_of(long pid, crn_error *error)
+{
+    char name[64], *line = NULL, *found = NULL, *last = NULL;
+    snprintf(name, sizeof name, "/proc/%ld/maps", pid);
+    FILE *maps = fopen(name, "re");
+    if (!maps) {
+        crn_error_set(error, CAIRN_E_READ, "process %ld: %s", pid,
+                      errno == ENOENT ? "there is none of this number" : strerror(errno));
+        return NULL;
+    }
+    int best = 0;
+    size_t size = 0;
+    while (getline(&line, &size, maps) >= 0) {
+        char *path = shared_file(line);
+        if (!path || (last && strcmp(path, last) == 0))
+            continue;
+        free(last);
+        last = strdup(path);
+        int how = rank(path, pid);
+        if (how > best) {
+            best = how;
+            crn_free(found);
+            found = crn_calloc(strlen(path) + 1, 1);
+            strcpy(found, path);
+        }
+    }
+    free(last);
+    free(line);
+    fclose(maps);
+    if (!found)
+        crn_error_set(error, CAIRN_E_READ,
+                      "process %ld: writes no capture; start it with 'cairn run' or link libcairn",
+                      pid);
+    return found;
+}

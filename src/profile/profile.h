@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * profile.h - what can be done with a whole profile in memory: load and merge captures,
+ * total and compare figures, select blocks and sequences.
+ *
+ * Other folders include this header and no other of this folder.
+ */
+#ifndef CRN_PROFILE_PROFILE_H
+#define CRN_PROFILE_PROFILE_H
+
+#include "profile/assertion.h"
+#include "profile/block_set.h"
+#include "profile/call_graph.h"
+#include "profile/capture_texts.h"
+#include "profile/children.h"
+#include "profile/compare.h"
+#include "profile/diff.h"
+#include "profile/figures.h"
+#include "profile/freeze.h"
+#include "profile/instances.h"
+#include "profile/interval.h"
+#include "profile/known.h"
+#include "profile/lanes.h"
+#include "profile/live.h"
+#include "profile/merge.h"
+#include "profile/model.h"
+#include "profile/nesting.h"
+#include "profile/reference.h"
+#include "profile/sampling.h"
+#include "profile/sequence.h"
+#include "profile/shown_graph.h"
+#include "profile/since.h"
+#include "profile/spread.h"
+#include "profile/stack.h"
+#include "profile/tree.h"
+#include "profile/upside_down.h"
+
+#endif

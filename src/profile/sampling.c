@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/sampling.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/figures.h"
+#include "profile/live.h"
+
+/* Gaps are drawn evenly from P/2 to 3P/2: their mean square over the square of their mean. */
+#define GAP_SPREAD (13.0 / 12.0)
+
+/* In nanoseconds squared. */
+#define MICROSECONDS_SQUARED 1e6
+
+/* The largest number of a note: "1000000", or of captures that differ "1000000 | 4000000". */
+static double note_largest(const crn_profile *profile, const char *key)
+{
+    const char *at = crn_profile_note(profile, key, "");
+    double largest = 0;
+    while (*at) {
+        double number = strtod(at, NULL);
+        if (number > largest && number < 0x1p63)
+            largest = number;
+        at = strstr(at, " | ");
+        if (!at)
+            break;
+        at += 3;
+    }
+    return largest;
+}
+
+/* Whoever does not say how a clock was taken, but that samples were, took it by them. */
+static bool was_sampled(const crn_profile *profile, const char *key)
+{
+    const char *how = crn_profile_note(profile, key, NULL);
+    return how ? strstr(how, "sampled") != NULL : note_largest(profile, "samples") > 0;
+}
+
+static crn_sampling sampling_of_ticks(const crn_profile *profile, crn_sampling sampling)
+{
+    double period = note_largest(profile, "tick_period");
+    if (period <= 1)
+        return sampling;
+    sampling.asked = sampling.unit = period;
+    sampling.samples = (uint64_t)note_largest(profile, "tick_samples");
+    if (sampling.samples)
+        sampling.reached = sampling.total / (double)sampling.samples;
+    return sampling;
+}
+
+/* The mean distance of samples: as the sampler kept count of it, or what passed over their
+ * number, where one that was late counts for many. */
+static double mean_gap(const crn_profile *profile, double elapsed, double samples)
+{
+    double rounds = note_largest(profile, "sample_rounds");
+    if (rounds > 0)
+        return note_largest(profile, "sample_rounds_ns") / rounds;
+    return samples > 0 ? elapsed / samples : 0;
+}
+
+/* What a sample is worth as one of K independent draws: the mean square of the gaps over their
+ * mean. That is the period, or the time over the number of samples, if that is shorter, as CPU
+ * time's gaps are where a thread sleeps. Without word of the gaps they were drawn from P/2 to
+ * 3P/2. */
+static double clock_unit(const crn_sampling *sampling, double samples, double squares)
+{
+    double gap = sampling->reached;
+    if (!(samples > 0))
+        gap = sampling->total;
+    if (!(squares > 0 && samples > 0 && gap > 0))
+        return GAP_SPREAD * (gap > sampling->asked ? gap : sampling->asked);
+    double mean = sampling->total / samples;
+    return squares / samples / (gap < mean ? gap : mean);
+}
+
+static crn_sampling sampling_of_clock(const crn_profile *profile, uint32_t metric,
+                                      crn_sampling sampling)
+{
+    bool own = metric == CRN_METRIC_CPU && crn_profile_note(profile, "cpu_samples", NULL);
+    double samples = note_largest(profile, own ? "cpu_samples" : "samples");
+    double squares =
+        note_largest(profile, metric == CRN_METRIC_CPU ? "cpu_squares" : "wall_squares");
+    double elapsed = own ? 0 : (double)crn_metric_total(profile, CRN_METRIC_WALL);
+    sampling.asked = note_largest(profile, "sample_period_ns");
+    sampling.in_ticks =
+        metric == CRN_METRIC_CPU && strstr(crn_profile_note(profile, "sampler", ""), "timer");
+    sampling.samples = (uint64_t)samples;
+    sampling.reached = mean_gap(profile, elapsed > 0 ? elapsed : sampling.total, samples);
+    squares *= MICROSECONDS_SQUARED;
+    sampling.unit = clock_unit(&sampling, samples, squares);
+    /* Of each gap a context has some part p, and gets all of it or nothing: p (1 - p) is at most
+     * a quarter. What comes after the last sample is a gap, too. */
+    if (squares > 0)
+        sampling.error = sqrt(squares + sampling.reached * sampling.reached) / 2;
+    return sampling;
+}
+
+/* Each byte is drawn with the same chance, so that the number of draws varies as well. */
+static crn_sampling sampling_of_alloc(const crn_profile *profile, uint32_t metric,
+                                      crn_sampling sampling)
+{
+    sampling.unit = crn_alloc_unit(profile, metric);
+    sampling.asked = sampling.reached = crn_alloc_mean(profile);
+    sampling.samples = (uint64_t)note_largest(profile, "alloc_samples");
+    sampling.open = true;
+    return sampling;
+}
+
+crn_sampling crn_sampling_of(const crn_profile *profile, uint32_t metric)
+{
+    crn_sampling sampling = {.total = (double)crn_metric_total(profile, metric)};
+    if (!(sampling.total > 0))
+        return sampling;
+    if (metric == CRN_METRIC_TICKS)
+        return sampling_of_ticks(profile, sampling);
+    if ((metric == CRN_METRIC_WALL && was_sampled(profile, "wall")) ||
+        (metric == CRN_METRIC_CPU && was_sampled(profile, "cpu")))
+        return sampling_of_clock(profile, metric, sampling);
+    if (crn_alloc_is_metric(profile->metrics[metric].name) && crn_alloc_mean(profile) > 0)
+        return sampling_of_alloc(profile, metric, sampling);
+    return sampling;
+}
+
+double crn_sampling_hits(const crn_sampling *sampling, uint64_t value)
+{
+    if (!(sampling->unit > 0))
+        return 0;
+    double hits = (double)value / sampling->unit;
+    double by_error = sampling->error > 0 ? (double)value / sampling->error : 0;
+    return hits > by_error * by_error ? hits : by_error * by_error;
+}
+
+bool crn_sampling_is_sure(const crn_sampling *sampling, uint64_t value)
+{
+    return !(sampling->unit > 0) || sampling->in_ticks || !value ||
+           crn_sampling_hits(sampling, value) >= CRN_SAMPLING_SURE;
+}
+
+/* Two bounds hold, and the tighter is taken. */
+crn_interval crn_sampling_share(const crn_sampling *sampling, uint64_t value, double whole)
+{
+    double share = whole > 0 ? (double)value / whole : 0;
+    if (!(sampling->unit > 0) || !(whole > 0))
+        return (crn_interval){share, share};
+    crn_interval interval =
+        crn_interval_share((double)value / sampling->unit, whole / sampling->unit);
+    double reach = CRN_INTERVAL_Z * sampling->error / whole;
+    if (sampling->error > 0 && interval.low < share - reach)
+        interval.low = share - reach;
+    if (sampling->error > 0 && interval.high > share + reach)
+        interval.high = share + reach;
+    return interval;
+}
+
+crn_interval crn_sampling_interval(const crn_sampling *sampling, uint64_t value)
+{
+    if (!(sampling->unit > 0))
+        return (crn_interval){(double)value, (double)value};
+    if (sampling->open)
+        return crn_interval_count((double)value, sampling->unit);
+    crn_interval share = crn_sampling_share(sampling, value, sampling->total);
+    return (crn_interval){share.low * sampling->total, share.high * sampling->total};
+}
+
+/* If both cost the same, x has variance u m (1 - p) and y has v m (1 - p), where u and v are what
+ * a sample stands for, and m is best known from both, each weighed by its samples:
+ * m = (x v + y u) / (u + v). The variance of y - x is then (x v + y u) (1 - p). With u = v it is
+ * docs/SAMPLING.md's N (x + y). Where one is exact, only the other's chance is left. */
+bool crn_sampling_within_chance(const crn_sampling sampling[2], const uint64_t values[2], double z)
+{
+    double x = (double)values[0], y = (double)values[1];
+    double whole = sampling[0].total + sampling[1].total;
+    if (!(sampling[0].unit > 0 || sampling[1].unit > 0) || !(whole > 0))
+        return false;
+    double others = sampling[0].open || sampling[1].open ? 1 : 1 - (x + y) / whole;
+    double variance = (x * sampling[1].unit + y * sampling[0].unit) * (others > 0 ? others : 0);
+    double most = sampling[0].error * sampling[0].error + sampling[1].error * sampling[1].error;
+    for (int run = 0; run < 2; run++)
+        if (sampling[run].unit > 0 && !(sampling[run].error > 0))
+            most = variance; /* one of the two bounds is not known */
+    if (variance > most)
+        variance = most;
+    return fabs(y - x) <= z * sqrt(variance);
+}

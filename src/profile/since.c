@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/since.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "profile/figures.h"
+
+/* What calibration may take off a clock's total: a part in so many. */
+enum { CALIBRATION = 1000 };
+
+bool crn_metric_is_level(const crn_metric_info *metric)
+{
+    return strncmp(metric->name, "live", 4) == 0 || strncmp(metric->name, "peak", 4) == 0;
+}
+
+static bool same_block(const crn_block_info *a, const crn_block_info *b)
+{
+    return a->line == b->line && strcmp(a->name, b->name) == 0 && strcmp(a->file, b->file) == 0;
+}
+
+/* By block of `before`: its number in `now`. A file's blocks keep their numbers; those that
+ * stand for what is not in its table come last and move. */
+static uint32_t *map_blocks(const crn_profile *before, const crn_profile *now)
+{
+    uint32_t *map = crn_calloc(before->block_count, sizeof *map);
+    for (uint32_t b = 1; b < before->block_count; b++) {
+        bool same = b < now->block_count && same_block(&before->blocks[b], &now->blocks[b]);
+        map[b] = b == before->folded_block ? now->folded_block : same ? b : UINT32_MAX;
+    }
+    return map;
+}
+
+static uint32_t slot_of(uint32_t parent, uint32_t block, uint32_t mask)
+{
+    uint64_t hash = ((uint64_t)parent << 32 | block) * 0x9e3779b97f4a7c15u;
+    return (uint32_t)(hash >> 32) & mask;
+}
+
+/* Finds contexts `from` and later of `now` among those of `before`. */
+static void join_rest(const crn_profile *before, const crn_profile *now, const uint32_t *blocks,
+                      uint32_t from, uint32_t *origins)
+{
+    uint32_t mask = 1;
+    while (mask < 2 * (uint64_t)(before->context_count - from) && mask < UINT32_MAX / 2)
+        mask = mask * 2 + 1;
+    uint32_t *table = crn_calloc((size_t)mask + 1, sizeof *table); /* context; 0 is free */
+    for (uint32_t c = from; c < before->context_count; c++) {
+        uint32_t slot = slot_of(before->parent[c], blocks[before->block[c]], mask);
+        while (table[slot])
+            slot = (slot + 1) & mask;
+        table[slot] = c;
+    }
+    for (uint32_t c = from; c < now->context_count; c++) {
+        uint32_t parent = origins[now->parent[c]], block = now->block[c];
+        if (parent == CRN_CONTEXT_NONE)
+            continue;
+        uint32_t slot = slot_of(parent, block, mask);
+        while (table[slot] && (before->parent[table[slot]] != parent ||
+                               blocks[before->block[table[slot]]] != block))
+            slot = (slot + 1) & mask;
+        if (table[slot])
+            origins[c] = table[slot];
+    }
+    crn_free(table);
+}
+
+/* A lane's contexts are only ever appended, so most often all are where they were. */
+static uint32_t *join(const crn_profile *before, const crn_profile *now)
+{
+    uint32_t *origins = crn_calloc(now->context_count, sizeof *origins);
+    uint32_t *blocks = map_blocks(before, now), c = 1;
+    for (; c < now->context_count && c < before->context_count; c++) {
+        if (now->parent[c] != before->parent[c] || now->block[c] != blocks[before->block[c]])
+            break;
+        origins[c] = c;
+    }
+    for (uint32_t rest = c; rest < now->context_count; rest++)
+        origins[rest] = CRN_CONTEXT_NONE;
+    if (c < before->context_count && c < now->context_count)
+        join_rest(before, now, blocks, c, origins);
+    crn_free(blocks);
+    return origins;
+}
+
+/* ---- what was gained ---- */
+
+static bool began_anew(const crn_profile *before, const crn_profile *now)
+{
+    for (uint32_t m = CRN_METRIC_CALLS; m <= CRN_METRIC_CPU; m++) {
+        bool clock = m >= CRN_METRIC_WALL;
+        uint64_t was = crn_metric_total(before, m);
+        if (crn_metric_total(now, m) < was - (clock ? was / CALIBRATION : 0))
+            return true;
+    }
+    return false;
+}
+
+static uint64_t gain(uint64_t before, uint64_t now)
+{
+    return now > before ? now - before : 0;
+}
+
+static uint64_t *gains(const crn_since *since, const uint64_t *before, const uint64_t *now)
+{
+    uint32_t count = since->profile.context_count;
+    uint64_t *gained = crn_calloc(count, sizeof *gained);
+    for (uint32_t c = 0; c < count; c++) {
+        uint32_t origin = since->origins[c];
+        gained[c] = gain(before && origin != CRN_CONTEXT_NONE ? before[origin] : 0, now[c]);
+    }
+    return gained;
+}
+
+/* The first edge of `profile` that does not come from before `from`. */
+static uint32_t first_edge(const crn_profile *profile, uint32_t from)
+{
+    uint32_t low = 0, high = profile->edge_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (profile->edges[middle].from < from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static uint64_t calls_before(const crn_since *since, const crn_profile *before,
+                             const crn_profile_edge *edge)
+{
+    uint32_t from = since->origins[edge->from], target = since->origins[edge->target];
+    if (from == CRN_CONTEXT_NONE || target == CRN_CONTEXT_NONE)
+        return 0;
+    uint32_t e = first_edge(before, from);
+    for (; e < before->edge_count && before->edges[e].from == from; e++)
+        if (before->edges[e].target == target && before->edges[e].folded == edge->folded)
+            return before->edges[e].calls;
+    return 0;
+}
+
+crn_since crn_since_make(const crn_profile *before, const crn_profile *now)
+{
+    crn_since since = {.profile = *now};
+    if (before) {
+        since.origins = join(before, now);
+        since.began_anew = began_anew(before, now);
+    } else {
+        since.origins = crn_calloc(now->context_count, sizeof *since.origins);
+        for (uint32_t c = 1; c < now->context_count; c++)
+            since.origins[c] = CRN_CONTEXT_NONE;
+    }
+    const crn_profile *base = since.began_anew ? NULL : before;
+    since.profile.calls_tree = gains(&since, base ? base->calls_tree : NULL, now->calls_tree);
+    for (uint32_t m = 0; m < now->metric_count; m++) {
+        bool counts = base && m < base->metric_count && !crn_metric_is_level(&now->metrics[m]);
+        if (now->values[m])
+            since.profile.values[m] =
+                gains(&since, counts ? base->values[m] : NULL, now->values[m]);
+    }
+    since.profile.edges = crn_calloc(now->edge_count, sizeof *now->edges);
+    for (uint32_t e = 0; e < now->edge_count; e++) {
+        since.profile.edges[e] = now->edges[e];
+        if (base)
+            since.profile.edges[e].calls =
+                gain(calls_before(&since, base, &now->edges[e]), now->edges[e].calls);
+    }
+    return since;
+}
+
+static bool same_shape(const crn_profile *one, const crn_profile *other)
+{
+    return one->context_count == other->context_count && one->edge_count == other->edge_count &&
+           one->metric_count == other->metric_count && one->block_count == other->block_count;
+}
+
+bool crn_since_rename(crn_since *since, const crn_profile *now, crn_profile *gained)
+{
+    bool same = same_shape(now, gained);
+    if (same) {
+        crn_since renamed = {.profile = *now, .began_anew = since->began_anew};
+        renamed.profile.calls_tree = gained->calls_tree;
+        renamed.profile.edges = gained->edges;
+        memcpy(renamed.profile.values, gained->values, sizeof gained->values);
+        gained->calls_tree = NULL;
+        gained->edges = NULL;
+        memset(gained->values, 0, sizeof gained->values);
+        crn_since_free(since);
+        *since = renamed;
+    }
+    crn_profile_free(gained);
+    return same;
+}
+
+void crn_since_free(crn_since *since)
+{
+    crn_free(since->profile.calls_tree);
+    crn_free(since->profile.edges);
+    for (uint32_t m = 0; m < since->profile.metric_count; m++)
+        crn_free(since->profile.values[m]);
+    crn_free(since->origins);
+    *since = (crn_since){0};
+}

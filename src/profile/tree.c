@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/tree.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "profile/figures.h"
+
+typedef struct candidate {
+    uint64_t total;
+    uint32_t context, parent;
+} candidate;
+
+static int compare_contexts(const candidate *a, const candidate *b)
+{
+    return a->context < b->context ? -1 : a->context > b->context;
+}
+
+/* No context comes before those above it: they cost as much and have lower numbers. */
+static int compare_totals(const void *left, const void *right)
+{
+    const candidate *a = left, *b = right;
+    if (a->total != b->total)
+        return a->total < b->total ? 1 : -1;
+    return compare_contexts(a, b);
+}
+
+static int compare_siblings(const void *left, const void *right)
+{
+    const candidate *a = left, *b = right;
+    if (a->parent != b->parent)
+        return a->parent < b->parent ? -1 : 1;
+    return compare_totals(left, right);
+}
+
+/* Whether a context or any below it is kept. */
+static uint8_t *reach_of(const crn_profile *profile, const uint8_t *kept)
+{
+    uint8_t *reach = crn_calloc(profile->context_count, sizeof *reach);
+    for (uint32_t c = profile->context_count - 1; c > 0; c--) {
+        reach[c] |= kept[c];
+        reach[profile->parent[c]] |= reach[c];
+    }
+    return reach;
+}
+
+/* Those that are shown, the root left out, siblings together. */
+static candidate *choose(crn_tree *tree, const crn_profile *profile,
+                         const crn_tree_options *options, uint32_t *count)
+{
+    double least = options->threshold * (double)tree->totals[0];
+    uint8_t *reach = options->kept ? reach_of(profile, options->kept) : NULL;
+    candidate *chosen = NULL;
+    uint32_t capacity = 0, possible = 0;
+    *count = 0;
+    for (uint32_t c = 1; c < profile->context_count; c++) {
+        if (reach && !reach[c])
+            continue;
+        possible++;
+        if ((double)tree->totals[c] < least)
+            continue;
+        if (*count == capacity) {
+            capacity = capacity ? capacity * 2 : 64;
+            chosen = crn_realloc(chosen, capacity, sizeof *chosen);
+        }
+        chosen[(*count)++] = (candidate){tree->totals[c], c, profile->parent[c]};
+    }
+    crn_free(reach);
+    if (options->top && *count > options->top - 1) {
+        qsort(chosen, *count, sizeof *chosen, compare_totals);
+        *count = options->top - 1;
+    }
+    if (*count)
+        qsort(chosen, *count, sizeof *chosen, compare_siblings);
+    tree->hidden = possible - *count;
+    return chosen;
+}
+
+/* Lays the candidates out depth first. `first` is by context: 1 + where its children
+ * begin, 0 for none. */
+static void lay_out(crn_tree *tree, const candidate *chosen, uint32_t count, const uint32_t *first)
+{
+    /* The next sibling to be laid, for each context above. */
+    uint32_t *pending = crn_calloc((size_t)count + 1, sizeof *pending), *levels;
+    levels = crn_calloc((size_t)count + 1, sizeof *levels);
+    uint32_t height = 0;
+    tree->rows[tree->count++] = (crn_tree_row){.last = true, .only = true};
+    if (first[0])
+        pending[height++] = first[0] - 1;
+    while (height) {
+        uint32_t at = pending[height - 1];
+        const candidate *here = &chosen[at];
+        bool is_first = first[here->parent] - 1 == at;
+        bool last = at + 1 == count || chosen[at + 1].parent != here->parent;
+        bool only = is_first && last;
+        uint32_t above = height > 1 ? levels[height - 2] : 0;
+        crn_tree_row *row = &tree->rows[tree->count++];
+        *row = (crn_tree_row){here->context, above + !only, last, only};
+        if (tree->levels <= row->level)
+            tree->levels = row->level + 1;
+        levels[height - 1] = row->level;
+        if (last)
+            pending[height - 1] = UINT32_MAX;
+        else
+            pending[height - 1]++;
+        if (first[here->context])
+            pending[height++] = first[here->context] - 1;
+        else
+            while (height && pending[height - 1] == UINT32_MAX)
+                height--;
+    }
+    crn_free(pending);
+    crn_free(levels);
+}
+
+crn_tree crn_tree_make(const crn_profile *profile, const crn_tree_options *options)
+{
+    crn_tree tree = {.totals = crn_totals(profile, options->metric, options->kept), .levels = 1};
+    uint32_t count;
+    candidate *chosen = choose(&tree, profile, options, &count);
+    uint32_t *first = crn_calloc(profile->context_count, sizeof *first);
+    for (uint32_t i = count; i-- > 0;)
+        first[chosen[i].parent] = i + 1;
+    tree.rows = crn_calloc((size_t)count + 1, sizeof *tree.rows);
+    lay_out(&tree, chosen, count, first);
+    for (uint32_t i = 0; i < tree.count; i++)
+        if (!options->kept || options->kept[tree.rows[i].context])
+            tree.shown += crn_self(profile, options->metric, tree.rows[i].context);
+    crn_free(first);
+    crn_free(chosen);
+    return tree;
+}
+
+void crn_tree_free(crn_tree *tree)
+{
+    crn_free(tree->rows);
+    crn_free(tree->totals);
+    *tree = (crn_tree){0};
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+#include "spans/chart.h"
+
+#include "base/memory.h"
+
+/* How many spans are passed over at once when they lie beside the window. */
+enum { STRETCH = 1024 };
+
+/* ---- rows ---- */
+
+/* The first row at or below `least` that is free at `start`. */
+static uint8_t free_row(const uint64_t ends[CRN_CHART_ROWS], uint32_t least, uint64_t start)
+{
+    while (least < CRN_CHART_ROWS - 1 && ends[least] > start)
+        least++;
+    return (uint8_t)(least < CRN_CHART_ROWS ? least : CRN_CHART_ROWS - 1);
+}
+
+static void lay_lane(crn_chart *chart, uint32_t lane)
+{
+    const crn_span *spans = chart->trace->spans;
+    uint64_t ends[CRN_CHART_ROWS] = {0};
+    uint32_t first = chart->first[lane];
+    for (uint32_t s = first; s < chart->first[lane + 1]; s++) {
+        uint32_t parent = spans[s].parent, least = 0;
+        if (parent >= first && parent < s)
+            least = chart->rows[parent] + (uint32_t)1;
+        uint8_t row = free_row(ends, least, spans[s].start);
+        chart->rows[s] = row;
+        if (ends[row] < spans[s].end)
+            ends[row] = spans[s].end;
+        if (chart->row_counts[lane] <= row)
+            chart->row_counts[lane] = (uint8_t)(row + 1);
+    }
+}
+
+static void find_stretches(crn_chart *chart)
+{
+    const crn_trace *trace = chart->trace;
+    uint32_t count = trace->span_count / STRETCH + 1;
+    chart->stretches = crn_calloc((size_t)count * 2, sizeof *chart->stretches);
+    for (uint32_t i = 0; i < count; i++)
+        chart->stretches[2 * (size_t)i] = UINT64_MAX;
+    for (uint32_t s = 0; s < trace->span_count; s++) {
+        uint64_t *stretch = &chart->stretches[2 * (size_t)(s / STRETCH)];
+        if (trace->spans[s].start < stretch[0])
+            stretch[0] = trace->spans[s].start;
+        if (trace->spans[s].end > stretch[1])
+            stretch[1] = trace->spans[s].end;
+    }
+}
+
+crn_chart *crn_chart_make(const crn_trace *trace)
+{
+    crn_chart *chart = crn_calloc(1, sizeof *chart);
+    chart->trace = trace;
+    chart->first = crn_calloc((size_t)trace->lane_count + 2, sizeof *chart->first);
+    chart->rows = crn_calloc((size_t)trace->span_count + 1, sizeof *chart->rows);
+    chart->row_counts = crn_calloc((size_t)trace->lane_count + 1, sizeof *chart->row_counts);
+    for (uint32_t s = 0; s < trace->span_count; s++)
+        chart->first[trace->spans[s].lane + 1]++;
+    for (uint32_t lane = 0; lane < trace->lane_count; lane++)
+        chart->first[lane + 1] += chart->first[lane];
+    for (uint32_t lane = 0; lane < trace->lane_count; lane++)
+        lay_lane(chart, lane);
+    find_stretches(chart);
+    return chart;
+}
+
+void crn_chart_free(crn_chart *chart)
+{
+    if (!chart)
+        return;
+    crn_free(chart->first);
+    crn_free(chart->rows);
+    crn_free(chart->row_counts);
+    crn_free(chart->stretches);
+    crn_free(chart);
+}
+
+/* ---- a look ---- */
+
+/* What a row has gathered in one pixel. The block with most of the time is found as the
+ * majority is by Boyer and Moore's vote: exact where one has more than half. */
+typedef struct gathered {
+    crn_chart_bar bar;
+    uint64_t pixel, longest, votes;
+    bool wide; /* a bar of its own */
+} gathered;
+
+typedef struct looking {
+    const crn_chart *chart;
+    const crn_chart_window *window;
+    crn_chart_look look;
+    uint32_t bar_room, arrow_room;
+    gathered rows[CRN_CHART_ROWS];
+} looking;
+
+static void put_bar(looking *looking, gathered *row)
+{
+    crn_chart_look *look = &looking->look;
+    if (row->bar.count == 0)
+        return;
+    if (look->bar_count == looking->bar_room) {
+        looking->bar_room = looking->bar_room ? looking->bar_room * 2 : 256;
+        look->bars = crn_realloc(look->bars, looking->bar_room, sizeof *look->bars);
+    }
+    look->bars[look->bar_count++] = row->bar;
+    row->bar.count = 0;
+}
+
+static void put_arrow(looking *looking, crn_chart_arrow arrow)
+{
+    crn_chart_look *look = &looking->look;
+    if (look->arrow_count >= looking->window->most_arrows) {
+        look->arrows_left_out++;
+        return;
+    }
+    if (look->arrow_count == looking->arrow_room) {
+        looking->arrow_room = looking->arrow_room ? looking->arrow_room * 2 : 64;
+        look->arrows = crn_realloc(look->arrows, looking->arrow_room, sizeof *look->arrows);
+    }
+    look->arrows[look->arrow_count++] = arrow;
+}
+
+static uint64_t pixel_of(const crn_chart_window *window, uint64_t moment)
+{
+    if (moment <= window->from)
+        return 0;
+    double part = (double)(moment - window->from) / (double)(window->to - window->from);
+    uint32_t pixels = window->pixels ? window->pixels : 1;
+    return part >= 1 ? pixels : (uint64_t)(part * pixels);
+}
+
+static uint64_t narrowest(const crn_chart_window *window)
+{
+    uint32_t pixels = window->pixels ? window->pixels : 1;
+    return (window->to - window->from) / pixels;
+}
+
+static void gather(gathered *row, uint32_t block, uint64_t busy, uint32_t span, uint64_t end)
+{
+    row->bar.count++;
+    row->bar.busy += busy;
+    if (row->bar.end < end)
+        row->bar.end = end;
+    if (busy > row->longest) {
+        row->longest = busy;
+        row->bar.span = span;
+    }
+    if (block == row->bar.block) {
+        row->votes += busy;
+    } else if (row->votes >= busy) {
+        row->votes -= busy;
+    } else {
+        row->votes = busy - row->votes;
+        row->bar.block = block;
+    }
+}
+
+static void show_span(looking *looking, uint32_t span)
+{
+    const crn_chart_window *window = looking->window;
+    const crn_span *its = &looking->chart->trace->spans[span];
+    uint64_t busy = its->end - its->start, pixel = pixel_of(window, its->start);
+    uint8_t at = looking->chart->rows[span];
+    gathered *row = &looking->rows[at];
+    bool wide = busy > narrowest(window);
+    if (row->bar.count && !wide && !row->wide && row->pixel == pixel) {
+        gather(row, its->block, busy, span, its->end);
+        return;
+    }
+    put_bar(looking, row);
+    *row = (gathered){.bar = {.start = its->start,
+                              .end = its->end,
+                              .busy = busy,
+                              .span = span,
+                              .block = its->block,
+                              .lane = its->lane,
+                              .row = at,
+                              .count = 1},
+                      .pixel = pixel,
+                      .longest = busy,
+                      .votes = busy,
+                      .wide = wide};
+    const crn_span *parent =
+        its->parent == CRN_SPAN_NONE ? NULL : &looking->chart->trace->spans[its->parent];
+    if (wide && parent && parent->lane != its->lane && its->start >= window->from)
+        put_arrow(looking,
+                  (crn_chart_arrow){.from = its->parent,
+                                    .to = span,
+                                    .left = parent->end < its->start ? parent->end : its->start,
+                                    .arrives = its->start,
+                                    .kind = CRN_ARROW_HANDOFF});
+}
+
+static bool stretch_is_beside(const looking *looking, uint32_t stretch)
+{
+    const uint64_t *its = &looking->chart->stretches[2 * (size_t)stretch];
+    return its[0] >= looking->window->to || its[1] < looking->window->from;
+}
+
+static void show_lane(looking *looking, uint32_t lane)
+{
+    const crn_chart *chart = looking->chart;
+    const crn_chart_window *window = looking->window;
+    uint32_t end = chart->first[lane + 1];
+    for (uint32_t s = chart->first[lane]; s < end; s++) {
+        if (s % STRETCH == 0 && stretch_is_beside(looking, s / STRETCH)) {
+            s += STRETCH - 1;
+            continue;
+        }
+        if (window->kept && !window->kept[s])
+            continue;
+        const crn_span *span = &chart->trace->spans[s];
+        if (span->start < window->to && span->end >= window->from)
+            show_span(looking, s);
+    }
+    for (int row = 0; row < CRN_CHART_ROWS; row++)
+        put_bar(looking, &looking->rows[row]);
+}
+
+static bool is_shown(const looking *looking, uint32_t span)
+{
+    const crn_chart_window *window = looking->window;
+    const crn_span *its = &looking->chart->trace->spans[span];
+    return its->lane >= window->first_lane && its->lane - window->first_lane < window->lane_count &&
+           (!window->kept || window->kept[span]) && its->end - its->start > narrowest(window) &&
+           its->start < window->to && its->end >= window->from;
+}
+
+/* What waited is led to from the end of what it waited for. */
+static void show_edges(looking *looking)
+{
+    const crn_trace *trace = looking->chart->trace;
+    for (uint32_t e = 0; e < trace->edge_count; e++) {
+        const crn_span_edge *edge = &trace->edges[e];
+        if (!is_shown(looking, edge->from) && !is_shown(looking, edge->to))
+            continue;
+        const crn_span *from = &trace->spans[edge->from], *to = &trace->spans[edge->to];
+        bool waits = edge->kind == CRN_EDGE_WAITS;
+        uint64_t arrives = waits && to->end > from->start ? to->end : from->start;
+        put_arrow(looking, (crn_chart_arrow){.from = edge->to,
+                                             .to = edge->from,
+                                             .left = to->end,
+                                             .arrives = arrives < from->end ? arrives : from->end,
+                                             .kind = waits ? CRN_ARROW_WAITS : CRN_ARROW_FOLLOWS});
+    }
+}
+
+crn_chart_look crn_chart_look_at(const crn_chart *chart, const crn_chart_window *window)
+{
+    looking *looking = crn_calloc(1, sizeof *looking);
+    looking->chart = chart;
+    looking->window = window;
+    for (uint32_t i = 0; i < window->lane_count; i++) {
+        uint64_t lane = (uint64_t)window->first_lane + i;
+        if (lane < chart->trace->lane_count)
+            show_lane(looking, (uint32_t)lane);
+    }
+    show_edges(looking);
+    crn_chart_look look = looking->look;
+    crn_free(looking);
+    return look;
+}
+
+void crn_chart_look_free(crn_chart_look *look)
+{
+    crn_free(look->bars);
+    crn_free(look->arrows);
+    *look = (crn_chart_look){0};
+}

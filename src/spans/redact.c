@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+#include "spans/redact.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cairn/cairn.h>
+
+#include "base/memory.h"
+#include "capture/format.h"
+#include "spans/trace_merge.h"
+
+enum { PSEUDONYM_SIZE = 64, EXTENSION_MAX = 5 };
+
+/* What is said of one kind of thing. */
+typedef struct table {
+    crn_interning *numbers; /* of the names; each indexes the other two */
+    char **names, **pseudonyms;
+    uint32_t count, next; /* the next pseudonym's number */
+} table;
+
+typedef enum kind { KIND_NAME, KIND_FILE, KIND_KEY, KIND_TEXT, KIND_LANE, KIND_COUNT } kind;
+
+/* What pseudonyms begin with. */
+static const char *const prefixes[] = {"f", "file", "key", "text", "lane"};
+
+struct crn_redact_map {
+    table tables[KIND_COUNT];
+    crn_interning *taken; /* pseudonyms, and names that are kept: no pseudonym may be one */
+    uint32_t taken_count;
+    char **kept; /* patterns */
+    size_t kept_count;
+};
+
+crn_redact_map *crn_redact_map_new(void)
+{
+    crn_redact_map *map = crn_calloc(1, sizeof *map);
+    for (int kind = 0; kind < KIND_COUNT; kind++) {
+        map->tables[kind].numbers = crn_interning_new();
+        map->tables[kind].next = 1;
+    }
+    map->taken = crn_interning_new();
+    return map;
+}
+
+void crn_redact_map_free(crn_redact_map *map)
+{
+    if (!map)
+        return;
+    for (int kind = 0; kind < KIND_COUNT; kind++) {
+        table *table = &map->tables[kind];
+        for (uint32_t i = 0; i < table->count; i++) {
+            crn_free(table->names[i]);
+            crn_free(table->pseudonyms[i]);
+        }
+        crn_free(table->names);
+        crn_free(table->pseudonyms);
+        crn_interning_free(table->numbers);
+    }
+    for (size_t i = 0; i < map->kept_count; i++)
+        crn_free(map->kept[i]);
+    crn_free(map->kept);
+    crn_interning_free(map->taken);
+    crn_free(map);
+}
+
+void crn_redact_map_keep(crn_redact_map *map, const char *pattern)
+{
+    map->kept = crn_realloc(map->kept, map->kept_count + 1, sizeof *map->kept);
+    map->kept[map->kept_count++] = crn_strdup(pattern);
+}
+
+/* Whether the text was free until now; it is not any more. */
+static bool take(crn_redact_map *map, const char *text)
+{
+    if (crn_intern_number(map->taken, text, strlen(text)) < map->taken_count)
+        return false;
+    map->taken_count++;
+    return true;
+}
+
+/* To be called when the name's number is the table's count. */
+static const char *append(table *table, const char *name, const char *pseudonym)
+{
+    table->names = crn_realloc(table->names, table->count + 1, sizeof *table->names);
+    table->pseudonyms = crn_realloc(table->pseudonyms, table->count + 1, sizeof *table->pseudonyms);
+    table->names[table->count] = crn_strdup(name);
+    return table->pseudonyms[table->count++] = crn_strdup(pseudonym);
+}
+
+static bool is_kept(const crn_redact_map *map, const char *name)
+{
+    static const char *const always[] = {"", "[root]", "[folded]", "[unknown]", "[C]", "<gc>"};
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+        if (strcmp(name, always[i]) == 0)
+            return true;
+    for (size_t i = 0; i < map->kept_count; i++)
+        if (fnmatch(map->kept[i], name, 0) == 0)
+            return true;
+    return false;
+}
+
+/* ".lua" of a path: which language it is helps, and says nothing. "" if there is none. */
+static const char *extension_of(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    size_t length = dot ? strlen(dot + 1) : 0;
+    if (!length || length > EXTENSION_MAX)
+        return "";
+    for (const char *c = dot + 1; *c; c++)
+        if (!isalnum((unsigned char)*c))
+            return "";
+    return dot;
+}
+
+static const char *pseudonym(crn_redact_map *map, kind kind, const char *name)
+{
+    if (is_kept(map, name))
+        return name;
+    table *table = &map->tables[kind];
+    uint32_t number = crn_intern_number(table->numbers, name, strlen(name));
+    if (number < table->count)
+        return table->pseudonyms[number];
+    char made[PSEUDONYM_SIZE];
+    do {
+        snprintf(made, sizeof made, "%s%u%s", prefixes[kind], table->next,
+                 kind == KIND_FILE ? extension_of(name) : "");
+        table->next++;
+    } while (!take(map, made));
+    return append(table, name, made);
+}
+
+/* ---- the map's file ---- */
+
+static void write_escaped(FILE *file, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '\\')
+            fputs("\\\\", file);
+        else if (*text == '\n')
+            fputs("\\n", file);
+        else if (*text == '\t')
+            fputs("\\t", file);
+        else
+            fputc(*text, file);
+    }
+}
+
+static void unescape(char *text)
+{
+    char *to = text;
+    for (; *text; text++) {
+        if (*text != '\\' || !text[1]) {
+            *to++ = *text;
+            continue;
+        }
+        text++;
+        *to++ = *text == 'n' ? '\n' : *text == 't' ? '\t' : *text;
+    }
+    *to = 0;
+}
+
+/* Numbers that the file uses are not given again. */
+static void skip_number(table *table, const char *pseudonym, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    if (strncmp(pseudonym, prefix, length) != 0)
+        return;
+    unsigned long number = strtoul(pseudonym + length, NULL, 10);
+    if (number >= table->next && number < UINT32_MAX)
+        table->next = (uint32_t)number + 1;
+}
+
+/* KIND_COUNT if it is no pseudonym. */
+static kind kind_of(const char *pseudonym)
+{
+    for (kind kind = KIND_COUNT; kind-- > 0;) { /* "file1" begins with "f", too */
+        size_t length = strlen(prefixes[kind]);
+        if (strncmp(pseudonym, prefixes[kind], length) == 0 &&
+            isdigit((unsigned char)pseudonym[length]))
+            return kind;
+    }
+    return KIND_COUNT;
+}
+
+bool crn_redact_map_read(crn_redact_map *map, const char *path, crn_error *error)
+{
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return errno == ENOENT ||
+               crn_error_set(error, CAIRN_E_READ, "%s: %s; name another file for the map", path,
+                             strerror(errno));
+    char *line = NULL;
+    size_t size = 0, number = 0;
+    bool good = true;
+    errno = 0;
+    while (good && getline(&line, &size, file) >= 0) {
+        number++;
+        line[strcspn(line, "\n")] = 0;
+        char *tab = strchr(line, '\t');
+        if (tab)
+            *tab = 0;
+        kind kind = tab ? kind_of(line) : KIND_COUNT;
+        if (kind == KIND_COUNT) {
+            good = crn_error_set(error, CAIRN_E_FORMAT,
+                                 "%s: line %zu is not a pseudonym, a tab and a name: is this a "
+                                 "map of cairn redact?",
+                                 path, number);
+            break;
+        }
+        unescape(tab + 1);
+        table *table = &map->tables[kind];
+        take(map, line);
+        if (crn_intern_number(table->numbers, tab + 1, strlen(tab + 1)) == table->count)
+            append(table, tab + 1, line);
+        skip_number(table, line, prefixes[kind]);
+    }
+    if (good && ferror(file))
+        good = crn_error_set(error, CAIRN_E_READ, "%s: %s; name a file for the map", path,
+                             strerror(errno));
+    free(line);
+    fclose(file);
+    return good;
+}
+
+bool crn_redact_map_write(const crn_redact_map *map, const char *path, crn_error *error)
+{
+    FILE *file = fopen(path, "we");
+    if (!file)
+        return crn_error_set(error, CAIRN_E_OPEN, "%s: %s", path, strerror(errno));
+    for (int kind = 0; kind < KIND_COUNT; kind++) {
+        const table *table = &map->tables[kind];
+        for (uint32_t i = 0; i < table->count; i++) {
+            fprintf(file, "%s\t", table->pseudonyms[i]);
+            write_escaped(file, table->names[i]);
+            fputc('\n', file);
+        }
+    }
+    errno = 0;
+    bool failed = ferror(file);
+    failed |= fclose(file) != 0;
+    return !failed || crn_error_set(error, CAIRN_E_SPACE, "%s: %s; free some space", path,
+                                    errno ? strerror(errno) : "it cannot be written");
+}
+
+/* ---- profiles ---- */
+
+static bool is_note_kept(const char *key)
+{
+    static const char *const kept[] = {
+        "wall",          "sample_period_ns", "tick_period",    "seed",          "recorded_ns",
+        "elapsed_ns",    "cost_ns",          "cost_method",    "library",       "path_limit",
+        "lanes",         "strands",          "misuses",        "dropped",       "context_budget",
+        "tick_samples",  "samples",          "state",          "merged",        "call_ns",
+        "cpu",           "unaccounted_ns",   "alloc",          "alloc_samples", "default_metric",
+        "sample_rounds", "sample_rounds_ns", "sampler_ns",     "sampler",       "cpu_samples",
+        "wall_squares",  "cpu_squares",      "sample_ns",      "cores",         "spans_dropped",
+        "spans_limited", "spans_late",       "spans_recycled", "spans_skipped"};
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (strcmp(key, kept[i]) == 0)
+            return true;
+    return false;
+}
+
+/* What is kept must not come out as some other name's pseudonym. */
+static void take_kept(crn_redact_map *map, const crn_profile *profile)
+{
+    for (uint32_t b = 0; b < profile->block_count; b++) {
+        if (is_kept(map, profile->blocks[b].name))
+            take(map, profile->blocks[b].name);
+        if (is_kept(map, profile->blocks[b].file))
+            take(map, profile->blocks[b].file);
+    }
+}
+
+/* The profile with pseudonyms, whose other parts are the original's. Its blocks are to be freed. */
+static crn_profile rename_blocks(const crn_profile *profile, crn_redact_map *map)
+{
+    crn_profile renamed = *profile;
+    renamed.blocks = crn_calloc(profile->block_count, sizeof *renamed.blocks);
+    for (uint32_t b = 0; b < profile->block_count; b++) {
+        renamed.blocks[b] = profile->blocks[b];
+        renamed.blocks[b].name = pseudonym(map, KIND_NAME, profile->blocks[b].name);
+        renamed.blocks[b].file = pseudonym(map, KIND_FILE, profile->blocks[b].file);
+    }
+    return renamed;
+}
+
+crn_profile *crn_redact(const crn_profile *profile, crn_redact_map *given)
+{
+    crn_redact_map *map = given ? given : crn_redact_map_new();
+    take_kept(map, profile);
+    crn_profile renamed = rename_blocks(profile, map);
+    renamed.warning_count = 0;
+    crn_profile_builder *builder = crn_profile_builder_new();
+    crn_profile_builder_add(builder, &renamed);
+    for (size_t i = 0; i < profile->note_count; i++)
+        if (is_note_kept(profile->notes[i].key))
+            crn_profile_builder_note(builder, profile->notes[i].key, profile->notes[i].value);
+    crn_profile_builder_note(builder, "redacted", "yes");
+    if (profile->warning_count)
+        crn_profile_builder_warn(builder, "%zu warning%s left out by redaction",
+                                 profile->warning_count,
+                                 profile->warning_count == 1 ? " was" : "s were");
+    crn_free(renamed.blocks);
+    if (!given)
+        crn_redact_map_free(map);
+    return crn_profile_builder_end(builder);
+}
+
+/* ---- spans ---- */
+
+static void take_kept_text(crn_redact_map *map, const char *text)
+{
+    if (is_kept(map, text))
+        take(map, text);
+}
+
+static void take_kept_texts(crn_redact_map *map, const crn_trace *trace)
+{
+    for (uint32_t k = 0; k < trace->key_count; k++)
+        take_kept_text(map, trace->keys[k]);
+    for (uint32_t lane = 0; lane < trace->lane_count; lane++)
+        take_kept_text(map, trace->lanes[lane]);
+    for (uint32_t a = 0; a < trace->attribute_count && map->kept_count; a++)
+        if (trace->attributes[a].kind == CRN_ATTRIBUTE_TEXT)
+            take_kept_text(map, trace->attributes[a].value.text);
+}
+
+static const char *redacted_text(crn_trace *trace, crn_redact_map *map, kind kind, const char *text)
+{
+    const char *replacement = pseudonym(map, kind, text);
+    return crn_intern(trace->texts, replacement, strlen(replacement));
+}
+
+static void redact_histogram(crn_disk_histogram *disk, crn_redact_map *map)
+{
+    char text[CRN_HISTOGRAM_TEXT_MAX + 1] = "";
+    memcpy(text, disk->text, disk->value < sizeof disk->text ? disk->value : sizeof disk->text);
+    memset(disk->text, 0, sizeof disk->text);
+    if (disk->kind != CRN_HISTOGRAM_TEXT)
+        return;
+    const char *replacement = pseudonym(map, KIND_TEXT, text);
+    disk->value = strnlen(replacement, sizeof disk->text);
+    memcpy(disk->text, replacement, disk->value);
+}
+
+/* What tells where and when a process ran, and what others call its spans. Who asked from elsewhere
+ * stays where it is in the trace: then it is a parent. */
+static void forget_processes(crn_trace *trace)
+{
+    for (uint32_t p = 0; p < trace->process_count; p++) {
+        crn_trace_process *process = &trace->processes[p];
+        *process = (crn_trace_process){.name = "",
+                                       .first_lane = process->first_lane,
+                                       .start = process->start,
+                                       .clock_shift = process->clock_shift,
+                                       .length = process->length,
+                                       .dangling = process->dangling};
+    }
+    trace->remote_count = 0;
+}
+
+void crn_redact_trace(crn_trace *trace, const crn_profile *profile, const crn_profile *redacted,
+                      crn_redact_map *map)
+{
+    crn_profile renamed = rename_blocks(profile, map);
+    uint32_t *blocks = crn_blocks_match(&renamed, redacted);
+    crn_trace_rename_blocks(trace, blocks, profile->block_count);
+    crn_free(blocks);
+    crn_free(renamed.blocks);
+    take_kept_texts(map, trace);
+    for (uint32_t k = 0; k < trace->key_count; k++)
+        trace->keys[k] = redacted_text(trace, map, KIND_KEY, trace->keys[k]);
+    for (uint32_t lane = 0; lane < trace->lane_count; lane++)
+        trace->lanes[lane] = redacted_text(trace, map, KIND_LANE, trace->lanes[lane]);
+    for (uint32_t a = 0; a < trace->attribute_count; a++)
+        if (trace->attributes[a].kind == CRN_ATTRIBUTE_TEXT)
+            trace->attributes[a].value.text =
+                redacted_text(trace, map, KIND_TEXT, trace->attributes[a].value.text);
+    for (uint32_t h = 0; h < trace->histogram_count; h++)
+        redact_histogram(trace->histograms[h].disk, map);
+    forget_processes(trace);
+}

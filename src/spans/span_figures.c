@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: MIT */
+#include "spans/span_figures.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+uint32_t crn_span_block(const crn_spans *spans, uint32_t span)
+{
+    uint32_t block = spans->trace->spans[span].block;
+    return block < spans->block_count ? block : 0;
+}
+
+uint64_t crn_span_self(const crn_spans *spans, uint32_t span)
+{
+    uint32_t covered = spans->covered[span];
+    return crn_span_duration(spans, span) -
+           (covered < CRN_COVERED_LONG ? covered : spans->covered_long[covered - CRN_COVERED_LONG]);
+}
+
+/* ---- children ---- */
+
+typedef struct begin {
+    uint64_t start;
+    uint32_t span;
+} begin;
+
+static int compare_begins(const void *left, const void *right)
+{
+    const begin *a = left, *b = right;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return a->span < b->span ? -1 : a->span > b->span;
+}
+
+/* Children on one lane are in order as they are; those that others ran need not be. */
+static void order_children(crn_spans *spans, uint32_t *children, uint32_t count, begin **scratch)
+{
+    const crn_span *all = spans->trace->spans;
+    uint32_t sorted = 1;
+    while (sorted < count && all[children[sorted - 1]].start <= all[children[sorted]].start)
+        sorted++;
+    if (sorted >= count)
+        return;
+    begin *begins = *scratch = crn_realloc(*scratch, count, sizeof *begins);
+    for (uint32_t i = 0; i < count; i++)
+        begins[i] = (begin){all[children[i]].start, children[i]};
+    qsort(begins, count, sizeof *begins, compare_begins);
+    for (uint32_t i = 0; i < count; i++)
+        children[i] = begins[i].span;
+}
+
+/* `first`: by span, and one more, where its children begin. */
+static void count_children(crn_spans *spans, const uint32_t *first)
+{
+    uint32_t count = spans->trace->span_count, room = 0;
+    spans->child_counts = crn_calloc(count + (size_t)1, 1);
+    spans->group_first =
+        crn_calloc(count / CRN_CHILDREN_GROUP + (size_t)1, sizeof *spans->group_first);
+    for (uint32_t s = 0; s < count; s++) {
+        uint32_t children = first[s + 1] - first[s];
+        if (s % CRN_CHILDREN_GROUP == 0)
+            spans->group_first[s / CRN_CHILDREN_GROUP] = first[s];
+        spans->child_counts[s] =
+            children < CRN_CHILDREN_MANY ? (uint8_t)children : CRN_CHILDREN_MANY;
+        if (children < CRN_CHILDREN_MANY)
+            continue;
+        if (spans->many_count == room) {
+            room = room ? room * 2 : 16;
+            spans->many = crn_realloc(spans->many, room, sizeof *spans->many);
+        }
+        spans->many[spans->many_count++] = (struct crn_children_many){s, children};
+    }
+}
+
+static uint32_t count_many(const crn_spans *spans, uint32_t span)
+{
+    uint32_t low = 0, high = spans->many_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (spans->many[middle].span < span)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return spans->many[low].count;
+}
+
+static uint32_t count_of(const crn_spans *spans, uint32_t span)
+{
+    uint32_t count = spans->child_counts[span];
+    return count < CRN_CHILDREN_MANY ? count : count_many(spans, span);
+}
+
+uint32_t crn_span_children(const crn_spans *spans, uint32_t span, const uint32_t **children)
+{
+    uint32_t count = count_of(spans, span);
+    if (!children)
+        return count;
+    *children = NULL;
+    if (!count)
+        return 0;
+    uint32_t first = spans->group_first[span / CRN_CHILDREN_GROUP];
+    for (uint32_t s = span - span % CRN_CHILDREN_GROUP; s < span; s++)
+        first += count_of(spans, s);
+    *children = spans->children + first;
+    return count;
+}
+
+static void find_children(crn_spans *spans)
+{
+    const crn_trace *trace = spans->trace;
+    /* Counted two places on, added up, and filled one place on: then each is where it belongs. */
+    uint32_t count = trace->span_count, *first = crn_calloc(count + (size_t)2, sizeof *first);
+    begin *scratch = NULL;
+    for (uint32_t s = 0; s < count; s++)
+        if (trace->spans[s].parent != CRN_SPAN_NONE)
+            first[trace->spans[s].parent + 2]++;
+    for (uint32_t s = 0; s < count; s++)
+        first[s + 2] += first[s + 1];
+    spans->children = crn_calloc(first[count + 1] + (size_t)1, sizeof *spans->children);
+    for (uint32_t s = 0; s < count; s++)
+        if (trace->spans[s].parent != CRN_SPAN_NONE)
+            spans->children[first[trace->spans[s].parent + 1]++] = s;
+    for (uint32_t s = 0; s < count; s++)
+        order_children(spans, spans->children + first[s], first[s + 1] - first[s], &scratch);
+    count_children(spans, first);
+    crn_free(first);
+    crn_free(scratch);
+}
+
+/* ---- gaps ---- */
+
+/* What of a span no child covers, one gap after the other. */
+typedef struct gap_walk {
+    const crn_spans *spans;
+    const uint32_t *children;
+    uint32_t span, next, count; /* of its children */
+    uint32_t before;
+    uint64_t at; /* covered, or seen, up to here */
+    bool over;
+} gap_walk;
+
+static gap_walk gaps_of(const crn_spans *spans, uint32_t span)
+{
+    gap_walk walk = {.spans = spans,
+                     .span = span,
+                     .before = CRN_SPAN_NONE,
+                     .at = spans->trace->spans[span].start};
+    walk.count = crn_span_children(spans, span, &walk.children);
+    return walk;
+}
+
+static bool next_gap(gap_walk *walk, crn_span_part *gap)
+{
+    const crn_span *all = walk->spans->trace->spans;
+    uint64_t end = all[walk->span].end;
+    while (!walk->over) {
+        uint32_t child = walk->next < walk->count ? walk->children[walk->next++] : CRN_SPAN_NONE;
+        bool inside = child != CRN_SPAN_NONE && all[child].start < end;
+        uint64_t upto = inside ? all[child].start : end, from = walk->at;
+        *gap = (crn_span_part){.start = from,
+                               .span = walk->span,
+                               .before = walk->before,
+                               .after = inside ? child : CRN_SPAN_NONE};
+        walk->over = !inside;
+        if (inside && all[child].end > walk->at) {
+            walk->at = all[child].end < end ? all[child].end : end;
+            walk->before = child;
+        }
+        if (upto > from) {
+            gap->length = upto - from;
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint64_t missing_of(const crn_spans *spans, uint32_t span)
+{
+    gap_walk walk = gaps_of(spans, span);
+    crn_span_part gap;
+    uint64_t missing = 0;
+    while (next_gap(&walk, &gap))
+        missing += gap.length;
+    return missing;
+}
+
+/* ---- all of it ---- */
+
+/* Few are covered for longer than 31 bits of nanoseconds can say. */
+static void find_covered(crn_spans *spans)
+{
+    uint32_t count = spans->trace->span_count, long_count = 0, room = 0;
+    spans->covered = crn_calloc(count + (size_t)1, sizeof *spans->covered);
+    for (uint32_t s = 0; s < count; s++) {
+        if (!spans->child_counts[s])
+            continue;
+        uint64_t covered = crn_span_duration(spans, s) - missing_of(spans, s);
+        spans->covered[s] = (uint32_t)covered;
+        if (covered < CRN_COVERED_LONG)
+            continue;
+        if (long_count == room) {
+            room = room ? room + room / 2 : 1024;
+            spans->covered_long =
+                crn_realloc(spans->covered_long, room, sizeof *spans->covered_long);
+        }
+        spans->covered_long[long_count] = covered;
+        spans->covered[s] = CRN_COVERED_LONG + long_count++;
+    }
+}
+
+crn_spans *crn_spans_make(const crn_trace *trace, uint32_t block_count)
+{
+    crn_spans *spans = crn_calloc(1, sizeof *spans);
+    spans->trace = trace;
+    spans->block_count = block_count;
+    find_children(spans);
+    find_covered(spans);
+    return spans;
+}
+
+void crn_spans_free(crn_spans *spans)
+{
+    if (!spans)
+        return;
+    crn_free(spans->children);
+    crn_free(spans->child_counts);
+    crn_free(spans->group_first);
+    crn_free(spans->many);
+    crn_free(spans->covered);
+    crn_free(spans->covered_long);
+    crn_free(spans);
+}
+
+/* ---- the longest ---- */
+
+/* Whether the left one is left out before the right one. */
+static bool is_shorter(const crn_span_part *left, const crn_span_part *right)
+{
+    if (left->length != right->length)
+        return left->length < right->length;
+    if (left->span != right->span)
+        return left->span > right->span;
+    return left->start > right->start;
+}
+
+static void swap_parts(crn_span_part *left, crn_span_part *right)
+{
+    crn_span_part kept = *left;
+    *left = *right;
+    *right = kept;
+}
+
+static void sift_up(crn_span_part *heap, uint32_t at)
+{
+    while (at && is_shorter(&heap[at], &heap[(at - 1) / 2])) {
+        swap_parts(&heap[at], &heap[(at - 1) / 2]);
+        at = (at - 1) / 2;
+    }
+}
+
+static void sift_down(crn_span_part *heap, uint32_t count)
+{
+    uint64_t at = 0;
+    for (;;) {
+        uint64_t least = at;
+        for (uint64_t child = 2 * at + 1; child <= 2 * at + 2 && child < count; child++)
+            if (is_shorter(&heap[child], &heap[least]))
+                least = child;
+        if (least == at)
+            return;
+        swap_parts(&heap[at], &heap[least]);
+        at = least;
+    }
+}
+
+/* A heap of the longest so far, the shortest of them on top. */
+typedef struct longest {
+    crn_span_parts found;
+    uint32_t room, most;
+} longest;
+
+static void offer(longest *longest, const crn_span_part *part)
+{
+    crn_span_parts *found = &longest->found;
+    if (found->count == longest->most) {
+        if (longest->most && is_shorter(&found->parts[0], part)) {
+            found->parts[0] = *part;
+            sift_down(found->parts, found->count);
+        }
+        return;
+    }
+    if (found->count == longest->room) {
+        longest->room = longest->room ? longest->room * 2 : 16;
+        found->parts = crn_realloc(found->parts, longest->room, sizeof *found->parts);
+    }
+    found->parts[found->count] = *part;
+    sift_up(found->parts, found->count++);
+}
+
+static int compare_parts(const void *left, const void *right)
+{
+    return is_shorter(left, right) ? 1 : is_shorter(right, left) ? -1 : 0;
+}
+
+static crn_span_parts in_order(longest *longest)
+{
+    if (longest->found.count)
+        qsort(longest->found.parts, longest->found.count, sizeof *longest->found.parts,
+              compare_parts);
+    return longest->found;
+}
+
+crn_span_parts crn_spans_slowest(const crn_spans *spans, const uint8_t *kept, uint32_t most)
+{
+    longest slowest = {.most = most};
+    for (uint32_t s = 0; s < spans->trace->span_count; s++) {
+        if (!crn_span_is_chosen(spans, s) || (kept && !kept[crn_span_block(spans, s)]))
+            continue;
+        crn_span_part part = {.length = crn_span_duration(spans, s),
+                              .start = spans->trace->spans[s].start,
+                              .span = s,
+                              .before = CRN_SPAN_NONE,
+                              .after = CRN_SPAN_NONE};
+        offer(&slowest, &part);
+    }
+    return in_order(&slowest);
+}
+
+void crn_span_parts_free(crn_span_parts *parts)
+{
+    crn_free(parts->parts);
+    *parts = (crn_span_parts){0};
+}
+
+/* ---- missing time ---- */
+
+static int compare_missing(const void *left, const void *right)
+{
+    const crn_missing_row *a = left, *b = right;
+    if (a->missing != b->missing)
+        return a->missing > b->missing ? -1 : 1;
+    return a->block < b->block ? -1 : a->block > b->block;
+}
+
+/* Leaves the rows of blocks that have any, in order. */
+static void pack_missing(crn_missing *missing, uint32_t block_count)
+{
+    for (uint32_t b = 0; b < block_count; b++)
+        if (missing->rows[b].count)
+            missing->rows[missing->count++] = missing->rows[b];
+    if (missing->count)
+        qsort(missing->rows, missing->count, sizeof *missing->rows, compare_missing);
+}
+
+crn_missing crn_missing_make(const crn_spans *spans, const uint8_t *kept, uint32_t most)
+{
+    crn_missing missing = {0};
+    longest gaps = {.most = most};
+    uint32_t blocks = spans->block_count ? spans->block_count : 1;
+    missing.rows = crn_calloc(blocks, sizeof *missing.rows);
+    for (uint32_t s = 0; s < spans->trace->span_count; s++) {
+        uint32_t block = crn_span_block(spans, s);
+        bool root = spans->trace->spans[s].parent == CRN_SPAN_NONE;
+        bool wanted = kept ? kept[block] : spans->chosen || root;
+        if (!wanted || !crn_span_is_chosen(spans, s))
+            continue;
+        crn_missing_row *row = &missing.rows[block];
+        row->block = block;
+        row->count++;
+        row->total += crn_span_duration(spans, s);
+        row->missing += crn_span_self(spans, s);
+        missing.total += crn_span_duration(spans, s);
+        missing.missing += crn_span_self(spans, s);
+        gap_walk walk = gaps_of(spans, s);
+        crn_span_part gap;
+        for (; next_gap(&walk, &gap); missing.gap_count++)
+            offer(&gaps, &gap);
+    }
+    pack_missing(&missing, blocks);
+    missing.gaps = in_order(&gaps);
+    return missing;
+}
+
+void crn_missing_free(crn_missing *missing)
+{
+    crn_free(missing->rows);
+    crn_span_parts_free(&missing->gaps);
+    *missing = (crn_missing){0};
+}
+
+double crn_missing_share(uint64_t missing, uint64_t total)
+{
+    return total ? (double)missing / (double)total : 0;
+}

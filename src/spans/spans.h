@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * spans.h - what can be done with the spans of captures: read and merge them, total their
+ * time by block, group, order and redact them.
+ *
+ * Other folders include this header and no other of this folder.
+ */
+#ifndef CRN_SPANS_SPANS_H
+#define CRN_SPANS_SPANS_H
+
+#include "spans/chart.h"
+#include "spans/iterations.h"
+#include "spans/redact.h"
+#include "spans/save.h"
+#include "spans/span_figures.h"
+#include "spans/span_groups.h"
+#include "spans/span_names.h"
+#include "spans/span_store.h"
+#include "spans/span_tree.h"
+#include "spans/trace.h"
+#include "spans/trace_ids.h"
+#include "spans/trace_merge.h"
+
+#endif

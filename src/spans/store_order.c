@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Arrays by span of a store: room for them, their order, their values by rank.
+ */
+#include "spans/span_store.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/memory.h"
+
+/* A large block of malloc's is a mapping that nobody has touched yet. */
+void *crn_store_array(size_t count, size_t size)
+{
+    enum { LARGE_PAGE = 2 << 20, LARGE = 16 * LARGE_PAGE };
+    char *array = crn_calloc(count, size);
+    uintptr_t end = (uintptr_t)array + count * size;
+    size_t before = -(uintptr_t)array % LARGE_PAGE;
+    if (count * size >= LARGE)
+        madvise(array + before, (size_t)(end - (uintptr_t)array - before), MADV_HUGEPAGE);
+    return array;
+}
+
+enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
+
+void crn_store_sort(uint32_t *spans, uint32_t count, const uint64_t *keys)
+{
+    uint64_t all = ~UINT64_C(0), any = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        all &= keys[spans[i]];
+        any |= keys[spans[i]];
+    }
+    uint64_t varies = count ? all ^ any : 0;
+    uint32_t *from = spans, *to = varies ? crn_store_array(count, sizeof *to) : NULL, *spare = to;
+    while (varies) {
+        int shift = __builtin_ctzll(varies);
+        uint32_t place[DIGITS + 1] = {0};
+        for (uint32_t i = 0; i < count; i++)
+            place[(keys[from[i]] >> shift & (DIGITS - 1)) + 1]++;
+        for (int d = 0; d < DIGITS; d++)
+            place[d + 1] += place[d];
+        for (uint32_t i = 0; i < count; i++)
+            to[place[keys[from[i]] >> shift & (DIGITS - 1)]++] = from[i];
+        uint32_t *swap = from;
+        from = to;
+        to = swap;
+        varies =
+            shift + DIGIT_BITS < 64 ? varies >> (shift + DIGIT_BITS) << (shift + DIGIT_BITS) : 0;
+    }
+    if (from != spans)
+        memcpy(spans, from, count * sizeof *spans);
+    crn_free(spare);
+}
+
+/* ---- ranks ---- */
+
+enum { TOP_BITS = 12 };
+
+/* The value at a place, counted from 0, of all in order: by digits, the highest first; what has
+ * the same ones as it is kept at the beginning. */
+static uint64_t at_place(uint64_t *values, uint64_t count, uint64_t place, int shift)
+{
+    while (count > 1 && shift > 0) {
+        uint64_t counts[DIGITS] = {0}, kept = 0, digit = 0;
+        shift = shift > DIGIT_BITS ? shift - DIGIT_BITS : 0;
+        for (uint64_t i = 0; i < count; i++)
+            counts[values[i] >> shift & (DIGITS - 1)]++;
+        for (; digit < DIGITS - 1 && place >= counts[digit]; digit++)
+            place -= counts[digit];
+        for (uint64_t i = 0; i < count; i++)
+            if ((values[i] >> shift & (DIGITS - 1)) == digit)
+                values[kept++] = values[i];
+        count = kept;
+    }
+    return count ? values[0] : 0;
+}
+
+void crn_store_ranks(const uint64_t *values, uint64_t count, const double *shares, uint64_t *ranks,
+                     int rank_count)
+{
+    uint64_t most = 0, counts[1 << TOP_BITS] = {0};
+    for (uint64_t i = 0; i < count; i++)
+        most = values[i] > most ? values[i] : most;
+    int width = most ? 64 - __builtin_clzll(most) : 1;
+    int shift = width > TOP_BITS ? width - TOP_BITS : 0;
+    for (uint64_t i = 0; i < count; i++)
+        counts[values[i] >> shift]++;
+    for (int r = 0; r < rank_count; r++) {
+        double rank = ceil(shares[r] * (double)count);
+        uint64_t place = rank < 1 ? 0 : (uint64_t)rank - 1, digit = 0, kept = 0;
+        for (; digit < (1 << TOP_BITS) - 1 && place >= counts[digit]; digit++)
+            place -= counts[digit];
+        if (!shift) {
+            ranks[r] = count ? digit : 0;
+            continue;
+        }
+        uint64_t *same = crn_calloc(counts[digit], sizeof *same);
+        for (uint64_t i = 0; i < count; i++)
+            if (values[i] >> shift == digit)
+                same[kept++] = values[i];
+        ranks[r] = at_place(same, kept, place, shift);
+        crn_free(same);
+    }
+}

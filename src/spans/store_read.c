@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reading a store: single spans, and what is made of them when it is first asked for.
+ */
+#include "spans/span_store.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+const crn_span_piece *crn_store_piece(const crn_span_store *store, uint32_t span)
+{
+    uint32_t low = store->piece_at[span >> CRN_PIECE_BITS];
+    uint32_t high = store->piece_at[(span >> CRN_PIECE_BITS) + 1];
+    while (low < high) {
+        uint32_t middle = low + (high - low + 1) / 2;
+        if (store->pieces[middle].first <= span)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return &store->pieces[low];
+}
+
+const crn_span_move *crn_store_move(const crn_span_store *store, uint32_t span)
+{
+    uint32_t low = 0, high = store->move_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (store->moves[middle].span < span)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < store->move_count && store->moves[low].span == span ? &store->moves[low] : NULL;
+}
+
+crn_span crn_store_span(const crn_span_store *store, uint32_t span)
+{
+    const crn_span_piece *piece = crn_store_piece(store, span);
+    const cairn_priv_span *at = &piece->spans[span - piece->first];
+    const crn_span_move *move = store->moved ? crn_store_move(store, span) : NULL;
+    crn_span its = {.start = crn_store_start(store, at),
+                    .end = crn_store_end(store, at),
+                    .iteration = at->iteration,
+                    .block = at->block,
+                    .parent = crn_store_parent(store, piece, span),
+                    .lane = piece->lane,
+                    .open = at->end == 0,
+                    .handed_off = move && move->handed_off};
+    its.end = its.end < its.start ? its.start : its.end;
+    return its;
+}
+
+/* ---- children, and what they cover ---- */
+
+typedef struct interval {
+    uint64_t start, end;
+} interval;
+
+/* `piece` is where it may be. */
+static interval interval_of(const crn_span_store *store, const crn_span_piece *piece, uint32_t span)
+{
+    if (span - piece->first >= piece->count)
+        piece = crn_store_piece(store, span);
+    const cairn_priv_span *at = &piece->spans[span - piece->first];
+    interval found = {crn_store_start(store, at), crn_store_end(store, at)};
+    found.end = found.end < found.start ? found.start : found.end;
+    return found;
+}
+
+/* What of `child` lies within `parent` and is not before `from`. */
+static uint64_t part_within(interval child, interval parent, uint64_t from)
+{
+    uint64_t start = child.start > parent.start ? child.start : parent.start;
+    uint64_t end = child.end < parent.end ? child.end : parent.end;
+    start = start > from ? start : from;
+    return end > start ? end - start : 0;
+}
+
+typedef struct cover {
+    crn_span_store *store;
+    uint64_t *reach; /* by span: the latest end of its children so far, ns */
+    uint8_t *slow;   /* a bit by span: its children overlap, or are not in order */
+} cover;
+
+/* Children that come one after the other are added up as they come; nearly all lie within their
+ * parents, and near them. */
+static void cover_by(cover *cover, const crn_span_piece *piece, uint32_t parent, uint32_t child)
+{
+    crn_span_store *store = cover->store;
+    const cairn_priv_span *span = &piece->spans[child - piece->first];
+    if (cover->slow[parent >> 3] >> (parent & 7) & 1)
+        return;
+    interval its = {crn_store_start(store, span), crn_store_end(store, span)};
+    its.end = its.end < its.start ? its.start : its.end;
+    if (its.start < cover->reach[parent]) {
+        cover->slow[parent >> 3] |= (uint8_t)(1 << (parent & 7));
+        return;
+    }
+    cover->reach[parent] = its.end;
+    store->covered[parent] += part_within(its, interval_of(store, piece, parent), 0);
+}
+
+/* The children of the slow ones, by parent and then by start: they are merged. */
+static void merge_children(cover *cover)
+{
+    crn_span_store *store = cover->store;
+    uint32_t count = 0, room = 0, *children = NULL;
+    for (uint32_t s = 0; s < store->count; s++) {
+        uint32_t parent = crn_store_parent(store, crn_store_piece(store, s), s);
+        if (parent == CRN_SPAN_NONE || !(cover->slow[parent >> 3] >> (parent & 7) & 1))
+            continue;
+        if (count == room) {
+            room = room ? room * 2 : 1024;
+            children = crn_realloc(children, room, sizeof *children);
+        }
+        children[count++] = s;
+    }
+    uint64_t *keys = count ? crn_calloc(store->count, sizeof *keys) : NULL;
+    for (uint32_t i = 0; i < count; i++)
+        keys[children[i]] = interval_of(store, store->pieces, children[i]).start;
+    crn_store_sort(children, count, keys);
+    for (uint32_t i = 0; i < count; i++)
+        keys[children[i]] =
+            crn_store_parent(store, crn_store_piece(store, children[i]), children[i]);
+    crn_store_sort(children, count, keys);
+    uint64_t reach = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t parent = (uint32_t)keys[children[i]];
+        if (parent >= store->count) /* the file is not what it was */
+            continue;
+        if (i == 0 || parent != keys[children[i - 1]])
+            reach = store->covered[parent] = 0;
+        interval its = interval_of(store, store->pieces, children[i]);
+        store->covered[parent] +=
+            part_within(its, interval_of(store, store->pieces, parent), reach);
+        reach = its.end > reach ? its.end : reach;
+    }
+    crn_free(keys);
+    crn_free(children);
+}
+
+void crn_store_covered(crn_span_store *store)
+{
+    if (store->covered)
+        return;
+    store->covered = crn_store_array(store->count, sizeof *store->covered);
+    cover cover = {.store = store,
+                   .reach = crn_store_array(store->count, sizeof *cover.reach),
+                   .slow = crn_calloc(store->count / 8 + (size_t)1, 1)};
+    for (uint32_t p = 0; p < store->piece_count; p++) {
+        const crn_span_piece *piece = &store->pieces[p];
+        for (uint32_t i = 0; i < piece->count; i++) {
+            uint32_t parent = crn_store_parent(store, piece, piece->first + i);
+            if (parent != CRN_SPAN_NONE)
+                cover_by(&cover, piece, parent, piece->first + i);
+        }
+    }
+    crn_free(cover.reach);
+    merge_children(&cover);
+    crn_free(cover.slow);
+}
+
+void crn_store_children(crn_span_store *store)
+{
+    if (store->first_child)
+        return;
+    /* Counted two places on, added up, and filled one place on: then each is where it belongs. */
+    uint32_t *first = crn_calloc(store->count + (size_t)2, sizeof *first);
+    for (uint32_t s = 0; s < store->count; s++) {
+        uint32_t parent = crn_store_parent(store, crn_store_piece(store, s), s);
+        if (parent != CRN_SPAN_NONE)
+            first[parent + 2]++;
+    }
+    for (uint32_t s = 0; s < store->count; s++)
+        first[s + 2] += first[s + 1];
+    uint32_t all = first[store->count + 1];
+    store->children = crn_calloc(all + (size_t)1, sizeof *store->children);
+    for (uint32_t s = 0; s < store->count; s++) {
+        uint32_t parent = crn_store_parent(store, crn_store_piece(store, s), s);
+        if (parent != CRN_SPAN_NONE && first[parent + 1] < all)
+            store->children[first[parent + 1]++] = s;
+    }
+    store->first_child = first;
+}
+
+/* ---- weights, processor time ---- */
+
+enum { ON_THE_WAY = -1 };
+
+/* What is above a span may be changed meanwhile, and go round in a circle: no step is made twice.
+ */
+static void weigh(const crn_span_store *store, double *weights, uint32_t span)
+{
+    uint32_t top = span;
+    while (top != CRN_SPAN_NONE && !weights[top]) {
+        weights[top] = ON_THE_WAY;
+        top = crn_store_parent(store, crn_store_piece(store, top), top);
+    }
+    double weight = top != CRN_SPAN_NONE && weights[top] > 0 ? weights[top] : 1;
+    while (span != CRN_SPAN_NONE && weights[span] == ON_THE_WAY) {
+        weights[span] = weight;
+        span = crn_store_parent(store, crn_store_piece(store, span), span);
+    }
+}
+
+double crn_store_weight(crn_span_store *store, uint32_t span)
+{
+    if (!store->weight_count)
+        return 1;
+    if (!store->weight) {
+        store->weight = crn_store_array(store->count, sizeof *store->weight);
+        for (uint32_t w = 0; w < store->weight_count; w++) /* of several the last holds */
+            store->weight[store->weights[w].span] = store->weights[w].weight;
+    }
+    if (!store->weight[span])
+        weigh(store, store->weight, span);
+    return store->weight[span] > 0 ? store->weight[span] : 1;
+}
+
+void crn_store_cpu(crn_span_store *store)
+{
+    if (store->cpu || !store->cpu_known)
+        return;
+    store->cpu = crn_calloc(store->count, sizeof *store->cpu);
+    memset(store->cpu, 0xff, store->count * sizeof *store->cpu);
+    for (uint32_t p = 0; p < store->detail_piece_count; p++) {
+        const crn_detail_piece *piece = &store->detail_pieces[p];
+        uint32_t first = store->lane_first[piece->lane];
+        uint32_t spans = store->lane_first[piece->lane + 1] - first;
+        for (uint32_t i = 0; i < piece->count; i++) {
+            uint32_t span = __atomic_load_n(&piece->details[i].span, __ATOMIC_RELAXED);
+            uint64_t cpu = piece->details[i].value, most = UINT64_C(1) << 62;
+            if (piece->details[i].kind == CRN_DETAIL_CPU && span && span <= spans)
+                store->cpu[first + span - 1] = cpu < most ? cpu : most;
+        }
+    }
+}

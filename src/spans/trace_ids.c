@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#include "spans/trace_ids.h"
+
+#include "base/memory.h"
+#include "capture/format.h"
+#include "spans/trace_process.h"
+
+/* A number that depends on each bit of both (the finaliser of splitmix64). */
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    uint64_t x = a ^ (b + 0x9e3779b97f4a7c15u);
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+/* A capture without ids of its own (no traceparent was asked for in it) has some that are always
+ * the same for it. */
+static void find_own(crn_own_ids *own, const crn_trace_process *process)
+{
+    static const crn_trace_process nobody = {.name = ""};
+    if (!process)
+        process = &nobody;
+    uint64_t seed = mix(mix(process->unix_ns, process->monotonic_ns), process->number);
+    own->trace_id[0] = process->trace_id[0];
+    own->trace_id[1] = process->trace_id[1];
+    if (!(own->trace_id[0] | own->trace_id[1])) {
+        own->trace_id[0] = mix(seed, 1);
+        own->trace_id[1] = mix(seed, 2) | 1;
+    }
+    own->span_key = process->span_key ? process->span_key : mix(seed, 3);
+}
+
+/* By span: who says what trace it is of, the nearest that was asked for from elsewhere, or else
+ * the outermost. Each is walked up from once, and what was found is written on the way back. */
+static void find_tellers(crn_trace_ids *ids)
+{
+    const crn_trace *trace = ids->trace;
+    for (uint32_t s = 0; s < trace->span_count; s++)
+        ids->teller[s] = CRN_SPAN_NONE;
+    for (uint32_t r = 0; r < trace->remote_count; r++)
+        ids->teller[trace->remotes[r].span] = trace->remotes[r].span;
+    for (uint32_t s = 0; s < trace->span_count; s++) {
+        uint32_t at = s;
+        while (ids->teller[at] == CRN_SPAN_NONE && trace->spans[at].parent != CRN_SPAN_NONE)
+            at = trace->spans[at].parent;
+        uint32_t teller = ids->teller[at] == CRN_SPAN_NONE ? at : ids->teller[at];
+        for (at = s; ids->teller[at] == CRN_SPAN_NONE; at = trace->spans[at].parent) {
+            ids->teller[at] = teller;
+            if (trace->spans[at].parent == CRN_SPAN_NONE)
+                break;
+        }
+    }
+}
+
+void crn_trace_ids_open(crn_trace_ids *ids, const crn_trace *trace)
+{
+    *ids = (crn_trace_ids){.trace = trace};
+    uint32_t processes = trace->process_count ? trace->process_count : 1;
+    ids->own = crn_calloc(processes, sizeof *ids->own);
+    for (uint32_t p = 0; p < processes; p++)
+        find_own(&ids->own[p], trace->process_count ? &trace->processes[p] : NULL);
+    ids->lane_first = crn_calloc((size_t)trace->lane_count + 1, sizeof *ids->lane_first);
+    for (uint32_t s = trace->span_count; s-- > 0;)
+        ids->lane_first[trace->spans[s].lane] = s;
+    ids->teller = crn_calloc((size_t)trace->span_count + 1, sizeof *ids->teller);
+    find_tellers(ids);
+}
+
+void crn_trace_ids_close(crn_trace_ids *ids)
+{
+    crn_free(ids->own);
+    crn_free(ids->lane_first);
+    crn_free(ids->teller);
+    *ids = (crn_trace_ids){0};
+}
+
+/* What asked for the span from elsewhere; NULL if nothing did. */
+static const crn_span_remote *remote_of(const crn_trace *trace, uint32_t span)
+{
+    uint32_t low = 0, high = trace->remote_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (trace->remotes[middle].span < span)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < trace->remote_count && trace->remotes[low].span == span ? &trace->remotes[low]
+                                                                         : NULL;
+}
+
+static const crn_own_ids *own_of(const crn_trace_ids *ids, uint32_t span)
+{
+    return &ids->own[crn_trace_process_of(ids->trace, ids->trace->spans[span].lane)];
+}
+
+void crn_trace_id_of(const crn_trace_ids *ids, uint32_t span, uint64_t trace_id[2])
+{
+    uint32_t teller = ids->teller[span];
+    const crn_span_remote *remote = remote_of(ids->trace, teller);
+    const uint64_t *its = remote ? remote->trace_id : own_of(ids, teller)->trace_id;
+    trace_id[0] = its[0];
+    trace_id[1] = its[1];
+}
+
+uint64_t crn_span_id_of(const crn_trace_ids *ids, uint32_t span)
+{
+    uint32_t lane = ids->trace->spans[span].lane;
+    uint64_t origin = ids->trace->origins ? ids->trace->origins[lane] : crn_span_name_make(lane, 0);
+    uint64_t place = crn_span_name_place(origin) + (span - ids->lane_first[lane]);
+    return crn_span_name_make(crn_span_name_lane(origin), place) ^ own_of(ids, span)->span_key;
+}
+
+uint64_t crn_parent_id_of(const crn_trace_ids *ids, uint32_t span)
+{
+    const crn_span_remote *remote = remote_of(ids->trace, span);
+    if (remote)
+        return remote->parent;
+    uint32_t parent = ids->trace->spans[span].parent;
+    return parent == CRN_SPAN_NONE ? 0 : crn_span_id_of(ids, parent);
+}
