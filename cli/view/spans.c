@@ -214,7 +214,7 @@ static void write_iteration(int64_t iteration)
         printf(iteration > most || iteration < -most ? "\"%" PRId64 "\"" : "%" PRId64, iteration);
 }
 
-static void write_bars(const crn_view_file *file, const crn_chart_look *look, uint8_t *used)
+static void write_bars(const crn_view_file *file, const crn_chart_drawing *look, uint8_t *used)
 {
     fputs(",\n\"columns\":[\"lane\",\"row\",\"start\",\"end\",\"busy\",\"block\",\"count\","
           "\"span\",\"iteration\",\"open\"],\n\"bars\":[",
@@ -232,7 +232,7 @@ static void write_bars(const crn_view_file *file, const crn_chart_look *look, ui
     putchar(']');
 }
 
-static void write_arrows(const crn_view_file *file, const crn_chart_look *look)
+static void write_arrows(const crn_view_file *file, const crn_chart_drawing *look)
 {
     static const char *const kinds[] = {"handoff", "waits", "follows"};
     const crn_trace *trace = file->trace;
@@ -271,7 +271,7 @@ static bool window_of(const crn_view_file *file, const crn_view_choice *choice,
 }
 
 static void write_look(const crn_view_file *file, const crn_view_choice *choice,
-                       const crn_chart_window *window, const crn_chart_look *look)
+                       const crn_chart_window *window, const crn_chart_drawing *look)
 {
     uint8_t *used = crn_calloc(file->plain->block_count, 1);
     json_t *lanes = json_array();
@@ -297,9 +297,9 @@ bool crn_view_timeline(crn_view *view, const crn_view_query *query)
     if (!file || !crn_view_file_spans(view, file) || !crn_view_choice_of(file, query, &choice) ||
         !window_of(file, choice, query, &window))
         return false;
-    crn_chart_look look = crn_chart_look_at(file->chart, &window);
+    crn_chart_drawing look = crn_chart_draw(file->chart, &window);
     write_look(file, choice, &window, &look);
-    crn_chart_look_free(&look);
+    crn_chart_drawing_free(&look);
     return true;
 }
 
@@ -318,11 +318,11 @@ uint32_t *crn_view_timeline_whole(const crn_view_file *file, uint32_t most, uint
                                .pixels = file->trace->span_count <= most ? UINT32_MAX : FINEST,
                                .lane_count = file->trace->lane_count,
                                .most_arrows = ARROWS};
-    crn_chart_look look = crn_chart_look_at(file->chart, &window);
+    crn_chart_drawing look = crn_chart_draw(file->chart, &window);
     while (look.bar_count > most && window.pixels > 1) {
         window.pixels /= 2;
-        crn_chart_look_free(&look);
-        look = crn_chart_look_at(file->chart, &window);
+        crn_chart_drawing_free(&look);
+        look = crn_chart_draw(file->chart, &window);
     }
     write_look(file, NULL, &window, &look);
     qsort(look.bars, look.bar_count, look.bar_count ? sizeof *look.bars : 1, compare_bars);
@@ -330,7 +330,7 @@ uint32_t *crn_view_timeline_whole(const crn_view_file *file, uint32_t most, uint
     for (uint32_t i = 0; i < look.bar_count; i++)
         spans[i] = look.bars[i].span;
     *count = look.bar_count;
-    crn_chart_look_free(&look);
+    crn_chart_drawing_free(&look);
     return spans;
 }
 

@@ -3,12 +3,12 @@
 
 #include "base/memory.h"
 
-/* How many spans are passed over at once when they lie beside the window. */
+/* Spans per stretch. A stretch that lies outside of the drawn window is skipped whole. */
 enum { STRETCH = 1024 };
 
 /* ---- rows ---- */
 
-/* The first row at or below `least` that is free at `start`. */
+/* Returns the first row >= `least` that is free at time `start`. */
 static uint8_t free_row(const uint64_t ends[CRN_CHART_ROWS], uint32_t least, uint64_t start)
 {
     while (least < CRN_CHART_ROWS - 1 && ends[least] > start)
@@ -78,47 +78,47 @@ void crn_chart_free(crn_chart *chart)
     crn_free(chart);
 }
 
-/* ---- a look ---- */
+/* ---- draw a window ---- */
 
-/* What a row has gathered in one pixel. The block with most of the time is found as the
- * majority is by Boyer and Moore's vote: exact where one has more than half. */
-typedef struct gathered {
+/* One pixel of one row while spans are added to it. `block` is the candidate of the Boyer-Moore
+ * majority vote over time: exact if one block has more than half of the pixel. */
+typedef struct pixel_sum {
     crn_chart_bar bar;
     uint64_t pixel, longest, votes;
-    bool wide; /* a bar of its own */
-} gathered;
+    bool wide; /* wide enough for a bar of its own */
+} pixel_sum;
 
-typedef struct looking {
+typedef struct drawing {
     const crn_chart *chart;
     const crn_chart_window *window;
-    crn_chart_look look;
+    crn_chart_drawing look;
     uint32_t bar_room, arrow_room;
-    gathered rows[CRN_CHART_ROWS];
-} looking;
+    pixel_sum rows[CRN_CHART_ROWS];
+} drawing;
 
-static void put_bar(looking *looking, gathered *row)
+static void put_bar(drawing *drawing, pixel_sum *row)
 {
-    crn_chart_look *look = &looking->look;
+    crn_chart_drawing *look = &drawing->look;
     if (row->bar.count == 0)
         return;
-    if (look->bar_count == looking->bar_room) {
-        looking->bar_room = looking->bar_room ? looking->bar_room * 2 : 256;
-        look->bars = crn_realloc(look->bars, looking->bar_room, sizeof *look->bars);
+    if (look->bar_count == drawing->bar_room) {
+        drawing->bar_room = drawing->bar_room ? drawing->bar_room * 2 : 256;
+        look->bars = crn_realloc(look->bars, drawing->bar_room, sizeof *look->bars);
     }
     look->bars[look->bar_count++] = row->bar;
     row->bar.count = 0;
 }
 
-static void put_arrow(looking *looking, crn_chart_arrow arrow)
+static void put_arrow(drawing *drawing, crn_chart_arrow arrow)
 {
-    crn_chart_look *look = &looking->look;
-    if (look->arrow_count >= looking->window->most_arrows) {
+    crn_chart_drawing *look = &drawing->look;
+    if (look->arrow_count >= drawing->window->most_arrows) {
         look->arrows_left_out++;
         return;
     }
-    if (look->arrow_count == looking->arrow_room) {
-        looking->arrow_room = looking->arrow_room ? looking->arrow_room * 2 : 64;
-        look->arrows = crn_realloc(look->arrows, looking->arrow_room, sizeof *look->arrows);
+    if (look->arrow_count == drawing->arrow_room) {
+        drawing->arrow_room = drawing->arrow_room ? drawing->arrow_room * 2 : 64;
+        look->arrows = crn_realloc(look->arrows, drawing->arrow_room, sizeof *look->arrows);
     }
     look->arrows[look->arrow_count++] = arrow;
 }
@@ -138,7 +138,7 @@ static uint64_t narrowest(const crn_chart_window *window)
     return (window->to - window->from) / pixels;
 }
 
-static void gather(gathered *row, uint32_t block, uint64_t busy, uint32_t span, uint64_t end)
+static void gather(pixel_sum *row, uint32_t block, uint64_t busy, uint32_t span, uint64_t end)
 {
     row->bar.count++;
     row->bar.busy += busy;
@@ -158,35 +158,35 @@ static void gather(gathered *row, uint32_t block, uint64_t busy, uint32_t span, 
     }
 }
 
-static void show_span(looking *looking, uint32_t span)
+static void show_span(drawing *drawing, uint32_t span)
 {
-    const crn_chart_window *window = looking->window;
-    const crn_span *its = &looking->chart->trace->spans[span];
+    const crn_chart_window *window = drawing->window;
+    const crn_span *its = &drawing->chart->trace->spans[span];
     uint64_t busy = its->end - its->start, pixel = pixel_of(window, its->start);
-    uint8_t at = looking->chart->rows[span];
-    gathered *row = &looking->rows[at];
+    uint8_t at = drawing->chart->rows[span];
+    pixel_sum *row = &drawing->rows[at];
     bool wide = busy > narrowest(window);
     if (row->bar.count && !wide && !row->wide && row->pixel == pixel) {
         gather(row, its->block, busy, span, its->end);
         return;
     }
-    put_bar(looking, row);
-    *row = (gathered){.bar = {.start = its->start,
-                              .end = its->end,
-                              .busy = busy,
-                              .span = span,
-                              .block = its->block,
-                              .lane = its->lane,
-                              .row = at,
-                              .count = 1},
-                      .pixel = pixel,
-                      .longest = busy,
-                      .votes = busy,
-                      .wide = wide};
+    put_bar(drawing, row);
+    *row = (pixel_sum){.bar = {.start = its->start,
+                               .end = its->end,
+                               .busy = busy,
+                               .span = span,
+                               .block = its->block,
+                               .lane = its->lane,
+                               .row = at,
+                               .count = 1},
+                       .pixel = pixel,
+                       .longest = busy,
+                       .votes = busy,
+                       .wide = wide};
     const crn_span *parent =
-        its->parent == CRN_SPAN_NONE ? NULL : &looking->chart->trace->spans[its->parent];
+        its->parent == CRN_SPAN_NONE ? NULL : &drawing->chart->trace->spans[its->parent];
     if (wide && parent && parent->lane != its->lane && its->start >= window->from)
-        put_arrow(looking,
+        put_arrow(drawing,
                   (crn_chart_arrow){.from = its->parent,
                                     .to = span,
                                     .left = parent->end < its->start ? parent->end : its->start,
@@ -194,19 +194,19 @@ static void show_span(looking *looking, uint32_t span)
                                     .kind = CRN_ARROW_HANDOFF});
 }
 
-static bool stretch_is_beside(const looking *looking, uint32_t stretch)
+static bool stretch_is_beside(const drawing *drawing, uint32_t stretch)
 {
-    const uint64_t *its = &looking->chart->stretches[2 * (size_t)stretch];
-    return its[0] >= looking->window->to || its[1] < looking->window->from;
+    const uint64_t *its = &drawing->chart->stretches[2 * (size_t)stretch];
+    return its[0] >= drawing->window->to || its[1] < drawing->window->from;
 }
 
-static void show_lane(looking *looking, uint32_t lane)
+static void show_lane(drawing *drawing, uint32_t lane)
 {
-    const crn_chart *chart = looking->chart;
-    const crn_chart_window *window = looking->window;
+    const crn_chart *chart = drawing->chart;
+    const crn_chart_window *window = drawing->window;
     uint32_t end = chart->first[lane + 1];
     for (uint32_t s = chart->first[lane]; s < end; s++) {
-        if (s % STRETCH == 0 && stretch_is_beside(looking, s / STRETCH)) {
+        if (s % STRETCH == 0 && stretch_is_beside(drawing, s / STRETCH)) {
             s += STRETCH - 1;
             continue;
         }
@@ -214,33 +214,34 @@ static void show_lane(looking *looking, uint32_t lane)
             continue;
         const crn_span *span = &chart->trace->spans[s];
         if (span->start < window->to && span->end >= window->from)
-            show_span(looking, s);
+            show_span(drawing, s);
     }
     for (int row = 0; row < CRN_CHART_ROWS; row++)
-        put_bar(looking, &looking->rows[row]);
+        put_bar(drawing, &drawing->rows[row]);
 }
 
-static bool is_shown(const looking *looking, uint32_t span)
+static bool is_shown(const drawing *drawing, uint32_t span)
 {
-    const crn_chart_window *window = looking->window;
-    const crn_span *its = &looking->chart->trace->spans[span];
+    const crn_chart_window *window = drawing->window;
+    const crn_span *its = &drawing->chart->trace->spans[span];
     return its->lane >= window->first_lane && its->lane - window->first_lane < window->lane_count &&
            (!window->kept || window->kept[span]) && its->end - its->start > narrowest(window) &&
            its->start < window->to && its->end >= window->from;
 }
 
-/* What waited is led to from the end of what it waited for. */
-static void show_edges(looking *looking)
+/* Adds the arrows of edges. An arrow points from the end of the awaited span to the span that
+ * waited. */
+static void show_edges(drawing *drawing)
 {
-    const crn_trace *trace = looking->chart->trace;
+    const crn_trace *trace = drawing->chart->trace;
     for (uint32_t e = 0; e < trace->edge_count; e++) {
         const crn_span_edge *edge = &trace->edges[e];
-        if (!is_shown(looking, edge->from) && !is_shown(looking, edge->to))
+        if (!is_shown(drawing, edge->from) && !is_shown(drawing, edge->to))
             continue;
         const crn_span *from = &trace->spans[edge->from], *to = &trace->spans[edge->to];
         bool waits = edge->kind == CRN_EDGE_WAITS;
         uint64_t arrives = waits && to->end > from->start ? to->end : from->start;
-        put_arrow(looking, (crn_chart_arrow){.from = edge->to,
+        put_arrow(drawing, (crn_chart_arrow){.from = edge->to,
                                              .to = edge->from,
                                              .left = to->end,
                                              .arrives = arrives < from->end ? arrives : from->end,
@@ -248,25 +249,25 @@ static void show_edges(looking *looking)
     }
 }
 
-crn_chart_look crn_chart_look_at(const crn_chart *chart, const crn_chart_window *window)
+crn_chart_drawing crn_chart_draw(const crn_chart *chart, const crn_chart_window *window)
 {
-    looking *looking = crn_calloc(1, sizeof *looking);
-    looking->chart = chart;
-    looking->window = window;
+    drawing *drawing = crn_calloc(1, sizeof *drawing);
+    drawing->chart = chart;
+    drawing->window = window;
     for (uint32_t i = 0; i < window->lane_count; i++) {
         uint64_t lane = (uint64_t)window->first_lane + i;
         if (lane < chart->trace->lane_count)
-            show_lane(looking, (uint32_t)lane);
+            show_lane(drawing, (uint32_t)lane);
     }
-    show_edges(looking);
-    crn_chart_look look = looking->look;
-    crn_free(looking);
+    show_edges(drawing);
+    crn_chart_drawing look = drawing->look;
+    crn_free(drawing);
     return look;
 }
 
-void crn_chart_look_free(crn_chart_look *look)
+void crn_chart_drawing_free(crn_chart_drawing *look)
 {
     crn_free(look->bars);
     crn_free(look->arrows);
-    *look = (crn_chart_look){0};
+    *look = (crn_chart_drawing){0};
 }

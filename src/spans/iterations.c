@@ -17,7 +17,7 @@ typedef struct points {
     bool numbered;
 } points;
 
-/* Of a span of the block. */
+/* Returns true if the span is one of the block's points. */
 static bool is_point(const points *points, const crn_span *its, uint32_t span)
 {
     return !its->open && (!points->numbered || its->iteration != CAIRN_ITERATION_NONE) &&
@@ -33,7 +33,7 @@ static bool has_numbers(const crn_spans *spans, uint32_t block)
     return false;
 }
 
-/* What points lie within. */
+/* The range of the points' numbers and durations. */
 typedef struct extent {
     uint32_t count;
     int64_t first, last;
@@ -49,10 +49,10 @@ static void extend(extent *extent, int64_t number, uint64_t duration)
     extent->longest = duration > extent->longest ? duration : extent->longest;
 }
 
-/* Finds out whether any has a number. */
+/* Measures the points and finds out if any has an iteration number. */
 static extent measure(points *points)
 {
-    extent extents[2] = {{0}, {0}}; /* of all by their order, of those that have numbers */
+    extent extents[2] = {{0}, {0}}; /* [0]: all points, by their order; [1]: those with numbers */
     const crn_span *all = points->spans->trace->spans;
     int64_t order = 0;
     for (uint32_t s = 0; s < points->spans->trace->span_count; s++) {
@@ -70,11 +70,11 @@ static extent measure(points *points)
     return extents[points->numbered];
 }
 
-/* Where a point is on the grid. */
+/* A cell of the drawing grid. */
 typedef struct grid {
     uint32_t columns, rows;
     int64_t first, last;
-    double height; /* of the longest, on the scale */
+    double height; /* of the longest point, on the logarithmic scale */
 } grid;
 
 static uint32_t place_of(const grid *grid, const crn_iteration_point *point)
@@ -97,8 +97,8 @@ static grid grid_of(const extent *extent, uint32_t most)
     return grid;
 }
 
-/* Of each place the longest point, the first of several. */
-static void offer(crn_iteration_point *at, crn_iteration_point point)
+/* Keeps the longest point of each cell; of equal ones the first. */
+static void keep_longest(crn_iteration_point *at, crn_iteration_point point)
 {
     uint32_t count = at->count + point.count;
     if (!at->count || point.duration > at->duration)
@@ -113,7 +113,7 @@ static int compare_points(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* Leaves the places that have a point, in the order of spans. */
+/* Drops empty cells; the points stay in the order of their spans. */
 static void pack(crn_iterations *all, uint32_t places)
 {
     for (uint32_t i = 0; i < places; i++)
@@ -140,7 +140,7 @@ crn_iterations crn_iterations_make(const crn_spans *spans, uint32_t block, const
         int64_t number = points.numbered ? its->iteration : order++;
         crn_iteration_point point = {number, its->end - its->start, s, 1};
         if (is_point(&points, its, s))
-            offer(&all.points[thin ? place_of(&grid, &point) : all.count++], point);
+            keep_longest(&all.points[thin ? place_of(&grid, &point) : all.count++], point);
     }
     if (thin)
         pack(&all, places);
@@ -178,10 +178,10 @@ uint32_t crn_iterations_block(const crn_spans *spans)
     return best;
 }
 
-/* ---- what a choice leaves ---- */
+/* ---- traces of chosen spans ---- */
 
-/* What is below a kept span is kept. Children need not come after their parents. Most of the room
- * for those that are pending is never touched. */
+/* Marks all descendants of kept spans. Children may come before their parents in the array, so
+ * spans wait on a stack. Most of that allocation is never touched. */
 static void keep_below(const crn_spans *spans, uint8_t *kept)
 {
     uint32_t *pending = crn_calloc((size_t)spans->trace->span_count + 1, sizeof *pending);
@@ -221,7 +221,7 @@ uint8_t *crn_iterations_choose(const crn_spans *spans, const crn_iteration_choic
     return kept;
 }
 
-/* What number each kept span gets: how many are kept before it. */
+/* Maps a kept span to its number in the new trace: the number of kept spans before it. */
 typedef struct numbering {
     const uint8_t *kept;
     uint32_t *before; /* by group of spans */
@@ -270,8 +270,8 @@ static void keep_details(crn_trace *made, const crn_trace *trace, const numberin
     }
 }
 
-/* What is known of few spans, or of each. */
-static void keep_rest(crn_trace *made, const crn_trace *trace, const numbering *numbers)
+/* Copies the arrays that only some spans have entries in, and those by span. */
+static void copy_details(crn_trace *made, const crn_trace *trace, const numbering *numbers)
 {
     made->weights = crn_calloc((size_t)trace->weight_count + 1, sizeof *made->weights);
     for (uint32_t i = 0; i < trace->weight_count; i++) {
@@ -310,7 +310,7 @@ crn_trace *crn_trace_keep(const crn_trace *trace, const uint8_t *kept, uint32_t 
         (*origins)[number++] = s;
     }
     keep_details(made, trace, &numbers);
-    keep_rest(made, trace, &numbers);
+    copy_details(made, trace, &numbers);
     crn_free(numbers.before);
     made->lane_count = trace->lane_count;
     made->lanes = crn_calloc((size_t)trace->lane_count + 1, sizeof *made->lanes);

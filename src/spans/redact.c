@@ -16,23 +16,23 @@
 
 enum { PSEUDONYM_SIZE = 64, EXTENSION_MAX = 5 };
 
-/* What is said of one kind of thing. */
+/* The pseudonyms of one kind of name. */
 typedef struct table {
-    crn_interning *numbers; /* of the names; each indexes the other two */
+    crn_interning *numbers; /* from a name to its index in the two arrays below */
     char **names, **pseudonyms;
-    uint32_t count, next; /* the next pseudonym's number */
+    uint32_t count, next; /* next: the number of the next pseudonym */
 } table;
 
 typedef enum kind { KIND_NAME, KIND_FILE, KIND_KEY, KIND_TEXT, KIND_LANE, KIND_COUNT } kind;
 
-/* What pseudonyms begin with. */
+/* Prefix of pseudonyms, by kind. */
 static const char *const prefixes[] = {"f", "file", "key", "text", "lane"};
 
 struct crn_redact_map {
     table tables[KIND_COUNT];
-    crn_interning *taken; /* pseudonyms, and names that are kept: no pseudonym may be one */
+    crn_interning *taken; /* used pseudonyms and kept names: a new pseudonym must be none of them */
     uint32_t taken_count;
-    char **kept; /* patterns */
+    char **kept; /* fnmatch patterns of names to keep */
     size_t kept_count;
 };
 
@@ -74,7 +74,7 @@ void crn_redact_map_keep(crn_redact_map *map, const char *pattern)
     map->kept[map->kept_count++] = crn_strdup(pattern);
 }
 
-/* Whether the text was free until now; it is not any more. */
+/* Takes the text as used. Returns true if it was free. */
 static bool take(crn_redact_map *map, const char *text)
 {
     if (crn_intern_number(map->taken, text, strlen(text)) < map->taken_count)
@@ -83,7 +83,7 @@ static bool take(crn_redact_map *map, const char *text)
     return true;
 }
 
-/* To be called when the name's number is the table's count. */
+/* Adds a name and its pseudonym. The name's interned index must be the table's count. */
 static const char *append(table *table, const char *name, const char *pseudonym)
 {
     table->names = crn_realloc(table->names, table->count + 1, sizeof *table->names);
@@ -104,7 +104,8 @@ static bool is_kept(const crn_redact_map *map, const char *name)
     return false;
 }
 
-/* ".lua" of a path: which language it is helps, and says nothing. "" if there is none. */
+/* Returns the file name extension with its dot, or "". The extension is kept, as it tells the
+ * language and nothing else. */
 static const char *extension_of(const char *path)
 {
     const char *dot = strrchr(path, '.');
@@ -134,7 +135,7 @@ static const char *pseudonym(crn_redact_map *map, kind kind, const char *name)
     return append(table, name, made);
 }
 
-/* ---- the map's file ---- */
+/* ---- the file of the map ---- */
 
 static void write_escaped(FILE *file, const char *text)
 {
@@ -164,7 +165,7 @@ static void unescape(char *text)
     *to = 0;
 }
 
-/* Numbers that the file uses are not given again. */
+/* Makes sure that a number that the file uses is not given again. */
 static void skip_number(table *table, const char *pseudonym, const char *prefix)
 {
     size_t length = strlen(prefix);
@@ -175,10 +176,10 @@ static void skip_number(table *table, const char *pseudonym, const char *prefix)
         table->next = (uint32_t)number + 1;
 }
 
-/* KIND_COUNT if it is no pseudonym. */
+/* Returns the kind of a pseudonym, KIND_COUNT if it is none. */
 static kind kind_of(const char *pseudonym)
 {
-    for (kind kind = KIND_COUNT; kind-- > 0;) { /* "file1" begins with "f", too */
+    for (kind kind = KIND_COUNT; kind-- > 0;) { /* from the last: "file1" begins with "f", too */
         size_t length = strlen(prefixes[kind]);
         if (strncmp(pseudonym, prefixes[kind], length) == 0 &&
             isdigit((unsigned char)pseudonym[length]))
@@ -266,7 +267,7 @@ static bool is_note_kept(const char *key)
     return false;
 }
 
-/* What is kept must not come out as some other name's pseudonym. */
+/* Takes all kept names as used, so that none of them is given as a pseudonym. */
 static void take_kept(crn_redact_map *map, const crn_profile *profile)
 {
     for (uint32_t b = 0; b < profile->block_count; b++) {
@@ -277,7 +278,8 @@ static void take_kept(crn_redact_map *map, const crn_profile *profile)
     }
 }
 
-/* The profile with pseudonyms, whose other parts are the original's. Its blocks are to be freed. */
+/* Returns the profile with renamed blocks. Only the blocks are new and must be freed; all else is
+ * the original's. */
 static crn_profile rename_blocks(const crn_profile *profile, crn_redact_map *map)
 {
     crn_profile renamed = *profile;
@@ -349,8 +351,8 @@ static void redact_histogram(crn_disk_histogram *disk, crn_redact_map *map)
     memcpy(disk->text, replacement, disk->value);
 }
 
-/* What tells where and when a process ran, and what others call its spans. Who asked from elsewhere
- * stays where it is in the trace: then it is a parent. */
+/* Drops where and when processes ran, their ids, and links to remote spans. A remote parent that is
+ * in the trace stays as the span's parent. */
 static void forget_processes(crn_trace *trace)
 {
     for (uint32_t p = 0; p < trace->process_count; p++) {

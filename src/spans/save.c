@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a profile to a capture: one lane, whose first records are the contexts. What there is of
- * spans is added in save_trace.c.
+ * Writes a profile as a capture: one lane, whose records are the contexts. save_trace.c adds
+ * spans.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ uint32_t crn_save_string(crn_saving *saving, const char *text)
 
 static uint32_t put_file(crn_saving *saving, const char *file, const char **last, uint32_t *place)
 {
-    if (file != *last) { /* strings are interned, and blocks of a file often follow each other */
+    if (file != *last) { /* strings are interned; consecutive blocks often have the same file */
         *last = file;
         *place = crn_save_string(saving, file);
     }
@@ -69,7 +69,7 @@ static uint64_t value(const crn_profile *profile, uint32_t metric, uint32_t cont
     return profile->values[metric] ? profile->values[metric][context] : 0;
 }
 
-/* Context c is record c + 1. */
+/* Writes context c as record c + 1. */
 static void put_graph(crn_saving *saving)
 {
     const crn_profile *profile = saving->profile;

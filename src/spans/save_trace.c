@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a trace to the sections of a capture that hold spans. The clock counts nanoseconds; where
- * the trace begins it says what CLOCK_MONOTONIC did.
+ * Writes the span sections of a capture from a trace. The written clock counts nanoseconds and
+ * starts at the CLOCK_MONOTONIC reading of the trace's begin.
  */
 #include <string.h>
 
@@ -16,9 +16,11 @@ typedef struct writer {
     crn_saving *saving;
     const crn_trace *trace;
     uint32_t *lane_first; /* by lane: its first span */
-    uint64_t zero;        /* the clock where the trace begins; not 0, which no span has */
-    uint32_t attribute, edge, handoff, remote, weight; /* the next ones: all are by span */
-    uint32_t histogram;                                /* likewise, by lane */
+    uint64_t zero;        /* the clock value of the trace's begin; never 0, because a start of 0
+                             means "no span" */
+    uint32_t attribute, edge, handoff, remote, weight; /* next entries to write; all arrays are
+                                                          sorted by span */
+    uint32_t histogram;                                /* next histogram; sorted by lane */
     crn_section details;
     uint64_t details_size;
 } writer;
@@ -86,7 +88,7 @@ static void put_remote(writer *writer, uint32_t number, const crn_span_remote *r
                                          .value = __builtin_bswap64(remote->parent)});
 }
 
-/* How it was handed off, where that is known. */
+/* Returns the span's hand-off entry, empty if it has none. */
 static crn_span_handoff next_handoff(writer *writer, uint32_t span)
 {
     const crn_trace *trace = writer->trace;
@@ -97,7 +99,7 @@ static crn_span_handoff next_handoff(writer *writer, uint32_t span)
     return (crn_span_handoff){.span = span};
 }
 
-/* Whether the span's own record can name its parent. */
+/* Returns true if the span's own record can name its parent (same lane, earlier span). */
 static bool is_plain(const writer *writer, uint32_t span)
 {
     const crn_span *its = &writer->trace->spans[span];
@@ -183,7 +185,7 @@ static void put_spans(writer *writer, uint32_t lane, uint32_t first, uint32_t co
     crn_section_close(&writer->details);
 }
 
-/* The first lane is that of the contexts; of the others nothing but spans is kept. */
+/* Writes a lane header. Lane 0 is that of the contexts; the others hold spans alone. */
 static void put_lane(writer *writer, uint32_t lane)
 {
     crn_saving *saving = writer->saving;
@@ -227,7 +229,7 @@ static void put_lanes(writer *writer)
     }
 }
 
-/* ---- what there is one of ---- */
+/* ---- sections of which there is one ---- */
 
 static void put_keys(writer *writer)
 {
@@ -270,7 +272,7 @@ static void put_processes(writer *writer)
     crn_section_close(&origins);
 }
 
-/* As if one process had recorded all of it, as far as a header can say. */
+/* Writes the clocks as if one process had recorded everything. */
 static void put_clock(writer *writer)
 {
     crn_disk_header *header = writer->saving->capture.header;

@@ -34,7 +34,8 @@ static int compare_begins(const void *left, const void *right)
     return a->span < b->span ? -1 : a->span > b->span;
 }
 
-/* Children on one lane are in order as they are; those that others ran need not be. */
+/* Sorts the children of a span by start. Children on one lane are sorted already; those on other
+ * lanes may not be. */
 static void order_children(crn_spans *spans, uint32_t *children, uint32_t count, begin **scratch)
 {
     const crn_span *all = spans->trace->spans;
@@ -51,7 +52,7 @@ static void order_children(crn_spans *spans, uint32_t *children, uint32_t count,
         children[i] = begins[i].span;
 }
 
-/* `first`: by span, and one more, where its children begin. */
+/* Packs the number of children. `first`, by span and one more, is where a span's children begin. */
 static void count_children(crn_spans *spans, const uint32_t *first)
 {
     uint32_t count = spans->trace->span_count, room = 0;
@@ -111,7 +112,8 @@ uint32_t crn_span_children(const crn_spans *spans, uint32_t span, const uint32_t
 static void find_children(crn_spans *spans)
 {
     const crn_trace *trace = spans->trace;
-    /* Counted two places on, added up, and filled one place on: then each is where it belongs. */
+    /* Counting sort by parent: counted at index parent + 2, summed, then filled at index parent +
+     * 1. Afterwards first[parent] is the first child of each parent. */
     uint32_t count = trace->span_count, *first = crn_calloc(count + (size_t)2, sizeof *first);
     begin *scratch = NULL;
     for (uint32_t s = 0; s < count; s++)
@@ -132,13 +134,13 @@ static void find_children(crn_spans *spans)
 
 /* ---- gaps ---- */
 
-/* What of a span no child covers, one gap after the other. */
+/* Iterates over the gaps of a span: the intervals that no child covers. */
 typedef struct gap_walk {
     const crn_spans *spans;
     const uint32_t *children;
-    uint32_t span, next, count; /* of its children */
+    uint32_t span, next, count; /* children of the span: next one, and how many */
     uint32_t before;
-    uint64_t at; /* covered, or seen, up to here */
+    uint64_t at; /* covered or visited up to this time, ns */
     bool over;
 } gap_walk;
 
@@ -187,9 +189,9 @@ static uint64_t missing_of(const crn_spans *spans, uint32_t span)
     return missing;
 }
 
-/* ---- all of it ---- */
+/* ---- construction ---- */
 
-/* Few are covered for longer than 31 bits of nanoseconds can say. */
+/* Stores covered times in 31 bits. The few longer ones go to covered_long. */
 static void find_covered(crn_spans *spans)
 {
     uint32_t count = spans->trace->span_count, long_count = 0, room = 0;
@@ -234,9 +236,9 @@ void crn_spans_free(crn_spans *spans)
     crn_free(spans);
 }
 
-/* ---- the longest ---- */
+/* ---- the slowest spans, the largest gaps ---- */
 
-/* Whether the left one is left out before the right one. */
+/* Returns true if `left` is dropped before `right`. */
 static bool is_shorter(const crn_span_part *left, const crn_span_part *right)
 {
     if (left->length != right->length)
@@ -276,7 +278,7 @@ static void sift_down(crn_span_part *heap, uint32_t count)
     }
 }
 
-/* A heap of the longest so far, the shortest of them on top. */
+/* A heap of the longest parts so far, the shortest on top. */
 typedef struct longest {
     crn_span_parts found;
     uint32_t room, most;
@@ -345,7 +347,7 @@ static int compare_missing(const void *left, const void *right)
     return a->block < b->block ? -1 : a->block > b->block;
 }
 
-/* Leaves the rows of blocks that have any, in order. */
+/* Removes the rows of blocks without spans and sorts the rest. */
 static void pack_missing(crn_missing *missing, uint32_t block_count)
 {
     for (uint32_t b = 0; b < block_count; b++)

@@ -11,7 +11,7 @@
 
 typedef enum value_kind { NUMBER, TEXT, ID, NOTHING } value_kind;
 
-/* One span's value. */
+/* The value that one span is grouped by. */
 typedef struct datum {
     uint32_t block, span;
     value_kind kind;
@@ -20,9 +20,9 @@ typedef struct datum {
     const char *text;
 } datum;
 
-/* Spans of one block that have one value, or a range of them. */
+/* Consecutive data of one block with the same value, or in the same range. */
 typedef struct run {
-    uint32_t first, last; /* data */
+    uint32_t first, last; /* indices of data */
     uint32_t values;
     uint64_t total;
 } run;
@@ -35,14 +35,14 @@ typedef struct grouping {
     uint32_t count;
     run *runs;
     uint32_t run_count, run_room;
-    uint32_t *group; /* by span, counted from 1; 0: none */
+    uint32_t *group; /* by span: index of its group + 1; 0: none */
     crn_span_groups made;
     uint32_t room;
 } grouping;
 
 /* ---- values ---- */
 
-/* The first attribute of that name that a span has. */
+/* Finds the span's first attribute of that name. Returns false if it has none. */
 static bool attribute_of(const crn_trace *trace, uint32_t span, const char *name, datum *datum)
 {
     uint32_t count;
@@ -63,7 +63,7 @@ static bool attribute_of(const crn_trace *trace, uint32_t span, const char *name
                                                              : attribute->value.number;
     if (!isnan(datum->number))
         return true;
-    datum->kind = TEXT; /* no number, and no place among them */
+    datum->kind = TEXT; /* NaN: neither equal to nor less than any number */
     datum->text = "NaN";
     return true;
 }
@@ -171,7 +171,7 @@ static void find_runs(grouping *grouping)
 
 /* ---- groups ---- */
 
-/* A new one with the spans of a run. */
+/* Adds a group with the spans of a run. Returns its index. */
 static uint32_t add_group(grouping *grouping, crn_span_group group)
 {
     crn_span_groups *made = &grouping->made;
@@ -209,7 +209,7 @@ static crn_span_group group_of(const grouping *grouping, const datum *datum)
                             .id = datum->id};
 }
 
-/* The next of 1, 2, 5, 10, 20, ... that is at least as wide. */
+/* Rounds the width up to the next of 1, 2, 5, 10, 20, 50, .... */
 static double nice_width(double width)
 {
     double power = pow(10, floor(log10(width)));
@@ -231,10 +231,10 @@ static bool are_whole(const grouping *grouping, const run *runs, uint32_t count)
     return true;
 }
 
-/* Where the range of a number begins: multiples of a width, or powers where that would leave
- * nearly all in one. */
+/* Ranges of a number: multiples of a width, or powers of a base if equal widths would put nearly
+ * all values into one range. */
 typedef struct ranges {
-    double width, base; /* one of them is 0 */
+    double width, base; /* exactly one of the two is not 0 */
     bool whole;
 } ranges;
 
@@ -245,7 +245,7 @@ static double range_of(const ranges *ranges, double number)
     if (number <= 0)
         return 0;
     double low = pow(ranges->base, floor(log(number) / log(ranges->base)));
-    /* Logarithms are not exact. */
+    /* rounding errors of log can be off by one power */
     return low * ranges->base <= number ? low * ranges->base
            : low > number               ? low / ranges->base
                                         : low;
@@ -293,7 +293,7 @@ static ranges choose_ranges(const grouping *grouping, const run *runs, uint32_t 
     return ranges;
 }
 
-/* Numbers one by one, or in ranges if there are too many. */
+/* Makes a group for each number, or for each range if there are too many numbers. */
 static void group_numbers(grouping *grouping, run *runs, uint32_t count)
 {
     double from = grouping->data[runs[0].first].number;
@@ -307,7 +307,8 @@ static void group_numbers(grouping *grouping, run *runs, uint32_t count)
     for (uint32_t r = 0; r < count; r++) {
         const datum *datum = &grouping->data[runs[r].first];
         double low = each ? datum->number : range_of(&ranges, datum->number);
-        bool full = groups >= grouping->most + 1; /* whatever the numbers are */
+        bool full = groups >= grouping->most + 1; /* true if the limit on groups is reached,
+                                                     whatever the numbers */
         if (!group || (low != last && !full)) {
             crn_span_group made = group_of(grouping, datum);
             made.low = low;
@@ -335,7 +336,7 @@ static int compare_totals(const void *left, const void *right)
     return a->first < b->first ? -1 : a->first > b->first;
 }
 
-/* The largest by themselves, the others together. */
+/* Makes a group for each of the largest values, and one for all others. */
 static void group_values(grouping *grouping, run *runs, uint32_t count)
 {
     uint32_t other = 0;
@@ -352,7 +353,7 @@ static void group_values(grouping *grouping, run *runs, uint32_t count)
     }
 }
 
-/* The runs of one block, by kinds. Blocks of which no span has a value are left out. */
+/* Makes the groups of one block, kind by kind. Blocks without any value are left out. */
 static void group_block(grouping *grouping, run *runs, uint32_t count)
 {
     uint32_t first = 0;
@@ -373,9 +374,9 @@ static void group_block(grouping *grouping, run *runs, uint32_t count)
     }
 }
 
-/* ---- their figures ---- */
+/* ---- figures of the groups ---- */
 
-/* The spans with their group in the place of the block: then the table by block has it all. */
+/* Computes the figures with the table by block, by replacing each span's block with its group. */
 static void find_figures(grouping *grouping, crn_span_sort sort)
 {
     const crn_spans *spans = grouping->spans;
@@ -408,10 +409,10 @@ static void find_figures(grouping *grouping, crn_span_sort sort)
     crn_free(chosen);
 }
 
-/* ---- their order ---- */
+/* ---- order of the groups ---- */
 
 typedef struct place {
-    uint64_t total; /* of the block */
+    uint64_t total; /* of the group's block */
     uint32_t block, last, rank, group;
 } place;
 

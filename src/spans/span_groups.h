@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * span_groups.h - spans by what tells them apart: iteration, attribute, who asked for them, lane.
+ * span_groups.h - groups the spans of a block by iteration, attribute, parent, path or lane, with
+ * figures for each group.
  *
- * n log n in the number of spans and attributes; nothing recurses.
+ * Time: n log n in the number of spans and attributes. Nothing recurses.
  */
 #ifndef CRN_SPANS_SPAN_GROUPS_H
 #define CRN_SPANS_SPAN_GROUPS_H
@@ -19,13 +20,14 @@ typedef enum crn_group_by {
 } crn_group_by;
 
 typedef enum crn_group_kind {
-    CRN_GROUP_NUMBERS, /* the range from `low` to `high`, which begins the next one if `open_end` */
+    CRN_GROUP_NUMBERS, /* range from `low` to `high`; if `open_end`, `high` itself is in the next
+                          range */
     CRN_GROUP_TEXT,
     CRN_GROUP_BLOCK, /* `id` */
-    CRN_GROUP_PATH,  /* `id`: a node; 0 is none */
+    CRN_GROUP_PATH,  /* `id`: a path node; 0 is the empty path */
     CRN_GROUP_LANE,  /* `id` */
-    CRN_GROUP_OTHER, /* the values that there was no room for */
-    CRN_GROUP_NONE   /* no value */
+    CRN_GROUP_OTHER, /* all values beyond the limit on groups */
+    CRN_GROUP_NONE   /* spans without a value */
 } crn_group_kind;
 
 typedef struct crn_span_group {
@@ -33,25 +35,26 @@ typedef struct crn_span_group {
     crn_group_kind kind;
     double low, high;
     bool open_end;
-    double least, most; /* of the numbers that there are */
+    double least, most; /* smallest and largest number in the group */
     const char *text;
     uint32_t id;
-    uint32_t values; /* that differ, in the group */
-    uint32_t rank;   /* among all groups, by what is sorted by */
+    uint32_t values; /* distinct values in the group */
+    uint32_t rank;   /* rank among all groups by the sort key */
     crn_span_row row;
 } crn_span_group;
 
 typedef struct crn_span_groups {
     uint32_t count;
-    crn_span_group *groups; /* block by block, the largest first; in a block numbers in order,
-                               others by what is sorted by */
-    uint32_t hidden_blocks; /* smaller ones, left out */
+    crn_span_group *groups; /* grouped by block, the largest block first; within a block numbers
+                               ascend and other groups are in the order of the sort key */
+    uint32_t hidden_blocks; /* number of smaller blocks that were left out */
     uint64_t self, edges[CRN_SPAN_BINS + 1]; /* as in crn_span_table */
     crn_span_paths paths;
 } crn_span_groups;
 
-/* Of the chosen spans of blocks in `kept` (NULL: of all) that have any value; at most `most` groups
- * a block, but for those of OTHER and NONE, and as many blocks. `attribute` is a key's name. */
+/* Groups the chosen spans of the blocks in `kept` (NULL: all blocks) by `by`; `attribute` is the
+ * key for grouping by attribute. Each block has at most `most` groups besides OTHER and NONE, and
+ * at most `most` blocks are returned. */
 crn_span_groups crn_span_groups_make(const crn_spans *spans, const uint8_t *kept, crn_group_by by,
                                      const char *attribute, uint32_t most, crn_span_sort sort);
 void crn_span_groups_free(crn_span_groups *groups);

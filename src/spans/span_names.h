@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * span_names.h - which lane a span's name leads to: for those that read a capture.
+ * span_names.h - finds the lane of a span name while a capture is read. A span name is the number
+ * that identifies a span within its capture: its lane and its position there.
  */
 #ifndef CRN_SPANS_SPAN_NAMES_H
 #define CRN_SPANS_SPAN_NAMES_H
@@ -9,8 +10,8 @@
 
 #include "capture/format.h"
 
-/* The index in `numbers`, which go up, of the lane in a name; `count` if it is not there. A lane
- * whose number does not fit into a name cannot be named. */
+/* Returns the index in `numbers`, which are sorted, of the lane in a span name; `count` if it is
+ * not there. Lanes with a number too large for a name are never found. */
 static inline uint32_t crn_lane_named(const uint32_t *numbers, uint32_t count, uint64_t name)
 {
     uint32_t number = crn_span_name_lane(name), low = 0, high = count;

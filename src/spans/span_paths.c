@@ -6,7 +6,7 @@
 typedef struct node_table {
     crn_path_node *nodes;
     uint32_t count, room;
-    uint32_t *slots; /* nodes; 0: free */
+    uint32_t *slots; /* open addressing; nodes, 0 is free */
     uint32_t mask;
 } node_table;
 
@@ -30,7 +30,7 @@ static void grow_slots(node_table *table)
     }
 }
 
-/* The node of a block below another one. */
+/* Returns the node of `block` below `parent`, adding it if it is new. */
 static uint32_t child_of(node_table *table, uint32_t parent, uint32_t block)
 {
     if (table->count * 2 >= table->mask)
@@ -49,7 +49,8 @@ static uint32_t child_of(node_table *table, uint32_t parent, uint32_t block)
     return table->slots[at] = table->count++;
 }
 
-/* From the top down, as parents can come later than their children. */
+/* Walks the spans from the roots down, because a parent can come after its children in the
+ * array. */
 crn_span_paths crn_span_paths_make(const crn_spans *spans)
 {
     const crn_trace *trace = spans->trace;

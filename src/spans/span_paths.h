@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * span_paths.h - the blocks of a span's ancestors, whichever spans of them those are.
+ * span_paths.h - groups spans by path: the blocks of all their ancestors.
  *
- * Linear in the number of spans; nothing recurses.
+ * Linear in the number of spans. Nothing recurses.
  */
 #ifndef CRN_SPANS_SPAN_PATHS_H
 #define CRN_SPANS_SPAN_PATHS_H
 
 #include "spans/span_figures.h"
 
-/* Paths are a tree; node 0 is the path of spans without a parent. */
+/* A node of the tree of paths. Node 0 is the empty path, which root spans have. */
 typedef struct crn_path_node {
     uint32_t parent, block;
 } crn_path_node;
 
 typedef struct crn_span_paths {
     crn_path_node *nodes;
-    uint32_t *of; /* by span: the node of its parent's path */
+    uint32_t *of; /* by span: the path of its ancestors */
 } crn_span_paths;
 
 crn_span_paths crn_span_paths_make(const crn_spans *spans);

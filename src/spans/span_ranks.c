@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The ranks of each block's durations, in little memory: blocks with few spans are sorted, and of
- * one with many only what lies near to a rank, which counting by buckets finds.
+ * Exact quantiles of durations in little memory. The durations of blocks with few spans are
+ * sorted. For blocks with many, a histogram finds the bucket of each rank, and only the values of
+ * those buckets are kept and sorted.
  */
 #include "spans/span_ranks.h"
 
@@ -15,20 +16,21 @@ enum { FINE_BITS = 6, BUCKETS = (64 - FINE_BITS + 1) << FINE_BITS };
 
 static const double shares[RANKS] = {0.5, 0.99};
 
-/* What is looked for in one block. */
-typedef struct sought {
-    uint64_t *values; /* those of few spans; of many how often each bucket, then those near */
+/* The search for one block's ranks. */
+typedef struct rank_search {
+    uint64_t *values; /* few spans: their durations; many: the bucket counts, then the values of
+                         the buckets of interest */
     uint64_t *near[RANKS];
     uint32_t filled[RANKS], bucket[RANKS];
-    uint64_t place[RANKS]; /* of the rank, among all; then in its bucket */
-} sought;
+    uint64_t place[RANKS]; /* position of each rank among all values, then within its bucket */
+} rank_search;
 
 typedef struct turn {
     const crn_spans *spans;
     const uint8_t *kept;
     crn_span_row *rows; /* by block */
     uint32_t first, last;
-    sought *sought; /* by block of the turn */
+    rank_search *rank_search; /* by block of this pass */
 } turn;
 
 static uint32_t ended(const crn_span_row *row)
@@ -36,7 +38,8 @@ static uint32_t ended(const crn_span_row *row)
     return row->count - row->open;
 }
 
-/* Exact below 1 << FINE_BITS; then so many of equal width to each power of two. */
+/* Returns the bucket of a value. Values below 1 << FINE_BITS are exact; above, each power of two
+ * has 1 << FINE_BITS buckets of equal width. */
 static uint32_t bucket_of(uint64_t value)
 {
     uint32_t shift = value >> FINE_BITS ? 63 - FINE_BITS - (uint32_t)__builtin_clzll(value) : 0;
@@ -56,14 +59,15 @@ static int compare_times(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
-/* Nearest rank: of which `share` of all are no more. */
+/* Returns the position of the nearest rank: the first value that at least `share` of all values do
+ * not exceed. */
 static uint64_t place_of(double share, uint32_t count)
 {
     double rank = ceil(share * count);
     return rank < 1 ? 0 : (uint64_t)rank - 1;
 }
 
-typedef void visit(sought *sought, const crn_span_row *row, uint64_t duration);
+typedef void visit(rank_search *rank_search, const crn_span_row *row, uint64_t duration);
 
 static void each_span(const turn *turn, visit *visit)
 {
@@ -73,25 +77,25 @@ static void each_span(const turn *turn, visit *visit)
         if (block < turn->first || block >= turn->last || trace->spans[s].open ||
             !crn_span_is_chosen(turn->spans, s) || (turn->kept && !turn->kept[block]))
             continue;
-        visit(&turn->sought[block - turn->first], &turn->rows[block],
+        visit(&turn->rank_search[block - turn->first], &turn->rows[block],
               crn_span_duration(turn->spans, s));
     }
 }
 
-static void count_span(sought *sought, const crn_span_row *row, uint64_t duration)
+static void count_span(rank_search *rank_search, const crn_span_row *row, uint64_t duration)
 {
     if (ended(row) <= FEW)
-        sought->values[sought->filled[0]++] = duration;
+        rank_search->values[rank_search->filled[0]++] = duration;
     else
-        sought->values[bucket_of(duration - row->min)]++;
+        rank_search->values[bucket_of(duration - row->min)]++;
 }
 
-static void take_near(sought *sought, const crn_span_row *row, uint64_t duration)
+static void take_near(rank_search *rank_search, const crn_span_row *row, uint64_t duration)
 {
     uint32_t bucket = ended(row) <= FEW ? UINT32_MAX : bucket_of(duration - row->min);
     for (int r = 0; r < RANKS; r++)
-        if (bucket == sought->bucket[r] && sought->near[r])
-            sought->near[r][sought->filled[r]++] = duration;
+        if (bucket == rank_search->bucket[r] && rank_search->near[r])
+            rank_search->near[r][rank_search->filled[r]++] = duration;
 }
 
 static void set_rank(crn_span_row *row, int rank, uint64_t value)
@@ -99,40 +103,43 @@ static void set_rank(crn_span_row *row, int rank, uint64_t value)
     *(rank ? &row->p99 : &row->median) = value;
 }
 
-/* Those of few spans; of many in which bucket they are. Returns whether that is not enough. */
-static bool narrow_down(sought *sought, crn_span_row *row)
+/* Resolves a block with few spans, or finds the buckets of the ranks of one with many. Returns true
+ * if a second pass over the spans is needed. */
+static bool find_buckets(rank_search *rank_search, crn_span_row *row)
 {
     bool more = false;
     if (ended(row) <= FEW)
-        qsort(sought->values, ended(row), sizeof *sought->values, compare_times);
+        qsort(rank_search->values, ended(row), sizeof *rank_search->values, compare_times);
     for (int r = 0; r < RANKS; r++) {
         uint64_t place = place_of(shares[r], ended(row));
         if (ended(row) <= FEW) {
-            set_rank(row, r, sought->values[place]);
+            set_rank(row, r, rank_search->values[place]);
             continue;
         }
         uint32_t bucket = 0;
-        for (; place >= sought->values[bucket]; bucket++)
-            place -= sought->values[bucket];
-        sought->bucket[r] = bucket;
-        sought->place[r] = place;
+        for (; place >= rank_search->values[bucket]; bucket++)
+            place -= rank_search->values[bucket];
+        rank_search->bucket[r] = bucket;
+        rank_search->place[r] = place;
         set_rank(row, r, row->min + bucket);
         if (is_exact(bucket))
             continue;
-        sought->near[r] = crn_calloc(sought->values[bucket], sizeof *sought->near[r]);
+        rank_search->near[r] =
+            crn_calloc(rank_search->values[bucket], sizeof *rank_search->near[r]);
         more = true;
     }
     return more;
 }
 
-static void settle(sought *sought, crn_span_row *row)
+static void settle(rank_search *rank_search, crn_span_row *row)
 {
     for (int r = 0; r < RANKS; r++) {
-        if (!sought->near[r])
+        if (!rank_search->near[r])
             continue;
-        qsort(sought->near[r], sought->filled[r], sizeof *sought->near[r], compare_times);
-        set_rank(row, r, sought->near[r][sought->place[r]]);
-        crn_free(sought->near[r]);
+        qsort(rank_search->near[r], rank_search->filled[r], sizeof *rank_search->near[r],
+              compare_times);
+        set_rank(row, r, rank_search->near[r][rank_search->place[r]]);
+        crn_free(rank_search->near[r]);
     }
 }
 
@@ -140,29 +147,30 @@ static void take_turn(turn *turn)
 {
     bool more = false;
     uint32_t blocks = turn->last - turn->first;
-    turn->sought = crn_calloc(blocks, sizeof *turn->sought);
+    turn->rank_search = crn_calloc(blocks, sizeof *turn->rank_search);
     for (uint32_t b = 0; b < blocks; b++) {
         uint32_t count = ended(&turn->rows[turn->first + b]);
         if (count)
-            turn->sought[b].values = crn_calloc(count <= FEW ? count : BUCKETS, sizeof(uint64_t));
+            turn->rank_search[b].values =
+                crn_calloc(count <= FEW ? count : BUCKETS, sizeof(uint64_t));
     }
     each_span(turn, count_span);
     for (uint32_t b = 0; b < blocks; b++)
-        if (turn->sought[b].values)
-            more |= narrow_down(&turn->sought[b], &turn->rows[turn->first + b]);
+        if (turn->rank_search[b].values)
+            more |= find_buckets(&turn->rank_search[b], &turn->rows[turn->first + b]);
     if (more)
         each_span(turn, take_near);
     for (uint32_t b = 0; b < blocks; b++) {
-        settle(&turn->sought[b], &turn->rows[turn->first + b]);
-        crn_free(turn->sought[b].values);
+        settle(&turn->rank_search[b], &turn->rows[turn->first + b]);
+        crn_free(turn->rank_search[b].values);
     }
-    crn_free(turn->sought);
+    crn_free(turn->rank_search);
 }
 
 void crn_span_ranks(const crn_spans *spans, const uint8_t *kept, crn_span_row *rows,
                     uint32_t blocks)
 {
-    /* A word for each eighth span, but some room at least. */
+    /* budget for one pass: one word for eight spans, but not less than 16 Ki words */
     uint64_t most = spans->trace->span_count / 8 + ((uint64_t)16 << 10);
     turn turn = {.spans = spans, .kept = kept, .rows = rows};
     for (; turn.first < blocks; turn.first = turn.last) {

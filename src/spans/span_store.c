@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opening: what is in the file is found, counted and, where it could lead astray, put right.
+ * Opens a span store: finds the sections, counts and indexes spans and details, and repairs what a
+ * damaged file could lead astray.
  */
 #include "profile/profile.h"
 #include "spans/span_names.h"
@@ -86,7 +87,8 @@ static bool open_section(crn_store_opening *opening, crn_section_kind kind, uint
                                opening->error);
 }
 
-/* Up to `most` spans as a piece. Returns how many were there. */
+/* Adds up to `most` spans as one piece. Returns how many there were before the first unused
+ * record. */
 uint32_t crn_store_add_piece(crn_store_opening *opening, const cairn_priv_span *spans,
                              uint64_t most, uint32_t lane)
 {
@@ -148,9 +150,9 @@ void crn_store_index_pieces(crn_span_store *store)
     }
 }
 
-/* ---- what is known of them ---- */
+/* ---- attributes, edges, weights ---- */
 
-/* The span of a name, CRN_SPAN_NONE if there is none. */
+/* Returns the span of a name, CRN_SPAN_NONE if there is none. */
 static uint32_t span_named(const crn_span_store *store, uint64_t name)
 {
     uint32_t lane = crn_lane_named(store->lane_numbers, store->lane_count, name);
@@ -181,7 +183,8 @@ static void add_edge(crn_store_opening *opening, uint32_t span, const crn_disk_d
     }
 }
 
-/* A weight that is none is of a damaged file; of several the last holds. */
+/* Adds a weight. Values below 1 are of a damaged file and are ignored. If a span has several
+ * weights, the last one counts. */
 static void add_weight(crn_store_opening *opening, uint32_t span, const crn_disk_detail *detail)
 {
     crn_span_store *store = opening->store;
@@ -194,10 +197,10 @@ static void add_weight(crn_store_opening *opening, uint32_t span, const crn_disk
     store->weights[store->weight_count++] = (crn_span_weight){span, weight};
 }
 
-/* The text that the details so far are part of. */
+/* Progress through a text attribute that is split over several details. */
 typedef struct text_walk {
     uint32_t span;
-    size_t length; /* 0: there is none */
+    size_t length; /* 0: not within a text */
 } text_walk;
 
 static void read_detail(crn_store_opening *opening, uint32_t lane, const crn_disk_detail *detail,
@@ -239,7 +242,7 @@ static void read_detail(crn_store_opening *opening, uint32_t lane, const crn_dis
     case CRN_DETAIL_REMOTE:
         opening->unusual = true;
         break;
-    default: /* a later version's */
+    default: /* written by a later version */
         break;
     }
 }
@@ -293,7 +296,7 @@ static bool open_store(crn_store_opening *opening)
     return good;
 }
 
-/* Sections that only crn_trace_load makes sense of. */
+/* Returns true if the capture has sections that only crn_trace_load can read. */
 static bool has_unusual(const crn_reader *reader)
 {
     if (reader->header.used[CRN_SECTION_PROCESSES])
@@ -338,7 +341,7 @@ crn_span_store *crn_store_open(const char *path, crn_error *error)
         return NULL;
     store = crn_store_of(trace);
     store->own = trace;
-    crn_free(trace->spans); /* they are in the store */
+    crn_free(trace->spans); /* copied into the store */
     trace->spans = NULL;
     trace->span_count = 0;
     return store;

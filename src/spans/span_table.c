@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Spans by block.
+ * Figures of spans by block.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static void add_up(const crn_spans *spans, const uint8_t *kept, crn_span_row *ro
     crn_free(weights);
 }
 
-/* From the shortest to the longest of all rows, in steps of the same ratio. */
+/* Chooses bin edges: a geometric series from the shortest to the longest duration of all rows. */
 static void choose_edges(crn_span_table *table, uint32_t blocks)
 {
     uint64_t low = UINT64_MAX, high = 1;
@@ -60,7 +60,7 @@ static void choose_edges(crn_span_table *table, uint32_t blocks)
     table->edges[CRN_SPAN_BINS] = high;
 }
 
-/* The last whose lower edge is not above it. */
+/* Returns the last bin whose lower edge is <= duration. */
 static int bin_of(uint64_t duration, const uint64_t *edges)
 {
     int bin = 0;
@@ -100,7 +100,7 @@ static uint64_t figure_of(const crn_span_row *row, crn_span_sort sort)
     }
 }
 
-/* What is sorted, as qsort takes no more than two rows. */
+/* Sort key and index of a row. */
 typedef struct place {
     uint64_t figure;
     uint32_t block, row;

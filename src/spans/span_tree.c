@@ -3,13 +3,13 @@
 
 #include "base/memory.h"
 
-typedef struct planting {
+typedef struct tree_builder {
     const crn_spans *spans;
     crn_profile_builder *builder;
-    uint32_t *blocks; /* the builder's, by the profile's */
-} planting;
+    uint32_t *blocks; /* from the profile's blocks to the builder's */
+} tree_builder;
 
-static void map_blocks(planting *all, const crn_profile *profile)
+static void map_blocks(tree_builder *all, const crn_profile *profile)
 {
     all->blocks = crn_calloc((size_t)profile->block_count + 1, sizeof *all->blocks);
     for (uint32_t b = 1; b < profile->block_count; b++) {
@@ -21,9 +21,9 @@ static void map_blocks(planting *all, const crn_profile *profile)
     }
 }
 
-/* What is of no block of the profile is the root's, and what is below it hangs above it. Returns
- * where it hangs. */
-static uint32_t plant(planting *all, uint32_t span, uint32_t above)
+/* Adds a span to the context below `above` and returns its context. A span whose block is not in
+ * the profile counts for the root, and its children stay below `above`. */
+static uint32_t add_span(tree_builder *all, uint32_t span, uint32_t above)
 {
     uint32_t block = all->blocks[crn_span_block(all->spans, span)];
     uint32_t root = crn_profile_builder_root(all->builder);
@@ -33,13 +33,14 @@ static uint32_t plant(planting *all, uint32_t span, uint32_t above)
     return node;
 }
 
-/* A span, and what it hangs below. */
+/* A span to visit, and the context of its parent. */
 typedef struct pending {
     uint32_t span, above;
 } pending;
 
-/* Parents need not come before their children. */
-static void plant_below(planting *all, uint32_t root, pending *stack)
+/* Visits the descendants of a root span with an explicit stack, because parents can come after
+ * their children in the array. */
+static void add_descendants(tree_builder *all, uint32_t root, pending *stack)
 {
     uint32_t height = 0;
     stack[height++] = (pending){root, crn_profile_builder_root(all->builder)};
@@ -47,22 +48,22 @@ static void plant_below(planting *all, uint32_t root, pending *stack)
         const uint32_t *children;
         pending next = stack[--height];
         uint32_t count = crn_span_children(all->spans, next.span, &children);
-        uint32_t node = plant(all, next.span, next.above);
+        uint32_t node = add_span(all, next.span, next.above);
         for (uint32_t i = 0; i < count; i++)
             stack[height++] = (pending){children[i], node};
     }
 }
 
-/* Of the stack only as much is touched as is below one span at a time. */
+/* The stack has room for all spans, but only as much is touched as one span's descendants need. */
 crn_profile *crn_span_tree(const crn_spans *spans, const crn_profile *profile)
 {
     uint32_t count = spans->trace->span_count;
-    planting all = {.spans = spans, .builder = crn_profile_builder_new()};
+    tree_builder all = {.spans = spans, .builder = crn_profile_builder_new()};
     pending *stack = crn_calloc((size_t)count + 1, sizeof *stack);
     map_blocks(&all, profile);
     for (uint32_t s = 0; s < count; s++)
         if (spans->trace->spans[s].parent == CRN_SPAN_NONE)
-            plant_below(&all, s, stack);
+            add_descendants(&all, s, stack);
     crn_free(stack);
     crn_free(all.blocks);
     return crn_profile_builder_end(all.builder);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The attributes of a store's spans: which there are, by span, and what they say.
+ * Attributes of a span store: an index by span, and reading of values.
  */
 #include "spans/span_store.h"
 
@@ -37,7 +37,8 @@ static void sort_attributes(crn_span_store *store)
         order[i] = i;
     }
     crn_store_sort(order, count, keys);
-    crn_attribute_place *places = (crn_attribute_place *)keys; /* of the same size */
+    crn_attribute_place *places = (crn_attribute_place *)keys; /* both are 8 bytes; sorted in
+                                                                  place */
     for (uint32_t i = 0; i < count; i++)
         places[i] = store->attributes[order[i]];
     crn_free(store->attributes);
@@ -89,7 +90,7 @@ uint32_t crn_store_attributes_of(const crn_span_store *store, uint32_t span, uin
     return low;
 }
 
-/* A text and what of it is in the details after it. */
+/* Copies a text that is split over this detail and those after it. */
 static void read_text(const crn_span_store *store, const crn_detail_piece *piece, uint32_t detail,
                       char *text)
 {
@@ -109,7 +110,7 @@ static void read_text(const crn_span_store *store, const crn_detail_piece *piece
     text[length] = 0;
 }
 
-/* A text that was written once. */
+/* Copies a text from the table of strings. */
 static void read_name(const crn_span_store *store, uint32_t offset, char *text)
 {
     const char *name = crn_string_at(&store->strings, offset);

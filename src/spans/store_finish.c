@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What must hold of a span store, whatever was in the file.
+ * Establishes the invariants of a span store, whatever the file contained: sorted moves, no cycles
+ * of parents.
  */
 #include <stdlib.h>
 
@@ -12,7 +13,8 @@ static int compare_moves(const void *left, const void *right)
     const crn_span_move *a = left, *b = right;
     if (a->span != b->span)
         return a->span < b->span ? -1 : 1;
-    return a->parent < b->parent ? -1 : a->parent > b->parent; /* what was cut is last */
+    return a->parent < b->parent ? -1 : a->parent > b->parent; /* moves that were cut off sort
+                                                                  last */
 }
 
 static int compare_edges(const void *left, const void *right)
@@ -23,7 +25,7 @@ static int compare_edges(const void *left, const void *right)
     return a->to < b->to ? -1 : a->to > b->to;
 }
 
-/* In order; of one span's the last holds. */
+/* Sorts the moves by span and keeps the last one of each span. */
 void crn_store_order_moves(crn_span_store *store)
 {
     uint32_t kept = 0;
@@ -62,8 +64,8 @@ static void sort_moves(crn_span_store *store)
     store->moves = moves;
 }
 
-/* The span's parent is none, behind all moves that there are. */
-static void cut(crn_store_opening *opening, uint32_t *moves, uint32_t span)
+/* Adds a move that removes the parent of a span. */
+static void cut_parent(crn_store_opening *opening, uint32_t *moves, uint32_t span)
 {
     crn_span_store *store = opening->store;
     const crn_span_move *move = crn_store_move(store, span);
@@ -74,14 +76,16 @@ static void cut(crn_store_opening *opening, uint32_t *moves, uint32_t span)
     store->dangling++;
 }
 
-/* Parents across lanes could go round in a circle, in a file that was made to: as in trace.c,
- * each span is walked up from once, and what leads back to the walk's own spans is cut. */
+/* Cuts cycles of parents, which a damaged file can contain across lanes. Each span is visited by
+ * one walk upwards; a parent that the same walk has visited is cut off. trace_order.c does the same
+ * for traces. */
 static void cut_circles(crn_store_opening *opening)
 {
     crn_span_store *store = opening->store;
-    uint32_t *walk = crn_calloc(store->count, sizeof *walk); /* whose walk came by, + 1 */
+    uint32_t *walk = crn_calloc(store->count, sizeof *walk); /* by span: number of the walk that
+                                                                visited it, + 1 */
     uint32_t moves = store->move_count;
-    opening->move_room = moves; /* they were sorted to a new place */
+    opening->move_room = moves; /* crn_store_order_moves has allocated a new array */
     for (uint32_t s = 0; s < store->count; s++) {
         for (uint32_t at = s; !walk[at];) {
             walk[at] = s + 1;
@@ -89,7 +93,7 @@ static void cut_circles(crn_store_opening *opening)
             if (parent == CRN_SPAN_NONE)
                 break;
             if (walk[parent] == s + 1) {
-                cut(opening, &moves, at);
+                cut_parent(opening, &moves, at);
                 break;
             }
             at = parent;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * store_opening.h - what the parts that make a span store share: one finds what is in a file, one
- * puts right what could lead astray, one takes what a trace has.
+ * store_opening.h - state shared by the files that make a span store: span_store.c reads a file,
+ * store_trace.c takes a trace, store_finish.c repairs.
  */
 #ifndef CRN_SPANS_STORE_OPENING_H
 #define CRN_SPANS_STORE_OPENING_H
@@ -12,26 +12,28 @@
 typedef struct crn_store_opening {
     crn_span_store *store;
     const crn_reader *reader;
-    const crn_mapping *mapping; /* NULL: copy */
-    uint64_t left;              /* bytes that lanes can still have: no two have the same */
-    uint64_t last;              /* of the clock: the latest that was seen */
+    const crn_mapping *mapping; /* NULL: copy the sections */
+    uint64_t left;              /* bytes of sections that lanes may still claim: no two lanes
+                                   share bytes */
+    uint64_t last;              /* latest clock value seen */
     uint32_t piece_room, detail_room, move_room, edge_room, weight_room;
-    bool unusual; /* there is more than can be read in place */
+    bool unusual; /* the capture has what cannot be read in place */
     crn_error *error;
 } crn_store_opening;
 
-/* The array with room for one more than `count`, which is less than 2^32 - 1. */
+/* Returns the array, grown if needed to hold one item more than `count`, which is less than 2^32 -
+ * 1. */
 void *crn_store_grow(void *array, uint32_t count, uint32_t *room, size_t size);
 
-/* Adds spans of a lane, at most `most` of them; returns how many there are. */
+/* Adds at most `most` spans of a lane. Returns how many were added. */
 uint32_t crn_store_add_piece(crn_store_opening *opening, const cairn_priv_span *spans,
                              uint64_t most, uint32_t lane);
-/* When all are there: which piece a span is in. */
+/* Builds the index from spans to pieces, when all pieces are there. */
 void crn_store_index_pieces(crn_span_store *store);
 
-/* Moves in their order, of one span's the last, and which spans they are of. */
+/* Sorts the moves, keeps the last of each span, and sets the `moved` bitmap. */
 void crn_store_order_moves(crn_span_store *store);
-/* What must hold, whatever was in the file. */
+/* Establishes the invariants of the store, whatever the file contained. */
 void crn_store_finish(crn_store_opening *opening);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Arrays by span of a store: room for them, their order, their values by rank.
+ * Arrays by span: allocation with huge pages, radix sort, selection of ranks.
  */
 #include "spans/span_store.h"
 
@@ -10,7 +10,7 @@
 
 #include "base/memory.h"
 
-/* A large block of malloc's is a mapping that nobody has touched yet. */
+/* malloc maps large allocations freshly: their pages are untouched zeros. */
 void *crn_store_array(size_t count, size_t size)
 {
     enum { LARGE_PAGE = 2 << 20, LARGE = 16 * LARGE_PAGE };
@@ -57,8 +57,8 @@ void crn_store_sort(uint32_t *spans, uint32_t count, const uint64_t *keys)
 
 enum { TOP_BITS = 12 };
 
-/* The value at a place, counted from 0, of all in order: by digits, the highest first; what has
- * the same ones as it is kept at the beginning. */
+/* Returns the value at `place`, counted from 0, in ascending order, by radix selection: values with
+ * the same leading digits are moved to the front, then the next digit decides. */
 static uint64_t at_place(uint64_t *values, uint64_t count, uint64_t place, int shift)
 {
     while (count > 1 && shift > 0) {

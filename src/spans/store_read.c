@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading a store: single spans, and what is made of them when it is first asked for.
+ * Reads single spans of a store, and computes what is derived from all of them on first request.
  */
 #include "spans/span_store.h"
 
@@ -52,13 +52,13 @@ crn_span crn_store_span(const crn_span_store *store, uint32_t span)
     return its;
 }
 
-/* ---- children, and what they cover ---- */
+/* ---- children and covered time ---- */
 
 typedef struct interval {
     uint64_t start, end;
 } interval;
 
-/* `piece` is where it may be. */
+/* Returns the interval of a span. `piece` is a hint. */
 static interval interval_of(const crn_span_store *store, const crn_span_piece *piece, uint32_t span)
 {
     if (span - piece->first >= piece->count)
@@ -69,7 +69,7 @@ static interval interval_of(const crn_span_store *store, const crn_span_piece *p
     return found;
 }
 
-/* What of `child` lies within `parent` and is not before `from`. */
+/* Returns how much of `child` lies within `parent` and after `from`. */
 static uint64_t part_within(interval child, interval parent, uint64_t from)
 {
     uint64_t start = child.start > parent.start ? child.start : parent.start;
@@ -80,12 +80,12 @@ static uint64_t part_within(interval child, interval parent, uint64_t from)
 
 typedef struct cover {
     crn_span_store *store;
-    uint64_t *reach; /* by span: the latest end of its children so far, ns */
-    uint8_t *slow;   /* a bit by span: its children overlap, or are not in order */
+    uint64_t *reach; /* by span: latest end of its children so far, ns */
+    uint8_t *slow;   /* bitmap by span: its children overlap or are not sorted */
 } cover;
 
-/* Children that come one after the other are added up as they come; nearly all lie within their
- * parents, and near them. */
+/* Adds a child that begins after the previous child's end; otherwise marks the parent as slow.
+ * Nearly all children are sorted and close to their parents in memory. */
 static void cover_by(cover *cover, const crn_span_piece *piece, uint32_t parent, uint32_t child)
 {
     crn_span_store *store = cover->store;
@@ -102,7 +102,7 @@ static void cover_by(cover *cover, const crn_span_piece *piece, uint32_t parent,
     store->covered[parent] += part_within(its, interval_of(store, piece, parent), 0);
 }
 
-/* The children of the slow ones, by parent and then by start: they are merged. */
+/* Merges the intervals of the children of slow parents, sorted by parent and start. */
 static void merge_children(cover *cover)
 {
     crn_span_store *store = cover->store;
@@ -128,7 +128,7 @@ static void merge_children(cover *cover)
     uint64_t reach = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t parent = (uint32_t)keys[children[i]];
-        if (parent >= store->count) /* the file is not what it was */
+        if (parent >= store->count) /* the file has changed under us */
             continue;
         if (i == 0 || parent != keys[children[i - 1]])
             reach = store->covered[parent] = 0;
@@ -166,7 +166,7 @@ void crn_store_children(crn_span_store *store)
 {
     if (store->first_child)
         return;
-    /* Counted two places on, added up, and filled one place on: then each is where it belongs. */
+    /* Counting sort by parent: counted at parent + 2, summed, then filled at parent + 1. */
     uint32_t *first = crn_calloc(store->count + (size_t)2, sizeof *first);
     for (uint32_t s = 0; s < store->count; s++) {
         uint32_t parent = crn_store_parent(store, crn_store_piece(store, s), s);
@@ -185,21 +185,21 @@ void crn_store_children(crn_span_store *store)
     store->first_child = first;
 }
 
-/* ---- weights, processor time ---- */
+/* ---- weights and processor time ---- */
 
-enum { ON_THE_WAY = -1 };
+enum { VISITING = -1 };
 
-/* What is above a span may be changed meanwhile, and go round in a circle: no step is made twice.
- */
+/* Sets the weight of a span and of the ancestors on the way to the first known weight. The file can
+ * change meanwhile and contain a cycle: VISITING prevents a second visit. */
 static void weigh(const crn_span_store *store, double *weights, uint32_t span)
 {
     uint32_t top = span;
     while (top != CRN_SPAN_NONE && !weights[top]) {
-        weights[top] = ON_THE_WAY;
+        weights[top] = VISITING;
         top = crn_store_parent(store, crn_store_piece(store, top), top);
     }
     double weight = top != CRN_SPAN_NONE && weights[top] > 0 ? weights[top] : 1;
-    while (span != CRN_SPAN_NONE && weights[span] == ON_THE_WAY) {
+    while (span != CRN_SPAN_NONE && weights[span] == VISITING) {
         weights[span] = weight;
         span = crn_store_parent(store, crn_store_piece(store, span), span);
     }
@@ -211,7 +211,7 @@ double crn_store_weight(crn_span_store *store, uint32_t span)
         return 1;
     if (!store->weight) {
         store->weight = crn_store_array(store->count, sizeof *store->weight);
-        for (uint32_t w = 0; w < store->weight_count; w++) /* of several the last holds */
+        for (uint32_t w = 0; w < store->weight_count; w++) /* of several weights the last counts */
             store->weight[store->weights[w].span] = store->weights[w].weight;
     }
     if (!store->weight[span])

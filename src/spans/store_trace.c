@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A span store that is made of a trace.
+ * Makes a span store from a trace.
  */
 #include <string.h>
 
@@ -24,7 +24,7 @@ static void take_span(crn_span_store *store, crn_store_opening *opening, uint32_
     store->moves[store->move_count++] = (crn_span_move){number, span->parent, 0, span->handed_off};
 }
 
-/* Processes that were merged end at different times, and so does what they left open. */
+/* Copies the ends of open spans: merged processes end at different times. */
 static void take_open_ends(crn_span_store *store)
 {
     const crn_trace *trace = store->trace;
@@ -106,7 +106,7 @@ crn_span_store *crn_store_of(const crn_trace *trace)
     crn_store_opening opening = {.store = store};
     store->trace = trace;
     store->scale = 1;
-    store->clock_first = 1; /* what has a start or an end has one that is not 0 */
+    store->clock_first = 1; /* so that no start and no end is 0, which means "unused" and "open" */
     take_lanes(store);
     store->made = crn_calloc(trace->span_count, sizeof *store->made);
     for (uint32_t s = 0; s < trace->span_count; s++)

@@ -15,7 +15,7 @@
 
 /* ---- names ---- */
 
-/* A table of which there is one. */
+/* Reads a section of which a capture has one. */
 static bool read_table(crn_trace_loading *loading, crn_section_kind kind, crn_bytes *bytes)
 {
     return crn_reader_section(loading->reader, kind, 0, 0, loading->reader->header.used[kind],
@@ -92,7 +92,7 @@ static void add_span(crn_trace_loading *loading, const cairn_priv_span *from, ui
     trace->spans[trace->span_count++] = span;
 }
 
-/* False after the last of the lane's. */
+/* Adds the spans of one piece. Returns false after the lane's last span. */
 static bool add_spans(crn_trace_loading *loading, const crn_bytes *bytes, uint32_t lane)
 {
     const cairn_priv_span *spans = (const cairn_priv_span *)(void *)bytes->data;
@@ -105,8 +105,8 @@ static bool add_spans(crn_trace_loading *loading, const crn_bytes *bytes, uint32
     return i == count;
 }
 
-/* Memory that nothing was written to yet is the system's, so room for all that a lane may hold
- * costs nothing, and growing by halves would. */
+/* Allocates for all spans that a lane may hold. Untouched pages cost nothing, while growing the
+ * array by halves would copy it. */
 static void make_room(crn_trace_loading *loading, uint64_t spans)
 {
     uint64_t room = loading->trace->span_count + spans;
@@ -117,8 +117,8 @@ static void make_room(crn_trace_loading *loading, uint64_t spans)
     loading->trace->spans = crn_realloc(loading->trace->spans, room, sizeof(crn_span));
 }
 
-/* The spans of a lane that keeps its first, a piece at a time: all of them would be as much again
- * as is made of them. */
+/* Loads a lane that keeps its first spans, in pieces of 1 MiB: reading the whole section would
+ * double the peak memory. */
 static bool load_first_spans(crn_trace_loading *loading, uint32_t lane, uint64_t size)
 {
     enum { PIECE = 1 << 20 };
@@ -135,7 +135,7 @@ static bool load_first_spans(crn_trace_loading *loading, uint32_t lane, uint64_t
     return true;
 }
 
-/* A lane keeps its first, or its last. */
+/* Loads a lane. It keeps its first spans (a section) or its last ones (a ring). */
 static bool load_spans(crn_trace_loading *loading, uint32_t lane)
 {
     uint64_t size = crn_reader_size(loading->reader, CRN_SECTION_SPANS, loading->numbers[lane], 0);
@@ -154,7 +154,7 @@ static bool load_spans(crn_trace_loading *loading, uint32_t lane)
     return true;
 }
 
-/* ---- all of it ---- */
+/* ---- whole captures ---- */
 
 static void finish(crn_trace_loading *loading)
 {

@@ -8,15 +8,15 @@
 #include "spans/trace_merge.h"
 #include "spans/trace_process.h"
 
-/* Processes whose monotonic clocks are one. */
+/* Processes that share a monotonic clock. */
 typedef struct machine {
     uint64_t boot[2];
     uint32_t first; /* the process that began first */
-    int64_t at;     /* when that was */
-    int64_t shift;  /* by how much the machine is moved from where its clock says */
+    int64_t at;     /* the begin of that process, ns */
+    int64_t shift;  /* ns by which the machine is moved from its clock's reading */
 } machine;
 
-/* `to` must not be earlier than `from` by more than `by`. */
+/* Constraint: to + by must not be before from. */
 typedef struct link {
     uint32_t from, to; /* machines */
     int64_t by;
@@ -27,10 +27,10 @@ typedef struct aligning {
     machine *machines;
     uint32_t count;
     uint32_t *machine; /* by process */
-    int64_t *start;    /* by process: where its clocks say that it began */
+    int64_t *start;    /* by process: its begin by its clocks */
 } aligning;
 
-/* Times are far from the limits of 64 bits in files that are honest. */
+/* Limit on times. Those of undamaged files are far below 64 bits. */
 #define MOST ((int64_t)1 << 60)
 
 static int64_t minus(uint64_t a, uint64_t b)
@@ -52,7 +52,7 @@ static bool is_earlier(const crn_trace_process *a, const crn_trace_process *b)
     return a->unix_ns < b->unix_ns;
 }
 
-/* A process that does not say where it ran is on a machine of its own. */
+/* Groups processes by boot id. A process without one is on a machine of its own. */
 static void find_machines(aligning *aligning)
 {
     const crn_trace *trace = aligning->trace;
@@ -73,7 +73,8 @@ static void find_machines(aligning *aligning)
     }
 }
 
-/* By CLOCK_REALTIME among machines, the earliest at 0; by CLOCK_MONOTONIC on one of them. */
+/* Places machines by CLOCK_REALTIME, the earliest at 0, and processes on a machine by
+ * CLOCK_MONOTONIC. */
 static void place_machines(aligning *aligning)
 {
     const crn_trace_process *processes = aligning->trace->processes;
@@ -94,7 +95,7 @@ static void place_machines(aligning *aligning)
     }
 }
 
-/* When something was by the clock of its machine. */
+/* Returns the time of an event of a process by its machine's clock. */
 static int64_t moment(const aligning *aligning, uint32_t process, uint64_t time)
 {
     return aligning->start[process] + minus(time, aligning->trace->processes[process].start);
@@ -110,7 +111,7 @@ static int compare_links(const void *left, const void *right)
     return (a->by < b->by) - (a->by > b->by);
 }
 
-/* The links between machines: of each pair the tightest. */
+/* Collects the constraints between machines, the tightest of each pair. */
 static link *find_links(const aligning *aligning, uint32_t *count)
 {
     const crn_trace *trace = aligning->trace;
@@ -137,8 +138,8 @@ static link *find_links(const aligning *aligning, uint32_t *count)
     return links;
 }
 
-/* The least shifts with which all links hold (Bellman and Ford). What goes on changing after as
- * many rounds as there are machines contradicts itself. */
+/* Computes the smallest shifts that satisfy all constraints (Bellman-Ford). Constraints that still
+ * change a shift after as many rounds as there are machines contradict each other. */
 static void shift_machines(aligning *aligning)
 {
     uint32_t count;
@@ -158,7 +159,7 @@ static void shift_machines(aligning *aligning)
     crn_free(links);
 }
 
-/* A damaged file has spans from before their process, or from after all times that there are. */
+/* Clamps: a damaged file has spans before its process's begin or after CRN_TRACE_LATEST. */
 static uint64_t moved(uint64_t time, const crn_trace_process *process, uint64_t start)
 {
     if (time < process->start) {
@@ -169,7 +170,7 @@ static uint64_t moved(uint64_t time, const crn_trace_process *process, uint64_t 
     return later < latest ? later : latest;
 }
 
-/* 0 is a time that is not known. */
+/* 0 means not known and stays. */
 static void move_known(uint64_t *time, const crn_trace_process *process, uint64_t start)
 {
     if (*time)
@@ -201,7 +202,7 @@ static void move_spans(crn_trace *trace, const uint64_t *starts)
     }
 }
 
-/* The earliest process begins at 0, and none goes on after all times that there are. */
+/* Moves everything so that the earliest process begins at 0, and clamps the ends. */
 static void set_starts(aligning *aligning)
 {
     crn_trace *trace = aligning->trace;
@@ -212,7 +213,7 @@ static void set_starts(aligning *aligning)
         if (aligning->start[p] < earliest)
             earliest = aligning->start[p];
     }
-    for (uint32_t p = 0; p < trace->process_count; p++) /* less than 2^62: three times MOST */
+    for (uint32_t p = 0; p < trace->process_count; p++) /* below 2^62: at most three times MOST */
         starts[p] = (uint64_t)(aligning->start[p] - earliest);
     move_spans(trace, starts);
     for (uint32_t p = 0; p < trace->process_count; p++) {
@@ -243,7 +244,7 @@ void crn_trace_align(crn_trace *trace)
     crn_trace_end_open(trace);
 }
 
-/* A damaged file may hold spans later than it says that it ends. */
+/* A damaged file can contain spans after its stated end. */
 static void find_lengths(crn_trace *trace)
 {
     for (uint32_t s = 0; s < trace->span_count; s++) {
@@ -274,9 +275,9 @@ void crn_trace_end_open(crn_trace *trace)
     }
 }
 
-/* ---- what came of it ---- */
+/* ---- agreement of the clocks ---- */
 
-static void judge_link(const crn_trace *trace, const crn_span_remote *remote,
+static void check_link(const crn_trace *trace, const crn_span_remote *remote,
                        crn_trace_clocks *clocks)
 {
     const crn_span *child = &trace->spans[remote->span];
@@ -307,6 +308,6 @@ crn_trace_clocks crn_trace_clocks_of(const crn_trace *trace)
             clocks.shifted = shift;
     }
     for (uint32_t r = 0; r < trace->remote_count; r++)
-        judge_link(trace, &trace->remotes[r], &clocks);
+        check_link(trace, &trace->remotes[r], &clocks);
     return clocks;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is known of spans besides their times: attributes, edges, who asked for them.
+ * Loads attributes, edges, weights, processor time and remote parents of spans.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "spans/span_names.h"
 #include "spans/trace_loading.h"
 
-/* A lane's section, all of it. */
+/* Reads a whole section of a lane. */
 static bool read_lane(crn_trace_loading *loading, crn_section_kind kind, uint32_t lane,
                       crn_bytes *bytes)
 {
@@ -19,7 +19,7 @@ static bool read_lane(crn_trace_loading *loading, crn_section_kind kind, uint32_
                               loading->error);
 }
 
-/* The span of a name, CRN_SPAN_NONE if there is none. */
+/* Returns the span of a name, CRN_SPAN_NONE if there is none. */
 static uint32_t span_named(const crn_trace_loading *loading, uint64_t name)
 {
     uint32_t lanes = loading->trace->lane_count;
@@ -79,7 +79,7 @@ static void add_edge(crn_trace_loading *loading, uint32_t span, const crn_disk_d
     }
 }
 
-/* A weight that is none is of a damaged file. */
+/* Adds a weight. Values below 1 are of a damaged file and are ignored. */
 static void add_weight(crn_trace_loading *loading, uint32_t span, const crn_disk_detail *detail)
 {
     crn_trace *trace = loading->trace;
@@ -103,14 +103,14 @@ static void add_cpu(crn_trace_loading *loading, uint32_t span, const crn_disk_de
         detail->value < (uint64_t)CRN_TRACE_LATEST ? detail->value : (uint64_t)CRN_TRACE_LATEST;
 }
 
-/* An id's bytes in the order in which they are written, as a number. */
+/* Converts the bytes of an id, in written order, to a number. */
 static uint64_t id_of(uint64_t bytes)
 {
     return __builtin_bswap64(bytes);
 }
 
-/* Who asked for the span. It takes two details; one alone was cut off. Returns how many came
- * after the first. */
+/* Adds a remote parent, which takes two details; a single one was cut off and is ignored. Returns
+ * the number of further details read. */
 static uint64_t add_remote(crn_trace_loading *loading, uint32_t span,
                            const crn_disk_detail *details, uint64_t left)
 {
@@ -127,7 +127,7 @@ static uint64_t add_remote(crn_trace_loading *loading, uint32_t span,
     return 1;
 }
 
-/* A text and what of it is in the details after it. Returns how many those are. */
+/* Copies a text that is split over several details. Returns the number of further details read. */
 static uint64_t read_text(const crn_disk_detail *details, uint64_t left, char *text)
 {
     uint64_t more = 0;
@@ -184,7 +184,7 @@ static void add_details(crn_trace_loading *loading, uint32_t lane, const crn_dis
         case CRN_DETAIL_REMOTE:
             i += add_remote(loading, span, detail, count - i);
             break;
-        default: /* a later version's */
+        default: /* written by a later version */
             break;
         }
     }

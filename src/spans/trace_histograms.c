@@ -8,7 +8,7 @@
 static crn_trace_histogram *append(crn_trace *trace, const crn_disk_histogram *disk)
 {
     uint32_t count = trace->histogram_count;
-    if ((count & (count - 1)) == 0) /* a power of two: it is full */
+    if ((count & (count - 1)) == 0) /* count is a power of two: the array is full */
         trace->histograms = crn_realloc(trace->histograms, count ? count * (size_t)2 : 1,
                                         sizeof *trace->histograms);
     crn_trace_histogram *histogram = &trace->histograms[trace->histogram_count++];
@@ -24,7 +24,7 @@ void crn_trace_histograms_free(crn_trace *trace)
     crn_free(trace->histograms);
 }
 
-/* ---- from a capture ---- */
+/* ---- load ---- */
 
 static bool read_header(const crn_reader *reader, uint32_t number, crn_disk_lane *disk,
                         crn_error *error)
@@ -38,7 +38,7 @@ static bool read_header(const crn_reader *reader, uint32_t number, crn_disk_lane
     return true;
 }
 
-/* A file that was made to may say anything. */
+/* Returns ns per counted unit. A damaged file can contain any value: out of range counts as 1. */
 static double unit_of(const crn_disk_lane *disk, double scale)
 {
     double unit;
@@ -49,13 +49,14 @@ static double unit_of(const crn_disk_lane *disk, double scale)
 bool crn_trace_histograms_load(crn_trace *trace, const crn_reader *reader, const uint32_t *numbers,
                                double scale, crn_error *error)
 {
-    uint64_t left = reader->file_size; /* no two lanes have the same bytes */
+    uint64_t left = reader->file_size; /* no two lanes share bytes */
     for (uint32_t lane = 0; lane < trace->lane_count; lane++) {
         crn_disk_lane header;
         crn_bytes bytes;
         if (!read_header(reader, numbers[lane], &header, error))
             return false;
-        if (header.generation != reader->header.generation) /* it has not noticed a reset yet */
+        if (header.generation != reader->header.generation) /* the lane has not carried out a
+                                                               reset yet */
             continue;
         trace->histograms_dropped += header.histograms_dropped;
         if (!crn_reader_section(reader, CRN_SECTION_HISTOGRAMS, numbers[lane], 0, left, &bytes,
@@ -73,7 +74,7 @@ bool crn_trace_histograms_load(crn_trace *trace, const crn_reader *reader, const
     return true;
 }
 
-/* ---- merged ---- */
+/* ---- merge ---- */
 
 static uint64_t count_of(const crn_disk_histogram *disk)
 {
@@ -104,7 +105,7 @@ void crn_trace_histograms_add(crn_trace *to, const crn_trace *from, uint32_t lan
     }
 }
 
-/* ---- to a capture ---- */
+/* ---- save ---- */
 
 double crn_trace_histograms_save(crn_saving *saving, const crn_trace *trace, uint32_t lane,
                                  uint32_t *next)

@@ -5,7 +5,7 @@
 #include "capture/format.h"
 #include "spans/trace_process.h"
 
-/* A number that depends on each bit of both (the finaliser of splitmix64). */
+/* Hashes two numbers (finalizer of splitmix64). */
 static uint64_t mix(uint64_t a, uint64_t b)
 {
     uint64_t x = a ^ (b + 0x9e3779b97f4a7c15u);
@@ -14,8 +14,8 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return x ^ x >> 31;
 }
 
-/* A capture without ids of its own (no traceparent was asked for in it) has some that are always
- * the same for it. */
+/* Returns the ids of a process. A capture without any (no traceparent was requested) gets ids
+ * derived from its contents, the same each time. */
 static void find_own(crn_own_ids *own, const crn_trace_process *process)
 {
     static const crn_trace_process nobody = {.name = ""};
@@ -31,22 +31,22 @@ static void find_own(crn_own_ids *own, const crn_trace_process *process)
     own->span_key = process->span_key ? process->span_key : mix(seed, 3);
 }
 
-/* By span: who says what trace it is of, the nearest that was asked for from elsewhere, or else
- * the outermost. Each is walked up from once, and what was found is written on the way back. */
-static void find_tellers(crn_trace_ids *ids)
+/* Finds, by span, the span that determines its trace id: the nearest ancestor with a remote parent,
+ * else the root. Each span is visited once; results are written on the way back. */
+static void find_id_sources(crn_trace_ids *ids)
 {
     const crn_trace *trace = ids->trace;
     for (uint32_t s = 0; s < trace->span_count; s++)
-        ids->teller[s] = CRN_SPAN_NONE;
+        ids->id_source[s] = CRN_SPAN_NONE;
     for (uint32_t r = 0; r < trace->remote_count; r++)
-        ids->teller[trace->remotes[r].span] = trace->remotes[r].span;
+        ids->id_source[trace->remotes[r].span] = trace->remotes[r].span;
     for (uint32_t s = 0; s < trace->span_count; s++) {
         uint32_t at = s;
-        while (ids->teller[at] == CRN_SPAN_NONE && trace->spans[at].parent != CRN_SPAN_NONE)
+        while (ids->id_source[at] == CRN_SPAN_NONE && trace->spans[at].parent != CRN_SPAN_NONE)
             at = trace->spans[at].parent;
-        uint32_t teller = ids->teller[at] == CRN_SPAN_NONE ? at : ids->teller[at];
-        for (at = s; ids->teller[at] == CRN_SPAN_NONE; at = trace->spans[at].parent) {
-            ids->teller[at] = teller;
+        uint32_t id_source = ids->id_source[at] == CRN_SPAN_NONE ? at : ids->id_source[at];
+        for (at = s; ids->id_source[at] == CRN_SPAN_NONE; at = trace->spans[at].parent) {
+            ids->id_source[at] = id_source;
             if (trace->spans[at].parent == CRN_SPAN_NONE)
                 break;
         }
@@ -63,19 +63,19 @@ void crn_trace_ids_open(crn_trace_ids *ids, const crn_trace *trace)
     ids->lane_first = crn_calloc((size_t)trace->lane_count + 1, sizeof *ids->lane_first);
     for (uint32_t s = trace->span_count; s-- > 0;)
         ids->lane_first[trace->spans[s].lane] = s;
-    ids->teller = crn_calloc((size_t)trace->span_count + 1, sizeof *ids->teller);
-    find_tellers(ids);
+    ids->id_source = crn_calloc((size_t)trace->span_count + 1, sizeof *ids->id_source);
+    find_id_sources(ids);
 }
 
 void crn_trace_ids_close(crn_trace_ids *ids)
 {
     crn_free(ids->own);
     crn_free(ids->lane_first);
-    crn_free(ids->teller);
+    crn_free(ids->id_source);
     *ids = (crn_trace_ids){0};
 }
 
-/* What asked for the span from elsewhere; NULL if nothing did. */
+/* Returns the remote parent of a span, or NULL. */
 static const crn_span_remote *remote_of(const crn_trace *trace, uint32_t span)
 {
     uint32_t low = 0, high = trace->remote_count;
@@ -97,9 +97,9 @@ static const crn_own_ids *own_of(const crn_trace_ids *ids, uint32_t span)
 
 void crn_trace_id_of(const crn_trace_ids *ids, uint32_t span, uint64_t trace_id[2])
 {
-    uint32_t teller = ids->teller[span];
-    const crn_span_remote *remote = remote_of(ids->trace, teller);
-    const uint64_t *its = remote ? remote->trace_id : own_of(ids, teller)->trace_id;
+    uint32_t id_source = ids->id_source[span];
+    const crn_span_remote *remote = remote_of(ids->trace, id_source);
+    const uint64_t *its = remote ? remote->trace_id : own_of(ids, id_source)->trace_id;
     trace_id[0] = its[0];
     trace_id[1] = its[1];
 }

@@ -13,7 +13,7 @@
 
 /* ---- blocks ---- */
 
-/* What tells blocks apart. `parent` is in the profile that both are looked for in. */
+/* Interns what identifies a block. `parent` is in the profile in which both are looked up. */
 static uint32_t number_of(crn_interning *numbers, const crn_block_info *info, uint32_t parent)
 {
     size_t name_size = strlen(info->name) + 1, file_size = strlen(info->file) + 1;
@@ -28,12 +28,13 @@ static uint32_t number_of(crn_interning *numbers, const crn_block_info *info, ui
     return number;
 }
 
-/* Lexical parents come before what they hold. */
+/* Blocks are sorted so that lexical parents come first. */
 uint32_t *crn_blocks_match(const crn_profile *from, const crn_profile *to)
 {
     crn_interning *numbers = crn_interning_new();
     uint32_t count = 0;
-    uint32_t *blocks = crn_calloc((size_t)to->block_count + 1, sizeof *blocks); /* by number */
+    uint32_t *blocks =
+        crn_calloc((size_t)to->block_count + 1, sizeof *blocks); /* from interned number to block */
     for (uint32_t b = 0; b < to->block_count; b++) {
         uint32_t parent = to->blocks[b].parent < b ? to->blocks[b].parent : 0;
         uint32_t number = number_of(numbers, &to->blocks[b], parent);
@@ -63,12 +64,12 @@ void crn_trace_rename_blocks(crn_trace *trace, const uint32_t *blocks, uint32_t 
     }
 }
 
-/* ---- one behind the other ---- */
+/* ---- concatenation ---- */
 
 typedef struct merging {
     crn_trace *to;
     crn_interning *key_numbers;
-    uint32_t span, lane; /* where those of the trace that is added begin */
+    uint32_t span, lane; /* first span and lane of the trace that is being added */
 } merging;
 
 static uint32_t move_span(const merging *merging, uint32_t span)
@@ -88,7 +89,7 @@ static void add_spans(merging *merging, const crn_trace *from)
     }
 }
 
-/* Keys of one name become one; those that there is no number for are UINT32_MAX. */
+/* Maps keys to those of the merged trace; UINT32_MAX if no number is free. */
 static uint32_t *map_keys(merging *merging, const crn_trace *from)
 {
     enum { KEYS_MAX = UINT16_MAX };
@@ -187,9 +188,9 @@ static void add_trace(merging *merging, const crn_trace *from)
     to->dangling += from->dangling;
 }
 
-/* ---- room ---- */
+/* ---- allocation ---- */
 
-/* Room for what all of them hold. False if that is more than numbers reach. */
+/* Allocates for the items of all traces. Returns false if one count exceeds 32 bits. */
 static bool make_room(crn_trace *to, const crn_trace *const *traces, size_t count)
 {
     uint64_t spans = 0, attributes = 0, edges = 0, handoffs = 0, remotes = 0, lanes = 0, keys = 0;
@@ -222,7 +223,7 @@ static bool make_room(crn_trace *to, const crn_trace *const *traces, size_t coun
     to->weights = crn_calloc(weights + 1, sizeof *to->weights);
     if (cpu) {
         to->cpu = crn_calloc(spans + 1, sizeof *to->cpu);
-        memset(to->cpu, 0xff, spans * sizeof *to->cpu); /* not known */
+        memset(to->cpu, 0xff, spans * sizeof *to->cpu); /* UINT64_MAX: not measured */
     }
     to->processes = crn_calloc(processes + 1, sizeof *to->processes);
     return true;

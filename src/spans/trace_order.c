@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What must hold of a trace, whatever was in the file, and what is found out of one by its order.
+ * Establishes the invariants of a trace, whatever the file contained: sorted arrays, no
+ * duplicates, no cycles. Lookups that rely on the order.
  */
 #include "spans/trace_order.h"
 
@@ -22,7 +23,7 @@ static int compare_edges(const void *left, const void *right)
     return a->to < b->to ? -1 : a->to > b->to;
 }
 
-/* What is said of spans begins with the span. */
+/* order_by_span reads the span number at offset 0. */
 _Static_assert(offsetof(crn_attribute, span) == 0 && offsetof(crn_span_handoff, span) == 0 &&
                    offsetof(crn_span_weight, span) == 0 && offsetof(crn_span_remote, span) == 0,
                "by span");
@@ -34,7 +35,7 @@ static uint32_t span_of(const void *items, uint32_t i, size_t size)
     return span;
 }
 
-/* By span; what is said of the same one stays in its order. Nearly always that is so. */
+/* Sorts by span, stably. The array is nearly always sorted already. */
 static void order_by_span(void *items, uint32_t count, size_t size)
 {
     uint32_t sorted = 1;
@@ -58,7 +59,7 @@ static void order_by_span(void *items, uint32_t count, size_t size)
     crn_free(keys);
 }
 
-/* Of what a span has one of, and a damaged file says more, the last holds. */
+/* Keeps the last item of each span. Only damaged files have more than one. */
 static uint32_t keep_last(void *items, uint32_t count, size_t size)
 {
     char *at = items;
@@ -83,12 +84,13 @@ void crn_trace_order(crn_trace *trace)
         qsort(trace->edges, trace->edge_count, sizeof *trace->edges, compare_edges);
 }
 
-/* ---- circles ---- */
+/* ---- cycles ---- */
 
-/* Each span is walked up from once, and what leads back to the walk's own spans is cut. */
+/* Visits each span by one walk upwards; a parent that the same walk has visited is cut off. */
 void crn_trace_cut_circles(crn_trace *trace)
 {
-    uint32_t *walk = crn_calloc(trace->span_count, sizeof *walk); /* whose walk came by, + 1 */
+    uint32_t *walk = crn_calloc(trace->span_count, sizeof *walk); /* by span: number of the walk
+                                                                     that visited it, + 1 */
     for (uint32_t s = 0; s < trace->span_count; s++) {
         uint32_t at = s;
         while (!walk[at]) {
@@ -107,7 +109,7 @@ void crn_trace_cut_circles(crn_trace *trace)
     crn_free(walk);
 }
 
-/* ---- what is found by it ---- */
+/* ---- lookups ---- */
 
 const crn_attribute *crn_trace_attributes(const crn_trace *trace, uint32_t span, uint32_t *count)
 {

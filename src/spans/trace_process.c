@@ -11,7 +11,7 @@ typedef struct notes {
     crn_bytes bytes;
 } notes;
 
-/* The last value of a key holds. */
+/* Returns the last value of a key. */
 static const char *note_of(const notes *notes, const char *key)
 {
     const crn_disk_note *all = (const crn_disk_note *)(const void *)notes->bytes.data;
@@ -21,7 +21,7 @@ static const char *note_of(const notes *notes, const char *key)
     return "";
 }
 
-/* Up to 16 hexadecimal digits; 0 if something else is among them. */
+/* Parses up to 16 hexadecimal digits; 0 if another character is among them. */
 static uint64_t digits_of(const char *text, size_t length)
 {
     char digits[17] = "", *end;
@@ -36,7 +36,7 @@ static const char *intern(crn_trace *trace, const char *text)
     return crn_intern(trace->texts, text, strlen(text));
 }
 
-/* ---- one process ---- */
+/* ---- a capture of one process ---- */
 
 static bool load_one(crn_trace *trace, const crn_reader *reader, const crn_bytes *strings,
                      const uint32_t *numbers, crn_error *error)
@@ -64,10 +64,10 @@ static bool load_one(crn_trace *trace, const crn_reader *reader, const crn_bytes
     return true;
 }
 
-/* ---- several that were merged ---- */
+/* ---- a merged capture ---- */
 
-/* Lanes of a process are together and in order, in a file that is honest; else they are all the
- * first one's. */
+/* Returns true if the lanes of each process are consecutive and in order. In a damaged file they
+ * may not be: then all lanes count for the first process. */
 static bool are_in_order(const crn_trace *trace)
 {
     if (trace->processes[0].first_lane != 0)
@@ -160,7 +160,8 @@ void crn_trace_share_dangling(crn_trace *trace)
 uint32_t crn_trace_process_of(const crn_trace *trace, uint32_t lane)
 {
     uint32_t low = 0, high = trace->process_count;
-    while (high - low > 1) { /* the last that begins at the lane or before it */
+    while (high - low > 1) { /* binary search for the last process that begins at or before the
+                                lane */
         uint32_t middle = low + (high - low) / 2;
         if (trace->processes[middle].first_lane <= lane)
             low = middle;
@@ -170,9 +171,9 @@ uint32_t crn_trace_process_of(const crn_trace *trace, uint32_t lane)
     return low;
 }
 
-/* ---- spans by their ids ---- */
+/* ---- from ids to spans ---- */
 
-/* The first span of a lane, or of one after it. */
+/* Returns the first span of a lane, or of the next lane that has spans. */
 static uint32_t first_of_lane(const crn_trace *trace, uint32_t lane)
 {
     uint32_t low = 0, high = trace->span_count;
@@ -186,15 +187,16 @@ static uint32_t first_of_lane(const crn_trace *trace, uint32_t lane)
     return low;
 }
 
-/* A lane's spans, by what their ids have in common: the upper half. */
+/* Spans of a lane whose ids share their upper half. */
 typedef struct origin {
-    uint32_t upper, first, count; /* spans of the trace */
+    uint32_t upper, first, count; /* first, count: spans of the trace */
     uint32_t lane;
-    uint64_t key, place; /* of its process; of the first span in the capture that recorded it */
+    uint64_t key, place; /* key of the process; name of the first span in the capture that
+                            recorded it */
 } origin;
 
 typedef struct origins {
-    origin *all; /* by upper, then lane */
+    origin *all; /* sorted by upper half, then lane */
     size_t count;
 } origins;
 
@@ -206,7 +208,7 @@ static int compare_origins(const void *left, const void *right)
     return a->lane < b->lane ? -1 : a->lane > b->lane;
 }
 
-/* A lane has two upper halves if it passes a multiple of 2^32. */
+/* A lane has two upper halves if its names pass a multiple of 2^32. */
 static void add_origin(origins *origins, const crn_trace *trace, uint32_t lane, uint64_t key)
 {
     uint64_t name = trace->origins[lane];
@@ -237,9 +239,9 @@ static origins find_origins(const crn_trace *trace)
     return origins;
 }
 
-/* Keys are drawn: that two lanes have the same upper half is chance, or the same capture twice, or
- * a file that was made to: so only some are looked at. Of several spans the one that is the parent
- * as it is stays so. */
+/* Returns the span of an id. Keys are random, so equal upper halves are rare: chance, the same
+ * capture twice, or a hostile file. Therefore only a limited number is compared. If several spans
+ * match, the current parent is preferred. */
 static uint32_t span_of_id(const origins *origins, uint64_t id, uint32_t parent)
 {
     enum { TRIES = 16 };
@@ -267,7 +269,7 @@ static uint32_t span_of_id(const origins *origins, uint64_t id, uint32_t parent)
     return found;
 }
 
-/* ---- who asked from elsewhere ---- */
+/* ---- remote parents ---- */
 
 static int compare_handoffs(const void *left, const void *right)
 {
@@ -275,7 +277,7 @@ static int compare_handoffs(const void *left, const void *right)
     return a->span < b->span ? -1 : a->span > b->span;
 }
 
-/* The tokens of the process itself say nothing of when another one asked. */
+/* Hand-off times of the process itself say nothing about when the remote parent handed off. */
 static void note_handoff(crn_trace *trace, uint32_t before, uint32_t span)
 {
     crn_span_handoff key = {.span = span};

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * trace_process.h - whose spans they are, when there are several processes, and which of them
- * asked another one for its work.
+ * trace_process.h - the processes of a merged trace, and parents in other processes.
  */
 #ifndef CRN_SPANS_TRACE_PROCESS_H
 #define CRN_SPANS_TRACE_PROCESS_H
@@ -10,30 +9,30 @@
 #include "profile/profile.h"
 #include "spans/trace.h"
 
-/* More than anyone merges. */
+/* Limit on merged processes. */
 enum { CRN_PROCESSES_MAX = 4096 };
 
-/* Whether a capture says which processes it is of. */
+/* Returns true if the capture is a merged one, with a list of its processes. */
 bool crn_trace_is_merged(const crn_reader *reader);
 
-/* Fills in processes and origins: as they were merged, or of the one process that the capture is
- * of. `numbers`: of lanes, by index. */
+/* Sets processes and origins: those of a merged capture, or the one process of an unmerged one.
+ * `numbers`: lane numbers by index. */
 bool crn_trace_processes_load(crn_trace *trace, const crn_reader *reader, crn_capture_texts *texts,
                               const uint32_t *numbers, crn_error *error);
 
-/* The index of the process that a lane is of; 0 where there are none. */
+/* Returns the index of the lane's process; 0 if the trace has none. */
 uint32_t crn_trace_process_of(const crn_trace *trace, uint32_t lane);
 
-/* Looks for the spans that asked from elsewhere. One that is there becomes the parent, by
- * hand-off, in place of what the span ran in: so that work counts where it was asked for, as with
- * hand-offs within a process. Circles are to be cut after it. */
+/* Resolves remote parents: a remote parent that is in the trace becomes the span's parent, by hand-
+ * off, in place of its local parent. Work is thus charged where it was requested, as with hand-offs
+ * within a process. Call crn_trace_cut_circles afterwards. */
 void crn_trace_resolve(crn_trace *trace);
 
-/* What the trace counts as dangling and no process does is the first one's. */
+/* Charges dangling edges that no process counts to the first process. */
 void crn_trace_share_dangling(crn_trace *trace);
 
-/* Parents across lanes could go round in a circle, in a file that was made to: what closes one is
- * cut, and counts as dangling. */
+/* Cuts cycles of parents, which a damaged file can contain across lanes. Each cut counts as
+ * dangling. */
 void crn_trace_cut_circles(crn_trace *trace);
 
 #endif

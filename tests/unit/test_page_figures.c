@@ -221,7 +221,7 @@ static void bars_hold_everything(void **state)
                                    .lane_count = 3,
                                    .most_arrows = 10};
         window.to = window.from + 1 + random_below(&random, LENGTH);
-        crn_chart_look look = crn_chart_look_at(chart, &window);
+        crn_chart_drawing look = crn_chart_draw(chart, &window);
         uint64_t busy = 0, count = 0, wanted = 0;
         for (uint32_t s = 0; s < trace.span_count; s++) {
             if (spans[s].start >= window.to || spans[s].end < window.from)
@@ -237,7 +237,7 @@ static void bars_hold_everything(void **state)
         assert_int_equal(busy, wanted);
         assert_int_equal(count, 0);
         assert_true(look.arrow_count <= window.most_arrows);
-        crn_chart_look_free(&look);
+        crn_chart_drawing_free(&look);
         crn_chart_free(chart);
     }
 }
