@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bits.h - a bit for each of many, as of spans, where a byte each would be too much.
+ * bits.h - bitmaps, for flags by span where a byte each would be too much.
  */
 #ifndef CRN_EXPLAIN_BITS_H
 #define CRN_EXPLAIN_BITS_H
@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 
-/* All clear; to be freed with crn_free. */
+/* Returns a bitmap with all bits clear. Free it with crn_free. */
 static inline uint64_t *crn_bits_new(uint32_t count)
 {
     return crn_calloc(count / 64 + (size_t)1, sizeof(uint64_t));
@@ -25,7 +25,7 @@ static inline bool crn_bits_has(const uint64_t *bits, uint32_t at)
     return bits[at / 64] >> at % 64 & 1;
 }
 
-/* The first that is set, from `from` on; `count` if none is, of so many. */
+/* Returns the first set bit >= from of a bitmap with `count` bits; `count` if there is none. */
 static inline uint32_t crn_bits_next(const uint64_t *bits, uint32_t from, uint32_t count)
 {
     if (from >= count)

@@ -5,9 +5,9 @@
 
 #include "base/memory.h"
 
-/* A child within its span; times since that began. */
+/* The interval of a child, relative to the begin of its parent. */
 typedef struct crn_child_run {
-    double start, end, from; /* `from`: what the clock of shares said at its start */
+    double start, end, from; /* from: reading of the shared clock at `start` */
     uint32_t block;
 } run;
 
@@ -25,8 +25,9 @@ static int compare_ends(const void *left, const void *right)
     return (*a)->end < (*b)->end ? -1 : (*a)->end > (*b)->end;
 }
 
-/* A clock goes on by 1/k of the time while k children run: what a child has of it is its share
- * of the time. The children are in order of their starts. */
+/* Gives each child its share of the time. A shared clock advances by 1/k of real time while k
+ * children run; a child's share is the difference of two readings. The children are sorted by
+ * start. */
 static void share_out(crn_child_sums *sums, uint32_t count)
 {
     run *runs = sums->runs, **ends = crn_calloc(count, sizeof *ends);
@@ -63,7 +64,8 @@ static void forget(crn_child_sums *sums)
     sums->outside = 0;
 }
 
-/* The children that ran within the span, clipped to it. Whether any ran beside another. */
+/* Finds the intervals of the children that ran within the span, clipped to it. Returns true if two
+ * of them overlap. */
 static bool find_runs(crn_child_sums *sums, uint32_t span, uint32_t *count)
 {
     const crn_spans *spans = sums->spans;
@@ -134,7 +136,8 @@ crn_product crn_product_of(const crn_child_sum *sum, double count, const crn_pro
     return product;
 }
 
-/* Of the factor a, averaged over the orders in which a, b and c can change. */
+/* Returns the effect of changing factor a, averaged over all orders in which a, b and c can change
+ * (Shapley value). */
 static double effect(double from, double to, double b_from, double b_to, double c_from, double c_to)
 {
     return (to - from) *

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "explain/moments.h"
 
-/* What a moment came from: a link, its lane, or nothing that is known. */
+/* The predecessor of a moment: index of a link, its lane, or unknown. */
 enum { FROM_LANE = -1, FROM_NOTHING = -2 };
 
 typedef struct working {
@@ -14,21 +14,22 @@ typedef struct working {
     crn_moments dag;
     crn_critical *critical;
     int64_t *from;    /* by moment: a link, FROM_LANE or FROM_NOTHING */
-    uint64_t *latest; /* by moment: when it may come without moving the end */
+    uint64_t *latest; /* by moment: latest time that does not delay the end (CPM late start) */
     uint32_t step_room;
 } working;
 
-/* ---- what each moment came from ---- */
+/* ---- predecessors ---- */
 
-/* The lane was busy up to a moment, or had nothing to do since the one before. */
+/* Returns until when the lane was busy before a moment; if it was idle, the time of the lane's
+ * previous moment. */
 static uint64_t lane_active(const working *working, uint32_t moment)
 {
     const crn_moment *before = &working->dag.moments[moment] - 1;
     return before->waits ? before->time : before[1].time;
 }
 
-/* What was active last before it: that is what it came from. What leads there from elsewhere
- * says more than that the lane went on. */
+/* Sets the predecessor of a moment: whatever was active last before it. At equal times a link from
+ * another lane takes precedence over the lane itself. */
 static void find_from(working *working, uint32_t moment)
 {
     const crn_moments *dag = &working->dag;
@@ -46,7 +47,7 @@ static void find_from(working *working, uint32_t moment)
     working->from[moment] = from;
 }
 
-/* Since when a moment only had to come: the time up to it passes whatever came before. */
+/* Returns the time from which the moment no longer depended on its predecessor. */
 static uint64_t gap_of(const working *working, uint32_t moment)
 {
     const crn_moments *dag = &working->dag;
@@ -59,14 +60,14 @@ static uint64_t gap_of(const working *working, uint32_t moment)
 
 /* ---- slack ---- */
 
-static void no_later(working *working, uint32_t moment, uint64_t time)
+static void limit_latest(working *working, uint32_t moment, uint64_t time)
 {
     if (working->latest[moment] > time)
         working->latest[moment] = time;
 }
 
-/* `latest` of what leads to a moment, from its own. */
-static void pull(working *working, uint32_t moment)
+/* Lowers `latest` of the predecessors of a moment according to its own. */
+static void limit_predecessors(working *working, uint32_t moment)
 {
     const crn_moments *dag = &working->dag;
     uint64_t latest = working->latest[moment];
@@ -74,13 +75,14 @@ static void pull(working *working, uint32_t moment)
         return;
     uint64_t upto = latest - gap_of(working, moment);
     for (uint32_t l = dag->first[moment]; l < dag->first[moment + 1]; l++)
-        if (dag->moments[dag->links[l].from].time <= upto) /* else it is one of a circle */
-            no_later(working, dag->links[l].from, upto);
+        if (dag->moments[dag->links[l].from].time <= upto) /* otherwise the link is part of a
+                                                              cycle */
+            limit_latest(working, dag->links[l].from, upto);
     if (dag->moments[moment].first)
         return;
     const crn_moment *before = &dag->moments[moment - 1];
-    no_later(working, moment - 1,
-             before->waits ? upto : upto - (dag->moments[moment].time - before->time));
+    limit_latest(working, moment - 1,
+                 before->waits ? upto : upto - (dag->moments[moment].time - before->time));
 }
 
 static int compare_late(const void *left, const void *right, void *moments)
@@ -93,9 +95,9 @@ static int compare_late(const void *left, const void *right, void *moments)
     return a > b ? -1 : a < b;
 }
 
-/* Moments at one time can lead to each other in a circle, where spans take no time at all or a
- * file was made to be so: of those that are left over only lanes count. */
-static void pull_circles(working *working, const uint32_t *left, uint32_t *queue)
+/* Moments at the same time can form a cycle, if spans take no time or the file is damaged. For
+ * those that remain in cycles only the links along lanes count. */
+static void limit_cycles(working *working, const uint32_t *left, uint32_t *queue)
 {
     uint32_t count = 0;
     for (uint32_t m = 0; m < working->dag.count; m++)
@@ -105,12 +107,12 @@ static void pull_circles(working *working, const uint32_t *left, uint32_t *queue
         qsort_r(queue, count, sizeof *queue, compare_late, working->dag.moments);
     for (uint32_t i = 0; i < count; i++) {
         working->from[queue[i]] = working->dag.moments[queue[i]].first ? FROM_NOTHING : FROM_LANE;
-        pull(working, queue[i]);
+        limit_predecessors(working, queue[i]);
     }
     working->critical->ignored += count;
 }
 
-/* Each moment after all that it leads to. */
+/* Visits each moment after all its successors (reverse topological order). */
 static void find_latest(working *working)
 {
     const crn_moments *dag = &working->dag;
@@ -125,7 +127,7 @@ static void find_latest(working *working)
             queue[count++] = m;
     for (uint32_t next = 0; next < count; next++) {
         uint32_t moment = queue[next];
-        pull(working, moment);
+        limit_predecessors(working, moment);
         if (!dag->moments[moment].first && !--left[moment - 1])
             queue[count++] = moment - 1;
         for (uint32_t l = dag->first[moment]; l < dag->first[moment + 1]; l++)
@@ -133,7 +135,7 @@ static void find_latest(working *working)
                 queue[count++] = dag->links[l].from;
     }
     if (count < dag->count)
-        pull_circles(working, left, queue);
+        limit_cycles(working, left, queue);
     crn_free(left);
     crn_free(queue);
 }
@@ -147,7 +149,7 @@ static void slack_at_most(const working *working, uint32_t span, uint32_t moment
     *slack = its < *slack ? its : *slack;
 }
 
-/* The least over a span's own time, wherever in it that is. */
+/* Sets each span's slack: the minimum over its self time. */
 static void find_slack(working *working)
 {
     const crn_moments *dag = &working->dag;
@@ -161,9 +163,9 @@ static void find_slack(working *working)
             slack_at_most(working, dag->moments[m].span, m + 1);
 }
 
-/* ---- the path ---- */
+/* ---- critical path ---- */
 
-/* The next step, backwards: those of one span that meet are one. */
+/* Prepends a step. Adjacent steps of one span are merged. */
 static void add_step(working *working, crn_path_step step)
 {
     crn_critical *critical = working->critical;
@@ -183,7 +185,7 @@ static void add_step(working *working, crn_path_step step)
     critical->steps[critical->step_count++] = step;
 }
 
-/* How the path came to the last step that was added, which begins here. */
+/* Records how the path enters the step that was added last. */
 static void set_via(working *working, crn_path_via via)
 {
     crn_critical *critical = working->critical;
@@ -231,7 +233,7 @@ static void turn_round(crn_critical *critical)
             critical->idle += critical->steps[i].end - critical->steps[i].start;
 }
 
-/* ---- by block ---- */
+/* ---- figures by block ---- */
 
 static int compare_rows(const void *left, const void *right)
 {
@@ -275,9 +277,9 @@ static void make_rows(working *working)
     crn_free(seen);
 }
 
-/* ---- all of it ---- */
+/* ---- entry ---- */
 
-/* The span that ends last; of several the one that began first. */
+/* Returns the span that ends last; of several, the one that began first. */
 static uint32_t last_span(const crn_trace *trace)
 {
     uint32_t last = 0;

@@ -11,7 +11,7 @@ static double not_zero(double value)
     return fabs(value) < DBL_MIN ? DBL_MIN : value;
 }
 
-/* 1 / (1 + d1 / (1 + d2 / (1 + ...))), for x where it converges quickly. */
+/* Continued fraction 1 / (1 + d1 / (1 + d2 / (1 + ...))), for x where it converges quickly. */
 static double fraction(double a, double b, double x)
 {
     double c = 1, d = 1 / not_zero(1 - (a + b) * x / (a + 1)), value = d;
@@ -45,8 +45,8 @@ double crn_f_test(double explained, double between, double within)
 {
     if (!(between >= 1) || !(within >= 1) || !(explained > 0))
         return 1;
-    /* With F = (explained / between) / ((1 - explained) / within), within / (within + between F)
-     * is what is not explained. */
+    /* With F = (explained / between) / ((1 - explained) / within), the quotient within / (within +
+     * between F) is 1 - explained. */
     return explained < 1 ? crn_incomplete_beta(within / 2, between / 2, 1 - explained) : 0;
 }
 

@@ -7,16 +7,16 @@
 
 #define NONE CRN_SPAN_NONE
 
-typedef struct asking {
+typedef struct request_builder {
     const crn_spans *spans;
     const crn_span *all;
     const uint32_t *order;
     crn_moment_requests made;
-} asking;
+} request_builder;
 
-static void ask(asking *asking, crn_moment_request request)
+static void ask(request_builder *request_builder, crn_moment_request request)
 {
-    crn_moment_requests *made = &asking->made;
+    crn_moment_requests *made = &request_builder->made;
     if (made->count == made->room) {
         made->room = made->room ? made->room * 2 : 256;
         made->all = crn_realloc(made->all, made->room, sizeof *made->all);
@@ -24,15 +24,16 @@ static void ask(asking *asking, crn_moment_request request)
     made->all[made->count++] = request;
 }
 
-/* When the lane last did something before `span` began: the end of what ran before, or the begin of
- * what it is in. Only where that is not recorded, so a few steps up are enough. */
-static uint64_t lane_before(const asking *asking, uint32_t place)
+/* Returns the time of the lane's last activity before `span` began: the end of the span before it,
+ * or the begin of its parent. Used only where hand-off times are not recorded, so a few steps up
+ * suffice. */
+static uint64_t lane_before(const request_builder *request_builder, uint32_t place)
 {
     enum { STEPS = 64 };
     if (!place)
         return 0;
-    const crn_span *all = asking->all, *span = &all[asking->order[place]];
-    uint32_t before = asking->order[place - 1];
+    const crn_span *all = request_builder->all, *span = &all[request_builder->order[place]];
+    uint32_t before = request_builder->order[place - 1];
     if (all[before].lane != span->lane)
         return 0;
     uint64_t last = all[before].start;
@@ -45,14 +46,14 @@ static uint64_t lane_before(const asking *asking, uint32_t place)
     return last;
 }
 
-/* When each child of one parent was handed off, where that is not recorded: when it began; or if
- * others of them ran then, for which the parent may have waited, and the lane had just ended
- * something, when the parent is last known to have done something itself. */
-static void guess_taken(const asking *asking, uint32_t parent, const uint64_t *before,
-                        uint64_t *taken)
+/* Estimates when each child of a parent was handed off, where that is not recorded. Default: when
+ * the child began. If siblings ran then, the parent may have waited for one of them: if the child's
+ * lane had just finished something, the estimate is the parent's last known activity. */
+static void estimate_handoffs(const request_builder *request_builder, uint32_t parent,
+                              const uint64_t *before, uint64_t *taken)
 {
-    const crn_spans *spans = asking->spans;
-    const crn_span *all = asking->all;
+    const crn_spans *spans = request_builder->spans;
+    const crn_span *all = request_builder->all;
     uint64_t from = all[parent].start, upto = from, own = from;
     const uint32_t *children;
     uint32_t count = crn_span_children(spans, parent, &children);
@@ -70,10 +71,10 @@ static void guess_taken(const asking *asking, uint32_t parent, const uint64_t *b
     }
 }
 
-/* By span, when it was handed off; 0 if it was not. */
-static uint64_t *find_taken(const asking *asking)
+/* Returns, by span, when it was handed off; 0 if it was not. */
+static uint64_t *find_handoffs(const request_builder *request_builder)
 {
-    const crn_trace *trace = asking->spans->trace;
+    const crn_trace *trace = request_builder->spans->trace;
     uint32_t count = trace->span_count;
     uint64_t *taken = crn_calloc(count + (size_t)1, sizeof *taken);
     uint64_t *before = crn_calloc(count + (size_t)1, sizeof *before);
@@ -81,62 +82,69 @@ static uint64_t *find_taken(const asking *asking)
         if (trace->handoffs[h].span < count)
             taken[trace->handoffs[h].span] = trace->handoffs[h].taken;
     for (uint32_t place = 0; place < count; place++)
-        if (asking->all[asking->order[place]].parent != NONE)
-            before[asking->order[place]] = lane_before(asking, place);
+        if (request_builder->all[request_builder->order[place]].parent != NONE)
+            before[request_builder->order[place]] = lane_before(request_builder, place);
     for (uint32_t s = 0; s < count; s++)
-        guess_taken(asking, s, before, taken);
+        estimate_handoffs(request_builder, s, before, taken);
     crn_free(before);
     return taken;
 }
 
-enum { WAITS = 1, WAITED_FOR = 2 }; /* it was said of a span */
+enum {
+    WAITS = 1,
+    WAITED_FOR = 2
+}; /* the program recorded a wait edge from (WAITS) or to
+      (WAITED_FOR) the span */
 
-/* Also notes what follows. */
-static void ask_for_waits(asking *asking, uint8_t *explicitly, const uint64_t *taken)
+/* Makes requests from recorded wait and follow edges. */
+static void request_waits(request_builder *request_builder, uint8_t *explicitly,
+                          const uint64_t *taken)
 {
-    const crn_trace *trace = asking->spans->trace;
+    const crn_trace *trace = request_builder->spans->trace;
     for (uint32_t e = 0; e < trace->edge_count; e++) {
         const crn_span_edge *edge = &trace->edges[e];
         if (edge->from >= trace->span_count || edge->to >= trace->span_count)
             continue;
-        const crn_span *other = &asking->all[edge->to];
-        if (edge->kind == CRN_EDGE_FOLLOWS && other->end > asking->made.follows[edge->from])
-            asking->made.follows[edge->from] = other->end;
+        const crn_span *other = &request_builder->all[edge->to];
+        if (edge->kind == CRN_EDGE_FOLLOWS &&
+            other->end > request_builder->made.follows[edge->from])
+            request_builder->made.follows[edge->from] = other->end;
         if (edge->kind != CRN_EDGE_WAITS)
             continue;
         explicitly[edge->from] |= WAITS;
         explicitly[edge->to] |= WAITED_FOR;
         bool asked = other->parent == edge->from && taken[edge->to];
-        ask(asking, (crn_moment_request){.time = other->end,
-                                         .since = asked ? taken[edge->to] : other->start,
-                                         .lane = asking->all[edge->from].lane,
-                                         .span = edge->from,
-                                         .other = edge->to,
-                                         .over = edge->at,
-                                         .kind = asked && other->end == taken[edge->to]
-                                                     ? CRN_REQUEST_ARRIVES_AT_ONCE
-                                                     : CRN_REQUEST_ARRIVES,
-                                         .explicitly = true});
+        ask(request_builder, (crn_moment_request){.time = other->end,
+                                                  .since = asked ? taken[edge->to] : other->start,
+                                                  .lane = request_builder->all[edge->from].lane,
+                                                  .span = edge->from,
+                                                  .other = edge->to,
+                                                  .over = edge->at,
+                                                  .kind = asked && other->end == taken[edge->to]
+                                                              ? CRN_REQUEST_ARRIVES_AT_ONCE
+                                                              : CRN_REQUEST_ARRIVES,
+                                                  .explicitly = true});
     }
 }
 
-/* A span that does not say what it waits for waits for what it handed off, unless somebody else
- * does. */
-static void ask_for_children(asking *asking, const uint8_t *explicitly, const uint64_t *taken)
+/* Without recorded wait edges, a span is assumed to wait for the spans that it handed off, unless
+ * another span waits for them. */
+static void request_children(request_builder *request_builder, const uint8_t *explicitly,
+                             const uint64_t *taken)
 {
-    const crn_span *all = asking->all;
-    for (uint32_t s = 0; s < asking->spans->trace->span_count; s++) {
+    const crn_span *all = request_builder->all;
+    for (uint32_t s = 0; s < request_builder->spans->trace->span_count; s++) {
         uint32_t parent = all[s].parent;
         if (parent == NONE || all[parent].lane == all[s].lane)
             continue;
         uint64_t leaves = taken[s] < all[s].start ? taken[s] : all[s].start;
-        ask(asking, (crn_moment_request){.time = leaves,
-                                         .lane = all[parent].lane,
-                                         .span = parent,
-                                         .other = s,
-                                         .kind = CRN_REQUEST_LEAVES});
+        ask(request_builder, (crn_moment_request){.time = leaves,
+                                                  .lane = all[parent].lane,
+                                                  .span = parent,
+                                                  .other = s,
+                                                  .kind = CRN_REQUEST_LEAVES});
         if (!(explicitly[parent] & WAITS) && !(explicitly[s] & WAITED_FOR))
-            ask(asking,
+            ask(request_builder,
                 (crn_moment_request){.time = all[s].end,
                                      .since = leaves,
                                      .lane = all[parent].lane,
@@ -164,17 +172,19 @@ static int compare_requests(const void *left, const void *right)
 crn_moment_requests crn_moment_requests_make(const crn_spans *spans, const uint32_t *order)
 {
     uint32_t count = spans->trace->span_count;
-    asking asking = {.spans = spans, .all = spans->trace->spans, .order = order};
+    request_builder request_builder = {.spans = spans, .all = spans->trace->spans, .order = order};
     uint8_t *explicitly = crn_calloc(count + (size_t)1, 1);
-    uint64_t *taken = find_taken(&asking);
-    asking.made.follows = crn_calloc(count + (size_t)1, sizeof *asking.made.follows);
-    ask_for_waits(&asking, explicitly, taken);
-    ask_for_children(&asking, explicitly, taken);
-    if (asking.made.count)
-        qsort(asking.made.all, asking.made.count, sizeof *asking.made.all, compare_requests);
+    uint64_t *taken = find_handoffs(&request_builder);
+    request_builder.made.follows =
+        crn_calloc(count + (size_t)1, sizeof *request_builder.made.follows);
+    request_waits(&request_builder, explicitly, taken);
+    request_children(&request_builder, explicitly, taken);
+    if (request_builder.made.count)
+        qsort(request_builder.made.all, request_builder.made.count,
+              sizeof *request_builder.made.all, compare_requests);
     crn_free(taken);
     crn_free(explicitly);
-    return asking.made;
+    return request_builder.made;
 }
 
 void crn_moment_requests_free(crn_moment_requests *requests)

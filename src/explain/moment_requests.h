@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * moment_requests.h - what the spans of other lanes make of a lane: where its spans hand something
- * off, and where something ends that they wait for.
+ * moment_requests.h - events on a lane that involve spans of other lanes: its spans hand something
+ * off, or something that they wait for ends.
  */
 #ifndef CRN_EXPLAIN_MOMENT_REQUESTS_H
 #define CRN_EXPLAIN_MOMENT_REQUESTS_H
@@ -11,27 +11,27 @@
 typedef enum crn_request_kind {
     CRN_REQUEST_ARRIVES,
     CRN_REQUEST_LEAVES,
-    CRN_REQUEST_ARRIVES_AT_ONCE /* it took no time since it was handed off: then what hands it off
-                                   is first */
+    CRN_REQUEST_ARRIVES_AT_ONCE /* it took no time after its hand-off, so that the hand-off is
+                                   ordered first */
 } crn_request_kind;
 
-/* At `time` something is handed off by `span`, or `other`, for which it waits, has ended. */
+/* At `time`, `span` hands off `other`, or `other`, for which `span` waits, has ended. */
 typedef struct crn_moment_request {
-    uint64_t time, since; /* `since`: of an arrival, when it was asked for */
-    uint64_t over;        /* of an arrival, when the wait was over; 0 if that is not known */
+    uint64_t time, since; /* since: of an arrival, when the work was handed off */
+    uint64_t over;        /* of an arrival, when the wait ended; 0 if not known */
     uint32_t lane, span, other;
     crn_request_kind kind;
-    bool explicitly; /* of an arrival: the program said that it waited */
-    uint32_t next;   /* for who serves them: of those that the same span has still to see */
+    bool explicitly; /* of an arrival: the program recorded the wait */
+    uint32_t next;   /* list of requests that wait for the same span; used by moments.c */
 } crn_moment_request;
 
 typedef struct crn_moment_requests {
     uint32_t count, room;
-    crn_moment_request *all; /* by lane and time */
-    uint64_t *follows;       /* by span: when the last of what it goes on from ended */
+    crn_moment_request *all; /* sorted by lane, then time */
+    uint64_t *follows;       /* by span: end of the last span that it continues */
 } crn_moment_requests;
 
-/* `order`: the spans by lane and start. */
+/* Makes the requests. `order`: the spans sorted by lane and start. */
 crn_moment_requests crn_moment_requests_make(const crn_spans *spans, const uint32_t *order);
 void crn_moment_requests_free(crn_moment_requests *requests);
 

@@ -9,8 +9,8 @@
 
 #define NONE CRN_SPAN_NONE
 
-/* A link of which one end is still to come: `from` a moment to where `other` begins, or from
- * where `other` ends to a moment. */
+/* A link with one known end: from a moment to the begin of `other`, or from the end of `other` to a
+ * moment. */
 typedef struct half_link {
     uint32_t moment, other;
     bool to_begin;
@@ -24,14 +24,14 @@ typedef struct building {
     const crn_span *all;
     crn_moments made;
     uint32_t room;
-    uint64_t *since;  /* by moment, of arrivals */
-    uint32_t *order;  /* spans by lane, start and number */
-    uint32_t *by_end; /* of one lane, by end */
+    uint64_t *since;  /* by moment, for arrivals: when the work was handed off */
+    uint32_t *order;  /* spans sorted by lane, start and number */
+    uint32_t *by_end; /* the spans of the current lane, sorted by end */
     uint32_t by_end_room;
-    uint32_t *begins, *last_own; /* by span: moments */
-    uint32_t *pending;           /* by span: its first request that it has still to see, + 1 */
+    uint32_t *begins, *last_own; /* by span: index of its begin moment; of its last moment */
+    uint32_t *pending;           /* by span: its first unserved request + 1 */
     uint8_t *state;              /* by span */
-    uint32_t *stack, height, stack_room; /* the lane's open spans */
+    uint32_t *stack, height, stack_room; /* open spans of the current lane */
     crn_moment_requests requests;
     half_link *halves;
     uint32_t half_count, half_room;
@@ -74,8 +74,8 @@ static void add_half(building *building, uint32_t moment, uint32_t other, bool t
     building->halves[building->half_count++] = (half_link){moment, other, to_begin, via};
 }
 
-/* The span goes on at `moment`: what it had still to see it sees now. */
-static void see_pending(building *building, uint32_t span, uint32_t moment)
+/* Serves the span's waiting requests at `moment`, when the span continues. */
+static void serve_pending(building *building, uint32_t span, uint32_t moment)
 {
     uint64_t time = building->made.moments[moment].time;
     for (uint32_t r = building->pending[span]; r; r = building->requests.all[r - 1].next) {
@@ -98,10 +98,10 @@ static void begin_span(building *building, uint32_t span)
     building->begins[span] = building->last_own[span] = moment;
     if (outer != NONE)
         building->last_own[outer] = moment;
-    see_pending(building, span, moment);
+    serve_pending(building, span, moment);
 }
 
-/* Strands of a lane can end in another order than their spans began in. */
+/* Spans of different strands on a lane can end in any order. */
 static void end_span(building *building, uint32_t span)
 {
     building->state[span] = ENDED;
@@ -110,10 +110,10 @@ static void end_span(building *building, uint32_t span)
     uint32_t moment = add_moment(building, building->all[span].end, CRN_MOMENT_END);
     building->made.ends[span] = building->last_own[span] = moment;
     if (innermost(building) != NONE)
-        see_pending(building, innermost(building), moment);
+        serve_pending(building, innermost(building), moment);
 }
 
-/* `next`: when a span of the lane begins or ends. */
+/* Serves a request. `next`: time of the lane's next begin or end. */
 static void serve(building *building, crn_moment_request *request, uint64_t next)
 {
     uint32_t span = request->span;
@@ -136,8 +136,8 @@ static void serve(building *building, crn_moment_request *request, uint64_t next
     }
 }
 
-/* Whether the lane's own time from moment `m` to the next is spent waiting. `since` is from when
- * on something was asked for that arrives before the span does anything else. */
+/* Returns true if the lane waits from moment `m` to the next one. `since`: the earliest hand-off of
+ * what arrives before the span does anything else. */
 static bool is_waiting(const building *building, uint32_t m, uint64_t since)
 {
     const crn_moment *here = &building->made.moments[m], *next = here + 1;
@@ -147,7 +147,7 @@ static bool is_waiting(const building *building, uint32_t m, uint64_t since)
         return true;
     if (next->kind == CRN_MOMENT_HANDOFF)
         return false;
-    if (next->kind == CRN_MOMENT_BEGIN) { /* of a job that another lane asked for, or gave */
+    if (next->kind == CRN_MOMENT_BEGIN) { /* the begin of a job that another lane handed off */
         uint32_t parent = building->all[next->span].parent;
         if (parent != NONE && building->all[parent].lane != building->all[next->span].lane)
             return true;
@@ -172,7 +172,7 @@ static void find_waiting(building *building, uint32_t first, uint32_t last)
     }
 }
 
-/* ---- a lane ---- */
+/* ---- one lane ---- */
 
 static int compare_starts(const void *left, const void *right, void *spans)
 {
@@ -185,7 +185,7 @@ static int compare_starts(const void *left, const void *right, void *spans)
     return a < b ? -1 : a > b;
 }
 
-/* What began later ends first. */
+/* Later begins end first. */
 static int compare_ends(const void *left, const void *right, void *spans)
 {
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
@@ -211,7 +211,7 @@ static void order_spans(building *building)
         qsort_r(building->order, count, sizeof *building->order, compare_starts, all);
 }
 
-/* A lane's spans by their ends: as they come off a stack, if they nest. */
+/* Sorts a lane's spans by end; nested spans come off a stack in that order. */
 static void order_ends(building *building, const uint32_t *starts, uint32_t count)
 {
     const crn_span *all = building->all;
@@ -224,7 +224,8 @@ static void order_ends(building *building, const uint32_t *starts, uint32_t coun
     uint32_t *stack = crn_calloc(count + (size_t)1, sizeof *stack);
     for (uint32_t i = 0; nested && i < count; i++) {
         const crn_span *span = &all[starts[i]];
-        uint64_t upto = span->start + (span->end > span->start); /* what takes no time is inside */
+        uint64_t upto = span->start + (span->end > span->start); /* a span without duration lies
+                                                                    within */
         while (height && all[stack[height - 1]].end < upto)
             building->by_end[ended++] = stack[--height];
         nested = !height || span->end <= all[stack[height - 1]].end;
@@ -239,8 +240,8 @@ static void order_ends(building *building, const uint32_t *starts, uint32_t coun
     qsort_r(building->by_end, count, sizeof *starts, compare_ends, building->spans->trace->spans);
 }
 
-/* Everything in the order of time. At one time: arrivals, what the innermost span hands off, ends,
- * begins, other hand-offs; but nothing ends before it has begun. */
+/* Walks a lane's events in the order of time. At equal times: arrivals, hand-offs of the innermost
+ * span, ends, begins, other hand-offs; but no span ends before it begins. */
 static void walk_lane(building *building, const uint32_t *starts, uint32_t count, uint32_t *request)
 {
     const crn_span *all = building->all;

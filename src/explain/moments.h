@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * moments.h - the DAG of what happened: for each lane its moments, at which a span begins or ends,
- * hands something off, or has waited for something; and what leads from one lane to another.
+ * moments.h - the event graph behind the critical path: each lane's moments (a span begins, ends,
+ * hands work off, or has waited), and the links between lanes.
  */
 #ifndef CRN_EXPLAIN_MOMENTS_H
 #define CRN_EXPLAIN_MOMENTS_H
@@ -11,20 +11,21 @@
 typedef enum crn_moment_kind {
     CRN_MOMENT_BEGIN,
     CRN_MOMENT_END,
-    CRN_MOMENT_HANDOFF, /* something is handed off */
-    CRN_MOMENT_ARRIVAL  /* something has ended that was waited for */
+    CRN_MOMENT_HANDOFF, /* work is handed off */
+    CRN_MOMENT_ARRIVAL  /* something that was waited for has ended */
 } crn_moment_kind;
 
-/* Moments of a lane stand in order. Between one and the next the lane does one thing. */
+/* Moments of a lane are consecutive and sorted by time. Between two of them the lane does one
+ * thing. */
 typedef struct crn_moment {
     uint64_t time;
-    uint32_t span; /* innermost from here on: the one that began last; CRN_SPAN_NONE: none */
+    uint32_t span; /* innermost span from here on, the one that began last; CRN_SPAN_NONE: none */
     uint8_t kind;  /* crn_moment_kind */
-    bool first;    /* of its lane */
-    bool waits;    /* from here to the next: nothing is done, the lane or its span waits */
+    bool first;    /* first of its lane */
+    bool waits;    /* idle until the lane's next moment: the lane or its span waits */
 } crn_moment;
 
-/* From a moment of one lane to one that could not come before it. */
+/* A dependency: `to` cannot come before `from`, which is on another lane. */
 typedef struct crn_link_to {
     uint32_t from, to; /* moments */
     crn_path_via via;
@@ -32,11 +33,11 @@ typedef struct crn_link_to {
 
 typedef struct crn_moments {
     uint32_t count;
-    crn_moment *moments; /* lane by lane */
+    crn_moment *moments; /* grouped by lane */
     uint32_t link_count;
-    crn_link_to *links; /* by `to` */
-    uint32_t *first;    /* by moment, and one more: its first link */
-    uint32_t *ends;     /* by span: the moment at which it ended */
+    crn_link_to *links; /* sorted by `to` */
+    uint32_t *first;    /* by moment: its first link; one entry more than moments */
+    uint32_t *ends;     /* by span: the moment of its end */
     uint64_t ignored;
 } crn_moments;
 

@@ -8,36 +8,36 @@
 #include "base/memory.h"
 #include "explain/child_sums.h"
 
-/* Sums over spans, by block of the children. */
+/* Sums over spans, by block of their children. */
 typedef struct sums {
-    double spans; /* that have any */
+    double spans; /* number of spans with such children */
     crn_child_sum all;
     crn_child_sum slow, typical;
-    double before; /* deviations from the mean of those spans' durations that have any, added up */
-    double share[CRN_EXPLAIN_KINDS];   /* covariances with the duration, added up */
-    double squares[CRN_EXPLAIN_KINDS]; /* of the figures' deviations from their means */
-    double figures[CRN_EXPLAIN_KINDS]; /* added up */
+    double before;                     /* sum of those spans' deviations from the mean duration */
+    double share[CRN_EXPLAIN_KINDS];   /* sums of products of deviations: covariances with the
+                                          duration */
+    double squares[CRN_EXPLAIN_KINDS]; /* sums of squared deviations from the mean */
+    double figures[CRN_EXPLAIN_KINDS]; /* sums */
 } sums;
 
 typedef struct working {
     const crn_spans *spans;
     crn_explain *explain;
     crn_explained explained;
-    uint32_t count;                  /* spans that are explained */
-    uint64_t *list, *slow, *typical; /* a bit by span */
+    uint32_t count;                  /* number of explained spans */
+    uint64_t *list, *slow, *typical; /* bitmaps by span */
     size_t block_count;
     sums *blocks;
-    crn_child_sums children; /* of the span that is looked at */
+    crn_child_sums children; /* of the current span */
     struct own {
         double mean, slow, typical, share, squares;
-    } own[2]; /* time with a processor, and without one; all of it is the first where it is not
-                 known which */
+    } own[2]; /* time on and off a processor; all in [0] if that is not known */
 } working;
 
-/* ---- which spans ---- */
+/* ---- selection of spans ---- */
 
-/* Whether a span runs within another one that is chosen. `known`, `nested`: of which that was
- * found, and what; so each is gone through once. */
+/* Returns true if the span runs within another chosen span. `known` and `nested` are bitmaps of
+ * results so far, so that each span is visited once. */
 static bool is_nested(const crn_trace *trace, const uint64_t *chosen, uint32_t span,
                       uint64_t *known, uint64_t *nested)
 {
@@ -80,7 +80,7 @@ static void choose(working *working, const uint64_t *chosen, uint64_t limit)
     crn_free(nested);
 }
 
-/* ---- their durations ---- */
+/* ---- durations ---- */
 
 static double duration_of(const working *working, uint32_t span)
 {
@@ -104,7 +104,7 @@ static void find_variance(working *working)
     explain->half = crn_explain_half(&working->explained, explain->mean, sum);
 }
 
-/* The mean of those that are marked. */
+/* Returns the mean duration of the spans in a bitmap. */
 static double mean_where(const working *working, const uint64_t *marked, uint32_t *count)
 {
     double mean = 0;
@@ -167,8 +167,8 @@ static void add_children(working *working, uint32_t span, double deviation)
     }
 }
 
-/* Processor time of the span itself: without the children that ran on its lane. False where some of
- * it is not known. */
+/* Computes the processor time of the span itself, without children on its lane. Returns false if
+ * some of it was not measured. */
 static bool own_cpu(const working *working, uint32_t span, double *time)
 {
     const crn_spans *spans = working->spans;
@@ -189,8 +189,8 @@ static bool own_cpu(const working *working, uint32_t span, double *time)
     return true;
 }
 
-/* Clocks differ, spans work beside children of theirs, and files are damaged: what is more than all
- * of the time, or less than none, is no time that was waited. */
+/* Clamps to 0..all: clocks differ, children can run in parallel with their parent, and files can be
+ * damaged. */
 static void own_times(const working *working, uint32_t span, double own[2])
 {
     double cpu, self = (double)crn_span_self(working->spans, span);
@@ -208,7 +208,7 @@ static bool has_cpu(const working *working)
     return true;
 }
 
-/* Sums: the means that the second pass takes deviations from. */
+/* First pass: sums, for the means. */
 static void first_pass(working *working)
 {
     uint32_t seen = 0;
@@ -241,8 +241,8 @@ static void add_deviations(sums *sums, const crn_product *mean, const crn_produc
     }
 }
 
-/* Covariances with the duration. A span that has no child of a block differs from the mean in
- * their number alone: all those spans are added at the end, at once. */
+/* Second pass: covariances with the duration. A span without children of a block deviates from the
+ * mean only in their number; all these spans are added at once at the end. */
 static void second_pass(working *working)
 {
     CRN_EACH_EXPLAINED(s, &working->explained)
@@ -293,7 +293,7 @@ static double figure_of(const crn_product *product, crn_explain_kind kind)
                                           : product->overlap;
 }
 
-/* As it is shown: of what is not there nothing can be said. */
+/* Returns the figure to show; NaN if there are no children. */
 static double shown(const crn_child_sum *sum, double count, crn_explain_kind kind)
 {
     if (count == 0 || (kind == CRN_EXPLAIN_DURATION && sum->number == 0) ||
@@ -308,7 +308,7 @@ static void add_child_parts(working *working, uint32_t block)
     const crn_explain *explain = working->explain;
     const sums *sums = &working->blocks[block];
     crn_product mean = mean_of(working, sums);
-    /* What only one of the two kinds of spans has differs in its number. */
+    /* If only one group of spans has such children, the groups differ in their number. */
     crn_product typical = crn_product_of(&sums->typical, explain->typical_count, &mean);
     if (sums->typical.number == 0)
         typical = crn_product_of(&sums->slow, 0, &mean);
@@ -318,7 +318,7 @@ static void add_child_parts(working *working, uint32_t block)
     for (int k = CRN_EXPLAIN_NUMBER; k <= CRN_EXPLAIN_OVERLAP; k++) {
         crn_explain_kind kind = (crn_explain_kind)k;
         bool number = kind == CRN_EXPLAIN_NUMBER;
-        /* Children that never ran side by side: one line less to read. */
+        /* The children never overlapped: no row for overlap. */
         if (kind == CRN_EXPLAIN_OVERLAP && mean.overlap >= 1)
             continue;
         double among = number ? working->count : sums->spans;
@@ -370,7 +370,7 @@ static void make_parts(working *working)
     qsort(explain->parts, explain->part_count, sizeof *explain->parts, compare_parts);
 }
 
-/* ---- all of it ---- */
+/* ---- entry ---- */
 
 crn_explain *crn_explain_make(const crn_spans *spans, const uint64_t *chosen, uint64_t limit)
 {

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * variance.h - why the spans of a block do not all take as long: is it the block itself, how
- * often it calls others, or how long those take? docs/EXPLAIN.md derives what is computed.
+ * variance.h - explains why the durations of a block's spans vary: the block itself, how often it
+ * calls others, or how long those take. docs/EXPLAIN.md derives the formulas.
  *
- * A span's duration is its self time and the time of its children: of each moment at which k
- * of them run, each has 1/k. By block of the children that time is the product of their
- * *number*, their mean *duration* (as far as it lies within the span) and their *overlap*: which
- * part of their duration counts, 1 where none runs beside another.
+ * A span's duration is its self time plus the time of its children; if k children run at the same
+ * moment, each gets 1/k of it. By block, the children's time is the product of their *number*,
+ * their mean *duration* within the span and their *overlap* (the share of their duration that
+ * counts; 1 if none overlap).
  *
- * The variance of the duration is the sum of its covariances with these parts (Shorrocks 1982);
- * a change of a product is shared among its factors by their Shapley values, which for two
- * factors are Kitagawa's (1955) components of a difference. So the parts add up to the variance,
- * and where calls are independent of their number they are what the variance of a random sum
- * is known to consist of.
+ * The variance of the duration is the sum of its covariances with these parts (Shorrocks 1982). A
+ * change of a product is divided among its factors by Shapley values, which for two factors are
+ * Kitagawa's components (1955). So the parts add up to the variance; if calls are independent of
+ * their number they are the known terms of the variance of a random sum.
  *
- * n log n in the number of spans and attributes; nothing recurses. Besides what crn_spans has, half
- * a byte a span is kept while it runs, and 4 bytes of those that are explained, or 8 of those that
- * have an attribute: more is found again each time that it is used.
+ * Time: n log n in the number of spans and attributes. Nothing recurses. Memory besides crn_spans:
+ * half a byte a span, and 4 bytes an explained span or 8 if it has an attribute.
  */
 #ifndef CRN_EXPLAIN_VARIANCE_H
 #define CRN_EXPLAIN_VARIANCE_H
@@ -29,23 +27,23 @@ typedef enum crn_explain_kind {
     CRN_EXPLAIN_NUMBER,
     CRN_EXPLAIN_DURATION,
     CRN_EXPLAIN_OVERLAP,
-    CRN_EXPLAIN_WAITING, /* own time without a processor: where that is known, SELF is the rest */
+    CRN_EXPLAIN_WAITING, /* self time off the processor; where known, SELF is the rest */
     CRN_EXPLAIN_KINDS
 } crn_explain_kind;
 
-/* A figure of a part: ns of self time and durations, calls a span, and for overlap the part of
- * the duration that counts (0 to 1). NaN where there is none, as of children never called. */
+/* A part of the duration. Figures are ns (self time, durations), calls a span (number) or a share
+ * 0..1 (overlap). NaN: undefined, like the duration of children that never ran. */
 typedef struct crn_explain_part {
     crn_explain_kind kind;
-    uint32_t block;         /* of the children; of self time the root's, 0 */
-    double share;           /* of the variance; below 0 where it evens others out */
-    double mean, deviation; /* over spans, of children's figures over those that have any */
-    double slow, typical;   /* the same in slow and in typical spans */
-    double extra;           /* ns that slow spans have of it more than typical ones */
+    uint32_t block;         /* block of the children; 0 (the root) for self time */
+    double share;           /* of the variance; negative if it evens out other parts */
+    double mean, deviation; /* over spans; for figures of children, over spans that have any */
+    double slow, typical;   /* the mean in slow and in typical spans */
+    double extra;           /* ns by which slow spans exceed typical ones in this part */
 } crn_explain_part;
 
 typedef enum crn_factor_kind {
-    CRN_FACTOR_ATTRIBUTE,        /* an attribute */
+    CRN_FACTOR_ATTRIBUTE,        /* an attribute of the span */
     CRN_FACTOR_PARENT_ATTRIBUTE, /* an attribute of the parent */
     CRN_FACTOR_ITERATION,
     CRN_FACTOR_PARENT_ITERATION,
@@ -56,73 +54,73 @@ typedef enum crn_factor_kind {
 typedef enum crn_factor_verdict {
     CRN_VERDICT_EXPLAINS,
     CRN_VERDICT_CHANCE,   /* chance alone may explain as much */
-    CRN_VERDICT_CONSTANT, /* one value only */
-    CRN_VERDICT_FEW       /* too few spans for as many values */
+    CRN_VERDICT_CONSTANT, /* there is only one value */
+    CRN_VERDICT_FEW       /* too few spans for that many values */
 } crn_factor_verdict;
 
-/* A value, or a range of them, and the spans that have it. */
+/* A value or a range of values, and the spans that have it. */
 typedef struct crn_factor_group {
-    const char *text; /* NULL: from `low` to `high`, or the lane, or the parent's block, `low` */
+    const char *text; /* NULL: a number, range `low` to `high`, lane, or parent's block `low` */
     double low, high;
     uint32_t count;
     double mean; /* ns */
 } crn_factor_group;
 
-/* What may explain durations: an attribute, the iteration number, who called, which lane. */
+/* A possible explanation: an attribute, the iteration number, the parent's block, the lane. */
 typedef struct crn_explain_factor {
     crn_factor_kind kind;
-    const char *name; /* of the attribute; else "" */
+    const char *name; /* of the attribute; "" for others */
     bool number;
-    bool ranges;     /* a number: its ranges explain more than a line does */
+    bool ranges;     /* a number whose ranges explain more than a line does */
     uint32_t count;  /* spans that have it */
-    uint32_t values; /* that differ */
+    uint32_t values; /* distinct values */
     crn_factor_verdict verdict;
-    double explained; /* of their variance, without what chance is expected to explain */
-    double chance;    /* that there is nothing in it: p of the F-test */
-    double slope;     /* ns for each 1 more; of a line */
-    crn_factor_group slowest, fastest; /* by mean; unless it is a line */
-    /* In slow and in typical spans: the mean of a number; else the commonest value of the slow
-     * ones, and which part of either has it. */
+    double explained; /* share of the variance, minus what chance is expected to explain */
+    double chance;    /* p value of the F-test */
+    double slope;     /* of the line, ns for each 1 more */
+    crn_factor_group slowest, fastest; /* by mean duration; not set for a line */
+    /* Comparison of slow and typical spans: the mean of a number; otherwise the most common value
+     * among slow spans, and its share in both groups. */
     const char *common; /* NULL: `common_number` */
     double common_number;
     double slow, typical;
 } crn_explain_factor;
 
 typedef struct crn_explain {
-    uint32_t count;        /* spans that are explained */
-    uint32_t open, nested; /* left out: not ended; within another one that is explained */
-    uint32_t longer;       /* left out: took more than the limit */
-    uint64_t outside;      /* children that did not run within their span */
-    double mean, variance, deviation;    /* ns; of all that there are, not estimates */
+    uint32_t count;                      /* explained spans */
+    uint32_t open, nested;               /* left out: not ended; inside another explained span */
+    uint32_t longer;                     /* left out: longer than the limit */
+    uint64_t outside;                    /* children that did not run within their parent */
+    double mean, variance, deviation;    /* ns; of the whole population, not estimates */
     uint64_t min, median, p95, p99, max; /* ns, nearest rank */
-    uint32_t half; /* so few spans, those farthest from the mean, make up half of the variance */
+    uint32_t half; /* number of spans, farthest from the mean, that make half of the variance */
 
-    bool has_cpu; /* the processor time of all spans is known: own time has two parts */
+    bool has_cpu; /* processor time is known for all spans: SELF and WAITING are separate */
     uint32_t part_count;
-    crn_explain_part *parts; /* the largest share first; nothing constant is left out */
+    crn_explain_part *parts; /* largest share first; constant parts are left out */
     uint32_t factor_count;
-    crn_explain_factor *factors; /* what explains most first */
+    crn_explain_factor *factors; /* best explanation first */
 
-    /* The spans from the 99th percentile on against those between the quartiles. None where
-     * spans are too few or alike: then slow_count is 0. */
+    /* Slow spans are those from the 99th percentile on, typical ones those between the quartiles.
+     * slow_count is 0 if there are too few spans or they are alike. */
     uint32_t slow_count, typical_count;
     uint64_t slow_from, typical_from, typical_to; /* ns */
     double slow_mean, typical_mean;
 } crn_explain;
 
-/* `chosen`: a bit by span, whose duration is to be explained; of those that took more than `limit`
- * ns nothing counts. Never NULL. */
+/* Explains the durations of the spans in the bitmap `chosen`. Spans longer than `limit` ns are left
+ * out. Never NULL. */
 crn_explain *crn_explain_make(const crn_spans *spans, const uint64_t *chosen, uint64_t limit);
 void crn_explain_free(crn_explain *explain);
 
-/* Internal: the factors, and the spans that are explained. */
+/* Internal: the explained spans and the factors. */
 typedef struct crn_explained {
     const crn_spans *spans;
     uint32_t count;
-    const uint64_t *list, *slow, *typical; /* a bit by span */
+    const uint64_t *list, *slow, *typical; /* bitmaps by span */
 } crn_explained;
 
-/* The first that is explained from that one on; the number of all spans if none is. */
+/* Returns the first explained span >= from; the number of all spans if there is none. */
 static inline uint32_t crn_explained_next(const crn_explained *explained, uint32_t from)
 {
     return crn_bits_next(explained->list, from, explained->spans->trace->span_count);
@@ -135,9 +133,9 @@ static inline uint32_t crn_explained_next(const crn_explained *explained, uint32
 
 void crn_explain_factors(crn_explain *explain, const crn_explained *explained);
 
-/* Internal: by nearest rank, the durations that these shares of all that are explained are no more
- * than, each in [0, 1]; and how many of those farthest from the mean make up half of `sum`, which
- * is that of the squares of all deviations. */
+/* Internal: sets the nearest-rank quantiles of the explained durations for `shares`, each in 0..1;
+ * and the number of spans, farthest from the mean, that make half of `sum`, the sum of all squared
+ * deviations. */
 void crn_explain_ranks(const crn_explained *explained, const double *shares, uint64_t *ranks,
                        int rank_count);
 uint32_t crn_explain_half(const crn_explained *explained, double mean, double sum);

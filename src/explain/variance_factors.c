@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What goes with durations: attributes, iteration numbers, who called, and where it ran. First it
- * is counted how many spans have which, then they are gathered, a few factors at a time.
+ * Finds what goes with long durations: attributes, iteration numbers, parents, lanes. A first pass
+ * counts the spans of each factor; later passes collect the spans of a few factors at a time.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,33 +12,32 @@
 #include "base/memory.h"
 #include "explain/variance_factors.h"
 
-/* Chance explains one factor in a hundred this well, however many are tried (Bonferroni). */
+/* Significance level. It is divided by the number of tested factors (Bonferroni). */
 static const double LIKELY_CHANCE = 0.01;
 enum { NO_FACTOR = -1 };
 
-/* Spans of factors that are gathered at once; more if a single one has more. */
+/* Limit on spans of factors that are collected in one pass; a single factor may exceed it. */
 enum { AT_ONCE = 1 << 20 };
 
-/* An attribute as a factor: what is known of it before its spans are gathered. */
+/* An attribute that may become a factor, before its spans are collected. */
 typedef struct candidate {
     crn_factor factor;
-    uint32_t count, last;   /* spans that have it, and the last of them and one more */
-    uint32_t first;         /* attribute */
-    uint32_t slow, typical; /* spans */
-    bool differs;           /* there are several values */
+    uint32_t count, last;   /* spans that have it; the last of them + 1 */
+    uint32_t first;         /* its first attribute */
+    uint32_t slow, typical; /* number of slow and of typical spans that have it */
+    bool differs;           /* it has several values */
 } candidate;
 
 typedef struct factors {
     const crn_explained *explained;
     const crn_trace *trace;
-    uint32_t judged, room; /* of `shown` */
+    uint32_t judged, room; /* judged: candidates judged so far; room: capacity of `shown` */
     crn_explain_factor *shown;
     uint32_t count, candidate_room;
     candidate *candidates;
-    /* By key, of an attribute: twice two, as it can be a number here and a text there, the
-     * span's or its parent's. */
+    /* by key: candidates for [span or parent] x [number or text] */
     int32_t (*by_key)[4];
-    uint32_t *key; /* by key, the first of that name */
+    uint32_t *key; /* by key: the first key with the same name */
 } factors;
 
 static void show(factors *factors, const crn_explain_factor *shown)
@@ -64,9 +63,9 @@ static void judge(factors *factors, crn_factor *factor)
     factor->begins = NULL;
 }
 
-/* ---- what is known of each span but attributes, one thing of it ---- */
+/* ---- factors that are no attributes ---- */
 
-static void judge_standing(factors *factors, crn_factor_kind kind)
+static void judge_non_attribute(factors *factors, crn_factor_kind kind)
 {
     const crn_explained *explained = factors->explained;
     bool number = kind == CRN_FACTOR_ITERATION || kind == CRN_FACTOR_PARENT_ITERATION;
@@ -96,7 +95,7 @@ static int compare_keys(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
-/* Keys can share a name, which is interned: the first of that name stands for all. */
+/* Several keys can have the same (interned) name: the first represents all. */
 static void find_keys(factors *factors)
 {
     const crn_trace *trace = factors->trace;
@@ -155,7 +154,7 @@ static bool is_alike(const crn_attribute *left, const crn_attribute *right)
     return number_of(left) == number_of(right);
 }
 
-/* Of a key that a span gives twice the first counts. */
+/* Returns true for the first attribute of that key on a span; repeated ones do not count. */
 static bool is_new(candidate *candidate, uint32_t span, const crn_attribute *attribute)
 {
     if (candidate->last == span + 1 || !isfinite(number_of(attribute)))
@@ -186,9 +185,9 @@ static void gather_span(const factors *factors, candidate *candidate, uint32_t s
     factor->attributes[factor->count++] = (uint32_t)(attribute - factors->trace->attributes);
 }
 
-/* Looks at the attributes of all spans that are explained, or of their parents: to count them, or
- * to gather those of the candidates that have room for them. */
-static void look_at_attributes(factors *factors, bool of_parents, bool gather)
+/* Visits the attributes of all explained spans, or of their parents: to count them, or to collect
+ * those of candidates with allocated arrays. */
+static void visit_attributes(factors *factors, bool of_parents, bool gather)
 {
     const crn_attribute *attributes = NULL;
     uint32_t seen = CRN_SPAN_NONE, count = 0;
@@ -212,8 +211,8 @@ static void look_at_attributes(factors *factors, bool of_parents, bool gather)
     }
 }
 
-/* One value for all: nothing has to be gathered to know that. */
-static void show_constant(factors *factors, const candidate *candidate)
+/* Adds a factor with a single value, for which nothing must be collected. */
+static void add_constant(factors *factors, const candidate *candidate)
 {
     crn_explain_factor shown = candidate->factor.shown;
     const crn_attribute *value = &factors->trace->attributes[candidate->first];
@@ -232,7 +231,7 @@ static void show_constant(factors *factors, const candidate *candidate)
     show(factors, &shown);
 }
 
-/* Gathers some, from that one on, and judges them. Returns the first that comes next. */
+/* Collects and judges some candidates, beginning with `from`. Returns the first that is left. */
 static uint32_t judge_some(factors *factors, uint32_t from)
 {
     uint64_t spans = 0;
@@ -255,15 +254,15 @@ static uint32_t judge_some(factors *factors, uint32_t from)
     for (uint32_t c = 0; c < factors->count; c++)
         factors->candidates[c].last = 0;
     if (own)
-        look_at_attributes(factors, false, true);
+        visit_attributes(factors, false, true);
     if (of_parents)
-        look_at_attributes(factors, true, true);
+        visit_attributes(factors, true, true);
     for (uint32_t c = from; c < to; c++) {
         candidate *candidate = &factors->candidates[c];
         if (candidate->differs)
             judge(factors, &candidate->factor);
         else if (candidate->count)
-            show_constant(factors, candidate);
+            add_constant(factors, candidate);
     }
     return to;
 }
@@ -273,13 +272,13 @@ static void judge_attributes(factors *factors)
     if (!factors->trace->attribute_count)
         return;
     find_keys(factors);
-    look_at_attributes(factors, false, false);
-    look_at_attributes(factors, true, false);
+    visit_attributes(factors, false, false);
+    visit_attributes(factors, true, false);
     for (uint32_t next = 0; next < factors->count;)
         next = judge_some(factors, next);
 }
 
-/* ---- all of it ---- */
+/* ---- entry ---- */
 
 static int compare_factors(const void *left, const void *right)
 {
@@ -301,7 +300,7 @@ void crn_explain_factors(crn_explain *explain, const crn_explained *explained)
     factors factors = {.explained = explained, .trace = explained->spans->trace};
     uint32_t tried = 0;
     for (size_t i = 0; i < sizeof standing / sizeof *standing; i++)
-        judge_standing(&factors, standing[i]);
+        judge_non_attribute(&factors, standing[i]);
     judge_attributes(&factors);
     for (uint32_t f = 0; f < factors.judged; f++)
         tried += factors.shown[f].verdict == CRN_VERDICT_CHANCE;

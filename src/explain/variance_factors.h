@@ -1,41 +1,42 @@
 /* SPDX-License-Identifier: MIT
  *
- * variance_factors.h - what may go with durations, and how it is judged.
+ * variance_factors.h - a factor that may explain durations, and its tests.
  */
 #ifndef CRN_EXPLAIN_VARIANCE_FACTORS_H
 #define CRN_EXPLAIN_VARIANCE_FACTORS_H
 
 #include "explain/variance.h"
 
-/* The spans that have a value of it; the value is looked up. */
+/* The spans that have a value of the factor. Values are looked up when needed. */
 typedef struct crn_factor {
     crn_explain_factor shown;
     const crn_explained *explained;
     uint32_t *spans;
-    uint32_t *attributes; /* likewise, of the trace; NULL where it is none */
+    uint32_t *attributes; /* by the same index: attribute of the trace; NULL if the factor is no
+                             attribute */
     uint32_t count;
-    uint64_t *begins; /* when they are in order, a bit by place: it has another value than the one
-                         before */
+    uint64_t *begins; /* when sorted: bitmap, set where the value differs from the one before */
 } crn_factor;
 
-/* A value: of an attribute that is a text the text, else a number. */
+/* Returns the numeric value at index `at`. For text attributes use the text. */
 double crn_factor_number(const crn_factor *factor, uint32_t at);
 const char *crn_factor_text(const crn_factor *factor, uint32_t at);
 double crn_factor_duration(const crn_factor *factor, uint32_t at);
-/* Puts them in the order of their values; those of one value stay in that of spans. */
+/* Sorts the spans by value, stably. */
 void crn_factor_sort(crn_factor *factor);
 
-/* Where those that have the same value as the one at `at` end. Of one that is in order. */
+/* Returns the end of the run of equal values that begins at `at`. The factor must be sorted. */
 static inline uint32_t crn_factor_run_end(const crn_factor *factor, uint32_t at)
 {
     return crn_bits_next(factor->begins, at + 1, factor->count);
 }
 
-/* Of one that is in order: finds what explains most after what chance explains, of a number a line
- * or ranges. */
+/* Chooses the model that explains most after correction for chance: a line or ranges for numbers,
+ * groups otherwise. The factor must be sorted. */
 void crn_factor_judge(crn_factor *factor);
 
-/* What slow spans have in common, and how often typical ones have it. Of one that is in order. */
+/* Finds what slow spans have in common, and its share among typical ones. The factor must be
+ * sorted. */
 void crn_factor_compare_slow(crn_factor *factor);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How much of the durations a factor explains: by dividing spans into groups, or by a line.
+ * Tests how much of the variance a factor explains: by groups, or by a line.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,11 +10,11 @@
 #include "explain/variance_factors.h"
 
 enum {
-    LEAST_WITHIN = 3, /* degrees of freedom that are left for the rest */
+    LEAST_WITHIN = 3, /* degrees of freedom that must remain for the rest */
     RANGES = 10
 };
 
-/* What one way of dividing them explains. */
+/* The result of one model. */
 typedef struct test {
     double explained, between, within;
     double slope;
@@ -22,7 +22,7 @@ typedef struct test {
 } test;
 
 typedef struct moments {
-    double mean, squares; /* of deviations */
+    double mean, squares; /* squares: sum of squared deviations */
 } moments;
 
 static moments durations_of(const crn_factor *factor)
@@ -37,7 +37,7 @@ static moments durations_of(const crn_factor *factor)
     return its;
 }
 
-/* A straight line. Numbers are scaled first: their squares may be too large for a double. */
+/* Tests a straight line. Numbers are scaled first, because their squares may overflow a double. */
 static test test_line(const crn_factor *factor, const moments *durations)
 {
     double low = crn_factor_number(factor, 0);
@@ -80,8 +80,8 @@ static void add_group(test *test, const crn_factor *factor, uint32_t first, uint
     test->between++;
 }
 
-/* Groups of equal values, or for `most` of them at most of about as many spans each: equal
- * values are never divided. */
+/* Tests groups of equal values; if there are more than `most` values, ranges with about equal
+ * numbers of spans. Equal values are never separated. */
 static test test_groups(const crn_factor *factor, const moments *durations, uint32_t most)
 {
     test test = {.between = -1};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ranks of what is looked up again rather than kept: each pass over the spans finds 16 more bits.
+ * Quantiles of values that are looked up again in each pass in place of being stored: each pass
+ * over the spans finds 16 more bits.
  */
 #include <math.h>
 #include <string.h>
@@ -9,26 +10,26 @@
 
 enum { DIGIT_BITS = 16, DIGITS = 1 << DIGIT_BITS, RANKS_MAX = 8 };
 
-/* ---- by nearest rank ---- */
+/* ---- nearest rank ---- */
 
-/* What is known of the one that is looked for: its highest digits, and which of those that share
- * them it is, from 1. */
-typedef struct sought {
+/* The search for one rank: the leading bits found so far, and the rank among values that share
+ * them, from 1. */
+typedef struct rank_search {
     uint64_t high, rank;
-    uint32_t *counts; /* of those that share the digits, by their next one */
-} sought;
+    uint32_t *counts; /* of values with these leading bits, by their next 16 bits */
+} rank_search;
 
-static void find_digit(sought *sought)
+static void find_digit(rank_search *rank_search)
 {
     uint64_t passed = 0;
     uint32_t digit = 0;
-    while (digit + 1 < DIGITS && passed + sought->counts[digit] < sought->rank)
-        passed += sought->counts[digit++];
-    sought->rank -= passed;
-    sought->high = sought->high << DIGIT_BITS | digit;
+    while (digit + 1 < DIGITS && passed + rank_search->counts[digit] < rank_search->rank)
+        passed += rank_search->counts[digit++];
+    rank_search->rank -= passed;
+    rank_search->high = rank_search->high << DIGIT_BITS | digit;
 }
 
-static void find_digits(const crn_explained *explained, sought *all, int count, unsigned shift)
+static void find_digits(const crn_explained *explained, rank_search *all, int count, unsigned shift)
 {
     for (int i = 0; i < count; i++)
         memset(all[i].counts, 0, DIGITS * sizeof *all[i].counts);
@@ -46,7 +47,7 @@ static void find_digits(const crn_explained *explained, sought *all, int count, 
 void crn_explain_ranks(const crn_explained *explained, const double *shares, uint64_t *ranks,
                        int rank_count)
 {
-    sought all[RANKS_MAX];
+    rank_search all[RANKS_MAX];
     uint64_t longest = 0;
     if (!explained->count)
         return;
@@ -57,8 +58,8 @@ void crn_explain_ranks(const crn_explained *explained, const double *shares, uin
     }
     for (int i = 0; i < rank_count; i++) {
         double rank = ceil(shares[i] * explained->count);
-        all[i] = (sought){.rank = rank < 1 ? 1 : (uint64_t)rank,
-                          .counts = crn_calloc(DIGITS, sizeof *all[i].counts)};
+        all[i] = (rank_search){.rank = rank < 1 ? 1 : (uint64_t)rank,
+                               .counts = crn_calloc(DIGITS, sizeof *all[i].counts)};
     }
     unsigned shift = 64;
     while (shift > DIGIT_BITS && longest >> (shift - DIGIT_BITS) == 0)
@@ -73,9 +74,9 @@ void crn_explain_ranks(const crn_explained *explained, const double *shares, uin
     }
 }
 
-/* ---- half of the variance ---- */
+/* ---- spans that make half of the variance ---- */
 
-/* Squares in the order of their bits, which is that of what they are. */
+/* Returns the square of a deviation as an integer with the same order (IEEE bits). */
 static uint64_t square_of(const crn_explained *explained, uint32_t span, double mean,
                           double *square)
 {
@@ -113,8 +114,8 @@ uint32_t crn_explain_half(const crn_explained *explained, double mean, double su
     uint64_t high = 0;
     uint32_t half = 0;
     bucket *buckets = left > 0 ? crn_calloc(DIGITS, sizeof *buckets) : NULL;
-    /* The largest are taken as long as there is something left; then those of the bucket that is
-     * too large, one by one where they are all the same. */
+    /* Takes whole buckets from the largest down while something is left; then refines the bucket
+     * that is too large, and counts single values if all in it are equal. */
     for (unsigned shift = 64; shift && left > 0;) {
         shift -= DIGIT_BITS;
         fill(explained, mean, high, shift, buckets);

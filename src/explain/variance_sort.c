@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A factor's spans in the order of their values, without memory for more than where they are: the
- * values are looked up, and spans change places.
+ * Sorts a factor's spans by value in place: values are looked up and spans are swapped, so that no
+ * memory is needed for values.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 
 /* ---- values ---- */
 
-/* Of what is no attribute. */
-static double standing_number(const crn_factor *factor, uint32_t number)
+/* Returns the value of a factor that is no attribute. */
+static double non_attribute_number(const crn_factor *factor, uint32_t number)
 {
     const crn_trace *trace = factor->explained->spans->trace;
     const crn_span *span = &trace->spans[number];
@@ -24,7 +24,7 @@ static double standing_number(const crn_factor *factor, uint32_t number)
         return (double)span->iteration;
     case CRN_FACTOR_PARENT_ITERATION:
         return (double)(root ? CAIRN_ITERATION_NONE : trace->spans[span->parent].iteration);
-    case CRN_FACTOR_PARENT_BLOCK: /* a number here: see crn_factor_group */
+    case CRN_FACTOR_PARENT_BLOCK: /* a block number here; see crn_factor_group */
         return root ? 0 : crn_span_block(factor->explained->spans, span->parent);
     default:
         return span->lane;
@@ -34,7 +34,7 @@ static double standing_number(const crn_factor *factor, uint32_t number)
 double crn_factor_number(const crn_factor *factor, uint32_t at)
 {
     if (!factor->attributes)
-        return standing_number(factor, factor->spans[at]);
+        return non_attribute_number(factor, factor->spans[at]);
     const crn_attribute *attribute =
         &factor->explained->spans->trace->attributes[factor->attributes[at]];
     return attribute->kind == CRN_ATTRIBUTE_INTEGER  ? (double)attribute->value.integer
@@ -67,7 +67,7 @@ static void swap(crn_factor *factor, uint32_t left, uint32_t right)
     factor->attributes[right] = attribute;
 }
 
-/* ---- texts: a heap ---- */
+/* ---- texts: heapsort ---- */
 
 static int compare_texts(const crn_factor *factor, uint32_t left, uint32_t right)
 {
@@ -109,15 +109,15 @@ static void sort_texts(crn_factor *factor)
     }
 }
 
-/* ---- numbers: a byte after the other, in place ---- */
+/* ---- numbers: radix sort in place ---- */
 
 enum { BYTES = 256, FEW = 24 };
 
-/* In the order of the numbers, as their bits are. */
+/* Maps a double to an integer with the same order. */
 static uint64_t key_of_number(double number)
 {
     uint64_t bits;
-    number += 0.0; /* there is one zero */
+    number += 0.0; /* turns -0 into 0 */
     memcpy(&bits, &number, sizeof bits);
     return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
 }
@@ -129,8 +129,7 @@ static uint64_t key_of(const crn_factor *factor, uint32_t at)
 
 typedef struct range {
     uint32_t first, last;
-    bool same; /* all have one value: they are put in the order of the spans, for what is looked up
-                  of those to lie together */
+    bool same; /* all values are equal: sort by span, so that lookups are local in memory */
 } range;
 
 static uint64_t digits_of(const crn_factor *factor, const range *its, uint32_t at)
@@ -150,7 +149,7 @@ static void sort_few(crn_factor *factor, const range *its)
         }
 }
 
-/* The bits that are not the same in all of them; 0 as well if they are in order. */
+/* Returns the bits in which the values differ; 0 also if the range is sorted already. */
 static uint64_t find_different(const crn_factor *factor, const range *its)
 {
     uint64_t first = digits_of(factor, its, its->first), before = first, different = 0;
@@ -164,9 +163,10 @@ static uint64_t find_different(const crn_factor *factor, const range *its)
     return its->same && in_order ? 0 : different;
 }
 
-/* Puts each behind those whose byte is lower. `firsts`: where those of each byte begin, and one
- * more. */
-static void divide(crn_factor *factor, const range *its, unsigned shift, uint32_t firsts[BYTES + 1])
+/* Moves each item into the bucket of its byte. `firsts`: where each bucket begins, one entry more
+ * than buckets. */
+static void partition(crn_factor *factor, const range *its, unsigned shift,
+                      uint32_t firsts[BYTES + 1])
 {
     uint32_t next[BYTES] = {0};
     for (uint32_t at = its->first; at < its->last; at++)
@@ -188,7 +188,7 @@ static void divide(crn_factor *factor, const range *its, unsigned shift, uint32_
 
 static void sort_range(crn_factor *factor, range all)
 {
-    enum { LEVELS = 13 }; /* bytes of a number and of a span, and one for those of one value */
+    enum { LEVELS = 13 }; /* bytes of a number and of a span, and one for a range of equal values */
     range *ranges = crn_calloc(LEVELS * BYTES, sizeof *ranges);
     uint32_t count = 1;
     ranges[0] = all;
@@ -205,7 +205,7 @@ static void sort_range(crn_factor *factor, range all)
                 ranges[count++] = (range){its.first, its.last, true};
             continue;
         }
-        divide(factor, &its, (63 - (unsigned)__builtin_clzll(different)) / 8 * 8, firsts);
+        partition(factor, &its, (63 - (unsigned)__builtin_clzll(different)) / 8 * 8, firsts);
         for (unsigned byte = 0; byte < BYTES; byte++)
             if (firsts[byte + 1] - firsts[byte] > 1)
                 ranges[count++] = (range){firsts[byte], firsts[byte + 1], its.same};
@@ -213,19 +213,19 @@ static void sort_range(crn_factor *factor, range all)
     crn_free(ranges);
 }
 
-/* ---- a few numbers: each has its place ---- */
+/* ---- few distinct numbers: counting sort ---- */
 
 enum { VALUES = 64, SLOTS = 256 };
 
 typedef struct value {
     uint64_t key;
-    uint32_t count, first; /* first: where its spans begin */
+    uint32_t count, first; /* first: index of its first span */
 } value;
 
 typedef struct values {
     unsigned count;
     value all[VALUES];
-    uint8_t slots[SLOTS]; /* by key: a value, and one more */
+    uint8_t slots[SLOTS]; /* hash table: index of a value + 1 */
 } values;
 
 static unsigned slot_of(const values *values, uint64_t key)
@@ -242,7 +242,7 @@ static int compare_values(const void *left, const void *right)
     return a->key < b->key ? -1 : a->key > b->key;
 }
 
-/* False if there are more. */
+/* Returns false if there are more than VALUES distinct values. */
 static bool find_values(const crn_factor *factor, values *values)
 {
     for (uint32_t at = 0; at < factor->count; at++) {
@@ -266,7 +266,7 @@ static bool find_values(const crn_factor *factor, values *values)
     return true;
 }
 
-/* Attributes change places; of one value they are put in the order of spans again. */
+/* Permutes attributes in place by cycles; afterwards the spans of each value are sorted by span. */
 static void permute(crn_factor *factor, const values *values, uint32_t *next)
 {
     for (unsigned v = 0; v < values->count; v++) {
@@ -284,13 +284,13 @@ static void permute(crn_factor *factor, const values *values, uint32_t *next)
     }
 }
 
-/* What is known of each span is found again, one after the other. */
+/* Factors that are no attributes: rewrites the spans value by value. */
 static void refill(crn_factor *factor, const values *values, uint32_t *next)
 {
     CRN_EACH_EXPLAINED(s, factor->explained)
     {
-        unsigned slot = slot_of(values, key_of_number(standing_number(factor, s)));
-        if (values->slots[slot]) /* it has any */
+        unsigned slot = slot_of(values, key_of_number(non_attribute_number(factor, s)));
+        if (values->slots[slot]) /* the bucket is not empty */
             factor->spans[next[values->slots[slot] - 1]++] = s;
     }
 }
@@ -312,10 +312,10 @@ static bool sort_few_values(crn_factor *factor)
     return true;
 }
 
-/* ---- all of them ---- */
+/* ---- entry ---- */
 
-/* Finds where values begin. Most are in order as they are: iterations, and what is the same for
- * all. False if they are not. */
+/* Sets `begins` where values change. Most factors are sorted already: iterations, constants.
+ * Returns false if it is not sorted. */
 static bool find_begins(crn_factor *factor)
 {
     bool texts = factor->attributes && !factor->shown.number;
