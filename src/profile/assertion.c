@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A recursive descent that evaluates as it goes. Its depth is bounded.
+ * Evaluates assertions: a recursive descent parser that evaluates while it parses. Its depth is
+ * bounded.
  */
 #include "profile/assertion.h"
 
@@ -30,12 +31,12 @@ typedef struct reading {
 
 typedef struct value {
     bool is_truth;
-    long double number; /* or 0 and 1 */
+    long double number; /* a truth value is 0 or 1 */
 } value;
 
 static const value nothing = {false, 0};
 
-/* The first error stays. Everything that follows is read as nothing. */
+/* Records an error at a position; the first one stays. Parsing goes on, without effect. */
 __attribute__((format(printf, 3, 4))) static value fail(reading *reading, const char *at,
                                                         const char *format, ...)
 {
@@ -52,7 +53,7 @@ __attribute__((format(printf, 3, 4))) static value fail(reading *reading, const 
     return nothing;
 }
 
-/* ---- words ---- */
+/* ---- tokens ---- */
 
 static void skip_space(reading *reading)
 {
@@ -65,7 +66,7 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Takes a sign or a word, if that is what comes next. */
+/* Consumes the operator or word if it comes next. */
 static bool take(reading *reading, const char *token)
 {
     size_t length = strlen(token);
@@ -92,7 +93,7 @@ static bool take_arrow(reading *reading)
 
 /* ---- figures ---- */
 
-/* The metric that is named next; CRN_METRIC_MAX on error. */
+/* Parses the name of a metric. Returns CRN_METRIC_MAX on an error. */
 static uint32_t take_metric(reading *reading)
 {
     char name[NAME_SIZE];
@@ -121,7 +122,7 @@ static uint32_t take_metric(reading *reading)
     return CRN_METRIC_MAX;
 }
 
-/* A quoted block. False when it is not in the profile, or on error. */
+/* Parses a quoted block. Returns false if it is not in the profile, or on an error. */
 static bool take_block(reading *reading, uint32_t *block)
 {
     skip_space(reading);
@@ -142,7 +143,7 @@ static bool take_block(reading *reading, uint32_t *block)
     return false;
 }
 
-/* What stands between the brackets. `known` is false when one of its blocks is not in the
+/* Parses the sequence between brackets. `*known` becomes false if one of its blocks is not in the
  * profile. */
 static crn_sequence take_sequence(reading *reading, bool *known)
 {
@@ -200,7 +201,7 @@ static value read_figure(reading *reading)
     static const struct {
         const char *word;
         aspect aspect;
-        bool metric; /* a metric follows the word and a dot */
+        bool metric; /* a dot and a metric follow the word */
     } forms[] = {{"self", ASPECT_SELF, true},
                  {"inclusive", ASPECT_INCLUSIVE, true},
                  {"contexts", ASPECT_CONTEXTS, false},

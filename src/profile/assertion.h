@@ -22,7 +22,7 @@
 
 #include "profile/model.h"
 
-/* A figure that was looked up: where it stands in the text, and what it is. */
+/* A figure that was looked up: its position in the text, and its value. */
 typedef struct crn_assertion_figure {
     const char *start;
     size_t length;
@@ -34,12 +34,12 @@ enum { CRN_ASSERTION_FIGURES = 64 };
 typedef struct crn_assertion {
     bool holds;
     size_t count;
-    crn_assertion_figure figures[CRN_ASSERTION_FIGURES]; /* the first ones */
+    crn_assertion_figure figures[CRN_ASSERTION_FIGURES]; /* of the first lookups */
 } crn_assertion;
 
-/* Evaluates `text`. With `unknown_is_zero` a block that is not in the profile was never
- * called; without it that is an error, as it may be a misprint. False on error: the
- * message names the column. */
+/* Evaluates `text`. If `unknown_is_zero`, blocks that are not in the profile count as never called;
+ * otherwise they are an error, as the name may be misspelt. On an error returns false, and the
+ * message has the column. */
 bool crn_assertion_check(const crn_profile *profile, const char *text, bool unknown_is_zero,
                          crn_assertion *assertion, crn_error *error);
 

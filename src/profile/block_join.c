@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which blocks of two profiles are the same.
+ * Matches the blocks of two profiles.
  *
- * That depends on their lexical parents being the same, so it goes from outer blocks to
- * inner ones, a level of nesting at a time. Two things are looked through: a file that
- * only the one has is that of the other with the same last name, if there is just one (a
- * tree was checked out elsewhere), and a block's own line in its name ("function
- * <a.lua:12>") says no more than the line does.
+ * Two blocks can only match if their lexical parents do, so matching goes from outer to inner
+ * blocks, one level of nesting at a time. Two differences are ignored: if only one profile has a
+ * file, it matches the other profile's only file with the same base name (the source tree has
+ * moved); and a block's own line in its name ("function <a.lua:12>") is redundant.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +18,8 @@ typedef struct entry {
     const crn_block_info *info;
     char *name; /* owned */
     const char *file;
-    uint32_t level;  /* of lexical nesting */
-    uint32_t parent; /* its number */
+    uint32_t level;  /* depth of lexical nesting */
+    uint32_t parent; /* the parent's number in the join */
     uint32_t block, side;
 } entry;
 
@@ -56,7 +55,8 @@ static int compare_entries(const void *left, const void *right)
     return result ? result : compare_numbers(a->block, b->block);
 }
 
-/* Gives numbers to blocks that are alike, in the order of their places. */
+/* Numbers the blocks of one group, which are equal in name, file and parent, in the order of their
+ * lines. */
 static void join_group(crn_block_join *join, const entry *group, size_t count)
 {
     uint8_t *done = crn_calloc(count, sizeof *done);
@@ -101,7 +101,7 @@ static void join_level(crn_block_join *join, entry *entries, size_t count)
 /* ---- files ---- */
 
 typedef struct files {
-    const char **names; /* sorted, each once */
+    const char **names; /* sorted, without duplicates */
     size_t count;
 } files;
 
@@ -135,7 +135,8 @@ static const char *last_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The one file that only `here` has and that is called so; NULL if none or several are. */
+/* Returns the only file that `here` has, `there` has not, and whose base name is `last`; NULL if
+ * there is none or several. */
 static const char *files_only(const files *here, const files *there, const char *last)
 {
     const char *found = NULL;
@@ -149,8 +150,7 @@ static const char *files_only(const files *here, const files *there, const char 
     return found;
 }
 
-/* Puts the earlier names of files into the later blocks. `names` is what each of the
- * later files was called. */
+/* Gives files that moved the name that they have in the earlier profile. */
 static void join_files(const crn_profile *before, const crn_profile *after, entry *entries)
 {
     files old = files_of(before), new = files_of(after);
@@ -173,9 +173,9 @@ static void join_files(const crn_profile *before, const crn_profile *after, entr
     crn_free(new.names);
 }
 
-/* ---- all of it ---- */
+/* ---- entry ---- */
 
-/* A copy in which the block's own line is left out. */
+/* Copies a block's name without the block's own line in it. */
 static char *name_without_line(const crn_block_info *info)
 {
     char line[16];
@@ -186,7 +186,7 @@ static char *name_without_line(const crn_block_info *info)
     return name;
 }
 
-/* Parents come before what is in them; one that does not is taken for none. */
+/* Parents come before their children; a parent that does not is taken for none. */
 static void put_entries(const crn_profile *profile, uint32_t side, entry *entries)
 {
     for (uint32_t b = 0; b < profile->block_count; b++) {

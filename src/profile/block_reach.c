@@ -24,7 +24,8 @@ uint8_t *crn_block_neighbours(const crn_call_graph *graph, uint32_t blocks, cons
     return set;
 }
 
-/* By block, where its arrows' ends begin in `targets`. Both to be freed. */
+/* Groups the other ends of arrows by block: returns where each block's begin in `*targets`. Free
+ * both. */
 static uint32_t *group_arrows(const crn_call_graph *graph, uint32_t blocks, bool callers,
                               uint32_t **targets)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A recursive descent that evaluates as it goes. Its depth is bounded.
+ * Evaluates block sets: a recursive descent parser that evaluates while it parses. Its depth is
+ * bounded.
  */
 #include "profile/block_set.h"
 
@@ -29,12 +30,12 @@ typedef struct reading {
     int nesting;
     bool failed;
     crn_error *error;
-    crn_call_graph graph; /* made when it is first needed, as are the costs */
+    crn_call_graph graph; /* computed on first use, like the costs */
     crn_block_cost cost;
     crn_stack stack;
 } reading;
 
-/* The first error stays. Everything that follows is read as nothing. */
+/* Records an error at a position; the first one stays. Parsing goes on, without effect. */
 __attribute__((format(printf, 3, 4))) static void fail(reading *reading, const char *at,
                                                        const char *format, ...)
 {
@@ -50,7 +51,7 @@ __attribute__((format(printf, 3, 4))) static void fail(reading *reading, const c
                   (size_t)(at - reading->text) + 1, what);
 }
 
-/* ---- words ---- */
+/* ---- tokens ---- */
 
 static void skip_space(reading *reading)
 {
@@ -67,7 +68,7 @@ static bool take(reading *reading, char what)
     return true;
 }
 
-/* The word that is next, which is "" where there is none. */
+/* Parses a word; "" if none comes next. */
 static const char *take_word(reading *reading, char word[WORD_SIZE])
 {
     skip_space(reading);
@@ -92,7 +93,7 @@ static bool take_this_word(reading *reading, const char *wanted)
     return false;
 }
 
-/* What is in quotes; NULL on an error. To be freed. */
+/* Parses a quoted text. Returns NULL on an error. Free it with crn_free. */
 static char *take_text(reading *reading)
 {
     skip_space(reading);
@@ -188,7 +189,7 @@ static const uint64_t *collector_cost(reading *reading)
     return reading->stack.collector;
 }
 
-/* thresh, thresh-stack and thresh-gc: `which` is what stands behind the first word. */
+/* Evaluates thresh, thresh-stack and thresh-gc; `which` is the part after "thresh". */
 static uint8_t *above(reading *reading, const char *which)
 {
     uint8_t *set = nothing(reading);
@@ -230,7 +231,7 @@ static void join(const reading *reading, uint8_t *set, uint8_t *other, bool both
     crn_free(other);
 }
 
-/* What is in brackets, up to the closing one; MLton's (and S S ...) and (or S S ...), too. */
+/* Parses up to the closing bracket; also MLton's prefix form (and S S ...). */
 static uint8_t *read_bracketed(reading *reading)
 {
     bool both = take_this_word(reading, "and");
@@ -263,7 +264,7 @@ static uint8_t *apply(reading *reading, operation operation, bool in_brackets)
     return beside;
 }
 
-/* What the word stands for, with what follows it; NULL if it is none. */
+/* Evaluates a named set and its arguments. Returns NULL if there is no such name. */
 static uint8_t *read_named(reading *reading, const char *word, bool in_brackets)
 {
     static const char *const operations[] = {"pred", "succ", "to", "from"};
@@ -279,7 +280,7 @@ static uint8_t *read_named(reading *reading, const char *word, bool in_brackets)
                                      : NULL;
 }
 
-/* NAME ( what it takes ), or without the brackets, as they may stand around both. */
+/* Parses NAME(arguments), or without brackets: they may be around both. */
 static uint8_t *read_function(reading *reading)
 {
     char word[WORD_SIZE];

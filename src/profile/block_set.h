@@ -22,14 +22,14 @@
 
 #include "profile/model.h"
 
-/* What an expression is about beside names. */
+/* Parameters of an expression. */
 typedef struct crn_block_set_about {
-    uint32_t metric;       /* that thresholds are of */
-    const char *collector; /* name of the collector's blocks */
+    uint32_t metric;       /* metric of the thresholds */
+    const char *collector; /* name of the garbage collector's blocks */
 } crn_block_set_about;
 
-/* By block: 1 for those of the set, which the root is never of. NULL on an error, which names the
- * column. To be freed with crn_free. */
+/* Returns a set: 1 for each block in it; never the root. Free it with crn_free. On an error returns
+ * NULL, and the message has the column. */
 uint8_t *crn_block_set_make(const crn_profile *profile, crn_block_set_about about,
                             const char *expression, crn_error *error);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Profiles that are put together: imports, merges, tests.
+ * Builds profiles: for imports, merges and tests.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,15 +9,15 @@
 #include "base/memory.h"
 #include "profile/freeze.h"
 
-/* Long enough for any stack that a tool records, short enough that the search for cycles
- * stays cheap. */
+/* Longer than any stack that a tool records, short enough that the search for cycles stays
+ * cheap. */
 enum { PATH_LIMIT = 65536 };
 
 struct crn_profile_builder {
-    crn_profile *profile; /* blocks, metrics, notes and warnings gather here */
-    crn_interning *keys;  /* of blocks: number + 1 is the block */
+    crn_profile *profile; /* collects blocks, metrics, notes and warnings */
+    crn_interning *keys;  /* of blocks: the interned number + 1 is the block */
     crn_graph graph;
-    uint64_t *columns[CRN_METRIC_MAX]; /* by record; from CAIRN_METRIC_CPU on */
+    uint64_t *columns[CRN_METRIC_MAX]; /* by record, beginning with CAIRN_METRIC_CPU */
     uint32_t column_capacity;
 };
 
@@ -31,7 +31,7 @@ crn_profile_builder *crn_profile_builder_new(void)
                                  .context_budget = UINT32_MAX,
                                  .alias_budget = UINT32_MAX};
     if (!crn_graph_open(&builder->graph))
-        crn_realloc(NULL, SIZE_MAX, 2); /* ends the tool: there is no memory */
+        crn_realloc(NULL, SIZE_MAX, 2); /* exits the process: out of memory */
     return builder;
 }
 
@@ -132,8 +132,8 @@ void crn_profile_builder_warn(crn_profile_builder *builder, const char *format, 
     crn_profile_put_warning(builder->profile, text);
 }
 
-/* The builder's block for each of the profile's. Lexical parents come first. `*apart` is
- * whether blocks that were told apart in the profile still are. */
+/* Maps the profile's blocks to the builder's; lexical parents come first. `*apart` becomes false if
+ * distinct blocks of the profile map to the same one. */
 static uint32_t *map_blocks(crn_profile_builder *builder, const crn_profile *profile, bool *apart)
 {
     uint32_t *map = crn_calloc(profile->block_count, sizeof *map);
@@ -166,7 +166,7 @@ static void add_metrics(crn_profile_builder *builder, const crn_profile *profile
 void crn_profile_builder_add(crn_profile_builder *builder, const crn_profile *profile)
 {
     crn_graph *graph = &builder->graph;
-    bool apart; /* else there may be cycles that were none before */
+    bool apart; /* if false, contexts may contain new cycles */
     uint32_t *blocks = map_blocks(builder, profile, &apart);
     uint32_t *contexts = crn_calloc(profile->context_count, sizeof *contexts);
     for (uint32_t c = 0; c < profile->context_count; c++) {

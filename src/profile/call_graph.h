@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * call_graph.h - who calls whom: blocks, and the calls between them with what those cost.
+ * call_graph.h - the call graph of blocks, with calls and cost for each arrow.
  *
- * An arrow from a to b is the sequence a, b (sequence.h): its calls and its inclusive cost are
- * those that crn_sequence_measure gives, for all pairs at once.
+ * An arrow from a to b has the calls and the inclusive cost that crn_sequence_measure returns for
+ * the sequence a, b (sequence.h), computed for all pairs at once.
  */
 #ifndef CRN_PROFILE_CALL_GRAPH_H
 #define CRN_PROFILE_CALL_GRAPH_H
@@ -17,18 +17,17 @@ typedef struct crn_call_arrow {
 
 typedef struct crn_call_graph {
     uint32_t count;
-    crn_call_arrow *arrows; /* by inclusive cost, then calls, falling */
+    crn_call_arrow *arrows; /* most inclusive cost first, then most calls */
 } crn_call_graph;
 
-/* Of the contexts that are kept (NULL: all). Linear in the number of contexts and edges, but for
- * sorting the arrows. */
+/* Makes the graph of the kept contexts (NULL: all). Linear in contexts and edges, except for
+ * sorting. */
 crn_call_graph crn_call_graph_make(const crn_profile *profile, uint32_t metric,
                                    const uint8_t *kept);
-/* Of those the arrows between the blocks that are shown, by block: in the memory that these few
- * take. */
+/* Makes the graph of the shown blocks alone, in memory for these few. */
 crn_call_graph crn_call_graph_between(const crn_profile *profile, uint32_t metric,
                                       const uint8_t *kept, const uint8_t *shown);
-/* The same where the totals of what is kept are known, as crn_totals has them. */
+/* The same for known totals of the kept contexts, as crn_totals returns them. */
 crn_call_graph crn_call_graph_of(const crn_profile *profile, const uint8_t *kept,
                                  const uint8_t *shown, const uint64_t *totals);
 void crn_call_graph_free(crn_call_graph *graph);

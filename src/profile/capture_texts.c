@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 
-/* Where the offset is, or belongs. */
+/* Returns the table entry of an offset, used or free. */
 static crn_capture_text *place_of(const crn_capture_texts *texts, uint32_t offset)
 {
     uint32_t at = offset * 0x9e3779b1u;

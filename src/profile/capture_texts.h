@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * capture_texts.h - the strings of a capture that are named by their offsets, each gone through
- * once: in a file that was made to, all names are the same one, as long as the file.
+ * capture_texts.h - interns the strings of a capture by offset, each once. In a hostile file all
+ * names can be one string as long as the file: reading it for each name would be quadratic.
  */
 #ifndef CRN_PROFILE_CAPTURE_TEXTS_H
 #define CRN_PROFILE_CAPTURE_TEXTS_H
@@ -11,10 +11,10 @@
 
 typedef struct crn_capture_text {
     uint32_t offset;
-    const char *text; /* NULL: the place is free */
+    const char *text; /* NULL: the entry is free */
 } crn_capture_text;
 
-/* To be zeroed, but for the first two, and freed with crn_capture_texts_end. */
+/* Zero it except for the first two members; free it with crn_capture_texts_end. */
 typedef struct crn_capture_texts {
     const crn_bytes *strings;
     crn_interning *into;
@@ -22,7 +22,7 @@ typedef struct crn_capture_texts {
     crn_capture_text *known;
 } crn_capture_texts;
 
-/* The string at an offset as crn_string_at has it, interned. */
+/* Returns the interned string at an offset (crn_string_at). */
 const char *crn_capture_text_at(crn_capture_texts *texts, uint32_t offset);
 void crn_capture_texts_end(crn_capture_texts *texts);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * children.h - walking the tree of contexts downwards, however deep it is.
+ * children.h - depth-first walk over the tree of contexts, without recursion.
  */
 #ifndef CRN_PROFILE_CHILDREN_H
 #define CRN_PROFILE_CHILDREN_H
@@ -9,8 +9,8 @@
 
 typedef void crn_children_visit(void *data, uint32_t context);
 
-/* Calls `enter` for each context before those below it and `leave` after them. Children
- * come in the order of their numbers. */
+/* Calls `enter` for each context before its descendants, and `leave` after them. Children are
+ * visited in the order of their numbers. */
 void crn_children_walk(const crn_profile *profile, crn_children_visit *enter,
                        crn_children_visit *leave, void *data);
 

@@ -57,7 +57,7 @@ crn_compare crn_compare_make(const crn_profile *profile, const uint32_t metrics[
         for (int side = 0; side < 2; side++)
             row.values[side] = inclusive ? costs[side].inclusive[b] : costs[side].self[b];
         if ((!row.values[0] && !row.values[1]) || (inclusive && !b))
-            continue; /* all of it is the root's, in every metric */
+            continue; /* everything is the root's, in every metric */
         judge(&row, &compare);
         compare.rows[compare.count++] = row;
     }

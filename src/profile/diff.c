@@ -6,10 +6,10 @@
 #include "base/memory.h"
 #include "profile/figures.h"
 
-/* ---- contexts that are the same ---- */
+/* ---- matching contexts ---- */
 
 typedef struct way {
-    uint64_t key; /* parent's number << 32 | block's number */
+    uint64_t key; /* number of the parent << 32 | number of the block */
     uint32_t number;
     uint32_t used;
 } way;
@@ -35,7 +35,7 @@ static void join_side(context_join *join, const crn_profile *profile, const uint
                       uint32_t side)
 {
     uint32_t *numbers = crn_calloc(profile->context_count, sizeof *numbers);
-    join->numbers[side] = numbers; /* the root's is 0 */
+    join->numbers[side] = numbers; /* the root has number 0 */
     for (uint32_t c = 1; c < profile->context_count; c++) {
         uint64_t key = (uint64_t)numbers[profile->parent[c]] << 32 | blocks[profile->block[c]];
         way *way = find_way(join, key);

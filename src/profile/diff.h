@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * diff.h - what changed from one profile to another.
+ * diff.h - compares two profiles.
  *
- * Blocks need not have the same numbers, nor be at the same lines: they are the same when
- * name, file and lexical parent are. Where several are alike, those at the same line and
- * column are the same, and what is left is paired in the order of the lines. Contexts are
- * the same when their paths are.
+ * Blocks match if name, file and lexical parent match; numbers and lines may differ. Among several
+ * alike, those at the same line and column match, and the rest is paired in the order of lines.
+ * Contexts match if their paths do.
  */
 #ifndef CRN_PROFILE_DIFF_H
 #define CRN_PROFILE_DIFF_H
@@ -17,20 +16,20 @@ enum { CRN_BEFORE = 0, CRN_AFTER = 1, CRN_SIDES = 2 };
 
 typedef enum crn_diff_sort { CRN_DIFF_SELF, CRN_DIFF_INCLUSIVE, CRN_DIFF_CALLS } crn_diff_sort;
 
-/* A block or a context, and what it costs before and after. */
+/* A block or a context, with its cost before and after. */
 typedef struct crn_diff_row {
-    uint32_t id[CRN_SIDES]; /* CRN_DIFF_NONE where there is none */
+    uint32_t id[CRN_SIDES]; /* CRN_DIFF_NONE: not in that profile */
     uint64_t calls[CRN_SIDES], self[CRN_SIDES], inclusive[CRN_SIDES];
 } crn_diff_row;
 
 typedef struct crn_diff {
     uint64_t total[CRN_SIDES];
-    crn_sampling sampling[CRN_SIDES]; /* of the metric */
+    crn_sampling sampling[CRN_SIDES]; /* how the metric was sampled */
     uint32_t count;
-    crn_diff_row *rows; /* by the change's size, falling; those that are all 0 left out */
+    crn_diff_row *rows; /* largest change first; rows with only zeros are left out */
 } crn_diff;
 
-/* The metric's number in each profile. */
+/* The profiles, and the metric's number in each. */
 typedef struct crn_diff_input {
     const crn_profile *profile[CRN_SIDES];
     uint32_t metric[CRN_SIDES];
@@ -41,7 +40,7 @@ crn_diff crn_diff_blocks(const crn_diff_input *input);
 crn_diff crn_diff_contexts(const crn_diff_input *input);
 void crn_diff_free(crn_diff *diff);
 
-/* A number for each block of both profiles: the same for those that are the same. */
+/* A number for each block: equal for blocks that match. */
 typedef struct crn_block_join {
     uint32_t count;
     uint32_t *numbers[CRN_SIDES]; /* by block */

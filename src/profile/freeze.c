@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * From records to the arrays that analysis works on.
+ * Converts records into the arrays that analysis works on.
  */
 #include "profile/freeze.h"
 
@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "capture/reader.h"
 
-/* The block that stands for one that the table does not hold. */
+/* Returns the block that stands for blocks that are missing in the table. */
 static uint32_t special_block(crn_profile *profile, uint32_t *place, const char *name)
 {
     if (!*place)
@@ -34,7 +34,7 @@ static void put_contexts(crn_profile *profile, const crn_records *records)
     }
 }
 
-/* Counting sort by `from`, which keeps the order of creation within a context. */
+/* Counting sort by `from`; edges of one context stay in the order of creation. */
 static void put_edges(crn_profile *profile, const crn_records *records)
 {
     profile->edge_count = records->alias_count;
@@ -67,7 +67,7 @@ void crn_profile_put_paths(crn_profile *profile, const crn_records *records)
     put_edges(profile, records);
 }
 
-/* ---- costs: what aliases were charged belongs to the context that they stand for ---- */
+/* ---- costs: those of an alias are added to its target ---- */
 
 void crn_profile_put_wall(crn_profile *profile, const crn_records *records, double wall_scale)
 {
@@ -84,7 +84,7 @@ void crn_profile_put_wall(crn_profile *profile, const crn_records *records, doub
     crn_profile_put_column(profile, CRN_METRIC_WALL, wall);
 }
 
-/* Contexts have numbers in the order of their records, and their aliases' come after them. */
+/* Contexts are numbered in the order of their records; aliases come after their targets. */
 void crn_profile_put_counts(crn_profile *profile, const crn_records *records)
 {
     uint64_t *calls = crn_calloc(records->context_count, sizeof *calls), *ticks = NULL, any = 0;
@@ -105,13 +105,14 @@ void crn_profile_put_counts(crn_profile *profile, const crn_records *records)
     crn_profile_put_column(profile, CRN_METRIC_TICKS, ticks);
 }
 
-/* A depth-first walk that keeps, for each block, its occurrence nearest to the context. */
+/* Depth-first walk that tracks, by block, its nearest occurrence on the current path. */
 void crn_profile_put_previous(crn_profile *profile)
 {
     uint32_t count = profile->context_count;
     profile->previous = crn_calloc(count, sizeof *profile->previous);
-    uint32_t *child = crn_calloc(count, sizeof *child);     /* 0 is none: the root is nobody's */
-    uint32_t *sibling = crn_calloc(count, sizeof *sibling); /* child */
+    uint32_t *child = crn_calloc(count, sizeof *child);     /* 0 is "none", as the root is
+                                                               nobody's child */
+    uint32_t *sibling = crn_calloc(count, sizeof *sibling); /* next sibling */
     uint32_t *nearest = crn_calloc(profile->block_count, sizeof *nearest); /* context + 1 */
     for (uint32_t c = count; c-- > 1;) {
         sibling[c] = child[profile->parent[c]];

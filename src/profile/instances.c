@@ -9,8 +9,8 @@
 
 /* ---- names ---- */
 
-/* Behind the brackets that open at `text`; the end if they do not close. Operators that are written
- * with these signs ("operator<", "operator()") are not looked at: see strip. */
+/* Returns the position after the bracket that closes the one at `text`; the end if it is not
+ * closed. Operators that contain brackets ("operator<", "operator()") are handled in strip. */
 static const char *skip_brackets(const char *text)
 {
     int depth = 0;
@@ -35,7 +35,7 @@ static const char *operator_end(const char *text)
     return length ? sign + length : NULL;
 }
 
-/* What compilers append to the names of clones begins with a dot and a letter. */
+/* Returns true for a suffix that compilers append to clones: a dot and a letter. */
 static bool is_clone(const char *text)
 {
     static const char *const ends[] = {".part.",     ".constprop.", ".isra.",        ".cold",
@@ -46,7 +46,7 @@ static bool is_clone(const char *text)
     return false;
 }
 
-/* How much of what follows belongs to the name, brackets and all. */
+/* Returns the end of the text that belongs to the name, brackets included. */
 static const char *kept_end(const char *text, bool word_begins)
 {
     static const char anonymous[] = "(anonymous namespace)";
@@ -55,8 +55,8 @@ static const char *kept_end(const char *text, bool word_begins)
     return word_begins ? operator_end(text) : NULL;
 }
 
-/* "f<int>(int) [clone .part.0]" is "f". What is nothing but brackets, such as "[gc]" or "<gc>", is
- * left as it is. To be freed. */
+/* Strips a name: "f<int>(int) [clone .part.0]" becomes "f". A name that is all brackets, such as
+ * "[gc]" or "<gc>", stays. Free it with crn_free. */
 static char *strip(const char *name)
 {
     char *stripped = crn_strdup(name), *to = stripped;
@@ -66,7 +66,7 @@ static char *strip(const char *name)
         if (end) {
             while (name < end)
                 *to++ = *name++;
-        } else if (strchr("<([", *name)) { /* not "{lambda(int)#1}", but for the "(int)" */
+        } else if (strchr("<([", *name)) { /* keeps "{lambda(int)#1}" but strips "(int)" */
             name = skip_brackets(name);
         } else {
             *to++ = *name++;
@@ -74,7 +74,7 @@ static char *strip(const char *name)
     }
     while (to > stripped && to[-1] == ' ')
         to--;
-    if (to > stripped) /* else it is still as it was */
+    if (to > stripped) /* otherwise nothing has been copied yet */
         *to = 0;
     return stripped;
 }
@@ -108,7 +108,7 @@ static bool is_same(const place *a, const place *b)
            strcmp(a->info->file, b->info->file) == 0 && strcmp(a->name, b->name) == 0;
 }
 
-/* Those that a compiler may have made several of. */
+/* Lists the blocks that can be instances of the same source. */
 static uint32_t list_places(const crn_profile *profile, const uint8_t *apart, place *places)
 {
     uint32_t count = 0;
@@ -121,7 +121,7 @@ static uint32_t list_places(const crn_profile *profile, const uint8_t *apart, pl
     return count;
 }
 
-/* Where there are several of a place each becomes the first; their lexical children follow. */
+/* Maps all blocks of a place to the first of them, and their lexical children likewise. */
 static void join(crn_block_info *blocks, uint32_t *first_of, const place *places, uint32_t count)
 {
     for (uint32_t i = 0, next; i < count; i = next) {
@@ -139,7 +139,7 @@ crn_profile *crn_instances_merge(const crn_profile *profile, const uint8_t *apar
 {
     place *places = crn_calloc(profile->block_count, sizeof *places);
     uint32_t count = list_places(profile, apart, places);
-    crn_profile joined = *profile; /* whose other parts are the original's */
+    crn_profile joined = *profile; /* shares everything else with the original */
     uint32_t *first_of = crn_calloc(profile->block_count, sizeof *first_of);
     joined.blocks = crn_calloc(profile->block_count, sizeof *joined.blocks);
     for (uint32_t b = 0; b < profile->block_count; b++) {

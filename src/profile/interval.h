@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * interval.h - how far a figure that was sampled may be off. docs/SAMPLING.md, "How sure is
- * a figure", says which formulas and why these.
+ * interval.h - confidence intervals of sampled figures. docs/SAMPLING.md, "How sure is a figure",
+ * gives the formulas and the reasons.
  */
 #ifndef CRN_PROFILE_INTERVAL_H
 #define CRN_PROFILE_INTERVAL_H
@@ -10,26 +10,25 @@ typedef struct crn_interval {
     double low, high;
 } crn_interval;
 
-/* The normal deviate of a 95 % interval. */
+/* Normal deviate of a 95 % interval. */
 #define CRN_INTERVAL_Z 1.959963984540054
 
-/* The share of which `hits` of `samples` were seen, 0 to 1: Wilson's score interval (Journal
- * of the American Statistical Association 22, 1927). Neither need be whole: time is charged by
- * gaps of unequal length. Nothing is known of a share of no samples. */
+/* Returns Wilson's score interval of a share (Journal of the American Statistical Association 22,
+ * 1927) of which `hits` of `samples` were seen. Neither must be an integer: time is charged in gaps
+ * of unequal length. Without samples it is 0..1. */
 crn_interval crn_interval_share(double hits, double samples);
 
-/* The sum of draws that are worth `unit` each and come at random (Poisson), when it is seen as
- * `value`: all means from which that is no farther than the deviate (the score interval, as
- * Wilson's is of shares). */
+/* Returns the score interval of a sum of random draws (Poisson) of `unit` each that was observed as
+ * `value`. */
 crn_interval crn_interval_count(double value, double unit);
 
-/* One share less another, each with its interval: Newcombe's hybrid score interval (Statistics
- * in Medicine 17, 1998, method 10). Shares that are known exactly have low = high. */
+/* Returns the interval of the difference of two shares: Newcombe's hybrid score interval
+ * (Statistics in Medicine 17, 1998, method 10). Exact shares have low = high. */
 crn_interval crn_interval_difference(double share, crn_interval of_share, double other,
                                      crn_interval of_other);
 
-/* The deviate beyond which all of `count` comparisons together alarm by chance in 5 % of runs
- * at most (Bonferroni). Of one it is CRN_INTERVAL_Z. */
+/* Returns the deviate at which `count` comparisons together raise a false alarm in at most 5 % of
+ * runs (Bonferroni). For one it is CRN_INTERVAL_Z. */
 double crn_interval_z_of(unsigned count);
 
 #endif

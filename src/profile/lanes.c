@@ -15,7 +15,8 @@
 
 /* ---- lanes ---- */
 
-/* Wall time that has passed for a thread and is not charged yet: it may be waiting since. */
+/* Returns wall time that has passed for a thread but is not charged yet, because it may be
+ * waiting. */
 static uint64_t pending(const crn_disk_header *header, const crn_disk_lane *disk)
 {
     uint64_t now = header->last[header->moments & 1].clock;
@@ -24,8 +25,8 @@ static uint64_t pending(const crn_disk_header *header, const crn_disk_lane *disk
                                                                              : 0;
 }
 
-/* The record that ran when the lane last said so. One that has been running for long without an
- * event is in its waits, the newest last. */
+/* Returns the record that the lane last published as current. If the lane has had no event for
+ * long, its newest wait has it. */
 static uint64_t record_of(const crn_disk_lane *disk)
 {
     return disk->waits[1].clock   ? disk->waits[1].record
@@ -71,7 +72,7 @@ static bool add_counts(void *data, uint32_t record, const crn_disk_node *nodes,
     return true;
 }
 
-/* False when the capture cannot be read; a lane that is not whole has what there is. */
+/* Returns false if the capture cannot be read. A lane that is cut short has what could be read. */
 static bool read_lane(const crn_reader *reader, const crn_bytes *strings, crn_trees *trees,
                       uint64_t *left, crn_lane_info *info, bool *ran, crn_error *error)
 {
@@ -157,7 +158,8 @@ void crn_lanes_free(crn_lanes *lanes)
 
 /* ---- processes ---- */
 
-/* 2: written by this process; 1: a capture of another, its parent's perhaps; 0: none. */
+/* Returns 2 if the file is a capture of this process, 1 if of another (its parent's perhaps), 0 if
+ * it is no capture. */
 static int rank(const char *path, long pid)
 {
     crn_reader reader;
@@ -169,7 +171,7 @@ static int rank(const char *path, long pid)
     return own ? 2 : 1;
 }
 
-/* The path in a line of /proc/PID/maps that maps a file and shares it; else NULL. */
+/* Returns the path in a line of /proc/PID/maps if it is a shared file mapping, otherwise NULL. */
 static char *shared_file(char *line)
 {
     char *path = strchr(line, '/');

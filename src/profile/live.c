@@ -10,13 +10,13 @@
 #include "profile/figures.h"
 #include "profile/freeze.h"
 
-/* Returns in how many contexts more was freed than allocated. */
+/* Returns the number of contexts that freed more than they allocated. */
 static uint32_t derive(crn_profile *profile, const char *alloc, const char *freed, const char *live,
                        const char *unit)
 {
     int from = crn_profile_metric(profile, alloc), less = crn_profile_metric(profile, freed);
     if (from < 0 || less < 0)
-        return 0; /* another tool's profile may bring the difference itself */
+        return 0; /* imported profiles can have the difference already */
     uint32_t metric = crn_profile_put_metric(profile, live, unit), wrong = 0;
     if (metric == CRN_METRIC_MAX)
         return 0;
@@ -58,7 +58,7 @@ bool crn_alloc_is_metric(const char *name)
     return false;
 }
 
-/* "524288", "exact", of captures that differ "524288 | exact". */
+/* Parses "524288" or "exact"; of differing captures, "524288 | exact". */
 double crn_alloc_mean(const crn_profile *profile)
 {
     const char *at = crn_profile_note(profile, "alloc", "");
@@ -73,9 +73,9 @@ double crn_alloc_mean(const crn_profile *profile)
     return largest;
 }
 
-/* A block of s bytes is drawn with p = 1 - exp(-s / mean) and then counts 1 / p times: s bytes
- * have the variance s² (1 - p) / p, which is below s times the mean. Objects have (1 - p) / p
- * each, about mean / s where they are small: with all of one size, the mean size. */
+/* An allocation of s bytes is sampled with p = 1 - exp(-s / mean) and then counts 1 / p times: s
+ * bytes have the variance s² (1 - p) / p, which is below s times the mean. Objects have (1 - p) / p
+ * each, about mean / s for small ones: the mean size is used, as if all had one size. */
 double crn_alloc_unit(const crn_profile *profile, uint32_t metric)
 {
     const char *name = profile->metrics[metric].name;

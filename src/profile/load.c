@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a capture to a profile.
+ * Loads a capture as a profile.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -59,7 +59,7 @@ static void put_tables(crn_profile *profile, const crn_snapshot *snapshot)
     crn_capture_texts_end(&texts);
 }
 
-/* Adds what records have in a column to the values of their contexts. */
+/* Adds a column of records to the values of their contexts. */
 static void add_column(crn_profile *profile, const crn_snapshot *snapshot, uint32_t metric,
                        const uint64_t *column)
 {
@@ -67,7 +67,7 @@ static void add_column(crn_profile *profile, const crn_snapshot *snapshot, uint3
     for (uint32_t r = CRN_RECORD_ROOT; r < snapshot->records.used; r++)
         values[snapshot->records.numbers[r]] += column[r];
     for (uint32_t c = 0; c < profile->context_count && profile->values[metric]; c++)
-        values[c] += profile->values[metric][c]; /* a host may define a name twice */
+        values[c] += profile->values[metric][c]; /* a host may define two metrics with one name */
     crn_profile_put_column(profile, metric, values);
 }
 
@@ -87,7 +87,7 @@ static void put_columns(crn_profile *profile, crn_snapshot *snapshot)
     }
 }
 
-/* What was made into the profile is freed on the way. */
+/* Makes contexts and metrics, and frees the snapshot's arrays on the way. */
 static void put_contexts(crn_profile *profile, crn_snapshot *snapshot)
 {
     const crn_records *records = &snapshot->records;
@@ -111,7 +111,7 @@ static void put_started(crn_profile *profile, uint64_t unix_ns)
         crn_profile_put_note(profile, "started", text);
 }
 
-/* How samples of time were taken. Squares are what sampling.h makes intervals of. */
+/* Adds notes about sampling; the squared gaps are for the intervals of sampling.h. */
 static void put_sampling(crn_profile *profile, const crn_snapshot *snapshot)
 {
     const crn_disk_header *header = &snapshot->header;
@@ -134,8 +134,8 @@ static void put_sampling(crn_profile *profile, const crn_snapshot *snapshot)
     }
 }
 
-/* What the capture itself knows of the run, beside what the host noted. */
-/* Of spans that are not there, if any are. */
+/* Facts about the run that the capture itself knows, besides the host's notes. */
+/* Adds a warning if spans were lost. */
 static void put_lost_spans(crn_profile *profile, const crn_snapshot *snapshot)
 {
     const struct {
@@ -189,7 +189,8 @@ static void put_facts(crn_profile *profile, const crn_snapshot *snapshot)
     }
 }
 
-/* Where the host did not say what profiling cost, the calls and the cost of one do. */
+/* Without a note by the host, estimates the cost of profiling from the number of calls and the cost
+ * of one. */
 static void put_cost(crn_profile *profile)
 {
     double call_ns = strtod(crn_profile_note(profile, "call_ns", "0"), NULL);
@@ -202,7 +203,7 @@ static void put_cost(crn_profile *profile)
                      strtod(crn_profile_note(profile, "cpu_samples", "0"), NULL);
     double sample_ns = strtod(crn_profile_note(profile, "sample_ns", "0"), NULL);
     if (!calls && !(samples > 0))
-        return; /* the host records otherwise */
+        return; /* the host records in another way */
     note(profile, "cost_ns", "%.0f", (double)calls * call_ns + samples * sample_ns);
     bool hosted = crn_profile_note(profile, "host", NULL) != NULL;
     if (!calls)
@@ -258,7 +259,7 @@ crn_profile *crn_profile_load(const char *path, crn_error *error)
         return NULL;
     }
     crn_profile *profile = crn_profile_new();
-    put_facts(profile, &snapshot); /* before the notes: what was merged tells more of itself */
+    put_facts(profile, &snapshot); /* before the notes: those of a merged capture override these */
     put_tables(profile, &snapshot);
     put_contexts(profile, &snapshot);
     put_cost(profile);

@@ -19,7 +19,7 @@ struct crn_merge {
     crn_profile_builder *builder;
     merged_note *notes;
     size_t note_count, note_capacity;
-    uint64_t count; /* profiles, those that were merged before each counted */
+    uint64_t count; /* number of profiles; one that was merged counts its parts */
 };
 
 typedef enum rule { RULE_AGREE, RULE_ADD, RULE_EARLIEST, RULE_LARGEST, RULE_FORGET } rule;
@@ -82,7 +82,7 @@ static void set_number(merged_note *note, uint64_t number)
     set_value(note, text);
 }
 
-/* Whether `value` is one of those that stand side by side. */
+/* Returns true if `value` is one of the values in a list "a | b | c". */
 static bool holds(const char *values, const char *value)
 {
     size_t length = strlen(value);

@@ -67,7 +67,7 @@ int crn_profile_metric(const crn_profile *profile, const char *name)
 uint32_t crn_profile_put_named(crn_profile *profile, const crn_block_info *info)
 {
     uint32_t count = profile->block_count;
-    if ((count & (count - 1)) == 0) /* grows at powers of two */
+    if ((count & (count - 1)) == 0) /* full: capacities are powers of two */
         profile->blocks =
             crn_realloc(profile->blocks, count ? (size_t)count * 2 : 1, sizeof *profile->blocks);
     profile->blocks[count] = *info;
@@ -101,7 +101,7 @@ void crn_profile_put_note(crn_profile *profile, const char *key, const char *val
 
 void crn_profile_put_known_note(crn_profile *profile, const char *key, const char *value)
 {
-    /* Equal texts are at one place. */
+    /* Interned: equal texts have equal addresses. */
     uint32_t number =
         crn_intern_number(profile->note_keys, (const char *)(const void *)&key, sizeof key);
     if (number < profile->note_count) {
@@ -109,7 +109,7 @@ void crn_profile_put_known_note(crn_profile *profile, const char *key, const cha
         return;
     }
     size_t count = profile->note_count;
-    if ((count & (count - 1)) == 0) /* grows at powers of two */
+    if ((count & (count - 1)) == 0) /* full: capacities are powers of two */
         profile->notes = crn_realloc(profile->notes, count ? count * 2 : 1, sizeof *profile->notes);
     profile->notes[profile->note_count++] = (crn_note){key, value};
 }
@@ -123,7 +123,7 @@ void crn_profile_put_warning(crn_profile *profile, char *text)
 
 void crn_profile_put_column(crn_profile *profile, uint32_t metric, uint64_t *values)
 {
-    uint64_t any = metric == CRN_METRIC_CALLS; /* calls are always there */
+    uint64_t any = metric == CRN_METRIC_CALLS; /* calls always have a column */
     for (uint32_t c = 0; c < profile->context_count; c++)
         any |= values[c];
     crn_free(profile->values[metric]);

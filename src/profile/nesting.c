@@ -6,14 +6,15 @@
 
 #include "base/memory.h"
 
-/* Such as a main chunk: from the file's beginning, in nothing else. What has a column is code that
- * happens to be written there. */
+/* Returns true for a block that is a whole file, such as a main chunk: first line, no column, no
+ * lexical parent. */
 static bool is_whole_file(const crn_block_info *info)
 {
     return !info->parent && info->line <= 1 && !info->column;
 }
 
-/* Whether the inner name begins with the outer one, and goes on as names of what is inside do. */
+/* Returns true if the inner name begins with the outer one, followed by a separator of nested
+ * names. */
 static bool says(const char *inner, const char *outer)
 {
     size_t length = strlen(outer);

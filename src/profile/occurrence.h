@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * occurrence.h - where a sequence of blocks occurs: in each context whose path ends with it.
+ * occurrence.h - finds the contexts whose paths end with a sequence of blocks.
  *
- * That is looked for upwards from the contexts of its last block, which are few. A path in
- * canonical form holds no run of blocks twice in a row, so that little of it is compared in vain.
+ * The search goes upwards from the contexts of the last block, which are few. A canonical path has
+ * no run of blocks twice in a row, so few comparisons are wasted.
  */
 #ifndef CRN_PROFILE_OCCURRENCE_H
 #define CRN_PROFILE_OCCURRENCE_H
 
 #include "profile/sequence.h"
 
-/* Whether the context's path ends with the first `length` blocks of the sequence. */
+/* Returns true if the context's path ends with the first `length` blocks of the sequence. */
 static inline bool crn_path_ends(const crn_profile *profile, const crn_sequence *sequence,
                                  uint32_t length, uint32_t context)
 {
@@ -30,7 +30,8 @@ static inline bool crn_sequence_ends(const crn_profile *profile, const crn_seque
     return crn_path_ends(profile, sequence, sequence->length, context);
 }
 
-/* Whether the path that the call took ends with it: its caller's, and then its block. */
+/* Returns true if the path of a call over an edge (the caller's path, then the callee's block) ends
+ * with the sequence. */
 static inline bool crn_sequence_edge_ends(const crn_profile *profile, const crn_sequence *sequence,
                                           const crn_profile_edge *edge)
 {

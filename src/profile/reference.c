@@ -17,7 +17,7 @@ typedef struct text {
     size_t length;
 } text;
 
-/* Whether a block is what `wanted` says; one for each way of naming. */
+/* Returns true if a block matches `wanted`; one function for each way of naming. */
 typedef bool match(const crn_profile *profile, uint32_t block, text wanted);
 
 static bool text_is(text wanted, const char *other)
@@ -50,7 +50,7 @@ static bool match_qualified(const crn_profile *profile, uint32_t block, text wan
     return true;
 }
 
-/* Takes ":123" off the end. */
+/* Removes ":123" from the end. */
 static bool take_number(text *wanted, uint32_t *number)
 {
     size_t digits = 0;
@@ -106,7 +106,7 @@ static bool match_similar(const crn_profile *profile, uint32_t block, text wante
         wanted.length > length + allowed)
         return false;
 
-    /* Levenshtein's distance, row by row. */
+    /* Levenshtein distance, row by row. */
     size_t row[SIMILAR_LENGTH + 1];
     for (size_t j = 0; j <= length; j++)
         row[j] = j;
@@ -124,7 +124,7 @@ static bool match_similar(const crn_profile *profile, uint32_t block, text wante
     return row[length] <= allowed;
 }
 
-/* How many blocks match; the first of them go to `found`. */
+/* Returns the number of blocks that match; the first LISTED go to `found`. */
 static uint32_t find(const crn_profile *profile, match *match, text wanted, uint32_t found[LISTED])
 {
     uint32_t count = 0;
@@ -215,7 +215,8 @@ static text trim(const char *start, size_t end)
     return (text){start, end};
 }
 
-/* The longest run of pieces that is a whole name, or else the first piece. */
+/* Returns the longest run of comma-separated pieces that is a whole name, otherwise the first
+ * piece. */
 static text next_piece(const crn_profile *profile, const char *start, size_t *end)
 {
     uint32_t found[LISTED];

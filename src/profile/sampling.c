@@ -8,13 +8,13 @@
 #include "profile/figures.h"
 #include "profile/live.h"
 
-/* Gaps are drawn evenly from P/2 to 3P/2: their mean square over the square of their mean. */
+/* Gaps are uniform in P/2..3P/2: their mean square divided by the square of their mean. */
 #define GAP_SPREAD (13.0 / 12.0)
 
-/* In nanoseconds squared. */
+/* ns² per µs² */
 #define MICROSECONDS_SQUARED 1e6
 
-/* The largest number of a note: "1000000", or of captures that differ "1000000 | 4000000". */
+/* Returns the largest number in a note: "1000000", or of differing captures "1000000 | 4000000". */
 static double note_largest(const crn_profile *profile, const char *key)
 {
     const char *at = crn_profile_note(profile, key, "");
@@ -31,7 +31,7 @@ static double note_largest(const crn_profile *profile, const char *key)
     return largest;
 }
 
-/* Whoever does not say how a clock was taken, but that samples were, took it by them. */
+/* Without a note about the clock, the existence of samples means that it was sampled. */
 static bool was_sampled(const crn_profile *profile, const char *key)
 {
     const char *how = crn_profile_note(profile, key, NULL);
@@ -50,8 +50,8 @@ static crn_sampling sampling_of_ticks(const crn_profile *profile, crn_sampling s
     return sampling;
 }
 
-/* The mean distance of samples: as the sampler kept count of it, or what passed over their
- * number, where one that was late counts for many. */
+/* Returns the mean gap between samples: as counted by the sampler, or elapsed time by number of
+ * samples, where a late sample counts for several. */
 static double mean_gap(const crn_profile *profile, double elapsed, double samples)
 {
     double rounds = note_largest(profile, "sample_rounds");
@@ -60,10 +60,9 @@ static double mean_gap(const crn_profile *profile, double elapsed, double sample
     return samples > 0 ? elapsed / samples : 0;
 }
 
-/* What a sample is worth as one of K independent draws: the mean square of the gaps over their
- * mean. That is the period, or the time over the number of samples, if that is shorter, as CPU
- * time's gaps are where a thread sleeps. Without word of the gaps they were drawn from P/2 to
- * 3P/2. */
+/* Returns the value of one independent draw: the mean square of the gaps divided by their mean.
+ * That is the period; or elapsed time by samples, if that is shorter, as with the CPU time of a
+ * thread that sleeps. Without recorded gaps a uniform distribution over P/2..3P/2 is assumed. */
 static double clock_unit(const crn_sampling *sampling, double samples, double squares)
 {
     double gap = sampling->reached;
@@ -90,14 +89,14 @@ static crn_sampling sampling_of_clock(const crn_profile *profile, uint32_t metri
     sampling.reached = mean_gap(profile, elapsed > 0 ? elapsed : sampling.total, samples);
     squares *= MICROSECONDS_SQUARED;
     sampling.unit = clock_unit(&sampling, samples, squares);
-    /* Of each gap a context has some part p, and gets all of it or nothing: p (1 - p) is at most
-     * a quarter. What comes after the last sample is a gap, too. */
+    /* Of each gap a context has a part p and is charged all or nothing: p (1 - p) is at most a
+     * quarter. The time after the last sample is a gap, too. */
     if (squares > 0)
         sampling.error = sqrt(squares + sampling.reached * sampling.reached) / 2;
     return sampling;
 }
 
-/* Each byte is drawn with the same chance, so that the number of draws varies as well. */
+/* Each byte is sampled with equal probability, so the number of draws is random as well. */
 static crn_sampling sampling_of_alloc(const crn_profile *profile, uint32_t metric,
                                       crn_sampling sampling)
 {
@@ -138,7 +137,7 @@ bool crn_sampling_is_sure(const crn_sampling *sampling, uint64_t value)
            crn_sampling_hits(sampling, value) >= CRN_SAMPLING_SURE;
 }
 
-/* Two bounds hold, and the tighter is taken. */
+/* Two bounds hold; the tighter one is used. */
 crn_interval crn_sampling_share(const crn_sampling *sampling, uint64_t value, double whole)
 {
     double share = whole > 0 ? (double)value / whole : 0;
@@ -164,10 +163,10 @@ crn_interval crn_sampling_interval(const crn_sampling *sampling, uint64_t value)
     return (crn_interval){share.low * sampling->total, share.high * sampling->total};
 }
 
-/* If both cost the same, x has variance u m (1 - p) and y has v m (1 - p), where u and v are what
- * a sample stands for, and m is best known from both, each weighed by its samples:
- * m = (x v + y u) / (u + v). The variance of y - x is then (x v + y u) (1 - p). With u = v it is
- * docs/SAMPLING.md's N (x + y). Where one is exact, only the other's chance is left. */
+/* If both runs cost the same, x has the variance u m (1 - p) and y has v m (1 - p), where u and v
+ * are the units and m is estimated from both, weighted by samples: m = (x v + y u) / (u + v). The
+ * variance of y - x is then (x v + y u) (1 - p). With u = v that is N (x + y) of docs/SAMPLING.md.
+ * If one is exact, only the other's variance remains. */
 bool crn_sampling_within_chance(const crn_sampling sampling[2], const uint64_t values[2], double z)
 {
     double x = (double)values[0], y = (double)values[1];

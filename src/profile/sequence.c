@@ -73,15 +73,15 @@ uint32_t crn_sequence_count(const crn_profile *profile, const crn_sequence *sequ
 
 /* ---- neighbours ---- */
 
-/* What leads in or out, while it is added up. */
+/* Callers and callees while they are summed. */
 typedef struct gathering {
     const crn_profile *profile;
     const crn_sequence *sequence;
-    const uint64_t *totals; /* in the metric, of what is kept */
+    const uint64_t *totals; /* in the metric, of the kept contexts */
     const uint8_t *kept;
     uint32_t metric;
     uint8_t *ends;                           /* by context: the sequence occurs in it */
-    crn_sequence_cost cost, *before, *after; /* of the sequence; by block */
+    crn_sequence_cost cost, *before, *after; /* of the sequence itself; by block */
 } gathering;
 
 static void mark_ends(gathering *all)
@@ -94,7 +94,7 @@ static void mark_ends(gathering *all)
             all->ends[c] = crn_sequence_ends(profile, all->sequence, c);
 }
 
-/* Only the outermost of what lies within each other has its inclusive cost counted. */
+/* Adds the costs of an occurrence. Inclusive cost counts only for outermost occurrences. */
 static void add_cost(const gathering *all, crn_sequence_cost *cost, uint32_t context,
                      bool outermost)
 {
@@ -121,7 +121,7 @@ static bool costs_anything(const crn_sequence_cost *cost)
     return cost->calls || cost->self || cost->inclusive;
 }
 
-/* The blocks that cost anything; takes the costs. */
+/* Lists the blocks with cost, and frees the costs. */
 static crn_neighbour *side_end(crn_sequence_cost *costs, uint32_t block_count, uint32_t *count)
 {
     *count = 0;
@@ -136,7 +136,7 @@ static crn_neighbour *side_end(crn_sequence_cost *costs, uint32_t block_count, u
     return neighbours;
 }
 
-/* The block before the last `length` of the path to `context`. */
+/* Finds the block before the last `length` blocks of a context's path. */
 static bool block_before(const crn_profile *profile, uint32_t context, uint32_t length,
                          uint32_t *block)
 {
@@ -149,8 +149,8 @@ static bool block_before(const crn_profile *profile, uint32_t context, uint32_t 
     return true;
 }
 
-/* An occurrence, of the sequence and of it with the block before that: what lies above it in the
- * same block is looked through for another. */
+/* Adds an occurrence to the sequence and to its caller. Ancestors with the same block are searched
+ * for another occurrence. */
 static void add_occurrence(gathering *all, uint32_t context)
 {
     const crn_profile *profile = all->profile;
@@ -168,7 +168,7 @@ static void add_occurrence(gathering *all, uint32_t context)
         add_cost(all, &all->before[block], context, first);
 }
 
-/* What an occurrence calls. */
+/* Adds what an occurrence calls. */
 static void add_callee(gathering *all, uint32_t context)
 {
     const crn_profile *profile = all->profile;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Trees of what leads into a sequence, and of what it leads to.
+ * Trees of the callers and the callees of a sequence.
  */
 #include "base/memory.h"
 #include "profile/figures.h"
 #include "profile/occurrence.h"
 
-/* ---- what is below ---- */
+/* ---- callees ---- */
 
-/* A profile of the contexts within the sequence, each outermost occurrence with a path of
- * its own that is the sequence: adding it to a builder lays them on top of each other. */
+/* A profile of the contexts within the sequence, each outermost occurrence as a path that is the
+ * sequence alone: a builder then merges them. */
 typedef struct cut {
     crn_profile profile;
-    uint32_t *numbers; /* by the original's context; where `within` */
+    uint32_t *numbers; /* by context of the original; set where `within` */
 } cut;
 
 static uint32_t cut_context(cut *cut, uint32_t parent, uint32_t block)
@@ -95,12 +95,12 @@ crn_profile *crn_sequence_below(const crn_profile *profile, const crn_sequence *
     return crn_profile_builder_end(builder);
 }
 
-/* ---- what is above ---- */
+/* ---- callers ---- */
 
 typedef struct above {
     const crn_profile *profile;
     crn_profile_builder *builder;
-    uint32_t *blocks; /* the builder's, by the profile's */
+    uint32_t *blocks; /* from the profile's blocks to the builder's */
 } above;
 
 static above above_new(const crn_profile *profile)
@@ -118,7 +118,7 @@ static above above_new(const crn_profile *profile)
     return above;
 }
 
-/* Charges the way from `context` upwards, which hangs below `from` in the builder. */
+/* Charges the path from `context` upwards, below `from` in the builder. */
 static void above_charge(above *above, uint32_t from, uint32_t context, uint32_t metric,
                          uint64_t amount)
 {

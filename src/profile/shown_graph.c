@@ -15,7 +15,8 @@ static int compare_arrows(const void *left, const void *right)
     return a->indirect - b->indirect;
 }
 
-/* By context: the nearest one at or above it whose block is shown, CRN_CONTEXT_NONE if none is. */
+/* Returns, by context, the nearest context at or above it with a shown block; CRN_CONTEXT_NONE if
+ * there is none. */
 static uint32_t *find_nearest(const crn_profile *profile, const uint8_t *shown)
 {
     uint32_t *nearest = crn_calloc(profile->context_count, sizeof *nearest);

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "profile/figures.h"
 
-/* What calibration may take off a clock's total: a part in so many. */
+/* Calibration can reduce a clock's total by at most 1 / CALIBRATION. */
 enum { CALIBRATION = 1000 };
 
 bool crn_metric_is_level(const crn_metric_info *metric)
@@ -19,8 +19,8 @@ static bool same_block(const crn_block_info *a, const crn_block_info *b)
     return a->line == b->line && strcmp(a->name, b->name) == 0 && strcmp(a->file, b->file) == 0;
 }
 
-/* By block of `before`: its number in `now`. A file's blocks keep their numbers; those that
- * stand for what is not in its table come last and move. */
+/* Returns, by block of `before`, its number in `now`. Blocks of the file keep their numbers;
+ * substitutes for missing blocks come last and move. */
 static uint32_t *map_blocks(const crn_profile *before, const crn_profile *now)
 {
     uint32_t *map = crn_calloc(before->block_count, sizeof *map);
@@ -37,14 +37,15 @@ static uint32_t slot_of(uint32_t parent, uint32_t block, uint32_t mask)
     return (uint32_t)(hash >> 32) & mask;
 }
 
-/* Finds contexts `from` and later of `now` among those of `before`. */
+/* Finds contexts of `now`, beginning with `from`, among those of `before`. */
 static void join_rest(const crn_profile *before, const crn_profile *now, const uint32_t *blocks,
                       uint32_t from, uint32_t *origins)
 {
     uint32_t mask = 1;
     while (mask < 2 * (uint64_t)(before->context_count - from) && mask < UINT32_MAX / 2)
         mask = mask * 2 + 1;
-    uint32_t *table = crn_calloc((size_t)mask + 1, sizeof *table); /* context; 0 is free */
+    uint32_t *table = crn_calloc((size_t)mask + 1, sizeof *table); /* hash table of contexts; 0 is
+                                                                      free */
     for (uint32_t c = from; c < before->context_count; c++) {
         uint32_t slot = slot_of(before->parent[c], blocks[before->block[c]], mask);
         while (table[slot])
@@ -65,7 +66,7 @@ static void join_rest(const crn_profile *before, const crn_profile *now, const u
     crn_free(table);
 }
 
-/* A lane's contexts are only ever appended, so most often all are where they were. */
+/* A lane appends contexts only, so usually all have the same numbers. */
 static uint32_t *join(const crn_profile *before, const crn_profile *now)
 {
     uint32_t *origins = crn_calloc(now->context_count, sizeof *origins);
@@ -83,7 +84,7 @@ static uint32_t *join(const crn_profile *before, const crn_profile *now)
     return origins;
 }
 
-/* ---- what was gained ---- */
+/* ---- gains ---- */
 
 static bool began_anew(const crn_profile *before, const crn_profile *now)
 {
@@ -112,7 +113,7 @@ static uint64_t *gains(const crn_since *since, const uint64_t *before, const uin
     return gained;
 }
 
-/* The first edge of `profile` that does not come from before `from`. */
+/* Returns the first edge of `profile` whose source is `from` or later. */
 static uint32_t first_edge(const crn_profile *profile, uint32_t from)
 {
     uint32_t low = 0, high = profile->edge_count;

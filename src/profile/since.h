@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * since.h - what a capture gained between two looks at it while its program ran.
+ * since.h - the difference between two snapshots of a live capture.
  *
- * The same contexts are found again by path: with several lanes the merged numbers move
- * when a lane meets something new.
+ * Contexts are matched by path: with several lanes their merged numbers change when a lane adds a
+ * context.
  */
 #ifndef CRN_PROFILE_SINCE_H
 #define CRN_PROFILE_SINCE_H
@@ -11,24 +11,24 @@
 #include "profile/model.h"
 
 typedef struct crn_since {
-    /* Contexts, blocks and names are those of the later profile, and only as long as it
-     * lives; calls, edges and values are what came in between. */
+    /* The gains. Contexts, blocks and names are those of the later profile, which must outlive
+     * it. */
     crn_profile profile;
-    uint32_t *origins; /* by context: its number in the earlier one, or CRN_CONTEXT_NONE;
-                          NULL once it is said in other words */
-    bool began_anew;   /* counters went back: all of the later profile counts as gained */
+    uint32_t *origins; /* by context: its number in the earlier profile, or CRN_CONTEXT_NONE;
+                          NULL after crn_since_rename */
+    bool began_anew;   /* counters have decreased: the program or its profile restarted, and
+                          everything in the later profile counts as gained */
 } crn_since;
 
-/* A metric that says how much there is (live bytes) and not how much came: it may fall, and
- * what is gained of it is what there is. */
+/* Returns true for metrics that are levels (live bytes) and not sums: they may fall, and their gain
+ * is the level. */
 bool crn_metric_is_level(const crn_metric_info *metric);
 
-/* What `now` has beyond `before`, which may be NULL: then it is everything. A clock that is
- * calibrated anew may seem to run back by a little: that is no gain, and no beginning. */
+/* Returns what `now` has beyond `before`; everything if `before` is NULL. A newly calibrated clock
+ * may decrease slightly: that is neither a gain nor a restart. */
 crn_since crn_since_make(const crn_profile *before, const crn_profile *now);
-/* Says it in other words: `now` and `gained` are the later profile and what came in between,
- * changed in the same way (addresses to functions), so that both have the same contexts and
- * edges. `gained` is taken over and freed. False, and nothing is changed, if they have not. */
+/* Replaces the profiles by renamed ones (functions for addresses) with equal contexts and edges.
+ * `gained` is consumed. Returns false and changes nothing if contexts or edges differ. */
 bool crn_since_rename(crn_since *since, const crn_profile *now, crn_profile *gained);
 void crn_since_free(crn_since *since);
 

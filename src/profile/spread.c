@@ -11,7 +11,7 @@
 #include "capture/reader.h"
 #include "profile/capture_texts.h"
 
-/* No program runs for 146 years. */
+/* ns, 146 years */
 #define LATEST 0x1p62
 
 static uint64_t in_ns(double time)
@@ -19,16 +19,15 @@ static uint64_t in_ns(double time)
     return time < LATEST ? (uint64_t)time : (uint64_t)LATEST;
 }
 
-/* Damaged files have more than can be: of it there is as much as can be. So parts stay less than
- * what they are parts of. */
+/* Saturating sum: damaged files can contain any value, and parts must not exceed their sums. */
 static uint64_t sum(uint64_t left, uint64_t right)
 {
     return left + right < left ? UINT64_MAX : left + right;
 }
 
-/* ---- a bar ---- */
+/* ---- bars ---- */
 
-/* Where a bucket begins, in units of the clock. */
+/* Returns the lower bound of a bucket, in units of the clock. */
 static double begin_of(uint32_t bucket)
 {
     enum { BITS = CRN_HISTOGRAM_BITS, FINE = 1 << BITS };
@@ -72,7 +71,7 @@ uint64_t crn_spread_at(const crn_spread *spread, double share)
     return spread->max;
 }
 
-/* ---- adding up ---- */
+/* ---- sums ---- */
 
 static int compare_numbers(uint64_t left, uint64_t right)
 {
@@ -122,7 +121,7 @@ static void add_up(crn_spread *into, const crn_spread *from)
     add_bars(into, from);
 }
 
-/* What is of the same becomes one. */
+/* Merges spreads with equal block, kind, key and value. */
 static void join(crn_spreads *spreads)
 {
     uint32_t kept = 0;
@@ -142,7 +141,7 @@ static void join(crn_spreads *spreads)
 
 static void append(crn_spreads *spreads, const crn_spread *spread)
 {
-    if ((spreads->count & (spreads->count - 1)) == 0) /* a power of two: it is full */
+    if ((spreads->count & (spreads->count - 1)) == 0) /* full: capacities are powers of two */
         spreads->all = crn_realloc(spreads->all, spreads->count ? spreads->count * (size_t)2 : 1,
                                    sizeof *spreads->all);
     spreads->all[spreads->count++] = *spread;
@@ -165,13 +164,13 @@ void crn_spreads_add(crn_spreads *into, const crn_spreads *from, const uint32_t 
     join(into);
 }
 
-/* ---- reading ---- */
+/* ---- loading ---- */
 
 typedef struct loading {
     crn_spreads *spreads;
     const crn_reader *reader;
     double scale;
-    uint64_t left; /* bytes that lanes can still have */
+    uint64_t left; /* bytes of sections that lanes may still claim */
     crn_error *error;
 } loading;
 
@@ -207,7 +206,8 @@ static void add_histogram(loading *loading, const crn_disk_histogram *disk)
     append(loading->spreads, &spread);
 }
 
-/* Of a lane that has not noticed a reset yet, all is 0. */
+/* Reads the header of a lane. `*counts` is false if the lane has not carried out a reset yet: then
+ * all its figures are 0. */
 static bool read_lane_header(loading *loading, uint32_t lane, bool *counts)
 {
     crn_bytes bytes;

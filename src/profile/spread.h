@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * spread.h - how long spans took, as the program counted it when they ended: histograms by block,
- * and by the values of attributes that it named. They are there with or without the spans
- * themselves.
+ * spread.h - histograms of span durations that the program counted itself when spans ended: by
+ * block, and by the values of chosen attributes. They exist with or without the spans.
  *
- * What is read from a histogram is the middle of a bar, which is at most CRN_SPREAD_ERROR of it
- * away from what it stands for; count, total, self, min and max are exact. Spreads of lanes and of
- * captures can be added up, with no error in it.
+ * Quantiles are the middle of a bar: at most CRN_SPREAD_ERROR off, relative. Count, total, self,
+ * min and max are exact. Adding histograms of lanes and captures causes no error.
  */
 #ifndef CRN_PROFILE_SPREAD_H
 #define CRN_PROFILE_SPREAD_H
@@ -14,10 +12,10 @@
 #include "capture/format.h"
 #include "profile/model.h"
 
-/* A bar is at most 1/32 as wide as where it begins. */
+/* The width of a bar is at most 1/32 of its lower bound. */
 #define CRN_SPREAD_ERROR (1.0 / 64)
 
-/* How many took from `low` to `high`, ns. */
+/* The number of spans with low <= duration < high, in ns. */
 typedef struct crn_spread_bar {
     double low, high;
     uint64_t count;
@@ -26,38 +24,39 @@ typedef struct crn_spread_bar {
 /* Times in ns. */
 typedef struct crn_spread {
     crn_histogram_kind kind;
-    uint32_t block, key; /* key: of kinds other than BLOCK */
-    uint64_t value;      /* of INTEGER and NUMBER, its bits */
+    uint32_t block, key; /* key: for kinds other than BLOCK */
+    uint64_t value;      /* the bits of an INTEGER or NUMBER */
     const char *text;    /* of TEXT */
     uint64_t count, total, self, min, max;
     uint64_t cpu, cpu_count,
-        cpu_wall; /* processor time of cpu_count of them, which took cpu_wall */
+        cpu_wall; /* cpu_count spans measured processor time; their total duration is cpu_wall */
     uint32_t bar_count;
-    crn_spread_bar *bars; /* from short to long, none is empty */
+    crn_spread_bar *bars; /* ascending, without empty bars */
 } crn_spread;
 
 typedef struct crn_spreads {
     uint32_t count;
-    crn_spread *all; /* by block, kind, key and value; none is empty */
+    crn_spread *all; /* sorted by block, kind, key and value; without empty ones */
     uint32_t key_count;
     const char **keys;
-    uint64_t dropped; /* spans that are in none: there was no space */
+    uint64_t dropped; /* spans in no histogram, for lack of space */
     crn_interning *texts;
 } crn_spreads;
 
-/* Loads those of a capture, all lanes added up; of one without any there are none. NULL on an
- * error. */
+/* Loads the histograms of a capture, summed over lanes; without any the result is empty. On an
+ * error returns NULL and sets `*error`. */
 crn_spreads *crn_spreads_load(const char *path, crn_error *error);
 void crn_spreads_free(crn_spreads *spreads);
 
-/* Whether a capture has histograms and no room for a span: False also where it cannot be read. */
+/* Returns true if a capture has histograms and no sections for spans. False if it cannot be
+ * read. */
 bool crn_spreads_are_all(const char *path);
 
-/* Adds what `from` holds. `blocks`, `keys`: which of `into` those of `from` are. */
+/* Adds `from` to `into`. `blocks` and `keys` map its blocks and keys. */
 void crn_spreads_add(crn_spreads *into, const crn_spreads *from, const uint32_t *blocks,
                      const uint32_t *keys);
 
-/* The time of which `share` of all took no longer, by nearest rank; 0 if there are none. */
+/* Returns the nearest-rank quantile `share` in ns; 0 without spans. */
 uint64_t crn_spread_at(const crn_spread *spread, double share);
 
 #endif

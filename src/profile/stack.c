@@ -14,7 +14,7 @@ uint8_t *crn_stack_collectors(const crn_profile *profile, const char *name)
     return collectors;
 }
 
-/* By context: whether a collector's block is on its path. */
+/* Returns, by context, 1 if a collector's block is on its path. */
 static uint8_t *collecting(const crn_profile *profile, const uint8_t *collectors)
 {
     uint8_t *within = crn_calloc(profile->context_count, sizeof *within);

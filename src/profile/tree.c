@@ -16,7 +16,7 @@ static int compare_contexts(const candidate *a, const candidate *b)
     return a->context < b->context ? -1 : a->context > b->context;
 }
 
-/* No context comes before those above it: they cost as much and have lower numbers. */
+/* Sorts by total, then number, so that parents come before their descendants. */
 static int compare_totals(const void *left, const void *right)
 {
     const candidate *a = left, *b = right;
@@ -33,7 +33,7 @@ static int compare_siblings(const void *left, const void *right)
     return compare_totals(left, right);
 }
 
-/* Whether a context or any below it is kept. */
+/* Returns, by context, 1 if it or a descendant is kept. */
 static uint8_t *reach_of(const crn_profile *profile, const uint8_t *kept)
 {
     uint8_t *reach = crn_calloc(profile->context_count, sizeof *reach);
@@ -44,7 +44,7 @@ static uint8_t *reach_of(const crn_profile *profile, const uint8_t *kept)
     return reach;
 }
 
-/* Those that are shown, the root left out, siblings together. */
+/* Chooses the contexts to show, without the root, grouped by parent. */
 static candidate *choose(crn_tree *tree, const crn_profile *profile,
                          const crn_tree_options *options, uint32_t *count)
 {
@@ -76,11 +76,11 @@ static candidate *choose(crn_tree *tree, const crn_profile *profile,
     return chosen;
 }
 
-/* Lays the candidates out depth first. `first` is by context: 1 + where its children
- * begin, 0 for none. */
+/* Writes the rows depth first. `first` is by context: 1 + the index of its first child, 0 for
+ * none. */
 static void lay_out(crn_tree *tree, const candidate *chosen, uint32_t count, const uint32_t *first)
 {
-    /* The next sibling to be laid, for each context above. */
+    /* The next sibling to write, by depth. */
     uint32_t *pending = crn_calloc((size_t)count + 1, sizeof *pending), *levels;
     levels = crn_calloc((size_t)count + 1, sizeof *levels);
     uint32_t height = 0;

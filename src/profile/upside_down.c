@@ -7,36 +7,36 @@
 #include "base/memory.h"
 #include "profile/figures.h"
 
-/* ---- upside down ---- */
+/* ---- bottom-up trees ---- */
 
-/* Drops that have come the same way: the costs of some contexts on their way up. */
+/* Costs of contexts that have the same callers so far, on their way up to the root. */
 typedef struct stream {
     uint64_t cost;
     uint32_t first, end;
-    uint32_t node; /* of the builder: the way that they came */
+    uint32_t node; /* context of the builder that represents these callers */
     uint32_t depth;
-    uint32_t block; /* that they have come to */
+    uint32_t block; /* current block */
 } stream;
 
 typedef struct turning {
     const crn_profile *profile;
     crn_profile_builder *builder;
-    uint32_t *blocks; /* the builder's, by the profile's */
+    uint32_t *blocks; /* from the profile's blocks to the builder's */
     uint32_t metric;
     uint64_t least;
-    uint32_t *origins;  /* by drop: the context whose cost it is */
-    uint32_t *contexts; /* by drop: where it has come to, once its stream was followed */
+    uint32_t *origins;  /* by item: the context whose cost it is */
+    uint32_t *contexts; /* by item: the current ancestor */
     uint32_t *sorted[2], sorted_room;
     uint32_t *counts;  /* by block */
     uint64_t *costs;   /* likewise */
-    uint32_t *touched; /* blocks that have a count */
-    stream *streams;   /* a heap: that with most cost first */
+    uint32_t *touched; /* blocks with a nonzero count */
+    stream *streams;   /* heap, most cost first */
     uint32_t stream_count, stream_room;
     uint32_t node_count, node_room;
     const uint8_t *kept;
-    stream *first;        /* what begins in each block, the costliest first */
-    uint32_t first_count; /* of them */
-    uint32_t gathered;    /* so many have their drops */
+    stream *first;        /* initial streams by block, most cost first */
+    uint32_t first_count; /* number of initial streams */
+    uint32_t gathered;    /* number of initial streams that have been filled */
 } turning;
 
 static uint64_t cost_of(const turning *all, uint32_t drop)
@@ -77,7 +77,7 @@ static stream next_stream(turning *all)
     return first;
 }
 
-/* Counts what is in the block; returns how many kinds of blocks there are now. */
+/* Counts an item for its block; returns the number of distinct blocks so far. */
 static uint32_t count_drop(turning *all, uint32_t block, uint64_t cost, uint32_t kinds)
 {
     if (all->counts[block]++ == 0)
@@ -91,8 +91,8 @@ static void charge(turning *all, const stream *stream)
     crn_profile_builder_charge(all->builder, stream->node, all->metric, stream->cost);
 }
 
-/* Makes a stream of each kind, one beside the other from the whole's first on, and says in `counts`
- * where each begins. What is at the root has arrived; what costs too little ends where it is. */
+/* Makes a stream for each block, consecutively from the first item of `whole`, and sets `counts` to
+ * where each begins. Items at the root are finished; blocks with too little cost end here. */
 static void make_streams(turning *all, const stream *whole, uint32_t kinds)
 {
     uint32_t at = whole->first;
@@ -127,7 +127,7 @@ static int compare_streams(const void *left, const void *right)
     return comes_before(left, right) ? -1 : 1;
 }
 
-/* Streams of all contexts that cost anything, by their blocks. */
+/* Makes initial streams of all contexts with self cost, by block. */
 static void begin_streams(turning *all)
 {
     const crn_profile *profile = all->profile;
@@ -151,8 +151,8 @@ static void begin_streams(turning *all)
     qsort(all->first, all->first_count, sizeof *all->first, compare_streams);
 }
 
-/* Fills the next streams that begin somewhere, twice as many each time: most are never followed,
- * and writing to many places at a time takes longer than to look at all contexts again. */
+/* Fills the next initial streams, twice as many each time. Most are never followed, and filling all
+ * at once would write to too many places. */
 static void gather(turning *all)
 {
     enum { LEAST = 64 };
@@ -184,7 +184,7 @@ static void sorted_reserve(turning *all, uint32_t count)
         all->sorted[i] = crn_realloc(all->sorted[i], count, sizeof *all->sorted[i]);
 }
 
-/* Sorts the stream's drops by the block that each is in, and makes a stream of each. */
+/* Splits a stream by the block of each item's caller. */
 static void part_stream(turning *all, const stream *whole)
 {
     const uint32_t *block = all->profile->block;
@@ -203,7 +203,7 @@ static void part_stream(turning *all, const stream *whole)
     clear_counts(all, kinds);
 }
 
-/* Follows the stream to its callers. */
+/* Moves a stream up to its callers. */
 static void follow(turning *all, stream stream)
 {
     bool begins = stream.depth == 1;
@@ -230,7 +230,7 @@ static void map_blocks(turning *all)
     }
 }
 
-/* Ways there may be so many as there are contexts: what is followed is bounded, the costliest of it
+/* There can be as many paths as contexts: the number that is followed is limited, most cost
  * first. */
 static uint32_t room_for(const crn_profile *profile)
 {
@@ -270,9 +270,10 @@ crn_profile *crn_upside_down(const crn_profile *profile, uint32_t metric, const 
     return crn_profile_builder_end(all.builder);
 }
 
-/* ---- two as one ---- */
+/* ---- union of two profiles ---- */
 
-/* The profile with one metric of its own name and no calls; only as long as the original. */
+/* Returns a view of the profile with one metric, under a new name, and no calls. Valid as long as
+ * the original. */
 static crn_profile only_metric(const crn_profile *profile, uint32_t metric, int side,
                                crn_block_info *blocks, uint64_t *no_calls)
 {

@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: MIT
  *
- * upside_down.h - a profile from where the cost arises to who asked for it; and two profiles
- * laid on each other.
+ * upside_down.h - bottom-up trees (from costs to callers), and the union of two profiles for
+ * comparison.
  */
 #ifndef CRN_PROFILE_UPSIDE_DOWN_H
 #define CRN_PROFILE_UPSIDE_DOWN_H
 
 #include "profile/diff.h"
 
-/* How many callers, one above the other, are looked at; and how many in all, or a tenth as many as
- * there are contexts: then only what costs more is followed any further. */
+/* Limit on the depth of callers; and on the number of contexts, if that is more than a tenth of the
+ * profile's: beyond it only the most expensive are followed. */
 enum { CRN_UPSIDE_DOWN_MAX = 256, CRN_UPSIDE_DOWN_ROOM = 200000 };
 
-/* A profile whose root leads to the blocks that cost something themselves, those to their
- * callers, and so on. Totals in `metric` mean something there, self cost says what came from
- * the very beginning of a path, or from farther up than was looked: what adds up to less than
- * `least` is not followed any further. Blocks have other numbers, metrics the same. */
+/* Returns a profile whose root leads to the blocks with self cost, those to their callers, and so
+ * on. Totals in `metric` are meaningful; self cost is what came from the begin of a path, or from
+ * beyond the limits. Contexts below `least` are not followed. Blocks have new numbers, metrics the
+ * same. */
 crn_profile *crn_upside_down(const crn_profile *profile, uint32_t metric, const uint8_t *kept,
                              uint64_t least);
 
-/* The metrics of crn_diff_union, beside those that every profile has. */
+/* Names of the two metrics of crn_diff_union. */
 #define CRN_UNION_BEFORE "before"
 #define CRN_UNION_AFTER "after"
 
-/* Both profiles as one: a context for each path of either, with what the input's metric was
- * before and after. Blocks that are the same (diff.h) are one, as they are after, or before where
- * there is no after. Calls are left out. */
+/* Returns the union of both profiles: a context for each path of either, with the input's metric
+ * before and after. Matching blocks (diff.h) are one, with the later names. Calls are left out. */
 crn_profile *crn_diff_union(const crn_diff_input *input);
 
 #endif
