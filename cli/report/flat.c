@@ -78,7 +78,7 @@ static bool is_significant(const crn_report *report, const crn_flat *flat, uint3
 
 uint64_t crn_report_total(const crn_report *report, uint32_t metric)
 {
-    return report->known ? crn_known_cost(report->known, metric)->total
+    return report->known ? crn_figure_cache_cost(report->known, metric)->total
                          : crn_metric_total(report->profile, metric);
 }
 
@@ -93,7 +93,7 @@ crn_block_cost crn_report_cost(const crn_report *report, uint32_t metric, const 
 {
     if (kept || !report->known)
         return crn_block_cost_make(report->profile, metric, kept);
-    const crn_block_cost *cost = crn_known_cost(report->known, metric);
+    const crn_block_cost *cost = crn_figure_cache_cost(report->known, metric);
     uint32_t count = report->profile->block_count;
     return (crn_block_cost){copy_of(cost->self, count), copy_of(cost->inclusive, count),
                             cost->total};
@@ -104,7 +104,7 @@ const uint64_t *crn_report_totals(const crn_report *report, uint32_t metric, con
 {
     *owned = NULL;
     if (report->known && !kept)
-        return crn_known_totals(report->known, metric);
+        return crn_figure_cache_totals(report->known, metric);
     return *owned = crn_totals(report->profile, metric, kept);
 }
 

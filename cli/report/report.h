@@ -37,10 +37,10 @@ typedef struct crn_report {
     crn_sequence focus;
     crn_sequence *drops;
     size_t drop_count;
-    uint8_t *shown;        /* by block: what gets a row; NULL is all */
-    const char *given;     /* the options that narrow, as a person wrote them */
-    const char *collector; /* name of the collector's blocks, for the stack view */
-    crn_known *known;      /* of the profile, where somebody asks more than once; NULL */
+    uint8_t *shown;          /* by block: what gets a row; NULL is all */
+    const char *given;       /* the options that narrow, as a person wrote them */
+    const char *collector;   /* name of the collector's blocks, for the stack view */
+    crn_figure_cache *known; /* of the profile, where somebody asks more than once; NULL */
 } crn_report;
 
 /* Figures of the report's profile, or of what is kept of it: what is known is not added up again.

@@ -64,7 +64,7 @@ static void profile_take(crn_view_file *file, crn_profile *plain)
 
 static void drop_profiles(crn_view_file *file)
 {
-    crn_known_clear(&file->known);
+    crn_figure_cache_clear(&file->known);
     if (file->plain != file->profile)
         crn_profile_free(file->plain);
     crn_profile_free(file->profile);
@@ -188,13 +188,13 @@ static void spans_take(crn_view_file *file, spans_read read)
 /* Works out what pages of all of the profile say. */
 static void prepare_figures(crn_view *view, crn_view_file *file)
 {
-    crn_known known = {.profile = file->profile};
+    crn_figure_cache known = {.profile = file->profile};
     uint32_t metric = crn_metric_default(file->profile);
-    crn_known_totals(&known, metric);
-    crn_known_cost(&known, metric);
-    crn_known_cost(&known, CRN_METRIC_CALLS);
+    crn_figure_cache_totals(&known, metric);
+    crn_figure_cache_cost(&known, metric);
+    crn_figure_cache_cost(&known, CRN_METRIC_CALLS);
     pthread_mutex_lock(&view->lock);
-    crn_known_take(&file->known, &known);
+    crn_figure_cache_take(&file->known, &known);
     pthread_mutex_unlock(&view->lock);
 }
 
@@ -296,7 +296,7 @@ void crn_view_file_renew(crn_view *view, crn_view_file *file)
     enum { LARGE = 1 << 18 }; /* contexts: then what can be made again goes first */
     if (file->plain->context_count > LARGE) {
         crn_view_part_clear(&file->part);
-        crn_known_clear(&file->known);
+        crn_figure_cache_clear(&file->known);
         file->known.profile = file->profile;
         malloc_trim(0);
     }

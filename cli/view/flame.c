@@ -74,8 +74,8 @@ static void part_make(crn_view_part *part, const crn_report *report, bool upside
     if (upside_down && report->focused)
         part->owned = crn_sequence_above(profile, &report->focus, metric, kept);
     else if (upside_down)
-        part->owned = crn_upside_down(profile, metric, kept,
-                                      crn_report_total(report, metric) / UPSIDE_DOWN_PARTS);
+        part->owned = crn_bottom_up(profile, metric, kept,
+                                    crn_report_total(report, metric) / UPSIDE_DOWN_PARTS);
     else if (report->focused)
         part->owned = crn_sequence_below(profile, &report->focus, kept);
     part->profile = part->owned ? part->owned : profile;
@@ -109,7 +109,7 @@ const crn_view_part *crn_view_part_of(crn_view *view, const crn_view_query *quer
             crn_free(key);
         }
         if (!part->owned_totals) /* what is known may have been of another metric meanwhile */
-            part->totals = crn_known_totals(&(*file)->known, part->metric);
+            part->totals = crn_figure_cache_totals(&(*file)->known, part->metric);
     }
     crn_view_report_end(&report);
     return good ? &(*file)->part : NULL;

@@ -86,7 +86,7 @@ typedef struct crn_view_file {
     crn_view_part span_part; /* of the spans, as a profile */
     crn_replay *replay;      /* of the spans, to be run again; NULL until asked for */
     crn_view_part part;
-    crn_known known; /* of `profile` */
+    crn_figure_cache known; /* of `profile` */
     crn_view_choice choice;
     bool foreign;            /* was made of another tool's file */
     bool left;               /* its program is gone without closing it, and all it left was read */

@@ -8,27 +8,27 @@
 
 /* ---- matching contexts ---- */
 
-typedef struct way {
+typedef struct context_entry {
     uint64_t key; /* number of the parent << 32 | number of the block */
     uint32_t number;
     uint32_t used;
-} way;
+} context_entry;
 
 typedef struct context_join {
     uint32_t count;
     uint32_t *numbers[CRN_SIDES]; /* by context */
-    way *ways;
+    context_entry *entries;
     size_t mask;
 } context_join;
 
-static way *find_way(const context_join *join, uint64_t key)
+static context_entry *find_entry(const context_join *join, uint64_t key)
 {
     uint64_t hash = key * 0x9e3779b97f4a7c15u;
     hash ^= hash >> 32;
     size_t at = hash & join->mask;
-    while (join->ways[at].used && join->ways[at].key != key)
+    while (join->entries[at].used && join->entries[at].key != key)
         at = (at + 1) & join->mask;
-    return &join->ways[at];
+    return &join->entries[at];
 }
 
 static void join_side(context_join *join, const crn_profile *profile, const uint32_t *blocks,
@@ -38,13 +38,13 @@ static void join_side(context_join *join, const crn_profile *profile, const uint
     join->numbers[side] = numbers; /* the root has number 0 */
     for (uint32_t c = 1; c < profile->context_count; c++) {
         uint64_t key = (uint64_t)numbers[profile->parent[c]] << 32 | blocks[profile->block[c]];
-        way *way = find_way(join, key);
-        if (!way->used) {
-            way->used = 1;
-            way->key = key;
-            way->number = join->count++;
+        context_entry *entry = find_entry(join, key);
+        if (!entry->used) {
+            entry->used = 1;
+            entry->key = key;
+            entry->number = join->count++;
         }
-        numbers[c] = way->number;
+        numbers[c] = entry->number;
     }
 }
 
@@ -55,13 +55,13 @@ static context_join context_join_make(const crn_diff_input *input)
     while (capacity < most + most / 2)
         capacity *= 2;
     context_join join = {.count = 1, .mask = capacity - 1};
-    join.ways = crn_calloc(capacity, sizeof *join.ways);
+    join.entries = crn_calloc(capacity, sizeof *join.entries);
     crn_block_join blocks = crn_block_join_make(before, after);
     join_side(&join, before, blocks.numbers[CRN_BEFORE], CRN_BEFORE);
     join_side(&join, after, blocks.numbers[CRN_AFTER], CRN_AFTER);
     crn_block_join_free(&blocks);
-    crn_free(join.ways);
-    join.ways = NULL;
+    crn_free(join.entries);
+    join.entries = NULL;
     return join;
 }
 

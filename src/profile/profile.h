@@ -10,16 +10,17 @@
 
 #include "profile/assertion.h"
 #include "profile/block_set.h"
+#include "profile/bottom_up.h"
 #include "profile/call_graph.h"
 #include "profile/capture_texts.h"
 #include "profile/children.h"
 #include "profile/compare.h"
 #include "profile/diff.h"
+#include "profile/figure_cache.h"
 #include "profile/figures.h"
 #include "profile/freeze.h"
 #include "profile/instances.h"
 #include "profile/interval.h"
-#include "profile/known.h"
 #include "profile/lanes.h"
 #include "profile/live.h"
 #include "profile/merge.h"
@@ -33,6 +34,5 @@
 #include "profile/spread.h"
 #include "profile/stack.h"
 #include "profile/tree.h"
-#include "profile/upside_down.h"
 
 #endif

@@ -101,24 +101,24 @@ static void what_is_known_is_what_would_be_worked_out(void **state)
     random_source random = {5};
     for (int i = 0; i < PROFILES; i++) {
         crn_profile *profile = random_profile(&random, BLOCKS, EVENTS, NULL);
-        crn_known known = {.profile = profile}, other = {.profile = profile};
+        crn_figure_cache known = {.profile = profile}, other = {.profile = profile};
         for (int step = 0; step < 12; step++) {
-            crn_known *its = random_chance(&random, 1, 3) ? &other : &known;
+            crn_figure_cache *its = random_chance(&random, 1, 3) ? &other : &known;
             uint32_t metric = random_below(&random, profile->metric_count);
-            check_known_cost(profile, metric, crn_known_cost(its, metric));
+            check_known_cost(profile, metric, crn_figure_cache_cost(its, metric));
             metric = random_below(&random, profile->metric_count);
             uint64_t *totals = crn_totals(profile, metric, NULL);
-            assert_memory_equal(crn_known_totals(its, metric), totals,
+            assert_memory_equal(crn_figure_cache_totals(its, metric), totals,
                                 profile->context_count * sizeof *totals);
             crn_free(totals);
             if (step != 6)
                 continue;
-            crn_known_take(&known, &other);
+            crn_figure_cache_take(&known, &other);
             assert_null(other.profile);
             other.profile = profile;
         }
-        crn_known_clear(&other);
-        crn_known_clear(&known);
+        crn_figure_cache_clear(&other);
+        crn_figure_cache_clear(&known);
         crn_profile_free(profile);
     }
 }

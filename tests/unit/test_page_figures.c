@@ -99,7 +99,7 @@ static void upside_down_is_all_there(void **state)
         uint8_t *kept = random_kept(&random, profile);
         crn_block_cost cost = crn_block_cost_make(profile, CRN_METRIC_TICKS, kept);
         uint64_t least = random_below(&random, 200);
-        crn_profile *turned = crn_upside_down(profile, CRN_METRIC_TICKS, kept, least);
+        crn_profile *turned = crn_bottom_up(profile, CRN_METRIC_TICKS, kept, least);
         uint64_t *totals = crn_totals(turned, CRN_METRIC_TICKS, NULL), sum;
         assert_int_equal(totals[0], cost.total);
         for (uint32_t b = 1; b < profile->block_count; b++) {

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * upside_down.h - bottom-up trees (from costs to callers), and the union of two profiles for
+ * bottom_up.h - bottom-up trees (from costs to callers), and the union of two profiles for
  * comparison.
  */
-#ifndef CRN_PROFILE_UPSIDE_DOWN_H
-#define CRN_PROFILE_UPSIDE_DOWN_H
+#ifndef CRN_PROFILE_BOTTOM_UP_H
+#define CRN_PROFILE_BOTTOM_UP_H
 
 #include "profile/diff.h"
 
 /* Limit on the depth of callers; and on the number of contexts, if that is more than a tenth of the
  * profile's: beyond it only the most expensive are followed. */
-enum { CRN_UPSIDE_DOWN_MAX = 256, CRN_UPSIDE_DOWN_ROOM = 200000 };
+enum { CRN_BOTTOM_UP_MAX = 256, CRN_BOTTOM_UP_ROOM = 200000 };
 
 /* Returns a profile whose root leads to the blocks with self cost, those to their callers, and so
  * on. Totals in `metric` are meaningful; self cost is what came from the begin of a path, or from
  * beyond the limits. Contexts below `least` are not followed. Blocks have new numbers, metrics the
  * same. */
-crn_profile *crn_upside_down(const crn_profile *profile, uint32_t metric, const uint8_t *kept,
-                             uint64_t least);
+crn_profile *crn_bottom_up(const crn_profile *profile, uint32_t metric, const uint8_t *kept,
+                           uint64_t least);
 
 /* Names of the two metrics of crn_diff_union. */
 #define CRN_UNION_BEFORE "before"

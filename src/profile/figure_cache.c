@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "profile/known.h"
+#include "profile/figure_cache.h"
 
 #include "base/memory.h"
 
-const uint64_t *crn_known_totals(crn_known *known, uint32_t metric)
+const uint64_t *crn_figure_cache_totals(crn_figure_cache *known, uint32_t metric)
 {
     if (known->totals && known->metric == metric)
         return known->totals;
@@ -13,7 +13,7 @@ const uint64_t *crn_known_totals(crn_known *known, uint32_t metric)
     return known->totals;
 }
 
-const crn_block_cost *crn_known_cost(crn_known *known, uint32_t metric)
+const crn_block_cost *crn_figure_cache_cost(crn_figure_cache *known, uint32_t metric)
 {
     crn_block_cost *cost = &known->costs[metric];
     if (!cost->self) {
@@ -24,7 +24,7 @@ const crn_block_cost *crn_known_cost(crn_known *known, uint32_t metric)
     return cost;
 }
 
-void crn_known_take(crn_known *known, crn_known *other)
+void crn_figure_cache_take(crn_figure_cache *known, crn_figure_cache *other)
 {
     for (uint32_t m = 0; m < CRN_METRIC_MAX; m++) {
         if (known->costs[m].self)
@@ -37,13 +37,13 @@ void crn_known_take(crn_known *known, crn_known *other)
         known->metric = other->metric;
         other->totals = NULL;
     }
-    crn_known_clear(other);
+    crn_figure_cache_clear(other);
 }
 
-void crn_known_clear(crn_known *known)
+void crn_figure_cache_clear(crn_figure_cache *known)
 {
     for (uint32_t m = 0; m < CRN_METRIC_MAX; m++)
         crn_block_cost_free(&known->costs[m]);
     crn_free(known->totals);
-    *known = (crn_known){0};
+    *known = (crn_figure_cache){0};
 }

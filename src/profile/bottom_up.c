@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "profile/upside_down.h"
+#include "profile/bottom_up.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ typedef struct stream {
     uint32_t block; /* current block */
 } stream;
 
-typedef struct turning {
+typedef struct tree_builder {
     const crn_profile *profile;
     crn_profile_builder *builder;
     uint32_t *blocks; /* from the profile's blocks to the builder's */
@@ -37,9 +37,9 @@ typedef struct turning {
     stream *first;        /* initial streams by block, most cost first */
     uint32_t first_count; /* number of initial streams */
     uint32_t gathered;    /* number of initial streams that have been filled */
-} turning;
+} tree_builder;
 
-static uint64_t cost_of(const turning *all, uint32_t drop)
+static uint64_t cost_of(const tree_builder *all, uint32_t drop)
 {
     return crn_self(all->profile, all->metric, all->origins[drop]);
 }
@@ -49,7 +49,7 @@ static bool comes_before(const stream *left, const stream *right)
     return left->cost != right->cost ? left->cost > right->cost : left->node < right->node;
 }
 
-static void put_stream(turning *all, stream stream)
+static void put_stream(tree_builder *all, stream stream)
 {
     if (all->stream_count == all->stream_room) {
         all->stream_room = all->stream_room ? all->stream_room * 2 : 64;
@@ -61,7 +61,7 @@ static void put_stream(turning *all, stream stream)
     all->streams[at] = stream;
 }
 
-static stream next_stream(turning *all)
+static stream next_stream(tree_builder *all)
 {
     stream first = all->streams[0], last = all->streams[--all->stream_count];
     uint64_t at = 0, child;
@@ -78,7 +78,7 @@ static stream next_stream(turning *all)
 }
 
 /* Counts an item for its block; returns the number of distinct blocks so far. */
-static uint32_t count_drop(turning *all, uint32_t block, uint64_t cost, uint32_t kinds)
+static uint32_t count_drop(tree_builder *all, uint32_t block, uint64_t cost, uint32_t kinds)
 {
     if (all->counts[block]++ == 0)
         all->touched[kinds++] = block;
@@ -86,14 +86,14 @@ static uint32_t count_drop(turning *all, uint32_t block, uint64_t cost, uint32_t
     return kinds;
 }
 
-static void charge(turning *all, const stream *stream)
+static void charge(tree_builder *all, const stream *stream)
 {
     crn_profile_builder_charge(all->builder, stream->node, all->metric, stream->cost);
 }
 
 /* Makes a stream for each block, consecutively from the first item of `whole`, and sets `counts` to
  * where each begins. Items at the root are finished; blocks with too little cost end here. */
-static void make_streams(turning *all, const stream *whole, uint32_t kinds)
+static void make_streams(tree_builder *all, const stream *whole, uint32_t kinds)
 {
     uint32_t at = whole->first;
     all->node_count += kinds;
@@ -102,7 +102,7 @@ static void make_streams(turning *all, const stream *whole, uint32_t kinds)
         stream part = {all->costs[b], at, end, whole->node, whole->depth + 1, b};
         if (b)
             part.node = crn_profile_builder_child(all->builder, whole->node, all->blocks[b], 0);
-        if (b && part.cost >= all->least && part.depth < CRN_UPSIDE_DOWN_MAX)
+        if (b && part.cost >= all->least && part.depth < CRN_BOTTOM_UP_MAX)
             put_stream(all, part);
         else
             charge(all, &part);
@@ -111,13 +111,13 @@ static void make_streams(turning *all, const stream *whole, uint32_t kinds)
     }
 }
 
-static void clear_counts(turning *all, uint32_t kinds)
+static void clear_counts(tree_builder *all, uint32_t kinds)
 {
     for (uint32_t k = 0; k < kinds; k++)
         all->counts[all->touched[k]] = 0, all->costs[all->touched[k]] = 0;
 }
 
-static uint64_t kept_cost(const turning *all, uint32_t context)
+static uint64_t kept_cost(const tree_builder *all, uint32_t context)
 {
     return all->kept && !all->kept[context] ? 0 : crn_self(all->profile, all->metric, context);
 }
@@ -128,7 +128,7 @@ static int compare_streams(const void *left, const void *right)
 }
 
 /* Makes initial streams of all contexts with self cost, by block. */
-static void begin_streams(turning *all)
+static void begin_streams(tree_builder *all)
 {
     const crn_profile *profile = all->profile;
     uint32_t count = 0, kinds = 0;
@@ -153,7 +153,7 @@ static void begin_streams(turning *all)
 
 /* Fills the next initial streams, twice as many each time. Most are never followed, and filling all
  * at once would write to too many places. */
-static void gather(turning *all)
+static void gather(tree_builder *all)
 {
     enum { LEAST = 64 };
     uint32_t end = all->gathered ? 2 * all->gathered : LEAST;
@@ -175,7 +175,7 @@ static void gather(turning *all)
     crn_free(wanted);
 }
 
-static void sorted_reserve(turning *all, uint32_t count)
+static void sorted_reserve(tree_builder *all, uint32_t count)
 {
     if (count <= all->sorted_room)
         return;
@@ -185,7 +185,7 @@ static void sorted_reserve(turning *all, uint32_t count)
 }
 
 /* Splits a stream by the block of each item's caller. */
-static void part_stream(turning *all, const stream *whole)
+static void part_stream(tree_builder *all, const stream *whole)
 {
     const uint32_t *block = all->profile->block;
     uint32_t kinds = 0, count = whole->end - whole->first;
@@ -204,7 +204,7 @@ static void part_stream(turning *all, const stream *whole)
 }
 
 /* Moves a stream up to its callers. */
-static void follow(turning *all, stream stream)
+static void follow(tree_builder *all, stream stream)
 {
     bool begins = stream.depth == 1;
     while (begins && (!all->gathered || comes_before(&all->first[all->gathered - 1], &stream)))
@@ -215,7 +215,7 @@ static void follow(turning *all, stream stream)
     part_stream(all, &stream);
 }
 
-static void map_blocks(turning *all)
+static void map_blocks(tree_builder *all)
 {
     const crn_profile *profile = all->profile;
     for (uint32_t m = 0; m < profile->metric_count; m++)
@@ -235,22 +235,22 @@ static void map_blocks(turning *all)
 static uint32_t room_for(const crn_profile *profile)
 {
     uint32_t part = profile->context_count / 10;
-    return part > CRN_UPSIDE_DOWN_ROOM ? part : CRN_UPSIDE_DOWN_ROOM;
+    return part > CRN_BOTTOM_UP_ROOM ? part : CRN_BOTTOM_UP_ROOM;
 }
 
-crn_profile *crn_upside_down(const crn_profile *profile, uint32_t metric, const uint8_t *kept,
-                             uint64_t least)
+crn_profile *crn_bottom_up(const crn_profile *profile, uint32_t metric, const uint8_t *kept,
+                           uint64_t least)
 {
-    turning all = {.profile = profile,
-                   .builder = crn_profile_builder_new(),
-                   .blocks = crn_calloc(profile->block_count, sizeof(uint32_t)),
-                   .metric = metric,
-                   .kept = kept,
-                   .least = least,
-                   .node_room = room_for(profile),
-                   .counts = crn_calloc(profile->block_count, sizeof(uint32_t)),
-                   .costs = crn_calloc(profile->block_count, sizeof(uint64_t)),
-                   .touched = crn_calloc(profile->block_count, sizeof(uint32_t))};
+    tree_builder all = {.profile = profile,
+                        .builder = crn_profile_builder_new(),
+                        .blocks = crn_calloc(profile->block_count, sizeof(uint32_t)),
+                        .metric = metric,
+                        .kept = kept,
+                        .least = least,
+                        .node_room = room_for(profile),
+                        .counts = crn_calloc(profile->block_count, sizeof(uint32_t)),
+                        .costs = crn_calloc(profile->block_count, sizeof(uint64_t)),
+                        .touched = crn_calloc(profile->block_count, sizeof(uint32_t))};
     map_blocks(&all);
     begin_streams(&all);
     while (all.stream_count && all.node_count < all.node_room)
