@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operations as bytes.
+ * Encodes operations as bytes.
  */
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where more lanes worked than there were processors, they shared them: what each had of them is
- * its work. Replayed with as many processors, the same comes out again.
+ * Processor sharing in the recording. Where more lanes worked than there were processors, they
+ * shared them, and a lane's work is only its share of the elapsed time. A replay with the same
+ * number of processors gives the recorded times again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,20 +10,20 @@
 #include "base/memory.h"
 #include "replay/program.h"
 
-/* ---- who works when ---- */
+/* ---- working lanes over time ---- */
 
 typedef struct change {
     uint64_t time;
     uint32_t lane;
-    int32_t by; /* lanes that work */
+    int32_t by; /* change of the number of working lanes */
 } change;
 
-/* What changes, in the order of time, ends first. A lane's work is in order as it is, so only the
- * next change of each lane is kept: a heap, the first of them on top. */
+/* All changes in the order of time, ends before begins. Each lane's work is sorted already, so a
+ * heap holds only the next change of each lane, the earliest on top. */
 typedef struct changes {
     crn_replay *replay;
     crn_writer *writers;  /* by lane */
-    crn_stretch *stretch; /* by lane: the work whose begin or end comes next */
+    crn_stretch *stretch; /* by lane: the piece of work whose begin or end is next */
     uint8_t *over;
     change *heap;
     uint32_t count;
@@ -35,7 +36,7 @@ static bool comes_before(change left, change right)
     return left.by != right.by ? left.by < right.by : left.lane < right.lane;
 }
 
-/* Puts it where nothing is: `at` and what is below it are to be in order. */
+/* Sifts `moved` down from the free position `at`. */
 static void sift_down(changes *changes, uint32_t at, change moved)
 {
     for (;;) {
@@ -53,7 +54,7 @@ static void sift_down(changes *changes, uint32_t at, change moved)
     changes->heap[at] = moved;
 }
 
-/* `dry`: nothing is written. */
+/* dry: compute without writing operations */
 static changes changes_new(crn_replay *replay, bool dry)
 {
     uint32_t lanes = replay->trace->lane_count;
@@ -82,8 +83,8 @@ static void changes_free(changes *changes)
     crn_free(changes->heap);
 }
 
-/* Goes on to the one behind the top. The work that ends there came to `amount`. Returns how many
- * more lanes work now: none where a lane goes on with other work at the same moment. */
+/* Advances the lane on top. The work that ends there took `amount` ns of a processor. Returns the
+ * change of the number of working lanes: 0 if the lane continues with other work at once. */
 static int32_t pass(changes *changes, uint64_t amount)
 {
     change next = changes->heap[0];
@@ -109,7 +110,7 @@ static int32_t pass(changes *changes, uint64_t amount)
     return by;
 }
 
-/* ---- who went on late ---- */
+/* ---- late wake-ups ---- */
 
 static int compare_wakes(const void *left, const void *right)
 {
@@ -121,7 +122,7 @@ static int compare_wakes(const void *left, const void *right)
     return a->to < b->to ? -1 : a->to > b->to;
 }
 
-/* An end of a wake: time in which there was a processor for one more, up to there. */
+/* An end of a wake-up; `spare` is the time up to it in which a processor was free. */
 typedef struct moment {
     uint64_t time;
     uint32_t wake;
@@ -135,8 +136,8 @@ static int compare_moments(const void *left, const void *right)
     return a->time < b->time ? -1 : a->time > b->time;
 }
 
-/* Before the first change and after the last nobody works. `moments` are in order. */
-static void find_spare(crn_replay *replay, moment *moments, uint32_t count)
+/* Nobody works before the first and after the last change. `moments` are sorted. */
+static void find_spare_time(crn_replay *replay, moment *moments, uint32_t count)
 {
     changes changes = changes_new(replay, true);
     bool any = changes.count > 0;
@@ -160,8 +161,8 @@ static void find_spare(crn_replay *replay, moment *moments, uint32_t count)
     changes_free(&changes);
 }
 
-/* A lane that went on late although there was a processor for it waited for what nobody knows. */
-static void blame(crn_replay *replay)
+/* Charges lanes that woke late although a processor was free: they waited for something unknown. */
+static void charge_late_wakes(crn_replay *replay)
 {
     uint32_t count = replay->wake_count;
     moment *moments = crn_calloc(2 * (size_t)count + 1, sizeof *moments);
@@ -172,7 +173,7 @@ static void blame(crn_replay *replay)
         moments[2 * (size_t)w + 1] = (moment){replay->wakes[w].to, w, true, 0};
     }
     qsort(moments, 2 * (size_t)count, sizeof *moments, compare_moments);
-    find_spare(replay, moments, 2 * count);
+    find_spare_time(replay, moments, 2 * count);
     for (uint32_t m = 0; m < 2 * count; m++)
         spare[2 * (size_t)moments[m].wake + moments[m].last] = moments[m].spare;
     for (uint32_t w = 0; w < count; w++) {
@@ -190,12 +191,12 @@ static void blame(crn_replay *replay)
     crn_free(spare);
 }
 
-/* ---- whether there were more lanes than processors ---- */
+/* ---- were there more lanes than processors? ---- */
 
-/* A stretch of a lane in which some span is open. */
+/* An interval of a lane in which a span is open. */
 typedef struct busy {
     const crn_replay *replay;
-    uint32_t next, last; /* places in order */
+    uint32_t next, last; /* indices into `order` */
     uint64_t from, to;
 } busy;
 
@@ -217,8 +218,8 @@ static bool next_busy(busy *busy)
     return true;
 }
 
-/* The stretches that were found begin one after the other; `ends` are when those of them end that
- * have not yet: no more than there are processors. */
+/* Adds the next interval, in order of begin. `ends` has the ends of the open ones, at most as many
+ * as there are processors. Returns true if there are more. */
 static bool is_crowd(uint64_t *ends, uint32_t *count, const busy *next, uint32_t cores)
 {
     uint32_t left = 0;
@@ -253,8 +254,8 @@ static void settle(busy *heap, uint32_t count, uint32_t at)
     heap[at] = moved;
 }
 
-/* Whether more lanes than there are processors ever had spans open at the same time: else each of
- * them had one to itself, whatever it did. Quicker to say than who worked. */
+/* Returns true if more lanes than processors ever had open spans at the same time. If not, each had
+ * a processor to itself. Cheaper than computing who worked. */
 static bool is_crowded(const crn_replay *replay)
 {
     uint32_t lanes = replay->trace->lane_count, cores = replay->facts.cores, count = 0, open = 0;
@@ -281,7 +282,7 @@ static bool is_crowded(const crn_replay *replay)
     return crowded;
 }
 
-/* ---- both ---- */
+/* ---- both cases ---- */
 
 bool crn_replay_is_shared(crn_replay *replay)
 {
@@ -300,8 +301,8 @@ bool crn_replay_is_shared(crn_replay *replay)
     return shared;
 }
 
-/* Each has of the processors what each working lane had of them meanwhile. */
-static void divide(crn_replay *replay)
+/* Computes each lane's work when processors were shared. */
+static void share_processors(crn_replay *replay)
 {
     changes changes = changes_new(replay, false);
     double *begun = crn_calloc(replay->trace->lane_count + (size_t)1, sizeof *begun);
@@ -314,7 +315,7 @@ static void divide(crn_replay *replay)
         replay->facts.shared |= part < 1 && now.time > at;
         had += (double)(now.time - at) * part;
         at = now.time;
-        double own = had - begun[now.lane]; /* of a work that ends here */
+        double own = had - begun[now.lane]; /* of the piece of work that ends here */
         begun[now.lane] = had;
         working += pass(&changes, replay->facts.shared ? (uint64_t)(own + 0.5)
                                                        : changes.stretch[now.lane].amount);
@@ -323,7 +324,7 @@ static void divide(crn_replay *replay)
     changes_free(&changes);
 }
 
-/* A lane after the other: each had a processor of its own. */
+/* Writes lane after lane: each had a processor of its own. */
 static void write_lanes(crn_replay *replay)
 {
     uint8_t *over = crn_walk_bits(replay);
@@ -338,7 +339,7 @@ static void write_lanes(crn_replay *replay)
     crn_free(over);
 }
 
-/* Lanes that a scenario adds to a pool only take its jobs. */
+/* Code for lanes that a scenario adds to a pool: they only take its jobs. */
 static void write_loops(crn_replay *replay)
 {
     for (uint32_t p = 0; p < replay->pool_count; p++) {
@@ -357,14 +358,14 @@ void crn_plan_code(crn_replay *replay)
     replay->facts.lane_count = lanes;
     replay->facts.lanes = crn_calloc(lanes + (size_t)1, sizeof *replay->facts.lanes);
     if (is_crowded(replay))
-        divide(replay);
+        share_processors(replay);
     else
         write_lanes(replay);
     write_loops(replay);
     for (uint32_t lane = 0; lane < lanes; lane++)
         crn_code_trim(&replay->lanes[lane].code);
     if (replay->wake_count)
-        blame(replay);
+        charge_late_wakes(replay);
     for (uint32_t class = 0; class < replay->class_count; class ++)
         replay->facts.work += replay->work[class];
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What had to wait for what: a gate for each, with signals where what was waited for happened.
- * Each signal was recorded no later than its gate was passed, so gates cannot lock one another as
- * long as each lane runs what it ran.
+ * Dependencies in the recording: a gate for each thing that had to wait, and a signal where the
+ * awaited thing happened. Each signal was recorded no later than its gate was passed, so gates
+ * cannot deadlock as long as each lane runs what it ran in the recording.
  */
 #include <stdlib.h>
 
@@ -26,7 +26,7 @@ static void add_point(crn_replay *replay, crn_point_kind kind, uint32_t span, ui
         (crn_point){time, replay->trace->spans[span].lane, span, target, kind};
 }
 
-/* One more thing that the gate waits for: it happened in `span` at `time`. */
+/* Adds a signal to a gate: in `span` at `time`. */
 static void signal_gate(crn_replay *replay, uint32_t gate, uint32_t span, uint64_t time)
 {
     crn_gate *its = &replay->gates[gate];
@@ -62,7 +62,8 @@ static int compare_numbers(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* A place for each span that goes on from others, before it is known which have a gate. */
+/* A begin gate for each span with edges to spans that it continues; it may turn out to need
+ * none. */
 static void make_begin_gates(crn_replay *replay)
 {
     const crn_trace *trace = replay->trace;
@@ -116,7 +117,7 @@ static void add_follows(crn_replay *replay, const crn_span_edge *edge)
     signal_gate(replay, gate, edge->to, earlier(to->end, from->start));
 }
 
-/* What is waited for may go on a little after it has said that it is done. */
+/* The awaited span may go on a little after it has signalled that it is done. */
 static void add_wait(crn_replay *replay, const crn_span_edge *edge)
 {
     const crn_span *from = &replay->trace->spans[edge->from];
@@ -135,7 +136,7 @@ static void add_wait(crn_replay *replay, const crn_span_edge *edge)
     add_point(replay, CRN_POINT_WAIT, edge->from, at, gate);
 }
 
-/* What is known of spans that need not be guessed: a bit each. */
+/* Bitmaps by span: what is recorded and must not be inferred. */
 typedef struct known {
     uint8_t *waited, *waited_for;
 } known;
@@ -160,7 +161,7 @@ static void add_edges(crn_replay *replay, const known *known)
             set_bit(known->waited_for, edge->to);
         }
         replay->facts.waits++;
-        /* On one lane the one came after the other anyway. */
+        /* On the same lane the order is implied. */
         if (trace->spans[edge->from].lane == trace->spans[edge->to].lane)
             continue;
         if (edge->kind == CRN_EDGE_WAITS)
@@ -170,7 +171,7 @@ static void add_edges(crn_replay *replay, const known *known)
     }
 }
 
-/* ---- guesses ---- */
+/* ---- inferred waits ---- */
 
 typedef struct asked {
     uint32_t parent, job;
@@ -184,8 +185,8 @@ static int compare_asked(const void *left, const void *right)
     return a->job < b->job ? -1 : a->job > b->job;
 }
 
-/* When the last of what a span handed off had ended; UINT64_MAX if not all of that was done
- * elsewhere, or somebody else is to have waited for it. */
+/* Returns the end of the last job that a span handed off; UINT64_MAX if one of them did not run on
+ * another lane, or another span is known to wait for it. */
 static uint64_t last_of(const crn_replay *replay, const known *known, const asked *jobs,
                         uint32_t count)
 {
@@ -217,10 +218,10 @@ static void guess_of(crn_replay *replay, const known *known, const asked *jobs, 
     }
 }
 
-/* A span that handed work off, ended after all of that work had, and neither says that it waited
- * nor is anyone else to have waited for that work. Of queues that are noted it is known who waits
- * for what: a pusher that lost its processor may well end after its job. */
-static void guess(crn_replay *replay, const known *known)
+/* Infers waits: a span that handed off work and ended after all of it, with no recorded wait on
+ * either side. Not for queues described by notes, where it is known who waits: a producer without a
+ * processor may well end after its job. */
+static void infer_waits(crn_replay *replay, const known *known)
 {
     uint32_t count = replay->job_count;
     asked *all = crn_calloc(count + (size_t)1, sizeof *all);
@@ -236,7 +237,7 @@ static void guess(crn_replay *replay, const known *known)
     crn_free(all);
 }
 
-/* ---- all of them ---- */
+/* ---- entry ---- */
 
 static int compare_points(const void *left, const void *right)
 {
@@ -260,7 +261,7 @@ void crn_plan_edges(crn_replay *replay)
     add_jobs(replay);
     add_edges(replay, &known);
     if (!replay->no_guesses)
-        guess(replay, &known);
+        infer_waits(replay, &known);
     crn_free(known.waited);
     crn_free(known.waited_for);
     if (replay->point_count)

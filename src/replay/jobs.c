@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What was handed off: each adoption of a token is a job, with the spans that began below it.
+ * Jobs: each adoption of a hand-off token, with the spans that began below it.
  */
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ static int compare_handoff(const void *key, const void *element)
     return span < other ? -1 : span > other;
 }
 
-/* What is known of how a span was handed off; all zeros if nothing is. */
+/* Returns the hand-off entry of a span; zeros if it has none. */
 static crn_span_handoff handoff_of(const crn_trace *trace, uint32_t span)
 {
     const crn_span_handoff *found = trace->handoff_count
@@ -37,8 +37,8 @@ static uint32_t kind_of(crn_replay *replay, uint32_t block, const crn_replay_set
     return replay->kind_of[block];
 }
 
-/* Before the submitter began the job cannot have been handed off, and not after it began. */
-static void date(const crn_replay *replay, crn_job *job, uint64_t taken)
+/* Clamps the hand-off time between the submitter's begin and the job's begin. */
+static void clamp_handoff_time(const crn_replay *replay, crn_job *job, uint64_t taken)
 {
     const crn_span *span = &replay->trace->spans[job->span];
     const crn_span *parent = &replay->trace->spans[span->parent];
@@ -61,7 +61,7 @@ static void add_job(crn_replay *replay, uint32_t span, uint64_t taken,
                    .start = its->start,
                    .end = its->end,
                    .movable = true};
-    date(replay, &job, taken);
+    clamp_handoff_time(replay, &job, taken);
     replay->facts.undated += !job.dated;
     replay->jobs[replay->job_count++] = job;
 }
@@ -89,7 +89,7 @@ static void find_in_lane(crn_replay *replay, uint32_t lane, const crn_replay_set
     }
 }
 
-/* Jobs are found by lane and begin, as they were made. */
+/* Jobs are sorted by lane and begin; found by binary search. */
 uint32_t crn_replay_find_job(const crn_replay *replay, uint32_t span)
 {
     uint32_t low = 0, high = replay->job_count, lane = replay->trace->spans[span].lane;
@@ -105,7 +105,7 @@ uint32_t crn_replay_find_job(const crn_replay *replay, uint32_t span)
     return low < replay->job_count && replay->jobs[low].span == span ? low : CRN_NONE;
 }
 
-/* ---- when there was room for them ---- */
+/* ---- space in queues ---- */
 
 typedef struct moment {
     uint64_t time;
@@ -122,9 +122,9 @@ static int compare_moments(const void *left, const void *right)
     return a->job < b->job ? -1 : a->job > b->job;
 }
 
-/* The n-th that went into a queue needed all but `capacity` of those before it to have been taken
- * out. */
-static void find_room(crn_replay *replay)
+/* The n-th job that enters a queue needed all but `capacity` of the earlier ones to have left
+ * it. */
+static void find_queue_space(crn_replay *replay)
 {
     uint32_t count = 0;
     moment *taken = crn_calloc(replay->job_count + (size_t)1, sizeof *taken);
@@ -158,5 +158,5 @@ void crn_plan_jobs(crn_replay *replay, const crn_replay_setup *setup)
     for (uint32_t lane = 0; lane < trace->lane_count; lane++)
         find_in_lane(replay, lane, setup);
     replay->facts.jobs = replay->job_count;
-    find_room(replay);
+    find_queue_space(replay);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How long spans take, from their begin to the end of all that they asked for: some as they are,
- * very many counted by how long they are.
+ * Latency: from a span's begin to the end of everything that it caused. Latencies are stored
+ * exactly up to a limit; beyond it they are counted in bins.
  */
 #include <stdlib.h>
 
@@ -11,8 +11,8 @@
 /* ---- lengths ---- */
 
 enum {
-    EXACTLY = 1 << 17, /* lengths that are kept as they are */
-    FINE_BITS = 10,    /* 1 << this bins to a power of two */
+    EXACTLY = 1 << 17, /* number of latencies that are stored exactly */
+    FINE_BITS = 10,    /* 1 << this bins in each power of two */
     BINS = (65 - FINE_BITS) << FINE_BITS
 };
 
@@ -24,7 +24,7 @@ static uint32_t bin_of(uint64_t length)
     return (shift << FINE_BITS) + (uint32_t)(length >> shift);
 }
 
-/* The middle of the bin. */
+/* Returns the middle of a bin. */
 static uint64_t length_of(uint32_t bin)
 {
     if (bin < (2 << FINE_BITS))
@@ -99,11 +99,11 @@ static crn_latency latency_of(const crn_lengths *lengths, uint64_t whole)
     return latency;
 }
 
-/* ---- what lasts longer than the span itself ---- */
+/* ---- spans that outlast their parents ---- */
 
-/* Ends become those of all that was asked for: from the innermost out, each when the last that
- * lies in it has gone. Parents never go round in a circle (crn_trace). */
-static void pass_up(const crn_replay *replay, uint64_t *ends)
+/* Raises each end to the latest end of its descendants, from the innermost outwards. Parents have
+ * no cycles (crn_trace). */
+static void raise_ends(const crn_replay *replay, uint64_t *ends)
 {
     uint32_t count = replay->watched_count;
     uint32_t *left = crn_calloc(count + (size_t)1, sizeof *left);
@@ -112,7 +112,7 @@ static void pass_up(const crn_replay *replay, uint64_t *ends)
             left[replay->above[i]]++;
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t at = i; left[at] == 0; at = replay->above[at]) {
-            left[at] = UINT32_MAX; /* it has gone */
+            left[at] = UINT32_MAX; /* done */
             uint32_t above = replay->above[at];
             if (above == CRN_NONE)
                 break;
@@ -128,17 +128,17 @@ static bool counts(const crn_replay *replay, uint32_t span)
     return crn_is_meant(replay, span) && !replay->trace->spans[span].open;
 }
 
-/* Of the spans that are watched; times by their place. */
+/* Adds the watched spans; times are by watched index. */
 static void add_watched(const crn_replay *replay, const uint64_t *begins, const uint64_t *ends,
                         crn_lengths *lengths)
 {
     uint64_t *done = crn_calloc(replay->watched_count + (size_t)1, sizeof *done);
     for (uint32_t i = 0; i < replay->watched_count; i++)
         done[i] = ends[i];
-    pass_up(replay, done);
+    raise_ends(replay, done);
     for (uint32_t s = 0, place = 0; s < replay->trace->span_count; s++) {
         if (!replay->watched[s / 64]) {
-            s |= 63; /* none of these */
+            s |= 63; /* skips 64 unwatched spans */
             continue;
         }
         if (!crn_is_watched(replay, s))

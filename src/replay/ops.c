@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a lane does, as operations: the time between two events is work of the span that was
- * innermost, or waiting for something that is known, or neither. An event at a time, as how much a
- * piece of work is can depend on what other lanes do meanwhile.
+ * Converts a lane's recording into operations. The time between two events is work of the
+ * innermost span, or a wait with a known cause, or neither. Events are processed one at a time,
+ * because the amount of work depends on what other lanes do meanwhile.
  */
 #include <string.h>
 
 #include "base/memory.h"
 #include "replay/program.h"
 
-/* Besides operations: the code of a job begins, and that of a lane goes on behind its loop. */
+/* Pseudo-operations of the writer: the code of a job begins; the code of a lane continues after its
+ * loop. */
 enum { WRITER_JOB = 32, WRITER_BEHIND };
 
 static void emit(crn_writer *writer, int kind, uint32_t who, uint64_t amount)
@@ -29,7 +30,7 @@ static uint64_t within(uint64_t moment, uint64_t from, uint64_t to)
     return moment < from ? from : moment > to ? to : moment;
 }
 
-/* ---- time that passes ---- */
+/* ---- elapsed time ---- */
 
 static void work(crn_writer *writer, uint32_t owner, uint64_t time)
 {
@@ -43,7 +44,7 @@ static void work(crn_writer *writer, uint32_t owner, uint64_t time)
     }
 }
 
-/* The lane was there, with `owner` innermost, up to `to`. */
+/* The lane was occupied up to `to`, with `owner` as the innermost span. */
 static void pass(crn_writer *writer, uint32_t owner, uint64_t to)
 {
     uint64_t from = writer->at;
@@ -65,9 +66,9 @@ static void pass(crn_writer *writer, uint32_t owner, uint64_t to)
     writer->at = to;
 }
 
-/* It was idle from `free` on, could go on at `ready` and did so at `time`: waking up takes a
- * moment. What is more than that was something else; whether a processor was lacking shows later.
- */
+/* The lane was idle from `free`, could continue at `ready` and did so at `time`. A normal wake-up
+ * takes a moment; if it took longer there is another reason, perhaps no free processor, which is
+ * decided later. */
 static void wake(crn_writer *writer, uint64_t free, uint64_t ready, uint64_t time, uint32_t span)
 {
     crn_replay *replay = writer->replay;
@@ -82,7 +83,7 @@ static void wake(crn_writer *writer, uint64_t free, uint64_t ready, uint64_t tim
     emit(writer, CRN_OP_DELAY, 0, took < CRN_REPLAY_WAKE_NS ? took : CRN_REPLAY_WAKE_NS);
 }
 
-/* With `owner` innermost, it waited until `until` at the latest, and went on at `to`. */
+/* Within `owner`, the lane waited at most until `until`, and continued at `to`. */
 static void wait_within(crn_writer *writer, uint32_t owner, uint64_t until, uint64_t to)
 {
     if (until > writer->at)
@@ -114,7 +115,7 @@ static void end_movable(crn_writer *writer)
     writer->looping = true;
 }
 
-/* Behind the loop: the lane waited for more to come, until it was told that there is no more. */
+/* After the loop, the lane waited for further jobs until it learned that there are none. */
 static void leave_loop(crn_writer *writer, uint64_t time)
 {
     if (!writer->looping)
@@ -134,7 +135,7 @@ static void begin_bound(crn_writer *writer, uint32_t number, uint64_t time)
     emit(writer, CRN_OP_START, number, 0);
 }
 
-/* ---- what is to be known of spans ---- */
+/* ---- begins and ends of spans ---- */
 
 static bool is_inside(const crn_writer *writer, uint32_t span)
 {
@@ -142,7 +143,8 @@ static bool is_inside(const crn_writer *writer, uint32_t span)
            !crn_replay_is_before(writer->replay, span, writer->replay->jobs[writer->job].span);
 }
 
-/* Slots of what runs in a job are apart: whoever runs it may have spans of its own open. */
+/* Spans within a job use other slots, because the lane that runs it may have open spans of its
+ * own. */
 static void emit_event(crn_writer *writer, const crn_event *event, bool inside, bool outermost)
 {
     const crn_replay *replay = writer->replay;
@@ -205,7 +207,7 @@ static void write_end(crn_writer *writer, const crn_event *event)
         end_movable(writer);
 }
 
-/* Waits of one span that follow one another at once are one wait, for the last of them all. */
+/* Consecutive waits of one span are one wait, for the last of them. */
 static uint64_t waited_until(const crn_writer *writer, uint32_t point)
 {
     const crn_replay *replay = writer->replay;
@@ -227,7 +229,8 @@ static void write_wait(crn_writer *writer, const crn_event *event)
     const crn_point *point = &writer->replay->points[event->which];
     if (event->owner != point->span && point->time == writer->replay->gates[point->target].until &&
         writer->deferred == CRN_NONE) {
-        /* It did something else when that happened: it can have waited at its end at most. */
+        /* The span did something else when the awaited thing happened: it can only have waited at
+         * its end. */
         writer->deferred = point->target;
         writer->deferred_span = point->span;
         return;
@@ -255,9 +258,9 @@ static void write_point(crn_writer *writer, const crn_event *event)
     }
 }
 
-/* ---- code ---- */
+/* ---- encoding ---- */
 
-/* What was added up is written; there is either work or a delay. */
+/* Writes the accumulated work or delay; only one of the two is nonzero. */
 static void flush(crn_writer *writer, crn_code *code)
 {
     for (unsigned i = 0; i < writer->sum_count; i++)
@@ -268,7 +271,7 @@ static void flush(crn_writer *writer, crn_code *code)
     writer->delay = 0;
 }
 
-/* No program runs for 36 years, but a file can say so. */
+/* Saturates: a damaged file can contain any time. */
 static uint64_t sum(uint64_t left, uint64_t right)
 {
     enum { BITS = 60 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The order in which spans are gone through: by lane and begin.
+ * The order in which spans are processed: by lane and begin.
  */
 #include <stdlib.h>
 
@@ -30,7 +30,7 @@ static int compare_places(const void *left, const void *right)
     return a->span < b->span ? -1 : a->span > b->span;
 }
 
-/* As a capture has them they are in order already. */
+/* Traces of captures are nearly always sorted already. */
 static bool are_in_order(const crn_trace *trace)
 {
     for (uint32_t s = 1; s < trace->span_count; s++) {

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pools: lanes that take jobs of the same kinds, so that any of them may take the next. A lane is
- * in one if what it does besides comes before its first job or after its last.
+ * Pools: lanes that take the same kinds of jobs, so that any of them may take the next one. A lane
+ * belongs to a pool if everything else it does comes before its first or after its last job.
  */
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "replay/program.h"
 
-/* ---- which lanes ---- */
+/* ---- worker lanes ---- */
 
 typedef struct lane_scan {
     crn_replay *replay;
-    uint32_t job;      /* the walk is in it, CRN_NONE: in none */
-    uint32_t first;    /* its first span: what comes after that on the lane began in it */
-    uint32_t to_begin; /* of its members */
-    uint32_t open;     /* spans that began in it and have not ended */
+    uint32_t job;      /* current job, CRN_NONE if outside of jobs */
+    uint32_t first;    /* the job's first span: later spans on the lane began within it */
+    uint32_t to_begin; /* number of the job's spans that have not begun */
+    uint32_t open;     /* number of its open spans */
     bool had_jobs, left_loop, tangled;
 } lane_scan;
 
-/* What a thread does from its begin to its end is handed off, too; the jobs that it takes
- * meanwhile are what matters. Jobs are by lane and begin. */
+/* The life of a thread can itself be handed off, as one job that contains the jobs which the thread
+ * takes. Such outer jobs are ignored here. Jobs are sorted by lane and begin. */
 static void find_outer(crn_replay *replay)
 {
     for (uint32_t j = 0; j + 1 < replay->job_count; j++)
@@ -28,8 +28,8 @@ static void find_outer(crn_replay *replay)
                                 replay->jobs[j + 1].start < replay->jobs[j].end;
 }
 
-/* Something that is not of a job: if jobs follow on it the lane does not just take jobs. */
-static void see_outside(lane_scan *scan)
+/* Something outside of a job: if more jobs follow, the lane is not a pure worker. */
+static void note_outside_event(lane_scan *scan)
 {
     scan->left_loop |= scan->had_jobs;
 }
@@ -50,7 +50,7 @@ static void see_begin(lane_scan *scan, uint32_t span)
         scan->tangled = true;
     }
     if (scan->job == CRN_NONE) {
-        see_outside(scan);
+        note_outside_event(scan);
         return;
     }
     const crn_span *its = &replay->trace->spans[span];
@@ -62,14 +62,14 @@ static void see_end(lane_scan *scan, uint32_t span)
 {
     if (scan->job == CRN_NONE || crn_replay_is_before(scan->replay, span, scan->first)) {
         scan->tangled |= scan->job != CRN_NONE;
-        see_outside(scan);
+        note_outside_event(scan);
         return;
     }
     if (--scan->open == 0 && scan->to_begin == 0)
         scan->job = CRN_NONE;
 }
 
-/* Whether what the lane runs are jobs in a loop, with something before and after it at most. */
+/* Returns true if the lane runs jobs in a loop, with other things only before and after. */
 static bool is_worker(crn_replay *replay, uint32_t lane, uint8_t *over)
 {
     lane_scan scan = {.replay = replay, .job = CRN_NONE};
@@ -81,7 +81,7 @@ static bool is_worker(crn_replay *replay, uint32_t lane, uint8_t *over)
         else if (event.kind == CRN_EVENT_END)
             see_end(&scan, event.which);
         else if (scan.job == CRN_NONE)
-            see_outside(&scan);
+            note_outside_event(&scan);
     }
     crn_walk_free(&walk);
     return scan.had_jobs && !scan.tangled && scan.job == CRN_NONE;
@@ -97,7 +97,7 @@ static void bind(crn_replay *replay, const uint8_t *worker)
     }
 }
 
-/* ---- which kinds belong together ---- */
+/* ---- kinds of jobs (union-find) ---- */
 
 static uint32_t root_of(uint32_t *parents, uint32_t at)
 {
@@ -106,7 +106,7 @@ static uint32_t root_of(uint32_t *parents, uint32_t at)
     return at;
 }
 
-/* Kinds that some lane takes both of. */
+/* Joins kinds of which a lane takes both. */
 static void join_kinds(crn_replay *replay, uint32_t *parents)
 {
     uint32_t *of_lane = crn_calloc(replay->trace->lane_count + (size_t)1, sizeof *of_lane);
@@ -165,11 +165,11 @@ static void make_pools(crn_replay *replay)
     crn_free(pools);
 }
 
-/* A lane that took many jobs and none of a kind does not take those; of one that took few nobody
- * can tell. */
-static void staff_pools(crn_replay *replay)
+/* A lane that took many jobs and never a certain kind does not take that kind; with few jobs that
+ * cannot be told. */
+static void assign_lanes(crn_replay *replay)
 {
-    enum { MANY = 8 }; /* for each kind */
+    enum { MANY = 8 }; /* jobs, for each kind */
     uint32_t lanes = replay->trace->lane_count;
     uint32_t *taken = crn_calloc(lanes + (size_t)1, sizeof *taken);
     for (uint32_t j = 0; j < replay->job_count; j++) {
@@ -219,7 +219,7 @@ void crn_plan_pools(crn_replay *replay)
             worker[replay->jobs[j].lane] = is_worker(replay, replay->jobs[j].lane, over);
     bind(replay, worker);
     make_pools(replay);
-    staff_pools(replay);
+    assign_lanes(replay);
     crn_plan_ranks(replay);
     crn_free(worker);
     crn_free(over);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where the processor time of spans was recorded, own time that took none of it was some wait that
- * nobody has recorded otherwise: it stays as long as it was.
+ * Uses the recorded processor time of spans: self time off the processor was a wait of unknown
+ * cause, and keeps its recorded length in a scenario.
  */
 #include "base/memory.h"
 #include "replay/program.h"
 
-/* What is so little, or so nearly all, is what reading the clock is off. */
+/* Shares below this are within the error of reading the clock. */
 enum { LEAST_NS = 10000 };
 #define NEARLY_ALL 0.95
 
-/* Processor time of each span without its children's on the lane; below 0: not known. */
+/* Returns, by span, processor time without that of children on the same lane; below 0 if not
+ * known. */
 static double *own_processor_time(const crn_replay *replay)
 {
     const crn_trace *trace = replay->trace;
@@ -30,7 +31,7 @@ static double *own_processor_time(const crn_replay *replay)
     return own;
 }
 
-/* By span, as it was recorded. */
+/* Returns, by span, the recorded share of self time that is work. */
 static double *work_of_spans(crn_replay *replay)
 {
     double *work = crn_calloc(replay->trace->span_count + (size_t)1, sizeof *work);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * In which order a pool takes jobs of different kinds is learnt from what its lanes did when they
- * had the choice: the one that came first, or some kinds before others.
+ * Learns the order in which a pool takes jobs of different kinds from what its lanes did when they
+ * had a choice: oldest first, or some kinds before others.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,8 @@
 #include "base/memory.h"
 #include "replay/program.h"
 
-/* Choices that a rule must fail in before it is given up: some, and a part of all. */
+/* A rule is rejected if it fails in more choices than these: a fixed number, and a fraction 1 /
+ * PART. */
 enum { FEW = 8, PART = 10 };
 
 typedef struct pick {
@@ -30,11 +31,12 @@ static int compare_picks(const void *left, const void *right)
 }
 
 typedef struct choices {
-    const pick *ready;                    /* a pool's jobs by queue and when they were ready */
-    uint32_t first[CRN_QUEUES + 1];       /* of each queue in there */
-    uint32_t begun[CRN_QUEUES];           /* how many of each queue have been taken */
-    uint32_t won[CRN_QUEUES][CRN_QUEUES]; /* one queue's was taken while the other's was ready */
-    uint32_t overtook;                    /* ... and was ready earlier */
+    const pick *ready;                    /* the pool's jobs, grouped by queue, sorted by the
+                                             time at which they were ready */
+    uint32_t first[CRN_QUEUES + 1];       /* first job of each queue */
+    uint32_t begun[CRN_QUEUES];           /* number of jobs taken from each queue */
+    uint32_t won[CRN_QUEUES][CRN_QUEUES]; /* won[a][b]: a's job was taken while b's was ready */
+    uint32_t overtook;                    /* the taken job was not the oldest */
     uint32_t contested;
 } choices;
 
@@ -58,7 +60,7 @@ static void see_pick(const crn_replay *replay, choices *choices, uint32_t queues
     choices->overtook += overtook;
 }
 
-/* The kinds that were preferred to most others come first. */
+/* Sorts kinds by the number of others that they were preferred to. */
 static void rank(const choices *choices, crn_pool_plan *pool)
 {
     for (uint32_t q = 0; q < pool->queue_count; q++) {
@@ -68,7 +70,8 @@ static void rank(const choices *choices, crn_pool_plan *pool)
     }
 }
 
-/* `picks`: the pool's jobs as they were begun; `ready`: by queue, as they were ready. */
+/* `picks`: the pool's jobs in the order of their begins; `ready`: grouped by queue, by
+ * readiness. */
 static void learn(crn_replay *replay, crn_pool_plan *pool, const pick *picks, const pick *ready,
                   uint32_t count, uint64_t *free)
 {

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "replay/program.h"
 
-/* ---- what the program noted ---- */
+/* ---- the program's notes ---- */
 
 static bool is_about(const char *key, const char *what, const char **name)
 {
@@ -37,7 +37,10 @@ static void read_note(crn_replay_setup *setup, const crn_profile *profile, const
 
 crn_replay_setup crn_replay_setup_read(const crn_profile *profile)
 {
-    enum { MOST_NOTES = 1000 }; /* about blocks: each is looked for among all of them */
+    enum {
+        MOST_NOTES = 1000
+    }; /* limit on notes about blocks, each of which is searched for
+          among all blocks */
     crn_replay_setup setup = {.block_count = profile->block_count};
     setup.capacity = crn_calloc(profile->block_count + (size_t)1, sizeof *setup.capacity);
     setup.rest = crn_calloc(profile->block_count + (size_t)1, 1);
@@ -55,7 +58,7 @@ void crn_replay_setup_free(crn_replay_setup *setup)
     *setup = (crn_replay_setup){0};
 }
 
-/* ---- its life ---- */
+/* ---- construction ---- */
 
 static void describe_pools(crn_replay *replay)
 {
@@ -65,7 +68,7 @@ static void describe_pools(crn_replay *replay)
     for (uint32_t p = 0; p < replay->pool_count; p++) {
         crn_pool_plan *pool = &replay->pools[p];
         uint32_t *blocks = crn_calloc(pool->facts.kinds + (size_t)1, sizeof *blocks);
-        /* At most CRN_QUEUES kinds have ranks. */
+        /* Only CRN_QUEUES kinds have priorities. */
         for (uint32_t k = 0; k < pool->facts.kinds; k++) {
             uint32_t at = k, rank = pool->rank[k % CRN_QUEUES];
             while (pool->facts.by_kind && at &&
@@ -81,9 +84,9 @@ static void describe_pools(crn_replay *replay)
     }
 }
 
-/* What runs need of jobs and gates, in a quarter of the memory. There are fewer kinds than blocks,
- * whose numbers leave the highest bit free. */
-static void keep_for_runs(crn_replay *replay)
+/* Converts jobs and gates to the compact form that runs need, a quarter of the memory. Kinds are
+ * numbered like blocks, below 2^31, so the highest bit is free. */
+static void compact_for_runs(crn_replay *replay)
 {
     uint32_t jobs = replay->job_count, gates = replay->gate_count;
     replay->job_code = crn_calloc(jobs + (size_t)1, sizeof *replay->job_code);
@@ -102,8 +105,8 @@ static void keep_for_runs(crn_replay *replay)
     replay->gates = NULL;
 }
 
-/* What only making it needs. */
-static void forget_plan(crn_replay *replay)
+/* Frees what only construction needs. */
+static void free_construction(crn_replay *replay)
 {
     crn_free(replay->order);
     crn_free(replay->lane_first);
@@ -151,8 +154,8 @@ crn_replay *crn_replay_make(const crn_trace *trace, const crn_replay_setup *setu
     crn_plan_working(replay);
     crn_plan_code(replay);
     describe_pools(replay);
-    forget_plan(replay);
-    keep_for_runs(replay);
+    free_construction(replay);
+    compact_for_runs(replay);
     replay->facts.recorded = trace->span_count ? replay->last - replay->origin : 0;
     crn_plan_recorded(replay);
     run_unscaled(replay);
@@ -163,7 +166,7 @@ void crn_replay_free(crn_replay *replay)
 {
     if (!replay)
         return;
-    forget_plan(replay);
+    free_construction(replay);
     for (uint32_t p = 0; p < replay->pool_count; p++) {
         crn_free(replay->pools[p].kinds);
         crn_free(replay->pools[p].lanes);
@@ -221,7 +224,7 @@ bool crn_replay_is_trusted(const crn_replay *replay)
     return true;
 }
 
-/* ---- parts of it ---- */
+/* ---- selection of spans ---- */
 
 static bool ends_path(const crn_trace *trace, uint32_t block_count, uint32_t span,
                       const uint8_t *const *path, size_t length)
@@ -243,7 +246,7 @@ uint8_t *crn_replay_below(const crn_trace *trace, uint32_t block_count, const ui
     enum { UNKNOWN, APART, BELOW };
     uint8_t *below = crn_calloc(trace->span_count + (size_t)1, 1);
     for (uint32_t s = 0; s < trace->span_count; s++) {
-        /* Up to one of which it is known, and down again by the same way. */
+        /* Walks up to an ancestor with a known answer, then back down. */
         uint32_t top = s, parent;
         while (below[top] == UNKNOWN && (parent = trace->spans[top].parent) != CRN_SPAN_NONE &&
                !ends_path(trace, block_count, top, path, length))

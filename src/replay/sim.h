@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sim.h - one run of a replay.
+ * sim.h - the state of one simulation run.
  */
 #ifndef CRN_REPLAY_SIM_H
 #define CRN_REPLAY_SIM_H
@@ -9,10 +9,10 @@
 
 typedef enum crn_lane_state {
     LANE_RUNNABLE,
-    LANE_WORKS,  /* until the processor time of the heap */
+    LANE_WORKS,  /* until the virtual processor time in the heap */
     LANE_SLEEPS, /* until a moment */
     LANE_GATED,
-    LANE_PUSHES, /* waits for room in a queue */
+    LANE_PUSHES, /* waits for space in a queue */
     LANE_IDLE,   /* waits for a job */
     LANE_DONE
 } crn_lane_state;
@@ -20,13 +20,13 @@ typedef enum crn_lane_state {
 typedef struct crn_sim_lane {
     const uint8_t *op;
     uint32_t pool;
-    uint32_t job;            /* that waits for room */
-    uint32_t next, previous; /* in the list that it waits in */
+    uint32_t job;            /* the job that waits for space */
+    uint32_t next, previous; /* links of the list that it waits in */
     uint32_t gate;
     crn_lane_state state;
     uint64_t serves;
-    bool dismissed;  /* takes no jobs */
-    uint64_t *begun; /* by slot: when spans began that are open */
+    bool dismissed;  /* takes no more jobs */
+    uint64_t *begun; /* by slot: begins of open spans */
     uint64_t slots;
 } crn_sim_lane;
 
@@ -41,11 +41,11 @@ typedef struct crn_heap {
 } crn_heap;
 
 typedef struct crn_lane_list {
-    uint32_t first, last; /* lanes; CRN_NONE */
+    uint32_t first, last; /* lanes; CRN_NONE if empty */
 } crn_lane_list;
 
 typedef struct crn_job_queue {
-    uint32_t base, head, tail; /* in sim.queued */
+    uint32_t base, head, tail; /* indices into sim.queued */
 } crn_job_queue;
 
 typedef struct crn_sim {
@@ -55,53 +55,55 @@ typedef struct crn_sim {
     uint32_t lane_count;
     crn_sim_lane *lanes;
     double *factor;       /* by class of work */
-    uint64_t first, last; /* moments at which spans began and ended */
+    uint64_t first, last; /* first begin and last end of spans */
     double now;           /* since the origin */
-    double processor;     /* that each working lane has had */
+    double processor;     /* processor time that each working lane has had */
     double cores;
     crn_heap working, sleeping;
     crn_lane_list runnable;
     uint32_t *pending; /* by gate */
     uint32_t *gated;   /* by gate: the lane that waits at it */
     crn_job_queue *queues;
-    uint32_t *queued;  /* jobs */
-    uint32_t *arrived; /* by job: so many had come before it */
+    uint32_t *queued;  /* ring buffers of jobs */
+    uint32_t *arrived; /* by job: number of jobs that arrived before it */
     uint32_t arrivals;
     crn_lane_list *idle;    /* by pool */
     crn_lane_list *pushing; /* by kind */
     uint32_t *occupied;     /* by kind */
     uint32_t *capacity;     /* by kind */
-    uint32_t *to_start;     /* by queue: jobs that have not begun */
-    crn_lane_list gates;    /* lanes that wait at one */
-    uint32_t next_forced;   /* jobs below are ready */
+    uint32_t *to_start;     /* by queue: number of jobs that have not begun */
+    crn_lane_list gates;    /* lanes that wait at gates */
+    uint32_t next_forced;   /* jobs below this number are ready */
 } crn_sim;
 
-/* ---- what lanes wait in (sim_queues.c) ---- */
+/* ---- waiting lanes and queues (sim_queues.c) ---- */
 
 void crn_sim_heap_add(crn_heap *heap, double due, uint32_t lane);
 uint32_t crn_sim_heap_take(crn_heap *heap);
 void crn_sim_list_add(crn_sim *sim, crn_lane_list *list, uint32_t lane);
 uint32_t crn_sim_list_take(crn_sim *sim, crn_lane_list *list);
 
-/* The lane goes on. */
+/* Lets the lane continue. */
 void crn_sim_wake(crn_sim *sim, uint32_t lane);
 void crn_sim_wait_at_gate(crn_sim *sim, uint32_t number, uint32_t gate);
-/* One thing less that the gate waits for. */
+/* Removes one of the things that a gate waits for. */
 void crn_sim_signal(crn_sim *sim, uint32_t gate);
 
-/* A job goes into its queue; one has left it: who waits for room hands off the next. */
+/* Puts a job into its queue. / Notes that one has left it, so that a lane waiting for space hands
+ * off the next. */
 void crn_sim_put(crn_sim *sim, uint32_t job);
 void crn_sim_make_room(crn_sim *sim, uint32_t job);
-/* The place of the queue that the lane takes its next job from, CRN_NONE if there is none. */
+/* Returns the index of the queue from which the lane takes its next job, CRN_NONE if all are
+ * empty. */
 uint32_t crn_sim_choose(const crn_sim *sim, const crn_sim_lane *lane);
-/* Whether jobs that the lane could take are still to come. */
-bool crn_sim_has_hope(const crn_sim *sim, const crn_sim_lane *lane);
-/* Nothing more will come into one of the pool's queues: who waited for nothing else goes on. */
+/* Returns true if jobs that the lane could take are still to come. */
+bool crn_sim_may_get_job(const crn_sim *sim, const crn_sim_lane *lane);
+/* Ends the wait of idle lanes for which no more jobs can come. */
 void crn_sim_release_idle(crn_sim *sim, uint32_t pool);
 
-/* ---- its life (sim_begin.c) ---- */
+/* ---- begin and end (sim_begin.c) ---- */
 
-/* `sim` has its replay, scenario and outcome. */
+/* `sim` must have its replay, scenario and outcome set. */
 void crn_sim_begin(crn_sim *sim);
 void crn_sim_end(crn_sim *sim);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The begin of a run, with who is there in this scenario, and its end.
+ * Begin of a run, with the lanes of the scenario, and its end.
  */
 #include "base/memory.h"
 #include "replay/sim.h"
@@ -15,9 +15,9 @@ static uint32_t lanes_wanted(const crn_sim *sim, const crn_pool_plan *pool)
     return wanted ? wanted : pool->facts.lanes;
 }
 
-/* Those of the recording that are left take over what the others took; further ones take what the
- * recorded ones take, in turn. */
-static void staff(crn_sim *sim, const crn_pool_plan *pool, uint32_t number)
+/* Sets the number of a pool's lanes. Remaining recorded lanes take over the queues of removed ones;
+ * added lanes take what the recorded ones take, in turn. */
+static void set_lane_count(crn_sim *sim, const crn_pool_plan *pool, uint32_t number)
 {
     uint32_t wanted = lanes_wanted(sim, pool), had = pool->facts.lanes;
     for (uint32_t i = 0; i < had; i++) {
@@ -48,7 +48,7 @@ static void begin_lanes(crn_sim *sim)
                                           .serves = replay->lanes[lane].serves};
     sim->lane_count = recorded;
     for (uint32_t p = 0; p < replay->pool_count; p++)
-        staff(sim, &replay->pools[p], p);
+        set_lane_count(sim, &replay->pools[p], p);
     sim->runnable.first = sim->gates.first = CRN_NONE;
     for (uint32_t lane = 0; lane < sim->lane_count; lane++)
         crn_sim_wake(sim, lane);
@@ -150,7 +150,7 @@ void crn_sim_begin(crn_sim *sim)
     begin_lanes(sim);
 }
 
-/* From the first begin to the last end, as in the recording. */
+/* Length: from the first begin to the last end, as in the recording. */
 void crn_sim_end(crn_sim *sim)
 {
     free_all(sim);

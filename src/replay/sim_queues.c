@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the lanes of a run wait in: heaps by the time at which they go on, lists, gates, and the
- * queues of jobs.
+ * What lanes wait in: heaps by the time to continue, lists, gates, and queues of jobs.
  */
 #include "replay/sim.h"
 
@@ -67,7 +66,7 @@ void crn_sim_wake(crn_sim *sim, uint32_t lane)
     crn_sim_list_add(sim, &sim->runnable, lane);
 }
 
-/* Whom a gate opens for is anywhere in the list. */
+/* Removes the lane from the list of lanes at gates; it can be anywhere in it. */
 static void leave_gate(crn_sim *sim, uint32_t number)
 {
     const crn_sim_lane *lane = &sim->lanes[number];
@@ -99,7 +98,7 @@ static const crn_kind *kind_of(const crn_sim *sim, uint32_t job)
     return &sim->replay->kinds[crn_job_kind_of(sim->replay, job)];
 }
 
-/* The first idle lane that takes jobs of the queue goes on. */
+/* Wakes the first idle lane that takes jobs of the queue. */
 static void wake_idle(crn_sim *sim, uint32_t pool, uint32_t place)
 {
     uint32_t before = CRN_NONE, lane = sim->idle[pool].first;
@@ -143,7 +142,7 @@ void crn_sim_put(crn_sim *sim, uint32_t job)
     crn_sim_signal(sim, job);
 }
 
-/* One job has left its queue: who waits for room hands off the next. */
+/* After a job has left its queue: a lane that waits for space hands off the next. */
 void crn_sim_make_room(crn_sim *sim, uint32_t job)
 {
     uint32_t kind = crn_job_kind_of(sim->replay, job);
@@ -156,7 +155,8 @@ void crn_sim_make_room(crn_sim *sim, uint32_t job)
     crn_sim_wake(sim, lane);
 }
 
-/* The place of the queue that the lane takes its next job from, CRN_NONE if there is none. */
+/* Returns the index of the queue from which the lane takes its next job, CRN_NONE if all are
+ * empty. */
 uint32_t crn_sim_choose(const crn_sim *sim, const crn_sim_lane *lane)
 {
     const crn_pool_plan *pool = &sim->replay->pools[lane->pool];
@@ -176,8 +176,8 @@ uint32_t crn_sim_choose(const crn_sim *sim, const crn_sim_lane *lane)
     return best;
 }
 
-/* Whether jobs that the lane could take are still to come. */
-bool crn_sim_has_hope(const crn_sim *sim, const crn_sim_lane *lane)
+/* Returns true if jobs that the lane could take are still to come. */
+bool crn_sim_may_get_job(const crn_sim *sim, const crn_sim_lane *lane)
 {
     const crn_pool_plan *pool = &sim->replay->pools[lane->pool];
     for (uint32_t place = 0; place < pool->queue_count; place++)
@@ -186,14 +186,14 @@ bool crn_sim_has_hope(const crn_sim *sim, const crn_sim_lane *lane)
     return false;
 }
 
-/* Nothing more will come into the queue: those who waited for nothing else go on. */
+/* Ends the wait of idle lanes for which no more jobs can come. */
 void crn_sim_release_idle(crn_sim *sim, uint32_t pool)
 {
     crn_lane_list waiting = sim->idle[pool];
     sim->idle[pool].first = CRN_NONE;
     while (waiting.first != CRN_NONE) {
         uint32_t lane = crn_sim_list_take(sim, &waiting);
-        if (crn_sim_has_hope(sim, &sim->lanes[lane]))
+        if (crn_sim_may_get_job(sim, &sim->lanes[lane]))
             crn_sim_list_add(sim, &sim->idle[pool], lane);
         else
             crn_sim_wake(sim, lane);

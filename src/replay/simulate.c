@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs the operations of all lanes against one another. Lanes that work share the processors
- * evenly: each has had the same *processor time* since they began, so the next to be done is the
- * one with the least left, however many there are.
+ * Runs the operations of all lanes against each other. Working lanes share the processors equally,
+ * so all of them advance at the same rate of virtual *processor time*, and the next one to finish
+ * is the one with the least left, however many there are.
  */
 #include "base/memory.h"
 #include "replay/sim.h"
 
 /* ---- time ---- */
 
-/* How much of a processor each working lane has, when so many work. */
+/* Returns the share of a processor that each of `working` lanes has. */
 static double rate_of(const crn_sim *sim, uint32_t working)
 {
     return working > sim->cores ? sim->cores / working : 1;
 }
 
-/* Whether a lane that has work until then would be the next to go on, if it went into the heap:
- * then it does so at once. */
+/* Returns true if the lane, once in the heap, would be the next to continue: then it continues at
+ * once. */
 static bool works_alone(crn_sim *sim, uint32_t number, double due)
 {
     const crn_due *top = sim->working.entries;
@@ -31,7 +31,7 @@ static bool works_alone(crn_sim *sim, uint32_t number, double due)
     return true;
 }
 
-/* Likewise of one that sleeps. */
+/* The same for a lane that sleeps. */
 static bool sleeps_alone(crn_sim *sim, uint32_t number, double until)
 {
     const crn_due *top = sim->sleeping.entries;
@@ -49,7 +49,7 @@ static bool sleeps_alone(crn_sim *sim, uint32_t number, double until)
     return true;
 }
 
-/* To the next moment at which a lane goes on. False if there is none. */
+/* Advances to the next moment at which a lane continues. Returns false if there is none. */
 static bool advance(crn_sim *sim)
 {
     if (!sim->working.count && !sim->sleeping.count)
@@ -71,14 +71,14 @@ static bool advance(crn_sim *sim)
     return true;
 }
 
-/* ---- operations: each returns whether the lane goes on at once ---- */
+/* ---- operations: each returns true if the lane continues at once ---- */
 
 static bool run_loop(crn_sim *sim, uint32_t number, const crn_op *op, const uint8_t *code)
 {
     crn_sim_lane *lane = &sim->lanes[number];
     uint32_t place = lane->dismissed ? CRN_NONE : crn_sim_choose(sim, lane);
     if (place == CRN_NONE) {
-        if (lane->dismissed || !crn_sim_has_hope(sim, lane)) {
+        if (lane->dismissed || !crn_sim_may_get_job(sim, lane)) {
             lane->op = code + op->amount;
             return true;
         }
@@ -95,7 +95,7 @@ static bool run_loop(crn_sim *sim, uint32_t number, const crn_op *op, const uint
     return true;
 }
 
-/* All work that follows at once. */
+/* Runs all consecutive work operations. */
 static bool run_work(crn_sim *sim, uint32_t number, const crn_op *first)
 {
     crn_sim_lane *lane = &sim->lanes[number];
@@ -133,7 +133,7 @@ static bool run_take(crn_sim *sim, uint32_t number, uint32_t job)
     uint32_t kind = crn_job_kind_of(sim->replay, job);
     if (sim->capacity[kind] && sim->occupied[kind] >= sim->capacity[kind]) {
         sim->lanes[number].state = LANE_PUSHES;
-        sim->lanes[number].job = job; /* who makes room hands it off */
+        sim->lanes[number].job = job; /* the lane that frees space hands it off */
         crn_sim_list_add(sim, &sim->pushing[kind], number);
         return false;
     }
@@ -143,13 +143,13 @@ static bool run_take(crn_sim *sim, uint32_t number, uint32_t job)
 
 /* ---- spans ---- */
 
-/* No program runs for 146 years, but a file can say so. */
+/* Clamps: a damaged file can contain any time. */
 static uint64_t moment(const crn_sim *sim)
 {
     return sim->outcome->begin + (uint64_t)(sim->now < 0x1p62 ? sim->now + 0.5 : 0x1p62);
 }
 
-/* A span begins or ends. */
+/* Notes that a span begins or ends. */
 static uint64_t touch(crn_sim *sim)
 {
     uint64_t now = moment(sim);
@@ -189,7 +189,7 @@ static void run_span(crn_sim *sim, crn_sim_lane *lane, const crn_op *op)
     }
 }
 
-/* Where operations of its own code are counted from; a lane that was added has that of its pool. */
+/* Returns the lane's code; an added lane has its pool's. */
 static const uint8_t *code_of(const crn_sim *sim, uint32_t number)
 {
     const crn_replay *replay = sim->replay;
@@ -241,7 +241,7 @@ static void run_lane(crn_sim *sim, uint32_t number)
             crn_sim_make_room(sim, (uint32_t)op.number);
             break;
         case CRN_OP_LOOP:
-            lane->op = at; /* where it comes back to when it was idle */
+            lane->op = at; /* position at which it continues after being idle */
             goes_on = run_loop(sim, number, &op, code_of(sim, number));
             break;
         case CRN_OP_RETURN:
@@ -255,11 +255,11 @@ static void run_lane(crn_sim *sim, uint32_t number)
     }
 }
 
-/* ---- from the beginning to the end ---- */
+/* ---- the whole run ---- */
 
-/* Everyone waits for someone: the first gate that somebody or something stands before is opened,
- * or a queue takes one more than it holds. False when all are done. */
-static bool loosen(crn_sim *sim)
+/* Breaks a deadlock: opens the first gate with a waiting lane, or lets a queue exceed its capacity.
+ * Returns false if all lanes are done. */
+static bool break_deadlock(crn_sim *sim)
 {
     const crn_replay *replay = sim->replay;
     for (uint32_t kind = 0; kind < replay->kind_count; kind++) {
@@ -294,6 +294,6 @@ void crn_replay_run(const crn_replay *replay, const crn_scenario *scenario, crn_
     do {
         while (sim.runnable.first != CRN_NONE)
             run_lane(&sim, crn_sim_list_take(&sim, &sim.runnable));
-    } while (advance(&sim) || loosen(&sim));
+    } while (advance(&sim) || break_deadlock(&sim));
     crn_sim_end(&sim);
 }

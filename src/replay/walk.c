@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A lane's spans as events in the order of time. Spans of one strand nest; those of several
- * strands of a lane need not. What it keeps is as large as what is open at once.
+ * Walks over a lane's spans as events in the order of time. Spans of one strand nest; those of
+ * several strands need not. Memory is proportional to the number of open spans.
  */
 #include "base/memory.h"
 #include "replay/program.h"
@@ -40,9 +40,9 @@ static bool has_begun(const crn_walk *walk, uint32_t span)
            crn_replay_is_before(walk->replay, span, crn_replay_at(walk->replay, walk->next));
 }
 
-/* ---- what is open ---- */
+/* ---- open spans ---- */
 
-/* Of those that end together the one that began last. */
+/* Of spans that end together, the one that began last ends first. */
 static bool ends_before(const crn_walk *walk, const crn_open *left, const crn_open *right)
 {
     if (left->end != right->end)
@@ -93,7 +93,7 @@ static crn_open heap_take(crn_walk *walk)
     return top;
 }
 
-/* The next to end; NULL if none is open. */
+/* Returns the span that ends next; NULL if none is open. */
 static const crn_open *next_end(const crn_walk *walk)
 {
     const crn_open *nested = walk->nested_count ? &walk->nested[walk->nested_count - 1] : NULL;
@@ -135,7 +135,7 @@ static uint32_t innermost(crn_walk *walk)
 
 /* ---- events ---- */
 
-/* Points lie within their spans: behind the begin, before the end. */
+/* Points lie within their spans: after the begin, before the end. */
 static bool is_point_next(const crn_walk *walk, uint64_t begin, uint64_t end)
 {
     if (walk->next_point == walk->last_point)
@@ -146,7 +146,7 @@ static bool is_point_next(const crn_walk *walk, uint64_t begin, uint64_t end)
     return (point->time < begin && point->time < end) || has_begun(walk, point->span);
 }
 
-/* What begins in a span that ends at that moment comes first. */
+/* A span that begins within one that ends at the same moment comes first. */
 static bool begins_inside(const crn_walk *walk, uint32_t span)
 {
     const crn_span *its = &walk->replay->trace->spans[span];

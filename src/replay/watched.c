@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Of which spans it has to be known when they begin and end. The latency of a span lasts until all
- * that it asked for is done. What nests in it on its lane is done when it ends; so it suffices to
- * watch those that may end later, and what they lie in whose latency is asked for. Of a span that
- * none of these lies in the length is all there is to know: it needs no place.
+ * Selects the spans whose begins and ends a run must report. A span's latency lasts until
+ * everything that it caused is done. What nests in it on its lane is done when it ends, so it
+ * suffices to watch spans that may end later, and their measured ancestors. A measured span
+ * without watched descendants needs only its duration.
  */
 #include "base/memory.h"
 #include "replay/program.h"
 
-/* So many steps up from one that is watched another one is: nobody has to go farther. */
+/* Limit on steps up to a watched ancestor: one that many steps up is watched, too. */
 enum { FARTHEST = 64 };
 
 static void watch(crn_replay *replay, uint32_t span)
@@ -16,7 +16,7 @@ static void watch(crn_replay *replay, uint32_t span)
     replay->watched[span / 64] |= (uint64_t)1 << span % 64;
 }
 
-/* Watches what the span's end may make later, up to what is watched already. */
+/* Watches the ancestors whose latency the span may extend, up to one that is watched already. */
 static void watch_above(crn_replay *replay, uint32_t span)
 {
     const crn_span *spans = replay->trace->spans;
@@ -31,8 +31,8 @@ static void watch_above(crn_replay *replay, uint32_t span)
     }
 }
 
-/* Whether the span can end after its parent. `job`: first span of the job that any lane may run
- * and that was begun last on the lane, CRN_NONE if there was none. */
+/* Returns true if the span can end after its parent. `job`: first span of the movable job that
+ * began last on the lane, CRN_NONE if there was none. */
 static bool may_end_later(const crn_replay *replay, uint32_t span, uint32_t job)
 {
     const crn_span *its = &replay->trace->spans[span];
