@@ -11,8 +11,8 @@
 #include "base/memory.h"
 #include "profile/profile.h"
 
-/* SQLite's tables have up to 2,000 columns, and what declares them up to query.c's SQL_MAX bytes,
- * where a quote in a name is there twice. */
+/* Limits for attribute columns. SQLite allows 2,000 columns a table, and the declaration must fit
+ * into SQL_MAX of query.c, where each quote in a name is doubled. */
 enum { COLUMN_KEYS_MAX = 1000, COLUMN_NAME_MAX = 256, COLUMN_NAMES_MAX = 256 << 10 };
 
 /* ---- blocks ---- */
@@ -25,8 +25,7 @@ static size_t describe(char **text, const crn_block_info *info)
     return strlen(*text);
 }
 
-/* The profile that is shown may have other numbers for the blocks that spans were recorded
- * with. */
+/* The shown profile may number the blocks differently from the recorded one that spans refer to. */
 static void map_blocks(crn_query_capture *capture, const crn_profile *recorded)
 {
     const crn_profile *profile = capture->profile;
@@ -91,10 +90,10 @@ static void rank_names(crn_query *query)
     crn_free(names);
 }
 
-/* ---- keys of attributes ---- */
+/* ---- attribute keys ---- */
 
-/* "width", or "attribute_id" where spans have a column of that name. NULL if that is taken, too,
- * or longer than all names may still be. */
+/* Returns the column name of a key: "width", or "attribute_id" if `spans` has a column "id". NULL
+ * if that name is taken, too, or exceeds the remaining space for names. */
 static char *choose_column(const crn_query *query, const char *key, size_t left)
 {
     size_t size = strlen(key) + sizeof "attribute_";
@@ -111,7 +110,7 @@ static char *choose_column(const crn_query *query, const char *key, size_t left)
     return NULL;
 }
 
-/* Each name once; those that have columns come first. */
+/* Numbers the distinct key names; those with columns come first. */
 static void name_keys(crn_query *query)
 {
     uint32_t most = 0, count = 0, rest = 0;
@@ -157,7 +156,7 @@ static void name_keys(crn_query *query)
     crn_free(place);
 }
 
-/* ---- all of it ---- */
+/* ---- entry ---- */
 
 static bool open_capture(crn_query_capture *capture, const crn_query_file *file, crn_error *error)
 {
@@ -174,7 +173,7 @@ static bool open_capture(crn_query_capture *capture, const crn_query_file *file,
     return true;
 }
 
-/* Where the ids of the next capture begin. */
+/* Computes the first ids of the next capture. */
 static bool count_ids(crn_query_capture *next, const crn_query_capture *capture, crn_error *error)
 {
     const crn_profile *profile = capture->profile;
@@ -211,7 +210,7 @@ static bool count_ids(crn_query_capture *next, const crn_query_capture *capture,
 bool crn_captures_open(crn_query *query, const crn_query_file *files, uint32_t count,
                        crn_error *error)
 {
-    /* One more says where all ids end. */
+    /* One extra entry marks where all ids end. */
     query->captures = crn_calloc(count + (size_t)1, sizeof *query->captures);
     for (uint32_t i = 0; i < count; i++, query->count++)
         if (!open_capture(&query->captures[i], &files[i], error) ||
@@ -269,7 +268,7 @@ const crn_query_capture *crn_captures_of(const crn_query *query, size_t first, u
 void crn_captures_costs(const crn_query_capture *capture)
 {
     const crn_profile *profile = capture->profile;
-    crn_query_costs *costs = (crn_query_costs *)&capture->costs; /* made late */
+    crn_query_costs *costs = (crn_query_costs *)&capture->costs; /* computed on first use */
     if (costs->depth)
         return;
     costs->depth = crn_calloc(profile->context_count, sizeof *costs->depth);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * captures.h - what the tables are made of: captures, one after the other, with ids that count
- * through all of them.
+ * captures.h - the captures behind the tables. Ids are numbered through all captures.
  */
 #ifndef CRN_QUERY_CAPTURES_H
 #define CRN_QUERY_CAPTURES_H
@@ -11,24 +10,24 @@
 #include "query/query.h"
 #include "spans/spans.h"
 
-/* What is made of contexts once they are asked for. */
+/* Inclusive costs, computed on first use. */
 typedef struct crn_query_costs {
     uint32_t *depth;
-    uint64_t *inclusive[CRN_METRIC_MAX]; /* NULL where all are 0 */
+    uint64_t *inclusive[CRN_METRIC_MAX]; /* NULL if all are 0 */
 } crn_query_costs;
 
-/* A capture. Its first ids, of each kind of thing. */
+/* A capture, with its first id of each kind. */
 typedef struct crn_query_capture {
     const char *path;
     const crn_profile *profile;
-    crn_profile *own; /* the profile, if it is not the caller's */
+    crn_profile *own; /* the profile if it is owned here */
     crn_span_store *store;
-    uint32_t *blocks; /* by number in the spans: number in the profile */
+    uint32_t *blocks; /* from block numbers in spans to those of the profile */
     uint32_t block_limit;
-    struct crn_summary_row *summary; /* by block; NULL until it is asked for */
-    struct crn_lane_row *lanes;      /* by lane; likewise */
+    struct crn_summary_row *summary; /* by block; NULL until first used */
+    struct crn_lane_row *lanes;      /* by lane; NULL until first used */
     int *name_size;                  /* by block */
-    uint32_t *name_rank; /* by block: equal for equal names, in their order, over all captures */
+    uint32_t *name_rank; /* by block: rank of its name over all captures; equal for equal names */
     crn_query_costs costs;
     uint32_t span, block, context, lane, edge, span_edge, attribute, note, metric;
 } crn_query_capture;
@@ -37,62 +36,65 @@ struct crn_query {
     sqlite3 *database;
     uint32_t count;
     crn_query_capture *captures;
-    uint32_t spans; /* of all */
+    uint32_t spans; /* number of spans of all captures */
     uint32_t key_count;
-    const char **keys; /* of attributes: each name once, those that are columns of `spans` first */
+    const char **keys; /* distinct names of attribute keys; those that are columns of `spans`
+                          first */
     uint32_t column_keys;
-    char **key_columns;               /* their columns' names */
-    uint32_t **key_of;                /* by capture: by its key, of `keys` */
-    struct crn_key_order *key_orders; /* by column of a key */
+    char **key_columns;               /* names of their columns */
+    uint32_t **key_of;                /* by capture, by its key: index into `keys` */
+    struct crn_key_order *key_orders; /* by attribute column */
     volatile int stopped;
 };
 
-/* The fixed columns of `spans`: attributes that are called so have others. */
+/* Returns true if `spans` has a fixed column of that name; an attribute of that name gets
+ * another. */
 bool crn_spans_has_column(const char *name);
 
 bool crn_captures_open(crn_query *query, const crn_query_file *files, uint32_t count,
                        crn_error *error);
 void crn_captures_close(crn_query *query);
 
-/* The capture that an id is of, which counts from `first`. An id past all is of the last. */
+/* Returns the capture of an id; `first` is the offset of the first id in crn_query_capture. Ids
+ * beyond the end give the last capture. */
 const crn_query_capture *crn_captures_of(const crn_query *query, size_t first, uint32_t id);
 #define CRN_CAPTURE_OF(query, what, id)                                                            \
     crn_captures_of(query, offsetof(crn_query_capture, what), id)
 
-/* The block of a span's record, of the profile. */
+/* Translates the block of a span record to the profile's. */
 static inline uint32_t crn_captures_block(const crn_query_capture *capture, uint32_t block)
 {
     return block < capture->block_limit ? capture->blocks[block] : 0;
 }
 
-/* The values of an attribute in the order of SQL, of spans that have it. */
+/* The values of an attribute in SQL's order, of spans that have it. */
 typedef struct crn_key_order {
-    int known;        /* 0: nobody asked yet; 1: it is here; -1: it takes too much memory */
-    uint32_t **ranks; /* by capture: by span, from 1 on, equal for equal ones; 0: it has none */
+    int known;        /* 0: not requested yet; 1: available; -1: needs too much memory */
+    uint32_t **ranks; /* by capture, by span: rank from 1, equal for equal values; 0: no value */
 } crn_key_order;
 
-/* Makes the order of a key, if it is not there yet. False: SQLite has to sort. */
+/* Computes the order of a key on first use. Returns false if SQLite has to sort. */
 bool crn_captures_order_key(crn_query *query, uint32_t key);
 
-/* Makes capture->costs, capture->summary and capture->lanes, if they are not there yet. */
+/* Compute capture->costs, capture->summary or capture->lanes on first use. */
 void crn_captures_costs(const crn_query_capture *capture);
 void crn_captures_summary(const crn_query_capture *capture);
 void crn_captures_lanes(const crn_query_capture *capture);
 
-/* How long the spans of a block took, in ns; open ones count in `count`, `open`, `total` and
- * `self` only. By nearest rank: values that occurred. */
+/* Durations of a block's spans in ns. Open spans count only in `count`, `open`, `total` and `self`.
+ * Quantiles are nearest rank. */
 typedef struct crn_summary_row {
     uint32_t count, open;
     uint64_t total, self, min, median, p90, p99, max;
 } crn_summary_row;
 
-/* When something ran on a lane, in ns; of a lane without spans nothing holds. */
+/* Activity of a lane in ns; undefined for a lane without spans. */
 typedef struct crn_lane_row {
-    uint64_t first, last; /* the earliest start, the latest end */
-    uint64_t busy;        /* the union of its spans: no moment twice */
+    uint64_t first, last; /* earliest start, latest end */
+    uint64_t busy;        /* length of the union of its spans */
 } crn_lane_row;
 
-/* Gives an attribute's value to SQLite, which copies a text. */
+/* Returns an attribute's value to SQLite, which copies texts. */
 void crn_result_attribute(sqlite3_context *context, crn_attribute attribute);
 
 /* ---- the tables ---- */

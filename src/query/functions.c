@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Functions that make questions short.
+ * SQL functions.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "query/captures.h"
 
-enum { NAMES_MAX = 1000 /* of a path: captures may be made to be deep */ };
+enum { NAMES_MAX = 1000 /* limit on names in a path: hostile captures can be very deep */ };
 
 void crn_result_attribute(sqlite3_context *context, crn_attribute attribute)
 {
@@ -29,7 +29,7 @@ void crn_result_attribute(sqlite3_context *context, crn_attribute attribute)
     }
 }
 
-/* The id that is the first argument; false: it is none. */
+/* Reads the first argument as an id. Returns false if it is none. */
 static bool id_of(sqlite3_value *value, uint32_t limit, uint32_t *id)
 {
     if (sqlite3_value_numeric_type(value) != SQLITE_INTEGER)
@@ -80,7 +80,7 @@ static void append_span(sqlite3_str *text, const crn_query_capture *capture, crn
         sqlite3_str_appendf(text, " #%lld", (long long)span.iteration);
 }
 
-/* ancestry(span): "main > foo > pool >* convert #0"; >* is a hand-off. */
+/* ancestry(span): "main > foo > pool >* convert #0"; >* marks a hand-off. */
 static void ancestry(sqlite3_context *context, int count, sqlite3_value **values)
 {
     const crn_query *query = sqlite3_user_data(context);
@@ -105,7 +105,7 @@ static void ancestry(sqlite3_context *context, int count, sqlite3_value **values
     finish(context, text);
 }
 
-/* attribute(span, key): of several values the last. */
+/* attribute(span, key): the last value if there are several. */
 static void attribute(sqlite3_context *context, int count, sqlite3_value **values)
 {
     const crn_query *query = sqlite3_user_data(context);
@@ -151,7 +151,7 @@ static void attributes(sqlite3_context *context, int count, sqlite3_value **valu
     finish(context, text);
 }
 
-/* ms(time): nanoseconds in milliseconds, to be read: three decimals. */
+/* ms(time): nanoseconds as milliseconds with three decimals. */
 static void milliseconds(sqlite3_context *context, int count, sqlite3_value **values)
 {
     (void)count;
@@ -162,7 +162,7 @@ static void milliseconds(sqlite3_context *context, int count, sqlite3_value **va
 
 /* ---- percentiles ---- */
 
-/* All values of a group: integers, until one comes that is none. */
+/* The values of a group: integers until the first value that is not an integer. */
 typedef struct ranking {
     double share;
     bool numbers;
@@ -218,7 +218,7 @@ static void percentile_step(sqlite3_context *context, int count, sqlite3_value *
         rank_step(context, values[0], percent / 100);
 }
 
-/* As a number without a sign, in the same order; and back. */
+/* Maps a value to an unsigned number with the same order, and back. */
 static uint64_t to_key(uint64_t bits, bool number)
 {
     return number && bits >> 63 ? ~bits : bits ^ UINT64_C(1) << 63;
@@ -229,7 +229,7 @@ static uint64_t from_key(uint64_t key, bool number)
     return number && !(key >> 63) ? ~key : key ^ UINT64_C(1) << 63;
 }
 
-/* By nearest rank, as everywhere: a value that occurred. */
+/* Nearest rank: returns a value that occurred. */
 static void rank_end(sqlite3_context *context)
 {
     ranking *ranking = sqlite3_aggregate_context(context, 0);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The order of an attribute's values, so that spans can be grouped and sorted by it without
- * SQLite sorting them.
+ * Sorts the values of an attribute, so that SQLite need not sort when it groups or orders by it.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,9 +9,9 @@
 #include "base/memory.h"
 #include "query/captures.h"
 
-enum { TEXTS_MAX = 1 << 20 /* different ones: more are SQLite's to sort */ };
+enum { TEXTS_MAX = 1 << 20 /* limit on distinct texts; SQLite sorts if there are more */ };
 
-/* The value of a span. Texts are after all numbers. */
+/* The value of a span. Texts sort after all numbers. */
 typedef struct entry {
     uint32_t capture, span;
 } entry;
@@ -21,10 +20,10 @@ typedef struct ordering {
     crn_query *query;
     uint32_t key, count, room, texts, integers, numbers;
     entry *entries;
-    uint64_t *keys; /* by entry; of a text its number, until those are ranked */
+    uint64_t *keys; /* by entry; a text's is its number until texts are ranked */
     uint8_t *is_text;
     crn_interning *known;
-    const char **text_of; /* by number */
+    const char **text_of; /* by number of the text */
     bool too_many;
 } ordering;
 
@@ -55,7 +54,7 @@ static uint64_t text_number(ordering *ordering, const char *text)
 static void add_entry(ordering *ordering, uint32_t capture, uint32_t span, crn_attribute value)
 {
     double number = value.kind == CRN_ATTRIBUTE_NUMBER ? value.value.number : 0;
-    if (isnan(number)) /* NULL, to SQL */
+    if (isnan(number)) /* SQL treats NaN as NULL */
         return;
     grow(ordering);
     uint64_t key = 0;
@@ -65,7 +64,7 @@ static void add_entry(ordering *ordering, uint32_t capture, uint32_t span, crn_a
         ordering->integers++;
         break;
     case CRN_ATTRIBUTE_NUMBER:
-        number = number == 0 ? 0 : number; /* there is one 0 */
+        number = number == 0 ? 0 : number; /* turns -0 into 0 */
         memcpy(&key, &number, sizeof key);
         key = key >> 63 ? ~key : key ^ UINT64_C(1) << 63;
         ordering->numbers++;
@@ -81,7 +80,7 @@ static void add_entry(ordering *ordering, uint32_t capture, uint32_t span, crn_a
     ordering->keys[ordering->count++] = key;
 }
 
-/* The last value of each span, as everywhere. */
+/* If a span has several values, the last one counts. */
 static void gather(ordering *ordering, uint32_t number)
 {
     crn_query_capture *capture = &ordering->query->captures[number];
@@ -105,7 +104,7 @@ static int compare_texts(const void *left, const void *right, void *texts)
     return strcmp(text_of[*(const uint32_t *)left], text_of[*(const uint32_t *)right]);
 }
 
-/* Texts get numbers in their order. */
+/* Renumbers texts by their order. */
 static void rank_texts(ordering *ordering)
 {
     uint32_t *order = crn_calloc(ordering->texts, sizeof *order);
@@ -152,7 +151,7 @@ bool crn_captures_order_key(crn_query *query, uint32_t key)
     ordering ordering = {.query = query, .key = key, .known = crn_interning_new()};
     for (uint32_t i = 0; i < query->count; i++)
         gather(&ordering, i);
-    /* How 2 compares with 2.5 is not a matter of bits. */
+    /* Integers and floating-point numbers cannot be compared as bits: 2 and 2.5. */
     bool good = !ordering.too_many && !(ordering.integers && ordering.numbers);
     made->known = good ? 1 : -1;
     if (good) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * When something ran on each lane: one pass over the spans, which are in the order of their starts
- * on each lane, or nearly.
+ * Computes when each lane was active, in one pass over the spans, which are nearly sorted by start
+ * on each lane.
  */
 #include "base/memory.h"
 #include "query/captures.h"
 
-/* What lies before `upto` has been counted already. */
+/* Adds an interval to the union. Time before `*upto` is counted already. */
 static void cover(crn_lane_row *row, uint64_t *upto, uint64_t start, uint64_t end)
 {
     uint64_t from = start > *upto ? start : *upto;
@@ -15,7 +15,7 @@ static void cover(crn_lane_row *row, uint64_t *upto, uint64_t start, uint64_t en
     *upto = end > *upto ? end : *upto;
 }
 
-/* The same of a lane whose spans are in no order. `piece`: its first. */
+/* The same for a lane whose spans are not sorted. `piece`: its first piece. */
 static void cover_sorted(const crn_span_store *store, const crn_span_piece *piece,
                          crn_lane_row *row)
 {
@@ -38,7 +38,7 @@ static void cover_sorted(const crn_span_store *store, const crn_span_piece *piec
     crn_free(order);
 }
 
-/* Whether the piece's spans begin in order, each no earlier than `*latest`. */
+/* Adds a piece's spans. Returns false if one begins before `*latest`. */
 static bool cover_piece(const crn_span_store *store, const crn_span_piece *piece, crn_lane_row *row,
                         uint64_t *latest, uint64_t *upto)
 {
@@ -57,7 +57,7 @@ static bool cover_piece(const crn_span_store *store, const crn_span_piece *piece
 
 void crn_captures_lanes(const crn_query_capture *asked)
 {
-    crn_query_capture *capture = (crn_query_capture *)asked; /* made late */
+    crn_query_capture *capture = (crn_query_capture *)asked; /* computed on first use */
     const crn_span_store *store = capture->store;
     if (capture->lanes)
         return;

@@ -16,9 +16,9 @@ struct crn_statement {
     sqlite3_stmt *statement;
 };
 
-/* ---- what may be asked ---- */
+/* ---- restrictions ---- */
 
-/* They run what is loaded, or say where in memory something is. */
+/* Functions that load code or reveal addresses. */
 static bool is_forbidden(const char *function)
 {
     static const char *const names[] = {"load_extension", "fts3_tokenizer"};
@@ -28,7 +28,7 @@ static bool is_forbidden(const char *function)
     return false;
 }
 
-/* Reading, and nothing else: no writing, no attaching, no settings. */
+/* Allows reading only: no writes, no ATTACH, no PRAGMA. */
 static int authorize(void *query, int action, const char *first, const char *second,
                      const char *database, const char *trigger)
 {
@@ -51,10 +51,10 @@ static int look(void *data)
 }
 
 enum {
-    LENGTH_MAX = 64 << 20, /* bytes of a value or a row */
+    LENGTH_MAX = 64 << 20, /* limit on a value or a row, bytes */
     SQL_MAX = 1 << 20,
-    CACHE_KIB = 32 << 10, /* what is sorted in memory; beyond it goes to files that vanish */
-    LOOK_EACH = 100000    /* instructions between looks whether to stop */
+    CACHE_KIB = 32 << 10, /* limit on sorting in memory; more goes to temporary files */
+    LOOK_EACH = 100000    /* instructions between checks for a stop request */
 };
 
 static int set_limits(sqlite3 *database)
@@ -65,16 +65,17 @@ static int set_limits(sqlite3 *database)
     sqlite3_limit(database, SQLITE_LIMIT_TRIGGER_DEPTH, 1);
     sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
-    /* What is in double quotes is a text where nothing has that name: see texts.h. */
+    /* Double-quoted words that are no names are texts: see texts.h. */
     sqlite3_db_config(database, SQLITE_DBCONFIG_DQS_DML, 1, NULL);
     sqlite3_db_config(database, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
     char pragma[64];
-    /* With a thread that sorts while the next rows come. */
+    /* A second thread sorts while further rows are produced. */
     snprintf(pragma, sizeof pragma, "pragma cache_size = -%d; pragma threads = 1", CACHE_KIB);
     return sqlite3_exec(database, pragma, NULL, NULL, NULL);
 }
 
-/* SQLite connects a table when it first meets it, and asks then whether it may be created. */
+/* SQLite connects a virtual table on first use and then asks the authorizer if it may be
+ * created. */
 static int connect_tables(sqlite3 *database)
 {
     int status = SQLITE_OK;
@@ -90,8 +91,7 @@ static int connect_tables(sqlite3 *database)
     return status;
 }
 
-/* Nobody asks how much memory SQLite has, and a connection is one thread's: neither is worth a
- * lock at each allocation. */
+/* No memory statistics, and no locks: each connection is used by one thread. */
 static void configure(void)
 {
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
@@ -149,7 +149,7 @@ void crn_query_close(crn_query *query)
 void crn_query_stop(crn_query *query)
 {
     query->stopped = 1;
-    /* Also between two turns of a loop in which one instruction makes megabytes. */
+    /* Also between iterations, where one instruction can produce megabytes. */
     sqlite3_interrupt(query->database);
 }
 
@@ -157,8 +157,8 @@ void crn_query_stop(crn_query *query)
 
 #define READ_ONLY "captures can be read only: ask with SELECT"
 
-/* Where in the SQL it went wrong: a line and a column, and the words there. Its first `skip`
- * bytes are not the asker's. Without `texts` nobody knows where. */
+/* Sets an error with line, column and the text there. The first `skip` bytes of the SQL are not the
+ * user's. `texts` maps positions back; NULL: unknown positions. */
 static void set_error(crn_query *query, const char *sql, int skip, const crn_texts *texts,
                       crn_error *error)
 {
@@ -203,7 +203,7 @@ static crn_statement *prepare(crn_query *query, const char *sql, int skip, const
     crn_texts_free(&texts);
     if (status != SQLITE_OK)
         return NULL;
-    if (made && !sqlite3_stmt_readonly(made)) { /* VACUUM is not asked about */
+    if (made && !sqlite3_stmt_readonly(made)) { /* the authorizer is not asked about VACUUM */
         sqlite3_finalize(made);
         crn_error_set(error, CAIRN_E_ARGUMENT, READ_ONLY);
         return NULL;
@@ -279,7 +279,7 @@ crn_value crn_statement_value(crn_statement *statement, uint32_t column)
     }
 }
 
-/* ---- spans for which something holds ---- */
+/* ---- spans that match an expression ---- */
 
 static crn_statement *prepare_where(crn_query *query, const char *expression, crn_error *error)
 {

@@ -100,7 +100,7 @@ bool crn_scan_is_wanted(const crn_scan *scan)
     return true;
 }
 
-/* By the numbers of the pieces' summaries; those know starts and blocks. */
+/* Checks a piece's summary (range of starts, blocks) against the conditions. */
 static bool piece_is_wanted(const crn_scan *scan, uint64_t blocks)
 {
     const crn_span_piece *piece = scan->piece;
@@ -125,8 +125,8 @@ static bool piece_is_wanted(const crn_scan *scan, uint64_t blocks)
     return true;
 }
 
-/* The blocks that may be wanted of a capture, modulo 64. A writer may have more than are known:
- * those are taken for the root. */
+/* Returns a bitmap (modulo 64) of the wanted blocks of a capture. Blocks beyond the known ones
+ * count as the root. */
 static uint64_t blocks_wanted(const crn_scan *scan)
 {
     const crn_query_capture *capture = scan->capture;
@@ -150,7 +150,7 @@ static uint64_t blocks_wanted(const crn_scan *scan)
     return found;
 }
 
-/* ---- as they come ---- */
+/* ---- in file order ---- */
 
 void crn_scan_go_to(crn_scan *scan, uint32_t id)
 {
@@ -161,7 +161,7 @@ void crn_scan_go_to(crn_scan *scan, uint32_t id)
     scan->span = &scan->piece->spans[crn_scan_local(scan) - scan->piece->first];
 }
 
-/* To the first span at or after the piece, of this capture or the next ones. */
+/* Moves to the first wanted span at or after the piece, in this capture or a later one. */
 static void enter_piece(crn_scan *scan)
 {
     for (;;) {
@@ -203,7 +203,7 @@ void crn_scan_skip_unwanted(crn_scan *scan)
         crn_scan_step(scan);
 }
 
-/* ---- all of it ---- */
+/* ---- entry ---- */
 
 void crn_scan_begin(crn_scan *scan)
 {

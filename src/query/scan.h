@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * scan.h - going through spans: those that may be wanted, in the order that is asked for.
+ * scan.h - iterates over the spans that match conditions, in a requested order.
  */
 #ifndef CRN_QUERY_SCAN_H
 #define CRN_QUERY_SCAN_H
 
 #include "query/captures.h"
 
-/* Of the table `spans`, in this order; then one for each key of attributes that has one. */
+/* Columns of the table `spans`, in this order; columns of attribute keys follow. */
 typedef enum crn_spans_column {
     CRN_SPANS_ID,
     CRN_SPANS_NAME,
@@ -27,8 +27,7 @@ typedef enum crn_spans_column {
     CRN_SPANS_COLUMNS
 } crn_spans_column;
 
-/* What a column must be for a span to be wanted. Spans for which it does not hold are left out
- * wherever that is cheap: SQLite looks at each again. */
+/* A condition on a column. Only cheap checks are made here: SQLite checks each row again. */
 typedef struct crn_condition {
     crn_spans_column column;
     char op; /* '=', '<', '>', '(' for <=, ')' for >=, '0' for IS NULL */
@@ -38,41 +37,41 @@ typedef struct crn_condition {
 enum { CRN_CONDITIONS_MAX = 16, CRN_TERMS_MAX = 6 };
 
 typedef struct crn_order_term {
-    int column; /* crn_spans_column, or CRN_SPANS_COLUMNS + one of a key that has an order */
+    int column; /* crn_spans_column, or CRN_SPANS_COLUMNS + an attribute column with an order */
     bool descending;
 } crn_order_term;
 
-/* What is looked for, and where it is. */
+/* The conditions, and the current position. */
 typedef struct crn_scan {
     crn_query *query;
     uint32_t condition_count, term_count;
     crn_condition conditions[CRN_CONDITIONS_MAX];
     crn_order_term terms[CRN_TERMS_MAX];
-    uint8_t *names; /* by rank of a name, whether it is wanted; NULL: all */
-    uint32_t key;   /* only spans with this attribute, if it is below key_count */
-    bool nothing;   /* a condition that no span meets */
+    uint8_t *names; /* by rank of a name: it is wanted; NULL: all are */
+    uint32_t key;   /* if below key_count: only spans with this attribute */
+    bool nothing;   /* no span can match */
 
     bool ended;
-    const crn_query_capture *capture; /* of the span that it is at */
+    const crn_query_capture *capture; /* capture of the current span */
     const crn_span_piece *piece;
     const cairn_priv_span *span;
-    uint32_t id; /* in all captures */
+    uint32_t id; /* of the current span, over all captures */
 
-    uint32_t *list; /* the spans, if they are not taken as they come */
+    uint32_t *list; /* the spans to visit, unless in file order */
     uint32_t list_count, list_at;
-    uint32_t piece_number, end; /* else: of the capture; where the piece ends */
-    uint64_t blocks;            /* that may be wanted of the capture, modulo 64 */
+    uint32_t piece_number, end; /* in file order: current piece of the capture, and its end */
+    uint64_t blocks;            /* wanted blocks of the capture, modulo 64 */
 } crn_scan;
 
-/* Begins; the scan is at the first span, or ended. */
+/* Starts the scan: it is at the first matching span, or at its end. */
 void crn_scan_begin(crn_scan *scan);
 void crn_scan_next(crn_scan *scan);
 void crn_scan_free(crn_scan *scan);
 
-/* What a column holds, but for the name, the weight and attributes. False: NULL. */
+/* Reads a column, except name, weight and attributes. Returns false for NULL. */
 bool crn_scan_value(const crn_scan *scan, crn_spans_column column, int64_t *value);
 
-/* ---- between scan.c and scan_list.c ---- */
+/* ---- shared by scan.c and scan_list.c ---- */
 
 static inline uint32_t crn_scan_local(const crn_scan *scan)
 {
@@ -84,22 +83,22 @@ static inline uint32_t crn_scan_block(const crn_scan *scan)
     return crn_captures_block(scan->capture, scan->span->block);
 }
 
-/* To a span, wherever it is. */
+/* Moves to a span. */
 void crn_scan_go_to(crn_scan *scan, uint32_t id);
 bool crn_scan_is_wanted(const crn_scan *scan);
-/* To the next one in the file; on to one that is wanted. */
+/* Moves to the next span in the file; moves on to the next one that matches. */
 void crn_scan_step(crn_scan *scan);
 void crn_scan_skip_unwanted(crn_scan *scan);
 
-/* Makes the list of the spans that the conditions name by their id or their parent; false if they
- * name none. Of those with the attribute; of all that are wanted from here on. */
+/* Make `list`: the spans that conditions name by id or parent (false if there is no such
+ * condition); the spans with the attribute; all matching spans from here on. */
 bool crn_scan_list_named(crn_scan *scan);
 void crn_scan_list_with_key(crn_scan *scan);
 void crn_scan_list_all(crn_scan *scan);
-/* Whether spans come in the order of the terms as it is; else the list is put in that. */
+/* Returns true if the spans are in the requested order already; otherwise `list` is sorted. */
 bool crn_scan_is_sorted(const crn_scan *scan);
 void crn_scan_sort(crn_scan *scan);
-/* To the place of the list that it is at. */
+/* Moves to the current entry of the list. */
 void crn_scan_enter_list(crn_scan *scan);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Spans as a list: where few are named, and where they are to come in another order than that in
- * which they are.
+ * Scans over a list of spans: if conditions select few, or the requested order is not file order.
  */
 #include "query/scan.h"
 
@@ -15,7 +14,7 @@ static const crn_condition *find_equal(const crn_scan *scan, crn_spans_column co
     return NULL;
 }
 
-/* The spans of these ids that are wanted become the list. */
+/* Makes `list` from those of the given spans that match. */
 static void list_these(crn_scan *scan, uint32_t first_id, const uint32_t *spans, uint32_t count)
 {
     scan->list = crn_calloc(count, sizeof *scan->list);
@@ -26,7 +25,7 @@ static void list_these(crn_scan *scan, uint32_t first_id, const uint32_t *spans,
     }
 }
 
-/* Where the conditions name a span, or its parent, only few have to be looked at. */
+/* Conditions on the id or the parent select few spans. */
 bool crn_scan_list_named(crn_scan *scan)
 {
     const crn_condition *condition = find_equal(scan, CRN_SPANS_ID);
@@ -62,7 +61,7 @@ static void append(crn_scan *scan, uint32_t *room)
     scan->list[scan->list_count++] = scan->id;
 }
 
-/* The spans with an attribute of the key: often those are few. */
+/* Spans with an attribute of the key are often few. */
 void crn_scan_list_with_key(crn_scan *scan)
 {
     uint32_t room = 1024;
@@ -92,7 +91,7 @@ void crn_scan_list_all(crn_scan *scan)
         append(scan, &room);
 }
 
-/* A number that is in the order of what the column holds. */
+/* Maps a column's value to an unsigned number with the same order. */
 static uint64_t key_of(const crn_scan *scan, int column)
 {
     int64_t value;
@@ -103,7 +102,7 @@ static uint64_t key_of(const crn_scan *scan, int column)
         return scan->capture->name_rank[crn_scan_block(scan)];
     bool there = crn_scan_value(scan, (crn_spans_column)column, &value);
     if (column == CRN_SPANS_ITERATION)
-        return (uint64_t)value ^ UINT64_C(1) << 63; /* none is the least already */
+        return (uint64_t)value ^ UINT64_C(1) << 63; /* NULL is already the smallest */
     return there ? (uint64_t)value + 1 : 0;
 }
 
@@ -113,7 +112,7 @@ static uint64_t term_key(const crn_scan *scan, const crn_order_term *term)
     return term->descending ? ~key : key;
 }
 
-/* Of all spans, in the order in which they are in memory. */
+/* Fills in the keys of all spans, in memory order. */
 static void fill_keys(crn_scan *scan, const crn_order_term *term, uint64_t *keys)
 {
     for (uint32_t i = 0; i < scan->query->count; i++) {
@@ -129,7 +128,7 @@ static void fill_keys(crn_scan *scan, const crn_order_term *term, uint64_t *keys
     }
 }
 
-/* By the last term first: sorting leaves alone what is equal. */
+/* Sorts by the last term first, stably. */
 static void sort_most(crn_scan *scan)
 {
     uint64_t *keys = crn_store_array(scan->query->spans, sizeof *keys);
@@ -140,7 +139,7 @@ static void sort_most(crn_scan *scan)
     crn_free(keys);
 }
 
-/* The same of a list that is short against all. */
+/* The same for a list that is short compared to all spans. */
 static void sort_few(crn_scan *scan)
 {
     uint32_t count = scan->list_count, *order = crn_calloc(count, sizeof *order);
@@ -170,14 +169,14 @@ void crn_scan_sort(crn_scan *scan)
         sort_few(scan);
 }
 
-/* They come by their ids as it is. */
+/* File order is the order of ids. */
 bool crn_scan_is_sorted(const crn_scan *scan)
 {
     return !scan->term_count ||
            (scan->terms[0].column == CRN_SPANS_ID && !scan->terms[0].descending);
 }
 
-/* What is sorted lies all over the file: what comes next is fetched meanwhile. */
+/* Prefetches the next spans of a sorted list, which are scattered over the file. */
 static void fetch_ahead(const crn_scan *scan)
 {
     enum { AHEAD = 8 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What can be asked, in words: `cairn query --schema` prints it, docs/QUERY.md holds it, and the
- * views are made of it.
+ * The schema as text, for `cairn query --schema` and docs/QUERY.md; also the source of the views.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -203,7 +202,7 @@ char *crn_schema_text(void)
     return text ? text : crn_strdup("");
 }
 
-/* The columns of attributes, for a view that shows them. */
+/* Lists the attribute columns for a view that includes them. */
 static char *key_list(const crn_query *query)
 {
     sqlite3_str *text = sqlite3_str_new(NULL);

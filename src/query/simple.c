@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What SQLite asks of a virtual table, of rows that are looked up by their number. Where a
- * column of integers has to be equal to something, its rows are found by an index that is made
- * the first time; rows that are in order as they are need none.
+ * Virtual tables whose rows are numbered. Equality conditions on integer columns use an index,
+ * which is made on first use, unless the rows are sorted by that column.
  */
 #include "query/simple.h"
 
@@ -10,19 +9,19 @@
 
 #include "base/memory.h"
 
-enum { INDEXED_MAX = 8 /* columns that can have an index: the first ones */ };
+enum { INDEXED_MAX = 8 /* limit on columns with an index: the first ones */ };
 
 typedef struct column_index {
     bool made;
-    uint64_t *keys;  /* by row; NULL: the rows are in order */
-    uint32_t *order; /* rows, by key */
+    uint64_t *keys;  /* by row; NULL: the rows are sorted */
+    uint32_t *order; /* rows sorted by key */
 } column_index;
 
-/* What SQLite has of a table goes and comes: this stays. */
+/* State of a table that outlives SQLite's own object for it. */
 typedef struct kept {
     crn_query *query;
     const crn_simple_table *table;
-    unsigned integers; /* a bit for each column that holds nothing else, but for NULL */
+    unsigned integers; /* bitmap of columns that hold only integers and NULL */
     column_index indexes[INDEXED_MAX];
 } kept;
 
@@ -34,7 +33,7 @@ typedef struct table {
 typedef struct cursor {
     sqlite3_vtab_cursor base;
     uint64_t at, end;
-    const uint32_t *order; /* NULL: rows as they are */
+    const uint32_t *order; /* NULL: rows in natural order */
 } cursor;
 
 crn_value crn_text(const char *text)
@@ -87,7 +86,7 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 
 /* ---- indexes ---- */
 
-/* In the order of integers, and NULL before all others. */
+/* Maps a value to an unsigned number with the same order, NULL first. */
 static uint64_t key_of(const kept *kept, uint64_t row, int column)
 {
     char text[CAIRN_TEXT_MAX + 1];
@@ -117,7 +116,7 @@ static void make_index(kept *kept, int column)
     crn_store_sort(index->order, (uint32_t)count, index->keys);
 }
 
-/* The first place whose key is not less. */
+/* Returns the first index whose key is >= `key`. */
 static uint64_t find(const kept *kept, int column, uint64_t key)
 {
     const column_index *index = &kept->indexes[column];
@@ -134,8 +133,8 @@ static uint64_t find(const kept *kept, int column, uint64_t key)
     return low;
 }
 
-/* Only integers are looked for: SQLite itself compares whatever else, as it alone knows what it
- * makes of a text there. */
+/* Uses the index for integers only. SQLite compares everything else, because only it knows its
+ * conversions. */
 static int filter(sqlite3_vtab_cursor *base, int number, const char *plan, int count,
                   sqlite3_value **values)
 {
@@ -226,7 +225,7 @@ static void forget(void *data)
     crn_free(kept);
 }
 
-/* The columns that are declared to be INTEGER: what has no type may hold anything. */
+/* Returns the columns declared INTEGER; untyped ones can hold anything. */
 static unsigned integers_of(const char *columns)
 {
     static const char type[] = " INTEGER";

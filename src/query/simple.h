@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * simple.h - tables of rows that are looked up by their number: all but `spans`.
+ * simple.h - virtual tables with numbered rows: all except `spans`.
  */
 #ifndef CRN_QUERY_SIMPLE_H
 #define CRN_QUERY_SIMPLE_H
@@ -11,11 +11,11 @@ typedef struct crn_simple_table {
     const char *name;
     const char *columns; /* as in CREATE TABLE */
     uint64_t (*count)(crn_query *query);
-    /* A cell. `text` has room for an attribute's. */
+    /* Returns a cell. `text` has space for an attribute's text. */
     crn_value (*value)(crn_query *query, uint64_t row, int column, char *text);
 } crn_simple_table;
 
-/* Each ends at one without a name. */
+/* Each ends with an entry without a name. */
 extern const crn_simple_table crn_profile_tables[], crn_trace_tables[];
 
 static inline crn_value crn_integer(int64_t integer)
@@ -25,7 +25,7 @@ static inline crn_value crn_integer(int64_t integer)
 
 crn_value crn_text(const char *text);
 
-/* Where the rows of all captures end. */
+/* The entry behind the last capture: the end of all ids. */
 static inline const crn_query_capture *crn_query_end(const crn_query *query)
 {
     return &query->captures[query->count];
@@ -36,7 +36,7 @@ static inline crn_value crn_capture_number(const crn_query *query, const crn_que
     return crn_integer(capture - query->captures);
 }
 
-/* An id that may be none. */
+/* Returns an id, or NULL for "none". */
 static inline crn_value crn_id_or_null(uint32_t first, uint32_t number)
 {
     return number == UINT32_MAX ? (crn_value){0} : crn_integer((int64_t)first + number);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How long the spans of each block took: counted in one pass, gathered by block in a second,
- * and ranked without being sorted.
+ * Durations by block: a first pass counts, a second one collects them by block, and quantiles are
+ * selected without sorting.
  */
 #include <string.h>
 
@@ -24,7 +24,7 @@ static void add_up(const crn_query_capture *capture, crn_summary_row *rows)
     }
 }
 
-/* The durations of spans that have ended, by block: times[first[b]] and on. */
+/* Durations of ended spans; those of block b begin at times[first[b]]. */
 typedef struct durations {
     uint64_t *times, *first;
 } durations;
@@ -45,7 +45,7 @@ static durations gather(const crn_query_capture *capture, const crn_summary_row 
         for (uint32_t i = 0; i < piece->count; i++) {
             const cairn_priv_span *span = &piece->spans[i];
             uint32_t block = crn_captures_block(capture, span->block);
-            /* Who owns the file may have changed it since it was counted. */
+            /* The file's owner may have changed it since the first pass. */
             if (span->end && at[block] < all.first[block + 1])
                 all.times[at[block]++] = crn_store_duration(store, span);
         }
@@ -73,7 +73,7 @@ static void rank(crn_summary_row *row, const uint64_t *times, uint64_t count)
 
 void crn_captures_summary(const crn_query_capture *asked)
 {
-    crn_query_capture *capture = (crn_query_capture *)asked; /* made late */
+    crn_query_capture *capture = (crn_query_capture *)asked; /* computed on first use */
     if (capture->summary)
         return;
     uint32_t blocks = capture->profile->block_count;

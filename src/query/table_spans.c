@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table `spans`: what SQLite asks of a virtual table, of a scan.
+ * The virtual table `spans` on top of scan.h.
  */
 #include <math.h>
 #include <string.h>
@@ -45,7 +45,7 @@ typedef struct table {
 typedef struct cursor {
     sqlite3_vtab_cursor base;
     crn_scan scan;
-    uint32_t attribute; /* where the last one was found: the next is often after it */
+    uint32_t attribute; /* index of the last found attribute; the next one is often behind it */
 } cursor;
 
 static int connect(sqlite3 *database, void *query, int count, const char *const *arguments,
@@ -77,9 +77,9 @@ static int disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
-/* ---- what the planner is told ---- */
+/* ---- query planning ---- */
 
-/* Whether a condition may hold of a span that has no such attribute. */
+/* Returns true if a condition can hold for a span without the attribute. */
 static bool holds_of_null(unsigned char op)
 {
     switch (op) {
@@ -98,7 +98,7 @@ static bool holds_of_null(unsigned char op)
     }
 }
 
-/* A condition as a letter; 0 if it is none that a scan knows. */
+/* Encodes a condition as a letter; 0 if a scan does not support it. */
 static char letter_of(const sqlite3_index_info *info, int i)
 {
     int column = info->aConstraint[i].iColumn < 0 ? CRN_SPANS_ID : info->aConstraint[i].iColumn;
@@ -137,7 +137,7 @@ static char letter_of(const sqlite3_index_info *info, int i)
     }
 }
 
-/* How many rows are left by a condition, of `rows`. */
+/* Estimates how many of `rows` satisfy a condition. */
 static double rows_after(double rows, int column, char letter)
 {
     if (letter == '=' && column == CRN_SPANS_ID)
@@ -161,7 +161,7 @@ static bool order_is_known(crn_query *query, const sqlite3_index_info *info)
     return true;
 }
 
-/* The plan is a text: a condition is its column in two characters and what it is, an order the
+/* The plan is a text: for a condition its column as two characters and its letter; for an order the
  * column and + or -. */
 static void add_step(sqlite3_str *plan, int column, char letter)
 {
@@ -206,7 +206,7 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     return empty || info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
 }
 
-/* ---- conditions, with their values ---- */
+/* ---- conditions with values ---- */
 
 static void add_condition(crn_scan *scan, crn_spans_column column, char op, int64_t value)
 {
@@ -225,7 +225,7 @@ static bool name_matches(char letter, const char *name, const char *text)
     }
 }
 
-/* Which names are equal to, or match, what is looked for. */
+/* Finds the names that equal or match the value. */
 static void add_name(crn_scan *scan, char letter, sqlite3_value *value)
 {
     const char *text = (const char *)sqlite3_value_text(value);
@@ -250,7 +250,7 @@ static void add_name(crn_scan *scan, char letter, sqlite3_value *value)
     scan->names = names;
 }
 
-/* Against a number that is no integer, what is between the integers around it may be wanted. */
+/* A comparison with a fractional number becomes one with the integers around it. */
 static void add_number(crn_scan *scan, crn_spans_column column, char letter, double number)
 {
     if (!(fabs(number) < 9e18))
@@ -347,8 +347,8 @@ static int row_id(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
     return SQLITE_OK;
 }
 
-/* The first attribute of the span, or what would come after it. Spans mostly come in order, and
- * with them their attributes. */
+/* Returns the index of the span's first attribute, or where it would be. Spans are mostly visited
+ * in order, and so are their attributes. */
 static uint32_t find_attributes(cursor *cursor, const crn_span_store *store, uint32_t span)
 {
     uint32_t at = cursor->attribute, count;
@@ -359,7 +359,7 @@ static uint32_t find_attributes(cursor *cursor, const crn_span_store *store, uin
     return cursor->attribute = near ? at : crn_store_attributes_of(store, span, &count);
 }
 
-/* Of several with this key, the last: it holds. */
+/* If a span has several values for the key, the last one counts. */
 static void result_attribute(cursor *cursor, uint32_t key, sqlite3_context *context)
 {
     const crn_scan *scan = &cursor->scan;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the rows of tables are that are about the profile; trace_tables.c has the others.
+ * Tables about the profile; trace_tables.c has those about spans.
  */
 #include <string.h>
 
@@ -118,7 +118,7 @@ static crn_value context_value(crn_query *query, uint64_t row, int column, char 
     }
 }
 
-/* ---- costs: a row for each context and metric that is charged anywhere ---- */
+/* ---- costs: a row for each context and each metric that has any cost ---- */
 
 static uint32_t charged(const crn_profile *profile, uint32_t metrics[CRN_METRIC_MAX])
 {
@@ -169,7 +169,7 @@ static crn_value cost_value(crn_query *query, uint64_t row, int column, char *te
     }
 }
 
-/* ---- edges: those of the tree first, then those that close cycles or fold ---- */
+/* ---- edges: first those of the tree, then those that close cycles or fold ---- */
 
 static uint64_t count_edges(crn_query *query)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tokens are SQLite's, as far as it matters for where a statement ends and what is quoted.
+ * Tokenises SQL like SQLite, as far as needed to find the end of a statement and quoted words.
  */
 #include "query/texts.h"
 
@@ -17,7 +17,7 @@ typedef enum token_kind {
     TOKEN_DOUBLE_QUOTED,
     TOKEN_OTHER_QUOTED,
     TOKEN_COMPARISON,
-    TOKEN_OPERATOR, /* that goes on with what is on its left; also the point of a qualified name */
+    TOKEN_OPERATOR, /* continues the expression on its left; also the point of a qualified name */
     TOKEN_OPEN,
     TOKEN_CLOSE,
     TOKEN_COMMA,
@@ -67,7 +67,7 @@ static size_t size_of_comment(const char *at)
     return end ? (size_t)(end - at) + 2 : strlen(at);
 }
 
-/* 0: it does not end. */
+/* Returns 0 if it is not terminated. */
 static size_t size_of_quoted(const char *at)
 {
     char quote = at[0] == '[' ? ']' : at[0];
@@ -81,7 +81,7 @@ static size_t size_of_quoted(const char *at)
     return 0;
 }
 
-/* A number may have points and a sign in it; that of an exponent does not matter here. */
+/* Numbers may contain points; signs of exponents do not matter here. */
 static size_t size_of_word(const char *at)
 {
     bool number = is_digit(at[0]) || at[0] == '.';
@@ -91,7 +91,7 @@ static size_t size_of_word(const char *at)
     return size;
 }
 
-/* $name, also as Tcl has them: $a::b(c). */
+/* $name, and Tcl's $a::b(c). */
 static size_t size_of_variable(const char *at)
 {
     size_t size = 1;
@@ -165,7 +165,7 @@ static bool is_word(token token, const char *word)
            strncasecmp(token.at, word, token.size) == 0;
 }
 
-/* ---- what is a text ---- */
+/* ---- which words are texts ---- */
 
 static bool compares(token token, bool after_is)
 {
@@ -173,7 +173,7 @@ static bool compares(token token, bool after_is)
            is_word(token, "is") || (after_is && is_word(token, "not"));
 }
 
-/* Whether the word is all of what is compared, and not the beginning of it. */
+/* Returns true if the word is the whole operand of the comparison, not just its begin. */
 static bool is_whole(token word)
 {
     token_kind next = token_after(word).kind;
@@ -186,7 +186,7 @@ static bool is_element(token word)
     return next == TOKEN_COMMA || next == TOKEN_CLOSE;
 }
 
-/* A list, and not a select that makes one. */
+/* Returns true for a list, false for a subquery. */
 static bool opens_list(token open, token before)
 {
     token next = token_after(open);
@@ -213,7 +213,7 @@ static void add_text(crn_texts *texts, token word, size_t from)
         add(texts, word.at[i], from + i);
         if (word.at[i] == '\'')
             add(texts, '\'', from + i);
-        i += word.at[i] == '"'; /* it is there twice */
+        i += word.at[i] == '"'; /* a doubled quote */
     }
     add(texts, '\'', from + word.size - 1);
 }
@@ -221,7 +221,7 @@ static void add_text(crn_texts *texts, token word, size_t from)
 crn_texts crn_texts_make(const char *sql, size_t most)
 {
     crn_texts texts = {0};
-    bool *lists = NULL; /* by depth of parentheses, whether they are what IN lists */
+    bool *lists = NULL; /* by depth of parentheses: it is the list of an IN */
     size_t depth = 0, room = 0;
     token now = token_at(sql), before = {.kind = TOKEN_SEMICOLON};
     bool compared = false;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * texts.h - what is in double quotes beside a comparison, as the text that is meant.
+ * texts.h - treats double-quoted words next to comparisons as texts.
  *
- * To SQL, "render" is a name, and a text only where nothing has that name: which columns there
- * are depends on the attributes of a capture, and with them what a question would mean.
+ * In SQL "render" is a name, and a text only if no such name exists. Which columns exist depends
+ * on the attributes in a capture; without this, so would the meaning of a query.
  */
 #ifndef CRN_QUERY_TEXTS_H
 #define CRN_QUERY_TEXTS_H
@@ -13,14 +13,14 @@
 
 typedef struct crn_texts {
     char *sql;      /* the first statement, with its semicolon */
-    uint32_t *from; /* by byte of it, and of its end: where that is in what was asked */
+    uint32_t *from; /* by byte of `sql`, and its end: position in the original text */
     size_t size, room;
 } crn_texts;
 
-/* The first statement of `sql`, in which a word in double quotes that is the right side of a
- * comparison, or one of those that IN lists, is a text. The others stay names: what is qualified
- * ("s"."name"), called, or calculated with. To be freed with crn_texts_free. Of more than `most`
- * bytes, as many and one. */
+/* Returns the first statement of `sql` with double-quoted words as texts where they are the right
+ * side of a comparison or an item of an IN list. Names that are qualified ("s"."name"), called or
+ * calculated with stay names. Free it with crn_texts_free. A statement longer than `most` bytes is
+ * cut to `most` + 1. */
 crn_texts crn_texts_make(const char *sql, size_t most);
 void crn_texts_free(crn_texts *texts);
 

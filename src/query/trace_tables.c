@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the rows of tables are that are about the trace, but for `spans`, and about the files.
+ * Tables about spans, except `spans` itself, and about the captures.
  */
 #include "profile/profile.h"
 #include "query/simple.h"
