@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Chrome's trace events: a complete event ("X") for each span, whose row is a thread; a pair of
- * flow events for each arrow. Times are microseconds with three places: whole nanoseconds.
+ * Chrome trace events: a complete event ("X") for each span, with its row as thread, and a pair of
+ * flow events for each arrow. Times are microseconds with three decimals, so exact in ns.
  */
 #include <cairn/span.h>
 #include <errno.h>
@@ -17,7 +17,7 @@ typedef struct writer {
     const crn_trace *trace;
     const crn_export_options *options;
     FILE *out;
-    char **names; /* by block, as strings of JSON */
+    char **names; /* by block, as JSON strings */
     crn_attribute_names keys;
     uint64_t done;
 } writer;
@@ -34,7 +34,7 @@ static void put_time(writer *writer, const char *name, uint64_t ns)
     fprintf(writer->out, ",\"%s\":%" PRIu64 ".%03u", name, ns / 1000, (unsigned)(ns % 1000));
 }
 
-/* The beginning of an event on a row. Its ids are unique over all processes. */
+/* Writes the begin of an event on a row. Thread ids are unique over all processes. */
 static void open_event(writer *writer, const char *phase, uint32_t row)
 {
     const crn_timeline *timeline = writer->timeline;
@@ -43,7 +43,7 @@ static void open_event(writer *writer, const char *phase, uint32_t row)
             timeline->process_numbers[process], row + 1);
 }
 
-/* ---- what is told once ---- */
+/* ---- metadata ---- */
 
 static void put_rows(writer *writer)
 {
@@ -127,8 +127,8 @@ static void pass(void *data, uint32_t span)
 
 /* ---- arrows ---- */
 
-/* Readers take for an arrow's end what runs innermost on its row at that time. A span that
- * waited does so when the wait is over. */
+/* Viewers attach the end of an arrow to the innermost event on its row at that time. A span that
+ * waited gets it when the wait ended. */
 static uint64_t arrives(const crn_trace *trace, const crn_arrow *arrow)
 {
     const crn_span *from = &trace->spans[arrow->from], *to = &trace->spans[arrow->to];
@@ -137,7 +137,7 @@ static uint64_t arrives(const crn_trace *trace, const crn_arrow *arrow)
     return from->end < to->end ? from->end : to->end - 1;
 }
 
-/* A token is taken while what asks is innermost. */
+/* The token is taken while the requesting span is innermost. */
 static uint64_t leaves(const crn_trace *trace, const crn_arrow *arrow)
 {
     const crn_span *from = &trace->spans[arrow->from];
@@ -168,7 +168,7 @@ static void put_level(void *data, uint32_t process, uint64_t time, uint32_t leve
     fprintf(writer->out, ",\"name\":\"lanes in a span\",\"args\":{\"lanes\":%u}}", level);
 }
 
-/* ---- all of it ---- */
+/* ---- entry ---- */
 
 static void find_names(writer *writer)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the writers share.
+ * Shared by the writers.
  */
 #include <cairn/cairn.h>
 #include <errno.h>
@@ -80,17 +80,17 @@ void crn_export_span(const crn_profile *profile, int64_t *began, int64_t *durati
     const char *started = crn_profile_note(profile, "started", "");
     const char *end = strptime(started, "%Y-%m-%dT%H:%M:%S", &utc);
     time_t seconds = end ? timegm(&utc) : 0;
-    /* The years that nanoseconds in 64 bits reach. */
+    /* the range of 64-bit nanoseconds */
     *began = seconds > 0 && seconds < INT64_MAX / 1000000000 ? seconds * 1000000000 : 0;
-    /* What the host has measured of the program itself, or else how long was recorded. */
+    /* The duration that the host measured, otherwise the recorded time. */
     const char *recorded = crn_profile_note(profile, "recorded_ns", "0");
     *duration = strtoll(crn_profile_note(profile, "elapsed_ns", recorded), NULL, 10);
     if (*duration < 0)
         *duration = 0;
 }
 
-/* What the capture says of itself while nothing is out of the ordinary: pprof shows all
- * comments before each table, so these would stand in the way. */
+/* Notes of ordinary captures that would only be noise: pprof shows all comments above each
+ * table. */
 static bool is_ordinary(const crn_note *note)
 {
     static const crn_note ordinary[] = {
@@ -102,7 +102,7 @@ static bool is_ordinary(const crn_note *note)
         if (strcmp(note->key, ordinary[i].key) == 0 &&
             (!ordinary[i].value || strcmp(note->value, ordinary[i].value) == 0))
             return true;
-    /* Which files addresses were in: they have become functions. */
+    /* Modules of addresses: these have become functions. */
     return strncmp(note->key, "module ", strlen("module ")) == 0;
 }
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Folded stacks, as flame graph tools read them: "outer;inner;innermost 42", a line a
- * context.
+ * Folded stacks as flame graph tools read them: "outer;inner;innermost 42", one line a context.
  *
- * A semicolon or a line end in a name would end the frame, and "# " at its beginning make
- * a comment of the line, so those are written as %3B, %0A, %0D and %23; a percent sign as
- * %25, but only where it could be read as one of these.
+ * In names, ";" and line ends are written as %3B, %0A and %0D, a leading "# " as %23, and "%" as
+ * %25 where it could be read as one of these.
  */
 #include <cairn/cairn.h>
 #include <errno.h>
@@ -18,14 +16,14 @@
 #include "formats/stacks.h"
 #include "profile/profile.h"
 
-/* The line being written: frames [0, length) are of the last path, and end there. */
+/* The current line: its first `length` frames are those of the previous path. */
 typedef struct path_text {
     char *text;
     size_t capacity;
     uint32_t *contexts;
     size_t *ends;
     size_t length, path_capacity;
-    uint32_t *fresh; /* contexts to add, innermost first */
+    uint32_t *fresh; /* contexts to append, innermost first */
 } path_text;
 
 static bool is_escape(const char *text)
@@ -90,7 +88,7 @@ static void path_text_add(path_text *path, const char *name)
     path->ends[path->length++] = begin + size;
 }
 
-/* Makes it the path of `context`, keeping what it shares with the one before. */
+/* Makes it the path of `context`, reusing the common prefix with the previous path. */
 static void path_text_move(path_text *path, const crn_profile *profile, const uint32_t *depths,
                            uint32_t context, char **names)
 {
@@ -140,7 +138,7 @@ bool crn_folded_write(const crn_profile *profile, const crn_export_options *opti
             continue;
         path_text_move(&path, profile, depths, c, names.labels);
         size_t length = path.ends[path.length - 1];
-        /* path_text_add has kept room for the number. */
+        /* path_text_add has reserved space for the number. */
         int digits = sprintf(path.text + length, " %llu\n", (unsigned long long)value);
         good = fwrite(path.text, 1, length + (size_t)digits, out) == length + (size_t)digits;
     }
@@ -158,14 +156,14 @@ bool crn_folded_write(const crn_profile *profile, const crn_export_options *opti
 typedef struct folded_reader {
     crn_source *source;
     crn_stacks stacks;
-    char *last; /* the frames of the line before */
+    char *last; /* the frames of the previous line */
     size_t last_length, last_capacity;
     uint32_t metric;
     uint64_t sum, lines, fractions;
 } folded_reader;
 
-/* Splits "a;b;c 42" at its last space. False if no number is there. A tool may write a
- * fraction: it is rounded. */
+/* Splits "a;b;c 42" at its last space. Returns false if no number follows. Fractions are
+ * rounded. */
 static bool split_value(char *line, size_t length, uint64_t *value, bool *fraction)
 {
     while (length > 0 && (line[length - 1] == ' ' || line[length - 1] == '\t'))
@@ -191,8 +189,8 @@ static bool split_value(char *line, size_t length, uint64_t *value, bool *fracti
     return *end == 0 && errno == 0;
 }
 
-/* Files are mostly sorted: how much of the line is whole frames of the line before, and
- * how many. */
+/* Returns the length, and the number of frames, of the longest common prefix of whole frames with
+ * the previous line: files are mostly sorted. */
 static size_t shared_frames(const folded_reader *reader, const char *frames, size_t *count)
 {
     size_t length = 0;
@@ -280,7 +278,7 @@ crn_profile *crn_folded_read(crn_source *source, const crn_import_options *optio
     return crn_import_end(builder, good);
 }
 
-/* Whether the first line that is no comment ends in a number. */
+/* Returns true if the first line that is no comment ends in a number. */
 bool crn_folded_recognise(const char *head, size_t length)
 {
     const char *end = head + length;
@@ -297,7 +295,7 @@ bool crn_folded_recognise(const char *head, size_t length)
             char *line = strndup(head, size);
             bool result = line && split_value(line, size, &value, &fraction);
             free(line);
-            /* A first stack that is longer than what we see may be one. */
+            /* A first line that is longer than `head` may be a long stack. */
             return result || (!line_end && length >= 4096);
         }
         head = line_end ? line_end + 1 : end;

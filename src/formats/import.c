@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the readers share.
+ * Shared by the readers.
  */
 #include "formats/formats.h"
 

@@ -7,10 +7,10 @@
 
 #include "base/memory.h"
 
-/* Lexical parents further out than this are not named. */
+/* Limit on lexical parents in a name. */
 enum { PARENTS_MAX = 32 };
 
-/* Length of the UTF-8 sequence at `bytes`, 0 if there is none (Unicode, table 3-7). */
+/* Returns the length of the UTF-8 sequence at `bytes`, 0 if it is invalid (Unicode, table 3-7). */
 static size_t sequence_length(const unsigned char *bytes)
 {
     unsigned char first = bytes[0], low = 0x80, high = 0xbf;
@@ -34,7 +34,7 @@ static size_t sequence_length(const unsigned char *bytes)
     } else {
         return 0;
     }
-    /* A NUL ends the test before the text does. */
+    /* A NUL byte fails this test, so nothing behind the end is read. */
     if (bytes[1] < low || bytes[1] > high)
         return 0;
     for (size_t i = 2; i < length; i++)
@@ -62,7 +62,7 @@ char *crn_names_utf8(const char *text)
     return result;
 }
 
-/* The longest that one byte becomes is \\u001f. */
+/* One byte becomes at most six: \\u001f. */
 char *crn_names_json(const char *text)
 {
     char *valid = crn_names_utf8(text);
@@ -81,7 +81,7 @@ char *crn_names_json(const char *text)
     return json;
 }
 
-/* Qualifies with the lexical parents, unless the host has done so itself. */
+/* Adds the lexical parents, unless the host's name has them already. */
 static void print_qualified(FILE *out, const crn_profile *profile, uint32_t block)
 {
     uint32_t chain[PARENTS_MAX], length = 0;
@@ -133,7 +133,8 @@ static int compare(const void *left, const void *right, void *labels)
     return order ? order : (a > b) - (a < b);
 }
 
-/* Gives the next longer label to all that share theirs with another. */
+/* Gives blocks whose labels are not unique the next longer label. Returns true if there were
+ * any. */
 static bool lengthen(crn_names *names, const crn_profile *profile, uint32_t *order, int level)
 {
     bool shared = false;

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * names.h - what frames are called in formats where the name is all that tells one block
- * from another.
+ * names.h - unique names for blocks in formats where the name is all that distinguishes them.
  *
- * pprof and flame graphs add up whatever has the same name. So a block is called by its
- * name alone where no other has it; else with the blocks that it is written inside of
- * (Tak.tak1.tak2); else with its file and line, then its column, then its number. Bytes
- * that are not UTF-8, which no format takes, become U+FFFD.
+ * pprof and flame graphs merge equal names. So a block has its name alone if that is unique;
+ * otherwise lexical parents are added (Tak.tak1.tak2), then file and line, then the column, then
+ * its number. Invalid UTF-8 becomes U+FFFD.
  */
 #ifndef CRN_FORMATS_NAMES_H
 #define CRN_FORMATS_NAMES_H
@@ -15,18 +13,18 @@
 
 typedef struct crn_names {
     uint32_t count;
-    char **labels;  /* by block; NULL for a block that no context is of */
-    uint32_t *used; /* the blocks that contexts are of, in order */
+    char **labels;  /* by block; NULL for blocks without contexts */
+    uint32_t *used; /* the blocks with contexts, ascending */
     uint32_t used_count;
 } crn_names;
 
 void crn_names_open(crn_names *names, const crn_profile *profile);
 void crn_names_close(crn_names *names);
 
-/* `text` as UTF-8, to be freed with crn_free. */
+/* Returns `text` as valid UTF-8; free it with crn_free. */
 char *crn_names_utf8(const char *text);
 
-/* `text` as a string of JSON with its quotes, to be freed with crn_free. */
+/* Returns `text` as a quoted JSON string; free it with crn_free. */
 char *crn_names_json(const char *text);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * OTLP's JSON, as it is sent over HTTP: an ExportTraceServiceRequest with a resource for each
- * process. 64-bit integers are strings there, ids are in hexadecimal.
+ * OTLP/JSON: an ExportTraceServiceRequest with a resource for each process. 64-bit integers are
+ * strings, ids are hexadecimal.
  */
 #include <cairn/span.h>
 #include <errno.h>
@@ -20,11 +20,11 @@ typedef struct writer {
     const crn_trace *trace;
     const crn_export_options *options;
     FILE *out;
-    char **names, **files; /* by block, as strings of JSON */
+    char **names, **files; /* by block, as JSON strings */
     char **lanes;          /* by lane */
     crn_attribute_names keys;
     crn_trace_ids ids;
-    uint64_t base; /* ns since 1970 */
+    uint64_t base; /* ns since 1970 of time 0 */
     uint64_t done;
 } writer;
 
@@ -90,7 +90,7 @@ static void put_attribute(writer *writer, const crn_attribute *attribute)
     }
 }
 
-/* Where the block is, then what is known of this execution. */
+/* Writes the block's place, then the span's attributes. */
 static void put_attributes(writer *writer, uint32_t span)
 {
     const crn_span *its = &writer->trace->spans[span];
@@ -120,7 +120,7 @@ static void put_attributes(writer *writer, uint32_t span)
     fputc(']', out);
 }
 
-/* Edges other than to the parent. */
+/* Writes edges other than the parent. */
 static void put_links(writer *writer, uint32_t span)
 {
     static const char *const kinds[] = {"hand-off", "waits for", "follows"};
@@ -159,7 +159,7 @@ static void put_span(writer *writer, uint32_t span)
     fputs(",\"status\":{}}", out);
 }
 
-/* ---- all of it ---- */
+/* ---- entry ---- */
 
 static void find_names(writer *writer)
 {
@@ -199,7 +199,7 @@ static void free_names(writer *writer)
     crn_trace_ids_close(&writer->ids);
 }
 
-/* Spans of a process are next to each other, as its lanes are. */
+/* The spans of a process are consecutive, as its lanes are. */
 static void put_resources(writer *writer)
 {
     const crn_trace *trace = writer->trace;

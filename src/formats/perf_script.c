@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * What `perf script` prints: for each sample a line that says who, when and of which
- * event, then its stack, innermost first, then an empty line:
+ * Reads the output of `perf script`: for each sample a header line, its stack, innermost frame
+ * first, and an empty line:
  *
  *     lua5.4 4242 10.123456:     250000 cycles:u:
  *             55d0c0de1234 luaV_execute+0x12 (/usr/bin/lua5.4)
  *             7f00deadbeef [unknown] (/usr/lib/libc.so.6)
  *
- * The name of the thread becomes the outermost frame, as flame graph tools have it.
+ * The thread's name becomes the outermost frame, as in flame graph tools.
  */
 #include <cairn/cairn.h>
 #include <ctype.h>
@@ -19,31 +19,32 @@
 #include "formats/formats.h"
 #include "formats/stacks.h"
 
-/* A piece of the line. */
+/* A part of the line. */
 typedef struct token {
     const char *text;
     size_t length;
 } token;
 
-/* What a sample's first line says. */
+/* The parsed header of a sample. */
 typedef struct header {
     token command;
     token event; /* empty if it is not printed */
     uint64_t period;
     bool has_period;
     bool timed;
-    const char *rest; /* behind the event */
+    const char *rest; /* the text after the event */
 } header;
 
 typedef struct reader {
     crn_source *source;
     crn_stacks stacks;
-    uint32_t *frames; /* of the sample being read: blocks, innermost first */
+    uint32_t *frames; /* the current sample's blocks, innermost first */
     size_t frame_count, frame_capacity;
-    size_t inlined; /* the last so many frames wait for the file of their caller */
-    char **waiting; /* their symbols */
+    size_t inlined; /* the last frames, inlined ones, that have no file yet: their caller's line
+                       will give it */
+    char **waiting; /* the names of these */
     size_t waiting_capacity;
-    bool open; /* a sample is being read */
+    bool open; /* within a sample */
     uint32_t metric, samples;
     uint64_t period, sum;
     uint64_t sample_count, strange_lines, lost_events;
@@ -70,7 +71,7 @@ static bool is_span(token token, const char *accepted)
     return token.length > 0 && strspn(token.text, accepted) >= token.length;
 }
 
-/* Seconds, as in "10.123456:". */
+/* Seconds: "10.123456:". */
 static bool is_time(token token)
 {
     if (token.length < 4 || token.text[token.length - 1] != ':')
@@ -80,13 +81,13 @@ static bool is_time(token token)
            isdigit((unsigned char)*token.text);
 }
 
-/* "4242", "4242/4243" or "-1". */
+/* Process or process/thread: "4242", "4242/4243" or "-1". */
 static bool is_process(token token)
 {
     return is_span(token, "0123456789/-") && *token.text != '/';
 }
 
-/* What comes after the time: "250000 cycles:u:" and perhaps more. */
+/* Parses the part after the time: "250000 cycles:u:" and perhaps more. */
 static void parse_event(const char *at, header *header)
 {
     token token;
@@ -106,7 +107,7 @@ static void parse_event(const char *at, header *header)
     }
     token.length--;
     header->rest = at;
-    /* Modifiers such as :u and :ppp say who was counted, not what. */
+    /* Modifiers such as :u and :ppp select what is counted and are not part of the name. */
     for (size_t i = token.length; i-- > 1;) {
         if (token.text[i] == ':') {
             token.length = i;
@@ -118,8 +119,8 @@ static void parse_event(const char *at, header *header)
     header->event = token;
 }
 
-/* The command may hold spaces and digits: the process is the last number before the time,
- * or on the line if no time is printed. */
+/* The command can contain spaces and digits: the process is the last number before the time, or on
+ * the line if no time is printed. */
 static bool parse_header(const char *line, header *header)
 {
     *header = (struct header){.rest = ""};
@@ -141,7 +142,7 @@ static bool parse_header(const char *line, header *header)
     return true;
 }
 
-/* Cuts "symbol+0x12 (/path/file.so)" apart in place. The file's name may hold brackets. */
+/* Splits "symbol+0x12 (/path/file.so)" in place. The file name may contain brackets. */
 static bool split_frame(char *text, const char **symbol, const char **file)
 {
     while (is_blank(*text))
@@ -175,7 +176,7 @@ static bool split_frame(char *text, const char **symbol, const char **file)
     return *text || **file;
 }
 
-/* The length of the address that the line begins with, if something follows it; else 0. */
+/* Returns the length of the leading address if something follows it, otherwise 0. */
 static size_t address_length(const char *line)
 {
     token token;
@@ -201,7 +202,7 @@ static void push_frame(reader *reader, const char *symbol, const char *file)
         crn_profile_builder_block(reader->stacks.builder, &info);
 }
 
-/* Frames that were inlined come before the one whose file they are in. */
+/* Inlined frames come before the frame that has their file. */
 static void push_inlined(reader *reader, const char *file)
 {
     for (size_t i = 0; i < reader->inlined; i++) {
@@ -289,7 +290,7 @@ static bool read_line(void *data, char *line, size_t length, crn_error *error)
         return end_sample(reader, error);
     header header;
     bool is_header = parse_header(text, &header);
-    /* Without call chains, commands are right-aligned: blanks may come first. */
+    /* Without call chains, commands are right-aligned and may begin with blanks. */
     if (is_blank(*line) && reader->open && !(is_header && header.timed)) {
         read_frame(reader, text);
         return true;
@@ -301,7 +302,7 @@ static bool read_line(void *data, char *line, size_t length, crn_error *error)
     if (!end_sample(reader, error))
         return false;
     begin_sample(reader, &header);
-    /* Without call chains the one frame is on the same line. */
+    /* Without call chains, the only frame is on the header line. */
     if (address_length(header.rest))
         read_frame(reader, line + (header.rest - line));
     return true;

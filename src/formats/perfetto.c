@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Perfetto's trace: a thread's track for each lane, a track below it for each further row, a
- * slice for each span, a flow for each arrow. Names, keys and places are told once, in the first
- * packets; each packet is packed alone and written.
+ * Perfetto traces: a thread track for each lane, child tracks for its further rows, a slice for
+ * each span and a flow for each arrow. Names, keys and places are interned in the first packets.
+ * Packets are encoded and written one at a time.
  */
 #include "formats/perfetto.h"
 
@@ -19,9 +19,9 @@ typedef struct writer {
     const crn_trace *trace;
     const crn_export_options *options;
     uint64_t done;
-    Perfetto__Protos__DebugAnnotation *annotations; /* of one event */
+    Perfetto__Protos__DebugAnnotation *annotations; /* of the current event */
     Perfetto__Protos__DebugAnnotation **annotation_list;
-    char **texts; /* those of the annotations that are texts */
+    char **texts; /* the text values among the annotations */
     uint64_t *flows;
     size_t annotation_room, flow_room;
 } writer;
@@ -118,15 +118,15 @@ static void put_annotations(writer *writer, Perfetto__Protos__TrackEvent *event,
     event->debug_annotations = writer->annotation_list;
 }
 
-/* Which of the arrows that lead to the span arrive at its end: those to what waited. One that has
- * not ended has no end to show them at. */
+/* Returns true if the arrow ends at the end of its span: arrows to spans that waited. An open span
+ * has no end to attach it to. */
 static bool arrives_at_end(const writer *writer, const crn_arrow *arrow)
 {
     return arrow->kind == CRN_ARROW_WAITS && !writer->trace->spans[arrow->to].open;
 }
 
-/* Arrows leave where a span begins: a reader joins those that have one number in the order of
- * time, and what waits ends later. */
+/* Arrows start at the begin of a span: viewers join flow events with the same id in the order of
+ * time, and the waiting span ends later. */
 static void put_flows(writer *writer, Perfetto__Protos__TrackEvent *event, uint32_t span, bool end)
 {
     const crn_timeline *timeline = writer->timeline;

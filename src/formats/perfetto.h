@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * perfetto.h - what the two parts of the writer of Perfetto's traces share: packets, and the
- * numbers of what is interned and of tracks.
+ * perfetto.h - packets, interned ids and track ids: shared by perfetto.c and perfetto_tracks.c.
  */
 #ifndef CRN_FORMATS_PERFETTO_H
 #define CRN_FORMATS_PERFETTO_H
@@ -13,7 +12,7 @@
 
 enum { CRN_PERFETTO_STATE_CLEARED = 1, CRN_PERFETTO_STATE_NEEDED = 2 };
 
-/* Numbers of what is interned; blocks have their own, + 1. */
+/* Interned ids; a block's is its number + 1. */
 enum {
     CRN_PERFETTO_SPAN = 1,
     CRN_PERFETTO_ITERATION = 1,
@@ -25,17 +24,17 @@ enum {
 typedef struct crn_perfetto {
     const crn_timeline *timeline;
     FILE *out;
-    uint64_t base; /* of the time stamps */
+    uint64_t base; /* ns, added to all times */
     uint8_t *packed;
     size_t capacity;
 } crn_perfetto;
 
 void crn_perfetto_put(crn_perfetto *perfetto, Perfetto__Protos__TracePacket *packet);
 
-/* What comes before events: clocks, names, tracks. Sets `base`. */
+/* Writes clocks, names and tracks, which come before events. Sets `base`. */
 void crn_perfetto_begin(crn_perfetto *perfetto);
 
-/* Numbers of tracks. */
+/* Track ids. */
 static inline uint64_t crn_perfetto_process(uint32_t process)
 {
     return (uint64_t)(process + 1) << 32;

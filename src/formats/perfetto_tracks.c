@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Perfetto's packets, and what is told once: clocks, names, keys and places of blocks, tracks.
+ * Perfetto packets, and the metadata: clocks, interned names, keys and places, tracks.
  */
 #include "base/memory.h"
 #include "formats/names.h"
@@ -10,7 +10,7 @@ enum {
     CLOCK_ID_REALTIME = 1,
     CLOCK_ID_MONOTONIC = 3,
     SEQUENCE = 1,
-    FIELD_PACKET = 1 << 3 | 2 /* number 1, of bytes */
+    FIELD_PACKET = 1 << 3 | 2 /* field 1, length-delimited */
 };
 
 /* ---- packets ---- */
@@ -40,9 +40,9 @@ void crn_perfetto_put(crn_perfetto *perfetto, Perfetto__Protos__TracePacket *pac
     fwrite(perfetto->packed, 1, size, perfetto->out);
 }
 
-/* ---- what is told once ---- */
+/* ---- metadata ---- */
 
-/* Moments are those of CLOCK_MONOTONIC, where the capture knows what it said. */
+/* Times are those of CLOCK_MONOTONIC if the capture has a reading of it. */
 static void put_clocks(crn_perfetto *perfetto)
 {
     const crn_trace *trace = perfetto->timeline->trace;
@@ -107,7 +107,7 @@ static void put_key(crn_perfetto *perfetto, uint64_t number, char *name, bool fi
     put_interned(perfetto, &data, first);
 }
 
-/* A block's name and where it is, which have its number. */
+/* Interns the name and place of a block under its id. */
 static void put_block(crn_perfetto *perfetto, uint32_t block)
 {
     const crn_block_info *info = &perfetto->timeline->profile->blocks[block];
@@ -177,8 +177,8 @@ static void put_process(crn_perfetto *perfetto, uint32_t number)
     put_track(perfetto, &counter);
 }
 
-/* The first row of a lane is its thread. What the kernel calls that is not known: it has the
- * lane's number, counted from 1 over all processes. */
+/* The first row of a lane is its thread. The kernel's thread id is not known, so the lane's number
+ * is used, counted from 1 over all processes. */
 static void put_row(crn_perfetto *perfetto, uint32_t number)
 {
     const crn_timeline *timeline = perfetto->timeline;

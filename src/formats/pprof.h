@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * pprof.h - what the parts of pprof's reader share: fields of the top-level message, and
- * the tables that samples refer to.
+ * pprof.h - internals of the pprof reader: fields of the top-level message, and the tables that
+ * samples refer to.
  */
 #ifndef CRN_FORMATS_PPROF_H
 #define CRN_FORMATS_PPROF_H
@@ -10,7 +10,7 @@
 #include "formats/stacks.h"
 #include "profile.pb-c.h"
 
-/* Fields of Profile. */
+/* Field numbers of Profile. */
 enum {
     CRN_PPROF_SAMPLE_TYPE = 1,
     CRN_PPROF_SAMPLE = 2,
@@ -23,28 +23,27 @@ enum {
     CRN_PPROF_PERIOD_TYPE = 11,
     CRN_PPROF_COMMENT = 13,
     CRN_PPROF_DEFAULT_TYPE = 14,
-    CRN_PPROF_LAST = 16 /* that is published: sets of labels */
+    CRN_PPROF_LAST = 16 /* the last published one: sets of labels */
 };
 
-/* How a field is written. */
+/* Wire types. */
 enum { CRN_WIRE_VARINT = 0, CRN_WIRE_64 = 1, CRN_WIRE_BYTES = 2, CRN_WIRE_32 = 5 };
 
-/* What everything but the samples may take in memory; and the longest field that is
- * looked into. */
+/* Limit on memory for everything except samples, and on the length of a field that is parsed. */
 #ifndef CRN_PPROF_TABLES_MAX
 #define CRN_PPROF_TABLES_MAX ((uint64_t)1 << 30)
 #endif
 #ifndef CRN_PPROF_FIELD_MAX
 #define CRN_PPROF_FIELD_MAX ((uint64_t)64 << 20)
 #endif
-/* The frames of one stack, and those that were inlined into one location; comments, and
- * bytes of them. */
+/* Limits on the frames of a stack, on inlined frames of a location, and on comments and their
+ * bytes. */
 #ifndef CRN_PPROF_FRAMES_MAX
 #define CRN_PPROF_FRAMES_MAX ((size_t)1 << 24)
 #endif
 enum { CRN_PPROF_LINES_MAX = 1024, CRN_PPROF_COMMENTS_MAX = 1 << 20 };
 
-/* A growing array. */
+/* A growable array. */
 typedef struct crn_pprof_table {
     void *items;
     size_t count, capacity;
@@ -59,13 +58,13 @@ typedef struct crn_pprof_location {
 typedef struct crn_pprof_line {
     uint64_t function;
     int64_t column; /* of the function itself, 0 if not known */
-    uint32_t block; /* once resolved */
+    uint32_t block; /* set by crn_pprof_resolve */
 } crn_pprof_line;
 
 typedef struct crn_pprof_type {
     int64_t type, unit;
-    uint32_t metric; /* once resolved */
-    uint64_t scale;  /* nanoseconds in the file's unit, for wall time; else 1 */
+    uint32_t metric; /* set by crn_pprof_resolve */
+    uint64_t scale;  /* nanoseconds per unit of the file, for wall time; otherwise 1 */
     uint64_t sum;
 } crn_pprof_type;
 
@@ -79,8 +78,8 @@ typedef struct crn_pprof_reader {
     crn_pprof_table strings; /* offsets into text */
     crn_pprof_table text;
     crn_pprof_table functions, mappings, locations, lines, types, comments;
-    int64_t began, duration; /* nanoseconds; 0 is not known */
-    int64_t default_type;    /* a string */
+    int64_t began, duration; /* nanoseconds; 0 if not known */
+    int64_t default_type;    /* index of a string */
     bool own;                /* written by cairn */
     uint64_t samples, negative, missing, labelled, lost_types;
 } crn_pprof_reader;
@@ -88,51 +87,50 @@ typedef struct crn_pprof_reader {
 typedef struct crn_pprof_field {
     uint32_t number;
     unsigned wire;
-    uint64_t value; /* of a number; the length of bytes */
+    uint64_t value; /* of a number; of bytes: their length */
 } crn_pprof_field;
 
 /* ---- pprof_wire.c ---- */
 
-/* Sets the error: what is wrong, and where. Returns false. */
+/* Sets the error (what, and where in the file) and returns false. */
 bool crn_pprof_damaged(crn_pprof_reader *reader, const char *what);
 
-/* The next field, up to its value. False at the end of the file, where the error's code is
- * 0, or when it is damaged. */
+/* Reads the tag of the next field. Returns false at the end of the file (error code 0) or if it is
+ * damaged. */
 bool crn_pprof_next(crn_pprof_reader *reader, crn_pprof_field *field);
 
-/* The bytes of a field that has a length, valid until the next is read. NULL on error. */
+/* Returns the bytes of a length-delimited field, valid until the next read; NULL on an error. */
 const uint8_t *crn_pprof_bytes(crn_pprof_reader *reader, const crn_pprof_field *field);
 
-/* The same, unpacked; to be freed by protobuf_c_message_free_unpacked. NULL on error. */
+/* Returns them unpacked; free with protobuf_c_message_free_unpacked. NULL on an error. */
 void *crn_pprof_message(crn_pprof_reader *reader, const crn_pprof_field *field,
                         const ProtobufCMessageDescriptor *kind);
 
-/* Goes past the field. */
+/* Skips the field. */
 bool crn_pprof_skip(crn_pprof_reader *reader, const crn_pprof_field *field);
 
 /* ---- pprof_tables.c ---- */
 
-/* First pass: takes a field into the tables, or goes past it. */
+/* First pass: adds a field to the tables, or skips it. */
 bool crn_pprof_collect(crn_pprof_reader *reader, const crn_pprof_field *field);
 
-/* Between the passes: makes blocks, metrics and notes of what was collected. */
+/* Between the passes: makes blocks, metrics and notes from the tables. */
 void crn_pprof_resolve(crn_pprof_reader *reader);
 
-/* The string with this number, "" if there is none. */
+/* Returns a string by index, "" if there is none. */
 const char *crn_pprof_string(const crn_pprof_reader *reader, int64_t number);
 
-/* The location with this id, or NULL. */
+/* Returns the location of an id, or NULL. */
 const crn_pprof_location *crn_pprof_location_find(const crn_pprof_reader *reader, uint64_t id);
 
 void crn_pprof_tables_free(crn_pprof_reader *reader);
 
-/* pprof's name of a metric, and the other way round: those of memory differ. */
+/* Convert names of metrics to pprof's, and back: those of memory differ. */
 const char *crn_pprof_type_of(const char *metric);
 const char *crn_pprof_metric_of(const char *type, const char *unit);
 
-/* Puts the metrics of a profile of allocations into the order of heap profiles: all four of
- * them, and without what was freed, which is the difference. Returns how many there are then,
- * which is never more than CRN_METRIC_MAX. */
+/* Sorts the metrics of a memory profile as in heap profiles: all four, without freed ones, which
+ * are the difference. Returns the new number of metrics, at most CRN_METRIC_MAX. */
 uint32_t crn_pprof_heap_order(const crn_profile *profile, uint32_t *metrics, uint32_t count);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What pprof calls figures of memory: heap profiles have had these sample types, in this
- * order, since gperftools.
+ * pprof's sample types of heap profiles, in the order that gperftools introduced.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * pprof of any tool, gzipped or not, in two passes: first all that samples refer to, then
- * the samples, one at a time, so that memory does not grow with their number.
+ * Reads pprof files of any tool, gzipped or not, in two passes: first the tables, then the samples
+ * one at a time, so that memory does not grow with their number.
  */
 #include <cairn/cairn.h>
 

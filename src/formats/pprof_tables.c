@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the samples of a pprof profile refer to. Numbers of strings, functions, mappings
- * and locations are looked up, never indexed with; what they miss has a name that says so.
+ * Tables of a pprof file. Ids of strings, functions, mappings and locations are looked up, never
+ * used as indices; missing ones get a name that says so.
  */
 #include <cairn/cairn.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static void *table_add(crn_pprof_table *table, size_t item_size, size_t count)
     return item;
 }
 
-/* ---- first pass: what samples refer to ---- */
+/* ---- first pass: tables ---- */
 
 static bool add_string(crn_pprof_reader *reader, const crn_pprof_field *field)
 {
@@ -112,7 +112,7 @@ static bool add_function(crn_pprof_reader *reader, const crn_pprof_field *field)
     return true;
 }
 
-/* Comments are packed, or come one by one. */
+/* Comments are packed, or separate fields. */
 static bool add_comments(crn_pprof_reader *reader, const crn_pprof_field *field)
 {
     if (reader->comments.count > CRN_PPROF_COMMENTS_MAX)
@@ -181,7 +181,7 @@ const char *crn_pprof_string(const crn_pprof_reader *reader, int64_t number)
     return (const char *)reader->text.items + ((const size_t *)reader->strings.items)[number];
 }
 
-/* All tables' items begin with their id. */
+/* Items of all tables begin with their id. */
 static int compare_ids(const void *left, const void *right)
 {
     uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
@@ -194,7 +194,7 @@ static void table_sort(crn_pprof_table *table, size_t item_size)
         qsort(table->items, table->count, item_size, compare_ids);
 }
 
-/* Most files number from 1 without gaps, so that is tried first. */
+/* Most files number ids from 1 without gaps, so that is tried first. */
 static void *table_find(const crn_pprof_table *table, size_t item_size, uint64_t id)
 {
     if (id > 0 && id <= table->count) {
@@ -227,13 +227,13 @@ static uint32_t block_of(crn_pprof_reader *reader, const crn_pprof_line *line)
         info.name = crn_pprof_string(reader, function->system_name);
     if (!*info.name)
         info.name = "[unknown]";
-    /* Where others give a column it is that of a call in the function, not its own. */
+    /* In other tools' files the column is that of a call, not of the function. */
     if (reader->own)
         info.column = number_clamp(line->column);
     return crn_stacks_block(&reader->stacks, &info);
 }
 
-/* A place without symbols: its address is all the name there is. */
+/* A place without symbols is named by its address. */
 static uint32_t block_of_address(crn_pprof_reader *reader, const crn_pprof_location *location)
 {
     char name[32];
@@ -279,7 +279,8 @@ static uint64_t nanoseconds_of(const char *unit)
     return 0;
 }
 
-/* Figures called calls, ticks, wall or cpu are ours; all others are further metrics. */
+/* Sample types named calls, ticks, wall or cpu become those metrics; others become further
+ * metrics. */
 static void resolve_type(crn_pprof_reader *reader, size_t index, size_t first)
 {
     crn_pprof_type *types = reader->types.items, *type = &types[index];
@@ -305,12 +306,12 @@ static void resolve_type(crn_pprof_reader *reader, size_t index, size_t first)
     }
     name = crn_pprof_metric_of(name, unit);
     type->metric = crn_profile_builder_metric(reader->builder, name, *unit ? unit : "count");
-    if (index == first && !reader->own) /* what pprof would show, reports show */
+    if (index == first && !reader->own) /* reports show what pprof would show */
         crn_profile_builder_note(reader->builder, "default_metric", name);
     reader->lost_types += type->metric >= CRN_METRIC_MAX;
 }
 
-/* The last type where the file does not say which. */
+/* The last type, unless the file says which is the default. */
 static size_t default_type(const crn_pprof_reader *reader)
 {
     const crn_pprof_type *types = reader->types.items;
@@ -337,7 +338,7 @@ static void resolve_comments(crn_pprof_reader *reader)
     }
 }
 
-/* Our own files have this, and more, in their comments. */
+/* Files written by cairn have more precise values in their comments. */
 static void resolve_span(crn_pprof_reader *reader)
 {
     time_t seconds = (time_t)(reader->began / 1000000000);

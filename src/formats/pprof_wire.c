@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The outer level of pprof's protocol buffer, field by field; and what a file looks like
- * that is one.
+ * The wire format of pprof's top-level message, and recognition of pprof files.
  */
 #include <cairn/cairn.h>
 #include <string.h>
@@ -15,7 +14,7 @@ bool crn_pprof_damaged(crn_pprof_reader *reader, const char *what)
                          (unsigned long long)crn_source_offset(reader->source));
 }
 
-/* False at the end of the file, where the error's code is 0, or when it is damaged. */
+/* Returns false at the end of the file (error code 0) or if it is damaged. */
 static bool read_varint(crn_pprof_reader *reader, uint64_t *value, bool may_end)
 {
     *value = 0;
@@ -81,7 +80,7 @@ bool crn_pprof_skip(crn_pprof_reader *reader, const crn_pprof_field *field)
            crn_source_skip(reader->source, field->value, reader->error);
 }
 
-/* Reads a varint of at most `end - at` bytes. NULL if it does not end there. */
+/* Reads a varint before `end`. Returns NULL if it does not end there. */
 static const char *peek_varint(const char *at, const char *end, uint64_t *value)
 {
     *value = 0;
@@ -93,14 +92,14 @@ static const char *peek_varint(const char *at, const char *end, uint64_t *value)
     return NULL;
 }
 
-/* Whether this field of Profile is a message or a string, not a number. */
+/* Returns true if this field of Profile is a message or a string. */
 static bool is_message(uint64_t number)
 {
     return number <= CRN_PPROF_STRING || number == CRN_PPROF_PERIOD_TYPE ||
            number == CRN_PPROF_LAST;
 }
 
-/* Text has no control bytes; here the fields that we see must be those of Profile. */
+/* Text has no control bytes; here the leading fields must be those of Profile. */
 bool crn_pprof_recognise(const char *head, size_t length)
 {
     bool binary = false;

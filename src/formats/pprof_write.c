@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Gzipped pprof: one sample a context, with its canonical path; one function and one
- * location a block. Each field of the top-level message is packed alone and goes straight
- * into the gzip stream.
+ * Writes gzipped pprof: a sample for each context with its canonical path, a function and a
+ * location for each block. Each field of the top-level message is encoded alone and written to the
+ * gzip stream.
  */
 #include <cairn/cairn.h>
 #include <errno.h>
@@ -21,13 +21,13 @@ typedef struct writer {
     const crn_profile *profile;
     const crn_export_options *options;
     crn_names names;
-    uint32_t *ids; /* by block: of its function and location; 0 if no context is of it */
+    uint32_t *ids; /* by block: id of its function and location; 0 if it has no context */
     gzFile file;
     bool failed;
-    int reason; /* why: an errno */
+    int reason; /* errno of the first failure */
     uint8_t *packed;
     size_t capacity;
-    crn_interning *strings; /* their numbers are the string table's */
+    crn_interning *strings; /* numbered like the string table */
     const char **table;
     size_t string_count, table_capacity;
 } writer;
@@ -43,7 +43,7 @@ static void put(writer *writer, const void *bytes, size_t length)
     }
 }
 
-/* A field of Profile that has a length: tag, length, and what follows. */
+/* Writes tag and length of a length-delimited field of Profile. */
 static void put_head(writer *writer, unsigned field, size_t length)
 {
     uint8_t head[12];
@@ -73,7 +73,7 @@ static void put_message(writer *writer, unsigned field, const ProtobufCMessage *
     put(writer, writer->packed, length);
 }
 
-/* The string's number, which is added to the table if it is new. */
+/* Returns the index of a string, adding it to the table if it is new. */
 static int64_t string_number(writer *writer, const char *text)
 {
     char *valid = crn_names_utf8(text);
@@ -102,8 +102,8 @@ static void put_sample_types(writer *writer, const uint32_t *metrics, uint32_t c
     }
 }
 
-/* The locations of the path, innermost first, the root last: so that pprof's cumulative
- * figures of the root are the report's, too. */
+/* Returns the locations of a path, innermost first, root last, so that pprof's cumulative figures
+ * of the root equal the report's. */
 static size_t path_find(const writer *writer, uint32_t context, uint64_t **path, size_t *capacity)
 {
     const crn_profile *profile = writer->profile;
@@ -142,7 +142,7 @@ static void put_samples(writer *writer, const uint32_t *metrics, uint32_t metric
     crn_free(path);
 }
 
-/* One for all: without it pprof looks for binaries to find names in. */
+/* One mapping for all: without any, pprof looks for binaries to symbolise. */
 static void put_mapping(writer *writer)
 {
     Perftools__Profiles__Mapping mapping = PERFTOOLS__PROFILES__MAPPING__INIT;
@@ -177,16 +177,16 @@ static void put_blocks(writer *writer)
         Perftools__Profiles__Function function = PERFTOOLS__PROFILES__FUNCTION__INIT;
         function.id = i + (uint64_t)1;
         function.name = string_number(writer, names->labels[names->used[i]]);
-        /* No system name: where both are the same, pprof takes "f <a.lua:1>" for a C++
-         * template and cuts it short. */
+        /* No system name: if both names are equal, pprof takes "f <a.lua:1>" for a C++ template and
+         * shortens it. */
         function.filename = string_number(writer, info->file);
         function.start_line = info->line;
         put_message(writer, CRN_PPROF_FUNCTION, &function.base);
     }
 }
 
-/* What is left of Profile: numbers, and notes as comments. It packs as fields of the
- * message that the others are fields of. */
+/* Writes the rest of Profile: numbers, and notes as comments. A packed message is a valid
+ * continuation of the fields before. */
 static void put_rest(writer *writer, int metric)
 {
     const crn_profile *profile = writer->profile;
@@ -225,7 +225,7 @@ bool crn_pprof_write(const crn_profile *profile, const crn_export_options *optio
         return false;
     writer writer = {.profile = profile, .options = options};
     int descriptor = fflush(out) == 0 ? dup(fileno(out)) : -1;
-    /* zlib's header has no time in it, so that the same profile gives the same bytes. */
+    /* zlib's header has no time stamp, so the same profile gives the same bytes. */
     writer.file = descriptor < 0 ? NULL : gzdopen(descriptor, "wb");
     if (!writer.file) {
         crn_export_failed(error, errno);

@@ -18,10 +18,10 @@ struct crn_source {
     gzFile file;
     char *name;
     uint64_t file_size;
-    char *buffer; /* [begin, end) is read and not handed out */
+    char *buffer; /* [begin, end) is read but not consumed */
     size_t begin, end, capacity;
     bool ended;
-    uint64_t unpacked; /* bytes read since the beginning */
+    uint64_t unpacked; /* bytes read since the begin, unpacked */
     uint64_t lines;
 };
 
@@ -53,7 +53,7 @@ crn_source *crn_source_from(int descriptor, const char *name, crn_error *error)
     return source;
 }
 
-/* A pipe, read whole into a file that has no name. errno is EFBIG where it has no end. */
+/* Copies a pipe to an unnamed temporary file. errno is EFBIG if it exceeds the limit. */
 static int spool(int descriptor)
 {
     FILE *copy = tmpfile();
@@ -115,7 +115,7 @@ crn_source *crn_source_open(const char *path, crn_error *error)
             return fail(error, name, strerror(saved));
         descriptor = copy;
     } else {
-        /* Standard input may stand anywhere in its file. */
+        /* Standard input may be positioned anywhere in its file. */
         lseek(descriptor, 0, SEEK_SET);
     }
     return crn_source_from(descriptor, name, error);
@@ -136,7 +136,7 @@ const char *crn_source_name(const crn_source *source)
     return source->name;
 }
 
-/* Whether nothing was read because there is nothing more. */
+/* Returns true if nothing was read because the file has ended. */
 static bool is_at_end(const crn_source *source, crn_error *error)
 {
     int status;
@@ -152,7 +152,7 @@ static bool is_at_end(const crn_source *source, crn_error *error)
     return crn_error_set(error, CAIRN_E_READ, "%s: %s", source->name, reason);
 }
 
-/* Reads until at least `wanted` bytes are there, or the file ends. */
+/* Reads until `wanted` bytes are buffered or the file ends. */
 static bool fill(crn_source *source, size_t wanted, crn_error *error)
 {
     if (source->end - source->begin >= wanted || source->ended)
@@ -192,7 +192,7 @@ const char *crn_source_head(crn_source *source, size_t *length, crn_error *error
     bool good = fill(source, HEAD_SIZE, error);
     *length = source->end - source->begin;
     if (*length > 0)
-        return source->buffer + source->begin; /* what comes behind it will be found out */
+        return source->buffer + source->begin; /* an error behind the head is reported later */
     if (good)
         crn_error_set(error, CAIRN_E_READ, "%s: is empty; name a file that a profiler has written",
                       source->name);
@@ -259,7 +259,7 @@ char *crn_source_line(crn_source *source, size_t *length, crn_error *error)
         if (end) {
             *length = (size_t)(end - line);
             source->begin += *length + (end < source->buffer + source->end);
-            *end = '\0'; /* fill keeps a byte of room */
+            *end = '\0'; /* fill leaves space for this byte */
             if (*length > 0 && line[*length - 1] == '\r')
                 line[--*length] = '\0';
             source->lines++;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * speedscope's own JSON: a profile a metric, of type "evented": each context opens and
- * closes once, where "sampled" would repeat each context's whole path. So the file grows
- * with the number of contexts alone.
+ * speedscope's JSON: one "evented" profile for each metric, in which each context opens and closes
+ * once. The "sampled" type would repeat every path. So the file grows with the number of contexts
+ * only.
  */
 #include <cairn/cairn.h>
 #include <errno.h>
@@ -21,12 +21,12 @@ typedef struct writer {
     uint32_t *frames; /* by block: index of its frame */
     uint32_t metric;
     uint64_t *totals; /* by context, of the metric */
-    uint64_t at;      /* the metric's running sum: the time axis */
+    uint64_t at;      /* running sum of the metric: the time axis */
     uint64_t done, work;
     bool first;
 } writer;
 
-/* `text` as a JSON string, with its quotes. */
+/* Writes `text` as a quoted JSON string. */
 static void put_string(writer *writer, const char *text)
 {
     char *valid = crn_names_utf8(text);
@@ -70,7 +70,7 @@ static void put_event(writer *writer, char type, uint32_t context)
     writer->first = false;
 }
 
-/* The root is not shown around everything, just for what was charged to it. */
+/* The root is shown only for what is charged to itself, not around everything. */
 static void enter(void *data, uint32_t context)
 {
     writer *writer = data;

@@ -44,7 +44,7 @@ uint32_t crn_stacks_end(crn_stacks *stacks, uint64_t calls)
     while (shared < length && shared < stacks->last_length &&
            stacks->blocks[shared] == stacks->last[shared])
         shared++;
-    /* The calls are counted by following the last edge, so that one is always followed. */
+    /* Calls are counted by following the last edge, so at least one edge must be followed. */
     if (shared == length && shared > 0)
         shared--;
     uint32_t root = crn_profile_builder_root(stacks->builder);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * stacks.h - foreign stacks into a profile, canonicalised by the graph.
+ * stacks.h - adds foreign stacks to a profile; the graph canonicalises them.
  *
- * Samples that come one after the other mostly share the outer part of their stacks, so
- * the contexts of the last stack are kept and only what differs is looked up.
+ * Consecutive samples mostly share the outer part of their stacks, so the contexts of the last
+ * stack are kept, and only the difference is looked up.
  */
 #ifndef CRN_FORMATS_STACKS_H
 #define CRN_FORMATS_STACKS_H
@@ -12,31 +12,30 @@
 
 typedef struct crn_stacks {
     crn_profile_builder *builder;
-    uint32_t *blocks;   /* the stack being made, outermost first */
-    uint32_t *last;     /* the one before */
-    uint32_t *contexts; /* of the one before */
+    uint32_t *blocks;   /* the stack being built, outermost first */
+    uint32_t *last;     /* the previous stack */
+    uint32_t *contexts; /* contexts of the previous stack */
     size_t length, last_length, capacity;
 } crn_stacks;
 
 void crn_stacks_open(crn_stacks *stacks, crn_profile_builder *builder);
 void crn_stacks_close(crn_stacks *stacks);
 
-/* Adds a block as the next inner one. Block 0, the root, leads nowhere. */
+/* Appends a block as the next inner frame. Block 0, the root, is ignored. */
 void crn_stacks_push(crn_stacks *stacks, uint32_t block);
 
-/* Begins a stack with the outermost `count` blocks of the one before, or as many as it has. */
+/* Begins a stack with at most the outermost `count` frames of the previous one. */
 void crn_stacks_keep(crn_stacks *stacks, size_t count);
 
-/* The context that the stack leads to. `calls` are counted on its innermost edge. The
- * next push begins a new stack. */
+/* Ends the stack and returns its context. `calls` are counted on its innermost edge. The next push
+ * begins a new stack. */
 uint32_t crn_stacks_end(crn_stacks *stacks, uint64_t calls);
 
-/* The block with this description. "[root]" and "[folded]" of no file are what they say,
- * so that what was exported comes back as it was. */
+/* Returns the block with this description. "[root]" and "[folded]" without a file are the special
+ * blocks, so that exported profiles import unchanged. */
 uint32_t crn_stacks_block(crn_stacks *stacks, const crn_block_info *info);
 
-/* Adds to a sum of figures. False if it is then 2^62 or more: files are not trusted to
- * add up to what a counter can hold. */
+/* Adds to a sum. Returns false if it reaches 2^62: sums in files can exceed any counter. */
 bool crn_stacks_add_up(uint64_t *sum, uint64_t value);
 
 #endif

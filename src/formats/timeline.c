@@ -11,7 +11,8 @@
 
 /* ---- arrows ---- */
 
-/* Hand-offs first, by the span that was asked for; then the trace's edges in their order. */
+/* Hand-offs first, sorted by the span that was handed off; then the trace's edges in their
+ * order. */
 static void find_arrows(crn_timeline *timeline)
 {
     const crn_trace *trace = timeline->trace;
@@ -37,7 +38,7 @@ static void find_arrows(crn_timeline *timeline)
             .kind = trace->edges[e].kind == CRN_EDGE_WAITS ? CRN_ARROW_WAITS : CRN_ARROW_FOLLOWS};
 }
 
-/* Which arrows leave each span: counted, then dealt out. */
+/* Counting sort of arrows by the span that they leave. */
 static void sort_leaving(crn_timeline *timeline)
 {
     uint32_t spans = timeline->trace->span_count;
@@ -52,7 +53,7 @@ static void sort_leaving(crn_timeline *timeline)
     timeline->leaving_first = first;
 }
 
-/* The first of the arrows from `low` to `high` that leads to `span` or a later one. */
+/* Binary search: the first arrow from `low` to `high` that leads to `span` or a later one. */
 static uint32_t first_to(const crn_timeline *timeline, uint32_t low, uint32_t high, uint32_t span)
 {
     while (low < high) {
@@ -104,7 +105,7 @@ static char *name_of(const char *text, const char *otherwise)
     return crn_names_utf8(*text ? text : otherwise);
 }
 
-/* "worker", "worker (2)"; a lane without a name is called by its number. */
+/* "worker", "worker (2)"; a lane without a name has its number. */
 static char *row_name(const crn_timeline *timeline, uint32_t row)
 {
     uint32_t lane = timeline->rows[row].lane, number = timeline->rows[row].number;
@@ -142,8 +143,8 @@ static void find_names(crn_timeline *timeline)
 
 /* ---- processes ---- */
 
-/* Readers take two processes of one number for one: on a second machine it may recur. No system
- * gives numbers as high as those that take its place. */
+/* Viewers merge processes with equal pids, and pids of several machines can be equal. Duplicates
+ * get numbers above any system's pids. */
 static uint32_t number_of(const crn_timeline *timeline, uint32_t process)
 {
     enum { PID_LIMIT = 1 << 22 };
@@ -177,7 +178,7 @@ static void find_processes(crn_timeline *timeline)
     }
 }
 
-/* ---- all of it ---- */
+/* ---- entry ---- */
 
 void crn_timeline_open(crn_timeline *timeline, const crn_profile *profile, const crn_trace *trace)
 {

@@ -16,8 +16,8 @@ static int compare_starts(const void *left, const void *right, void *data)
     return (a > b) - (a < b);
 }
 
-/* The end of the lane that begins at this place of the order, which becomes one by time. Spans
- * nearly always are in it. */
+/* Sorts the spans of the lane that begins at this index of `order`, and returns the lane's end.
+ * They are nearly always sorted already. */
 static uint32_t order_lane(crn_timeline *timeline, uint32_t first)
 {
     const crn_span *spans = timeline->trace->spans;
@@ -37,37 +37,37 @@ static uint32_t order_lane(crn_timeline *timeline, uint32_t first)
 
 enum { ROWS_FIRST = 64 };
 
-/* The lane that rows are being found for. */
-typedef struct filling {
+/* State while the rows of a lane are assigned. */
+typedef struct row_assignment {
     crn_timeline *timeline;
-    uint32_t *below;   /* by span: what is open below it on its row */
-    uint32_t *top;     /* by row: the innermost span that is open, CRN_SPAN_NONE if none is */
-    uint64_t *until;   /* by row: the end of its outermost span */
-    uint32_t row_room; /* of the three arrays by row */
+    uint32_t *below;   /* by span: the open span around it on its row */
+    uint32_t *top;     /* by row: the innermost open span, CRN_SPAN_NONE if there is none */
+    uint64_t *until;   /* by row: end of its outermost span */
+    uint32_t row_room; /* capacity of the arrays by row */
     uint32_t first_row;
-    uint32_t *idle, idle_count; /* rows of the lane without an open span, the last used on top */
-    uint32_t *busy, busy_count; /* the others: a heap, the first to be idle again on top */
-} filling;
+    uint32_t *idle, idle_count; /* rows of the lane without an open span, last used on top */
+    uint32_t *busy, busy_count; /* the other rows: a heap, the first to become idle on top */
+} row_assignment;
 
-static void make_room(filling *filling, uint32_t room)
+static void make_room(row_assignment *row_assignment, uint32_t room)
 {
-    crn_timeline *timeline = filling->timeline;
+    crn_timeline *timeline = row_assignment->timeline;
     timeline->rows = crn_realloc(timeline->rows, room, sizeof *timeline->rows);
-    filling->top = crn_realloc(filling->top, room, sizeof *filling->top);
-    filling->until = crn_realloc(filling->until, room, sizeof *filling->until);
-    filling->idle = crn_realloc(filling->idle, room, sizeof *filling->idle);
-    filling->busy = crn_realloc(filling->busy, room, sizeof *filling->busy);
-    filling->row_room = room;
+    row_assignment->top = crn_realloc(row_assignment->top, room, sizeof *row_assignment->top);
+    row_assignment->until = crn_realloc(row_assignment->until, room, sizeof *row_assignment->until);
+    row_assignment->idle = crn_realloc(row_assignment->idle, room, sizeof *row_assignment->idle);
+    row_assignment->busy = crn_realloc(row_assignment->busy, room, sizeof *row_assignment->busy);
+    row_assignment->row_room = room;
 }
 
-static uint32_t add_row(filling *filling, uint32_t lane)
+static uint32_t add_row(row_assignment *row_assignment, uint32_t lane)
 {
-    crn_timeline *timeline = filling->timeline;
+    crn_timeline *timeline = row_assignment->timeline;
     uint32_t row = timeline->row_count++;
-    if (row == filling->row_room)
-        make_room(filling, filling->row_room * 2);
-    timeline->rows[row] = (crn_row){lane, row - filling->first_row};
-    filling->top[row] = CRN_SPAN_NONE;
+    if (row == row_assignment->row_room)
+        make_room(row_assignment, row_assignment->row_room * 2);
+    timeline->rows[row] = (crn_row){lane, row - row_assignment->first_row};
+    row_assignment->top[row] = CRN_SPAN_NONE;
     return row;
 }
 
@@ -78,23 +78,24 @@ static void swap(uint32_t *heap, uint32_t a, uint32_t b)
     heap[b] = kept;
 }
 
-static void push_busy(filling *filling, uint32_t row)
+static void push_busy(row_assignment *row_assignment, uint32_t row)
 {
-    uint32_t at = filling->busy_count++;
-    filling->busy[at] = row;
-    for (; at && filling->until[filling->busy[(at - 1) / 2]] > filling->until[row];
+    uint32_t at = row_assignment->busy_count++;
+    row_assignment->busy[at] = row;
+    for (; at &&
+           row_assignment->until[row_assignment->busy[(at - 1) / 2]] > row_assignment->until[row];
          at = (at - 1) / 2)
-        swap(filling->busy, at, (at - 1) / 2);
+        swap(row_assignment->busy, at, (at - 1) / 2);
 }
 
-static void pop_busy(filling *filling)
+static void pop_busy(row_assignment *row_assignment)
 {
-    uint32_t *heap = filling->busy, count = --filling->busy_count, at = 0;
+    uint32_t *heap = row_assignment->busy, count = --row_assignment->busy_count, at = 0;
     heap[0] = heap[count];
     for (;;) {
         uint32_t least = at;
         for (uint32_t child = 2 * at + 1; child <= 2 * at + 2 && child < count; child++)
-            if (filling->until[heap[child]] < filling->until[heap[least]])
+            if (row_assignment->until[heap[child]] < row_assignment->until[heap[least]])
                 least = child;
         if (least == at)
             return;
@@ -103,95 +104,98 @@ static void pop_busy(filling *filling)
     }
 }
 
-/* What has ended by then is not open any more. */
-static void settle(filling *filling, uint32_t row, uint64_t now)
+/* Closes the spans of a row that have ended by `now`. */
+static void close_ended(row_assignment *row_assignment, uint32_t row, uint64_t now)
 {
-    const crn_span *spans = filling->timeline->trace->spans;
-    while (filling->top[row] != CRN_SPAN_NONE && spans[filling->top[row]].end <= now)
-        filling->top[row] = filling->below[filling->top[row]];
+    const crn_span *spans = row_assignment->timeline->trace->spans;
+    while (row_assignment->top[row] != CRN_SPAN_NONE && spans[row_assignment->top[row]].end <= now)
+        row_assignment->top[row] = row_assignment->below[row_assignment->top[row]];
 }
 
-/* Whether the span fits inside of what is open on the row. */
-static bool fits(const filling *filling, uint32_t row, uint32_t span)
+/* Returns true if the span nests in the open spans of the row. */
+static bool fits(const row_assignment *row_assignment, uint32_t row, uint32_t span)
 {
-    const crn_span *spans = filling->timeline->trace->spans;
-    return filling->top[row] != CRN_SPAN_NONE && spans[filling->top[row]].end >= spans[span].end;
+    const crn_span *spans = row_assignment->timeline->trace->spans;
+    return row_assignment->top[row] != CRN_SPAN_NONE &&
+           spans[row_assignment->top[row]].end >= spans[span].end;
 }
 
-/* Below its parent where that is. Work that was asked for from elsewhere goes into what runs
- * here (`last` is the row of the span before); a strand's first span does not: it may be another
- * strand's that pauses. */
-static uint32_t choose(filling *filling, uint32_t span, uint32_t last)
+/* Chooses a row: the parent's if possible. Handed-off work goes inside what runs on the lane
+ * (`last` is the row of the previous span); the first span of a strand does not, because the open
+ * span may belong to another strand that is paused. */
+static uint32_t choose(row_assignment *row_assignment, uint32_t span, uint32_t last)
 {
-    const crn_span *spans = filling->timeline->trace->spans, *its = &spans[span];
+    const crn_span *spans = row_assignment->timeline->trace->spans, *its = &spans[span];
     bool here = its->parent != CRN_SPAN_NONE && spans[its->parent].lane == its->lane;
-    uint32_t row = here              ? filling->timeline->row[its->parent]
+    uint32_t row = here              ? row_assignment->timeline->row[its->parent]
                    : its->handed_off ? last
                                      : CRN_SPAN_NONE;
     if (row != CRN_SPAN_NONE) {
-        settle(filling, row, its->start);
-        if (fits(filling, row, span))
+        close_ended(row_assignment, row, its->start);
+        if (fits(row_assignment, row, span))
             return row;
     }
-    row = filling->idle_count ? filling->idle[--filling->idle_count] : add_row(filling, its->lane);
-    filling->until[row] = its->end;
-    push_busy(filling, row);
+    row = row_assignment->idle_count ? row_assignment->idle[--row_assignment->idle_count]
+                                     : add_row(row_assignment, its->lane);
+    row_assignment->until[row] = its->end;
+    push_busy(row_assignment, row);
     return row;
 }
 
-static void fill_lane(filling *filling, uint32_t first, uint32_t end)
+static void fill_lane(row_assignment *row_assignment, uint32_t first, uint32_t end)
 {
-    crn_timeline *timeline = filling->timeline;
+    crn_timeline *timeline = row_assignment->timeline;
     uint32_t last = CRN_SPAN_NONE;
-    filling->first_row = timeline->row_count;
-    filling->idle_count = filling->busy_count = 0;
+    row_assignment->first_row = timeline->row_count;
+    row_assignment->idle_count = row_assignment->busy_count = 0;
     for (uint32_t s = first; s < end; s++) /* a parent that begins later has no row yet */
         timeline->row[s] = CRN_SPAN_NONE;
     for (uint32_t i = first; i < end; i++) {
         uint32_t span = timeline->order[i];
         uint64_t now = timeline->trace->spans[span].start;
-        while (filling->busy_count && filling->until[filling->busy[0]] <= now) {
-            uint32_t row = filling->busy[0];
-            pop_busy(filling);
-            filling->top[row] = CRN_SPAN_NONE;
-            filling->idle[filling->idle_count++] = row;
+        while (row_assignment->busy_count &&
+               row_assignment->until[row_assignment->busy[0]] <= now) {
+            uint32_t row = row_assignment->busy[0];
+            pop_busy(row_assignment);
+            row_assignment->top[row] = CRN_SPAN_NONE;
+            row_assignment->idle[row_assignment->idle_count++] = row;
         }
-        last = timeline->row[span] = choose(filling, span, last);
-        filling->below[span] = filling->top[last];
-        filling->top[last] = span;
+        last = timeline->row[span] = choose(row_assignment, span, last);
+        row_assignment->below[span] = row_assignment->top[last];
+        row_assignment->top[last] = span;
     }
 }
 
 void crn_timeline_find_rows(crn_timeline *timeline)
 {
     uint32_t count = timeline->trace->span_count;
-    filling filling = {.timeline = timeline};
+    row_assignment row_assignment = {.timeline = timeline};
     timeline->row = crn_calloc((size_t)count + 1, sizeof *timeline->row);
     timeline->order = crn_calloc((size_t)count + 1, sizeof *timeline->order);
-    filling.below = crn_calloc((size_t)count + 1, sizeof *filling.below);
-    make_room(&filling, ROWS_FIRST);
+    row_assignment.below = crn_calloc((size_t)count + 1, sizeof *row_assignment.below);
+    make_room(&row_assignment, ROWS_FIRST);
     for (uint32_t first = 0, end; first < count; first = end) {
         end = order_lane(timeline, first);
-        fill_lane(&filling, first, end);
+        fill_lane(&row_assignment, first, end);
     }
-    crn_free(filling.below);
-    crn_free(filling.top);
-    crn_free(filling.until);
-    crn_free(filling.idle);
-    crn_free(filling.busy);
+    crn_free(row_assignment.below);
+    crn_free(row_assignment.top);
+    crn_free(row_assignment.until);
+    crn_free(row_assignment.idle);
+    crn_free(row_assignment.busy);
 }
 
-/* ---- in the order of time ---- */
+/* ---- events in the order of time ---- */
 
 typedef struct walk {
     const crn_timeline *timeline;
     crn_timeline_event *end;
     void *data;
-    uint32_t *below; /* by span, as while filling */
+    uint32_t *below; /* by span: the span around it */
     uint32_t *top;   /* by row */
 } walk;
 
-/* Ends what has ended on the row by `now`. */
+/* Reports the ends of the row's spans that have ended by `now`. */
 static void end_until(walk *walk, uint32_t row, uint64_t now)
 {
     const crn_span *spans = walk->timeline->trace->spans;
@@ -224,7 +228,7 @@ void crn_timeline_walk(const crn_timeline *timeline, crn_timeline_event *begin,
     crn_free(walk.top);
 }
 
-/* ---- how many lanes are busy ---- */
+/* ---- number of busy lanes ---- */
 
 typedef struct change {
     uint64_t time;
@@ -254,7 +258,7 @@ static void add_change(changes *changes, uint32_t process, uint64_t time, int32_
     changes->all[changes->count++] = (change){time, by, process};
 }
 
-/* The union of each lane's spans, as moments at which it begins and ends. What is open goes on. */
+/* Finds the begins and ends of the union of each lane's spans. Open spans have no end. */
 static void find_changes(const crn_timeline *timeline, changes *changes)
 {
     const crn_span *spans = timeline->trace->spans;

@@ -25,7 +25,7 @@ static int compare_notes(const void *left, const void *right)
     return strcmp((*(const crn_note *const *)left)->key, (*(const crn_note *const *)right)->key);
 }
 
-/* The notes on modules, sorted by key. */
+/* Returns the notes about modules, sorted by key. */
 static const crn_note **module_notes(const crn_profile *profile, size_t *count)
 {
     const crn_note **notes = crn_calloc(profile->note_count + 1, sizeof *notes);
@@ -89,7 +89,7 @@ crn_addresses crn_addresses_find(const crn_profile *profile)
             end++;
         const crn_note **note = bsearch(path, notes, note_count, sizeof *notes, compare_paths);
         if (!note)
-            continue; /* a host's own block that looks like an address */
+            continue; /* a host's own block whose name looks like an address */
         crn_module *module = &addresses.modules[addresses.module_count++];
         *module = (crn_module){path, (*note)->value, addresses.all + addresses.count, end - start};
         for (uint32_t i = start; i < end; i++)

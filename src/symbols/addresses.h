@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * addresses.h - which blocks of a profile are addresses, file by file.
+ * addresses.h - finds the blocks of a profile that are addresses, grouped by file.
  */
 #ifndef CRN_SYMBOLS_ADDRESSES_H
 #define CRN_SYMBOLS_ADDRESSES_H
@@ -8,13 +8,13 @@
 #include "profile/profile.h"
 
 typedef struct crn_address {
-    uint64_t offset; /* of the return address, as the file was linked */
+    uint64_t offset; /* return address as an offset in the linked file */
     uint32_t block;
 } crn_address;
 
 typedef struct crn_module {
-    const char *path;       /* the profile's */
-    const char *build_id;   /* the profile's; hex, "" if it is not known */
+    const char *path;       /* owned by the profile */
+    const char *build_id;   /* hex, "" if not known; owned by the profile */
     crn_address *addresses; /* sorted by offset */
     uint32_t count;
 } crn_module;
@@ -26,10 +26,10 @@ typedef struct crn_addresses {
     uint32_t count;
 } crn_addresses;
 
-/* Whether the block's name is an address in a file; `*offset` is what it says. */
+/* Returns true if the block's name is an address in a file, and sets `*offset`. */
 bool crn_address_parse(const crn_block_info *block, uint64_t *offset);
 
-/* To be freed with crn_addresses_free. */
+/* Free it with crn_addresses_free. */
 crn_addresses crn_addresses_find(const crn_profile *profile);
 void crn_addresses_free(crn_addresses *addresses);
 

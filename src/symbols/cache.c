@@ -10,27 +10,27 @@
 
 typedef struct known_address {
     uint64_t offset;
-    uint32_t first, count; /* in the module's `frames` */
+    uint32_t first, count; /* index and number in the module's `frames` */
 } known_address;
 
 typedef struct known_module {
     bool asked;
     crn_module_state state;
-    known_address *addresses; /* sorted by offset once all answers are there */
+    known_address *addresses; /* sorted by offset once all are there */
     uint32_t address_count, address_capacity;
-    uint32_t *frames; /* functions, inwards */
+    uint32_t *frames; /* functions, outermost first */
     uint32_t frame_count, frame_capacity;
     crn_block_info *functions;
     uint32_t function_count, function_capacity;
-    uint32_t function_first; /* of those that are being answered */
+    uint32_t function_first; /* first function of the current answer */
 } known_module;
 
 struct crn_symbols_cache {
     crn_interning *names;
-    crn_interning *keys; /* path and build ID: the module's number */
+    crn_interning *keys; /* path and build id; the interned number is the module's */
     known_module *modules;
     uint32_t module_count, module_capacity;
-    known_module *current; /* that is being answered */
+    known_module *current; /* the module being answered */
 };
 
 crn_symbols_cache *crn_symbols_cache_new(void)
@@ -67,8 +67,8 @@ void crn_symbols_cache_free(crn_symbols_cache *cache)
     crn_free(cache);
 }
 
-/* Room for one more element. */
-static void *roomy(void *array, uint32_t count, uint32_t *capacity, size_t size)
+/* Returns the array, grown if needed to hold one item more. */
+static void *grown(void *array, uint32_t count, uint32_t *capacity, size_t size)
 {
     if (count < *capacity)
         return array;
@@ -76,7 +76,7 @@ static void *roomy(void *array, uint32_t count, uint32_t *capacity, size_t size)
     return crn_realloc(array, *capacity, size);
 }
 
-/* Another build of the file is another module. */
+/* Another build of the same file is another module. */
 static known_module *find_module(crn_symbols_cache *cache, const crn_module *module)
 {
     size_t path = strlen(module->path) + 1, id = strlen(module->build_id) + 1;
@@ -86,7 +86,7 @@ static known_module *find_module(crn_symbols_cache *cache, const crn_module *mod
     uint32_t number = crn_intern_number(cache->keys, key, path + id);
     crn_free(key);
     if (number == cache->module_count) {
-        cache->modules = roomy(cache->modules, cache->module_count, &cache->module_capacity,
+        cache->modules = grown(cache->modules, cache->module_count, &cache->module_capacity,
                                sizeof *cache->modules);
         cache->modules[cache->module_count++] = (known_module){0};
     }
@@ -107,7 +107,7 @@ static const known_address *find_address(const known_module *known, uint64_t off
                                 : NULL;
 }
 
-/* ---- what is not known yet ------------------------------------------------------------ */
+/* ---- cache misses -------------------------------------------------------------------- */
 
 static void keep_module(void *data, const crn_module *module, crn_module_state state)
 {
@@ -123,7 +123,7 @@ static void keep_function(void *data, const char *name, const char *file, uint32
 {
     crn_symbols_cache *cache = data;
     known_module *known = cache->current;
-    known->functions = roomy(known->functions, known->function_count, &known->function_capacity,
+    known->functions = grown(known->functions, known->function_count, &known->function_capacity,
                              sizeof *known->functions);
     known->functions[known->function_count++] =
         (crn_block_info){.name = crn_intern(cache->names, name, strlen(name)),
@@ -137,13 +137,13 @@ static void keep_address(void *data, const crn_module *module, const crn_address
 {
     (void)module;
     known_module *known = ((crn_symbols_cache *)data)->current;
-    known->addresses = roomy(known->addresses, known->address_count, &known->address_capacity,
+    known->addresses = grown(known->addresses, known->address_count, &known->address_capacity,
                              sizeof *known->addresses);
     known->addresses[known->address_count++] =
         (known_address){address->offset, known->frame_count, count};
     for (uint32_t i = 0; i < count; i++) {
         known->frames =
-            roomy(known->frames, known->frame_count, &known->frame_capacity, sizeof *known->frames);
+            grown(known->frames, known->frame_count, &known->frame_capacity, sizeof *known->frames);
         known->frames[known->frame_count++] = known->function_first + functions[i];
     }
 }
@@ -153,7 +153,7 @@ static bool may_be_asked(const known_module *known)
     return !known->asked || known->state == CRN_MODULE_READ || known->state == CRN_MODULE_UNPROVEN;
 }
 
-/* In both arrays of the result as many as are missing. */
+/* Returns the addresses that are not in the cache. */
 static crn_addresses find_missing(crn_symbols_cache *cache, const crn_addresses *addresses)
 {
     crn_addresses missing = {
@@ -190,10 +190,11 @@ static void look_up(crn_symbols_cache *cache, const crn_addresses *addresses)
     crn_addresses_free(&missing);
 }
 
-/* ---- what is known -------------------------------------------------------------------- */
+/* ---- cache hits ---------------------------------------------------------------------- */
 
-/* Tells of a function when it first occurs: numbers are those of the sink then. */
-static void tell_module(const known_module *known, const crn_module *module,
+/* Reports a function to the sink when it first occurs, as the sink numbers functions in that
+ * order. */
+static void report_module(const known_module *known, const crn_module *module,
                         const crn_symbols_sink *sink)
 {
     sink->module(sink->data, module, known->state);
@@ -223,6 +224,6 @@ void crn_symbols_cache_ask(crn_symbols_cache *cache, const crn_addresses *addres
     for (uint32_t m = 0; m < addresses->module_count; m++) {
         const known_module *known = find_module(cache, &addresses->modules[m]);
         if (known->asked)
-            tell_module(known, &addresses->modules[m], sink);
+            report_module(known, &addresses->modules[m], sink);
     }
 }

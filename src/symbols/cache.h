@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * cache.h - what has been asked about addresses is kept, for a profile that is read again and
- * again while its program runs.
+ * cache.h - caches looked-up addresses, for profiles that are read repeatedly while their program
+ * runs.
  */
 #ifndef CRN_SYMBOLS_CACHE_H
 #define CRN_SYMBOLS_CACHE_H
@@ -9,8 +9,8 @@
 #include "symbols/symbols.h"
 #include "symbols/worker.h"
 
-/* As crn_symbols_ask, but only what the cache does not hold is looked up, and is in it
- * afterwards. A file that could not be read is not tried again. */
+/* Like crn_symbols_ask, but looks up only what the cache lacks, and adds it. Files that could not
+ * be read are not tried again. */
 void crn_symbols_cache_ask(crn_symbols_cache *cache, const crn_addresses *addresses,
                            const crn_symbols_sink *sink);
 

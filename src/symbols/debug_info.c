@@ -8,25 +8,25 @@
 #include "base/memory.h"
 #include "symbols/inlines.h"
 
-/* Types and namespaces in each other; real ones are a few deep. */
+/* Limits on nested types and namespaces, and on overlapping ranges; real ones are small. */
 enum { NESTING_MAX = 64, OVERLAPS_MAX = 8 };
 
 typedef struct range {
     uint64_t low, high;
     uint32_t unit;
-    Dwarf_Die die;        /* a function; of a unit it is not used, nor is what follows */
-    crn_inlines *inlines; /* NULL until they are asked for */
+    Dwarf_Die die;        /* a function; unused for units, like what follows */
+    crn_inlines *inlines; /* NULL until first used */
 } range;
 
 typedef struct ranges {
-    range *ranges; /* sorted by low once they are all there */
+    range *ranges; /* sorted by low once complete */
     size_t count, capacity;
 } ranges;
 
 typedef enum walk {
     WALK_NONE,
-    WALK_NAMESPACES, /* where compilers put functions that have code */
-    WALK_ALL         /* local classes and nested functions too: much more to read */
+    WALK_NAMESPACES, /* where compilers put functions with code */
+    WALK_ALL         /* also local classes and nested functions: much more to read */
 } walk;
 
 typedef struct unit {
@@ -38,7 +38,7 @@ typedef struct unit {
 struct crn_debug_info {
     unit *units;
     uint32_t unit_count, unit_capacity;
-    ranges ranges; /* of the units */
+    ranges ranges; /* of units */
 };
 
 static int compare(const void *left, const void *right)
@@ -46,7 +46,7 @@ static int compare(const void *left, const void *right)
     const range *a = left, *b = right;
     if (a->low != b->low)
         return a->low < b->low ? -1 : 1;
-    return a->high > b->high ? -1 : a->high < b->high; /* outer ones first */
+    return a->high > b->high ? -1 : a->high < b->high; /* outer ranges first */
 }
 
 static void sort(ranges *ranges)
@@ -55,7 +55,7 @@ static void sort(ranges *ranges)
         qsort(ranges->ranges, ranges->count, sizeof *ranges->ranges, compare);
 }
 
-/* Adds what code belongs to the entry. */
+/* Adds the address ranges of an entry. */
 static void add_ranges(ranges *ranges, Dwarf_Die *die, uint32_t unit)
 {
     Dwarf_Addr base, low, high;
@@ -71,7 +71,7 @@ static void add_ranges(ranges *ranges, Dwarf_Die *die, uint32_t unit)
     }
 }
 
-/* The innermost that holds the address: of those that do, the last to begin. */
+/* Returns the innermost range that contains the address: of those that do, the last to begin. */
 static range *find_range(ranges *ranges, uint64_t address)
 {
     size_t low = 0, high = ranges->count;
@@ -153,7 +153,7 @@ static void add_unit(crn_debug_info *info, Dwarf_Die *die, Dwarf_Die *covers)
     add_ranges(&info->ranges, covers, number);
     if (info->ranges.count != before)
         return;
-    walk_unit(info, number, WALK_NAMESPACES); /* the unit does not say which code is its own */
+    walk_unit(info, number, WALK_NAMESPACES); /* the unit does not list its ranges */
     add_functions(&info->ranges, die, number, WALK_NAMESPACES, 0);
 }
 
@@ -168,7 +168,7 @@ crn_debug_info *crn_debug_info_open(Dwarf *dwarf)
         if (type == DW_UT_compile)
             add_unit(info, &die, &die);
         else if (type == DW_UT_skeleton && dwarf_tag(&split) == DW_TAG_compile_unit)
-            add_unit(info, &split, &die); /* -gsplit-dwarf, and the .dwo is there */
+            add_unit(info, &split, &die); /* -gsplit-dwarf, and the .dwo exists */
     }
     sort(&info->ranges);
     return info;
@@ -185,15 +185,15 @@ void crn_debug_info_close(crn_debug_info *info)
     crn_free(info);
 }
 
-/* Nothing that is inlined there has begun yet: what has this address is the function itself, which
- * was entered. (No call returns to there.) */
+/* At a function's entry nothing inlined has begun yet, so the address is the function itself. (No
+ * call returns there.) */
 static bool is_entry(Dwarf_Die *function, uint64_t address)
 {
     Dwarf_Addr entry;
     return dwarf_entrypc(function, &entry) == 0 && entry == address;
 }
 
-/* What the instance is one of: the entry that has the name and the place. */
+/* Returns the entry that has the name and place of an instance. */
 static Dwarf_Die definition_of(Dwarf_Die die)
 {
     Dwarf_Attribute attribute;

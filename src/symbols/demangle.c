@@ -14,8 +14,8 @@ typedef struct output {
     jmp_buf full;
 } output;
 
-/* A few hundred bytes can stand for a name of any length, by references to parts of
- * themselves: then the demangler is left in the middle. What it uses is on the stack. */
+/* A few hundred bytes can encode a name of any length, by references to parts of themselves: beyond
+ * the limit the demangler is left by longjmp. It keeps its memory on the stack. */
 static void append(const char *text, size_t length, void *data)
 {
     output *output = data;
@@ -40,7 +40,7 @@ static bool demangle(demangler *demangler, const char *symbol, char *name)
     return true;
 }
 
-/* The length of the symbol without what the compiler appended; the whole if nothing. */
+/* Returns the length of the symbol without suffixes that compilers append. */
 static size_t stem_length(const char *symbol)
 {
     static const char *const suffixes[] = {".cold",      ".part.",      ".isra.", ".constprop.",
@@ -57,8 +57,8 @@ bool crn_is_mangled(const char *symbol)
     return symbol[0] == '_' && (symbol[1] == 'Z' || symbol[1] == 'R');
 }
 
-/* What is before the name of a function that a compiler made for vectors, "_ZGVbN4v_", is left out:
- * in no other _ZGV there is a small letter behind that. */
+/* Skips the prefix of vector variants, "_ZGVbN4v_": no other _ZGV symbol has a lower-case letter
+ * there. */
 static const char *behind_vector(const char *symbol)
 {
     static const char beginning[] = "_ZGV";

@@ -11,7 +11,7 @@
 
 void crn_path_tidy(char *path)
 {
-    char *out = path, *floor = path; /* what lies before it are ".." that lead out */
+    char *out = path, *floor = path; /* before `floor` are leading ".." */
     const char *in = path;
     if (*in == '/')
         floor = ++out, in++;
@@ -36,7 +36,7 @@ void crn_path_tidy(char *path)
     *out = '\0';
 }
 
-/* Follows the entry to its declaration, as methods and inlined functions need. */
+/* Follows references to the declaration, where methods and inlined functions have it. */
 static const char *linkage_name(Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
@@ -60,7 +60,7 @@ static bool is_cpp(Dwarf_Die *die)
     }
 }
 
-/* A method's definition is outside of its class: its declaration is in it. */
+/* A method's definition is outside of its class; the declaration is within. */
 static Dwarf_Die declaration_of(Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
@@ -88,8 +88,8 @@ static const char *scope_name(Dwarf_Die *scope)
     }
 }
 
-/* Functions that other files cannot see have no linkage name. Their own says nothing of
- * where they are: "operator()" of which of all lambdas? */
+/* Functions local to a file have no linkage name, and their own does not say where they are: there
+ * are many lambdas with "operator()". Adds the enclosing scopes. */
 static void put_scopes(Dwarf_Die *die, const char *name, crn_frame *frame)
 {
     Dwarf_Die declaration = declaration_of(die), *scopes = NULL;
@@ -108,7 +108,7 @@ static void put_scopes(Dwarf_Die *die, const char *name, crn_frame *frame)
     crn_shorten(frame->name);
 }
 
-/* As the compiler was given it; where that leads out of where the compiler ran, with that. */
+/* The file as given to the compiler; with the compiler's directory if it leads out of that. */
 static void put_file(Dwarf_Die *die, const char *file, crn_frame *frame)
 {
     Dwarf_Die unit;
@@ -122,7 +122,7 @@ static void put_file(Dwarf_Die *die, const char *file, crn_frame *frame)
     crn_path_tidy(frame->file);
 }
 
-/* The class around a method that has no place of its own, as that of a lambda has none. */
+/* Finds the class of a method without a place of its own, such as a lambda's. */
 static bool class_of(Dwarf_Die *die, Dwarf_Die *class)
 {
     Dwarf_Die declaration = declaration_of(die), *scopes = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * function_name.h - what a function in debug information is called, and where it is.
+ * function_name.h - name and place of a function in debug information.
  */
 #ifndef CRN_SYMBOLS_FUNCTION_NAME_H
 #define CRN_SYMBOLS_FUNCTION_NAME_H
@@ -13,15 +13,15 @@
 
 typedef struct crn_frame {
     char name[CRN_SYMBOL_NAME_MAX];
-    char file[CRN_SYMBOL_NAME_MAX]; /* "" if it is not known */
+    char file[CRN_SYMBOL_NAME_MAX]; /* "" if not known */
     uint32_t line, column;          /* of the declaration; 0 if not known */
 } crn_frame;
 
-/* False if the name may not be the linker's: a symbol at the same place may know better.
- * "[unnamed]" is a function that the compiler has made and not named. */
+/* Returns false if the linker's symbol at the same address may have a better name. "[unnamed]" is a
+ * function that the compiler made. */
 bool crn_function_name(Dwarf_Die *die, crn_frame *frame);
 
-/* Takes "." and ".." out of a path by its letters, in place. */
+/* Removes "." and ".." from a path, as text, in place. */
 void crn_path_tidy(char *path);
 
 #endif

@@ -7,8 +7,8 @@
 
 #include "base/memory.h"
 
-/* The header of the index (Linux Standard Base, "The .eh_frame_hdr section"): encodings of
- * what follows, of which linkers write but these. */
+/* Header of the index (Linux Standard Base, "The .eh_frame_hdr section"), with the only encodings
+ * that linkers write. */
 typedef struct header {
     uint8_t version, frame_encoding, count_encoding, table_encoding;
     int32_t frame;
@@ -27,7 +27,7 @@ static int compare(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* The section's bytes, of any in the file. NULL if there is none. */
+/* Returns the section's bytes; NULL if there is none. */
 static Elf_Data *find_index(Elf *elf, uint64_t *address)
 {
     size_t names;

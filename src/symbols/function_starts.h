@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * function_starts.h - where functions begin in a file that has lost their names: the index
- * for unwinding, .eh_frame_hdr, is not stripped, as the program itself needs it.
+ * function_starts.h - begins of functions in a stripped file: the unwind index .eh_frame_hdr
+ * stays, because programs need it at run time.
  */
 #ifndef CRN_SYMBOLS_FUNCTION_STARTS_H
 #define CRN_SYMBOLS_FUNCTION_STARTS_H
@@ -11,14 +11,14 @@
 #include <stdint.h>
 
 typedef struct crn_function_starts {
-    uint64_t *starts; /* as the file was linked, sorted */
-    size_t count;     /* 0 where there is no index, or none that is understood */
+    uint64_t *starts; /* addresses in the linked file, sorted */
+    size_t count;     /* 0 if there is no index in a known encoding */
 } crn_function_starts;
 
 crn_function_starts crn_function_starts_make(Elf *elf);
 void crn_function_starts_free(crn_function_starts *starts);
 
-/* Where the function begins that the address is in, most likely; NULL if nothing is known. */
+/* Returns the probable begin of the function at an address; NULL if not known. */
 const uint64_t *crn_function_starts_find(const crn_function_starts *starts, uint64_t address);
 
 #endif

@@ -54,7 +54,7 @@ crn_inlines crn_inlines_make(Dwarf_Die *function)
     gather(&inlines, function, 0);
     if (inlines.count)
         qsort(inlines.inlines, inlines.count, sizeof *inlines.inlines, compare);
-    /* What lies in what: ranges are in each other or apart, as blocks of a source are. */
+    /* Ranges nest or are disjoint, like blocks in source code. */
     uint32_t outer = 0;
     for (uint32_t i = 0; i < inlines.count; i++) {
         while (outer && inlines.inlines[outer - 1].high <= inlines.inlines[i].low)

@@ -20,22 +20,23 @@
 enum { BUILD_ID_MAX = 64 };
 
 struct crn_module_file {
-    const char *path; /* the caller's */
+    const char *path; /* owned by the caller */
     Dwfl *dwfl;
     Elf *elf;
     Dwfl_Module *module;
-    GElf_Addr bias;             /* from the file's addresses to libdwfl's */
-    Dwarf_Addr debug_bias;      /* from the DWARF's addresses to libdwfl's */
+    GElf_Addr bias;             /* libdwfl's address - the file's */
+    Dwarf_Addr debug_bias;      /* libdwfl's address - the DWARF's */
     crn_debug_info *info;       /* NULL without DWARF */
-    crn_symbol_table symbols;   /* read when first asked for */
-    crn_function_starts starts; /* with them */
+    crn_symbol_table symbols;   /* read on first use */
+    crn_function_starts starts; /* read with the symbols */
     bool symbols_read;
-    crn_interning *functions; /* addresses of entries and of symbols: their numbers */
+    crn_interning *functions; /* interned addresses of entries and symbols; their numbers
+                                 identify functions */
     uint64_t function_count;
 };
 
-/* Looks at what there is before it is opened: opening a pipe waits, and some devices act
- * on it. */
+/* Checks the file type before opening: opening a pipe blocks, and opening some devices has
+ * effects. */
 static int open_regular(const char *path, crn_module_state *state)
 {
     struct stat info;
@@ -62,7 +63,7 @@ static int open_regular(const char *path, crn_module_state *state)
     return readable;
 }
 
-/* Where neither says what it is, that has to do. */
+/* Without build ids on both sides the file is accepted as unproven. */
 static crn_module_state compare_build_id(Dwfl_Module *module, const char *expected)
 {
     const unsigned char *bytes;
@@ -92,7 +93,7 @@ static bool open_module(crn_module_file *file, const char *path, int descriptor)
     file->module = dwfl_report_offline(file->dwfl, path, path, descriptor);
     dwfl_report_end(file->dwfl, NULL, NULL);
     if (!file->module)
-        close(descriptor); /* else it is libdwfl's */
+        close(descriptor); /* otherwise libdwfl owns it */
     file->elf = file->module ? dwfl_module_getelf(file->module, &file->bias) : NULL;
     return file->elf != NULL;
 }
@@ -129,7 +130,7 @@ void crn_module_close(crn_module_file *file)
     crn_free(file);
 }
 
-/* Whether it is the first time; `*number` is what the function has been given. */
+/* Returns true for a function that was not reported before; `*number` identifies it. */
 static bool is_new(crn_module_file *file, uint64_t key, uint64_t *number)
 {
     *number = crn_intern_number(file->functions, (const char *)&key, sizeof key);
@@ -149,8 +150,8 @@ static const crn_symbol *find_symbol(crn_module_file *file, uint64_t address)
     return crn_symbol_table_find(&file->symbols, address);
 }
 
-/* The name of what libc offers begins with underscores in the DWARF ("__strdup"); people know
- * the symbol. And what C++ keeps to a file has its whole name only there. */
+/* Prefers the symbol in two cases: libc's exported functions have underscores in DWARF
+ * ("__strdup"); and C++ functions local to a file have their full name only in the symbol. */
 static void prefer_symbol(crn_module_file *file, uint64_t address, crn_frame *frame)
 {
     const crn_symbol *symbol = find_symbol(file, address);
@@ -159,7 +160,7 @@ static void prefer_symbol(crn_module_file *file, uint64_t address, crn_frame *fr
         crn_demangle(symbol->name, frame->name);
 }
 
-/* What is known by its place alone is called so: "[program]+0x1234". */
+/* Names a function by its begin alone: "[program]+0x1234". */
 static void put_start(crn_module_file *file, uint64_t address, crn_frame *frame,
                       crn_module_put *put, void *data)
 {
@@ -195,7 +196,7 @@ static void put_symbol(crn_module_file *file, uint64_t address, crn_frame *frame
 
 void crn_module_find(crn_module_file *file, uint64_t address, crn_module_put *put, void *data)
 {
-    static crn_frame frame; /* too large for a stack */
+    static crn_frame frame; /* too large for the stack */
     Dwarf_Die dies[CRN_INLINES_MAX];
     uint64_t place = address + file->bias, number;
     uint32_t count =

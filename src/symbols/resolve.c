@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a profile of addresses to one of functions.
+ * Converts a profile of addresses into one of functions.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,22 +14,23 @@
 
 enum { WARNINGS_MAX = 8 };
 
-/* What stands in for a block: blocks of the new profile, inwards. */
+/* The replacement of a block: blocks of the new profile, outermost first. */
 typedef struct stand_in {
-    uint32_t first, count; /* in `frames` */
+    uint32_t first, count; /* index and number in `frames` */
 } stand_in;
 
 typedef struct resolving {
     const crn_profile *profile;
     crn_profile_builder *builder;
-    stand_in *stand_ins; /* by the old profile's block; count 0 while it stays */
+    stand_in *stand_ins; /* by block of the old profile; count 0 if it stays */
     uint32_t *frames;
     uint32_t frame_count, frame_capacity;
     uint32_t *functions; /* of the module: blocks of the new profile */
     uint32_t function_count, function_capacity;
-    uint8_t *allocates; /* by block of the new profile: to be taken off the ends of paths */
+    uint8_t *allocates; /* by block of the new profile: an allocation function, removed from the
+                           ends of paths */
     uint32_t allocates_capacity;
-    bool allocator; /* the module is libcairn-alloc: all of it is */
+    bool allocator; /* the module is libcairn-alloc, removed as a whole */
     uint32_t failures;
     uint64_t done, total, named;
     crn_symbols_progress *progress;
@@ -57,7 +58,7 @@ static const char *last_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* ---- what the files say --------------------------------------------------------------- */
+/* ---- results of lookups --------------------------------------------------------------- */
 
 static const char *failure_text(crn_module_state state)
 {
@@ -91,7 +92,8 @@ static void put_module(void *data, const crn_module *module, crn_module_state st
         crn_profile_builder_warn(resolving->builder, "%.300s %s", module->path, text);
 }
 
-/* std::allocator<int>::allocate and what it goes through, inlined into every container. */
+/* Returns true for std::allocator<int>::allocate and its helpers, which are inlined into every
+ * container. */
 static bool is_allocator_of_cpp(const char *name)
 {
     static const char suffix[] = ">::allocate";
@@ -100,7 +102,7 @@ static bool is_allocator_of_cpp(const char *name)
            length > end && strcmp(name + length - end, suffix) == 0;
 }
 
-/* The functions that programs call to allocate, as they are written in C and C++. */
+/* Returns true for the allocation functions of C and C++ that programs call. */
 static bool is_allocator(const char *name)
 {
     static const char *const names[] = {
@@ -166,8 +168,8 @@ static void put_address(void *data, const crn_module *module, const crn_address 
         resolving->progress(++resolving->done, resolving->total);
 }
 
-/* Blocks that are no addresses, or whose file cannot be read, stand for themselves. */
-static void keep_the_rest(resolving *resolving)
+/* Blocks that are no addresses, or whose file cannot be read, are replaced by themselves. */
+static void keep_unresolved(resolving *resolving)
 {
     const crn_profile *profile = resolving->profile;
     for (uint32_t b = 1; b < profile->block_count; b++) {
@@ -184,15 +186,15 @@ static void keep_the_rest(resolving *resolving)
     }
 }
 
-/* ---- the contexts --------------------------------------------------------------------- */
+/* ---- contexts -------------------------------------------------------------------------- */
 
 static bool is_at_end(const resolving *resolving, uint32_t frame)
 {
     return resolving->allocates[resolving->frames[frame]];
 }
 
-/* By context: how many of its block's stand-ins are left when what allocates is taken off
- * the ends of paths. */
+/* Returns, by context, how many frames of its block's replacement remain after allocation functions
+ * are removed from the end. */
 static uint32_t *lengths(const resolving *resolving)
 {
     const crn_profile *profile = resolving->profile;
@@ -203,7 +205,7 @@ static uint32_t *lengths(const resolving *resolving)
     for (uint32_t c = profile->context_count - 1; c > 0; c--) {
         const stand_in *stand_in = &resolving->stand_ins[profile->block[c]];
         left[c] = stand_in->count;
-        bool sampled = profile->calls_tree[c] == 0; /* what counts its calls is there for itself */
+        bool sampled = profile->calls_tree[c] == 0; /* a context with counted calls is kept */
         while (sampled && !goes_on[c] && left[c] &&
                is_at_end(resolving, stand_in->first + left[c] - 1))
             left[c]--;
@@ -225,7 +227,7 @@ static uint32_t put_context(resolving *resolving, uint32_t parent, uint32_t bloc
     if (!length)
         crn_profile_builder_charge(builder, parent, CRN_METRIC_CALLS, calls);
     uint32_t context = parent;
-    for (uint32_t i = 0; i < length; i++) /* only the innermost was called as often as that */
+    for (uint32_t i = 0; i < length; i++) /* only the innermost frame has the block's calls */
         context = crn_profile_builder_child(
             builder, context, resolving->frames[stand_in->first + i], i + 1 == length ? calls : 0);
     return context;
@@ -243,7 +245,7 @@ static void put_metrics(resolving *resolving, const uint32_t *contexts)
     }
 }
 
-/* A cycle is one again if it still repeats what is before it; a fold stays one. */
+/* A cycle stays a cycle if its target still is on the path; a fold stays a fold. */
 static void put_edge(resolving *resolving, const crn_profile_edge *edge, const uint32_t *contexts,
                      const uint32_t *left)
 {
@@ -284,7 +286,7 @@ static void put_words(resolving *resolving)
         crn_profile_builder_warn(resolving->builder, "%s", profile->warnings[i]);
 }
 
-/* ---- all of it ------------------------------------------------------------------------ */
+/* ---- entry ---------------------------------------------------------------------------- */
 
 static uint32_t *innermost(const resolving *resolving)
 {
@@ -321,7 +323,7 @@ static crn_profile *resolve(const crn_profile *profile, crn_symbols_cache *cache
     if (resolving.failures > WARNINGS_MAX)
         crn_profile_builder_warn(resolving.builder, "as are %" PRIu32 " more files",
                                  resolving.failures - WARNINGS_MAX);
-    keep_the_rest(&resolving);
+    keep_unresolved(&resolving);
     put_contexts(&resolving);
     if (named)
         *named = resolving.named;

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Where the template's arguments end that begin at `text`, behind '<'; NULL if nowhere. */
+/* Returns the end of the template arguments that begin after '<'; NULL if they do not end. */
 static const char *arguments_end(const char *text)
 {
     int depth = 1;
@@ -18,7 +18,7 @@ static const char *arguments_end(const char *text)
     return NULL;
 }
 
-/* How long a default argument is that begins at `text` with the comma; 0 if none does. */
+/* Returns the length of a default argument at `text`, its comma included; 0 if there is none. */
 static size_t default_length(const char *text)
 {
     static const char *const defaults[] = {", std::allocator<", ", std::char_traits<",
@@ -54,7 +54,7 @@ void crn_shorten(char *name)
         if (skipped)
             from += skipped + (from[skipped] == ' ');
         else if (from[0] == ' ' && from[1] == '>' && to > name && to[-1] == '>')
-            from++; /* "> >" was needed once */
+            from++; /* "> >" was required before C++11 */
         else
             *to++ = *from++;
     }

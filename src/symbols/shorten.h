@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * shorten.h - names of C++ without what nobody has written: default arguments of the
- * standard library's templates.
+ * shorten.h - removes default template arguments of the C++ standard library from names.
  */
 #ifndef CRN_SYMBOLS_SHORTEN_H
 #define CRN_SYMBOLS_SHORTEN_H
 
-/* In place: "std::vector<int, std::allocator<int> >" is "std::vector<int>", and what
- * std::string is short for is "std::string". */
+/* In place: "std::vector<int, std::allocator<int> >" becomes "std::vector<int>", and the long form
+ * of std::string becomes "std::string". */
 void crn_shorten(char *name);
 
 #endif

@@ -17,7 +17,7 @@ static int compare(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-/* Of "malloc", "__libc_malloc" and "__malloc" people know the first. */
+/* Prefers familiar names: "malloc" to "__libc_malloc" and "__malloc". */
 static unsigned rank_of(const GElf_Sym *symbol, const char *name)
 {
     unsigned binding = GELF_ST_BIND(symbol->st_info);
@@ -30,7 +30,7 @@ static unsigned rank_of(const GElf_Sym *symbol, const char *name)
            (symbol->st_size ? 0 : 16);
 }
 
-/* Where the section ends that the symbol is in, at the symbol's own address `address`. */
+/* Returns the end of the symbol's section, in the address space of `address`. */
 static uint64_t section_end(const GElf_Sym *symbol, Elf *elf, GElf_Word section, uint64_t address)
 {
     GElf_Shdr header;
@@ -89,7 +89,7 @@ const crn_symbol *crn_symbol_table_find(const crn_symbol_table *table, uint64_t 
         else
             high = middle;
     }
-    /* One that lies inside of another may end before the address. */
+    /* A symbol within another may end before the address: looks further back. */
     for (size_t back = 0; low > 0 && back < 8; back++, low--) {
         const crn_symbol *symbol = &table->symbols[low - 1];
         if (address < symbol->high && (symbol->sized || back == 0))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * symbol_table.h - functions of a file's symbol table, sorted: what is known of a program
- * without debug information.
+ * symbol_table.h - functions of an ELF symbol table, sorted: all that is known without debug
+ * information.
  */
 #ifndef CRN_SYMBOLS_SYMBOL_TABLE_H
 #define CRN_SYMBOLS_SYMBOL_TABLE_H
@@ -12,21 +12,21 @@
 #include <stdint.h>
 
 typedef struct crn_symbol {
-    uint64_t low, high; /* where the table has no size, up to the end of the section */
-    const char *name;   /* the file's */
+    uint64_t low, high; /* without a size in the table, up to the end of the section */
+    const char *name;   /* owned by the file */
     bool sized;
-    unsigned rank; /* which of several at one place is best: the lowest */
+    unsigned rank; /* of several symbols at one address, the lowest rank is the best */
 } crn_symbol;
 
 typedef struct crn_symbol_table {
-    crn_symbol *symbols; /* sorted by low, one at each */
+    crn_symbol *symbols; /* sorted by low, one at each address */
     size_t count;
 } crn_symbol_table;
 
 crn_symbol_table crn_symbol_table_make(Dwfl_Module *module);
 void crn_symbol_table_free(crn_symbol_table *table);
 
-/* The function that the address (as libdwfl counts them) is in; NULL if none is. */
+/* Returns the function at an address (libdwfl's address space); NULL if there is none. */
 const crn_symbol *crn_symbol_table_find(const crn_symbol_table *table, uint64_t address);
 
 #endif

@@ -17,31 +17,33 @@
 #include "symbols/debug_info.h"
 
 enum {
-    SILENCE_MS = 120000, /* longer than the debug information of a browser takes to open */
-    FAILURES_MAX = 16,   /* children that end early, after which no more is asked */
+    SILENCE_MS = 120000, /* ms; opening the debug information of a browser takes less */
+    FAILURES_MAX = 16,   /* limit on children that end early */
     BUFFER = 1 << 16
 };
 #define MEMORY_MOST ((rlim_t)16 << 30)
-#define ANSWER_MOST ((uint64_t)1 << 30) /* bytes; a real program's are a hundredth of it */
+#define ANSWER_MOST                                                                                \
+    ((uint64_t)1 << 30) /* limit on bytes of answers; real programs need a                         \
+                           hundredth */
 
 typedef enum answer_kind {
-    ANSWER_BEGIN, /* of a module, before it is opened */
+    ANSWER_BEGIN, /* of a module, sent before it is opened */
     ANSWER_MODULE,
     ANSWER_FUNCTION,
     ANSWER_ADDRESS,
     ANSWER_END
 } answer_kind;
 
-/* A function is new if it has a name, which follows it, as does its file. */
+/* A new function has a name and a file, which follow. */
 typedef struct answer {
     uint32_t kind;   /* answer_kind */
     uint32_t number; /* of the module or function */
     uint32_t state;  /* of a module */
     uint32_t line, column;
-    uint32_t name_size, file_size; /* without NUL */
+    uint32_t name_size, file_size; /* bytes without NUL */
 } answer;
 
-/* ---- the child ---------------------------------------------------------------------- */
+/* ---- child ---------------------------------------------------------------------------- */
 
 static void say(FILE *pipe, const answer *answer, const char *name, const char *file)
 {
@@ -66,20 +68,20 @@ static void read_module(const crn_module *module, uint32_t number, FILE *pipe)
 {
     crn_module_state state;
     say(pipe, &(answer){.kind = ANSWER_BEGIN, .number = number}, "", "");
-    fflush(pipe); /* so that it is known what was read when it ends here */
+    fflush(pipe); /* so that the parent knows what was read if the child ends here */
     crn_module_file *file = crn_module_open(module->path, module->build_id, &state);
     say(pipe, &(answer){.kind = ANSWER_MODULE, .number = number, .state = state}, "", "");
     if (!file)
         return;
     for (uint32_t i = 0; i < module->count; i++) {
-        /* A return address is where the next instruction begins, perhaps of another function. */
+        /* A return address belongs to the next instruction, perhaps of another function. */
         crn_module_find(file, module->addresses[i].offset - 1, say_function, pipe);
         say(pipe, &(answer){.kind = ANSWER_ADDRESS}, "", "");
     }
     crn_module_close(file);
 }
 
-/* A sanitizer reserves more than any limit allows. */
+/* Sanitizers reserve more address space than any limit allows. */
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #define LIMITED 0
 #elif defined __has_feature
@@ -91,7 +93,7 @@ static void read_module(const crn_module *module, uint32_t number, FILE *pipe)
 #define LIMITED 1
 #endif
 
-/* Sections may be compressed, and unpack to any size: if memory ends, it ends here first. */
+/* Compressed sections can unpack to any size: the child runs out of memory first. */
 static void limit_memory(void)
 {
     if (LIMITED)
@@ -119,20 +121,20 @@ static _Noreturn void work(const crn_addresses *addresses, uint32_t first, int d
     _exit(0);
 }
 
-/* ---- the parent --------------------------------------------------------------------- */
+/* ---- parent --------------------------------------------------------------------------- */
 
 typedef struct listener {
     const crn_addresses *addresses;
     const crn_symbols_sink *sink;
     int descriptor;
-    uint64_t taken; /* bytes, of all children */
+    uint64_t taken; /* bytes received from all children */
     char buffer[BUFFER];
     size_t begin, end;
-    uint32_t module;                            /* that is answered now */
-    uint32_t place;                             /* of the next address to be answered in it */
-    bool opened;                                /* it could be */
-    uint32_t known;                             /* functions of the module */
-    uint32_t functions[CRN_INLINES_MAX], count; /* at the next address */
+    uint32_t module;                            /* the module being answered */
+    uint32_t place;                             /* index of its next address */
+    bool opened;                                /* it could be opened */
+    uint32_t known;                             /* number of functions of the module */
+    uint32_t functions[CRN_INLINES_MAX], count; /* functions at the next address */
     bool ended;
 } listener;
 
@@ -241,8 +243,8 @@ static bool take_answer(listener *listener)
     }
 }
 
-/* Has modules from `first` on read. Returns the one that ended the child, or how many there
- * are if none did. */
+/* Lets a child read the modules from `first` on. Returns the one at which the child ended, or the
+ * number of modules. */
 static uint32_t ask_from(listener *listener, uint32_t first)
 {
     int ends[2];
