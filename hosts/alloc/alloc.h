@@ -210,7 +210,7 @@ typedef struct crn_thread {
     uintptr_t busy;   /* we are at work: what is allocated is our own. Address of our frame */
     crn_lane *lane;   /* that is charged */
     crn_lane *native; /* its own, which it goes back to when it follows no strand */
-    bool ended;       /* its lane is closed: what it still does is charged to the late lane */
+    bool ended;       /* its lane is closed: what it still does is charged to the shared lane */
 } crn_thread;
 
 enum { CRN_LEFT_NEVER = 62 }; /* bits */
@@ -228,14 +228,15 @@ void crn_alloc_lanes_each(void (*each)(crn_lane *lane));
 /* Whether no thread is recording. To be asked after a membarrier, when none can begin. */
 bool crn_alloc_lanes_rest(void);
 
-/* A thread's lane when it has none: opened; or, for one that is about to end, the lane that all
- * such share, locked. It is busy. NULL if there is none. */
+/* Opens a lane for the calling thread, which has none and has allocated. If its key destructor has
+ * run already, returns the shared lane, locked. The lane is busy. NULL if there is none. */
 crn_lane *crn_alloc_lane_first(void);
-/* The lane that threads share which have none of their own, locked and busy; NULL if there is
- * none. */
-crn_lane *crn_alloc_lane_late(void);
-void crn_alloc_lane_late_done(crn_lane *lane);
-bool crn_alloc_lane_is_late(const crn_lane *lane);
+/* The shared lane, locked and busy. It is used by threads that have no lane of their own: they have
+ * only freed so far, or their key destructor has run. NULL if there is none. */
+crn_lane *crn_alloc_lane_shared(void);
+/* As crn_alloc_lane_shared, and makes sure that the profile is not closed meanwhile. */
+crn_lane *crn_alloc_lane_to_free(void);
+void crn_alloc_lane_shared_done(crn_lane *lane);
 
 /* The lane with that number, NULL if its blocks are not counted (any more). */
 crn_lane *crn_alloc_lane_numbered(uint32_t number);
@@ -284,6 +285,9 @@ cairn_context crn_alloc_stack_context(crn_lane *lane, const uintptr_t *frame);
 struct crn_stack *crn_alloc_stack_new(void);
 /* This thread goes on with the lane. */
 void crn_alloc_stack_begin(struct crn_stack *stack);
+/* Any thread may use the lane next. The bounds of its stack are not looked up: the kernel copies
+ * the words of the stack (crn_unwind_read_outside), and nothing is remembered of it. */
+void crn_alloc_stack_begin_unknown(struct crn_stack *stack);
 /* Nothing of what was remembered holds. */
 void crn_alloc_stack_forget(struct crn_stack *stack);
 /* Whether an address is on the thread's own stack. */

@@ -17,12 +17,13 @@ static uint32_t lane_parent; /* those up to this are of the process that forked 
 static pthread_key_t key;
 static int opening; /* as long as this is not 0 the profile is not closed; atomic */
 
-/* What threads use that are past their end: destructors of other libraries may come after ours. */
-static pthread_mutex_t late_lock = PTHREAD_MUTEX_INITIALIZER;
-static crn_lane *late;
+/* The lane of threads that have none of their own. */
+static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
+static crn_lane *shared;
 
-/* In a child: what it goes on with. */
-static cairn_lane *inherited;
+/* In a child of fork: the lanes that it goes on with, of the thread that forked and the shared one.
+ */
+static cairn_lane *inherited, *inherited_shared;
 
 static const cairn_priv_alloc_calls own_calls = {
     sizeof own_calls,     cairn_strand_lane,      cairn_lane_profile,
@@ -133,12 +134,12 @@ void crn_alloc_lane_forget(crn_lane *lane)
     pthread_mutex_unlock(&lock);
 }
 
-static crn_lane *open_lane(const char *name)
+static crn_lane *open_lane(cairn_lane **inherited_one, const char *name)
 {
-    cairn_lane *of = inherited ? inherited : cairn_lane_open(crn_profile_here, name);
+    cairn_lane *of = *inherited_one ? *inherited_one : cairn_lane_open(crn_profile_here, name);
     if (!of)
         return NULL;
-    inherited = NULL;
+    *inherited_one = NULL;
     pthread_mutex_lock(&lock);
     crn_lane *lane = lane_of(of);
     pthread_mutex_unlock(&lock);
@@ -147,7 +148,6 @@ static crn_lane *open_lane(const char *name)
         return NULL;
     }
     crn_peak_lanes(1);
-    crn_alloc_stack_begin(lane->stack);
     return lane;
 }
 
@@ -180,35 +180,50 @@ static void set_busy(crn_lane *lane)
         __atomic_store_n(&lane->busy, true, __ATOMIC_SEQ_CST);
 }
 
-crn_lane *crn_alloc_lane_late(void)
+/* A thread goes on after its key destructors: libc frees the stacks of other threads then, and
+ * destructors of other libraries may follow ours. Nothing tells such a thread from one that lives,
+ * so what a thread without a lane frees is charged to a shared lane. The lane has no owner in
+ * libcairn: the owner's thread descriptor would be gone before the lane is closed. */
+static crn_lane *open_shared(void)
 {
-    pthread_mutex_lock(&late_lock);
-    if (!late && crn_profile_here)
-        late = open_lane("threads at their end");
-    if (!late) {
-        pthread_mutex_unlock(&late_lock);
+    crn_lane *lane = open_lane(&inherited_shared, "threads that only free, or are ending");
+    if (!lane)
         return NULL;
-    }
-    crn_alloc_stack_begin(late->stack);
-    set_busy(late);
-    return late;
+    cairn_lane_hand_over(lane->lane);
+    crn_alloc_stack_begin_unknown(lane->stack);
+    return lane;
 }
 
-void crn_alloc_lane_late_done(crn_lane *lane)
+crn_lane *crn_alloc_lane_shared(void)
+{
+    pthread_mutex_lock(&shared_lock);
+    if (!shared && crn_profile_here)
+        shared = open_shared();
+    if (!shared) {
+        pthread_mutex_unlock(&shared_lock);
+        return NULL;
+    }
+    crn_alloc_stack_forget(shared->stack);
+    set_busy(shared);
+    return shared;
+}
+
+void crn_alloc_lane_shared_done(crn_lane *lane)
 {
     __atomic_store_n(&lane->busy, false, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&late_lock);
+    pthread_mutex_unlock(&shared_lock);
 }
 
 static crn_lane *begin_thread(void)
 {
     char name[17] = "";
     prctl(PR_GET_NAME, name);
-    crn_lane *lane = open_lane(name);
+    crn_lane *lane = open_lane(&inherited, name);
     if (!lane) {
         crn_here.ended = true;
         return NULL;
     }
+    crn_alloc_stack_begin(lane->stack);
     pthread_setspecific(key, lane);
     crn_here.lane = crn_here.native = lane;
     crn_here.left = crn_sample_gap(&lane->random);
@@ -216,14 +231,25 @@ static crn_lane *begin_thread(void)
     return lane;
 }
 
-crn_lane *crn_alloc_lane_first(void)
+/* The profile is not closed while a lane is looked for. */
+static crn_lane *find_lane(crn_lane *find(void))
 {
     crn_lane *lane = NULL;
     __atomic_add_fetch(&opening, 1, __ATOMIC_SEQ_CST);
     if (crn_profile_here && __atomic_load_n(&crn_alloc_state_now, __ATOMIC_SEQ_CST) == CRN_ALLOC_ON)
-        lane = crn_here.ended ? crn_alloc_lane_late() : begin_thread();
+        lane = find();
     __atomic_sub_fetch(&opening, 1, __ATOMIC_SEQ_CST);
     return lane;
+}
+
+crn_lane *crn_alloc_lane_first(void)
+{
+    return find_lane(crn_here.ended ? crn_alloc_lane_shared : begin_thread);
+}
+
+crn_lane *crn_alloc_lane_to_free(void)
+{
+    return find_lane(crn_alloc_lane_shared);
 }
 
 bool crn_alloc_lanes_rest(void)
@@ -250,7 +276,7 @@ void crn_alloc_lanes_each(void (*each)(crn_lane *lane))
 static void before_fork(void)
 {
     crn_here.busy = (uintptr_t)__builtin_frame_address(0);
-    pthread_mutex_lock(&late_lock);
+    pthread_mutex_lock(&shared_lock);
     pthread_mutex_lock(&lock);
     crn_code_lock();
     crn_unwind_lock();
@@ -261,7 +287,7 @@ static void unlock_all(void)
     crn_unwind_unlock();
     crn_code_unlock();
     pthread_mutex_unlock(&lock);
-    pthread_mutex_unlock(&late_lock);
+    pthread_mutex_unlock(&shared_lock);
     crn_here.busy = 0;
 }
 
@@ -271,8 +297,10 @@ static void after_in_child(void)
 {
     if (crn_here.native)
         inherited = crn_here.native->lane;
+    if (shared)
+        inherited_shared = shared->lane;
     lane_parent = lane_count;
-    late = NULL;
+    shared = NULL;
     opening = 0;
     crn_here.lane = crn_here.native = NULL;
     crn_here.left = 0;

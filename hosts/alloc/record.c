@@ -53,19 +53,30 @@ __attribute__((noinline)) static crn_lane *enter_first(void)
     return lane;
 }
 
+/* A thread that only frees opens no lane: its key destructors may have run already, and a lane that
+ * is opened after them is never closed. */
+__attribute__((noinline)) static crn_lane *enter_to_free(void)
+{
+    int saved = errno;
+    crn_lane *lane = crn_alloc_lane_to_free();
+    errno = saved;
+    return lane;
+}
+
 static inline void leave(crn_lane *lane)
 {
     __atomic_store_n(&lane->busy, false, __ATOMIC_RELEASE);
     if (CRN_UNLIKELY(lane != crn_here.lane))
-        crn_alloc_lane_late_done(lane);
+        crn_alloc_lane_shared_done(lane);
 }
 
-/* The lane to charge, which is busy until it is left; NULL if nothing is recorded. */
-static inline crn_lane *enter(void)
+/* Takes the lane to charge, busy until it is left; `first` finds one for a thread that has none.
+ * NULL if nothing is recorded. */
+static inline crn_lane *enter(crn_lane *first(void))
 {
     crn_lane *lane = crn_here.lane;
     if (CRN_UNLIKELY(!lane))
-        return enter_first();
+        return first();
     __atomic_store_n(&lane->busy, true, __ATOMIC_RELAXED);
     /* Now that it is busy, nobody closes the profile below it: who would has made a membarrier
      * between setting the state and looking. */
@@ -131,7 +142,7 @@ void crn_record_made(const void *block, size_t size, const uintptr_t *frame)
 {
     if (!block || !begin((uintptr_t)frame))
         return;
-    crn_lane *lane = enter();
+    crn_lane *lane = enter(enter_first);
     if (CRN_LIKELY(lane != NULL)) {
         if (CRN_UNLIKELY(__atomic_load_n(&lane->returned, __ATOMIC_RELAXED) != NULL))
             crn_follow_collect(lane);
@@ -184,12 +195,12 @@ __attribute__((noinline)) static void freed_elsewhere(crn_lane *lane, const crn_
         crn_follow_return(other, taken);
         return;
     }
-    crn_lane *here = lane->strand ? crn_alloc_lane_late() : lane;
+    crn_lane *here = lane->strand ? crn_alloc_lane_shared() : lane;
     cairn_context context = here ? crn_alloc_lane_translate(here, other, taken->context) : 0;
     if (context)
         crn_record_charge_freed(here, context, taken);
     if (here && here != lane)
-        crn_alloc_lane_late_done(here);
+        crn_alloc_lane_shared_done(here);
 }
 
 /* The thread has no lane: the block may be another's all the same. */
@@ -204,7 +215,7 @@ void crn_record_freed(const crn_live *taken)
 {
     if (!taken->lane || !begin((uintptr_t)__builtin_frame_address(0)))
         return;
-    crn_lane *lane = enter();
+    crn_lane *lane = enter(enter_to_free);
     if (CRN_LIKELY(lane != NULL)) {
         if (CRN_LIKELY(taken->lane == lane->number))
             crn_record_charge_freed(lane, taken->context, taken);

@@ -28,6 +28,12 @@ void crn_alloc_stack_begin(crn_stack *stack)
     crn_unwind_stack_of_thread(&stack->memory.low, &stack->memory.high);
 }
 
+void crn_alloc_stack_begin_unknown(crn_stack *stack)
+{
+    stack->count = 0;
+    stack->memory.low = stack->memory.high = 0;
+}
+
 void crn_alloc_stack_forget(crn_stack *stack)
 {
     stack->count = 0;

@@ -62,10 +62,16 @@ static void leave_preload(char *list)
         unsetenv("LD_PRELOAD");
 }
 
-/* The program sees the environment that it would have seen, and what it starts is not profiled
- * into its capture. */
+static bool in_environment; /* what cairn run has put there is to be removed */
+
+/* Gives the program the environment that it would have without cairn run, so that the programs that
+ * it starts are not profiled into its capture. Not from inside malloc: setenv may be its caller,
+ * and holds the environment's lock. */
 static void leave_environment(void)
 {
+    if (!in_environment)
+        return;
+    in_environment = false;
     char *list = getenv("LD_PRELOAD");
     unsetenv("CAIRN_ALLOC");
     unsetenv("CAIRN_ALLOC_SEED");
@@ -143,8 +149,7 @@ void crn_start(void)
             open_profile(path, mean);
         else
             __atomic_store_n(&crn_alloc_state_now, CRN_ALLOC_IDLE, __ATOMIC_RELEASE);
-        if (mean && path)
-            leave_environment();
+        in_environment = mean && path;
     }
     crn_here.busy = busy;
     here = false;
@@ -171,6 +176,7 @@ __attribute__((constructor)) static void start_with_program(void)
 {
     int saved = errno;
     crn_start();
+    leave_environment();
     errno = saved;
 }
 

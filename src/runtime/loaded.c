@@ -15,6 +15,16 @@
 
 typedef void *open_function(const char *name, int flags);
 
+/* Linked with -z nodelete. dlopen would run constructors of the library that have not run yet: it
+ * is not to be called from inside one of its functions without need. */
+static bool is_never_unloaded(const struct link_map *object)
+{
+    for (const ElfW(Dyn) *entry = object->l_ld; entry && entry->d_tag != DT_NULL; entry++)
+        if (entry->d_tag == DT_FLAGS_1)
+            return entry->d_un.d_val & DF_1_NODELETE;
+    return false;
+}
+
 static void stay(void)
 {
     Dl_info info;
@@ -23,7 +33,8 @@ static void stay(void)
     if (!open || !dladdr1 ||
         !dladdr1((const void *)&crn_stay_loaded, &info, (void **)&object, RTLD_DL_LINKMAP))
         return;
-    if (object && object->l_name && *object->l_name) /* the program itself has no name */
+    if (object && object->l_name && *object->l_name && /* the program itself has no name */
+        !is_never_unloaded(object))
         open(object->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 

@@ -3,9 +3,12 @@
  * Which memory is the thread's stack, and reading what is not.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -13,42 +16,124 @@
 
 extern void *__libc_stack_end __attribute__((weak));
 
-/* The first thread's stack grows down from where the loader began. Its end is not asked of
- * pthread_getattr_np, which reads /proc/self/maps and allocates. */
-static void stack_of_first(uintptr_t *low, uintptr_t *high)
+typedef struct range {
+    uintptr_t low, high;
+} range;
+
+static bool holds(range range, uintptr_t address)
+{
+    return address >= range.low && address < range.high;
+}
+
+/* The first thread's stack grows down from the place where the loader began. */
+static range stack_of_first(void)
 {
     const uintptr_t usual = (uintptr_t)8 << 20, unlimited = (uintptr_t)64 << 30;
     struct rlimit limit;
     uintptr_t size = usual;
     if (getrlimit(RLIMIT_STACK, &limit) == 0)
         size = limit.rlim_cur > unlimited ? unlimited : limit.rlim_cur;
-    *high = ((uintptr_t)__libc_stack_end | (CRN_UNWIND_PAGE - 1)) + 1;
-    *low = *high - (size < usual ? usual : size);
+    uintptr_t high = ((uintptr_t)__libc_stack_end | (CRN_UNWIND_PAGE - 1)) + 1;
+    return (range){high - (size < usual ? usual : size), high};
+}
+
+/* ---- other threads' stacks ---- */
+
+/* The argument of the ioctl PROCMAP_QUERY of /proc/PID/maps (Linux 6.11), which the headers of
+ * older systems lack. */
+typedef struct map_query {
+    uint64_t size, flags, address;
+    uint64_t start, end;
+    uint64_t other[4];
+    uint32_t device[2], name_size, build_id_size;
+    uint64_t name, build_id;
+} map_query;
+
+#define MAP_QUERY _IOWR('f', 17, map_query)
+
+static bool ask_map(int maps, uintptr_t address, range *found)
+{
+    map_query query = {.size = sizeof query, .address = address};
+    if (ioctl(maps, MAP_QUERY, &query) != 0)
+        return false;
+    *found = (range){query.start, query.end};
+    return true;
+}
+
+/* Reads "low-high ", the beginning of a line, one character at a time. */
+typedef struct map_parser {
+    range range;
+    enum { IN_LOW, IN_HIGH, IN_REST } state;
+} map_parser;
+
+/* True when the range of a line is complete. */
+static bool parse_map(map_parser *parser, char c)
+{
+    bool complete = parser->state == IN_HIGH && c == ' ';
+    uintptr_t *number = parser->state == IN_LOW ? &parser->range.low : &parser->range.high;
+    if (c == '\n')
+        *parser = (map_parser){.state = IN_LOW};
+    else if (parser->state == IN_LOW && c == '-')
+        parser->state = IN_HIGH;
+    else if (complete)
+        parser->state = IN_REST;
+    else if (parser->state != IN_REST)
+        *number = *number * 16 + (uintptr_t)(c >= 'a' ? c - 'a' + 10 : c - '0');
+    return complete;
+}
+
+static bool read_map(int maps, uintptr_t address, range *found)
+{
+    char text[1024]; /* a thread's stack may be small */
+    map_parser parser = {.state = IN_LOW};
+    for (;;) {
+        long got = syscall(SYS_read, maps, text, sizeof text);
+        if (got <= 0)
+            return false;
+        for (long i = 0; i < got; i++)
+            if (parse_map(&parser, text[i]) && holds(parser.range, address)) {
+                *found = parser.range;
+                return true;
+            }
+    }
+}
+
+/* The mapping that holds the address. Plain system calls: open, read and close of libc are
+ * cancellation points, and malloc is none. */
+static bool find_mapping(uintptr_t address, range *found)
+{
+    long maps = syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (maps < 0)
+        return false;
+    bool is_found = ask_map((int)maps, address, found) || read_map((int)maps, address, found);
+    syscall(SYS_close, maps);
+    return is_found;
+}
+
+/* libc puts a thread's descriptor at the high end of its stack: the stack ends there, even where
+ * the kernel has joined its mapping with the next one. */
+static range stack_of_other(uintptr_t here)
+{
+    range stack;
+    if (!find_mapping(here, &stack))
+        return (range){0, 0};
+    uintptr_t descriptor = (uintptr_t)pthread_self() & ~(uintptr_t)(sizeof(uintptr_t) - 1);
+    if (holds(stack, descriptor) && descriptor > here)
+        stack.high = descriptor;
+    return stack;
 }
 
 void crn_unwind_stack_of_thread(uintptr_t *low, uintptr_t *high)
 {
     int saved = errno;
-    *low = *high = 0;
-    if (gettid() == getpid() && &__libc_stack_end && __libc_stack_end) {
-        stack_of_first(low, high);
-        uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-        if (here >= *low && here < *high) {
-            errno = saved;
-            return;
-        }
-        *low = *high = 0; /* the first thread of a child that another thread forked */
-    }
-    pthread_attr_t attributes;
-    void *base;
-    size_t size;
-    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-        if (pthread_attr_getstack(&attributes, &base, &size) == 0) {
-            *low = (uintptr_t)base;
-            *high = *low + size;
-        }
-        pthread_attr_destroy(&attributes);
-    }
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    range stack = {0, 0};
+    if (gettid() == getpid() && &__libc_stack_end && __libc_stack_end)
+        stack = stack_of_first();
+    if (!holds(stack, here)) /* also: the first thread of a child that another thread forked */
+        stack = stack_of_other(here);
+    *low = stack.low;
+    *high = stack.high;
     errno = saved;
 }
 

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The bounds of a thread's stack, as src/unwind finds them without libc's locks, against
+ * pthread_getattr_np. Both ways to ask the kernel are tried. Prints TAP.
+ */
+#include "unwind/memory.c"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+static int number, failures;
+
+static void tell(bool good, const char *name)
+{
+    printf("%sok %d - %s\n", good ? "" : "not ", ++number, name);
+    failures += !good;
+}
+
+static bool finds(uintptr_t address, range *read)
+{
+    long maps = syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    range asked = {0, 0};
+    bool can_ask = ask_map((int)maps, address, &asked);
+    bool found = read_map((int)maps, address, read);
+    syscall(SYS_close, maps);
+    return found && (!can_ask || (asked.low == read->low && asked.high == read->high));
+}
+
+/* libc counts its thread descriptor as part of the stack. */
+static void *compare(void *name)
+{
+    enum { DESCRIPTOR = 64 << 10 };
+    pthread_attr_t attributes;
+    void *base;
+    size_t size;
+    pthread_getattr_np(pthread_self(), &attributes);
+    pthread_attr_getstack(&attributes, &base, &size);
+    pthread_attr_destroy(&attributes);
+    uintptr_t low, high, end = (uintptr_t)base + size, here = (uintptr_t)__builtin_frame_address(0);
+    crn_unwind_stack_of_thread(&low, &high);
+    range read = {0, 0};
+    tell(low <= (uintptr_t)base && low < here && here < high && high <= end &&
+             end - high < DESCRIPTOR,
+         name);
+    tell(finds(here, &read) && here >= read.low && here < read.high, "both ways to ask agree");
+    return NULL;
+}
+
+static void in_thread(const char *name, pthread_attr_t *attributes)
+{
+    pthread_t id;
+    if (pthread_create(&id, attributes, compare, (void *)name) != 0)
+        abort();
+    pthread_join(id, NULL);
+    pthread_attr_destroy(attributes);
+}
+
+int main(void)
+{
+    enum { SMALL = 64 << 10, OWN = 1 << 20 };
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    in_thread("a thread with libc's defaults", &attributes);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, SMALL);
+    pthread_attr_setguardsize(&attributes, 0);
+    in_thread("a small stack without a guard", &attributes);
+    char *own = mmap(NULL, 3 * OWN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstack(&attributes, own + OWN, OWN);
+    in_thread("a stack of the program's own, in the middle of a mapping", &attributes);
+    range read = {0, 0};
+    uintptr_t low, high, here = (uintptr_t)__builtin_frame_address(0);
+    crn_unwind_stack_of_thread(&low, &high);
+    tell(finds(here, &read) && low <= read.low && here < high && high <= read.high,
+         "the first thread");
+    tell(!finds(8, &read), "an address without a mapping");
+    printf("1..%d\n", number);
+    return failures != 0;
+}
