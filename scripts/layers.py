@@ -5,6 +5,7 @@
 Prints TAP: first the checker is shown cases that it must refuse or allow, so that a rule
 that has stopped biting is noticed; then each rule is held against the whole tree.
 """
+import json
 import os
 import re
 import sys
@@ -94,6 +95,7 @@ LICENSED = re.compile(r"(\.(c|h|hpp|cc|cpp|py|sh|lua|proto|in)|meson\.build|meso
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 UNFINISHED = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK|phase" + r" 2)\b")
 LINES_MAX = 700
+DEBIAN_NODE = 18  # major version of Debian 12's nodejs
 TOP_FOLDERS = ["include", "src", "hosts", "cli", "bench", "tests", "examples", "scripts",
                "man", "completions", "viewer", "docs", ".ci"]
 # Data, not source: test inputs and exact outputs may hold anything, and what a case of two
@@ -248,6 +250,30 @@ def blank_faults(root, files):
                 yield "%s:%d: a tab, or blanks at the end of the line" % (path, number)
 
 
+def npm_faults(root, files):
+    """npm packages that need a newer node than Debian 12 has."""
+    for path in files:
+        if os.path.basename(path) != "package-lock.json":
+            continue
+        packages = json.loads(text_of(root, path))["packages"]
+        for name, package in packages.items():
+            wanted = package.get("engines", {}).get("node", "")
+            if not node_may_do(wanted):
+                yield "%s: %s wants node %s, Debian 12 has %d" % (path, name, wanted, DEBIAN_NODE)
+
+
+def node_may_do(wanted):
+    """False if no alternative of a range like "^16.1 || >=18" admits Debian 12's node."""
+    ranges = [re.findall(r"(>=|\^|~|)\s*(\d+)", part) for part in wanted.split("||")]
+    return not wanted or wanted == "*" or any(
+        all(int(major) <= DEBIAN_NODE if sign == ">=" else int(major) == DEBIAN_NODE
+            for sign, major in parts[:1]) for parts in ranges)
+
+
+# (engines.node of an npm package, whether Debian 12's node will do)
+NODE_CASES = [("", True), (">=18", True), (">=20", False), ("^16.13 || >=18.2", True),
+              ("^20.9.0 || >=22", False), (">=12.0.0", True)]
+
 # (file, what it includes, where that leads, whether that is right)
 CASES = [
     ("src/graph/graph.c", "runtime/strand.h", "src/runtime/strand.h", False),
@@ -294,6 +320,7 @@ RULES = [
     ("sources name their licence", licence_faults),
     ("nothing is marked as unfinished", unfinished_faults),
     ("no tabs and no blanks at line ends", blank_faults),
+    ("npm packages run on Debian 12's node", npm_faults),
 ]
 
 
@@ -301,7 +328,7 @@ def main():
     root = sys.argv[1] if len(sys.argv) > 1 else "."
     files = files_of(root)
     sources = [path for path in files if SOURCE.search(path)]
-    print("1..%d" % (len(CASES) + len(RULES) + 1))
+    print("1..%d" % (len(CASES) + len(NODE_CASES) + len(RULES) + 1))
     number = failed = 0
 
     def report(good, name, faults=()):
@@ -316,6 +343,9 @@ def main():
         verdict = "may" if right else "may not"
         report((include_fault(path, name, target) is None) == right,
                "%s %s include %s" % (path, verdict, name))
+    for wanted, right in NODE_CASES:
+        report(node_may_do(wanted) == right, "node of Debian 12 %s do for \"%s\"" %
+               ("will" if right else "will not", wanted))
     report(len(sources) >= 20, "the tree was found (%d sources)" % len(sources))
     for name, rule in RULES:
         faults = list(rule(root, files))

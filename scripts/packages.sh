@@ -8,11 +8,11 @@ PACKAGES_BUILD="gcc g++ gcc-12-plugin-dev libc6-dev meson ninja-build python3 pk
     liblua5.4-dev libjansson-dev libncurses-dev libprotobuf-c-dev protobuf-c-compiler
     zlib1g-dev libdw-dev libiberty-dev libsqlite3-dev libmicrohttpd-dev"
 
-# Run the fast tests: a second compiler, C++ and CMake for the consumers of the installed
-# library, lua5.4 and go's pprof to be compared with, zstd for recorded streams, pyte to stand for
-# a terminal, graphviz to read what is written for it.
+# Run the fast tests: a second compiler; C++ and CMake for programs that use the installed library;
+# lua5.4 and go's pprof to compare with; libc6-dbg for names inside of libc; zstd for recorded
+# streams; pyte as a terminal; graphviz to read dot files.
 PACKAGES_CHECK="$PACKAGES_BUILD g++ clang libclang-rt-14-dev cmake libcmocka-dev lua5.4
-    golang-go zstd libzstd-dev binutils python3-pyte protobuf-compiler chromium
+    golang-go libc6-dbg zstd libzstd-dev binutils python3-pyte protobuf-compiler chromium
     graphviz"
 
 # The slow tests: clang-tidy, and a cross compiler and emulator for aarch64.
