@@ -35,6 +35,8 @@ class Tally:
         self.skipped = []
         self.unsteady = []
         self.skipped_oddly = False
+        self.seconds = {"build": 0.0, "tests": 0.0}
+        self.durations = {}  # seconds, by test program
 
     def case(self, good, name):
         if good:
@@ -50,6 +52,7 @@ class Tally:
         self.failures += other.failures
         self.skipped += other.skipped
         self.skipped_oddly |= other.skipped_oddly
+        self.durations.update(other.durations)
 
 
 def run(command, log, env=None, cwd=ROOT):
@@ -73,6 +76,7 @@ def show_log(log, lines=60):
 
 def build(tally, options, env=None, targets=()):
     """Configures and builds a part's directory, or some targets of it; one case."""
+    begin = time.monotonic()
     folder = os.path.join(BUILDS, tally.part)
     log = tally.part + ".build.log"
     configure = ["meson", "setup", folder, *options]
@@ -84,6 +88,7 @@ def build(tally, options, env=None, targets=()):
         good = run(["meson", "setup", folder, *options], log, env)
     good = good and run(["ninja", "--quiet", "-C", folder, *targets], log, env)
     tally.case(good, "build")
+    tally.seconds["build"] += time.monotonic() - begin
     if not good:
         show_log(log)
     return good
@@ -129,6 +134,7 @@ def count_tests(part, folder):
             test = json.loads(line)
             name = test["name"].split(" / ")[-1]
             tally = tallies.setdefault(name, Tally(part))
+            tally.durations[name] = tally.durations.get(name, 0) + test["duration"]
             lines = (test.get("stdout") or "").split("\n")
             if test["result"] == "SKIP":
                 tally.skip(name)
@@ -166,6 +172,7 @@ def run_again(tally, tallies, patience, env):
 
 
 def test(tally, suites=(), but=(), env=None, patience=1, names=()):
+    begin = time.monotonic()
     patience = ["-t", str(patience)]
     arguments = [*patience, *names]
     for suite in suites:
@@ -184,6 +191,7 @@ def test(tally, suites=(), but=(), env=None, patience=1, names=()):
         tally.case(False, "meson test ended with an error")
     if not tallies or (not good and not failed):
         show_log(tally.part + ".test.log")
+    tally.seconds["tests"] += time.monotonic() - begin
 
 
 SANITIZED = {
@@ -340,10 +348,23 @@ PARTS = {name[len("part_"):]: function for name, function in list(globals().item
          if name.startswith("part_")}
 
 
+def show_times(tallies, slowest=10):
+    """Where the time went: by part, then the slowest test programs."""
+    print("%-10s %8s %8s" % ("seconds", "build", "tests"))
+    for tally in tallies:
+        print("%-10s %8.0f %8.0f" % (tally.part, tally.seconds["build"], tally.seconds["tests"]))
+    durations = [(seconds, tally.part, name) for tally in tallies
+                 for name, seconds in tally.durations.items()]
+    for seconds, part, name in sorted(durations, reverse=True)[:slowest]:
+        print("%-10s %8s %8.1f  %s" % (part, "", seconds, name))
+
+
 def main():
     passed = failed = 0
+    tallies = []
     for name in sys.argv[1:]:
         tally = Tally(name)
+        tallies.append(tally)
         begin = time.monotonic()
         print("%s ..." % name, flush=True)
         PARTS[name](tally)
@@ -358,6 +379,7 @@ def main():
             flush=True)
         passed += tally.passed
         failed += len(tally.failures)
+    show_times(tallies)
     print("%d passed, %d failed" % (passed, failed))
     return 1 if failed or not passed else 0
 
