@@ -274,6 +274,34 @@ def node_may_do(wanted):
 NODE_CASES = [("", True), (">=18", True), (">=20", False), ("^16.13 || >=18.2", True),
               ("^20.9.0 || >=22", False), (">=12.0.0", True)]
 
+
+# What runs in the processes of users, some of which are set-uid: there the environment is not the
+# owner's to set.
+LINKED = re.compile(r"^(include|hosts|src/(base|plat|graph|capture|snapshot|runtime|unwind))/")
+GETENV = re.compile(r"(?<!\w)getenv\b")
+
+
+def reads_environment(path, line):
+    return bool(SOURCE.search(path) and LINKED.match(path) and GETENV.search(line))
+
+
+def environment_faults(root, files):
+    for path in files:
+        if not LINKED.match(path):
+            continue
+        for number, line in enumerate((text_of(root, path) or "").split("\n"), 1):
+            if reads_environment(path, line):
+                yield "%s:%d: getenv in place of secure_getenv" % (path, number)
+
+
+# (file, a line of it, whether it reads the environment of a set-uid program)
+ENVIRONMENT_CASES = [
+    ("src/runtime/environment.c", 'out = getenv("CAIRN_OUT");', True),
+    ("hosts/gcc/time.c", "char *(*read)(const char *) = getenv;", True),
+    ("src/runtime/environment.c", 'out = secure_getenv("CAIRN_OUT");', False),
+    ("cli/run/native.c", 'out = getenv("CAIRN_OUT");', False),
+]
+
 # (file, what it includes, where that leads, whether that is right)
 CASES = [
     ("src/graph/graph.c", "runtime/strand.h", "src/runtime/strand.h", False),
@@ -321,6 +349,7 @@ RULES = [
     ("nothing is marked as unfinished", unfinished_faults),
     ("no tabs and no blanks at line ends", blank_faults),
     ("npm packages run on Debian 12's node", npm_faults),
+    ("code in users' programs reads the environment with secure_getenv", environment_faults),
 ]
 
 
@@ -328,7 +357,7 @@ def main():
     root = sys.argv[1] if len(sys.argv) > 1 else "."
     files = files_of(root)
     sources = [path for path in files if SOURCE.search(path)]
-    print("1..%d" % (len(CASES) + len(NODE_CASES) + len(RULES) + 1))
+    print("1..%d" % (len(CASES) + len(NODE_CASES) + len(ENVIRONMENT_CASES) + len(RULES) + 1))
     number = failed = 0
 
     def report(good, name, faults=()):
@@ -346,6 +375,9 @@ def main():
     for wanted, right in NODE_CASES:
         report(node_may_do(wanted) == right, "node of Debian 12 %s do for \"%s\"" %
                ("will" if right else "will not", wanted))
+    for path, line, reads in ENVIRONMENT_CASES:
+        report(reads_environment(path, line) == reads,
+               "%s %s: %s" % (path, "may not" if reads else "may", line))
     report(len(sources) >= 20, "the tree was found (%d sources)" % len(sources))
     for name, rule in RULES:
         faults = list(rule(root, files))

@@ -72,7 +72,7 @@ static void leave_environment(void)
     if (!in_environment)
         return;
     in_environment = false;
-    char *list = getenv("LD_PRELOAD");
+    char *list = secure_getenv("LD_PRELOAD");
     unsetenv("CAIRN_ALLOC");
     unsetenv("CAIRN_ALLOC_SEED");
     unsetenv("CAIRN_OUT");
@@ -108,7 +108,7 @@ static bool begin_recording(const char *mean)
 {
     crn_sample_mean = mean ? mean_of(mean) : 0;
     crn_sampled = crn_sample_mean != 0;
-    const char *seed = getenv("CAIRN_ALLOC_SEED");
+    const char *seed = secure_getenv("CAIRN_ALLOC_SEED");
     crn_sample_seed = seed ? strtoull(seed, NULL, 10) : 1;
     syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
     if (!crn_alloc_lanes_open())
@@ -144,7 +144,7 @@ void crn_start(void)
         glibc = crn_real_find();
     looked = true;
     if (environ) {
-        const char *path = getenv("CAIRN_OUT"), *mean = getenv("CAIRN_ALLOC");
+        const char *path = secure_getenv("CAIRN_OUT"), *mean = secure_getenv("CAIRN_ALLOC");
         if (mean && path && glibc)
             open_profile(path, mean);
         else
@@ -164,7 +164,7 @@ bool crn_start_following(void)
     pthread_mutex_lock(&lock);
     if (!begun && glibc &&
         __atomic_load_n(&crn_alloc_state_now, __ATOMIC_ACQUIRE) == CRN_ALLOC_IDLE)
-        can = begin_recording(getenv("CAIRN_ALLOC"));
+        can = begin_recording(secure_getenv("CAIRN_ALLOC"));
     begun = true;
     if (can)
         __atomic_store_n(&crn_alloc_state_now, CRN_ALLOC_ON, __ATOMIC_RELEASE);

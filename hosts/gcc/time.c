@@ -151,7 +151,7 @@ static bool start_emptier(void)
 /* Wall time would be charged to what our thread does. */
 static cairn_profile *open_profile(void)
 {
-    bool said = getenv("CAIRN_WALL") != NULL;
+    bool said = secure_getenv("CAIRN_WALL") != NULL;
     if (!said)
         setenv("CAIRN_WALL", "off", 1);
     cairn_profile *opened = cairn_process_profile();
@@ -162,7 +162,7 @@ static cairn_profile *open_profile(void)
 
 static void read_choices(void)
 {
-    const char *stacks = getenv("CAIRN_STACK"), *text = getenv("CAIRN_PERIOD");
+    const char *stacks = secure_getenv("CAIRN_STACK"), *text = secure_getenv("CAIRN_PERIOD");
     uint64_t number = text ? strtoull(text, NULL, 10) : 0;
     period = number >= 1000 && number <= 1000000000 ? number : PERIOD_NS;
     crn_time_stacks = stacks ? strcmp(stacks, "on") == 0 : cairn_priv_time_stack != NULL;

@@ -97,7 +97,7 @@ static bool init_run(lua_State *L)
 {
     static const char *const names[] = {"=LUA_INIT_5_4", "=LUA_INIT"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *init = getenv(names[i] + 1);
+        const char *init = secure_getenv(names[i] + 1);
         if (!init)
             continue;
         int status = *init == '@' ? luaL_loadfile(L, init + 1)

@@ -259,7 +259,7 @@ void crn_layout_prove(crn_layout *layout)
         layout->thread_size = memory->size;
         layout->thread_offset = (size_t)((char *)thread - memory->start);
     }
-    const char *forced = getenv("CAIRN_LUA_LAYOUT");
+    const char *forced = secure_getenv("CAIRN_LUA_LAYOUT");
     bool allowed = !forced || strcmp(forced, "api") != 0;
     layout->prototype_size = kind_size(&trial, KIND_PROTOTYPE);
     layout->frames = allowed && ran && !trial.wrong && trial.seen == SEEN_ALL && trial.code[2] &&

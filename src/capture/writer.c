@@ -182,12 +182,16 @@ cairn_error crn_capture_create(crn_capture *capture, const char *path, uint64_t 
     cairn_error error = map_header(capture);
     if (error) {
         crn_file_close(&capture->file);
-        if (path)
-            unlink(path);
         return error;
     }
     pthread_mutex_init(&capture->lock, NULL);
     return CAIRN_OK;
+}
+
+cairn_error crn_capture_publish(crn_capture *capture)
+{
+    bool named = crn_file_publish(&capture->file, CRN_MAGIC, sizeof capture->header->magic);
+    return named ? CAIRN_OK : CAIRN_E_OPEN;
 }
 
 int crn_capture_file(crn_capture *capture)

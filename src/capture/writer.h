@@ -36,8 +36,12 @@ typedef struct crn_section {
     uint32_t chunk_count;
 } crn_section;
 
-/* Creates the file, with a header but for what the profile fills in. */
+/* Creates the file under a temporary name in the folder of `path`. The header lacks what the
+ * profile fills in. A file that is not published is removed by crn_capture_close. */
 cairn_error crn_capture_create(crn_capture *capture, const char *path, uint64_t limit);
+
+/* Gives the file its name, once readers can open it. */
+cairn_error crn_capture_publish(crn_capture *capture);
 
 /* The file's descriptor, good for the moment: the program may close it. -1 if it is gone. */
 int crn_capture_file(crn_capture *capture);

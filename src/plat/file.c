@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -39,13 +40,15 @@ static bool is_same(const crn_file *file, int descriptor)
            status.st_ino == file->inode;
 }
 
+/* True if there is nothing at the path, or an empty file, or one that begins with `magic`. Else
+ * errno is set. */
 static bool may_replace(const char *path, const char *magic, size_t size)
 {
     struct stat status;
     char begin[16];
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0)
-        return false;
+        return errno == ENOENT;
     bool regular = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
     ssize_t got = regular ? read(file, begin, size < sizeof begin ? size : sizeof begin) : -1;
     close(file);
@@ -55,17 +58,7 @@ static bool may_replace(const char *path, const char *magic, size_t size)
     return false;
 }
 
-static int create(const char *path, const char *magic, size_t size)
-{
-    if (!path)
-        return memfd_create("cairn", MFD_CLOEXEC);
-    int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-    int file = open(path, flags, 0666);
-    if (file < 0 && errno == EEXIST && may_replace(path, magic, size) && unlink(path) == 0)
-        file = open(path, flags, 0666);
-    return file;
-}
-
+/* The path, from the root; as it is where the working directory is not known. */
 static char *absolute(const char *path)
 {
     size_t length = strlen(path);
@@ -74,21 +67,69 @@ static char *absolute(const char *path)
         return NULL;
     if (*path != '/' && getcwd(whole, PATH_MAX))
         strcat(whole, "/");
-    if (*path == '/' || *whole)
-        return strcat(whole, path);
-    crn_free(whole);
-    return NULL;
+    return strcat(whole, path);
 }
 
-bool crn_file_create(crn_file *file, const char *path, const char *magic, size_t size)
+/* A new file beside `path`, with a name of its own: hidden, and only for its owner. */
+static int create_beside(const char *path, char **name)
 {
+    enum { NAME_ROOM = 64, TRIES = 1000 };
+    static unsigned last;
+    const char *slash = strrchr(path, '/');
+    size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
+    *name = crn_try_calloc(folder + NAME_ROOM, 1);
+    if (!*name) {
+        errno = ENOMEM;
+        return -1;
+    }
+    memcpy(*name, path, folder);
+    int file = -1;
+    for (int i = 0; i < TRIES && file < 0 && (i == 0 || errno == EEXIST); i++) {
+        snprintf(*name + folder, NAME_ROOM, ".cairn.%d.%u", (int)getpid(),
+                 __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED));
+        file = open(*name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    }
+    return file;
+}
+
+static bool create(crn_file *file, const char *path, const char *magic, size_t size)
+{
+    int created = -1;
+    if (!path)
+        created = memfd_create("cairn", MFD_CLOEXEC);
+    else if (may_replace(path, magic, size) && (file->wanted = absolute(path)) != NULL)
+        created = create_beside(file->wanted, &file->path);
     struct stat status;
-    *file = (crn_file){.descriptor = above_program_files(create(path, magic, size))};
+    file->descriptor = above_program_files(created);
     if (file->descriptor < 0 || fstat(file->descriptor, &status) != 0)
         return false;
     file->device = status.st_dev;
     file->inode = status.st_ino;
-    file->path = path ? absolute(path) : NULL;
+    return true;
+}
+
+bool crn_file_create(crn_file *file, const char *path, const char *magic, size_t size)
+{
+    *file = (crn_file){.descriptor = -1};
+    if (create(file, path, magic, size))
+        return true;
+    int error = errno;
+    crn_free(file->path);
+    crn_free(file->wanted);
+    *file = (crn_file){.descriptor = -1};
+    errno = error;
+    return false;
+}
+
+bool crn_file_publish(crn_file *file, const char *magic, size_t size)
+{
+    if (!file->wanted)
+        return true;
+    if (!may_replace(file->wanted, magic, size) || rename(file->path, file->wanted) != 0)
+        return false;
+    crn_free(file->path);
+    file->path = file->wanted;
+    file->wanted = NULL;
     return true;
 }
 
@@ -111,7 +152,10 @@ void crn_file_close(crn_file *file)
 {
     if (is_same(file, file->descriptor))
         close(file->descriptor);
+    if (file->wanted)
+        unlink(file->path);
     crn_free(file->path);
+    crn_free(file->wanted);
     *file = (crn_file){.descriptor = -1};
 }
 

@@ -15,20 +15,26 @@
 typedef struct crn_file {
     int descriptor;
     uint64_t device, inode;
-    char *path; /* absolute; NULL if it has none or there was no memory */
+    char *path;   /* absolute; NULL if it has none */
+    char *wanted; /* until it is published: the name that it is to get */
 } crn_file;
 
-/* A new, empty file at `path`, or one without a name if `path` is NULL. A regular file
- * that is there is replaced, not truncated, for someone may have it mapped; but only if it
- * is empty or begins with `magic`: else errno is EEXIST. Its number is a high one: the
- * program's own files get the numbers that they would get without it. False and errno. */
+/* Creates an empty file beside `path`, under a temporary name (.cairn.PID.NUMBER), or one without a
+ * name if `path` is NULL. Only its owner may read and write it. Symbolic links are not followed.
+ * Its descriptor is a high number: the program's own files get the numbers that they would get
+ * without it. False and errno; EEXIST if crn_file_publish would not replace what is at `path`. */
 bool crn_file_create(crn_file *file, const char *path, const char *magic, size_t size);
+
+/* Gives the file the name that it was created for. An empty file or one that begins with `magic` is
+ * replaced, not truncated, for another process may have it mapped; any other is not. False and
+ * errno. */
+bool crn_file_publish(crn_file *file, const char *magic, size_t size);
 
 /* Its descriptor, good for the moment; the file is opened anew by its path if the program has
  * closed it. -1 and errno if it is not there any more. One caller at a time. */
 int crn_file_descriptor(crn_file *file);
 
-/* Closes it, if it is still this one. */
+/* Closes it, if it is still this one. Removes it if it was not published. */
 void crn_file_close(crn_file *file);
 
 /* Makes the bytes from `offset` part of the file, zero, with space on the disk set aside for

@@ -143,6 +143,9 @@ static cairn_error take_over(cairn_profile *profile)
     write_header(profile, parent.header);
     copy_tables(profile, parent.header, parent.file.path);
     number_lanes(profile);
+    error = crn_capture_publish(&profile->capture);
+    if (error)
+        crn_profile_stop(profile, error);
     crn_capture_close(&parent, CRN_STATE_RECORDING);
     __atomic_store_n(&profile->mode, profile->child.mode, __ATOMIC_RELEASE);
     if (profile->child.sampler && crn_sampler_start(profile) != CAIRN_OK)

@@ -195,15 +195,18 @@ static cairn_error open_profile(cairn_profile *profile, const cairn_options *opt
     if (!error && options->blocks_of && !crn_siblings_join(profile, options->blocks_of))
         error = CAIRN_E_SPACE;
     if (!error)
+        error = crn_capture_publish(&profile->capture);
+    if (!error)
         error = start_threads(profile);
     if (!error) {
         crn_fork_add(profile);
         return CAIRN_OK;
     }
+    bool is_named = options->path && !profile->capture.file.wanted;
     crn_siblings_leave(profile);
     free_lanes(profile);
     close_capture(profile);
-    if (options->path)
+    if (is_named)
         unlink(options->path);
     return error;
 }

@@ -233,9 +233,10 @@ static cairn_error write_once(cairn_profile *profile, const char *path, bool *ag
         return error;
     copy_all(&c, profile);
     bool stopped = c.capture.header->stopped_by != CAIRN_OK;
-    crn_capture_close(&c.capture, stopped ? CRN_STATE_STOPPED : CRN_STATE_CLOSED);
-    if (c.error)
-        unlink(path);
+    c.capture.header->state = stopped ? CRN_STATE_STOPPED : CRN_STATE_CLOSED;
+    if (!c.error)
+        c.error = crn_capture_publish(&c.capture);
+    crn_capture_close(&c.capture, c.capture.header->state);
     *again = __atomic_load_n(&profile->generation, __ATOMIC_ACQUIRE) != c.generation;
     return c.error;
 }

@@ -5,7 +5,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cairn/cairn.h>
 
@@ -164,9 +163,11 @@ bool crn_trace_save(const crn_profile *profile, const crn_trace *trace, const ch
         crn_save_trace(&saving, trace);
     for (int i = 0; i < COUNT; i++)
         crn_section_close(sections[i].section);
+    saving.capture.header->state = CRN_STATE_CLOSED;
+    if (!saving.error)
+        saving.error = crn_capture_publish(&saving.capture);
     crn_capture_close(&saving.capture, CRN_STATE_CLOSED);
     if (!saving.error)
         return true;
-    unlink(path);
     return crn_error_set(error, (int)saving.error, "%s: %s", path, cairn_error_text(saving.error));
 }
