@@ -48,6 +48,7 @@ inside='
     mount -t proc proc "$room/proc"
     mount --rbind /dev "$room/dev"
     exec chroot "$room" /usr/bin/env -i HOME=/root TERM="${TERM-dumb}" LANG=C.UTF-8 \
+        NODE_EXTRA_CA_CERTS=/etc/npm-certificates.crt \
         PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
         sh -c "cd /root && git -c advice.detachedHead=false clone -q cairn.bundle cairn &&
             cd cairn && exec \"\$@\"" sh "$@"
@@ -57,6 +58,10 @@ inside='
 rm -rf --one-file-system "$room"
 cp -a "$base" "$room"
 cp -L /etc/resolv.conf "$room/etc/resolv.conf"
+# npm inside trusts the certificates that it is told to trust here: a registry may be behind a proxy.
+if [ -n "${NODE_EXTRA_CA_CERTS-}" ]; then
+    cp -L "$NODE_EXTRA_CA_CERTS" "$room/etc/npm-certificates.crt"
+fi
 git bundle create -q "$room/root/cairn.bundle" HEAD
 
 status=0
