@@ -30,6 +30,12 @@ static void append_objects(char *text, size_t size, const char *format, uint64_t
              objects == 1 ? "" : "s");
 }
 
+static void append_text(char *text, size_t size, const char *more)
+{
+    size_t used = strlen(text);
+    snprintf(text + used, size - used, "%s", more);
+}
+
 /* The peak is written at each hundredth that is added: what lives may be that much more. */
 static uint64_t peak_of(const crn_profile *profile)
 {
@@ -37,17 +43,26 @@ static uint64_t peak_of(const crn_profile *profile)
     return peak && live > peak ? live : peak;
 }
 
+/* True if the disk was full before the program ended: all figures are of that moment. */
+static bool is_stopped(const crn_profile *profile)
+{
+    return crn_profile_note(profile, "stopped_by", NULL) != NULL;
+}
+
 static void print_figures(const crn_report *report)
 {
     const crn_profile *profile = report->profile;
-    bool ended = crn_report_state_of(report) != CRN_REPORT_RUNNING;
+    const char *live = is_stopped(profile)                                 ? "; live then %s"
+                       : crn_report_state_of(report) == CRN_REPORT_RUNNING ? "; live now %s"
+                                                                           : "; live at the end %s";
     uint64_t peak = peak_of(profile);
     char text[320] = "";
     append_bytes(text, sizeof text, "%s", total(profile, CRN_ALLOC_BYTES));
     append_objects(text, sizeof text, " allocated in %s object%s",
                    total(profile, CRN_ALLOC_OBJECTS));
-    append_bytes(text, sizeof text, ended ? "; live at the end %s" : "; live now %s",
-                 total(profile, CRN_LIVE_BYTES));
+    if (is_stopped(profile))
+        append_text(text, sizeof text, " before recording stopped");
+    append_bytes(text, sizeof text, live, total(profile, CRN_LIVE_BYTES));
     append_objects(text, sizeof text, " in %s object%s", total(profile, CRN_LIVE_OBJECTS));
     if (peak)
         append_bytes(text, sizeof text, "; at the peak %s", peak);
@@ -72,19 +87,15 @@ static void append_interval(char *text, size_t size, const crn_profile *profile,
     append_bytes(text, size, " and %s", (uint64_t)interval.high);
 }
 
-static void append_text(char *text, size_t size, const char *more)
-{
-    size_t used = strlen(text);
-    snprintf(text + used, size - used, "%s", more);
-}
-
 /* "every one": or how rarely, and how far off the totals may be. */
 static void print_sampling(const crn_report *report)
 {
     const crn_profile *profile = report->profile;
     double mean = crn_alloc_mean(profile);
     if (!(mean > 0)) {
-        crn_report_line("", "every allocation was counted");
+        crn_report_line("", is_stopped(profile)
+                                ? "every allocation up to then was counted, none after it"
+                                : "every allocation was counted");
         return;
     }
     uint32_t metric = (uint32_t)crn_profile_metric(profile, CRN_ALLOC_BYTES);
@@ -116,6 +127,8 @@ void crn_report_memory(const crn_report *report)
     if (crn_alloc_recorded(report->profile)) {
         print_figures(report);
         print_sampling(report);
+    } else if (is_stopped(report->profile)) {
+        crn_report_line("memory", "nothing: recording stopped before the first allocation");
     } else if (crn_alloc_mean(report->profile) > 0) {
         crn_report_line("memory", "nothing that was allocated was among the samples: "
                                   "cairn run --alloc=exact counts all");
@@ -140,6 +153,8 @@ json_t *crn_report_memory_json(const crn_profile *profile)
     double mean = crn_alloc_mean(profile);
     json_t *memory = json_object();
     json_object_set_new(memory, "mode", json_string(mean > 0 ? "sampled" : "exact"));
+    if (is_stopped(profile))
+        json_object_set_new(memory, "stopped", json_true());
     if (mean > 0)
         json_object_set_new(memory, "mean_bytes", crn_json_number((uint64_t)mean));
     json_object_set_new(memory, "allocated",

@@ -187,7 +187,7 @@ static bool is_said(const char *key)
                                        "cpu_samples",    "wall_squares",
                                        "cpu_squares",    "sample_ns",
                                        "trace_id",       "span_key",
-                                       "left_out"};
+                                       "left_out",       "stopped_by"};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         if (strcmp(key, said[i]) == 0)
             return true;

@@ -193,6 +193,10 @@ void crn_run_finish_alloc(const crn_run *run, int status, unsigned long long ela
         crn_cli_fail("%s", error.message);
         return;
     }
+    const char *stopped_by = crn_profile_note(profile, "stopped_by", NULL);
+    if (stopped_by)
+        crn_cli_fail("%s: recording could not go on: %s", run->output,
+                     cairn_error_text((cairn_error)atoi(stopped_by)));
     if (!is_still_written(profile)) {
         crn_progress_begin("%s: looking up functions", crn_cli_name);
         crn_profile *named = crn_symbols_resolve(profile, crn_progress_at, NULL);

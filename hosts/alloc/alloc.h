@@ -29,7 +29,9 @@ typedef enum crn_alloc_state {
     CRN_ALLOC_EARLY = 0, /* the program has not begun */
     CRN_ALLOC_IDLE,      /* nothing is recorded until someone asks for it */
     CRN_ALLOC_ON,
-    CRN_ALLOC_OVER /* nothing is recorded any more */
+    CRN_ALLOC_FULL, /* the disk is full: nothing is recorded any more, the profile is to be closed
+                     */
+    CRN_ALLOC_OVER  /* nothing is recorded any more */
 } crn_alloc_state;
 
 extern int crn_alloc_state_now; /* crn_alloc_state; atomic */
@@ -363,6 +365,9 @@ void crn_follow_collect(crn_lane *lane);
 
 /* Opens the profile if that is asked for and can be done by now. */
 void crn_start(void);
+/* To be called where something could not be recorded. If the capture has no space, all threads stop
+ * recording. */
+void crn_alloc_stop_if_full(void);
 /* Recording begins for a strand that is followed. False if it cannot. */
 bool crn_start_following(void);
 

@@ -95,8 +95,10 @@ static inline bool charge(crn_lane *lane, cairn_context context, const crn_live 
     uint64_t bytes = block->size, objects = 1;
     if (CRN_UNLIKELY(crn_sampled))
         crn_sample_weigh(block, &bytes, &objects);
-    if (CRN_UNLIKELY(context >= lane->room) && !crn_alloc_lane_widen(lane, context))
+    if (CRN_UNLIKELY(context >= lane->room) && !crn_alloc_lane_widen(lane, context)) {
+        crn_alloc_stop_if_full();
         return false;
+    }
     CAIRN_PRIV_ADD(lane->counters[count][context], bytes);
     CAIRN_PRIV_ADD(lane->counters[count + 1][context], objects);
     crn_peak_change(lane, context, count == CRN_COUNT_BYTES ? (int64_t)bytes : -(int64_t)bytes);
@@ -124,8 +126,10 @@ static inline void made(crn_lane *lane, const void *block, size_t size, const ui
     cairn_context context = CRN_UNLIKELY(lane->strand != NULL)
                                 ? lane->calls->strand_context(lane->strand)
                                 : crn_alloc_stack_context(lane, frame);
-    if (CRN_UNLIKELY(!context))
+    if (CRN_UNLIKELY(!context)) {
+        crn_alloc_stop_if_full();
         return;
+    }
     crn_alloc_lane_listen(lane);
     crn_live counted = {
         .context = context, .lane = lane->number, .size = size, .generation = generation_of(lane)};

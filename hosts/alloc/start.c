@@ -155,6 +155,14 @@ void crn_start(void)
     here = false;
 }
 
+void crn_alloc_stop_if_full(void)
+{
+    int on = CRN_ALLOC_ON;
+    if (cairn_profile_status(crn_profile_here) == CAIRN_E_SPACE)
+        __atomic_compare_exchange_n(&crn_alloc_state_now, &on, CRN_ALLOC_FULL, false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
 bool crn_start_following(void)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -163,11 +171,12 @@ bool crn_start_following(void)
         return true;
     pthread_mutex_lock(&lock);
     if (!begun && glibc &&
-        __atomic_load_n(&crn_alloc_state_now, __ATOMIC_ACQUIRE) == CRN_ALLOC_IDLE)
+        __atomic_load_n(&crn_alloc_state_now, __ATOMIC_ACQUIRE) == CRN_ALLOC_IDLE) {
         can = begin_recording(secure_getenv("CAIRN_ALLOC"));
+        if (can)
+            __atomic_store_n(&crn_alloc_state_now, CRN_ALLOC_ON, __ATOMIC_RELEASE);
+    }
     begun = true;
-    if (can)
-        __atomic_store_n(&crn_alloc_state_now, CRN_ALLOC_ON, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&lock);
     return can;
 }
@@ -210,7 +219,8 @@ static bool wait_for_threads(void)
 
 __attribute__((destructor)) static void end_with_program(void)
 {
-    if (__atomic_load_n(&crn_alloc_state_now, __ATOMIC_ACQUIRE) != CRN_ALLOC_ON)
+    int state = __atomic_load_n(&crn_alloc_state_now, __ATOMIC_ACQUIRE);
+    if (state != CRN_ALLOC_ON && state != CRN_ALLOC_FULL)
         return;
     int saved = errno;
     crn_here.busy = (uintptr_t)__builtin_frame_address(0);

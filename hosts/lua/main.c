@@ -193,11 +193,13 @@ static void on_end(int status, void *data)
     crn_host_note(host, "exit_status", "%d", status & 0xff);
     cairn_error error = cairn_profile_status(host->profile);
     crn_host_stop(host);
-    if (main_settings.quiet || !main_settings.host.profile.path || !isatty(STDERR_FILENO))
+    if (!main_settings.host.profile.path)
         return;
     if (error != CAIRN_OK)
-        fprintf(stderr, "cairn run: %s: %s\n", main_settings.output, cairn_error_text(error));
-    fprintf(stderr, "cairn run: see it with: cairn report %s\n", main_settings.output);
+        fprintf(stderr, "cairn run: %s: recording could not go on: %s\n", main_settings.output,
+                cairn_error_text(error));
+    if (!main_settings.quiet && isatty(STDERR_FILENO))
+        fprintf(stderr, "cairn run: see it with: cairn report %s\n", main_settings.output);
 }
 
 static void begin(lua_State *L, void *data)

@@ -37,6 +37,9 @@ static cairn_error take_space(crn_capture *capture, uint64_t size, uint64_t *off
     uint64_t end = capture->header->size;
     if (capture->detached)
         return CAIRN_E_FORKED;
+    if (capture->header
+            ->refused) /* asked once: each try would write until the disk is full again */
+        return CAIRN_E_SPACE;
     if (size > capture->limit || end > capture->limit - size)
         return refuse(capture, CRN_REFUSED_LIMIT, CAIRN_E_SPACE);
     int file = crn_file_descriptor(&capture->file);

@@ -178,6 +178,8 @@ static void put_facts(crn_profile *profile, const crn_snapshot *snapshot)
     note(profile, "samples", "%" PRIu64, snapshot->samples);
     note(profile, "tick_samples", "%" PRIu64, snapshot->tick_samples);
     put_lost_spans(profile, snapshot);
+    if (header->stopped_by)
+        note(profile, "stopped_by", "%" PRIu32, header->stopped_by);
     note(profile, "state", "%s",
          header->state == CRN_STATE_CLOSED    ? "closed"
          : header->state == CRN_STATE_STOPPED ? "stopped"
@@ -222,9 +224,9 @@ static void put_warnings(crn_profile *profile, const crn_snapshot *snapshot)
         warn(profile, "the file is cut short: what is whole is shown");
     else if (snapshot->damaged)
         warn(profile, "parts of the file are damaged and were left out");
-    if (snapshot->header.stopped_by)
-        warn(profile, "recording could not go on: %s",
-             cairn_error_text((cairn_error)snapshot->header.stopped_by));
+    int stopped_by = atoi(crn_profile_note(profile, "stopped_by", "0"));
+    if (stopped_by)
+        warn(profile, "recording could not go on: %s", cairn_error_text((cairn_error)stopped_by));
     if (snapshot->dropped)
         warn(profile, "%" PRIu64 " call%s dropped for want of memory", snapshot->dropped,
              snapshot->dropped == 1 ? " was" : "s were");

@@ -157,8 +157,12 @@ void crn_lane_free(cairn_lane *lane)
     crn_free(lane);
 }
 
+/* Metrics of hosts stand still once space has run out: what was allocated and what was freed are
+ * then of the same moment. */
 void crn_lane_charge(cairn_lane *lane, uint32_t record, cairn_metric metric, uint64_t amount)
 {
+    if (metric >= CAIRN_METRIC_USER && cairn_profile_status(lane->profile) == CAIRN_E_SPACE)
+        return;
     int saved = errno;
     cairn_error error = grow_column(lane, metric, record + (uint64_t)1);
     errno = saved;

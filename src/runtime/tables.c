@@ -69,6 +69,8 @@ static cairn_metric find_metric(const cairn_profile *profile, const char *name)
 bool crn_profile_add_note(cairn_profile *profile, const char *key, const char *value)
 {
     crn_disk_note note = {crn_profile_string(profile, key), crn_profile_string(profile, value)};
+    if (!note.key || (*value && !note.value)) /* no space: half a note says something else */
+        return false;
     return put(profile, &profile->notes, &note, sizeof note) != UINT32_MAX;
 }
 
