@@ -97,7 +97,7 @@ UNFINISHED = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK|phase" 
 LINES_MAX = 700
 DEBIAN_NODE = 18  # major version of Debian 12's nodejs
 TOP_FOLDERS = ["include", "src", "hosts", "cli", "bench", "tests", "examples", "scripts",
-               "man", "completions", "viewer", "docs", ".ci"]
+               "man", "completions", "viewer", "docs", "debian", ".ci"]
 # Data, not source: test inputs and exact outputs may hold anything, and what a case of two
 # files expects may name its lines.
 DATA = re.compile(r"(^|/)(data|expected|corpus)/|\.(expected|exact|out|golden)$"
@@ -270,6 +270,16 @@ def node_may_do(wanted):
             for sign, major in parts[:1]) for parts in ranges)
 
 
+def version_faults(root, files):
+    """meson.build has the version number; changelogs follow it."""
+    version = re.search(r"version: '([^']+)'", text_of(root, "meson.build")).group(1)
+    for path, pattern in (("CHANGELOG.md", r"^## (\S+?),? "), ("debian/changelog", r"^cairn \((\S+)\)"),
+                          ("include/cairn/cairn.h", r"CAIRN_VERSION \"([^\"]+)\"")):
+        found = re.search(pattern, text_of(root, path) or "", re.M)
+        if not found or found.group(1).rstrip(",") != version:
+            yield "%s: its newest version is not %s, as meson.build has it" % (path, version)
+
+
 # (engines.node of an npm package, whether Debian 12's node will do)
 NODE_CASES = [("", True), (">=18", True), (">=20", False), ("^16.13 || >=18.2", True),
               ("^20.9.0 || >=22", False), (">=12.0.0", True)]
@@ -348,6 +358,7 @@ RULES = [
     ("sources name their licence", licence_faults),
     ("nothing is marked as unfinished", unfinished_faults),
     ("no tabs and no blanks at line ends", blank_faults),
+    ("changelogs have the version of meson.build", version_faults),
     ("npm packages run on Debian 12's node", npm_faults),
     ("code in users' programs reads the environment with secure_getenv", environment_faults),
 ]

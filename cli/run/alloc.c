@@ -24,7 +24,7 @@
 #include "run.h"
 #include "symbols/symbols.h"
 
-#define LIBRARY "libcairn-alloc.so"
+#define LIBRARY "libcairn-alloc.so." CAIRN_SOVERSION /* the link without a number is for linkers */
 #define USUAL_MEAN "524288"
 
 /* ---- before ------------------------------------------------------------------------- */
