@@ -248,6 +248,29 @@ static void print_next(const crn_report *report, const crn_flat *flat)
     crn_terminal_style(CRN_STYLE_PLAIN);
 }
 
+/* With memory shown, names the other figures of memory, and wall time. */
+static void print_next_figures(const crn_report *report)
+{
+    static const char *const names[] = {CRN_LIVE_BYTES, CRN_PEAK_BYTES, "wall"};
+    const crn_profile *profile = report->profile;
+    const char *joint = "next: ";
+    if (!crn_terminal_get()->width || report->focused ||
+        strcmp(profile->metrics[report->metrics[0]].name, CRN_ALLOC_BYTES) != 0)
+        return;
+    crn_terminal_style(CRN_STYLE_DIM);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        int metric = crn_profile_metric(profile, names[i]);
+        if (metric < 0 || crn_metric_empty(profile, (uint32_t)metric))
+            continue;
+        const char *quote = strchr(names[i], ' ') ? "'" : "";
+        printf("%s--metric %s%s%s", joint, quote, names[i], quote);
+        joint = "  or  ";
+    }
+    if (*joint == ' ')
+        putchar('\n');
+    crn_terminal_style(CRN_STYLE_PLAIN);
+}
+
 static bool any_uncertain(const crn_report *report, const crn_flat *flat, uint32_t place,
                           const uint64_t *figures, bool inclusive)
 {
@@ -301,6 +324,7 @@ void crn_report_flat(const crn_report *report)
     print_rows(report, &flat, &table);
     crn_table_foot(&table);
     crn_report_rest(report, &flat.rest, flat.cost[0].total);
+    print_next_figures(report);
     print_next(report, &flat);
     crn_flat_free(&flat, report);
 }

@@ -244,13 +244,14 @@ int main(int argc, char **argv)
     settings->host = (crn_host_options){.profile = CAIRN_OPTIONS_DEFAULT, .mode = CRN_MODE_EXACT};
     settings->host.profile.wall = CAIRN_WALL_SAMPLED;
     settings->labels = calloc((size_t)argc, sizeof *settings->labels);
-    bool wall_given = false, spans_given = false;
+    bool wall_given = false, spans_given = false, clock_given = false;
     int option;
     if (!settings->labels)
         return fail("options", strerror(errno));
     while ((option = getopt_long(argc, argv, "+o:q", long_options, NULL)) != -1) {
         wall_given |= option == OPTION_WALL;
         spans_given |= option == OPTION_SPANS;
+        clock_given |= option == OPTION_WALL || option == OPTION_CPU || option == OPTION_TICKS;
         if (!option_read(settings, option, optarg))
             return fail("options", "not understood; cairn run --help lists them");
     }
@@ -276,6 +277,8 @@ int main(int argc, char **argv)
     if (!main_host)
         return fail(settings->output, cairn_error_text(error));
     notes_write(main_host, settings);
+    if (settings->host.allocations && !clock_given) /* reports show memory first */
+        crn_host_note(main_host, "default_metric", "alloc bytes");
     crn_block_hide(main_host, crn_interpreter_error_handler);
     crn_block_hide(main_host, luaopen_cairn);
     on_exit(on_end, NULL);

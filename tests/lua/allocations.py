@@ -167,6 +167,35 @@ def a_child_counts_what_is_its_own():
     assert "join" not in figures("freed objects", child)
 
 
+def first_column(terminal=False):
+    """The heading of the table, and the lines that say what to look at next."""
+    command = f"'{CAIRN}' report x.cairn"
+    if terminal:
+        command = f"""script -qec "stty cols 120; NO_COLOR=1 {command}" /dev/null"""
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True,
+                          env=dict(os.environ, TERM="xterm"))
+    lines = done.stdout.replace("\r", "").split("\n")
+    heading = [line.strip() for line in lines if line.strip().startswith("self ")]
+    return heading[0], [line for line in lines if line.startswith("next: ")]
+
+
+@test
+def memory_is_shown_first_unless_a_clock_is_asked_for():
+    program = "for i = 1, 50000 do join(tostring(i)) end"
+    for options, memory in ((["--alloc"], True), (["--alloc=1000"], True),
+                            (["--alloc", "--wall=sampled"], False), (["--alloc", "--cpu"], False),
+                            (["--alloc", "--ticks=100"], False)):
+        run(program, options)
+        assert first_column()[0].startswith("self alloc bytes") == memory, options
+    run(program, ["--alloc"])
+    if subprocess.run(["script", "-qec", "true", "/dev/null"], check=False,
+                      capture_output=True).returncode == 0:
+        lines = " ".join(first_column(terminal=True)[1])
+        for command in ("--metric 'live bytes'", "--metric 'peak bytes'", "--metric wall",
+                        "--focus 'join'"):
+            assert command in lines, (command, lines)
+
+
 @test
 def the_program_does_not_notice():
     program = "for i = 1, 1000 do join(tostring(i)) end print(pcall(string.rep, 'x', 1 << 40))"
