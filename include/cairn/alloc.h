@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * alloc.h - what a program allocates, charged to what runs on its strands.
+ * alloc.h - charges a program's allocations to the contexts of its strands.
  *
- * For programs that use libcairn themselves and link libcairn-alloc (pkg-config cairn-alloc), which
- * stands before malloc, calloc, realloc, free and their kin, and so sees new and delete, too. A
- * program that does not use libcairn is followed as it is, by its native stacks: `cairn run
+ * For programs that use libcairn themselves and link libcairn-alloc (pkg-config cairn-alloc),
+ * which interposes malloc, calloc, realloc, free and related functions, and thus new and delete.
+ * Programs that do not use libcairn can be profiled as they are, by native stack: `cairn run
  * --alloc`.
  *
  *     cairn_strand *strand = cairn_strand_open(lane);
  *     cairn_alloc_follow(strand);
- *     ...                              what this thread allocates goes to strand's contexts
+ *     ...                              allocations of this thread are charged to strand's contexts
  *     cairn_alloc_follow(NULL);
  *     cairn_profile_close(profile);
  *
- * The profile gets these metrics: "alloc bytes", "alloc objects", "freed bytes", "freed objects",
- * all of them charged to the context that allocated, so that what lives at the end is their
- * difference; and "peak bytes", what lived when most of all that is followed in the process did
- * (to within 1 %). Bytes are those that were asked for. realloc frees the old block and allocates
- * the new one, in the context that calls it. docs/ALLOC.md says more.
+ * Metrics: "alloc bytes", "alloc objects", "freed bytes" and "freed objects" are charged to the
+ * context that allocated, so live memory is their difference; "peak bytes" is what was live when
+ * the total over all followed threads was highest (within 1 %). Bytes are requested bytes. realloc
+ * frees the old allocation and makes a new one in the context that calls it. docs/ALLOC.md has the
+ * details.
  */
 #ifndef CAIRN_ALLOC_H
 #define CAIRN_ALLOC_H
@@ -28,9 +28,9 @@
 extern "C" {
 #endif
 
-/* The program's own libcairn, whichever it has linked. */
+/* Functions of the program's own libcairn, passed to libcairn-alloc. */
 typedef struct cairn_priv_alloc_calls {
-    size_t size; /* of the struct: more may be added */
+    size_t size; /* of the struct: members may be added */
     cairn_lane *(*strand_lane)(const cairn_strand *strand);
     cairn_profile *(*lane_profile)(const cairn_lane *lane);
     cairn_context (*strand_context)(const cairn_strand *strand);
@@ -42,26 +42,26 @@ typedef struct cairn_priv_alloc_calls {
     uint64_t (*catch_up)(cairn_lane *lane);
 } cairn_priv_alloc_calls;
 
-/* Where it is written how often the profile's figures have begun anew (cairn_profile_reset); to be
- * read atomically, until the profile is closed. Thread: any; signal safe. */
+/* Returns the address of the profile's generation, which cairn_profile_reset increments. Read it
+ * atomically, until the profile is closed. Thread: any; signal safe. */
 CAIRN_API const uint64_t *cairn_priv_generation(const cairn_profile *profile);
-/* Makes the lane's figures 0 if they are of before a reset; how often that has been done by now.
- * Thread: the lane's; not signal safe. */
+/* Carries out a pending reset of the lane. Returns the generation. Thread: the lane's; not signal
+ * safe. */
 CAIRN_API uint64_t cairn_priv_catch_up(cairn_lane *lane);
 
 CAIRN_API bool cairn_priv_alloc_follow(cairn_strand *strand, const cairn_priv_alloc_calls *calls);
 
-/* From now on what this thread allocates is charged to the context that runs on `strand`, in the
- * strand's own lane; NULL ends that. Going to another strand of the same lane is cheap.
+/* Charges this thread's allocations to the current context of `strand`, on the strand's own lane,
+ * until another call; NULL ends it. Changing to another strand of the same lane is cheap. All
+ * threads must end it before the profile is closed.
  *
- * Thread: the lane's; a lane that moves to another thread is to be followed there, after NULL
- * here. Not signal safe. All threads must have ended it before the profile is closed. Blocks that
- * are freed by another thread are charged when this one allocates or frees again, or ends it; those
- * that are freed after that count as live. By the environment variable CAIRN_ALLOC blocks are
- * sampled, as `cairn run --alloc` has it; without it all are counted.
+ * Allocations freed by another thread are charged when this thread next allocates, frees or ends
+ * it; those freed later count as live. The environment variable CAIRN_ALLOC samples allocations as
+ * `cairn run --alloc` does; without it all are counted.
  *
- * False if the program's blocks cannot be followed: it has a malloc of its own, or there is no
- * memory. */
+ * Returns false if allocations cannot be followed: the program has its own malloc, or there is no
+ * memory. Thread: the lane's; if a lane moves to another thread, call it there, after NULL here.
+ * Not signal safe. */
 CAIRN_PRIV_INLINE bool cairn_alloc_follow(cairn_strand *strand)
 {
     static const cairn_priv_alloc_calls calls = {

@@ -2,10 +2,10 @@
  *
  * cairn.h - profile a language runtime by calling context.
  *
- * A *profile* writes one capture file. A *lane* is what never runs in parallel
- * with itself (an OS thread, or a Lua state with all its coroutines); it owns one
- * graph of calling contexts. A *strand* is one stack of control on a lane (a
- * thread, a fiber, a coroutine). A *block* is a named piece of source.
+ * A *profile* writes one capture file. A *block* is a named piece of source. A *strand* is one
+ * stack of control: a thread, a fiber, a coroutine. A *lane* is a group of strands of which only
+ * one runs at a time (an OS thread, or a Lua state with all its coroutines); it owns one graph of
+ * calling contexts.
  *
  *     cairn_options options = CAIRN_OPTIONS_DEFAULT;
  *     options.path = "toy.cairn";
@@ -18,26 +18,27 @@
  *     cairn_leave(strand);
  *     cairn_profile_close(profile);
  *
- * Every function takes NULL for its profile, lane, strand or view and then does
- * nothing (and returns NULL, 0 or CAIRN_E_ARGUMENT), so that a host never has to
- * ask whether it is being profiled.
+ * NULL: every function accepts NULL for its profile, lane, strand or view. It then does nothing
+ * and returns NULL, 0 or CAIRN_E_ARGUMENT, so a host never has to ask whether it is being
+ * profiled.
  *
- * Threads: profile and block functions may be called from any thread. A lane and
- * its strands belong to one thread at a time; handing them to another thread
- * (cairn_lane_hand_over) needs the host's own synchronisation. Signals: nothing here is
- * safe in a signal handler unless its contract says so. `errno` is preserved by every function.
+ * Threads: functions on profiles and blocks may be called from any thread. A lane and its strands
+ * belong to one thread at a time; moving them to another thread (cairn_lane_hand_over) needs the
+ * host's own synchronisation.
  *
- * Fork: a child goes on, stacks and all, in a capture of its own: x.cairn becomes x.PID.cairn
- * beside it (in memory, if the profile is), with the same blocks, metrics and notes, and the
- * notes "parent" and "forked_from". It is made at the child's first event (whatever is entered,
- * left, charged, opened, added or asked for; not what only closes), so that a child that only
- * execs leaves no file; until then cairn_profile_status is CAIRN_E_FORKED, then CAIRN_OK, or
- * why it could not be made, in which case nothing is recorded. Only lanes of the thread that
- * forked go on (the one that opened the lane or a strand of it, or switched strands, last);
- * those of other threads may still be used and record nothing. Calls that are on a stack
- * already count 0 in the child, each open strand's root counts 1, and time counts from the
- * fork. Children of vfork and posix_spawn are their parent's. A child that came about behind
- * the C library's back (_Fork, clone), or by a fork in a signal handler, must not record.
+ * Signals: nothing here is safe in a signal handler unless its contract says so. Every function
+ * preserves `errno`.
+ *
+ * Fork: a child continues with its stacks in a capture of its own: x.PID.cairn beside x.cairn (in
+ * memory, if the profile is), with the same blocks, metrics and notes, and the notes "parent" and
+ * "forked_from". The capture is made at the child's first event (anything except closing), so a
+ * child that only execs leaves no file. Until then cairn_profile_status returns CAIRN_E_FORKED;
+ * afterwards CAIRN_OK, or the reason why nothing is recorded. Only lanes of the forking thread
+ * continue (the thread that last opened the lane or a strand of it, or switched strands); lanes of
+ * other threads may be used but record nothing. Calls that are on a stack already count 0 in the
+ * child, the root of each open strand counts 1, and time counts from the fork. Children of vfork
+ * and posix_spawn belong to their parent. A child that the C library does not know of (_Fork,
+ * clone), or of a fork in a signal handler, must not record.
  */
 #ifndef CAIRN_H
 #define CAIRN_H
@@ -52,18 +53,18 @@ extern "C" {
 
 #define CAIRN_VERSION "0.1.0"
 
-/* The library's symbols are hidden but for what is marked so. */
+/* The library exports only symbols with this attribute. */
 #define CAIRN_API __attribute__((visibility("default")))
 
-/* What is inlined changes the stack that who calls it runs on: a compiler that puts hooks into
- * functions (cairn cc, cairn clang, -finstrument-functions) leaves it alone. */
+/* Inlined functions change the stack of the function around them. Compilers that insert hooks into
+ * functions (cairn cc, cairn clang, -finstrument-functions) must leave them alone. */
 #if defined(__clang__)
 #define CAIRN_PRIV_UNSEEN __attribute__((no_instrument_function, xray_never_instrument))
 #else
 #define CAIRN_PRIV_UNSEEN __attribute__((no_instrument_function))
 #endif
-/* Behind what ends a scope: it must not become a jump, which its function would have been left
- * before. gcc's plugin knows. */
+/* Placed behind the end of a scope: clang must not turn the call before it into a tail call, which
+ * would run after the function's leave. gcc's plugin knows these calls. */
 #if defined(__clang__)
 #define CAIRN_PRIV_NO_JUMP() __asm__ volatile("")
 #else
@@ -79,34 +80,35 @@ typedef struct cairn_view cairn_view;
 /* Identifies a block within its profile. */
 typedef uint32_t cairn_block;
 
-/* The block at the bottom of every strand's stack. */
+/* The bottom of every strand's stack. */
 #define CAIRN_BLOCK_ROOT ((cairn_block)0)
-/* Contexts that a limit would not let exist are folded below this block. */
+/* Parent of the contexts that stand for those which a limit prevented. */
 #define CAIRN_BLOCK_FOLDED ((cairn_block)0xffffffffu)
 
-/* What a function could not do. The numbers never change. */
+/* Error codes. The numbers never change. */
 typedef enum cairn_error {
     CAIRN_OK = 0,
     CAIRN_E_ARGUMENT = 1,  /* an argument is NULL or out of range */
     CAIRN_E_MEMORY = 2,    /* the system has no memory left */
-    CAIRN_E_OPEN = 3,      /* the capture cannot be created at its path */
-    CAIRN_E_SPACE = 4,     /* the disk is full, or the file-size cap is reached */
+    CAIRN_E_OPEN = 3,      /* the capture cannot be created at this path */
+    CAIRN_E_SPACE = 4,     /* the disk is full, or the file limit is reached */
     CAIRN_E_MAP = 5,       /* the capture cannot be mapped */
     CAIRN_E_FORMAT = 6,    /* the file is not a capture, or is damaged */
-    CAIRN_E_VERSION = 7,   /* the capture was written by a newer format */
+    CAIRN_E_VERSION = 7,   /* the capture was written by a newer version */
     CAIRN_E_TRUNCATED = 8, /* the capture is cut short before its tables */
     CAIRN_E_THREAD = 9,    /* the sampling thread cannot be started */
-    CAIRN_E_FORKED = 10,   /* the capture is the parent's: this process has none yet */
+    CAIRN_E_FORKED = 10,   /* after a fork: this process has no capture yet */
     CAIRN_E_READ = 11,     /* the file cannot be read */
     CAIRN_E_LIMIT = 12     /* more blocks, metrics or lanes than the format holds */
 } cairn_error;
 
-/* One sentence on what `error` means and what to do. Never NULL; static storage. */
+/* Returns one sentence about the error and what to do. Never NULL; static storage. */
 CAIRN_API const char *cairn_error_text(cairn_error error);
 
 /* ---- metrics -------------------------------------------------------------- */
 
-/* A number charged to contexts. Ids from CAIRN_METRIC_USER on come from cairn_metric_add. */
+/* A number that is charged to contexts. Values from CAIRN_METRIC_USER on come from
+ * cairn_metric_add. */
 typedef uint32_t cairn_metric;
 #define CAIRN_METRIC_CALLS ((cairn_metric)0)
 #define CAIRN_METRIC_TICKS ((cairn_metric)1)
@@ -117,77 +119,77 @@ typedef uint32_t cairn_metric;
 
 /* ---- profiles ------------------------------------------------------------- */
 
-/* How wall time is taken. */
+/* How wall time is measured. */
 typedef enum cairn_wall {
     CAIRN_WALL_OFF = 0,
-    CAIRN_WALL_SAMPLED = 1, /* what has passed since the last sample, every sample_period_ns */
+    CAIRN_WALL_SAMPLED = 1, /* every sample_period_ns, the time since the last sample is charged */
     CAIRN_WALL_EXACT = 2    /* the time stamp counter is read at every event */
 } cairn_wall;
 
-/* How the processor time of the thread that a lane runs on is taken. */
+/* How the processor time of a lane's thread is measured. */
 typedef enum cairn_cpu {
     CAIRN_CPU_OFF = 0,
-    CAIRN_CPU_SAMPLED = 1 /* what has passed since the last sample, every sample_period_ns */
+    CAIRN_CPU_SAMPLED = 1 /* every sample_period_ns, the time since the last sample is charged */
 } cairn_cpu;
 
-/* Who says when a sample is due. */
+/* What triggers samples. */
 typedef enum cairn_sampler {
-    CAIRN_SAMPLER_THREAD = 0, /* one thread for all lanes, which interrupts nobody */
-    CAIRN_SAMPLER_TIMER = 1   /* a timer on each thread's own CPU clock, which sends it a signal:
-                               * cpu only, and no oftener than the kernel's ticks. A loop in step
-                               * with these ticks is seen wrongly, however many samples there are.
-                               * sigwait, sigtimedwait, signalfd and sigpending with a set of all
-                               * signals see this one, too; what they take is a lost sample, and
-                               * the next comes within some tenths of a second */
+    CAIRN_SAMPLER_THREAD = 0, /* one thread for all lanes; it interrupts nothing */
+    CAIRN_SAMPLER_TIMER = 1   /* cpu only: a timer on each thread's CPU clock sends the thread a
+                                 signal, at most at the kernel's tick rate. Programs in step with
+                                 the kernel's ticks are measured wrongly, whatever the number of
+                                 samples. sigwait, sigtimedwait, signalfd and sigpending with all
+                                 signals see this signal; one that they take is a lost sample,
+                                 and the next comes within tenths of a second */
 } cairn_sampler;
 
-/* What becomes of spans (span.h) when a lane has as many as it may keep. */
+/* What happens when a lane has as many spans (span.h) as it may keep. */
 typedef enum cairn_span_policy {
-    CAIRN_SPANS_KEEP_FIRST = 0, /* further ones are dropped, and counted */
-    CAIRN_SPANS_KEEP_LAST = 1   /* the oldest make room, and are counted */
+    CAIRN_SPANS_KEEP_FIRST = 0, /* further spans are dropped, and counted */
+    CAIRN_SPANS_KEEP_LAST = 1   /* the oldest are overwritten, and counted */
 } cairn_span_policy;
 
-/* What is profiled and where it goes. Start from CAIRN_OPTIONS_DEFAULT. */
+/* Options of a profile. Start from CAIRN_OPTIONS_DEFAULT. */
 typedef struct cairn_options {
-    size_t size;               /* sizeof(cairn_options), so that fields can be added */
-    const char *path;          /* the capture; NULL keeps it in memory for queries only. What
-                                * `cairn run` wants is in the environment, as CAIRN_OUT. A
-                                * file that is there is replaced if it is a capture. Of
-                                * several that are opened with one path each has a file of
-                                * its own, whole, and the last of them the name; or, where
-                                * they are opened in the same moment, CAIRN_E_OPEN. */
-    const char *command;       /* what is profiled, for the report; may be NULL */
-    const char *labels;        /* "key=value" lines for the report; may be NULL */
+    size_t size;               /* sizeof(cairn_options): allows fields to be added */
+    const char *path;          /* of the capture; NULL: in memory, for queries only. `cairn run`
+                                  passes its choice in CAIRN_OUT. An existing capture is
+                                  replaced, any other file is not. If several profiles are opened
+                                  with the same path, each writes a whole file and the last one
+                                  has the name; opened at the same moment, one may fail with
+                                  CAIRN_E_OPEN */
+    const char *command;       /* command line to show in reports; may be NULL */
+    const char *labels;        /* "key=value" lines to show in reports; may be NULL */
     cairn_wall wall;           /* default: off */
     cairn_cpu cpu;             /* default: off */
-    cairn_sampler sampler;     /* default: the thread */
-    uint64_t sample_period_ns; /* between samples of wall and cpu; default 1,000,000 */
-    double sample_overhead;    /* longer periods are used while samples take more than this part
-                                * of the program's time; 0: never; default 0.01 */
-    uint64_t tick_period;      /* 1 is exact; N takes one sample in each N ticks; default 1 */
-    uint64_t seed;             /* of the jitter of sampled ticks */
-    uint32_t path_limit;       /* longest canonical path, root included; default 1,024 */
-    uint32_t context_budget;   /* most contexts a lane may have; default 4,194,304 */
-    uint64_t file_limit;       /* most bytes the capture may take; default 4 GiB */
-    bool spans;                /* record single executions, see span.h; default: off */
-    bool span_histograms;      /* keep by block how long spans took, also of those that are not
-                                * recorded, and with `spans` off; default: off */
-    bool span_cpu;             /* read the thread's processor time where a span begins and ends:
-                                * two system calls a span; default: off */
+    cairn_sampler sampler;     /* default: the sampling thread */
+    uint64_t sample_period_ns; /* ns between samples of wall and cpu; default 1,000,000 */
+    double sample_overhead;    /* the period is increased while sampling takes more than this
+                                  share of the program's time; 0: never; default 0.01 */
+    uint64_t tick_period;      /* 1: exact; N: one sample in N ticks; default 1 */
+    uint64_t seed;             /* of the random intervals of sampled ticks */
+    uint32_t path_limit;       /* longest canonical path, including the root; default 1,024 */
+    uint32_t context_budget;   /* limit on contexts of a lane; default 4,194,304 */
+    uint64_t file_limit;       /* limit on bytes of the capture; default 4 GiB */
+    bool spans;                /* record spans (span.h); default: off */
+    bool span_histograms;      /* count histograms of span durations by block, for unrecorded
+                                  spans too, and also if `spans` is off; default: off */
+    bool span_cpu;             /* measure the processor time of each span: two system calls a
+                                  span; default: off */
 
-    /* Bytes of spans that a lane may keep, and as many of their attributes and edges; at least
-     * 1 MiB is. Default 0: keeping the first, what the file limit lets be; the last, 64 MiB. */
+    /* Limit on bytes of spans of a lane, and equally of their attributes and edges; at least 1 MiB.
+     * Default 0: up to file_limit if the first are kept, 64 MiB if the last are kept. */
     uint64_t span_limit;
     cairn_span_policy span_policy; /* default: keep the first */
 
-    /* The share of trees of spans that is recorded, each with all of its spans wherever they run;
-     * drawn, from `seed`, where a span without a parent begins. Above 0; default 1: all. */
+    /* Share of the trees of spans that is recorded, chosen at random (from `seed`) when a root span
+     * begins; a tree is recorded whole, wherever its spans run. In (0, 1]; default 1. */
     double span_rate;
 
     bool disabled;            /* open without recording; see cairn_profile_enable */
-    cairn_profile *blocks_of; /* has the same blocks by the same numbers, now and whenever one is
-                               * added to either, so that strands can be redirected from one to
-                               * the other; default NULL */
+    cairn_profile *blocks_of; /* another profile with the same blocks under the same numbers, now
+                                 and whenever one is added to either: strands can then be
+                                 redirected between the two; default NULL */
 } cairn_options;
 
 /* clang-format off */
@@ -197,176 +199,174 @@ typedef struct cairn_options {
      CAIRN_SPANS_KEEP_FIRST, 1, false, NULL}
 /* clang-format on */
 
-/* Creates the capture and starts recording. On error `*profile` is NULL, and so every
- * later call is a no-op: a host may ignore the result and run unprofiled. */
+/* Creates the capture and starts recording. On an error `*profile` is NULL and every later call
+ * does nothing: a host may ignore the result and run unprofiled. */
 CAIRN_API cairn_error cairn_profile_open(cairn_profile **profile, const cairn_options *options);
 
-/* Charges what is still to be charged, closes every lane and strand, ends the capture
- * and frees everything. No lane or strand may be used afterwards. */
+/* Charges outstanding time, closes all lanes and strands, completes the capture and frees
+ * everything. Lanes and strands must not be used afterwards. */
 CAIRN_API void cairn_profile_close(cairn_profile *profile);
 
-/* Start and stop recording. Stacks are kept while recording is off, so that enabling in
- * the middle of a program is right: frames entered while off count as their caller. A lane
- * notices at its next event on the strand that runs (cairn_strand_switch). While recording is
- * off, what is entered and left is only kept on the stack, which costs about what counting it
- * would (bench/SWEEP.md); what costs nothing is a strand that is NULL.
- * (fble's profile tree: the enabled flag is internal, and there is a function for it.) */
+/* Start and stop recording. Stacks are maintained while recording is off, so it can be switched on
+ * in the middle of a program: frames entered meanwhile count as their caller. A lane notices at the
+ * next event on its current strand (cairn_strand_switch). Events while recording is off cost about
+ * as much as counting them (bench/SWEEP.md); for no cost at all, use a NULL strand. */
 CAIRN_API void cairn_profile_enable(cairn_profile *profile);
 CAIRN_API void cairn_profile_disable(cairn_profile *profile);
 
-/* Begins all figures anew at 0, while stacks and contexts stay: time counts from now on, and
- * the root of each strand that is open counts one call, so that calls are again those entered
- * and replaced, and one for each strand. A view, or a reader of the file, never sees what was
- * before. Lanes of other threads notice at their next event on the strand that runs and have no
- * figures until then, and what a thread records in the very moment of the call may count or
- * not; a lane takes time in proportion to its contexts then. Thread: any. */
+/* Sets all figures to 0; stacks and contexts stay. Time counts from now on, and the root of each
+ * open strand counts one call, so that calls remain those entered and replaced plus one for each
+ * strand. Views and readers of the file never see figures from before. Lanes of other threads reset
+ * at the next event on their current strand and have no figures until then; an event at the very
+ * moment of the call may count or not. Each lane takes time in proportion to its contexts. Thread:
+ * any. */
 CAIRN_API void cairn_profile_reset(cairn_profile *profile);
 
-/* CAIRN_OK, or why recording stopped by itself (CAIRN_E_SPACE, ...). */
+/* Returns CAIRN_OK, or why recording has stopped (CAIRN_E_SPACE, ...). */
 CAIRN_API cairn_error cairn_profile_status(const cairn_profile *profile);
 
-/* Adds "key=value" to what the report says about the run: options, exit status, labels.
- * The last value of a key holds. Both strings are copied. */
+/* Adds "key=value" to the notes that reports show about the run. The last value of a key counts.
+ * Both strings are copied. */
 CAIRN_API cairn_error cairn_profile_note(cairn_profile *profile, const char *key,
                                          const char *value);
 
-/* Writes all that was recorded so far as a closed capture at `path` (a file that is there is
- * replaced if it is a capture), while the program goes on: what other threads are recording
- * just now may or may not be in it, as in a view. Blocks nobody. Thread: any. Errors: those of
- * opening a capture; CAIRN_E_ARGUMENT if `path` is the profile's own capture. */
+/* Writes everything recorded so far as a closed capture at `path` while the program continues. An
+ * existing capture is replaced. Events that other threads record at this moment may be missing, as
+ * in a view. Blocks no thread. Thread: any. Errors: those of cairn_profile_open; CAIRN_E_ARGUMENT
+ * if `path` is the profile's own capture. */
 CAIRN_API cairn_error cairn_profile_snapshot(cairn_profile *profile, const char *path);
 
-/* Defines a metric, such as "cache misses" in unit "count"; or gives that of the name, where a
- * host has defined it already. Returns CAIRN_METRIC_MAX if there are too many. */
+/* Adds a metric, such as "cache misses" in unit "count", or returns the existing one of that name.
+ * Returns CAIRN_METRIC_MAX if there are too many. */
 CAIRN_API cairn_metric cairn_metric_add(cairn_profile *profile, const char *name, const char *unit);
 
 /* ---- blocks --------------------------------------------------------------- */
 
 typedef struct cairn_block_info {
-    const char *name;   /* what a person would call it */
+    const char *name;   /* as people call it */
     const char *file;   /* may be NULL */
-    uint32_t line;      /* 1-based; 0 is unknown */
-    uint32_t column;    /* 1-based; 0 is unknown */
-    cairn_block parent; /* the block that it is written inside of, or CAIRN_BLOCK_ROOT */
+    uint32_t line;      /* from 1; 0: unknown */
+    uint32_t column;    /* from 1; 0: unknown */
+    cairn_block parent; /* lexical parent, or CAIRN_BLOCK_ROOT */
 } cairn_block_info;
 
-/* Adds a block, at any moment. Ids count up from 1. The strings are copied. Returns
- * CAIRN_BLOCK_ROOT when the profile is NULL or has no room. Not deduplicated. */
+/* Adds a block; may be called at any time. Numbers count up from 1. The strings are copied. Equal
+ * blocks are not merged. Returns CAIRN_BLOCK_ROOT if the profile is NULL or has no space. */
 CAIRN_API cairn_block cairn_block_add(cairn_profile *profile, const cairn_block_info *info);
 
-/* The same, but the one that this has made before for the same name, file and line, if it has. */
+/* The same, but returns the existing block if this function has been called before with the same
+ * name, file and line. */
 CAIRN_API cairn_block cairn_block_once(cairn_profile *profile, const cairn_block_info *info);
 
 /* ---- lanes and strands ---------------------------------------------------- */
 
-/* Opens a lane. NULL when there is no memory: then its strands are NULL too.
- * The graph of a lane that was closed is carried on by the next lane opened. */
+/* Opens a lane. The graph of a lane that was closed is reused. Returns NULL without memory, and its
+ * strands are NULL too. */
 CAIRN_API cairn_lane *cairn_lane_open(cairn_profile *profile, const char *name);
 
 /* Closes the lane and all its strands. */
 CAIRN_API void cairn_lane_close(cairn_lane *lane);
 
-/* The thread that the lane is on will not use it any more, and another one may: what the lane
- * has cost is charged, to the clock tick. The next thread that has an event on the lane takes it
- * over with that event; the time in between is nobody's. For fibers and tasks that move between
- * threads: call it before the other thread can run one. Without it a move shows with the next
- * sample, what each thread spent is right to within a period, and a child that is forked before
- * then does not have the lane. A thread that ends hands over
- * what it still has. Thread: the lane's. (MLton loses a thread's last ticks: this does not.) */
+/* Releases the lane for another thread: charges all time up to the clock tick. The next thread with
+ * an event on the lane takes it over; the time in between is charged to nobody. Call it for fibers
+ * and tasks that move between threads, before another thread can run one. Without it a move is
+ * noticed at the next sample, each thread's time is accurate to one period, and a child forked
+ * before then lacks the lane. A thread that ends releases its lanes itself. Thread: the lane's. */
 CAIRN_API void cairn_lane_hand_over(cairn_lane *lane);
 
-/* Opens a strand with an empty stack: its context is the root, whose calls go up by one.
- * The first strand of a lane is its running strand. */
+/* Opens a strand with an empty stack: its context is the root, whose calls increase by one. The
+ * first strand of a lane is its current one. */
 CAIRN_API cairn_strand *cairn_strand_open(cairn_lane *lane);
 
-/* Ends a strand, whatever is still on its stack. If it was running, no strand is. */
+/* Closes a strand, whatever is on its stack. If it was the current strand, the lane has none. */
 CAIRN_API void cairn_strand_close(cairn_strand *strand);
 
-/* Says that `strand` is the one of its lane that runs from now on. Exact time that has
- * passed is charged to the strand that ran before; a sample goes to the one that runs
- * when it is taken. */
+/* Makes `strand` the current strand of its lane. Exact time so far is charged to the previous one;
+ * a sample goes to the strand that is current when it is taken. */
 CAIRN_API void cairn_strand_switch(cairn_strand *strand);
 
-/* The lane that the strand is on; the profile that the lane is in. NULL for NULL. */
+/* Return the lane of a strand; the profile of a lane. NULL for NULL. */
 CAIRN_API cairn_lane *cairn_strand_lane(const cairn_strand *strand);
 CAIRN_API cairn_profile *cairn_lane_profile(const cairn_lane *lane);
 
-/* How many frames are on the strand's stack. */
+/* Returns the number of frames on the strand's stack. */
 CAIRN_API size_t cairn_strand_depth(const cairn_strand *strand);
 
-/* Remembers the height of the stack: right for setjmp, protected calls, `try`. */
+/* Returns the height of the stack, for cairn_strand_unwind: at setjmp, protected calls, `try`. */
 typedef size_t cairn_mark;
 CAIRN_API cairn_mark cairn_strand_mark(const cairn_strand *strand);
 
-/* Drops to a height that cairn_strand_mark gave. A height that is above the stack is
- * counted as a misuse and otherwise ignored. A frame that was replaced (a tail call)
- * since the mark keeps what replaced it. */
+/* Drops the stack to a height that cairn_strand_mark returned. A height above the stack is ignored
+ * and counted as misuse. A frame that has been replaced (tail call) since the mark stays
+ * replaced. */
 CAIRN_API void cairn_strand_unwind(cairn_strand *strand, cairn_mark mark);
 
-/* Goes on in the profile `to` for a while, which shares its blocks with the strand's (see
- * blocks_of in cairn_options): returns the strand to use meanwhile, on a lane of `to` that stands
- * in for this strand's. It has the same stack, whose frames count no calls there; its root counts
- * one, as each strand's does. `from` rests: time is charged to the one or the other, never to
- * both. NULL if `to` is NULL (what follows is not recorded), shares no blocks (a misuse), or there
- * is no memory; cairn_strand_return comes back from that, too. May be nested, with either strand:
- * it is always the innermost one that goes on elsewhere. While it rests, nothing but switch,
- * redirect, return, depth and close may be called with `from`. Thread: the lane's. The stand-in
- * lane moves and closes with the lane; `to` may be closed meanwhile by that thread: what
- * follows up to the return is not recorded. Takes time in proportion to the stack's height.
- * (MLton: MLton.Profile.withData.) */
+/* Redirects the strand to the profile `to`, which must share blocks (blocks_of in cairn_options).
+ * Returns the strand to use until cairn_strand_return, on a lane of `to` that stands in for this
+ * strand's lane. It has the same stack, whose frames count no calls there; its root counts one.
+ * Meanwhile `from` pauses, so that time is charged to only one of them. Redirections can be nested,
+ * from either strand; the innermost is current. While it pauses, `from` may only be passed to
+ * switch, redirect, return, depth and close.
+ *
+ * Returns NULL if `to` is NULL (nothing is recorded until the return), if the profiles share no
+ * blocks (counted as misuse), or without memory; cairn_strand_return ends these as well. The stand-
+ * in lane moves and closes with the lane; `to` may be closed meanwhile by the same thread, and
+ * nothing is recorded from then to the return. Takes time in proportion to the stack's height.
+ * Thread: the lane's. (Like MLton.Profile.withData.) */
 CAIRN_API cairn_strand *cairn_strand_redirect(cairn_strand *from, cairn_profile *to);
 
-/* Comes back from the innermost redirection of `from`, whose strand is closed. `from` gets the
- * stack as it is then: without what was left or unwound there, with what was entered there, which
- * counts no calls here. (After a redirection to NULL, the stack is as it was.) Thread: the lane's.
- * Where there is nothing to return from, it is counted as a misuse. */
+/* Ends the innermost redirection of `from` and closes its strand. `from` gets the stack as it is
+ * then: without frames left or unwound meanwhile, with frames entered meanwhile, which count no
+ * calls here. (After a redirection to NULL the stack is unchanged.) Without a redirection it is
+ * counted as misuse. Thread: the lane's. */
 CAIRN_API void cairn_strand_return(cairn_strand *from);
 
-/* Charges `amount` of a metric to the strand's context. Calls cannot be charged. */
+/* Charges `amount` of a metric to the strand's current context. Calls cannot be charged. */
 CAIRN_API void cairn_charge(cairn_strand *strand, cairn_metric metric, uint64_t amount);
 
-/* For hosts that walk a stack of their own now and then instead of calling enter and
- * leave: charges `amount` to the context that `path` (outermost first, the root left out)
- * leads to. Counts no calls; the strand's own stack is not looked at. */
+/* Charges `amount` to the context of `path` (outermost block first, without the root), for hosts
+ * that walk a stack of their own now and then in place of enter and leave. Counts no calls and
+ * ignores the strand's stack. */
 CAIRN_API void cairn_sample(cairn_strand *strand, const cairn_block *path, size_t length,
                             cairn_metric metric, uint64_t amount);
 
-/* Contexts by number, for hosts that keep their own stacks or remember where something was
- * made (the allocation that is freed later). A number belongs to its lane, and is good for as
- * long as the profile is; but in a child of fork contexts have other numbers. */
+/* Contexts by number, for hosts that keep their own stacks or remember where something was made (an
+ * allocation that is freed later). A number belongs to its lane and is valid as long as the
+ * profile; in a child of fork contexts have other numbers. */
 typedef uint32_t cairn_context;
 #define CAIRN_CONTEXT_ROOT ((cairn_context)1)
 
-/* The context that runs on the strand; 0 for NULL. */
+/* Returns the strand's current context; 0 for NULL. */
 CAIRN_API cairn_context cairn_strand_context(const cairn_strand *strand);
 
-/* Where `block` leads to from `from`, made if need be. Counts no call. Thread: the lane's. */
+/* Returns the context that `block` leads to from `from`, making it if needed. Counts no call.
+ * Thread: the lane's. */
 CAIRN_API cairn_context cairn_context_step(cairn_lane *lane, cairn_context from, cairn_block block);
 
 /* Charges a context of the lane. Calls cannot be charged. Thread: the lane's. */
 CAIRN_API void cairn_context_charge(cairn_lane *lane, cairn_context context, cairn_metric metric,
                                     uint64_t amount);
 
-/* The counters that cairn_context_charge adds to, by context, at least up to `context`; for hosts
- * that charge millions of times a second, and add to them by themselves. Of metrics that
- * cairn_metric_add has made. NULL where nothing is recorded, or there is no room. Thread: the
- * lane's. Good until this or cairn_context_charge is called for this metric and a higher context,
- * and not in a child of fork, nor after the profile is disabled or closed. */
+/* Returns the counters that cairn_context_charge increments, by context, at least up to `context`:
+ * for hosts that charge millions of times a second and increment them directly. For metrics of
+ * cairn_metric_add only. Valid until this function or cairn_context_charge is called with the same
+ * metric and a higher context, the profile is disabled or closed, or the process forks (in the
+ * child). Returns NULL if nothing is recorded or there is no space. Thread: the lane's. */
 CAIRN_API uint64_t *cairn_context_counters(cairn_lane *lane, cairn_metric metric,
                                            cairn_context context);
 
-/* How many ticks may still pass on the strand's lane before one that is sampled: a host
- * that counts by interrupting itself need not do so before. 0 where ticks are exact. */
+/* Returns how many ticks may pass on the strand's lane before the next sampled one: a host that
+ * counts by interrupting itself need not do so earlier. 0 if ticks are exact. */
 CAIRN_API uint32_t cairn_tick_due(const cairn_strand *strand);
 
-/* cairn_enter, cairn_replace, cairn_leave and cairn_tick are in hot.h; strands that keep only
- * their stack, which costs less than counts, in stack.h. */
+/* cairn_enter, cairn_replace, cairn_leave and cairn_tick are in hot.h; strands that keep only a
+ * stack, which costs less than counts, in stack.h. */
 
 /* ---- queries -------------------------------------------------------------- */
 
-/* What a context or an edge cost. Wall is in nanoseconds, by the calibration of the time
- * stamp counter so far: what it makes of the same reading settles by some parts in 10,000
- * in the profile's first milliseconds. */
+/* The cost of a context or edge. Wall is in nanoseconds, converted with the calibration of the time
+ * stamp counter so far, which changes by some parts in 10,000 during the profile's first
+ * milliseconds. */
 typedef struct cairn_cost {
     uint64_t calls;
     uint64_t ticks;
@@ -374,37 +374,37 @@ typedef struct cairn_cost {
     uint64_t cpu; /* nanoseconds */
 } cairn_cost;
 
-/* Takes a snapshot of everything recorded so far, all lanes merged; of sampled ticks, what
- * their last two intervals will be charged is not in it yet. Safe while other
- * threads record; what they are recording just now may or may not be in it. */
+/* Opens a snapshot of everything recorded so far, with all lanes merged. The last two intervals of
+ * sampled ticks are not in it yet. Other threads may record meanwhile; their latest events may be
+ * missing. Close it with cairn_view_close. */
 CAIRN_API cairn_error cairn_view_open(cairn_view **view, cairn_profile *profile);
 CAIRN_API void cairn_view_close(cairn_view *view);
 
-/* The block's description, valid as long as the view. NULL if there is no such block. */
+/* Returns the block's description, valid as long as the view. NULL if there is no such block. */
 CAIRN_API const cairn_block_info *cairn_view_block(const cairn_view *view, cairn_block block);
 
-/* Visits every context, parents first. `sequence` is its canonical path, root first,
- * valid during the call. Stops when the visitor returns false.
- * (fble's FbleQueryProfile.) */
+/* Visits every context, parents first. `sequence` is its canonical path, root first, valid during
+ * the call. Stops if the visitor returns false. */
 typedef bool cairn_context_visitor(void *data, const cairn_block *sequence, size_t length,
                                    const cairn_cost *cost);
 CAIRN_API void cairn_view_contexts(const cairn_view *view, cairn_context_visitor *visit,
                                    void *data);
 
-/* Visits every edge: `block` was entered `calls` times from the context whose path is
- * `sequence`. `target_length` is the length of the path that it leads to: length + 1, or
- * less where a cycle or a limit folds it into an ancestor, or 3 where a limit folds it into
- * [folded]/block, which is not on the path. */
+/* Visits every edge: `block` was entered `calls` times from the context with path `sequence`.
+ * `target_length` is the path length of the edge's target: length + 1; less if a cycle or limit
+ * folds it into an ancestor; 3 if a limit folds it into [folded]/block, which is not on the
+ * path. */
 typedef bool cairn_edge_visitor(void *data, const cairn_block *sequence, size_t length,
                                 cairn_block block, size_t target_length, uint64_t calls);
 CAIRN_API void cairn_view_edges(const cairn_view *view, cairn_edge_visitor *visit, void *data);
 
-/* Looks up the context that `sequence` leads to, the root left out; the sequence need not
- * be canonical. False if nothing ran there. */
+/* Finds the context that `sequence` (without the root) leads to; it need not be canonical. Returns
+ * false if nothing ran there. */
 CAIRN_API bool cairn_view_find(const cairn_view *view, const cairn_block *sequence, size_t length,
                                cairn_cost *cost);
 
-/* How many calls end in `sequence`: {b} counts the calls of b, {a, b} those of b from a. */
+/* Returns the number of calls that end in `sequence`: {b} counts the calls of b, {a, b} those of b
+ * from a. */
 CAIRN_API uint64_t cairn_view_calls(const cairn_view *view, const cairn_block *sequence,
                                     size_t length);
 

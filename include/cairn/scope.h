@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * scope.h - one line a scope.
+ * scope.h - record a scope with one line.
  *
  *     void render(int64_t i)
  *     {
@@ -10,19 +10,18 @@
  *         ...
  *     }
  *
- * records a span of the block "render" (span.h) in the process's own profile (process.h). The block
- * is made the first time that the place is reached, with its file and line. Whoever has a strand of
- * a profile of its own says `.strand = strand`. Where nothing is profiled, a scope costs two
- * predictable branches and a load where it begins, and a branch where it ends.
+ * records a span (span.h) of the block "render" in the process's own profile (process.h). The
+ * block is made when the line is first reached, with its file and line. Pass `.strand = strand` to
+ * use a profile of your own. Without a profile a scope costs two predictable branches and a load
+ * at its begin, and a branch at its end.
  *
- * Scopes end however the C scope is left, but by longjmp and by threads that are cancelled or end
- * inside of it: what is then left open ends with the next scope around it that does end, or with
- * the strand. (With -fexceptions, C++ exceptions and cancellation end them, too.)
+ * Scopes end however the C scope is left, except by longjmp and by threads that are cancelled or
+ * end inside: such spans end with the next enclosing scope that ends, or with the strand. (With
+ * -fexceptions, C++ exceptions and cancellation end them.)
  *
- * C, and C++ from C++11 on; before C++20 what stands behind `.iteration =` and has a comma that is
- * not in parentheses (f<a, b>) is to be put into some. C++ has cairn::span, too: cairn.hpp. Thread:
- * the strand's. Not signal safe.
- * (The seed's timers; C's cleanup attribute, by which gcc and clang do what C++ does.)
+ * For C, and C++ from C++11 on; before C++20, an argument of `.iteration =` that contains a comma
+ * outside of parentheses (f<a, b>) must be parenthesised. C++ has cairn::span in cairn.hpp.
+ * Thread: the strand's. Not signal safe. (Based on the cleanup attribute of gcc and clang.)
  */
 #ifndef CAIRN_SCOPE_H
 #define CAIRN_SCOPE_H
@@ -34,13 +33,13 @@
 extern "C" {
 #endif
 
-/* A place in the source that has a block, a key or a text of its own. To be static: the profile's
- * number for it is found once, and again when it is another profile's strand that comes by. */
+/* A source location with a block, key or text of its own, which must be static. It caches the
+ * profile's number and looks it up again when used with another profile. */
 typedef struct cairn_place {
     const char *name;
     const char *file; /* NULL for keys and texts */
     uint32_t line;
-    uint64_t known; /* atomic: the profile's names << 32 | number */
+    uint64_t known; /* atomic: id of the profile's name space << 32 | number */
 } cairn_place;
 
 #define CAIRN_PLACE_HERE(name)                                                                     \
@@ -56,16 +55,17 @@ CAIRN_API cairn_block cairn_priv_place_block(cairn_strand *strand, cairn_place *
 CAIRN_API cairn_key cairn_priv_place_key(cairn_strand *strand, cairn_place *place);
 CAIRN_API cairn_text cairn_priv_place_text(cairn_strand *strand, cairn_place *place);
 
-/* Whether `known` is what the strand's profile says; then its lower half is the number. */
+/* Returns true if the cached number is valid for the strand's profile; it is then the lower
+ * half. */
 CAIRN_PRIV_INLINE bool cairn_priv_place_known(const cairn_strand *strand, uint64_t known)
 {
     const cairn_priv_lane *lane = ((const cairn_priv_strand *)(const void *)strand)->lane;
     return CAIRN_PRIV_LIKELY(known >> 32 == lane->names);
 }
 
-/* The place's block, key or text in the strand's profile, made if need be. Places with the same
- * name, file and line are one block; keys and texts are one by their name. Where there is no room,
- * CAIRN_BLOCK_ROOT, CAIRN_KEY_MAX, CAIRN_TEXT_NONE. `strand` is not NULL. Thread: any. */
+/* Return the block, key or text of a place in the strand's profile, making it if needed. Places
+ * with equal name, file and line share a block; keys and texts are shared by name. Without space:
+ * CAIRN_BLOCK_ROOT, CAIRN_KEY_MAX, CAIRN_TEXT_NONE. `strand` must not be NULL. Thread: any. */
 CAIRN_PRIV_INLINE cairn_block cairn_place_block(cairn_strand *strand, cairn_place *place)
 {
     uint64_t known = __atomic_load_n(&place->known, __ATOMIC_RELAXED);
@@ -89,13 +89,13 @@ CAIRN_PRIV_INLINE cairn_text cairn_place_text(cairn_strand *strand, cairn_place 
 
 /* ---- scopes ------------------------------------------------------------------------- */
 
-/* What a scope may be given, in this order; `name` is the macros' own. */
+/* Options of a scope, in this order; `name` is used by the macros. */
 typedef struct cairn_scope_options {
     const char *name;
 #ifdef __cplusplus
     int64_t iteration = CAIRN_ITERATION_NONE;
     cairn_strand *strand = cairn_thread_strand();
-#if __cplusplus < 202002L /* then it would be none that designated initializers are for */
+#if __cplusplus < 202002L /* with a constructor it could not have designated initialisers */
     CAIRN_PRIV_UNSEEN cairn_scope_options() = default;
 #endif
 #else
@@ -104,7 +104,7 @@ typedef struct cairn_scope_options {
 #endif
 } cairn_scope_options;
 
-/* A scope that is open. */
+/* An open scope. */
 typedef struct cairn_scope {
     cairn_strand *strand;
     size_t height; /* of the stack below it */
@@ -112,7 +112,7 @@ typedef struct cairn_scope {
 
 CAIRN_API void cairn_priv_scope_end(cairn_strand *strand, size_t height);
 
-/* Opens a scope that cairn_scope_end closes; of `place`, for a strand that may be NULL. */
+/* Opens a scope of `place`; close it with cairn_scope_end. `strand` may be NULL. */
 CAIRN_PRIV_INLINE cairn_scope cairn_scope_begin(cairn_strand *strand, cairn_place *place,
                                                 int64_t iteration)
 {
@@ -129,7 +129,7 @@ CAIRN_PRIV_INLINE cairn_scope cairn_scope_begin(cairn_strand *strand, cairn_plac
     return scope;
 }
 
-/* Closes it, and whatever was opened inside of it and is open still. Once. */
+/* Closes the scope, and scopes opened inside of it that are still open. Call it once. */
 CAIRN_PRIV_INLINE void cairn_scope_end(cairn_scope *scope)
 {
     cairn_strand *strand = scope->strand;
@@ -145,14 +145,14 @@ CAIRN_PRIV_INLINE void cairn_scope_end(cairn_scope *scope)
     CAIRN_PRIV_NO_JUMP();
 }
 
-/* Work that another strand has asked for, until it is left. */
+/* Adopted work, until its end. */
 typedef struct cairn_adoption {
     cairn_strand *strand;
     cairn_mark height; /* of the stack below it */
 } cairn_adoption;
 
-/* As cairn_handoff_adopt, for a strand that may be NULL; cairn_adoption_end leaves it, with
- * whatever was opened or adopted inside of it and is so still. Once. */
+/* Like cairn_handoff_adopt, for a strand that may be NULL. cairn_adoption_end ends it, with scopes
+ * and adoptions inside of it that are still open. Call it once. */
 CAIRN_API cairn_adoption cairn_adoption_begin(cairn_strand *strand, cairn_handoff handoff);
 CAIRN_API void cairn_adoption_end(cairn_adoption *adoption);
 
@@ -162,21 +162,21 @@ CAIRN_PRIV_INLINE void cairn_priv_adopted(cairn_adoption *adoption)
     CAIRN_PRIV_NO_JUMP();
 }
 
-/* As cairn_scope_begin, for a name that is not known beforehand: it is looked up each time, under
- * a lock. Of the same name there is one block, without a file. */
+/* Like cairn_scope_begin, for a name that is not known at compile time: it is looked up each time,
+ * under a lock. Equal names share a block, which has no file. */
 CAIRN_API cairn_scope cairn_scope_begin_named(cairn_strand *strand, const char *name,
                                               int64_t iteration);
 
 /* ---- the macros --------------------------------------------------------------------- */
 
-/* CAIRN_SCOPE("name"), CAIRN_SCOPE("name", .iteration = i, .strand = strand): until the end of the
- * C scope that it stands in. "name" is a string literal.
- * CAIRN_FUNCTION(), CAIRN_FUNCTION(.iteration = i): by the name of the function that it is in. */
+/* CAIRN_SCOPE("name"), CAIRN_SCOPE("name", .iteration = i, .strand = strand): a span up to the end
+ * of the enclosing C scope. "name" is a string literal. CAIRN_FUNCTION(), CAIRN_FUNCTION(.iteration
+ * = i): named after the enclosing function. */
 #define CAIRN_SCOPE(...) CAIRN_PRIV_SCOPE(__COUNTER__, __VA_ARGS__)
 #define CAIRN_FUNCTION(...) CAIRN_PRIV_SCOPE(__COUNTER__, __func__, __VA_ARGS__)
 
-/* cairn_scope scope = CAIRN_SCOPE_BEGIN("name", .iteration = i); ... cairn_scope_end(&scope);
- * for scopes that are not C's. */
+/* cairn_scope scope = CAIRN_SCOPE_BEGIN("name", .iteration = i); ... cairn_scope_end(&scope); for
+ * scopes that are not C scopes. */
 #define CAIRN_SCOPE_BEGIN(...)                                                                     \
     __extension__({                                                                                \
         static cairn_place cairn_priv_place =                                                      \
@@ -186,14 +186,14 @@ CAIRN_API cairn_scope cairn_scope_begin_named(cairn_strand *strand, const char *
                           cairn_priv_options.iteration);                                           \
     })
 
-/* CAIRN_ADOPT(handoff), CAIRN_ADOPT(handoff, strand): until the end of the C scope that it stands
- * in, what the thread's own strand (or that one) does is who's took the token. */
+/* CAIRN_ADOPT(handoff), CAIRN_ADOPT(handoff, strand): up to the end of the enclosing C scope, the
+ * thread's own strand (or that one) works for the taker of the token. */
 #define CAIRN_ADOPT(...) CAIRN_PRIV_ADOPT_AS(__COUNTER__, __VA_ARGS__, cairn_thread_strand(), 0)
 
-/* Attributes of the innermost open span, of the thread's own strand or of the one that is given
- * last: CAIRN_SCOPE_INTEGER("width", width), CAIRN_SCOPE_INTEGER("width", width, strand). Keys are
- * string literals. A text is copied each time; a name, a string literal too, is written once and
- * then costs what a number does. */
+/* Attributes of the innermost open span of the thread's own strand, or of the strand given last:
+ * CAIRN_SCOPE_INTEGER("width", width), CAIRN_SCOPE_INTEGER("width", width, strand). Keys are string
+ * literals. A text is copied each time; a name is a string literal that is stored once and then
+ * costs as much as a number. */
 #define CAIRN_SCOPE_INTEGER(key, ...)                                                              \
     CAIRN_PRIV_ATTRIBUTE(int64_t, cairn_span_integer, key, __VA_ARGS__, cairn_thread_strand(), 0)
 #define CAIRN_SCOPE_NUMBER(key, ...)                                                               \
@@ -202,7 +202,7 @@ CAIRN_API cairn_scope cairn_scope_begin_named(cairn_strand *strand, const char *
     CAIRN_PRIV_ATTRIBUTE(const char *, cairn_span_text, key, __VA_ARGS__, cairn_thread_strand(), 0)
 #define CAIRN_SCOPE_NAME(key, ...) CAIRN_PRIV_NAME(key, __VA_ARGS__, cairn_thread_strand(), 0)
 
-/* ---- how they are made -------------------------------------------------------------- */
+/* ---- implementation ----------------------------------------------------------------- */
 
 #define CAIRN_PRIV_FIRST(first, ...) first
 
@@ -220,9 +220,9 @@ CAIRN_API cairn_scope cairn_scope_begin_named(cairn_strand *strand, const char *
     __attribute__((cleanup(cairn_priv_adopted), unused))                                           \
     cairn_adoption cairn_priv_adoption_##number = cairn_adoption_begin((on), (handoff))
 
-/* In C the defaults are overridden by what is given, which is what is meant. C++ has designated
- * initializers from C++20 on: before, `.iteration = i` is put behind the options' name, which makes
- * an assignment of it, and nothing behind a name is nothing. */
+/* In C, given options override the defaults in the initialiser, which is intended. C++ has
+ * designated initialisers since C++20: before, `.iteration = i` is put behind the name of the
+ * options struct, which makes it an assignment. */
 #if defined(__cplusplus) && __cplusplus >= 202002L
 #define CAIRN_PRIV_OPTIONS(options, ...) const cairn_scope_options options = {.name = __VA_ARGS__}
 #elif defined(__cplusplus)
