@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "accounts.h"
@@ -129,6 +130,21 @@ static void only_frees(void)
     }
 }
 
+/* The child goes on with the lane that threads share. It keeps no books. */
+static void only_frees_and_forks(void)
+{
+    only_frees();
+    pid_t child = fork();
+    MUST(child >= 0);
+    if (child == 0) {
+        ended = 0;
+        only_frees();
+        exit(0);
+    }
+    int status;
+    MUST(waitpid(child, &status, 0) == child && status == 0);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -137,7 +153,8 @@ int main(int argc, char **argv)
     } programs[] = {{"asks_for_stack", asks_for_stack},
                     {"detached", detached},
                     {"many_detached", many_detached},
-                    {"only_frees", only_frees}};
+                    {"only_frees", only_frees},
+                    {"only_frees_and_forks", only_frees_and_forks}};
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
         if (argc > 1 && strcmp(argv[1], programs[i].name) == 0) {
             programs[i].run();

@@ -5,6 +5,7 @@ they do without it, and the capture agrees with their own books.
 
 Usage: threads.py CAIRN THREADS        prints TAP
 """
+import glob
 import json
 import os
 import shutil
@@ -29,9 +30,9 @@ def run(*command, mode):
     return done.stdout
 
 
-def figures_by_function(kind):
+def figures_by_function(kind, capture="x.cairn"):
     found = subprocess.run([CAIRN, "report", "--json", "--top", "0", "--metric", ",".join(FIGURES),
-                            "x.cairn"], capture_output=True, text=True, check=True)
+                            capture], capture_output=True, text=True, check=True)
     sums = {}
     for row in json.loads(found.stdout)["flat"]:
         before = sums.get(row["block"]["name"], [0] * len(FIGURES))
@@ -129,9 +130,17 @@ def threads_that_only_free():
     agrees_with_books()
 
 
+def threads_that_only_free_in_a_child_of_fork():
+    run(THREADS, "only_frees_and_forks", mode="exact")
+    agrees_with_books()
+    child, = glob.glob("x.*.cairn")
+    assert figures_by_function("self", child)["by_malloc"] == books()["by_malloc"]
+
+
 TESTS = [a_thread_asks_for_its_stack_before_it_allocates, java, rust,
          a_constructor_sets_the_environment_before_anything_is_allocated, detached_threads,
-         many_short_detached_threads, threads_that_only_free]
+         many_short_detached_threads, threads_that_only_free,
+         threads_that_only_free_in_a_child_of_fork]
 
 
 def main():
