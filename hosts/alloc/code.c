@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Blocks of machine code: one for each return address. It is named by where it is in its file;
- * what function and line that is, is found out when the capture is read, by the file's build id.
+ * Blocks of machine code, one for each return address. A block's name is its place in the file.
+ * The report finds function and line by the file's build id.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -9,9 +9,10 @@
 
 #include "alloc.h"
 
-enum { MODULES_MOST = 1024 }; /* whose build ids are noted */
+enum { MODULES_MAX = 1024 }; /* number of modules whose build ids are noted */
 
-/* What is known of a module: by its place and its name, for another may be loaded there. */
+/* A module that was noted. By address and name, as another may be loaded at the same address
+ * later. */
 typedef struct module {
     uintptr_t start;
     char *path;
@@ -30,7 +31,7 @@ static void note(const crn_unwind_module *module, const char *path)
     cairn_profile_note(crn_profile_here, key, value);
 }
 
-/* The path of a module, which is noted when it is first seen. */
+/* Returns the path of a module. Notes its build id the first time. */
 static const char *path_noted(const crn_unwind_module *found, char program[PATH_MAX])
 {
     for (size_t i = 0; i < module_count; i++)
@@ -40,9 +41,9 @@ static const char *path_noted(const crn_unwind_module *found, char program[PATH_
     const char *path = crn_unwind_module_path(found, program);
     note(found, path);
     if (!modules)
-        modules = crn_pages(MODULES_MOST * sizeof *modules);
+        modules = crn_pages(MODULES_MAX * sizeof *modules);
     size_t size = strlen(path) + 1;
-    char *kept = modules && module_count < MODULES_MOST ? crn_pages(size) : NULL;
+    char *kept = modules && module_count < MODULES_MAX ? crn_pages(size) : NULL;
     if (!kept)
         return path;
     memcpy(kept, path, size);
@@ -50,7 +51,7 @@ static const char *path_noted(const crn_unwind_module *found, char program[PATH_
     return kept;
 }
 
-/* Files are mapped from files: the loader also lists the kernel's vdso. */
+/* Returns false for the kernel's vdso, which the loader lists, too. */
 static bool is_file(const crn_unwind_module *module)
 {
     return !*module->name || strchr(module->name, '/');

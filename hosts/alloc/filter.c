@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which blocks cannot be counted ones: a bit for each hash of an address, and behind it how many
- * counted blocks have that hash. Where blocks are sampled, nearly every free asks this and is done;
- * where all are counted, all bits are set.
+ * Quick test for allocations that were not counted: a bit for each hash of an address, and a
+ * counter of the counted allocations with that hash. With sampling nearly all frees end here.
+ * Without it all bits are set.
  */
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Threads whose blocks are charged to what runs on a strand of the program's own profile. Such a
- * lane has one owner, as any has: blocks that other threads free are put on a list for it.
+ * Threads whose allocations are charged to the contexts of a strand of the program's own profile
+ * (cairn_alloc_follow). Only its owner writes to such a lane: what other threads free is entered
+ * into a list.
  */
 #include <errno.h>
 
@@ -9,7 +10,7 @@
 
 enum { RETURNED_IN_CHUNK = 4095 };
 
-/* What others have freed. */
+/* Part of that list. */
 typedef struct crn_returned {
     struct crn_returned *next;
     size_t count;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The functions that stand before those of the C library. Each has a short way, which is a
- * comparison or two before it goes on to the real one, and a long one that records. C++'s new and
- * delete need none: those of libstdc++ and libc++, sized and aligned ones included, come here.
+ * The interposed functions of libc. Each has a short path of one or two comparisons before the
+ * real function, and a long one that records. operator new and delete of libstdc++ and libc++ call
+ * malloc and free and need nothing of their own.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -35,8 +35,8 @@ crn_real crn_real_now = {
     __libc_memalign, align_block,   __libc_valloc,  __libc_pvalloc,
 };
 
-/* Another malloc may come after us, of a library that the program was linked with. Its blocks
- * are its own business; the program keeps it. */
+/* A library of the program may define another malloc. The program keeps it, and its allocations are
+ * not counted. */
 bool crn_real_find(void)
 {
     crn_real next;
@@ -56,7 +56,7 @@ bool crn_real_find(void)
     return next.malloc == __libc_malloc && next.free == __libc_free;
 }
 
-/* Whether a block of this size goes by unseen. */
+/* Returns true if an allocation of this size is not recorded: the next sample is further away. */
 static inline bool passes(size_t size)
 {
     if (CRN_UNLIKELY(size >= crn_here.left))
@@ -65,7 +65,7 @@ static inline bool passes(size_t size)
     return true;
 }
 
-/* The first call of all, before the program begins. */
+/* The first call in the process opens the profile. */
 static void begin(void)
 {
     if (CRN_UNLIKELY(__atomic_load_n(&crn_alloc_state_now, __ATOMIC_ACQUIRE) == CRN_ALLOC_EARLY))
@@ -91,7 +91,7 @@ APART static void *calloc_seen(size_t count, size_t size)
 {
     begin();
     void *block = crn_real_now.calloc(count, size);
-    crn_record_made(block, count * size, FRAME); /* a product that overflows gives no block */
+    crn_record_made(block, count * size, FRAME); /* NULL if the product overflows */
     return block;
 }
 
@@ -189,7 +189,7 @@ EXPORT void free(void *block)
         crn_real_now.free(block);
 }
 
-/* A block that is resized is gone, and another is made, wherever that lies. */
+/* realloc is a free and an allocation, also where the address stays. */
 APART static void *realloc_seen(void *block, size_t size)
 {
     begin();
@@ -197,7 +197,7 @@ APART static void *realloc_seen(void *block, size_t size)
     if (block)
         crn_record_take(block, &taken);
     void *resized = crn_real_now.realloc(block, size);
-    if (!resized && block && size) { /* it is still there */
+    if (!resized && block && size) { /* it failed: the old allocation is still there */
         crn_record_keep(block, &taken);
         return NULL;
     }
@@ -225,7 +225,7 @@ EXPORT void *reallocarray(void *block, size_t count, size_t size)
     return realloc_seen(block, bytes);
 }
 
-/* ---- code that goes ---- */
+/* ---- unloaded code ---- */
 
 EXPORT int dlclose(void *handle)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Threads and their lanes. A thread gets one with the first block that is counted, and gives it
- * back when it ends; libcairn hands it to the next thread, and we go on with what belongs to it.
+ * Threads and their lanes. A thread gets a lane with its first allocation that is counted, and
+ * gives it back when it ends. libcairn gives it to the next thread then, together with what
+ * belongs to it here.
  */
 #include <string.h>
 #include <sys/prctl.h>
@@ -12,17 +13,17 @@ enum { LANES_MOST = 1 << CRN_LANE_BITS };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static crn_lane *numbered[LANES_MOST];
-static uint32_t lane_count;  /* numbers that are taken; 0 is nobody's */
-static uint32_t lane_parent; /* those up to this are of the process that forked this one */
+static uint32_t lane_count;  /* highest number in use; 0 is no lane */
+static uint32_t lane_parent; /* lanes up to this number belong to the parent process */
 static pthread_key_t key;
-static int opening; /* as long as this is not 0 the profile is not closed; atomic */
+static int opening; /* the profile is not closed while this is not 0; atomic */
 
-/* The lane of threads that have none of their own. */
+/* Lane of all threads that have none of their own. */
 static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
 static crn_lane *shared;
 
-/* In a child of fork: the lanes that it goes on with, of the thread that forked and the shared one.
- */
+/* In a child of fork: lanes of libcairn that the child keeps, of the thread that forked and the
+ * shared one. */
 static cairn_lane *inherited, *inherited_shared;
 
 static const cairn_priv_alloc_calls own_calls = {
@@ -43,15 +44,15 @@ crn_lane *crn_alloc_lane_numbered(uint32_t number)
 
 static bool fill(crn_lane *lane)
 {
-    lane->ways = crn_pages(CRN_WAYS * sizeof *lane->ways);
+    lane->edge_cache = crn_pages(CRN_EDGE_CACHE * sizeof *lane->edge_cache);
     lane->origins = crn_pages(CRN_ORIGIN_CHUNKS * sizeof(crn_origin *));
     lane->translations = crn_pages(CRN_TRANSLATIONS * sizeof *lane->translations);
     lane->stack = crn_alloc_stack_new();
-    return lane->ways && lane->origins && lane->translations && lane->stack;
+    return lane->edge_cache && lane->origins && lane->translations && lane->stack;
 }
 
-/* Under lock. Lanes of one profile learn of a reset one by one, the first for all: a new one is
- * not to be taken for that. */
+/* Under the lock. Lanes notice a reset one by one, and the first that does so resets the peak. A
+ * new lane must not look like that one: it gets the generation of the others. */
 static uint64_t first_generation(const uint64_t *now)
 {
     uint64_t generation = 0;
@@ -61,7 +62,7 @@ static uint64_t first_generation(const uint64_t *now)
     return generation ? generation : __atomic_load_n(now, __ATOMIC_ACQUIRE);
 }
 
-/* Under lock. */
+/* Under the lock. */
 static crn_lane *new_lane(cairn_lane *of, const cairn_priv_alloc_calls *calls,
                           const cairn_metric metrics[CRN_METRICS])
 {
@@ -90,7 +91,7 @@ crn_lane *crn_alloc_lane_new(cairn_lane *of, const cairn_priv_alloc_calls *calls
     return lane;
 }
 
-/* Under lock. */
+/* Under the lock. */
 static crn_lane *lane_of(cairn_lane *of)
 {
     for (uint32_t i = lane_count; i > lane_parent; i--)
@@ -99,8 +100,8 @@ static crn_lane *lane_of(cairn_lane *of)
     return new_lane(of, &own_calls, crn_metrics_here);
 }
 
-/* Under lock. What lanes have told that do not know of it yet is taken back for them: they may
- * never allocate again. */
+/* Under the lock. After a reset, takes the bytes of lanes that have not noticed it out of the
+ * total: they may never allocate again. */
 static void retract_all(const crn_lane *lane, uint64_t generation)
 {
     bool first = true;
@@ -119,7 +120,7 @@ static void retract_all(const crn_lane *lane, uint64_t generation)
 
 void crn_alloc_lane_forget(crn_lane *lane)
 {
-    /* Libcairn's lane makes its columns 0 before anything is added to them. */
+    /* This zeroes the columns of libcairn's lane. */
     uint64_t generation = lane->calls->catch_up(lane->lane);
     if (generation == lane->generation)
         return;
@@ -127,7 +128,7 @@ void crn_alloc_lane_forget(crn_lane *lane)
     retract_all(lane, generation);
     lane->generation = generation;
     if (lane->tallies)
-        memset(lane->tallies, 0, lane->room * sizeof *lane->tallies);
+        memset(lane->tallies, 0, lane->capacity * sizeof *lane->tallies);
     lane->unflushed = 0;
     lane->changed_count = 0;
     lane->changed_all = false;
@@ -180,9 +181,9 @@ static void set_busy(crn_lane *lane)
         __atomic_store_n(&lane->busy, true, __ATOMIC_SEQ_CST);
 }
 
-/* A thread goes on after its key destructors: libc frees the stacks of other threads then, and
- * destructors of other libraries may follow ours. Nothing tells such a thread from one that lives,
- * so what a thread without a lane frees is charged to a shared lane. The lane has no owner in
+/* Threads run code after their key destructors: libc frees the stacks of other threads, and
+ * destructors of other libraries may come after ours. Such a thread cannot be told from a living
+ * one, so what a thread without a lane frees is charged to a shared lane. The lane has no owner in
  * libcairn: the owner's thread descriptor would be gone before the lane is closed. */
 static crn_lane *open_shared(void)
 {
@@ -231,7 +232,7 @@ static crn_lane *begin_thread(void)
     return lane;
 }
 
-/* The profile is not closed while a lane is looked for. */
+/* Keeps the profile open while it finds a lane. */
 static crn_lane *find_lane(crn_lane *find(void))
 {
     crn_lane *lane = NULL;
@@ -291,8 +292,8 @@ static void unlock_all(void)
     crn_here.busy = 0;
 }
 
-/* What lives was allocated by the parent, and is none of the child's account: it begins with lanes
- * that have new numbers. Libcairn has let the thread that forked keep its lane. */
+/* Allocations of the parent are not counted in the child: it gets lanes with new numbers. libcairn
+ * lets the forking thread keep its lane. */
 static void after_in_child(void)
 {
     if (crn_here.native)
@@ -316,9 +317,10 @@ bool crn_alloc_lanes_open(void)
 
 /* ---- contexts ---- */
 
-static bool widen_tallies(crn_lane *lane, uint32_t room)
+static bool widen_tallies(crn_lane *lane, uint32_t capacity)
 {
-    size_t before = lane->room * sizeof *lane->tallies, after = room * sizeof *lane->tallies;
+    size_t before = lane->capacity * sizeof *lane->tallies,
+           after = capacity * sizeof *lane->tallies;
     crn_tally *tallies = crn_pages_grow(lane->tallies, before, after);
     if (tallies)
         lane->tallies = tallies;
@@ -328,18 +330,19 @@ static bool widen_tallies(crn_lane *lane, uint32_t room)
 bool crn_alloc_lane_widen(crn_lane *lane, cairn_context context)
 {
     enum { FIRST = 1024 };
-    uint32_t room = lane->room ? lane->room : FIRST;
-    while (room <= context)
-        room *= 2;
-    if (!widen_tallies(lane, room))
+    uint32_t capacity = lane->capacity ? lane->capacity : FIRST;
+    while (capacity <= context)
+        capacity *= 2;
+    if (!widen_tallies(lane, capacity))
         return false;
     for (int i = 0; i < CRN_COUNTS; i++) {
-        uint64_t *counters = lane->calls->context_counters(lane->lane, lane->metrics[i], room - 1);
+        uint64_t *counters =
+            lane->calls->context_counters(lane->lane, lane->metrics[i], capacity - 1);
         if (!counters)
             return false;
         lane->counters[i] = counters;
     }
-    lane->room = room;
+    lane->capacity = capacity;
     return true;
 }
 
@@ -361,13 +364,13 @@ static void keep_origin(crn_lane *lane, cairn_context context, cairn_context fro
 }
 
 cairn_context crn_alloc_lane_step_first(crn_lane *lane, cairn_context from, cairn_block block,
-                                        crn_way *way)
+                                        crn_cached_edge *edge)
 {
     cairn_context context = cairn_context_step(lane->lane, from, block);
     if (!context)
         return 0;
     keep_origin(lane, context, from, block);
-    *way = (crn_way){from, block, context};
+    *edge = (crn_cached_edge){from, block, context};
     return context;
 }
 
@@ -381,8 +384,8 @@ static const crn_origin *origin_of(const crn_lane *lane, cairn_context context)
     return origin && origin->block ? origin : NULL;
 }
 
-/* The path that led to a context when it was first met is gone again here. Each context on it was
- * met before what comes after it, so that the path ends. */
+/* Walks the path to a context of another lane again in this lane. The walk ends, as each context's
+ * origin is older than the context. */
 static cairn_context retrace(crn_lane *lane, const crn_lane *other, cairn_context context)
 {
     size_t length = 0;

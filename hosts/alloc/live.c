@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of live blocks, indexed by address: three levels, of which the lower two are mapped
- * when they are first needed. Who allocates a block writes its entry before the program gets it,
- * who frees it takes the entry before the real free: the entry is as private as the block.
+ * Table of live allocations by address, in three levels; the lower two are mapped on first use.
+ * The thread that allocates writes the entry before the program gets the address. The thread that
+ * frees takes it before the real free. So only the allocation's owner uses the entry.
  *
- * Two blocks of glibc's malloc are at least 32 bytes apart (its smallest chunk), so that each
- * 32 bytes of heap have an entry of 16.
+ * Allocations of glibc are at least 32 bytes apart (its smallest chunk): each 32 bytes of heap
+ * have an entry of 16.
  */
 #include "alloc.h"
 
@@ -13,7 +13,7 @@ _Static_assert(sizeof(crn_live) == 16, "half of a granule");
 
 crn_live_middle *crn_live_top[1 << CRN_LIVE_TOP];
 
-/* Maps what `*slot` is to point to, if nobody else has done so meanwhile. */
+/* Maps memory for `*slot`, unless another thread has done it meanwhile. */
 static void *make(void **slot, size_t size)
 {
     void *pages = crn_pages(size), *there = NULL;

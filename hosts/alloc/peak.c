@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * What lived, by context, when most of the process's memory did.
+ * Live bytes by context at the process's peak.
  *
- * The total of all live bytes is one number, to which threads add what they have allocated and
- * freed once that is a small part of it. When the total passes the last peak by 1 part in 256, a
- * new *moment* is declared: one more on a counter. A lane whose own counter is behind copies the
- * live bytes of its contexts before it changes any of them: until then they are what they were
- * at the moment. Only contexts that have changed since the moment before are copied, so that a
- * moment costs no more than the blocks that led to it. docs/ALLOC.md adds up the errors.
+ * All threads add their changes to one total, each when its change exceeds a small part of the
+ * total. When the total passes the last peak by 1/256, a new *moment* begins: a global number goes
+ * up. A lane whose own number is lower copies the live bytes of its contexts before it changes
+ * any: until then they are as they were at the moment. It copies only contexts that changed since
+ * its last copy, so a moment costs no more than the allocations before it. docs/ALLOC.md has the
+ * error bounds.
  */
 #include "alloc.h"
 
 enum {
-    STEP = 256,  /* a moment for each growth by 1 in so many */
-    SLACK = 512, /* all lanes together keep back 1 in so many */
-    FLOOR = 8192 /* bytes that they may keep back anyway, where there are several */
+    STEP = 256,  /* a moment at each growth by 1/256 */
+    SLACK = 512, /* all lanes together hold back 1/512 of the peak */
+    FLOOR = 8192 /* with several lanes they may hold back this many bytes anyway */
 };
 
 uint32_t crn_peak_moment = 1;
@@ -22,12 +22,12 @@ int64_t crn_peak_most, crn_peak_least;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int64_t total; /* atomic */
-static int64_t last;  /* the total at the last moment; atomic, changes under lock */
-static int lanes;     /* atomic */
+static int64_t last;  /* the total at the last moment; atomic, changes under the lock */
+static int lanes;     /* number of lanes; atomic */
 
-/* How much a lane may keep back. Where there are several, all of them together a small part of the
- * peak: one that waits for something does not tell what it has. Where there is one, as much as is
- * missing to the next moment, and downwards anything: nobody else is misled by it. */
+/* Sets the bytes that a lane may hold back. With several lanes that is a small part of the peak, as
+ * a lane whose thread waits does not add its change. A single lane may hold back as much growth as
+ * is missing to the next moment, and any decrease. */
 static void share(void)
 {
     int64_t peak = __atomic_load_n(&last, __ATOMIC_RELAXED);
@@ -78,7 +78,7 @@ static void copy(crn_lane *lane, cairn_context context)
     crn_tally *tally = &lane->tallies[context];
     if (tally->peak == tally->live)
         return;
-    /* What it is less is charged as what it is more, modulo 2^64. */
+    /* A decrease is charged modulo 2^64. */
     lane->calls->context_charge(lane->lane, context, lane->metrics[CRN_COUNT_PEAK],
                                 tally->live - tally->peak);
     tally->peak = tally->live;
@@ -90,7 +90,7 @@ void crn_peak_settle(crn_lane *lane)
     if (lane->moment == now)
         return;
     if (lane->changed_all)
-        for (cairn_context context = CAIRN_CONTEXT_ROOT; context < lane->room; context++)
+        for (cairn_context context = CAIRN_CONTEXT_ROOT; context < lane->capacity; context++)
             copy(lane, context);
     else
         for (size_t i = 0; i < lane->changed_count; i++)
@@ -104,16 +104,16 @@ void crn_peak_note(crn_lane *lane, cairn_context context)
 {
     enum { FIRST = CRN_FIRST_SIZE(1024, 1) };
     lane->tallies[context].moment = lane->moment;
-    if (lane->changed_count == lane->changed_room) {
-        size_t room = lane->changed_room ? lane->changed_room * 2 : FIRST;
-        uint32_t *changed = crn_pages_grow(lane->changed, lane->changed_room * sizeof *changed,
-                                           room * sizeof *changed);
+    if (lane->changed_count == lane->changed_capacity) {
+        size_t capacity = lane->changed_capacity ? lane->changed_capacity * 2 : FIRST;
+        uint32_t *changed = crn_pages_grow(lane->changed, lane->changed_capacity * sizeof *changed,
+                                           capacity * sizeof *changed);
         if (!changed) {
             lane->changed_all = true;
             return;
         }
         lane->changed = changed;
-        lane->changed_room = room;
+        lane->changed_capacity = capacity;
     }
     lane->changed[lane->changed_count++] = context;
 }
@@ -130,7 +130,8 @@ static void declare(int64_t reached)
     pthread_mutex_unlock(&lock);
 }
 
-/* The part of the last peak by which it must be passed is 1 in `step`; 0: any. */
+/* A moment begins if the total exceeds the last peak by more than 1/`step` of it; 0: by any
+ * amount. */
 static void flush(crn_lane *lane, int64_t step)
 {
     __atomic_add_fetch(&lane->told, lane->unflushed, __ATOMIC_RELAXED);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is charged for a block, when it is made and when it is gone.
+ * Charges allocations and frees.
  */
 #include <errno.h>
 
@@ -8,10 +8,10 @@
 
 _Thread_local crn_thread crn_here;
 
-/* ---- whose turn it is ---- */
+/* ---- reentry ---- */
 
-/* We were at work. If the program has jumped out of it (from a signal's handler), its stack has
- * shrunk since; else what is allocated now is our own. */
+/* The thread is already recording. Either the allocation is the library's own, or the program has
+ * left a signal handler by longjmp: then the stack is shorter now, and recording begins anew. */
 __attribute__((noinline)) static bool begin_again(uintptr_t frame)
 {
     const crn_lane *lane = crn_here.native;
@@ -78,8 +78,8 @@ static inline crn_lane *enter(crn_lane *first(void))
     if (CRN_UNLIKELY(!lane))
         return first();
     __atomic_store_n(&lane->busy, true, __ATOMIC_RELAXED);
-    /* Now that it is busy, nobody closes the profile below it: who would has made a membarrier
-     * between setting the state and looking. */
+    /* From here on the profile is not closed: the closing thread sets the state, makes a membarrier
+     * and then waits for busy lanes. */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (CRN_LIKELY(__atomic_load_n(&crn_alloc_state_now, __ATOMIC_RELAXED) == CRN_ALLOC_ON))
         return lane;
@@ -95,7 +95,7 @@ static inline bool charge(crn_lane *lane, cairn_context context, const crn_live 
     uint64_t bytes = block->size, objects = 1;
     if (CRN_UNLIKELY(crn_sampled))
         crn_sample_weigh(block, &bytes, &objects);
-    if (CRN_UNLIKELY(context >= lane->room) && !crn_alloc_lane_widen(lane, context)) {
+    if (CRN_UNLIKELY(context >= lane->capacity) && !crn_alloc_lane_widen(lane, context)) {
         crn_alloc_stop_if_full();
         return false;
     }
@@ -105,7 +105,7 @@ static inline bool charge(crn_lane *lane, cairn_context context, const crn_live 
     return true;
 }
 
-/* The part of a lane's generation that a block remembers. */
+/* The part of the lane's generation that an entry has. */
 static inline uint64_t generation_of(const crn_lane *lane)
 {
     return lane->generation & ((1 << CRN_GENERATION_BITS) - 1);
@@ -152,7 +152,8 @@ void crn_record_made(const void *block, size_t size, const uintptr_t *frame)
             crn_follow_collect(lane);
         if (CRN_LIKELY(!crn_sampled)) {
             made(lane, block, size, frame);
-        } else if (size < crn_here.left) { /* a thread's first block is drawn like any other */
+        } else if (size < crn_here.left) { /* a thread's first allocation is sampled like any
+                                              other */
             crn_here.left -= size;
         } else {
             made(lane, block, size, frame);
@@ -163,7 +164,7 @@ void crn_record_made(const void *block, size_t size, const uintptr_t *frame)
     end();
 }
 
-/* ---- blocks that go ---- */
+/* ---- frees ---- */
 
 void crn_record_take(const void *block, crn_live *taken)
 {
@@ -188,8 +189,8 @@ void crn_record_keep(const void *block, const crn_live *taken)
         crn_filter_add(block);
 }
 
-/* A block that was charged to another lane is charged here, to the context of the same path:
- * each column has one writer, and reports add lanes up. */
+/* Frees an allocation of another lane: it is charged here, to the context with the same path. Each
+ * column keeps one writer, and reports add lanes up. */
 __attribute__((noinline)) static void freed_elsewhere(crn_lane *lane, const crn_live *taken)
 {
     crn_lane *other = crn_alloc_lane_numbered(taken->lane);
@@ -207,7 +208,7 @@ __attribute__((noinline)) static void freed_elsewhere(crn_lane *lane, const crn_
         crn_alloc_lane_shared_done(here);
 }
 
-/* The thread has no lane: the block may be another's all the same. */
+/* There is no lane to charge; the allocation may still be another strand's. */
 static void freed_by_nobody(const crn_live *taken)
 {
     crn_lane *other = crn_alloc_lane_numbered(taken->lane);

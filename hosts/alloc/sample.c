@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sampling by bytes. Each byte that is asked for is a trial of its own, with the same small
- * chance: a Poisson process, in whole bytes. A block is counted if one of its bytes is drawn, and
- * then stands for as many as would have to be there for one to be drawn. docs/ALLOC.md shows that
- * this is unbiased.
+ * Sampling by bytes. Each requested byte is sampled with the same small probability (a Poisson
+ * process over whole bytes). An allocation is counted if one of its bytes is sampled; its weight
+ * is the inverse of that probability. docs/ALLOC.md shows that this is unbiased.
  */
 #include <string.h>
 
@@ -22,7 +21,7 @@ static uint64_t next(uint64_t *random)
     return z ^ z >> 31;
 }
 
-/* ln x for x in (0, 1]. A program that is profiled need not load libm. */
+/* ln x for x in (0, 1]. Avoids libm in the program. */
 static double natural_log(double x)
 {
     const double ln2 = 0.693147180559945309;
@@ -37,7 +36,7 @@ static double natural_log(double x)
     return 2 * s * sum + exponent * ln2;
 }
 
-/* 1 - exp(-x) for x above 0, also where x is tiny. */
+/* 1 - exp(-x) for x > 0, precise also for tiny x. */
 static double chance_within(double x)
 {
     int doublings = 0;
@@ -47,7 +46,7 @@ static double chance_within(double x)
         x /= 2;
         doublings++;
     }
-    double result = 0; /* exp(-x) - 1, by its series */
+    double result = 0; /* exp(-x) - 1 as a power series */
     for (int k = 9; k >= 1; k--)
         result = -x / k * (1 + result);
     for (; doublings; doublings--)
@@ -55,7 +54,7 @@ static double chance_within(double x)
     return -result;
 }
 
-/* Above 0 and at most 1. */
+/* In (0, 1]. */
 static double fraction(uint64_t number)
 {
     return (double)((number >> 11) + 1) * 0x1p-53;
@@ -68,7 +67,7 @@ uint64_t crn_sample_gap(uint64_t *random)
     return (uint64_t)(-natural_log(fraction(next(random))) * crn_sample_mean) + 1;
 }
 
-/* Whether to round up: as often as makes the mean the number itself. */
+/* Rounds up with a probability that makes the mean of the result `number`. */
 static bool up_at_random(double number, uint64_t dice)
 {
     return fraction(dice) <= number - (double)(uint64_t)number;

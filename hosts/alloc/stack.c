@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The context that native code runs in: from the frames that are as they were, from segments that
- * were seen before, or from a walk.
+ * Context of a native stack: from cached frames, cached segments, or by unwinding.
  */
 #include <string.h>
 
 #include "stack.h"
 
 enum {
-    CHECKED_EACH_TIME = 1024, /* frames; of a deeper stack, the rest is looked at by turns */
+    CHECKED_EACH_TIME = 1024, /* frames; the rest of a deeper stack is checked in turns */
     TRIES = 3
 };
 
@@ -49,9 +48,9 @@ static inline uintptr_t word_at(uintptr_t place)
     return *(const volatile uintptr_t *)place;
 }
 
-/* ---- what is still as it was ---- */
+/* ---- unchanged frames ---- */
 
-/* The first of the frames whose return address is not what it was, `to` if all are. */
+/* Returns the index of the first frame whose return address has changed, `to` if none has. */
 static inline size_t first_changed(const crn_frame *frames, size_t from, size_t to)
 {
     for (; to - from >= 4; from += 4) {
@@ -65,7 +64,7 @@ static inline size_t first_changed(const crn_frame *frames, size_t from, size_t 
     return from;
 }
 
-/* The same for places where frame pointers were saved. */
+/* The same for saved frame pointers. */
 __attribute__((noinline)) static size_t first_saved_changed(const crn_stack *stack, size_t from,
                                                             size_t to)
 {
@@ -85,8 +84,8 @@ static inline void drop_changed_of(crn_stack *stack, size_t from, size_t to)
         stack->count = kept;
 }
 
-/* Drops frames that have returned: those whose return address lay below `slot`, and those that
- * are, or rest on, a word that has changed. */
+/* Drops cached frames that have returned: those with a slot below `slot`, and those whose own or
+ * older words have changed. */
 static inline void drop_changed(crn_stack *stack, uintptr_t slot)
 {
     size_t count = stack->count;
@@ -105,28 +104,28 @@ static inline void drop_changed(crn_stack *stack, uintptr_t slot)
     stack->turn = end;
 }
 
-/* ---- what is new, frame by frame ---- */
+/* ---- new frames, one by one ---- */
 
-/* Room for `more` frames and a segment. */
-static bool make_room(crn_stack *stack, size_t more)
+/* Makes space for `more` frames and a segment. */
+static bool reserve_frames(crn_stack *stack, size_t more)
 {
     size_t needed = stack->count + more + CRN_SEGMENT_FRAMES;
-    size_t room = stack->room ? stack->room : CRN_FRAMES_FIRST;
-    if (needed <= stack->room)
+    size_t capacity = stack->capacity ? stack->capacity : CRN_FRAMES_FIRST;
+    if (needed <= stack->capacity)
         return true;
-    while (room < needed)
-        room *= 2;
+    while (capacity < needed)
+        capacity *= 2;
     crn_frame *frames =
-        crn_pages_grow(stack->frames, stack->room * sizeof *frames, room * sizeof *frames);
+        crn_pages_grow(stack->frames, stack->capacity * sizeof *frames, capacity * sizeof *frames);
     if (frames)
         stack->frames = frames;
     crn_frame_base *bases =
-        crn_pages_grow(stack->bases, stack->room * sizeof *bases, room * sizeof *bases);
+        crn_pages_grow(stack->bases, stack->capacity * sizeof *bases, capacity * sizeof *bases);
     if (bases)
         stack->bases = bases;
     if (!frames || !bases)
         return false;
-    stack->room = room;
+    stack->capacity = capacity;
     return true;
 }
 
@@ -147,14 +146,15 @@ static inline void remember(crn_stack *stack, const crn_fresh *fresh, cairn_cont
     stack->based = count + 1;
 }
 
-/* ---- what is new, by segments ---- */
+/* ---- new frames, by segments ---- */
 
 static inline crn_hint *hint_of(crn_stack *stack, uintptr_t pc)
 {
     return &stack->hints[pc * 0x9e3779b97f4a7c15u >> 56];
 }
 
-/* `next` is the return address after that of the call: operator new is called from many places. */
+/* `next` is the return address after the call's: functions such as operator new are called from
+ * many places. */
 static inline crn_segment *segment_of(crn_stack *stack, uintptr_t pc, uintptr_t next,
                                       uintptr_t caller_pc, uintptr_t distance)
 {
@@ -164,7 +164,7 @@ static inline crn_segment *segment_of(crn_stack *stack, uintptr_t pc, uintptr_t 
 
 _Static_assert(CRN_HINTS == 1 << 8 && CRN_SEGMENTS == 1 << 11, "what is left of the hashes");
 
-/* Keeps what was walked, if nothing but return addresses has led the way. */
+/* Caches the frames that were unwound, if only return addresses determined the slots. */
 static void keep_segment(crn_stack *stack)
 {
     const crn_frame *caller = &stack->frames[stack->count - 1];
@@ -211,7 +211,7 @@ __attribute__((noinline)) static void step_segment(crn_lane *lane, crn_segment *
     segment->caller = caller;
 }
 
-/* Writes half of a segment's frames, whether there are as many or not. */
+/* Writes half of a segment's frames, the unused ones too. */
 static inline void put_half(crn_frame *frames, const crn_segment *segment, uintptr_t slot,
                             size_t from)
 {
@@ -220,7 +220,7 @@ static inline void put_half(crn_frame *frames, const crn_segment *segment, uintp
             (crn_frame){slot + segment->offsets[i], segment->pcs[i], segment->contexts[i], 0};
 }
 
-/* The context of the call, if what is above the frame `caller` was seen before. 0 if not. */
+/* Returns the context of the call if the frames above `caller` are a cached segment, else 0. */
 static inline cairn_context context_of_segment(crn_lane *lane, size_t caller_at, uintptr_t slot,
                                                uintptr_t pc, uintptr_t next)
 {
@@ -248,14 +248,14 @@ static inline cairn_context context_of_segment(crn_lane *lane, size_t caller_at,
     return segment->contexts[count - 1];
 }
 
-/* From the youngest frame that is known, or one of those before it: where frames have returned,
- * nobody may have written since. */
+/* Tries the youngest cached frame and a few older ones: a frame that has returned is unchanged
+ * until something overwrites it. */
 static inline cairn_context context_of_segments(crn_lane *lane, uintptr_t slot, uintptr_t pc)
 {
     crn_stack *stack = lane->stack;
     const crn_hint *hint = hint_of(stack, pc);
     size_t count = stack->count;
-    if (CRN_UNLIKELY(hint->pc != pc) || count + CRN_SEGMENT_FRAMES > stack->room)
+    if (CRN_UNLIKELY(hint->pc != pc) || count + CRN_SEGMENT_FRAMES > stack->capacity)
         return 0;
     uintptr_t next = word_at(slot + hint->distance);
     for (size_t i = 1; i <= TRIES && i <= count; i++) {
@@ -306,14 +306,14 @@ __attribute__((noinline)) static cairn_context context_of_walk(crn_lane *lane,
     }
     if (stack->based > stack->count)
         stack->based = stack->count;
-    bool keep = walk.simple && make_room(stack, stack->fresh_count);
+    bool keep = walk.simple && reserve_frames(stack, stack->fresh_count);
     context = context_of_fresh(lane, ending, context, keep);
     if (CRN_UNLIKELY(!keep))
         stack->count = 0;
     return context;
 }
 
-/* Code was unloaded: other code may be where it was. */
+/* Code was unloaded: other code may be at the same addresses. */
 static void forget_code(crn_stack *stack, uint32_t generation)
 {
     memset(stack->segments, 0, CRN_SEGMENTS * sizeof *stack->segments);
@@ -344,7 +344,8 @@ static inline cairn_context context_of_stack(crn_lane *lane, const uintptr_t *st
 }
 
 #ifdef CRN_ALLOC_CHECK
-/* The slow twin, for tests: every stack is walked whole, and nothing is remembered. */
+/* Reference implementation for tests: unwinds every stack completely and traps if the contexts
+ * differ. */
 cairn_context crn_alloc_stack_context(crn_lane *lane, const uintptr_t *start)
 {
     crn_stack *stack = lane->stack;

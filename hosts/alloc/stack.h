@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * stack.h - what is remembered of a thread's native stack.
+ * stack.h - cache of a thread's last native stack.
  *
- * For each frame of the last stack: where its return address lay, and its context. Of the next
- * stack, those frames are the same whose return addresses are where they were and say the same,
- * they and all older ones; only what is above them is unwound. Where the CFA of a frame comes from
- * its frame pointer, the place where that was saved must hold what it held, too.
+ * The cache has the place of each return address (its slot), the address and the context. If a
+ * slot of the next stack holds the same address, then that frame and all older frames are
+ * unchanged, and only the younger ones are unwound. Where a frame's CFA is computed from the frame
+ * pointer, the place where that was saved must hold the same value, too.
  */
 #ifndef CRN_ALLOC_STACK_H
 #define CRN_ALLOC_STACK_H
@@ -22,62 +22,66 @@ enum {
 enum { CRN_FRAME_NEEDS_BASE = 1, CRN_FRAME_HAS_SAVED = 2 };
 
 typedef struct crn_frame {
-    uintptr_t slot; /* where its return address lies: of the call that it has made */
-    uintptr_t pc;   /* which is this */
+    uintptr_t slot; /* address of its return address on the stack */
+    uintptr_t pc;   /* the return address */
     cairn_context context;
     uint32_t flags;
 } crn_frame;
 
-/* Of frames with flags, at the same place in another array. */
+/* Of frames with flags, at the same index. */
 typedef struct crn_frame_base {
-    uintptr_t base; /* NEEDS_BASE: this or an older frame's CFA comes from the frame pointer */
-    uintptr_t saved_at, saved; /* HAS_SAVED: it was saved there, and an older frame needs it */
+    uintptr_t base; /* NEEDS_BASE: the frame pointer, from which this or an older frame's CFA is
+                       computed */
+    uintptr_t saved_at, saved; /* HAS_SAVED: an older frame needs the frame pointer, which was
+                                  saved there */
 } crn_frame_base;
 
-/* A frame that is new, and is not yet in the list. */
+/* A frame that was unwound and is not in the cache yet. */
 typedef struct crn_fresh {
     uintptr_t slot, pc, base, saved_at;
     cairn_block block;
     bool uses_base;
 } crn_fresh;
 
-/* How far it is from a call's slot to its caller's, where the call's address alone decides it. */
+/* Distance from a call's slot to its caller's, if it depends on the call's address only. */
 typedef struct crn_hint {
     uintptr_t pc;
     uintptr_t distance;
 } crn_hint;
 
-/* Return addresses that were once found between an older frame and a call, at fixed places: where
- * they are found again, the same code has called the same code, for nothing but these addresses
- * has decided where each of them lay. */
+/* A sequence of return addresses at fixed distances that was unwound once between a cached frame
+ * and a call. If the same addresses are at the same places again, the frames are the same, as only
+ * return addresses determine where each slot is. */
 typedef struct crn_segment {
-    uintptr_t pc, caller_pc; /* of the call; of the older frame */
-    uint32_t distance;       /* from slot to slot */
+    uintptr_t pc, caller_pc; /* of the call; of the cached frame */
+    uint32_t distance;       /* between their slots */
     uint32_t count;
-    cairn_context caller;                   /* that the frames' contexts are of */
-    uint32_t offsets[CRN_SEGMENT_FRAMES];   /* of slots, from that of the call. The oldest comes */
-    uintptr_t pcs[CRN_SEGMENT_FRAMES];      /* first; what is more than there are frames is the */
-    cairn_block blocks[CRN_SEGMENT_FRAMES]; /* call once more */
+    cairn_context caller; /* context of the cached frame, to which `contexts` belong */
+    /* The frames, the oldest first; offsets are from the call's slot. Unused elements repeat the
+     * call, so that all can be compared without a loop over `count`. */
+    uint32_t offsets[CRN_SEGMENT_FRAMES];
+    uintptr_t pcs[CRN_SEGMENT_FRAMES];
+    cairn_block blocks[CRN_SEGMENT_FRAMES];
     cairn_context contexts[CRN_SEGMENT_FRAMES];
 } crn_segment;
 
 typedef struct crn_stack {
     crn_unwind_memory memory;
-    uint32_t generation; /* of the code */
-    size_t count, room;
-    crn_frame *frames; /* the oldest first; room for a segment more than `room` */
+    uint32_t generation; /* crn_unwind_generation */
+    size_t count, capacity;
+    crn_frame *frames; /* the oldest first; has space for one more segment */
     crn_frame_base *bases;
-    size_t based;     /* no frame from here on has flags */
-    size_t turn;      /* the next frame of a deep stack to be looked at */
+    size_t based;     /* no frame from this index on has flags */
+    size_t turn;      /* of a deep stack, the next frame to check */
     crn_fresh *fresh; /* the youngest first */
-    size_t fresh_count, fresh_room;
+    size_t fresh_count, fresh_capacity;
     crn_segment *segments;
     crn_hint hints[CRN_HINTS];
     char copy[CRN_UNWIND_PAGE];
 } crn_stack;
 
-/* How a walk ended: at a frame that is known, at one that has no caller, at one that we cannot
- * unwind; or there was no memory. */
+/* End of a walk: at a cached frame, at a frame without a caller, at one that cannot be unwound; or
+ * no memory. */
 typedef enum crn_ending {
     CRN_END_KNOWN,
     CRN_END_OUTERMOST,
@@ -88,11 +92,11 @@ typedef enum crn_ending {
 typedef struct crn_walk {
     crn_unwind_frame at;
     uintptr_t slot;
-    bool simple; /* the stack is the thread's own, and in one piece: it can be remembered */
+    bool simple; /* the stack is the thread's own and in one piece: it can be cached */
     int signals;
 } crn_walk;
 
-/* Unwinds until a frame is known or there is no other; what is new is in `fresh`. */
+/* Unwinds to a cached frame or the outermost one. New frames are in `fresh`. */
 crn_ending crn_walk_up(crn_stack *stack, crn_walk *walk);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The profile's life in the program: opened by the first block that is asked for once the C
- * library has the environment, closed after the program's own destructors.
+ * Opens the profile at the first allocation after libc has set the environment; closes it after
+ * the program's destructors.
  */
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -22,13 +22,13 @@ const char *const crn_metric_names[CRN_METRICS][2] = {
     {"freed objects", "count"}, {"peak bytes", "bytes"},
 };
 
-static bool glibc = true; /* it is its malloc that we stand before */
+static bool glibc = true; /* the interposed malloc is glibc's */
 
-/* ---- what cairn run has put into the environment ---- */
+/* ---- environment that cairn run has set ---- */
 
 enum { MEAN_USUAL = 512 * 1024 };
 
-/* "exact" is 0; what is no number is as good as none. */
+/* "exact" is 0. Anything else that is not a number is the default. */
 static double mean_of(const char *text)
 {
     if (strcmp(text, "exact") == 0)
@@ -38,7 +38,7 @@ static double mean_of(const char *text)
     return end != text && *end == '\0' && mean >= 1 && mean <= 0x1p40 ? mean : MEAN_USUAL;
 }
 
-/* Takes ourselves out of the list of libraries, which is the environment's own memory. */
+/* Removes this library from LD_PRELOAD, in the environment's own memory. */
 static void leave_preload(char *list)
 {
     static const char own[] = "libcairn-alloc.so";
@@ -62,7 +62,7 @@ static void leave_preload(char *list)
         unsetenv("LD_PRELOAD");
 }
 
-static bool in_environment; /* what cairn run has put there is to be removed */
+static bool in_environment; /* its variables are still to be removed */
 
 /* Gives the program the environment that it would have without cairn run, so that the programs that
  * it starts are not profiled into its capture. Not from inside malloc: setenv may be its caller,
@@ -98,12 +98,12 @@ static void describe(void)
     if (crn_sample_mean)
         snprintf(mean, sizeof mean, "%.0f", crn_sample_mean);
     cairn_profile_note(crn_profile_here, "host", "alloc");
-    cairn_profile_note(crn_profile_here, "alloc", mean); /* in numbers, as the Lua host does */
+    cairn_profile_note(crn_profile_here, "alloc", mean); /* a number: the Lua host notes the same */
     cairn_profile_note(crn_profile_here, "mode", mode);
     cairn_profile_note(crn_profile_here, "default_metric", "alloc bytes");
 }
 
-/* How blocks are counted, for the whole process and once. */
+/* Sets up counting. Once in a process. */
 static bool begin_recording(const char *mean)
 {
     crn_sample_mean = mean ? mean_of(mean) : 0;
@@ -203,8 +203,8 @@ static void settle_lane(crn_lane *lane)
         crn_peak_settle(lane);
 }
 
-/* Other threads may go on until the very end. None begins to record once the state says so; those
- * that had begun are waited for, a while. */
+/* Other threads may run until the very end. None begins to record after the state has changed;
+ * waits for those that had begun, 200 ms at most. */
 static bool wait_for_threads(void)
 {
     enum { TURNS = 200, TURN_NS = 1000000 };

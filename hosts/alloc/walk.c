@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * Unwinding what is new of a stack, down to a frame that is known.
+ * Unwinds new frames, down to a cached one.
  */
 #include "stack.h"
 
-enum { SIGNALS_MOST = 64 }; /* frames of signals in a stack: each may lead anywhere */
+enum { SIGNALS_MOST = 64 }; /* signal frames in a stack: a limit, as each may lead anywhere */
 
-static bool make_fresh_room(crn_stack *stack)
+static bool grow_fresh(crn_stack *stack)
 {
-    size_t room = stack->fresh_room ? stack->fresh_room * 2 : CRN_FRAMES_FIRST;
-    crn_fresh *grown =
-        crn_pages_grow(stack->fresh, stack->fresh_room * sizeof *grown, room * sizeof *grown);
+    size_t capacity = stack->fresh_capacity ? stack->fresh_capacity * 2 : CRN_FRAMES_FIRST;
+    crn_fresh *grown = crn_pages_grow(stack->fresh, stack->fresh_capacity * sizeof *grown,
+                                      capacity * sizeof *grown);
     if (!grown)
         return false;
     stack->fresh = grown;
-    stack->fresh_room = room;
+    stack->fresh_capacity = capacity;
     return true;
 }
 
 static inline crn_fresh *next_fresh(crn_stack *stack)
 {
-    if (CRN_UNLIKELY(stack->fresh_count == stack->fresh_room) && !make_fresh_room(stack))
+    if (CRN_UNLIKELY(stack->fresh_count == stack->fresh_capacity) && !grow_fresh(stack))
         return NULL;
     return &stack->fresh[stack->fresh_count++];
 }
@@ -35,7 +35,8 @@ static bool look(uintptr_t address, crn_unwind_code *code)
     return code->tag != 0;
 }
 
-/* Whether the youngest frame of the list is this one. */
+/* Returns true if this is the youngest cached frame. Drops cached frames that are younger or
+ * differ. */
 static inline bool is_known(crn_stack *stack, uintptr_t slot, uintptr_t pc, uintptr_t base)
 {
     size_t count = stack->count;
@@ -54,7 +55,7 @@ static inline bool is_known(crn_stack *stack, uintptr_t slot, uintptr_t pc, uint
     return false;
 }
 
-/* A step that is not of the usual kind. */
+/* A step with any other kind of rule. */
 static crn_ending step_unusual(crn_stack *stack, crn_walk *walk, const crn_unwind_rule *rule,
                                crn_fresh *fresh)
 {
@@ -78,8 +79,8 @@ static inline bool is_outside(uintptr_t low, uintptr_t high, uintptr_t place)
     return place < low || place > high - sizeof place || place % sizeof place != 0;
 }
 
-/* crn_unwind_step for the two usual kinds of rules and for words of the thread's own stack; false
- * for others. */
+/* crn_unwind_step for the two common kinds of rules, within the thread's own stack; false for
+ * others. */
 static inline bool step_usual(crn_stack *stack, crn_walk *walk, const crn_unwind_rule *rule,
                               crn_fresh *fresh)
 {

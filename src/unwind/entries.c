@@ -70,10 +70,10 @@ uintptr_t crn_unwind_pointer(crn_unwind_bytes *bytes, unsigned encoding, uintptr
 /* ---- the index ---- */
 
 typedef struct indexed {
-    int32_t start, table; /* relative to the index */
+    int32_t start, table; /* offsets from the index */
 } indexed;
 
-/* The FDE that may hold the address, 0 if there is none. */
+/* Returns the FDE with the highest start at or below the address, 0 if there is none. */
 static uintptr_t find_entry(const crn_unwind_module *module, uintptr_t address)
 {
     uintptr_t end = module->index ? crn_unwind_segment_end(module, module->index) : 0;
@@ -89,7 +89,7 @@ static uintptr_t find_entry(const crn_unwind_module *module, uintptr_t address)
     if (bytes.bad || high > (bytes.end - bytes.at) / sizeof(indexed) || bytes.at % 4)
         return 0;
     const indexed *entries = (const indexed *)bytes.at;
-    while (low < high) { /* the first that starts above the address */
+    while (low < high) { /* finds the first entry above the address */
         size_t middle = low + (high - low) / 2;
         if (module->index + (uintptr_t)(intptr_t)entries[middle].start <= address)
             low = middle + 1;
@@ -101,7 +101,7 @@ static uintptr_t find_entry(const crn_unwind_module *module, uintptr_t address)
 
 /* ---- entries ---- */
 
-/* The bytes of an entry, after its length. */
+/* Reads the size of an entry and returns its other bytes. */
 static crn_unwind_bytes open_entry(const crn_unwind_module *module, uintptr_t at)
 {
     uintptr_t end =
@@ -117,7 +117,7 @@ static crn_unwind_bytes open_entry(const crn_unwind_module *module, uintptr_t at
     return bytes;
 }
 
-/* What the letters of a CIE's augmentation say. */
+/* Reads the augmentation of a CIE. */
 static void read_augmentation(crn_unwind_bytes *bytes, const char *letters, crn_unwind_entry *entry)
 {
     entry->augmented = *letters == 'z';
@@ -146,7 +146,7 @@ static void read_augmentation(crn_unwind_bytes *bytes, const char *letters, crn_
     bytes->at = after;
 }
 
-/* The CIE at `at`, which many FDEs share. */
+/* Reads the CIE at `at`. */
 static bool read_common(const crn_unwind_module *module, uintptr_t at, crn_unwind_entry *entry)
 {
     crn_unwind_bytes bytes = open_entry(module, at);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * DWARF expressions, as far as they occur in .eh_frame on x86-64: a register plus an offset,
- * perhaps followed once (frames that gcc aligns), and the linker's rule for PLT entries, in
- * which nothing is unknown once the program counter is.
+ * Evaluates the DWARF expressions that occur in .eh_frame on x86-64: a register plus an offset,
+ * with at most one dereference (frames that gcc aligns), and the linker's rule for PLT entries,
+ * which depends on the program counter only.
  */
 #include "unwind/tables.h"
 
@@ -38,7 +38,7 @@ static bool push(stack *stack, int reg, int64_t offset)
     return true;
 }
 
-/* Two numbers, or a register and a number for a sum. */
+/* Combines two numbers, or adds a number to a register. */
 static bool combine(stack *stack, unsigned op)
 {
     if (stack->depth < 2)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where tables are not read: every function is taken to keep a frame pointer, which is the
- * default on aarch64. The pair (caller's frame pointer, return address) is where it points to.
+ * Unwinding for processors without a reader of .eh_frame: every function is taken to keep a frame
+ * pointer, the default on aarch64. It points to the caller's frame pointer and the return address.
  */
 #include "unwind/unwind.h"
 

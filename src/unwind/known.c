@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What was found out about addresses: open addressing, one writer at a time, any number of
- * readers without a lock. A table that was outgrown stays: someone may be reading it, and all
- * of them together are no larger than the last.
+ * Cache of rules by address: open addressing, one writer at a time, readers without a lock. A
+ * table that was outgrown is kept, as a thread may be reading it; all of them together are no
+ * larger than the last.
  */
 #include <errno.h>
 #include <link.h>
@@ -14,7 +14,7 @@
 
 enum {
     SLOTS_FIRST = 1 << 12,
-    SLOTS_LAST = 1 << 22 /* addresses beyond these are looked up each time */
+    SLOTS_LAST = 1 << 22 /* the cache is full then: further addresses are parsed each time */
 };
 
 crn_unwind_table *crn_unwind_known;
@@ -34,7 +34,7 @@ static crn_unwind_table *table_new(uint64_t slots)
     return table;
 }
 
-/* Where the address is, or the free slot that it would have. */
+/* Returns the slot of the address, or the free one where it would be. */
 static crn_unwind_slot *slot_of(crn_unwind_table *table, uintptr_t address)
 {
     uint64_t at = crn_unwind_hash(address);
@@ -52,7 +52,7 @@ static void copy_slots(const crn_unwind_table *from, crn_unwind_table *to)
     to->count = from->count;
 }
 
-/* A table with room for one more. NULL when there is none to be had. */
+/* Returns a table with space for one more entry. NULL if there is no memory. */
 static crn_unwind_table *table_with_room(void)
 {
     crn_unwind_table *table = crn_unwind_known;
@@ -79,7 +79,7 @@ static void remember(uintptr_t address, const crn_unwind_code *code, uint32_t ge
     uint64_t rule;
     memcpy(&rule, &code->rule, sizeof rule);
     __atomic_store_n(&slot->rule, rule, __ATOMIC_RELAXED);
-    __atomic_store_n(&slot->mark, (uint64_t)code->tag << 32 | generation, __ATOMIC_RELEASE);
+    __atomic_store_n(&slot->tagged, (uint64_t)code->tag << 32 | generation, __ATOMIC_RELEASE);
     if (slot->address)
         return;
     __atomic_store_n(&slot->address, address, __ATOMIC_RELEASE);
@@ -93,7 +93,7 @@ void crn_unwind_look(uintptr_t address, crn_unwind_code *code)
     uint32_t generation = __atomic_load_n(&crn_unwind_generation, __ATOMIC_ACQUIRE);
     crn_unwind_code found = {crn_unwind_rule_find(address), 0};
     pthread_mutex_lock(&lock);
-    if (!crn_unwind_recall(address, code)) { /* nobody else was here meanwhile */
+    if (!crn_unwind_recall(address, code)) { /* no other thread was faster */
         remember(address, &found, generation);
         *code = found;
     }
@@ -106,7 +106,8 @@ void crn_unwind_tag(uintptr_t address, uint32_t tag)
     pthread_mutex_lock(&lock);
     if (crn_unwind_recall(address, &code)) {
         crn_unwind_slot *slot = slot_of(crn_unwind_known, address);
-        __atomic_store_n(&slot->mark, (uint64_t)tag << 32 | (uint32_t)slot->mark, __ATOMIC_RELEASE);
+        __atomic_store_n(&slot->tagged, (uint64_t)tag << 32 | (uint32_t)slot->tagged,
+                         __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&lock);
 }

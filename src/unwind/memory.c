@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which memory is the thread's stack, and reading what is not.
+ * Bounds of a thread's stack, and reading of memory outside it.
+ *
+ * pthread_getattr_np would give the bounds, but takes the thread's lock, which libc holds while it
+ * allocates: inside malloc the thread would wait for itself.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -66,7 +69,7 @@ typedef struct map_parser {
     enum { IN_LOW, IN_HIGH, IN_REST } state;
 } map_parser;
 
-/* True when the range of a line is complete. */
+/* Takes one character. Returns true when the range of a line is complete. */
 static bool parse_map(map_parser *parser, char c)
 {
     bool complete = parser->state == IN_HIGH && c == ' ';
@@ -84,7 +87,7 @@ static bool parse_map(map_parser *parser, char c)
 
 static bool read_map(int maps, uintptr_t address, range *found)
 {
-    char text[1024]; /* a thread's stack may be small */
+    char text[1024]; /* small: so may be a thread's stack */
     map_parser parser = {.state = IN_LOW};
     for (;;) {
         long got = syscall(SYS_read, maps, text, sizeof text);
@@ -98,8 +101,8 @@ static bool read_map(int maps, uintptr_t address, range *found)
     }
 }
 
-/* The mapping that holds the address. Plain system calls: open, read and close of libc are
- * cancellation points, and malloc is none. */
+/* Finds the mapping that holds the address. Uses system calls, as open, read and close of libc are
+ * cancellation points and malloc is none. */
 static bool find_mapping(uintptr_t address, range *found)
 {
     long maps = syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -110,8 +113,8 @@ static bool find_mapping(uintptr_t address, range *found)
     return is_found;
 }
 
-/* libc puts a thread's descriptor at the high end of its stack: the stack ends there, even where
- * the kernel has joined its mapping with the next one. */
+/* libc puts the thread descriptor at the upper end of the stack. The stack ends there, even if the
+ * kernel has merged its mapping with the next one. */
 static range stack_of_other(uintptr_t here)
 {
     range stack;
@@ -130,7 +133,8 @@ void crn_unwind_stack_of_thread(uintptr_t *low, uintptr_t *high)
     range stack = {0, 0};
     if (gettid() == getpid() && &__libc_stack_end && __libc_stack_end)
         stack = stack_of_first();
-    if (!holds(stack, here)) /* also: the first thread of a child that another thread forked */
+    if (!holds(stack, here)) /* for example in a child of fork, where another thread has become
+                                the first */
         stack = stack_of_other(here);
     *low = stack.low;
     *high = stack.high;
@@ -139,7 +143,7 @@ void crn_unwind_stack_of_thread(uintptr_t *low, uintptr_t *high)
 
 bool crn_unwind_is_entry(uintptr_t stack)
 {
-    const uintptr_t near = 256; /* what the entry itself may have pushed */
+    const uintptr_t near = 256; /* the loader may have pushed some words */
     uintptr_t end = &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0;
     return stack <= end + near && stack + near >= end;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the loader knows of the code at an address, and what the file's headers say.
+ * Finds the module of an address, and reads its program headers and build id.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -12,8 +12,8 @@
 
 #include "unwind/unwind.h"
 
-/* An older glibc has it not; then no module is found. It takes no lock: malloc may be called
- * by whoever holds the loader's. */
+/* Weak, as glibc before 2.35 lacks it; no module is found then. It takes no lock, which matters
+ * inside malloc. */
 extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
 
 bool crn_unwind_module_find(uintptr_t address, crn_unwind_module *module)
@@ -29,9 +29,8 @@ bool crn_unwind_module_find(uintptr_t address, crn_unwind_module *module)
     return true;
 }
 
-/* The program headers, if they are in the first page, as every linker puts them. Those of the
- * program are the kernel's to know: one that is linked statically begins elsewhere for the loader.
- */
+/* Returns the program headers, if they are in the first page, as every linker puts them. Those of
+ * the program come from the kernel: the loader knows another start of static programs. */
 static const ElfW(Phdr) * headers_of(const crn_unwind_module *module, size_t *count)
 {
     if (!*module->name && getauxval(AT_PHENT) == sizeof(ElfW(Phdr))) {

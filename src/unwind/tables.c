@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * .eh_frame on x86-64: runs the program of an address's entry up to the address.
+ * Executes .eh_frame programs on x86-64, up to the row of an address.
  */
 #include <ucontext.h>
 
@@ -16,7 +16,7 @@ typedef struct place {
     crn_unwind_bytes expression;
 } place;
 
-/* A row of the table that a program describes, as far as it matters. */
+/* The parts of an unwinding row that a walk needs. */
 typedef struct row {
     bool by_expression;
     uint64_t reg;
@@ -26,7 +26,7 @@ typedef struct row {
 } row;
 
 typedef struct machine {
-    row row, first; /* first: as the CIE leaves it */
+    row row, first; /* `first`: after the CIE's program */
     row remembered[REMEMBERED];
     int depth;
     uintptr_t location, address;
@@ -59,7 +59,7 @@ static void advance(machine *machine, uint64_t count)
     machine->location += count * machine->entry->code_align;
 }
 
-/* Offsets of registers and of the CFA, in units of the data alignment. */
+/* Multiplies an offset by the data alignment. */
 static int64_t factored(const machine *machine, int64_t count)
 {
     return (int64_t)((uint64_t)count * (uint64_t)machine->entry->data_align);
@@ -83,7 +83,7 @@ static bool keep_row(machine *machine, bool keep)
     return true;
 }
 
-/* Instructions whose operands are in bytes after them. */
+/* Executes an instruction with operands in the following bytes. */
 static bool execute_extended(machine *machine, unsigned op, crn_unwind_bytes *bytes)
 {
     uint64_t reg;
@@ -168,7 +168,7 @@ static bool execute_extended(machine *machine, unsigned op, crn_unwind_bytes *by
     }
 }
 
-/* Runs a program up to the row that holds for the address. */
+/* Executes a program up to the row of the address. */
 static bool execute(machine *machine, crn_unwind_bytes bytes)
 {
     while (bytes.at < bytes.end) {
@@ -201,7 +201,7 @@ static bool fits(int64_t offset, int64_t most)
     return offset >= -most && offset <= most;
 }
 
-/* Where the CFA is. */
+/* Sets the rule for the CFA. */
 static bool rule_of_cfa(const row *row, uintptr_t address, crn_unwind_rule *rule)
 {
     crn_unwind_value value = {(int)row->reg, row->offset, false};
@@ -226,7 +226,7 @@ static bool rule_of_frame(const row *row, uintptr_t address, crn_unwind_rule *ru
     crn_unwind_value value = {-1, row->frame.offset, false};
     switch (row->frame.kind) {
     case PLACE_SAME:
-    case PLACE_UNDEFINED: /* nobody needs it, then */
+    case PLACE_UNDEFINED: /* no caller needs it */
         rule->saved = CRN_UNWIND_KEPT;
         return true;
     case PLACE_AT_CFA:
@@ -269,7 +269,7 @@ static crn_unwind_rule find_rule(uintptr_t address)
     crn_unwind_entry entry;
     if (!crn_unwind_entry_find(address, &entry))
         return nothing;
-    /* What the CIE says holds from the start: its program does not advance. */
+    /* The CIE's program does not advance: its row holds from the start. */
     machine machine = {.entry = &entry, .location = entry.start, .address = UINTPTR_MAX};
     machine.row.reg = CRN_UNWIND_RIP + 1;
     if (!execute(&machine, entry.common_program))
@@ -282,8 +282,8 @@ static crn_unwind_rule find_rule(uintptr_t address)
     return rule_of_row(&machine);
 }
 
-/* What nobody has called (threads, contexts that are made) returns to the first instruction of
- * what ends it: then there is no call before the address, and often no code. */
+/* The outermost function of a thread or of a context of makecontext was not called: its return
+ * address is the first instruction of the code that ends it, so there is no call before it. */
 crn_unwind_rule crn_unwind_rule_find(uintptr_t address)
 {
     crn_unwind_rule rule = find_rule(address);
@@ -295,8 +295,7 @@ crn_unwind_rule crn_unwind_rule_find(uintptr_t address)
 
 /* ---- signal frames ---- */
 
-/* The handler has returned to the kernel's trampoline, with the stack pointer at what the
- * kernel saved: a ucontext. */
+/* The handler has returned to the kernel's trampoline: the stack pointer points to a ucontext. */
 bool crn_unwind_step_signal(crn_unwind_memory *memory, crn_unwind_frame *frame, uintptr_t *slot)
 {
     uintptr_t registers = frame->stack + offsetof(ucontext_t, uc_mcontext.gregs);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * tables.h - reading .eh_frame with suspicion.
+ * tables.h - bounds-checked reading of .eh_frame.
  */
 #ifndef CRN_UNWIND_TABLES_H
 #define CRN_UNWIND_TABLES_H
 
 #include "unwind/unwind.h"
 
-/* Bytes that are read from the front. Reading past the end gives 0 and sets `bad`. */
+/* A cursor over bytes. Reading past the end gives 0 and sets `bad`. */
 typedef struct crn_unwind_bytes {
     uintptr_t at, end;
     bool bad;
@@ -31,7 +31,7 @@ static inline int64_t crn_unwind_fixed_signed(crn_unwind_bytes *bytes, size_t si
     return (int64_t)(crn_unwind_fixed(bytes, size) << shift) >> shift;
 }
 
-/* LEB128. */
+/* ULEB128. */
 static inline uint64_t crn_unwind_unsigned(crn_unwind_bytes *bytes)
 {
     uint64_t value = 0, byte;
@@ -60,29 +60,29 @@ static inline int64_t crn_unwind_signed(crn_unwind_bytes *bytes)
     return (int64_t)value;
 }
 
-/* As many bytes as the number before them says. */
+/* Reads a size and returns that many bytes. */
 crn_unwind_bytes crn_unwind_block(crn_unwind_bytes *bytes);
 
-/* A pointer in one of the encodings (DW_EH_PE_*) of .eh_frame; `data` is what those are relative
- * to that are relative to data. */
+/* Reads a pointer in an encoding of .eh_frame (DW_EH_PE_*). `data` is the base of data-relative
+ * encodings. */
 uintptr_t crn_unwind_pointer(crn_unwind_bytes *bytes, unsigned encoding, uintptr_t data);
 
-/* What is said of a function: in its own entry (FDE), and in the one that it shares (CIE). */
+/* Entry of a function: its FDE together with the CIE that it refers to. */
 typedef struct crn_unwind_entry {
     uintptr_t start; /* the function's first address */
     uint64_t code_align;
     int64_t data_align;
     uint64_t return_register;
-    unsigned encoding; /* of addresses */
+    unsigned encoding; /* DW_EH_PE_* of its addresses */
     bool augmented, signal;
     crn_unwind_bytes common_program, program;
 } crn_unwind_entry;
 
-/* False if there is none for the address, or it is not sound. */
+/* Finds the entry of an address. False if there is none, or it is damaged. */
 bool crn_unwind_entry_find(uintptr_t address, crn_unwind_entry *entry);
 
-/* What a DWARF expression comes to: a register (-1: none) plus an offset, and whether that is
- * where the value is stored. */
+/* Result of a DWARF expression: a register (-1: none) plus an offset; `stored`: the value is in
+ * memory there. */
 typedef struct crn_unwind_value {
     int reg;
     int64_t offset;
@@ -91,8 +91,8 @@ typedef struct crn_unwind_value {
 
 enum { CRN_UNWIND_RBP = 6, CRN_UNWIND_RSP = 7, CRN_UNWIND_RIP = 16 };
 
-/* Works out an expression at `address`, where the program counter is known. False if it is
- * none of those that compilers and linkers use. */
+/* Evaluates an expression for code at `address`. False if it is of a form that compilers and
+ * linkers do not use. */
 bool crn_unwind_evaluate(crn_unwind_bytes expression, uintptr_t address, crn_unwind_value *value);
 
 #endif

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * unwind.h - from a frame of the native stack to its caller's, some nanoseconds a frame.
+ * unwind.h - steps from a frame of a native stack to its caller, in some nanoseconds.
  *
- * Compilers describe in .eh_frame, for every instruction, where the frame of the function
- * begins (the CFA: the stack pointer before the call) and where registers were saved. Of that,
- * a walk needs two things: the CFA, and the frame pointer where some other frame's CFA rests
- * on it. What is found for an address is remembered in a table that is read without locks, so
- * that tables are parsed once an address and not once a frame.
+ * Compilers describe in .eh_frame, for each instruction, the CFA of the function's frame (the
+ * stack pointer before the call) and where registers are saved. A walk needs the CFA, and the
+ * frame pointer where another frame's CFA is computed from it. Rules are cached by address in a
+ * table that is read without locks, so that .eh_frame is parsed once for an address.
  *
- * x86-64: from .eh_frame, found through _dl_find_object (glibc 2.35), signal frames included.
- * Elsewhere: the chain of frame pointers, which ends where code keeps none.
+ * x86-64: .eh_frame, found with _dl_find_object (glibc 2.35), signal frames included. Other
+ * processors: the chain of frame pointers, which ends at code that keeps none.
  *
- * Threads: any. Signals: crn_unwind_recall and crn_unwind_step are safe; crn_unwind_look is
- * not, as it may take a lock. Nothing here allocates with malloc, and errno is kept.
+ * Thread safe. crn_unwind_recall and crn_unwind_step are signal safe. crn_unwind_look is not, as
+ * it takes a lock of its own. Nothing here calls malloc or takes a lock of libc. errno is kept.
  *
- * Source: the DWARF 5 standard, section 6.4, and the Linux Standard Base's .eh_frame; that few
- * kinds of rules cover nearly all code is known from the kernel's ORC tables.
+ * Sources: DWARF 5, section 6.4; .eh_frame of the Linux Standard Base; the kernel's ORC tables
+ * show that few kinds of rules cover nearly all code.
  */
 #ifndef CRN_UNWIND_UNWIND_H
 #define CRN_UNWIND_UNWIND_H
@@ -25,69 +24,69 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How the CFA is found, and what else there is. */
+/* How the CFA is computed. */
 typedef enum crn_unwind_kind {
-    CRN_UNWIND_NOTHING = 0,  /* no tables, or none that we understand */
+    CRN_UNWIND_NOTHING = 0,  /* no tables, or none that this code understands */
     CRN_UNWIND_OUTERMOST,    /* the frame has no caller */
     CRN_UNWIND_STACK,        /* stack pointer + offset */
     CRN_UNWIND_FRAME,        /* frame pointer + offset */
-    CRN_UNWIND_FRAME_STORED, /* what is stored at frame pointer + offset */
-    CRN_UNWIND_SIGNAL        /* the kernel's frame: registers are in the signal's context */
+    CRN_UNWIND_FRAME_STORED, /* the value stored at frame pointer + offset */
+    CRN_UNWIND_SIGNAL        /* a signal frame of the kernel: it holds all registers */
 } crn_unwind_kind;
 
-/* Where the caller's frame pointer is. */
+/* Place of the caller's frame pointer. */
 typedef enum crn_unwind_saved {
-    CRN_UNWIND_KEPT = 0, /* in the register still */
+    CRN_UNWIND_KEPT = 0, /* still in the register */
     CRN_UNWIND_AT_CFA,   /* stored at CFA + offset */
     CRN_UNWIND_AT_FRAME  /* stored at frame pointer + offset */
 } crn_unwind_saved;
 
 typedef struct crn_unwind_rule {
-    int32_t offset;       /* of the CFA */
-    int16_t saved_offset; /* of where the frame pointer is saved */
+    int32_t offset;       /* for the CFA */
+    int16_t saved_offset; /* for the place of the frame pointer */
     uint8_t kind;         /* crn_unwind_kind */
     uint8_t saved;        /* crn_unwind_saved */
 } crn_unwind_rule;
 
-_Static_assert(sizeof(crn_unwind_rule) == 8, "read and written at once");
+_Static_assert(sizeof(crn_unwind_rule) == 8, "one atomic word");
 
-/* A frame: registers as they are in it. */
+/* Registers of a frame. */
 typedef struct crn_unwind_frame {
-    uintptr_t pc; /* where it goes on: a return address, but in an interrupted frame */
+    uintptr_t pc; /* next instruction: a return address, except in an interrupted frame */
     uintptr_t stack, frame;
-    bool interrupted; /* by a signal: pc itself has not run yet */
+    bool interrupted; /* by a signal: the instruction at pc has not run yet */
 } crn_unwind_frame;
 
-/* The address whose rule holds for a frame: that of the call, not of what comes after it. */
+/* Returns the address whose rule holds for the frame: within the call, not after it. */
 static inline uintptr_t crn_unwind_address(const crn_unwind_frame *frame)
 {
     return frame->pc - !frame->interrupted;
 }
 
-/* ---- what memory may be read ------------------------------------------------- */
+/* ---- memory that may be read ------------------------------------------------- */
 
-/* The stack of the thread; what lies outside (a coroutine's stack, an alternate signal stack)
- * is read through the kernel, slowly and without a risk. */
+/* Bounds of the thread's stack. Memory outside (coroutines' stacks, alternate signal stacks) is
+ * copied by the kernel: slower, and never a fault. */
 typedef struct crn_unwind_memory {
     uintptr_t low, high;
-    uintptr_t page; /* that `copy` holds; 0 if none */
+    uintptr_t page; /* address of the page in `copy`; 0 if none */
     char *copy;     /* CRN_UNWIND_PAGE bytes, or NULL: then nothing outside is read */
 } crn_unwind_memory;
 
 enum { CRN_UNWIND_PAGE = 4096 };
 
-/* Begins a walk: what was copied may have changed. */
+/* Begins a walk: forgets the copied page. */
 static inline void crn_unwind_refresh(crn_unwind_memory *memory)
 {
     memory->page = 0;
 }
 
-/* The stack of the calling thread; both 0 when it cannot be found. Not signal safe; may call
- * malloc where the thread is not the first of the process. */
+/* Finds the bounds of the calling thread's stack; both 0 if that fails. Takes no lock and allocates
+ * nothing, so it may be called inside malloc. */
 void crn_unwind_stack_of_thread(uintptr_t *low, uintptr_t *high);
 
-/* Whether this is the stack that the process was entered with: the loader's own first function,
- * which calls constructors, has no tables. */
+/* Returns true if this is the stack pointer with which the process began. The loader's first
+ * function has no tables. */
 bool crn_unwind_is_entry(uintptr_t stack);
 
 bool crn_unwind_read_outside(crn_unwind_memory *memory, uintptr_t address, uintptr_t *value);
@@ -103,7 +102,7 @@ static inline bool crn_unwind_read(crn_unwind_memory *memory, uintptr_t address,
 
 /* ---- rules --------------------------------------------------------------------- */
 
-/* What is known of an address. `tag` is the user's: 0 until crn_unwind_tag. */
+/* What is known of an address. `tag` is a number of the caller's: 0 until crn_unwind_tag. */
 typedef struct crn_unwind_code {
     crn_unwind_rule rule;
     uint32_t tag;
@@ -112,7 +111,7 @@ typedef struct crn_unwind_code {
 typedef struct crn_unwind_slot {
     uintptr_t address; /* atomic; 0 is free */
     uint64_t rule;     /* atomic */
-    uint64_t mark;     /* atomic: tag << 32 | generation */
+    uint64_t tagged;   /* atomic: tag << 32 | generation */
     uint64_t spare;
 } crn_unwind_slot;
 
@@ -122,10 +121,10 @@ typedef struct crn_unwind_table {
     crn_unwind_slot slots[];
 } crn_unwind_table;
 
-extern crn_unwind_table *crn_unwind_known; /* atomic; NULL before the first */
+extern crn_unwind_table *crn_unwind_known; /* atomic; NULL at first */
 
-/* Goes up when code was unloaded: what was remembered, here or by the user, may be of code that
- * is gone. */
+/* Number of unloads of code, from 1. A cached rule of an older generation may be of code that is
+ * gone. */
 extern uint32_t crn_unwind_generation; /* atomic */
 
 static inline uint64_t crn_unwind_hash(uintptr_t address)
@@ -133,7 +132,7 @@ static inline uint64_t crn_unwind_hash(uintptr_t address)
     return address * 0x9e3779b97f4a7c15u >> 20;
 }
 
-/* False if nothing is known yet. */
+/* Finds a rule in the cache. False if there is none. */
 static inline bool crn_unwind_recall(uintptr_t address, crn_unwind_code *code)
 {
     const crn_unwind_table *table = __atomic_load_n(&crn_unwind_known, __ATOMIC_ACQUIRE);
@@ -146,34 +145,33 @@ static inline bool crn_unwind_recall(uintptr_t address, crn_unwind_code *code)
             return false;
         if (found != address)
             continue;
-        uint64_t mark = __atomic_load_n(&slot->mark, __ATOMIC_ACQUIRE);
+        uint64_t tagged = __atomic_load_n(&slot->tagged, __ATOMIC_ACQUIRE);
         uint64_t rule = __atomic_load_n(&slot->rule, __ATOMIC_RELAXED);
         __builtin_memcpy(&code->rule, &rule, sizeof rule);
-        code->tag = (uint32_t)(mark >> 32);
-        return (uint32_t)mark == __atomic_load_n(&crn_unwind_generation, __ATOMIC_RELAXED);
+        code->tag = (uint32_t)(tagged >> 32);
+        return (uint32_t)tagged == __atomic_load_n(&crn_unwind_generation, __ATOMIC_RELAXED);
     }
 }
 
-/* As recall, but finds it out: parses the tables, remembers. */
+/* As crn_unwind_recall, but parses .eh_frame and caches the rule if need be. */
 void crn_unwind_look(uintptr_t address, crn_unwind_code *code);
 
-/* Remembers the user's number for an address that was looked at. */
+/* Tags an address that was looked up. */
 void crn_unwind_tag(uintptr_t address, uint32_t tag);
 
-/* To be called after dlclose. (crn_unwind_look notices by itself that code was unloaded, but
- * is only called for addresses that are new.) */
+/* To be called after dlclose. */
 void crn_unwind_unloaded(void);
 
-/* Around fork: nobody is remembering anything then. */
+/* Around fork: no thread changes the cache meanwhile. */
 void crn_unwind_lock(void);
 void crn_unwind_unlock(void);
 
-/* The rule, from the tables alone: the slow twin of the above. */
+/* Finds a rule in .eh_frame, without the cache. */
 crn_unwind_rule crn_unwind_rule_find(uintptr_t address);
 
-/* From a frame to its caller's. False at the end: the rule is of another kind, memory cannot
- * be read, or the stack would not shrink. `saved_at` is where the frame pointer was restored
- * from, 0 if it was not. */
+/* Replaces a frame by its caller's. `slot` gets the address of the return address, `saved_at` the
+ * place that the frame pointer was restored from, 0 if it was not. False if the rule is of another
+ * kind, memory cannot be read, or the stack would not shrink. */
 static inline bool crn_unwind_step(const crn_unwind_rule *rule, crn_unwind_memory *memory,
                                    crn_unwind_frame *frame, uintptr_t *slot, uintptr_t *saved_at);
 
@@ -214,28 +212,28 @@ static inline bool crn_unwind_step(const crn_unwind_rule *rule, crn_unwind_memor
 
 enum { CRN_UNWIND_BUILD_ID = 64 };
 
-/* The file that code was loaded from. */
+/* A loaded file: the program or a shared library. */
 typedef struct crn_unwind_module {
     uintptr_t start, end; /* of its mapping */
-    uintptr_t bias;       /* what is added to the addresses in the file */
-    const char *name;     /* as the loader has it: "" is the program; lives while it is loaded */
-    uintptr_t index;      /* of its .eh_frame_hdr, 0 if it has none */
+    uintptr_t bias;       /* added to addresses in the file */
+    const char *name;     /* as the loader has it, "" for the program; valid while it is loaded */
+    uintptr_t index;      /* address of .eh_frame_hdr, 0 if there is none */
 } crn_unwind_module;
 
-/* False for code that no file was mapped for. */
+/* Finds the module of an address. False if no file is mapped there. */
 bool crn_unwind_module_find(uintptr_t address, crn_unwind_module *module);
 
-/* Copies the build id into `bytes`; how long it is, 0 if there is none. */
+/* Copies the build id. Returns its size, 0 if there is none. */
 size_t crn_unwind_build_id(const crn_unwind_module *module, uint8_t bytes[CRN_UNWIND_BUILD_ID]);
 
-/* The same in hexadecimal digits, "" if there is none: as captures note it of a module. */
+/* The same in hexadecimal digits, "" if there is none. */
 void crn_unwind_build_id_text(const crn_unwind_module *module,
                               char text[2 * CRN_UNWIND_BUILD_ID + 1]);
 
-/* Where the module's file is: its name, or for the program itself what is written to `program`. */
+/* Returns the path of the module's file. The program's is written to `program`. */
 const char *crn_unwind_module_path(const crn_unwind_module *module, char program[PATH_MAX]);
 
-/* The readable segment of the module that holds `address`: up to where it goes, 0 if none. */
+/* Returns the end of the module's readable segment that holds `address`, 0 if there is none. */
 uintptr_t crn_unwind_segment_end(const crn_unwind_module *module, uintptr_t address);
 
 #endif
