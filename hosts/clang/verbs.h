@@ -22,12 +22,12 @@ static inline int64_t crn_verb_enter(cairn_priv_strand *strand, crn_site *site)
     char *base = strand->lane->base;
     uint64_t slot = *(volatile uint64_t *)(base + site->slot + current * 8);
     if (CAIRN_PRIV_LIKELY(top < CAIRN_PRIV_READ(strand->high) && (uint32_t)slot == block)) {
-        uint64_t unit = slot >> 32;
+        uint64_t node_offset = slot >> 32;
         if (!(current & CRN_REPLACED))
             *top = (uint32_t)current;
         strand->top = top + 1;
-        CAIRN_PRIV_PUT(strand->current, unit);
-        ((cairn_priv_record *)(base + unit * 8))->calls++;
+        CAIRN_PRIV_PUT(strand->current, node_offset);
+        ((cairn_priv_record *)(base + node_offset * 8))->calls++;
         return (char *)(top + 1) - (char *)strand->bottom;
     }
     int64_t height;

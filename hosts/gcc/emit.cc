@@ -52,23 +52,23 @@ static const char *const tail_text[] = {WITH_HEIGHT("tail", CRN_STUB_TAIL),
 
 /* Which guess is meant, by how deep the stack is: its number; and by what runs: in bytes. */
 #define BY_DEPTH(found)                                                                            \
-    "imull $" CRN_GUESS_FACTOR ", %%esp, %k" found "\n\t"                                          \
-    "shrl $" CRN_GUESS_SHIFT ", %k" found "\n\t"
+    "imull $" CRN_INLINE_CACHE_FACTOR ", %%esp, %k" found "\n\t"                                          \
+    "shrl $" CRN_INLINE_CACHE_SHIFT ", %k" found "\n\t"
 #define BY_CURRENT(current, found)                                                                 \
     "leal (%" current ",%" current "), %k" found "\n\t"                                            \
     "andl $" CRN_GUESS_MASK ", %k" found "\n\t"
 /* Where the block led to then, and from where, are left in `found`, the records' base in `base`. A guess
  * is read at once: a signal handler may change it. */
-#define READ_GUESS(which, found, scale, strand, base, guesses)                                     \
+#define READ_CACHE_ENTRY(which, found, scale, strand, base, inline_cache)                                     \
     which                                                                                          \
-    "movl %" guesses ", %k" base "\n\t"                                                            \
-    "addq " CRN_AT_GUESSES "(%" strand "), %" base "\n\t"                                          \
+    "movl %" inline_cache ", %k" base "\n\t"                                                            \
+    "addq " CRN_AT_INLINE_CACHE "(%" strand "), %" base "\n\t"                                          \
     "movq (%" base ",%" found "," scale "), %" found "\n\t"                                        \
     "movq " CRN_AT_BASE "(%" strand "), %" base "\n\t"
 /* The unit where the block leads to is left in `found`. Goes to 2 if it led there from elsewhere, or
  * something is due. */
-#define GUESS(which, current, found, scale, base, guesses)                                         \
-    READ_GUESS(which, found, scale, "1", base, guesses)                                            \
+#define CACHE_ENTRY(which, current, found, scale, base, inline_cache)                                         \
+    READ_CACHE_ENTRY(which, found, scale, "1", base, inline_cache)                                            \
     "cmpl %k" current ", %k" found "\n\t"                                                          \
     "jne 2f\n\t"                                                                                   \
     "shrq $32, %" found "\n\t"
@@ -91,7 +91,7 @@ static const char *const tail_text[] = {WITH_HEIGHT("tail", CRN_STUB_TAIL),
 static const char enter_leaf_text[] = "# cairn enter\n\t"
     STRAND("%1")
     "movq " CRN_AT_CURRENT "(%1), %0\n\t"
-    GUESS(BY_DEPTH("3"), "0", "3", "8", "2", "5")
+    CACHE_ENTRY(BY_DEPTH("3"), "0", "3", "8", "2", "5")
     "addq $1, (%2,%3,8)\n\t"
     "testq %0, %0\n\t"
     "js 5f\n"
@@ -108,7 +108,7 @@ static const char enter_leaf_text[] = "# cairn enter\n\t"
 static const char enter_kept_text[] = "# cairn enter\n\t"
     STRAND("%0")
     "movq " CRN_AT_CURRENT "(%0), %1\n\t"
-    READ_GUESS(BY_DEPTH("3"), "3", "8", "0", "2", "5")
+    READ_CACHE_ENTRY(BY_DEPTH("3"), "3", "8", "0", "2", "5")
     "cmpl %k1, %k3\n\t"
     "je 3f\n\t"
     "leaq %4, %%rax\n\t"
@@ -151,7 +151,7 @@ static const char leave_leaf_text[] = "# cairn leave\n\t"
     STRAND("%1")                                                                                   \
     room                                                                                           \
     "movq " CRN_AT_CURRENT "(%1), %3\n\t"                                                          \
-    GUESS(BY_CURRENT("3", "0"), "3", "0", "1", "2", "5")                                           \
+    CACHE_ENTRY(BY_CURRENT("3", "0"), "3", "0", "1", "2", "5")                                           \
     "addq $1, (%2,%0,8)\n\t"                                                                       \
     "testq %3, %3\n\t"                                                                             \
     "js 5f\n"                                                                                      \
@@ -171,7 +171,7 @@ static const char enter_late_text[] = ENTER_LIGHT(
     "cmpq " CRN_AT_HIGH "(%1), %0\n\t"
     "jae 2f\n\t");
 
-#define LEAVE_LIGHT(unit, strand)                                                                  \
+#define LEAVE_LIGHT(node_offset, strand)                                                                  \
     "testq %" strand ", %" strand "\n\t"                                                           \
     "je 1f\n\t"                                                                                    \
     "cmpq $0, " CRN_AT_HIGH "(%" strand ")\n\t"                                                    \
@@ -179,9 +179,9 @@ static const char enter_late_text[] = ENTER_LIGHT(
     "1:\n\t"                                                                                       \
     ".subsection 1\n"                                                                              \
     "2:\n\t"                                                                                       \
-    "xchgq %" unit ", %%rax\n\t"                                                                   \
+    "xchgq %" node_offset ", %%rax\n\t"                                                                   \
     "call *cairn_priv_site_leave_light@GOTPCREL(%%rip)\n\t"                                       \
-    "xchgq %" unit ", %%rax\n\t"                                                                   \
+    "xchgq %" node_offset ", %%rax\n\t"                                                                   \
     "jmp 1b\n"
 static const char leave_light_text[] = "# cairn leave\n\t"
     LEAVE_LIGHT("0", "1")
@@ -303,7 +303,7 @@ static gimple *enter_inline(const char *text, unsigned scratches, tree site, tre
     vec_safe_push(outputs, operand("=&r", strand));
     scratch(outputs, scratches);
     vec_safe_push(inputs, operand("m", crn_site_block(site)));
-    vec_safe_push(inputs, operand("m", crn_site_guesses(site)));
+    vec_safe_push(inputs, operand("m", crn_site_inline_cache(site)));
     return assemble(text, inputs, outputs, NULL);
 }
 
@@ -376,27 +376,27 @@ gimple *crn_emit_tail(tree height)
 
 /* ---- where what runs stays what called ---- */
 
-gimple *crn_emit_enter_late(tree site, tree unit, tree strand)
+gimple *crn_emit_enter_late(tree site, tree node_offset, tree strand)
 {
-    return enter_inline(enter_late_text, 2, site, unit, strand);
+    return enter_inline(enter_late_text, 2, site, node_offset, strand);
 }
 
 typedef vec<tree, va_gc> operands;
 
-static void with_frame(operands *&inputs, tree unit, tree strand, tree pushed)
+static void with_frame(operands *&inputs, tree node_offset, tree strand, tree pushed)
 {
-    vec_safe_push(inputs, operand("r", unit));
+    vec_safe_push(inputs, operand("r", node_offset));
     vec_safe_push(inputs, operand("r", strand));
     if (pushed)
         vec_safe_push(inputs, operand("0", pushed));
 }
 
-gimple *crn_emit_push(tree height, tree pushed, tree unit, tree strand)
+gimple *crn_emit_push(tree height, tree pushed, tree node_offset, tree strand)
 {
     operands *inputs = NULL, *outputs = NULL;
     vec_safe_push(outputs, operand("=&r", height));
     scratch(outputs, 1);
-    with_frame(inputs, unit, strand, pushed);
+    with_frame(inputs, node_offset, strand, pushed);
     return assemble(pushed ? push_once_text : push_text, inputs, outputs, NULL);
 }
 
@@ -409,22 +409,22 @@ static void call_stub(operands *&outputs, operands *&clobbers)
     crn_stubs_use();
 }
 
-gimple *crn_emit_leave_light(tree pushed, tree unit, tree strand)
+gimple *crn_emit_leave_light(tree pushed, tree node_offset, tree strand)
 {
     operands *inputs = NULL, *outputs = NULL, *clobbers = NULL;
     if (pushed)
         call_stub(outputs, clobbers);
-    with_frame(inputs, unit, strand, pushed);
+    with_frame(inputs, node_offset, strand, pushed);
     return assemble(pushed ? leave_late_text : leave_light_text, inputs, outputs, clobbers);
 }
 
-gimple *crn_emit_tail_light(tree pushed, tree unit, tree strand)
+gimple *crn_emit_tail_light(tree pushed, tree node_offset, tree strand)
 {
     operands *inputs = NULL, *outputs = NULL, *clobbers = NULL;
     if (pushed)
         call_stub(outputs, clobbers);
     scratch(outputs, pushed ? 1 : 2);
-    with_frame(inputs, unit, strand, pushed);
+    with_frame(inputs, node_offset, strand, pushed);
     return assemble(pushed ? tail_late_text : tail_light_text, inputs, outputs, clobbers);
 }
 

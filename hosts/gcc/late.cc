@@ -30,12 +30,12 @@ class frame {
     void expand();
     tree is() const
     {
-        return unit;
+        return node_offset;
     }
 
   private:
     function *of;
-    tree unit = NULL_TREE, strand = NULL_TREE, height = NULL_TREE;
+    tree node_offset = NULL_TREE, strand = NULL_TREE, height = NULL_TREE;
     auto_vec<unsigned> known; /* by block: what may be so at its beginning */
     auto_vec<basic_block> work;
     bool odd = false;
@@ -65,8 +65,8 @@ bool frame::look(gimple *statement)
     crn_mark mark = crn_mark_of(statement);
     if (mark == CRN_MARK_NONE)
         return !is_a<gasm *>(statement);
-    if (mark == CRN_MARK_ENTER && !unit && !crn_mark_counters(statement))
-        unit = crn_mark_height(statement);
+    if (mark == CRN_MARK_ENTER && !node_offset && !crn_mark_counters(statement))
+        node_offset = crn_mark_height(statement);
     else if (mark != CRN_MARK_LEAVE && mark != CRN_MARK_TAIL)
         return false;
     return true;
@@ -87,9 +87,9 @@ bool frame::is_one()
     }
     FOR_EACH_BB_FN(block, of)
     for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
-        if (crn_mark_of(gsi_stmt(i)) != CRN_MARK_NONE && crn_mark_height(gsi_stmt(i)) != unit)
+        if (crn_mark_of(gsi_stmt(i)) != CRN_MARK_NONE && crn_mark_height(gsi_stmt(i)) != node_offset)
             return false;
-    return unit != NULL_TREE;
+    return node_offset != NULL_TREE;
 }
 
 /* ---- where it is pushed ---- */
@@ -219,7 +219,7 @@ void frame::push(gimple_stmt_iterator *place, unsigned now)
 {
     tree before = now & PUSHED ? height_now(place) : NULL_TREE;
     tree made = make_ssa_name(TREE_TYPE(height));
-    put(place, crn_emit_push(made, before, unit, strand));
+    put(place, crn_emit_push(made, before, node_offset, strand));
     put(place, gimple_build_assign(height, made));
 }
 
@@ -230,15 +230,15 @@ void frame::expand_mark(gimple_stmt_iterator *place, unsigned now)
     tree site = crn_mark_site(mark), pushed = now & PUSHED ? height_now(place) : NULL_TREE;
     if (which == CRN_MARK_ENTER) {
         put(place, gimple_build_assign(height, build_zero_cst(TREE_TYPE(height))));
-        gsi_replace(place, crn_emit_enter_late(site, unit, strand), false);
+        gsi_replace(place, crn_emit_enter_late(site, node_offset, strand), false);
     } else if (!(now & LATE)) {
         gsi_replace(place,
                     which == CRN_MARK_TAIL ? crn_emit_tail(pushed) : crn_emit_leave(pushed, site),
                     false);
     } else {
         gsi_replace(place,
-                    which == CRN_MARK_TAIL ? crn_emit_tail_light(pushed, unit, strand)
-                                           : crn_emit_leave_light(pushed, unit, strand),
+                    which == CRN_MARK_TAIL ? crn_emit_tail_light(pushed, node_offset, strand)
+                                           : crn_emit_leave_light(pushed, node_offset, strand),
                     false);
     }
 }

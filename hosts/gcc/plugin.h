@@ -85,7 +85,7 @@ tree crn_site_of(tree function);
 /* Another one, of something in a function. */
 tree crn_site_make(const char *name, location_t place, tree function);
 tree crn_site_block(tree site);
-tree crn_site_guesses(tree site);
+tree crn_site_inline_cache(tree site);
 
 /* ---- mark.cc ---------------------------------------------------------------------------- */
 
@@ -172,18 +172,18 @@ bool crn_late_expand(function *function);
 #define CRN_AT_MARK "64"
 #define CRN_AT_LEAVING "72"
 #define CRN_AT_BASE "80"
-#define CRN_AT_GUESSES "88"
+#define CRN_AT_INLINE_CACHE "88"
 /* And in a lane. */
 #define CRN_AT_NODES "96"
 #define CRN_AT_NODE_MASK "104"
-#define CRN_AT_LANE_GUESSES "112"
+#define CRN_AT_LANE_INLINE_CACHE "112"
 /* And from a tree's counter to the unit of its node. */
-#define CRN_COUNTERS_TO_UNITS 65536
+#define CRN_COUNTERS_TO_NODE_OFFSETS 65536
 
 /* Which of a block's guesses is meant: the upper bits of a product of the stack pointer, or a unit
  * twice, which is in bytes. */
-#define CRN_GUESS_FACTOR "0x9e3779b1"
-#define CRN_GUESS_SHIFT "27"
+#define CRN_INLINE_CACHE_FACTOR "0x9e3779b1"
+#define CRN_INLINE_CACHE_SHIFT "27"
 #define CRN_GUESS_MASK "248"
 
 #define CRN_STUB_ENTER "cairn_priv_stub_4_enter"
@@ -209,10 +209,10 @@ gimple *crn_emit_restore(tree height);
 /* Of a frame that is not pushed, or not yet, while what called stays what runs: the unit and the
  * strand are what Enter gives. `pushed` is its height where it may be pushed already, then 0 says
  * that it is not; else NULL. */
-gimple *crn_emit_enter_late(tree site, tree unit, tree strand);
-gimple *crn_emit_push(tree height, tree pushed, tree unit, tree strand);
-gimple *crn_emit_leave_light(tree pushed, tree unit, tree strand);
-gimple *crn_emit_tail_light(tree pushed, tree unit, tree strand);
+gimple *crn_emit_enter_late(tree site, tree node_offset, tree strand);
+gimple *crn_emit_push(tree height, tree pushed, tree node_offset, tree strand);
+gimple *crn_emit_leave_light(tree pushed, tree node_offset, tree strand);
+gimple *crn_emit_tail_light(tree pushed, tree node_offset, tree strand);
 
 /* ---- tree.cc ---------------------------------------------------------------------------- */
 

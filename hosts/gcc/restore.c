@@ -47,19 +47,19 @@ bool crn_site_is_on_top(const cairn_priv_strand *strand, int64_t height)
 /* What of the stack is a frame's own, above it: the guard, and its spans. */
 typedef struct own {
     int64_t height;              /* where that ends */
-    uint32_t unit;               /* what the function runs; of the innermost span, what began it */
+    uint32_t node_offset;        /* what the function runs; of the innermost span, what began it */
     const cairn_priv_open *open; /* that one; NULL: there is none */
 } own;
 
 static own own_of(const cairn_priv_strand *strand, int64_t height)
 {
     uint64_t frames = (uint64_t)height / FRAME;
-    own found = {.unit = strand->bottom[frames++]};
+    own found = {.node_offset = strand->bottom[frames++]};
     const cairn_priv_open *open = strand->open;
     while (open[-1].height >= frames) /* below the first is one at 0 */
         open--;
     for (; open < strand->open && open->height == frames; open++) {
-        found.unit = strand->bottom[frames++];
+        found.node_offset = strand->bottom[frames++];
         found.open = open;
     }
     found.height = (int64_t)(frames * FRAME);
@@ -73,13 +73,13 @@ static void enter_again(cairn_priv_strand *strand, const own *own)
     const cairn_priv_spans *spans = &strand->lane->spans;
     uint32_t place = own->open->span - 1, chunk = CAIRN_PRIV_SPAN_CHUNK;
     if (place >= spans->quick) { /* there may be no record of it */
-        uint64_t below = cairn_priv_below(strand, own->unit);
-        CAIRN_PRIV_PUT(strand->current, below ? below : own->unit);
+        uint64_t below = cairn_priv_below(strand, own->node_offset);
+        CAIRN_PRIV_PUT(strand->current, below ? below : own->node_offset);
         return;
     }
     cairn_block block = spans->chunks[place / chunk][place % chunk].block;
     strand->top--;
-    CAIRN_PRIV_PUT(strand->current, own->unit);
+    CAIRN_PRIV_PUT(strand->current, own->node_offset);
     cairn_priv_enter_path((cairn_strand *)strand, &block, 1);
 }
 
@@ -93,7 +93,7 @@ static void bring_back(cairn_priv_strand *strand, int64_t height)
     if (own.open)
         enter_again(strand, &own);
     else
-        CAIRN_PRIV_PUT(strand->current, own.unit);
+        CAIRN_PRIV_PUT(strand->current, own.node_offset);
 }
 
 /* Where there is a second guard, what lies above it is over, spans too: they were begun behind the

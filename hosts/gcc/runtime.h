@@ -18,7 +18,7 @@ void crn_site_tail_kept(uint64_t kept);
 uint64_t crn_site_enter_leaf(crn_site *site);
 void crn_site_leave_leaf(uint64_t caller);
 uint64_t crn_site_enter_light(crn_site *site);
-void crn_site_leave_light(uint64_t unit);
+void crn_site_leave_light(uint64_t node_offset);
 
 uint64_t *crn_site_counters(crn_tree *tree);
 uint64_t crn_site_go(crn_node *node, uint64_t *word);

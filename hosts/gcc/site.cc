@@ -163,7 +163,7 @@ tree crn_site_block(tree site)
     return reference(site, TYPE_FIELDS(TREE_TYPE(site)));
 }
 
-tree crn_site_guesses(tree site)
+tree crn_site_inline_cache(tree site)
 {
     return reference(site, DECL_CHAIN(TYPE_FIELDS(TREE_TYPE(site))));
 }

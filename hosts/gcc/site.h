@@ -36,7 +36,7 @@ typedef struct crn_site {
  * the site. Which of the two a site is is told by `line`, where both have it. */
 typedef struct crn_packed_site {
     uint32_t block;
-    uint32_t guesses; /* cairn_priv_guesses_of it */
+    uint32_t inline_cache; /* cairn_priv_inline_cache_of it */
     int32_t name, file;
     int32_t parent, left; /* 0: none */
     uint32_t line;        /* with CRN_SITE_PACKED */
@@ -98,7 +98,7 @@ CAIRN_API void cairn_priv_site_leave_leaf(uint64_t caller);
 /* The same where what called stays what runs: Enter gives the unit of the context that is entered,
  * and Leave takes it. */
 CAIRN_API uint64_t cairn_priv_site_enter_light(crn_packed_site *site);
-CAIRN_API void cairn_priv_site_leave_light(uint64_t unit);
+CAIRN_API void cairn_priv_site_leave_light(uint64_t node_offset);
 
 /* Where the counters of a tree are, of the context that runs; where none are, they may be written
  * to. Preserves every register but %rax. */

@@ -169,12 +169,13 @@ static void store(crn_site *site, cairn_block block)
 {
     if (is_packed(site)) {
         crn_packed_site *packed = (crn_packed_site *)site;
-        __atomic_store_n(&packed->guesses, cairn_priv_guesses_of(block), __ATOMIC_RELAXED);
+        __atomic_store_n(&packed->inline_cache, cairn_priv_inline_cache_of(block),
+                         __ATOMIC_RELAXED);
         __atomic_store_n(&packed->block, block, __ATOMIC_RELEASE);
         return;
     }
     const cairn_priv_record *record = NULL;
-    size_t slot = (uintptr_t)&record->slots[block * 0x9e3779b1u >> 31];
+    size_t slot = (uintptr_t)&record->edges[block * 0x9e3779b1u >> 31];
     __atomic_store_n(&site->slot, (uint32_t)slot, __ATOMIC_RELAXED);
     __atomic_store_n(&site->block, block, __ATOMIC_RELEASE);
 }

@@ -109,9 +109,9 @@ static void enter(cairn_priv_strand *strand, cairn_block block)
 
 typedef uint64_t __attribute__((may_alias)) both;
 
-static cairn_priv_slot slot_of(const cairn_priv_strand *strand, uint64_t from, cairn_block block)
+static cairn_priv_edge slot_of(const cairn_priv_strand *strand, uint64_t from, cairn_block block)
 {
-    return *cairn_priv_slot_of(cairn_priv_record_at(strand->lane, from), block);
+    return *cairn_priv_edge_of(cairn_priv_record_at(strand->lane, from), block);
 }
 
 /* The runtime has put what was found into the slot that its own verbs look into. Where a guess was
@@ -120,21 +120,21 @@ static cairn_priv_slot slot_of(const cairn_priv_strand *strand, uint64_t from, c
  * each time. Not if the records have moved: in a child of fork `from` may be none of them any more.
  */
 static void remember(const cairn_priv_strand *strand, uint64_t from, cairn_block block,
-                     cairn_priv_slot before)
+                     cairn_priv_edge before)
 {
     const cairn_priv_lane *lane = strand->lane;
-    const cairn_priv_slot found = slot_of(strand, from, block);
+    const cairn_priv_edge found = slot_of(strand, from, block);
     if (found.block != block)
         return;
     cairn_priv_record *record = cairn_priv_record_at(lane, from);
-    bool first = cairn_priv_slot_of(record, block) == record->slots;
-    cairn_priv_slot *other = &record->slots[first];
+    bool first = cairn_priv_edge_of(record, block) == record->edges;
+    cairn_priv_edge *other = &record->edges[first];
     if (other->block == CAIRN_BLOCK_FOLDED && before.block != block)
-        __atomic_store_n((both *)other, (uint64_t)before.unit << 32 | before.block,
+        __atomic_store_n((both *)other, (uint64_t)before.node_offset << 32 | before.block,
                          __ATOMIC_RELAXED);
     uint64_t number = from / (sizeof(cairn_priv_record) / 8);
-    uint64_t place = (number + block * (uint64_t)0x9e3779b1u) & lane->way_mask;
-    lane->ways[place] = (cairn_priv_way){(uint64_t)block << 32 | from, found};
+    uint64_t place = (number + block * (uint64_t)0x9e3779b1u) & lane->edge_cache_mask;
+    lane->edge_cache[place] = (cairn_priv_cached_edge){(uint64_t)block << 32 | from, found};
 }
 
 /* Finds the block, and enters it. */
@@ -145,12 +145,12 @@ static void enter_site(cairn_priv_strand *strand, crn_site *site)
     cairn_block block = site->block;
     const char *base = strand->lane->base;
     uint64_t from = (uint32_t)strand->current;
-    const cairn_priv_slot before = slot_of(strand, from, block);
+    const cairn_priv_edge before = slot_of(strand, from, block);
     enter(strand, block);
     if (strand->lane->base == base)
         remember(strand, from, block, before);
-    if (!strand->lane->guesses)
-        cairn_priv_begin_guesses(strand);
+    if (!strand->lane->inline_cache)
+        cairn_priv_make_inline_cache(strand);
 }
 
 static inline int64_t enter_pushed(crn_site *site, bool guarded)
@@ -247,11 +247,11 @@ static inline void leave_unpushed(uint64_t given, bool light)
     if (!strand)
         return;
     cairn_priv_strand *priv = (cairn_priv_strand *)strand;
-    uint64_t caller = light ? priv->current : given, unit = light ? given : priv->current;
+    uint64_t caller = light ? priv->current : given, node_offset = light ? given : priv->current;
     uint32_t *top = priv->top;
     *top = (uint32_t)caller;
     priv->top = top + 1;
-    CAIRN_PRIV_PUT(priv->current, unit);
+    CAIRN_PRIV_PUT(priv->current, node_offset);
     cairn_leave(strand);
     priv->top = top;
     CAIRN_PRIV_PUT(priv->current, caller);
@@ -273,9 +273,9 @@ uint64_t crn_site_enter_light(crn_site *site)
     return enter_unpushed(site, true, false);
 }
 
-void crn_site_leave_light(uint64_t unit)
+void crn_site_leave_light(uint64_t node_offset)
 {
-    leave_unpushed(unit, true);
+    leave_unpushed(node_offset, true);
 }
 
 uint64_t crn_site_enter_kept(crn_site *site)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calls of functions that were left out for being small: a counter for each context, lent by the
- * runtime to the code that --small puts into them (small.cc).
+ * Calls of functions that were left out for being small: a counter for each context, host_counters
+ * by the runtime to the code that --small puts into them (small.cc).
  */
 
 #include "runtime.h"
@@ -27,19 +27,19 @@ static void count(cairn_priv_strand *strand)
     cairn_metric metric = metric_of(cairn_lane_profile(lane));
     if (!cairn_context_counters(lane, metric, CAIRN_CONTEXT_ROOT)) /* and hears what is new */
         return;
-    uint64_t unit = strand->current & ~CRN_REPLACED;
+    uint64_t node_offset = strand->current & ~CRN_REPLACED;
     cairn_context context = strand->current & CRN_REPLACED
-                                ? (cairn_context)(unit / UNITS)
+                                ? (cairn_context)(node_offset / UNITS)
                                 : cairn_strand_context((cairn_strand *)strand);
     cairn_context most = context / AHEAD * AHEAD + AHEAD;
     uint64_t *counters = cairn_context_counters(lane, metric, most - 1);
     if (!counters)
         return;
     counters[context]++;
-    if (context != unit / UNITS) /* only the stack is kept: no context is current */
+    if (context != node_offset / UNITS) /* only the stack is kept: no context is current */
         return;
-    strand->lane->lent = counters;
-    __atomic_store_n(&strand->lane->lent_units, (uint64_t)most * UNITS, __ATOMIC_RELEASE);
+    strand->lane->host_counters = counters;
+    __atomic_store_n(&strand->lane->host_counters_end, (uint64_t)most * UNITS, __ATOMIC_RELEASE);
 }
 
 void crn_site_small(void)

@@ -10,11 +10,11 @@
 /* clang-format off */
 #define CURRENT "24"
 #define LANE "32"
-#define LENT "80"
-#define LENT_UNITS "88"
+#define HOST_COUNTERS "80"
+#define HOST_COUNTERS_END "88"
 
 /* %0 strand, then lane, then counters, %1 current; a unit is 8 bytes, a counter stands for 4 units.
- * What is lent ends before the current context where that is new, or where anything is due. */
+ * What is host_counters ends before the current context where that is new, or where anything is due. */
 static const char count_text[] = "# small leaf\n\t"
     "movq cairn_priv_thread_strand@gottpoff(%%rip), %0\n\t"
     "movq %%fs:(%0), %0\n\t"
@@ -22,9 +22,9 @@ static const char count_text[] = "# small leaf\n\t"
     "je 1f\n\t"
     "movq " CURRENT "(%0), %1\n\t"
     "movq " LANE "(%0), %0\n\t"
-    "cmpq " LENT_UNITS "(%0), %1\n\t"
+    "cmpq " HOST_COUNTERS_END "(%0), %1\n\t"
     "jae 2f\n\t"
-    "movq " LENT "(%0), %0\n\t"
+    "movq " HOST_COUNTERS "(%0), %0\n\t"
     "addq $1, (%0,%1,2)\n"
     "1:\n\t"
     ".subsection 1\n"

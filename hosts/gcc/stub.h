@@ -23,17 +23,17 @@
 
 /* Which of a block's guesses is meant, in %r8; and where they are of the block whose site is in %r11,
  * from where those of block 0 are: in %r9. */
-#define GUESS_PLACE                                                                                \
-    "\timull $" CRN_GUESS_FACTOR ", %esp, %r8d\n"                                                 \
-    "\tshrl $" CRN_GUESS_SHIFT ", %r8d\n"                                                         \
+#define CACHE_ENTRY_PLACE                                                                                \
+    "\timull $" CRN_INLINE_CACHE_FACTOR ", %esp, %r8d\n"                                                 \
+    "\tshrl $" CRN_INLINE_CACHE_SHIFT ", %r8d\n"                                                         \
     "\tmovl 4(%r11), %r9d\n"
 
 /* How Enter begins. %rax: the strand, %r11: the site. Leaves in the upper half of %r8 where the block
  * leads to; goes to `wrong` if it led there from elsewhere, nothing is known, or something is due.
  * %r9 is lost. A guess is read at once: a signal handler may change it. */
 #define FIND_BLOCK(wrong)                                                                          \
-    GUESS_PLACE                                                                                    \
-    "\taddq " CRN_AT_GUESSES "(%rax), %r9\n"                                                       \
+    CACHE_ENTRY_PLACE                                                                                    \
+    "\taddq " CRN_AT_INLINE_CACHE "(%rax), %r9\n"                                                       \
     "\tmovq (%r9,%r8,8), %r8\n"                                                                   \
     "\tcmpl " CRN_AT_CURRENT "(%rax), %r8d\n"                                                     \
     "\tjne " wrong "\n"

@@ -6,9 +6,9 @@
  */
 #define MARK 64     /* in a strand */
 #define WAYS 24     /* in a lane */
-#define WAY_MASK 32
+#define EDGE_CACHE_MASK 32
 #define GUESSES 112
-#define GUESSES_SIZE 256 /* of a block */
+#define INLINE_CACHE_SIZE 256 /* of a block */
 #define GUESS_FACTOR 0x9e3779b1 /* these three as in plugin.h */
 #define GUESS_SHIFT 27
 #define GUESS_MASK 248
@@ -165,7 +165,7 @@ cairn_priv_site_enter:
         shrl    $2, %r9d                /* record */
         addq    %r9, %rax
         movl    %esi, %r9d
-        andq    WAY_MASK(%r8), %rax
+        andq    EDGE_CACHE_MASK(%r8), %rax
         shlq    $4, %rax
         addq    WAYS(%r8), %rax
         shlq    $32, %rcx
@@ -219,7 +219,7 @@ cairn_priv_site_enter:
         movl    %ecx, %r9d
         shrl    $2, %r9d                /* record */
         addl    %r9d, %edx
-        andq    WAY_MASK(%rsi), %rdx
+        andq    EDGE_CACHE_MASK(%rsi), %rdx
         shlq    $4, %rdx
         addq    WAYS(%rsi), %rdx
         cmpl    %ecx, (%rdx)
@@ -270,7 +270,7 @@ cairn_priv_site_enter:
         shll    $3, %r9d
         .endif
         addl    4(%rax), %r9d
-        cmpl    $GUESSES_SIZE, %r9d     /* block 0's: it has none */
+        cmpl    $INLINE_CACHE_SIZE, %r9d     /* block 0's: it has none */
         jb      4f
         movq    GUESSES(%rsi), %rax
         testq   %rax, %rax

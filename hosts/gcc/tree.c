@@ -20,7 +20,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
  * none that runs. */
 static uint64_t *scratch(void)
 {
-    static uint64_t pools[POOLS][2 * CAIRN_PRIV_TREE_UNITS / sizeof(uint64_t)];
+    static uint64_t pools[POOLS][2 * CAIRN_PRIV_TREE_NODE_OFFSETS / sizeof(uint64_t)];
     static uint32_t turn;
     if (!cairn_priv_thread_scratch)
         cairn_priv_thread_scratch =
@@ -82,14 +82,14 @@ static uint32_t number_of(crn_tree *tree, cairn_profile *profile)
 /* The word for the unit of a node below the context that the counters are of. */
 static uint64_t *word_of(uint64_t *counters, size_t node)
 {
-    return counters + CAIRN_PRIV_TREE_UNITS / sizeof *counters + node - 1;
+    return counters + CAIRN_PRIV_TREE_NODE_OFFSETS / sizeof *counters + node - 1;
 }
 
 /* With the mark of its graph, so that it is known whose it is. One store: a signal handler or a
  * child of fork may read it. */
-static void put_unit(uint64_t *word, const cairn_priv_strand *strand, uint64_t unit)
+static void put_node_offset(uint64_t *word, const cairn_priv_strand *strand, uint64_t node_offset)
 {
-    __atomic_store_n(word, strand->mark + unit, __ATOMIC_RELAXED);
+    __atomic_store_n(word, strand->mark + node_offset, __ATOMIC_RELAXED);
 }
 
 static uint64_t *find(cairn_priv_strand *strand, crn_tree *tree)
@@ -99,7 +99,7 @@ static uint64_t *find(cairn_priv_strand *strand, crn_tree *tree)
     uint64_t *counters = number ? cairn_priv_tree_counters((cairn_strand *)strand, number) : NULL;
     if (!counters)
         return scratch();
-    put_unit(word_of(counters, 0), strand, (uint32_t)strand->current);
+    put_node_offset(word_of(counters, 0), strand, (uint32_t)strand->current);
     cairn_priv_tree_remember(cairn_strand_lane((cairn_strand *)strand), tree->key,
                              (uint32_t)strand->current, (uintptr_t)counters);
     return counters;
@@ -160,8 +160,8 @@ static uint64_t go(cairn_priv_strand *strand, crn_node *node, uint64_t *word)
     uint64_t *counters = number ? cairn_priv_tree_known((cairn_strand *)strand, number) : NULL;
     uint64_t before = enter_path(strand, tree, node, depth);
     if (before && counters && word == word_of(counters, (size_t)(node - tree->nodes))) {
-        put_unit(word_of(counters, 0), strand, before);
-        put_unit(word, strand, (uint32_t)strand->current);
+        put_node_offset(word_of(counters, 0), strand, before);
+        put_node_offset(word, strand, (uint32_t)strand->current);
     }
     return before ? strand->mark + before : 0;
 }

@@ -66,11 +66,11 @@
     "\tcmpl (%r11), %ecx\n"                                                                        \
     "\tjne 2f\n"                                                                                   \
     "8:\n"                                                                                         \
-    GUESS_PLACE                                                                                    \
+    CACHE_ENTRY_PLACE                                                                                    \
     "\ttestl %r9d, %r9d\n"                                                                         \
     "\tje 9f\n"                                                                                    \
     "\tmovq " CRN_AT_LANE "(%rax), %r11\n"                                                         \
-    "\tmovq " CRN_AT_LANE_GUESSES "(%r11), %r11\n"                                                 \
+    "\tmovq " CRN_AT_LANE_INLINE_CACHE "(%r11), %r11\n"                                                 \
     "\ttestq %r11, %r11\n"                                                                         \
     "\tje 9f\n"                                                                                    \
     "\taddq %r11, %r9\n"                                                                           \
@@ -259,7 +259,7 @@ gimple *crn_emit_counters(tree made, tree counters)
 gimple *crn_emit_go(tree made, tree counters, unsigned number, tree height)
 {
     enum { UNIT = 8 };
-    HOST_WIDE_INT own = CRN_COUNTERS_TO_UNITS - UNIT;
+    HOST_WIDE_INT own = CRN_COUNTERS_TO_NODE_OFFSETS - UNIT;
     operands *inputs = NULL, *outputs = NULL;
     vec_safe_push(outputs, operand("=&a", height));
     vec_safe_push(inputs, operand("m", behind(counters, own)));

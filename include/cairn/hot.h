@@ -21,17 +21,17 @@ extern "C" {
 #endif
 
 /* Where a block leads to. Records are named by unit: 8 bytes from the base. */
-typedef struct cairn_priv_slot {
+typedef struct cairn_priv_edge {
     cairn_block block; /* CAIRN_BLOCK_FOLDED in an empty slot */
-    uint32_t unit;
-} cairn_priv_slot;
+    uint32_t node_offset;
+} cairn_priv_edge;
 
 /* What changes all the time in a record: one for each edge of the graph, so that there is
  * no case to tell apart. */
 typedef struct cairn_priv_record {
     uint64_t calls;
     uint64_t ticks;
-    cairn_priv_slot slots[2];
+    cairn_priv_edge edges[2];
 } cairn_priv_record;
 
 typedef struct cairn_priv_span cairn_priv_span;
@@ -45,42 +45,42 @@ typedef struct cairn_priv_spans {
 } cairn_priv_spans;
 
 /* Where a block led to from a record, when that was last asked; direct-mapped. */
-typedef struct cairn_priv_way {
+typedef struct cairn_priv_cached_edge {
     uint64_t key;         /* block << 32 | unit; 0 is free, for record 0 is nothing */
-    cairn_priv_slot slot; /* as the record's own has it then */
-} cairn_priv_way;
+    cairn_priv_edge edge; /* as the record's own has it then */
+} cairn_priv_cached_edge;
 
 /* Where a block led to when it was last entered about as deep in the machine's stack: of hosts
  * whose code is compiled. Most often it leads there again, and that needs no knowledge of what runs
  * but to be checked, so that a processor which foretells branches need not wait for what ran
  * before. Each block has several: which of them is told by the stack pointer; where what is entered
  * does not become what runs, nobody waits for it, and what runs tells. */
-typedef struct cairn_priv_guess {
+typedef struct cairn_priv_cache_entry {
     uint32_t from, to; /* units; from 0: none */
-} cairn_priv_guess;
+} cairn_priv_cache_entry;
 
-enum { CAIRN_PRIV_GUESSES = 32 };
+enum { CAIRN_PRIV_INLINE_CACHE_ENTRIES = 32 };
 
 /* Where a block's guesses are, in bytes from those of block 0, which has none: as have blocks that
  * came too late for there to be room. */
-CAIRN_API uint32_t cairn_priv_guesses_of(cairn_block block);
+CAIRN_API uint32_t cairn_priv_inline_cache_of(cairn_block block);
 
 typedef struct cairn_priv_lane {
     char *base;        /* of the records */
     int64_t tick_left; /* until the next sample of ticks */
     uint64_t tick_mode;
-    cairn_priv_way *ways; /* what the slots have forgotten */
-    uint64_t way_mask;
+    cairn_priv_cached_edge *edge_cache; /* what the slots have forgotten */
+    uint64_t edge_cache_mask;
     cairn_priv_spans spans;
     uint64_t names; /* whose numbers blocks, keys and texts have: each profile's own, 0 is none's */
     /* Counters that a host adds to by itself (cairn_context_counters), of contexts below a unit,
      * which the runtime makes 0 whenever they are not to be touched. */
-    uint64_t *lent;
-    uint64_t lent_units;
+    uint64_t *host_counters;
+    uint64_t host_counters_end;
     /* Where a tree's counters are (tree.h): as the ways, but a key may be in either of a pair. */
-    cairn_priv_way *nodes;
-    uint64_t node_mask;        /* of pairs */
-    cairn_priv_guess *guesses; /* or NULL */
+    cairn_priv_cached_edge *nodes;
+    uint64_t node_mask;                   /* of pairs */
+    cairn_priv_cache_entry *inline_cache; /* or NULL */
 } cairn_priv_lane;
 
 enum { CAIRN_PRIV_TICKS_EXACT = 0, CAIRN_PRIV_TICKS_SAMPLED = 1, CAIRN_PRIV_TICKS_OFF = 2 };
@@ -107,7 +107,7 @@ typedef struct cairn_priv_strand {
     /* Of hosts whose code is compiled, so that no lane is to be looked into: the lane's, but that
      * guesses are none when entering is slow. */
     char *base;
-    cairn_priv_guess *guesses;
+    cairn_priv_cache_entry *inline_cache;
 } cairn_priv_strand;
 
 #define CAIRN_PRIV_NO_MARK ((uint64_t)1)
@@ -117,12 +117,12 @@ CAIRN_API void cairn_priv_replace(cairn_priv_strand *strand, cairn_block block);
 CAIRN_API void cairn_priv_leave(cairn_priv_strand *strand);
 CAIRN_API void cairn_priv_tick(cairn_priv_strand *strand);
 /* Makes room for guesses, if there is none and there can be. */
-CAIRN_API void cairn_priv_begin_guesses(cairn_priv_strand *strand);
+CAIRN_API void cairn_priv_make_inline_cache(cairn_priv_strand *strand);
 /* What was kept, mark and all, as a unit of the graph that the strand has now; 0 if that is not
  * known: it was another thread's. A child of fork has a graph of its own. */
 CAIRN_API uint64_t cairn_priv_kept(cairn_priv_strand *strand, uint64_t kept);
 /* On the path of what runs, what is called from that unit; 0: it does not lead there. */
-CAIRN_API uint64_t cairn_priv_below(cairn_priv_strand *strand, uint64_t unit);
+CAIRN_API uint64_t cairn_priv_below(cairn_priv_strand *strand, uint64_t node_offset);
 /* There is room for a frame from now on; false: no memory. */
 CAIRN_API bool cairn_priv_room(cairn_priv_strand *strand);
 /* What runs is pushed once more, without a call. */
@@ -151,14 +151,14 @@ CAIRN_API void cairn_priv_again(cairn_priv_strand *strand);
 #endif
 
 CAIRN_PRIV_INLINE cairn_priv_record *cairn_priv_record_at(const cairn_priv_lane *lane,
-                                                          uint64_t unit)
+                                                          uint64_t node_offset)
 {
-    return (cairn_priv_record *)(lane->base + unit * 8);
+    return (cairn_priv_record *)(lane->base + node_offset * 8);
 }
 
-CAIRN_PRIV_INLINE cairn_priv_slot *cairn_priv_slot_of(cairn_priv_record *record, cairn_block block)
+CAIRN_PRIV_INLINE cairn_priv_edge *cairn_priv_edge_of(cairn_priv_record *record, cairn_block block)
 {
-    return &record->slots[block * 0x9e3779b1u >> 31];
+    return &record->edges[block * 0x9e3779b1u >> 31];
 }
 
 /* The unit that the slot for `block` leads to. gcc must not see that the slot's address was
@@ -168,7 +168,7 @@ CAIRN_PRIV_INLINE uint64_t cairn_priv_next(const cairn_priv_lane *lane, uint64_t
                                            cairn_block block)
 {
     __asm__("" : "+r"(current));
-    return cairn_priv_slot_of(cairn_priv_record_at(lane, current), block)->unit;
+    return cairn_priv_edge_of(cairn_priv_record_at(lane, current), block)->node_offset;
 }
 
 /* A call: `block` is pushed. Thread: the lane's. Not signal safe. Nothing is allocated
@@ -181,13 +181,13 @@ CAIRN_PRIV_INLINE void cairn_enter(cairn_strand *strand, cairn_block block)
     cairn_priv_lane *lane = s->lane;
     uint64_t current = s->current;
     uint32_t *top = s->top;
-    const cairn_priv_slot *slot = cairn_priv_slot_of(cairn_priv_record_at(lane, current), block);
+    const cairn_priv_edge *slot = cairn_priv_edge_of(cairn_priv_record_at(lane, current), block);
     if (CAIRN_PRIV_LIKELY(top < CAIRN_PRIV_READ(s->high) && slot->block == block)) {
-        uint64_t unit = cairn_priv_next(lane, current, block);
+        uint64_t node_offset = cairn_priv_next(lane, current, block);
         *top = (uint32_t)current;
         s->top = top + 1;
-        CAIRN_PRIV_PUT(s->current, unit);
-        CAIRN_PRIV_ADD(cairn_priv_record_at(lane, unit)->calls, 1);
+        CAIRN_PRIV_PUT(s->current, node_offset);
+        CAIRN_PRIV_ADD(cairn_priv_record_at(lane, node_offset)->calls, 1);
     } else {
         cairn_priv_enter(s, block);
     }
@@ -203,11 +203,11 @@ CAIRN_PRIV_INLINE void cairn_replace(cairn_strand *strand, cairn_block block)
         return;
     cairn_priv_lane *lane = s->lane;
     uint64_t current = s->current;
-    const cairn_priv_slot *slot = cairn_priv_slot_of(cairn_priv_record_at(lane, current), block);
+    const cairn_priv_edge *slot = cairn_priv_edge_of(cairn_priv_record_at(lane, current), block);
     if (CAIRN_PRIV_LIKELY(s->top < CAIRN_PRIV_READ(s->high) && slot->block == block)) {
-        uint64_t unit = cairn_priv_next(lane, current, block);
-        CAIRN_PRIV_PUT(s->current, unit);
-        CAIRN_PRIV_ADD(cairn_priv_record_at(lane, unit)->calls, 1);
+        uint64_t node_offset = cairn_priv_next(lane, current, block);
+        CAIRN_PRIV_PUT(s->current, node_offset);
+        CAIRN_PRIV_ADD(cairn_priv_record_at(lane, node_offset)->calls, 1);
     } else {
         cairn_priv_replace(s, block);
     }

@@ -45,14 +45,14 @@ CAIRN_API uint64_t *cairn_priv_tree_counters(cairn_strand *strand, uint32_t tree
 
 /* At this distance in bytes behind a counter is a word of the host's, for the node's context; the
  * word before them is for the function itself. Initially 0; a child of fork inherits them. */
-#define CAIRN_PRIV_TREE_UNITS 65536
+#define CAIRN_PRIV_TREE_NODE_OFFSETS 65536
 
 /* The same, if they exist already; otherwise NULL. */
 CAIRN_API uint64_t *cairn_priv_tree_known(cairn_strand *strand, uint32_t tree);
 
 /* Makes `key` lead to `what` from a node in the edge cache, for code that looks it up itself. The
  * key is hashed like a block. Thread: the lane's. */
-CAIRN_API void cairn_priv_tree_remember(cairn_lane *lane, uint32_t key, uint32_t unit,
+CAIRN_API void cairn_priv_tree_remember(cairn_lane *lane, uint32_t key, uint32_t node_offset,
                                         uint64_t what);
 
 /* Enters each block of the path as one frame, which one leave ends. Counts no calls. Thread: the

@@ -7,11 +7,12 @@
 #include "base/memory.h"
 
 enum {
-    INDEX_FIRST = CRN_FIRST(64, 2),     /* entries; powers of two, as are those of the ways */
-    WAYS_FIRST = CRN_FIRST(64, 1),      /* entries */
-    WAYS_ROOMY = CRN_FIRST(1 << 12, 4), /* entries: up to here there are 16 for each edge */
-    WAYS_LAST = CRN_FIRST(1 << 15, 8),  /* entries: 512 KiB */
-    GUESSES_SIZE = CRN_FIRST(1 << 18, 32) * CAIRN_PRIV_GUESSES * sizeof(cairn_priv_guess),
+    INDEX_FIRST = CRN_FIRST(64, 2),      /* entries; powers of two, as are those of the ways */
+    EDGE_CACHE_FIRST = CRN_FIRST(64, 1), /* entries */
+    WAYS_ROOMY = CRN_FIRST(1 << 12, 4),  /* entries: up to here there are 16 for each edge */
+    WAYS_LAST = CRN_FIRST(1 << 15, 8),   /* entries: 512 KiB */
+    INLINE_CACHE_SIZE =
+        CRN_FIRST(1 << 18, 32) * CAIRN_PRIV_INLINE_CACHE_ENTRIES * sizeof(cairn_priv_cache_entry),
     RECORDS_RESERVED = 1, /* for [folded] */
     PATH_FIRST = CRN_FIRST(64, 1)
 };
@@ -71,35 +72,36 @@ static bool index_reserve(crn_graph *graph)
 
 /* ---- the ways ---- */
 
-static void way_put(crn_graph *graph, crn_way way)
+static void edge_cache_put(crn_graph *graph, crn_cached_edge cached)
 {
-    uint32_t unit = (uint32_t)way.key;
-    *crn_graph_way(graph, unit / CRN_RECORD_UNITS, (cairn_block)(way.key >> 32)) = way;
+    uint32_t node_offset = (uint32_t)cached.key;
+    *crn_graph_way(graph, node_offset / CRN_RECORD_WORDS, (cairn_block)(cached.key >> 32)) = cached;
 }
 
 /* What two ways of a small graph want, one of them asks the index for, each time: so there are many
  * more than edges. In a large graph the memory counts. */
 static bool ways_are_few(const crn_graph *graph)
 {
-    uint64_t entries = graph->hot.way_mask + 1;
+    uint64_t entries = graph->hot.edge_cache_mask + 1;
     if (entries < WAYS_ROOMY)
         return graph->index_count * 16 > entries;
     return entries < WAYS_LAST && graph->index_count > entries * 4;
 }
 
-static void ways_grow(crn_graph *graph)
+static void edge_cache_grow(crn_graph *graph)
 {
     if (!ways_are_few(graph))
         return;
-    uint64_t entries = graph->hot.way_mask + 1;
-    crn_way *before = graph->hot.ways, *ways = crn_try_table(entries * 2 * sizeof *ways);
-    if (!ways)
+    uint64_t entries = graph->hot.edge_cache_mask + 1;
+    crn_cached_edge *before = graph->hot.edge_cache,
+                    *edge_cache = crn_try_table(entries * 2 * sizeof *edge_cache);
+    if (!edge_cache)
         return; /* only slower */
-    graph->hot.ways = ways;
-    graph->hot.way_mask = entries * 2 - 1;
+    graph->hot.edge_cache = edge_cache;
+    graph->hot.edge_cache_mask = entries * 2 - 1;
     for (uint64_t i = 0; i < entries; i++)
         if (before[i].key)
-            way_put(graph, before[i]);
+            edge_cache_put(graph, before[i]);
     crn_free_table(before, entries * sizeof *before);
 }
 
@@ -110,44 +112,47 @@ uint32_t crn_graph_follow(crn_graph *graph, uint32_t record, cairn_block block)
         return next;
     next = crn_graph_append(graph, record, block);
     *crn_graph_way(graph, record, block) =
-        (crn_way){crn_graph_way_key(record, block), {block, next * CRN_RECORD_UNITS}};
+        (crn_cached_edge){crn_graph_way_key(record, block), {block, next * CRN_RECORD_WORDS}};
     return crn_graph_recall(graph, record, block);
 }
 
-void crn_graph_begin_guesses(crn_graph *graph)
+void crn_graph_make_inline_cache(crn_graph *graph)
 {
     cairn_priv_lane *hot = &graph->hot;
-    if (hot->guesses)
+    if (hot->inline_cache)
         return;
-    __atomic_store_n(&hot->guesses, crn_try_sparse(GUESSES_SIZE), __ATOMIC_RELEASE);
+    __atomic_store_n(&hot->inline_cache, crn_try_sparse(INLINE_CACHE_SIZE), __ATOMIC_RELEASE);
 }
 
 /* Those of all blocks; where there is no room for as many, those of block 0. Once known it stays
  * so: what a strand has had may be looked into by a site that was told where its own are. */
-static cairn_priv_guess *no_guesses, no_guesses_of_one[CAIRN_PRIV_GUESSES];
+static cairn_priv_cache_entry *empty_inline_cache,
+    no_inline_cache_of_one[CAIRN_PRIV_INLINE_CACHE_ENTRIES];
 
-uint32_t cairn_priv_guesses_of(cairn_block block)
+uint32_t cairn_priv_inline_cache_of(cairn_block block)
 {
-    uint64_t at = block * (uint64_t)CAIRN_PRIV_GUESSES * sizeof(cairn_priv_guess);
-    const cairn_priv_guess *none = crn_graph_no_guesses();
-    bool have = none && none != no_guesses_of_one;
-    return have && at < GUESSES_SIZE ? (uint32_t)at : 0;
+    uint64_t at =
+        block * (uint64_t)CAIRN_PRIV_INLINE_CACHE_ENTRIES * sizeof(cairn_priv_cache_entry);
+    const cairn_priv_cache_entry *none = crn_graph_empty_inline_cache();
+    bool have = none && none != no_inline_cache_of_one;
+    return have && at < INLINE_CACHE_SIZE ? (uint32_t)at : 0;
 }
 
-cairn_priv_guess *crn_graph_no_guesses(void)
+cairn_priv_cache_entry *crn_graph_empty_inline_cache(void)
 {
-    return __atomic_load_n(&no_guesses, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&empty_inline_cache, __ATOMIC_ACQUIRE);
 }
 
-static void make_no_guesses(void)
+static void make_empty_inline_cache(void)
 {
-    cairn_priv_guess *none = NULL;
-    if (crn_graph_no_guesses())
+    cairn_priv_cache_entry *none = NULL;
+    if (crn_graph_empty_inline_cache())
         return;
-    cairn_priv_guess *made = crn_try_zeros(GUESSES_SIZE);
-    if (!__atomic_compare_exchange_n(&no_guesses, &none, made ? made : no_guesses_of_one, false,
-                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-        crn_free_sparse(made, GUESSES_SIZE);
+    cairn_priv_cache_entry *made = crn_try_zeros(INLINE_CACHE_SIZE);
+    if (!__atomic_compare_exchange_n(&empty_inline_cache, &none,
+                                     made ? made : no_inline_cache_of_one, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE))
+        crn_free_sparse(made, INLINE_CACHE_SIZE);
 }
 
 /* ---- records ---- */
@@ -157,17 +162,17 @@ static bool reserve_record(crn_graph *graph)
     uint64_t needed = (uint64_t)graph->used + 1 + RECORDS_RESERVED;
     if (needed <= graph->capacity)
         return true;
-    return needed <= UINT32_MAX / CRN_RECORD_UNITS && graph->grow(graph, needed);
+    return needed <= UINT32_MAX / CRN_RECORD_WORDS && graph->grow(graph, needed);
 }
 
 static uint32_t put_record(crn_graph *graph, crn_link link)
 {
     /* An empty slot is one that no block of a program matches; should one, it leads to the root. */
-    const cairn_priv_slot empty = {CAIRN_BLOCK_FOLDED, CRN_RECORD_ROOT * CRN_RECORD_UNITS};
+    const cairn_priv_edge empty = {CAIRN_BLOCK_FOLDED, CRN_RECORD_ROOT * CRN_RECORD_WORDS};
     uint32_t record = graph->used;
     graph->links[record] = link;
-    crn_graph_record(graph, record)->slots[0] = empty;
-    crn_graph_record(graph, record)->slots[1] = empty;
+    crn_graph_record(graph, record)->edges[0] = empty;
+    crn_graph_record(graph, record)->edges[1] = empty;
     graph->used = record + 1;
     __atomic_store_n(graph->published, graph->used, __ATOMIC_RELEASE);
     return record;
@@ -192,7 +197,7 @@ static uint32_t enter_index(crn_graph *graph, uint32_t record)
 {
     index_put(graph, record);
     graph->index_count++;
-    ways_grow(graph);
+    edge_cache_grow(graph);
     return record;
 }
 
@@ -356,18 +361,18 @@ uint32_t crn_graph_alias(crn_graph *graph, uint32_t from, uint32_t target, bool 
 
 /* ---- life ---- */
 
-crn_way crn_graph_no_nodes[2];
+crn_cached_edge crn_graph_no_nodes[2];
 
 bool crn_graph_open(crn_graph *graph)
 {
     graph->used = CRN_RECORD_ROOT;
     graph->index = crn_try_table(INDEX_FIRST * sizeof *graph->index);
     graph->index_mask = INDEX_FIRST - 1;
-    graph->hot.ways = crn_try_table(WAYS_FIRST * sizeof *graph->hot.ways);
-    graph->hot.way_mask = WAYS_FIRST - 1;
+    graph->hot.edge_cache = crn_try_table(EDGE_CACHE_FIRST * sizeof *graph->hot.edge_cache);
+    graph->hot.edge_cache_mask = EDGE_CACHE_FIRST - 1;
     graph->hot.nodes = crn_graph_no_nodes;
-    make_no_guesses();
-    if (!graph->index || !graph->hot.ways || !reserve_record(graph)) {
+    make_empty_inline_cache();
+    if (!graph->index || !graph->hot.edge_cache || !reserve_record(graph)) {
         crn_graph_close(graph);
         return false;
     }
@@ -378,13 +383,14 @@ bool crn_graph_open(crn_graph *graph)
 void crn_graph_close(crn_graph *graph)
 {
     crn_free_table(graph->index, ((size_t)graph->index_mask + 1) * sizeof *graph->index);
-    crn_free_table(graph->hot.ways, (graph->hot.way_mask + 1) * sizeof *graph->hot.ways);
-    crn_free_sparse(graph->hot.guesses, GUESSES_SIZE);
+    crn_free_table(graph->hot.edge_cache,
+                   (graph->hot.edge_cache_mask + 1) * sizeof *graph->hot.edge_cache);
+    crn_free_sparse(graph->hot.inline_cache, INLINE_CACHE_SIZE);
     crn_free(graph->path_blocks);
     crn_free(graph->path_contexts);
-    graph->hot.guesses = NULL;
+    graph->hot.inline_cache = NULL;
     graph->index = NULL;
-    graph->hot.ways = NULL;
+    graph->hot.edge_cache = NULL;
     graph->path_blocks = graph->path_contexts = NULL;
 }
 

@@ -43,11 +43,11 @@ _Static_assert(sizeof(cairn_priv_record) == 32, "on disk");
 _Static_assert(sizeof(crn_link) == 24, "on disk");
 
 /* The hot path's name for a record. */
-enum { CRN_RECORD_UNITS = sizeof(cairn_priv_record) / 8 };
+enum { CRN_RECORD_WORDS = sizeof(cairn_priv_record) / 8 };
 
 typedef struct crn_graph crn_graph;
 
-typedef cairn_priv_way crn_way;
+typedef cairn_priv_cached_edge crn_cached_edge;
 
 /* Makes zeroed space for at least `records`, setting hot.base, links, published and
  * capacity. The arrays may move. False: no more, ever. */
@@ -94,32 +94,35 @@ static inline uint32_t crn_graph_target(const crn_graph *graph, uint32_t record)
 
 static inline uint64_t crn_graph_way_key(uint32_t record, cairn_block block)
 {
-    return (uint64_t)block << 32 | record * CRN_RECORD_UNITS;
+    return (uint64_t)block << 32 | record * CRN_RECORD_WORDS;
 }
 
-static inline crn_way *crn_graph_way(const crn_graph *graph, uint32_t record, cairn_block block)
+static inline crn_cached_edge *crn_graph_way(const crn_graph *graph, uint32_t record,
+                                             cairn_block block)
 {
     uint64_t place = record + block * (uint64_t)0x9e3779b1u;
-    return &graph->hot.ways[place & graph->hot.way_mask];
+    return &graph->hot.edge_cache[place & graph->hot.edge_cache_mask];
 }
 
 /* Both words at once: code that is inlined in a program reads them so, also in a signal handler. */
-static inline void crn_graph_slot_put(cairn_priv_slot *slot, cairn_block block, uint32_t unit)
+static inline void crn_graph_slot_put(cairn_priv_edge *slot, cairn_block block,
+                                      uint32_t node_offset)
 {
     typedef uint64_t __attribute__((may_alias)) both;
-    __atomic_store_n((both *)slot, (uint64_t)unit << 32 | block, __ATOMIC_RELAXED);
+    __atomic_store_n((both *)slot, (uint64_t)node_offset << 32 | block, __ATOMIC_RELAXED);
 }
 
 /* The record for `block` at `record`, if the ways know it, else 0. Then it is put into the
  * record's slot. */
 static inline uint32_t crn_graph_recall(const crn_graph *graph, uint32_t record, cairn_block block)
 {
-    const crn_way *way = crn_graph_way(graph, record, block);
-    if (way->key != crn_graph_way_key(record, block))
+    const crn_cached_edge *cached = crn_graph_way(graph, record, block);
+    if (cached->key != crn_graph_way_key(record, block))
         return 0;
-    uint32_t unit = way->slot.unit;
-    crn_graph_slot_put(cairn_priv_slot_of(crn_graph_record(graph, record), block), block, unit);
-    return unit / CRN_RECORD_UNITS;
+    uint32_t node_offset = cached->edge.node_offset;
+    crn_graph_slot_put(cairn_priv_edge_of(crn_graph_record(graph, record), block), block,
+                       node_offset);
+    return node_offset / CRN_RECORD_WORDS;
 }
 
 /* Sets up a graph of a root context alone. The caller has filled in grow, storage,
@@ -128,7 +131,7 @@ static inline uint32_t crn_graph_recall(const crn_graph *graph, uint32_t record,
 bool crn_graph_open(crn_graph *graph);
 
 /* A pair of nodes (cairn/tree.h) for graphs that have none: nobody writes to it. */
-extern crn_way crn_graph_no_nodes[2];
+extern crn_cached_edge crn_graph_no_nodes[2];
 
 /* Frees what is private. Record space is the storage's. */
 void crn_graph_close(crn_graph *graph);
@@ -141,11 +144,11 @@ uint32_t crn_graph_append(crn_graph *graph, uint32_t record, cairn_block block);
 uint32_t crn_graph_follow(crn_graph *graph, uint32_t record, cairn_block block);
 
 /* Room for guesses of the first blocks; where there is none, or no memory, that stays so. */
-void crn_graph_begin_guesses(crn_graph *graph);
+void crn_graph_make_inline_cache(crn_graph *graph);
 
 /* As much room, in which there are none: nobody can write to it. There is some once a graph is
  * open; for block 0 alone if there is no address space, and then no block has guesses. */
-cairn_priv_guess *crn_graph_no_guesses(void);
+cairn_priv_cache_entry *crn_graph_empty_inline_cache(void);
 
 /* The record for `block` at the context `from`, or 0. */
 uint32_t crn_graph_find(const crn_graph *graph, uint32_t from, cairn_block block);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What belongs to what, and columns of a lane lent to a host that adds to them by itself.
+ * What belongs to what, and columns of a lane host_counters to a host that adds to them by itself.
  */
 #include "runtime/runtime.h"
 

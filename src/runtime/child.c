@@ -182,11 +182,12 @@ void crn_child_begin(cairn_profile *profile)
 
 /* ---- a lane ---- */
 
-static uint32_t unit_of(crn_retrace *retrace, const crn_graph *from, crn_graph *to, uint64_t unit)
+static uint32_t node_offset_of(crn_retrace *retrace, const crn_graph *from, crn_graph *to,
+                               uint64_t node_offset)
 {
-    uint32_t record = (uint32_t)(unit / CRN_RECORD_UNITS);
+    uint32_t record = (uint32_t)(node_offset / CRN_RECORD_WORDS);
     record = crn_retrace_record(retrace, from->links, from->used, to, record);
-    return (record ? record : CRN_RECORD_ROOT) * CRN_RECORD_UNITS;
+    return (record ? record : CRN_RECORD_ROOT) * CRN_RECORD_WORDS;
 }
 
 /* A stack's frames are records of the graph that the lane had. */
@@ -199,8 +200,8 @@ static void move_strand(cairn_strand *strand, crn_retrace *retrace, const crn_gr
         return;
     }
     for (uint32_t *frame = strand->stack + 1; frame < strand->hot.top; frame++)
-        *frame = unit_of(retrace, from, to, *frame);
-    CAIRN_PRIV_PUT(strand->hot.current, unit_of(retrace, from, to, strand->hot.current));
+        *frame = node_offset_of(retrace, from, to, *frame);
+    CAIRN_PRIV_PUT(strand->hot.current, node_offset_of(retrace, from, to, strand->hot.current));
 }
 
 static bool open_graph(cairn_lane *lane, const crn_graph *before)

@@ -25,7 +25,8 @@ enum {
     GROUP_AND_UNITS = 2 * CRN_COUNTS_GROUP
 };
 
-_Static_assert(CAIRN_PRIV_TREE_UNITS == CRN_COUNTS_GROUP, "units lie behind their counters");
+_Static_assert(CAIRN_PRIV_TREE_NODE_OFFSETS == CRN_COUNTS_GROUP,
+               "node_offsets lie behind their counters");
 
 typedef struct entry {
     uint64_t key; /* tree << 32 | record; 0: free */
@@ -45,11 +46,11 @@ struct crn_counted {
     uint64_t in_group;    /* bytes of the last one */
     entry *entries;
     uint32_t mask, used;
-    crn_way *nodes; /* the lane's, by pairs */
-    uint64_t put;   /* into it, since it has had its size */
+    crn_cached_edge *nodes; /* the lane's, by pairs */
+    uint64_t put;           /* into it, since it has had its size */
     /* Those before it, which were smaller: a signal handler may have made it grow while the lane's
      * own code looked something up. */
-    crn_way *outgrown[SIZES_MOST];
+    crn_cached_edge *outgrown[SIZES_MOST];
     uint32_t outgrown_count;
 };
 
@@ -204,7 +205,8 @@ static cairn_error add_group(cairn_lane *lane)
         return CAIRN_E_MEMORY;
     counted->groups = groups;
     group made = {.base = crn_address_reserve(GROUP_AND_UNITS)};
-    if (!made.base || !crn_address_fill(made.base + CAIRN_PRIV_TREE_UNITS, CRN_COUNTS_GROUP)) {
+    if (!made.base ||
+        !crn_address_fill(made.base + CAIRN_PRIV_TREE_NODE_OFFSETS, CRN_COUNTS_GROUP)) {
         crn_address_release(made.base, GROUP_AND_UNITS);
         return CAIRN_E_MEMORY;
     }
@@ -259,7 +261,7 @@ static cairn_error make(cairn_lane *lane, uint32_t tree, uint32_t record, uint64
 static uint32_t record_of(const cairn_strand *strand)
 {
     const cairn_lane *lane = crn_lane_of(strand);
-    uint32_t context = (uint32_t)strand->hot.current / CRN_RECORD_UNITS;
+    uint32_t context = (uint32_t)strand->hot.current / CRN_RECORD_WORDS;
     if (crn_profile_mode(lane->profile) == CRN_MODE_OFF || strand->records ||
         context < CAIRN_CONTEXT_ROOT || context >= lane->graph.used)
         return 0;
@@ -306,7 +308,7 @@ static bool make_nodes(cairn_lane *lane)
     if (counted->nodes && (counted->put < pairs * 2 || pairs >= LAST_PAIRS))
         return true;
     pairs = counted->nodes ? pairs * 2 : FIRST_PAIRS;
-    crn_way *nodes = crn_try_calloc(pairs * 2, sizeof *nodes);
+    crn_cached_edge *nodes = crn_try_calloc(pairs * 2, sizeof *nodes);
     if (!nodes)
         return counted->nodes != NULL;
     lane->graph.hot.node_mask = 0;
@@ -327,24 +329,24 @@ static void free_nodes(struct crn_counted *counted)
         crn_free(counted->outgrown[--counted->outgrown_count]);
 }
 
-static void put_way(crn_way *way, uint64_t key, uint64_t what)
+static void put_way(crn_cached_edge *cached, uint64_t key, uint64_t what)
 {
     typedef uint64_t __attribute__((may_alias)) both;
-    __atomic_store_n(&way->key, 0, __ATOMIC_RELEASE);
-    __atomic_store_n((both *)&way->slot, what, __ATOMIC_RELEASE);
-    __atomic_store_n(&way->key, key, __ATOMIC_RELEASE);
+    __atomic_store_n(&cached->key, 0, __ATOMIC_RELEASE);
+    __atomic_store_n((both *)&cached->edge, what, __ATOMIC_RELEASE);
+    __atomic_store_n(&cached->key, key, __ATOMIC_RELEASE);
 }
 
-void cairn_priv_tree_remember(cairn_lane *lane, uint32_t key, uint32_t unit, uint64_t what)
+void cairn_priv_tree_remember(cairn_lane *lane, uint32_t key, uint32_t node_offset, uint64_t what)
 {
     typedef uint64_t __attribute__((may_alias)) both;
     if (!counted_of(lane) || !make_nodes(lane))
         return;
-    uint64_t pair = unit / CRN_RECORD_UNITS + key * (uint64_t)0x9e3779b1u;
-    crn_way *ways = &lane->counted->nodes[(pair & lane->graph.hot.node_mask) * 2];
-    if (ways[0].key)
-        put_way(&ways[1], ways[0].key, *(const both *)&ways[0].slot);
-    put_way(&ways[0], (uint64_t)key << 32 | unit, what);
+    uint64_t pair = node_offset / CRN_RECORD_WORDS + key * (uint64_t)0x9e3779b1u;
+    crn_cached_edge *edge_cache = &lane->counted->nodes[(pair & lane->graph.hot.node_mask) * 2];
+    if (edge_cache[0].key)
+        put_way(&edge_cache[1], edge_cache[0].key, *(const both *)&edge_cache[0].edge);
+    put_way(&edge_cache[0], (uint64_t)key << 32 | node_offset, what);
     lane->counted->put++;
 }
 
@@ -352,7 +354,7 @@ void cairn_priv_enter_path(cairn_strand *strand, const cairn_block *path, size_t
 {
     cairn_lane *lane = crn_lane_of(strand);
     crn_lane_settle(lane);
-    cairn_context context = (uint32_t)strand->hot.current / CRN_RECORD_UNITS;
+    cairn_context context = (uint32_t)strand->hot.current / CRN_RECORD_WORDS;
     if (crn_profile_mode(lane->profile) != CRN_MODE_OFF)
         for (size_t i = 0; i < length; i++)
             context = cairn_context_step(lane, context, path[i]);

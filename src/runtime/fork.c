@@ -42,10 +42,10 @@ static void bury_graph(crn_graph *graph)
     static crn_link links[4] = {[CRN_RECORD_ROOT] = {.target = CRN_RECORD_ROOT, .depth = 1}};
     static uint64_t published;
     static uint32_t index[1];
-    static crn_way ways[1];
+    static crn_cached_edge edge_cache[1];
     *graph = (crn_graph){.hot = {.base = (char *)records,
                                  .tick_mode = CAIRN_PRIV_TICKS_OFF,
-                                 .ways = ways,
+                                 .edge_cache = edge_cache,
                                  .nodes = crn_graph_no_nodes},
                          .links = links,
                          .published = &published,
@@ -64,7 +64,7 @@ void crn_lane_bury(cairn_lane *lane)
     for (cairn_strand *strand = lane->strands; strand; strand = strand->next) {
         strand->stack = strand->end = stack;
         strand->hot.top = stack + 1;
-        CAIRN_PRIV_PUT(strand->hot.current, CRN_RECORD_ROOT * CRN_RECORD_UNITS);
+        CAIRN_PRIV_PUT(strand->hot.current, CRN_RECORD_ROOT * CRN_RECORD_WORDS);
         strand->only =
             (cairn_priv_stack){.top = stack + 1, .blocks = stack + 1, .lane = &lane->graph.hot};
         strand->hot.mark = 0;
@@ -122,7 +122,7 @@ static void make_wait(cairn_lane *lane)
     lane->turned_cpu[0] = lane->turned_cpu[1] = 0;              /* of the parent's thread */
     crn_timer_forget(lane);
     lane->graph.hot.tick_left = -1;
-    lane->graph.hot.lent_units = 0;
+    lane->graph.hot.host_counters_end = 0;
     __atomic_store_n(&lane->graph.hot.tick_mode, CAIRN_PRIV_TICKS_SAMPLED, __ATOMIC_RELAXED);
     for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
         crn_strand_arm(strand);

@@ -286,7 +286,7 @@ cairn_strand *cairn_strand_open(cairn_lane *lane)
     }
     strand->hot.top = strand->hot.bottom = strand->stack + 1;
     crn_strand_spans_begin(strand);
-    CAIRN_PRIV_PUT(strand->hot.current, CRN_RECORD_ROOT * CRN_RECORD_UNITS);
+    CAIRN_PRIV_PUT(strand->hot.current, CRN_RECORD_ROOT * CRN_RECORD_WORDS);
     strand->lost = 0;
     strand->open = true;
     crn_lane_own(lane);
@@ -311,9 +311,9 @@ static bool root_was_replaced(cairn_strand *strand)
     if (strand->records)
         return strand->at_root != CAIRN_BLOCK_ROOT;
     cairn_lane *lane = crn_lane_of(strand);
-    if (crn_lane_is_buried(lane) || lane->graph.hot.guesses) /* a host may keep what called */
+    if (crn_lane_is_buried(lane) || lane->graph.hot.inline_cache) /* a host may keep what called */
         return false;
-    uint32_t bottom = cairn_strand_depth(strand) ? strand->stack[1] / CRN_RECORD_UNITS
+    uint32_t bottom = cairn_strand_depth(strand) ? strand->stack[1] / CRN_RECORD_WORDS
                                                  : crn_strand_record(strand);
     return crn_graph_target(&lane->graph, bottom) != CRN_RECORD_ROOT;
 }

@@ -21,7 +21,7 @@ void crn_lane_hear(cairn_lane *lane)
 {
     do {
         lane->heard = __atomic_load_n(&lane->profile->news, __ATOMIC_ACQUIRE);
-        __atomic_store_n(&lane->graph.hot.lent_units, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&lane->graph.hot.host_counters_end, 0, __ATOMIC_RELAXED);
         if (lane->forked)
             hear_fork(lane);
         crn_lane_catch_up(lane);

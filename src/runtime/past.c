@@ -27,7 +27,7 @@ bool crn_past_add(cairn_lane *lane, uint64_t mark, const crn_graph *graph, const
 {
     for (struct crn_past *past = lane->past; past; past = past->next)
         crn_retrace_free(&past->retrace);
-    if (!graph->hot.guesses && !lane->past) /* none of those hosts */
+    if (!graph->hot.inline_cache && !lane->past) /* none of those hosts */
         return false;
     struct crn_past *past = crn_try_calloc(1, sizeof *past);
     if (!past)
@@ -54,17 +54,17 @@ void crn_past_free(cairn_lane *lane)
 uint64_t cairn_priv_kept(cairn_priv_strand *strand, uint64_t kept)
 {
     cairn_lane *lane = crn_lane_of((cairn_strand *)strand);
-    uint64_t mark = kept & ~(uint64_t)UINT32_MAX, unit = kept & UINT32_MAX;
+    uint64_t mark = kept & ~(uint64_t)UINT32_MAX, node_offset = kept & UINT32_MAX;
     if (mark != strand->mark)
         crn_lane_listen(lane); /* the graph may be the parent's still */
     if (mark == strand->mark)
-        return unit;
+        return node_offset;
     struct crn_past *past = lane->past;
     while (past && past->mark != mark)
         past = past->next;
     if (!past)
         return 0;
-    uint32_t record = (uint32_t)(unit / CRN_RECORD_UNITS);
+    uint32_t record = (uint32_t)(node_offset / CRN_RECORD_WORDS);
     return crn_retrace_record(&past->retrace, past->links, past->used, &lane->graph, record) *
-           (uint64_t)CRN_RECORD_UNITS;
+           (uint64_t)CRN_RECORD_WORDS;
 }

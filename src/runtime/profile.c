@@ -278,7 +278,7 @@ void crn_profile_tell(cairn_profile *profile)
     __atomic_store_n(&profile->news, profile->news + 1, __ATOMIC_RELEASE);
     for (cairn_lane *lane = profile->lanes; lane; lane = lane->next) {
         cairn_strand *running = __atomic_load_n(&lane->running, __ATOMIC_ACQUIRE);
-        __atomic_store_n(&lane->graph.hot.lent_units, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&lane->graph.hot.host_counters_end, 0, __ATOMIC_RELAXED);
         if (running)
             crn_strand_arm(running);
     }

@@ -148,7 +148,7 @@ static uint32_t record_at(cairn_strand *strand, size_t height, size_t held)
         return crn_strand_record(strand);
     if (strand->records)
         return height ? strand->records[height - 1] : CRN_RECORD_ROOT;
-    return strand->stack[height + 1] / CRN_RECORD_UNITS;
+    return strand->stack[height + 1] / CRN_RECORD_WORDS;
 }
 
 static size_t held_by(const cairn_strand *strand)
@@ -183,9 +183,9 @@ static size_t reserve(cairn_strand *strand, size_t held)
 static void set_record(cairn_strand *strand, size_t height, size_t held, uint32_t record)
 {
     if (height == held)
-        CAIRN_PRIV_PUT(strand->hot.current, record * (uint64_t)CRN_RECORD_UNITS);
+        CAIRN_PRIV_PUT(strand->hot.current, record * (uint64_t)CRN_RECORD_WORDS);
     else
-        strand->stack[height + 1] = record * CRN_RECORD_UNITS;
+        strand->stack[height + 1] = record * CRN_RECORD_WORDS;
 }
 
 /* Gives `to` the stack of `from`. What it has already and is the same there stays: the other

@@ -175,7 +175,7 @@ struct cairn_lane {
     cairn_lane *twin;     /* the next of them */
     cairn_strand *silent; /* runs, and records nothing */
     crn_crossing *crossings;
-    uint64_t serial; /* of the lane's graph: no other ever has it */
+    uint64_t serial;       /* of the lane's graph: no other ever has it */
     struct crn_past *past; /* graphs that it had before forks */
 };
 
@@ -221,7 +221,7 @@ static inline uint32_t crn_strand_record(cairn_strand *strand)
 {
     if (__builtin_expect(strand->records != NULL, 0))
         return crn_stack_resolve(strand);
-    return (uint32_t)(strand->hot.current / CRN_RECORD_UNITS);
+    return (uint32_t)(strand->hot.current / CRN_RECORD_WORDS);
 }
 
 /* The profile's lock. Who has it has no strand: what a signal's handler enters meanwhile, or a
@@ -425,8 +425,8 @@ void crn_counted_clear(struct crn_counted *counted);
 /* In a child of fork: counters are its own from now on, and 0. */
 void crn_counted_detach(cairn_lane *lane);
 
-/* And then in the child's capture, at the addresses that they had. Before stacks are moved. Under no
- * lock. */
+/* And then in the child's capture, at the addresses that they had. Before stacks are moved. Under
+ * no lock. */
 void crn_counted_move(cairn_lane *lane, crn_retrace *retrace, const crn_graph *before);
 
 /* Copies the trees into the capture that the profile has now. Under lock. */
@@ -437,8 +437,8 @@ void crn_trees_move(cairn_profile *profile);
 /* What is added to units of the lane's graph that hosts keep. */
 uint64_t crn_past_mark(const cairn_lane *lane);
 
-/* In a child of fork: the lane had that graph, whose mark that was. Takes the section that its links
- * are in; false if they are not wanted. */
+/* In a child of fork: the lane had that graph, whose mark that was. Takes the section that its
+ * links are in; false if they are not wanted. */
 bool crn_past_add(cairn_lane *lane, uint64_t mark, const crn_graph *graph,
                   const crn_section *links);
 void crn_past_free(cairn_lane *lane);

@@ -72,7 +72,7 @@ static void promise(cairn_lane *lane, cairn_strand *running, uint64_t clock)
         return;
     crn_disk_lane *disk = lane->disk;
     uint32_t record =
-        (uint32_t)(__atomic_load_n(&running->hot.current, __ATOMIC_RELAXED) / CRN_RECORD_UNITS);
+        (uint32_t)(__atomic_load_n(&running->hot.current, __ATOMIC_RELAXED) / CRN_RECORD_WORDS);
     crn_disk_wait *wait = wait_for(disk, record);
     if (!wait)
         return;

@@ -22,7 +22,7 @@ void crn_strand_arm(cairn_strand *strand)
 {
     __atomic_store_n(&strand->hot.low, (uint32_t *)UINTPTR_MAX, __ATOMIC_RELEASE);
     __atomic_store_n(&strand->hot.leaving, CAIRN_PRIV_NO_MARK, __ATOMIC_RELEASE);
-    __atomic_store_n(&strand->hot.guesses, crn_graph_no_guesses(), __ATOMIC_RELEASE);
+    __atomic_store_n(&strand->hot.inline_cache, crn_graph_empty_inline_cache(), __ATOMIC_RELEASE);
     __atomic_store_n(&strand->hot.high, NULL, __ATOMIC_RELEASE);
     __atomic_store_n(&strand->only.high, NULL, __ATOMIC_RELEASE);
     __atomic_store_n(&strand->only.low, (cairn_block *)UINTPTR_MAX, __ATOMIC_RELEASE);
@@ -42,14 +42,14 @@ void crn_strand_rest(cairn_strand *strand)
         return;
     }
     strand->hot.base = lane->graph.hot.base;
-    cairn_priv_guess *guesses = off ? NULL : lane->graph.hot.guesses;
-    if (!guesses)
-        guesses = crn_graph_no_guesses();
+    cairn_priv_cache_entry *inline_cache = off ? NULL : lane->graph.hot.inline_cache;
+    if (!inline_cache)
+        inline_cache = crn_graph_empty_inline_cache();
     /* Whoever armed the strand just now had asked for something before. */
     (void)__atomic_exchange_n(&strand->hot.high, off ? HIGH_OFF : strand->end, __ATOMIC_ACQ_REL);
     (void)__atomic_exchange_n(&strand->hot.low, strand->stack, __ATOMIC_ACQ_REL);
     (void)__atomic_exchange_n(&strand->hot.leaving, strand->hot.mark, __ATOMIC_ACQ_REL);
-    (void)__atomic_exchange_n(&strand->hot.guesses, guesses, __ATOMIC_ACQ_REL);
+    (void)__atomic_exchange_n(&strand->hot.inline_cache, inline_cache, __ATOMIC_ACQ_REL);
     if (__atomic_load_n(&lane->due.clock, __ATOMIC_RELAXED) ||
         __atomic_load_n(&lane->profile->news, __ATOMIC_RELAXED) != lane->heard)
         crn_strand_arm(strand);
@@ -108,7 +108,7 @@ void crn_strand_push(cairn_strand *strand, uint32_t record)
     if (!push(strand))
         crn_lane_drop(crn_lane_of(strand));
     else
-        CAIRN_PRIV_PUT(strand->hot.current, record * (uint64_t)CRN_RECORD_UNITS);
+        CAIRN_PRIV_PUT(strand->hot.current, record * (uint64_t)CRN_RECORD_WORDS);
 }
 
 void crn_lane_drop(cairn_lane *lane)
@@ -123,14 +123,14 @@ void crn_lane_drop(cairn_lane *lane)
 static inline void step(cairn_strand *strand, cairn_block block)
 {
     crn_graph *graph = &crn_lane_of(strand)->graph;
-    const cairn_priv_slot *slot =
-        cairn_priv_slot_of(cairn_priv_record_at(&graph->hot, strand->hot.current), block);
+    const cairn_priv_edge *slot =
+        cairn_priv_edge_of(cairn_priv_record_at(&graph->hot, strand->hot.current), block);
     if (slot->block == block)
-        CAIRN_PRIV_PUT(strand->hot.current, slot->unit);
+        CAIRN_PRIV_PUT(strand->hot.current, slot->node_offset);
     else
         CAIRN_PRIV_PUT(strand->hot.current,
                        crn_graph_follow(graph, crn_strand_record(strand), block) *
-                           (uint64_t)CRN_RECORD_UNITS);
+                           (uint64_t)CRN_RECORD_WORDS);
     CAIRN_PRIV_ADD(cairn_priv_record_at(&graph->hot, strand->hot.current)->calls, 1);
 }
 
@@ -180,12 +180,12 @@ static inline uint32_t recall(cairn_strand *strand, cairn_block block)
     if (strand->hot.top >= CAIRN_PRIV_READ(strand->hot.high))
         return 0;
     return crn_graph_recall(&crn_lane_of(strand)->graph,
-                            (uint32_t)(strand->hot.current / CRN_RECORD_UNITS), block);
+                            (uint32_t)(strand->hot.current / CRN_RECORD_WORDS), block);
 }
 
 static inline void go(cairn_strand *strand, uint32_t record)
 {
-    CAIRN_PRIV_PUT(strand->hot.current, record * (uint64_t)CRN_RECORD_UNITS);
+    CAIRN_PRIV_PUT(strand->hot.current, record * (uint64_t)CRN_RECORD_WORDS);
     CAIRN_PRIV_ADD(crn_graph_record(&crn_lane_of(strand)->graph, record)->calls, 1);
 }
 
@@ -205,10 +205,10 @@ void cairn_priv_enter(cairn_priv_strand *priv, cairn_block block)
     go(strand, next);
 }
 
-void cairn_priv_begin_guesses(cairn_priv_strand *priv)
+void cairn_priv_make_inline_cache(cairn_priv_strand *priv)
 {
     cairn_lane *lane = crn_lane_of((cairn_strand *)priv);
-    crn_graph_begin_guesses(&lane->graph);
+    crn_graph_make_inline_cache(&lane->graph);
     for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
         crn_strand_rest(strand);
 }
@@ -241,14 +241,14 @@ void cairn_priv_leave(cairn_priv_strand *priv)
         crn_lane_of(strand)->disk->misuses++;
 }
 
-uint64_t cairn_priv_below(cairn_priv_strand *priv, uint64_t unit)
+uint64_t cairn_priv_below(cairn_priv_strand *priv, uint64_t node_offset)
 {
     const crn_graph *graph = &crn_lane_of((cairn_strand *)priv)->graph;
-    uint32_t above = crn_graph_target(graph, (uint32_t)(unit / CRN_RECORD_UNITS));
+    uint32_t above = crn_graph_target(graph, (uint32_t)(node_offset / CRN_RECORD_WORDS));
     uint32_t record = crn_graph_target(graph, crn_strand_record((cairn_strand *)priv));
     while (record != CRN_RECORD_ROOT && graph->links[record].from != above)
         record = graph->links[record].from;
-    return record == CRN_RECORD_ROOT ? 0 : record * (uint64_t)CRN_RECORD_UNITS;
+    return record == CRN_RECORD_ROOT ? 0 : record * (uint64_t)CRN_RECORD_WORDS;
 }
 
 void cairn_priv_again(cairn_priv_strand *priv)
@@ -286,7 +286,7 @@ cairn_context cairn_strand_context(const cairn_strand *strand)
     if (!strand)
         return 0;
     if (crn_profile_mode(crn_lane_of(strand)->profile) == CRN_MODE_OFF) /* nothing new is made */
-        return (uint32_t)(strand->hot.current / CRN_RECORD_UNITS);
+        return (uint32_t)(strand->hot.current / CRN_RECORD_WORDS);
     return crn_strand_record((cairn_strand *)strand);
 }
 

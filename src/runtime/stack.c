@@ -69,8 +69,8 @@ static bool grow(cairn_strand *strand)
 
 static uint32_t step(crn_graph *graph, uint32_t record, cairn_block block)
 {
-    const cairn_priv_slot *slot = cairn_priv_slot_of(crn_graph_record(graph, record), block);
-    return slot->block == block ? slot->unit / CRN_RECORD_UNITS
+    const cairn_priv_edge *slot = cairn_priv_edge_of(crn_graph_record(graph, record), block);
+    return slot->block == block ? slot->node_offset / CRN_RECORD_WORDS
                                 : crn_graph_follow(graph, record, block);
 }
 
@@ -85,7 +85,7 @@ uint32_t crn_stack_resolve(cairn_strand *strand)
         record = step(graph, record, strand->at_root);
     for (; at < top; at++)
         record = strand->records[at] = step(graph, record, strand->only.blocks[at]);
-    CAIRN_PRIV_PUT(strand->hot.current, record * (uint64_t)CRN_RECORD_UNITS);
+    CAIRN_PRIV_PUT(strand->hot.current, record * (uint64_t)CRN_RECORD_WORDS);
     strand->stride = 1;
     if (strand->resolved != top) {
         strand->resolved = top;
@@ -112,7 +112,7 @@ static void drop_to(cairn_strand *strand, size_t height)
 void crn_stack_forget(cairn_strand *strand)
 {
     strand->resolved = 0;
-    CAIRN_PRIV_PUT(strand->hot.current, CRN_RECORD_ROOT * CRN_RECORD_UNITS);
+    CAIRN_PRIV_PUT(strand->hot.current, CRN_RECORD_ROOT * CRN_RECORD_WORDS);
     crn_stack_rest(strand);
 }
 

@@ -64,8 +64,8 @@ char *crn_stream_take(crn_stream *stream);
  * time. */
 void crn_stream_look(crn_stream *stream, uint64_t now);
 
-/* How many chunks are prepared and not taken, and whether more are wanted and can be had: not before
- * the first is taken, as most programs have nothing to write. */
+/* How many chunks are prepared and not taken, and whether more are wanted and can be had: not
+ * before the first is taken, as most programs have nothing to write. */
 uint64_t crn_stream_stock(const crn_stream *stream);
 bool crn_stream_wants(const crn_stream *stream);
 

@@ -73,7 +73,7 @@ static void put_graph(crn_saving *saving)
 {
     const crn_profile *profile = saving->profile;
     uint64_t used = (uint64_t)profile->context_count + profile->edge_count + CRN_RECORD_ROOT;
-    if (!saving->error && used > UINT32_MAX / CRN_RECORD_UNITS)
+    if (!saving->error && used > UINT32_MAX / CRN_RECORD_WORDS)
         saving->error = CAIRN_E_LIMIT;
     if (!saving->error)
         saving->error =

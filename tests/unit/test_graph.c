@@ -129,25 +129,26 @@ static void ways_are_kept(void **state)
     crn_graph graph;
     open_graph(&graph, 1024, 4000000);
     random_source random = {9};
-    crn_way *before = NULL;
+    crn_cached_edge *before = NULL;
     uint64_t grown = 0;
     for (uint32_t i = 0; i < 6000; i++) {
-        uint64_t mask = graph.hot.way_mask;
+        uint64_t mask = graph.hot.edge_cache_mask;
         before = realloc(before, (mask + 1) * sizeof *before);
-        memcpy(before, graph.hot.ways, (mask + 1) * sizeof *before);
+        memcpy(before, graph.hot.edge_cache, (mask + 1) * sizeof *before);
         uint32_t record = 1 + random_below(&random, graph.used - 1);
         cairn_block block = 1 + random_below(&random, 200);
         uint32_t next = crn_graph_follow(&graph, record, block);
         assert_int_equal(crn_graph_recall(&graph, record, block), next);
-        if (graph.hot.way_mask == mask)
+        if (graph.hot.edge_cache_mask == mask)
             continue;
         grown++;
         for (uint64_t at = 0; at <= mask; at++) {
             uint64_t key = before[at].key;
-            uint32_t from = (uint32_t)key / CRN_RECORD_UNITS;
-            const crn_way *way = crn_graph_way(&graph, from, (cairn_block)(key >> 32));
-            if (key && way != crn_graph_way(&graph, record, block)) {
-                assert_true(way->key == key && way->slot.unit == before[at].slot.unit);
+            uint32_t from = (uint32_t)key / CRN_RECORD_WORDS;
+            const crn_cached_edge *cached = crn_graph_way(&graph, from, (cairn_block)(key >> 32));
+            if (key && cached != crn_graph_way(&graph, record, block)) {
+                assert_true(cached->key == key &&
+                            cached->edge.node_offset == before[at].edge.node_offset);
             }
         }
     }
@@ -156,34 +157,35 @@ static void ways_are_kept(void **state)
     close_graph(&graph);
 }
 
-static void guesses_are_empty_or_none(void **state)
+static void inline_caches_are_empty_or_none(void **state)
 {
     (void)state;
     crn_graph graph;
     open_graph(&graph, 1024, 100);
-    assert_null(graph.hot.guesses);
+    assert_null(graph.hot.inline_cache);
     crn_memory_fail_at(1);
-    crn_graph_begin_guesses(&graph);
+    crn_graph_make_inline_cache(&graph);
     crn_memory_fail_at(0);
-    assert_null(graph.hot.guesses);
-    crn_graph_begin_guesses(&graph);
-    cairn_priv_guess *guesses = graph.hot.guesses;
-    assert_non_null(guesses);
+    assert_null(graph.hot.inline_cache);
+    crn_graph_make_inline_cache(&graph);
+    cairn_priv_cache_entry *inline_cache = graph.hot.inline_cache;
+    assert_non_null(inline_cache);
     uint32_t blocks = 1;
-    while (cairn_priv_guesses_of(blocks)) {
-        assert_int_equal(cairn_priv_guesses_of(blocks),
-                         blocks * CAIRN_PRIV_GUESSES * sizeof *guesses);
+    while (cairn_priv_inline_cache_of(blocks)) {
+        assert_int_equal(cairn_priv_inline_cache_of(blocks),
+                         blocks * CAIRN_PRIV_INLINE_CACHE_ENTRIES * sizeof *inline_cache);
         blocks++;
     }
-    assert_int_equal(cairn_priv_guesses_of(0), 0);
-    assert_int_equal(cairn_priv_guesses_of(UINT32_MAX), 0);
-    uint32_t last = blocks * CAIRN_PRIV_GUESSES - 1;
-    assert_true(blocks > 1 && !guesses[0].from && !guesses[last].from);
-    assert_true(!crn_graph_no_guesses()[0].from && !crn_graph_no_guesses()[last].from);
-    guesses[last].from = 4;
-    crn_graph_begin_guesses(&graph);
-    assert_true(graph.hot.guesses == guesses && guesses[last].from == 4);
-    assert_false(crn_graph_no_guesses()[last].from);
+    assert_int_equal(cairn_priv_inline_cache_of(0), 0);
+    assert_int_equal(cairn_priv_inline_cache_of(UINT32_MAX), 0);
+    uint32_t last = blocks * CAIRN_PRIV_INLINE_CACHE_ENTRIES - 1;
+    assert_true(blocks > 1 && !inline_cache[0].from && !inline_cache[last].from);
+    assert_true(!crn_graph_empty_inline_cache()[0].from &&
+                !crn_graph_empty_inline_cache()[last].from);
+    inline_cache[last].from = 4;
+    crn_graph_make_inline_cache(&graph);
+    assert_true(graph.hot.inline_cache == inline_cache && inline_cache[last].from == 4);
+    assert_false(crn_graph_empty_inline_cache()[last].from);
     close_graph(&graph);
 }
 
@@ -291,7 +293,7 @@ int main(void)
         cmocka_unit_test(walks_go_where_the_definition_says),
         cmocka_unit_test(every_edge_is_found_again),
         cmocka_unit_test(ways_are_kept),
-        cmocka_unit_test(guesses_are_empty_or_none),
+        cmocka_unit_test(inline_caches_are_empty_or_none),
         cmocka_unit_test(the_budget_is_kept),
         cmocka_unit_test(merging_is_walking_both),
         cmocka_unit_test(damaged_records_are_refused),
