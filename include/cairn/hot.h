@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * hot.h - the four verbs that run millions of times a second, inlined.
+ * hot.h - enter, replace, leave and tick, inlined, because they run millions of times a second.
  *
- * Each record of the context graph remembers where two blocks led from it; which of the
- * two a block may be in is one bit of its hash. Enter and replace follow that, when it is
- * there and nothing unusual is due. Everything unusual (another block, growth of the
- * stack, a sample that is due, a disabled profile, exact wall time) comes through one
- * never-taken branch: whoever wants attention sets the strand's stack limits so that the
- * comparison with them fails, as Go does to preempt a goroutine.
+ * Each record of the context graph caches two edges: the last callee of each of two classes of
+ * blocks (one bit of the block's hash). Enter and replace follow a cached edge. Everything else
+ * (another callee, growth of the stack, a sample, a disabled profile, exact wall time) takes the
+ * slow path behind one branch: whatever needs attention sets the strand's stack limits so that the
+ * comparison with them fails, as Go preempts goroutines.
  *
  * Names with `priv` are not part of the interface.
  */
@@ -20,14 +19,15 @@
 extern "C" {
 #endif
 
-/* Where a block leads to. Records are named by unit: 8 bytes from the base. */
+/* A cached edge: the record to which a block leads, as a node offset (in units of 8 bytes from the
+ * base of the records). */
 typedef struct cairn_priv_edge {
-    cairn_block block; /* CAIRN_BLOCK_FOLDED in an empty slot */
+    cairn_block block; /* CAIRN_BLOCK_FOLDED if empty */
     uint32_t node_offset;
 } cairn_priv_edge;
 
-/* What changes all the time in a record: one for each edge of the graph, so that there is
- * no case to tell apart. */
+/* The part of a record that changes at every event. There is a record for each edge of the graph,
+ * so that all are alike. */
 typedef struct cairn_priv_record {
     uint64_t calls;
     uint64_t ticks;
@@ -36,48 +36,52 @@ typedef struct cairn_priv_record {
 
 typedef struct cairn_priv_span cairn_priv_span;
 
-/* Where a lane's spans go; see span.h. Numbers count up from 1. */
+/* The next free spans of a lane; see span.h. Spans are numbered from 1. */
 typedef struct cairn_priv_spans {
-    cairn_priv_span *next, *limit; /* in a chunk of them; where they meet, beginning is slow */
+    cairn_priv_span *next, *limit; /* within a chunk; if equal, the next begin takes the slow
+                                      path */
     cairn_priv_span **chunks;
-    uint32_t used;  /* the last one's number */
-    uint32_t quick; /* ending one with a number beyond this is slow */
+    uint32_t used;  /* number of the last span */
+    uint32_t quick; /* ending a span with a higher number takes the slow path */
 } cairn_priv_spans;
 
-/* Where a block led to from a record, when that was last asked; direct-mapped. */
+/* An entry of the lane's edge cache: the callee that a block led to from a record; direct-
+ * mapped. */
 typedef struct cairn_priv_cached_edge {
-    uint64_t key;         /* block << 32 | unit; 0 is free, for record 0 is nothing */
-    cairn_priv_edge edge; /* as the record's own has it then */
+    uint64_t key;         /* block << 32 | node offset; 0 is free, as record 0 is unused */
+    cairn_priv_edge edge; /* as in the record's own cache */
 } cairn_priv_cached_edge;
 
-/* Where a block led to when it was last entered about as deep in the machine's stack: of hosts
- * whose code is compiled. Most often it leads there again, and that needs no knowledge of what runs
- * but to be checked, so that a processor which foretells branches need not wait for what ran
- * before. Each block has several: which of them is told by the stack pointer; where what is entered
- * does not become what runs, nobody waits for it, and what runs tells. */
+/* An entry of a block's inline cache: if the current context is `from`, the block leads to `to`.
+ * For compiled hosts. The entry is selected by the stack pointer, which is known early, so the
+ * processor need not wait for the current context: it predicts the branch that compares it. Leaf
+ * functions, whose context nobody waits for, select it by the current context. */
 typedef struct cairn_priv_cache_entry {
-    uint32_t from, to; /* units; from 0: none */
+    uint32_t from, to; /* node offsets; from 0: empty */
 } cairn_priv_cache_entry;
 
 enum { CAIRN_PRIV_INLINE_CACHE_ENTRIES = 32 };
 
-/* Where a block's guesses are, in bytes from those of block 0, which has none: as have blocks that
- * came too late for there to be room. */
+/* Returns the offset of a block's inline cache in bytes from that of block 0. Block 0 has no cache,
+ * and neither have blocks for which no space was left: they get its offset. */
 CAIRN_API uint32_t cairn_priv_inline_cache_of(cairn_block block);
 
 typedef struct cairn_priv_lane {
     char *base;        /* of the records */
     int64_t tick_left; /* until the next sample of ticks */
     uint64_t tick_mode;
-    cairn_priv_cached_edge *edge_cache; /* what the slots have forgotten */
+    cairn_priv_cached_edge *edge_cache; /* larger than the cached edges of records */
     uint64_t edge_cache_mask;
     cairn_priv_spans spans;
-    uint64_t names; /* whose numbers blocks, keys and texts have: each profile's own, 0 is none's */
-    /* Counters that a host adds to by itself (cairn_context_counters), of contexts below a unit,
-     * which the runtime makes 0 whenever they are not to be touched. */
+    uint64_t names; /* id of the name space of blocks, keys and texts, unique to the profile; 0
+                       is none */
+    /* Counters that a host increments directly (cairn_context_counters), of contexts with node
+     * offsets below host_counters_end. The runtime sets that to 0 whenever they must not be
+     * touched. */
     uint64_t *host_counters;
     uint64_t host_counters_end;
-    /* Where a tree's counters are (tree.h): as the ways, but a key may be in either of a pair. */
+    /* Cache of counter trees (tree.h): like the edge cache, but a key may be in either entry of a
+     * pair. */
     cairn_priv_cached_edge *nodes;
     uint64_t node_mask;                   /* of pairs */
     cairn_priv_cache_entry *inline_cache; /* or NULL */
@@ -85,27 +89,27 @@ typedef struct cairn_priv_lane {
 
 enum { CAIRN_PRIV_TICKS_EXACT = 0, CAIRN_PRIV_TICKS_SAMPLED = 1, CAIRN_PRIV_TICKS_OFF = 2 };
 
-/* A span that has not ended: its number, 0 if it was dropped; and the frames below its own. */
+/* An open span: its number, 0 if it was dropped; and the stack height at its begin. */
 typedef struct cairn_priv_open {
     uint32_t span;
     uint32_t height;
 } cairn_priv_open;
 
 typedef struct cairn_priv_strand {
-    uint32_t *top;    /* one past the last saved caller */
-    uint32_t *high;   /* enter and replace are slow at or above this */
-    uint32_t *low;    /* leave is slow at or below this */
-    uint64_t current; /* unit of the record that runs */
+    uint32_t *top;    /* one past the last pushed caller */
+    uint32_t *high;   /* enter and replace take the slow path at or above this */
+    uint32_t *low;    /* leave takes the slow path at or below this */
+    uint64_t current; /* node offset of the current record */
     cairn_priv_lane *lane;
-    uint32_t *bottom;          /* of the stack: top when it is empty */
+    uint32_t *bottom;          /* of the stack; equals top when it is empty */
     cairn_priv_open *open;     /* one past the innermost open span */
-    cairn_priv_open *open_end; /* beginning a span is slow at or above this */
-    /* Of hosts that keep units themselves, instead of pushing them: what is added to a unit so that
-     * it is known whose it is; and the same, or CAIRN_PRIV_NO_MARK when leaving is slow. */
+    cairn_priv_open *open_end; /* beginning a span takes the slow path at or above this */
+    /* For hosts that save callers in their own frames: a tag of the graph, added to each saved node
+     * offset; and the same value for leave, or CAIRN_PRIV_NO_MARK to send it to the slow path. */
     uint64_t mark;
     uint64_t leaving;
-    /* Of hosts whose code is compiled, so that no lane is to be looked into: the lane's, but that
-     * guesses are none when entering is slow. */
+    /* For compiled hosts: copies of the lane's, so that they need not load it; the inline cache is
+     * an empty one while enter must take the slow path. */
     char *base;
     cairn_priv_cache_entry *inline_cache;
 } cairn_priv_strand;
@@ -116,23 +120,24 @@ CAIRN_API void cairn_priv_enter(cairn_priv_strand *strand, cairn_block block);
 CAIRN_API void cairn_priv_replace(cairn_priv_strand *strand, cairn_block block);
 CAIRN_API void cairn_priv_leave(cairn_priv_strand *strand);
 CAIRN_API void cairn_priv_tick(cairn_priv_strand *strand);
-/* Makes room for guesses, if there is none and there can be. */
+/* Allocates inline caches, unless they exist or there is no space. */
 CAIRN_API void cairn_priv_make_inline_cache(cairn_priv_strand *strand);
-/* What was kept, mark and all, as a unit of the graph that the strand has now; 0 if that is not
- * known: it was another thread's. A child of fork has a graph of its own. */
+/* Returns a saved caller (with its tag) as a node offset of the strand's present graph, which a
+ * child of fork has anew; 0 if it is unknown because it was another thread's. */
 CAIRN_API uint64_t cairn_priv_kept(cairn_priv_strand *strand, uint64_t kept);
-/* On the path of what runs, what is called from that unit; 0: it does not lead there. */
+/* Returns the node on the current path that was called from `node_offset`; 0 if that is not on the
+ * path. */
 CAIRN_API uint64_t cairn_priv_below(cairn_priv_strand *strand, uint64_t node_offset);
-/* There is room for a frame from now on; false: no memory. */
+/* Makes space for one frame. Returns false without memory. */
 CAIRN_API bool cairn_priv_room(cairn_priv_strand *strand);
-/* What runs is pushed once more, without a call. */
+/* Pushes the current node once more, without a call. */
 CAIRN_API void cairn_priv_again(cairn_priv_strand *strand);
 
 #define CAIRN_PRIV_LIKELY(condition) __builtin_expect(!!(condition), 1)
 
-/* One writer a counter, any number of readers: a plain increment. What another thread sets to
- * ask for attention is read each time. The thread sanitizer must be told of both; gcc takes
- * an atomic load for a change of all memory, so that it is not used otherwise. */
+/* Each counter has one writer and any number of readers: a plain increment. Fields that other
+ * threads set are read each time. The thread sanitizer must be told of both; otherwise atomic loads
+ * are avoided, because gcc treats them as changes of all memory. */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define CAIRN_PRIV_TSAN 1
@@ -161,9 +166,9 @@ CAIRN_PRIV_INLINE cairn_priv_edge *cairn_priv_edge_of(cairn_priv_record *record,
     return &record->edges[block * 0x9e3779b1u >> 31];
 }
 
-/* The unit that the slot for `block` leads to. gcc must not see that the slot's address was
- * worked out before: it would keep it in a register, which lengthens by two cycles the chain
- * from one context to the next. */
+/* Returns the node offset that the cached edge for `block` leads to. The asm keeps gcc from reusing
+ * the edge's address in a register, which would lengthen the dependency chain between contexts by
+ * two cycles. */
 CAIRN_PRIV_INLINE uint64_t cairn_priv_next(const cairn_priv_lane *lane, uint64_t current,
                                            cairn_block block)
 {
@@ -171,8 +176,8 @@ CAIRN_PRIV_INLINE uint64_t cairn_priv_next(const cairn_priv_lane *lane, uint64_t
     return cairn_priv_edge_of(cairn_priv_record_at(lane, current), block)->node_offset;
 }
 
-/* A call: `block` is pushed. Thread: the lane's. Not signal safe. Nothing is allocated
- * but for the first visit of a context and the growth of the stack. */
+/* A call: pushes `block`. Allocates only at the first visit of a context and when the stack grows.
+ * Thread: the lane's. Not signal safe. */
 CAIRN_PRIV_INLINE void cairn_enter(cairn_strand *strand, cairn_block block)
 {
     cairn_priv_strand *s = (cairn_priv_strand *)strand;
@@ -193,9 +198,8 @@ CAIRN_PRIV_INLINE void cairn_enter(cairn_strand *strand, cairn_block block)
     }
 }
 
-/* A tail call: `block` takes the place of the top of the stack, which does not grow; one
- * leave ends the whole chain. On an empty stack it takes the place of the root, which is
- * counted as a misuse when the strand ends. */
+/* A tail call: `block` replaces the top of the stack, which does not grow; one leave ends the whole
+ * chain. On an empty stack it replaces the root, which is counted as misuse. */
 CAIRN_PRIV_INLINE void cairn_replace(cairn_strand *strand, cairn_block block)
 {
     cairn_priv_strand *s = (cairn_priv_strand *)strand;
@@ -213,7 +217,7 @@ CAIRN_PRIV_INLINE void cairn_replace(cairn_strand *strand, cairn_block block)
     }
 }
 
-/* A return. On an empty stack it is counted as a misuse and otherwise ignored. */
+/* A return. On an empty stack it is ignored and counted as misuse. */
 CAIRN_PRIV_INLINE void cairn_leave(cairn_strand *strand)
 {
     cairn_priv_strand *s = (cairn_priv_strand *)strand;
@@ -228,7 +232,7 @@ CAIRN_PRIV_INLINE void cairn_leave(cairn_strand *strand)
     }
 }
 
-/* `count` instructions (or whatever the host counts) ran in the current context. */
+/* `count` instructions (or other units of the host's clock) ran in the current context. */
 CAIRN_PRIV_INLINE void cairn_tick(cairn_strand *strand, uint32_t count)
 {
     cairn_priv_strand *s = (cairn_priv_strand *)strand;
@@ -246,6 +250,6 @@ CAIRN_PRIV_INLINE void cairn_tick(cairn_strand *strand, uint32_t count)
 }
 #endif
 
-#include "stack.h" /* whichever of the three is included first */
+#include "stack.h" /* whichever of the three headers is included first */
 
 #endif

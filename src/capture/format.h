@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * format.h - the capture on disk. docs/CAPTURE_FORMAT.md says it in words.
+ * format.h - the layout of captures. docs/CAPTURE_FORMAT.md describes it in words.
  *
- * Little-endian, fixed width. A page of header, then chunks; a directory says which
- * section each chunk belongs to and where in it. A section's bytes count up to its `used`,
- * which is stored with release order after them.
+ * Little-endian, fixed width. The first page is the header; chunks follow. A directory tells which
+ * section each chunk belongs to, and where in it. A section is valid up to its `used` bytes, which
+ * is stored with release order after the data.
  */
 #ifndef CRN_CAPTURE_FORMAT_H
 #define CRN_CAPTURE_FORMAT_H
@@ -15,7 +15,7 @@
 
 enum {
     CRN_FORMAT_VERSION = 1,
-    CRN_PAGE = 4096 /* header, first directory, and what chunks are multiples of */
+    CRN_PAGE = 4096 /* size of header and first directory; chunks are multiples of it */
 };
 
 typedef enum crn_section_kind {
@@ -26,31 +26,30 @@ typedef enum crn_section_kind {
     CRN_SECTION_LANE = 5,         /* crn_disk_lane, then a crn_link for each record of its graph */
     CRN_SECTION_RECORDS = 6,      /* a cairn_priv_record for each record of a lane's graph */
     CRN_SECTION_COLUMN = 7,       /* uint64_t by record: a further metric of a lane */
-    CRN_SECTION_SPANS = 8,        /* a cairn_priv_span for each span of a lane; they end at one
-                                   * whose start is 0 */
-    CRN_SECTION_DETAILS = 9,      /* crn_disk_detail: what else is known of a lane's spans; they end
-                                   * at one whose kind is 0 */
+    CRN_SECTION_SPANS = 8,        /* a cairn_priv_span for each span of a lane, up to one whose
+                                     start is 0 */
+    CRN_SECTION_DETAILS = 9,      /* crn_disk_detail: attributes and edges of a lane's spans, up
+                                     to one whose kind is 0 */
     CRN_SECTION_KEYS = 10,        /* crn_disk_key, by id */
-    CRN_SECTION_SPAN_RING = 11,   /* as SPANS, where the last are kept: parts of
-                                   * CRN_RING_SPANS, each with a crn_disk_ring first */
-    CRN_SECTION_DETAIL_RING = 12, /* as DETAILS, likewise: parts of CRN_RING_DETAILS */
-    CRN_SECTION_HISTOGRAMS = 13,  /* crn_disk_histogram: how long a lane's spans took; they end
-                                   * at one whose state is 0 */
-    CRN_SECTION_PROCESSES = 14,   /* crn_disk_process: who recorded the lanes of a capture that
-                                   * was merged */
-    CRN_SECTION_ORIGINS = 15,     /* crn_disk_origin, by index of the lanes of such a capture */
-    CRN_SECTION_KINDS = 16,       /* that `used` has room for */
-    CRN_SECTION_TREES = 16,       /* crn_disk_tree, each with its nodes behind it, from byte 8 on;
-                                   * they end at one that has none */
+    CRN_SECTION_SPAN_RING = 11,   /* like SPANS, if the last are kept: parts of CRN_RING_SPANS,
+                                     each beginning with a crn_disk_ring */
+    CRN_SECTION_DETAIL_RING = 12, /* like DETAILS, likewise: parts of CRN_RING_DETAILS */
+    CRN_SECTION_HISTOGRAMS = 13,  /* crn_disk_histogram: durations of a lane's spans, up to one
+                                     whose state is 0 */
+    CRN_SECTION_PROCESSES = 14,   /* crn_disk_process: processes of a merged capture */
+    CRN_SECTION_ORIGINS = 15,     /* crn_disk_origin, by lane of a merged capture */
+    CRN_SECTION_KINDS = 16,       /* number of entries in `used` */
+    CRN_SECTION_TREES = 16,       /* crn_disk_tree, each followed by its nodes, from byte 8 on,
+                                     up to one without nodes */
     CRN_SECTION_COUNTS = 17 /* of a lane, by `metric` from 0 on: groups of CRN_COUNTS_GROUP bytes
-                             * of crn_disk_counts, each with its counters behind it; a group
-                             * ends at one whose tree is 0 */
+                               of crn_disk_counts, each followed by its counters, up to one whose
+                               tree is 0 */
 } crn_section_kind;
 
 typedef enum crn_capture_state {
     CRN_STATE_RECORDING = 1,
     CRN_STATE_CLOSED = 2,
-    CRN_STATE_STOPPED = 3 /* stopped_by says why; what is there is whole */
+    CRN_STATE_STOPPED = 3 /* recording has stopped, see stopped_by; the data is consistent */
 } crn_capture_state;
 
 typedef enum crn_clock_kind {
@@ -58,17 +57,17 @@ typedef enum crn_clock_kind {
     CRN_CLOCK_TSC = 2        /* ticks of the time stamp counter */
 } crn_clock_kind;
 
-/* The same moment in the profile's clock and in nanoseconds of CLOCK_MONOTONIC. */
+/* One moment in the profile's clock and in ns of CLOCK_MONOTONIC. */
 typedef struct crn_disk_moment {
     uint64_t clock;
     uint64_t monotonic_ns;
 } crn_disk_moment;
 
-/* Who had no more space for a capture. */
+/* What refused more space for a capture. */
 typedef enum crn_refusal {
     CRN_REFUSED_NONE = 0,
     CRN_REFUSED_LIMIT = 1, /* file_limit */
-    CRN_REFUSED_SYSTEM = 2 /* a full disk, a quota, the process's limit of files */
+    CRN_REFUSED_SYSTEM = 2 /* full disk, quota, RLIMIT_FSIZE */
 } crn_refusal;
 
 typedef struct crn_disk_header {
@@ -77,34 +76,34 @@ typedef struct crn_disk_header {
     uint32_t state; /* crn_capture_state */
     char library_version[16];
     uint64_t directory;             /* offset of the first crn_disk_directory */
-    uint64_t size;                  /* bytes of the file that are in use */
+    uint64_t size;                  /* bytes of the file in use */
     uint64_t started_unix_ns;       /* CLOCK_REALTIME */
     uint32_t process;               /* pid */
     uint32_t stopped_by;            /* cairn_error */
     uint32_t clock_kind;            /* crn_clock_kind */
     uint32_t wall;                  /* cairn_wall */
-    crn_disk_moment first, last[2]; /* calibrate the clock; see moments */
-    uint64_t moments;               /* how many there were: the newest is last[moments & 1] */
+    crn_disk_moment first, last[2]; /* calibration of the clock; see moments */
+    uint64_t moments;               /* number of moments so far: the newest is last[moments & 1] */
     uint64_t sample_period_ns, tick_period, seed, file_limit;
     uint32_t path_limit, context_budget;
-    uint64_t used[CRN_SECTION_KINDS]; /* bytes, for sections that there is one of */
+    uint64_t used[CRN_SECTION_KINDS]; /* bytes, of sections that exist once */
     uint32_t cpu;                     /* cairn_cpu */
     uint32_t sampler;                 /* cairn_sampler */
-    uint64_t rounds, rounds_ns;       /* of the sampling thread, and the gaps before them */
-    uint64_t sampler_ns;              /* processor time that it took */
-    uint64_t generation;              /* how often the figures were reset */
-    uint64_t boot[2]; /* the machine's since it was started: what CLOCK_MONOTONIC is of; 0 0 if it
-                       * does not say */
-    uint32_t refused; /* crn_refusal: by whom space was, the last time */
+    uint64_t rounds, rounds_ns;       /* of the sampling thread, and the sum of the gaps between
+                                         them */
+    uint64_t sampler_ns;              /* its processor time */
+    uint64_t generation;              /* number of resets */
+    uint64_t boot[2]; /* boot id, identifies the machine's CLOCK_MONOTONIC; 0 0 if not known */
+    uint32_t refused; /* crn_refusal of the last request for space */
     uint32_t reserved;
 } crn_disk_header;
 
 typedef struct crn_disk_chunk {
-    uint16_t kind;   /* crn_section_kind; a reader skips what it does not know */
+    uint16_t kind;   /* crn_section_kind; readers skip unknown ones */
     uint16_t metric; /* of a column */
     uint32_t lane;   /* of a lane's section or column */
-    uint64_t place;  /* where in the section */
-    uint64_t offset; /* where in the file; a multiple of CRN_PAGE */
+    uint64_t place;  /* offset within the section */
+    uint64_t offset; /* offset within the file, a multiple of CRN_PAGE */
     uint64_t size;
 } crn_disk_chunk;
 
@@ -130,12 +129,11 @@ typedef struct crn_disk_note {
     uint32_t key, value;
 } crn_disk_note;
 
-/* A context that has been waiting, or computing, without an event for so long that what it
- * will be charged is shown beforehand. The first of two begins at the lane's stamps, the second
- * where the first ends. */
+/* Time that a context without events has spent waiting or computing, and that will be charged
+ * later. The first of two begins at the lane's stamps, the second where the first ends. */
 typedef struct crn_disk_wait {
-    uint64_t clock; /* up to when; 0: there is none */
-    uint64_t cpu;   /* the same moment by the thread's processor time, ns */
+    uint64_t clock; /* end of the wait; 0: none */
+    uint64_t cpu;   /* the same moment in the thread's processor time, ns */
     uint64_t record;
 } crn_disk_wait;
 
@@ -171,13 +169,13 @@ typedef struct crn_disk_detail {
     uint64_t value, more;
 } crn_disk_detail;
 
-/* A span's number on its lane is its place + 1. Where the last are kept, places go round: a number
- * is one of the `half` that what names it was written in, if it is in a part of that half's
- * parity, else of the half before. CRN_SPAN_GONE names a span that was not recorded, or made
- * room. */
+/* Number of a span on its lane: place + 1. In a ring, places wrap around: a number refers to the
+ * half of the round in which the reference was written if the part has that half's parity,
+ * otherwise to the half before. CRN_SPAN_GONE refers to a span that was not recorded or was
+ * overwritten. */
 enum { CRN_RING_SPANS = 8192, CRN_RING_DETAILS = 2048, CRN_SPAN_GONE = 0x7fffffff };
 
-/* The first item of a part of a ring, which it takes the place of: 24 bytes of 24 or 32. */
+/* The first item of a part of a ring, in place of a span or detail: 24 bytes of 24 or 32. */
 typedef struct crn_disk_ring {
     uint64_t nothing;
     uint64_t part;   /* which it is, counted from 1; 0 while it is not used. Parts of spans:
@@ -187,8 +185,8 @@ typedef struct crn_disk_ring {
     uint32_t before; /* of details: in which half they were written, counted from 0 */
 } crn_disk_ring;
 
-/* The name of a span in the whole capture: the lane's number + 1 in bits 32 to 51; the span's
- * place + 1, which never goes round, in bits 0 to 31 and 52 to 63. */
+/* Makes the name of a span in its capture: lane number + 1 in bits 32 to 51; place + 1, which never
+ * wraps, in bits 0 to 31 and 52 to 63. */
 static inline uint64_t crn_span_name_make(uint32_t lane, uint64_t place)
 {
     uint64_t number = place + 1;
@@ -205,8 +203,8 @@ static inline uint64_t crn_span_name_place(uint64_t name)
     return ((name >> 52) << 32 | (uint32_t)name) - 1;
 }
 
-/* How long spans took. In units of the clock: up to 32 each has a bucket; from there on, each
- * power of two has 32, so that a bucket is at most 1/32 as wide as where it begins. */
+/* Histogram of durations, in units of the clock. Values up to 32 have a bucket each; above, each
+ * power of two has 32 buckets, so that a bucket's width is at most 1/32 of its lower bound. */
 enum { CRN_HISTOGRAM_BITS = 5, CRN_HISTOGRAM_BUCKETS = 47 << CRN_HISTOGRAM_BITS };
 
 typedef enum crn_histogram_kind {
@@ -232,7 +230,7 @@ typedef struct crn_disk_histogram {
     uint64_t buckets[CRN_HISTOGRAM_BUCKETS]; /* how many took so long */
 } crn_disk_histogram;
 
-/* One of the processes whose captures were merged into this. Its own clocks said so. */
+/* A process of a merged capture, with readings of its own clocks. */
 typedef struct crn_disk_process {
     uint32_t name;       /* its command */
     uint32_t process;    /* pid */
@@ -249,14 +247,14 @@ typedef struct crn_disk_process {
     uint64_t spare_words[1];
 } crn_disk_process;
 
-/* Blocks that were inlined into one another. A tree's number is where it is in the section, in
- * units of 8 bytes. */
+/* Blocks inlined into one another. A tree's number is its offset in the section in units of 8
+ * bytes. */
 typedef struct crn_disk_tree {
     uint32_t count; /* of nodes; stored after them */
     uint32_t spare;
 } crn_disk_tree;
 
-/* Other nodes are named by their numbers, counted from 1, and come before this one. */
+/* Nodes refer to each other by number, from 1; parents come first. */
 typedef struct crn_disk_node {
     uint16_t above; /* 0: what the tree is in */
     uint16_t same;  /* has its calls counted for it; 0: it has a counter of its own */
@@ -265,7 +263,7 @@ typedef struct crn_disk_node {
 
 enum { CRN_COUNTS_GROUP = 1 << 16 };
 
-/* Calls of a tree's nodes, one counter for each. */
+/* Calls of a tree's nodes, a counter for each. */
 typedef struct crn_disk_counts {
     uint32_t tree;   /* number; stored after the record */
     uint32_t record; /* that they are below; 0: of none */
@@ -297,7 +295,7 @@ typedef struct crn_disk_lane {
     /* Of those: there is as much as may be kept; it was not prepared in time. */
     uint64_t spans_limited, spans_late;
     uint64_t spans_recycled; /* recorded, and made room for later ones */
-    uint64_t spans_skipped;  /* in trees that were not drawn */
+    uint64_t spans_skipped;  /* below root spans that were not sampled */
     uint64_t trees_skipped;
     uint64_t histograms_dropped; /* spans that are in none: there was no space for one */
     uint64_t histogram_unit;     /* in a capture that was merged: bits of a double, ns per unit of

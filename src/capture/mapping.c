@@ -14,8 +14,8 @@
 static crn_mapping *mappings;
 static struct sigaction before;
 
-/* Beyond the new end of a file there is a signal in place of bytes. Zeros there end every
- * section. mmap is a bare system call, so it may be called here. */
+/* SIGBUS handler: reading beyond the end of a truncated file delivers it. Maps zeros there, which
+ * end every section. mmap is a plain system call and may be called here. */
 static void fill(int signal, siginfo_t *info, void *context)
 {
     uintptr_t at = (uintptr_t)info->si_addr;
@@ -29,7 +29,7 @@ static void fill(int signal, siginfo_t *info, void *context)
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
             return;
     }
-    sigaction(signal, &before, NULL); /* not ours: it comes again */
+    sigaction(signal, &before, NULL); /* not ours: deliver it again with the previous handler */
 }
 
 void crn_mapping_open(crn_mapping *mapping, const crn_reader *reader)
@@ -65,7 +65,7 @@ void crn_mapping_close(crn_mapping *mapping)
 
 /* ---- parts ---- */
 
-/* The chunks of a section, as far as they follow one another. False if one is not of whole
+/* Collects the consecutive chunks of a section. Returns false if one does not consist of whole
  * items. */
 static bool find_parts(const crn_mapping *mapping, const crn_reader *reader, crn_section_kind kind,
                        uint32_t lane, uint64_t item, crn_parts *parts)

@@ -12,7 +12,8 @@
 
 #include "base/memory.h"
 
-/* Reads up to `size` bytes; fewer only at the end of the file. -1 and errno. */
+/* Reads up to `size` bytes; fewer only at the end of the file. Returns -1 and sets errno on an
+ * error. */
 static int64_t read_at(int file, void *bytes, uint64_t size, uint64_t offset)
 {
     uint64_t got = 0;
@@ -73,7 +74,7 @@ static int compare_chunks(const void *left, const void *right)
     return a->place < b->place ? -1 : a->place > b->place;
 }
 
-/* Takes over the entries of one directory that lie in the file. */
+/* Adds the entries of a directory that lie within the file. */
 static bool add_chunks(crn_reader *reader, const crn_disk_chunk *chunks, uint64_t count)
 {
     crn_disk_chunk *all = crn_try_realloc(reader->chunks, reader->chunk_count + count, sizeof *all);
@@ -91,8 +92,8 @@ static bool add_chunks(crn_reader *reader, const crn_disk_chunk *chunks, uint64_
     return true;
 }
 
-/* Directories lie one behind the other in the file, so the walk ends, and all of them hold no more
- * entries than fit into the file. */
+/* Directories have increasing offsets, so the walk ends, and together they have no more entries
+ * than fit into the file. */
 static bool read_directories(crn_reader *reader, const char *name, crn_error *error)
 {
     uint64_t after = 0;
@@ -102,7 +103,8 @@ static bool read_directories(crn_reader *reader, const char *name, crn_error *er
         if (got < (int64_t)sizeof directory)
             break;
         uint64_t begin = offset + sizeof directory;
-        uint64_t left = begin < reader->file_size ? reader->file_size - begin : 0; /* it may grow */
+        uint64_t left =
+            begin < reader->file_size ? reader->file_size - begin : 0; /* the file may grow */
         uint64_t fits = left / sizeof(crn_disk_chunk);
         uint64_t count = directory.count < fits ? directory.count : fits;
         crn_disk_chunk *chunks = crn_try_calloc(count, sizeof *chunks);
@@ -143,7 +145,7 @@ bool crn_reader_open_file(crn_reader *reader, int file, const char *name, crn_er
 
 bool crn_reader_open(crn_reader *reader, const char *path, crn_error *error)
 {
-    /* Of a pipe nobody waits for who writes into it: it is refused below. */
+    /* O_NONBLOCK: opening a pipe must not wait for a writer; it is refused below. */
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
         return crn_error_set(error, CAIRN_E_READ, "%s: %s; %s", path, strerror(errno),
@@ -163,7 +165,7 @@ void crn_reader_close(crn_reader *reader)
     reader->chunks = NULL;
 }
 
-/* The first chunk that is not before the one with this identity. */
+/* Returns the first chunk that is not before the one with this identity. */
 static size_t find_chunk(const crn_reader *reader, const crn_disk_chunk *identity)
 {
     size_t low = 0, high = reader->chunk_count;
@@ -183,9 +185,9 @@ size_t crn_reader_find(const crn_reader *reader, crn_section_kind kind, uint32_t
     return find_chunk(reader, &identity);
 }
 
-/* The chunks of a section that follow one another from its begin on, up to `most` bytes of it. */
+/* Consecutive chunks of a section from its begin, up to `most` bytes. */
 typedef struct extent {
-    size_t first, last; /* chunks */
+    size_t first, last; /* chunk indices */
     uint64_t size;
 } extent;
 
@@ -210,7 +212,7 @@ uint64_t crn_reader_size(const crn_reader *reader, crn_section_kind kind, uint32
     return extent_of(reader, kind, lane, metric, UINT64_MAX).size;
 }
 
-/* Of each chunk what lies between `from` and what there is memory for. */
+/* Reads the part of each chunk from `from` on, as far as there is memory. */
 static bool read_extent(const crn_reader *reader, const extent *extent, uint64_t from,
                         const crn_bytes *bytes)
 {
@@ -234,7 +236,7 @@ bool crn_reader_part(const crn_reader *reader, crn_section_kind kind, uint32_t l
     extent its = extent_of(reader, kind, lane, metric, wanted);
     uint64_t there = its.size > from ? its.size - from : 0;
     *bytes = (crn_bytes){.size = there < most ? there : most, .whole = there >= most};
-    /* Chunks that claim the same bytes of the file cannot ask for more than a multiple. */
+    /* Chunks that claim the same bytes of the file must not add up to more than the file. */
     if (bytes->size > reader->file_size)
         return crn_error_set(error, CAIRN_E_FORMAT, "damaged: its chunks overlap");
     bytes->data = crn_try_calloc(bytes->size + 1, 1);
@@ -277,7 +279,7 @@ bool crn_reader_word(const crn_reader *reader, crn_section_kind kind, uint32_t l
     size_t found = find_chunk(reader, &identity);
     *word = 0;
     if (found == reader->chunk_count || compare_chunks(&reader->chunks[found], &identity) != 0)
-        found--; /* it is the one that begins before it */
+        found--; /* the chunk before it contains the offset */
     if (found >= reader->chunk_count)
         return true;
     const crn_disk_chunk *chunk = &reader->chunks[found];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * reader.h - read a capture, live or not, trusting nothing in it.
+ * reader.h - reads captures, live or not, without trusting them.
  *
- * What is read is a copy: the program that writes it goes on meanwhile.
+ * What is read is a copy, because the program goes on writing.
  */
 #ifndef CRN_CAPTURE_READER_H
 #define CRN_CAPTURE_READER_H
@@ -17,16 +17,16 @@ typedef struct crn_reader {
     int file;
     uint64_t file_size;
     crn_disk_header header; /* a copy */
-    crn_disk_chunk *chunks; /* by kind, lane, metric and place; each lies in the file */
+    crn_disk_chunk *chunks; /* sorted by kind, lane, metric and place; each lies within the file */
     size_t chunk_count;
     bool truncated; /* the file is shorter than its header says */
 } crn_reader;
 
-/* A section's bytes. */
+/* Bytes of a section. */
 typedef struct crn_bytes {
     char *data;
     uint64_t size;
-    bool whole; /* all that should be there is */
+    bool whole; /* nothing is missing */
 } crn_bytes;
 
 /* Opens a capture and reads its directory. */
@@ -36,50 +36,47 @@ bool crn_reader_open(crn_reader *reader, const char *path, crn_error *error);
 bool crn_reader_open_file(crn_reader *reader, int file, const char *name, crn_error *error);
 void crn_reader_close(crn_reader *reader);
 
-/* Reads up to `most` bytes of a section into memory that the caller frees. A section that
- * is not there is empty. False when there is no memory or the file cannot be read. */
+/* Reads up to `most` bytes of a section into memory that the caller frees. A missing section is
+ * empty. Returns false without memory or on a read error. */
 bool crn_reader_section(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
                         uint16_t metric, uint64_t most, crn_bytes *bytes, crn_error *error);
 
-/* As crn_reader_section, for what is one lane's: takes its bytes from those that are `left` of the
- * file. Lanes that say that they have the same bytes would all be read. */
+/* Like crn_reader_section, for a lane's section: subtracts its size from `*left`. Lanes that claim
+ * the same bytes would otherwise all be read. */
 bool crn_reader_lane_section(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
                              uint16_t metric, uint64_t most, uint64_t *left, crn_bytes *bytes,
                              crn_error *error);
 
-/* How many bytes of a section there are. */
+/* Returns the size of a section in bytes. */
 uint64_t crn_reader_size(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
                          uint16_t metric);
 
-/* As crn_reader_section, but for what is before `from`: for sections that are too large to be
- * copied at once. */
+/* Like crn_reader_section, from offset `from` on: for sections too large to copy at once. */
 bool crn_reader_part(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
                      uint16_t metric, uint64_t from, uint64_t most, crn_bytes *bytes,
                      crn_error *error);
 
-/* The first of a section's chunks, in the order of their places; one that is not of the section
- * if it has none. */
+/* Returns the first chunk of a section; if the section is missing, a chunk of another one. */
 size_t crn_reader_find(const crn_reader *reader, crn_section_kind kind, uint32_t lane);
 
-/* One word of a section, as it is now; 0 if there is none at that place. */
+/* Reads one word of a section as it is now; 0 if it is missing. */
 bool crn_reader_word(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
                      uint16_t metric, uint64_t place, uint64_t *word, crn_error *error);
 
-/* How often the figures were reset, as the file says now. */
+/* Returns the current number of resets. */
 uint64_t crn_reader_generation(const crn_reader *reader);
 
-/* The next lane at or after `lane`; false if there is none. */
+/* Moves `*lane` to the next lane at or after it. Returns false if there is none. */
 bool crn_reader_lane(const crn_reader *reader, uint32_t *lane);
 
-/* The string at an offset into the strings; "" where none begins. What begins within another one is
- * none: a table of n bytes would have up to n²/2 of them. */
+/* Returns the string at an offset; "" if none begins there. An offset into the middle of a string
+ * is invalid: otherwise a table of n bytes could have n²/2 bytes of strings. */
 const char *crn_string_at(const crn_bytes *strings, uint64_t offset);
 
-/* Nanoseconds per unit of the capture's clock. */
+/* Returns ns per unit of the capture's clock. */
 double crn_reader_clock_scale(const crn_reader *reader);
 
-/* Time in units of the clock as nanoseconds, to the nearest one. Damaged files have more of it than
- * there is: it ends at 2^62 where the units are not nanoseconds. */
+/* Converts units of the clock to ns, rounded. Clamped to 2^62, which damaged files can exceed. */
 static inline uint64_t crn_clock_time(uint64_t units, double scale)
 {
     double time = (double)units * scale + 0.5;

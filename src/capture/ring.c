@@ -11,7 +11,7 @@
 enum {
     SPAN_PART = CRN_RING_SPANS * sizeof(cairn_priv_span),
     DETAIL_PART = CRN_RING_DETAILS * sizeof(crn_disk_detail),
-    IN_PART = CRN_RING_SPANS - 1, /* behind its head */
+    IN_PART = CRN_RING_SPANS - 1, /* spans of a part, without its head */
     HALF_MOST = CRN_SPAN_GONE / CRN_RING_SPANS / 2
 };
 
@@ -25,8 +25,8 @@ static const crn_disk_ring *head_at(const crn_bytes *bytes, uint64_t at)
     return (const crn_disk_ring *)(const void *)(bytes->data + at);
 }
 
-/* How many parts of a lane's spans have made room, whether they have been cleared or not: what
- * ends in them now is not recorded any more. */
+/* Returns the number of parts of a lane's spans that have been overwritten or will be: what ends in
+ * them now is lost. */
 static uint64_t parts_given(const crn_reader *reader, crn_section_kind kind, uint32_t lane)
 {
     uint64_t recycled = 0;
@@ -52,10 +52,10 @@ void crn_ring_settle(const crn_reader *reader, crn_section_kind kind, uint32_t l
     }
 }
 
-/* ---- parts in order ---- */
+/* ---- order of parts ---- */
 
 typedef struct place {
-    uint64_t part, at; /* where it is in the bytes */
+    uint64_t part, at; /* at: offset in the bytes */
 } place;
 
 static int compare_places(const void *left, const void *right)
@@ -66,8 +66,8 @@ static int compare_places(const void *left, const void *right)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* Those that are used; of two that claim to be the same the first. Parts lie one after the other
- * in time, too: what is older than a round of numbers cannot be told from what is new. */
+/* Sorts the used parts; of two with the same number the first counts. Parts are in the order of
+ * time: anything older than a round of numbers cannot be distinguished from new parts. */
 static uint32_t order(const crn_bytes *bytes, crn_section_kind kind, place **places)
 {
     uint64_t size = part_size(kind), room = bytes->size / size + 1;
@@ -94,8 +94,8 @@ static uint32_t count_spans(const cairn_priv_span *spans, uint64_t room)
     return count;
 }
 
-/* The items of a part, behind its head. What is cut short may have room for a head and not for the
- * item that it takes the place of. */
+/* Returns the number of items of a part after its head. A truncated part can have its head without
+ * further items. */
 static uint64_t items_of(const crn_bytes *bytes, uint64_t at, uint64_t part, uint64_t item)
 {
     uint64_t left = bytes->size - at, items = (left < part ? left : part) / item;
@@ -115,7 +115,7 @@ static const crn_ring_part *find_part(const crn_ring *ring, uint64_t part)
     return low < ring->part_count && ring->parts[low].part == part ? &ring->parts[low] : NULL;
 }
 
-/* Of a part, from 0. */
+/* Returns a span's number within a part, from 0. */
 static uint32_t number_within(const crn_ring *ring, uint64_t part, uint64_t within)
 {
     const crn_ring_part *found = find_part(ring, part);
@@ -132,7 +132,7 @@ uint32_t crn_ring_number(const crn_ring *ring, uint64_t place)
     return number_within(ring, place / IN_PART, place % IN_PART);
 }
 
-/* What `number` names, in what was written while `half` of a round of numbers was. */
+/* Resolves a span number that was written during `half` of a round of numbers. */
 static uint32_t resolve(const crn_ring *ring, uint32_t number, uint64_t half)
 {
     uint64_t place = number - 1, part = place / CRN_RING_SPANS;

@@ -7,9 +7,9 @@
 #include "base/memory.h"
 
 enum {
-    INDEX_FIRST = CRN_FIRST(64, 2),      /* entries; powers of two, as are those of the ways */
+    INDEX_FIRST = CRN_FIRST(64, 2),      /* entries; powers of two, like the edge cache's */
     EDGE_CACHE_FIRST = CRN_FIRST(64, 1), /* entries */
-    WAYS_ROOMY = CRN_FIRST(1 << 12, 4),  /* entries: up to here there are 16 for each edge */
+    WAYS_ROOMY = CRN_FIRST(1 << 12, 4),  /* entries: up to this size there are 16 for each edge */
     WAYS_LAST = CRN_FIRST(1 << 15, 8),   /* entries: 512 KiB */
     INLINE_CACHE_SIZE =
         CRN_FIRST(1 << 18, 32) * CAIRN_PRIV_INLINE_CACHE_ENTRIES * sizeof(cairn_priv_cache_entry),
@@ -17,10 +17,10 @@ enum {
     PATH_FIRST = CRN_FIRST(64, 1)
 };
 
-/* ---- the index ----
+/* ---- index ----
  *
- * An entry is a record's number in as many low bits as the table's size has, and what is
- * left of the hash above them: one look tells most other records apart, without theirs. */
+ * An entry has a record's number in as many low bits as the table's size has, and the rest of its
+ * hash above: that distinguishes most records without reading them. */
 
 static uint32_t hash_of(uint32_t from, cairn_block block)
 {
@@ -52,8 +52,8 @@ static void index_put(crn_graph *graph, uint32_t record)
     graph->index[slot & mask] = (hash & ~mask) | record;
 }
 
-/* At most 3 of 4 slots are taken, and the next two records' numbers fit in an entry. Records
- * are put in again in order of their number, which reads memory in order. */
+/* The table is at most 3/4 full, and the next two record numbers fit into an entry. Records are
+ * reinserted by number, which reads memory in order. */
 static bool index_reserve(crn_graph *graph)
 {
     uint64_t size = (uint64_t)graph->index_mask + 1;
@@ -70,7 +70,7 @@ static bool index_reserve(crn_graph *graph)
     return true;
 }
 
-/* ---- the ways ---- */
+/* ---- edge cache ---- */
 
 static void edge_cache_put(crn_graph *graph, crn_cached_edge cached)
 {
@@ -78,8 +78,8 @@ static void edge_cache_put(crn_graph *graph, crn_cached_edge cached)
     *crn_graph_way(graph, node_offset / CRN_RECORD_WORDS, (cairn_block)(cached.key >> 32)) = cached;
 }
 
-/* What two ways of a small graph want, one of them asks the index for, each time: so there are many
- * more than edges. In a large graph the memory counts. */
+/* Returns true if the edge cache should grow. If two edges collide, one of them needs the index
+ * each time, so small graphs have many more entries than edges. In large graphs memory counts. */
 static bool ways_are_few(const crn_graph *graph)
 {
     uint64_t entries = graph->hot.edge_cache_mask + 1;
@@ -96,7 +96,7 @@ static void edge_cache_grow(crn_graph *graph)
     crn_cached_edge *before = graph->hot.edge_cache,
                     *edge_cache = crn_try_table(entries * 2 * sizeof *edge_cache);
     if (!edge_cache)
-        return; /* only slower */
+        return; /* the old cache still works */
     graph->hot.edge_cache = edge_cache;
     graph->hot.edge_cache_mask = entries * 2 - 1;
     for (uint64_t i = 0; i < entries; i++)
@@ -124,8 +124,8 @@ void crn_graph_make_inline_cache(crn_graph *graph)
     __atomic_store_n(&hot->inline_cache, crn_try_sparse(INLINE_CACHE_SIZE), __ATOMIC_RELEASE);
 }
 
-/* Those of all blocks; where there is no room for as many, those of block 0. Once known it stays
- * so: what a strand has had may be looked into by a site that was told where its own are. */
+/* Empty inline caches of all blocks; if there is no space, of block 0 alone. The choice is
+ * permanent, because sites were told where their caches are. */
 static cairn_priv_cache_entry *empty_inline_cache,
     no_inline_cache_of_one[CAIRN_PRIV_INLINE_CACHE_ENTRIES];
 
@@ -167,7 +167,7 @@ static bool reserve_record(crn_graph *graph)
 
 static uint32_t put_record(crn_graph *graph, crn_link link)
 {
-    /* An empty slot is one that no block of a program matches; should one, it leads to the root. */
+    /* No block of a program matches an empty edge; if one did, it would lead to the root. */
     const cairn_priv_edge empty = {CAIRN_BLOCK_FOLDED, CRN_RECORD_ROOT * CRN_RECORD_WORDS};
     uint32_t record = graph->used;
     graph->links[record] = link;
@@ -201,7 +201,7 @@ static uint32_t enter_index(crn_graph *graph, uint32_t record)
     return record;
 }
 
-/* 0 when there is no room. */
+/* Returns 0 without space. */
 static uint32_t add_context(crn_graph *graph, uint32_t from, cairn_block block)
 {
     return has_room(graph) ? enter_index(graph, put_context(graph, from, block)) : 0;
@@ -218,8 +218,8 @@ static uint32_t add_alias(crn_graph *graph, uint32_t from, uint32_t target, uint
 
 /* ---- canonical form ---- */
 
-/* Brings the path of `context` into path_blocks and path_contexts. New contexts tend to be
- * close to each other, so only what differs from the last path is walked. */
+/* Loads the path of `context` into path_blocks and path_contexts. New contexts are often close to
+ * each other, so only the difference from the last path is walked. */
 static bool path_load(crn_graph *graph, uint32_t context)
 {
     uint32_t length = graph->links[context].depth;
@@ -249,8 +249,8 @@ static bool path_load(crn_graph *graph, uint32_t context)
     return true;
 }
 
-/* One past the last place of `block` from `low` up to `end`, `low` if it is not there. A
- * group has no branches, so that it is compared at once. */
+/* Returns one past the last occurrence of `block` in [low, end), `low` if there is none. Compares a
+ * group without branches. */
 static uint32_t find_last(const uint32_t *blocks, uint32_t low, uint32_t end, cairn_block block)
 {
     enum { GROUP = 16 };
@@ -267,12 +267,12 @@ static uint32_t find_last(const uint32_t *blocks, uint32_t low, uint32_t end, ca
     return end;
 }
 
-/* If the loaded path and `block` end in two equal halves, the context that ends
- * the first of them. */
+/* If the loaded path followed by `block` ends with two equal halves, returns the context that ends
+ * the first half. */
 static uint32_t find_cycle(const crn_graph *graph, cairn_block block)
 {
     const uint32_t *blocks = graph->path_blocks;
-    uint32_t length = graph->path_length, low = length / 2; /* the halves are no longer */
+    uint32_t length = graph->path_length, low = length / 2; /* a half is at most half of the path */
     uint32_t end = length;
     while ((end = find_last(blocks, low, end, block)) > low) {
         uint32_t half = length + 1 - end;
@@ -295,13 +295,13 @@ static uint32_t folded_context(crn_graph *graph)
 {
     if (!graph->folded)
         graph->folded = crn_graph_find(graph, CRN_RECORD_ROOT, CAIRN_BLOCK_FOLDED);
-    if (!graph->folded) /* the reserve is for this; it needs no index entry */
+    if (!graph->folded) /* uses the reserved record, which needs no index entry */
         graph->folded = put_context(graph, CRN_RECORD_ROOT, CAIRN_BLOCK_FOLDED);
     return graph->folded;
 }
 
-/* A new edge that a limit does not let lead to a new context: to the nearest ancestor of
- * the same block, as GHC's cost centre stacks do, or to [folded]/block. */
+/* Handles an edge that a limit keeps from leading to a new context: it leads to the nearest
+ * ancestor with the same block, as in GHC's cost centre stacks, or to [folded]/block. */
 static uint32_t fold(crn_graph *graph, uint32_t from, cairn_block block)
 {
     if (!graph->full && path_load(graph, from)) {
@@ -359,7 +359,7 @@ uint32_t crn_graph_alias(crn_graph *graph, uint32_t from, uint32_t target, bool 
     return found ? found : fold(graph, from, block);
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 crn_cached_edge crn_graph_no_nodes[2];
 
@@ -409,7 +409,7 @@ bool crn_graph_grow_memory(crn_graph *graph, uint64_t records)
     uint64_t grown = size - graph->capacity;
     memset((cairn_priv_record *)base + graph->capacity, 0, grown * sizeof(cairn_priv_record));
     memset(links + graph->capacity, 0, grown * sizeof *links);
-    graph->published = &links[0].wall; /* record 0 is free for it */
+    graph->published = &links[0].wall; /* record 0 is free for this */
     graph->capacity = (uint32_t)size;
     return true;
 }

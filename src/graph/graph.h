@@ -2,77 +2,76 @@
  *
  * graph.h - the graph of calling contexts, in canonical form.
  *
- * No sequence of blocks in a context's path is followed at once by itself. Appending a
- * block either follows an edge, or closes a cycle with an edge back to the context that
- * ends the earlier repetition, or adds a context. The path is free of squares before
- * each step, so at most one repeated suffix can exist.
+ * The path of a context has no two equal consecutive runs of blocks. Appending a block follows an
+ * edge, or closes a cycle with an edge back to the context that ends the earlier run, or adds a
+ * context. The path is canonical before each step, so there is at most one repeated suffix.
  *
- * There is one record for each edge. The tree edge into a context is the context; any
- * other edge is an *alias* of the context that it leads to, with counters of its own.
- * What runs may be either, so following an edge has no cases. A record is two structs
- * with the same number in two arrays: what is hot (cairn/hot.h) and what is fixed.
- * Records are append-only and refer to each other by number, so they can lie in a file;
- * only the slots in them are hints that mean nothing to others. Private are the index (a
- * hash table of all edges), the ways (a direct-mapped table in front of it) and the path
- * last worked on.
+ * There is a record for each edge. The tree edge into a context is the context's record; any other
+ * edge is an *alias* of the context that it leads to, with counters of its own. The current record
+ * may be either. A record consists of two structs with the same number in two arrays: hot ones
+ * (cairn/hot.h) and fixed ones (crn_link). Records are append-only and refer to each other by
+ * number, so they can be in a file; only the edges cached in them are hints without meaning to
+ * others. Private to the process are the index (a hash table of all edges), the edge cache (a
+ * direct-mapped table in front of it) and the last path.
  *
- * One thread at a time. Others may read records up to the number that is published.
+ * One thread at a time may change a graph. Others may read records below the published number.
  *
- * Sources: Ammons, Ball, Larus, "Exploiting hardware performance counters with flow and
- * context sensitive profiling" (1997), for the tree; fble's profile tree for compaction.
+ * Sources: Ammons, Ball, Larus, "Exploiting hardware performance counters with flow and context
+ * sensitive profiling" (1997), for the tree; fble's profile tree for compaction.
  */
 #ifndef CRN_GRAPH_GRAPH_H
 #define CRN_GRAPH_GRAPH_H
 
 #include <cairn/hot.h>
 
-#define CRN_RECORD_ROOT ((uint32_t)1) /* record 0 is nothing */
+#define CRN_RECORD_ROOT ((uint32_t)1) /* record 0 is unused */
 
-/* What never changes in a record, and wall time, which changes seldom. */
+/* The part of a record that never changes, and wall time, which changes rarely. */
 typedef struct crn_link {
-    uint32_t from;   /* the context that the edge comes from; 0 for the root */
-    uint32_t target; /* the context that it leads to: itself, but for an alias */
+    uint32_t from;   /* the context that the edge leaves; 0 for the root */
+    uint32_t target; /* the context that it leads to: itself, except for an alias */
     uint32_t block;
-    uint32_t depth; /* of a context: length of its path, root included; of an alias: why */
+    uint32_t depth; /* of a context: length of its path, including the root; of an alias: its
+                       kind */
     uint64_t wall;
 } crn_link;
 
-enum { CRN_ALIAS_CYCLE = 0, CRN_ALIAS_FOLDED = 1 }; /* an alias's depth */
+enum { CRN_ALIAS_CYCLE = 0, CRN_ALIAS_FOLDED = 1 }; /* kinds of aliases */
 
 _Static_assert(sizeof(cairn_priv_record) == 32, "on disk");
 _Static_assert(sizeof(crn_link) == 24, "on disk");
 
-/* The hot path's name for a record. */
+/* Words of 8 bytes in a record: node offset = record number * this. */
 enum { CRN_RECORD_WORDS = sizeof(cairn_priv_record) / 8 };
 
 typedef struct crn_graph crn_graph;
 
 typedef cairn_priv_cached_edge crn_cached_edge;
 
-/* Makes zeroed space for at least `records`, setting hot.base, links, published and
- * capacity. The arrays may move. False: no more, ever. */
+/* Makes zeroed space for at least `records`; sets hot.base, links, published and capacity. The
+ * arrays may move. Returns false if there will never be more space. */
 typedef bool crn_graph_grow(crn_graph *graph, uint64_t records);
 
 struct crn_graph {
-    cairn_priv_lane hot; /* base; the tick fields belong to the runtime */
+    cairn_priv_lane hot; /* base and caches; the tick fields belong to the runtime */
     crn_link *links;
-    uint64_t *published; /* `used` is stored here once a record is whole */
-    uint32_t used;       /* records; the next one's number */
-    uint32_t capacity;   /* records */
+    uint64_t *published; /* `used` is stored here when a record is complete */
+    uint32_t used;       /* number of the next record */
+    uint32_t capacity;   /* in records */
     crn_graph_grow *grow;
-    void *storage; /* for grow */
+    void *storage; /* argument of grow */
 
     uint32_t path_limit, context_budget, alias_budget;
-    uint32_t context_count; /* the root included */
+    uint32_t context_count; /* including the root */
     uint32_t alias_count;
-    uint32_t folded; /* the context [folded], 0 before it is needed */
-    bool full;       /* storage or memory ended: new edges fold */
+    uint32_t folded; /* the context [folded], 0 until it is needed */
+    bool full;       /* out of space or memory: new edges fold */
 
-    uint32_t *index; /* records by (from, block); 0 is free */
+    uint32_t *index; /* hash table of records by (from, block); 0 is free */
     uint32_t index_mask;
     uint64_t index_count;
 
-    uint32_t *path_blocks, *path_contexts; /* the path last worked on, root first */
+    uint32_t *path_blocks, *path_contexts; /* the last path, root first */
     uint32_t path_length, path_capacity;
 };
 
@@ -86,7 +85,7 @@ static inline crn_link *crn_graph_link_of(const crn_graph *graph, uint32_t recor
     return &graph->links[record];
 }
 
-/* The context that a record is or is an alias of. */
+/* Returns the context that a record is, or is an alias of. */
 static inline uint32_t crn_graph_target(const crn_graph *graph, uint32_t record)
 {
     return graph->links[record].target;
@@ -104,7 +103,7 @@ static inline crn_cached_edge *crn_graph_way(const crn_graph *graph, uint32_t re
     return &graph->hot.edge_cache[place & graph->hot.edge_cache_mask];
 }
 
-/* Both words at once: code that is inlined in a program reads them so, also in a signal handler. */
+/* Stores an edge as one word, because inlined code, signal handlers included, reads it so. */
 static inline void crn_graph_slot_put(cairn_priv_edge *slot, cairn_block block,
                                       uint32_t node_offset)
 {
@@ -112,8 +111,8 @@ static inline void crn_graph_slot_put(cairn_priv_edge *slot, cairn_block block,
     __atomic_store_n((both *)slot, (uint64_t)node_offset << 32 | block, __ATOMIC_RELAXED);
 }
 
-/* The record for `block` at `record`, if the ways know it, else 0. Then it is put into the
- * record's slot. */
+/* Looks up the record for `block` at `record` in the edge cache and copies it to the record's
+ * cached edge. Returns 0 if it is not cached. */
 static inline uint32_t crn_graph_recall(const crn_graph *graph, uint32_t record, cairn_block block)
 {
     const crn_cached_edge *cached = crn_graph_way(graph, record, block);
@@ -125,43 +124,44 @@ static inline uint32_t crn_graph_recall(const crn_graph *graph, uint32_t record,
     return node_offset / CRN_RECORD_WORDS;
 }
 
-/* Sets up a graph of a root context alone. The caller has filled in grow, storage,
- * path_limit (at least 4), context_budget and alias_budget in a zeroed struct.
- * False when there is no memory or space: then nothing is held. */
+/* Initialises a graph with a root context. The caller has set grow, storage, path_limit (at least
+ * 4), context_budget and alias_budget in a zeroed struct. Returns false without memory or space,
+ * with nothing allocated. */
 bool crn_graph_open(crn_graph *graph);
 
-/* A pair of nodes (cairn/tree.h) for graphs that have none: nobody writes to it. */
+/* An empty pair of counter tree entries (cairn/tree.h), for graphs without any; never written
+ * to. */
 extern crn_cached_edge crn_graph_no_nodes[2];
 
-/* Frees what is private. Record space is the storage's. */
+/* Frees what is private to the process; the record space belongs to the storage. */
 void crn_graph_close(crn_graph *graph);
 
-/* The record for `block` at `record`, made if need be: canonical, or folded by a limit.
- * Never fails: when there is no room at all it is the context [folded]. */
+/* Returns the record for `block` at `record`, adding it if needed: canonical, or folded by a limit.
+ * Never fails: without any space it returns the context [folded]. */
 uint32_t crn_graph_append(crn_graph *graph, uint32_t record, cairn_block block);
 
-/* As append, for the hot path: remembered in the ways and in the record's slot. */
+/* Like append, and stores the result in the edge cache and in the record. Used by the slow path. */
 uint32_t crn_graph_follow(crn_graph *graph, uint32_t record, cairn_block block);
 
-/* Room for guesses of the first blocks; where there is none, or no memory, that stays so. */
+/* Allocates inline caches for the first blocks; without memory there are none. */
 void crn_graph_make_inline_cache(crn_graph *graph);
 
-/* As much room, in which there are none: nobody can write to it. There is some once a graph is
- * open; for block 0 alone if there is no address space, and then no block has guesses. */
+/* Returns empty inline caches, which nobody can write to. They exist once a graph is open; for
+ * block 0 alone if there is no address space, and then no block has an inline cache. */
 cairn_priv_cache_entry *crn_graph_empty_inline_cache(void);
 
-/* The record for `block` at the context `from`, or 0. */
+/* Returns the record for `block` at the context `from`, or 0. */
 uint32_t crn_graph_find(const crn_graph *graph, uint32_t from, cairn_block block);
 
-/* As append, for a child that is known to be canonical or wanted as it is: no search for
- * cycles, no path limit. */
+/* Like append, for a child that is known to be canonical or wanted as it is: without search for
+ * cycles and without path limit. */
 uint32_t crn_graph_graft(crn_graph *graph, uint32_t from, cairn_block block);
 
-/* The record for target's block at the context `from`: what is there already, or a new
- * alias of the context `target`. */
+/* Returns the record for target's block at the context `from`: an existing one, or a new alias of
+ * the context `target`. */
 uint32_t crn_graph_alias(crn_graph *graph, uint32_t from, uint32_t target, bool folded);
 
-/* Record space from malloc, for graphs that are not in a file. Its `grow`. */
+/* `grow` for graphs that are not in a file: allocates with malloc. */
 crn_graph_grow crn_graph_grow_memory;
 void crn_graph_free_memory(crn_graph *graph);
 
