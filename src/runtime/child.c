@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A child of fork gets a capture of its own, at its first event. The capture and its tables
- * are made by whichever thread comes first; each lane is then begun anew by the thread that
- * it is on, with a graph that has just the contexts that are on its stacks.
+ * Gives a child of fork a capture of its own, at its first event. The first thread that gets there
+ * makes the capture and its tables; each lane is then begun anew by its thread, with a graph of
+ * just the contexts on its stacks.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,8 @@
 
 /* ---- the capture ---- */
 
-/* x.cairn -> x.PID.cairn, beside it; x.PID.2.cairn if an earlier process had that number. */
+/* Returns the path of a child's capture: x.cairn -> x.PID.cairn; x.PID.2.cairn if an earlier
+ * process had that pid. */
 char *crn_child_path(const char *origin)
 {
     enum { DIGITS = 64, TRIES = 100 };
@@ -63,7 +64,7 @@ static cairn_error create(cairn_profile *profile, crn_capture *capture)
     return error;
 }
 
-/* What the profile is, is as it was; what this file is, is its own. */
+/* Copies what describes the profile; what describes the file is new. */
 static void write_header(cairn_profile *profile, const crn_disk_header *parent)
 {
     crn_disk_header *own = profile->capture.header;
@@ -116,7 +117,7 @@ static void copy_tables(cairn_profile *profile, const crn_disk_header *parent, c
         crn_ids_begin_child(profile);
 }
 
-/* Lanes that no thread had are not missed. */
+/* Lanes without a thread are left out. */
 static void number_lanes(cairn_profile *profile)
 {
     profile->lane_count = 0;
@@ -172,7 +173,7 @@ void crn_child_begin(cairn_profile *profile)
         cairn_error error = take_over(profile);
         if (error)
             __atomic_store_n(&profile->stopped, error, __ATOMIC_RELAXED);
-        crn_profile_tell(profile);
+        crn_profile_announce_change(profile);
         __atomic_store_n(&profile->child.waiting, false, __ATOMIC_RELEASE);
     }
     crn_profile_unlock(profile);
@@ -180,7 +181,7 @@ void crn_child_begin(cairn_profile *profile)
     errno = saved;
 }
 
-/* ---- a lane ---- */
+/* ---- lanes ---- */
 
 static uint32_t node_offset_of(crn_retrace *retrace, const crn_graph *from, crn_graph *to,
                                uint64_t node_offset)
@@ -190,7 +191,7 @@ static uint32_t node_offset_of(crn_retrace *retrace, const crn_graph *from, crn_
     return (record ? record : CRN_RECORD_ROOT) * CRN_RECORD_WORDS;
 }
 
-/* A stack's frames are records of the graph that the lane had. */
+/* Translates a stack's frames, which are records of the lane's old graph. */
 static void move_strand(cairn_strand *strand, crn_retrace *retrace, const crn_graph *from)
 {
     crn_graph *to = &crn_lane_of(strand)->graph;
@@ -231,7 +232,7 @@ static void close_columns(cairn_lane *lane)
     }
 }
 
-/* Time counts from the fork, strands that are open count as calls of the root. */
+/* Figures begin at the fork; open strands count as calls of the root. */
 static void begin_figures(cairn_lane *lane, uint32_t name)
 {
     lane->disk->name = name;
@@ -244,7 +245,7 @@ static void begin_figures(cairn_lane *lane, uint32_t name)
     crn_lane_begin_child(lane, lane->profile->child.forked.clock);
 }
 
-/* Where contexts of other lanes were in the graph that the lane had. */
+/* Forgets cached contexts of other lanes, which refer to the old graph. */
 static void forget_foreign(cairn_lane *lane)
 {
     crn_free(lane->foreign);
@@ -278,7 +279,7 @@ void crn_child_begin_lane(cairn_lane *lane)
     crn_graph_close(&before);
     crn_section_close(&records);
     if (!opened)
-        crn_lane_bury(lane);
+        crn_lane_abandon(lane);
     else
         crn_lane_charge_rest(lane);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What profiling costs, so that the report can say it, and samples be taken more seldom where
- * they cost too much: a call and its return, and a sample, measured on a lane of its own that
- * is in no capture, in the mode that the profile is in.
+ * Measures the cost of a call and its return, and of a sample, so that reports can show it and the
+ * sampler can increase its period. Measured on a separate lane that is in no capture, in the
+ * profile's mode.
  */
 #include <stdio.h>
 
@@ -37,7 +37,7 @@ static uint64_t time_batch_of_samples(cairn_strand *strand)
     return took;
 }
 
-/* What each turn of the fastest batch took, in nanoseconds. */
+/* Returns ns per iteration of the fastest batch. */
 static double least_time(cairn_profile *profile, uint64_t (*batch)(cairn_strand *))
 {
     crn_disk_lane disk = {0};
@@ -45,7 +45,7 @@ static double least_time(cairn_profile *profile, uint64_t (*batch)(cairn_strand 
                        .disk = &disk,
                        .owner = crn_thread_self(),
                        .turned = profile->turned,
-                       .heard = profile->news};
+                       .changes_seen = profile->changes};
     lane.graph = (crn_graph){.grow = crn_graph_grow_memory,
                              .path_limit = profile->path_limit,
                              .context_budget = profile->context_budget,
@@ -60,7 +60,8 @@ static double least_time(cairn_profile *profile, uint64_t (*batch)(cairn_strand 
         uint64_t took = batch(strand);
         least = took < least ? took : least;
     }
-    cairn_strand *made = strand ? strand : lane.spare; /* spare: it got no stack */
+    cairn_strand *made = strand ? strand : lane.spare; /* spare: opening it failed for lack of a
+                                                          stack */
     if (made) {
         crn_free(made->stack);
         crn_strand_spans_free(made);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Trees of what was inlined, and the counters of their calls (cairn/tree.h).
+ * Counter trees: inlined functions and the counters of their calls (cairn/tree.h).
  *
- * Counters are found by the context that they are below and the tree, once for each time that a
- * function runs; hosts remember them in the lane's ways. Their addresses are kept by what runs, so
- * they are mapped for good: in a child of fork the same addresses get other memory. Behind each
- * group of them is as much memory of the process's own, for the units of their contexts.
+ * Counters are looked up by context and tree once each time a function runs; hosts cache them in
+ * the lane. Running functions keep their addresses, so they are mapped permanently: in a child of
+ * fork the same addresses get other memory. Behind each group of counters is as much private
+ * memory, for the node offsets of their contexts.
  */
 #include <errno.h>
 #include <string.h>
@@ -21,7 +21,7 @@ enum {
     FIRST_ENTRIES = CRN_FIRST(64, 2),
     FIRST_PAIRS = CRN_FIRST(512, 1),
     LAST_PAIRS = CRN_FIRST(1 << 16, 8), /* 2 MiB */
-    SIZES_MOST = 8,                     /* from the first to the last */
+    SIZES_MOST = 8,                     /* from the first size to the last */
     GROUP_AND_UNITS = 2 * CRN_COUNTS_GROUP
 };
 
@@ -31,25 +31,25 @@ _Static_assert(CAIRN_PRIV_TREE_NODE_OFFSETS == CRN_COUNTS_GROUP,
 typedef struct entry {
     uint64_t key; /* tree << 32 | record; 0: free */
     uint64_t *counters;
-    uint64_t count; /* of them */
+    uint64_t count; /* number of counters */
 } entry;
 
-/* A section each, with one chunk: what grows may move. */
+/* A group of counters: a section with one chunk, because larger sections may move. */
 typedef struct group {
-    char *base;      /* where it is, in each child of fork, too */
-    uint64_t offset; /* of its chunk, in the capture of this process */
+    char *base;      /* address, the same in each child of fork */
+    uint64_t offset; /* offset of its chunk in this process's capture */
 } group;
 
 struct crn_counted {
     group *groups;
-    uint32_t group_count; /* as many as the 16 bits of a chunk can tell apart, at most */
-    uint64_t in_group;    /* bytes of the last one */
+    uint32_t group_count; /* limited by the 16 bits of a chunk's number */
+    uint64_t in_group;    /* bytes used in the last group */
     entry *entries;
     uint32_t mask, used;
-    crn_cached_edge *nodes; /* the lane's, by pairs */
-    uint64_t put;           /* into it, since it has had its size */
-    /* Those before it, which were smaller: a signal handler may have made it grow while the lane's
-     * own code looked something up. */
+    crn_cached_edge *nodes; /* the lane's cache, in pairs */
+    uint64_t put;           /* number of insertions since it has its present size */
+    /* Its smaller predecessors, still mapped: a signal handler may have made it grow during a
+     * lookup of the lane's own code. */
     crn_cached_edge *outgrown[SIZES_MOST];
     uint32_t outgrown_count;
 };
@@ -61,7 +61,7 @@ static uint64_t size_of(uint32_t count)
     return sizeof(crn_disk_tree) + count * sizeof(crn_disk_node);
 }
 
-/* A tree that is whole ends with what says that it is the last. */
+/* A tree is terminated before it is counted, so readers always find an end. */
 static cairn_error put_tree(cairn_profile *profile, const cairn_priv_node *nodes, uint32_t count)
 {
     uint64_t begin = profile->trees_used, end = begin + size_of(count);
@@ -121,7 +121,7 @@ void crn_trees_move(cairn_profile *profile)
     crn_section_close(&before);
 }
 
-/* 0 if there is no such tree. */
+/* Returns the number of nodes; 0 if there is no such tree. */
 static uint32_t count_of(cairn_profile *profile, uint32_t tree)
 {
     uint64_t place = tree * (uint64_t)sizeof(uint64_t);
@@ -149,7 +149,7 @@ static entry *entry_of(const struct crn_counted *counted, uint64_t key)
     return &counted->entries[at & counted->mask];
 }
 
-/* At most half of them are taken. */
+/* Keeps the table at most half full. */
 static bool make_room(struct crn_counted *counted)
 {
     uint32_t size = counted->entries ? counted->mask + 1 : 0;
@@ -175,7 +175,7 @@ static struct crn_counted *counted_of(cairn_lane *lane)
     return lane->counted;
 }
 
-/* A chunk for the group takes its address, with what is there, which is `used` bytes. */
+/* Maps a chunk for the group at its address, and copies the `used` bytes that are there. */
 static cairn_error place_group(cairn_lane *lane, uint32_t number, group *group, uint64_t used)
 {
     crn_section section;
@@ -257,7 +257,7 @@ static cairn_error make(cairn_lane *lane, uint32_t tree, uint32_t record, uint64
     return CAIRN_OK;
 }
 
-/* What runs; 0 if nothing is counted there. */
+/* Returns the current record; 0 if nothing is counted. */
 static uint32_t record_of(const cairn_strand *strand)
 {
     const cairn_lane *lane = crn_lane_of(strand);
@@ -278,7 +278,7 @@ static uint64_t *known(const cairn_lane *lane, uint32_t tree, uint32_t record)
 uint64_t *cairn_priv_tree_known(cairn_strand *strand, uint32_t tree)
 {
     cairn_lane *lane = crn_lane_of(strand);
-    crn_lane_listen(lane); /* in a child of fork, what runs is another record then */
+    crn_lane_listen(lane); /* in a child of fork this changes the current record */
     return known(lane, tree, record_of(strand));
 }
 
@@ -299,8 +299,8 @@ uint64_t *cairn_priv_tree_counters(cairn_strand *strand, uint32_t tree)
     return counters;
 }
 
-/* A table that is written to as often as it has entries is too small: what is in it goes, and comes
- * again when it is asked for. */
+/* Grows the cache if there were as many insertions as entries. Its contents are dropped and return
+ * on demand. */
 static bool make_nodes(cairn_lane *lane)
 {
     struct crn_counted *counted = lane->counted;
@@ -361,7 +361,7 @@ void cairn_priv_enter_path(cairn_strand *strand, const cairn_block *path, size_t
     crn_strand_push(strand, context);
 }
 
-/* ---- their life ---- */
+/* ---- destruction ---- */
 
 void crn_counted_free(struct crn_counted *counted)
 {
@@ -394,8 +394,8 @@ void crn_counted_detach(cairn_lane *lane)
     crn_counted_clear(counted);
 }
 
-/* All: who runs in which of the contexts nobody can tell, as hosts keep who called in their own
- * frames. */
+/* Moves all entries: nobody can tell which contexts are active, because compiled hosts save callers
+ * in their own frames. */
 static bool move_entries(cairn_lane *lane, crn_retrace *retrace, const crn_graph *before)
 {
     struct crn_counted *counted = lane->counted, fresh = {0};
@@ -421,9 +421,9 @@ static bool move_entries(cairn_lane *lane, crn_retrace *retrace, const crn_graph
     return moved;
 }
 
-/* The file's pages are filled elsewhere, and then take the address. What lies behind the last entry
- * that the fork saw may be the parent's by now: of a private mapping's pages those that nobody has
- * written to here are still the file's. */
+/* Fills the file's pages at another address, then moves the mapping. Data behind the last entry at
+ * the time of the fork may be the parent's: untouched pages of a private mapping still show the
+ * file. */
 static cairn_error move_group(cairn_lane *lane, uint32_t number)
 {
     const struct crn_counted *counted = lane->counted;
@@ -436,7 +436,7 @@ void crn_counted_move(cairn_lane *lane, crn_retrace *retrace, const crn_graph *b
 {
     if (!lane->counted)
         return;
-    free_nodes(lane->counted); /* of the graph that the lane had */
+    free_nodes(lane->counted); /* they refer to the lane's old graph */
     cairn_error error = move_entries(lane, retrace, before) ? CAIRN_OK : CAIRN_E_MEMORY;
     for (uint32_t i = 0; !error && i < lane->counted->group_count; i++)
         error = move_group(lane, i);

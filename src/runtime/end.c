@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A profile whose process ends, while other threads may go on using it until the very end:
- * nothing is freed or unmapped, and what they do is not recorded any more.
+ * Ends a profile at the end of its process, while other threads may still use it: nothing is freed
+ * or unmapped, and later events are not recorded.
  */
 #include <errno.h>
 #include <time.h>
@@ -10,7 +10,7 @@
 #include "runtime/process.h"
 #include "runtime/span.h"
 
-bool crn_lock_come_by(pthread_mutex_t *lock)
+bool crn_lock_is_obtainable(pthread_mutex_t *lock)
 {
     enum { TURNS = 200, TURN_NS = 1000000 };
     for (int turn = 0; turn < TURNS; turn++) {
@@ -25,11 +25,11 @@ bool crn_lock_come_by(pthread_mutex_t *lock)
 
 static bool locks_are_free(cairn_profile *profile)
 {
-    return crn_threads_come_by() && crn_lock_come_by(&profile->lock) &&
-           crn_lock_come_by(&profile->capture.lock);
+    return crn_threads_lock_is_obtainable() && crn_lock_is_obtainable(&profile->lock) &&
+           crn_lock_is_obtainable(&profile->capture.lock);
 }
 
-/* The stack of open spans is not just being moved. */
+/* Returns true unless the stack of open spans is being moved. */
 static bool is_whole(const cairn_strand *strand)
 {
     const cairn_lane *lane = crn_lane_of(strand);
@@ -46,8 +46,8 @@ static bool is_whole(const cairn_strand *strand)
     return true;
 }
 
-/* The lane is the calling thread's, or nobody's. No helper looks at it any more: if its time is
- * locked, or its graph, it was interrupted in the midst of what it did, and stays as it is. */
+/* Ends a lane of the calling thread, or of none. Helper threads have ended: if its time or graph is
+ * locked, the holder was interrupted, and the lane stays as it is. */
 static void end_lane(cairn_lane *lane)
 {
     if (__atomic_load_n(&lane->locked, __ATOMIC_RELAXED) ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What `cairn run` has put into the environment. Nothing in there is to be trusted: what is not
- * understood is left at its default, and the capture notes it.
+ * Reads the environment variables that `cairn run` sets. They are untrusted: what cannot be parsed
+ * keeps its default, and the capture notes it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,9 +16,9 @@
 #include "base/memory.h"
 #include "runtime/process.h"
 
-/* ---- words and numbers ---- */
+/* ---- parsing ---- */
 
-/* A whole number from `least` to `most`. */
+/* Parses an integer from `least` to `most`. */
 static bool read_number(const char *text, uint64_t least, uint64_t most, uint64_t *number)
 {
     char *end;
@@ -30,7 +30,7 @@ static bool read_number(const char *text, uint64_t least, uint64_t most, uint64_
     return true;
 }
 
-/* The index of the word in a list that ends with NULL; -1. */
+/* Returns the index of the word in a NULL-terminated list, or -1. */
 static int read_word(const char *text, const char *const *words)
 {
     for (int i = 0; words[i]; i++)
@@ -102,7 +102,7 @@ static bool read_ticks(cairn_options *options, const char *text)
     return read_number(text, 1, 1000000000, &options->tick_period);
 }
 
-/* Nanoseconds. Whoever says how often means it. */
+/* Parses a period in ns. An explicit period is not increased by the overhead limit. */
 static bool read_period(cairn_options *options, const char *text)
 {
     if (!read_number(text, 1000, UINT64_C(3600000000000), &options->sample_period_ns))
@@ -163,9 +163,9 @@ static const struct {
     {"CAIRN_LABELS", read_labels},
 };
 
-/* ---- where ---- */
+/* ---- path ---- */
 
-/* Where a file is, to be freed. */
+/* Returns the directory of a path; free it. */
 static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -174,8 +174,8 @@ static char *folder_of(const char *path)
     return folder ? memcpy(folder, slash ? path : ".", length) : NULL;
 }
 
-/* Others need a millisecond or so each. Someone else may have the lock for good, or there are no
- * locks there: it is not worth more than a moment. */
+/* Waits half a second at most: others need about a millisecond, but someone may hold the lock for
+ * good, or the file system has none. */
 int crn_place_lock(void)
 {
     enum { TRIES = 500, PAUSE_NS = 1000000 };
@@ -195,11 +195,12 @@ void crn_place_unlock(int place)
 {
     if (place < 0)
         return;
-    flock(place, LOCK_UN); /* a child that has not come to exec may have it, too */
+    flock(place, LOCK_UN); /* a child that has not reached exec may hold it as well */
     close(place);
 }
 
-/* Whether a process of the same run has left it: `cairn run` says since when. */
+/* Returns true if another process of the same run left the capture; `cairn run` passes when the run
+ * began. */
 static bool is_of_this_run(const crn_disk_header *header)
 {
     uint64_t since;
@@ -207,7 +208,7 @@ static bool is_of_this_run(const crn_disk_header *header)
     return text && read_number(text, 1, UINT64_MAX, &since) && header->started_unix_ns >= since;
 }
 
-/* A process that runs has its capture there: it may be ours, too. */
+/* Returns true if a running process, perhaps this one, writes the capture. */
 static bool is_written(const crn_disk_header *header)
 {
     return header->state == CRN_STATE_RECORDING && header->process > 0 &&
@@ -227,7 +228,7 @@ static bool is_taken(const char *path)
     return taken;
 }
 
-/* With this process's number in place of each %p. */
+/* Replaces each %p by the pid. */
 static char *named(const char *path)
 {
     enum { DIGITS = 16 };
@@ -263,8 +264,8 @@ bool crn_process_options(cairn_options *options, char **path, const char **wrong
         if (text && *text && !variables[i].read(options, text))
             *wrong = variables[i].name;
     }
-    /* Else all runs of a program would draw the same trees: one that has but one, never or always.
-     */
+    /* Without an explicit seed, each run samples other trees: a program with a single tree would
+     * otherwise always or never be recorded. */
     if (options->span_rate < 1 && !secure_getenv("CAIRN_SEED"))
         options->seed = crn_clock_realtime() ^ (uint64_t)getpid() << 32;
     return true;

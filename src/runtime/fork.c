@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a fork does to profiles. A child must not write into its parent's capture: its
- * mappings become private copies, and nothing counts until its first event, at which it makes
- * a capture of its own (child.c): most children only exec. The lanes of the thread that
- * forked go on. Those of other threads are buried: nobody is left who could run on them, and
- * what they were doing just then may be half done.
+ * Fork handlers. A child must not write into its parent's capture: its mappings become private
+ * copies, and nothing counts until its first event, when it makes its own capture (child.c). Most
+ * children only exec. Lanes of the forking thread continue. Those of other threads are abandoned:
+ * nobody can run on them, and their state may be inconsistent.
  */
 #include <string.h>
 
@@ -15,10 +14,10 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static cairn_profile *profiles;
 
-/* ---- lanes of threads that are no more ---- */
+/* ---- abandoned lanes ---- */
 
-/* What they share has room for a root and [folded], and for nothing else: whoever uses one
- * of their strands does no harm and leaves no trace. */
+/* The shared memory of abandoned lanes: a root, [folded], and nothing else. Using their strands
+ * does no harm and records nothing. */
 static crn_disk_header grave_header;
 static cairn_profile grave = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -55,8 +54,8 @@ static void bury_graph(crn_graph *graph)
                          .index = index};
 }
 
-/* Its memory is never looked at again: it may have been in the midst of moving. */
-void crn_lane_bury(cairn_lane *lane)
+/* The lane's memory is never used again: it may have been moving. */
+void crn_lane_abandon(cairn_lane *lane)
 {
     static crn_disk_lane disk;
     static uint32_t stack[8];
@@ -83,13 +82,13 @@ void crn_lane_bury(cairn_lane *lane)
     lane->counted = NULL;
     lane->past = NULL;
     lane->foreign = NULL;
-    lane->heard = 0;
+    lane->changes_seen = 0;
     lane->turned = 0;
     crn_lane_forget_thread(lane);
     lane->locked = false;
     lane->running = NULL;
     lane->spare = NULL;
-    lane->home = lane->twins = NULL;
+    lane->home = lane->stand_ins = NULL;
     lane->silent = NULL;
     lane->forked = false;
 }
@@ -104,7 +103,7 @@ bool crn_lane_is_buried(const cairn_lane *lane)
 static void detach_lane(cairn_lane *lane)
 {
     crn_lane_detach_face(lane);
-    lane->locked = false; /* the sampler is no more */
+    lane->locked = false; /* there is no sampler any more */
     crn_section_detach(&lane->links);
     crn_section_detach(&lane->records);
     for (int i = 0; i < (int)CAIRN_METRIC_MAX; i++)
@@ -114,12 +113,13 @@ static void detach_lane(cairn_lane *lane)
     crn_spans_forget(lane);
 }
 
-/* Each of its strands comes to the slow path with its next event, and ticks do, too. */
+/* Sends all strands to the slow path at their next event, and ticks as well. */
 static void make_wait(cairn_lane *lane)
 {
     lane->forked = true;
-    __atomic_store_n(&lane->thread_clock, 0, __ATOMIC_RELAXED); /* the sampler leaves it alone */
-    lane->turned_cpu[0] = lane->turned_cpu[1] = 0;              /* of the parent's thread */
+    __atomic_store_n(&lane->thread_clock, 0, __ATOMIC_RELAXED); /* so that the sampler ignores it */
+    lane->turned_cpu[0] = lane->turned_cpu[1] = 0;              /* they refer to the parent's
+                                                                   thread */
     crn_timer_forget(lane);
     lane->graph.hot.tick_left = -1;
     lane->graph.hot.host_counters_end = 0;
@@ -137,13 +137,13 @@ static void bury_others(cairn_profile *profile)
             continue;
         }
         *place = lane->next;
-        crn_lane_bury(lane);
+        crn_lane_abandon(lane);
         lane->next = graves;
         graves = lane;
     }
 }
 
-/* Of two that are too many, nothing is known but when they ended. */
+/* If the list is full, two ancestors are merged, and only their end is known. */
 static void add_ancestor(cairn_profile *profile)
 {
     crn_child *child = &profile->child;
@@ -175,22 +175,22 @@ static void detach(cairn_profile *profile)
         add_ancestor(profile);
     }
     for (cairn_lane *lane = profile->lanes; lane; lane = lane->next)
-        pthread_mutex_init(&lane->moving, NULL); /* another thread may have been reading there */
+        pthread_mutex_init(&lane->moving, NULL); /* another thread may have held it for reading */
     profile->sampler.helper.running = false;
     profile->preparer.running = false;
-    if (!profile->child.waiting) /* it could not make one: nor do its children */
+    if (!profile->child.waiting) /* it could not make a capture, and its children cannot either */
         return;
     profile->mode = CRN_MODE_OFF;
     profile->stopped = CAIRN_E_FORKED;
     profile->child.forks++;
     profile->child.forked = crn_profile_read_moment(profile);
     profile->child.ancestors[profile->child.ancestor_count - 1].until = profile->child.forked.clock;
-    profile->news++;
+    profile->changes++;
     for (cairn_lane *lane = profile->lanes; lane; lane = lane->next)
         make_wait(lane);
 }
 
-/* ---- before and after ---- */
+/* ---- handlers ---- */
 
 void crn_profile_charge_own(cairn_profile *profile)
 {
@@ -229,7 +229,7 @@ static void after_in_parent(void)
     cairn_priv_strand_back();
 }
 
-/* It is the thread that took them which lives on. */
+/* The thread that took the locks is the one that survives. */
 static void after_in_child(void)
 {
     crn_helpers_forget();

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Hand-offs: what one strand asks for and another does counts where it was asked for.
+ * Hand-offs: work of one strand is charged to the strand that requested it.
  *
- * A token names a context of another lane's graph. Adopting it rebuilds its path once in the
- * lane's own graph; what it came to is remembered.
+ * A token names a context of another lane's graph. Adopting it rebuilds the path once in the own
+ * lane's graph and caches the result.
  */
 #include "base/memory.h"
 #include "runtime/span.h"
 
-/* ---- another lane's contexts in this one ---- */
+/* ---- cache of other lanes' contexts ---- */
 
 typedef struct crn_foreign {
-    uint64_t key; /* lane + 1 << 32 | context; 0 is free */
+    uint64_t key; /* (lane + 1) << 32 | context; 0 is free */
     uint32_t record;
 } crn_foreign;
 
@@ -51,8 +51,8 @@ static cairn_lane *lane_numbered(const cairn_profile *profile, uint32_t number)
     return lane;
 }
 
-/* The path of a context of a lane that another thread may be adding to: its links may move, but
- * what is there does not change. Root first, without it. NULL when there is no memory. */
+/* Returns the path of a context of a lane to which another thread may be adding: its links may
+ * move, but do not change. Root first, without the root. NULL without memory. */
 static cairn_block *read_path(cairn_lane *lane, cairn_context context, size_t *length)
 {
     pthread_mutex_lock(&lane->moving);
@@ -84,7 +84,7 @@ static uint32_t rebuild(cairn_lane *lane, cairn_lane *from, cairn_context contex
     return record;
 }
 
-/* The lane's own record for the token's context. */
+/* Returns the own lane's record for the token's context. */
 static uint32_t translate(cairn_lane *lane, const cairn_handoff *handoff)
 {
     if (handoff->lane == lane->number)
@@ -104,7 +104,7 @@ static uint32_t translate(cairn_lane *lane, const cairn_handoff *handoff)
     return record;
 }
 
-/* ---- the verbs ---- */
+/* ---- public functions ---- */
 
 cairn_handoff cairn_handoff_take(const cairn_strand *strand)
 {
@@ -112,7 +112,8 @@ cairn_handoff cairn_handoff_take(const cairn_strand *strand)
     if (strand) {
         const cairn_lane *lane = crn_lane_of(strand);
         handoff.span = crn_spans_asking(strand);
-        handoff.context = lane->forked ? 0 : cairn_strand_context(strand); /* 0: it is to move */
+        handoff.context = lane->forked ? 0 : cairn_strand_context(strand); /* 0: the lane's graph
+                                                                              will be replaced */
         handoff.lane = lane->number;
         handoff.taken = crn_clock_now(lane->profile->tsc);
         crn_handoff_name_trace(strand, &handoff);
@@ -120,8 +121,8 @@ cairn_handoff cairn_handoff_take(const cairn_strand *strand)
     return handoff;
 }
 
-/* Contexts and spans of a token that was taken before the process began, or forked, are the
- * parent's: its work is that of a span of another process. */
+/* Contexts and spans of tokens taken before this process began, or forked, are an ancestor's: the
+ * work belongs to a span of another process. */
 static void make_remote(const cairn_profile *profile, cairn_handoff *handoff)
 {
     const crn_child *child = &profile->child;
@@ -167,7 +168,7 @@ void cairn_handoff_adopt(cairn_strand *strand, cairn_handoff handoff)
     if (!strand)
         return;
     cairn_lane *lane = crn_lane_of(strand);
-    crn_lane_listen(lane); /* its graph may become another */
+    crn_lane_listen(lane); /* the graph may be replaced */
     make_remote(lane->profile, &handoff);
     if (strand->lost_adoptions || !push_adoption(strand, &handoff)) {
         if (!strand->lost_adoptions++)

@@ -11,10 +11,10 @@
 
 enum {
     STACK_SIZE = 256 * 1024,
-    LOOK_NS = 20 * 1000 * 1000 /* so often it is seen whether the program is over */
+    LOOK_NS = 20 * 1000 * 1000 /* ns between checks whether the program has ended */
 };
 
-/* ---- threads that are not the program's ---- */
+/* ---- number of helper threads ---- */
 
 static unsigned ours; /* atomic */
 
@@ -33,13 +33,13 @@ void crn_helpers_forget(void)
     __atomic_store_n(&ours, 0, __ATOMIC_RELAXED);
 }
 
-/* Counted while it certainly is there: who counts too few does not find the program over. What the
- * program does at its end may be done on the last thread of all, with signals as they were. */
+/* Counts the thread only while it exists: too high a count would end the process early. The
+ * program's exit handlers may run on the last thread, with its original signal mask. */
 static void *run_counted(void *data)
 {
     crn_helper *helper = data;
     cairn_priv_thread_is_ours(true);
-    pthread_mutex_lock(&helper->lock); /* until all of it is there */
+    pthread_mutex_lock(&helper->lock); /* wait until the struct is complete */
     bool apart = helper->kept;
     pthread_mutex_unlock(&helper->lock);
     helper->apart = apart && crn_thread_leave_files();
@@ -73,7 +73,7 @@ static bool start_thread(crn_helper *helper, pthread_t *thread, void *(*run)(voi
     return error == 0;
 }
 
-/* ---- one helper ---- */
+/* ---- a helper ---- */
 
 static void forget(crn_helper *helper)
 {
@@ -104,7 +104,7 @@ bool crn_helper_start(crn_helper *helper, const char *name, bool apart, void *(*
     return helper->running;
 }
 
-/* Waits for that moment at most. True if it was woken. */
+/* Waits until that moment at most. Returns true if woken. */
 static bool wait_once(crn_helper *helper, uint64_t until)
 {
     struct timespec time = {.tv_sec = (time_t)(until / 1000000000u),
@@ -134,7 +134,7 @@ bool crn_helper_wait(crn_helper *helper, uint64_t until)
         now = crn_clock_monotonic();
         over = is_over(helper, now);
     }
-    while (woken && sem_trywait(&helper->wake) == 0) { /* once is enough */
+    while (woken && sem_trywait(&helper->wake) == 0) { /* several wake-ups count as one */
     }
     return !is_asked_to_end(helper) && !over;
 }
@@ -145,7 +145,7 @@ void crn_helper_wake(crn_helper *helper)
         sem_post(&helper->wake);
 }
 
-/* The program may end on the thread itself. */
+/* The program's exit may run on this very thread. */
 static void join(pthread_t thread)
 {
     if (!pthread_equal(thread, pthread_self()))

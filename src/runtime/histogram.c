@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The histograms of a lane: in the capture, found again by what they are of. The first span of a
- * block, or with a value, makes one, as the first visit of a context makes that: now and then the
- * capture grows then, by a chunk.
+ * The histograms of a lane, in the capture, with a table to find them. The first span of a block,
+ * or with a value, makes one, which occasionally adds a chunk to the capture.
  */
 #include "base/limits.h"
 #include "base/memory.h"
@@ -17,13 +16,12 @@ enum {
     FIRST_BLOCKS = CRN_FIRST(64, 2)
 };
 
-/* What histograms are looked up by. One of kind OTHER also counts how many values its block and
- * key have. */
+/* Entry of the table. An entry of kind OTHER also counts the values of its block and key. */
 typedef struct entry {
     uint64_t hash; /* 0: free */
     uint32_t block, key;
     uint32_t kind, values;
-    crn_disk_histogram *histogram; /* NULL: it has none yet */
+    crn_disk_histogram *histogram; /* NULL: not made yet */
 } entry;
 
 struct crn_histograms {
@@ -69,7 +67,7 @@ const crn_stream *crn_histograms_space(const crn_histograms *histograms)
     return &histograms->space;
 }
 
-/* ---- a new one ---- */
+/* ---- creation ---- */
 
 static crn_disk_histogram *take(crn_histograms *histograms)
 {
@@ -84,7 +82,7 @@ static crn_disk_histogram *take(crn_histograms *histograms)
     return histograms->next ? histograms->next++ : NULL;
 }
 
-/* Its state is stored last: that is what says that it is there. */
+/* Its state is stored last, and says that it is valid. */
 static crn_disk_histogram *make(crn_histograms *histograms, const crn_histogram_value *value)
 {
     crn_disk_histogram *histogram = take(histograms);
@@ -168,7 +166,7 @@ static entry *place_of(const crn_histograms *histograms, uint64_t hash,
     return &entries[at & histograms->mask];
 }
 
-/* So that there is room for two more. */
+/* Makes space for two more entries. */
 static bool grow_entries(crn_histograms *histograms)
 {
     uint32_t room = histograms->mask + 1;
@@ -230,7 +228,7 @@ crn_disk_histogram *crn_histograms_value(crn_histograms *histograms,
     return histogram;
 }
 
-/* ---- after a reset ---- */
+/* ---- reset ---- */
 
 static void clear(crn_disk_histogram *histogram)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Lanes and strands: who owns a graph, and the stacks into it.
+ * Lanes and strands.
  */
 #include <errno.h>
 
@@ -10,9 +10,9 @@
 #include "runtime/span.h"
 #include "runtime/stack.h"
 
-enum { KEPT_STACK = 1024 }; /* entries: what a closed strand keeps for the next one */
+enum { KEPT_STACK = 1024 }; /* entries that a closed strand keeps for the next one */
 
-/* ---- memory of a lane ---- */
+/* ---- memory ---- */
 
 static crn_section *column_of(cairn_lane *lane, cairn_metric metric)
 {
@@ -33,7 +33,7 @@ static cairn_error grow_column(cairn_lane *lane, cairn_metric metric, uint64_t r
     return column ? crn_section_grow(column, records * sizeof(uint64_t)) : CAIRN_E_MEMORY;
 }
 
-/* The lane's header once more, for the sampler: links may move while it looks. */
+/* Maps the lane's header a second time, for the sampler: `links` may move meanwhile. */
 static cairn_error map_face(cairn_lane *lane)
 {
     lane->face = crn_address_reserve(CRN_PAGE);
@@ -59,8 +59,7 @@ void crn_lane_detach_face(cairn_lane *lane)
                            lane->links.chunks[0].offset, CRN_PAGE);
 }
 
-/* The column of processor time grows with the graph, so that nothing is allocated when it is
- * charged. */
+/* Grows the column of processor time with the graph, so that charging never allocates. */
 static bool grow_lane(crn_graph *graph, uint64_t records)
 {
     cairn_lane *lane = graph->storage;
@@ -157,8 +156,8 @@ void crn_lane_free(cairn_lane *lane)
     crn_free(lane);
 }
 
-/* Metrics of hosts stand still once space has run out: what was allocated and what was freed are
- * then of the same moment. */
+/* After space has run out, hosts' metrics stay as they are, so that allocated and freed memory
+ * refer to the same moment. */
 void crn_lane_charge(cairn_lane *lane, uint32_t record, cairn_metric metric, uint64_t amount)
 {
     if (metric >= CAIRN_METRIC_USER && cairn_profile_status(lane->profile) == CAIRN_E_SPACE)
@@ -176,8 +175,8 @@ void crn_lane_charge(cairn_lane *lane, uint32_t record, cairn_metric metric, uin
 
 /* ---- lanes ---- */
 
-/* A closed lane, so that thousands of short-lived threads need no more graphs than ran at
- * once. Under the profile's lock. */
+/* Returns a closed lane for reuse, so that thousands of short-lived threads need only as many
+ * graphs as ran at once. Under the profile's lock. */
 static cairn_lane *reuse_lane(cairn_profile *profile)
 {
     for (cairn_lane *lane = profile->lanes; lane; lane = lane->next)
@@ -201,7 +200,7 @@ cairn_lane *cairn_lane_open(cairn_profile *profile, const char *name)
         lane->open = true;
         lane->disk->open = 1;
         lane->turned = __atomic_load_n(&profile->turned, __ATOMIC_ACQUIRE);
-        lane->heard = __atomic_load_n(&profile->news, __ATOMIC_ACQUIRE);
+        lane->changes_seen = __atomic_load_n(&profile->changes, __ATOMIC_ACQUIRE);
     }
     crn_profile_unlock(profile);
     if (lane)
@@ -212,7 +211,7 @@ cairn_lane *cairn_lane_open(cairn_profile *profile, const char *name)
     return lane;
 }
 
-/* What only ends is no reason for a child to make a capture. */
+/* Returns true if the lane waits for its first event in a child of fork. */
 bool crn_lane_waits(const cairn_lane *lane)
 {
     return lane->forked && __atomic_load_n(&lane->profile->child.waiting, __ATOMIC_ACQUIRE);
@@ -352,7 +351,7 @@ void cairn_strand_switch(cairn_strand *strand)
     if (!strand)
         return;
     cairn_lane *lane = crn_lane_of(strand);
-    if (lane->home || lane->silent || __atomic_load_n(&lane->twins, __ATOMIC_RELAXED)) {
+    if (lane->home || lane->silent || __atomic_load_n(&lane->stand_ins, __ATOMIC_RELAXED)) {
         crn_redirect_switch(strand);
         return;
     }

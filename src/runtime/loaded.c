@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * Code that other threads run must not be unmapped. libcairn.so is linked so that it never
- * is; this is for the library's copy inside of someone's plugin.
+ * Keeps code loaded that other threads run. libcairn.so is linked with -z nodelete; this is for
+ * copies of the library inside of plugins.
  */
 #include <dlfcn.h>
 #include <link.h>
 
 #include "runtime/runtime.h"
 
-/* Weak, so that a program without a dynamic linker can be linked: there is nothing to do.
- * dlopen is looked up, as the linker warns of each program that has it linked in. */
+/* Weak, so that programs without a dynamic linker can be linked. dlopen is looked up at run time,
+ * because linkers warn about static programs that contain it. */
 #pragma weak dladdr1
 #pragma weak dlsym
 
 typedef void *open_function(const char *name, int flags);
 
-/* Linked with -z nodelete. dlopen would run constructors of the library that have not run yet: it
- * is not to be called from inside one of its functions without need. */
+/* True for -z nodelete. dlopen would run constructors that have not run yet, so it is not called
+ * without need. */
 static bool is_never_unloaded(const struct link_map *object)
 {
     for (const ElfW(Dyn) *entry = object->l_ld; entry && entry->d_tag != DT_NULL; entry++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Time that nobody accounts for, for programs that test themselves. Reads the profile's own
- * capture, as queries do; src/spans/span_table.c answers the same for files, and more.
+ * Missing time, for programs that test themselves. Reads the profile's own capture, as queries do;
+ * src/spans/span_table.c computes the same, and more, for files.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 #include "runtime/span.h"
 
 typedef struct recorded {
-    uint64_t start, end; /* clock; end 0: it has not ended */
-    uint32_t parent;     /* place + 1 among all, 0 if it has none */
+    uint64_t start, end; /* clock; end 0: open */
+    uint32_t parent;     /* index + 1 of the parent, 0 if none */
     cairn_block block;
 } recorded;
 
@@ -60,7 +60,7 @@ static bool add_lane(all_spans *all, uint32_t number, crn_error *error)
     return true;
 }
 
-/* The place + 1 of a span that another one names. */
+/* Returns the index + 1 of the span with a name. */
 static uint32_t place_of(const all_spans *all, uint64_t name)
 {
     uint64_t place = crn_span_name_place(name);
@@ -70,7 +70,7 @@ static uint32_t place_of(const all_spans *all, uint64_t name)
     return 0;
 }
 
-/* Who asked for what was handed off. */
+/* Sets parents that are by hand-off. */
 static bool add_handoffs(all_spans *all, const lane_part *lane, crn_error *error)
 {
     crn_bytes bytes = {0};
@@ -99,7 +99,7 @@ static bool read_all(all_spans *all, crn_error *error)
 
 /* ---- the union of children ---- */
 
-/* A child, clipped to its parent. */
+/* The interval of a child, clipped to its parent. */
 typedef struct part {
     uint64_t start, end;
     uint32_t parent;
@@ -180,7 +180,7 @@ static cairn_error look(cairn_profile *profile, cairn_block block, cairn_missing
         return (cairn_error)error.code;
     cairn_error result =
         read_all(&all, &error) ? measure(&all, block, missing) : (cairn_error)error.code;
-    all.reader.file = -1; /* it stays the profile's */
+    all.reader.file = -1; /* owned by the profile */
     crn_reader_close(&all.reader);
     crn_free(all.lanes);
     crn_free(all.spans);

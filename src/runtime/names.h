@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * names.h - what a profile has written once: texts by their content, and blocks by where they are.
+ * names.h - hash table of things that a profile stores once: texts by content, blocks by place.
  */
 #ifndef CRN_RUNTIME_NAMES_H
 #define CRN_RUNTIME_NAMES_H
@@ -8,28 +8,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Numbers by the hash of what they stand for; 0 is free. */
+/* Maps hashes to numbers; 0 is free. */
 typedef struct crn_names {
     uint32_t *slots;
     uint32_t mask, count;
 } crn_names;
 
-/* Whether the number stands for what is looked for. */
+/* Returns true if the number is the one that is looked for. */
 typedef bool crn_names_match(const void *context, uint32_t number);
 
-/* The number that matches, 0 if there is none. */
+/* Returns the matching number, 0 if there is none. */
 uint32_t crn_names_find(const crn_names *names, uint64_t hash, crn_names_match *match,
                         const void *context);
 
-/* The hash of a number that is in there, for when they move. */
+/* Returns the hash of a stored number, for growing the table. */
 typedef uint64_t crn_names_hash(const void *context, uint32_t number);
 
-/* Adds one that is not there. Without memory it is not, and will not be found. */
+/* Adds a number that is not in the table. Without memory it is not added. */
 void crn_names_add(crn_names *names, uint64_t hash, uint32_t number, crn_names_hash *rehash,
                    const void *context);
 void crn_names_free(crn_names *names);
 
-/* Of bytes that go on from others, whose hash that was; of the first, 0. */
+/* Hashes bytes, continuing from the hash of those before; 0 for the first. */
 uint64_t crn_names_mix(uint64_t hash, const void *bytes, uint64_t size);
 
 #endif

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * Graphs that a lane had in the processes that this one was forked from. Hosts whose code is
- * compiled keep the units of callers in the machine's frames, where nobody finds them at a fork:
- * they are looked up when such a frame is left. Only what its paths are is needed of a graph for
- * that.
+ * Graphs that a lane had in ancestor processes. Compiled hosts save callers as node offsets in
+ * machine frames, which cannot be found at a fork. They are translated when such a frame is left;
+ * only the paths of the old graph are needed for that.
  */
 #include "base/memory.h"
 #include "runtime/retrace.h"
 #include "runtime/runtime.h"
 
 struct crn_past {
-    uint64_t mark; /* of the units that were kept then */
+    uint64_t mark; /* tag of the node offsets saved then */
     crn_section section;
     const crn_link *links;
     uint32_t used;
-    crn_retrace retrace; /* to the graph that there is now */
+    crn_retrace retrace; /* maps to the present graph */
     struct crn_past *next;
 };
 
@@ -27,7 +26,7 @@ bool crn_past_add(cairn_lane *lane, uint64_t mark, const crn_graph *graph, const
 {
     for (struct crn_past *past = lane->past; past; past = past->next)
         crn_retrace_free(&past->retrace);
-    if (!graph->hot.inline_cache && !lane->past) /* none of those hosts */
+    if (!graph->hot.inline_cache && !lane->past) /* no compiled host */
         return false;
     struct crn_past *past = crn_try_calloc(1, sizeof *past);
     if (!past)
@@ -56,7 +55,7 @@ uint64_t cairn_priv_kept(cairn_priv_strand *strand, uint64_t kept)
     cairn_lane *lane = crn_lane_of((cairn_strand *)strand);
     uint64_t mark = kept & ~(uint64_t)UINT32_MAX, node_offset = kept & UINT32_MAX;
     if (mark != strand->mark)
-        crn_lane_listen(lane); /* the graph may be the parent's still */
+        crn_lane_listen(lane); /* the graph may still be the parent's */
     if (mark == strand->mark)
         return node_offset;
     struct crn_past *past = lane->past;

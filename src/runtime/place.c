@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Blocks, keys and texts that are made where they are first used; and scopes of them.
+ * Blocks, keys and texts that are made on first use, and scopes.
  */
 #include <cairn/scope.h>
 
@@ -88,7 +88,7 @@ static uint64_t hash_of_text(const void *context, uint32_t number)
     return crn_names_mix(0, text, strlen(text));
 }
 
-/* As much of a text as attributes have. */
+/* Cuts a text to the maximum of attributes. */
 static const char *shorten(const char *text, char kept[CAIRN_TEXT_MAX + 1])
 {
     if (strnlen(text, CAIRN_TEXT_MAX + 1) <= CAIRN_TEXT_MAX)
@@ -127,7 +127,7 @@ static cairn_profile *profile_of(const cairn_strand *strand)
     return crn_lane_of(strand)->profile;
 }
 
-/* A lane of a thread that a fork has left behind has no profile that could know anything. */
+/* Abandoned lanes (fork) have no profile. */
 static bool has_profile(const cairn_strand *strand)
 {
     return !crn_lane_is_buried(crn_lane_of(strand));
@@ -149,7 +149,7 @@ cairn_block cairn_priv_place_block(cairn_strand *strand, cairn_place *place)
     return block;
 }
 
-/* Under the profile's lock: of those that there are the first of the name. */
+/* Returns the first key with that name. Under the profile's lock. */
 static cairn_key find_key(const cairn_profile *profile, const char *name)
 {
     const crn_disk_key *keys = (const crn_disk_key *)profile->keys.base;
@@ -201,7 +201,7 @@ cairn_adoption cairn_adoption_begin(cairn_strand *strand, cairn_handoff handoff)
     return adoption;
 }
 
-/* What is above the adoption goes first: the innermost one is then this. */
+/* Ends what is above the adoption first, so that it is the innermost one. */
 void cairn_adoption_end(cairn_adoption *adoption)
 {
     if (cairn_strand_depth(adoption->strand) > adoption->height + 1)

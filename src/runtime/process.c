@@ -17,15 +17,15 @@
 __thread cairn_strand *cairn_priv_thread_strand __attribute__((tls_model("initial-exec")));
 int cairn_priv_process_off; /* atomic */
 
-/* Of a thread: it is opening something here, in which malloc may be the program's, and that may
- * ask for the strand; or it has had its strand. */
+/* State of a thread. busy: it is opening the profile or a strand; an own malloc may ask for the
+ * strand meanwhile. over: its strand has ended. */
 typedef struct own_thread {
     bool busy, over;
 } own_thread;
 
 static __thread own_thread self __attribute__((tls_model("initial-exec")));
 
-/* Recursive, as a child of fork may watch twice. */
+/* Recursive, because a child of fork may register twice. */
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static cairn_profile *profile; /* atomic; never freed */
 static pthread_key_t key;
@@ -44,16 +44,16 @@ void cairn_priv_free(void *memory)
     crn_free(memory);
 }
 
-/* ---- without a strand ---- */
+/* ---- threads without a strand ---- */
 
-/* What the thread had when the first of nested pairs began. */
+/* The thread's strand before the first of nested pairs. */
 static __thread struct {
     int depth;
     bool busy;
     cairn_strand *strand;
 } aside __attribute__((tls_model("initial-exec")));
 
-/* A signal's handler may come between any two of these, and fork, too. */
+/* Signal handlers, and forks in them, may come between any two steps. */
 void cairn_priv_strand_aside(void)
 {
     if (aside.depth) {
@@ -86,7 +86,7 @@ void cairn_priv_strand_back(void)
     cairn_priv_thread_strand = strand;
 }
 
-/* ---- forks: never while the profile is being opened ---- */
+/* ---- fork: not while the profile is being opened ---- */
 
 static void before_fork(void)
 {
@@ -105,12 +105,13 @@ static void after_fork(void)
 static void after_fork_in_child(void)
 {
     crn_wrap_forget();
-    /* Its owner has another number here, and may not unlock it. */
+    /* The owner has another thread id here and could not unlock it. */
     lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
     cairn_priv_strand_back();
 }
 
-/* After the runtime's own, so that this lock is taken before those of profiles. */
+/* Registered after the runtime's own handlers, so that this lock is taken before those of
+ * profiles. */
 static void watch(void)
 {
     crn_fork_watch();
@@ -119,7 +120,7 @@ static void watch(void)
 
 /* ---- the profile ---- */
 
-/* The arguments, as one would type them. */
+/* Reads the command line, quoted as a user would type it. */
 static void read_command(char *text, size_t size)
 {
     int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -137,7 +138,7 @@ static void read_command(char *text, size_t size)
 
 static void end_thread(void *value);
 
-/* Nobody else chooses a path there meanwhile. */
+/* Opens the profile while no other process chooses a path there. */
 static cairn_profile *open_there(void)
 {
     cairn_options options = CAIRN_OPTIONS_DEFAULT;
@@ -165,7 +166,7 @@ static cairn_profile *open_profile(void)
     return opened;
 }
 
-/* Under lock. */
+/* Opens the profile if one is requested. Under lock. */
 static void look(void)
 {
     cairn_profile *opened = ended ? NULL : open_profile();
@@ -180,7 +181,7 @@ cairn_profile *cairn_process_profile(void)
     if (__atomic_load_n(&cairn_priv_process_off, __ATOMIC_ACQUIRE))
         return NULL;
     cairn_profile *here = __atomic_load_n(&profile, __ATOMIC_ACQUIRE);
-    if (here || self.busy || !environ) /* before the C library has begun */
+    if (here || self.busy || !environ) /* environ: the C library has not started yet */
         return here;
     int saved = errno, cancelling;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
@@ -205,7 +206,7 @@ __attribute__((destructor(101))) static void end_process(void)
     __atomic_store_n(&cairn_priv_process_off, 1, __ATOMIC_RELEASE);
     cairn_priv_thread_strand = NULL;
     self.over = true;
-    if (!crn_lock_come_by(&lock))
+    if (!crn_lock_is_obtainable(&lock))
         return;
     pthread_mutex_lock(&lock);
     if (!ended)
@@ -216,8 +217,8 @@ __attribute__((destructor(101))) static void end_process(void)
 
 /* ---- threads ---- */
 
-/* Other destructors of this thread may still record something, and each round of them may have
- * more: so the strand goes in the last round but one. */
+/* Other destructors of this thread may still record, and each round may add more: so the strand
+ * ends in the last round but one. */
 static void end_thread(void *value)
 {
     enum { LAST_BUT_ONE = PTHREAD_DESTRUCTOR_ITERATIONS - 1 };
@@ -229,7 +230,7 @@ static void end_thread(void *value)
     self.over = true;
     if (__atomic_load_n(&cairn_priv_process_off, __ATOMIC_ACQUIRE))
         return;
-    pthread_mutex_lock(&lock); /* the process may end meanwhile, and close what nobody has */
+    pthread_mutex_lock(&lock); /* the process may end meanwhile and close lanes without an owner */
     if (!ended)
         cairn_lane_close(cairn_strand_lane(strand));
     pthread_mutex_unlock(&lock);
@@ -266,7 +267,7 @@ cairn_strand *cairn_priv_thread_begin(void)
     self.busy = true;
     cairn_strand *strand = open_strand();
     self.busy = false;
-    self.over = !strand; /* there is no memory: nor is it asked for each time */
+    self.over = !strand; /* without memory, it is not tried again */
     cairn_priv_thread_strand = strand;
     pthread_setcancelstate(cancelling, NULL);
     errno = saved;

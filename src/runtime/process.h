@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * process.h - the process's own profile, for the rest of the runtime.
+ * process.h - internals of the process's own profile.
  */
 #ifndef CRN_RUNTIME_PROCESS_H
 #define CRN_RUNTIME_PROCESS_H
@@ -9,26 +9,25 @@
 
 #include "runtime/runtime.h"
 
-/* What the environment asks for; `options` has the defaults. What is not understood there is as
- * good as not given: `*wrong` is then the variable's name, else NULL. The options' strings are the
- * environment's own, but for `*path`, which is to be freed. False if there is no profile to open.
- */
+/* Reads the options from the environment; `options` has the defaults. If a variable cannot be
+ * parsed it is ignored, and `*wrong` is its name, otherwise NULL. The options' strings belong to
+ * the environment, except `*path`, which must be freed. Returns false if no profile is
+ * requested. */
 bool crn_process_options(cairn_options *options, char **path, const char **wrong);
 
-/* Around choosing a path and making the capture there: processes that start at once with the same
- * CAIRN_OUT do so one after the other, so that each sees what the others have taken. They lock the
- * folder. -1 if that cannot be; without the lock it is as good as it is. */
+/* Locks the directory while a path is chosen and the capture is made, so that processes which start
+ * at once with the same CAIRN_OUT see each other's captures. Returns -1 if that fails; it works
+ * without the lock, too. */
 int crn_place_lock(void);
 void crn_place_unlock(int place);
 
-/* Around a fork: of the list of threads that are to be joined. A child has none of them but the one
- * that it runs in, and forgets the others; there it is
- * in place of unlocking. */
+/* Held during a fork: the list of threads to be joined. The second function releases it in the
+ * child, which has only one thread and clears the list. */
 void crn_wrap_lock(void);
 void crn_wrap_unlock(void);
 void crn_wrap_forget(void);
 
-/* Ends the capture, and leaves all that threads may still use. */
+/* Ends the capture; leaves everything in place that threads may still use. */
 void crn_profile_end(cairn_profile *profile);
 
 #endif

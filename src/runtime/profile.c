@@ -27,7 +27,7 @@ cairn_error cairn_profile_status(const cairn_profile *profile)
     return profile ? __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED) : CAIRN_E_ARGUMENT;
 }
 
-/* Of a few readings, the one that took least: nothing came between its two clocks. */
+/* Repeats the readings and takes the fastest, in which nothing interrupted the two clocks. */
 crn_disk_moment crn_profile_read_moment(const cairn_profile *profile)
 {
     enum { READINGS = 4 };
@@ -52,8 +52,7 @@ void crn_profile_moment(cairn_profile *profile)
     __atomic_store_n(&header->moments, header->moments + 1, __ATOMIC_RELEASE);
 }
 
-/* With a time stamp counter, some microseconds now make a first calibration, which is
- * made better as time goes on. */
+/* Calibrates the time stamp counter for some microseconds; later points make it more accurate. */
 static void begin_clock(cairn_profile *profile)
 {
     enum { CALIBRATION_NS = 50000 };
@@ -72,7 +71,7 @@ static void begin_clock(cairn_profile *profile)
                                 (double)(last->monotonic_ns - header->first.monotonic_ns);
 }
 
-/* A period, or `otherwise` if it is 0; never so long that sums with it overflow. */
+/* Returns a period, or `otherwise` if it is 0, limited so that sums cannot overflow. */
 static uint64_t within(uint64_t period, uint64_t otherwise)
 {
     const uint64_t longest = (uint64_t)1 << 60;
@@ -117,7 +116,7 @@ static void take_options(cairn_profile *profile, const cairn_options *options)
     header->context_budget = profile->context_budget;
 }
 
-/* No other profile of this process has the same. */
+/* Returns an id that no other profile of this process has. */
 static uint32_t draw_names(void)
 {
     static uint32_t last;
@@ -185,7 +184,7 @@ static cairn_error open_profile(cairn_profile *profile, const cairn_options *opt
     take_options(profile, options);
     begin_clock(profile);
     crn_profile_put_first(profile, options);
-    /* Room for one lane is taken now: a profile that is open can count, come what may. */
+    /* Makes space for one lane now, so that an open profile can always count. */
     bool lane = crn_lane_new(profile) != NULL;
     error = __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED);
     if (!error && !lane)
@@ -211,7 +210,7 @@ static cairn_error open_profile(cairn_profile *profile, const cairn_options *opt
     return error;
 }
 
-/* A timer cannot sample wall time: it would cut waits short. */
+/* A timer cannot sample wall time: it would interrupt waits. */
 static bool are_right(const cairn_options *options)
 {
     return options->size >= sizeof *options && options->wall <= CAIRN_WALL_EXACT &&
@@ -271,11 +270,11 @@ void cairn_profile_close(cairn_profile *profile)
     errno = saved;
 }
 
-/* ---- on and off ---- */
+/* ---- switching on and off ---- */
 
-void crn_profile_tell(cairn_profile *profile)
+void crn_profile_announce_change(cairn_profile *profile)
 {
-    __atomic_store_n(&profile->news, profile->news + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&profile->changes, profile->changes + 1, __ATOMIC_RELEASE);
     for (cairn_lane *lane = profile->lanes; lane; lane = lane->next) {
         cairn_strand *running = __atomic_load_n(&lane->running, __ATOMIC_ACQUIRE);
         __atomic_store_n(&lane->graph.hot.host_counters_end, 0, __ATOMIC_RELAXED);
@@ -284,9 +283,9 @@ void crn_profile_tell(cairn_profile *profile)
     }
 }
 
-/* Ticks have no limit to come up against, but a mode. Those of a lane that is still the
- * parent's are asked for their attention until it is begun anew. Spans have one of their own:
- * after the mode has changed, as who sets it looks at the mode again. */
+/* Ticks check a mode in place of a limit. Lanes that are still the parent's keep asking for
+ * attention until they are begun anew. Spans are sent to the slow path after the mode has changed,
+ * as their slow path reads the mode again. */
 static void turn_others(cairn_profile *profile)
 {
     for (cairn_lane *lane = profile->lanes; lane; lane = lane->next) {
@@ -298,7 +297,7 @@ static void turn_others(cairn_profile *profile)
     }
 }
 
-/* What the clocks show, for lanes that look later. */
+/* Stores the clocks' readings for lanes that notice later. */
 static void note_turn(cairn_profile *profile, bool on)
 {
     __atomic_store_n(&profile->turned_at[on], crn_clock_now(profile->tsc), __ATOMIC_RELAXED);
@@ -316,7 +315,7 @@ static void turn(cairn_profile *profile, bool on)
         note_turn(profile, on);
         __atomic_store_n(mode, on ? profile->mode_on : CRN_MODE_OFF, __ATOMIC_RELEASE);
         __atomic_store_n(&profile->turned, profile->turned + 1, __ATOMIC_RELEASE);
-        crn_profile_tell(profile);
+        crn_profile_announce_change(profile);
         turn_others(profile);
     }
     crn_profile_unlock(profile);

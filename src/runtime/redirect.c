@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * A strand goes on in another profile for a while, as MLton's Profile.withData makes other
- * data the current ones while a function runs. Its stack is the same there, in the other
- * profile's graph; when it comes back, the stack is what it has become.
+ * Redirects a strand to another profile for a while, as MLton's Profile.withData makes other data
+ * current while a function runs. The stack is the same in the other profile's graph; on return,
+ * the strand takes the stack as it is then.
  *
- * A lane and those that stand in for it in other profiles are one as far as time goes: of
- * all their strands one runs, or none does. One that runs and records nothing is remembered
- * as silent.
+ * A lane and its stand-ins in other profiles share time: at most one strand of all of them is
+ * current. A current strand that records nothing is remembered as silent.
  */
 #include <errno.h>
 
@@ -14,9 +13,9 @@
 #include "runtime/retrace.h"
 #include "runtime/siblings.h"
 
-/* Where contexts of another lane are in this one's graph. */
+/* Cache: where contexts of another lane are in this lane's graph. */
 struct crn_crossing {
-    uint64_t from; /* the other lane's serial number */
+    uint64_t from; /* serial number of the other lane */
     crn_retrace retrace;
     crn_crossing *next;
 };
@@ -33,14 +32,15 @@ static cairn_lane *home_of(cairn_lane *lane)
     return lane->home ? lane->home : lane;
 }
 
-/* ---- who runs ---- */
+/* ---- the current strand ---- */
 
-/* Of the lane and its stand-ins. */
+/* Returns the current strand of the lane and its stand-ins. */
 static cairn_strand *running_of(cairn_lane *home)
 {
     cairn_strand *running = home->silent;
     crn_siblings_lock();
-    for (cairn_lane *lane = home; !running && lane; lane = lane == home ? home->twins : lane->twin)
+    for (cairn_lane *lane = home; !running && lane;
+         lane = lane == home ? home->stand_ins : lane->next_stand_in)
         running = lane->running;
     crn_siblings_unlock();
     return running;
@@ -48,12 +48,12 @@ static cairn_strand *running_of(cairn_lane *home)
 
 bool crn_redirect_someone_runs(cairn_lane *lane)
 {
-    if (!lane->home && !lane->silent && !__atomic_load_n(&lane->twins, __ATOMIC_RELAXED))
+    if (!lane->home && !lane->silent && !__atomic_load_n(&lane->stand_ins, __ATOMIC_RELAXED))
         return lane->running != NULL;
     return running_of(home_of(lane)) != NULL;
 }
 
-/* Its time is charged. Returns the lane that was, NULL if nothing was. */
+/* Charges the time of the current strand. Returns its lane, NULL if there was none. */
 static cairn_lane *stop(cairn_strand *strand)
 {
     cairn_lane *lane = crn_lane_of(strand);
@@ -66,7 +66,7 @@ static cairn_lane *stop(cairn_strand *strand)
     return lane;
 }
 
-/* Time goes on where that of `before` was charged up to, if they have the same clock. */
+/* Continues at the time up to which `before` was charged, if both have the same clock. */
 static void begin_time(cairn_lane *lane, const cairn_lane *before)
 {
     const cairn_profile *profile = lane->profile, *other = before ? before->profile : NULL;
@@ -102,22 +102,22 @@ void crn_redirect_switch(cairn_strand *strand)
     start(strand, before);
 }
 
-/* ---- lanes that stand in ---- */
+/* ---- stand-in lanes ---- */
 
-/* The lane of `to` that stands in for `home`, made if need be. */
+/* Returns the lane of `to` that stands in for `home`, making it if needed. */
 static cairn_lane *stand_in(cairn_lane *home, cairn_profile *to)
 {
     if (home->profile == to)
         return home;
     crn_siblings_lock();
-    cairn_lane *lane = home->twins;
+    cairn_lane *lane = home->stand_ins;
     while (lane && lane->profile != to)
-        lane = lane->twin;
+        lane = lane->next_stand_in;
     const char *name = home->profile->strings.base + home->disk->name;
     if (!lane && (lane = cairn_lane_open(to, name))) {
         lane->home = home;
-        lane->twin = home->twins;
-        __atomic_store_n(&home->twins, lane, __ATOMIC_RELAXED);
+        lane->next_stand_in = home->stand_ins;
+        __atomic_store_n(&home->stand_ins, lane, __ATOMIC_RELAXED);
     }
     crn_siblings_unlock();
     return lane;
@@ -141,7 +141,7 @@ static crn_retrace *crossing(const cairn_lane *from, cairn_lane *to)
 
 /* ---- stacks ---- */
 
-/* What runs at a height: `height` frames are below what the strand then leads to. */
+/* Returns the record that is current when the strand has `height` frames. */
 static uint32_t record_at(cairn_strand *strand, size_t height, size_t held)
 {
     if (height == held)
@@ -156,7 +156,7 @@ static size_t held_by(const cairn_strand *strand)
     return cairn_strand_depth(strand) - strand->lost;
 }
 
-/* The record in the other's graph; the root, should there be no memory. */
+/* Returns the corresponding record in the other graph; the root without memory. */
 static uint32_t cross(const cairn_lane *from, cairn_lane *to, uint32_t record)
 {
     crn_retrace *retrace = crossing(from, to);
@@ -169,7 +169,7 @@ static uint32_t cross(const cairn_lane *from, cairn_lane *to, uint32_t record)
     return there ? there : CRN_RECORD_ROOT;
 }
 
-/* Makes room for frames, or for as many as there is memory for. */
+/* Makes space for frames; returns for how many there is memory. */
 static size_t reserve(cairn_strand *strand, size_t held)
 {
     while ((size_t)(strand->end - strand->stack) <= held)
@@ -188,14 +188,14 @@ static void set_record(cairn_strand *strand, size_t height, size_t held, uint32_
         strand->stack[height + 1] = record * CRN_RECORD_WORDS;
 }
 
-/* Gives `to` the stack of `from`. What it has already and is the same there stays: the other
- * graph may have had to fold it. */
+/* Copies the stack of `from` to `to`. A common prefix stays, because the other graph may have
+ * folded it. */
 static void move_stack(cairn_strand *from, cairn_strand *to)
 {
     cairn_lane *there = crn_lane_of(from), *here = crn_lane_of(to);
     size_t held = held_by(from), had = held_by(to);
     size_t fits = reserve(to, held);
-    crn_strand_record(from); /* so that the records of a stack of blocks are known */
+    crn_strand_record(from); /* computes the records of a stack of blocks */
     bool same = true;
     for (size_t h = 0; h <= fits; h++) {
         uint32_t record = record_at(from, h, held);
@@ -209,7 +209,7 @@ static void move_stack(cairn_strand *from, cairn_strand *to)
     to->lost = from->lost + (held - fits);
 }
 
-/* ---- there and back ---- */
+/* ---- redirect and return ---- */
 
 static bool is_sibling(const cairn_profile *profile, const cairn_profile *to)
 {
@@ -265,7 +265,7 @@ cairn_strand *cairn_strand_redirect(cairn_strand *from, cairn_profile *to)
     return away;
 }
 
-/* The stack goes back; of one that keeps blocks alone, its height. */
+/* Copies the stack back; of a stack of blocks, its height. */
 static cairn_strand *come_back(cairn_strand *away)
 {
     cairn_strand *back = away->origin;
@@ -306,7 +306,7 @@ void cairn_strand_return(cairn_strand *from)
     errno = saved;
 }
 
-/* ---- ends ---- */
+/* ---- closing ---- */
 
 void crn_redirect_close(cairn_strand *strand)
 {
@@ -315,7 +315,7 @@ void crn_redirect_close(cairn_strand *strand)
         cairn_strand_close(crn_strand_innermost(strand));
     if (home->silent == strand)
         home->silent = NULL;
-    if (strand->origin) { /* what it stood for records nothing until it returns */
+    if (strand->origin) { /* the original records nothing until it returns */
         if (crn_lane_of(strand)->running == strand)
             home->silent = strand->origin;
         strand->origin->away = NULL;
@@ -327,25 +327,25 @@ void crn_redirect_close(cairn_strand *strand)
 
 void crn_redirect_close_lane(cairn_lane *lane)
 {
-    if (!lane->home && !__atomic_load_n(&lane->twins, __ATOMIC_RELAXED))
+    if (!lane->home && !__atomic_load_n(&lane->stand_ins, __ATOMIC_RELAXED))
         return;
     crn_siblings_lock();
-    cairn_lane *twins = lane->twins;
-    __atomic_store_n(&lane->twins, NULL, __ATOMIC_RELAXED);
-    for (cairn_lane *twin = twins; twin; twin = twin->twin)
-        twin->home = NULL;
+    cairn_lane *stand_ins = lane->stand_ins;
+    __atomic_store_n(&lane->stand_ins, NULL, __ATOMIC_RELAXED);
+    for (cairn_lane *each = stand_ins; each; each = each->next_stand_in)
+        each->home = NULL;
     if (lane->home) {
-        cairn_lane **place = &lane->home->twins;
+        cairn_lane **place = &lane->home->stand_ins;
         while (*place && *place != lane)
-            place = &(*place)->twin;
+            place = &(*place)->next_stand_in;
         if (*place)
-            __atomic_store_n(place, lane->twin, __ATOMIC_RELAXED);
+            __atomic_store_n(place, lane->next_stand_in, __ATOMIC_RELAXED);
         lane->home = NULL;
     }
     crn_siblings_unlock();
-    for (cairn_lane *next; twins; twins = next) {
-        next = twins->twin;
-        cairn_lane_close(twins);
+    for (cairn_lane *next; stand_ins; stand_ins = next) {
+        next = stand_ins->next_stand_in;
+        cairn_lane_close(stand_ins);
     }
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * All figures begin anew. A lane is written by its owner alone, so that the profile's
- * generation goes up, and each lane follows at its next event. Until it has, readers take its
- * figures for 0: whatever they see, it is of one generation.
+ * Resets all figures. A lane is written by its owner alone, so the profile's generation is
+ * incremented and each lane follows at its next event. Until then readers treat its figures as 0:
+ * whatever they see is of one generation.
  */
 #include <errno.h>
 #include <string.h>
@@ -70,7 +70,7 @@ void crn_lane_catch_up(cairn_lane *lane)
     crn_lane_unlock(lane);
 }
 
-/* Exact ticks have no limit to come up against. */
+/* Exact ticks have no limit that could be lowered. */
 static void ask_ticks(cairn_profile *profile)
 {
     if (crn_ticks_mode(profile) != CAIRN_PRIV_TICKS_EXACT)
@@ -88,7 +88,7 @@ static void begin_generation(cairn_profile *profile)
     uint64_t generation = profile->generation + 1;
     __atomic_store_n(&profile->capture.header->generation, generation, __ATOMIC_RELEASE);
     __atomic_store_n(&profile->generation, generation, __ATOMIC_RELEASE);
-    crn_profile_tell(profile);
+    crn_profile_announce_change(profile);
     ask_ticks(profile);
     for (cairn_lane *lane = profile->lanes; lane; lane = lane->next)
         if (!lane->open)
@@ -110,7 +110,7 @@ void cairn_profile_reset(cairn_profile *profile)
     int saved = errno;
     crn_threads_lock();
     crn_profile_lock(profile);
-    bool begun = !profile->capture.detached; /* a child that has none yet has no figures */
+    bool begun = !profile->capture.detached; /* a child without a capture has no figures yet */
     if (begun)
         begin_generation(profile);
     crn_profile_unlock(profile);
@@ -120,7 +120,7 @@ void cairn_profile_reset(cairn_profile *profile)
     errno = saved;
 }
 
-/* ---- for libcairn-alloc, which adds to columns by itself ---- */
+/* ---- for libcairn-alloc, which increments columns directly ---- */
 
 const uint64_t *cairn_priv_generation(const cairn_profile *profile)
 {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * runtime.h - what the parts of the runtime share.
+ * runtime.h - internals that the files of the runtime share.
  *
- * A lane is written by its owner alone. Another thread that wants something of it (the
- * sampler, cairn_profile_disable) stores what it wants and then sets the stack limits of
- * the strand that runs, so that the owner's next event comes through the slow path.
- * Lanes and strands are never freed before the profile is: storing into one that has been
- * closed meanwhile is harmless.
+ * A lane is written by its owner thread alone. Another thread that needs something from it (the
+ * sampler, cairn_profile_disable) stores the request and then lowers the stack limits of the
+ * current strand, so that the owner's next event takes the slow path. Lanes and strands are never
+ * freed before the profile is: storing into one that has been closed meanwhile is harmless.
  */
 #ifndef CRN_RUNTIME_RUNTIME_H
 #define CRN_RUNTIME_RUNTIME_H
@@ -26,42 +25,42 @@
 #include "runtime/stream.h"
 
 typedef enum crn_mode {
-    CRN_MODE_OFF = 0,   /* stacks are kept, nothing is counted */
-    CRN_MODE_COUNT = 1, /* the fast path does it */
+    CRN_MODE_OFF = 0,   /* stacks are maintained, nothing is counted */
+    CRN_MODE_COUNT = 1, /* counted by the fast path */
     CRN_MODE_EXACT = 2  /* the clock is read at every event */
 } crn_mode;
 
 typedef struct crn_sampler {
     crn_helper helper;
-    uint64_t period_ns; /* that is kept now, so that samples do not cost too much */
+    uint64_t period_ns; /* the current period, increased so that samples do not cost too much */
     uint64_t random;
-    bool stopped_timers; /* the program took their signal */
-    double sample_ns;    /* what a sample costs the thread that is sampled */
+    bool stopped_timers; /* the program has taken their signal */
+    double sample_ns;    /* cost of a sample to the sampled thread */
 } crn_sampler;
 
-/* A thread, as far as it has lanes. */
+/* A thread that owns lanes. */
 typedef struct crn_thread {
     cairn_lane *lanes; /* a list, by next_owned */
     pid_t id;          /* 0: not known yet */
-    bool told;         /* will be told of its end */
+    bool told;         /* its end will be reported */
 } crn_thread;
 
-/* What came of a round of the sampler. */
+/* The result of one round of the sampler. */
 typedef struct crn_round {
-    uint32_t asked;   /* lanes that were asked for a sample */
-    uint32_t running; /* lanes that something runs on */
+    uint32_t asked;   /* number of lanes from which a sample was requested */
+    uint32_t running; /* number of lanes with a current strand */
 } crn_round;
 
 typedef struct crn_timer crn_timer;
 
-/* A moment, by both of a lane's clocks. */
+/* A moment by both clocks of a lane. */
 typedef struct crn_due {
     uint64_t clock; /* 0: none */
     uint64_t cpu;   /* of the lane's thread, ns */
 } crn_due;
 
-/* A process that this one comes from: tokens that were taken before `until`, and not before the
- * one that goes before it, are its. */
+/* A process that this one descends from. It took the tokens up to `until` that no earlier ancestor
+ * took. */
 typedef struct crn_ancestor {
     uint64_t until;    /* clock */
     uint64_t span_key; /* 0: not known any more */
@@ -69,17 +68,19 @@ typedef struct crn_ancestor {
 
 enum { CRN_ANCESTORS = 8 };
 
-/* A child of fork that has no capture of its own yet, or none yet of what a lane has. */
+/* State of a child of fork, or of a lane in one, until it has a capture of its own. */
 typedef struct crn_child {
-    bool waiting;                          /* for its first event; atomic */
-    crn_mode mode;                         /* what the profile's will be */
+    bool waiting;                          /* for the first event; atomic */
+    crn_mode mode;                         /* the profile's future mode */
     bool sampler;                          /* the parent had one */
-    crn_disk_moment forked;                /* when */
-    uint64_t used[CRN_SECTION_KINDS];      /* of the parent's tables then: they go on growing */
-    crn_ancestor ancestors[CRN_ANCESTORS]; /* oldest first; made where the process begins */
+    crn_disk_moment forked;                /* moment of the fork */
+    uint64_t used[CRN_SECTION_KINDS];      /* sizes of the parent's tables at that time: they
+                                              keep growing */
+    crn_ancestor ancestors[CRN_ANCESTORS]; /* oldest first; the first is the process itself
+                                              before any fork */
     uint32_t ancestor_count;
-    uint64_t forks; /* how often this process, and those before it, forked */
-    char *origin;   /* path that children's paths are made of; NULL before the first */
+    uint64_t forks; /* number of forks of this process and its ancestors */
+    char *origin;   /* path from which children's paths are made; NULL before the first */
 } crn_child;
 
 struct cairn_profile {
@@ -90,19 +91,20 @@ struct cairn_profile {
     uint32_t block_count, lane_count; /* under lock */
     uint32_t metric_count;            /* changes under lock; atomic */
     uint32_t key_count;               /* under lock */
-    crn_names texts, places; /* offsets into strings; blocks that are made once; under lock */
-    uint32_t names;          /* of this profile alone, not 0 */
+    crn_names texts, places; /* texts: offsets into strings; places: blocks of cairn_block_once;
+                                under lock */
+    uint32_t names;          /* id of the name space, unique to this profile, not 0 */
     uint64_t trace_id[2], span_key; /* of spans: see traceparent.c */
-    cairn_lane *lanes;              /* newest first; only ever grows */
+    cairn_lane *lanes;              /* newest first; lanes are only added */
     bool tsc;
     crn_mode mode;         /* atomic */
-    crn_mode mode_on;      /* what enabling brings back */
-    uint64_t turned;       /* how often it was switched on or off; atomic */
-    uint64_t turned_at[2]; /* clock: last turn to off, to on */
+    crn_mode mode_on;      /* mode to restore when recording is enabled */
+    uint64_t turned;       /* number of times recording was switched on or off; atomic */
+    uint64_t turned_at[2]; /* clock: last switch off, last switch on */
     cairn_error stopped;   /* atomic */
     uint64_t generation;   /* the header's; under lock; atomic */
     uint64_t reset_at;     /* clock: last reset; atomic */
-    uint64_t news;         /* goes up when lanes must look at what changed; atomic */
+    uint64_t changes;      /* incremented when lanes have pending changes to look at; atomic */
     double clock_per_ns;
     cairn_wall wall;
     cairn_cpu cpu;
@@ -113,98 +115,99 @@ struct cairn_profile {
     bool spans, span_histograms, span_cpu;
     cairn_span_policy span_policy;
     uint64_t span_limit;
-    uint64_t span_threshold; /* of numbers below it trees are recorded; 0: of all */
-    uint64_t span_weight;    /* bits of a double: for how many trees one stands */
-    uint32_t *splits;        /* by key: how many values have a histogram of their own; atomic */
+    uint64_t span_threshold; /* root spans with a random number below it are recorded; 0: all */
+    uint64_t span_weight;    /* bits of a double: executions that a recorded root span represents */
+    uint32_t *splits;        /* by key: number of values with a histogram of their own; atomic */
     crn_sampler sampler;
     crn_helper preparer;
     bool in_memory;
-    crn_child child;        /* what a fork left for later */
-    cairn_profile *sibling; /* a ring of those with the same blocks; under the siblings' lock */
+    crn_child child;        /* state after a fork */
+    cairn_profile *sibling; /* ring of profiles with the same blocks; under the siblings' lock */
     cairn_profile *next;    /* of all profiles of the process, for fork */
 };
 
 typedef struct crn_crossing crn_crossing;
 
 struct cairn_lane {
-    crn_graph graph; /* first: its first member is what the hot path sees */
+    crn_graph graph; /* must be first: the hot path uses its first member */
     cairn_profile *profile;
     crn_section links, records;
     crn_section *columns[CAIRN_METRIC_MAX];
-    crn_disk_lane *disk;    /* the first of links, at an address that stays */
-    char *face;             /* the page of the file that it is in, mapped once more */
-    cairn_strand *running;  /* atomic: the sampler reads it */
-    cairn_strand *strands;  /* open ones, a list */
-    cairn_strand *spare;    /* closed ones */
-    crn_due due;            /* a sample that is to be taken; the last word of it is the clock,
-                             * which the owner takes away; atomic */
-    crn_due first;          /* when `due` was set that has not been taken; goes before it */
-    bool locked;            /* its time: see settle.c; atomic */
-    bool waits;             /* something is promised in the file; atomic */
-    uint64_t seen_cpu;      /* the sampler's: what the thread had spent when it last came by */
-    uint64_t seen_stamp;    /* the sampler's: the stamp, when it last came by */
-    uint64_t turned;        /* profile's, when it was last looked at */
-    uint64_t turned_cpu[2]; /* as the profile's turned_at, by the thread's clock; atomic */
-    uint64_t heard;         /* of the profile's news */
-    uint64_t reset_cpu;     /* as the profile's reset_at, by the thread's clock; atomic */
-    crn_thread *owner;      /* of the thread that it is on; atomic, changes under a lock */
+    crn_disk_lane *disk;    /* header of the lane, at the begin of `links`, at a fixed address */
+    char *face;             /* the page of the file that contains it, mapped a second time */
+    cairn_strand *running;  /* current strand; atomic: the sampler reads it */
+    cairn_strand *strands;  /* list of open strands */
+    cairn_strand *spare;    /* list of closed strands */
+    crn_due due;            /* a requested sample; its clock is stored last and cleared by the
+                               owner; atomic */
+    crn_due first;          /* the first request that has not been served; precedes `due` */
+    bool locked;            /* lock of the lane's time: see settle.c; atomic */
+    bool waits;             /* the file shows time that is not charged yet; atomic */
+    uint64_t seen_cpu;      /* sampler only: the thread's CPU time at the last round */
+    uint64_t seen_stamp;    /* sampler only: the lane's stamp at the last round */
+    uint64_t turned;        /* the profile's `turned` when last seen */
+    uint64_t turned_cpu[2]; /* like the profile's turned_at, by the thread's clock; atomic */
+    uint64_t changes_seen;  /* the profile's `changes` when last seen */
+    uint64_t reset_cpu;     /* like the profile's reset_at, by the thread's clock; atomic */
+    crn_thread *owner;      /* thread that owns the lane; atomic, changes under a lock */
     cairn_lane *next_owned;
-    crn_timer *timer;       /* on the owner's time; changes with it */
-    pid_t thread_id;        /* the owner's; atomic */
-    clockid_t thread_clock; /* of its processor time; 0: nobody has the lane; atomic */
+    crn_timer *timer;       /* timer on the owner's CPU time */
+    pid_t thread_id;        /* of the owner; atomic */
+    clockid_t thread_clock; /* its CPU clock; 0: no owner; atomic */
     bool open;
-    bool forked; /* what it has is still the parent's */
+    bool forked; /* it still has the parent's data */
     uint32_t number;
-    pthread_mutex_t moving; /* of the graph's arrays: other lanes read paths there */
+    pthread_mutex_t moving; /* held while the graph's arrays move: other lanes read paths there */
     crn_stream spans, details;
-    cairn_priv_span *spans_end; /* of the chunk that is written to */
+    cairn_priv_span *spans_end; /* end of the chunk being written */
     crn_disk_detail *detail, *detail_end;
     struct crn_histograms *histograms;
-    struct crn_counted *counted; /* calls that are counted by counters alone: counted.c */
-    uint64_t span_random;        /* state of the generator that draws trees */
-    struct crn_foreign *foreign; /* contexts of other lanes, by where they are here */
+    struct crn_counted *counted; /* counter trees: counted.c */
+    uint64_t span_random;        /* state of the generator that samples root spans */
+    struct crn_foreign *foreign; /* cache from contexts of other lanes to this lane's */
     uint32_t foreign_mask, foreign_count;
-    uint64_t random;        /* state of the tick sampler's generator */
-    uint64_t tick_point;    /* where in its interval the next sample of ticks is */
+    uint64_t random;        /* state of the generator for sampled ticks */
+    uint64_t tick_point;    /* position of the next sample of ticks within its interval */
     uint64_t tick_interval; /* index of that interval */
     uint32_t tick_waiting;  /* record that the last sample hit, 0 if none */
-    cairn_lane *next;       /* of the profile */
-    /* Of strands that go on in other profiles: redirect.c. */
-    cairn_lane *home;     /* the lane that this one stands in for; NULL for most */
-    cairn_lane *twins;    /* those that stand in for this one; atomic */
-    cairn_lane *twin;     /* the next of them */
-    cairn_strand *silent; /* runs, and records nothing */
+    cairn_lane *next;       /* in the profile's list */
+    /* For strands redirected to other profiles: redirect.c. */
+    cairn_lane *home;          /* the lane that this one stands in for; usually NULL */
+    cairn_lane *stand_ins;     /* lanes that stand in for this one; atomic */
+    cairn_lane *next_stand_in; /* next in that list */
+    cairn_strand *silent;      /* a current strand that records nothing */
     crn_crossing *crossings;
-    uint64_t serial;       /* of the lane's graph: no other ever has it */
-    struct crn_past *past; /* graphs that it had before forks */
+    uint64_t serial;       /* unique number of the lane's graph */
+    struct crn_past *past; /* graphs from before forks */
 };
 
 struct cairn_strand {
-    cairn_priv_strand hot; /* first */
-    cairn_priv_stack only; /* of a strand that keeps only its stack */
-    uint32_t *stack;       /* stack[0] is not used: leave must fall short of it */
+    cairn_priv_strand hot; /* must be first */
+    cairn_priv_stack only; /* for strands that keep only a stack of blocks */
+    uint32_t *stack;       /* stack[0] is unused: leave must stop before it */
     uint32_t *end;
-    size_t lost; /* frames that there was no memory for, on top of the stack */
-    /* Of a strand that keeps only its stack, which is then one of blocks: */
-    uint32_t *records;           /* that the frames led to; NULL in strands of the other kind */
-    size_t resolved;             /* how many of them hold */
-    size_t stride;               /* how many more are given up next */
-    cairn_block at_root;         /* what replaced the root */
-    cairn_priv_open *open_spans; /* open_spans[0] is none; NULL before the first */
-    size_t lost_spans;           /* that there was no memory for, on top of those */
-    size_t lost_spans_from;      /* one more than the stack's height below the first; 0: never */
-    struct crn_timing *timings;  /* as open_spans; NULL where records are enough */
-    crn_disk_histogram **splits; /* by attributes of the open ones */
+    size_t lost; /* frames on top of the stack for which there was no memory */
+    /* For strands that keep only a stack of blocks: */
+    uint32_t *records;           /* records that the frames led to; NULL in other strands */
+    size_t resolved;             /* number of valid ones */
+    size_t stride;               /* number of entries to invalidate next */
+    cairn_block at_root;         /* block that replaced the root */
+    cairn_priv_open *open_spans; /* open_spans[0] is unused; NULL before the first span */
+    size_t lost_spans;           /* open spans on top of these for which there was no memory */
+    size_t lost_spans_from;      /* stack height below the first of these + 1; 0: none */
+    struct crn_timing *timings;  /* parallel to open_spans; NULL if records suffice */
+    crn_disk_histogram **splits; /* histograms by attribute value of the open spans */
     uint32_t split_count, split_room;
     struct crn_adoption *adoptions;
-    uint32_t adoption_count, adoption_room, adopted; /* so often */
-    size_t lost_adoptions, lost_adoptions_at; /* the stack's height at the first, which has none */
-    uint64_t *forked; /* by place in open_spans: ids of those that another process began */
+    uint32_t adoption_count, adoption_room, adopted; /* adopted: number of adoptions so far */
+    size_t lost_adoptions, lost_adoptions_at;        /* lost_adoptions_at: stack height at the first
+                                                        without memory */
+    uint64_t *forked; /* parallel to open_spans: ids of spans that an ancestor process began */
     size_t forked_room;
     cairn_strand *next, *previous;
-    cairn_strand *away;   /* runs in its place, in another profile */
-    cairn_strand *origin; /* the one that it runs in place of */
-    size_t paused;        /* how many times it was sent to record nothing, and is not back */
+    cairn_strand *away;   /* runs in its place in another profile */
+    cairn_strand *origin; /* the strand in whose place it runs */
+    size_t paused;        /* number of redirections to no profile */
     bool open;
 };
 
@@ -213,10 +216,10 @@ static inline cairn_lane *crn_lane_of(const cairn_strand *strand)
     return (cairn_lane *)strand->hot.lane;
 }
 
-/* The record that the blocks of a strand lead to that keeps only its stack. */
+/* Returns the record that the blocks of a strand with only a stack lead to. */
 uint32_t crn_stack_resolve(cairn_strand *strand);
 
-/* The record that runs. Thread: the lane's. */
+/* Returns the current record. Thread: the lane's. */
 static inline uint32_t crn_strand_record(cairn_strand *strand)
 {
     if (__builtin_expect(strand->records != NULL, 0))
@@ -224,8 +227,8 @@ static inline uint32_t crn_strand_record(cairn_strand *strand)
     return (uint32_t)(strand->hot.current / CRN_RECORD_WORDS);
 }
 
-/* The profile's lock. Who has it has no strand: what a signal's handler enters meanwhile, or a
- * malloc that is the program's, would wait for it. */
+/* Take and release the profile's lock. The thread has no strand while it holds it: otherwise events
+ * in a signal handler or an own malloc would wait for the lock. */
 static inline void crn_profile_lock(cairn_profile *profile)
 {
     cairn_priv_strand_aside();
@@ -243,165 +246,163 @@ static inline crn_mode crn_profile_mode(const cairn_profile *profile)
     return __atomic_load_n(&profile->mode, __ATOMIC_ACQUIRE);
 }
 
-/* The calling thread; the same in a child of fork. */
+/* Returns the calling thread; the same in a child of fork. */
 crn_thread *crn_thread_self(void);
 
-/* The lane is on the thread that calls. */
+/* Makes the calling thread the owner of the lane. */
 void crn_lane_own(cairn_lane *lane);
 
-/* Charges the rest and leaves the lane to whoever comes next. Any thread, while nobody uses
- * the lane. */
+/* Charges outstanding time and gives up ownership. Any thread, while the lane is not in use. */
 void crn_lane_let_go(cairn_lane *lane);
 
 void crn_lane_forget_thread(cairn_lane *lane);
 void crn_lane_settle_moved(cairn_lane *lane);
 
-/* Time counts from `clock`, a reading of the profile's clock, and from now by the clock of the
- * calling thread, which has the lane. */
+/* Starts charging time at `clock`, and at the current CPU time of the calling thread, which owns
+ * the lane. */
 void crn_lane_begin_time(cairn_lane *lane, uint64_t clock);
 
-/* The same in a child of fork, where the clock of its only thread began with it. */
+/* The same in a child of fork, whose only thread's CPU clock began with it. */
 void crn_lane_begin_child(cairn_lane *lane, uint64_t clock);
 
-/* What the clock of the lane's thread shows, 0 if it is not wanted. Any thread but the lane's
- * own needs the threads' lock. */
+/* Returns the CPU time of the lane's thread, 0 if it is not recorded. Other threads need the
+ * threads' lock. */
 uint64_t crn_lane_cpu_now(const cairn_lane *lane);
 
-/* Whether the lock is free, or becomes so within some tenths of a second: where a process ends in a
- * signal handler that has interrupted whoever holds it, nobody ever gives it back. */
-bool crn_lock_come_by(pthread_mutex_t *lock);
+/* Returns true if the lock is free, or becomes free within tenths of a second. If a process ends in
+ * a signal handler that interrupted the holder, it never does. */
+bool crn_lock_is_obtainable(pthread_mutex_t *lock);
 
-/* Around a fork: nobody's lanes change hands. */
+/* Held during a fork: lanes do not change owners. */
 void crn_threads_lock(void);
 void crn_threads_unlock(void);
-bool crn_threads_come_by(void); /* as crn_lock_come_by */
+bool crn_threads_lock_is_obtainable(void); /* as crn_lock_is_obtainable */
 void crn_threads_begin_child(void);
 
-/* Of the lane's time. */
+/* Lock of the lane's time. */
 bool crn_lane_try_lock(cairn_lane *lane);
 void crn_lane_lock(cairn_lane *lane);
 void crn_lane_lock(cairn_lane *lane);
 void crn_lane_unlock(cairn_lane *lane);
 
-/* Lanes look at what is new at their next event: arms those that run. Under the profile's
- * lock. */
-void crn_profile_tell(cairn_profile *profile);
+/* Announces a change to all lanes: their current strands take the slow path at the next event.
+ * Under the profile's lock. */
+void crn_profile_announce_change(cairn_profile *profile);
 
-/* Takes note of the profile's news. Thread: the lane's. */
-void crn_lane_hear(cairn_lane *lane);
+/* Processes announced changes. Thread: the lane's. */
+void crn_lane_apply_changes(cairn_lane *lane);
 
 static inline void crn_lane_listen(cairn_lane *lane)
 {
-    if (__builtin_expect(__atomic_load_n(&lane->profile->news, __ATOMIC_RELAXED) != lane->heard, 0))
-        crn_lane_hear(lane);
+    if (__builtin_expect(
+            __atomic_load_n(&lane->profile->changes, __ATOMIC_RELAXED) != lane->changes_seen, 0))
+        crn_lane_apply_changes(lane);
 }
 
-/* Makes the figures 0 if they are of before a reset. Thread: the lane's, or, under the
- * profile's lock, any while it is closed. */
+/* Clears the lane's figures if they are from before a reset. Thread: the lane's; or any under the
+ * profile's lock, while the lane is closed. */
 void crn_lane_catch_up(cairn_lane *lane);
 
-/* Remembers why recording is not whole; the first reason holds. */
+/* Records why recording is incomplete; the first reason is kept. */
 void crn_profile_stop(cairn_profile *profile, cairn_error error);
 
-/* What the clock shows now, in both its units. */
+/* Returns the present moment in both units of the clock. */
 crn_disk_moment crn_profile_read_moment(const cairn_profile *profile);
 
-/* Stores the clock's calibration. One caller at a time. */
+/* Stores a calibration point of the clock. One caller at a time. */
 void crn_profile_moment(cairn_profile *profile);
 
-/* Tables of the capture: tables.c. */
+/* ---- tables of the capture: tables.c ---- */
 
-/* What each capture begins with. */
+/* Writes the initial contents of a capture. */
 void crn_profile_put_first(cairn_profile *profile, const cairn_options *options);
-/* Adds a block, or a note. Under lock. */
+/* Adds a block. Under lock. */
 typedef cairn_block crn_put_block(cairn_profile *profile, const cairn_block_info *info);
 crn_put_block crn_profile_add_block;
 bool crn_profile_add_note(cairn_profile *profile, const char *key, const char *value);
 
-/* Has `put_block` find or add a block, under the profile's lock, in step with its siblings. */
+/* Calls `put_block` to find or add a block, under the profile's lock, in step with its siblings. */
 cairn_block crn_profile_make_block(cairn_profile *profile, const cairn_block_info *info,
                                    crn_put_block *put_block);
 
-/* The string's offset in the capture, 0 for "" or when there is no room. Under lock. */
+/* Returns the string's offset in the capture, 0 for "" or without space. Under lock. */
 uint32_t crn_profile_string(cairn_profile *profile, const char *text);
 
-/* Adds a lane that is not open yet; frees one. Under the profile's lock. */
+/* Adds a lane, not open yet; frees one. Under the profile's lock. */
 cairn_lane *crn_lane_new(cairn_profile *profile);
 void crn_lane_free(cairn_lane *lane);
 
-/* Adds to a column of a lane, making it if need be. */
+/* Adds to a column of a lane, making it if needed. */
 void crn_lane_charge(cairn_lane *lane, uint32_t record, cairn_metric metric, uint64_t amount);
 
-/* What happened since the last slow event: a turn on or off, a sample that is due, exact
- * time. Charges the context that runs. */
+/* Processes everything since the last slow event: switches on or off, requested samples, exact
+ * time. Charges the current context. */
 void crn_lane_settle(cairn_lane *lane);
 
-/* Recording was switched on or off since the lane last looked. */
+/* Processes a switch on or off. */
 void crn_lane_settle_turn(cairn_lane *lane);
 
-/* An event was dropped: there is no memory. */
+/* Counts an event that was dropped without memory. */
 void crn_lane_drop(cairn_lane *lane);
 
-/* Charges the time since the last sample to what runs. */
+/* Charges the time since the last sample to the current context. */
 void crn_lane_charge_rest(cairn_lane *lane);
 
-/* Begins the intervals that ticks are sampled in, once for all that use a lane one after the
- * other: short lives would else be mostly intervals that are cut short. Charges what is left
- * of the last one, at the very end. */
+/* Begins the intervals of sampled ticks, once for all threads that use a lane in turn: short-lived
+ * threads would otherwise cut most intervals short. The end charges the rest of the last one. */
 void crn_ticks_begin(cairn_lane *lane);
 uint64_t crn_ticks_mode(const cairn_profile *profile);
 void crn_ticks_finish(cairn_lane *lane);
 
-/* Pushes a frame that is no call: what runs is `record`. */
+/* Pushes a frame without a call: `record` becomes current. */
 void crn_strand_push(cairn_strand *strand, uint32_t record);
 
-/* Sets the stack limits: tight, so that the next event is slow, or as the stack is. */
+/* Set the stack limits: lowered, so that the next event takes the slow path; or to the stack's real
+ * limits. */
 void crn_strand_arm(cairn_strand *strand);
 void crn_strand_rest(cairn_strand *strand);
 bool crn_strand_grow(cairn_strand *strand);
 
-/* The thread that says when samples are due. It ends with
- * crn_helper_stop(&profile->sampler.helper). */
+/* Starts the sampling thread. Stop it with crn_helper_stop(&profile->sampler.helper). */
 cairn_error crn_sampler_start(cairn_profile *profile);
 
-/* Timers instead of that thread. There must be a signal that is free; and it may be the program's
- * own later, when it has taken it. */
+/* Prepares timers in place of that thread. Needs a free signal, which the program can take
+ * later. */
 bool crn_timers_begin(void);
 bool crn_timers_are_ours(void);
 void crn_timers_begin_child(void);
-/* Arms the timers whose signal the program has taken without the handler; now and then. */
+/* Rearms timers whose signal the program consumed without the handler. Call it now and then. */
 void crn_timers_go_on(void);
 
-/* On the time of the calling thread, which has the lane. */
+/* Starts a timer on the CPU time of the calling thread, which owns the lane. */
 bool crn_timer_start(cairn_lane *lane);
 void crn_timer_stop(cairn_lane *lane);
 void crn_timer_forget(cairn_lane *lane);
 
-/* Nanoseconds that a call and its return cost the program, and a sample; 0 if there is no
- * memory to try. */
+/* Measure the cost in ns of a call and its return; of a sample. 0 without memory. */
 double crn_cost_of_call(cairn_profile *profile);
 double crn_cost_of_sample(cairn_profile *profile);
 
-/* Keeps the shared object that this is in from being unloaded: a plugin that has Cairn in it
- * may be closed while a thread of Cairn's runs, or is told of a thread's end. */
+/* Keeps this shared object loaded: a plugin that contains Cairn may be closed while a thread of
+ * Cairn runs or a thread's end will be reported. */
 void crn_stay_loaded(void);
 
-/* Charges what the thread that calls has spent since it was last charged. */
+/* Charges the calling thread's time so far. */
 void crn_profile_charge_own(cairn_profile *profile);
 
-/* Watches what forks do, to whatever profiles there are; to this one. */
+/* Registers fork handlers for all profiles; for this one. */
 void crn_fork_watch(void);
 void crn_fork_add(cairn_profile *profile);
 void crn_fork_remove(cairn_profile *profile);
 
-/* Whoever uses the lane or its strands from now on does no harm and leaves no trace. */
-void crn_lane_bury(cairn_lane *lane);
+/* Abandons a lane: later use of it or its strands does no harm and records nothing. */
+void crn_lane_abandon(cairn_lane *lane);
 bool crn_lane_is_buried(const cairn_lane *lane);
 
-/* What only ends is no reason for a child to make a capture. */
+/* Returns true if the lane waits for its first event in a child of fork. */
 bool crn_lane_waits(const cairn_lane *lane);
 
-/* The mapping of the lane's header that stays. */
+/* Unmaps the permanent mapping of the lane's header. */
 void crn_lane_release_face(cairn_lane *lane);
 void crn_lane_detach_face(cairn_lane *lane);
 
@@ -415,30 +416,30 @@ char *crn_child_path(const char *origin);
 /* Whether there is a capture to write into; a child that waits for one makes it now. */
 bool crn_profile_is_ready(cairn_profile *profile);
 
-/* Begins the lane anew, in the child's capture. Thread: the lane's. */
+/* Begins the lane anew in the child's capture. Thread: the lane's. */
 void crn_child_begin_lane(cairn_lane *lane);
 
-/* Trees and their counters (cairn/tree.h). */
+/* ---- counter trees (cairn/tree.h): counted.c ---- */
 void crn_counted_free(struct crn_counted *counted);
 void crn_counted_clear(struct crn_counted *counted);
 
-/* In a child of fork: counters are its own from now on, and 0. */
+/* In a child of fork: makes the counters private, and 0. */
 void crn_counted_detach(cairn_lane *lane);
 
-/* And then in the child's capture, at the addresses that they had. Before stacks are moved. Under
- * no lock. */
+/* Then moves them to the child's capture, at the same addresses. Before stacks are moved; under no
+ * lock. */
 void crn_counted_move(cairn_lane *lane, crn_retrace *retrace, const crn_graph *before);
 
-/* Copies the trees into the capture that the profile has now. Under lock. */
+/* Copies the trees into the profile's present capture. Under lock. */
 void crn_trees_move(cairn_profile *profile);
 
 /* ---- past.c ----------------------------------------------------------------------------- */
 
-/* What is added to units of the lane's graph that hosts keep. */
+/* Returns the tag that hosts add to node offsets of the lane's graph when they save them. */
 uint64_t crn_past_mark(const cairn_lane *lane);
 
-/* In a child of fork: the lane had that graph, whose mark that was. Takes the section that its
- * links are in; false if they are not wanted. */
+/* In a child of fork: records that the lane had this graph with this tag. Takes ownership of the
+ * section of its links; returns false if they are not needed. */
 bool crn_past_add(cairn_lane *lane, uint64_t mark, const crn_graph *graph,
                   const crn_section *links);
 void crn_past_free(cairn_lane *lane);

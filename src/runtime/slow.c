@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The other side of the hot path's one branch.
+ * The slow path of enter, replace, leave and tick.
  */
 #include "base/limits.h"
 #include "base/memory.h"
@@ -8,14 +8,15 @@
 #include "runtime/stack.h"
 
 enum {
-    STACK_FIRST = CRN_FIRST(32, 2), /* entries; the first is not used */
-    STACK_SPARE = 4                 /* behind the end: hosts write there before they look */
+    STACK_FIRST = CRN_FIRST(32, 2), /* entries; the first is unused */
+    STACK_SPARE = 4                 /* behind the end: compiled hosts write there before they
+                                       check the limit */
 };
 
 /* ---- stack limits ---- */
 
-/* The upper limit of a strand whose profile is off, and of which nobody wants anything: what is
- * entered is pushed, and nothing else; to leave is fast. Below every stack, as NULL is. */
+/* Upper limit of a strand while recording is off and nothing is pending: enter pushes and does
+ * nothing else, leave is fast. Below every stack, as NULL is. */
 #define HIGH_OFF ((uint32_t *)sizeof(uint32_t))
 
 void crn_strand_arm(cairn_strand *strand)
@@ -45,13 +46,13 @@ void crn_strand_rest(cairn_strand *strand)
     cairn_priv_cache_entry *inline_cache = off ? NULL : lane->graph.hot.inline_cache;
     if (!inline_cache)
         inline_cache = crn_graph_empty_inline_cache();
-    /* Whoever armed the strand just now had asked for something before. */
+    /* Another thread has lowered the limit meanwhile: its request comes first. */
     (void)__atomic_exchange_n(&strand->hot.high, off ? HIGH_OFF : strand->end, __ATOMIC_ACQ_REL);
     (void)__atomic_exchange_n(&strand->hot.low, strand->stack, __ATOMIC_ACQ_REL);
     (void)__atomic_exchange_n(&strand->hot.leaving, strand->hot.mark, __ATOMIC_ACQ_REL);
     (void)__atomic_exchange_n(&strand->hot.inline_cache, inline_cache, __ATOMIC_ACQ_REL);
     if (__atomic_load_n(&lane->due.clock, __ATOMIC_RELAXED) ||
-        __atomic_load_n(&lane->profile->news, __ATOMIC_RELAXED) != lane->heard)
+        __atomic_load_n(&lane->profile->changes, __ATOMIC_RELAXED) != lane->changes_seen)
         crn_strand_arm(strand);
 }
 
@@ -60,7 +61,7 @@ static inline bool is_off(const cairn_strand *strand)
     return CAIRN_PRIV_READ(strand->hot.high) == HIGH_OFF;
 }
 
-/* False when there is no memory. */
+/* Returns false without memory. */
 bool crn_strand_grow(cairn_strand *strand)
 {
     if (crn_lane_is_buried(crn_lane_of(strand)))
@@ -78,7 +79,7 @@ bool crn_strand_grow(cairn_strand *strand)
     return true;
 }
 
-/* A host may have written behind the end. */
+/* A compiled host may have written behind the end. */
 bool cairn_priv_room(cairn_priv_strand *priv)
 {
     cairn_strand *strand = (cairn_strand *)priv;
@@ -88,7 +89,7 @@ bool cairn_priv_room(cairn_priv_strand *priv)
     return true;
 }
 
-/* A frame that there is no memory for is only counted, and so are those above it. */
+/* Frames without memory are only counted, and so are those above them. */
 static bool push(cairn_strand *strand)
 {
     if (strand->lost || !cairn_priv_room(&strand->hot)) {
@@ -103,7 +104,7 @@ static bool push(cairn_strand *strand)
 void crn_strand_push(cairn_strand *strand, uint32_t record)
 {
     crn_lane_settle(crn_lane_of(strand));
-    if (strand->records) /* has no records to push */
+    if (strand->records) /* keeps only a stack of blocks */
         return;
     if (!push(strand))
         crn_lane_drop(crn_lane_of(strand));
@@ -117,9 +118,9 @@ void crn_lane_drop(cairn_lane *lane)
     crn_profile_stop(lane->profile, CAIRN_E_MEMORY);
 }
 
-/* ---- the verbs ---- */
+/* ---- enter, replace, leave ---- */
 
-/* Follows the edge for `block`, and counts. */
+/* Follows the edge for `block` and counts the call. */
 static inline void step(cairn_strand *strand, cairn_block block)
 {
     crn_graph *graph = &crn_lane_of(strand)->graph;
@@ -134,7 +135,7 @@ static inline void step(cairn_strand *strand, cairn_block block)
     CAIRN_PRIV_ADD(cairn_priv_record_at(&graph->hot, strand->hot.current)->calls, 1);
 }
 
-/* Whether events count. */
+/* Processes what is pending. Returns true if events are to be counted. */
 static inline bool attend(cairn_strand *strand)
 {
     cairn_lane *lane = crn_lane_of(strand);
@@ -146,7 +147,7 @@ static inline bool attend(cairn_strand *strand)
     return mode != CRN_MODE_OFF;
 }
 
-/* Apart, so that what comes before a call of it needs no stack frame. */
+/* Separate, so that the common case needs no stack frame. */
 __attribute__((noinline)) static void enter_attending(cairn_strand *strand, cairn_block block)
 {
     if (strand->records) {
@@ -173,8 +174,8 @@ __attribute__((noinline)) static void replace_attending(cairn_strand *strand, ca
         step(strand, block);
 }
 
-/* Where `block` leads to when nothing is due and only the slot was another block's, as it is
- * by turns in a context that calls more than two; else 0. */
+/* Returns the record for `block` if nothing is pending and only the record's own cached edge was
+ * another block's, as in contexts with more than two callees; otherwise 0. */
 static inline uint32_t recall(cairn_strand *strand, cairn_block block)
 {
     if (strand->hot.top >= CAIRN_PRIV_READ(strand->hot.high))
@@ -254,7 +255,7 @@ uint64_t cairn_priv_below(cairn_priv_strand *priv, uint64_t node_offset)
 void cairn_priv_again(cairn_priv_strand *priv)
 {
     cairn_strand *strand = (cairn_strand *)priv;
-    crn_lane_listen(crn_lane_of(strand)); /* its graph may become another */
+    crn_lane_listen(crn_lane_of(strand)); /* the graph may be replaced */
     crn_strand_push(strand, crn_strand_record(strand));
 }
 
@@ -285,7 +286,8 @@ cairn_context cairn_strand_context(const cairn_strand *strand)
 {
     if (!strand)
         return 0;
-    if (crn_profile_mode(crn_lane_of(strand)->profile) == CRN_MODE_OFF) /* nothing new is made */
+    if (crn_profile_mode(crn_lane_of(strand)->profile) == CRN_MODE_OFF) /* no new records while
+                                                                           recording is off */
         return (uint32_t)(strand->hot.current / CRN_RECORD_WORDS);
     return crn_strand_record((cairn_strand *)strand);
 }

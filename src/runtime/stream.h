@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * stream.h - a part of the capture that one thread appends to without ever waiting: space comes
- * in chunks that another thread has prepared ahead, mapped and touched, so that there is no
- * system call, no allocation and no page fault where it is written.
+ * stream.h - a section of the capture to which one thread appends without waiting: another thread
+ * prepares chunks ahead (allocates, maps and touches them), so the writer makes no system call and
+ * has no page fault.
  *
- * A ring keeps the last: when it may have no more, the chunk that was taken first makes room. The
- * writer says so, with the chunk that it takes; who prepares clears it then. Whoever still means to
- * write to what has made room writes to nowhere.
+ * In a ring, the oldest chunk is overwritten when the limit is reached. The writer says so when it
+ * takes a chunk; the preparing thread clears the old one. References to overwritten chunks lead to
+ * a dummy chunk.
  */
 #ifndef CRN_RUNTIME_STREAM_H
 #define CRN_RUNTIME_STREAM_H
@@ -18,62 +18,61 @@ enum { CRN_STREAM_CHUNKS = CRN_FIRST(1 << 16, 1 << 7) };
 
 typedef struct crn_stream {
     crn_capture *capture;
-    crn_disk_chunk identity; /* kind, lane, size of each chunk */
-    uint32_t most;           /* chunks that it may have */
+    crn_disk_chunk identity; /* kind and lane; size of each chunk */
+    uint32_t most;           /* limit on chunks */
     bool ring;
-    bool modest;   /* no more is wanted yet: until who prepares says otherwise */
-    bool open;     /* all is there for who prepares; atomic */
+    bool modest;   /* no more chunks are wanted until the preparing thread says otherwise */
+    bool open;     /* fully initialised, for the preparing thread; atomic */
     char **chunks; /* by number modulo CRN_STREAM_CHUNKS */
-    char *nowhere; /* of a ring: as large as a chunk */
-    /* Who prepares: */
-    uint64_t prepared; /* how many; atomic */
+    char *nowhere; /* of a ring: dummy chunk */
+    /* Written by the preparing thread: */
+    uint64_t prepared; /* number of prepared chunks; atomic */
     uint32_t made;     /* chunks of the file */
-    uint32_t kept;     /* of a ring that is full: how many of those that were taken last stay;
-                        * atomic */
-    bool ended;        /* there will be no more; atomic */
-    uint64_t seen;     /* taken, at the last look */
-    uint64_t since, taken_then; /* a moment, ns, and how many were taken then */
-    uint32_t ahead, furthest;   /* how many are to be prepared beyond those that are taken */
-    char **bases;               /* of a ring: of the file's chunks */
-    /* Its writer: */
-    uint64_t taken; /* atomic */
-    uint64_t given; /* of a ring: how many have made room; atomic */
+    uint32_t kept;     /* of a full ring: number of the last chunks that are kept; atomic */
+    bool ended;        /* no more chunks will come; atomic */
+    uint64_t seen;     /* `taken` at the last look */
+    uint64_t since, taken_then; /* a moment in ns, and `taken` at that moment */
+    uint32_t ahead, furthest;   /* number of chunks to prepare ahead, and its maximum so far */
+    char **bases;               /* of a ring: addresses of the file's chunks */
+    /* Written by the writer: */
+    uint64_t taken; /* number of taken chunks; atomic */
+    uint64_t given; /* of a ring: number of overwritten chunks; atomic */
 } crn_stream;
 
-/* What a stream is to be: `most` bytes at most, 0 if only the capture's limit holds. */
+/* Parameters of a stream: at most `most` bytes; 0: only the capture's limit holds. */
 typedef struct crn_stream_plan {
     crn_section_kind kind;
     uint32_t lane;
     uint64_t chunk_size, most;
-    uint32_t ahead; /* chunks to be kept ready; 0: as it turns out */
-    bool modest;    /* one is enough for now */
+    uint32_t ahead; /* chunks to keep ready; 0: adapts */
+    bool modest;    /* one chunk is enough for now */
     bool ring;
 } crn_stream_plan;
 
-/* Opens it and prepares a first chunk. False when there is no memory; without space in the
- * capture it is open and has no chunk. */
+/* Opens a stream and prepares a first chunk. Returns false without memory; without space in the
+ * capture the stream is open but empty. */
 bool crn_stream_open(crn_stream *stream, crn_capture *capture, const crn_stream_plan *plan);
 void crn_stream_close(crn_stream *stream);
 
-/* The next chunk, NULL if none is prepared; of a ring, behind a crn_disk_ring. Thread: the
- * writer. */
+/* Returns the next chunk, NULL if none is prepared; in a ring, the data after its crn_disk_ring.
+ * Thread: the writer. */
 char *crn_stream_take(crn_stream *stream);
 
-/* Looks how fast chunks are taken: a tenth of a second's are to be kept ready, and twice what was
- * taken since the last look. `now`: CLOCK_MONOTONIC, ns. One caller of this and the next at a
+/* Adapts the number of chunks to keep ready: those used in a tenth of a second, and twice those
+ * taken since the last call. `now`: CLOCK_MONOTONIC, ns. One caller of this and the next two at a
  * time. */
 void crn_stream_look(crn_stream *stream, uint64_t now);
 
-/* How many chunks are prepared and not taken, and whether more are wanted and can be had: not
- * before the first is taken, as most programs have nothing to write. */
+/* Returns the number of chunks that are ready; returns true if more are wanted and possible. None
+ * are before the first is taken, since most programs write nothing. */
 uint64_t crn_stream_stock(const crn_stream *stream);
 bool crn_stream_wants(const crn_stream *stream);
 
-/* Prepares some of what may be wanted soon. Not for the writer, as it waits for the disk. True if
- * there was anything to do. */
+/* Prepares some chunks. Waits for the disk: not for the writer. Returns true if there was anything
+ * to do. */
 bool crn_stream_prepare(crn_stream *stream);
 
-/* How many bytes of its section have been taken. */
+/* Returns the number of bytes taken so far. */
 uint64_t crn_stream_used(const crn_stream *stream);
 
 #endif

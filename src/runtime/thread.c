@@ -198,9 +198,9 @@ void crn_threads_unlock(void)
     pthread_mutex_unlock(&lock);
 }
 
-bool crn_threads_come_by(void)
+bool crn_threads_lock_is_obtainable(void)
 {
-    return crn_lock_come_by(&lock);
+    return crn_lock_is_obtainable(&lock);
 }
 
 /* Other threads are no more; this one has a number of its own. */

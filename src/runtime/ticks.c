@@ -71,7 +71,7 @@ static void skip_whole(cairn_lane *lane, uint32_t record)
 }
 
 /* Ticks that are exact, or those of a lane that waits to be begun anew, come to the slow path
- * only because there is news: nothing was left of them before, so that how many they are is
+ * only because a change is announced: nothing was left of them before, so that how many they are is
  * known. */
 static void hear_tick(cairn_strand *strand)
 {
@@ -80,7 +80,7 @@ static void hear_tick(cairn_strand *strand)
     uint64_t count = (uint64_t)(-1 - lane->graph.hot.tick_left);
     if (counted)
         lane->graph.hot.tick_left = -1;
-    crn_lane_hear(lane);
+    crn_lane_apply_changes(lane);
     crn_lane_settle(lane);
     uint64_t mode = crn_ticks_mode(lane->profile);
     if (counted && mode == CAIRN_PRIV_TICKS_SAMPLED)
@@ -94,7 +94,8 @@ void cairn_priv_tick(cairn_priv_strand *priv)
     cairn_strand *strand = (cairn_strand *)priv;
     cairn_lane *lane = crn_lane_of(strand);
     uint64_t period = lane->profile->tick_period;
-    if (period == 1 || __atomic_load_n(&lane->profile->news, __ATOMIC_RELAXED) != lane->heard)
+    if (period == 1 ||
+        __atomic_load_n(&lane->profile->changes, __ATOMIC_RELAXED) != lane->changes_seen)
         hear_tick(strand);
     if (crn_ticks_mode(lane->profile) != CAIRN_PRIV_TICKS_SAMPLED)
         return;
