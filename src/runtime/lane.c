@@ -252,7 +252,7 @@ static cairn_strand *strand_memory(cairn_lane *lane)
     return strand;
 }
 
-/* The lane's strands are a list whose first has no previous. */
+/* The first strand of the list has no previous one. */
 static void link_strand(cairn_lane *lane, cairn_strand *strand)
 {
     strand->previous = NULL;
@@ -290,8 +290,8 @@ cairn_strand *cairn_strand_open(cairn_lane *lane)
     strand->open = true;
     crn_lane_own(lane);
     crn_lane_settle(lane);
-    strand->hot.mark = crn_past_mark(lane); /* of the graph that there is now */
-    if (!lane->strands)                     /* until now nothing ran here */
+    strand->hot.mark = crn_past_mark(lane); /* tag of the present graph */
+    if (!lane->strands)                     /* nothing ran on the lane until now */
         crn_lane_begin_time(lane, crn_clock_now(lane->profile->tsc));
     link_strand(lane, strand);
     if (!lane->running && !crn_redirect_someone_runs(lane))
@@ -304,13 +304,15 @@ cairn_strand *cairn_strand_open(cairn_lane *lane)
     return strand;
 }
 
-/* Whatever replaced the root is still there when all else has been left. */
+/* Returns true if the root was replaced: the replacement remains when everything else has been
+ * left. */
 static bool root_was_replaced(cairn_strand *strand)
 {
     if (strand->records)
         return strand->at_root != CAIRN_BLOCK_ROOT;
     cairn_lane *lane = crn_lane_of(strand);
-    if (crn_lane_is_buried(lane) || lane->graph.hot.inline_cache) /* a host may keep what called */
+    if (crn_lane_is_buried(lane) || lane->graph.hot.inline_cache) /* a compiled host may have saved
+                                                                     callers */
         return false;
     uint32_t bottom = cairn_strand_depth(strand) ? strand->stack[1] / CRN_RECORD_WORDS
                                                  : crn_strand_record(strand);

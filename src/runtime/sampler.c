@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The thread that says when samples of time are due. It writes nothing of a profile's figures:
- * it stores what the clocks show and asks the owner of each lane to look. The context cannot
- * change before the owner's next event, so what the owner then charges is the context that was
- * current at that time. Where the owner does not come for a whole period, what it is going to
- * charge is shown in the file. docs/SAMPLING.md derives what that is worth.
+ * The sampling thread. It writes none of a profile's figures: it stores the clocks' readings and
+ * asks the owner of each lane to look. The context cannot change before the owner's next event, so
+ * the owner charges the context that was current at that time. If the owner has no event for a
+ * whole period, the time that it will charge is shown in the file. docs/SAMPLING.md derives the
+ * accuracy.
  */
 #include <sys/prctl.h>
 
@@ -12,8 +12,8 @@
 #include "runtime/runtime.h"
 
 enum {
-    HEARTBEAT_NS = 100000000, /* when nothing is sampled */
-    CALIBRATE_NS = 10000000   /* between two calibrations of the clock */
+    HEARTBEAT_NS = 100000000, /* ns between rounds if nothing is sampled */
+    CALIBRATE_NS = 10000000   /* ns between calibrations of the clock */
 };
 
 #define PUT(word, value) __atomic_store_n(&(word), value, __ATOMIC_RELAXED)
@@ -26,9 +26,9 @@ static bool samples_by_thread(const cairn_profile *profile)
 
 /* ---- processor time ---- */
 
-/* Processor time counts for the context that is found computing, or wanting to. If the clock
- * goes on while we look, it computes. If not, it waits; or it has been put aside, perhaps for
- * this very thread, and the system must be asked which. */
+/* Returns true if the thread computes or wants to: processor time is charged only then. If its
+ * clock advances while we look, it computes. If not, it waits or was preempted, perhaps by this
+ * very thread, and the system must be asked which. */
 static bool computes(const cairn_lane *lane, clockid_t clock, uint64_t *cpu)
 {
     uint64_t again;
@@ -40,8 +40,8 @@ static bool computes(const cairn_lane *lane, clockid_t clock, uint64_t *cpu)
            crn_thread_is_runnable(__atomic_load_n(&lane->thread_id, __ATOMIC_RELAXED));
 }
 
-/* What the thread has spent, if its context is to be charged; else 0. Who has spent nothing since
- * the last look does not compute: it waits, or has waited and is not running yet. */
+/* Returns the thread's CPU time if its context is to be charged, otherwise 0. A thread that used
+ * none since the last round does not compute. */
 static uint64_t look_at_cpu(cairn_lane *lane, clockid_t clock)
 {
     uint64_t cpu;
@@ -52,10 +52,10 @@ static uint64_t look_at_cpu(cairn_lane *lane, clockid_t clock)
     return !same && computes(lane, clock, &cpu) ? cpu : 0;
 }
 
-/* ---- what waits ---- */
+/* ---- waits ---- */
 
-/* Which of the two waits the record's time goes to; NULL if it is a third context, which cannot
- * be shown before its first event. */
+/* Returns which of the two waits shows the record's time; NULL if it is a third context, which
+ * cannot be shown before its first event. */
 static crn_disk_wait *wait_for(crn_disk_lane *disk, uint32_t record)
 {
     crn_disk_wait *last = &disk->waits[disk->waits[1].clock != 0];
@@ -64,11 +64,11 @@ static crn_disk_wait *wait_for(crn_disk_lane *disk, uint32_t record)
     return last == disk->waits ? last + 1 : NULL;
 }
 
-/* A verb that was cut short by another thread may still change the context afterwards: the
- * owner pays to whom was promised. */
+/* Shows the time that the context will be charged. A preempted enter may still change the context
+ * afterwards: the owner charges the context that was shown. */
 static void promise(cairn_lane *lane, cairn_strand *running, uint64_t clock)
 {
-    if (__atomic_load_n(&running->records, __ATOMIC_RELAXED)) /* only its owner can tell */
+    if (__atomic_load_n(&running->records, __ATOMIC_RELAXED)) /* only its owner knows the record */
         return;
     crn_disk_lane *disk = lane->disk;
     uint32_t record =
@@ -84,7 +84,7 @@ static void promise(cairn_lane *lane, cairn_strand *running, uint64_t clock)
     PUT(lane->waits, true);
 }
 
-/* Whether the lane's owner has had no event since the last round. */
+/* Returns true if the lane's owner has had no event since the last round. */
 static bool waits(cairn_lane *lane)
 {
     if (lane->profile->wall != CAIRN_WALL_EXACT)
@@ -109,7 +109,8 @@ static void make_due(cairn_lane *lane, uint64_t clock, uint64_t cpu, crn_round *
     __atomic_store_n(&lane->due.clock, clock, __ATOMIC_RELEASE);
 }
 
-/* With the lane's time locked: it is still the thread's whose clock was read. */
+/* With the lane's time locked, so that the lane is still that of the thread whose clock was
+ * read. */
 static void ask_locked(cairn_lane *lane, uint64_t cpu, crn_round *round)
 {
     cairn_strand *running = __atomic_load_n(&lane->running, __ATOMIC_ACQUIRE);
@@ -126,7 +127,7 @@ static void ask_locked(cairn_lane *lane, uint64_t cpu, crn_round *round)
         crn_strand_arm(running);
 }
 
-/* Where the owner is about its time just now, this round is not for it. */
+/* If the owner holds the lock, this round skips the lane. */
 static void ask(cairn_lane *lane, crn_round *round)
 {
     const cairn_profile *profile = lane->profile;
@@ -157,15 +158,15 @@ static crn_round go_round(cairn_profile *profile)
 
 /* ---- periods ---- */
 
-/* Evenly from [0, 1). Any generator will do. */
+/* Returns a uniform random number in [0, 1). */
 static double uniform(uint64_t *random)
 {
     *random = *random * 6364136223846793005u + 1442695040888963407u;
     return (double)(*random >> 11) * 0x1p-53;
 }
 
-/* Mean 1, exponentially distributed: von Neumann's way, by comparisons. Numbers are drawn as
- * long as they fall; the first of them is taken if their count is odd. */
+/* Returns an exponential random number with mean 1, by von Neumann's method: uniform numbers are
+ * drawn while they decrease; the first is used if their count is odd. */
 static double exponential(uint64_t *random)
 {
     for (double whole = 0;; whole++) {
@@ -178,9 +179,9 @@ static double exponential(uint64_t *random)
     }
 }
 
-/* The time to the next sample. A half to one and a half of the period, so that a program that
- * has a period of its own is not always met in the same place; where processor time is sampled,
- * whatever may come with no memory, or contexts that begin after a wait would be slighted. */
+/* Returns the time to the next sample: 0.5 to 1.5 periods, so that a periodic program is not always
+ * sampled at the same point. If processor time is sampled it is exponential, because otherwise
+ * contexts that begin after a wait would be charged too little. */
 static uint64_t gap(const cairn_profile *profile, crn_sampler *sampler)
 {
     if (!samples_by_thread(profile))
@@ -190,12 +191,11 @@ static uint64_t gap(const cairn_profile *profile, crn_sampler *sampler)
     return (uint64_t)(part * (double)sampler->period_ns);
 }
 
-/* The period at which what samples cost stays below its part of the time of the lanes that
- * run: this thread's time, and the owners'. Looked at now and then; it follows slowly, as one
- * slow round says little. */
+/* For the period at which sampling costs at most its share of the running lanes' time: this
+ * thread's time plus the owners'. It is adapted slowly, as one slow round means little. */
 typedef struct costs {
-    uint64_t rounds, asked, running; /* since it was last looked at */
-    uint64_t cpu;                    /* of this thread, then */
+    uint64_t rounds, asked, running; /* since the last adaptation */
+    uint64_t cpu;                    /* of this thread, at that time */
 } costs;
 
 static void adapt(cairn_profile *profile, costs *costs)
@@ -228,7 +228,7 @@ static void account(cairn_profile *profile, uint64_t now, uint64_t *last)
     *last = now;
 }
 
-/* The program has taken the signal for itself, after all: it shall not get ours. */
+/* The program uses the signal itself after all: stops sending ours. */
 static void keep_signal(cairn_profile *profile)
 {
     if (profile->how_sampled != CAIRN_SAMPLER_TIMER || profile->sampler.stopped_timers)
@@ -269,7 +269,7 @@ static void *run(void *data)
             crn_profile_moment(profile);
             calibrated = now;
         }
-        if (now > next + sampler->period_ns) /* what was missed is not made up for */
+        if (now > next + sampler->period_ns) /* missed rounds are not made up for */
             next = now;
     }
     return NULL;

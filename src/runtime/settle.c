@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Time is charged here, by the lane's owner: up to the sample that is due, or up to now.
+ * Charges time, on the lane's owner: up to a requested sample, or up to now.
  *
- * Readers of the live file add what a lane's waits promise to what is charged. So that
- * nothing is counted twice, `settled` is odd while that changes; and what was promised to a
- * context is paid to that context, whatever ran then. Waits are changed by whoever has the
- * lane's time locked: the sampler, which gives up when it is, or the owner, which then leaves
- * the sample for its next event.
+ * Readers of a live file add the time that a lane's waits show to what is charged. So that nothing
+ * is counted twice, `settled` is odd while both change, and time that was shown for a context is
+ * charged to that context, whatever ran afterwards. Waits are changed only with the lane's time
+ * locked: by the sampler, which gives up if it cannot lock, or by the owner, which then leaves the
+ * sample for its next event.
  */
 #include <sched.h>
 
 #include "runtime/runtime.h"
 
-/* A word that other threads or processes read. */
+/* Stores a word that other threads or processes read. */
 #define PUT(word, value) __atomic_store_n(&(word), value, __ATOMIC_RELAXED)
 
 /* ---- the lock ---- */
@@ -40,7 +40,7 @@ static void add_wall(cairn_lane *lane, uint32_t record, uint64_t amount)
     CAIRN_PRIV_ADD(lane->graph.links[record].wall, amount);
 }
 
-/* Up to these moments, of what each clock is ahead of. To nobody if `record` is 0. */
+/* Charges up to these moments, for each clock that is ahead. To nobody if `record` is 0. */
 static void charge_until(cairn_lane *lane, uint32_t record, uint64_t clock, uint64_t cpu)
 {
     crn_disk_lane *disk = lane->disk;
@@ -73,7 +73,7 @@ static void settle_until(cairn_lane *lane, uint64_t clock, uint64_t cpu)
     cairn_strand *running = lane->running;
     crn_disk_lane *disk = lane->disk;
     const cairn_profile *profile = lane->profile;
-    /* Without a clock nothing is charged: nor is a stack of blocks looked up for it. */
+    /* Without a clock nothing is charged, and a stack of blocks need not be looked up. */
     bool timed = profile->wall != CAIRN_WALL_OFF || profile->cpu != CAIRN_CPU_OFF;
     uint32_t record = running && timed ? crn_strand_record(running) : 0;
     __atomic_exchange_n(&disk->settled, disk->settled + 1, __ATOMIC_ACQ_REL);
@@ -86,8 +86,9 @@ static void settle_until(cairn_lane *lane, uint64_t clock, uint64_t cpu)
 
 /* ---- samples ---- */
 
-/* What a gap adds to the variance, in square microseconds: docs/SAMPLING.md. Of a sample that
- * came again and again before the owner did, only the time before it first came is in doubt. */
+/* Returns the contribution of a gap to the variance, in µs²: docs/SAMPLING.md. If a sample was
+ * requested repeatedly before the owner came, only the time before the first request is
+ * uncertain. */
 static uint64_t square(double ns)
 {
     return (uint64_t)(ns * ns * 1e-6 + 0.5);
@@ -96,7 +97,7 @@ static uint64_t square(double ns)
 static void count_sample(cairn_lane *lane, uint64_t clock, uint64_t cpu)
 {
     crn_disk_lane *disk = lane->disk;
-    /* The sampler may be about the next one already. */
+    /* The sampler may already be writing the next request. */
     crn_due first = {.clock = __atomic_load_n(&lane->first.clock, __ATOMIC_RELAXED),
                      .cpu = __atomic_load_n(&lane->first.cpu, __ATOMIC_RELAXED)};
     uint64_t until = first.clock < clock ? first.clock : clock;
@@ -131,8 +132,8 @@ __attribute__((noinline)) static void settle_due(cairn_lane *lane, crn_mode mode
     crn_lane_unlock(lane);
 }
 
-/* Exact time, and nothing else: the sequence that readers look at need not move, as there is
- * no wait that could be counted twice. */
+/* Exact time alone needs no sequence counter, because there are no waits that could be counted
+ * twice. */
 static inline void settle_exact(cairn_lane *lane)
 {
     crn_disk_lane *disk = lane->disk;
@@ -179,7 +180,7 @@ void crn_lane_charge_rest(cairn_lane *lane)
     crn_lane_unlock(lane);
 }
 
-/* What the thread that had the lane was last seen to have spent. */
+/* Charges up to the CPU time at which the previous thread was last seen. */
 void crn_lane_settle_moved(cairn_lane *lane)
 {
     crn_lane_lock(lane);
@@ -188,8 +189,9 @@ void crn_lane_settle_moved(cairn_lane *lane)
     crn_lane_unlock(lane);
 }
 
-/* Time counts up to the last moment that it was on, and from the last moment that it was
- * switched on. Where the thread's clock was not known then, its time up to now is nobody's. */
+/* Charges up to the last moment when recording was on, and starts from the last moment when it was
+ * switched on. If the thread's clock is unknown for that moment, its time up to now is charged to
+ * nobody. */
 void crn_lane_settle_turn(cairn_lane *lane)
 {
     cairn_profile *profile = lane->profile;
@@ -198,7 +200,7 @@ void crn_lane_settle_turn(cairn_lane *lane)
         return;
     crn_lane_lock(lane);
     bool was_on = lane->turned % 2 == 0;
-    if (was_on && lane->owner) /* what was nobody's stays so */
+    if (was_on && lane->owner) /* time without an owner stays uncharged */
         settle_until(lane, __atomic_load_n(&profile->turned_at[0], __ATOMIC_RELAXED),
                      __atomic_load_n(&lane->turned_cpu[0], __ATOMIC_RELAXED));
     PUT(lane->disk->stamp, __atomic_load_n(&profile->turned_at[1], __ATOMIC_RELAXED));

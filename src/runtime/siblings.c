@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Profiles with the same blocks. A program has its blocks' numbers built in: for a strand to go
- * on in another profile, they must be the same there. One that has no room for a block is
- * given it later, before all others, so that numbers never differ.
+ * Profiles with equal blocks. Block numbers are compiled into programs: to redirect a strand to
+ * another profile they must be the same there. A profile without space for a block gets it later,
+ * before any others, so that numbers never differ.
  */
 #include "runtime/siblings.h"
 
@@ -29,7 +29,7 @@ static bool copy_block(cairn_profile *to, const cairn_profile *from, uint32_t nu
     return crn_profile_add_block(to, &info) != CAIRN_BLOCK_ROOT;
 }
 
-/* Only here are two profiles locked at once, under the lock of siblings. */
+/* The only place where two profiles are locked at once, under the lock of siblings. */
 static bool level(cairn_profile *to, cairn_profile *from)
 {
     if (!crn_profile_is_ready(to) || !crn_profile_is_ready(from))

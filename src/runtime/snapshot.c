@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A closed capture of what was recorded so far, while the program goes on: the profile's own
- * file is read as any other reader would read it, and what was read is written again.
+ * Writes a closed capture of everything recorded so far, while the program goes on: reads the
+ * profile's own file like any reader, and writes what was read.
  */
 #include <errno.h>
 #include <string.h>
@@ -18,10 +18,10 @@ typedef struct copying {
     crn_reader reader;
     crn_capture capture;
     uint64_t generation;
-    cairn_error error; /* of either; the first holds */
+    cairn_error error; /* the first error of either */
 } copying;
 
-/* Up to `most` bytes of a section, to be freed. */
+/* Reads up to `most` bytes of a section; free them. */
 static crn_bytes take(copying *c, crn_section_kind kind, uint32_t lane, uint16_t metric,
                       uint64_t most)
 {
@@ -46,7 +46,7 @@ static void put(copying *c, crn_section_kind kind, uint32_t lane, uint16_t metri
 
 /* ---- lanes ---- */
 
-/* What waits is charged in the copy: there, its owner will not come to do it. */
+/* Charges shown waits in the copy, because its owner will not come to do it. */
 static void pay(copying *c, uint32_t lane, const crn_disk_lane *disk, cairn_metric metric,
                 uint64_t *counters, size_t stride, uint64_t count)
 {
@@ -67,7 +67,7 @@ static void copy_columns(copying *c, uint32_t lane, const crn_disk_lane *disk)
     }
 }
 
-/* The lane has not noticed a reset yet: its figures are 0. */
+/* The lane has not carried out a reset yet: its figures are 0. */
 static void forget(crn_disk_lane *disk, uint64_t generation, char *links, char *records)
 {
     *disk = (crn_disk_lane){.used = disk->used, .name = disk->name, .generation = generation};
@@ -77,7 +77,7 @@ static void forget(crn_disk_lane *disk, uint64_t generation, char *links, char *
         link[r].wall = record[r].calls = record[r].ticks = 0;
 }
 
-/* Single executions, as far as there are any. */
+/* Copies spans and their details, if there are any. */
 static void copy_stream(copying *c, crn_section_kind kind, uint32_t lane)
 {
     crn_bytes bytes = take(c, kind, lane, 0, c->reader.file_size);
@@ -108,7 +108,7 @@ static void read_header(copying *c, uint32_t lane, crn_disk_lane *disk)
         disk->used = 0;
 }
 
-/* As many records as were there when the lane's header was read, and can be read. */
+/* Copies as many records as the lane had when its header was read. */
 static void copy_lane(copying *c, uint32_t lane)
 {
     crn_disk_lane disk = {0};
@@ -158,7 +158,7 @@ static void copy_lanes(copying *c)
         copy_lane(c, lane);
 }
 
-/* ---- what is common to them ---- */
+/* ---- tables ---- */
 
 static void copy_table(copying *c, crn_section_kind kind)
 {
@@ -193,11 +193,11 @@ static bool open_reader(copying *c, cairn_profile *profile)
 
 static void close_reader(copying *c)
 {
-    c->reader.file = -1; /* it stays the profile's */
+    c->reader.file = -1; /* owned by the profile */
     crn_reader_close(&c->reader);
 }
 
-/* Lanes first: the blocks that they name are then in the tables. */
+/* Lanes first, so that the blocks that they refer to are in the tables. */
 static void copy_all(copying *c, cairn_profile *profile)
 {
     if (open_reader(c, profile)) {
@@ -224,7 +224,7 @@ static bool is_own(cairn_profile *profile, const char *path)
            own.st_dev == other.st_dev && own.st_ino == other.st_ino;
 }
 
-/* Sets `again` if there was a reset meanwhile. */
+/* Sets `*again` if there was a reset meanwhile. */
 static cairn_error write_once(cairn_profile *profile, const char *path, bool *again)
 {
     copying c = {0};

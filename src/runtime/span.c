@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Spans: the other side of their fast path.
+ * The slow path of spans.
  */
 #include "runtime/span.h"
 
@@ -9,12 +9,12 @@
 
 enum { OPEN_FIRST = CRN_FIRST(16, 2) /* entries; the first is the bottom */ };
 
-/* What a strand has that records no spans: nothing that could be ended. */
+/* The stack of strands that record no spans: nothing can be ended there. */
 static cairn_priv_open bottom[1];
 
 /* ---- the stack of open spans ---- */
 
-/* Strands that keep only their stack have none. */
+/* Returns false for strands that keep only a stack of blocks. */
 static bool has_spans(const cairn_strand *strand)
 {
     const cairn_profile *profile = crn_lane_of(strand)->profile;
@@ -51,7 +51,7 @@ static bool grow_open(cairn_strand *strand)
     return true;
 }
 
-/* Room for one more entry. False if there is no memory: then those above are only counted. */
+/* Makes space for one more entry. Without memory, returns false: entries above are only counted. */
 static bool has_room(cairn_strand *strand, size_t height)
 {
     if (!strand->lost_spans && (strand->hot.open < strand->hot.open_end || grow_open(strand)))
@@ -62,7 +62,7 @@ static bool has_room(cairn_strand *strand, size_t height)
     return false;
 }
 
-/* The stack is no higher than `height` any more: if the first lost span was above, all are over. */
+/* The stack is now at most `height` high: ends the spans without memory that were above. */
 static void end_lost(cairn_strand *strand, size_t height)
 {
     if (height < strand->lost_spans_from)
@@ -79,7 +79,7 @@ static bool any_open(const cairn_strand *strand)
     return strand->open_spans && strand->hot.open > strand->open_spans + 1;
 }
 
-/* ---- its life ---- */
+/* ---- begin and end of a strand ---- */
 
 void crn_strand_spans_begin(cairn_strand *strand)
 {
@@ -91,7 +91,8 @@ void crn_strand_spans_begin(cairn_strand *strand)
     }
     if (strand->open_spans)
         strand->hot.open = strand->open_spans + 1;
-    else if (!has_spans(strand) || !grow_open(strand)) /* not where a span begins: it allocates */
+    else if (!has_spans(strand) || !grow_open(strand)) /* allocated here, so that the begin of a
+                                                          span need not */
         strand->hot.open = strand->hot.open_end = bottom + 1;
 }
 
@@ -112,9 +113,9 @@ void crn_strand_spans_bury(cairn_strand *strand)
     strand->lost_spans_from = strand->lost_adoptions_at = 0;
 }
 
-/* ---- which are recorded ---- */
+/* ---- sampling of trees ---- */
 
-/* A number from the splitmix64 generator. */
+/* Returns a number of the splitmix64 generator. */
 static uint64_t next_random(cairn_lane *lane)
 {
     uint64_t z = lane->span_random += 0x9e3779b97f4a7c15u;
@@ -123,7 +124,7 @@ static uint64_t next_random(cairn_lane *lane)
     return z ^ z >> 31;
 }
 
-/* A tree begins. */
+/* Decides if the tree of a new root span is recorded. */
 static bool draw(cairn_lane *lane)
 {
     bool drawn =
@@ -132,13 +133,13 @@ static bool draw(cairn_lane *lane)
     return drawn;
 }
 
-/* What becomes of a span above an entry of the stack. Where a detail names the parent, the record
- * says that there is one: the detail may be dropped, or make room before it. */
+/* How a span begins, given the stack entry below it. If a detail has to name the parent, the record
+ * only says that there is one, because the detail may be dropped or overwritten. */
 typedef struct beginning {
     bool recorded, drawn;
     uint32_t parent;
     const crn_adoption *asked;
-    uint64_t forked; /* id of its parent, which another process began; 0: of none */
+    uint64_t forked; /* id of its parent if an ancestor process began that; otherwise 0 */
 } beginning;
 
 static beginning choose(const cairn_strand *strand, uint32_t above)
@@ -153,7 +154,7 @@ static beginning choose(const cairn_strand *strand, uint32_t above)
         crn_open_is_adoption(above) ? &strand->adoptions[above - CAIRN_PRIV_ADOPTED] : NULL;
     if (asked && asked->span == CAIRN_SPAN_SKIPPED)
         return (beginning){.recorded = false};
-    if (asked && asked->remote) /* where trees are drawn, its process has done so */
+    if (asked && asked->remote) /* the requesting process has decided about sampling */
         return (beginning){.recorded = !lane->profile->span_threshold || asked->flags & 1,
                            .parent = CRN_SPAN_GONE,
                            .asked = asked};
@@ -165,7 +166,7 @@ static beginning choose(const cairn_strand *strand, uint32_t above)
     return (beginning){.recorded = true, .parent = asked ? CRN_SPAN_GONE : above, .asked = asked};
 }
 
-/* Who asked for it in another process. In the order in which ids are written. */
+/* Adds the remote parent as details. Ids are in big-endian order. */
 static void put_remote(cairn_lane *lane, uint32_t number, const uint64_t trace[2], uint64_t remote,
                        uint32_t flags)
 {
@@ -188,7 +189,7 @@ static void put_forked(const cairn_strand *strand, uint32_t number, uint64_t par
     put_remote(lane, number, handoff.trace, parent, own ? 1 : (uint32_t)handoff.flags);
 }
 
-/* What does not fit into a record. */
+/* Adds the details that do not fit into the record. */
 static void put_details(const cairn_strand *strand, uint32_t number, const beginning *how)
 {
     cairn_lane *lane = crn_lane_of(strand);
@@ -209,7 +210,7 @@ static void put_details(const cairn_strand *strand, uint32_t number, const begin
                                                      .value = lane->profile->span_weight});
 }
 
-/* ---- the verbs ---- */
+/* ---- begin, end ---- */
 
 void crn_spans_slow(cairn_lane *lane)
 {
@@ -222,9 +223,9 @@ static bool is_quick(const cairn_strand *strand)
     return profile->tsc && !strand->timings && crn_profile_mode(profile) == CRN_MODE_COUNT;
 }
 
-/* The limits of the fast path: none of it where more is wanted of a span than its record. Whoever
- * turns recording off meanwhile takes the limit away: after it is set here, or before that, and
- * then the mode is off already. Each change of it is an exchange, so that this is all there is. */
+/* Sets the limits of the fast path: none if a span needs more than its record. Whoever switches
+ * recording off meanwhile lowers the limit after it is set here, or before, and then the mode is
+ * already off. All changes are exchanges, so there are no other cases. */
 static void rest(cairn_strand *strand)
 {
     cairn_lane *lane = crn_lane_of(strand);
@@ -283,7 +284,7 @@ void cairn_priv_span_begin(cairn_strand *strand, cairn_block block, int64_t iter
     rest(strand);
 }
 
-/* Ends what is on top of the open ones; nothing for a hand-off. */
+/* Ends the innermost open span; does nothing for a hand-off. */
 static void pop_open(cairn_strand *strand)
 {
     uint32_t number = (--strand->hot.open)->span;
@@ -331,7 +332,7 @@ void crn_spans_adopt(cairn_strand *strand, uint32_t adoption, size_t height)
         push_open(strand, CAIRN_PRIV_ADOPTED | adoption, height);
 }
 
-/* ---- what is known of them ---- */
+/* ---- queries ---- */
 
 uint32_t crn_spans_innermost(const cairn_strand *strand)
 {
@@ -357,7 +358,7 @@ cairn_span crn_spans_asking(const cairn_strand *strand)
     if (above == CRN_OPEN_SKIPPED)
         return CAIRN_SPAN_SKIPPED;
     const cairn_lane *lane = crn_lane_of(strand);
-    if (above == CRN_SPAN_GONE) /* of a child of fork, too, that has recorded nothing yet */
+    if (above == CRN_SPAN_GONE) /* also in a child of fork that has recorded nothing yet */
         return lane->profile->spans ? crn_span_name_gone(lane) : 0;
     return crn_open_is_recorded(above) && lane->spans.chunks ? crn_spans_name(lane, above) : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is attached to spans: attributes, and edges to others.
+ * Attributes of spans, and edges to other spans.
  */
 #include <string.h>
 
@@ -62,7 +62,7 @@ void cairn_span_text(cairn_strand *strand, cairn_key key, const char *value)
         crn_timing_attribute(strand, CRN_HISTOGRAM_TEXT, key, length, value);
 }
 
-/* Its first bytes: the strings may move while another thread adds to them. */
+/* Reads the first bytes of a name. The strings may move while another thread adds to them. */
 static size_t read_name(cairn_profile *profile, cairn_text text, char bytes[CRN_HISTOGRAM_TEXT_MAX])
 {
     crn_profile_lock(profile);
@@ -83,7 +83,7 @@ void cairn_span_name(cairn_strand *strand, cairn_key key, cairn_text text)
     crn_timing_attribute(strand, CRN_HISTOGRAM_TEXT, key, length, bytes);
 }
 
-/* With the moment at which it was said, which for a wait is when that was over. */
+/* Adds an edge with the present moment, which for a wait is its end. */
 static void add_edge(cairn_strand *strand, crn_detail_kind kind, cairn_span other)
 {
     uint32_t number = other ? crn_spans_innermost(strand) : 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a child of fork does with the spans that are open: they are its parent's, and what it does
- * inside of one is that one's work, however many of them it has left by then.
+ * Open spans at a fork: they are the parent's. What the child does inside of one counts as that
+ * span's work, however many of them it has left by then.
  */
 #include "base/memory.h"
 #include "runtime/span.h"
 
-/* Ids stay where they are for as long as the entries do: those of a grandparent's, too. */
+/* Ids stay as long as their entries do, also those of a grandparent. */
 static bool has_room(cairn_strand *strand, size_t count)
 {
     if (count <= strand->forked_room)
@@ -19,7 +19,7 @@ static bool has_room(cairn_strand *strand, size_t count)
     return true;
 }
 
-/* A span of a tree that was not drawn stays one; what was not recorded is so here, too. */
+/* Spans of trees that are not recorded stay so, as do spans that were dropped. */
 static void leave_spans(const cairn_lane *lane, cairn_strand *strand)
 {
     size_t count = strand->open_spans ? (size_t)(strand->hot.open - strand->open_spans) : 0;
@@ -35,7 +35,7 @@ static void leave_spans(const cairn_lane *lane, cairn_strand *strand)
     }
 }
 
-/* What goes on with a hand-off's work goes on with it. */
+/* Adopted work stays adopted. */
 static void leave_adoptions(const cairn_profile *profile, cairn_strand *strand)
 {
     for (uint32_t i = 0; i < strand->adoption_count; i++) {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Strands that keep only their stack (cairn/stack.h): the other side of their fast path, and
- * how a stack of blocks becomes a context.
+ * The slow path of strands that keep only a stack of blocks (cairn/stack.h), and the lookup of
+ * their contexts.
  *
- * records[i] is where frame i led to, and holds for the lowest `resolved` frames. `low` is that
- * height, so that whatever would change one of those frames comes through here. What drops
- * below it makes more of them invalid than it has to, twice as many each time until the next
- * sample: a return of n frames takes log n slow leaves, and of what is then looked up again, at
- * most about n frames were still right. So a sample costs what happened since the last one,
- * however deep the stack.
+ * records[i] is the record of frame i, valid for the lowest `resolved` frames. `low` is at that
+ * height, so that every change of a valid frame takes the slow path. Dropping below it invalidates
+ * more frames than necessary, twice as many each time until the next sample: a return of n frames
+ * takes log n slow events, and at most about n valid frames must be looked up again. So the cost
+ * of a sample depends on what happened since the last one, not on the depth of the stack.
  */
 #include "runtime/stack.h"
 
@@ -28,7 +27,7 @@ void crn_stack_rest(cairn_strand *strand)
         return;
     }
     cairn_block *low = strand->only.blocks + strand->resolved;
-    /* As in crn_strand_rest. */
+    /* See crn_strand_rest. */
     (void)__atomic_exchange_n(&strand->only.high, strand->end, __ATOMIC_ACQ_REL);
     (void)__atomic_exchange_n(&strand->only.low, low, __ATOMIC_ACQ_REL);
     const cairn_lane *lane = crn_lane_of(strand);
@@ -37,8 +36,7 @@ void crn_stack_rest(cairn_strand *strand)
         crn_strand_arm(strand);
 }
 
-/* The first entry is not used: a stack whose top is one below its first frame is no address
- * otherwise. */
+/* The first entry is unused, because `top` of an empty stack must be a valid address. */
 static void place(cairn_strand *strand, uint32_t *stack, size_t held)
 {
     strand->stack = stack;
@@ -46,7 +44,7 @@ static void place(cairn_strand *strand, uint32_t *stack, size_t held)
     strand->only.top = strand->only.blocks + held;
 }
 
-/* False when there is no memory. */
+/* Returns false without memory. */
 static bool grow(cairn_strand *strand)
 {
     size_t held = crn_stack_held(strand);
@@ -94,7 +92,7 @@ uint32_t crn_stack_resolve(cairn_strand *strand)
     return record;
 }
 
-/* Frames from `height` on are no longer what they were. */
+/* Invalidates the records of frames from `height` on. */
 static void invalidate(cairn_strand *strand, size_t height)
 {
     if (height >= strand->resolved)
@@ -116,7 +114,7 @@ void crn_stack_forget(cairn_strand *strand)
     crn_stack_rest(strand);
 }
 
-/* ---- the verbs ---- */
+/* ---- enter, replace, leave, tick ---- */
 
 void crn_stack_enter(cairn_strand *strand, cairn_block block)
 {
@@ -197,7 +195,7 @@ void cairn_priv_stack_unwind(cairn_priv_stack *stack, cairn_mark mark)
     crn_stack_unwind(strand_of(stack), mark);
 }
 
-/* The ticks of a sampled period have been taken from the countdown already. */
+/* The ticks of a sampled period have already been subtracted from the countdown. */
 void cairn_priv_stack_tick(cairn_priv_stack *stack, uint32_t count)
 {
     cairn_strand *strand = strand_of(stack);
@@ -208,7 +206,7 @@ void cairn_priv_stack_tick(cairn_priv_stack *stack, uint32_t count)
         cairn_priv_tick(&strand->hot);
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 cairn_stack *cairn_stack_open(cairn_lane *lane)
 {
@@ -226,7 +224,7 @@ cairn_stack *cairn_stack_open(cairn_lane *lane)
     strand->only.lane = &lane->graph.hot;
     strand->at_root = CAIRN_BLOCK_ROOT;
     strand->stride = 1;
-    crn_strand_arm(strand); /* the verbs that count stay slow for good */
+    crn_strand_arm(strand); /* the counting functions stay on the slow path */
     crn_stack_forget(strand);
     return (cairn_stack *)&strand->only;
 }

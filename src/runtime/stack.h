@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT
  *
- * stack.h - strands that keep only their stack, for the rest of the runtime.
+ * stack.h - internals of strands that keep only a stack of blocks.
  */
 #ifndef CRN_RUNTIME_STACK_H
 #define CRN_RUNTIME_STACK_H
 
 #include "runtime/runtime.h"
 
-/* What the verbs of either kind come to, at their slowest. Thread: the lane's. */
+/* The slow paths, for both kinds of functions. Thread: the lane's. */
 void crn_stack_enter(cairn_strand *strand, cairn_block block);
 void crn_stack_replace(cairn_strand *strand, cairn_block block);
 void crn_stack_leave(cairn_strand *strand);
 void crn_stack_unwind(cairn_strand *strand, cairn_mark mark);
 
-/* Frames that there was memory for. */
+/* Returns the number of frames for which there was memory. */
 static inline size_t crn_stack_held(const cairn_strand *strand)
 {
     return (size_t)(strand->only.top - strand->only.blocks);
 }
 
-/* Sets the limits as the stack is. */
+/* Sets the limits to the stack's real ones. */
 void crn_stack_rest(cairn_strand *strand);
 
-/* The lane's graph is another one: what was looked up in the old one is no more. */
+/* The lane has a new graph: forgets the records of the old one. */
 void crn_stack_forget(cairn_strand *strand);
 
-/* Makes it a strand of the counting kind again, which is empty. */
+/* Makes it an empty strand of the counting kind again. */
 void crn_stack_end(cairn_strand *strand);
 
 #endif

@@ -5,21 +5,22 @@
 #include <sys/mman.h>
 
 enum {
-    FIRST = CRN_FIRST(512, 0) * 1024, /* bytes that there are before anything is recorded */
+    FIRST = CRN_FIRST(512, 0) * 1024, /* bytes that exist before anything is recorded */
     AHEAD_FIRST = CRN_FIRST(2048, 0) * 1024,
     AHEAD_MOST = 16 * 1024 * 1024,
-    WINDOW_NS = 20 * 1000 * 1000, /* over which it is seen how fast chunks are taken */
-    STOCK_NS = 100 * 1000 * 1000, /* for so long there is to be enough */
-    AHEAD_SHARE = 16,             /* of the file, so much at most is prepared for one stream */
-    RING_LEAST = 2,               /* chunks: one is written to while another is cleared */
-    RING_SHARE = 4,               /* of a ring so much is kept ready */
-    RING_AHEAD = 32,              /* chunks, but no more than that */
+    WINDOW_NS = 20 * 1000 * 1000, /* ns over which the rate of taken chunks is measured */
+    STOCK_NS = 100 * 1000 * 1000, /* ns for which prepared chunks must suffice */
+    AHEAD_SHARE = 16,             /* limit on chunks prepared for one stream, as a share of the
+                                     file */
+    RING_LEAST = 2,               /* chunks: one is written while another is cleared */
+    RING_SHARE = 4,               /* share of a ring that is kept ready */
+    RING_AHEAD = 32,              /* limit on that, in chunks */
     BATCH = 1024 * 1024           /* bytes that are made at once */
 };
 
 static void *reserve_table(void)
 {
-    /* Address space: memory is taken as chunks are entered. */
+    /* Address space only: pages are allocated when entries are written. */
     void *table = mmap(NULL, CRN_STREAM_CHUNKS * sizeof(char *), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return table == MAP_FAILED ? NULL : table;
@@ -33,8 +34,8 @@ static void release_table(void *table)
 
 /* ---- preparing ---- */
 
-/* A shared mapping faults at the first write to each page, for the kernel is to know which are
- * dirty: that is done here. */
+/* Writes to each page: the first write to a page of a shared mapping faults, because the kernel
+ * tracks dirty pages. */
 static void touch(char *bytes, uint64_t size)
 {
 #ifdef MADV_POPULATE_WRITE
@@ -45,7 +46,7 @@ static void touch(char *bytes, uint64_t size)
         __atomic_store_n(bytes + at, 0, __ATOMIC_RELAXED);
 }
 
-/* Offers it to the writer. */
+/* Makes a chunk available to the writer. */
 static void offer(crn_stream *stream, char *base)
 {
     uint64_t number = stream->prepared;
@@ -64,7 +65,7 @@ static uint32_t share_of_ring(uint32_t made)
     return share < 1 ? 1 : share > RING_AHEAD ? RING_AHEAD : share;
 }
 
-/* There is all that there will be. */
+/* No more chunks will come. */
 static void end_growth(crn_stream *stream)
 {
     if (stream->ring && stream->made >= RING_LEAST)
@@ -74,7 +75,7 @@ static void end_growth(crn_stream *stream)
         __atomic_store_n(&stream->ended, true, __ATOMIC_RELEASE);
 }
 
-/* As many more chunks of the file, up to a batch. False if there is no space. */
+/* Adds chunks to the file, up to a batch. Returns false without space. */
 static bool grow(crn_stream *stream, uint64_t count)
 {
     uint64_t size = stream->identity.size, batch = BATCH / size ? BATCH / size : 1;
@@ -107,15 +108,15 @@ static bool can_clear(const crn_stream *stream)
     return stream->prepared - stream->made < __atomic_load_n(&stream->given, __ATOMIC_ACQUIRE);
 }
 
-/* The oldest of a full ring, if it has made room. A reader must never take it for something that
- * is neither old nor new. */
+/* Clears the oldest chunk of a full ring if it has been overwritten. Readers must never see a
+ * mixture of old and new. */
 static bool clear_oldest(crn_stream *stream)
 {
     if (!can_clear(stream))
         return false;
     char *base = stream->bases[stream->prepared % stream->made];
     crn_disk_ring *ring = (crn_disk_ring *)(void *)base;
-    (void)__atomic_exchange_n(&ring->part, 0, __ATOMIC_ACQ_REL); /* before it is cleared */
+    (void)__atomic_exchange_n(&ring->part, 0, __ATOMIC_ACQ_REL); /* before the rest is cleared */
     memset(base + sizeof *ring, 0, stream->identity.size - sizeof *ring);
     offer(stream, base);
     return true;
@@ -172,9 +173,9 @@ bool crn_stream_prepare(crn_stream *stream)
     return stock < stream->ahead && prepare_more(stream, stream->ahead - stock);
 }
 
-/* ---- its life ---- */
+/* ---- open and close ---- */
 
-/* At least one. */
+/* Returns at least one. */
 static uint64_t chunks_of(const crn_stream_plan *plan, uint64_t bytes)
 {
     return bytes > plan->chunk_size ? bytes / plan->chunk_size : 1;
@@ -182,14 +183,14 @@ static uint64_t chunks_of(const crn_stream_plan *plan, uint64_t bytes)
 
 static uint32_t chunks_within(const crn_stream_plan *plan)
 {
-    /* Numbers of a ring go round: it must be clear which half of a round is meant. */
+    /* Numbers of a ring wrap around: it must be clear which half of a round is meant. */
     uint64_t room = plan->ring ? CRN_STREAM_CHUNKS / 2 - 1 : CRN_STREAM_CHUNKS;
     uint64_t most = plan->most ? plan->most / plan->chunk_size : room;
     most = most < room ? most : room;
     return (uint32_t)(most < RING_LEAST ? RING_LEAST : most);
 }
 
-/* What a ring needs besides. */
+/* Allocates what a ring needs in addition. */
 static bool open_ring(crn_stream *stream)
 {
     stream->bases = reserve_table();
@@ -238,9 +239,9 @@ void crn_stream_close(crn_stream *stream)
     *stream = (crn_stream){0};
 }
 
-/* ---- the writer's side ---- */
+/* ---- writer ---- */
 
-/* Those that are older than what is kept, behind the one that is taken now, make room. */
+/* Marks chunks older than the limit as overwritten, counting the one taken now. */
 static void give(crn_stream *stream, uint64_t number)
 {
     uint32_t kept = __atomic_load_n(&stream->kept, __ATOMIC_ACQUIRE);

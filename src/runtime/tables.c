@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tables of a capture that all lanes share: texts, blocks, metrics, keys, notes.
+ * Tables of a capture that all lanes share: strings, blocks, metrics, keys, notes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ static cairn_metric put_metric(cairn_profile *profile, const char *name, const c
     return __atomic_fetch_add(&profile->metric_count, 1, __ATOMIC_RELAXED);
 }
 
-/* Of a host's own; CAIRN_METRIC_MAX if there is none. */
+/* Finds a host's metric; CAIRN_METRIC_MAX if there is none. */
 static cairn_metric find_metric(const cairn_profile *profile, const char *name)
 {
     const crn_disk_metric *metrics = (const crn_disk_metric *)profile->metrics.base;
@@ -69,12 +69,12 @@ static cairn_metric find_metric(const cairn_profile *profile, const char *name)
 bool crn_profile_add_note(cairn_profile *profile, const char *key, const char *value)
 {
     crn_disk_note note = {crn_profile_string(profile, key), crn_profile_string(profile, value)};
-    if (!note.key || (*value && !note.value)) /* no space: half a note says something else */
+    if (!note.key || (*value && !note.value)) /* no space: half a note would say something else */
         return false;
     return put(profile, &profile->notes, &note, sizeof note) != UINT32_MAX;
 }
 
-/* "key=value" lines. */
+/* Adds "key=value" lines as notes. */
 static void put_labels(cairn_profile *profile, const char *labels)
 {
     while (labels && *labels) {
@@ -107,7 +107,7 @@ void crn_profile_put_first(cairn_profile *profile, const cairn_options *options)
     if (options->spans)
         crn_ids_begin(profile);
     char cost[32];
-    if (options->spans) { /* what a replay of them has to know */
+    if (options->spans) { /* facts that a replay needs */
         snprintf(cost, sizeof cost, "%u", crn_thread_cores());
         crn_profile_add_note(profile, "cores", cost);
     }
@@ -119,7 +119,7 @@ void crn_profile_put_first(cairn_profile *profile, const cairn_options *options)
     snprintf(cost, sizeof cost, "%.2f", profile->sampler.sample_ns);
     crn_profile_add_note(profile, "sample_ns", cost);
 }
-/* ---- for all ---- */
+/* ---- public functions ---- */
 
 cairn_error cairn_profile_note(cairn_profile *profile, const char *key, const char *value)
 {

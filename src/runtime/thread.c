@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which thread a lane is on. It shows when an event comes from another one, and is certain
- * when the host hands the lane over. A thread that ends lets go of what it still has: its
- * last period is charged, whether the host closes its lanes or not.
+ * The owner thread of a lane. A change is noticed when an event comes from another thread, and is
+ * exact if the host calls cairn_lane_hand_over. A thread that ends gives up its lanes: its last
+ * period is charged even if the host does not close them.
  */
 #include <errno.h>
 #include <unistd.h>
@@ -10,8 +10,8 @@
 #include "plat/thread.h"
 #include "runtime/runtime.h"
 
-/* Of the lists of lanes that threads have, and of the moment in which a lane changes hands.
- * Taken before the locks of profiles and captures. */
+/* Protects the threads' lists of lanes, and changes of ownership. Taken before the locks of
+ * profiles and captures. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t key;
 static bool has_key;
@@ -33,14 +33,15 @@ static void unlink_lane(cairn_lane *lane)
     *place = lane->next_owned;
 }
 
-/* Whoever comes next takes the slow path, and finds that it is nobody's. */
+/* Sends the next thread to the slow path, where it finds that the lane has no owner. */
 static void let_go(cairn_lane *lane)
 {
     if (!crn_lane_waits(lane))
         crn_lane_charge_rest(lane);
     crn_timer_stop(lane);
     unlink_lane(lane);
-    crn_lane_lock(lane); /* the sampler shall not bring what it has just read of this thread */
+    crn_lane_lock(lane); /* so that the sampler does not store what it has just read of this
+                            thread */
     __atomic_store_n(&lane->thread_clock, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&lane->due.clock, 0, __ATOMIC_RELAXED);
     crn_lane_unlock(lane);
@@ -49,7 +50,7 @@ static void let_go(cairn_lane *lane)
         crn_strand_arm(lane->running);
 }
 
-/* Without it, time is charged when the lane is let go of, and the report says so. */
+/* Without a timer, time is charged when ownership ends, and the report says so. */
 static void start_timer(cairn_lane *lane)
 {
     cairn_profile *profile = lane->profile;
@@ -60,7 +61,7 @@ static void start_timer(cairn_lane *lane)
 
 static void take(cairn_lane *lane)
 {
-    bool moved = lane->owner != NULL; /* and nobody said so */
+    bool moved = lane->owner != NULL; /* it changed threads without cairn_lane_hand_over */
     if (moved) {
         crn_timer_stop(lane);
         unlink_lane(lane);
@@ -72,7 +73,7 @@ static void take(cairn_lane *lane)
     start_timer(lane);
 }
 
-/* ---- the thread's end ---- */
+/* ---- end of a thread ---- */
 
 static void end(void *data)
 {
@@ -93,7 +94,7 @@ static void make_key(void)
     has_key = pthread_key_create(&key, end) == 0;
 }
 
-/* The value only has to be there. */
+/* Sets the thread-specific value, so that the destructor runs. */
 static void be_told_of_end(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -145,7 +146,7 @@ void crn_lane_own(cairn_lane *lane)
     errno = saved;
 }
 
-/* The calling thread's, or a thread's that is no more. */
+/* Forgets the calling thread, or one that has ended. */
 void crn_lane_forget_thread(cairn_lane *lane)
 {
     if (lane->owner == &self)
@@ -172,7 +173,7 @@ uint64_t crn_lane_cpu_now(const cairn_lane *lane)
         return 0;
     if (lane->owner == &self)
         return crn_thread_own_time();
-    /* In a child of fork nobody's, until its first event. */
+    /* In a child of fork nobody's until its first event. */
     clockid_t thread = __atomic_load_n(&lane->thread_clock, __ATOMIC_ACQUIRE);
     return thread && crn_thread_time(thread, &cpu) ? cpu : 0;
 }
@@ -203,7 +204,7 @@ bool crn_threads_lock_is_obtainable(void)
     return crn_lock_is_obtainable(&lock);
 }
 
-/* Other threads are no more; this one has a number of its own. */
+/* Other threads do not exist here, and this one has another id. */
 void crn_threads_begin_child(void)
 {
     crn_timers_begin_child();

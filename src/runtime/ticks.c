@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ticks, sampled: time is cut into intervals of N ticks, and in each of them one tick is
- * drawn, all being equally likely; the context that it falls on is charged N once the
- * interval is over. docs/SAMPLING.md shows that this is unbiased for any program.
+ * Sampled ticks: time is cut into intervals of N ticks; in each, one tick is chosen at random, and
+ * its context is charged N when the interval is over. docs/SAMPLING.md shows that this is unbiased
+ * for any program.
  */
 #include "runtime/runtime.h"
 
-/* A number below `limit`, from the splitmix64 generator. */
+/* Returns a random number below `limit`, from the splitmix64 generator. */
 static uint64_t draw(cairn_lane *lane, uint64_t limit)
 {
     uint64_t z = lane->random += 0x9e3779b97f4a7c15u;
@@ -51,8 +51,8 @@ static void charge_waiting(cairn_lane *lane, uint64_t amount)
     lane->tick_waiting = 0;
 }
 
-/* Intervals that lie within one event whole: wherever their ticks are drawn, they fall on
- * the context that runs, so that a long event takes no longer than a short one. */
+/* Skips intervals that lie within one event: wherever their ticks are chosen, they fall on the
+ * current context. So a long event takes no longer than a short one. */
 static void skip_whole(cairn_lane *lane, uint32_t record)
 {
     uint64_t period = lane->profile->tick_period;
@@ -63,17 +63,17 @@ static void skip_whole(cairn_lane *lane, uint32_t record)
         charge_waiting(lane, period);
     lane->tick_waiting = record;
     CAIRN_PRIV_ADD(crn_graph_record(&lane->graph, record)->ticks, (whole - 1) * period);
-    uint64_t point = draw(lane, period); /* in the interval after them, which began in the event */
+    uint64_t point = draw(lane, period); /* in the interval that began within the event and goes
+                                            on after it */
     lane->graph.hot.tick_left += (int64_t)(whole * period - lane->tick_point + point);
     lane->tick_point = point;
     lane->disk->tick_samples += whole;
     lane->tick_interval += whole;
 }
 
-/* Ticks that are exact, or those of a lane that waits to be begun anew, come to the slow path
- * only because a change is announced: nothing was left of them before, so that how many they are is
- * known. */
-static void hear_tick(cairn_strand *strand)
+/* Handles a tick that takes the slow path only because of an announced change: ticks were exact, so
+ * their number is known. */
+static void apply_changes_at_tick(cairn_strand *strand)
 {
     cairn_lane *lane = crn_lane_of(strand);
     bool counted = lane->forked || lane->profile->tick_period == 1;
@@ -96,7 +96,7 @@ void cairn_priv_tick(cairn_priv_strand *priv)
     uint64_t period = lane->profile->tick_period;
     if (period == 1 ||
         __atomic_load_n(&lane->profile->changes, __ATOMIC_RELAXED) != lane->changes_seen)
-        hear_tick(strand);
+        apply_changes_at_tick(strand);
     if (crn_ticks_mode(lane->profile) != CAIRN_PRIV_TICKS_SAMPLED)
         return;
     skip_whole(lane, crn_strand_record(strand));
@@ -119,7 +119,7 @@ void crn_ticks_finish(cairn_lane *lane)
     if (period == 1)
         return;
     uint64_t seen = lane->tick_interval * period + lane->tick_point - (uint64_t)hot->tick_left;
-    /* The interval that the last sample was drawn from may be over or not. */
+    /* The interval of the last sample may be over or not. */
     uint64_t begun = lane->tick_interval ? (lane->tick_interval - 1) * period : 0;
     uint64_t rest = seen - begun;
     if (lane->tick_waiting) {

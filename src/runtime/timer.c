@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The other sampler: a timer for each lane, on the processor time of the thread that has it,
- * whose signal asks that thread for a sample. It goes off only while the thread computes, and
- * its signal is sent on the way back to the program, so that no system call is cut short. The
- * handler reads clocks, stores them and arms the strand, as the sampling thread does from
- * outside.
+ * The timer sampler: a timer for each lane on the CPU clock of its thread. Its signal goes off
+ * only while the thread computes, and is delivered on return to user mode, so no system call is
+ * interrupted. The handler stores the clocks' readings and lowers the strand's limits, as the
+ * sampling thread does from outside.
  *
- * A signal may come late, when the lane is another thread's or no more. So it does not name the
- * lane, but one of the slots, which are never freed; and a lane is taken out of its slot before
- * it is freed, while no handler looks.
+ * A signal may arrive after the lane has moved or ended. So it refers not to the lane but to a
+ * slot, which is never freed; a lane is removed from its slot before it is freed, while no handler
+ * uses it.
  */
 #include <errno.h>
 #include <sched.h>
@@ -20,22 +19,22 @@
 
 struct crn_timer {
     cairn_lane *lane; /* atomic */
-    uint32_t handled; /* handlers that look at it; atomic */
+    uint32_t handled; /* number of handlers that use it; atomic */
     timer_t timer;
     uint64_t random; /* atomic */
     uint64_t period_ns;
-    crn_timer *next; /* of those that are free */
+    crn_timer *next; /* in the list of free slots */
     crn_timer *next_slot;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static crn_timer *spare;
-static crn_timer *slots;  /* all of them */
-static int signal_number; /* 0 until one is taken; atomic */
+static crn_timer *slots;  /* all slots */
+static int signal_number; /* 0 until one is chosen; atomic */
 
 /* ---- the signal ---- */
 
-/* A half to one and a half of the period, as the sampling thread's gaps. */
+/* Sets the time to the next signal: 0.5 to 1.5 periods, as for the sampling thread. */
 static void set_timer(crn_timer *timer)
 {
     uint64_t random = __atomic_load_n(&timer->random, __ATOMIC_RELAXED) * 6364136223846793005u +
@@ -70,7 +69,7 @@ static void handle(int number, siginfo_t *info, void *context)
     (void)number;
     (void)context;
     crn_timer *timer = info->si_value.sival_ptr;
-    if (info->si_code != SI_TIMER || !timer) /* somebody else's */
+    if (info->si_code != SI_TIMER || !timer) /* not sent by one of our timers */
         return;
     int saved = errno;
     __atomic_fetch_add(&timer->handled, 1, __ATOMIC_SEQ_CST);
@@ -90,7 +89,7 @@ static bool is_ours(int number)
            now.sa_sigaction == handle;
 }
 
-/* Emulators of Linux take handlers for numbers that they never send. */
+/* Emulators accept handlers for signals that they never deliver. */
 static bool can_be_sent(int number)
 {
     timer_t timer;
@@ -101,8 +100,8 @@ static bool can_be_sent(int number)
     return true;
 }
 
-/* A real-time signal that the program has not taken, from the end that is used least. For good:
- * a signal may still be on its way when the last timer is gone. */
+/* Chooses the highest real-time signal without a handler, permanently: a signal may still be
+ * pending when the last timer is gone. */
 static int take_signal(void)
 {
     struct sigaction ours = {.sa_sigaction = handle,
@@ -185,7 +184,7 @@ bool crn_timer_start(cairn_lane *lane)
     return true;
 }
 
-/* Waits for a handler in another thread, which does not take long. */
+/* Waits for handlers in other threads, which take little time. */
 void crn_timer_stop(cairn_lane *lane)
 {
     crn_timer *timer = lane->timer;
@@ -195,15 +194,15 @@ void crn_timer_stop(cairn_lane *lane)
     __atomic_store_n(&timer->lane, NULL, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&timer->handled, __ATOMIC_SEQ_CST))
         sched_yield();
-    pthread_mutex_lock(&lock); /* nobody arms what is another's by then */
+    pthread_mutex_lock(&lock); /* so that nobody rearms a timer that has a new owner */
     timer_delete(timer->timer);
     free_slot(timer);
     pthread_mutex_unlock(&lock);
 }
 
-/* A program that waits for all signals takes ours without its handler, which would have armed the
- * timer again. One whose signal is still to come, or has just come, loses nothing by being armed
- * here: the kernel keeps one signal for each timer, and the gap is drawn anew. */
+/* Programs that wait for all signals consume ours without the handler, which would have rearmed the
+ * timer. Rearming one whose signal is pending does no harm: the kernel keeps one signal a timer,
+ * and the gap is chosen anew. */
 void crn_timers_go_on(void)
 {
     pthread_mutex_lock(&lock);
@@ -217,7 +216,7 @@ void crn_timers_go_on(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* A child of fork has none of its parent's timers. */
+/* A child of fork has no timers. */
 void crn_timers_begin_child(void)
 {
     pthread_mutex_init(&lock, NULL);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * How long spans took, counted as they end, and what processor time they had.
+ * Durations and processor time of spans, counted when they end.
  */
 #include "base/memory.h"
 #include "plat/thread.h"
 #include "runtime/span.h"
 
-/* ---- a bucket ---- */
+/* ---- buckets ---- */
 
-/* Exact below 2^BITS; then BITS bits after the first. */
+/* Exact below 2^BITS; above, by the BITS bits after the highest. */
 static uint32_t bucket_of(uint64_t took)
 {
     enum { BITS = CRN_HISTOGRAM_BITS };
@@ -19,9 +19,9 @@ static uint32_t bucket_of(uint64_t took)
     return bucket < CRN_HISTOGRAM_BUCKETS ? bucket : CRN_HISTOGRAM_BUCKETS - 1;
 }
 
-/* Of one span. */
+/* The figures of one span. */
 typedef struct figures {
-    uint64_t took, self; /* clock */
+    uint64_t took, self; /* units of the clock */
     uint64_t cpu;        /* ns */
     bool has_cpu;
 } figures;
@@ -42,7 +42,7 @@ static void count(crn_disk_histogram *histogram, const figures *figures)
     CAIRN_PRIV_ADD(histogram->buckets[bucket_of(figures->took)], 1);
 }
 
-/* ---- a span ---- */
+/* ---- spans ---- */
 
 static size_t top_of(const cairn_strand *strand)
 {
@@ -63,7 +63,7 @@ void crn_timing_begin(cairn_strand *strand, cairn_block block, uint64_t start)
     }
 }
 
-/* Of a span that another thread began, nobody knows. */
+/* Unknown for a span that another thread began. */
 static void read_cpu(const cairn_strand *strand, const crn_timing *timing, uint32_t number,
                      figures *figures)
 {
@@ -109,7 +109,7 @@ void crn_timing_end(cairn_strand *strand, uint32_t number, uint64_t end)
 
 /* ---- by attribute ---- */
 
-/* There is no memory: then there are none by value. */
+/* Without memory there are no histograms by value. */
 static uint32_t *splits_of(cairn_profile *profile)
 {
     crn_profile_lock(profile);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What spans are called outside of their process: docs/CAPTURE_FORMAT.md, "Across processes".
+ * Ids of spans outside of their process: docs/CAPTURE_FORMAT.md, "Across processes".
  */
 #include <cairn/traceparent.h>
 
@@ -17,7 +17,7 @@ enum { SAMPLED = 1, UNKNOWN_VERSION = 0xff };
 
 /* ---- the process's own ids ---- */
 
-/* Where the system has no randomness yet: none of these is the same in two processes. */
+/* A substitute if the system has no randomness yet: differs between processes. */
 static uint64_t make_do(uint64_t n)
 {
     uint64_t z = crn_clock_monotonic() ^ crn_clock_realtime() << 20 ^ (uint64_t)getpid() << 40 ^
@@ -70,7 +70,7 @@ bool crn_trace_make_own(const cairn_profile *profile, uint64_t trace[2])
     return true;
 }
 
-/* ---- who asks ---- */
+/* ---- requester ---- */
 
 void crn_handoff_name_trace(const cairn_strand *strand, cairn_handoff *handoff)
 {
@@ -91,7 +91,7 @@ void crn_handoff_name_trace(const cairn_strand *strand, cairn_handoff *handoff)
         handoff->flags = SAMPLED;
 }
 
-/* Where a span is open that has no record, its descendants are to know that there is none. */
+/* If an open span is not recorded, its remote children must learn that. */
 bool cairn_traceparent_write(const cairn_strand *strand, char text[CAIRN_TRACEPARENT_SIZE])
 {
     text[0] = 0;
@@ -116,9 +116,10 @@ bool cairn_traceparent_write(const cairn_strand *strand, char text[CAIRN_TRACEPA
     return true;
 }
 
-/* ---- who is asked ---- */
+/* ---- server ---- */
 
-/* `count` lower-case digits, which are all that the standard allows. False if they are not. */
+/* Parses `count` lower-case hexadecimal digits, as the standard requires. Returns false
+ * otherwise. */
 static bool read_digits(const char *text, int count, uint64_t *number)
 {
     *number = 0;
@@ -134,7 +135,7 @@ static bool read_digits(const char *text, int count, uint64_t *number)
     return true;
 }
 
-/* Later versions may have more behind a further "-". */
+/* Later versions may add fields behind a further "-". */
 static bool ends_right(const char *rest, uint64_t version)
 {
     return *rest == 0 || (version && *rest == '-');

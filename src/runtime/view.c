@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Queries: a snapshot of the profile's own capture, looked at.
+ * Queries on a snapshot of the profile's own capture.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,7 +13,7 @@ struct cairn_view {
     crn_snapshot snapshot;
     cairn_block_info *blocks;
     cairn_cost *costs;
-    cairn_block *path; /* of the context that is visited */
+    cairn_block *path; /* of the visited context */
     uint32_t path_room;
 };
 
@@ -59,7 +59,7 @@ static cairn_error fill(cairn_view *view, cairn_profile *profile)
     if (!crn_reader_open_file(&reader, crn_capture_file(&profile->capture), "the capture", &error))
         return (cairn_error)error.code;
     bool taken = crn_snapshot_take(&view->snapshot, &reader, true, &error);
-    reader.file = -1; /* it stays the profile's */
+    reader.file = -1; /* owned by the profile */
     crn_reader_close(&reader);
     if (!taken)
         return (cairn_error)error.code;
@@ -164,7 +164,7 @@ bool cairn_view_find(const cairn_view *view, const cairn_block *sequence, size_t
     return true;
 }
 
-/* Whether the path of `context` ends in `sequence`. */
+/* Returns true if the path of `context` ends with `sequence`. */
 static bool ends_in(const crn_records *records, uint32_t context, const cairn_block *sequence,
                     size_t length)
 {
