@@ -23,11 +23,15 @@ static cairn_error error_of_errno(void)
 
 /* ---- the file ---- */
 
-/* Whoever reads the capture is to know why it did not become longer. */
-static cairn_error refuse(crn_capture *capture, crn_refusal refusal, cairn_error error)
+/* Notes why the file did not grow, for readers, and the size: so much is not asked for again, as
+ * each attempt would write until the disk is full. */
+static cairn_error refuse(crn_capture *capture, uint64_t size, crn_refusal refusal,
+                          cairn_error error)
 {
-    if (error == CAIRN_E_SPACE)
+    if (error == CAIRN_E_SPACE) {
         __atomic_store_n(&capture->header->refused, refusal, __ATOMIC_RELAXED);
+        capture->refused_size = size;
+    }
     return error;
 }
 
@@ -37,16 +41,15 @@ static cairn_error take_space(crn_capture *capture, uint64_t size, uint64_t *off
     uint64_t end = capture->header->size;
     if (capture->detached)
         return CAIRN_E_FORKED;
-    if (capture->header
-            ->refused) /* asked once: each try would write until the disk is full again */
+    if (capture->refused_size && size >= capture->refused_size)
         return CAIRN_E_SPACE;
     if (size > capture->limit || end > capture->limit - size)
-        return refuse(capture, CRN_REFUSED_LIMIT, CAIRN_E_SPACE);
+        return refuse(capture, size, CRN_REFUSED_LIMIT, CAIRN_E_SPACE);
     int file = crn_file_descriptor(&capture->file);
     if (file < 0)
         return CAIRN_E_OPEN;
     if (!crn_file_extend(file, end, size))
-        return refuse(capture, CRN_REFUSED_SYSTEM, error_of_errno());
+        return refuse(capture, size, CRN_REFUSED_SYSTEM, error_of_errno());
     *offset = end;
     __atomic_store_n(&capture->header->size, end + size, __ATOMIC_RELEASE);
     return CAIRN_OK;

@@ -22,8 +22,9 @@ typedef struct crn_capture {
     crn_disk_directory *directory; /* the last one */
     uint64_t directory_offset;
     uint64_t limit;
-    bool detached;        /* the file is another process's: nothing may grow */
-    pthread_mutex_t lock; /* of the file's end and the directory */
+    uint64_t refused_size; /* the smallest that the file could not grow by; 0: none. Under lock */
+    bool detached;         /* the file is another process's: nothing may grow */
+    pthread_mutex_t lock;  /* of the file's end and the directory */
 } crn_capture;
 
 /* Bytes that are contiguous in memory and come in chunks in the file. */

@@ -3,7 +3,7 @@
  * The bounds of a thread's stack, as src/unwind finds them without libc's locks, against
  * pthread_getattr_np. Both ways to ask the kernel are tried. Prints TAP.
  */
-#include "unwind/memory.c"
+#include "unwind/memory.c" /* NOLINT(bugprone-suspicious-include): tests what is static */
 
 #include <stdio.h>
 #include <stdlib.h>
