@@ -154,10 +154,10 @@ typedef struct cairn_options {
     size_t size;               /* sizeof(cairn_options): allows fields to be added */
     const char *path;          /* of the capture; NULL: in memory, for queries only. `cairn run`
                                   passes its choice in CAIRN_OUT. An existing capture is
-                                  replaced, any other file is not. If several profiles are opened
-                                  with the same path, each writes a whole file and the last one
-                                  has the name; opened at the same moment, one may fail with
-                                  CAIRN_E_OPEN */
+                                  replaced, any other file is not. Its owner alone may read it
+                                  (mode 0600). It gets its name when it can be read. If several
+                                  profiles are opened with the same path, each writes a whole
+                                  file and the last one has the name */
     const char *command;       /* command line to show in reports; may be NULL */
     const char *labels;        /* "key=value" lines to show in reports; may be NULL */
     cairn_wall wall;           /* default: off */
