@@ -189,12 +189,14 @@ static cairn_error open_profile(cairn_profile *profile, const cairn_options *opt
     error = __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED);
     if (!error && !lane)
         error = CAIRN_E_MEMORY;
+    if (!error)
+        error = crn_capture_publish(&profile->capture);
+    if (!error)
+        crn_profile_put_costs(profile, options);
     if (!error && profile->how_sampled == CAIRN_SAMPLER_TIMER && !crn_timers_begin())
         error = CAIRN_E_THREAD;
     if (!error && options->blocks_of && !crn_siblings_join(profile, options->blocks_of))
         error = CAIRN_E_SPACE;
-    if (!error)
-        error = crn_capture_publish(&profile->capture);
     if (!error)
         error = start_threads(profile);
     if (!error) {

@@ -106,6 +106,10 @@ void crn_profile_put_first(cairn_profile *profile, const cairn_options *options)
     put_labels(profile, options->labels);
     if (options->spans)
         crn_ids_begin(profile);
+}
+
+void crn_profile_put_costs(cairn_profile *profile, const cairn_options *options)
+{
     char cost[32];
     if (options->spans) { /* facts that a replay needs */
         snprintf(cost, sizeof cost, "%u", crn_thread_cores());
@@ -119,6 +123,7 @@ void crn_profile_put_first(cairn_profile *profile, const cairn_options *options)
     snprintf(cost, sizeof cost, "%.2f", profile->sampler.sample_ns);
     crn_profile_add_note(profile, "sample_ns", cost);
 }
+
 /* ---- public functions ---- */
 
 cairn_error cairn_profile_note(cairn_profile *profile, const char *key, const char *value)
