@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Linked into each program and shared object that is compiled with --zero: says which sites are in
- * it, so that what never ran is known.
+ * Linked into each program and shared object compiled with --zero: registers its sites, so that
+ * the report can list those that never ran.
  */
 #include "site.h"
 

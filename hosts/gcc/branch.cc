@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * --branch: how often each way of a branch was taken. A block for each way, named <true>, <false>
- * or <case>, is entered and left where the way begins. It is put in before anything is optimized,
- * so that the ways are those of the source.
+ * --branch: counts how often each way of a branch is taken. Each way is a block named <true>,
+ * <false> or <case>, entered and left where the way begins. Inserted before all optimisation, so
+ * that the ways are those of the source.
  */
 #include "plugin.h"
 
@@ -18,7 +18,7 @@ void count_way(edge way, const char *name, location_t place)
     gsi_insert_on_edge(way, crn_mark_make(CRN_MARK_LEAVE, site, height, place));
 }
 
-/* Where a case is written, if that is known. */
+/* Returns the place of a case, if known. */
 location_t place_of(edge way, const gimple *last)
 {
     for (gimple_stmt_iterator i = gsi_start_bb(way->dest); !gsi_end_p(i); gsi_next(&i))

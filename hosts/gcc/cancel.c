@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Threads that may be cancelled anywhere: pthread_setcanceltype before that of the C library.
+ * Asynchronous cancellation: interposes pthread_setcanceltype.
  */
 #ifndef CRN_STATIC
 #include <dlfcn.h>
@@ -9,8 +9,8 @@
 
 #include "runtime.h"
 
-/* A thread that may be cancelled anywhere must not end in the midst of the runtime, with locks that
- * it holds: as where a handler may jump out, signals wait until that is over. */
+/* A thread with asynchronous cancellation must not end inside of the runtime, where it can hold
+ * locks. So signals are held back there, as for programs that can jump out of handlers. */
 CAIRN_API int pthread_setcanceltype(int type, int *before)
 {
     static int (*known)(int, int *); /* atomic */

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: MIT
  *
- * The proof that Enter and Leave match, on every path: what MLton's checkProf is to its SSA.
+ * Proves that enter and leave match on every path, like MLton's checkProf for its SSA.
  *
- * Each place has one stack of frames, whichever way it is reached: the function's own and those of
- * what was inlined. What is known of a frame are the names of its height: those that all ways to
- * the place agree on. A return needs a stack that is empty; a call needs one that is not, but for a
- * call in tail position. What is not reached by a return (a landing pad, a label that others
- * jump to) restores a frame before it calls anything.
+ * At each point there is one stack of frames, whichever path leads there: the function's own and
+ * those of inlined functions. A frame is known by the names of its height on which all paths
+ * agree. A return needs an empty stack; a call a non-empty one, except in tail position. A point
+ * reached without a return (a landing pad, a label that others jump to) must restore a frame
+ * before any call.
  */
 #include "plugin.h"
 
 namespace {
 
 enum state {
-    UNKNOWN, /* no way leads here as far as is known */
-    BEFORE,  /* the function's own Enter is still to come */
+    UNKNOWN, /* no known path leads here */
+    BEFORE,  /* the function's own enter is still to come */
     INSIDE,
-    RECEIVED /* as INSIDE, but there may be more above that stack */
+    RECEIVED /* like INSIDE, but there may be more frames above */
 };
 
 bitmap_obstack memory;
 
 struct stack {
     state now = UNKNOWN;
-    bool replaced = false; /* what is entered next, replaces what runs */
-    int hidden = -1;       /* above so many there may be others, which are never left; -1: none */
+    bool replaced = false; /* the next enter replaces the current frame */
+    int hidden = -1;       /* above this many frames there may be others that are never left; -1:
+                              none */
     auto_vec<bitmap> frames;
 
     ~stack()
@@ -49,7 +50,7 @@ void stack::cut(unsigned length)
     }
 }
 
-/* A frame that has these names; NULL: none yet. */
+/* A frame with these names; NULL: none yet. */
 void stack::push(bitmap names)
 {
     bitmap own = BITMAP_ALLOC(&memory);
@@ -68,7 +69,7 @@ void stack::copy(const stack &other)
         push(frame);
 }
 
-/* GCC makes one of what ends in the same way (a call of abort), whatever has been entered. */
+/* GCC merges equal ends (a call of abort), whatever has been entered. */
 bool stack::meet_frames(const stack &other)
 {
     unsigned length = frames.length();
@@ -87,7 +88,8 @@ bool stack::meet_frames(const stack &other)
     return changed;
 }
 
-/* What is true of both. Whether that is less than was; agree: whether it may be. */
+/* Keeps what holds for both. Returns true if that is less than before; `*agree` becomes false if
+ * the two may not be merged. */
 bool stack::meet(const stack &other, bool *agree)
 {
     if (now == UNKNOWN) {
@@ -99,7 +101,7 @@ bool stack::meet(const stack &other, bool *agree)
         state less = now == BEFORE || other.now == BEFORE ? BEFORE : RECEIVED;
         const stack &inside = now == less ? other : *this;
         if (less == BEFORE && !(inside.now == INSIDE && inside.replaced))
-            *agree = false; /* but for a tail call of itself, which is a loop */
+            *agree = false; /* except for a tail call of itself, which became a loop */
         changed = now != less;
         now = less;
     }
@@ -109,7 +111,7 @@ bool stack::meet(const stack &other, bool *agree)
     return changed;
 }
 
-/* As RECEIVED says of itself that there may be more, that need not be said twice. */
+/* Repeated receiving changes nothing. */
 void stack::receive()
 {
     now = RECEIVED;
@@ -124,7 +126,7 @@ void stack::forget(tree height)
         bitmap_clear_bit(frame, SSA_NAME_VERSION(height));
 }
 
-/* Which frame's height it is; negative: none's. */
+/* Returns the index of the frame with that height; negative if there is none. */
 int stack::find(tree height) const
 {
     int i = TREE_CODE(height) == SSA_NAME ? (int)frames.length() - 1 : -1;
@@ -145,7 +147,7 @@ class checker {
     void all();
 
   private:
-    stack *known; /* at the beginning of each block */
+    stack *known; /* at the begin of each block */
     auto_vec<basic_block> work;
     bool entered = false; /* the function has a frame of its own */
     bool failed = false;
@@ -212,9 +214,8 @@ void checker::restore(stack &stack, const gimple *mark)
     stack.replaced = false;
 }
 
-/* What a sanitizer, or -fprofile-generate, has called between any two statements; it enters
- * nothing.
- */
+/* Returns true for calls that a sanitizer or -fprofile-generate inserts anywhere; they enter
+ * nothing. */
 bool is_of_compiler(const gcall *call)
 {
     tree callee = gimple_call_fndecl(call);
@@ -229,9 +230,9 @@ bool is_of_compiler(const gcall *call)
            strncmp(name, "__builtin___sanitizer_", 22) == 0;
 }
 
-/* Calls without an effect may have been moved anywhere, and enter nothing; so do those that are but
- * instructions: what hands an exception on to another handler of the same function, and a
- * sanitizer's question for its caller's address, which comes before anything is entered. */
+/* Returns true for calls that enter nothing: calls without effect, which may have been moved
+ * anywhere; calls that expand to instructions, like passing an exception to another handler of the
+ * same function; a sanitizer's request for its caller's address, which precedes all enters. */
 bool is_harmless(const gcall *call)
 {
     return crn_is_of_machine(call) || gimple_call_flags(call) & (ECF_CONST | ECF_PURE) ||
@@ -277,7 +278,7 @@ void checker::step(stack &stack, const gimple *statement)
         fail(statement, "a path returns without leaving");
 }
 
-/* Names that heights have behind a join, where each has its value at once. */
+/* Translates names of heights at a join, where each gets a new one. */
 void rename(edge into, stack &stack)
 {
     auto_vec<int> frames;
@@ -295,7 +296,8 @@ void rename(edge into, stack &stack)
             bitmap_set_bit(stack.frames[frames[which]], SSA_NAME_VERSION(PHI_RESULT(i.phi())));
 }
 
-/* Whether a frame is restored before anything happens: then there may be others above it. */
+/* Returns true if the block restores a frame before anything else: then other frames may be above
+ * it. */
 bool is_received(basic_block block)
 {
     for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i)) {

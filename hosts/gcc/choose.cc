@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which functions are profiled.
+ * Chooses which functions are profiled.
  */
 #include "plugin.h"
 
 #include <regex.h>
 
-/* ---- by what was asked for ---- */
+/* ---- by options ---- */
 
 namespace {
 
-/* A regular expression for names or files, which says what is taken in or left out. */
+/* A regular expression for names or files, and what it does. */
 struct filter {
     bool only, file;
     regex_t pattern;
@@ -25,7 +25,7 @@ bool matches(const filter *filter, tree function)
     return text && regexec(&filter->pattern, text, 0, NULL, 0) == 0;
 }
 
-/* Of each kind of `only` one must match, and no `skip`. */
+/* Of each kind of `only` at least one must match, and no `skip`. */
 bool is_chosen(tree function)
 {
     bool wanted[2] = {true, true}, found[2] = {false, false};
@@ -65,10 +65,10 @@ bool crn_choose(const char *key, const char *value)
     return false;
 }
 
-/* ---- by what it is ---- */
+/* ---- by properties ---- */
 
-/* A resolver of indirect functions runs while the program is being linked together: thread-local
- * variables are not there yet. */
+/* Returns true for resolvers of indirect functions, which run during dynamic linking, before
+ * thread-local variables exist. */
 static bool is_resolver(cgraph_node *node)
 {
     ipa_ref *reference = NULL;
@@ -111,8 +111,8 @@ bool crn_returns_oddly(function *function)
     return false;
 }
 
-/* What a resolver calls runs as early. Found before anything is inlined or released; an attribute,
- * as -flto keeps those, and who calls such a function knows that it is not entered. */
+/* Functions called by a resolver run as early. They are found before inlining and marked by an
+ * attribute, which -flto keeps, so that callers know that they are not entered. */
 void crn_early_leave_out(void *event, void *data)
 {
     (void)event;
@@ -184,7 +184,7 @@ bool crn_is_known_profiled(tree function)
     if (crn_chosen.inlined || crn_is_entered(node->decl))
         return crn_is_entered(node->decl);
     if (crn_chosen.small && node->decl != current_function_decl)
-        return false; /* may be too small in the end */
+        return false; /* may turn out too small */
     return crn_is_profiled(node->decl);
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * What Enter and Leave become: cairn_enter and cairn_leave of hot.h, by hand.
+ * Emits the code of enter and leave: hand-written versions of cairn_enter and cairn_leave (hot.h).
  *
- * As statements of GCC's own, calls would make a frame in functions that have none, and have
- * registers saved around them. As assembler statements they take few registers. Enter is inlined
- * where no frame is pushed: it gives the context that called, and Leave goes back to it. In
- * functions that call nothing Leave is inlined, too; all else calls what stub.cc has written.
+ * Calls in GCC's own form would give a frame to functions without one, and save registers around
+ * them; assembler statements need few registers. Enter is inlined where no frame is pushed: it
+ * returns the caller's context, to which leave returns. In leaf functions leave is inlined as
+ * well; everything else calls the stubs of stub.cc.
  *
- * Where these lie in a strand is asserted in offsets.c.
+ * offsets.c asserts the structure offsets.
  */
 #include "plugin.h"
 
@@ -18,7 +18,7 @@
     "testq " reg ", " reg "\n\t"                                                                   \
     "je 1f\n\t"
 
-/* What is unusual is at the section's end. */
+/* The slow side is at the end of the section. */
 #define SLOW_BEGIN                                                                                 \
     ".subsection 1\n"                                                                              \
     "2:\n\t"
@@ -26,7 +26,7 @@
     "jmp 1b\n\t"                                                                                   \
     ".previous"
 
-/* %0 strand, then height (%rax; without a strand there is none, which is 0), %1 the site. */
+/* %0: strand, then height (%rax; 0 without a strand), %1: the site. */
 #define ENTER(stub)                                                                                \
     "# cairn enter\n\t"                                                                            \
     STRAND("%0")                                                                                   \
@@ -36,7 +36,7 @@
 static const char *const enter_text[] = {ENTER(CRN_STUB_ENTER),
                                          ENTER(CRN_STUB_ENTER_GUARDED)}; /* by crn_where */
 
-/* %1 height (%rcx). */
+/* %1: height (%rcx). */
 #define WITH_HEIGHT(name, stub)                                                                    \
     "# cairn " name "\n\t"                                                                         \
     "testq %1, %1\n\t"                                                                             \
@@ -50,35 +50,36 @@ static const char *const tail_text[] = {WITH_HEIGHT("tail", CRN_STUB_TAIL),
                                         WITH_HEIGHT("tail", CRN_STUB_TAIL_GUARDED),
                                         WITH_HEIGHT("tail", CRN_STUB_TAIL_KEPT)};
 
-/* Which guess is meant, by how deep the stack is: its number; and by what runs: in bytes. */
+/* Index into the inline cache: from the stack pointer, as a number; from the current context, in
+ * bytes. */
 #define BY_DEPTH(found)                                                                            \
     "imull $" CRN_INLINE_CACHE_FACTOR ", %%esp, %k" found "\n\t"                                          \
     "shrl $" CRN_INLINE_CACHE_SHIFT ", %k" found "\n\t"
 #define BY_CURRENT(current, found)                                                                 \
     "leal (%" current ",%" current "), %k" found "\n\t"                                            \
     "andl $" CRN_GUESS_MASK ", %k" found "\n\t"
-/* Where the block led to then, and from where, are left in `found`, the records' base in `base`. A guess
- * is read at once: a signal handler may change it. */
+/* Loads the inline cache entry into `found`, and the records' base into `base`. By one load,
+ * because a signal handler may change it. */
 #define READ_CACHE_ENTRY(which, found, scale, strand, base, inline_cache)                                     \
     which                                                                                          \
     "movl %" inline_cache ", %k" base "\n\t"                                                            \
     "addq " CRN_AT_INLINE_CACHE "(%" strand "), %" base "\n\t"                                          \
     "movq (%" base ",%" found "," scale "), %" found "\n\t"                                        \
     "movq " CRN_AT_BASE "(%" strand "), %" base "\n\t"
-/* The unit where the block leads to is left in `found`. Goes to 2 if it led there from elsewhere, or
- * something is due. */
+/* Leaves the callee's node offset in `found`. Goes to 2 if the entry is for another context, or
+ * something is pending. */
 #define CACHE_ENTRY(which, current, found, scale, base, inline_cache)                                         \
     READ_CACHE_ENTRY(which, found, scale, "1", base, inline_cache)                                            \
     "cmpl %k" current ", %k" found "\n\t"                                                          \
     "jne 2f\n\t"                                                                                   \
     "shrq $32, %" found "\n\t"
-/* Who called what gave its frame back lies where the stack ends. Goes on at 6. */
+/* After a tail call the caller is stored at the end of the stack. Continues at 6. */
 #define WHO_CALLED(who, strand)                                                                    \
     "5:\n\t"                                                                                       \
     "movq " CRN_AT_TOP "(%" strand "), %" who "\n\t"                                               \
     "movl (%" who "), %k" who "\n\t"                                                               \
     "jmp 6b\n"
-/* And where that was wrong, or something is due. */
+/* The slow side: inline cache miss, or something is pending. */
 #define ENTER_SLOWLY(function, site)                                                               \
     "2:\n\t"                                                                                       \
     "leaq %" site ", %%rax\n\t"                                                                    \
@@ -86,8 +87,8 @@ static const char *const tail_text[] = {WITH_HEIGHT("tail", CRN_STUB_TAIL),
     "testq %%rax, %%rax\n\t"                                                                       \
     "cmoveq %%rax, %1\n\t"
 
-/* %0 who called (%rax; 0: no frame), %1 strand, 0 if there is no frame; %2 base, %3 unit; %4 the site,
- * %5 its guesses. */
+/* %0: caller (%rax; 0: no frame), %1: strand, 0 without a frame; %2: base, %3: node offset; %4: the
+ * site, %5: its inline cache. */
 static const char enter_leaf_text[] = "# cairn enter\n\t"
     STRAND("%1")
     "movq " CRN_AT_CURRENT "(%1), %0\n\t"
@@ -103,8 +104,8 @@ static const char enter_leaf_text[] = "# cairn enter\n\t"
     ENTER_SLOWLY("cairn_priv_site_enter_leaf", "4")
     SLOW_END;
 
-/* %0 the strand, then who called, with its mark (%rax); %1 who called, %2 base, %3 unit; %4 the site, %5
- * its guesses. What is called is in its midst, where whoever unwinds knows the function's frame. */
+/* %0: strand, then caller with tag (%rax); %1: caller, %2: base, %3: node offset; %4: the site, %5:
+ * its inline cache. The slow side is called within the function, where unwinders know its frame. */
 static const char enter_kept_text[] = "# cairn enter\n\t"
     STRAND("%0")
     "movq " CRN_AT_CURRENT "(%0), %1\n\t"
@@ -128,7 +129,7 @@ static const char enter_kept_text[] = "# cairn enter\n\t"
     WHO_CALLED("1", "0")
     ".previous";
 
-/* %0 who called, %1 strand. What wants attention has made the limit 0. */
+/* %0: caller, %1: strand. A pending request has set the limit to 0. */
 static const char leave_leaf_text[] = "# cairn leave\n\t"
     "testq %1, %1\n\t"
     "je 1f\n\t"
@@ -142,10 +143,11 @@ static const char leave_leaf_text[] = "# cairn leave\n\t"
     "xchgq %0, %%rax\n\t"
     SLOW_END;
 
-/* ---- where what runs stays what called: nothing is written but a count ---- */
+/* ---- light leaf functions: nothing is written but the count ---- */
 
-/* %0 unit (%rax; 0: no frame), %1 strand, 0 if there is no frame; %2 base, %3 what runs; %4 the site,
- * %5 its guesses. What gave its frame back by a tail call has been left from here on. */
+/* %0: node offset (%rax; 0: no frame), %1: strand, 0 without a frame; %2: base, %3: current
+ * context; %4: the site, %5: its inline cache. A function that gave its frame back by a tail call
+ * ends here. */
 #define ENTER_LIGHT(room)                                                                          \
     "# cairn enter\n\t"                                                                            \
     STRAND("%1")                                                                                   \
@@ -165,7 +167,7 @@ static const char leave_leaf_text[] = "# cairn leave\n\t"
     ENTER_SLOWLY("cairn_priv_site_enter_light", "4")                                               \
     SLOW_END
 static const char enter_light_text[] = ENTER_LIGHT("");
-/* Where the frame may be pushed later, there has to be room for it. */
+/* If the frame may be pushed later, there must be space for it. */
 static const char enter_late_text[] = ENTER_LIGHT(
     "movq " CRN_AT_TOP "(%1), %0\n\t"
     "cmpq " CRN_AT_HIGH "(%1), %0\n\t"
@@ -187,7 +189,7 @@ static const char leave_light_text[] = "# cairn leave\n\t"
     LEAVE_LIGHT("0", "1")
     "\t.previous";
 
-/* %0 the height (%rcx), 0 if the frame is not pushed. */
+/* %0: height (%rcx), 0 if the frame is not pushed. */
 #define IF_PUSHED(stub)                                                                            \
     "testq %0, %0\n\t"                                                                             \
     "je 3f\n\t"                                                                                    \
@@ -199,9 +201,9 @@ static const char leave_late_text[] = "# cairn leave\n\t"
     LEAVE_LIGHT("1", "2")
     "\t.previous";
 
-/* %0 the height, 0 if there is no strand; %1 scratch, %2 unit, %3 strand. Enter has seen that there
- * is room. What a signal handler runs may push where the stack ends: so the frame is below that before
- * it is written. */
+/* %0: height, 0 without a strand; %1: scratch, %2: node offset, %3: strand. Enter has checked for
+ * space. A signal handler may push at the end of the stack, so the height is stored before the
+ * frame is written. */
 #define PUSH                                                                                       \
     "testq %3, %3\n\t"                                                                             \
     "je 1f\n\t"                                                                                    \
@@ -221,7 +223,8 @@ static const char push_once_text[] = "# cairn push\n\t"
     "jne 1f\n\t"
     PUSH;
 
-/* %0 and %1 scratch, %2 unit, %3 strand. The unit becomes what runs, marked as replaced; where the stack ends lies who gets it back. */
+/* %0 and %1: scratch, %2: node offset, %3: strand. Makes the function's context current with the
+ * flag of a tail call, and stores its caller at the end of the stack. */
 #define TAIL_LIGHT                                                                                 \
     "testq %3, %3\n\t"                                                                             \
     "je 1f\n\t"                                                                                    \
@@ -250,7 +253,7 @@ static void clobber(vec<tree, va_gc> *&clobbers, const char *name)
     vec_safe_push(clobbers, build_tree_list(NULL_TREE, build_string(strlen(name), name)));
 }
 
-/* What is called returns to where the red zone would begin: there must be none. */
+/* The called stubs return below the red zone's begin: functions with them must have none. */
 static gimple *assemble(const char *text, vec<tree, va_gc> *inputs, vec<tree, va_gc> *outputs,
                         vec<tree, va_gc> *clobbers)
 {
@@ -281,7 +284,7 @@ static tree function_of(const char *name, tree result, tree argument, tree secon
     return function;
 }
 
-/* What is inlined is written as AT&T has it, and reaches 2 GB. */
+/* Inlined code is in AT&T syntax, and reaches 2 GB. */
 bool crn_by_calls(void)
 {
     return crn_chosen.calls || crn_chosen.verify || ix86_asm_dialect != ASM_ATT ||
@@ -374,7 +377,7 @@ gimple *crn_emit_tail(tree height)
                           : assemble_with_height(tail_text[crn_where_is(height)], height);
 }
 
-/* ---- where what runs stays what called ---- */
+/* ---- light leaf functions ---- */
 
 gimple *crn_emit_enter_late(tree site, tree node_offset, tree strand)
 {
@@ -400,7 +403,7 @@ gimple *crn_emit_push(tree height, tree pushed, tree node_offset, tree strand)
     return assemble(pushed ? push_once_text : push_text, inputs, outputs, NULL);
 }
 
-/* Where the frame may be pushed, a stub is called for that. */
+/* If the frame may be pushed, a stub is called. */
 static void call_stub(operands *&outputs, operands *&clobbers)
 {
     vec_safe_push(outputs, operand("=&c", make_ssa_name(long_long_integer_type_node)));

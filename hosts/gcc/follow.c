@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * --profile=alloc: what a thread allocates goes to the contexts of its strand. Programs of that
- * kind are linked with libcairn-alloc; without it there is nobody to ask.
+ * --profile=alloc: charges a thread's allocations to the contexts of its strand. Such programs are
+ * linked with libcairn-alloc; without it this does nothing.
  */
 #include <pthread.h>
 
@@ -38,7 +38,7 @@ void crn_site_follow(cairn_strand *strand)
         follows = cairn_alloc_follow(strand);
 }
 
-/* Before libcairn closes the profile: its destructors run after ours. */
+/* Runs before libcairn closes the profile, as its destructors run after ours. */
 __attribute__((destructor)) static void end_main(void)
 {
     end(NULL);

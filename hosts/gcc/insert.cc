@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Enter and Leave for each function that is still called after inlining; or, with --inlined, for
- * each function of the source before anything is inlined.
+ * Inserts enter and leave into each function that is still called after inlining; with --inlined,
+ * into each function of the source before inlining.
  *
- * The frame is given back before a call in tail position, not after: so the call stays a jump.
- * Such a call and the return that follows it may be in different blocks, and others may lead to
- * that return, too. They give their frames back on the way to it: on the edges into the *tails*,
- * blocks that something leads to that has no frame any more.
+ * The frame is given back before a call in tail position, so that the call stays a jump. The call
+ * and its return may be in different blocks, and other paths may lead to that return. These give
+ * their frames back on the way to it: on the edges into the *tails*, the blocks that some path
+ * reaches without a frame.
  */
 #include "plugin.h"
 
-/* Memory is charged to the function that asks for it, which must not have been left by then; nor
- * what a scope is in, before it ends. */
+/* Returns true for calls during which the function must stay on the stack: allocations are charged
+ * to it, and open scopes belong to it. */
 bool crn_must_stay(gcall *call)
 {
     tree callee = gimple_call_fndecl(call);
@@ -31,8 +31,8 @@ namespace {
 
 typedef auto_vec<gcall *> call_list;
 
-/* The blocks that a call is followed by up to the return, without its own. False if there is no
- * one way. */
+/* Finds the blocks from a call to the return, without the call's own. Returns false if there is no
+ * single path. */
 bool tails_of(const gcall *call, auto_bitmap &tails)
 {
     basic_block block = gimple_bb(call);
@@ -54,7 +54,7 @@ bool ends_in_tail_call(basic_block block, const call_list &calls)
     return false;
 }
 
-/* Whether something comes into the call's tails on an edge that nothing can be put on. */
+/* Returns true if an edge into the call's tails cannot be split. */
 bool tails_are_closed(const gcall *call, const call_list &calls)
 {
     auto_bitmap tails;
@@ -93,7 +93,7 @@ void find_tail_calls(call_list &calls)
     }
 }
 
-/* Tests of the checker have something left out, or done twice. */
+/* Tests of the checker omit or duplicate something. */
 bool is_broken(const char *what)
 {
     return crn_chosen.broken && strcmp(crn_chosen.broken, what) == 0;
@@ -202,8 +202,7 @@ void insertion::restore_block(basic_block block)
         put_before(place, mark(CRN_MARK_RESTORE), "restore");
 }
 
-/* Where it says what the frame's context is, whatever is interrupted when something jumps back. Not
- * on the way that is jumped on. */
+/* Restores where a signal handler may jump back to, on the path that is not jumped on. */
 void insertion::restore_before(gimple_stmt_iterator place)
 {
     basic_block block = gsi_bb(place);
@@ -243,7 +242,7 @@ bool is_received(basic_block block)
     return false;
 }
 
-/* Where control comes to without a return, and where it may return twice. */
+/* Restores frames where control arrives without a return, and where a call may return twice. */
 void insertion::restore()
 {
     basic_block block;
@@ -278,7 +277,7 @@ void insert(tree function)
     crn_set_entered(function);
 }
 
-/* Bodies of functions that are defined elsewhere, too, and only there if they are called. */
+/* Returns true for bodies of functions defined elsewhere, which exist here only for inlining. */
 bool is_of_another(tree function)
 {
     return DECL_DECLARED_INLINE_P(function) && DECL_EXTERNAL(function) &&
@@ -306,8 +305,8 @@ void insert_or_count(function *function)
 
 const pass_data early_data = DATA("cairn_early"), insert_data = DATA("cairn_insert");
 
-/* GCC writes bodies of its own around that of a function for vectors, which is entered once for
- * several calls: so those are entered late. */
+/* Returns true for functions with vector variants: GCC writes their bodies around the function,
+ * entered once for several calls, so they are entered late. */
 bool is_for_vectors(tree function)
 {
     return lookup_attribute("omp declare simd", DECL_ATTRIBUTES(function)) != NULL_TREE;

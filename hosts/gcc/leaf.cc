@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * Functions that call nothing, inlined ones too. Nobody can look at the stack while one runs but a
- * signal handler, which leaves it as it was: so its frame is not pushed. What called stays in a
- * register.
+ * Leaf functions: functions that call nothing, including inlined ones. Only a signal handler can
+ * see the stack while one runs, and it restores it. So the frame is not pushed, and the caller's
+ * context stays in a register.
  *
- * Those without a loop are over at once. While one runs what called stays what runs, too: nothing
- * is written but the count. Where something is due when it is left, its own unit is known, and time
- * goes to it. What a signal handler calls meanwhile is called by what called.
+ * Without a loop they end at once and are *light*: the caller's context stays current, and only
+ * the count is written. If something is pending at leave, the function's own node offset is known
+ * and gets the time. Calls of a signal handler meanwhile count below the caller.
  */
 #include "plugin.h"
 
 #include "builtins.h"
 #include "cfganal.h"
 
-/* By the heights of the function that is compiled now: where their strands are. */
+/* by height, of the function being compiled: the variable with the strand */
 static hash_map<tree, tree> *strands;
 
 static bool is_of_program(tree function)
@@ -29,7 +29,8 @@ bool crn_is_of_machine(const gcall *call)
            (callee && is_inexpensive_builtin(callee) && !is_of_program(callee));
 }
 
-/* What the C library does with its arguments alone: it calls nobody, and throws nothing. */
+/* Returns true for C library functions that only work on their arguments: they call and throw
+ * nothing. */
 static bool is_of_memory(gcall *call)
 {
     static const built_in_function functions[] = {
@@ -91,7 +92,7 @@ static void look(tree height)
     all_known &= strands->get(height) != NULL;
 }
 
-/* ---- what is inlined ---- */
+/* ---- inlined functions ---- */
 
 enum { BLOCKS_MOST = 64 }; /* of one frame: more are not looked at */
 
@@ -105,7 +106,8 @@ static bool is_left_alone(tree height)
     return true;
 }
 
-/* What follows in a block. 1: the frame is left; 0: it is not; negative: something is called. */
+/* Scans a block. Returns 1 if the frame is left in it, 0 if not, negative if something is
+ * called. */
 static int look_for_leave(gimple_stmt_iterator place, tree height)
 {
     for (; !gsi_end_p(place); gsi_next(&place)) {
@@ -132,7 +134,7 @@ static bool push_next(basic_block block, auto_vec<basic_block> &work, auto_bitma
     return EDGE_COUNT(block->succs) > 0 && work.length() < BLOCKS_MOST;
 }
 
-/* Whether nothing is called from the Enter to each Leave of the same frame. */
+/* Returns true if nothing is called between the enter and each leave of the same frame. */
 static bool calls_nothing_inside(gimple *enter)
 {
     tree height = crn_mark_height(enter);
@@ -173,7 +175,7 @@ static void count(tree height)
     entered++;
 }
 
-/* What counts what is inlined asks what runs. */
+/* Counters of inlined functions need the current context. */
 static bool counts_inlined(function *function)
 {
     basic_block block;
@@ -205,7 +207,7 @@ void crn_leaf_begin(function *function)
     }
     take(function, CRN_MARK_ENTER, add);
     all_known = true;
-    take(function, CRN_MARK_LEAVE, look); /* a frame may be one of two */
+    take(function, CRN_MARK_LEAVE, look); /* the leave of either of two frames */
     if (!all_known)
         strands->empty();
     light = may_be_light(function);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Marks: what Enter, Leave and so on are until they become code. To GCC a mark is an assembler
- * statement of one instruction that has an effect nobody knows, but touches no memory: so it is
- * copied, inlined and threaded with the code around it, and neither lost nor moved over a call.
- * What it is about are its operands: the frame's height and the site.
+ * Marks: enter, leave and the other events until they are expanded. To GCC a mark is an assembler
+ * statement of one instruction with an unknown effect that touches no memory: it is copied,
+ * inlined and threaded with the code around it, and neither lost nor moved across calls. Its
+ * operands are the frame's height and the site.
  */
 #include "plugin.h"
 
@@ -17,7 +17,7 @@ static const struct {
     {CRN_MARK_TAIL, "tail"},   {CRN_MARK_RESTORE, "restore"},
 };
 
-/* Anything will do for an operand: should a mark ever be left in, nothing comes of it. */
+/* Any constraint will do: a mark that is left in does nothing. */
 static tree operand(const char *constraint, tree value)
 {
     return build_tree_list(build_tree_list(NULL_TREE, build_string(strlen(constraint), constraint)),
@@ -38,7 +38,7 @@ gimple *crn_mark_make(crn_mark mark, tree site, tree height, location_t place)
             text = ACONCAT((beginning, known.name, NULL));
     gasm *statement = gimple_build_asm_vec(text, inputs, outputs, NULL, NULL);
     gimple_asm_set_volatile(statement, true);
-    gimple_asm_set_inline(statement, true); /* it is small, for who decides on inlining */
+    gimple_asm_set_inline(statement, true); /* counts as small for inlining decisions */
     gimple_set_location(statement, place);
     if (mark == CRN_MARK_ENTER)
         SSA_NAME_DEF_STMT(height) = statement;
@@ -114,7 +114,7 @@ void crn_set_entered(tree function)
             tree_cons(get_identifier(entered), NULL_TREE, DECL_ATTRIBUTES(function));
 }
 
-/* What was split off from a function has its attributes, but not its beginning. */
+/* Parts split off a function inherit its attributes, but not its begin. */
 bool crn_is_entered(tree function)
 {
     cgraph_node *node = cgraph_node::get(function);

@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-/* By where it is and what it is called: another may be loaded where one was. */
+/* Hashes address and path: another module may be loaded at an address later. */
 static uintptr_t key_of(const crn_unwind_module *module, const char *path)
 {
     uintptr_t key = module->start;

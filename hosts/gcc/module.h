@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * module.h - the file that code is of, for blocks that are addresses until the capture is read.
+ * module.h - the ELF file of an address, for blocks that are addresses until the capture is read.
  */
 #ifndef CRN_HOSTS_GCC_MODULE_H
 #define CRN_HOSTS_GCC_MODULE_H
@@ -9,8 +9,8 @@
 
 #include "unwind/unwind.h"
 
-/* The path of the module's file, whose build id is noted in the profile once. Good as long as the
- * module is loaded. Thread: any. */
+/* Returns the path of the module's file, and notes its build id in the profile once. Valid while
+ * the module is loaded. Thread: any. */
 const char *crn_module_path(cairn_profile *profile, const crn_unwind_module *module);
 
 #endif

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What functions are called.
+ * Names of functions.
  */
 #include "plugin.h"
 
 #include <libiberty/demangle.h>
 
-/* Parameters are left out, as in symbols/demangle.h; what a copy of a function is called beyond
- * the function's own name is, too. */
+/* Demangles without parameters, as symbols/demangle.h, and without clone suffixes. */
 static char *demangle(const char *symbol)
 {
     return cplus_demangle_v3(symbol, DMGL_ANSI | DMGL_RET_DROP);
@@ -27,8 +26,8 @@ static const char *symbol_of(tree function)
     return symbol + (*symbol == '*');
 }
 
-/* "_ZGVbN4v_" is before the name of a function for vectors: which processor (lower case, as after
- * no other _ZGV), whether some may be left out, how many, what the parameters are. */
+/* Skips "_ZGVbN4v_", the prefix of a vector variant: processor (lower case, unlike all other _ZGV),
+ * mask, length, parameters. */
 static const char *behind_vector(const char *symbol)
 {
     static const char beginning[] = "_ZGV";
@@ -39,7 +38,7 @@ static const char *behind_vector(const char *symbol)
     return end ? end + 1 : symbol;
 }
 
-/* ".simdclone.bN4v"; empty if it is none. To be freed. */
+/* Returns ".simdclone.bN4v"; empty if it is none. Free it. */
 static char *vector_of(const char *symbol, const char *behind)
 {
     if (behind == symbol)
@@ -50,8 +49,8 @@ static char *vector_of(const char *symbol, const char *behind)
     return whole;
 }
 
-/* ".constprop.0" and the like: how GCC tells its clones apart. What it has no such word for gets
- * one, so that cairn report --merge knows it. To be freed. */
+/* Returns GCC's suffix of a clone, like ".constprop.0"; clones without one get one, so that cairn
+ * report --merge recognises it. Free it. */
 static char *clone_of(tree function)
 {
     const char *symbol = symbol_of(function), *plain = behind_vector(symbol);

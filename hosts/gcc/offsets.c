@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What emit.cc, site.cc and stub_x86_64.S take for granted.
+ * Asserts the structure offsets that emit.cc, site.cc and stub_x86_64.S use.
  */
 #include <stddef.h>
 

@@ -53,8 +53,7 @@ int crn_places::of_height(tree height, int left)
     return all;
 }
 
-/* What ends in the same way may have been made one, whatever it was inlined into: then that is not
- * known any more. */
+/* Equal ends may have been merged, whatever they were inlined into: then the node is unknown. */
 int crn_places::meet(int one, int other)
 {
     if (one == UNKNOWN || one == other)
@@ -104,7 +103,7 @@ int crn_places::step(int now, gimple *statement)
     }
 }
 
-/* From the block's beginning to its end. */
+/* Propagates through a block. */
 int crn_places::pass(basic_block block)
 {
     int now = before[block->index];
@@ -113,7 +112,7 @@ int crn_places::pass(basic_block block)
     return now;
 }
 
-/* Whether anything was learned. */
+/* Returns true if anything changed. */
 bool crn_places::round(const int *order, int count)
 {
     bool learned = false;
@@ -135,7 +134,7 @@ bool crn_places::round(const int *order, int count)
     return learned;
 }
 
-/* Where a height is not that of what the place is in, or not known, frames are needed. */
+/* Frames are needed where a height does not match the node, or the node is unknown. */
 bool crn_places::is_whole(const int *order, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -148,7 +147,7 @@ bool crn_places::is_whole(const int *order, int count)
                 return false;
             crn_mark mark = crn_mark_of(gsi_stmt(s));
             if (mark == CRN_MARK_TAIL)
-                jumps = now > 0; /* the function's own follows in the same block */
+                jumps = now > 0; /* the function's own leave follows in the same block */
             gcall *call = dyn_cast<gcall *>(gsi_stmt(s));
             if (now > 0 && call && gimple_call_flags(call) & ECF_RETURNS_TWICE)
                 return false;

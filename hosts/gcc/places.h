@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * places.h - what was inlined where: of each place in a function it is known what the function is
- * in by then, a node of the tree of what was inlined into what.
+ * places.h - data flow analysis: for each point of a function, the innermost inlined function it
+ * belongs to, as a node of the tree of inlined functions.
  */
 #ifndef CRN_GCC_PLACES_H
 #define CRN_GCC_PLACES_H
@@ -10,26 +10,26 @@
 
 class crn_places {
   public:
-    enum { UNKNOWN = -1, OUTSIDE = -2, FAILED = -3 }; /* else a node; 0: the function itself */
+    enum { UNKNOWN = -1, OUTSIDE = -2, FAILED = -3 }; /* otherwise a node; 0: the function itself */
 
     struct node {
         tree site;
         int above, depth;
-        int first, next; /* what is inlined into it: a list; -1: none */
+        int first, next; /* list of functions inlined into it; -1: none */
     };
 
-    /* Of the current function, whose own frame has that site. */
+    /* Analyses the current function, whose own frame has that site. */
     explicit crn_places(tree own);
     ~crn_places();
 
-    /* Whether it is the same on all ways to each place, and something was inlined at all. */
+    /* Returns true if the result is the same on all paths, and something was inlined. */
     bool find();
-    /* What the block begins in. */
+    /* Returns the node at the begin of a block. */
     int at(basic_block block) const
     {
         return before[block->index];
     }
-    /* What follows a statement that is in `now`. */
+    /* Returns the node after a statement, given the node before. */
     int step(int now, gimple *statement);
     const node &operator[](int which) const
     {
@@ -43,8 +43,8 @@ class crn_places {
   private:
     tree own;
     auto_vec<node> nodes;
-    auto_vec<int> heights; /* by SSA name: whose; -1 */
-    int *before;           /* by block */
+    auto_vec<int> heights; /* by SSA name: node of the height; -1: none */
+    int *before;           /* by block: node at its begin */
 
     int child(int above, tree site);
     int of_height(tree height, int left);

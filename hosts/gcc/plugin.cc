@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * The plugin's entry: what it is asked to do, and where its passes go.
+ * Entry point of the plugin: parses options and registers passes.
  */
 #include "plugin.h"
 
 #include "plugin-version.h"
 
-/* GCC looks for it. */
+/* GCC requires it. */
 extern "C" __attribute__((visibility("default"))) int plugin_is_GPL_compatible;
 int plugin_is_GPL_compatible;
 
 crn_choice crn_chosen;
 
-/* Adds to what the report says was left out. */
+/* Adds to the report's list of what was left out. */
 static void leave_out(const char *what, const char *value)
 {
     const char *before = crn_chosen.left;
@@ -62,7 +62,7 @@ static bool read_argument(const char *key, const char *value)
     return true;
 }
 
-/* Beside the first or, with 0, each pass of that name. */
+/* Adds a pass next to the n-th pass of that name; 0: next to each. */
 static void add_pass(const char *plugin, opt_pass *pass, pass_positioning_ops side,
                      const char *other, int instance = 1)
 {
@@ -70,12 +70,11 @@ static void add_pass(const char *plugin, opt_pass *pass, pass_positioning_ops si
     register_callback(plugin, PLUGIN_PASS_MANAGER_SETUP, NULL, &where);
 }
 
-/* What --inlined enters is marked before anything is inlined. All else comes behind the last pass
- * that works on statements: all that optimizing does has been done, so that nothing of it is lost,
- * and tail calls are known. */
+/* With --inlined, marks are inserted before inlining. Otherwise after the last pass on statements:
+ * all optimisation has been done and tail calls are known. */
 static void add_passes(const char *plugin)
 {
-    add_pass(plugin, crn_pass_honest(g), PASS_POS_INSERT_BEFORE, "cfg");
+    add_pass(plugin, crn_pass_const_calls(g), PASS_POS_INSERT_BEFORE, "cfg");
     add_pass(plugin, crn_pass_branch(g), PASS_POS_INSERT_AFTER, "ssa");
     add_pass(plugin, crn_pass_early(g), PASS_POS_INSERT_AFTER, "ssa");
     add_pass(plugin, crn_pass_pads(g), PASS_POS_INSERT_BEFORE, "ehcleanup", 0);

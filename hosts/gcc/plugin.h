@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * plugin.h - what the parts of the plugin share. GCC's headers must come first.
+ * plugin.h - interfaces between the files of the plugin. GCC's headers must come first.
  */
 #ifndef CRN_HOSTS_GCC_PLUGIN_H
 #define CRN_HOSTS_GCC_PLUGIN_H
 
-/* Each needs those before it. */
+/* The order of these headers matters. */
 /* clang-format off */
 #include "gcc-plugin.h"
 #include "tree.h"
@@ -25,71 +25,71 @@
 #include "tree-eh.h"
 #include "tree-pass.h"
 #include "varasm.h"
-/* clang-format on */
+/* ---- options ---- */
 
-/* What was asked for on the command line. */
+/* The options of the command line. */
 struct crn_choice {
-    bool inlined;       /* functions of the source are entered, wherever they are inlined */
-    bool frames;        /* what is inlined is entered, even where a counter would do */
-    bool calls;         /* call functions instead of inlining */
-    bool alloc;         /* who allocates stays on the stack */
-    bool verify;        /* frames are compared at run time */
-    bool branch;        /* ways of branches are blocks */
-    bool zero;          /* what never ran is to be known */
+    bool inlined;       /* enter every function of the source, even if inlined */
+    bool frames;        /* enter inlined functions even where a counter would do */
+    bool calls;         /* call functions in place of inlining code */
+    bool alloc;         /* a function stays on the stack while it allocates */
+    bool verify;        /* check frames at run time */
+    bool branch;        /* each way of a branch is a block */
+    bool zero;          /* register sites, to report those that never ran */
     bool clones;        /* clones that GCC makes are blocks of their own */
-    int small;          /* leaf functions of fewer statements are left out; 0: none */
+    int small;          /* leave out leaf functions with fewer statements; 0: none */
     const char *left;   /* for the report: what is left out; NULL: nothing */
-    const char *broken; /* for tests of the checker: what is left out */
+    const char *broken; /* for tests of the checker: what is omitted */
 };
 extern crn_choice crn_chosen;
 
 /* ---- names.cc --------------------------------------------------------------------------- */
 
-/* What a person calls the function. Garbage-collected, or the front end's. */
+/* Returns the function's name as people write it. Garbage-collected, or owned by the front end. */
 const char *crn_name_of(tree function);
-/* With what tells it from its other clones, if they are to be told apart. */
+/* The same with its clone suffix, if clones are told apart. */
 const char *crn_clone_name_of(tree function);
 
 /* ---- choose.cc -------------------------------------------------------------------------- */
 
-/* Takes an argument of the plugin that says what is taken in or left out; false if it is another.
- */
+/* Parses an option that selects functions. Returns false if it is another option. */
 bool crn_choose(const char *key, const char *value);
 
 /* __attribute__((cairn_skip)), [[cairn::skip]]. */
 void crn_attributes_register(void *event, void *data);
 
-/* Resolvers of indirect functions and what they call are left out, and code that returns by other
+/* Leaves out resolvers of indirect functions and what they call, and functions that return by other
  * means than a return. */
 void crn_early_leave_out(void *event, void *data);
 bool crn_returns_oddly(function *function);
 
-/* Whether it is a call of Cairn's own interface, in C or C++: what enters and leaves by hand. */
+/* Returns true for calls of Cairn's own interface (C or C++), which enter and leave explicitly. */
 bool crn_is_of_cairn(const gcall *call);
 
-/* Whether it calls nothing, and has fewer statements than was said. */
+/* Returns true if the function calls nothing and has fewer statements than --small says. */
 bool crn_is_small_leaf(function *function);
 
-/* Whether the function gets Enter and Leave. Of one that is defined here. */
+/* Returns true if the function, which is defined here, gets enter and leave. */
 bool crn_is_profiled(tree function);
 
-/* Whether a call of the function runs code that gets Enter and Leave: that code, and no
- * other that the linker or the loader could put in its place. */
+/* Returns true if a call of the function certainly runs code with enter and leave: neither linker
+ * nor loader can replace it. */
 bool crn_is_known_profiled(tree function);
 
 /* ---- site.cc ---------------------------------------------------------------------------- */
 
 void crn_sites_begin(const char *plugin);
-/* The function's site: a variable. */
+/* Returns the function's site, a variable. */
 tree crn_site_of(tree function);
-/* Another one, of something in a function. */
+/* Makes a site for something within a function. */
 tree crn_site_make(const char *name, location_t place, tree function);
 tree crn_site_block(tree site);
 tree crn_site_inline_cache(tree site);
 
 /* ---- mark.cc ---------------------------------------------------------------------------- */
 
-/* What happens to a frame. MOVED is a Leave that lies before the call that it came behind of. */
+/* Kinds of marks: events of a frame. MOVED is a leave that was moved before the call that it
+ * followed. */
 enum crn_mark {
     CRN_MARK_NONE,
     CRN_MARK_ENTER,
@@ -99,70 +99,70 @@ enum crn_mark {
     CRN_MARK_RESTORE
 };
 
-/* A statement that is a mark, of the frame whose height that is: an SSA name that Enter makes. */
+/* Makes a mark for the frame with that height, an SSA name that its enter defines. */
 gimple *crn_mark_make(crn_mark mark, tree site, tree height, location_t place);
 crn_mark crn_mark_of(const gimple *statement);
 tree crn_mark_height(const gimple *mark);
 tree crn_mark_site(const gimple *mark);
 
-/* The Enter in place of another, which gives a tree's counters, too; NULL if the statement is none.
- */
+/* Returns a copy of an enter mark that also returns a tree's counters; NULL if the statement is
+ * none. */
 gimple *crn_mark_counted(const gimple *enter, tree made, tree counters);
 tree crn_mark_counters(const gimple *statement);
 tree crn_mark_tree(const gimple *mark);
 
-/* That the function has got an Enter of its own; clones have it, too. */
+/* Marks the function as having an enter; clones inherit that. */
 void crn_set_entered(tree function);
 bool crn_is_entered(tree function);
 
 /* ---- insert.cc -------------------------------------------------------------------------- */
 
-/* Whether a call must be made while its function is on the stack. */
+/* Returns true if a call must be made while its function is on the stack. */
 bool crn_must_stay(gcall *call);
 
-/* ---- settle.cc -------------------------------------------------------------------------- */
+/* ---- expand.cc ------------------------------------------------------------------------- */
 
-/* Moved Leaves are where they belong: before what has become a jump, or behind what has not. */
+/* Puts moved leaves in place: before calls that became jumps, otherwise behind the call. */
 void crn_settle(void);
 
 /* ---- leaf.cc ---------------------------------------------------------------------------- */
 
-/* Whether what is called is but instructions, in this place: nothing is entered. */
+/* Returns true if the call expands to instructions here, so that nothing is entered. */
 bool crn_is_of_machine(const gcall *call);
-/* Looks at a function whose marks are to become code. */
+/* Analyses a function whose marks are about to be expanded. */
 void crn_leaf_begin(function *function);
-/* Where Enter keeps the strand, if the function calls nothing, so that the frame is not pushed;
- * else NULL. Then what is called a height is the unit of the context that called. */
+/* If the function calls nothing, its frame is not pushed: returns the variable with the strand,
+ * otherwise NULL. The "height" is then the node offset of the caller's context. */
 tree crn_leaf_strand(tree height);
-/* Whether it has no loop either, and nothing that asks what runs: then that stays what called, and
- * what is called a height is the function's own unit. */
+/* Returns true if it also has no loop and nothing that needs the current context ("light"): the
+ * caller's context stays current, and the "height" is the function's own node offset. */
 bool crn_leaf_is_light(void);
-/* Whether the statement is nothing that calls, and no mark but an Enter or a Leave. */
+/* Returns true for statements that call nothing and are no marks except enter and leave. */
 bool crn_is_quiet(gimple *statement);
 
-/* ---- kept.cc ---------------------------------------------------------------------------- */
+/* ---- saved_caller.cc ------------------------------------------------------------------- */
 
-/* Where a frame is. */
+/* Where a frame is kept. */
 enum crn_where {
     CRN_PUSHED,  /* on the strand's stack */
-    CRN_GUARDED, /* there, and above each what it runs: control may come back by jumps */
-    CRN_KEPT     /* Enter gives what called, which the function keeps, and Leave takes it */
+    CRN_GUARDED, /* on the strand's stack with a guard above it: control may return by jumps */
+    CRN_KEPT     /* enter returns the caller, which the function saves and passes to leave */
 };
 crn_where crn_where_is(tree height);
 
-/* Looks at a function whose marks are to become code. Until then its frames are to be pushed. */
+/* Analyses a function whose marks are about to be expanded. Before, its frames are pushed. */
 void crn_kept_begin(function *function);
 void crn_kept_end(void);
 
-/* ---- late.cc ---------------------------------------------------------------------------- */
+/* ---- late_frame.cc --------------------------------------------------------------------- */
 
-/* All marks of a function whose frame is better pushed before the first call become code. False if
- * it is none: nothing has been done. */
+/* Expands all marks of a function whose frame is better pushed before its first call. Returns
+ * false, without changes, for other functions. */
 bool crn_late_expand(function *function);
 
 /* ---- emit.cc ---------------------------------------------------------------------------- */
 
-/* Where in a strand what they read is: as text. */
+/* Offsets in a strand, as text. */
 #define CRN_AT_TOP "0"
 #define CRN_AT_HIGH "8"
 #define CRN_AT_LOW "16"
@@ -173,15 +173,15 @@ bool crn_late_expand(function *function);
 #define CRN_AT_LEAVING "72"
 #define CRN_AT_BASE "80"
 #define CRN_AT_INLINE_CACHE "88"
-/* And in a lane. */
+/* Offsets in a lane. */
 #define CRN_AT_NODES "96"
 #define CRN_AT_NODE_MASK "104"
 #define CRN_AT_LANE_INLINE_CACHE "112"
-/* And from a tree's counter to the unit of its node. */
+/* Distance from a tree's counter to the node offset of its node. */
 #define CRN_COUNTERS_TO_NODE_OFFSETS 65536
 
-/* Which of a block's guesses is meant: the upper bits of a product of the stack pointer, or a unit
- * twice, which is in bytes. */
+/* Index into a block's inline cache: upper bits of the product of the stack pointer, or of twice a
+ * node offset, as a byte offset. */
 #define CRN_INLINE_CACHE_FACTOR "0x9e3779b1"
 #define CRN_INLINE_CACHE_SHIFT "27"
 #define CRN_GUESS_MASK "248"
@@ -194,21 +194,21 @@ bool crn_late_expand(function *function);
 #define CRN_STUB_ENTER_GUARDED "cairn_priv_stub_2_enter_guarded"
 #define CRN_STUB_TAIL_GUARDED "cairn_priv_stub_1_tail_guarded"
 
-/* Those functions are written into each object file that calls them. */
+/* Writes the stub functions into each object file that calls them. */
 void crn_stubs_begin(const char *plugin);
 void crn_stubs_use(void);
 
-/* Whether functions are called for all of it, by the usual convention. */
+/* Returns true if all events are calls of functions with the usual convention. */
 bool crn_by_calls(void);
 
-/* The statements that marks become. */
+/* The statements that marks expand to. */
 gimple *crn_emit_enter(tree site, tree height);
 gimple *crn_emit_leave(tree height, tree site);
 gimple *crn_emit_tail(tree height);
 gimple *crn_emit_restore(tree height);
-/* Of a frame that is not pushed, or not yet, while what called stays what runs: the unit and the
- * strand are what Enter gives. `pushed` is its height where it may be pushed already, then 0 says
- * that it is not; else NULL. */
+/* Enter of a frame that is not pushed (yet), while the caller's context stays current: defines node
+ * offset and strand. `pushed` is its height where it may be pushed already, 0 if it is not;
+ * otherwise NULL. */
 gimple *crn_emit_enter_late(tree site, tree node_offset, tree strand);
 gimple *crn_emit_push(tree height, tree pushed, tree node_offset, tree strand);
 gimple *crn_emit_leave_light(tree pushed, tree node_offset, tree strand);
@@ -216,20 +216,20 @@ gimple *crn_emit_tail_light(tree pushed, tree node_offset, tree strand);
 
 /* ---- tree.cc ---------------------------------------------------------------------------- */
 
-/* In place of the frames of what is inlined: counters of calls, where that can be. */
+/* Replaces the frames of inlined functions by counters where possible. */
 void crn_tree_count(function *function);
 
 /* ---- tree_code.cc ----------------------------------------------------------------------- */
 
-/* What is inlined into a function, each after what it is inlined into: which counts from 1, and is
- * 0 for the function itself. */
+/* The functions inlined into a function, parents first, numbered from 1; 0 is the function
+ * itself. */
 struct crn_tree_node {
     tree site;
     unsigned above;
-    unsigned same; /* whose counter is its, too: one before it; 0: it has its own */
+    unsigned same; /* node whose counter it shares, an earlier one; 0: has its own */
 };
 
-/* The variable that says so; the statements that refer to it. Counters are found by Enter, or
+/* Makes the tree's variable; makes the statements that use it. Counters are looked up by enter, or
  * behind it. */
 tree crn_tree_make(const auto_vec<crn_tree_node> &nodes);
 gimple *crn_emit_enter_counted(tree site, tree height, tree made, tree counters);
@@ -240,25 +240,24 @@ bool crn_is_go(const gimple *statement);
 bool crn_is_count(const gimple *statement);
 void crn_tree_code_begin(const char *plugin);
 
-/* ---- alike.cc --------------------------------------------------------------------------- */
+/* ---- shared_counters.cc ---------------------------------------------------------------- */
 
-/* A node is called so many times in a stretch of code, which is left at no other place than its
- * end. */
+/* The number of calls of a node in a stretch of code that is left only at its end. */
 struct crn_stretch {
     unsigned node, number, times;
 };
 
-/* Nodes that are called equally often in each stretch need but one counter. */
+/* Lets nodes with equal numbers of calls in each stretch share a counter. */
 void crn_find_alike(const auto_vec<crn_stretch> &stretches, auto_vec<crn_tree_node> *nodes);
 
 /* ---- small.cc --------------------------------------------------------------------------- */
 
-/* The current function, which is left out for being small, counts its calls. */
+/* Adds a counter to the current function, which is left out by --small. */
 void crn_count_small(void);
 
 /* ---- passes ----------------------------------------------------------------------------- */
 
-opt_pass *crn_pass_honest(gcc::context *context);
+opt_pass *crn_pass_const_calls(gcc::context *context);
 opt_pass *crn_pass_early(gcc::context *context);
 opt_pass *crn_pass_branch(gcc::context *context);
 opt_pass *crn_pass_pads(gcc::context *context);

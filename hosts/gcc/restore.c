@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Frames that control comes back to by other means than returns: jumps and exceptions.
+ * Frames to which control returns by jumps and exceptions.
  *
- * What is above such a frame is over, but for the spans that its function itself has open, which
- * end where their scopes do: those whose frames lie right above its own.
+ * Everything above such a frame is over, except the spans that its own function has open, which
+ * end with their scopes: those right above it on the stack.
  *
- * Who was jumped out of may have pushed nothing, and then nothing on the stack tells what ran in
- * the function that is jumped to. So that lies above its frame once more: the *guard*. Where setjmp
- * has returned there is a second one, above the spans that were open then.
+ * A function that was jumped out of may have pushed nothing, so the stack alone would not tell the
+ * current context of the function that is jumped to. That context is pushed above its frame: the
+ * *guard*. After setjmp has returned there is a second guard, above the spans open at that time.
  */
 
 #include <cairn/span.h>
@@ -24,13 +24,14 @@ bool crn_site_uncover(cairn_strand *strand, int64_t height)
     cairn_priv_strand *priv = (cairn_priv_strand *)strand;
     if (height <= 0 || height > crn_site_height(priv) + FRAME)
         return false;
-    if (priv->current & CRN_REPLACED) { /* by what was not profiled after all */
+    if (priv->current & CRN_REPLACED) { /* a tail call to code that turned out not to be profiled */
         priv->current &= ~CRN_REPLACED;
         priv->top++;
     }
     if (height > crn_site_height(priv))
         return false;
-    cairn_priv_again(priv); /* what was left may have pushed nothing, and time has passed in it */
+    cairn_priv_again(priv); /* what was left may have pushed nothing, but its time is charged to
+                               it */
     cairn_strand_unwind(strand, (cairn_mark)height / FRAME);
     return height == crn_site_height(priv);
 }
@@ -44,11 +45,12 @@ bool crn_site_is_on_top(const cairn_priv_strand *strand, int64_t height)
     return above == 0 && !(strand->current & CRN_REPLACED);
 }
 
-/* What of the stack is a frame's own, above it: the guard, and its spans. */
+/* The part of the stack that belongs to a frame: its guard and its spans. */
 typedef struct own {
-    int64_t height;              /* where that ends */
-    uint32_t node_offset;        /* what the function runs; of the innermost span, what began it */
-    const cairn_priv_open *open; /* that one; NULL: there is none */
+    int64_t height;              /* where that part ends */
+    uint32_t node_offset;        /* the function's context; for the innermost span, that of the
+                                    code which began it */
+    const cairn_priv_open *open; /* the innermost span; NULL: none */
 } own;
 
 static own own_of(const cairn_priv_strand *strand, int64_t height)
@@ -56,7 +58,7 @@ static own own_of(const cairn_priv_strand *strand, int64_t height)
     uint64_t frames = (uint64_t)height / FRAME;
     own found = {.node_offset = strand->bottom[frames++]};
     const cairn_priv_open *open = strand->open;
-    while (open[-1].height >= frames) /* below the first is one at 0 */
+    while (open[-1].height >= frames) /* the entry below the first has height 0 */
         open--;
     for (; open < strand->open && open->height == frames; open++) {
         found.node_offset = strand->bottom[frames++];
@@ -66,13 +68,13 @@ static own own_of(const cairn_priv_strand *strand, int64_t height)
     return found;
 }
 
-/* What a span entered is not on the stack. What was left was called from there: if no recursion was
- * folded on the way, its path leads by it. */
+/* The block of a span is not on the stack. Finds it from what was left: unless recursion was folded
+ * in between, the path of that leads through it. */
 static void enter_again(cairn_priv_strand *strand, const own *own)
 {
     const cairn_priv_spans *spans = &strand->lane->spans;
     uint32_t place = own->open->span - 1, chunk = CAIRN_PRIV_SPAN_CHUNK;
-    if (place >= spans->quick) { /* there may be no record of it */
+    if (place >= spans->quick) { /* it may not be recorded */
         uint64_t below = cairn_priv_below(strand, own->node_offset);
         CAIRN_PRIV_PUT(strand->current, below ? below : own->node_offset);
         return;
@@ -89,16 +91,16 @@ static void bring_back(cairn_priv_strand *strand, int64_t height)
     crn_site_uncover((cairn_strand *)strand, own.height);
     if (crn_site_height(strand) != own.height)
         return;
-    own = own_of(strand, height); /* it may have moved, and in a child of fork its units */
+    own = own_of(strand, height); /* the stack may have moved, and in a child of fork its
+                                     contexts have */
     if (own.open)
         enter_again(strand, &own);
     else
         CAIRN_PRIV_PUT(strand->current, own.node_offset);
 }
 
-/* Where there is a second guard, what lies above it is over, spans too: they were begun behind the
- * call of setjmp. Where there is none yet, setjmp returns for the first time, and what runs does.
- */
+/* Above a second guard everything is over, spans too: they began after setjmp. Without one, setjmp
+ * returns for the first time, and the current context stays. */
 static void bring_back_guarded(cairn_priv_strand *strand, int64_t height)
 {
     int64_t guarded = own_of(strand, height).height + FRAME;
@@ -123,7 +125,7 @@ static void restore(int64_t height, bool is_back(const cairn_priv_strand *strand
     crn_site_release(held);
 }
 
-/* Whether the function runs, as the stack has it. */
+/* Returns true if the stack says that the function is current. */
 static bool is_back(const cairn_priv_strand *strand, int64_t height)
 {
     return crn_site_height(strand) == height + FRAME && strand->top[-1] == strand->current &&
@@ -136,7 +138,7 @@ static bool is_back_guarded(const cairn_priv_strand *strand, int64_t height)
            crn_site_height(strand) == own_of(strand, height).height + FRAME;
 }
 
-/* Exceptions come out of no handler but of signals that are never held back. */
+/* Synchronous signals may throw exceptions; all others are held back here. */
 void cairn_priv_call_restore(int64_t height)
 {
     restore(height, is_back, bring_back);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * runtime.h - what the parts of libcairn-gcc share.
+ * runtime.h - internals of libcairn-gcc.
  */
 #ifndef CRN_HOSTS_GCC_RUNTIME_H
 #define CRN_HOSTS_GCC_RUNTIME_H
@@ -25,16 +25,16 @@ uint64_t crn_site_go(crn_node *node, uint64_t *word);
 
 void crn_site_small(void);
 
-/* The metric of calls of functions that are left out for being small. */
+/* Metric: calls of functions left out by --small. */
 #define CRN_SMALL_CALLS "small calls"
 
-/* The thread's strand, taken from it until it is released: what a signal handler enters meanwhile,
- * or the runtime, is not recorded, and errno is what it was. NULL if it has none, or it is held
+/* Takes the thread's strand away until crn_site_release, so that events in signal handlers or in
+ * the runtime are not recorded; preserves errno. Returns NULL if there is no strand or it is taken
  * already. */
 cairn_strand *crn_site_hold(void);
 void crn_site_release(cairn_strand *strand);
 
-/* The program has saved where to jump to; atomic. */
+/* The program has called setjmp; atomic. */
 extern bool crn_site_jumps __attribute__((visibility("hidden")));
 
 static inline int64_t crn_site_height(const cairn_priv_strand *strand)
@@ -42,23 +42,23 @@ static inline int64_t crn_site_height(const cairn_priv_strand *strand)
     return (const char *)strand->top - (const char *)strand->bottom;
 }
 
-/* Without what is still above the frame. False if the frame is not there. */
+/* Drops what is above the frame. Returns false if the frame is not on the stack. */
 bool crn_site_uncover(cairn_strand *strand, int64_t height);
 
-/* What was entered since the stack had that height is no frame of it any more, but still runs.
- * Gives who called; 0: there was no memory for the frame, and what was entered is over. */
+/* Takes the frame that was pushed since the stack had that height off the stack; its context stays
+ * current. Returns the caller; 0 without memory, and what was entered is over. */
 uint64_t crn_site_take_frame(cairn_priv_strand *strand, int64_t before);
 
-/* Whether nothing is above the frame but what a jump to it needs. */
+/* Returns true if nothing is above the frame except its guard and spans. */
 bool crn_site_is_on_top(const cairn_priv_strand *strand, int64_t height);
 
-/* Opens the calling thread's strand, if the process has a profile: what is inlined does not. */
+/* Opens the calling thread's strand if the process has a profile. Inlined code does not. */
 void crn_site_begin_thread(void);
 
-/* The thread has its strand: what it allocates is charged there, if the program wants that. */
+/* Charges the thread's allocations to its new strand, if the program is built for that. */
 void crn_site_follow(cairn_strand *strand);
 
-/* Finds or makes the site's block. The site may be a packed one. */
+/* Finds or makes the site's block. The site may be packed. */
 void crn_site_resolve(crn_site *site, cairn_profile *profile);
 
 const char *crn_site_name(const crn_site *site);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sites and their blocks. The same source compiled several times (a function of a header, a copy
- * that the compiler made for one caller) is one block.
+ * Sites and their blocks. Source that is compiled several times (a function in a header, a clone
+ * for one caller) is one block.
  */
 #include <cpuid.h>
 #include <errno.h>
@@ -10,11 +10,12 @@
 
 #include "runtime.h"
 
-/* How the stub saves registers: 0: by fxsave, as there is no xsave; 1: by xsavec, those that are in
- * use; else by xsave, into so many bytes. */
+/* How the stub saves registers: 0: fxsave, without xsave; 1: xsavec; otherwise xsave, into that
+ * many bytes. */
 int crn_site_xsave __attribute__((visibility("hidden")));
 
-/* Of all that the stub names, those that the system has enabled. */
+/* Returns the space for the register states that the stub saves, of those that the system has
+ * enabled. */
 static int room_for_states(void)
 {
     enum { LEGACY = 576, STATES = 0xe7, FIRST = 2, LAST = 7, UNIT = 64 };
@@ -43,7 +44,7 @@ __attribute__((constructor(101))) static void look_at_processor(void)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- how the plugin writes them ---- */
+/* ---- packed sites ---- */
 
 static const void *at(const crn_packed_site *site, int32_t distance)
 {
@@ -74,9 +75,9 @@ const char *crn_site_name(const crn_site *site)
     return unpacked(site).name;
 }
 
-/* ---- and who they are ---- */
+/* ---- table of blocks ---- */
 
-/* By name, place and what it is written inside of, as a branch of a template is in as many blocks
+/* Keyed by name, place and lexical parent, because a branch in a template belongs to as many blocks
  * as there are instances; open addressing. */
 typedef struct known {
     uint64_t hash; /* 0: free */
@@ -85,7 +86,7 @@ typedef struct known {
 
 static known *table;
 static size_t mask, used;
-static cairn_profile *whose; /* the profile that the table is of */
+static cairn_profile *whose; /* the profile that the table is for */
 
 static uint64_t mix(uint64_t hash, const char *text)
 {
@@ -140,7 +141,7 @@ static cairn_block add(const crn_site *site, cairn_profile *profile, cairn_block
     return cairn_block_add(profile, &info);
 }
 
-/* Without memory for the table the block is made anew. */
+/* Returns the block of a site. Without memory for the table, adds a new block. */
 static cairn_block block_of(const crn_site *any, cairn_profile *profile)
 {
     const crn_site own = unpacked(any), *site = &own;
@@ -194,8 +195,8 @@ void crn_site_resolve(crn_site *site, cairn_profile *profile)
     pthread_mutex_unlock(&lock);
 }
 
-/* The thread has no strand meanwhile: what the program has in place of malloc or strlen, or a
- * signal's handler, may be profiled, and would wait for the lock that this one has. */
+/* The thread has no strand meanwhile: an own malloc or strlen, or a signal handler, can be profiled
+ * and would wait for this lock. */
 void cairn_priv_sites_add(crn_packed_site *first, crn_packed_site *last)
 {
     int saved = errno;
@@ -208,7 +209,7 @@ void cairn_priv_sites_add(crn_packed_site *first, crn_packed_site *last)
     errno = saved;
 }
 
-/* ---- fork: the lock is nobody's in the child ---- */
+/* ---- fork: the lock has no owner in the child ---- */
 
 static void before_fork(void)
 {

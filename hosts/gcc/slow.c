@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The other side of what is inlined at Enter and Leave.
+ * The slow path of inlined enter and leave.
  *
- * While this runs the thread has no strand, so that what a signal handler enters meanwhile, or a
- * malloc of the program's that the runtime calls, is not recorded instead of meeting a stack that
- * is being moved.
+ * The thread has no strand meanwhile, so that events in a signal handler, or in an own malloc that
+ * the runtime calls, are not recorded, rather than seeing a stack that is being moved.
  *
- * Whoever jumps out of a signal handler would leave it so for good, with locks held. A program that
- * may jump, as it saves where to, gets signals only when this is over.
+ * A jump out of a signal handler would leave that state for good, with locks held. So programs
+ * that can jump (they have called setjmp) get signals only afterwards.
  */
 #include <errno.h>
 #include <signal.h>
@@ -19,24 +18,24 @@
 
 static __thread bool busy __attribute__((tls_model("initial-exec")));
 
-/* What was held back before (the kernel's set of signals, the C library's is 16 times as large),
- * and errno then. Of who is busy: no handler comes to it meanwhile. */
+/* Signal mask before (the kernel's set: the C library's is 16 times as large), and errno. Belongs
+ * to the busy thread: no handler gets here meanwhile. */
 static __thread struct {
     bool blocked;
     uint64_t before;
     int error;
 } held __attribute__((tls_model("initial-exec")));
 
-/* All but those that the code that runs brings about itself, and the one by which the C library has
- * all threads change who they are (setuid). That jumps nowhere, and is waited for: a thread of
- * Cairn's that begins here would hold it back for good. */
+/* Blocks all signals except synchronous ones and the one by which the C library makes all threads
+ * change their user id. That one never jumps, and is waited for: a thread of Cairn's that starts
+ * here would block it for good. */
 static bool block_signals(uint64_t *before)
 {
     enum {
         IMMEDIATE = 1 << (SIGSEGV - 1) | 1 << (SIGBUS - 1) | 1 << (SIGFPE - 1) | 1 << (SIGILL - 1) |
                     1 << (SIGTRAP - 1)
     };
-    const uint64_t setxid = (uint64_t)1 << (33 - 1); /* no header has its name */
+    const uint64_t setxid = (uint64_t)1 << (33 - 1); /* has no name in any header */
     uint64_t all = ~(IMMEDIATE | setxid);
     return syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, before, sizeof all) == 0;
 }
@@ -83,7 +82,7 @@ void crn_site_begin_thread(void)
     busy = false;
 }
 
-/* Here, as a program that is linked statically has this file in any case. */
+/* Defined here because statically linked programs always contain this file. */
 __attribute__((constructor(102))) static void begin_main(void)
 {
     int saved = errno;
@@ -91,8 +90,8 @@ __attribute__((constructor(102))) static void begin_main(void)
     errno = saved;
 }
 
-/* What gave its frame back gets it again, to be replaced. If there is no room for it, as it may
- * have kept it, who called runs. */
+/* After a tail call: pushes the frame that was given back, to be replaced. Without memory the
+ * caller runs. */
 static void enter(cairn_priv_strand *strand, cairn_block block)
 {
     cairn_strand *as_strand = (cairn_strand *)strand;
@@ -114,11 +113,10 @@ static cairn_priv_edge slot_of(const cairn_priv_strand *strand, uint64_t from, c
     return *cairn_priv_edge_of(cairn_priv_record_at(strand->lane, from), block);
 }
 
-/* The runtime has put what was found into the slot that its own verbs look into. Where a guess was
- * wrong, sites look into both: so what was there goes into the other one, if that is empty. What
- * was found goes into the ways, where a rival may have taken its place: else the site comes here
- * each time. Not if the records have moved: in a child of fork `from` may be none of them any more.
- */
+/* Stores the edge that was found. The runtime has put it into the record's entry for its own
+ * functions; sites look into both entries after an inline cache miss, so what was there moves to
+ * the other one if that is empty. It is also put into the edge cache, where another edge may have
+ * replaced it. Not if the records have moved: in a child of fork `from` may be invalid. */
 static void remember(const cairn_priv_strand *strand, uint64_t from, cairn_block block,
                      cairn_priv_edge before)
 {
@@ -137,7 +135,7 @@ static void remember(const cairn_priv_strand *strand, uint64_t from, cairn_block
     lane->edge_cache[place] = (cairn_priv_cached_edge){(uint64_t)block << 32 | from, found};
 }
 
-/* Finds the block, and enters it. */
+/* Finds the site's block and enters it. */
 static void enter_site(cairn_priv_strand *strand, crn_site *site)
 {
     if (site->block == CRN_SITE_NEW)
@@ -186,8 +184,8 @@ void crn_site_leave(int64_t height)
     crn_site_release(strand);
 }
 
-/* Whether what was inlined into the frame's function has given its own back just before, for the
- * same call: that is called from there. Above it may be the frame's guard. */
+/* Returns true if code inlined into the frame's function has just given its frame back for the same
+ * tail call: the callee is then called from there. The frame's guard may be above it. */
 static bool is_given_back(const cairn_priv_strand *strand, int64_t height)
 {
     int64_t above = crn_site_height(strand) - height;
@@ -217,9 +215,9 @@ uint64_t crn_site_take_frame(cairn_priv_strand *strand, int64_t before)
     return 0;
 }
 
-/* As Enter, and then the frame is taken off the stack again. Gives who called, with the strand's
- * mark if it is to be kept; of a light function, what was entered, and what called runs again. 0 if
- * there was no memory for the frame. */
+/* Enters, then takes the frame off the stack again. Returns the caller, with the graph's tag if the
+ * function saves it; for a light function (its context need not be current) returns its own
+ * context, and the caller's stays current. Returns 0 without memory. */
 static inline uint64_t enter_unpushed(crn_site *site, bool light, bool kept)
 {
     cairn_strand *strand = crn_site_hold();
@@ -239,8 +237,8 @@ static inline uint64_t enter_unpushed(crn_site *site, bool light, bool kept)
     return given;
 }
 
-/* Takes what enter_unpushed gave: time that has passed is the function's, so it runs once more,
- * pushed, behind the stack's end if need be: there is room. */
+/* Undoes enter_unpushed: time so far belongs to the function, so it is pushed once more, beyond the
+ * end of the stack if needed; there is space. */
 static inline void leave_unpushed(uint64_t given, bool light)
 {
     cairn_strand *strand = crn_site_hold();
@@ -283,15 +281,15 @@ uint64_t crn_site_enter_kept(crn_site *site)
     return enter_unpushed(site, false, true);
 }
 
-/* What had given its frame back to code that is not profiled after all is over. */
+/* Ends a frame that was given back for code that turned out not to be profiled. */
 static void take_back(cairn_priv_strand *strand)
 {
     CAIRN_PRIV_PUT(strand->current, strand->current & ~CRN_REPLACED);
 }
 
-/* The frame is pushed for it, behind the stack's end if need be: there is room. In a child of fork
- * this may be the first event: then the graph that its units are of is still the parent's, and
- * what is on the stack is moved to the child's. */
+/* Pushes the frame to leave it, beyond the end of the stack if needed; there is space. In a child
+ * of fork this may be the first event: the saved caller is then of the parent's graph, and stacks
+ * are moved. */
 void crn_site_leave_kept(uint64_t kept)
 {
     cairn_strand *strand = crn_site_hold();
@@ -308,7 +306,7 @@ void crn_site_leave_kept(uint64_t kept)
     crn_site_release(strand);
 }
 
-/* What gives its frame back lies where the stack ends. */
+/* The caller of a frame that is given back is stored at the end of the stack. */
 void crn_site_tail_kept(uint64_t kept)
 {
     cairn_strand *strand = crn_site_hold();
@@ -323,7 +321,7 @@ void crn_site_tail_kept(uint64_t kept)
     crn_site_release(strand);
 }
 
-/* ---- the usual convention ---- */
+/* ---- functions with the usual calling convention ---- */
 
 int64_t cairn_priv_call_enter(crn_site *site)
 {
@@ -347,14 +345,14 @@ void cairn_priv_call_tail(int64_t height)
         crn_site_tail(height);
 }
 
-/* ---- what is checked at run time ---- */
+/* ---- --verify ---- */
 
 static void note_mismatch(cairn_strand *strand, const crn_site *site)
 {
     static uint64_t count;
     char text[512];
     uint64_t now = __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
-    if (now & (now - 1)) /* not each time */
+    if (now & (now - 1)) /* not at every mismatch */
         return;
     snprintf(text, sizeof text, "%llu or more frames were not on top when they were left; one: %s",
              (unsigned long long)now, crn_site_name(site));

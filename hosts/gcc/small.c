@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calls of functions that were left out for being small: a counter for each context, host_counters
- * by the runtime to the code that --small puts into them (small.cc).
+ * Counts calls of functions that --small left out: a counter for each context, which the runtime
+ * lends to inlined code (small.cc).
  */
 
 #include "runtime.h"
 
-enum { AHEAD = 512, UNITS = 4 }; /* counters that are asked for at once; of a record */
+enum { AHEAD = 512, UNITS = 4 }; /* counters requested at once; node offsets in a record */
 
-/* The profile's, which is one for a process, and for its children. */
+/* The profile's metric; one for a process and its children. */
 static cairn_metric metric_of(cairn_profile *profile)
 {
     static cairn_profile *whose;
@@ -25,7 +25,7 @@ static void count(cairn_priv_strand *strand)
 {
     cairn_lane *lane = cairn_strand_lane((cairn_strand *)strand);
     cairn_metric metric = metric_of(cairn_lane_profile(lane));
-    if (!cairn_context_counters(lane, metric, CAIRN_CONTEXT_ROOT)) /* and hears what is new */
+    if (!cairn_context_counters(lane, metric, CAIRN_CONTEXT_ROOT)) /* also applies announced changes */
         return;
     uint64_t node_offset = strand->current & ~CRN_REPLACED;
     cairn_context context = strand->current & CRN_REPLACED
@@ -36,7 +36,8 @@ static void count(cairn_priv_strand *strand)
     if (!counters)
         return;
     counters[context]++;
-    if (context != node_offset / UNITS) /* only the stack is kept: no context is current */
+    if (context != node_offset / UNITS) /* strands with only a stack of blocks have no current
+                                           context */
         return;
     strand->lane->host_counters = counters;
     __atomic_store_n(&strand->lane->host_counters_end, (uint64_t)most * UNITS, __ATOMIC_RELEASE);

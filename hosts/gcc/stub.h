@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * stub.h - what functions of assembler share that are written into each object file, each in a
+ * stub.h - macros of the assembler functions that are written into each object file, each in a
  * section of its own, of which the linker keeps one.
  */
 #ifndef CRN_GCC_STUB_H
@@ -21,16 +21,16 @@
     "\t.cfi_endproc\n"                                                                             \
     "\t.size " name ", . - " name "\n"
 
-/* Which of a block's guesses is meant, in %r8; and where they are of the block whose site is in %r11,
- * from where those of block 0 are: in %r9. */
+/* Computes the place of the inline cache entry: its offset in %r8, and the block's inline cache in
+ * %r9. %r11: the site. */
 #define CACHE_ENTRY_PLACE                                                                                \
     "\timull $" CRN_INLINE_CACHE_FACTOR ", %esp, %r8d\n"                                                 \
     "\tshrl $" CRN_INLINE_CACHE_SHIFT ", %r8d\n"                                                         \
     "\tmovl 4(%r11), %r9d\n"
 
-/* How Enter begins. %rax: the strand, %r11: the site. Leaves in the upper half of %r8 where the block
- * leads to; goes to `wrong` if it led there from elsewhere, nothing is known, or something is due.
- * %r9 is lost. A guess is read at once: a signal handler may change it. */
+/* Begin of enter. %rax: the strand, %r11: the site. Leaves the callee's node offset in the upper
+ * half of %r8. Goes to `wrong` if the entry is for another context, empty, or something is pending.
+ * Clobbers %r9. The entry is read by one load, because a signal handler may change it. */
 #define FIND_BLOCK(wrong)                                                                          \
     CACHE_ENTRY_PLACE                                                                                    \
     "\taddq " CRN_AT_INLINE_CACHE "(%rax), %r9\n"                                                       \
@@ -38,21 +38,21 @@
     "\tcmpl " CRN_AT_CURRENT "(%rax), %r8d\n"                                                     \
     "\tjne " wrong "\n"
 
-/* Where the stack ends; goes to 2 if there is no room for a frame. */
+/* Loads the end of the stack; goes to 2 if there is no space for a frame. */
 #define FIND_ROOM(top)                                                                             \
     "\tmovq " CRN_AT_TOP "(%rax), " top "\n"                                                       \
     "\tcmpq " CRN_AT_HIGH "(%rax), " top "\n"                                                      \
     "\tjae 2f\n"
 
-/* Who called, in %r11: what ran, unless its frame was given back by a tail call, which keeps what is
- * saved where the stack ends. That is told by cmov, as no branch could foretell it. */
+/* Computes the caller in %r11: the current context, or after a tail call the caller stored at the
+ * end of the stack. Selected by cmov, because the branch would be unpredictable. */
 #define WHO_CALLED(top)                                                                            \
     "\ttestq %r11, %r11\n"                                                                         \
     "\tcmovsl (" top "), %r11d\n"
 
-/* And ends, but for the count. %r8: the unit, %r11: what ran. Leaves the height in `top`, which is told
- * first: what a signal handler runs may push where the stack ends. What runs is told last: the handler
- * keeps that. */
+/* End of enter, without the count. %r8: node offset, %r11: caller. Stores the new height first,
+ * because a signal handler may push at the end of the stack, and the current context last, because
+ * the handler preserves it. */
 #define PUSH_BLOCK(top)                                                                            \
     WHO_CALLED(top)                                                                                \
     "\taddq $4, " top "\n"                                                                         \
@@ -60,7 +60,8 @@
     "\tmovl %r11d, -4(" top ")\n"                                                                  \
     "\tmovq %r8, " CRN_AT_CURRENT "(%rax)\n"                                                       \
     "\tsubq " CRN_AT_BOTTOM "(%rax), " top "\n"
-/* The same with a guard, which is counted in the height. It comes when the stack is above it. */
+/* The same with a guard, which is included in the height. It is stored when the stack is above
+ * it. */
 #define PUSH_GUARDED(top)                                                                          \
     WHO_CALLED(top)                                                                                \
     "\taddq $8, " top "\n"                                                                         \

@@ -2,7 +2,7 @@
  *
  * Calls that are followed by nothing but Leaves and a return. GCC would not take them for tail
  * calls: so before it looks for those, the Leaves are moved before the call, and the way from there
- * to the return becomes the call's own. What it then does not take, gets them back (settle.cc).
+ * to the return becomes the call's own. What it then does not take, gets them back (expand.cc).
  */
 #include "plugin.h"
 

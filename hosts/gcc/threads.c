@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Each thread gets its strand when it begins, so that Enter has not to ask for one: without a
- * profile it is three instructions. The main thread begins with this library, which is before the
- * constructors of all that needs it; others begin in pthread_create, or C11's thrd_create, which
- * this library stands before. A program that is linked statically calls __wrap_pthread_create and
- * __wrap_thrd_create instead (`cairn cc` tells the linker so).
+ * Each thread gets its strand when it starts, so that enter need not check for one: without a
+ * profile, enter is three instructions. The main thread starts with this library, before the
+ * constructors of everything that needs it. Other threads start in pthread_create or C11's
+ * thrd_create, which this library interposes. Statically linked programs call
+ * __wrap_pthread_create and __wrap_thrd_create (`cairn cc` passes that to the linker).
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -26,11 +26,11 @@ typedef struct beginning {
     void *argument;
 } beginning;
 
-/* The thread sanitizer stands before us: what begins a thread for it runs after what does for us,
- * and nothing may be allocated before. Its programs have no strands but the main thread's. */
+/* The thread sanitizer interposes before us: its start of a thread runs after ours, and nothing may
+ * be allocated before. Its programs have a strand for the main thread only. */
 extern void __tsan_init(void) __attribute__((weak));
 
-/* NULL: the thread begins as it would without us. */
+/* Returns NULL if the thread starts without us. */
 static beginning *prepare(beginning wanted)
 {
     beginning *own =
@@ -94,7 +94,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, r
     return create(__real_pthread_create, thread, attributes, run, argument);
 }
 
-extern create_c11_function __real_thrd_create; /* nothing else may ask for it */
+extern create_c11_function __real_thrd_create; /* the linker defines it */
 create_c11_function __wrap_thrd_create;
 
 int __wrap_thrd_create(thrd_t *thread, thrd_start_t run, void *argument)
@@ -104,7 +104,7 @@ int __wrap_thrd_create(thrd_t *thread, thrd_start_t run, void *argument)
 
 #else
 
-/* What comes behind us by that name; NULL: nothing does. `known` is atomic. */
+/* Returns the next definition of a symbol; NULL if there is none. `known` is atomic. */
 static void *find_real(void **known, const char *name)
 {
     void *real = __atomic_load_n(known, __ATOMIC_RELAXED);

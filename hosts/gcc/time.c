@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * --profile=time: timers, and the thread that empties the rings.
+ * --profile=time: timers, and the thread that empties the rings of samples.
  */
 #include "timed.h"
 
@@ -15,21 +15,21 @@
 
 #include "runtime.h"
 
-/* Whoever links with `cairn cc --profile=time --stack` defines it. */
+/* Defined by programs linked with `cairn cc --profile=time --stack`. */
 extern char cairn_priv_time_stack[] __attribute__((weak));
 
 enum { PERIOD_NS = 1000000, TURN_NS = 20000000 };
 
 static __thread crn_timed *self __attribute__((tls_model("initial-exec")));
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list and what is charged */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list, and of charging */
 static crn_timed *threads;
 static cairn_profile *profile;
 static uint64_t period = PERIOD_NS;
 static pthread_key_t key;
 static pthread_t emptier;
 static bool runs;
-static sigset_t mask; /* of who started it */
+static sigset_t mask; /* signal mask of the starter */
 static sem_t stop;
 
 crn_timed *crn_time_self(void)
@@ -37,7 +37,7 @@ crn_timed *crn_time_self(void)
     return self;
 }
 
-/* The highest real-time signals are the least used; the runtime's own timers have one of them. */
+/* The highest real-time signals are the least used; the runtime's own timers use one of them. */
 static int signal_number(void)
 {
     return SIGRTMAX - 2;
@@ -62,7 +62,7 @@ static void end_thread(void *data)
     __atomic_store_n(&timed->ended, true, __ATOMIC_RELEASE);
 }
 
-/* threads.c calls it, as for programs of the other kinds. */
+/* Called by threads.c, as in the other kinds of programs. */
 void crn_site_begin_thread(void)
 {
     if (!profile || self)
@@ -87,9 +87,9 @@ void crn_site_begin_thread(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* ---- our thread ---- */
+/* ---- the charging thread ---- */
 
-/* A ring whose thread has ended is given back once it is empty. */
+/* A ring of a thread that has ended is freed when it is empty. */
 static void empty_all(void)
 {
     pthread_mutex_lock(&lock);
@@ -108,8 +108,8 @@ static void empty_all(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* The process ends with the last of all threads: where the program's have ended, ours does, and
- * what is done at the end may be done here, with signals as they were. */
+/* A process ends with its last thread: this one ends when the program's have, and exit handlers may
+ * then run here, with the original signal mask. */
 static void *run(void *data)
 {
     struct timespec until;
@@ -129,7 +129,7 @@ static void *run(void *data)
 
 /* ---- the process ---- */
 
-/* Rings and timers are the parent's. */
+/* Rings and timers belong to the parent. */
 static void begin_child(void)
 {
     self = NULL;
@@ -148,7 +148,7 @@ static bool start_emptier(void)
     return runs;
 }
 
-/* Wall time would be charged to what our thread does. */
+/* No wall time: it would be charged to the charging thread. */
 static cairn_profile *open_profile(void)
 {
     bool said = secure_getenv("CAIRN_WALL") != NULL;
@@ -168,7 +168,7 @@ static void read_choices(void)
     crn_time_stacks = stacks ? strcmp(stacks, "on") == 0 : cairn_priv_time_stack != NULL;
 }
 
-/* The program may have the signal itself. */
+/* The program may use the signal itself. */
 static bool take_signal(void)
 {
     struct sigaction action = {.sa_sigaction = crn_time_interrupt,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From samples to contexts. Blocks are addresses in files, as libcairn-alloc has them, until the
- * capture is read.
+ * Charges samples to contexts. Blocks are addresses in files until the capture is read, as those
+ * of libcairn-alloc.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 static cairn_block nothing;
 
-/* `back` is a return address, or what is as good: one past where a thread was interrupted. */
+/* `back` is a return address, or one past the point of interruption. */
 static cairn_block add(cairn_profile *profile, uintptr_t back)
 {
     crn_unwind_module module;
@@ -30,7 +30,7 @@ static cairn_block block_of(cairn_profile *profile, uintptr_t back)
     crn_unwind_code code = {.tag = 0};
     if (crn_unwind_recall(back - 1, &code) && code.tag)
         return code.tag;
-    crn_unwind_look(back - 1, &code); /* also so that the next walk gets on from here */
+    crn_unwind_look(back - 1, &code); /* also caches it for the next walk */
     code.tag = add(profile, back);
     if (code.tag)
         crn_unwind_tag(back - 1, code.tag);
@@ -49,7 +49,7 @@ static uint64_t word(const crn_timed *timed, uint64_t at)
     return timed->words[at % CRN_TIME_WORDS];
 }
 
-/* Returns how many words it took. */
+/* Returns the number of words of the sample. */
 static uint64_t charge(cairn_profile *profile, const crn_timed *timed, uint64_t at, uint64_t period)
 {
     cairn_block path[CRN_TIME_DEEPEST + 1];

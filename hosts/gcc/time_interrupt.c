@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is done in the middle of the program: the address is written down, and with stacks those of
- * the callers, as far as they are known by now.
+ * The signal handler of --profile=time: stores the interrupted address, and with --stack those of
+ * the callers, as far as their unwind information is cached.
  */
 #include <errno.h>
 #include <ucontext.h>
@@ -10,8 +10,8 @@
 
 bool crn_time_stacks;
 
-/* Addresses as return addresses are: one past where it was interrupted. True if the walk came to an
- * address that nothing is known of yet: our thread finds that out. */
+/* Walks the stack. Addresses are like return addresses: one past the point of interruption. Returns
+ * true if the walk met an address that is not cached: the charging thread looks it up. */
 static bool walk(crn_timed *self, const ucontext_t *context, uintptr_t *found, size_t *count)
 {
     const greg_t *registers = context->uc_mcontext.gregs;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Trees of what was inlined: their counters, and paths in them that are entered at once.
+ * Counter trees: the counters of inlined functions, and paths of them that are entered at once.
  */
 #include <pthread.h>
 #include <stddef.h>
@@ -15,9 +15,9 @@ __thread uint64_t *cairn_priv_thread_scratch __attribute__((tls_model("initial-e
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Threads that nothing is recorded of do not write to the same memory, as long as there are few:
- * else each would wait for the other. Units of no context are behind it, and before it is that of
- * none that runs. */
+/* Counters for threads that are not recorded. Each gets memory of its own as long as there are few,
+ * because shared counters would slow all of them. Followed by the node offsets, and preceded by
+ * that of the function itself. */
 static uint64_t *scratch(void)
 {
     static uint64_t pools[POOLS][2 * CAIRN_PRIV_TREE_NODE_OFFSETS / sizeof(uint64_t)];
@@ -63,7 +63,7 @@ static void add(crn_tree *tree, cairn_profile *profile)
     __atomic_store_n(&tree->key, key, __ATOMIC_RELEASE);
 }
 
-/* 0 if it has none: there was no room. */
+/* Returns the tree's number, 0 if there was no space. */
 static uint32_t number_of(crn_tree *tree, cairn_profile *profile)
 {
     uint32_t key = __atomic_load_n(&tree->key, __ATOMIC_ACQUIRE);
@@ -79,14 +79,14 @@ static uint32_t number_of(crn_tree *tree, cairn_profile *profile)
 
 /* ---- counters ---- */
 
-/* The word for the unit of a node below the context that the counters are of. */
+/* Returns the address of a node's node offset, given the counters of its context. */
 static uint64_t *word_of(uint64_t *counters, size_t node)
 {
     return counters + CAIRN_PRIV_TREE_NODE_OFFSETS / sizeof *counters + node - 1;
 }
 
-/* With the mark of its graph, so that it is known whose it is. One store: a signal handler or a
- * child of fork may read it. */
+/* Stores a node offset with its graph's tag in one store, because signal handlers and children of
+ * fork read it. */
 static void put_node_offset(uint64_t *word, const cairn_priv_strand *strand, uint64_t node_offset)
 {
     __atomic_store_n(word, strand->mark + node_offset, __ATOMIC_RELAXED);
@@ -117,7 +117,7 @@ uint64_t *crn_site_counters(crn_tree *tree)
 
 /* ---- paths ---- */
 
-/* The tree that it is in, and how deep. */
+/* Returns the tree of a node, and its depth. */
 static crn_tree *tree_of(crn_node *node, size_t *depth)
 {
     *depth = 0;
@@ -126,8 +126,8 @@ static crn_tree *tree_of(crn_node *node, size_t *depth)
     return (crn_tree *)(void *)((char *)node - offsetof(crn_tree, nodes));
 }
 
-/* Gives what ran. The stack may be a signal's, and small: what is inlined deeper than most has
- * memory of its own, and without it is entered as what it is inlined into. */
+/* Enters a path. Returns the caller. The stack may be a signal handler's and small, so very deep
+ * paths use allocated memory; without memory the function itself is entered. */
 static uint64_t enter_path(cairn_priv_strand *strand, crn_tree *tree, const crn_node *at,
                            size_t depth)
 {
@@ -153,7 +153,7 @@ static uint64_t go(cairn_priv_strand *strand, crn_node *node, uint64_t *word)
 {
     size_t depth;
     crn_tree *tree = tree_of(node, &depth);
-    if (strand->current & CRN_REPLACED) /* by what was not profiled after all, and is over */
+    if (strand->current & CRN_REPLACED) /* a tail call to code that turned out not to be profiled */
         CAIRN_PRIV_PUT(strand->current, *strand->top);
     uint32_t number =
         number_of(tree, cairn_lane_profile(cairn_strand_lane((cairn_strand *)strand)));
@@ -176,7 +176,7 @@ uint64_t crn_site_go(crn_node *node, uint64_t *word)
     return before;
 }
 
-/* ---- fork: the lock is nobody's in the child ---- */
+/* ---- fork: the lock has no owner in the child ---- */
 
 static void before_fork(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What becomes of marks when GCC has done all its optimizing of statements: first where they are is
- * settled, then, when they have been checked, they become code.
+ * Places and expands marks after all of GCC's optimisation of statements: first moved leaves are
+ * put in place; after the check, marks become code.
  */
 #include "plugin.h"
 
@@ -29,8 +29,8 @@ void change(gimple_stmt_iterator *place, crn_mark mark)
     gsi_replace(place, after, false);
 }
 
-/* Those before a call that GCC made a jump, stay there; others go behind it, as they were. There is
- * no call where a function that calls itself became a loop, which its Enter is part of. */
+/* A moved leave stays if GCC made its call a jump; otherwise it goes behind the call. If self-
+ * recursion became a loop there is no call. */
 void settle_moved(gimple_stmt_iterator *place)
 {
     gcall *call = call_behind(*place);
@@ -92,7 +92,7 @@ gimple *code_of(const gimple *mark)
     }
 }
 
-/* Where a frame is not pushed, counters are found behind its Enter. */
+/* If a frame is not pushed, counters are looked up behind its enter. */
 void expand(gimple_stmt_iterator *place)
 {
     gimple *mark = gsi_stmt(*place);
@@ -102,8 +102,8 @@ void expand(gimple_stmt_iterator *place)
     gsi_replace(place, code_of(mark), false);
 }
 
-/* A Leave of a pushed frame drops whatever lies above it, and one of a frame that is not says what
- * runs: of those in a row the last is enough. */
+/* Returns true if a later leave makes this one redundant: a leave of a pushed frame drops
+ * everything above it, and others set the current context. */
 bool is_covered(gimple_stmt_iterator place)
 {
     if (crn_chosen.verify || crn_mark_of(gsi_stmt(place)) != CRN_MARK_LEAVE)

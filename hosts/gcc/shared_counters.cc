@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Nodes of a tree (tree.cc) that are always called together: what a function calls that is inlined
- * is often inlined with it, and runs whenever it does. One of them has the counter.
+ * Finds nodes of a tree (tree.cc) that are always called together, so that one counter serves
+ * them: functions inlined by an inlined function usually run whenever it does.
  */
 #include "plugin.h"
 
 namespace {
 
-/* The stretches of a node lie side by side. */
+/* The stretches of a node are consecutive. */
 struct range {
     unsigned node, first, count;
 };
@@ -20,7 +20,7 @@ int by_node(const void *one, const void *other)
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* 0 if both are called equally often in each stretch. */
+/* Returns 0 if both nodes are called equally often in each stretch. */
 int compare(const range *one, const range *other, const vec<crn_stretch> &all)
 {
     if (one->count != other->count)
@@ -35,7 +35,7 @@ int compare(const range *one, const range *other, const vec<crn_stretch> &all)
     return 0;
 }
 
-/* Those that are alike come together, the first of them first. */
+/* Sorts equal nodes together, the first node first. */
 int by_calls(const void *one, const void *other, void *data)
 {
     const range *a = (const range *)one, *b = (const range *)other;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Marks keep landing pads alive, and a call that an exception may come back from is no tail call.
- * So each time before GCC removes those pads that do nothing, it is shown which ones these are.
+ * Marks would keep landing pads alive, and a call with a landing pad is no tail call. So before
+ * GCC removes empty pads, this pass removes the marks of those that do nothing.
  */
 #include "plugin.h"
 
 namespace {
 
-/* With exceptions from anything at all, GCC takes a mark for something that may throw. Whether
- * there may be blocks now that nothing leads to. */
+/* With -fnon-call-exceptions GCC assumes that a mark can throw. Returns true if blocks have become
+ * unreachable. */
 bool cannot_throw(gimple *mark)
 {
     return remove_stmt_from_eh_lp(mark) && gimple_purge_dead_eh_edges(gimple_bb(mark));
@@ -20,7 +20,7 @@ bool may_be_skipped(const gimple *statement)
            gimple_code(statement) == GIMPLE_LABEL;
 }
 
-/* A frame need not be restored where the exception is but passed on. */
+/* A frame need not be restored if the exception is only passed on. */
 void let_pass(basic_block pad)
 {
     auto_vec<gimple *> restores;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * With --inlined, no call of the source is left out because nobody needs what it returns: functions
- * that a program declares const or pure are not so any more when they count. Those of the system
- * are not the program's.
+ * With --inlined, keeps calls whose results are unused: functions that a program declares const or
+ * pure lose that property if they are counted. Functions of the system are not changed.
  *
- * Before there are graphs and names of values, which would have to be mended.
+ * Runs before call graph and SSA exist, which would have to be repaired.
  */
 #include "plugin.h"
 
@@ -22,8 +21,8 @@ bool forget(tree function)
     return true;
 }
 
-/* A call has a type of its own, which C makes const, too; it is another one than the function's
- * where that is called through a cast. */
+/* The type of a call, which C marks const as well, differs from the function's type if it is called
+ * through a cast. */
 tree visit(gimple_stmt_iterator *place, bool *, walk_stmt_info *)
 {
     gcall *call = dyn_cast<gcall *>(gsi_stmt(*place));
@@ -58,7 +57,7 @@ class honest_pass : public gimple_opt_pass {
 
 } // namespace
 
-opt_pass *crn_pass_honest(gcc::context *context)
+opt_pass *crn_pass_const_calls(gcc::context *context)
 {
     return new honest_pass(context);
 }

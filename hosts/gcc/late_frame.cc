@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Frames that are pushed late: not by Enter, but before the first call that is made. Many functions
- * have ways through them that call nothing (what is asked for is there already, there is nothing to
- * do); on those ways they cost what functions cost that call nothing.
+ * Late frames: pushed before the first call in place of at enter. Many functions have paths that
+ * call nothing (the result is cached, there is nothing to do); on those they cost as little as
+ * leaf functions.
  *
- * Until it is pushed, what Enter gave is all that there is of the frame, as in functions of leaf.cc
- * without a loop. Where ways meet that have pushed it and others that have not, a variable tells:
- * the height, or 0.
+ * Until it is pushed, the frame is only what enter returned, as in light leaf functions. Where
+ * paths with and without a pushed frame meet, a variable has its height, or 0.
  */
 #include "plugin.h"
 
@@ -14,10 +13,10 @@
 
 namespace {
 
-/* What may be so at a place. */
+/* Possible states of the frame at a point. */
 enum { GONE = 1, LATE = 2, PUSHED = 4 };
 
-/* The one frame of a function. */
+/* The only frame of a function. */
 class frame {
   public:
     explicit frame(function *of) : of(of)
@@ -36,7 +35,7 @@ class frame {
   private:
     function *of;
     tree node_offset = NULL_TREE, strand = NULL_TREE, height = NULL_TREE;
-    auto_vec<unsigned> known; /* by block: what may be so at its beginning */
+    auto_vec<unsigned> known; /* by block: possible states at its begin */
     auto_vec<basic_block> work;
     bool odd = false;
 
@@ -52,14 +51,14 @@ class frame {
     tree height_now(gimple_stmt_iterator *place);
 };
 
-/* Whether others may look at the stack meanwhile, or push something. */
+/* Returns true for statements during which others may look at the stack or push. */
 bool wants_frame(gimple *statement)
 {
     return crn_mark_of(statement) == CRN_MARK_NONE && !crn_is_quiet(statement) &&
            !(is_gimple_call(statement) && gimple_call_tail_p(as_a<gcall *>(statement)));
 }
 
-/* False if the frame is none of these. */
+/* Returns false if the frame cannot be late. */
 bool frame::look(gimple *statement)
 {
     crn_mark mark = crn_mark_of(statement);
@@ -92,10 +91,10 @@ bool frame::is_one()
     return node_offset != NULL_TREE;
 }
 
-/* ---- where it is pushed ---- */
+/* ---- where to push ---- */
 
-/* What is so behind the statement. The frame is there where it is left, and not where it is
- * entered: all else is left as it is. */
+/* Returns the states after a statement. The frame must be there where it is left, and not where it
+ * is entered. */
 unsigned frame::step(unsigned now, gimple *statement)
 {
     switch (crn_mark_of(statement)) {
@@ -114,7 +113,7 @@ unsigned frame::step(unsigned now, gimple *statement)
     }
 }
 
-/* And behind the block. */
+/* The same for a block. */
 unsigned frame::through(basic_block block)
 {
     unsigned now = known[block->index];
@@ -151,7 +150,7 @@ bool frame::flow()
     return !odd;
 }
 
-/* Whether there is a loop that is gone round without the frame being pushed. */
+/* Returns true if there is a loop on which the frame is not pushed. */
 bool frame::goes_round(basic_block block, auto_bitmap &on, auto_bitmap &over)
 {
     if (block == EXIT_BLOCK_PTR_FOR_FN(of) || bitmap_bit_p(over, block->index))
@@ -175,7 +174,7 @@ bool frame::goes_round()
     return goes_round(single_succ(ENTRY_BLOCK_PTR_FOR_FN(of)), on, over);
 }
 
-/* How often the frame may be pushed in the block, each time that it is there. */
+/* Estimates how often the frame is pushed in the block per execution. */
 double frame::pushes(basic_block block)
 {
     unsigned now = known[block->index];
@@ -189,7 +188,7 @@ double frame::pushes(basic_block block)
     return 0;
 }
 
-/* Not where each way leads to a call. */
+/* Returns false if every path leads to a call. */
 bool frame::is_worth_it()
 {
     static const double MOST = 0.97;
@@ -201,7 +200,7 @@ bool frame::is_worth_it()
     return often < MOST;
 }
 
-/* ---- and how ---- */
+/* ---- code ---- */
 
 void put(gimple_stmt_iterator *place, gimple *statement)
 {

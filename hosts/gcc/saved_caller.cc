@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where the frames of a function are. Most need not be on the strand's stack: who called is kept by
- * the function itself, as its return address is. That is a few instructions less, and what follows
- * need not wait for a stack that grows and shrinks in memory.
+ * Decides where the frames of a function are kept. Most need not be on the strand's stack: the
+ * function saves its caller in its own frame, like its return address. That takes fewer
+ * instructions, and later events need not wait for a stack in memory.
  *
- * A function that control comes back to by other means than returns cannot rely on what runs then:
- * those that were left so have not said that they are over. Its frame is on the stack, and above it
- * what it runs: the *guard*.
+ * A function to which control can return by jumps or exceptions cannot rely on the current
+ * context, as functions that were left that way have not said so. Its frame is on the stack with
+ * its own context above it, the *guard*.
  */
 #include "plugin.h"
 
@@ -14,16 +14,16 @@ static crn_where where;
 
 namespace {
 
-/* What marks there are. */
+/* Which marks the function has. */
 struct census {
     unsigned entered = 0;
     bool restored = false, others = false;
-    tree own = NULL_TREE; /* what is entered first */
+    tree own = NULL_TREE; /* the first enter */
 
     void take(gimple *statement);
 };
 
-/* Of what a call is inlined into: who ran is kept, too, until the call is over. */
+/* For a call out of inlined code: the caller is saved until the call is over. */
 bool is_of_go(tree height)
 {
     return TREE_CODE(height) == SSA_NAME && crn_is_go(SSA_NAME_DEF_STMT(height));
