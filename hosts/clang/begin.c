@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Linked into each program and shared object that `cairn clang` links: has its sleds patched, and
- * holds what they call.
+ * contains the code that they call.
  */
 #include "sled.h"
 
@@ -10,17 +10,16 @@ extern const crn_sled first[] __asm__("__start_xray_instr_map")
 extern const crn_sled last[] __asm__("__stop_xray_instr_map")
     __attribute__((weak, visibility("hidden")));
 
-/* Defined by the linker's command line with --zero. */
+/* Defined on the linker's command line with --zero. */
 extern char cairn_priv_sleds_zero[] __attribute__((weak, visibility("hidden")));
 
 crn_site *cairn_priv_sleds_sites __attribute__((visibility("hidden")));
 
-/* At an entry nothing below the stack pointer is in use, nor is there at an exit any more. Entries
- * keep the registers that arguments are in, %r10 too, where nested functions and blocks find what
- * they are nested in; jumps and returns keep all, as which of them hold results, or something of
- * the caller's, is up to the function's calling convention (ms_abi). The number is in %r11, which
- * every convention leaves to who stands between a caller and a function. What unwinds sees the
- * function through them at each instruction. */
+/* At an entry nothing below the stack pointer is in use, nor at an exit any more. Entries preserve
+ * argument registers, and %r10, the static chain; jumps and returns preserve everything, because
+ * the function's calling convention (ms_abi) decides which registers hold results or belong to the
+ * caller. The function's number is in %r11, which every convention leaves to code between caller
+ * and function. Unwinders see the function at each instruction. */
 /* clang-format off */
 #define BEGIN(name)                                                                                \
     ".p2align 4\n"                                                                                 \
@@ -70,7 +69,7 @@ __asm__(".text\n"
         POP("%rcx")
         POP("%rax")
         END("cairn_sled_enter")
-        EXIT("cairn_sled_leave", "cairn_priv_sled_leave", "8") /* is jumped to */
+        EXIT("cairn_sled_leave", "cairn_priv_sled_leave", "8") /* reached by a jump */
         EXIT("cairn_sled_leave_call", "cairn_priv_sled_leave", "16")
         EXIT("cairn_sled_tail", "cairn_priv_sled_tail", "16"));
 /* clang-format on */

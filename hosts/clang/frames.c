@@ -9,7 +9,7 @@
 
 __thread crn_frames crn_frames_own;
 
-/* A frame of the machine's that calls has 16 bytes at least, half of ours. */
+/* A machine frame that calls something has at least 16 bytes, half of one of ours. */
 enum { SIZE_LEAST = 1 << 20, SIZE_MOST = 1 << 28 };
 
 _Static_assert(sizeof(crn_frame) == 32, "twice the machine's");
@@ -31,7 +31,7 @@ static void make_key(void)
     has_key = pthread_key_create(&key, end_thread) == 0;
 }
 
-/* As many frames as the machine's stack can have; only what is used takes memory. */
+/* Reserves as many frames as the machine's stack can have; memory is used only for touched ones. */
 static void make(crn_frames *frames)
 {
     pthread_once(&once, make_key);
@@ -52,8 +52,8 @@ static void make(crn_frames *frames)
     frames->top = frames->bottom + 1;
 }
 
-/* A handler of signals, or a fiber, may have a stack of its own: above or below says nothing then,
- * but that what is there is over when the thread's own stack goes on. */
+/* A signal handler or a fiber may have a stack of its own: addresses then say only that its frames
+ * are over when the thread's own stack continues. */
 static bool is_gone(const crn_frames *frames, uintptr_t slot, uintptr_t at)
 {
     bool own = at >= frames->low && at < frames->high;
@@ -71,7 +71,7 @@ static const crn_frame *drop(crn_frames *frames, uintptr_t slot)
     return dropped;
 }
 
-/* The strand without what was entered with the frame or since. */
+/* Drops the frame, and what was entered since, from the strand. */
 static void unwind(cairn_strand *strand, int64_t height)
 {
     cairn_priv_strand *priv = (cairn_priv_strand *)strand;
@@ -92,7 +92,7 @@ static void note_missing(cairn_strand *strand)
                            "there was no room for some, whose calls do not count");
 }
 
-/* The thread has no strand meanwhile, so that nothing comes in between. */
+/* The thread has no strand meanwhile, so that nothing interferes. */
 static crn_frame *enter(crn_frames *frames, cairn_strand *strand, uintptr_t slot)
 {
     if (!frames->top)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * cairn clang --inlined: what -finstrument-functions calls, for each function of the source,
- * wherever it was inlined.
+ * cairn clang --inlined: the hooks of -finstrument-functions, called for each function of the
+ * source, even where it is inlined.
  *
- * Functions that are inlined into one have one frame of the machine's, and so are told apart by
- * their addresses; two frames that come after each other at one place, by where they return to. The
- * place is known by the frame pointer, which cairn clang has programs keep.
+ * Functions inlined into one share a machine frame, and are distinguished by address; consecutive
+ * frames at the same place by their return addresses. The place is known from the frame pointer,
+ * which cairn clang makes programs keep.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -15,11 +15,11 @@
 #include "sled.h"
 #include "verbs.h"
 
-/* ---- sites by function -------------------------------------------------------------------- */
+/* ---- sites by function (hash table) ------------------------------------------------------ */
 
 typedef struct known {
     const void *function; /* atomic; NULL is free */
-    crn_site *site;       /* atomic; NULL: the function that was there is gone */
+    crn_site *site;       /* atomic; NULL: the function has been unloaded */
 } known;
 
 typedef struct table {
@@ -28,7 +28,7 @@ typedef struct table {
 } table;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static table *sites; /* atomic: those that it has outgrown are kept, for who still reads them */
+static table *sites; /* atomic; outgrown tables are kept for concurrent readers */
 
 static known *place_of(table *table, const void *function)
 {
@@ -96,7 +96,7 @@ static crn_site *add(const void *function)
     return known->site;
 }
 
-/* The thread has no strand meanwhile, so that a signal's handler does not come here, too. */
+/* The thread has no strand meanwhile, so that a signal handler does not get here, too. */
 static crn_site *add_site(const void *function)
 {
     int saved = errno;
@@ -119,7 +119,8 @@ static inline crn_site *site_of(const void *function)
     return site ? site : add_site(function);
 }
 
-/* Sites stay, for who still counts there. Before anything of the object runs. */
+/* Forgets functions of an unloaded object. Sites stay, for concurrent users. Called before anything
+ * of a new object runs. */
 void cairn_priv_functions_forget(const void *inside)
 {
     crn_unwind_module module;
@@ -137,7 +138,7 @@ void cairn_priv_functions_forget(const void *inside)
     cairn_priv_thread_strand = strand;
 }
 
-/* ---- fork: the lock is nobody's in the child ---- */
+/* ---- fork: the lock has no owner in the child -------------------------------------------- */
 
 static void before_fork(void)
 {
@@ -158,7 +159,7 @@ __attribute__((constructor)) static void watch_forks(void)
 
 /* ---- frames ------------------------------------------------------------------------------- */
 
-/* That of the function among those of one frame; NULL if it is not there. */
+/* Returns the function's frame among those with one slot; NULL if it is not there. */
 static crn_frame *find(crn_frame *top, uintptr_t slot, const void *function)
 {
     while (top[-1].slot == slot) {
@@ -169,8 +170,8 @@ static crn_frame *find(crn_frame *top, uintptr_t slot, const void *function)
     return NULL;
 }
 
-/* What is at the slot already is inlined there as well, unless it would return elsewhere or is the
- * same function: then it went without an exit. */
+/* Returns the place for a frame. Functions at the same slot are inlined there as well, unless they
+ * return elsewhere or are the same function: those were left without an exit. */
 static crn_frame *room(crn_frame *top, uintptr_t slot, const void *function, uintptr_t back)
 {
     crn_frames *frames = &crn_frames_own;
@@ -181,8 +182,8 @@ static crn_frame *room(crn_frame *top, uintptr_t slot, const void *function, uin
     return top;
 }
 
-/* Where the function that called us returns by, as long as it keeps a frame pointer; or which
- * jumped to us, as a call of ours in tail position is one: then we return to where it would. */
+/* Address of the return address of the function that called us, as long as it keeps a frame
+ * pointer; or jumped to us, if our call is in tail position: then we return to its caller. */
 #define SLOT (*(uintptr_t *)__builtin_frame_address(0) + sizeof(uintptr_t))
 #define SLOT_OR_OWN(back)                                                                          \
     ((back) == __builtin_return_address(0)                                                         \
@@ -208,7 +209,7 @@ void __cyg_profile_func_enter(void *function, void *back)
     *frame = fresh;
     *(crn_frame *volatile *)&frames->top = frame + 1;
     __asm__ volatile("" ::: "memory");
-    *frame = fresh; /* as in sled.c */
+    *frame = fresh; /* see sled.c */
     frame->height = crn_verb_enter((cairn_priv_strand *)cairn_priv_thread_strand, site);
 }
 

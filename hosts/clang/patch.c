@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Makes calls of sleds, and a site of each function that has some.
+ * Patches sleds into calls, and makes a site for each function that has sleds.
  *
- * A function's block is its address until the capture is read, as it is of samples: what it is
- * called and where it is written is in the debug information.
+ * A function's block is its address until the capture is read, as for samples: name and place are
+ * in the debug information.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,15 +15,15 @@
 #include "sled.h"
 
 enum {
-    SLED_SIZE = 11, /* of the code that can be written there */
+    SLED_SIZE = 11, /* bytes of code that can be written there */
     PAGE = 4096,
     NAME = 24 /* "0x", 16 digits and the end */
 };
 
 typedef struct object {
     const crn_sleds *sleds;
-    uintptr_t *functions; /* where they begin, sorted */
-    crn_site *sites;      /* the same by the same number */
+    uintptr_t *functions; /* their begins, sorted */
+    crn_site *sites;      /* by the same index */
     size_t count;
 } object;
 
@@ -32,8 +32,8 @@ static uintptr_t address_of(const crn_sled *sled)
     return (uintptr_t)&sled->address + (uintptr_t)sled->address;
 }
 
-/* As clang writes a sled: a jump over nine bytes, or a return with ten of nothing behind. A sled of
- * another version, or one that was patched, is left alone. */
+/* Returns true for a sled as clang writes it: a jump over nine bytes, or a return followed by ten
+ * bytes of nop. Others (another version, already patched) are left alone. */
 static bool is_sled(const crn_sled *sled)
 {
     const uint8_t *code = (const uint8_t *)address_of(sled);
@@ -54,7 +54,7 @@ static int compare(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* The number of the function that begins there; NULL if none does. */
+/* Returns the function that begins at an address; NULL if none does. */
 static const uintptr_t *find(const object *object, uintptr_t address)
 {
     return bsearch(&address, object->functions, object->count, sizeof address, compare);
@@ -62,7 +62,7 @@ static const uintptr_t *find(const object *object, uintptr_t address)
 
 /* ---- functions -------------------------------------------------------------------------- */
 
-/* Addresses are as symbols/symbols.h has them: one past what is looked up. */
+/* Addresses are as in symbols/symbols.h: one past the one to look up. */
 static void name_sites(object *object, cairn_profile *profile, char *names)
 {
     crn_unwind_module module;
@@ -105,7 +105,7 @@ static uint8_t *put_number(uint8_t *code, uint32_t number)
     return code + sizeof number;
 }
 
-/* A call or a jump. */
+/* Writes a call or a jump. */
 static void put_branch(uint8_t *code, uint8_t kind, void (*target)(void))
 {
     *code++ = kind;
@@ -114,7 +114,7 @@ static void put_branch(uint8_t *code, uint8_t kind, void (*target)(void))
 
 enum { CALL = 0xe8, JUMP = 0xe9, JUMP_SHORT = 0xeb };
 
-/* Whether the jump behind a sled leads to a function that has sleds itself. */
+/* Returns true if the jump behind a sled leads to a function with sleds. */
 static bool leads_to_function(const object *object, const uint8_t *jump)
 {
     int32_t far;
@@ -147,7 +147,7 @@ static void patch(const object *object, const crn_sled *sled)
     }
 }
 
-/* Where the object's code may be written, or not any more. */
+/* Makes the object's code writable, or executable again. */
 static bool protect(const object *object, int rights)
 {
     uintptr_t low = UINTPTR_MAX, high = 0;
@@ -160,7 +160,7 @@ static bool protect(const object *object, int rights)
     return mprotect((void *)low, high + SLED_SIZE - low, rights) == 0;
 }
 
-/* One by one: several in a row would have to be packed. */
+/* One at a time: arrays of sites must be packed ones. */
 static void add_site(crn_site *site)
 {
     crn_packed_site *any = (crn_packed_site *)site;

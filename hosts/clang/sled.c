@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * What sleds call. Vector registers are not touched here, so that nobody has to save them; what is
- * slow saves all.
+ * The functions that sleds call. They use no vector registers, so that nobody has to save them;
+ * the slow path saves everything.
  */
 #include "sled.h"
 
 #include "verbs.h"
 
-/* hosts/gcc/stub_x86_64.S: calls %rax with %rdi, and keeps all other registers. */
+/* In hosts/gcc/stub_x86_64.S: calls %rax with %rdi and preserves all other registers. */
 CAIRN_API void cairn_priv_site_call(void);
 
 static void *enter_slowly(uintptr_t slot)
@@ -30,8 +30,7 @@ static inline crn_frame *call(void *function(uintptr_t), uintptr_t slot)
     return result;
 }
 
-/* The place is written twice: a handler that interrupts in between enters and leaves right there.
- */
+/* The frame is written twice: a signal handler in between enters and leaves at the same place. */
 void cairn_priv_sled_enter(crn_site *site, uintptr_t slot)
 {
     cairn_priv_strand *strand = (cairn_priv_strand *)cairn_priv_thread_strand;
@@ -50,7 +49,7 @@ void cairn_priv_sled_enter(crn_site *site, uintptr_t slot)
     frame->height = crn_verb_enter(strand, site);
 }
 
-/* The frame's, which is taken off; NULL if it was not entered. */
+/* Takes the frame off; NULL if it was not entered. */
 static inline crn_frame *take(uintptr_t slot, int64_t *height)
 {
     crn_frames *frames = &crn_frames_own;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * verbs.h - Enter, Leave and Tail of hosts/gcc/emit.cc in C. What is slow keeps all registers, as
- * the code that these are called from has saved none.
+ * verbs.h - enter, leave and tail call of hosts/gcc/emit.cc in C. The slow paths preserve all
+ * registers, because the calling code has saved none.
  */
 #ifndef CRN_HOSTS_CLANG_VERBS_H
 #define CRN_HOSTS_CLANG_VERBS_H
 
 #include "frames.h"
 
-/* There is no red zone (meson.build), nor is the stack pointer moved: so that what unwinds in there
- * finds who called. The stack is aligned by what is called. */
+/* There is no red zone (meson.build), and the stack pointer is not moved, so that unwinders find
+ * the caller. The called code aligns the stack. */
 #define CRN_KEEPING_CALL(name) "call *" name "@GOTPCREL(%%rip)"
 
 static inline int64_t crn_verb_enter(cairn_priv_strand *strand, crn_site *site)
 {
-    /* Who finds the block finds the slot that goes with it; and a record's slot is read at once,
-     * as a signal handler may change it. */
+    /* A reader of the new block also sees the matching slot. A record's cached edge is read by one
+     * load, because a signal handler may change it. */
     cairn_block block = __atomic_load_n(&site->block, __ATOMIC_ACQUIRE);
     uint32_t *top = strand->top;
     uint64_t current = CAIRN_PRIV_READ(strand->current);

@@ -33,13 +33,13 @@ tree visit(gimple_stmt_iterator *place, bool *, walk_stmt_info *)
     return NULL_TREE;
 }
 
-const pass_data honest_data = {
-    GIMPLE_PASS, "cairn_honest", OPTGROUP_NONE, TV_NONE, 0, 0, 0, 0, 0,
+const pass_data const_calls_data = {
+    GIMPLE_PASS, "cairn_const_calls", OPTGROUP_NONE, TV_NONE, 0, 0, 0, 0, 0,
 };
 
-class honest_pass : public gimple_opt_pass {
+class const_calls_pass : public gimple_opt_pass {
   public:
-    explicit honest_pass(gcc::context *context) : gimple_opt_pass(honest_data, context)
+    explicit const_calls_pass(gcc::context *context) : gimple_opt_pass(const_calls_data, context)
     {
     }
     bool gate(function *) override
@@ -59,5 +59,5 @@ class honest_pass : public gimple_opt_pass {
 
 opt_pass *crn_pass_const_calls(gcc::context *context)
 {
-    return new honest_pass(context);
+    return new const_calls_pass(context);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sites: a variable for each function, as site.h has it.
+ * Makes sites: a variable for each function, in the packed form of site.h.
  */
 #include "plugin.h"
 
@@ -9,9 +9,9 @@
 
 enum { FIELDS = 8, SITE_SIZE = 32 };
 
-/* Roots of the garbage collector: see crn_sites_begin. */
+/* Roots for GCC's garbage collector: see crn_sites_begin. */
 static tree site_type;
-static tree sites_made; /* a list: function, site */
+static tree sites_made; /* list of pairs: function, site */
 
 static tree field_make(tree record, const char *name, tree type, tree before)
 {
@@ -29,7 +29,7 @@ static tree number_type(void)
     return uint32_type_node ? uint32_type_node : unsigned_type_node;
 }
 
-/* As a type that a program declares, which is what C++'s dumps ask of one. */
+/* Gives the type a name, as C++ dumps require of declared types. */
 static void type_name(tree record, const char *name)
 {
     tree named = build_decl(BUILTINS_LOCATION, TYPE_DECL, get_identifier(name), record);
@@ -63,7 +63,7 @@ static tree address_of_site(tree function)
     return build_fold_addr_expr(crn_site_of(function));
 }
 
-/* How far it is from the site, which takes no relocation when the program is loaded. */
+/* Returns the distance from the site to an address: needs no relocation at load time. */
 static tree distance(tree site, tree address)
 {
     if (!address)
@@ -98,7 +98,7 @@ static tree initial(tree site, const char *name, location_t location, tree funct
     return constructor;
 }
 
-/* Nothing but code and a table refers to it: a name of its own is for the assembler. */
+/* Only code and a table refer to it; its name is for the assembler. */
 static tree make(const char *name, location_t place, tree function)
 {
     if (!site_type)
@@ -157,7 +157,7 @@ static tree reference(tree site, tree field)
     return build3(COMPONENT_REF, TREE_TYPE(field), site, field, NULL_TREE);
 }
 
-/* The type may be of another compiler's run, with -flto. */
+/* With -flto the type may come from another run of the compiler. */
 tree crn_site_block(tree site)
 {
     return reference(site, TYPE_FIELDS(TREE_TYPE(site)));

@@ -25,7 +25,8 @@ static void count(cairn_priv_strand *strand)
 {
     cairn_lane *lane = cairn_strand_lane((cairn_strand *)strand);
     cairn_metric metric = metric_of(cairn_lane_profile(lane));
-    if (!cairn_context_counters(lane, metric, CAIRN_CONTEXT_ROOT)) /* also applies announced changes */
+    if (!cairn_context_counters(lane, metric,
+                                CAIRN_CONTEXT_ROOT)) /* also applies announced changes */
         return;
     uint64_t node_offset = strand->current & ~CRN_REPLACED;
     cairn_context context = strand->current & CRN_REPLACED

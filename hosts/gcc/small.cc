@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * --small: functions that are left out for being small still count their calls, in the context that
- * calls them. A counter of that context goes up: nothing is entered, and nothing has to be left.
+ * --small: counts the calls of functions that are left out, by incrementing a counter of the
+ * caller's context; nothing is entered or left.
  *
- * Where things lie is asserted in offsets.c.
+ * offsets.c asserts the structure offsets.
  */
 #include "plugin.h"
 
@@ -13,8 +13,9 @@
 #define HOST_COUNTERS "80"
 #define HOST_COUNTERS_END "88"
 
-/* %0 strand, then lane, then counters, %1 current; a unit is 8 bytes, a counter stands for 4 units.
- * What is host_counters ends before the current context where that is new, or where anything is due. */
+/* %0: strand, then lane, then counters; %1: current context. A node offset is in units of 8 bytes,
+ * and a record has 4 of them. host_counters_end is below the current context if that is new or
+ * something is pending. */
 static const char count_text[] = "# small leaf\n\t"
     "movq cairn_priv_thread_strand@gottpoff(%%rip), %0\n\t"
     "movq %%fs:(%0), %0\n\t"

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * Enter, Leave and tail as functions of the object file itself: what emit.cc calls where they are
- * not inlined. Each is in a section of its own, of which the linker keeps one in each program or
- * library. They are cairn_enter and cairn_leave of hot.h, but for who gave its frame back.
+ * The stubs: enter, leave and tail call as functions in the object file, called by the code of
+ * emit.cc where it is not inlined. Each is in a section of its own, of which the linker keeps one
+ * in each program or library. They do what cairn_enter and cairn_leave (hot.h) do, and handle tail
+ * calls.
  *
- * Their convention is their own, so that who calls them loses next to no register. Nothing is
- * pushed, so a debugger or an unwinder sees the caller through them at each instruction. What is
- * unusual is done by stub_x86_64.S.
+ * They have a calling convention of their own, so that callers lose hardly any registers. Nothing
+ * is pushed, so debuggers and unwinders see the caller at each instruction. stub_x86_64.S has the
+ * slow paths.
  */
 #include "stub.h"
 #include "plugin.h"
 
 #include "output.h"
 
-/* The version is in the names: objects of two versions of Cairn may be linked together. */
+/* The names contain a version, because objects compiled by different versions of Cairn may be
+ * linked together. */
 /* clang-format off */
 
-/* %r8: what was found. Leaves the unit there, and what ran in %r11; %r9 is lost. */
+/* %r8: the edge found. Leaves the node offset there, and the caller in %r11; clobbers %r9. */
 #define COUNT_BLOCK                                                                                \
     "\tmovq " CRN_AT_CURRENT "(%rax), %r11\n"                                                      \
     "\tmovq " CRN_AT_BASE "(%rax), %r9\n"                                                          \
@@ -26,7 +28,7 @@
     "2:\tmovq %r11, %rax\n"                                                                        \
     "\tjmp *" site "@GOTPCREL(%rip)\n"
 
-/* %rax: the strand; %r11: the site. Gives the height in %rax; %r8 to %r10 are lost, too. */
+/* %rax: the strand; %r11: the site. Returns the height in %rax; clobbers %r8 to %r10. */
 static const char enter[] =
     BEGIN(CRN_STUB_ENTER)
     FIND_ROOM("%r10")
@@ -38,7 +40,7 @@ static const char enter[] =
     SLOWLY("cairn_priv_site_enter_frame")
     END(CRN_STUB_ENTER);
 
-/* The same; above the frame lies what it runs. */
+/* The same with a guard above the frame. */
 static const char enter_guarded[] =
     BEGIN(CRN_STUB_ENTER_GUARDED)
     FIND_ROOM("%r10")
@@ -62,7 +64,7 @@ static const char enter_guarded[] =
     "\txchgq %rax, %rcx\n"                                                                         \
     "\tret\n"
 
-/* %rcx: the height; it, %r10 and %r11 are lost. */
+/* %rcx: the height; clobbers it, %r10 and %r11. */
 #define LEAVE(name)                                                                                \
     BEGIN(name)                                                                                    \
     STRAND                                                                                         \
@@ -79,9 +81,9 @@ static const char enter_guarded[] =
     SLOW("cairn_priv_site_leave")                                                                  \
     END(name)
 
-/* As Leave, but %r9 is lost, too. The frame must be the top one; what runs stays current, marked as
- * replaced. It has so many bytes on the stack. What a signal handler pushes meanwhile is who called,
- * which lies there in any case. */
+/* Like leave; also clobbers %r9. The frame must be the top one, `size` bytes on the stack; its
+ * context stays current, flagged as replaced. A signal handler may push at the end of the stack
+ * meanwhile: that is the caller, which is stored there anyway. */
 #define TAIL(name, above, size)                                                                    \
     BEGIN(name)                                                                                    \
     STRAND                                                                                         \
@@ -100,8 +102,9 @@ static const char enter_guarded[] =
     SLOW("cairn_priv_site_tail")                                                                   \
     END(name)
 
-/* %rcx: what Enter gave; %r9 to %r11 are lost. The unit is left in %r10. Goes to 2 if what is above it is
- * not the word for leaving: it has another mark, or something is due. */
+/* %rcx: the result of enter; clobbers %r9 to %r11. Leaves the node offset in %r10. Goes to 2 if the
+ * upper half is not the strand's tag for leave: the caller is of another graph, or something is
+ * pending. */
 #define TAKE_KEPT                                                                                  \
     STRAND                                                                                         \
     "\tmovl %ecx, %r10d\n"                                                                         \
@@ -117,7 +120,7 @@ static const char enter_guarded[] =
     SLOW("cairn_priv_site_leave_kept")                                                             \
     END(name)
 
-/* Who called lies where the stack ends. */
+/* The caller is stored at the end of the stack. */
 #define TAIL_KEPT(name)                                                                            \
     BEGIN(name)                                                                                    \
     TAKE_KEPT                                                                                      \

@@ -5,15 +5,15 @@
  * the red zone. What C code may use beyond general registers is saved by the processor itself.
  */
 #define MARK 64     /* in a strand */
-#define WAYS 24     /* in a lane */
+#define EDGE_CACHE 24     /* in a lane */
 #define EDGE_CACHE_MASK 32
-#define GUESSES 112
+#define INLINE_CACHE 112
 #define INLINE_CACHE_SIZE 256 /* of a block */
-#define GUESS_FACTOR 0x9e3779b1 /* these three as in plugin.h */
-#define GUESS_SHIFT 27
-#define GUESS_MASK 248
-#define BELOW 64    /* registers saved below %rbp */
-#define RESULT 72   /* below %rbp: what was given */
+#define INLINE_CACHE_FACTOR 0x9e3779b1 /* these three as in plugin.h */
+#define INLINE_CACHE_SHIFT 27
+#define INLINE_CACHE_MASK 248
+#define BELOW 64    /* size of registers saved below %rbp */
+#define RESULT 72   /* below %rbp: the result */
 #define LEGACY 576  /* x87 and SSE as xsave lays them out, and its header */
 #define STATES 0xe7 /* these, AVX and AVX-512 */
 #define SSE 2
@@ -57,7 +57,7 @@
         .cfi_endproc
         .endm
 
-/* So that what unwinds finds the caller at each instruction, a thread that is cancelled too. */
+/* CFI: unwinders find the caller at each instruction, also in a cancelled thread. */
         .macro push reg
         pushq   \reg
         .cfi_adjust_cfa_offset 8
@@ -134,7 +134,7 @@
         .endm
 
         .text
-/* Most often nothing is due and only the slot was another block's: then the way is looked up, as
+/* The common slow case: nothing is pending, and only the cached edge is another block's. The edge cache is looked up, as
  * crn_graph_recall does, with few registers. What lies where is asserted in offsets.c. */
         .p2align 4
         .globl  cairn_priv_site_enter
@@ -152,13 +152,13 @@ cairn_priv_site_enter:
         movq    %fs:(%rdi), %rdi
         testq   %rdi, %rdi
         je      2f
-        movl    (%rax), %ecx            /* the block; a new one is in no way */
+        movl    (%rax), %ecx            /* the block; a new one is not cached */
         movq    (%rdi), %rdx            /* top */
         movq    24(%rdi), %rsi          /* current */
         movq    32(%rdi), %r8           /* lane */
         cmpq    8(%rdi), %rdx
         jae     2f
-        movl    %esi, %r9d              /* unit */
+        movl    %esi, %r9d              /* node offset */
         push    %rax
         movl    $0x9e3779b1, %eax
         imulq   %rcx, %rax
@@ -167,18 +167,18 @@ cairn_priv_site_enter:
         movl    %esi, %r9d
         andq    EDGE_CACHE_MASK(%r8), %rax
         shlq    $4, %rax
-        addq    WAYS(%r8), %rax
+        addq    EDGE_CACHE(%r8), %rax
         shlq    $32, %rcx
         orq     %rcx, %r9
         cmpq    %r9, (%rax)
         jne     1f
-        movq    8(%rax), %r9            /* what the slot is to be */
+        movq    8(%rax), %r9            /* the edge to store */
         pop     %rax
-        movl    4(%rax), %eax           /* where in the record its slot is */
+        movl    4(%rax), %eax           /* byte offset of its edge in the record */
         movq    (%r8), %r8              /* base */
         addq    %r8, %rax
         movq    %r9, (%rax,%rsi,8)
-        shrq    $32, %r9                /* unit */
+        shrq    $32, %r9                /* node offset */
         testq   %rsi, %rsi
         cmovsl  (%rdx), %esi
         leaq    4(%rdx), %rax
@@ -206,12 +206,12 @@ cairn_priv_site_enter:
         .cfi_endproc
         .size   cairn_priv_site_enter, . - cairn_priv_site_enter
 
-/* Where a block of a packed site leads to: it may be in either slot, or its way is looked up. %rax:
- * the site, %rcx: what runs, %rsi: the lane, %r8: its base. Gives the unit in the upper half of
- * %rdx; %r9 is lost. Goes to 2 if nothing is known. */
+/* Looks up the callee of a packed site's block, in both edges of the current record, then in the edge
+ * cache. %rax: the site, %rcx: current context, %rsi: the lane, %r8: its base. Returns the node offset
+ * in the upper half of %rdx; clobbers %r9. Goes to 2 if it is not cached. */
         .macro look_up_block
         movq    16(%r8,%rcx,8), %rdx
-        cmpl    (%rax), %edx            /* the block; a new one is nowhere */
+        cmpl    (%rax), %edx            /* the block; a new one is not cached */
         cmovneq 24(%r8,%rcx,8), %rdx
         cmpl    (%rax), %edx
         je      3f
@@ -221,7 +221,7 @@ cairn_priv_site_enter:
         addl    %r9d, %edx
         andq    EDGE_CACHE_MASK(%rsi), %rdx
         shlq    $4, %rdx
-        addq    WAYS(%rsi), %rdx
+        addq    EDGE_CACHE(%rsi), %rdx
         cmpl    %ecx, (%rdx)
         jne     2f
         movl    (%rax), %r9d
@@ -231,10 +231,10 @@ cairn_priv_site_enter:
 3:
         .endm
 
-/* The same for packed sites, where a guess was wrong. What is found is the next guess.
- * frame: it is pushed, and its height given; guarded: above it lies what it runs. kept: who called is
- * given, with the strand's mark. light: what called stays what runs, and the unit is given. `above`:
- * how much lower the stack pointer is here than where the guess was made. */
+/* The same for packed sites, after an inline cache miss. The result becomes the inline cache entry.
+ * frame: the frame is pushed, and its height returned; guarded: with a guard. kept: the caller is
+ * returned, with the graph's tag. light: the caller's context stays current, and the node offset is
+ * returned. `above`: by how much the stack pointer is lower here than where the entry was selected. */
         .macro enter_known name frame guarded kept light above slowly
         .p2align 4
         .globl  \name
@@ -259,20 +259,20 @@ cairn_priv_site_enter:
         movq    24(%rdi), %rcx          /* current */
         movq    (%rsi), %r8             /* base */
         look_up_block
-        shrq    $32, %rdx               /* unit */
+        shrq    $32, %rdx               /* node offset */
         .if \light
         leal    (%rcx,%rcx), %r9d
-        andl    $GUESS_MASK, %r9d
+        andl    $INLINE_CACHE_MASK, %r9d
         .else
         leaq    (48 + \above)(%rsp), %r9
-        imull   $GUESS_FACTOR, %r9d, %r9d
-        shrl    $GUESS_SHIFT, %r9d
+        imull   $INLINE_CACHE_FACTOR, %r9d, %r9d
+        shrl    $INLINE_CACHE_SHIFT, %r9d
         shll    $3, %r9d
         .endif
         addl    4(%rax), %r9d
-        cmpl    $INLINE_CACHE_SIZE, %r9d     /* block 0's: it has none */
+        cmpl    $INLINE_CACHE_SIZE, %r9d     /* of block 0, which has no cache */
         jb      4f
-        movq    GUESSES(%rsi), %rax
+        movq    INLINE_CACHE(%rsi), %rax
         testq   %rax, %rax
         je      4f
         addq    %rax, %r9
@@ -285,11 +285,11 @@ cairn_priv_site_enter:
         testq   %rcx, %rcx
         jns     5f
         movq    (%rdi), %rsi
-        movl    (%rsi), %ecx            /* who called what gave its frame back */
+        movl    (%rsi), %ecx            /* caller of the frame that was given back */
 5:      .if \light
         movq    %rcx, 24(%rdi)
         movq    %rdx, %rax
-        .elseif \frame                  /* what runs comes last: a signal's handler saves it there */
+        .elseif \frame                  /* stored last: a signal handler saves it there */
         movq    (%rdi), %rax
         .if \guarded
         addq    $8, (%rdi)
@@ -297,7 +297,7 @@ cairn_priv_site_enter:
         .else
         addq    $4, (%rdi)
         .endif
-        movl    %ecx, (%rax)            /* behind that: what a handler runs may push at the end */
+        movl    %ecx, (%rax)            /* behind that: a signal handler may push at the end */
         movq    %rdx, 24(%rdi)
         addq    $4, %rax
         subq    40(%rdi), %rax

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calls that are followed by nothing but Leaves and a return. GCC would not take them for tail
- * calls: so before it looks for those, the Leaves are moved before the call, and the way from there
- * to the return becomes the call's own. What it then does not take, gets them back (expand.cc).
+ * Restores tail calls: calls that are followed only by leaves and a return. GCC would not
+ * recognise them, so before it looks for tail calls the leaves are moved before the call, and the
+ * path to the return is duplicated for it. expand.cc moves them back behind calls that did not
+ * become jumps.
  */
 #include "plugin.h"
 
@@ -20,7 +21,7 @@ class tail {
     gcall *call = NULL;
     greturn *end = NULL;
     auto_vec<gimple *> leaves;
-    auto_vec<edge> way; /* from the call's block to the return's */
+    auto_vec<edge> way; /* edges from the call's block to the return's */
 
     bool follow(tree value);
     bool pass(gimple *statement, tree *value);
@@ -39,7 +40,7 @@ bool does_nothing(const gimple *statement)
            gimple_code(statement) == GIMPLE_PREDICT;
 }
 
-/* Whether it may be on the way from a call to the return. */
+/* Returns true if the statement may be between the call and the return. */
 bool tail::pass(gimple *statement, tree *value)
 {
     if (does_nothing(statement))
@@ -63,7 +64,7 @@ tree through(edge into, tree value)
     return value;
 }
 
-/* From behind the call to a return of `value`. */
+/* Follows the path from the call to a return of `value`. */
 bool tail::follow(tree value)
 {
     gimple_stmt_iterator i = gsi_for_stmt(call);
@@ -99,7 +100,7 @@ bool tail::find(basic_block block)
            !crn_must_stay(call) && follow(gimple_call_lhs(call)) && !leaves.is_empty();
 }
 
-/* What a Leave's height is called where the way begins. */
+/* Returns the name of a leave's height at the begin of the path. */
 tree tail::height_before(const gimple *leave)
 {
     tree height = crn_mark_height(leave);

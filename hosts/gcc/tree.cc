@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is inlined need not be entered where it calls nothing: its calls are a counter, one
- * instruction, and nobody can tell the difference. So in a function with a frame of its own the
- * frames of all that was inlined go. Where a call is made, all that it is inlined into is entered
- * at once, just before, and left behind it.
+ * Replaces frames of inlined functions by counters. An inlined function that calls nothing need
+ * not be entered: its calls are counted by one instruction. So in a function with a frame of its
+ * own, the frames of inlined functions are removed. Before a call, everything that the call is
+ * inlined into is entered at once, and left behind it.
  *
- * At each place it is known what the function is in by then (places.h), the same on all ways to the
- * place. Where that is not so, frames stay.
+ * This needs to know the innermost inlined function at each point (places.h), the same on all
+ * paths; otherwise frames stay.
  */
 #include "places.h"
 
@@ -14,10 +14,10 @@ namespace {
 
 enum { NODES_MOST = 4096 };
 
-/* A node of the places in the end. */
+/* A node as far as it is used. */
 struct use {
-    int number;  /* 0: it is not needed */
-    int stretch; /* where it was called last: an index; -1: nowhere */
+    int number;  /* 0: not needed */
+    int stretch; /* index of the stretch of its last call; -1: none */
 };
 
 class counting {
@@ -32,13 +32,13 @@ class counting {
     auto_vec<gimple *> dead;
     auto_vec<crn_tree_node> made_nodes;
     auto_vec<crn_stretch> stretches;
-    hash_map<gimple *, unsigned> calls; /* the first in its stretch: its index */
+    hash_map<gimple *, unsigned> calls; /* the first call of a stretch: index of the stretch */
     tree made, counters, height;
     struct {
         gimple *leave;
         tree ran;
         int which;
-    } last = {}; /* call in the same block that was surrounded, if its node might as well run on */
+    } last = {}; /* the last call in this block that was surrounded; its node may stay current */
 
     void need(int which);
     void number();
@@ -60,7 +60,7 @@ counting::counting(tree own, crn_places &places)
         uses.safe_push({0, -1});
 }
 
-/* What is known to call nothing of the program's. */
+/* Returns true for calls that call nothing of the program. */
 bool calls_nobody(gcall *call)
 {
     if (crn_is_of_machine(call) || gimple_call_flags(call) & (ECF_CONST | ECF_PURE))
@@ -93,7 +93,7 @@ void counting::need(int which)
         uses[which].number = 1;
 }
 
-/* Those that were only thought of on the way get no number. */
+/* Numbers the nodes that are used. */
 void counting::number()
 {
     basic_block block;
@@ -126,7 +126,7 @@ void counting::take_call(gimple *enter, int which, unsigned stretch)
     stretches.safe_push({(unsigned)called.number, stretch, 1});
 }
 
-/* What is called may not come back. */
+/* The called function may not return. */
 bool ends_stretch(gimple *statement)
 {
     gcall *call = dyn_cast<gcall *>(statement);
@@ -165,7 +165,7 @@ void counting::count(gimple_stmt_iterator *place, int which)
     dead.safe_push(nothing);
 }
 
-/* At the function's own Enter. */
+/* Adds the counters to the function's own enter. */
 void counting::begin(gimple_stmt_iterator *place)
 {
     tree found = make_ssa_name(TREE_TYPE(counters));
@@ -175,7 +175,7 @@ void counting::begin(gimple_stmt_iterator *place)
     gsi_insert_after(place, gimple_build_assign(counters, found), GSI_NEW_STMT);
 }
 
-/* From here on what runs is the node. Gives what ran, for the Leave behind the call. */
+/* Makes the node current. Returns the caller, for the leave behind the call. */
 tree counting::go(gimple_stmt_iterator *place, int which)
 {
     tree ran = make_ssa_name(long_long_integer_type_node);
@@ -183,7 +183,8 @@ tree counting::go(gimple_stmt_iterator *place, int which)
     return ran;
 }
 
-/* The node that ran in the call before still does, if nothing between them has to know better. */
+/* Surrounds a call. The node of the call before stays current if nothing in between needs
+ * another. */
 void counting::surround(gimple_stmt_iterator place, int which)
 {
     gcall *call = as_a<gcall *>(gsi_stmt(place));
@@ -225,7 +226,7 @@ void counting::change_mark(gimple_stmt_iterator *place, int now, int next, bool 
             gsi_replace(place, crn_mark_make(CRN_MARK_RESTORE, own, height, gimple_location(mark)),
                         false);
         break;
-    case CRN_MARK_TAIL: /* the first of several tells what the call takes the place of */
+    case CRN_MARK_TAIL: /* the first of several tells what the call replaces */
         if (now && !*jumps)
             go(place, now);
         *jumps = now;
@@ -233,7 +234,7 @@ void counting::change_mark(gimple_stmt_iterator *place, int now, int next, bool 
     default:
         if (!now) {
             if (last.leave && crn_mark_of(mark) == CRN_MARK_LEAVE)
-                take_back_leave(); /* what runs from here on is told anyway */
+                take_back_leave(); /* the current context is set here anyway */
             last = {};
             break;
         }
@@ -258,7 +259,7 @@ void counting::change(basic_block block)
             continue;
         }
         gimple_stmt_iterator place = i;
-        gsi_next(&i); /* not what is put behind the call */
+        gsi_next(&i); /* skips what is inserted behind the call */
         if (!ends_stretch(statement))
             continue;
         if (is_gimple_call(statement) && now > 0)
@@ -293,7 +294,7 @@ void counting::change()
     gsi_commit_edge_inserts();
 }
 
-/* The site of the function's own frame, if something else is entered, too. */
+/* Returns the site of the function's own frame, if something else is entered as well. */
 tree own_site(function *function)
 {
     bool others = false;
@@ -315,8 +316,8 @@ tree own_site(function *function)
     }
 }
 
-/* What is called in a scope that is marked by hand is called there, inlined or not, and where the
- * scope itself is inlined it is open until its end. */
+/* Calls within an explicit scope belong to it, inlined or not; an inlined scope is open until its
+ * end. */
 bool has_scopes(function *function)
 {
     basic_block block;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The code of trees (tree.cc): where a function's counters are, a count, and to enter all that a
- * call is inlined into at once. What is called is written into each object file, as in stub.cc.
+ * Code of counter trees (tree.cc): looking up a function's counters, counting, and entering
+ * everything that a call is inlined into. The called functions are written into each object file,
+ * as in stub.cc.
  */
 #include "plugin.h"
 #include "stub.h"
@@ -14,15 +15,16 @@
 #define CRN_STUB_COUNTERS "cairn_priv_stub_4_counters"
 #define CRN_STUB_GO "cairn_priv_stub_4_go"
 
-/* Enter of a function that has counters. %r11: the site, %r10: the tree. Gives the height in %rax,
- * as Enter in stub.cc does, and the counters of what it entered in %rcx; %r8 and %r9 are lost, too.
- * Behind it is a function for who has entered already, or had to do so slowly: %rax stays as it is.
+/* Enter of a function with counters. %r11: the site, %r10: the tree. Returns the height in %rax, as
+ * enter in stub.cc, and the counters of the entered context in %rcx; clobbers %r8 and %r9. Behind
+ * it is an entry for functions that have entered already or on the slow path: it preserves %rax.
  *
- * From 5 on the counters are found by the way, as a block is: read before its key, which a signal
- * handler may change. %r8: the unit, %r9: the lane.
+ * From 5 on: looks up the counters in the lane's table. The entry is read before its key, because a
+ * signal handler may change it. %r8: node offset, %r9: lane.
  *
- * From 6 on, where the guess was wrong: most often one of the two slots of what runs is the block's,
- * and a new block is in none. That is the next guess, of the lane: the strand's may be none. */
+ * From 6 on: inline cache miss. Usually one of the current record's two cached edges is the block's
+ * (a new block is in none). It becomes the next inline cache entry, of the lane: the strand's may
+ * be the empty one. */
 #define ENTER_COUNTED(name, room, enter, slowly, counters)                                         \
     BEGIN(name)                                                                                    \
     "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %rax\n"                                       \
@@ -107,14 +109,14 @@
     "\t.size " counters ", . - " counters "\n"                                                     \
     END(name)
 
-/* Its frame is pushed, and what runs above it. */
+/* The frame is pushed with a guard. */
 static const char enter_counted_stub[] =
     ENTER_COUNTED(CRN_STUB_ENTER_COUNTED,
                   FIND_ROOM("%rcx"),
                   PUSH_GUARDED("%rcx")
                   "\tleaq -4(%rcx), %rax\n",
                   "cairn_priv_site_enter_counted", CRN_STUB_COUNTERS);
-/* Or who called is given in %rax. */
+/* Or the caller is returned in %rax, to be saved. */
 static const char enter_counted_kept_stub[] =
     ENTER_COUNTED(CRN_STUB_ENTER_COUNTED_KEPT, ,
                   WHO_CALLED("%rcx")
@@ -123,10 +125,10 @@ static const char enter_counted_kept_stub[] =
                   "\taddq %r11, %rax\n",
                   "cairn_priv_site_enter_kept", CRN_STUB_COUNTERS "_kept");
 
-/* %rax: the function's own unit with its graph's mark, %r11: where the same of the node is, %r10: the
- * node. If the function runs, and the node's is of the graph that there is now, the node does from
- * now on: nothing is pushed, and no edge looked up. %rax stays as it is, which is what ran: the
- * function keeps it, and Leave takes it, as in stub.cc. %rcx, %r8 and %r9 are lost, too. */
+/* %rax: the function's own node offset with tag, %r11: address of the node's, %r10: the node. If
+ * the function is current and the node's offset is of the present graph, the node becomes current:
+ * nothing is pushed and no edge looked up. Preserves %rax, the caller, which the function saves for
+ * leave as in stub.cc. Clobbers %rcx, %r8 and %r9. */
 static const char go_stub[] =
     BEGIN(CRN_STUB_GO)
     "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %r9\n"
@@ -148,7 +150,7 @@ static const char go_stub[] =
     "\tjmp *cairn_priv_site_go@GOTPCREL(%rip)\n"
     END(CRN_STUB_GO);
 
-/* %0 the height, %1 the counters, %2 the site, %3 the tree. */
+/* %0: height, %1: counters, %2: site, %3: tree. */
 #define ENTER_TEXT(stub)                                                                           \
     "# cairn enter\n\t"                                                                            \
     "leaq %2, %%r11\n\t"                                                                           \
@@ -157,19 +159,19 @@ static const char go_stub[] =
 static const char enter_counted_text[] = ENTER_TEXT(CRN_STUB_ENTER_COUNTED);
 static const char enter_counted_kept_text[] = ENTER_TEXT(CRN_STUB_ENTER_COUNTED_KEPT);
 
-/* %0 the counters, %1 the tree. */
+/* %0: counters, %1: tree. */
 static const char counters_text[] = "# cairn counters\n\t"
     "leaq %1, %%r10\n\t"
     "call " CRN_STUB_COUNTERS;
 
-/* %0 what ran, %1 what is kept of the function's own unit, %2 where the node's is, %3 the node. */
+/* %0: caller, %1: the function's saved node offset, %2: address of the node's, %3: the node. */
 static const char go_text[] = "# cairn go\n\t"
     "leaq %2, %%r11\n\t"
     "movq %1, %%rax\n\t"
     "leaq %3, %%r10\n\t"
     "call " CRN_STUB_GO;
 
-/* One instruction, which a signal handler comes before or after. */
+/* A single instruction: signal handlers run before or after it. */
 static const char count_text[] = "# cairn count\n\t"
     "addq %2, %0";
 /* clang-format on */
@@ -178,7 +180,7 @@ enum { TREE_WORDS = 2, NODE_WORDS = 2 };
 
 /* ---- the stubs ---- */
 
-static bool uses_counters, uses_go; /* the first: and Enter with them */
+static bool uses_counters, uses_go; /* uses_counters: and enter with counters */
 
 static void write(void *event, void *data)
 {
@@ -212,14 +214,14 @@ static tree word_of(tree made, unsigned place)
                   NULL_TREE);
 }
 
-/* So many bytes behind a function's counters. */
+/* Address at a distance behind a function's counters. */
 static tree behind(tree counters, HOST_WIDE_INT bytes)
 {
     tree type = build_variant_type_copy(long_long_unsigned_type_node);
     return build2(MEM_REF, type, counters, build_int_cst(build_pointer_type(type), bytes));
 }
 
-/* What is called returns to where the red zone would begin: there must be none. */
+/* The called stub returns below the red zone's begin: the function must have none. */
 static gimple *assemble_call(const char *text, operands *inputs, operands *outputs,
                              std::initializer_list<const char *> lost)
 {
@@ -269,7 +271,7 @@ gimple *crn_emit_go(tree made, tree counters, unsigned number, tree height)
     return assemble_call(go_text, inputs, outputs, {"rcx", "r8", "r9", "r10", "r11", "cc"});
 }
 
-/* To GCC it changes this counter and nothing else, so it is no barrier to what is around it. */
+/* To GCC it changes only this counter, so it is no barrier to the code around it. */
 gimple *crn_emit_count(tree counters, unsigned number, unsigned times)
 {
     vec<tree, va_gc> *inputs = NULL, *outputs = NULL, *clobbers = NULL;
