@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * allocation.c - who allocates, and what of it lives. Lua's allocator is told the size of
- * what is freed, so that all that has to be kept of a block is the context that made it.
+ * allocation.c - charges allocations and live memory to contexts. Lua tells its allocator the size
+ * of what is freed, so only the allocating context must be stored for each allocation.
  *
- * Exactly, or one sample in about `mean` bytes: each byte is drawn with the same chance,
- * so a block of s bytes is with p = 1 - exp(-s / mean), and stands for 1 / p such blocks
- * (docs/ALLOC.md).
+ * Exact, or sampled with one sample in about `mean` bytes: each byte is sampled with equal
+ * probability, so an allocation of s bytes is sampled with p = 1 - exp(-s / mean) and then
+ * represents 1 / p such allocations (docs/ALLOC.md).
  */
 #include <math.h>
 #include <pthread.h>
@@ -14,11 +14,12 @@
 
 #include "host.h"
 
-/* From a block to the context that made it: for each granule of a page of the heap one. Blocks
- * that are made one after the other mostly lie so, too. */
+/* Maps an allocation to the context that made it: an entry for each granule of a page of the heap.
+ * Consecutive allocations are mostly close together. */
 enum { GRANULE_BITS = 3, PAGE_BITS = 16 };
 
-/* On a context's number: more than contexts a lane can have (cairn_options.context_budget). */
+/* Flag on a context's number; larger than the number of contexts of a lane
+ * (cairn_options.context_budget). */
 #define ROUNDED_UP ((cairn_context)1 << 31)
 
 typedef struct page {
@@ -26,7 +27,7 @@ typedef struct page {
     cairn_context makers[1 << (PAGE_BITS - GRANULE_BITS)]; /* 0: none */
 } page;
 
-/* What a context has alive, and what of that is in the capture as the peak. */
+/* Live memory of a context, and its part of the peak in the capture. */
 typedef struct share {
     uint64_t live, peak;
     bool changed; /* since the peak was last written */
@@ -34,26 +35,26 @@ typedef struct share {
 
 struct crn_ledger {
     cairn_metric bytes, objects, freed_bytes, freed_objects, peak_bytes;
-    page **pages; /* open addressing, linear probing */
+    page **pages; /* hash table, linear probing */
     size_t page_mask, page_count;
     page *last;
     share *shares; /* by context */
     cairn_context *changed;
     size_t share_room, changed_count;
-    uint64_t live, peak; /* of all; what the peak in the capture adds up to */
-    double mean;         /* bytes between samples; 0: exact */
-    double left;         /* bytes until the next */
+    uint64_t live, peak; /* of all contexts; the sum of the peak in the capture */
+    double mean;         /* mean bytes between samples; 0: exact */
+    double left;         /* bytes until the next sample */
     uint64_t random;
     uint64_t samples;
-    bool lost;      /* memory ran out: what is freed is not known any more */
-    unsigned forks; /* when it was begun */
+    bool lost;      /* out of memory: frees are no longer known */
+    unsigned forks; /* number of forks when it was begun */
 };
 
-enum { PEAK_PARTS = 100 }; /* the peak is right to one part in this many */
+enum { PEAK_PARTS = 100 }; /* the peak is accurate to 1 / PEAK_PARTS */
 
-/* ---- children ----------------------------------------------------------------------- */
+/* ---- fork --------------------------------------------------------------------------- */
 
-static unsigned forks; /* that this process has come out of since it was watched */
+static unsigned forks; /* number of forks that led to this process */
 
 static void after_fork(void)
 {
@@ -75,7 +76,7 @@ static void forget_pages(crn_ledger *ledger)
     ledger->last = NULL;
 }
 
-/* In a child contexts have other numbers: it begins anew, with what it allocates itself. */
+/* In a child of fork contexts have other numbers, so it starts anew with its own allocations. */
 static void follow_fork(crn_ledger *ledger)
 {
     if (CRN_LIKELY(ledger->forks == forks))
@@ -88,9 +89,9 @@ static void follow_fork(crn_ledger *ledger)
     ledger->live = ledger->peak = 0;
 }
 
-/* ---- what is charged --------------------------------------------------------------- */
+/* ---- charging ----------------------------------------------------------------------- */
 
-/* Evenly distributed from 0 to 1, 0 left out. */
+/* Returns a uniform random number in (0, 1]. */
 static double draw(crn_ledger *ledger)
 {
     uint64_t z = ledger->random += UINT64_C(0x9e3779b97f4a7c15);
@@ -100,8 +101,8 @@ static double draw(crn_ledger *ledger)
     return (double)((z >> 11) + 1) * 0x1p-53;
 }
 
-/* How many blocks of this size a sampled one stands for: 1 / p in the mean, as a whole number,
- * so that it is rounded up as often as its fraction says. */
+/* Returns how many allocations a sampled one of this size represents: 1 / p on average, as an
+ * integer rounded up at random. */
 static double weight_wanted(const crn_ledger *ledger, size_t size)
 {
     return ledger->mean == 0 ? 1 : -1 / expm1(-(double)size / ledger->mean);
@@ -113,7 +114,7 @@ static bool is_rounded_up(crn_ledger *ledger, size_t size)
     return draw(ledger) <= wanted - floor(wanted);
 }
 
-/* What was added for a block is what is taken off for it. */
+/* Returns what was added for an allocation, to be subtracted when it is freed. */
 static uint64_t weight_of(const crn_ledger *ledger, size_t size, bool up)
 {
     return (uint64_t)weight_wanted(ledger, size) + up;
@@ -150,8 +151,8 @@ static void live_add(crn_ledger *ledger, cairn_context context, uint64_t bytes)
     share->changed = true;
 }
 
-/* What each context has alive now is the peak. Only what has changed since the last one is
- * written, so that this costs no more than the allocations themselves. */
+/* Stores the present live memory as the peak. Only contexts that changed are written, so the cost
+ * is proportional to the allocations. */
 static void peak_write(crn_host *host, crn_ledger *ledger)
 {
     for (size_t i = 0; i < ledger->changed_count; i++) {
@@ -165,7 +166,7 @@ static void peak_write(crn_host *host, crn_ledger *ledger)
     ledger->peak = ledger->live;
 }
 
-/* ---- blocks ------------------------------------------------------------------------- */
+/* ---- allocations -------------------------------------------------------------------- */
 
 static page **page_slot(const crn_ledger *ledger, uintptr_t number)
 {
@@ -205,7 +206,7 @@ static page *page_make(crn_ledger *ledger, uintptr_t number)
     return *page_slot(ledger, number) = made;
 }
 
-/* Where the block's maker is kept; NULL if there is no such place. */
+/* Returns the entry with an allocation's context; NULL if there is none. */
 static cairn_context *maker_of(crn_ledger *ledger, uintptr_t block, bool make)
 {
     uintptr_t number = block >> PAGE_BITS;
@@ -221,15 +222,15 @@ static cairn_context *maker_of(crn_ledger *ledger, uintptr_t block, bool make)
     return &page->makers[(block >> GRANULE_BITS) & ((1 << (PAGE_BITS - GRANULE_BITS)) - 1)];
 }
 
-/* ---- samples ------------------------------------------------------------------------- */
+/* ---- sampling ----------------------------------------------------------------------- */
 
-/* The distance to the next byte that is drawn: exponentially distributed. */
+/* Returns the distance to the next sampled byte: exponentially distributed. */
 static double gap_draw(crn_ledger *ledger)
 {
     return -log(draw(ledger)) * ledger->mean;
 }
 
-/* Whether one of the bytes of a new block is drawn. */
+/* Returns true if a byte of a new allocation is sampled. */
 static bool is_drawn(crn_ledger *ledger, size_t size)
 {
     if (ledger->mean == 0)
@@ -237,7 +238,8 @@ static bool is_drawn(crn_ledger *ledger, size_t size)
     ledger->left -= (double)size;
     if (ledger->left >= 0)
         return false;
-    /* The process has no memory: where in the block it was does not matter for the next. */
+    /* The exponential distribution has no memory, so the position within the allocation does not
+     * matter. */
     ledger->left = gap_draw(ledger);
     ledger->samples++;
     return true;
@@ -282,7 +284,7 @@ void crn_ledger_remove(crn_host *host, uintptr_t block, size_t size)
     live_add(ledger, context, -(weight * size));
 }
 
-/* ---- its life ------------------------------------------------------------------------ */
+/* ---- open and close ----------------------------------------------------------------- */
 
 bool crn_ledger_open(crn_host *host, uint64_t mean, uint64_t seed)
 {

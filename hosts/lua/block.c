@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * block.c - from code to block. A block is a function as it is written: a source and a
- * line. Closures and prototypes come and go, and the collector uses their addresses again;
- * what is compiled anew from the same place is the same block.
+ * block.c - maps code to blocks. A block is a function in the source: file and line. The collector
+ * reuses addresses of closures and prototypes; code compiled again from the same place is the same
+ * block.
  */
 #include <dlfcn.h>
 #include <limits.h>
@@ -14,40 +14,40 @@
 #include "host.h"
 
 typedef struct extent {
-    int first, last; /* lines */
+    int first, last; /* line numbers */
     cairn_block block;
 } extent;
 
-/* A chunk's source: a file, or text that was loaded. */
+/* The source of a chunk: a file, or loaded text. */
 typedef struct source {
-    char *name; /* as Lua has it: "@file", "=name" or the text itself */
+    char *name; /* as Lua names it: "@file", "=name" or the text itself */
     size_t name_length;
     char *text; /* NULL if there is none */
     size_t text_length;
-    extent *extents; /* of the functions seen so far: an outer one comes before its inner */
+    extent *extents; /* of the functions seen so far: outer ones first */
     size_t extent_count, extent_room;
     struct source *next;
 } source;
 
-/* A program may load any number of texts: those past so many are one, to the profile. */
+/* A program may load any number of texts: beyond a limit they share one block. */
 enum {
     SOURCE_LISTS = CRN_FIRST_SIZE(1024, 2),
     CODES_START = CRN_FIRST_SIZE(256, 2),
     TEXTS_MOST = 10000
 };
 static const char more_texts[] = "=[string]";
-/* A source larger than this is not read for names. */
+/* Sources larger than this are not read for names. */
 static const off_t SOURCE_LARGEST = 64 << 20;
 
 typedef struct crn_namer {
     crn_library *library;
     source *sources[SOURCE_LISTS];
     size_t text_count;
-    crn_code_table known; /* by a hash of source, line and shape, in place of an address */
+    crn_code_table known; /* keyed by a hash of source, line and shape */
     cairn_block collector;
 } crn_namer;
 
-/* ---- tables -------------------------------------------------------------------- */
+/* ---- hash tables ---------------------------------------------------------------- */
 
 static bool table_open(crn_code_table *table)
 {
@@ -71,7 +71,7 @@ static void table_add(crn_code_table *table, const void *code, cairn_block block
         crn_code_table grown = {NULL, table->mask * 2 + 1, table->count};
         grown.slots = calloc(grown.mask + 1, sizeof *grown.slots);
         if (!grown.slots)
-            return; /* it will be looked up again, and found by its name */
+            return; /* it will be looked up by name again */
         for (size_t i = 0; i <= table->mask; i++)
             if (table->slots[i].code)
                 *table_slot(&grown, table->slots[i].code) = table->slots[i];
@@ -124,7 +124,7 @@ static void source_read(source *source)
     struct stat stat;
     if (!file)
         return;
-    /* Not a pipe: that would take from the program. */
+    /* Only regular files: reading a pipe would take data from the program. */
     if (fstat(fileno(file), &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_size < SOURCE_LARGEST) {
         source->text = malloc((size_t)stat.st_size + 1);
         if (source->text)
@@ -185,7 +185,7 @@ static bool source_line(const source *source, int line, const char **start, size
     return true;
 }
 
-/* The innermost function, seen before, that these lines lie in. */
+/* Returns the innermost known function that contains these lines. */
 static cairn_block source_parent(const source *source, int first, int last)
 {
     for (size_t i = source->extent_count; i-- > 0;)
@@ -222,7 +222,7 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* The last part of the file's path, or what Lua shows for a text. */
+/* Returns the base name of the file, or what Lua shows for a text. */
 static const char *source_label(const source *source, const lua_Debug *ar)
 {
     return *source->name == '@'   ? base_name(source->name + 1)
@@ -243,7 +243,7 @@ static void lua_name(const source *source, const lua_Debug *ar, const crn_source
         snprintf(name, size, "function <%s:%d>", source_label(source, ar), ar->linedefined);
 }
 
-/* The function is on top of L's stack, and `ar` describes it. */
+/* The function is on top of L's stack, described by `ar`. */
 static cairn_block lua_block(crn_host *host, lua_State *L, lua_Debug *ar)
 {
     crn_namer *namer = host->namer;
@@ -260,8 +260,8 @@ static cairn_block lua_block(crn_host *host, lua_State *L, lua_Debug *ar)
     const int shape[] = {ar->linedefined, ar->lastlinedefined, ar->nups,
                          ar->nparams,     ar->isvararg,        main};
     uint64_t key = hash_bytes((uintptr_t)source, shape, sizeof shape);
-    /* Where one line defines several functions only their code tells them apart; likewise
-     * where there is no source at all. */
+    /* If a line defines several functions, or there is no source, only their code distinguishes
+     * them. */
     if (written.on_line > 1 || strcmp(source->name, "=?") == 0)
         lua_dump(L, hash_code, &key, 1);
     const void *known = (const void *)(uintptr_t)(key | 1); /* never NULL */
@@ -320,8 +320,8 @@ static cairn_block block_make(crn_host *host, lua_State *L, lua_Debug *ar)
     return block;
 }
 
-/* Without the address of a prototype: C functions have one, Lua functions are asked for
- * their source each time. */
+/* Used without access to prototypes: C functions have an address, and Lua functions are looked up
+ * by source each time. */
 static cairn_block block_by_api(crn_host *host, lua_State *L, lua_Debug *ar)
 {
     if (!lua_checkstack(L, 1) || !lua_getinfo(L, "Snuf", ar))

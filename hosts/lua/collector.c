@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * collector.c - the garbage collector's work, and __gc metamethods, below the block <gc>.
- * Lua does both between any two instructions that allocate, with hooks off: left to itself,
- * their time would count as that of whoever allocated. Finalizers run with our hook on (and
- * the program's off, as ever).
+ * collector.c - puts the garbage collector's work and __gc metamethods below the block <gc>. Lua
+ * runs both inside of any allocating instruction, with hooks off: otherwise their time would count
+ * for the function that allocates. Finalizers run with our hook on and the program's off, as
+ * usual.
  */
 #include <stddef.h>
 
@@ -27,8 +27,8 @@ static unsigned char *allow_hook(lua_State *L)
     return (unsigned char *)L + CRN_STATE_ALLOW_HOOK;
 }
 
-/* The host, if what L does now can be followed. Inside of the program's hook nothing is
- * watched, the collector included. */
+/* Returns the host if L can be followed now. Within the program's hook nothing is recorded, the
+ * collector included. */
 static crn_host *host_following(lua_State *L)
 {
     crn_host *host = crn_host_of(L);
@@ -37,10 +37,10 @@ static crn_host *host_following(lua_State *L)
     return host;
 }
 
-/* ---- <gc> on the strand's stack ------------------------------------------------------- */
+/* ---- <gc> on the strand's stack ----------------------------------------------------- */
 
-/* False if there is no frame that it could be below: the state is closing, and these are the
- * libraries' own things. */
+/* Returns false if there is no frame to put it under: the state is closing, and these are
+ * finalizers of the libraries. */
 static bool frame_running(const crn_host *host, lua_State *L, bool finalizer,
                           const crn_frame **frame)
 {
@@ -55,8 +55,8 @@ static bool frame_running(const crn_host *host, lua_State *L, bool finalizer,
     return true;
 }
 
-/* Returns the height to go back to. A frame whose call is still to be told is not ours to tell:
- * an error may come first. */
+/* Enters <gc> and returns the height to return to. A frame whose call event is still to come is
+ * left out, because an error may come first. */
 static size_t collector_enter(crn_host *host, const crn_frame *frame)
 {
     crn_coroutine *coroutine = host->running;
@@ -80,16 +80,16 @@ static void collector_leave(crn_host *host, crn_coroutine *coroutine, size_t hei
         crn_stack_drop(coroutine, height);
 }
 
-/* ---- its work ------------------------------------------------------------------------- */
+/* ---- collector ---------------------------------------------------------------------- */
 
 typedef struct work {
-    crn_host *host; /* NULL: nobody follows it */
+    crn_host *host; /* NULL: not recorded */
     crn_coroutine *coroutine;
     size_t height;
 } work;
 
-/* Finalizers may run inside; only the outermost work is <gc>. Where hooks are off a hook runs,
- * ours too: the stack is being worked on. */
+/* Finalizers can run inside; only the outermost call is <gc>. If hooks are off, a hook is running,
+ * perhaps ours, and the stack is being changed. */
 static work work_begin(lua_State *L)
 {
     work work = {host_following(L), NULL, 0};
@@ -130,7 +130,7 @@ void __wrap_luaC_step(lua_State *L)
     work_end(&work, L, true);
 }
 
-/* In an emergency the state is in the middle of something: no names can be looked up then. */
+/* In an emergency collection the state is inconsistent: names cannot be looked up. */
 void __wrap_luaC_fullgc(lua_State *L, int emergency)
 {
     work work = work_begin(L);
@@ -138,7 +138,7 @@ void __wrap_luaC_fullgc(lua_State *L, int emergency)
     work_end(&work, L, !emergency);
 }
 
-/* What is alive at the end is what was before the state frees all that it has. */
+/* Live memory at the end is that before the state frees everything. */
 void __wrap_lua_close(lua_State *L)
 {
     crn_host *host = crn_host_of(L);
@@ -147,10 +147,10 @@ void __wrap_lua_close(lua_State *L)
     __real_lua_close(L);
 }
 
-/* ---- finalizers ----------------------------------------------------------------------- */
+/* ---- finalizers --------------------------------------------------------------------- */
 
-/* The collector is the one that hands the protected call nothing and no handler, with hooks
- * switched off. */
+/* Recognises finalizers: the collector's protected calls have no argument and no handler, and hooks
+ * are off. */
 static crn_host *host_finalizing(lua_State *L, const void *data, ptrdiff_t handler)
 {
     if (data || handler)
@@ -170,7 +170,7 @@ int __wrap_luaD_pcall(lua_State *L, protected_function *function, void *data, pt
         return __real_luaD_pcall(L, function, data, top, handler);
 
     crn_coroutine *coroutine = host->running;
-    bool inside = host->collecting > 0; /* <gc> is there already */
+    bool inside = host->collecting > 0; /* <gc> is on the stack already */
     size_t height = (size_t)(coroutine->top - coroutine->frames);
     if (!inside)
         height = collector_enter(host, frame);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * coroutine.c - which strand belongs to which lua_State. There may be 100,000 at once and
- * millions one after the other, so records are looked up by hash and used again.
+ * coroutine.c - maps lua_States to strands. There can be 100,000 at once and millions one after
+ * the other, so records are found by hash and reused.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ typedef struct crn_coroutine_table {
     size_t mask;
     size_t count;
     crn_coroutine *free;
-    crn_coroutine nobody; /* stands for all that there was no memory for */
+    crn_coroutine nobody; /* shared by all for which there was no memory */
     const crn_frame *nobody_frames[2];
 } crn_coroutine_table;
 
@@ -99,7 +99,7 @@ static bool table_grow(crn_coroutine_table *table)
     return true;
 }
 
-/* Takes the record out and closes the gap that it leaves in its chain. */
+/* Removes a record from the hash table and closes the gap in its probe chain. */
 static void table_remove(crn_coroutine_table *table, const lua_State *L)
 {
     size_t hole = (size_t)(slot_of(table, L) - table->slots);
@@ -144,7 +144,7 @@ static crn_coroutine *record_new(crn_coroutine_table *table)
 
 static void record_free(crn_coroutine_table *table, crn_coroutine *coroutine)
 {
-    /* One that was very deep gives its room back. */
+    /* Frees the memory of a very deep stack. */
     if (coroutine->limit - coroutine->frames > FRAMES_KEPT) {
         const crn_frame **frames =
             realloc((void *)coroutine->frames, FRAMES_START * sizeof *frames);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * cost.c - what profiling cost: the events that came, times what an event costs here. That
- * is measured after the program has ended, on a small program of our own, with and without
- * our hook, so that it holds for this machine and these options.
+ * cost.c - estimates the cost of profiling: number of events times the cost of one, which is
+ * measured after the program's end with a small Lua program, with and without our hook, on this
+ * machine and with these options.
  */
 #include <lualib.h>
 #include <signal.h>
@@ -31,7 +31,7 @@ static double best_ns(lua_State *L, int function, int times)
     return best;
 }
 
-/* Fills in ns per call or return event, and ns per instruction with a count hook. */
+/* Measures ns per call or return event, and ns per instruction with a count hook. */
 static bool measure(const crn_host *of, double *event_ns, double *tick_ns)
 {
     static const char text[] = "local function leaf() end\n"
@@ -55,7 +55,7 @@ static bool measure(const crn_host *of, double *event_ns, double *tick_ns)
             crn_host_start(host, L, NULL, NULL, NULL);
             calls = best_ns(L, functions - 1, CALLS) - calls;
             turns = best_ns(L, functions, TURNS) - turns;
-            /* A turn of that loop is two instructions. */
+            /* One iteration of that loop is two instructions. */
             *event_ns = calls > 0 ? calls / (2.0 * CALLS) : 0;
             *tick_ns = turns > 0 && of->mode == CRN_MODE_TICKS ? turns / (2.0 * TURNS) : 0;
         }

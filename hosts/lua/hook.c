@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * hook.c - the interpreter's call, tail call, return and count events.
+ * hook.c - handles the interpreter's call, tail call, return and count events.
  */
 #include <limits.h>
 #include <stdlib.h>
 
 #include "host.h"
 
-/* Another coroutine runs than the one we know of, or another state, or nobody of ours. */
+/* Another coroutine than the current one runs, or another state, or one that is not profiled. */
 static crn_host *hook_elsewhere(lua_State *L)
 {
     crn_host *host = crn_host_of(L);
@@ -26,8 +26,8 @@ static inline crn_host *hook_host(lua_State *L)
     return CRN_LIKELY(host->running->L == L) ? host : hook_elsewhere(L);
 }
 
-/* A call, when the frame below is not on top of our stack or there is no room. Returns
- * whether there is now. */
+/* A call whose caller is not on top of our stack, or without space. Returns true if there is space
+ * now. */
 __attribute__((noinline)) static bool called_slowly(crn_host *host, crn_coroutine *coroutine,
                                                     lua_State *L, const lua_Debug *ar)
 {
@@ -52,7 +52,7 @@ static inline void called(crn_host *host, crn_coroutine *coroutine, lua_State *L
 __attribute__((noinline)) static void returned_slowly(crn_host *host, crn_coroutine *coroutine,
                                                       lua_State *L, const lua_Debug *ar)
 {
-    /* What was called while nobody watched is not on our stack, and need not come. */
+    /* Functions called while nothing was recorded are not on our stack. */
     crn_stack_sync(host, coroutine, crn_stack_caller(host, L, ar));
 }
 
@@ -67,7 +67,7 @@ static inline void returned(crn_host *host, crn_coroutine *coroutine, lua_State 
     }
 }
 
-/* The callee runs in the caller's frame. */
+/* The callee uses the caller's frame. */
 static void replaced(crn_host *host, crn_coroutine *coroutine, lua_State *L, lua_Debug *ar)
 {
     const crn_frame *frame = crn_frame_of(ar);
@@ -79,29 +79,29 @@ static void replaced(crn_host *host, crn_coroutine *coroutine, lua_State *L, lua
         return;
     }
     crn_stack_sync(host, coroutine, frame);
-    /* A frame that came in unseen came in as the callee that it runs now. */
+    /* A frame that was not on our stack has been added as the callee already. */
     if (*coroutine->top == frame)
         cairn_replace(coroutine->strand, block);
 }
 
 /* ---- instructions --------------------------------------------------------------
  *
- * The runtime says after how many instructions it takes its next sample of ticks; the
- * interpreter's counter is set to that, by lua_sethook (which touches every frame of the
- * stack) or, where layout.c has found the counter, by a store. Each coroutine has a counter
- * of its own: what one has left is handed to the next that runs. Without the counter's place
- * each coroutine counts periods by itself, and one that ends within its first is not seen. */
+ * The runtime says after how many instructions it takes its next sample of ticks. The interpreter's
+ * counter is set to that: by lua_sethook, which visits every frame of the stack, or by a store if
+ * layout.c has found the counter. Each coroutine has its own counter; its rest is passed to the
+ * next coroutine that runs. If the counter was not found, each coroutine counts periods by itself,
+ * and one that ends within its first period is not seen. */
 
 static int *counter_of(const crn_coroutine *coroutine)
 {
     return &CRN_FIELD(int, coroutine->L, CRN_STATE_COUNTER);
 }
 
-/* While the program counts instructions the sampler does not touch the counter, but looks
- * up this often. */
+/* While the program counts instructions itself, the sampler does not change the counter but checks
+ * this often. */
 enum { SAMPLE_SLICE = 1000 };
 
-/* What the counter is to be set to; 0 if nobody counts. */
+/* Returns the next value of the counter; 0 if nobody counts. */
 static int count_next(const crn_host *host, const crn_coroutine *coroutine)
 {
     int own = 0;
@@ -117,7 +117,7 @@ static int count_next(const crn_host *host, const crn_coroutine *coroutine)
     return !own ? program : !program || own < program ? own : program;
 }
 
-/* Sets the counter without a word to the interpreter, where that can be done. */
+/* Sets the counter directly if possible; otherwise returns false. */
 static bool count_set(const crn_host *host, crn_coroutine *coroutine)
 {
     if (!host->layout.counter || !coroutine->L)
@@ -127,7 +127,7 @@ static bool count_set(const crn_host *host, crn_coroutine *coroutine)
     return true;
 }
 
-/* The counter ran out, and was then set anew by Lua. Returns what has passed. */
+/* The counter has run out and been reset by Lua. Returns the instructions that passed. */
 static int count_ended(const crn_host *host, crn_coroutine *coroutine)
 {
     int passed = coroutine->installed_count ? coroutine->installed_count : host->period;
@@ -143,8 +143,8 @@ static void count_again(crn_host *host, crn_coroutine *coroutine)
         crn_hook_install(host, coroutine);
 }
 
-/* A counter that stands above what it was set to began anew while no event could come: what
- * passed before is not known, and nobody's. */
+/* A counter above its start value was reset while no event could come: the instructions before that
+ * are unknown and not charged. */
 void crn_hook_settle(crn_host *host, crn_coroutine *coroutine)
 {
     if (!host->layout.counter || !coroutine->L || !coroutine->installed_count)
@@ -201,9 +201,9 @@ static void hook_plain(lua_State *L, lua_Debug *ar)
     }
 }
 
-/* ---- together with the program's own hook ------------------------------------- */
+/* ---- with the program's own hook ----------------------------------------------- */
 
-/* A count event came: is it the program's turn, too? */
+/* Returns true if a count event is also due for the program. */
 static bool count_is_theirs(crn_coroutine *coroutine, int passed)
 {
     if (!coroutine->program_count || (coroutine->program_left -= passed) > 0)
@@ -212,8 +212,8 @@ static bool count_is_theirs(crn_coroutine *coroutine, int passed)
     return true;
 }
 
-/* In the program's hook no event comes: were the counter to run out there, it would be lost.
- * What runs there counts for the program's next turn, as under lua5.4, but is not ours. */
+/* No events come within the program's hook: a counter that runs out there would be lost.
+ * Instructions there count for the program's next event, as under lua5.4, but are not charged. */
 static void count_pause(crn_host *host, crn_coroutine *coroutine)
 {
     if (host->mode != CRN_MODE_TICKS || !host->layout.counter)
@@ -224,7 +224,7 @@ static void count_pause(crn_host *host, crn_coroutine *coroutine)
 
 static void count_resume(crn_host *host, crn_coroutine *coroutine)
 {
-    /* Else the hook has set a new one, or let another coroutine run. */
+    /* Otherwise the hook has set a new one, or resumed another coroutine. */
     if (coroutine->installed_count != INT_MAX)
         return;
     int passed = INT_MAX - *counter_of(coroutine);
@@ -242,7 +242,7 @@ static void hook_shared(lua_State *L, lua_Debug *ar)
     if (!host)
         return;
     crn_coroutine *coroutine = host->running;
-    /* An error may have ended it; no event comes from inside of it. */
+    /* An error may have ended the hook; there are no events from inside of it. */
     if (host->hooked == coroutine) {
         host->hooked = NULL;
         count_resume(host, coroutine);
@@ -259,8 +259,8 @@ static void hook_shared(lua_State *L, lua_Debug *ar)
     }
     if (crn_sampler_armed(host, L))
         crn_sampler_take(host, L, ar, false);
-    /* Last, as it may raise an error. As far as the program knows, finalizers run with
-     * hooks off. */
+    /* Last, because it may raise an error. To the program, finalizers seem to run with hooks
+     * off. */
     lua_Hook program = coroutine->program_hook;
     if (!theirs || !program || host->finalizing)
         return;
@@ -271,7 +271,7 @@ static void hook_shared(lua_State *L, lua_Debug *ar)
     host->hooked = NULL;
 }
 
-/* A one-shot hook that the sampler's signal has armed. */
+/* A one-shot hook armed by the sampler's signal. */
 static void hook_sample(lua_State *L, lua_Debug *ar)
 {
     crn_host *host = hook_host(L);
@@ -303,7 +303,7 @@ void crn_hook_install(crn_host *host, crn_coroutine *coroutine)
         crn_real_sethook(coroutine->L, mask ? hook_plain : NULL, mask, coroutine->installed_count);
 }
 
-/* Which events are samples. */
+/* Events that take samples. */
 enum { SAMPLE_MASK = LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT };
 
 void crn_hook_arm(crn_coroutine *coroutine)
@@ -314,7 +314,7 @@ void crn_hook_arm(crn_coroutine *coroutine)
         crn_real_sethook(coroutine->L, hook_shared, SAMPLE_MASK | coroutine->program_mask, 1);
 }
 
-/* To set a hook takes the longer the deeper the stack is. */
+/* Setting a hook takes time proportional to the stack's depth. */
 void crn_hook_arm_again(crn_coroutine *coroutine)
 {
     if ((crn_real_gethookmask(coroutine->L) & SAMPLE_MASK) != SAMPLE_MASK)

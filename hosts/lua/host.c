@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * host.c - a profile's life in a Lua state.
+ * host.c - begins and ends a profile in a Lua state.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #include "host.h"
 
-/* Where no state is profiled: its running coroutine is no lua_State's. */
+/* The current coroutine if no state is profiled. */
 static crn_coroutine nobody;
 static crn_host nowhere = {.running = &nobody};
 
@@ -24,8 +24,8 @@ uint64_t crn_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* The main state is about to go, and with it its counter and the stack that a sampler's signal,
- * which may still come, would look at. */
+/* The main state is about to be freed, with its counter and the stack that a late sampling signal
+ * would read. */
 static void main_freed(crn_host *host)
 {
     crn_hook_settle(host, host->main_record);
@@ -47,13 +47,13 @@ void *crn_host_allocate(void *data, void *block, size_t old_size, size_t new_siz
 {
     crn_host *host = data;
     if (new_size == 0 && block) {
-        /* Other objects have these sizes too: what is not known is not found. */
+        /* Other objects can have these sizes; unknown addresses are ignored. */
         if (old_size == host->layout.prototype_size && host->codes.slots)
             crn_block_forget(host, block);
         else if (old_size == host->layout.thread_size && host->coroutines)
             crn_coroutine_freed(host, (lua_State *)((char *)block + host->layout.thread_offset));
         else if (host->coroutines && host->main &&
-                 block == lua_getextraspace(host->main)) /* a state begins so */
+                 block == lua_getextraspace(host->main)) /* a state begins here */
             main_freed(host);
     }
     uintptr_t old = (uintptr_t)block;
@@ -61,7 +61,7 @@ void *crn_host_allocate(void *data, void *block, size_t old_size, size_t new_siz
     if (followed && old && new_size == 0)
         crn_ledger_remove(host, old, old_size);
     void *made = block_move(host, block, old_size, new_size);
-    if (followed && made) { /* a block that could not be moved is where it was */
+    if (followed && made) { /* if realloc failed, the old memory remains */
         if (old)
             crn_ledger_remove(host, old, old_size);
         crn_ledger_add(host, (uintptr_t)made, new_size);
@@ -95,7 +95,7 @@ crn_host *crn_host_open(const crn_host_options *options, cairn_error *error)
     host->process = getpid();
     crn_layout_prove(&host->layout);
 #ifdef CRN_LUA_MODULE
-    /* Nobody tells which coroutine runs when: what a counter has left cannot be handed on. */
+    /* Without coroutine events, the rest of a counter cannot be passed on. */
     host->layout.counter = false;
 #endif
     if (!crn_coroutines_open(host)) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * interpose.c - what cairn-lua puts between the program and the interpreter. The linker's
- * --wrap sends the calls of Lua's own libraries here, and the version script (cairn-lua.map)
- * sends those of C modules here; Lua itself is as Debian built it.
+ * interpose.c - what cairn-lua interposes between the program and the interpreter. The linker's
+ * --wrap redirects calls of Lua's own libraries, and the version script (cairn-lua.map) those of C
+ * modules. Lua itself is as Debian built it.
  */
 #include "host.h"
 
-/* What the module calls lua_NAME is our __wrap_lua_NAME. */
+/* The module's lua_NAME is our __wrap_lua_NAME. */
 #define EXPORT(name) __asm__(".symver __wrap_" #name ", " #name "@LUA_5.4")
 
 int __real_lua_resume(lua_State *L, lua_State *from, int arguments, int *results);
@@ -50,10 +50,10 @@ static void go_on(crn_host *host, crn_coroutine *to)
 int __wrap_lua_resume(lua_State *L, lua_State *from, int arguments, int *results)
 {
     crn_host *host = host_live(L);
-    if (!host || lua_status(L) > LUA_YIELD) /* one that has died of an error says so */
+    if (!host || lua_status(L) > LUA_YIELD) /* a coroutine that died of an error says so */
         return __real_lua_resume(L, from, arguments, results);
     crn_coroutine *resumer = host->running;
-    /* One that was made before the profile began has no hook yet. */
+    /* A coroutine made before the profile began has no hook yet. */
     bool known = crn_coroutine_find(host, L) != NULL;
     crn_coroutine *coroutine = crn_coroutine_get(host, L);
     if (!known && __real_lua_gethook(L) == NULL)
@@ -63,7 +63,7 @@ int __wrap_lua_resume(lua_State *L, lua_State *from, int arguments, int *results
     if (host->stopped)
         return status;
     go_on(host, resumer);
-    /* It has returned, or died of an error; not so if it could not be resumed at all. */
+    /* It has returned or died of an error; not if it could not be resumed at all. */
     if (status == LUA_OK || (status != LUA_YIELD && lua_status(L) == status))
         crn_coroutine_end(host, coroutine);
     return status;
@@ -74,7 +74,7 @@ int __wrap_lua_resetthread(lua_State *L)
     crn_host *host = host_live(L);
     if (!host)
         return __real_lua_resetthread(L);
-    /* Variables that are to be closed are closed on the coroutine's own stack. */
+    /* To-be-closed variables are closed on the coroutine's own stack. */
     crn_coroutine *closer = host->running;
     crn_coroutine *coroutine = crn_coroutine_find(host, L);
     if (coroutine && coroutine->strand)

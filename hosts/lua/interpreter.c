@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * interpreter.c - what `lua5.4 script args` does, so that a program cannot tell: the arg
- * table, LUA_INIT, the generational collector, messages, tracebacks, Ctrl-C, exit status.
+ * interpreter.c - does what `lua5.4 script args` does, so that a program sees no difference: arg
+ * table, LUA_INIT, generational collector, messages, tracebacks, Ctrl-C, exit status.
  */
 #include "interpreter.h"
 
@@ -15,7 +15,7 @@
 
 #include "repeatable.h"
 
-/* What the program and its messages call the interpreter. */
+/* Name of the interpreter for the program and in messages. */
 static const char interpreter_name[] = "lua5.4";
 
 /* ---- messages ----------------------------------------------------------------------- */
@@ -26,7 +26,7 @@ static void message_print(const char *message)
     fflush(stderr);
 }
 
-/* Prints the error on top of the stack, if there is one. */
+/* Prints the error on top of the stack, if there is one. Returns true without one. */
 static bool is_well(lua_State *L, int status)
 {
     if (status == LUA_OK)
@@ -60,7 +60,7 @@ static void interrupted_hook(lua_State *L, lua_Debug *ar)
     luaL_error(L, "interrupted!");
 }
 
-/* Without SA_RESTART, as in lua.c: a read that waits ends, too. */
+/* Without SA_RESTART, as in lua.c: a waiting read ends, too. */
 static void interrupt_handle(void (*handler)(int))
 {
     struct sigaction action = {.sa_handler = handler};
@@ -68,7 +68,7 @@ static void interrupt_handle(void (*handler)(int))
     sigaction(SIGINT, &action, NULL);
 }
 
-/* The first Ctrl-C raises an error in the main program, the second ends the process. */
+/* The first Ctrl-C raises an error in the main program, the second kills the process. */
 static void on_interrupt(int number)
 {
     (void)number;
@@ -121,7 +121,7 @@ static void arg_table_make(lua_State *L, const crn_script *script)
     lua_setglobal(L, "arg");
 }
 
-/* The script's own arguments, as LUA_INIT left them. */
+/* Pushes the script's arguments from the arg table, which LUA_INIT may have changed. */
 static int arguments_push(lua_State *L)
 {
     if (lua_getglobal(L, "arg") != LUA_TTABLE)
@@ -142,7 +142,7 @@ static bool script_run(lua_State *L, const char *path)
     return is_well(L, status);
 }
 
-/* All that needs protection. Returns true if all went well. */
+/* Everything that needs a protected call. Returns true on success. */
 static int main_protected(lua_State *L)
 {
     const crn_script *script = lua_touserdata(L, 1);

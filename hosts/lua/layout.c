@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * layout.c - prove, in a state of its own, that frame.h reads this interpreter rightly.
+ * layout.c - verifies in a separate state that the offsets of frame.h are right for this
+ * interpreter.
  *
- * Nothing is read through a guessed offset unless the address is known to lie in memory
- * that the state has allocated, so that a wrong guess is a "no" and not a crash.
+ * Nothing is read through an offset unless the address is known to be within memory that the state
+ * has allocated, so a wrong offset gives "no", not a crash.
  */
 #include <lualib.h>
 #include <stdint.h>
@@ -12,24 +13,24 @@
 
 #include "frame.h"
 
-/* Lua tells the allocator the kind of a new object; that of a prototype comes after the
- * types that a program can see and the upvalue. */
+/* Lua tells the allocator the kind of a new object; prototypes come after the public types and
+ * upvalues. */
 enum { KIND_PROTOTYPE = LUA_NUMTYPES + 1 };
 
 typedef struct memory {
     char *start;
     size_t size;
-    size_t kind; /* what Lua said that it is, when it was new */
+    size_t kind; /* kind that Lua gave when it was allocated */
 } memory;
 
 typedef struct trial {
     memory *live;
     size_t count, capacity;
-    unsigned seen;       /* kinds of function that were compared */
-    bool wrong;          /* something did not compare */
+    unsigned seen;       /* kinds of functions compared so far */
+    bool wrong;          /* a comparison failed */
     bool hook_denied;    /* the byte at CRN_STATE_ALLOW_HOOK is 0 inside a hook */
     int counts;          /* count events so far */
-    const void *code[4]; /* by the line that defines it */
+    const void *code[4]; /* by defining line */
 } trial;
 
 enum { SEEN_LUA = 1, SEEN_LIGHT_C = 2, SEEN_C_CLOSURE = 4, SEEN_PARENT = 8, SEEN_ALL = 15 };
@@ -79,7 +80,7 @@ static void *trial_allocate(void *data, void *block, size_t old_size, size_t new
     return moved;
 }
 
-/* The frame's function, read as crn_frame_code will, but each step checked. */
+/* Reads the frame's function like crn_frame_code, checking each step. */
 static bool code_checked(const trial *trial, const crn_frame *frame, bool is_c)
 {
     if (!readable(trial, frame, CRN_FRAME_PREVIOUS + 16))
@@ -95,7 +96,7 @@ static bool code_checked(const trial *trial, const crn_frame *frame, bool is_c)
         return false;
     const void *code = crn_frame_code(frame);
     const memory *memory = memory_find(trial, code);
-    /* A Lua function's code is an object of its own, of the kind "prototype". */
+    /* The code of a Lua function is an object of the kind "prototype". */
     return is_c || (memory && memory->start == code && memory->kind == KIND_PROTOTYPE);
 }
 
@@ -121,7 +122,7 @@ static void compare(trial *trial, lua_State *L, lua_Debug *ar)
     } else {
         if (CRN_FIELD(const void *const, slot, 0) != lua_topointer(L, -1))
             trial->wrong = true;
-        /* Each line of the chunk defines one prototype; that of line 2 runs through two
+        /* Each line of the chunk defines one prototype; that of line 2 is run through two
          * closures. */
         if (ar->linedefined >= 1 && ar->linedefined <= 3) {
             const void **known = &trial->code[ar->linedefined];
@@ -181,7 +182,7 @@ static int trial_run(lua_State *L)
     return 0;
 }
 
-/* Every object of one kind has one size, else the size says nothing. */
+/* Returns the size of objects of a kind; 0 if it varies. */
 static size_t kind_size(const trial *trial, size_t kind)
 {
     size_t size = 0;
@@ -211,8 +212,8 @@ static int counter_run(lua_State *L)
     return 0;
 }
 
-/* Runs the loop with a count of 100,000 of which `left` are left, unless that is 0. Returns
- * what is then left, 0 if something else was seen. */
+/* Runs the loop with a count of 100,000, of which `left` are left unless that is 0. Returns what is
+ * left afterwards, 0 if the result is inconsistent. */
 static int counter_turn(trial *trial, lua_State *L, int left)
 {
     enum { BASE = 100000 };
@@ -231,8 +232,8 @@ static int counter_turn(trial *trial, lua_State *L, int left)
     return ran && as_set ? end : 0;
 }
 
-/* The loop is about 200 instructions long: it is seen to count them, and where the counter
- * is set to 100 the event comes after 100. */
+/* The loop has about 200 instructions: checks that they are counted, and that an event comes after
+ * 100 if the counter is set to 100. */
 static bool counter_proven(trial *trial, lua_State *thread)
 {
     if (!readable(trial, thread, CRN_STATE_COUNTER + sizeof(int)))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * library.c - names of C functions: where a program finds them. The standard library is
- * looked through once, in a state of its own, so that its names do not depend on what the
- * program makes of it and the program's state is not touched.
+ * library.c - names of C functions, as programs find them. The standard library is scanned once in
+ * a separate state, so that its names do not depend on the program and the program's state is not
+ * touched.
  */
 #include <lualib.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ struct crn_library {
     size_t count, capacity;
 };
 
-/* Keeps the shorter name, and of two the first in the alphabet: tables have no order. */
+/* Prefers shorter names, then alphabetical order, because tables have no order. */
 static bool is_better(const char *name, const char *than)
 {
     size_t length = strlen(name), than_length = strlen(than);
@@ -37,14 +37,14 @@ static void name_join(char *buffer, size_t size, const char *owner, char separat
         snprintf(buffer, size, "%s%c%s", owner, separator, field);
 }
 
-/* Whether the key at index -2 is a string; numbers are not converted in place. */
+/* Returns the key at index -2 if it is a string; numbers are not converted in place. */
 static const char *key_string(lua_State *L)
 {
     return lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
 }
 
-/* Looks for `function` among the fields of the table on top. Nothing here makes a string or
- * lets the collector take a step: the program's state stays as it was. */
+/* Searches the table on top for `function`. Makes no strings and runs no collector step: the
+ * program's state does not change. */
 static void search_fields(lua_State *L, lua_CFunction function, const char *owner, char separator,
                           char *best, size_t size)
 {
@@ -59,8 +59,8 @@ static void search_fields(lua_State *L, lua_CFunction function, const char *owne
     }
 }
 
-/* Methods: registry.NAME is a metatable, whose __index has them. "FILE*" is written as the
- * manual does: file:read. */
+/* Searches methods: registry.NAME is a metatable with __index. "FILE*" is written as in the manual:
+ * file:read. */
 static void search_metatable(lua_State *L, lua_CFunction function, const char *owner, char *best,
                              size_t size)
 {
@@ -87,7 +87,7 @@ static void search_tables(lua_State *L, lua_CFunction function, bool metatables,
     }
 }
 
-/* Looks in package.loaded, then among the metatables of the registry. */
+/* Searches package.loaded, then the metatables of the registry. */
 static bool search_state(lua_State *L, lua_CFunction function, char *best, size_t size)
 {
     best[0] = '\0';
@@ -130,7 +130,8 @@ static void library_add(crn_library *library, lua_CFunction function, const char
     snprintf(known->name, sizeof known->name, "%s", name);
 }
 
-/* Functions that no table holds: what others return. Each line of the text yields one. */
+/* Adds functions that no table has, because others return them. Each line of the text returns
+ * one. */
 static void library_add_hidden(crn_library *library, lua_State *L)
 {
     static const struct {
@@ -155,8 +156,8 @@ static void library_add_hidden(crn_library *library, lua_State *L)
     }
 }
 
-/* Those that tables of the standard library hold are found there under their best name
- * before the program can give them others. */
+/* Adds the functions in tables of the standard library under their best name, before the program
+ * can give them others. */
 static void library_add_fields(crn_library *library, lua_State *L)
 {
     char best[128];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * main.c - cairn-lua: what `cairn run` starts for a Lua program. Its options are those of
- * cairn run, which has checked them.
+ * main.c - cairn-lua, which `cairn run` starts for Lua programs. Its options are those of cairn
+ * run, which has checked them.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -31,7 +31,7 @@ static int fail(const char *what, const char *why)
     return 2;
 }
 
-/* A number from 1 to `most`; 0 if it is not one. */
+/* Parses a number from 1 to `most`; 0 if it is not one. */
 static long number_read(const char *text, long most)
 {
     char *end;
@@ -183,7 +183,7 @@ static void notes_write(crn_host *host, const settings *settings)
     }
 }
 
-/* However the program ends, if it does so by itself. */
+/* Called when the program exits. */
 static void on_end(int status, void *data)
 {
     (void)data;
@@ -215,8 +215,7 @@ static void begin(lua_State *L, void *data)
         crn_ledger_open(data, main_settings.host.alloc_mean, main_settings.host.profile.seed);
 }
 
-/* Lua says what is wrong with a script that cannot be read, and then there is nothing that should
- * take the place of a capture from before. */
+/* If the script cannot be read, Lua reports it, and an existing capture is kept. */
 static bool can_be_read(const char *script)
 {
     struct stat status;
@@ -258,8 +257,8 @@ int main(int argc, char **argv)
     if (optind == argc || !settings->output)
         return fail("options", "a script and -o FILE are needed");
 
-    /* Samples are wall time taken by the host itself. Counts of instructions are the clock
-     * of --ticks: there, wall time is for who asks. */
+    /* In sample mode the host itself measures wall time. With --ticks, instructions are the clock,
+     * and wall time is off unless requested. */
     if (settings->host.mode == CRN_MODE_SAMPLE &&
         (settings->host.allocations || settings->host.profile.cpu))
         return fail("options", "--sample goes with neither --alloc nor --cpu: it does not follow "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * module.c - require "cairn": for a program that embeds Lua, and for scopes in any.
+ * module.c - require "cairn": for programs that embed Lua, and for scopes in any program.
  *
  *     local cairn = require "cairn"
  *     cairn.start { output = "run.cairn", mode = "exact", wall = "sampled" }
@@ -10,8 +10,8 @@
  *     end
  *     cairn.stop()
  *
- * Under `cairn run` the program is profiled already: start and stop leave that as it is,
- * and scopes go into it.
+ * Under `cairn run` the program is profiled already: start and stop do nothing, and scopes go into
+ * that profile.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static const char *option_string(lua_State *L, const char *key, const char *othe
     return value; /* stays on the stack */
 }
 
-/* "exact", or the mean number of bytes between two allocations that are followed. */
+/* Parses "exact", or the mean number of bytes between sampled allocations. */
 static void alloc_read(lua_State *L, crn_host_options *options)
 {
     int type = lua_getfield(L, 1, "alloc");
@@ -99,7 +99,7 @@ static void options_read(lua_State *L, crn_host_options *options)
     alloc_read(L, options);
 }
 
-/* The host program's own function at the bottom of the main stack, if nothing names it. */
+/* Returns the host program's own function at the bottom of the main stack, if nothing names it. */
 static const crn_frame *floor_find(lua_State *L)
 {
     lua_Debug ar, bottom;
@@ -119,7 +119,7 @@ static const crn_frame *floor_find(lua_State *L)
 
 static void hide_own(crn_host *host);
 
-/* Returns true, or false and why not. */
+/* Returns true, or false and the reason. */
 static int profile_start(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
@@ -143,7 +143,7 @@ static int profile_start(lua_State *L)
         return 2;
     }
     guard->host = host;
-    crn_scope_forget_keys(L); /* those of a profile before */
+    crn_scope_forget_keys(L); /* those of an earlier profile */
     crn_host_describe(host, &options);
     hide_own(host);
     void *data;
@@ -155,7 +155,7 @@ static int profile_start(lua_State *L)
     return 1;
 }
 
-/* What start began; a profile of `cairn run` has no guard. */
+/* Stops what start began; a profile of `cairn run` has no guard. */
 static int profile_stop(lua_State *L)
 {
     lua_rawgetp(L, LUA_REGISTRYINDEX, guard_type);
@@ -168,7 +168,7 @@ static int profile_stop(lua_State *L)
     crn_real_sethook(host->main, NULL, 0, 0);
     crn_real_sethook(L, NULL, 0, 0);
     crn_host_stop(host);
-    /* Whoever has put an allocator around ours keeps calling it. */
+    /* An allocator that was put around ours keeps calling it. */
     if (crn_host_of(L) == host) {
         lua_setallocf(L, host->allocate, host->allocate_data);
         crn_host_discard(host);

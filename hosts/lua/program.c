@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * program.c - hooks that the profiled program sets itself (coverage, debuggers, watchdogs).
- * Lua has one hook a coroutine: ours is there, and calls the program's.
+ * program.c - hooks that the profiled program sets itself (coverage, debuggers, watchdogs). Lua
+ * has one hook a coroutine: ours, which calls the program's.
  */
 #include "host.h"
 
 void crn_program_sethook(crn_host *host, lua_State *L, lua_Hook hook, int mask, int count)
 {
-    /* A signal handler may call this for the main state: no look-up then. */
+    /* A signal handler may call this for the main state, so that one is not looked up. */
     crn_coroutine *coroutine = L == host->main ? host->main_record : crn_coroutine_record(host, L);
     if (!coroutine->L)
         return;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * repeatable.c - Lua seeds its string hash (and with it the order of pairs), math.random
- * and the pivots of large sorts with addresses and times. Where instructions are counted,
- * these seeds are fixed. What the program asks for itself (os.time, os.clock,
- * math.randomseed()) is as it is.
+ * repeatable.c - makes runs repeatable. Lua seeds its string hash (and so the order of pairs),
+ * math.random and the pivots of large sorts with addresses and times. If instructions are counted,
+ * these seeds are fixed. What the program requests itself (os.time, os.clock, math.randomseed())
+ * is unchanged.
  */
 #include "repeatable.h"
 
@@ -19,7 +19,7 @@ enum { SEED = 0x5ca1ab1e };
 static bool fixed;
 static lua_CFunction sort;
 
-/* Called from another of Lua's files only to make the seed of a new state. */
+/* Lua calls it across files only to make the seed of a new state. */
 unsigned __real_luaS_hash(const char *text, size_t length, unsigned seed);
 unsigned __wrap_luaS_hash(const char *text, size_t length, unsigned seed);
 time_t __real_time(time_t *now);
@@ -32,7 +32,8 @@ unsigned __wrap_luaS_hash(const char *text, size_t length, unsigned seed)
     return fixed ? SEED : __real_luaS_hash(text, length, seed);
 }
 
-/* table.sort asks the clocks for a pivot; everybody else is told the time. */
+/* Returns true for table.sort, which asks the clocks for a pivot; all other callers get the
+ * time. */
 static bool is_sorting(void)
 {
     lua_State *L = crn_host_here->running->L;

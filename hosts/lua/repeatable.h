@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * repeatable.h - two runs of one program take the same path.
+ * repeatable.h - makes two runs of a program execute the same instructions.
  */
 #ifndef CRN_LUA_REPEATABLE_H
 #define CRN_LUA_REPEATABLE_H
 
 #include <lua.h>
 
-/* Before the state is made: strings hash the same in each run. */
+/* Call it before the state is made: fixes the string hash. */
 void crn_repeatable_begin(void);
-/* With the libraries open: math.random begins the same, and so does table.sort's choice of
- * pivots. */
+/* Call it when the libraries are open: fixes math.random and the pivots of table.sort. */
 void crn_repeatable_libraries(lua_State *L);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * sample.c - look at the stack HZ times a second. A timer's signal arms a hook on the
- * coroutine that runs; at its next event, at most an instruction or a C function later, the
- * hook walks the stack, charges the time since the last sample to it, and is gone.
+ * sample.c - samples the stack HZ times a second. A timer's signal arms a hook on the current
+ * coroutine; at its next event, at most an instruction or a C function later, the hook walks the
+ * stack, charges the time since the last sample to it, and removes itself.
  */
 #include <errno.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 typedef struct crn_sampler {
     timer_t timer;
     bool ticking;
-    crn_coroutine *volatile armed; /* whose next event is the sample */
+    crn_coroutine *volatile armed; /* the coroutine whose next event is the sample */
     uint64_t last_ns;
     uint64_t rest_until_ns; /* see crn_sampler_take */
     uint64_t cost_ns;
@@ -24,11 +24,10 @@ typedef struct crn_sampler {
     cairn_metric samples;
 } crn_sampler;
 
-/* A sample may take at most one part in this many of the time: on very deep stacks the
- * rate falls. */
+/* Samples take at most 1 / SHARE of the time: on very deep stacks the rate falls. */
 enum { SHARE = 40 };
 
-/* Whom the signal is for. One state a process is sampled. */
+/* The host that the signal is for: one state a process is sampled. */
 static crn_host *volatile sampled;
 
 static void on_signal(int number)
@@ -61,7 +60,7 @@ bool crn_sampler_armed(const crn_host *host, const lua_State *L)
     return host->sampler && host->sampler->armed && host->sampler->armed->L == L;
 }
 
-/* Where the path leads to, or the collector below it. */
+/* Returns the context of a path, or the collector below it. */
 static cairn_context context_of(crn_host *host, const cairn_block *path, size_t length,
                                 bool collecting)
 {
@@ -79,7 +78,7 @@ void crn_sampler_take(crn_host *host, lua_State *L, lua_Debug *ar, bool collecti
     crn_coroutine *coroutine = host->running;
     if (crn_sampler_armed(host, L)) {
         uint64_t now = crn_now_ns();
-        /* At a call's event the callee has not run yet: the time was its caller's. */
+        /* At a call event the callee has not run yet: the time was its caller's. */
         const cairn_block *path;
         size_t length = crn_stack_path(host, coroutine, ar, ar->event == LUA_HOOKCALL, &path);
         cairn_context context = context_of(host, path, length, collecting);
@@ -92,7 +91,7 @@ void crn_sampler_take(crn_host *host, lua_State *L, lua_Debug *ar, bool collecti
         sampler->count++;
         sampler->armed = NULL;
     }
-    /* Also where a thread has inherited a hook that was armed when it was made. */
+    /* Also if a thread inherited a hook that was armed when it was made. */
     crn_hook_install(host, coroutine);
 }
 
@@ -138,7 +137,7 @@ bool crn_sampler_open(crn_host *host)
     struct itimerspec period = {{nanoseconds / 1000000000, nanoseconds % 1000000000},
                                 {nanoseconds / 1000000000, nanoseconds % 1000000000}};
     sampler->ticking = true;
-    /* What is charged is wall time by samples, though not the runtime's. */
+    /* Wall time is sampled, although not by the runtime. */
     crn_host_note(host, "wall", "sampled");
     crn_host_note(host, "sample_period_ns", "%ld", nanoseconds);
     return timer_settime(sampler->timer, 0, &period, NULL) == 0;
@@ -152,8 +151,8 @@ void crn_sampler_close(crn_host *host)
     if (sampler->ticking)
         timer_delete(sampler->timer);
     sampled = NULL;
-    signal(SIGPROF, SIG_IGN); /* one may still be on its way */
-    /* What ran after the last sample is nobody's. */
+    signal(SIGPROF, SIG_IGN); /* one may still be pending */
+    /* Time after the last sample is charged to nobody. */
     cairn_sample(host->main_record->strand, NULL, 0, CAIRN_METRIC_WALL,
                  crn_now_ns() - sampler->last_ns);
     crn_host_note(host, "samples", "%llu", (unsigned long long)sampler->count);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * scope.c - scopes, their attributes, and hand-offs, from Lua.
+ * scope.c - scopes with attributes, and hand-offs, in Lua.
  *
  *     local own <close> = cairn.scope("render", {iteration = i, image = name})
  *
- * A scope is an entry of the coroutine's stack above the frame that opened it: it ends when it is
- * closed, or with that frame. Each is a span, where the profile records any.
+ * A scope is an entry of the coroutine's stack above the frame that opened it. It ends when it is
+ * closed, or with that frame. If the profile records spans, each scope is one.
  */
 #include <string.h>
 
@@ -15,16 +15,16 @@
 
 static const char scope_type[] = "cairn.scope";
 static const char handoff_type[] = "cairn.handoff";
-static const char keys_place[] = "cairn.keys"; /* of the registry: from names to keys */
+static const char keys_place[] = "cairn.keys"; /* registry key of the table from names to keys */
 
-/* A scope that is open, or an adoption: which entry of which stack it is. */
+/* An open scope or adoption: its entry of a stack. */
 typedef struct scope {
     lua_State *L;
     const crn_frame *entry;
-    size_t height; /* 0: it is closed */
+    size_t height; /* 0: closed */
 } scope;
 
-/* The host, if L's scopes are recorded; then it knows that L runs. */
+/* Returns the host if L's scopes are recorded, and makes L current. */
 static crn_host *host_here(lua_State *L)
 {
     crn_host *host = crn_host_of(L);
@@ -38,7 +38,7 @@ static crn_host *host_here(lua_State *L)
 
 /* ---- attributes ---------------------------------------------------------------------- */
 
-/* The key of the name at the top of the stack, which stays there. */
+/* Returns the key of the name at the top of the stack, which stays there. */
 static cairn_key key_find(crn_host *host, lua_State *L)
 {
     host->naming++;
@@ -75,7 +75,8 @@ static bool is_attribute(lua_State *L, int value)
     return type == LUA_TNUMBER || type == LUA_TSTRING || type == LUA_TBOOLEAN;
 }
 
-/* Of the innermost open span: the name is at the top of the stack, the value at `value`. */
+/* Sets an attribute of the innermost open span: the name is at the top of the stack, the value at
+ * `value`. */
 static void attribute_put(crn_host *host, lua_State *L, int value)
 {
     cairn_strand *strand = host->running->strand;
@@ -90,8 +91,7 @@ static void attribute_put(crn_host *host, lua_State *L, int value)
         cairn_span_text(strand, key, lua_toboolean(L, value) ? "true" : "false");
 }
 
-/* What scope() is given beside its name is right, whether anything is profiled or not. Returns the
- * iteration. */
+/* Checks the options of scope(), profiled or not. Returns the iteration. */
 static int64_t options_check(lua_State *L)
 {
     int64_t iteration = CAIRN_ITERATION_NONE;
@@ -136,7 +136,7 @@ static scope *scope_new(lua_State *L)
     return scope;
 }
 
-/* An entry above the frame that called us. NULL if there is no room. */
+/* Pushes an entry above the calling frame. NULL without space. */
 static crn_coroutine *entry_push(crn_host *host, lua_State *L, scope *scope, uintptr_t bits,
                                  const lua_Debug *caller)
 {
@@ -172,7 +172,7 @@ static int scope_open(lua_State *L)
     return 1;
 }
 
-/* Its coroutine, if it is open still: an error may have taken its entry away already. */
+/* Returns its coroutine if it is still open: an error may have removed the entry. */
 static crn_coroutine *scope_find(lua_State *L, const scope *scope)
 {
     crn_host *host = crn_host_of(L);
@@ -185,7 +185,7 @@ static crn_coroutine *scope_find(lua_State *L, const scope *scope)
     return NULL;
 }
 
-/* However it was left: others that were opened later and never closed go with it. */
+/* Closes the scope, and later ones that were never closed. */
 static int scope_close(lua_State *L)
 {
     scope *scope = luaL_checkudata(L, 1, scope_type);
@@ -196,7 +196,7 @@ static int scope_close(lua_State *L)
     return 0;
 }
 
-/* scope:set(name, value), while it is the innermost; returns the scope. */
+/* scope:set(name, value), for the innermost scope; returns the scope. */
 static int scope_set(lua_State *L)
 {
     const scope *scope = luaL_checkudata(L, 1, scope_type);
@@ -219,7 +219,7 @@ static int scope_set(lua_State *L)
 
 /* ---- hand-offs ------------------------------------------------------------------------ */
 
-/* cairn.handoff(): a token for what runs now; nil where nothing is recorded. */
+/* cairn.handoff(): a token for the current work; nil if nothing is recorded. */
 static int handoff_take(lua_State *L)
 {
     crn_host *host = host_here(L);
@@ -233,7 +233,7 @@ static int handoff_take(lua_State *L)
     return 1;
 }
 
-/* cairn.traceparent(): the same for another process, as text; nil where no span is open. */
+/* cairn.traceparent(): the same for another process, as text; nil if no span is open. */
 static int handoff_write(lua_State *L)
 {
     char text[CAIRN_TRACEPARENT_SIZE] = "";
@@ -245,8 +245,8 @@ static int handoff_write(lua_State *L)
     return 1;
 }
 
-/* cairn.adopt(token): until what it returns is closed, what the function does is who's took the
- * token: one of handoff(), a traceparent, or nil, which changes nothing. */
+/* cairn.adopt(token): until its result is closed, work is done for the token's taker. The token is
+ * of handoff() or a traceparent; nil has no effect. */
 static int handoff_adopt(lua_State *L)
 {
     cairn_handoff handoff = {.span = 0};

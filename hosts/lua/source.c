@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * source.c - what a function is called where it is written. A call's site may call it
- * anything ("f", "callback"); its definition says what a person would.
+ * source.c - names of functions at their definition. A call site may use any name ("f",
+ * "callback"); the definition has the one that people use.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -73,12 +73,12 @@ static bool name_before(const char *start, const char *at, text *name)
     name->start = at;
     if (name->end == name->start)
         return false;
-    /* `local a, b = function`: which name is whose is not for one look to say. */
+    /* `local a, b = function`: one line does not tell which name belongs to which. */
     const char *before = back_space(start, at);
     return before == start || before[-1] != ',' || memchr(start, '{', (size_t)(before - start));
 }
 
-/* The end of a string, comment or word that begins at `at`; at + 1 for anything else. */
+/* Returns the end of the string, comment or word at `at`; at + 1 for anything else. */
 static const char *token_end(const char *at, const char *end)
 {
     if (*at == '"' || *at == '\'') {
@@ -96,7 +96,8 @@ static const char *token_end(const char *at, const char *end)
     return at;
 }
 
-/* "Account:deposit" is called as "deposit", "__index" by Lua itself as "index". */
+/* Returns true if the name fits the caller's: "Account:deposit" is called "deposit", and Lua itself
+ * calls "__index" "index". */
 static bool is_called(const text *name, const char *called)
 {
     size_t length = called ? strlen(called) : 0;
@@ -140,7 +141,7 @@ void crn_source_scan(const char *line, size_t length, const char *called, crn_so
         }
         matched = fits;
     }
-    /* Several, and none that the caller knows by name: it could be any. */
+    /* Several candidates, none known to the caller: ambiguous. */
     if (result->on_line > 1 && !matched) {
         result->name[0] = '\0';
         result->column = 0;

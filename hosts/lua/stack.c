@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * stack.c - keep the strand's stack in step with the interpreter's.
+ * stack.c - keeps the strand's stack in step with the interpreter's.
  *
- * Lua sends no return events for frames that an error unwinds, and none at all while hooks
- * are off (in finalizers, in the program's own hooks). So each event first looks whether
- * the frame below is the one on top of our stack; if not, the truth is the chain of frames.
+ * Lua sends no return events for frames that an error unwinds, and none while hooks are off (in
+ * finalizers, in the program's own hooks). So each event first checks that the caller's frame is
+ * on top of our stack; if not, the chain of frames is walked.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -45,8 +45,8 @@ void crn_stack_drop(crn_coroutine *coroutine, size_t height)
     }
 }
 
-/* One step down from a frame: NULL below the lowest that is profiled. `level` counts along
- * for the interpreter whose frames cannot be read. */
+/* Moves to the caller's frame: NULL below the lowest profiled one. `level` is for interpreters
+ * whose frames cannot be read. */
 static bool chain_down(const crn_host *host, const crn_coroutine *coroutine, lua_Debug *ar,
                        int *level)
 {
@@ -65,7 +65,7 @@ static bool is_base(const crn_host *host, const crn_frame *frame)
     return !frame || (host->layout.frames && !crn_frame_previous(frame));
 }
 
-/* Puts the blocks of the chain into host->path, and the frames beside them if `frames`. */
+/* Puts the chain's blocks into host->path, and its frames into `frames` if that is not NULL. */
 static size_t chain_read(crn_host *host, crn_coroutine *coroutine, lua_Debug ar, int level,
                          const crn_frame ***frames)
 {
@@ -77,7 +77,7 @@ static size_t chain_read(crn_host *host, crn_coroutine *coroutine, lua_Debug ar,
             cairn_block *path = malloc(room * sizeof *path);
             if (!path)
                 break;
-            /* Filled from the end, as the walk goes from the top down. */
+            /* Filled from the end, because the walk goes down from the top. */
             if (host->path)
                 memcpy(path + room - length, host->path, length * sizeof *path);
             free(host->path);
@@ -103,7 +103,7 @@ static size_t chain_read(crn_host *host, crn_coroutine *coroutine, lua_Debug ar,
     return length;
 }
 
-/* Begins anew from the chain: what it has in common with our stack stays. */
+/* Rebuilds our stack from the chain; the common part stays. */
 static void rebuild(crn_host *host, crn_coroutine *coroutine, const crn_frame *frame)
 {
     lua_Debug ar;
@@ -118,8 +118,8 @@ static void rebuild(crn_host *host, crn_coroutine *coroutine, const crn_frame *f
     size_t length = chain_read(host, coroutine, ar, level, &frames);
     const cairn_block *path = length ? host->path + host->path_room - length : NULL;
 
-    size_t kept = 0; /* entries of ours, scopes included */
-    size_t same = 0; /* frames of the chain, from the bottom */
+    size_t kept = 0; /* number of our entries to keep, scopes included */
+    size_t same = 0; /* number of equal frames, from the bottom */
     size_t height = (size_t)(coroutine->top - coroutine->frames);
     while (kept < height) {
         const crn_frame *entry = coroutine->frames[kept + 1];

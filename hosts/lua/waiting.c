@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * waiting.c - calls that wait and that the kernel never restarts after a signal. Between the
- * program and the C library, they hold the sampler's signal back until they return: the
- * program sees no EINTR that it would not see in lua5.4, and the sample that is then due
- * shows who waited. Most others go on by themselves (SA_RESTART); the rest, which only a C
- * module would call, are in the manual page.
+ * waiting.c - interposes blocking calls that the kernel never restarts after a signal. They block
+ * the sampler's signal until they return: the program sees no EINTR that it would not see in
+ * lua5.4, and the pending sample then charges the waiting function. Most other calls restart
+ * (SA_RESTART); the manual page lists the rest, which only C modules would call.
  */
 #include <dlfcn.h>
 #include <poll.h>
@@ -26,7 +25,7 @@
     if (!real)                                                                                     \
     *(void **)&real = dlsym(RTLD_NEXT, #name)
 
-/* Holds the signal back if this thread is sampled; what was so before is in `before`. */
+/* Blocks the signal if this thread is sampled; `before` gets the previous mask. */
 static bool hold(sigset_t *before)
 {
     if (!crn_host_here->sampler)
@@ -45,7 +44,7 @@ static bool hold(sigset_t *before)
         pthread_sigmask(SIG_SETMASK, &before, NULL);                                               \
     return result
 
-/* For those that set a mask of their own while they wait. */
+/* For calls that set a signal mask while they wait. */
 static const sigset_t *with_ours(const sigset_t *mask, sigset_t *room)
 {
     if (!mask || !crn_host_here->sampler)
