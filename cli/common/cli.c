@@ -29,7 +29,7 @@ int crn_cli_fail(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    /* Names in a capture can hold anything, escape sequences too. */
+    /* Names in a capture can contain anything, escape sequences too. */
     for (char *c = message; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 0x7f)
             *c = '?';
@@ -56,7 +56,7 @@ long crn_cli_rows(struct argp_state *state, const char *text)
     return rows;
 }
 
-/* With functions in place of addresses, where there are any. */
+/* Replaces addresses by functions. */
 static crn_profile *name_functions(crn_profile *profile, const char *path)
 {
     if (!crn_symbols_wanted(profile))
@@ -109,7 +109,7 @@ crn_profile *crn_cli_load(const char *path)
     return load(path, NULL);
 }
 
-/* Captures that are being added up. Those with spans are kept until the sum's blocks are known. */
+/* Captures being merged. Those with spans are kept until the merged profile's blocks are known. */
 typedef struct adding {
     crn_merge *merge;
     crn_profile **profiles;
@@ -117,7 +117,7 @@ typedef struct adding {
     size_t count;
 } adding;
 
-/* Of several captures each warning says which one it is about. */
+/* Prefixes warnings with the capture that they are about. */
 static void tell_where(crn_profile *profile, const char *path)
 {
     for (size_t i = 0; i < profile->warning_count; i++) {
@@ -228,7 +228,7 @@ bool crn_cli_may_replace(const char *path)
     return size == sizeof head && memcmp(head, "CAIRN", sizeof head) == 0;
 }
 
-/* A file appears when it is whole; what is no file (a device) is written as it is. */
+/* Writes to a temporary file and renames it; a device is written in place. */
 int crn_cli_save_spans(const crn_profile *profile, const crn_trace *trace, const char *path)
 {
     crn_error error = {0};
@@ -261,7 +261,7 @@ int crn_cli_save(const crn_profile *profile, const char *path)
     return crn_cli_save_spans(profile, NULL, path);
 }
 
-/* Whether all that was written to stdout has arrived, or nobody reads it. */
+/* Returns true if everything written to stdout has arrived, or nobody reads it. */
 static bool is_written(int *reason)
 {
     errno = 0;
@@ -272,7 +272,7 @@ static bool is_written(int *reason)
 
 static int fail_written(int reason)
 {
-    __fpurge(stdout); /* it is said once */
+    __fpurge(stdout); /* so that the error is reported once */
     clearerr(stdout);
     return crn_cli_fail("cannot write all of the output: %s; free some space or write elsewhere",
                         reason ? strerror(reason) : "an earlier write failed");

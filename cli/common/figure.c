@@ -27,8 +27,8 @@ crn_scale crn_scale_for(const char *unit, uint64_t largest)
     const step *steps = steps_of(unit);
     if (!steps)
         return (crn_scale){1, 0, ""};
-    /* The largest gets three to five digits before the point, so that a thousandth of it
-     * still shows. */
+    /* The largest figure gets three to five digits before the point, so that a thousandth of it is
+     * still visible. */
     int i = 0;
     while (i + 1 < STEPS && (double)largest >= 100 * steps[i + 1].divisor)
         i++;
@@ -36,7 +36,7 @@ crn_scale crn_scale_for(const char *unit, uint64_t largest)
     return (crn_scale){steps[i].divisor, decimals, steps[i].unit};
 }
 
-/* Puts commas between thousands of a number as printf gives it. */
+/* Inserts commas between thousands of a number printed by printf. */
 static size_t group(char *text, const char *number)
 {
     size_t digits = strspn(number, "0123456789"), used = 0;
@@ -49,7 +49,7 @@ static size_t group(char *text, const char *number)
     return used;
 }
 
-/* With commas between thousands. Tables have millions of rows: this is most of what they cost. */
+/* Prints an integer with commas. Optimised, because tables can have millions of rows. */
 static size_t put_whole(char *text, uint64_t value)
 {
     char reversed[32];
@@ -96,7 +96,7 @@ size_t crn_figure(char text[CRN_FIGURE_SIZE], crn_scale scale, uint64_t value)
     return crn_figure_fixed(text, (double)value / scale.divisor, scale.decimals);
 }
 
-/* One end, rounded away from the middle. */
+/* Prints an end of an interval, rounded outwards. */
 static void put_end(char text[CRN_FIGURE_SIZE], crn_scale scale, double value, bool up)
 {
     char number[32];
@@ -105,7 +105,7 @@ static void put_end(char text[CRN_FIGURE_SIZE], crn_scale scale, double value, b
     int decimals = value > 0 ? 1 - (int)floor(log10(value)) : 0;
     decimals = decimals > most ? most : decimals;
     double step = pow(10, -decimals), steps = value / step;
-    /* What is whole but for rounding stays. */
+    /* Avoids rounding up integers because of floating-point errors. */
     double nearest = round(steps);
     if (fabs(steps - nearest) > 1e-9 * steps)
         nearest = up ? ceil(steps) : floor(steps);
@@ -126,7 +126,7 @@ size_t crn_figure_change(char text[CRN_FIGURE_SIZE], crn_scale scale, uint64_t f
 {
     char magnitude[CRN_FIGURE_SIZE];
     size_t length = crn_figure(magnitude, scale, to >= from ? to - from : from - to);
-    bool shows = strspn(magnitude, "0.") < length; /* "+0.0" says nothing */
+    bool shows = strspn(magnitude, "0.") < length; /* not "+0.0" */
     return (size_t)snprintf(text, CRN_FIGURE_SIZE, "%s%.46s",
                             !shows       ? ""
                             : to >= from ? "+"

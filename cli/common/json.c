@@ -15,7 +15,7 @@ json_t *crn_json_text(const char *text)
     return json;
 }
 
-/* JSON's integers in most readers end at 2^63. */
+/* Most JSON readers limit integers to 2^63. */
 json_t *crn_json_number(uint64_t number)
 {
     return number <= INT64_MAX ? json_integer((json_int_t)number) : json_real((double)number);

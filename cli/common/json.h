@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * json.h - how profiles' parts look in the JSON of every command: docs/REPORT_JSON.md.
+ * json.h - JSON shared by all commands: docs/REPORT_JSON.md.
  */
 #ifndef CRN_CLI_COMMON_JSON_H
 #define CRN_CLI_COMMON_JSON_H
@@ -9,20 +9,20 @@
 
 #include "profile/profile.h"
 
-/* What is not UTF-8 is replaced. */
+/* Replaces invalid UTF-8. */
 json_t *crn_json_text(const char *text);
-/* Above 2^63 - 1 it becomes a real: most readers end there. */
+/* Numbers above 2^63 - 1 become reals, because most readers end there. */
 json_t *crn_json_number(uint64_t number);
 json_t *crn_json_block(const crn_profile *profile, uint32_t block);
-/* What the summary says of memory; NULL of a profile without allocations. */
+/* Returns the summary of memory; NULL for a profile without allocations. */
 json_t *crn_report_memory_json(const crn_profile *profile);
 
-/* A span, what is known of it and what it ran in; the caller's. */
+/* Returns a span with its attributes and ancestors; owned by the caller. */
 struct crn_spans_report;
 json_t *crn_spans_span_json(const struct crn_spans_report *report, uint32_t span);
 
-/* Prints the value on stdout and frees it; the second as a member of an object that has
- * one already. */
+/* Print the value on stdout and free it; the second as a member of an object that has members
+ * already. */
 void crn_json_write(json_t *value);
 void crn_json_write_member(const char *key, json_t *value);
 

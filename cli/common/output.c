@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "cli.h"
 
-enum { LINKS_MAX = 40 }; /* as the kernel follows */
+enum { LINKS_MAX = 40 }; /* as in the kernel */
 
 char *crn_output_name(const char *input, const char *suffix)
 {
@@ -41,7 +41,7 @@ char *crn_output_target(const char *path)
         char end[PATH_MAX];
         ssize_t length = readlink(target, end, sizeof end - 1);
         if (length < 0)
-            break; /* no link, or not there */
+            break; /* no link, or missing */
         end[length] = '\0';
         const char *slash = strrchr(target, '/');
         size_t folder = *end == '/' || !slash ? 0 : (size_t)(slash - target) + 1;
@@ -72,13 +72,13 @@ static bool fail(crn_output *output, int reason)
     return false;
 }
 
-/* As open would have made it, which mkstemp does not. */
+/* Sets the mode that open would use; mkstemp does not. */
 static void set_mode(int descriptor)
 {
     mode_t mask = umask(0);
     umask(mask);
     if (fchmod(descriptor, 0666 & ~mask) < 0)
-        errno = 0; /* a file that others cannot read is still whole */
+        errno = 0; /* a file without read permission for others is still complete */
 }
 
 static bool open_temporary(crn_output *output)
@@ -128,7 +128,7 @@ bool crn_output_close(crn_output *output, bool good)
     if ((!good || failed) && output->temporary)
         unlink(output->temporary);
     if (standard && (!good || failed)) {
-        /* It is said here, so that it is not said again when the command ends. */
+        /* Reported here, so that it is not reported again at the end. */
         __fpurge(stdout);
         clearerr(stdout);
     }

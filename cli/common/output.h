@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * output.h - a file that a command makes: whole, or not there at all.
+ * output.h - output files that appear complete or not at all.
  */
 #ifndef CRN_CLI_COMMON_OUTPUT_H
 #define CRN_CLI_COMMON_OUTPUT_H
@@ -11,26 +11,26 @@
 typedef struct crn_output {
     const char *name; /* for messages */
     FILE *file;
-    char *path;      /* where it will be; NULL is standard output */
-    char *temporary; /* where it is until it is whole; NULL if written in place */
+    char *path;      /* final path; NULL is standard output */
+    char *temporary; /* path until it is complete; NULL if written in place */
 } crn_output;
 
-/* The input's name with `suffix` in place of its own, to be freed with crn_free. */
+/* Returns the input's name with `suffix` in place of its own; free it with crn_free. */
 char *crn_output_name(const char *input, const char *suffix);
 
-/* Where a file at `path` really is: symbolic links are followed, as the shell's > does, also
- * where nothing is at their end yet. To be freed with crn_free. */
+/* Returns the target of `path`: follows symbolic links, like the shell's >, even dangling ones.
+ * Free it with crn_free. */
 char *crn_output_target(const char *path);
 
-/* Whether both paths lead to one file that is there. */
+/* Returns true if both paths are the same existing file. */
 bool crn_output_is_same(const char *left, const char *right);
 
-/* Opens `path`; "-" is standard output. `input` must not be the same file. On error it says
- * why. A pipe or a device is written in place; a file appears when it is closed. */
+/* Opens `path`; "-" is standard output. `input` must be another file. On an error prints a message.
+ * Pipes and devices are written in place; files appear when they are closed. */
 bool crn_output_open(crn_output *output, const char *path, const char *input);
 
-/* Ends the file if `good`, and says why if that fails; else removes it, after the caller
- * has said why. True when the file is there, whole. */
+/* If `good`, completes the file and prints a message if that fails; otherwise removes it. Returns
+ * true if the complete file is there. */
 bool crn_output_close(crn_output *output, bool good);
 
 #endif

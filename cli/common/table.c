@@ -48,7 +48,8 @@ static void add_percent(crn_table *table, uint64_t largest)
     column->width = PERCENT_WIDTH;
 }
 
-/* Rows come later, so it is as wide as any figure of so few samples can make it. */
+/* Rows are unknown yet: reserves the width of the longest interval that is possible with so few
+ * samples. */
 static void add_interval(crn_table *table, crn_scale scale, const crn_sampling *sampling)
 {
     crn_column *column = add(table, CRN_COLUMN_INTERVAL, "likely");
@@ -106,7 +107,7 @@ void crn_table_text(crn_table *table, const char *title, size_t width)
         column->width = width;
 }
 
-/* The columns' width with the margins between them. */
+/* Returns the width of the columns and the margins between them. */
 static size_t used_width(const crn_table *table)
 {
     size_t used = 0;
@@ -116,7 +117,7 @@ static size_t used_width(const crn_table *table)
     return used;
 }
 
-/* Leaves out a figure with all that belongs to it, or an interval for its figure's place. */
+/* Hides a figure with its dependent columns, or an interval. */
 static void leave_out(crn_table *table, size_t i)
 {
     crn_column *column = &table->columns[i];
@@ -130,7 +131,7 @@ static void leave_out(crn_table *table, size_t i)
         table->columns[i].left_out = true;
 }
 
-/* Leaves out whole ranks until names have room beside what is left. */
+/* Hides whole ranks until there is space for names. */
 static size_t fit(crn_table *table, size_t width)
 {
     size_t used = used_width(table), least = table->name_least ? table->name_least : NAME_MIN;
@@ -181,7 +182,7 @@ static void explain_intervals(const crn_table *table)
         printf("a%sb", crn_terminal_get()->glyphs->to);
     else
         fputs(column->title, stdout);
-    printf(": between what a figure of fewer than %d samples lies (95 %%)\n", CRN_SAMPLING_SURE);
+    printf(": 95 %% interval, shown below %d samples\n", CRN_SAMPLING_SURE);
     crn_terminal_style(CRN_STYLE_PLAIN);
 }
 
@@ -223,7 +224,7 @@ static void print_spaces(size_t count)
     fwrite(spaces, 1, count, stdout);
 }
 
-/* Prints a cell of the next column, if that is shown. */
+/* Prints a cell of the next column, unless it is hidden. */
 static void print_cell(crn_row *row, crn_style style, const char *text)
 {
     const crn_column *column = &row->table->columns[row->column++];

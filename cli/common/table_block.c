@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The end of a table's row: what its figures belong to.
+ * Prints the end of a table's row: name and place of a block.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static bool has(const crn_profile *profile, const crn_block_info *block)
     return profile && block >= profile->blocks && block < profile->blocks + profile->block_count;
 }
 
-/* "outer." for what is shown of the profile; "" where there is nothing around. To be freed. */
+/* Returns "outer." for blocks shown with lexical parents, or "". Free it. */
 static char *around(const crn_table *table, const crn_block_info *block)
 {
     const crn_profile *profile = has(table->profile, block) ? table->profile : table->other;
@@ -67,7 +67,7 @@ static void place_of(const crn_table *table, const crn_block_info *block, char *
         snprintf(place, size, "%s", block->file);
 }
 
-/* The columns that it took. */
+/* Returns the number of columns printed. */
 static size_t print_name(const crn_table *table, const crn_block_info *block, size_t limit)
 {
     char *outer = around(table, block);
@@ -83,15 +83,15 @@ static size_t print_name(const crn_table *table, const crn_block_info *block, si
     return printed + crn_terminal_text(block->name, limit ? limit - printed : 0, false);
 }
 
-/* `printed` columns of what names may take are used. */
+/* `printed` columns of those for names are used already. */
 static void print_place(const crn_table *table, const char *place, size_t printed)
 {
-    size_t name_width = table->name_width; /* gives way where the terminal is narrow */
+    size_t name_width = table->name_width; /* smaller on a narrow terminal */
     if (table->limit && name_width + PLACE_MIN > table->limit)
         name_width = table->limit > PLACE_MIN ? table->limit - PLACE_MIN : 0;
     size_t pad = CRN_TABLE_MARGIN + (printed < name_width ? name_width - printed : 0);
     if (table->limit && printed + pad + 8 > table->limit)
-        return; /* no room for a useful part of the place */
+        return; /* no space for a useful part of the place */
     printf("%*s", (int)pad, "");
     crn_terminal_style(CRN_STYLE_DIM);
     crn_terminal_text(place, table->limit ? table->limit - printed - pad : 0, true);

@@ -45,12 +45,12 @@ static bool is_set(const char *variable)
     return value && *value;
 }
 
-/* Without any setting UTF-8 is by far the likeliest. */
+/* Without any setting, UTF-8 is by far the most likely. */
 static bool choose_utf8(void)
 {
     bool chosen = is_set("LC_ALL") || is_set("LC_CTYPE") || is_set("LANG");
     if (!setlocale(LC_CTYPE, chosen ? "" : "C.UTF-8"))
-        setlocale(LC_CTYPE, "C.UTF-8"); /* the chosen one is not installed */
+        setlocale(LC_CTYPE, "C.UTF-8"); /* the chosen locale is not installed */
     return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
@@ -80,13 +80,13 @@ void crn_terminal_style(crn_style style)
         fputs(sequences[style], stdout);
 }
 
-/* A character as it is printed. */
+/* A character as printed. */
 typedef struct glyph {
     const char *bytes;
     size_t size, columns;
 } glyph;
 
-/* Takes the next character off the text. In other locales than UTF-8 bytes are columns. */
+/* Takes the next character off the text. In other locales than UTF-8 each byte is a column. */
 static glyph next_glyph(const char **text)
 {
     const unsigned char *c = (const unsigned char *)*text;
@@ -108,8 +108,7 @@ static glyph next_glyph(const char **text)
     return (glyph){(const char *)c, size, (size_t)columns};
 }
 
-/* How many of the text's first bytes are characters of ASCII that print as they are: nearly all
- * that there is. */
+/* Returns the number of leading bytes that are printable ASCII, which nearly all are. */
 static size_t plain_run(const char *text)
 {
     size_t length = 0;
@@ -131,7 +130,7 @@ size_t crn_terminal_width(const char *text)
     }
 }
 
-/* Where text goes: a file, or a buffer that holds what fits. */
+/* Destination of text: a file, or a buffer that takes what fits. */
 typedef struct sink {
     FILE *file;
     char *to;
@@ -147,7 +146,7 @@ static void put(sink *sink, const char *bytes, size_t size)
         sink->to += size;
         sink->left -= size;
     } else {
-        sink->left = 0; /* half a text is better than one with a hole */
+        sink->left = 0; /* a cut text is better than one with a hole */
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * texts.h - tables whose cells are texts, as figures of several kinds stand below each other.
+ * texts.h - tables of texts, for columns with figures of different kinds.
  */
 #ifndef CRN_CLI_COMMON_TEXTS_H
 #define CRN_CLI_COMMON_TEXTS_H
@@ -11,12 +11,12 @@ enum { CRN_TEXTS_COLUMNS = 10, CRN_TEXTS_CELL = 48, CRN_TEXTS_NAME = 512 };
 
 typedef struct crn_texts_row {
     char cells[CRN_TEXTS_COLUMNS][CRN_TEXTS_CELL];
-    char before[CRN_TEXTS_NAME]; /* in front of the block's name, or all of it */
+    char before[CRN_TEXTS_NAME]; /* printed before the block's name, or in place of it */
     crn_block_info block;        /* its name may be "" */
     crn_style styles[CRN_TEXTS_COLUMNS];
 } crn_texts_row;
 
-/* To be zeroed, but for the titles and their ranks. */
+/* Zero it, except for the titles and their ranks. */
 typedef struct crn_texts {
     size_t columns;
     const char *titles[CRN_TEXTS_COLUMNS];
@@ -25,17 +25,17 @@ typedef struct crn_texts {
     size_t count, room;
 } crn_texts;
 
-/* The next row, empty; until another one is added. */
+/* Adds an empty row; valid until the next is added. */
 crn_texts_row *crn_texts_add(crn_texts *texts);
 void crn_texts_cell(crn_texts_row *row, size_t column, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* "82.1" in the colour of its size, "-" for none; `share` is of 1. */
+/* "82.1" in a colour by size, "-" for none; `share` is of 1. */
 void crn_texts_share(crn_texts_row *row, size_t column, double share);
 
-/* Prints it, with `name` over the names, and frees it. */
+/* Prints the table with `name` over the names, and frees it. */
 void crn_texts_print(crn_texts *texts, const char *name);
 
-/* ---- figures that are no whole numbers ---- */
+/* ---- fractional figures ---- */
 
 /* "1.25 ms", "-0.3 ns"; "-" for NaN. Returns `text`. */
 const char *crn_texts_time(char text[CRN_FIGURE_SIZE], double ns);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 'R', 'S', 'T', 'Z', ... as ps has it; 0 if there is no such process. */
+/* Returns the process's state like ps: 'R', 'S', 'T', 'Z', ...; 0 if it does not exist. */
 static char process_state(long pid)
 {
     char path[64], text[512];
@@ -19,7 +19,7 @@ static char process_state(long pid)
     size_t size = fread(text, 1, sizeof text - 1, file);
     fclose(file);
     text[size] = 0;
-    char *end = strrchr(text, ')'); /* the name before it may hold anything */
+    char *end = strrchr(text, ')'); /* the name before it can contain anything */
     return end && end[1] == ' ' ? end[2] : '?';
 }
 

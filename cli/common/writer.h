@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * writer.h - the process that writes a capture which was not closed: whether it is there.
+ * writer.h - checks whether the process that writes an unclosed capture still exists.
  */
 #ifndef CRN_CLI_COMMON_WRITER_H
 #define CRN_CLI_COMMON_WRITER_H
@@ -9,12 +9,12 @@
 
 typedef enum crn_writer {
     CRN_WRITER_RUNS,
-    CRN_WRITER_SUSPENDED, /* a signal has stopped it */
-    CRN_WRITER_GONE       /* it was killed, or became another program */
+    CRN_WRITER_SUSPENDED, /* stopped by a signal */
+    CRN_WRITER_GONE       /* killed, or it has become another program */
 } crn_writer;
 
-/* Of process `pid` that should have the file `inode` mapped: its number may be another's by
- * now. What cannot be seen of a process is believed. */
+/* Checks that process `pid` has the file `inode` mapped, because the pid may have been reused. What
+ * cannot be checked is assumed. */
 crn_writer crn_writer_of(long pid, ino_t inode);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the summary says of memory: how much came, how much of it is there, how sure that is.
+ * The summary's lines on memory: allocated, live, peak, and their uncertainty.
  */
 #include <stdio.h>
 #include <string.h>
@@ -36,14 +36,14 @@ static void append_text(char *text, size_t size, const char *more)
     snprintf(text + used, size - used, "%s", more);
 }
 
-/* The peak is written at each hundredth that is added: what lives may be that much more. */
+/* The peak is written each time it grows by a hundredth: live memory may exceed it by that much. */
 static uint64_t peak_of(const crn_profile *profile)
 {
     uint64_t peak = total(profile, CRN_PEAK_BYTES), live = total(profile, CRN_LIVE_BYTES);
     return peak && live > peak ? live : peak;
 }
 
-/* True if the disk was full before the program ended: all figures are of that moment. */
+/* Returns true if the disk was full before the program ended: all figures are of that moment. */
 static bool is_stopped(const crn_profile *profile)
 {
     return crn_profile_note(profile, "stopped_by", NULL) != NULL;
@@ -69,10 +69,11 @@ static void print_figures(const crn_report *report)
     crn_report_line("memory", text);
 }
 
-/* What a sampled total may be, 19 times in 20. */
+/* Appends the 95 % interval of a sampled total. */
 static void append_interval(char *text, size_t size, const crn_profile *profile, const char *name)
 {
-    /* So many samples on average, and there is none 1 time in 40, as where an interval ends. */
+    /* With this mean number of samples, none is taken with a probability of 1/40, as at the end of
+     * a 95 % interval. */
     static const double unseen = 3.7;
     uint32_t metric = (uint32_t)crn_profile_metric(profile, name);
     uint64_t bytes = crn_metric_total(profile, metric);
@@ -87,7 +88,7 @@ static void append_interval(char *text, size_t size, const crn_profile *profile,
     append_bytes(text, size, " and %s", (uint64_t)interval.high);
 }
 
-/* "every one": or how rarely, and how far off the totals may be. */
+/* Prints "every one", or the sampling and the resulting error of the totals. */
 static void print_sampling(const crn_report *report)
 {
     const crn_profile *profile = report->profile;

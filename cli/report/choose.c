@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * From what was written on the command line to what is shown of this capture.
+ * Resolves the options of the command line for a capture.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@ enum { TOP_DEFAULT = 30, TOP_SEQUENCE_DEFAULT = 12 };
 int crn_report_choose_sort(crn_report *report, const crn_report_arguments *arguments)
 {
     static const char *const names[] = {"self", "inclusive", "calls", "name"};
-    /* A comparison has an order of its own, and the stack view no calls. */
+    /* A comparison has its own order, and the stack view has no calls. */
     int count = arguments->compare ? 2 : 4;
     if (!arguments->sort)
         return CRN_EXIT_OK;
@@ -57,7 +57,7 @@ static void choose_all_metrics(crn_report *report)
             report->metrics[report->metric_count++] = m;
 }
 
-/* All clocks, the default first; or the default alone, if that is none. */
+/* Chooses all clocks, the default first; or only the default metric if that is no clock. */
 static void choose_clocks(crn_report *report)
 {
     static const uint32_t clocks[] = {CRN_METRIC_WALL, CRN_METRIC_CPU, CRN_METRIC_TICKS};
@@ -179,7 +179,7 @@ static void choose_view(crn_report *report, const crn_report_arguments *argument
     report->collector = collector_of(arguments);
 }
 
-/* Unless it was asked for by name: then it has columns as any metric. */
+/* Unless requested by name: then it has columns like any metric. */
 static uint32_t find_small_calls(const crn_report *report)
 {
     int small = crn_profile_metric(report->profile, CRN_SMALL_CALLS);
@@ -191,7 +191,7 @@ static uint32_t find_small_calls(const crn_report *report)
     return (uint32_t)small;
 }
 
-/* What follows from the metrics. */
+/* Sets what follows from the metrics. */
 static void complete(crn_report *report)
 {
     bool wall = false, cpu = false;
@@ -205,7 +205,7 @@ static void complete(crn_report *report)
     report->calls = report->metrics[0] != CRN_METRIC_CALLS && crn_calls_counted(report->profile);
 }
 
-/* Shares of what was not recorded say nothing. */
+/* Comparing needs two recorded metrics. */
 static int check_comparison(const crn_report *report)
 {
     if (report->metric_count != 2)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The summary's lines on clocks: how each was taken and how finely, and where they disagree.
+ * The summary's lines on clocks: how each was measured, how finely, and where they disagree.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,10 +11,10 @@
 
 enum { TEXT_SIZE = 512 };
 
-/* What waits is worth a sentence from this difference between its shares on. */
+/* Differences of shares from this size on are mentioned. */
 #define NOTABLE 0.10
 
-/* Captures that were merged need not agree: "off | sampled". */
+/* Merged captures may differ: "off | sampled". */
 static bool is_mixed(const char *note)
 {
     return strstr(note, " | ") != NULL;
@@ -44,7 +44,7 @@ static void append_sampling(char text[TEXT_SIZE], const crn_sampling *sampling, 
            crn_figure_alone(samples, "", sampling->samples), sampling->samples == 1 ? "" : "s");
 }
 
-/* Where the clocks did not share all samples: what hit the one need not have hit the other. */
+/* Mentions clocks that did not share all samples. */
 static void append_others(char text[TEXT_SIZE], const crn_sampling *wall, const crn_sampling *cpu)
 {
     char samples[CRN_FIGURE_SIZE];
@@ -52,7 +52,7 @@ static void append_others(char text[TEXT_SIZE], const crn_sampling *wall, const 
         append(text, " of wall, %s of cpu", crn_figure_alone(samples, "", cpu->samples));
 }
 
-/* Wall and cpu share their samples where both were sampled. */
+/* Wall and cpu share their samples if both were sampled. */
 static void append_time(char text[TEXT_SIZE], const crn_profile *profile)
 {
     crn_sampling wall = crn_sampling_of(profile, CRN_METRIC_WALL);
@@ -105,7 +105,7 @@ void crn_report_clocks(const crn_profile *profile)
         crn_report_line("clocks", text);
 }
 
-/* The block whose share of wall time is most surely above its share of CPU time. */
+/* Returns the block whose share of wall time most certainly exceeds its share of CPU time. */
 static const crn_compare_row *most_waiting(const crn_compare *compare)
 {
     for (uint32_t i = 0; i < compare->count; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The comparison: where two clocks of one run disagree.
+ * The comparison of two clocks of one run.
  */
 #include <stdio.h>
 

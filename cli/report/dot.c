@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The call graph for Graphviz: a node for each block that is shown, the darker the more time it was
- * on the stack; dashed arrows where blocks that are not shown lie between.
+ * The call graph for Graphviz: a node for each shown block, darker with more time on the stack;
+ * dashed arrows for indirect calls.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "profile/profile.h"
 #include "report.h"
 
-/* Graphviz knows \n and the like in strings, and nothing else that is not ASCII but UTF-8. */
+/* Graphviz interprets escapes like \n in strings; everything else is UTF-8. */
 static void write_escaped(const char *text)
 {
     char *utf8 = crn_names_utf8(text);
@@ -24,7 +24,7 @@ static void write_escaped(const char *text)
     crn_free(utf8);
 }
 
-/* From white to a deep orange; what is written on it stays legible. */
+/* From white to deep orange, with legible text. */
 static void write_node(const crn_report *report, uint32_t block, const crn_block_cost *cost)
 {
     const crn_block_info *info = &report->profile->blocks[block];
@@ -61,7 +61,7 @@ static void write_arrow(const crn_shown_arrow *arrow)
     printf("%s];\n", arrow->indirect ? "style=dashed" : "");
 }
 
-/* Those that are asked for and make up at least the threshold's share. */
+/* Returns the requested blocks with at least the threshold's share. */
 static uint8_t *choose_nodes(const crn_report *report, const crn_block_cost *cost)
 {
     uint8_t *shown = crn_calloc(report->profile->block_count, 1);

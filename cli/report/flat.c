@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The flat view: blocks, wherever they were called from.
+ * The flat view: figures by block, whatever the caller.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "profile/profile.h"
 #include "report.h"
 
-/* Of the hint's own words. */
+/* columns of the hint's own words */
 enum { NEXT_WIDTH = 50 };
 
 typedef struct order {
@@ -55,7 +55,7 @@ static int compare_blocks(const void *left, const void *right, void *data)
     return result ? result : compare_names(order->report, a, b);
 }
 
-/* The root is not a block of the program: it shows when something was charged to it. */
+/* The root is shown only if something was charged to it. */
 static bool is_listed(const crn_report *report, const crn_flat *flat, uint32_t block)
 {
     bool costs = report->small && flat->small.self[block];
@@ -115,7 +115,7 @@ crn_flat crn_flat_make(const crn_report *report)
     uint8_t *kept = crn_sequence_select(profile, report->focused ? &report->focus : NULL,
                                         report->drops, report->drop_count);
     flat.calls = crn_report_cost(report, CRN_METRIC_CALLS, kept);
-    uint32_t metric = 0; /* there is always one */
+    uint32_t metric = 0; /* there is always at least one */
     do
         flat.cost[metric] = crn_report_cost(report, report->metrics[metric], kept);
     while (++metric < report->metric_count);
@@ -227,18 +227,18 @@ void crn_report_rest(const crn_report *report, const crn_unshown *rest, uint64_t
     crn_terminal_style(CRN_STYLE_PLAIN);
 }
 
-/* Says how to look closer at what costs most, in the words to be typed. */
+/* Prints commands to look closer at the most expensive block. */
 static void print_next(const crn_report *report, const crn_flat *flat)
 {
     char spelling[CRN_REFERENCE_SIZE];
     uint32_t first = 0;
-    while (first < flat->count && !flat->blocks[first]) /* the root leads nowhere */
+    while (first < flat->count && !flat->blocks[first]) /* the root is of no use here */
         first++;
     if (report->focused || first == flat->count)
         return;
     crn_reference_spell(report->profile, flat->blocks[first], spelling);
     if (2 * crn_terminal_width(spelling) + NEXT_WIDTH > crn_terminal_get()->width)
-        return; /* no room, or no terminal: nobody is there to type */
+        return; /* no space, or no terminal: nobody can type */
     crn_terminal_style(CRN_STYLE_DIM);
     fputs("next: --tree  or  --focus '", stdout);
     crn_terminal_text(spelling, 0, false);
@@ -248,7 +248,7 @@ static void print_next(const crn_report *report, const crn_flat *flat)
     crn_terminal_style(CRN_STYLE_PLAIN);
 }
 
-/* With memory shown, names the other figures of memory, and wall time. */
+/* If memory is shown, names its other metrics, and wall time. */
 static void print_next_figures(const crn_report *report)
 {
     static const char *const names[] = {CRN_LIVE_BYTES, CRN_PEAK_BYTES, "wall"};
@@ -281,8 +281,8 @@ static bool any_uncertain(const crn_report *report, const crn_flat *flat, uint32
     return false;
 }
 
-/* The first metric is what is sorted by: where there is little room the others give way, first
- * with what blocks call, and only at the very last with what they cost themselves. */
+/* The first metric determines the order. On a narrow terminal the others are hidden: first their
+ * inclusive figures, self figures last. */
 static void make_table(crn_table *table, const crn_report *report, const crn_flat *flat)
 {
     for (uint32_t m = 0; m < report->metric_count; m++) {

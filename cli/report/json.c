@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The report for programs. docs/REPORT_JSON.md is the schema. Rows are written one by
- * one, and contexts refer to their parents by number, so that neither memory nor nesting
- * grows with the profile.
+ * The report as JSON; docs/REPORT_JSON.md has the schema. Rows are written one at a time, and
+ * contexts refer to their parents by number, so neither memory nor nesting grows with the profile.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -14,7 +13,7 @@
 #include "formats/names.h"
 #include "report.h"
 
-/* The key is a metric's name, which may be anything. */
+/* The key is a metric's name, which can be any text. */
 static void set_by_metric(json_t *object, const crn_profile *profile, uint32_t metric,
                           json_t *value)
 {
@@ -28,7 +27,7 @@ static void set_metric(json_t *object, const crn_profile *profile, uint32_t metr
     set_by_metric(object, profile, metric, crn_json_number(value));
 }
 
-/* Of whole amounts, and never narrower than it is. */
+/* Integers, rounded outwards. */
 static json_t *interval_json(crn_interval interval)
 {
     json_t *ends = json_array();
@@ -37,7 +36,7 @@ static json_t *interval_json(crn_interval interval)
     return ends;
 }
 
-/* Of shares, to a millionth. */
+/* Shares, rounded to a millionth. */
 static json_t *share_json(double share)
 {
     return json_real(round(share * 1e6) / 1e6);
@@ -51,7 +50,7 @@ static json_t *shares_json(crn_interval interval)
     return ends;
 }
 
-/* Adds row.interval[what][metric] = [low, high], if the figure needs one. */
+/* Adds row.interval[what][metric] = [low, high] if the figure needs one. */
 static void set_interval(json_t *row, const crn_report *report, const char *what, uint32_t place,
                          uint64_t value)
 {
@@ -71,7 +70,7 @@ static void set_interval(json_t *row, const crn_report *report, const char *what
                   interval_json(crn_sampling_interval(&report->sampling[place], value)));
 }
 
-/* Adds row[what] = {metric: value} for one metric of the report, and its interval. */
+/* Adds row[what] = {metric: value} for one metric, and its interval. */
 static void set_figure(json_t *row, const crn_report *report, const char *what, uint32_t place,
                        uint64_t value, bool whole)
 {
@@ -97,7 +96,7 @@ static json_t *sampling_json(const crn_sampling *sampling)
     return json;
 }
 
-/* What the view has no rows for. */
+/* Writes what has no row. */
 static void write_rest(const crn_report *report, const crn_unshown *rest)
 {
     crn_json_write_member("hidden", crn_json_number(rest->hidden));
@@ -110,7 +109,7 @@ static void write_rest(const crn_report *report, const crn_unshown *rest)
     crn_json_write_member("unwanted", unwanted);
 }
 
-/* Whether what was recorded is all there will be. */
+/* Writes whether the capture is complete. */
 static void write_state(const crn_report *report)
 {
     static const char *const names[] = {"ended", "running", "killed", "unclosed"};
@@ -185,13 +184,12 @@ static void write_flat(const crn_report *report)
     crn_flat_free(&flat, report);
 }
 
-/* A tree has millions of rows: what is the same in many is made text once, and the rest is
- * written as it comes. */
+/* Trees have millions of rows: repeated parts are converted to text once. */
 typedef struct tree_writer {
     const crn_report *report;
     const crn_tree_view *view;
-    char *metric;  /* its name, in quotes */
-    char **blocks; /* by block; NULL until it is wanted */
+    char *metric;  /* its name, quoted */
+    char **blocks; /* by block; NULL until needed */
 } tree_writer;
 
 static char *json_text(json_t *json)
@@ -224,7 +222,7 @@ static void write_figure(const tree_writer *writer, const char *what, uint64_t v
     putchar('}');
 }
 
-/* The row's member `interval`, if it needs one: a row of its own would have no more. */
+/* Writes the row's member `interval` if it needs one. */
 static void write_interval(const tree_writer *writer, uint64_t self, uint64_t inclusive, bool whole)
 {
     json_t *row = json_object();

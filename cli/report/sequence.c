@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The sequence view: a block or a run of blocks, what leads into it and what it leads to.
+ * The sequence view: callers and callees of a block or a sequence of blocks.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static void print_section(const char *title)
     crn_terminal_style(CRN_STYLE_PLAIN);
 }
 
-/* Calls are on edges here, so they have their column even where they are the metric. */
+/* Calls belong to edges here, so they have their column even if they are the metric. */
 static bool has_calls(const crn_report *report)
 {
     return report->calls || report->metrics[0] == CRN_METRIC_CALLS;
@@ -67,7 +67,7 @@ static void print_neighbours(const crn_report *report, const crn_table *table, c
     }
 }
 
-/* The sequence's blocks, one below the other. The figures stand beside the last. */
+/* Prints the sequence's blocks below each other, with the figures beside the last. */
 static void print_sequence(const crn_report *report, const crn_table *table,
                            const crn_sequence_cost *cost)
 {
@@ -93,13 +93,13 @@ static bool is_worth(const crn_neighbour *neighbours, uint32_t count)
     return count && neighbours[0].cost.inclusive;
 }
 
-/* Says how to go one step further, in the words to be typed. */
+/* Prints the command for the next step. */
 static void print_next(const crn_report *report, const crn_neighbourhood *near)
 {
     char spelling[CRN_REFERENCE_SIZE];
     const char *joint = "next: ";
     if (!crn_terminal_get()->width)
-        return; /* nobody is there to type */
+        return; /* nobody can type */
     crn_terminal_style(CRN_STYLE_DIM);
     if (report->before && is_worth(near->before, near->before_count) && near->before[0].block) {
         crn_reference_spell(report->profile, near->before[0].block, spelling);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The stack view: what blocks cost while they run, while they are on the stack, and what the
- * collector cost meanwhile.
+ * The stack view: cost of blocks while they run, while they are on the stack, and of the collector
+ * meanwhile.
  */
 #include <stdio.h>
 #include <stdlib.h>

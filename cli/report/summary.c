@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What stands above every report: what ran, how it was measured, what that cost and what
- * is not in the figures.
+ * The summary above every report: the program, how it was measured, the cost of profiling, and
+ * what the figures lack.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,11 +42,11 @@ static uint64_t note_number(const crn_profile *profile, const char *key)
 
 static void print_totals(const crn_profile *profile)
 {
-    /* Time and ticks first: they are what most look for. */
+    /* Time and ticks first, as most users look for them. */
     static const uint32_t first[] = {CRN_METRIC_WALL, CRN_METRIC_CPU, CRN_METRIC_TICKS,
                                      CRN_METRIC_CALLS};
     const char *joint = "";
-    bool memory = crn_profile_metric(profile, CRN_ALLOC_BYTES) >= 0; /* that has lines of its own */
+    bool memory = crn_profile_metric(profile, CRN_ALLOC_BYTES) >= 0; /* has its own lines */
     for (uint32_t i = 0; i < profile->metric_count; i++) {
         uint32_t m = i <= CRN_METRIC_CPU ? first[i] : i;
         char figure[CRN_FIGURE_SIZE];
@@ -99,7 +99,7 @@ static void print_shape(const crn_profile *profile)
     putchar('\n');
 }
 
-/* What was left out when the program was compiled, and where it is in the figures. */
+/* Prints what was left out at compile time, and where its cost is. */
 static void print_left_out(const crn_profile *profile)
 {
     const char *what = note(profile, "left_out");
@@ -116,7 +116,7 @@ static void print_left_out(const crn_profile *profile)
     crn_report_line("left out", text);
 }
 
-/* "2026-11-21T12:00:00Z" as people write it; anything else stays. */
+/* Formats "2026-11-21T12:00:00Z" for people; leaves anything else. */
 static void put_time(char *text, size_t size, const char *time)
 {
     snprintf(text, size, "%.60s", time);
@@ -127,8 +127,7 @@ static void put_time(char *text, size_t size, const char *time)
     strcat(text, " UTC");
 }
 
-/* "2026-11-21 12:00:00 UTC, for 2.31 s". Without the host's own word it is how long was
- * recorded. */
+/* "2026-11-21 12:00:00 UTC, for 2.31 s". Without a note of the host, the recorded duration. */
 static void print_when(const crn_profile *profile)
 {
     char text[160] = "", figure[CRN_FIGURE_SIZE];
@@ -165,7 +164,7 @@ static void print_cost(const crn_profile *profile)
     crn_report_line("cost", text);
 }
 
-/* Notes that are said above, or that matter to programs only: JSON has them all. */
+/* Returns true for notes that are shown above, or matter only to programs: JSON has them all. */
 static bool is_said(const char *key)
 {
     static const char *const said[] = {"command",        "started",
@@ -194,7 +193,7 @@ static bool is_said(const char *key)
     return strncmp(key, "module ", strlen("module ")) == 0;
 }
 
-/* Options and labels, several a line where they fit. */
+/* Prints options and labels, several a line. */
 static void print_notes(const crn_profile *profile)
 {
     const char *label = "notes";
@@ -244,7 +243,7 @@ crn_report_state crn_report_state_of(const crn_report *report)
                                                               : CRN_REPORT_RUNNING;
 }
 
-/* A program that runs, or did not end: how much of its time is in no figure. */
+/* For a program that runs, or was killed: how much of its time is in no figure. */
 static void print_state(const crn_report *report)
 {
     static const char *const words[] = {

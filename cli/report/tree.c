@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tree view: contexts, costly ones first.
+ * The tree view: contexts, most expensive ones first.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,10 +9,10 @@
 #include "cli/common/terminal.h"
 #include "report.h"
 
-/* Deeper levels are numbered instead of drawn. */
+/* Deeper levels are numbered in place of drawn. */
 enum { LEVELS_DRAWN = 24, PREFIX_SIZE = 256 };
 
-/* Writes the lines that lead to a row. `open` is by level: more siblings follow. */
+/* Writes the lines before a row. `open` is by level: more siblings follow. */
 static void draw_prefix(char prefix[PREFIX_SIZE], const crn_tree_row *row, const uint8_t *open)
 {
     const crn_glyphs *glyphs = crn_terminal_get()->glyphs;
@@ -94,7 +94,7 @@ static void print_row(const crn_report *report, const crn_tree_view *view, const
     crn_row_block(&row, prefix, &view->profile->blocks[view->profile->block[context]], suffix);
 }
 
-/* The block of the row that a row hangs below, 0 if none: what is written in it is right there. */
+/* Returns the block of the parent's row, 0 if none: it need not be repeated as lexical parent. */
 static uint32_t below(const crn_tree_view *view, uint32_t context)
 {
     return context ? view->profile->block[view->profile->parent[context]] : 0;
@@ -156,7 +156,7 @@ static uint64_t most_calls(const crn_tree_view *view)
     return largest;
 }
 
-/* Whether totals, or self costs, that will be shown rest on few samples. */
+/* Returns true if a shown total, or self cost, has few samples. */
 static bool any_uncertain(const crn_report *report, const crn_tree_view *view, bool totals)
 {
     for (uint32_t i = totals; i < view->tree.count; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The view of what never ran: with a block for each branch, a coverage report.
+ * The view of blocks that never ran: with a block for each branch, a coverage report.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static int compare_places(const void *left, const void *right, void *data)
     return names ? names : a < b ? -1 : a > b;
 }
 
-/* By block: called, or charged with anything, or above what was. To be freed. */
+/* Returns, by block, 1 if it or a descendant was called or charged. Free it. */
 static uint8_t *find_ran(const crn_profile *profile)
 {
     uint8_t *ran = crn_calloc(profile->block_count, 1);
@@ -37,7 +37,7 @@ static uint8_t *find_ran(const crn_profile *profile)
     return ran;
 }
 
-/* Of blocks that are sorted by file. */
+/* Counts by file; the blocks are sorted by file. */
 static void add_up_files(crn_zero_view *view, const crn_profile *profile, const uint32_t *blocks,
                          const uint8_t *ran)
 {
@@ -86,7 +86,8 @@ void crn_zero_view_free(crn_zero_view *view)
     *view = (crn_zero_view){0};
 }
 
-/* How much of each file ran, where that is not all of it; of one file the last line says it. */
+/* Prints the share that ran of each file, unless it is all; for a single file the last line has
+ * it. */
 static void print_files(const crn_zero_view *view)
 {
     char percent[CRN_FIGURE_SIZE];
