@@ -16,7 +16,7 @@ typedef struct command {
     const char *purpose;
 } command;
 
-/* In the order in which a person meets them. */
+/* In the order in which users meet them. */
 static const command commands[] = {
     {"run", crn_cmd_run, "run a program and profile it"},
     {"top", crn_cmd_top, "watch a program that is being profiled"},
@@ -64,7 +64,7 @@ static void help_print(FILE *out)
           out);
 }
 
-/* argp names the program by argv[0] in its messages. */
+/* Runs a command; argp takes the program's name in messages from argv[0]. */
 static int command_run(const command *command, int argc, char **argv)
 {
     static char name[64];

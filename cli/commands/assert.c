@@ -21,7 +21,7 @@ typedef struct arguments {
     const char *path;
     char **texts;
     size_t count;
-    char *file; /* whose text the lines are in */
+    char *file; /* owns the text of the lines */
     bool unknown_is_zero, verbose;
 } arguments;
 

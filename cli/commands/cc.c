@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * cairn cc, cairn c++: gcc and g++, with the plugin that inserts Enter and Leave, and with what
- * that needs when a program or a library is linked. All else is left to gcc as it is. cairn clang,
- * cairn clang++: the same with clang's own hooks in place of the plugin.
+ * cairn cc, cairn c++: run gcc and g++ with the plugin that inserts enter and leave, and add what
+ * it needs when linking. Everything else is passed on. cairn clang, cairn clang++: the same with
+ * clang's own hooks in place of the plugin.
  */
 #include <errno.h>
 #include <limits.h>
@@ -46,19 +46,20 @@ __attribute__((format(printf, 2, 3))) static void addf(command_line *line, const
 }
 
 typedef struct compiler {
-    const char *first;    /* what is run: this, */
-    const char *plain;    /* or this, */
-    const char *variable; /* or what is said there */
+    const char *first;    /* compiler: this one first, */
+    const char *plain;    /* then this one, */
+    const char *variable; /* or the one named by this variable */
     bool is_clang;
 } compiler;
 
-/* ---- where our parts are ---------------------------------------------------------------- */
+/* ---- files of ours -------------------------------------------------------------------- */
 
 typedef struct parts {
     char begin[PATH_MAX * 3]; /* hosts/gcc/begin.c */
     char plugin[PATH_MAX * 3];
     char sleds[PATH_MAX * 3];      /* hosts/clang/begin.c */
-    char folders[4][PATH_MAX * 2]; /* of libcairn-gcc, libcairn, libcairn-alloc, libcairn-clang */
+    char folders[4][PATH_MAX * 2]; /* folders of libcairn-gcc, libcairn, libcairn-alloc,
+                                      libcairn-clang */
     size_t folder_count;
 } parts;
 
@@ -69,7 +70,8 @@ static bool is_there(const char *folder, const char *name)
     return access(path, R_OK) == 0;
 }
 
-/* Beside the tool in its build; or installed, below the same prefix or where it was meant to be. */
+/* Finds our files: beside the tool in a build directory; installed, below the same prefix or the
+ * configured one. */
 static bool find(parts *parts)
 {
     char self[PATH_MAX];
@@ -106,7 +108,7 @@ static bool find(parts *parts)
     return access(parts->plugin, R_OK) == 0;
 }
 
-/* ---- what is asked for ------------------------------------------------------------------- */
+/* ---- options -------------------------------------------------------------------------- */
 
 typedef enum kind { KIND_COUNT, KIND_TIME, KIND_ALLOC } kind;
 
@@ -131,7 +133,7 @@ static kind kind_named(const char *name)
         const char *name;
         kind kind;
     } kinds[] = {{"count", KIND_COUNT},
-                 {"count+time", KIND_COUNT}, /* which clocks is said when it is run */
+                 {"count+time", KIND_COUNT}, /* the clocks are chosen at run time */
                  {"time", KIND_TIME},
                  {"alloc", KIND_ALLOC}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -152,7 +154,7 @@ static bool is_argument(const char *word)
     return strcmp(word, "--clones") == 0;
 }
 
-/* gcc would take what comes next for a file to link. */
+/* gcc would take the next word for a file to link. */
 static void refuse_space(const char *word, const char *next)
 {
     static const char *const options[] = {"--only",      "--skip",  "--only-file",
@@ -162,7 +164,7 @@ static void refuse_space(const char *word, const char *next)
         if (strcmp(word, options[i]) == 0)
             exit(crn_cli_fail("%s wants its argument in the same word: %s=%s", word, word,
                               next ? next : "..."));
-    for (size_t i = 0; i < WORDS(kinds); i++) /* gcc has --profile, too: that is -p */
+    for (size_t i = 0; i < WORDS(kinds); i++) /* gcc's own --profile means -p */
         if (next && strcmp(word, "--profile") == 0 && strcmp(next, kinds[i]) == 0)
             exit(crn_cli_fail("--profile wants the kind in the same word: --profile=%s", next));
 }
@@ -177,7 +179,7 @@ static void check_small(const char *text)
         exit(crn_cli_fail("--small wants a number from 1 to %d, not \"%s\"", MOST, text));
 }
 
-/* Takes an option that is ours, false if it is gcc's. */
+/* Parses one of our options; returns false if it is gcc's. */
 static bool take(wish *wish, const char *word)
 {
     const char *rest;
@@ -185,10 +187,11 @@ static bool take(wish *wish, const char *word)
         check_small(rest);
     if (begins(word, "--profile=", &rest)) {
         wish->kind = kind_named(rest);
-        wish->frames = strcmp(rest, "count+time") == 0; /* time is to be known of all that counts */
+        wish->frames = strcmp(rest, "count+time") == 0; /* inlined functions need frames to have
+                                                           times of their own */
     } else if (strcmp(word, "--inlined") == 0)
         wish->inlined = true;
-    else if (strcmp(word, "--frames") == 0) /* for tests, as --broken is */
+    else if (strcmp(word, "--frames") == 0) /* for tests, like --broken */
         wish->frames = true;
     else if (strcmp(word, "--verify") == 0)
         wish->verify = true;
@@ -213,8 +216,8 @@ static bool is_ours(const char *word)
     return take(&any, word);
 }
 
-/* Of what the plugin does clang has a little by other means, and would take the rest for its own.
- */
+/* clang supports few of the plugin's options; the others are refused, as clang would misread
+ * them. */
 static bool take_for_clang(wish *wish, const char *word)
 {
     const char *rest;
@@ -230,8 +233,8 @@ static bool take_for_clang(wish *wish, const char *word)
     return true;
 }
 
-/* Room for Enter and Leave, which hosts/clang fills; or calls. Names are in the debug information,
- * as is what is inlined where. */
+/* Adds the flags for sleds, which hosts/clang patches, or for hook calls. Names and inlined
+ * functions are in the debug information. */
 static void add_hooks(command_line *line, const wish *wish, bool links)
 {
     add(line, "-g");
@@ -250,7 +253,7 @@ static void add_hooks(command_line *line, const wish *wish, bool links)
 
 static void add_plugin(command_line *line, const parts *parts, const wish *wish)
 {
-    if (wish->kind == KIND_TIME) { /* what is inlined where is in there */
+    if (wish->kind == KIND_TIME) { /* needs debug information about inlining */
         add(line, "-g");
         return;
     }
@@ -271,15 +274,15 @@ static void add_plugin(command_line *line, const parts *parts, const wish *wish)
         addf(line, "-fplugin-arg-cairn_gcc-%s", wish->arguments[i]);
 }
 
-/* Behind all that the program is linked of; and found when it runs, wherever they are. */
+/* Adds our libraries behind everything else, with a run path to find them. */
 static void add_libraries(command_line *line, const parts *parts, const wish *wish,
                           const crn_cc_job *job, bool is_clang)
 {
     for (size_t i = 0; i < parts->folder_count; i++)
         addf(line, "-L%s", parts->folders[i]);
-    /* Also where nothing in what is linked asks for them: what it loads may. */
+    /* Even if nothing that is linked refers to them: libraries loaded later may. */
     if ((wish->zero || is_clang) && wish->kind != KIND_TIME) {
-        add(line, "-xnone"); /* it is an object, whatever language was said before */
+        add(line, "-xnone"); /* it is an object, whatever -x came before */
         add(line, is_clang ? parts->sleds : parts->begin);
         if (is_clang && wish->zero)
             add(line, "-Wl,--defsym=cairn_priv_sleds_zero=1");
@@ -294,12 +297,13 @@ static void add_libraries(command_line *line, const parts *parts, const wish *wi
     add(line, "-Wl,--pop-state");
     if (job->is_static) {
         add(line, "-lpthread");
-        if (job->is_bare) { /* nobody names them behind us */
+        if (job->is_bare) { /* without the default libraries, ours must be listed again */
             add(line, "-lc");
             add(line, "-lgcc");
         }
         add(line, "-Wl,--wrap=pthread_create"); /* hosts/gcc/threads.c */
-        /* libgcc has one as well, for split stacks, which what comes behind us would find. */
+        /* libgcc has a function of that name, for split stacks, which would be found behind
+         * ours. */
         add(line, "-Wl,--undefined=__wrap_pthread_create");
         add(line, "-Wl,--wrap=thrd_create");
         return;

@@ -33,7 +33,7 @@ typedef struct arguments {
     const char *paths[CRN_SIDES], *metric, *sort;
     int path_count;
     long top;
-    double fail_total, fail_block, share; /* of 1; below 0: not asked for */
+    double fail_total, fail_block, share; /* shares of 1; below 0: not requested */
     bool contexts, json;
 } arguments;
 
@@ -116,7 +116,7 @@ static bool find_metric(crn_diff_input *input, const char *name)
     return true;
 }
 
-/* Ticks first: what has no noise tells most about a change. */
+/* Ticks first: they have no noise. */
 static void choose_default(crn_diff_input *input)
 {
     static const char *const names[] = {"ticks", "wall"};
@@ -138,7 +138,7 @@ bool crn_diff_choose_metric(crn_diff_input *input, const char *name)
     return true;
 }
 
-/* A gate on a metric that one of the two did not measure would always stand open. */
+/* A gate on a metric that one capture lacks would never fail. */
 static bool can_gate(const crn_diff_input *input, bool named)
 {
     if (named || input->metric[CRN_BEFORE] != CRN_METRIC_CALLS)
@@ -175,8 +175,8 @@ static bool matters(const crn_diff *blocks, const crn_diff_row *row, double shar
     return any;
 }
 
-/* Whether no block that matters grew by more than it may. So many are looked at that some
- * would grow by chance where each alone seldom does: together they fail one good run in 20. */
+/* Returns true if no block that matters grew by more than allowed. With many blocks, some grow by
+ * chance: the tests together fail at most one unchanged run in 20. */
 static bool judge_blocks(const crn_diff_report *report, const arguments *arguments)
 {
     crn_diff blocks = crn_diff_blocks(&report->input);
@@ -208,7 +208,7 @@ static bool judge_blocks(const crn_diff_report *report, const arguments *argumen
     return good;
 }
 
-/* The gate. Blocks are compared even where the table shows contexts. */
+/* Evaluates the gate, by blocks even if the table shows contexts. */
 static int judge(const crn_diff_report *report, const arguments *arguments)
 {
     int status = CRN_EXIT_OK;

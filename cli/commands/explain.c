@@ -20,7 +20,7 @@ static const struct argp_option options[] = {
 };
 
 typedef struct arguments {
-    char **names; /* of captures; the last is the block's */
+    char **names; /* captures, then the block's name */
     size_t count;
     const char *block, *where;
     long top;
@@ -65,7 +65,7 @@ static const char doc[] =
     "  cairn explain app.cairn render\n\n"
     "Exit status: 0, or 2 for bad input.";
 
-/* By span, whether it is asked about; NULL after an error was said. */
+/* Returns a bitmap of the spans to explain; NULL after printing an error. */
 static uint64_t *choose(const crn_span_source *source, const arguments *arguments)
 {
     uint8_t *named = crn_span_source_named(source, arguments->block);
@@ -85,7 +85,7 @@ void crn_explain_run(const crn_span_source *source, const uint64_t *chosen, cons
                      const char *where, uint32_t top, void (*print)(const crn_explain_report *))
 {
     crn_explain *explain = crn_explain_make(source->spans, chosen, UINT64_MAX);
-    /* A few spans that the machine kept waiting must not hide what all others vary by. */
+    /* If a few outliers make half of the variance, explains the others as well. */
     bool few = explain->count >= REST_LEAST && explain->half <= explain->count / 20;
     crn_explain *rest =
         few && explain->variance > 0 ? crn_explain_make(source->spans, chosen, explain->p95) : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cairn export: a capture in the formats of other tools.
+ * cairn export: writes a capture in the formats of other tools.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,13 +16,13 @@
 #include "spans/spans.h"
 
 typedef struct target {
-    const char *suffix, *other; /* of files of this format; the first is what it is given */
+    const char *suffix, *other; /* of files of this format; the first is used for output */
     crn_format_write *write;
-    crn_format_write_trace *write_trace; /* of one for spans, instead */
+    crn_format_write_trace *write_trace; /* for formats of spans */
 } target;
 
-/* In the order of their names below; the first one is the default. Of two suffixes that a name
- * ends in, the first counts. */
+/* In the order of the names below; the first is the default. If a name ends with two of the
+ * suffixes, the first in this list counts. */
 static const target targets[] = {
     {".pb.gz", NULL, crn_pprof_write, NULL},
     {".folded", NULL, crn_folded_write, NULL},
@@ -45,7 +45,7 @@ typedef struct arguments {
 
 typedef struct source {
     crn_profile *profile;
-    crn_trace *trace; /* NULL where the format shows no spans */
+    crn_trace *trace; /* NULL for formats without spans */
 } source;
 
 enum { OPTION_NO_TIMES = 256, OPTION_REDACT };
@@ -112,7 +112,7 @@ static const target *target_of_output(const char *output)
     return &targets[0];
 }
 
-/* -1 when there is no such metric, which it says. */
+/* Returns -1 after printing an error if there is no such metric. */
 static int metric_find(const crn_profile *profile, const arguments *arguments)
 {
     if (!arguments->convert.metric)
@@ -167,8 +167,8 @@ static int capture_export(const source *source, const arguments *arguments)
     return good ? CRN_EXIT_OK : CRN_EXIT_BAD;
 }
 
-/* What the format shows. A file without a span would look like one of a program that did
- * nothing. */
+/* Loads what the format needs. Without spans the output would look like that of an idle program, so
+ * this is an error. */
 static bool source_open(source *source, arguments *arguments)
 {
     crn_convert *convert = &arguments->convert;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cairn import: a capture from the files of other tools, their stacks canonicalised.
+ * cairn import: makes a capture from other tools' files, with canonical stacks.
  */
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static const struct argp argp = {
     NULL,
     NULL};
 
-/* What is there already may be the capture that the file was exported from. */
+/* An existing file may be the capture that was exported. */
 static bool output_is_good(const crn_convert *convert, const char *output)
 {
     if (!convert->output && access(output, F_OK) == 0)

@@ -60,7 +60,7 @@ static const char doc[] =
     "  cairn merge -o week.cairn mon.cairn tue.cairn wed.cairn\n"
     "  cairn merge -o all.cairn client.cairn server.cairn";
 
-/* An input is not to be lost to a merge that goes wrong, or is done twice. */
+/* The output must not be one of the inputs. */
 static bool output_is_good(const arguments *arguments)
 {
     for (size_t i = 0; i < arguments->count; i++)
@@ -70,7 +70,7 @@ static bool output_is_good(const arguments *arguments)
     return true;
 }
 
-/* Spans of several processes are told of: whether clocks agree is not to be taken on trust. */
+/* Reports how well the clocks of several processes agree. */
 static void tell(const crn_trace *trace, crn_trace_clocks clocks, const char *output)
 {
     if (trace->process_count < 2)
@@ -102,7 +102,7 @@ int crn_cmd_merge(int argc, char **argv)
                                ? crn_cli_load_spans(arguments.paths, arguments.count, &trace)
                                : NULL;
     crn_free(arguments.paths);
-    crn_trace_clocks clocks = {0}; /* redaction forgets machines */
+    crn_trace_clocks clocks = {0}; /* redacted captures have no machines */
     if (trace)
         clocks = crn_trace_clocks_of(trace);
     if (profile && arguments.redact) {

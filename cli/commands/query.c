@@ -31,7 +31,7 @@ typedef struct arguments {
     bool csv, json, schema;
 } arguments;
 
-/* A question has a blank in it somewhere; who means a path of that kind can write -f. */
+/* A query contains a space; paths with spaces can be given with -f. */
 static void add_argument(struct argp_state *state, arguments *arguments, char *value)
 {
     if (strcmp(value, "-") == 0)
@@ -108,7 +108,7 @@ static void unload(loaded *loaded)
     crn_free((void *)loaded->shown);
 }
 
-/* Profiles with functions in place of addresses; spans go by what is recorded. */
+/* Profiles with functions for addresses; spans refer to the recorded ones. */
 static bool load(loaded *loaded, const arguments *arguments, crn_error *error)
 {
     *loaded = (struct loaded){.files = crn_calloc(arguments->count, sizeof *loaded->files),
@@ -151,7 +151,7 @@ static char *read_file(const char *path)
     return NULL;
 }
 
-/* ---- what there is ---- */
+/* ---- schema ---- */
 
 static int64_t count_rows(crn_query *query, const char *table)
 {
@@ -193,7 +193,7 @@ static int list(crn_query *query, const char *path)
     return CRN_EXIT_OK;
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 static crn_query *asked;
 
@@ -203,7 +203,7 @@ static void stop(int number)
     crn_query_stop(asked);
 }
 
-/* Each statement of several; for programs there is one. */
+/* Runs each statement; with JSON or CSV only one is allowed. */
 static int answer(crn_query *query, const char *sql, const arguments *arguments)
 {
     crn_query_form form = arguments->csv    ? CRN_QUERY_CSV

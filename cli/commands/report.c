@@ -121,7 +121,7 @@ static void add_to(const char ***list, size_t *count, const char *text)
     (*list)[(*count)++] = text;
 }
 
-/* What does not go together. */
+/* Checks for options that exclude each other. */
 static void check(struct argp_state *state, const crn_report_arguments *arguments)
 {
     int views = arguments->flat + arguments->tree + arguments->stack + arguments->zero +
@@ -217,7 +217,7 @@ static const char doc[] =
     "to(SET), "
     "from(SET), thresh(PERCENT), thresh-stack(PERCENT), thresh-gc(PERCENT), joined by and, or, not "
     "and brackets.\n\n"
-    "Of a figure that rests on fewer than 100 samples \"likely\" says between what it lies.";
+    "likely: 95 % interval, shown below 100 samples.";
 
 static int report_print(crn_report *report, const crn_report_arguments *arguments)
 {
@@ -239,7 +239,7 @@ static int report_print(crn_report *report, const crn_report_arguments *argument
     return CRN_EXIT_OK;
 }
 
-/* a, b, c; of many the first and how many more. To be freed. */
+/* Joins paths: "a, b, c"; of many the first and the number of others. Free it. */
 static char *join(char *const *paths, size_t count)
 {
     enum { FEW = 4, MORE = 32 };
@@ -254,7 +254,7 @@ static char *join(char *const *paths, size_t count)
     return all;
 }
 
-/* Reads the captures and prints what was asked for. */
+/* Reads the captures and prints the report. */
 static int report_all(const crn_report_arguments *arguments)
 {
     crn_report report = {0};

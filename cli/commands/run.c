@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * cairn run: start a program in such a way that it is profiled. A host runs Lua programs;
- * a program of the machine's own code is told by CAIRN_OUT where its capture goes.
+ * cairn run: starts a program with profiling. A host runs Lua programs; native programs get the
+ * capture's path in CAIRN_OUT.
  */
 #include <argp.h>
 #include <errno.h>
@@ -91,20 +91,20 @@ static const struct argp_option options[] = {
 };
 
 typedef struct arguments {
-    char **pass; /* options as the host takes them */
+    char **pass; /* options passed to the host */
     int pass_count;
-    const char *(*given)[2]; /* those that a program of machine code knows, too: name, value */
+    const char *(*given)[2]; /* options that native programs know, too: name, value */
     size_t given_count;
-    const char *named;     /* the capture, as it was asked for */
-    const char *output;    /* where that is */
+    const char *named;     /* capture as given */
+    const char *output;    /* its target */
     const char *host_only; /* an option that only the Lua host knows */
-    const char *not_alloc; /* one that does not go with --alloc */
+    const char *not_alloc; /* an option that excludes --alloc */
     const char **labels;
     size_t label_count;
     const char *alloc_mean; /* "exact", a number, or NULL */
     bool alloc, quiet;
     int modes;
-    int program; /* index of the program in argv; 0 if there is none */
+    int program; /* index in argv; 0 if none */
 } arguments;
 
 static void pass(arguments *arguments, const char *name, const char *value)
@@ -147,7 +147,7 @@ static const struct argp_option *option_of(int key)
     return NULL;
 }
 
-/* Nanoseconds, as text in `buffer`. */
+/* Converts a period to ns, as text in `buffer`. */
 static const char *read_period(struct argp_state *state, const char *value, char *buffer,
                                size_t size)
 {
@@ -189,7 +189,7 @@ static void check(struct argp_state *state, int key, const char *value)
         argp_error(state, "--label wants KEY=VALUE, not \"%s\"", value);
 }
 
-/* What is not only for Lua programs is kept. */
+/* Stores options that are not for Lua programs only. */
 static void note_option(arguments *arguments, int key, const char *value)
 {
     if (key == OPTION_ALLOC) {
@@ -228,7 +228,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         arguments->quiet = true;
         pass(arguments, "quiet", NULL);
         return 0;
-    case ARGP_KEY_ARG: /* what follows is the program's own */
+    case ARGP_KEY_ARG: /* the rest belongs to the program */
         arguments->program = state->next - 1;
         state->next = state->argc;
         return 0;
@@ -259,14 +259,14 @@ static const struct argp argp = {
     NULL,
 };
 
-/* ---- the program -------------------------------------------------------------------- */
+/* ---- program -------------------------------------------------------------------------- */
 
 static bool is_elf(const char *path)
 {
     char magic[4] = {0};
     struct stat stat_buffer;
     if (stat(path, &stat_buffer) != 0 || !S_ISREG(stat_buffer.st_mode))
-        return false; /* never wait for a pipe, nor take from it */
+        return false; /* never open pipes */
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return false;
@@ -275,7 +275,7 @@ static bool is_elf(const char *path)
     return is;
 }
 
-/* A program that is not here may be on the PATH; a Lua script is always a path. */
+/* Searches PATH for native programs; a Lua script is always a path. */
 static bool find_elf(const char *name, char *path, size_t size)
 {
     snprintf(path, size, strchr(name, '/') ? "%s" : "./%s", name);
@@ -306,7 +306,7 @@ static char *output_name(const char *program)
     return name;
 }
 
-/* Whoever writes lua5.4 means the script. */
+/* `cairn run lua5.4 x.lua` means the script. */
 static bool is_interpreter(const char *path)
 {
     static const char *const names[] = {"lua", "lua5.4", "lua54"};
@@ -318,7 +318,7 @@ static bool is_interpreter(const char *path)
     return false;
 }
 
-/* The program may go elsewhere before it opens its capture. To be freed. */
+/* Returns an absolute path, because the program may change its directory first. Free it. */
 static char *absolute(const char *output)
 {
     char here[PATH_MAX];
@@ -361,7 +361,8 @@ static int run_native(const arguments *arguments, int count, char **program, con
     return status;
 }
 
-/* In the build beside the tool; installed, below the same prefix or where it was meant to be. */
+/* Finds the host: beside the tool in a build directory; installed, below the same prefix or the
+ * configured one. */
 static bool find_host(char *path, size_t size)
 {
     char self[PATH_MAX];
@@ -380,7 +381,7 @@ static bool find_host(char *path, size_t size)
     return false;
 }
 
-/* Of what is called like a script lua5.4 itself says what is wrong. */
+/* For files named like a script, lua5.4 itself reports what is wrong. */
 static bool is_mistaken(const char *program)
 {
     const char *end = strrchr(program, '.');
@@ -388,7 +389,7 @@ static bool is_mistaken(const char *program)
            access(program, R_OK) != 0;
 }
 
-/* The host will be this process. */
+/* Replaces %p by this process's pid, which the host will have. */
 static char *numbered(const char *output)
 {
     char *name = crn_strdup(output);
@@ -396,7 +397,7 @@ static char *numbered(const char *output)
         char *next = NULL;
         if (asprintf(&next, "%.*s%d%s", (int)(place - name), name, (int)getpid(), place + 2) < 0)
             break;
-        name = next; /* all of it is gone with exec */
+        name = next; /* freed by exec */
     }
     return name;
 }
@@ -425,7 +426,7 @@ static int run_lua(arguments *arguments, int argc, char **argv)
 
 int crn_cmd_run(int argc, char **argv)
 {
-    static arguments arguments; /* what it owns is the process's, and goes with it */
+    static arguments arguments; /* owned by the process */
     arguments.pass = crn_calloc((size_t)argc + 1, sizeof *arguments.pass);
     arguments.labels = crn_calloc((size_t)argc + 1, sizeof *arguments.labels);
     arguments.given = crn_calloc((size_t)argc + 1, sizeof *arguments.given);

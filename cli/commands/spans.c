@@ -48,7 +48,7 @@ typedef struct arguments {
     long top, slowest;
     char **paths; /* `path` is the first */
     size_t path_count;
-    double fail_above; /* of 1; below 0: not asked for */
+    double fail_above; /* share of 1; below 0: not requested */
     bool missing, histograms, json;
 } arguments;
 
@@ -148,7 +148,7 @@ static uint32_t rows_of(long asked, uint32_t otherwise)
                                                     : (uint32_t)asked;
 }
 
-/* By block, whether it has that name. Blocks that share it are all meant. */
+/* Returns, by block, 1 if it has that name; several may share it. */
 static uint8_t *blocks_named(const crn_spans_report *report, const char *name, bool *any)
 {
     uint8_t *kept = crn_calloc(report->source.profile->block_count, 1);

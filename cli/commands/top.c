@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cairn top: what runs now, from the capture that it is writing.
+ * cairn top: shows what a program does now, from its live capture.
  */
 #include <argp.h>
 #include <stdio.h>

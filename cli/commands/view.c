@@ -86,7 +86,7 @@ static const char doc[] =
     "  cairn view before.cairn after.cairn\n\n"
     "cairn report --html makes a file of the page that can be sent.";
 
-/* ---- */
+/* ---- server ---- */
 
 static bool choose_token(crn_view *view)
 {
@@ -127,8 +127,8 @@ static bool read_files(crn_view *view, const arguments *arguments)
     return true;
 }
 
-/* What asks it to end is waited for by one thread alone; the others begin afterwards and have this
- * from it. Files are read before: then a signal ends the process as it does any other. */
+/* Blocks the signals that end the server, so that only the main thread waits for them; threads
+ * started later inherit that. Files are read before, while signals still end the process. */
 static sigset_t signals_block(void)
 {
     sigset_t ends;
@@ -140,7 +140,7 @@ static sigset_t signals_block(void)
     return ends;
 }
 
-/* Until someone wants it to end; who wants that twice need not wait for anything. */
+/* Waits for such a signal. A second one ends the process at once. */
 static void wait_for_end(const sigset_t *ends)
 {
     int which;
@@ -149,7 +149,7 @@ static void wait_for_end(const sigset_t *ends)
     pthread_sigmask(SIG_UNBLOCK, ends, NULL);
 }
 
-/* Spans are read while the page is already looked at. */
+/* Spans are read while the page is already in use. */
 typedef struct reading {
     crn_view *view;
     pthread_t thread;
@@ -165,8 +165,7 @@ static void *read_spans(void *data)
     return NULL;
 }
 
-/* What a file took goes back to the system when it is freed. By itself malloc would keep ever
- * larger pieces, and some for each thread. */
+/* Returns freed memory to the system: malloc would keep it, for each thread. */
 static void keep_little(void)
 {
     mallopt(M_MMAP_THRESHOLD, 1 << 18);
@@ -174,8 +173,8 @@ static void keep_little(void)
     mallopt(M_ARENA_MAX, 1);
 }
 
-/* Answers take a few numbers for each context, again and again: half of what one takes would be the
- * system's, to give pages and to take them back. So one column or two are kept of them. */
+/* Keeps the memory of one or two columns: answers allocate a few numbers a context again and again,
+ * and returning those pages would take half of their time. */
 static void keep_for_answers(const crn_view *view)
 {
     enum { LEAST = 1 << 18, MOST = 20 << 20 };
@@ -190,7 +189,7 @@ static void keep_for_answers(const crn_view *view)
     mallopt(M_TRIM_THRESHOLD, (int)(column > LEAST ? 2 * column : 4 * LEAST));
 }
 
-/* NULL after saying why not. */
+/* Returns NULL after printing an error. */
 static struct MHD_Daemon *begin(crn_view *view, const arguments *arguments, reading *reading)
 {
     struct MHD_Daemon *daemon = crn_view_listen(view, arguments->port);
@@ -214,14 +213,14 @@ static int serve(crn_view *view, const arguments *arguments)
     keep_for_answers(view);
     sigset_t ends = signals_block();
     reading reading = {.view = view};
-    pthread_mutex_lock(&view->lock); /* who answers has stdout for itself */
+    pthread_mutex_lock(&view->lock); /* answers use stdout exclusively */
     struct MHD_Daemon *daemon = begin(view, arguments, &reading);
     pthread_mutex_unlock(&view->lock);
     if (!daemon)
         return CRN_EXIT_BAD;
     wait_for_end(&ends);
     if (!atomic_load(&reading.done))
-        _exit(CRN_EXIT_OK); /* it, and answers that wait for it, cannot be hurried */
+        _exit(CRN_EXIT_OK); /* does not wait for running answers */
     pthread_join(reading.thread, NULL);
     crn_view_stop(daemon);
     return CRN_EXIT_OK;

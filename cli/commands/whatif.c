@@ -60,9 +60,9 @@ typedef struct arguments {
     bool fixed, no_guesses, no_table, json;
 } arguments;
 
-/* ---- the command line ---- */
+/* ---- options ---- */
 
-/* "BLOCK=5"; only "5" is for all blocks, where that makes sense. The last "=" divides. */
+/* Parses "BLOCK=5", or "5" for all blocks if allowed. The last "=" is the separator. */
 static void add_change(struct argp_state *state, changes *changes, char *text, bool all,
                        double least, double most)
 {
@@ -176,15 +176,15 @@ static const char doc[] =
     "  cairn whatif app.cairn --threads 8 --cores 8    or more threads?\n\n"
     "Exit status: 0, 2 for bad input.";
 
-/* ---- from names to blocks ---- */
+/* ---- names of blocks ---- */
 
 static bool is_named(const crn_profile *profile, uint32_t block, const char *name)
 {
     return strcmp(profile->blocks[block].name, name) == 0;
 }
 
-/* By block, whether it has the name; blocks that share it are all meant. NULL, and a message, if
- * no span is of such a block. */
+/* Returns, by block, 1 if it has the name; several may share it. NULL after printing an error if no
+ * span has such a block. */
 static uint8_t *blocks_named(const crn_whatif_report *report, const char *name)
 {
     const crn_profile *profile = report->profile;
@@ -204,7 +204,7 @@ static uint8_t *blocks_named(const crn_whatif_report *report, const char *name)
     return NULL;
 }
 
-/* Calls set for each block of the name, or for all if it has none. */
+/* Calls `set` for each block of the name, or for all blocks without one. */
 static bool apply(const crn_whatif_report *report, const changes *changes,
                   void (*set)(void *array, uint32_t block, double value), void *array)
 {
@@ -243,7 +243,7 @@ static void set_timer(void *array, uint32_t block, double value)
     ((uint8_t *)array)[block] = CRN_REST_TIMER;
 }
 
-/* "a,b" to the spans below it. */
+/* Returns, by span, 1 if it is below the path "a,b". */
 static uint8_t *read_context(const crn_whatif_report *report, const char *context)
 {
     uint8_t *path[MOST_PATH] = {NULL}, *below = NULL;
@@ -268,7 +268,8 @@ static uint8_t *read_context(const crn_whatif_report *report, const char *contex
     return below;
 }
 
-/* The spans that are made faster, if not all of them. False after saying that there are none. */
+/* Sets the spans to scale, unless it is all of them. Returns false after printing an error if there
+ * are none. */
 static bool choose_context(const crn_whatif_report *report, const char *context, uint8_t **kept)
 {
     *kept = NULL;
@@ -292,7 +293,7 @@ static bool is_of_pool(const crn_whatif_report *report, const crn_replay_pool *p
     return false;
 }
 
-/* What nobody would see has no effect: threads of what is no pool. */
+/* Refuses a number of threads for a block that has no pool. */
 static bool pools_are_there(const crn_whatif_report *report, const changes *threads)
 {
     const crn_replay_facts *facts = crn_replay_facts_of(report->replay);
@@ -328,7 +329,7 @@ static bool queues_are_there(const crn_whatif_report *report, const changes *que
     return true;
 }
 
-/* ---- all of it ---- */
+/* ---- entry ---- */
 
 static void show(crn_whatif_report *report, const arguments *arguments)
 {
@@ -359,7 +360,7 @@ static void show(crn_whatif_report *report, const arguments *arguments)
     report->effects = NULL;
 }
 
-/* What the capture notes, and what the user knows better. */
+/* Combines the capture's notes with the user's options. */
 static bool make_setup(const crn_whatif_report *report, const arguments *arguments,
                        crn_replay_setup *setup)
 {
@@ -370,7 +371,8 @@ static bool make_setup(const crn_whatif_report *report, const arguments *argumen
         !apply(report, &arguments->timers, set_timer, setup->rest))
         return false;
     for (size_t i = 0; i < arguments->queues.count; i++) {
-        /* Of a queue that is not noted the recording is taken to have held as many. */
+        /* If the capture has no note about the queue, the recording is assumed to have had this
+         * capacity. */
         const crn_whatif_change *queue = &arguments->queues.list[i];
         for (uint32_t b = 0; b < report->profile->block_count; b++)
             if (is_named(report->profile, b, queue->name) && !setup->capacity[b])

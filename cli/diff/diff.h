@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * diff.h - a comparison, and the two ways to print it.
+ * diff.h - a comparison, and its printers.
  */
 #ifndef CRN_CLI_DIFF_DIFF_H
 #define CRN_CLI_DIFF_DIFF_H
@@ -12,17 +12,17 @@ typedef struct crn_diff_report {
     crn_diff_input input;
     const char *metric_name;
     crn_diff diff;
-    bool contexts; /* what the rows are, not blocks */
-    uint32_t top;  /* most rows; 0 is any number */
+    bool contexts; /* rows are contexts; otherwise blocks */
+    uint32_t top;  /* limit on rows; 0: no limit */
 } crn_diff_report;
 
-/* The metric with this name on both sides, or for NULL the one that tells most of a change that
- * both hold. False if there is none of the name. */
+/* Chooses the metric with this name on both sides; for NULL the first of a list that both have.
+ * Returns false if there is no such metric. */
 bool crn_diff_choose_metric(crn_diff_input *input, const char *name);
 
 void crn_diff_text(const crn_diff_report *report);
 
-/* Figures that differ, but no more than their samples' dice make two equal runs differ. */
+/* Returns true if figures differ, but sampling of two equal runs could cause that. */
 bool crn_diff_is_chance(const crn_diff_report *report, const uint64_t figures[CRN_SIDES]);
 
 /* docs/REPORT_JSON.md is the schema. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * critical.h - `cairn critical`: what is asked for, and the two ways to print it.
+ * critical.h - the request of `cairn critical`, and its printers.
  */
 #ifndef CRN_CLI_EXPLAIN_CRITICAL_H
 #define CRN_CLI_EXPLAIN_CRITICAL_H
@@ -11,9 +11,9 @@
 typedef struct crn_critical_report {
     const crn_span_source *source;
     const crn_critical *critical;
-    uint32_t span; /* whose end; CRN_SPAN_NONE: the recording's */
-    bool path;     /* the path itself, else by block */
-    uint32_t top;  /* rows; UINT32_MAX: all */
+    uint32_t span; /* path to the end of this span; CRN_SPAN_NONE: of the recording */
+    bool path;     /* print the path; otherwise figures by block */
+    uint32_t top;  /* limit on rows; UINT32_MAX: all */
 } crn_critical_report;
 
 void crn_critical_text(const crn_critical_report *report);

@@ -99,7 +99,7 @@ static int compare_lengths(const void *left, const void *right, void *steps)
     return a < b ? -1 : a > b;
 }
 
-/* By step, whether it is one of the `top` longest. */
+/* Returns, by step, 1 if it is one of the `top` longest. */
 static uint8_t *choose_steps(const crn_critical_report *report)
 {
     const crn_critical *critical = report->critical;
@@ -115,7 +115,7 @@ static uint8_t *choose_steps(const crn_critical_report *report)
     return shown;
 }
 
-/* What is known of a step in which nothing runs: from what comes after it. */
+/* Describes a step in which nothing runs, from the step after it. */
 static const char *nothing(const crn_critical *critical, uint32_t at)
 {
     static const char *const because[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * explain.h - `cairn explain`: what is asked for, and the two ways to print it.
+ * explain.h - the request of `cairn explain`, and its printers.
  */
 #ifndef CRN_CLI_EXPLAIN_EXPLAIN_H
 #define CRN_CLI_EXPLAIN_EXPLAIN_H
@@ -11,29 +11,28 @@
 typedef struct crn_explain_report {
     const crn_span_source *source;
     const crn_explain *explain;
-    const crn_explain *rest; /* without the slowest twentieth, where a few spans make up half of
-                                the variance; else NULL */
+    const crn_explain *rest; /* the same without the slowest twentieth, if a few spans make half
+                                of the variance; otherwise NULL */
     const char *block;       /* its name */
     const char *where;       /* NULL: all of its spans */
     uint32_t top;            /* rows of each table; UINT32_MAX: all */
 } crn_explain_report;
 
-/* Explains the spans that are chosen, a bit by span, and has it printed. The others are as above.
- */
+/* Explains the chosen spans (a bitmap) and calls the printer; other arguments as in the struct. */
 void crn_explain_run(const crn_span_source *source, const uint64_t *chosen, const char *block,
                      const char *where, uint32_t top, void (*print)(const crn_explain_report *));
 
 void crn_explain_text(const crn_explain_report *report);
 void crn_explain_json(const crn_explain_report *report);
 
-/* ---- in words ---- */
+/* ---- words ---- */
 
-/* The answer: a sentence or some. */
+/* Writes the answer: one or several sentences. */
 void crn_explain_answer(crn_words *words, const crn_explain_report *report);
 /* "how often it calls g" */
 void crn_explain_part_words(crn_words *words, const crn_explain_report *report,
                             const crn_explain_part *part);
-/* The same part of another explanation, NULL if that has none. */
+/* Returns the same part of another explanation, NULL if it has none. */
 const crn_explain_part *crn_explain_part_of(const crn_explain *explain, crn_explain_kind kind,
                                             uint32_t block);
 const crn_explain_factor *crn_explain_factor_of(const crn_explain *explain,

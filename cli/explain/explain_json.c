@@ -8,7 +8,7 @@
 #include "cli/common/json.h"
 #include "explain.h"
 
-/* JSON has no other numbers. */
+/* JSON has only finite numbers. */
 static json_t *real(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();

@@ -82,7 +82,7 @@ static int compare_sizes(const void *left, const void *right)
     return a->part < b->part ? -1 : 1;
 }
 
-/* The `top` that weigh most, whatever their signs, in order. Returns how many. */
+/* Chooses the `top` parts with the largest weight by magnitude, in order. Returns their number. */
 static uint32_t choose(const crn_explain_report *report, part_weight *weight, place *places)
 {
     const crn_explain *explain = report->explain;
@@ -244,7 +244,7 @@ static void add_slow_factor(crn_texts *texts, const crn_explain_report *report,
     snprintf(row->before, sizeof row->before, "%.500s", words.text);
 }
 
-/* A factor that is the same in both says nothing. */
+/* A factor with the same value in both groups is not shown. */
 static bool differs(const crn_explain_factor *factor)
 {
     if (!isfinite(factor->slow) || !isfinite(factor->typical))
@@ -297,7 +297,7 @@ static void print_slow(const crn_explain_report *report)
     print_dim(line);
 }
 
-/* ---- all of it ---- */
+/* ---- entry ---- */
 
 static void print_summary(const crn_explain_report *report)
 {

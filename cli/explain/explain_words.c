@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What `cairn explain` says in sentences.
+ * The sentences of `cairn explain`.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -10,11 +10,11 @@
 #include "cli/common/texts.h"
 #include "explain.h"
 
-/* What is named as a cause: parts until they make up this much, none below that. */
+/* Parts are named as causes until they make up ENOUGH of the variance, none below LEAST. */
 static const double ENOUGH = 0.75, LEAST = 0.1;
-/* A factor that is worth a sentence. */
+/* Share of the variance from which a factor is mentioned. */
 static const double FACTOR_LEAST = 0.1;
-/* A standard deviation below this part of the mean is little. */
+/* A standard deviation below this share of the mean is called small. */
 static const double HARDLY = 0.01;
 enum { CAUSES = 3, FACTORS = 2 };
 
@@ -125,7 +125,7 @@ const crn_explain_factor *crn_explain_factor_of(const crn_explain *explain,
     return NULL;
 }
 
-/* Parts can even each other out: then one is more than all of it, and another less than nothing. */
+/* Parts can compensate each other: one can exceed 100 % and another be negative. */
 static const char *share_words(char text[CRN_FIGURE_SIZE], double share)
 {
     return share > 0.995   ? strcpy(text, "all")
@@ -133,7 +133,7 @@ static const char *share_words(char text[CRN_FIGURE_SIZE], double share)
                            : crn_texts_percent(text, share);
 }
 
-/* "not how long g takes (3 %)": what one would have thought of. */
+/* Adds "not how long g takes (3 %)": an explanation that one might expect. */
 static void add_contrast(crn_words *words, const crn_explain_report *report,
                          const crn_explain *explain)
 {
@@ -176,7 +176,7 @@ static void add_causes(crn_words *words, const crn_explain_report *report,
     crn_words_add(words, ".");
 }
 
-/* ---- what goes with it ---- */
+/* ---- factors ---- */
 
 static bool is_worth_it(const crn_explain_factor *factor)
 {
@@ -213,7 +213,7 @@ static void add_factors(crn_words *words, const crn_explain_report *report,
             add_factor(words, report, &explain->factors[f]);
 }
 
-/* A few spans can hide what the others vary by. */
+/* A few outliers can hide the variation of the others. */
 static void add_rest(crn_words *words, const crn_explain_report *report)
 {
     const crn_explain *explain = report->explain, *rest = report->rest;

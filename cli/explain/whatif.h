@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * whatif.h - `cairn whatif`: what is asked for, and the two ways to print it.
+ * whatif.h - the request of `cairn whatif`, and its printers.
  */
 #ifndef CRN_CLI_EXPLAIN_WHATIF_H
 #define CRN_CLI_EXPLAIN_WHATIF_H
@@ -19,24 +19,24 @@ typedef struct crn_whatif_report {
     const crn_replay *replay;
     const crn_scenario *scenario;
     const crn_outcome *outcome;
-    const crn_effects *effects; /* NULL: not asked for */
-    bool changed;               /* the scenario is another than the recording */
-    uint32_t block;             /* whose throughput and latency is shown; UINT32_MAX: roots' */
+    const crn_effects *effects; /* NULL: not requested */
+    bool changed;               /* the scenario differs from the recording */
+    uint32_t block;             /* block whose throughput and latency is shown; UINT32_MAX: root
+                                   spans */
     crn_latency recorded, predicted;
     size_t speedup_count;
     const crn_whatif_change *speedups;
     const char *context; /* NULL: everywhere */
-    char *reasons;       /* why not to trust it: lines; NULL if it can be */
+    char *reasons;       /* why the prediction is not trusted: lines; NULL if it is */
 } crn_whatif_report;
 
 void crn_whatif_text(const crn_whatif_report *report);
 void crn_whatif_json(const crn_whatif_report *report);
 
-/* Why the prediction is not to be trusted, a line each; NULL if there is no reason. To be freed
- * with crn_free. */
+/* Returns why the prediction is not trusted, a line each; NULL if it is. Free it with crn_free. */
 char *crn_whatif_reasons(const crn_whatif_report *report);
 
-/* Runs them all, and sorts them. */
+/* Runs all scenarios of the table and sorts the rows. */
 void crn_whatif_fill(crn_effects *effects);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of what each block would bring: a run for each cell, by all processors.
+ * The table of savings by block: each cell is a run, on all processors.
  */
 #include <pthread.h>
 #include <unistd.h>

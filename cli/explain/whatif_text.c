@@ -15,7 +15,7 @@
 
 #define NANOSECONDS "nanoseconds"
 
-/* ---- why not to trust it ---- */
+/* ---- reasons for distrust ---- */
 
 typedef struct reasons {
     char *text;
@@ -38,7 +38,7 @@ __attribute__((format(printf, 2, 3))) static void add(reasons *reasons, const ch
     reasons->count++;
 }
 
-/* The oddest lanes: at most a few are named. */
+/* Names at most a few lanes, those with most unexplained time. */
 static void add_lanes(const crn_whatif_report *report, reasons *reasons)
 {
     enum { NAMED = 5 };
@@ -96,7 +96,7 @@ char *crn_whatif_reasons(const crn_whatif_report *report)
     return reasons.text;
 }
 
-/* ---- what the model is ---- */
+/* ---- model ---- */
 
 static void print_count(const char *before, uint64_t count, const char *one, const char *many)
 {
@@ -157,7 +157,7 @@ static void print_trust(const crn_whatif_report *report)
     crn_terminal_style(CRN_STYLE_PLAIN);
 }
 
-/* ---- what would be ---- */
+/* ---- prediction ---- */
 
 static void print_row(const char *what, const char *unit, uint64_t before, uint64_t after)
 {
@@ -199,7 +199,7 @@ static void print_prediction(const crn_whatif_report *report)
                report->outcome->loosened);
 }
 
-/* ---- what should I optimise? ---- */
+/* ---- table of savings ---- */
 
 static void row_gain(crn_row *row, uint64_t before, uint64_t after)
 {
@@ -240,7 +240,7 @@ static void print_effects(const crn_whatif_report *report)
     crn_terminal_style(CRN_STYLE_PLAIN);
 }
 
-/* ---- what it rests on ---- */
+/* ---- notes ---- */
 
 static void print_notes(const crn_whatif_report *report)
 {

@@ -20,14 +20,14 @@ static json_t *attribute_json(const crn_attribute *attribute)
     switch (attribute->kind) {
     case CRN_ATTRIBUTE_INTEGER:
         return json_integer(attribute->value.integer);
-    case CRN_ATTRIBUTE_NUMBER: /* JSON has no other numbers */
+    case CRN_ATTRIBUTE_NUMBER: /* JSON has only finite numbers */
         return isfinite(attribute->value.number) ? json_real(attribute->value.number) : json_null();
     default:
         return crn_json_text(attribute->value.text);
     }
 }
 
-/* What is no number in JSON, in words beside its null. */
+/* Adds a number that JSON lacks as text, beside its null. */
 static void set_text(json_t *json, const crn_attribute *attribute)
 {
     double value = attribute->value.number;
@@ -53,7 +53,7 @@ static json_t *attributes_json(const crn_spans_report *report, uint32_t span)
     return json;
 }
 
-/* What it takes to know a span again. */
+/* Adds what identifies a span. */
 static json_t *name_json(const crn_spans_report *report, uint32_t span)
 {
     if (span == CRN_SPAN_NONE)
@@ -70,7 +70,7 @@ static json_t *name_json(const crn_spans_report *report, uint32_t span)
     return json;
 }
 
-/* Its ancestors, the nearest first; "more" says that there are others. */
+/* Adds its ancestors, nearest first; "more" if there are too many. */
 static void set_ancestors(json_t *json, const crn_spans_report *report, uint32_t span)
 {
     json_t *ancestors = json_array();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows of spans: by block, or by what else tells them apart.
+ * Rows of spans: by block, or by group.
  */
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static void make_table(crn_table *table, const crn_spans_report *report,
     crn_table_figure(table, "min", NANOSECONDS, most[7], false);
 }
 
-/* What of their time the thread had no processor, or waited. */
+/* Formats the share of their time off the processor. */
 static const char *waiting(char text[WAITING_SIZE], const crn_span_row *row)
 {
     double share = row->cpu_wall > row->cpu ? 1 - (double)row->cpu / (double)row->cpu_wall : 0;
@@ -61,7 +61,7 @@ static const char *waiting(char text[WAITING_SIZE], const crn_span_row *row)
 
 enum { HISTOGRAM_SIZE = CRN_SPAN_BINS * 4 + 8 };
 
-/* Where the terminal is narrow there is none. */
+/* Returns false on narrow terminals. */
 static bool is_drawn(void)
 {
     enum { LEAST = 76 };
@@ -69,7 +69,7 @@ static bool is_drawn(void)
     return !width || width >= LEAST;
 }
 
-/* A character a bin, as high as it is among the row's; none is empty that has something. */
+/* Draws a histogram, a character a bin; bins with spans are never blank. */
 static void draw(char text[HISTOGRAM_SIZE], const crn_span_row *row)
 {
     const char *const *levels = crn_terminal_get()->glyphs->levels;

@@ -16,7 +16,8 @@
 #include "query/query.h"
 #include "spans/spans.h"
 
-/* Why there was no space for spans, and what to do; captures that were merged do not say. */
+/* Explains why there was no space for spans, and what to do; merged captures do not have that
+ * information. */
 static const char *why_none(const crn_span_source *source)
 {
     const char *by = crn_profile_note(source->profile, "out_of_space", "");
@@ -112,7 +113,7 @@ const crn_block_info *crn_span_source_block(const crn_span_source *source, uint3
     return &source->profile->blocks[crn_span_block(source->spans, span)];
 }
 
-/* ---- what is not there ---- */
+/* ---- warnings about missing data ---- */
 
 static void warn(uint64_t count, const char *one, const char *many)
 {
@@ -121,7 +122,7 @@ static void warn(uint64_t count, const char *one, const char *many)
         printf("%s %s\n", crn_figure_alone(text, "", count), count == 1 ? one : many);
 }
 
-/* Of those that other processes asked for it is known who has their parents. */
+/* Counts orphaned spans, without those whose parents are in other processes. */
 static uint64_t orphans_of(const crn_trace *trace)
 {
     uint64_t orphans = 0;
@@ -172,7 +173,7 @@ void crn_span_source_warn(const crn_span_source *source)
     crn_terminal_style(CRN_STYLE_PLAIN);
 }
 
-/* ---- in words ---- */
+/* ---- words ---- */
 
 void crn_words_add(crn_words *words, const char *format, ...)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * span_source.h - the spans of a capture, for the commands that are about them; and spans in
+ * span_source.h - loads the spans of captures for the commands about spans, and describes spans in
  * words.
  */
 #ifndef CRN_CLI_SPANS_SPAN_SOURCE_H
@@ -13,38 +13,39 @@ typedef struct crn_span_source {
     crn_profile *profile;
     crn_trace *trace;
     crn_spans *spans;
-    uint32_t open; /* spans that have not ended */
+    uint32_t open; /* number of open spans */
 } crn_span_source;
 
-/* Loads them while showing progress. False after an error was said, also where there are none:
- * the command ends with CRN_EXIT_BAD. Either way crn_span_source_close frees all of it. */
+/* Loads spans while showing progress. On an error, or if there are none, prints a message and
+ * returns false: the command ends with CRN_EXIT_BAD. In any case crn_span_source_close frees
+ * everything. */
 bool crn_span_source_open(crn_span_source *source, const char *path);
-/* The same of several captures, put together as cairn merge does; `path` is the first one's. */
+/* The same for several captures, merged; `path` is the first one. */
 bool crn_span_source_open_all(crn_span_source *source, char *const *paths, size_t count);
 void crn_span_source_close(crn_span_source *source);
 
-/* By span, whether it is of a block with this name: blocks that share it are all meant. To be
- * freed with crn_free. NULL after it was said that there is none. */
+/* Returns, by span, 1 if its block has this name; several may share it. Free it with crn_free. NULL
+ * after printing an error if there is none. */
 uint8_t *crn_span_source_named(const crn_span_source *source, const char *name);
 
-/* By span, whether an SQL expression over the columns of `spans` holds (docs/QUERY.md). To be
- * freed with crn_free. NULL after it was said why not, or that there is none. */
+/* Returns, by span, 1 if an SQL expression over the columns of `spans` is true (docs/QUERY.md).
+ * Free it with crn_free. NULL after printing an error, also if there is none. */
 uint8_t *crn_span_source_where(const crn_span_source *source, const char *expression);
 
 const crn_block_info *crn_span_source_block(const crn_span_source *source, uint32_t span);
 
-/* What must be known of all that is shown: spans that were dropped, that have not ended, ... */
+/* Prints warnings that concern everything shown: dropped spans, open spans, ... */
 void crn_span_source_warn(const crn_span_source *source);
 
 /* ---- in words ---- */
 
-/* A line that is put together; what does not fit is left out. */
+/* A line being composed; text beyond its size is dropped. */
 typedef struct crn_words {
     char text[8192];
     size_t used;
 } crn_words;
 
-/* How many ancestors are named, the nearest: captures may be made to be deep. */
+/* Limit on ancestors in a path: hostile captures can be very deep. */
 enum { CRN_SPANS_ANCESTORS = 100 };
 
 void crn_words_add(crn_words *words, const char *format, ...) __attribute__((format(printf, 2, 3)));

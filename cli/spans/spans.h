@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * spans.h - `cairn spans`: what is asked for, and the two ways to print it.
+ * spans.h - the request of `cairn spans`, and its printers.
  */
 #ifndef CRN_CLI_SPANS_SPANS_H
 #define CRN_CLI_SPANS_SPANS_H
@@ -23,20 +23,20 @@ typedef struct crn_spans_report {
     crn_spans_view view;
     crn_span_sort sort;
     uint32_t top, slowest;         /* UINT32_MAX: all */
-    const crn_span_table *table;   /* of that view's blocks, and */
-    const crn_span_parts *longest; /* of the slowest at least `slowest`, where they are known;
-                                      else NULL */
-    crn_missing missing;           /* of that view */
-    crn_span_groups groups;        /* likewise */
-    const char *by;                /* of groups: how it was asked for */
+    const crn_span_table *table;   /* figures of the blocks, */
+    const crn_span_parts *longest; /* and at least `slowest` slowest spans, if computed already;
+                                      otherwise NULL */
+    crn_missing missing;           /* for the view of missing time */
+    crn_span_groups groups;        /* for the view of groups */
+    const char *by;                /* grouping as given */
 } crn_spans_report;
 
-/* The table from histograms, for captures without spans, too. Only blocks with this name, NULL for
- * all. Returns the command's exit status. */
+/* Prints the table from histograms, also of captures without spans; only of blocks with this name,
+ * NULL for all. Returns the exit status. */
 int crn_spans_spread(const char *path, const char *block, crn_span_sort sort, uint32_t top,
                      bool json);
 
-/* What stands at the end of a row. */
+/* Returns the name at the end of a row. */
 typedef const crn_block_info *crn_spans_row_name(const crn_spans_report *report,
                                                  const void *context, const crn_span_row *row,
                                                  uint32_t at);
@@ -44,8 +44,8 @@ typedef const crn_block_info *crn_spans_row_name(const crn_spans_report *report,
 void crn_spans_rows(const crn_spans_report *report, const crn_span_table *spans, uint32_t shown,
                     const char *title, crn_spans_row_name *name, const void *context);
 
-/* What `--by` may be: a name of ours, or else of an attribute that some span has. False after it
- * was said that there is none. */
+/* Parses the argument of `--by`: a fixed name, or that of an attribute. Returns false after
+ * printing an error. */
 bool crn_spans_group_by(const crn_span_source *source, const char *by, crn_group_by *kind,
                         const char **attribute);
 void crn_spans_groups_text(const crn_spans_report *report);

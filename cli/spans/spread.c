@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * `cairn spans` from histograms: the same columns, by block, and by the values of attributes.
+ * `cairn spans` from histograms: the same columns, by block and by value of an attribute.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -23,7 +23,7 @@ enum { PICTURE_SIZE = CRN_SPAN_BINS * 4 + 4, WAITING_SIZE = 8, NAME_SIZE = 700 }
 
 typedef struct line {
     const crn_spread *spread;
-    uint64_t figure; /* that it is sorted by */
+    uint64_t figure; /* sort key */
     uint64_t median, p99;
     uint64_t bins[CRN_SPAN_BINS];
 } line;
@@ -34,7 +34,7 @@ typedef struct view {
     crn_spreads *spreads;
     line *lines;
     uint32_t count, shown;
-    uint64_t self; /* of blocks */
+    uint64_t self; /* sum over blocks */
     bool cpu;
     double edges[CRN_SPAN_BINS + 1];
 } view;
@@ -59,7 +59,7 @@ static uint64_t figure_of(const line *line, crn_span_sort sort)
     }
 }
 
-/* Blocks first, then what is by attribute; the largest first. */
+/* Blocks first, then values of attributes; largest first. */
 static int compare_lines(const void *left, const void *right)
 {
     const line *a = left, *b = right;
@@ -98,7 +98,7 @@ static void choose_lines(view *view, const char *block, crn_span_sort sort)
         qsort(view->lines, view->count, sizeof *view->lines, compare_lines);
 }
 
-/* As in the table of spans: from the shortest to the longest, in steps of the same ratio. */
+/* Fills the bins as in the table of spans: a geometric series from the shortest to the longest. */
 static void fill_bins(view *view)
 {
     double low = 0x1p62, high = 1;
@@ -150,7 +150,7 @@ static const char *name_of(char name[NAME_SIZE], const view *view, const crn_spr
     return name;
 }
 
-/* The place is that of the block. */
+/* The place is the block's. */
 static crn_block_info info_of(char name[NAME_SIZE], const view *view, const crn_spread *spread)
 {
     crn_block_info info = view->profile->blocks[block_of(view, spread)];
@@ -322,7 +322,7 @@ static void write_json(const view *view)
     fputs("]}\n", stdout);
 }
 
-/* ---- all of it ---- */
+/* ---- entry ---- */
 
 static bool load(view *view)
 {
