@@ -24,7 +24,8 @@
 #include "run.h"
 #include "symbols/symbols.h"
 
-#define LIBRARY "libcairn-alloc.so." CAIRN_SOVERSION /* the link without a number is for linkers */
+#define LIBRARY "libcairn-alloc.so." CAIRN_SOVERSION /* the link without a number is for linkers   \
+                                                      */
 #define USUAL_MEAN "524288"
 
 /* ---- before ------------------------------------------------------------------------- */
@@ -85,7 +86,7 @@ bool crn_run_can_alloc(const char *path)
         return fail(path, "is for another kind of machine than " LIBRARY);
     if (alone)
         return fail(path, "is linked statically, so that nothing can be put before its malloc; "
-                          "link it with " LIBRARY " or dynamically");
+                          "link it with libcairn-alloc.so or dynamically");
     if (privileged)
         return fail(path, "is set-uid, set-gid or has capabilities: the loader puts nothing "
                           "before its malloc; run it as its owner, or a copy without them");
