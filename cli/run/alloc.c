@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cairn run --alloc: libcairn-alloc is put between a program and its allocator.
+ * cairn run --alloc: preloads libcairn-alloc between a program and its allocator.
  */
 #include <elf.h>
 #include <errno.h>
@@ -24,13 +24,14 @@
 #include "run.h"
 #include "symbols/symbols.h"
 
-#define LIBRARY "libcairn-alloc.so." CAIRN_SOVERSION /* the link without a number is for linkers   \
-                                                      */
+#define LIBRARY                                                                                    \
+    "libcairn-alloc.so." CAIRN_SOVERSION /* the link without a number is for linkers               \
+                                          */
 #define USUAL_MEAN "524288"
 
-/* ---- before ------------------------------------------------------------------------- */
+/* ---- before the program ------------------------------------------------------------ */
 
-/* Whether the kernel starts it without a loader, which is what takes LD_PRELOAD. */
+/* Returns true for programs without a dynamic loader, which handles LD_PRELOAD. */
 static bool is_static(int file, const Elf64_Ehdr *header)
 {
     for (unsigned i = 0; i < header->e_phnum && header->e_phentsize == sizeof(Elf64_Phdr); i++) {
@@ -44,7 +45,7 @@ static bool is_static(int file, const Elf64_Ehdr *header)
     return true;
 }
 
-/* The loader ignores LD_PRELOAD where a program gets rights that its user has not. */
+/* The loader ignores LD_PRELOAD for programs that gain privileges. */
 static bool is_privileged(int file)
 {
     struct stat info;
@@ -76,7 +77,7 @@ bool crn_run_can_alloc(const char *path)
     Elf64_Ehdr header = {0};
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
-        return true; /* may be run without being read */
+        return true; /* executable without being readable */
     bool is_elf = pread(file, &header, sizeof header, 0) == (ssize_t)sizeof header &&
                   memcmp(header.e_ident, ELFMAG, SELFMAG) == 0;
     bool privileged = is_privileged(file);
@@ -93,7 +94,8 @@ bool crn_run_can_alloc(const char *path)
     return true;
 }
 
-/* In the build beside the tool; installed, below the same prefix or where it was meant to be. */
+/* Finds the library: beside the tool in a build directory; installed, below the same prefix or the
+ * configured one. */
 static bool find_library(char *path, size_t size)
 {
     static const char *const places[] = {"%s/hosts/alloc/" LIBRARY, "%s/../lib/" LIBRARY,
@@ -128,7 +130,7 @@ bool crn_run_set_alloc(const crn_run *run)
     const char *others = getenv("LD_PRELOAD");
     size_t size = strlen(library) + (others ? strlen(others) : 0) + 2;
     char *preload = crn_calloc(size, 1);
-    /* First, so that an allocator that is preloaded is what the library passes calls on to. */
+    /* First, so that it passes calls on to other preloaded allocators. */
     snprintf(preload, size, "%s%s%s", library, others && *others ? ":" : "", others ? others : "");
     setenv("LD_PRELOAD", preload, 1);
     setenv("CAIRN_ALLOC", run->alloc_mean ? run->alloc_mean : USUAL_MEAN, 1);
@@ -136,7 +138,7 @@ bool crn_run_set_alloc(const crn_run *run)
     return true;
 }
 
-/* ---- after -------------------------------------------------------------------------- */
+/* ---- after the program ------------------------------------------------------------- */
 
 __attribute__((format(printf, 3, 4))) static void note(crn_profile *profile, const char *key,
                                                        const char *format, ...)
@@ -144,7 +146,7 @@ __attribute__((format(printf, 3, 4))) static void note(crn_profile *profile, con
     char value[1024];
     va_list arguments;
     if (crn_profile_note(profile, key, NULL))
-        return; /* the program's own word */
+        return; /* the program has set it */
     va_start(arguments, format);
     vsnprintf(value, sizeof value, format, arguments);
     va_end(arguments);
@@ -178,7 +180,7 @@ static void put_notes(crn_profile *profile, const crn_run *run, int status,
     }
 }
 
-/* A process that the program has left behind may go on writing. */
+/* A child process may go on writing. */
 static bool is_still_written(const crn_profile *profile)
 {
     long process = strtol(crn_profile_note(profile, "process", "0"), NULL, 10);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What processes of a run have left: x.PID.cairn beside x.cairn, or all of x.%p.cairn.
+ * Captures of other processes of a run: x.PID.cairn beside x.cairn, or all of x.%p.cairn.
  */
 #include <glob.h>
 #include <stdio.h>
@@ -10,14 +10,14 @@
 #include "base/memory.h"
 #include "run.h"
 
-static const char own_number[] = "%p"; /* a process's, in the name of its capture */
+static const char own_number[] = "%p"; /* the pid in the name of a capture */
 
 bool crn_run_is_pattern(const char *output)
 {
     return strstr(output, own_number) != NULL;
 }
 
-/* x.cairn -> x.[0-9]*.cairn, x.%p.cairn -> x.[0-9]*.cairn, whatever x is made of. */
+/* x.cairn -> x.[0-9]*.cairn, x.%p.cairn -> x.[0-9]*.cairn, with x escaped. */
 static char *pattern_of(const char *output)
 {
     static const char suffix[] = ".cairn", digits[] = "[0-9]*";

@@ -32,7 +32,7 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* For a shell, a program that a signal ended is one that ended itself so. */
+/* Ends like the program, also by a signal. */
 static int end_as(int status)
 {
     if (WIFEXITED(status))
@@ -41,7 +41,7 @@ static int end_as(int status)
     sigset_t only;
     fflush(stdout);
     fflush(stderr);
-    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* the program has left its own */
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* the program has left its own core file */
     signal(number, SIG_DFL);
     sigemptyset(&only);
     sigaddset(&only, number);
@@ -50,17 +50,17 @@ static int end_as(int status)
     return 128 + number;
 }
 
-/* Whether there is no space at all: what a capture that is there takes is freed for another. */
+/* Returns true if there is no space; that of the existing capture will be freed. */
 static bool is_full(const char *folder, const struct stat *there)
 {
-    enum { LEAST = 64 * 1024, STAT_BLOCK = 512 }; /* bytes: less than that is no capture */
+    enum { LEAST = 64 * 1024, STAT_BLOCK = 512 }; /* bytes: less than a capture needs */
     struct statvfs disk;
     uint64_t freed = (uint64_t)there->st_blocks * STAT_BLOCK;
     return statvfs(folder, &disk) == 0 && disk.f_blocks &&
            disk.f_bavail * disk.f_frsize + freed < LEAST;
 }
 
-/* Why the program could not make a capture there, whatever it is; NULL if nothing is seen. */
+/* Returns why no capture can be made there; NULL if nothing is found. */
 static const char *obstacle(const char *path)
 {
     struct stat there = {0};
@@ -81,8 +81,7 @@ static const char *obstacle(const char *path)
     return reason;
 }
 
-/* Whether a capture of at most so many bytes can be begun: one in memory shows it. What the
- * program's libcairn needs is what this one needs. */
+/* Returns true if a capture with that limit can be begun, by trying it in memory. */
 static bool is_enough(uint64_t limit)
 {
     enum { ENOUGH = 1 << 20 };
@@ -134,7 +133,7 @@ static void say_what_to_do(const crn_run *run)
                      run->path);
 }
 
-/* Processes of this run leave each other's captures alone, and replace those of earlier ones. */
+/* Processes of this run keep each other's captures, and replace those of earlier runs. */
 static void set_since(void)
 {
     struct timespec now;

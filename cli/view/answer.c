@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a request to a reply: what it asks, who answers, and the answer as a piece of memory.
+ * From a request to a reply: parses the query, runs the answer, and captures its output.
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -53,8 +53,8 @@ crn_view_file *crn_view_file_of(crn_view *view, const crn_view_query *query)
 
 /* ---- answers ---- */
 
-/* Runs the answer with both of the standard streams in memory. All who print JSON print it on
- * stdout, which the GNU C library lets a program assign to; only this thread prints meanwhile. */
+/* Runs the answer with stdout and stderr in memory. JSON is printed on stdout, which glibc allows
+ * to be assigned; only this thread prints meanwhile. */
 static bool answer_print(crn_view *view, const crn_view_query *query, crn_view_answer *answer,
                          char *text[2], size_t size[2])
 {
@@ -78,7 +78,7 @@ static bool answer_print(crn_view *view, const crn_view_query *query, crn_view_a
     return good;
 }
 
-/* What a command says in the terminal begins with its name, and the file's is known. */
+/* Strips the command's name from a message. */
 static const char *message_of(char *text)
 {
     size_t length = strlen(text), name = strlen(crn_cli_name);
@@ -89,10 +89,10 @@ static const char *message_of(char *text)
     return *text ? text : "it could not be answered";
 }
 
-/* ---- answers that were given before ---- */
+/* ---- cached answers ---- */
 
-/* The question, and how new the files are that it is about. Texts may hold anything: how long each
- * is keeps two questions from looking alike. */
+/* Returns a cache key: the request and the generations of its files. Each text is preceded by its
+ * length, so that different requests have different keys. */
 static char *key_of(const crn_view *view, const crn_view_query *query)
 {
     char *key = NULL;
@@ -137,7 +137,7 @@ static void kept_free(crn_view *view, unsigned place)
     *kept = (crn_view_kept){0};
 }
 
-/* Takes the key. The oldest make room. */
+/* Stores an answer; takes ownership of the key. The oldest answers are dropped. */
 static void kept_put(crn_view *view, char *key, const crn_view_reply *reply)
 {
     char *body = reply->size <= CRN_VIEW_KEPT_SIZE / 2 ? malloc(reply->size + 1) : NULL;
@@ -167,7 +167,7 @@ crn_view_reply crn_view_reply_json(crn_view *view, const crn_view_query *query,
     size_t size[2] = {0, 0};
     crn_view_reply reply = {.status = 200, .type = "application/json", .owned = true};
     pthread_mutex_lock(&view->lock);
-    /* Files change, and their state, without being asked. */
+    /* The list of captures changes by itself, so it is not cached. */
     char *key = answer == crn_view_captures ? NULL : key_of(view, query);
     bool known = kept_find(view, key, &reply);
     bool good = known || answer_print(view, query, answer, text, size);
@@ -178,7 +178,7 @@ crn_view_reply crn_view_reply_json(crn_view *view, const crn_view_query *query,
         key = text[0] = NULL;
     }
     if (answer == crn_view_explain || answer == crn_view_whatif)
-        malloc_trim(0); /* they take much, and what others keep lies between */
+        malloc_trim(0); /* answers allocate much, and fragments of other allocations lie between */
     pthread_mutex_unlock(&view->lock);
     free(key);
     if (!good) {
@@ -243,7 +243,7 @@ static crn_view_reply reply_error(unsigned status, const char *text)
     return reply;
 }
 
-/* As long for a wrong token as for the right one. */
+/* Compares in constant time. */
 static bool is_token(const crn_view *view, const char *text)
 {
     unsigned char different = 0;

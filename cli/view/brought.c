@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a page in one file brings along besides the profile: what the server would answer on spans,
- * at a bounded level of detail, and sources. viewer/src/brought.ts reads it: docs/VIEW.md.
+ * Data in a single-file page besides the profile: the server's answers about spans, at limited
+ * detail, and sources. viewer/src/brought.ts reads it: docs/VIEW.md.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,13 +14,13 @@
 #include "profile/profile.h"
 #include "view.h"
 
-/* How much of each there is at most. */
+/* Limits. */
 enum { BARS = 16000, SPANS = 2000, BLOCKS = 12, POINTS = 2000, ROWS = 200, SOURCES = 3 << 19 };
 enum { MANY = 1 << 20, FEW_BLOCKS = 2 };
 
 /* ---- spans ---- */
 
-/* Prints a member: the answer to a question with up to two items, null if it has none. */
+/* Prints a member: the answer to a query with up to two items, null if it has none. */
 static void put_answer(crn_view *view, const char *name, crn_view_answer *answer,
                        const crn_view_item items[2])
 {
@@ -32,7 +32,7 @@ static void put_answer(crn_view *view, const char *name, crn_view_answer *answer
         fputs("null", stdout);
 }
 
-/* Members by block: what is asked of it is `key`=BLOCK. */
+/* Prints members by block: the answers to `key`=BLOCK. */
 static void put_by_block(crn_view *view, const crn_span_table *table, crn_view_answer *answer,
                          const char *key, const char *sign, crn_view_item other, uint32_t most)
 {
@@ -66,7 +66,7 @@ static void put_single_spans(crn_view *view, const uint32_t *spans, uint32_t cou
     putchar('}');
 }
 
-/* Of blocks that have many spans those with most time. */
+/* For the blocks with most time, if there are many. */
 static void put_spans(crn_view *view, crn_view_file *file)
 {
     char rows[16], points[16];
@@ -95,12 +95,12 @@ static void put_spans(crn_view *view, crn_view_file *file)
     put_by_block(view, table, crn_view_iterations, "of", "", (crn_view_item){"points", points},
                  BLOCKS);
     fputs(",\n\"explain\":", stdout);
-    bool many = file->trace->span_count > MANY; /* causes of each take seconds, then */
+    bool many = file->trace->span_count > MANY; /* explaining each would take seconds */
     put_by_block(view, table, crn_view_explain, "block", "", (crn_view_item){NULL, NULL},
                  many ? FEW_BLOCKS : BLOCKS);
 }
 
-/* The file's spans, if it has any: numbers of blocks in them are those of the capture as it is. */
+/* Loads the file's spans, if it has any; they refer to the blocks of the capture as recorded. */
 static void read_spans(crn_view *view, const crn_report *report)
 {
     crn_error error;
@@ -131,7 +131,7 @@ static int compare_costs(const void *left, const void *right)
     return a->self != b->self ? (a->self < b->self ? 1 : -1) : strcmp(a->name, b->name);
 }
 
-/* The files that blocks are in, those whose blocks cost most themselves first. */
+/* Lists the files of blocks, those with the most self cost first. */
 static source *list_sources(const crn_profile *profile, uint32_t *count)
 {
     uint32_t blocks = profile->block_count;
@@ -179,7 +179,7 @@ static void put_sources(const crn_view *view, const crn_profile *profile)
     crn_free(all);
 }
 
-/* ---- */
+/* ---- entry ---- */
 
 static void put_all(crn_view *view, const crn_report *report, bool sources)
 {
@@ -205,7 +205,7 @@ char *crn_view_brought(const crn_report *report, size_t *size)
         view.source_count = 1;
     }
     if (memory[0] && memory[1]) {
-        stdout = memory[0]; /* as answers print there, and say there why they have none */
+        stdout = memory[0]; /* answers print there, and print errors there */
         stderr = memory[1];
         read_spans(&view, report);
         put_all(&view, report, folder);
@@ -216,7 +216,7 @@ char *crn_view_brought(const crn_report *report, size_t *size)
         if (memory[i])
             fclose(memory[i]);
     free(text[1]);
-    view.sources = NULL; /* it outlives `folder` */
+    view.sources = NULL; /* `folder` is local */
     view.source_count = 0;
     free(folder);
     if (view.file_count)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Why spans take as long as they do, and what if a part of the program were faster: the answers of
- * cairn explain and cairn whatif, for the page.
+ * Answers of cairn explain and cairn whatif, for the page.
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -18,9 +17,9 @@
 
 enum { EXPLAIN_TOP = 12, EFFECTS_TOP = 12, THREADS_MAX = 4096 };
 
-/* ---- why ---- */
+/* ---- explain ---- */
 
-/* A bit by span of the source, whether it is of the block: others may have its name. */
+/* Returns a bitmap of the spans of the block; other blocks may have the same name. */
 static uint64_t *spans_of(const crn_span_source *source, uint32_t block, uint32_t *count)
 {
     uint64_t *chosen = crn_bits_new(source->trace->span_count);
@@ -32,14 +31,13 @@ static uint64_t *spans_of(const crn_span_source *source, uint32_t block, uint32_
     return chosen;
 }
 
-/* What is kept to run spans again is little, but so is what looking for causes takes of most
- * blocks: of one that has a large part of very many spans both would be too much at once. */
+/* Frees the replay before explaining many spans: both at once would need too much memory. */
 static void make_room(crn_view *view, crn_view_file *file, uint32_t count)
 {
     enum { FEW = 1 << 18, PART = 4 };
     if (file->trace->span_count <= FEW || count <= file->trace->span_count / PART)
         return;
-    file->no_replay = true; /* if it has not begun yet */
+    file->no_replay = true; /* in case it has not begun yet */
     while (file->preparing)
         pthread_cond_wait(&view->looked, &view->lock);
     crn_view_replay_clear(file);
@@ -99,7 +97,7 @@ const crn_replay *crn_view_replay_of(crn_view *view, crn_view_file *file)
     return file->replay;
 }
 
-/* "12:2.5": the block, and a number above 0. False after saying that it is none. */
+/* Parses "12:2.5": a block and a number above 0. Returns false after printing an error. */
 static bool read_change(const crn_view_file *file, const char *text, uint32_t *block, double *value)
 {
     char *end;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What of the spans is looked at: some iterations of a block, and what ran below them, wherever
- * that was.
+ * Chosen spans: some iterations of a block, and everything below them on any lane.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,7 +23,7 @@ void crn_view_choice_clear(crn_view_choice *choice)
     *choice = (crn_view_choice){0};
 }
 
-/* An empty one means the same as none. False after saying that it is no whole number. */
+/* An empty value means none. Returns false after printing an error if it is no integer. */
 static bool integer_of(const crn_view_query *query, const char *key, int64_t otherwise,
                        int64_t least, int64_t *number)
 {
@@ -63,8 +62,7 @@ static bool read_choice(const crn_view_file *file, const crn_view_query *query,
     return true;
 }
 
-/* How many there are on each lane, and the time that all of them lie in, with a little beside it.
- */
+/* Counts them by lane, and finds their time range with a margin. */
 static void measure(crn_view_choice *choice)
 {
     enum { MARGIN = 50 }; /* a fiftieth */

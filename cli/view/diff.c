@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What changed between two files: by block, and both as one flame graph.
+ * Differences between two files: by block, and as one flame graph.
  */
 #include "profile/profile.h"
 
@@ -12,7 +12,7 @@
 #include "cli/diff/diff.h"
 #include "view.h"
 
-/* The files of the query, "before" and "after", and their metric. */
+/* Reads the query's files, "before" and "after", and their metric. */
 static bool diff_begin(crn_view *view, const crn_view_query *query, crn_diff_report *report,
                        uint64_t numbers[CRN_SIDES])
 {

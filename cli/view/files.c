@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The files that are looked at: reading them, and reading them again while a program writes.
+ * Loads the viewed files, and reloads them while a program writes them.
  */
 #include <fcntl.h>
 #include <malloc.h>
@@ -30,19 +30,18 @@ static bool is_capture(const char *path)
 {
     char head[5] = "";
     struct stat about;
-    /* A capture is read from many places, and of a pipe what was looked at would be lost: who
-     * writes into it must not even find it opened and closed. */
+    /* Captures need random access, and opening a pipe would disturb its writer. */
     if (strcmp(path, "-") == 0 || (stat(path, &about) == 0 && !S_ISREG(about.st_mode)))
         return false;
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe by now */
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may have become a pipe */
     ssize_t size = file < 0 ? 0 : read(file, head, sizeof head);
     if (file >= 0)
         close(file);
-    /* What cannot be opened is said by who reads captures. */
+    /* If it cannot be opened, the capture reader reports why. */
     return file < 0 || (size == (ssize_t)sizeof head && memcmp(head, "CAIRN", sizeof head) == 0);
 }
 
-/* With functions in place of addresses; `plain` stays what the spans refer to. */
+/* Replaces addresses by functions; `plain` stays, as spans refer to it. */
 static crn_profile *named(crn_profile *plain)
 {
     crn_profile *profile =
@@ -51,7 +50,7 @@ static crn_profile *named(crn_profile *plain)
     return profile;
 }
 
-/* Takes the profile over. */
+/* Takes ownership of the profile. */
 static void profile_take(crn_view_file *file, crn_profile *plain)
 {
     file->plain = plain;
@@ -59,7 +58,7 @@ static void profile_take(crn_view_file *file, crn_profile *plain)
     file->known.profile = file->profile;
     for (uint32_t m = 0; m < file->profile->metric_count; m++)
         file->totals[m] = crn_metric_total(file->profile, m);
-    malloc_trim(0); /* what reading took is as much again */
+    malloc_trim(0); /* loading needed as much memory again */
 }
 
 static void drop_profiles(crn_view_file *file)
@@ -71,15 +70,15 @@ static void drop_profiles(crn_view_file *file)
     file->plain = file->profile = NULL;
 }
 
-/* Whether it was not closed by a program that can no longer do so. */
+/* Returns true if its program can no longer close it. */
 static bool is_left(const crn_view_file *file, const crn_profile *profile)
 {
     crn_report report = {.path = file->path, .profile = profile};
     return crn_report_state_of(&report) == CRN_REPORT_KILLED;
 }
 
-/* A program that is gone may have written until then, and closed the file: only what is read
- * afterwards is all of it. Both are not kept at once, as they can be large. */
+/* A program may have written and closed the file just before it ended: only what is read afterwards
+ * is complete. The two profiles are not kept at once, because they can be large. */
 static crn_profile *load(crn_view_file *file, crn_error *error)
 {
     file->left = false;
@@ -95,8 +94,8 @@ static crn_profile *load(crn_view_file *file, crn_error *error)
     return plain;
 }
 
-/* Whether the file is another than was read, or was written since; that is looked at from now on.
- */
+/* Returns true if the file was replaced or written since it was read, and remembers the new
+ * state. */
 static bool is_replaced(crn_view_file *file)
 {
     struct stat about;
@@ -185,7 +184,7 @@ static void spans_take(crn_view_file *file, spans_read read)
     file->looked_at = true;
 }
 
-/* Works out what pages of all of the profile say. */
+/* Computes figures that most pages need. */
 static void prepare_figures(crn_view *view, crn_view_file *file)
 {
     crn_figure_cache known = {.profile = file->profile};
@@ -198,11 +197,11 @@ static void prepare_figures(crn_view *view, crn_view_file *file)
     pthread_mutex_unlock(&view->lock);
 }
 
-/* Works out what is asked of all spans. Pictures are drawn meanwhile; nobody changes the spans
- * before it is done. */
+/* Computes the sums over all spans. Pictures are drawn meanwhile; the spans are not replaced before
+ * it is done. */
 static void prepare(crn_view *view, crn_view_file *file)
 {
-    enum { MANY = 1 << 18 }; /* spans: fewer are run again as quickly as they are asked for */
+    enum { MANY = 1 << 18 }; /* spans: with fewer, a replay is made quickly on demand */
     crn_view_sums *sums = file->sums;
     bool replays = file->trace->span_count > MANY;
     while (sums->done < CRN_SUMS) {
@@ -229,7 +228,7 @@ static crn_view_sums *sums_new(const spans_read *read)
 
 void crn_view_file_look(crn_view *view, crn_view_file *file)
 {
-    prepare_figures(view, file); /* nobody reads the file again before it was looked at */
+    prepare_figures(view, file); /* the file is not reloaded before */
     spans_read read = spans_load(file);
     read.sums = sums_new(&read);
     pthread_mutex_lock(&view->lock);
@@ -255,7 +254,7 @@ bool crn_view_file_spans(crn_view *view, crn_view_file *file)
 
 /* ---- while a program writes ---- */
 
-/* Whether there may be more in the file than was read of it. */
+/* Returns true if the file may have grown. */
 static bool is_growing(const crn_view_file *file)
 {
     return !file->foreign && !file->left &&
@@ -268,7 +267,7 @@ crn_report_state crn_view_file_state(const crn_view_file *file)
     return is_growing(file) ? CRN_REPORT_RUNNING : crn_report_state_of(&report);
 }
 
-/* What grows with whatever is recorded. */
+/* Compares what grows with anything recorded. */
 static bool is_same(const crn_profile *before, const crn_profile *after)
 {
     static const char *const counters[] = {"recorded_ns", "samples", "state", "lanes_open"};
@@ -282,18 +281,18 @@ static bool is_same(const crn_profile *before, const crn_profile *after)
 
 void crn_view_file_renew(crn_view *view, crn_view_file *file)
 {
-    enum { SHARE = 4 }; /* reading takes a quarter of the time at most */
+    enum { SHARE = 4 }; /* reloading takes at most a quarter of the time */
     double least = SHARE * file->cost > 0.5 ? SHARE * file->cost : 0.5, begin = now();
     bool grows = is_growing(file), replaced = file->looked_at && is_replaced(file);
     if (!file->looked_at || !(grows || replaced))
         return;
-    while (file->preparing) /* who does needs the spans */
+    while (file->preparing) /* it uses the spans */
         pthread_cond_wait(&view->looked, &view->lock);
-    /* Nobody asks again once the program is gone: then what it has left is read at once. */
+    /* When the program has ended, the rest is read at once. */
     bool last = grows && is_left(file, file->plain);
     if (grows && !last && begin - file->read_at < least)
         return;
-    enum { LARGE = 1 << 18 }; /* contexts: then what can be made again goes first */
+    enum { LARGE = 1 << 18 }; /* contexts: above, derived data is freed first */
     if (file->plain->context_count > LARGE) {
         crn_view_part_clear(&file->part);
         crn_figure_cache_clear(&file->known);
@@ -305,8 +304,8 @@ void crn_view_file_renew(crn_view *view, crn_view_file *file)
     crn_profile *plain = load(file, &error);
     file->read_at = begin;
     if (!plain) {
-        file->left = left; /* else it may be replaced just now */
-        file->inode = 0;   /* and is looked at again */
+        file->left = left; /* it may have been replaced meanwhile */
+        file->inode = 0;   /* so that it is checked again */
         return;
     }
     if (!last && !file->left && is_same(file->plain, plain)) {
@@ -316,7 +315,7 @@ void crn_view_file_renew(crn_view *view, crn_view_file *file)
     drop_profiles(file);
     crn_view_part_clear(&file->part);
     profile_take(file, plain);
-    spans_take(file, (spans_read){0}); /* before there are others: they can be large */
+    spans_take(file, (spans_read){0}); /* frees the old ones first, as they can be large */
     spans_read read = spans_load(file);
     read.sums = sums_new(&read);
     for (; read.sums && read.sums->done < CRN_SUMS; read.sums->done++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Flame graphs: the boxes that are wide enough to be seen, from any context on. What is not
- * drawn is said: each box says how much of it is in how many that are too narrow.
+ * Flame graphs: boxes that are wide enough to be seen, from any context on. Each box tells how
+ * much of it is in how many boxes that are too narrow.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "view.h"
 
 enum { WIDTH_DEFAULT = 1600, WIDTH_MAX = 20000, ROWS_MAX = 60000, DEPTH_MAX = 512 };
-enum { UPSIDE_DOWN_PARTS = 20000 }; /* what is less than such a part is not followed */
+enum { UPSIDE_DOWN_PARTS = 20000 }; /* smaller parts are not followed */
 
 /* ---- the part that is shown ---- */
 
@@ -30,7 +30,7 @@ void crn_view_part_clear(crn_view_part *part)
     *part = (crn_view_part){0};
 }
 
-/* All that the part depends on; two that differ in one word differ in one letter. */
+/* Everything that the part depends on, in an unambiguous form. */
 static char *key_of(const crn_report *report, const crn_view_file *file, bool upside_down)
 {
     char *key = NULL;
@@ -108,7 +108,7 @@ const crn_view_part *crn_view_part_of(crn_view *view, const crn_view_query *quer
         } else {
             crn_free(key);
         }
-        if (!part->owned_totals) /* what is known may have been of another metric meanwhile */
+        if (!part->owned_totals) /* the cached totals may have become another metric's */
             part->totals = crn_figure_cache_totals(&(*file)->known, part->metric);
     }
     crn_view_report_end(&report);
@@ -144,20 +144,20 @@ typedef struct boxes {
     uint64_t *cycles, *rest;
     uint32_t *rest_count;
     uint32_t count, room;
-    uint32_t *numbers; /* by row: 1 + what it is written as; 0: it is deeper than was asked for */
+    uint32_t *numbers; /* by row: 1 + its output number; 0: deeper than requested */
     uint8_t *used;     /* blocks */
-    uint8_t *always;   /* likewise; may be NULL */
+    uint8_t *always;   /* blocks that are always shown; may be NULL */
 } boxes;
 
-/* As wide as the larger of what it was and what it is. */
+/* As wide as the larger of before and after. */
 static uint64_t size_of(const crn_view_part *part, uint32_t context)
 {
     uint64_t size = part->totals[context];
     return part->others && part->others[context] > size ? part->others[context] : size;
 }
 
-/* By block, whether it stands for that of which nothing more is known: that is shown, however
- * little it is. NULL where there is none such. */
+/* Returns, by block, 1 if it stands for something unknown ([missing], [unknown]): shown however
+ * narrow. NULL if there is none. */
 static uint8_t *always_of(const crn_profile *profile)
 {
     uint8_t *always = NULL;
@@ -191,7 +191,7 @@ static void put_row(boxes *all, uint32_t context, uint16_t depth)
     all->row_of[context] = ++all->count;
 }
 
-/* By context from the root on, whether it is always shown or lies around one that is; NULL where
+/* Returns, by context from the root on, 1 if it is always shown or contains one that is; NULL if
  * there is none. */
 static uint8_t *held_of(const boxes *all, uint32_t root)
 {
@@ -205,7 +205,7 @@ static uint8_t *held_of(const boxes *all, uint32_t root)
     return held;
 }
 
-/* Those that are shown, and what each has in others that are not. */
+/* Chooses the shown contexts, and sums up hidden ones. */
 static void choose_rows(boxes *all, uint32_t root)
 {
     const crn_profile *profile = all->profile;
@@ -227,7 +227,7 @@ static void choose_rows(boxes *all, uint32_t root)
     crn_free(held);
 }
 
-/* How deep the picture is, with what stands for what is too narrow. */
+/* Returns the depth of the picture. */
 static uint32_t levels_of(const boxes *all)
 {
     uint32_t levels = 0;
@@ -238,8 +238,8 @@ static uint32_t levels_of(const boxes *all)
     return levels;
 }
 
-/* Leaves out what is deeper than `levels`, but for what is always shown and all that it lies in:
- * these are as wide as they are for its sake. */
+/* Leaves out what is deeper than `levels`, except contexts that are always shown and their
+ * ancestors. */
 static void number_rows(boxes *all, uint32_t levels)
 {
     const crn_profile *profile = all->profile;
@@ -259,7 +259,7 @@ static void number_rows(boxes *all, uint32_t levels)
     }
 }
 
-/* How often each row was come back to. */
+/* Counts the calls that came back to each row. */
 static void count_cycles(boxes *all)
 {
     const crn_profile *profile = all->profile;
@@ -278,7 +278,7 @@ static uint32_t number_of(const crn_view_part *part, uint32_t context)
     return part->blocks ? part->blocks[block] : block;
 }
 
-/* A comma and the number, as printf has them, of which there are hundreds of thousands. */
+/* Appends a comma and a number; faster than printf, as there are hundreds of thousands. */
 static char *put_number(char *at, uint64_t number)
 {
     char digits[20];
@@ -315,8 +315,8 @@ static void write_row(const boxes *all, uint32_t row)
     fwrite(text, 1, (size_t)(at - text), stdout);
 }
 
-/* The context that a path of blocks leads to from the root, "12.7.93", as far as it leads: what was
- * zoomed into need not be there in another metric, or without what was dropped. */
+/* Follows a path of blocks from the root, "12.7.93", as far as it exists: a zoomed context can be
+ * missing in another metric or with other filters. */
 static uint32_t follow(const crn_view_part *part, const char *path)
 {
     uint32_t at = 0;
@@ -332,8 +332,8 @@ static uint32_t follow(const crn_view_part *part, const char *path)
     return at;
 }
 
-/* From the root of all down to the box that fills the width: the nearest of those above it, and the
- * blocks of the whole path, which lead to it again. */
+/* Writes the path from the root to the zoomed box: its nearest ancestors, and the blocks of the
+ * whole path. */
 static void write_above(boxes *all, uint32_t root)
 {
     enum { MOST = 64 };
@@ -343,7 +343,7 @@ static void write_above(boxes *all, uint32_t root)
         length++;
     uint32_t *path = crn_calloc((size_t)length + 1, sizeof *path);
     for (uint32_t c = root, i = length; c; c = profile->parent[c])
-        path[i--] = c; /* the first is the root of all */
+        path[i--] = c; /* the first is the root */
     fputs(",\n\"above\":[", stdout);
     for (uint32_t i = length > MOST ? length - MOST : 0; i < length; i++) {
         all->used[profile->block[path[i]]] = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The call graph of the part that is looked at, and the sources with what their lines cost.
+ * The call graph of the shown part, and sources with the cost of their lines.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -115,7 +115,7 @@ bool crn_view_graph(crn_view *view, const crn_view_query *query)
 
 enum { SOURCE_MAX = 4 << 20 };
 
-/* Whether `path`, without links and dots, lies below a folder whose files may be shown. */
+/* Returns true if `path`, resolved, is below a folder whose files may be shown. */
 static bool is_below(const crn_view *view, const char *path)
 {
     for (size_t i = 0; i < view->source_count; i++) {
@@ -128,8 +128,8 @@ static bool is_below(const crn_view *view, const char *path)
     return false;
 }
 
-/* The file that a capture calls `name`: a capture may name any, so only what lies below the
- * folders that were given is opened. NULL and a reason if there is none. */
+/* Finds the file that a capture calls `name`. Captures can name any file, so only files below the
+ * given folders are opened. NULL and a reason if there is none. */
 static char *source_find(const crn_view *view, const char *name, const char **reason)
 {
     char path[PATH_MAX];
@@ -194,7 +194,7 @@ static json_t *lines_json(char *text, size_t size)
     return lines;
 }
 
-/* The blocks of the file, with what each costs. */
+/* Returns the blocks of the file with their costs. */
 static json_t *costs_json(const crn_report *report, const char *name)
 {
     const crn_profile *profile = report->profile;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * cairn report --html: the page of cairn view with the profile in it, as one file that can be
- * sent. viewer/src/embedded.ts reads what is packed here: docs/VIEW.md has the layout.
+ * cairn report --html: the page of cairn view with the profile in a single file.
+ * viewer/src/embedded.ts reads it: docs/VIEW.md has the layout.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static void put_bytes(packed *all, const void *data, size_t size)
     all->size += size;
 }
 
-/* Seven bits a byte, the lowest first; the eighth says that more come. */
+/* LEB128: seven bits a byte, lowest first; the eighth says that more follow. */
 static void put_number(packed *all, uint64_t number)
 {
     unsigned char bytes[10];
@@ -55,7 +55,7 @@ static void put_json(packed *all, json_t *json)
     free(text);
 }
 
-/* What there is of spans and sources. */
+/* Adds spans and sources. */
 static void put_brought(packed *all, const crn_report *report)
 {
     size_t size;
@@ -85,7 +85,7 @@ static json_t *blocks_json(const crn_profile *profile)
     return blocks;
 }
 
-/* A column each, since what is alike is packed best beside each other. */
+/* By column, because similar values compress best next to each other. */
 static void put_contexts(packed *all, const crn_profile *profile)
 {
     put_number(all, profile->context_count);
@@ -117,7 +117,7 @@ static void put_metrics(packed *all, const crn_profile *profile)
     }
 }
 
-/* What `cairn report --json` says above its rows. */
+/* The head of `cairn report --json`. */
 static json_t *head_json(const crn_report *report)
 {
     char *text = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What cairn report says, for the page: its views, and what it takes to follow a sequence.
+ * Answers of cairn report for the page, and navigation along sequences.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 enum { TOP_MAX = 100000, STEPS_MAX = 64, PATH_MAX_SHOWN = 256, MATCHES_SHOWN = 1000 };
 
-/* ---- what is asked for ---- */
+/* ---- options ---- */
 
 static bool read_numbers(const crn_view_query *query, crn_report_arguments *arguments)
 {
@@ -34,7 +34,7 @@ static void read_view(const crn_view_query *query, crn_report_arguments *argumen
     arguments->stack = name && strcmp(name, "stack") == 0;
 }
 
-/* An empty one means the same as none. */
+/* An empty value means none. */
 static const char *some_text(const crn_view_query *query, const char *key)
 {
     const char *text = crn_view_text(query, key);
@@ -130,7 +130,7 @@ bool crn_view_captures(crn_view *view, const crn_view_query *query)
     return true;
 }
 
-/* Blocks by their numbers, "ids=3,5". */
+/* Blocks by number, "ids=3,5". */
 bool crn_view_blocks(crn_view *view, const crn_view_query *query)
 {
     const crn_view_file *file = crn_view_file_of(view, query);
@@ -160,7 +160,7 @@ static json_t *cost_json(const crn_sequence_cost *cost)
     return json;
 }
 
-/* What the sequence costs up to each of its blocks. */
+/* The cost of the sequence up to each of its blocks. */
 bool crn_view_steps(crn_view *view, const crn_view_query *query)
 {
     crn_report report;
@@ -189,7 +189,7 @@ bool crn_view_steps(crn_view *view, const crn_view_query *query)
     return true;
 }
 
-/* The contexts that cost most themselves: a heap, the least of them on top. */
+/* The contexts with the most self cost: a heap, the least on top. */
 typedef struct dearest {
     const crn_profile *profile;
     uint32_t metric, count, room;
@@ -314,7 +314,7 @@ static uint32_t match_blocks(const crn_profile *profile, const char *text, uint8
     return count;
 }
 
-/* What all contexts cost that have a block of these in their path, each counted once. */
+/* Returns the cost of all contexts with one of these blocks on their path, each counted once. */
 static uint64_t cost_of_blocks(const crn_report *report, const uint8_t *matches,
                                const uint8_t *kept, uint64_t *self)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The server: libmicrohttpd on the loopback interface. What a request must be before anything is
- * answered: for this host by its name, short, and without a body.
+ * The server: libmicrohttpd on the loopback interface. Requests must name this host, be short, and
+ * have no body.
  */
 #include <microhttpd.h>
 
@@ -14,17 +14,17 @@
 #include "cli/common/cli.h"
 #include "view.h"
 
-/* Who has not shown the token is not waited for as long. */
+/* Connections without the token get a short timeout. */
 enum { CONNECTIONS = 512, STRANGER_SECONDS = 3, IDLE_SECONDS = 120, MEMORY = 32 * 1024 };
 enum { FORBIDDEN = 403 };
 
-/* Scripts and styles are this server's alone, and nothing is fetched from elsewhere. */
+/* Scripts and styles come from this server only, and nothing is loaded from elsewhere. */
 static const char policy[] = "default-src 'none'; script-src 'self'; style-src 'self'; "
                              "img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
                              "form-action 'none'; frame-ancestors 'none'";
 
-/* A page of another site can have its own name lead to 127.0.0.1, but its requests still bear
- * that name. Browsers leave out the port where it is the one of the scheme. */
+/* Another site can make its name resolve to 127.0.0.1 (DNS rebinding), but requests still carry
+ * that name. Browsers omit the scheme's default port. */
 static bool is_host(const crn_view *view, const char *host)
 {
     static const char *const names[] = {"127.0.0.1", "localhost"};
@@ -39,7 +39,7 @@ static bool is_host(const crn_view *view, const char *host)
     return false;
 }
 
-/* A page of another site can ask without being able to read; it need not have an answer. */
+/* Another site can send requests without reading the answers: they get none. */
 static bool is_origin(const crn_view *view, const char *origin)
 {
     static const char scheme[] = "http://";
@@ -107,8 +107,8 @@ static enum MHD_Result send_reply(struct MHD_Connection *connection, crn_view_re
     return result;
 }
 
-/* Seen before anything is decoded: what is not answered at all, as it is too long, or would end
- * earlier than it does. NULL is good. */
+/* Called before decoding: rejects addresses that are too long or contain an encoded NUL. NULL
+ * accepts. */
 static void *address_seen(void *data, const char *address, struct MHD_Connection *connection)
 {
     (void)data;

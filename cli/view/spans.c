@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Spans for the page: the tables of cairn spans, one span, bars over time, and iterations. All
- * of them can be narrowed to what is below some iterations of a block.
+ * Answers about spans: the tables of cairn spans, single spans, timelines and iterations. All can
+ * be restricted to what is below some iterations of a block.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,7 +20,8 @@
 enum { PIXELS_DEFAULT = 1600, PIXELS_MAX = 8000, LANES_MAX = 256, ARROWS_MAX = 400 };
 enum { POINTS_DEFAULT = 20000, POINTS_MAX = 100000, TOP_DEFAULT = 30, TOP_MAX = 10000 };
 
-/* By block, those that the query's "block" names; NULL for all. False after saying why. */
+/* Returns, by block, the blocks that "block" names; NULL for all. Returns false after printing an
+ * error. */
 static bool blocks_of(const crn_view_file *file, const crn_view_query *query, uint8_t **kept)
 {
     const char *name = crn_view_text(query, "block");
@@ -52,7 +53,7 @@ static crn_spans_report report_of(crn_view *view, crn_view_file *file,
     return report;
 }
 
-/* What is known already of all spans. */
+/* Uses sums that have been computed for all spans. */
 static void take_sums(crn_spans_report *report, const crn_view_sums *sums)
 {
     report->table = &sums->table;
@@ -68,7 +69,8 @@ static crn_missing missing_of(const crn_spans_report *report, const crn_view_sum
     return missing;
 }
 
-/* The slowest of what is chosen, as spans of all: what they lie in need not be chosen. */
+/* Returns the slowest of the chosen spans, numbered among all, because their ancestors need not be
+ * chosen. */
 static crn_span_parts slowest_of(crn_spans_report *report, const crn_view_file *file,
                                  const crn_view_choice *choice)
 {
@@ -136,7 +138,7 @@ bool crn_view_spans(crn_view *view, const crn_view_query *query)
     return true;
 }
 
-/* One span with its ancestors, whatever is chosen; the number may be one of the choice's. */
+/* A span with its ancestors, chosen or not; its number may be among the chosen ones. */
 bool crn_view_span(crn_view *view, const crn_view_query *query)
 {
     crn_view_file *file = crn_view_file_of(view, query);
@@ -163,7 +165,7 @@ bool crn_view_span(crn_view *view, const crn_view_query *query)
     return true;
 }
 
-/* The spans by what they ran in, as boxes: of what is chosen. */
+/* The chosen spans by path, as boxes. */
 bool crn_view_span_flame(crn_view *view, const crn_view_query *query)
 {
     crn_view_file *file = crn_view_file_of(view, query);
@@ -186,7 +188,7 @@ bool crn_view_span_flame(crn_view *view, const crn_view_query *query)
     return crn_view_write_part(part, query);
 }
 
-/* ---- over time ---- */
+/* ---- timeline ---- */
 
 static json_t *lane_json(const crn_view_file *file, const crn_view_choice *choice, uint32_t lane)
 {
@@ -204,7 +206,7 @@ static uint32_t block_of(const crn_view_file *file, uint32_t block)
     return block < file->plain->block_count ? block : 0;
 }
 
-/* Who reads JSON in a browser has no whole numbers beyond 2^53: those are text. */
+/* Integers above 2^53 are texts, as browsers cannot represent them. */
 static void write_iteration(int64_t iteration)
 {
     const int64_t most = INT64_C(1) << 53;
@@ -336,7 +338,7 @@ uint32_t *crn_view_timeline_whole(const crn_view_file *file, uint32_t most, uint
 
 /* ---- iterations ---- */
 
-/* The blocks that have spans, to choose from, those with most time first. */
+/* Returns the blocks with spans, those with the most time first. */
 static json_t *spanned_json(const crn_view_file *file, const crn_view_sums *sums)
 {
     json_t *rows = json_array();

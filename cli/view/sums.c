@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is asked of all spans of a file. Each takes a walk over millions, and what is asked first is
- * the same each time: so it is worked out while the page shows its first picture, what a page is
- * likeliest to ask for next before the rest.
+ * Sums over all spans of a file. Each takes a pass over millions, and the first requests are
+ * always the same: so they are computed while the page shows its first picture, in the order in
+ * which they will probably be needed.
  */
 #include "base/memory.h"
 #include "spans/spans.h"
