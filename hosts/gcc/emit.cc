@@ -53,11 +53,11 @@ static const char *const tail_text[] = {WITH_HEIGHT("tail", CRN_STUB_TAIL),
 /* Index into the inline cache: from the stack pointer, as a number; from the current context, in
  * bytes. */
 #define BY_DEPTH(found)                                                                            \
-    "imull $" CRN_INLINE_CACHE_FACTOR ", %%esp, %k" found "\n\t"                                          \
-    "shrl $" CRN_INLINE_CACHE_SHIFT ", %k" found "\n\t"
+    "imull $" CRN_TEXT(CRN_INLINE_CACHE_FACTOR) ", %%esp, %k" found "\n\t"                                          \
+    "shrl $" CRN_TEXT(CRN_INLINE_CACHE_SHIFT) ", %k" found "\n\t"
 #define BY_CURRENT(current, found)                                                                 \
     "leal (%" current ",%" current "), %k" found "\n\t"                                            \
-    "andl $" CRN_GUESS_MASK ", %k" found "\n\t"
+    "andl $" CRN_TEXT(CRN_INLINE_CACHE_MASK) ", %k" found "\n\t"
 /* Loads the inline cache entry into `found`, and the records' base into `base`. By one load,
  * because a signal handler may change it. */
 #define READ_CACHE_ENTRY(which, found, scale, strand, base, inline_cache)                                     \

@@ -1,48 +1,59 @@
 /* SPDX-License-Identifier: MIT
  *
- * Asserts the structure offsets that emit.cc, site.cc and stub_x86_64.S use.
+ * Asserts that layout.h, which assembler text uses, agrees with the C structs.
  */
 #include <stddef.h>
 
 #include <cairn/tree.h>
 
+#include "layout.h"
 #include "site.h"
 
-_Static_assert(offsetof(cairn_priv_strand, top) == 0, "TOP");
-_Static_assert(offsetof(cairn_priv_strand, high) == 8, "HIGH");
-_Static_assert(offsetof(cairn_priv_strand, low) == 16, "LOW");
-_Static_assert(offsetof(cairn_priv_strand, current) == 24, "CURRENT");
-_Static_assert(offsetof(cairn_priv_strand, lane) == 32, "LANE");
-_Static_assert(offsetof(cairn_priv_strand, bottom) == 40, "BOTTOM");
-_Static_assert(offsetof(cairn_priv_strand, mark) == 64, "MARK");
-_Static_assert(offsetof(cairn_priv_strand, leaving) == 72, "CRN_AT_LEAVING");
-_Static_assert(offsetof(cairn_priv_lane, base) == 0, "the lane's base");
+_Static_assert(offsetof(cairn_priv_strand, top) == CRN_STRAND_TOP, "strand top");
+_Static_assert(offsetof(cairn_priv_strand, high) == CRN_STRAND_HIGH, "strand high");
+_Static_assert(offsetof(cairn_priv_strand, low) == CRN_STRAND_LOW, "strand low");
+_Static_assert(offsetof(cairn_priv_strand, current) == CRN_STRAND_CURRENT, "strand current");
+_Static_assert(offsetof(cairn_priv_strand, lane) == CRN_STRAND_LANE, "strand lane");
+_Static_assert(offsetof(cairn_priv_strand, bottom) == CRN_STRAND_BOTTOM, "strand bottom");
+_Static_assert(offsetof(cairn_priv_strand, mark) == CRN_STRAND_MARK, "strand mark");
+_Static_assert(offsetof(cairn_priv_strand, leaving) == CRN_STRAND_LEAVING, "strand leaving");
+_Static_assert(offsetof(cairn_priv_lane, base) == CRN_LANE_BASE, "lane base");
 _Static_assert(offsetof(cairn_priv_record, calls) == 0, "a record's calls");
-_Static_assert(offsetof(cairn_priv_record, edges) == 16, "SLOT_FIRST");
-_Static_assert(offsetof(cairn_priv_edge, block) == 0, "a slot's block");
-_Static_assert(offsetof(cairn_priv_edge, node_offset) == 4, "a slot's node_offset");
+_Static_assert(offsetof(cairn_priv_record, edges) == CRN_RECORD_EDGE, "edge");
+_Static_assert(offsetof(cairn_priv_edge, block) == 0, "an edge's block");
+_Static_assert(offsetof(cairn_priv_edge, node_offset) == 4, "an edge's node offset");
+_Static_assert(CRN_RECORD_EDGE + sizeof(cairn_priv_edge) == CRN_RECORD_OTHER_EDGE, "other edge");
+_Static_assert(CRN_INLINE_CACHE_SIZE - sizeof(cairn_priv_cache_entry) == CRN_INLINE_CACHE_MASK,
+               "inline cache mask");
 _Static_assert(sizeof(crn_site) == 64, "a site");
 _Static_assert(offsetof(crn_site, block) == 0 && offsetof(crn_site, slot) == 4, "a site's block");
 _Static_assert(sizeof(crn_packed_site) == 32, "SITE_SIZE");
 _Static_assert(offsetof(crn_packed_site, block) == offsetof(crn_site, block), "a block");
 _Static_assert(offsetof(crn_packed_site, inline_cache) == 4, "its inline_cache");
 _Static_assert(sizeof(cairn_priv_cache_entry) == 8 && offsetof(cairn_priv_cache_entry, from) == 0,
-               "a cached");
-_Static_assert(CAIRN_PRIV_INLINE_CACHE_ENTRIES * sizeof(cairn_priv_cache_entry) == 256,
-               "CRN_GUESS");
-_Static_assert(offsetof(cairn_priv_strand, base) == 80, "CRN_AT_BASE");
-_Static_assert(offsetof(cairn_priv_strand, inline_cache) == 88, "CRN_AT_INLINE_CACHE");
-_Static_assert(offsetof(cairn_priv_lane, inline_cache) == 112, "CRN_AT_LANE_INLINE_CACHE");
+               "a cache entry");
+_Static_assert(CAIRN_PRIV_INLINE_CACHE_ENTRIES * sizeof(cairn_priv_cache_entry) ==
+                   CRN_INLINE_CACHE_SIZE,
+               "inline cache");
+_Static_assert(offsetof(cairn_priv_strand, base) == CRN_STRAND_BASE, "strand base");
+_Static_assert(offsetof(cairn_priv_strand, inline_cache) == CRN_STRAND_INLINE_CACHE,
+               "strand inline_cache");
+_Static_assert(offsetof(cairn_priv_lane, inline_cache) == CRN_LANE_INLINE_CACHE,
+               "lane inline_cache");
 _Static_assert(offsetof(crn_packed_site, line) == offsetof(crn_site, line), "which it is");
-_Static_assert(offsetof(cairn_priv_lane, edge_cache) == 24, "WAYS");
-_Static_assert(offsetof(cairn_priv_lane, host_counters) == 80, "HOST_COUNTERS");
-_Static_assert(offsetof(cairn_priv_lane, host_counters_end) == 88, "HOST_COUNTERS_END");
-_Static_assert(offsetof(cairn_priv_lane, edge_cache_mask) == 32, "EDGE_CACHE_MASK");
-_Static_assert(offsetof(cairn_priv_lane, nodes) == 96, "CRN_AT_NODES");
-_Static_assert(offsetof(cairn_priv_lane, node_mask) == 104, "CRN_AT_NODE_MASK");
+_Static_assert(offsetof(cairn_priv_lane, edge_cache) == CRN_LANE_EDGE_CACHE, "lane edge_cache");
+_Static_assert(offsetof(cairn_priv_lane, host_counters) == CRN_LANE_HOST_COUNTERS,
+               "lane host_counters");
+_Static_assert(offsetof(cairn_priv_lane, host_counters_end) == CRN_LANE_HOST_COUNTERS_END,
+               "lane host_counters_end");
+_Static_assert(offsetof(cairn_priv_lane, edge_cache_mask) == CRN_LANE_EDGE_CACHE_MASK,
+               "lane edge_cache_mask");
+_Static_assert(offsetof(cairn_priv_lane, nodes) == CRN_LANE_NODES, "lane nodes");
+_Static_assert(offsetof(cairn_priv_lane, node_mask) == CRN_LANE_NODE_MASK, "lane node_mask");
 _Static_assert(offsetof(crn_tree, hash) == 4 && offsetof(crn_tree, nodes) == 8, "TREE_WORDS");
 _Static_assert(sizeof(crn_node) == 8, "NODE_WORDS");
-_Static_assert(CAIRN_PRIV_TREE_NODE_OFFSETS == 65536, "CRN_COUNTERS_TO_NODE_OFFSETS");
+_Static_assert(CAIRN_PRIV_TREE_NODE_OFFSETS == CRN_COUNTERS_TO_NODE_OFFSETS,
+               "CRN_COUNTERS_TO_NODE_OFFSETS");
 _Static_assert(sizeof(cairn_priv_cached_edge) == 16 && offsetof(cairn_priv_cached_edge, key) == 0,
-               "a cached");
-_Static_assert(offsetof(cairn_priv_cached_edge, edge) == 8, "a cached's slot");
+               "a cache entry");
+_Static_assert(offsetof(cairn_priv_cached_edge, edge) == 8, "a cached edge's edge");

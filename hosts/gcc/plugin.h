@@ -6,6 +6,8 @@
 #define CRN_HOSTS_GCC_PLUGIN_H
 
 /* The order of these headers matters. */
+#include "layout.h"
+
 /* clang-format off */
 #include "gcc-plugin.h"
 #include "tree.h"
@@ -162,29 +164,23 @@ bool crn_late_expand(function *function);
 
 /* ---- emit.cc ---------------------------------------------------------------------------- */
 
-/* Offsets in a strand, as text. */
-#define CRN_AT_TOP "0"
-#define CRN_AT_HIGH "8"
-#define CRN_AT_LOW "16"
-#define CRN_AT_CURRENT "24"
-#define CRN_AT_LANE "32"
-#define CRN_AT_BOTTOM "40"
-#define CRN_AT_MARK "64"
-#define CRN_AT_LEAVING "72"
-#define CRN_AT_BASE "80"
-#define CRN_AT_INLINE_CACHE "88"
-/* Offsets in a lane. */
-#define CRN_AT_NODES "96"
-#define CRN_AT_NODE_MASK "104"
-#define CRN_AT_LANE_INLINE_CACHE "112"
-/* Distance from a tree's counter to the node offset of its node. */
-#define CRN_COUNTERS_TO_NODE_OFFSETS 65536
-
-/* Index into a block's inline cache: upper bits of the product of the stack pointer, or of twice a
- * node offset, as a byte offset. */
-#define CRN_INLINE_CACHE_FACTOR "0x9e3779b1"
-#define CRN_INLINE_CACHE_SHIFT "27"
-#define CRN_GUESS_MASK "248"
+/* The offsets of layout.h as assembler text. In a strand: */
+#define CRN_AT_TOP CRN_TEXT(CRN_STRAND_TOP)
+#define CRN_AT_HIGH CRN_TEXT(CRN_STRAND_HIGH)
+#define CRN_AT_LOW CRN_TEXT(CRN_STRAND_LOW)
+#define CRN_AT_CURRENT CRN_TEXT(CRN_STRAND_CURRENT)
+#define CRN_AT_LANE CRN_TEXT(CRN_STRAND_LANE)
+#define CRN_AT_BOTTOM CRN_TEXT(CRN_STRAND_BOTTOM)
+#define CRN_AT_MARK CRN_TEXT(CRN_STRAND_MARK)
+#define CRN_AT_LEAVING CRN_TEXT(CRN_STRAND_LEAVING)
+#define CRN_AT_BASE CRN_TEXT(CRN_STRAND_BASE)
+#define CRN_AT_INLINE_CACHE CRN_TEXT(CRN_STRAND_INLINE_CACHE)
+/* In a lane: */
+#define CRN_AT_NODES CRN_TEXT(CRN_LANE_NODES)
+#define CRN_AT_NODE_MASK CRN_TEXT(CRN_LANE_NODE_MASK)
+#define CRN_AT_LANE_INLINE_CACHE CRN_TEXT(CRN_LANE_INLINE_CACHE)
+#define CRN_AT_HOST_COUNTERS CRN_TEXT(CRN_LANE_HOST_COUNTERS)
+#define CRN_AT_HOST_COUNTERS_END CRN_TEXT(CRN_LANE_HOST_COUNTERS_END)
 
 #define CRN_STUB_ENTER "cairn_priv_stub_4_enter"
 #define CRN_STUB_LEAVE "cairn_priv_stub_1_leave"

@@ -15,8 +15,6 @@
 
 #include "runtime.h"
 
-bool crn_site_jumps;
-
 enum { FRAME = sizeof(uint32_t), GUARDS = 2 };
 
 bool crn_site_uncover(cairn_strand *strand, int64_t height)

@@ -1,94 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The slow path of inlined enter and leave.
+ * The slow path of inlined enter, leave and tail call: stub_x86_64.S calls it.
  *
- * The thread has no strand meanwhile, so that events in a signal handler, or in an own malloc that
- * the runtime calls, are not recorded, rather than seeing a stack that is being moved.
- *
- * A jump out of a signal handler would leave that state for good, with locks held. So programs
- * that can jump (they have called setjmp) get signals only afterwards.
+ * Used if a site is new, no inline cache entry matches, the stack is full or an event is pending.
+ * Each function holds the strand (hold.c) while it works.
  */
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "runtime.h"
-
-static __thread bool busy __attribute__((tls_model("initial-exec")));
-
-/* Signal mask before (the kernel's set: the C library's is 16 times as large), and errno. Belongs
- * to the busy thread: no handler gets here meanwhile. */
-static __thread struct {
-    bool blocked;
-    uint64_t before;
-    int error;
-} held __attribute__((tls_model("initial-exec")));
-
-/* Blocks all signals except synchronous ones and the one by which the C library makes all threads
- * change their user id. That one never jumps, and is waited for: a thread of Cairn's that starts
- * here would block it for good. */
-static bool block_signals(uint64_t *before)
-{
-    enum {
-        IMMEDIATE = 1 << (SIGSEGV - 1) | 1 << (SIGBUS - 1) | 1 << (SIGFPE - 1) | 1 << (SIGILL - 1) |
-                    1 << (SIGTRAP - 1)
-    };
-    const uint64_t setxid = (uint64_t)1 << (33 - 1); /* has no name in any header */
-    uint64_t all = ~(IMMEDIATE | setxid);
-    return syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, before, sizeof all) == 0;
-}
-
-cairn_strand *crn_site_hold(void)
-{
-    if (busy || !cairn_priv_thread_strand)
-        return NULL;
-    int error = errno;
-    uint64_t before = 0;
-    bool blocked = __atomic_load_n(&crn_site_jumps, __ATOMIC_RELAXED) && block_signals(&before);
-    cairn_strand *strand = cairn_priv_thread_strand;
-    busy = true;
-    cairn_priv_thread_strand = NULL;
-    __asm__ volatile("" ::: "memory");
-    held.blocked = blocked;
-    held.before = before;
-    held.error = error;
-    return strand;
-}
-
-void crn_site_release(cairn_strand *strand)
-{
-    int error = held.error;
-    bool blocked = held.blocked;
-    uint64_t before = held.before;
-    __asm__ volatile("" ::: "memory");
-    cairn_priv_thread_strand = strand;
-    busy = false;
-    __asm__ volatile("" ::: "memory");
-    if (blocked)
-        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
-    errno = error;
-}
-
-void crn_site_begin_thread(void)
-{
-    if (busy)
-        return;
-    busy = true;
-    cairn_strand *strand = cairn_thread_strand();
-    if (strand)
-        crn_site_follow(strand);
-    busy = false;
-}
-
-/* Defined here because statically linked programs always contain this file. */
-__attribute__((constructor(102))) static void begin_main(void)
-{
-    int saved = errno;
-    crn_site_begin_thread();
-    errno = saved;
-}
 
 /* After a tail call: pushes the frame that was given back, to be replaced. Without memory the
  * caller runs. */
@@ -287,38 +206,39 @@ static void take_back(cairn_priv_strand *strand)
     CAIRN_PRIV_PUT(strand->current, strand->current & ~CRN_REPLACED);
 }
 
-/* Pushes the frame to leave it, beyond the end of the stack if needed; there is space. In a child
- * of fork this may be the first event: the saved caller is then of the parent's graph, and stacks
- * are moved. */
-void crn_site_leave_kept(uint64_t kept)
+/* Ends a function that saved its caller. A leave pushes the caller's frame, which cairn_leave pops,
+ * behind the limit if need be: there is always space for one. A tail call writes the caller to the
+ * end of the stack, for the callee's enter. In a child of fork this may be the first event: then
+ * cairn_priv_kept translates the caller to the child's graph. */
+static inline void end_saved_caller(uint64_t saved, bool is_tail)
 {
     cairn_strand *strand = crn_site_hold();
     if (!strand)
         return;
     cairn_priv_strand *priv = (cairn_priv_strand *)strand;
-    uint64_t caller = cairn_priv_kept(priv, kept);
-    take_back(priv);
+    uint64_t caller = cairn_priv_kept(priv, saved);
+    if (!is_tail)
+        take_back(priv);
     if (caller) {
         *priv->top = (uint32_t)caller;
-        priv->top++;
-        cairn_leave(strand);
+        if (is_tail) {
+            CAIRN_PRIV_PUT(priv->current, priv->current | CRN_REPLACED);
+        } else {
+            priv->top++;
+            cairn_leave(strand);
+        }
     }
     crn_site_release(strand);
 }
 
-/* The caller of a frame that is given back is stored at the end of the stack. */
-void crn_site_tail_kept(uint64_t kept)
+void crn_site_leave_kept(uint64_t saved)
 {
-    cairn_strand *strand = crn_site_hold();
-    if (!strand)
-        return;
-    cairn_priv_strand *priv = (cairn_priv_strand *)strand;
-    uint64_t caller = cairn_priv_kept(priv, kept);
-    if (caller) {
-        *priv->top = (uint32_t)caller;
-        CAIRN_PRIV_PUT(priv->current, priv->current | CRN_REPLACED);
-    }
-    crn_site_release(strand);
+    end_saved_caller(saved, false);
+}
+
+void crn_site_tail_kept(uint64_t saved)
+{
+    end_saved_caller(saved, true);
 }
 
 /* ---- functions with the usual calling convention ---- */

@@ -8,10 +8,6 @@
 #include "plugin.h"
 
 /* clang-format off */
-#define CURRENT "24"
-#define LANE "32"
-#define HOST_COUNTERS "80"
-#define HOST_COUNTERS_END "88"
 
 /* %0: strand, then lane, then counters; %1: current context. A node offset is in units of 8 bytes,
  * and a record has 4 of them. host_counters_end is below the current context if that is new or
@@ -21,11 +17,11 @@ static const char count_text[] = "# small leaf\n\t"
     "movq %%fs:(%0), %0\n\t"
     "testq %0, %0\n\t"
     "je 1f\n\t"
-    "movq " CURRENT "(%0), %1\n\t"
-    "movq " LANE "(%0), %0\n\t"
-    "cmpq " HOST_COUNTERS_END "(%0), %1\n\t"
+    "movq " CRN_AT_CURRENT "(%0), %1\n\t"
+    "movq " CRN_AT_LANE "(%0), %0\n\t"
+    "cmpq " CRN_AT_HOST_COUNTERS_END "(%0), %1\n\t"
     "jae 2f\n\t"
-    "movq " HOST_COUNTERS "(%0), %0\n\t"
+    "movq " CRN_AT_HOST_COUNTERS "(%0), %0\n\t"
     "addq $1, (%0,%1,2)\n"
     "1:\n\t"
     ".subsection 1\n"

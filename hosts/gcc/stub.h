@@ -24,8 +24,8 @@
 /* Computes the place of the inline cache entry: its offset in %r8, and the block's inline cache in
  * %r9. %r11: the site. */
 #define CACHE_ENTRY_PLACE                                                                                \
-    "\timull $" CRN_INLINE_CACHE_FACTOR ", %esp, %r8d\n"                                                 \
-    "\tshrl $" CRN_INLINE_CACHE_SHIFT ", %r8d\n"                                                         \
+    "\timull $" CRN_TEXT(CRN_INLINE_CACHE_FACTOR) ", %esp, %r8d\n"                                                 \
+    "\tshrl $" CRN_TEXT(CRN_INLINE_CACHE_SHIFT) ", %r8d\n"                                                         \
     "\tmovl 4(%r11), %r9d\n"
 
 /* Begin of enter. %rax: the strand, %r11: the site. Leaves the callee's node offset in the upper

@@ -4,14 +4,8 @@
  * %rax, and so is the result; all other registers are as they were, and the caller has kept off
  * the red zone. What C code may use beyond general registers is saved by the processor itself.
  */
-#define MARK 64     /* in a strand */
-#define EDGE_CACHE 24     /* in a lane */
-#define EDGE_CACHE_MASK 32
-#define INLINE_CACHE 112
-#define INLINE_CACHE_SIZE 256 /* of a block */
-#define INLINE_CACHE_FACTOR 0x9e3779b1 /* these three as in plugin.h */
-#define INLINE_CACHE_SHIFT 27
-#define INLINE_CACHE_MASK 248
+#include "layout.h"
+
 #define BELOW 64    /* size of registers saved below %rbp */
 #define RESULT 72   /* below %rbp: the result */
 #define LEGACY 576  /* x87 and SSE as xsave lays them out, and its header */
@@ -153,21 +147,21 @@ cairn_priv_site_enter:
         testq   %rdi, %rdi
         je      2f
         movl    (%rax), %ecx            /* the block; a new one is not cached */
-        movq    (%rdi), %rdx            /* top */
-        movq    24(%rdi), %rsi          /* current */
-        movq    32(%rdi), %r8           /* lane */
-        cmpq    8(%rdi), %rdx
+        movq    CRN_STRAND_TOP(%rdi), %rdx            /* top */
+        movq    CRN_STRAND_CURRENT(%rdi), %rsi          /* current */
+        movq    CRN_STRAND_LANE(%rdi), %r8           /* lane */
+        cmpq    CRN_STRAND_HIGH(%rdi), %rdx
         jae     2f
         movl    %esi, %r9d              /* node offset */
         push    %rax
-        movl    $0x9e3779b1, %eax
+        movl    $CRN_INLINE_CACHE_FACTOR, %eax
         imulq   %rcx, %rax
         shrl    $2, %r9d                /* record */
         addq    %r9, %rax
         movl    %esi, %r9d
-        andq    EDGE_CACHE_MASK(%r8), %rax
+        andq    CRN_LANE_EDGE_CACHE_MASK(%r8), %rax
         shlq    $4, %rax
-        addq    EDGE_CACHE(%r8), %rax
+        addq    CRN_LANE_EDGE_CACHE(%r8), %rax
         shlq    $32, %rcx
         orq     %rcx, %r9
         cmpq    %r9, (%rax)
@@ -175,17 +169,17 @@ cairn_priv_site_enter:
         movq    8(%rax), %r9            /* the edge to store */
         pop     %rax
         movl    4(%rax), %eax           /* byte offset of its edge in the record */
-        movq    (%r8), %r8              /* base */
+        movq    CRN_LANE_BASE(%r8), %r8              /* base */
         addq    %r8, %rax
         movq    %r9, (%rax,%rsi,8)
         shrq    $32, %r9                /* node offset */
         testq   %rsi, %rsi
         cmovsl  (%rdx), %esi
         leaq    4(%rdx), %rax
-        movq    %rax, (%rdi)
+        movq    %rax, CRN_STRAND_TOP(%rdi)
         movl    %esi, (%rdx)
-        subq    40(%rdi), %rax
-        movq    %r9, 24(%rdi)
+        subq    CRN_STRAND_BOTTOM(%rdi), %rax
+        movq    %r9, CRN_STRAND_CURRENT(%rdi)
         addq    $1, (%r8,%r9,8)
         pop     %r9
         pop     %r8
@@ -210,18 +204,18 @@ cairn_priv_site_enter:
  * cache. %rax: the site, %rcx: current context, %rsi: the lane, %r8: its base. Returns the node offset
  * in the upper half of %rdx; clobbers %r9. Goes to 2 if it is not cached. */
         .macro look_up_block
-        movq    16(%r8,%rcx,8), %rdx
+        movq    CRN_RECORD_EDGE(%r8,%rcx,8), %rdx
         cmpl    (%rax), %edx            /* the block; a new one is not cached */
-        cmovneq 24(%r8,%rcx,8), %rdx
+        cmovneq CRN_RECORD_OTHER_EDGE(%r8,%rcx,8), %rdx
         cmpl    (%rax), %edx
         je      3f
-        imull   $0x9e3779b1, (%rax), %edx
+        imull   $CRN_INLINE_CACHE_FACTOR, (%rax), %edx
         movl    %ecx, %r9d
         shrl    $2, %r9d                /* record */
         addl    %r9d, %edx
-        andq    EDGE_CACHE_MASK(%rsi), %rdx
+        andq    CRN_LANE_EDGE_CACHE_MASK(%rsi), %rdx
         shlq    $4, %rdx
-        addq    EDGE_CACHE(%rsi), %rdx
+        addq    CRN_LANE_EDGE_CACHE(%rsi), %rdx
         cmpl    %ecx, (%rdx)
         jne     2f
         movl    (%rax), %r9d
@@ -252,27 +246,27 @@ cairn_priv_site_enter:
         movq    %fs:(%rdi), %rdi
         testq   %rdi, %rdi
         je      2f
-        movq    (%rdi), %rdx            /* top */
-        cmpq    8(%rdi), %rdx
+        movq    CRN_STRAND_TOP(%rdi), %rdx            /* top */
+        cmpq    CRN_STRAND_HIGH(%rdi), %rdx
         jae     2f
-        movq    32(%rdi), %rsi          /* lane */
-        movq    24(%rdi), %rcx          /* current */
-        movq    (%rsi), %r8             /* base */
+        movq    CRN_STRAND_LANE(%rdi), %rsi          /* lane */
+        movq    CRN_STRAND_CURRENT(%rdi), %rcx          /* current */
+        movq    CRN_LANE_BASE(%rsi), %r8             /* base */
         look_up_block
         shrq    $32, %rdx               /* node offset */
         .if \light
         leal    (%rcx,%rcx), %r9d
-        andl    $INLINE_CACHE_MASK, %r9d
+        andl    $CRN_INLINE_CACHE_MASK, %r9d
         .else
         leaq    (48 + \above)(%rsp), %r9
-        imull   $INLINE_CACHE_FACTOR, %r9d, %r9d
-        shrl    $INLINE_CACHE_SHIFT, %r9d
+        imull   $CRN_INLINE_CACHE_FACTOR, %r9d, %r9d
+        shrl    $CRN_INLINE_CACHE_SHIFT, %r9d
         shll    $3, %r9d
         .endif
         addl    4(%rax), %r9d
-        cmpl    $INLINE_CACHE_SIZE, %r9d     /* of block 0, which has no cache */
+        cmpl    $CRN_INLINE_CACHE_SIZE, %r9d     /* of block 0, which has no cache */
         jb      4f
-        movq    INLINE_CACHE(%rsi), %rax
+        movq    CRN_LANE_INLINE_CACHE(%rsi), %rax
         testq   %rax, %rax
         je      4f
         addq    %rax, %r9
@@ -284,28 +278,28 @@ cairn_priv_site_enter:
 4:      addq    $1, (%r8,%rdx,8)
         testq   %rcx, %rcx
         jns     5f
-        movq    (%rdi), %rsi
+        movq    CRN_STRAND_TOP(%rdi), %rsi
         movl    (%rsi), %ecx            /* caller of the frame that was given back */
 5:      .if \light
-        movq    %rcx, 24(%rdi)
+        movq    %rcx, CRN_STRAND_CURRENT(%rdi)
         movq    %rdx, %rax
         .elseif \frame                  /* stored last: a signal handler saves it there */
-        movq    (%rdi), %rax
+        movq    CRN_STRAND_TOP(%rdi), %rax
         .if \guarded
-        addq    $8, (%rdi)
+        addq    $8, CRN_STRAND_TOP(%rdi)
         movl    %edx, 4(%rax)
         .else
-        addq    $4, (%rdi)
+        addq    $4, CRN_STRAND_TOP(%rdi)
         .endif
         movl    %ecx, (%rax)            /* behind that: a signal handler may push at the end */
-        movq    %rdx, 24(%rdi)
+        movq    %rdx, CRN_STRAND_CURRENT(%rdi)
         addq    $4, %rax
-        subq    40(%rdi), %rax
+        subq    CRN_STRAND_BOTTOM(%rdi), %rax
         .else
-        movq    %rdx, 24(%rdi)
+        movq    %rdx, CRN_STRAND_CURRENT(%rdi)
         movq    %rcx, %rax
         .if \kept
-        addq    MARK(%rdi), %rax
+        addq    CRN_STRAND_MARK(%rdi), %rax
         .endif
         .endif
         pop     %r9
