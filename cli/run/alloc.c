@@ -24,9 +24,8 @@
 #include "run.h"
 #include "symbols/symbols.h"
 
-#define LIBRARY                                                                                    \
-    "libcairn-alloc.so." CAIRN_SOVERSION /* the link without a number is for linkers               \
-                                          */
+/* The link without a number is in the development package. */
+#define LIBRARY "libcairn-alloc.so." CAIRN_SOVERSION
 #define USUAL_MEAN "524288"
 
 /* ---- before the program ------------------------------------------------------------ */
