@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads as much of gcc's command line as is needed to know whether it compiles and links.
+ * Parses gcc's command line, as far as needed to know whether it compiles and links.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -10,20 +10,21 @@
 #include "base/memory.h"
 #include "cc.h"
 
-enum { FILES_DEEPEST = 16 }; /* a file of arguments may name another */
+enum { FILES_DEEPEST = 16 }; /* limit on nested argument files */
 
 typedef struct reading {
     crn_cc_job job;
-    bool inputs;     /* something to work on is named */
-    bool stops;      /* before the linker */
-    bool only_reads; /* no more than the preprocessor */
+    bool inputs;     /* there are input files */
+    bool stops;      /* stops before linking */
+    bool only_reads; /* only preprocesses */
     bool bare, shared;
-    bool libc;          /* it is named */
+    bool libc;          /* -lc is given */
     bool argument;      /* the next word belongs to this one */
-    bool language;      /* it is -x, and its argument comes next */
+    bool language;      /* the option is -x, whose argument comes next */
     bool headers;       /* -x says that inputs are headers */
-    bool other_machine; /* than that of the plugin's code */
-    bool freestanding;  /* there need be no libc, and no variables of threads; or transactions */
+    bool other_machine; /* another target than that of the plugin's code */
+    bool freestanding;  /* there may be no libc and no thread-local variables; or transactional
+                           memory is used */
 } reading;
 
 /* Options whose argument may be the next word. */
@@ -109,14 +110,14 @@ static bool ends_with(const char *word, const char *end)
     return length > size && strcmp(word + length - size, end) == 0;
 }
 
-/* Of -x. */
+/* Parses the argument of -x. */
 static void read_language(reading *reading, const char *name)
 {
     reading->language = false;
     reading->headers = ends_with(name, "-header");
 }
 
-/* A header is compiled for itself; nothing is linked. */
+/* A header is precompiled, and nothing is linked. */
 static void read_input(reading *reading, const char *path)
 {
     static const char *const headers[] = {".h", ".hh", ".H", ".hp", ".hxx", ".hpp", ".HPP", ".h++"};
@@ -179,7 +180,7 @@ static void read_option(reading *reading, const char *word)
     reading->inputs |= strncmp(word, "-l", 2) == 0;
     reading->libc |= strcmp(word, "-lc") == 0;
     if (takes_needed_register(word))
-        reading->job.fixed = crn_strdup(word); /* the word may be of a file, and go */
+        reading->job.fixed = crn_strdup(word); /* the word may belong to a file that is freed */
 }
 
 static void read_file(reading *reading, const char *path, int depth);
@@ -198,7 +199,7 @@ static void read_word(reading *reading, const char *word, int depth)
         read_input(reading, word);
 }
 
-/* One word: quotes and backslashes as a shell has them, but for what they keep. NULL at the end. */
+/* Returns the next word, with quotes and backslashes removed as gcc does; NULL at the end. */
 static char *next_word(const char **place, char *word)
 {
     const char *text = *place;
@@ -237,7 +238,7 @@ static char *whole(const char *path)
     return text;
 }
 
-/* As it is with gcc, @file is an input where there is no such file. */
+/* As with gcc, @file is an input if there is no such file. */
 static void read_file(reading *reading, const char *path, int depth)
 {
     char *text = depth < FILES_DEEPEST ? whole(path) : NULL;
@@ -253,7 +254,7 @@ static void read_file(reading *reading, const char *path, int depth)
     crn_free(text);
 }
 
-/* ---- options of ours in files ------------------------------------------------------------ */
+/* ---- our options in argument files ---------------------------------------------------- */
 
 typedef struct words {
     char **words;
@@ -267,7 +268,8 @@ static void add_word(words *all, const char *word)
     all->words[all->count] = NULL;
 }
 
-/* Those of a file, with those of files that it names. False: there is none, or it goes too deep. */
+/* Adds the words of a file and of files that it names. Returns false if there is none, or they nest
+ * too deeply. */
 static bool add_file(words *all, const char *path, int depth)
 {
     char *text = depth < FILES_DEEPEST ? whole(path) : NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * convert.h - what cairn export and cairn import take alike: a file, a format by its name,
- * where the result goes, a metric.
+ * convert.h - shared by cairn export and cairn import: input file, format by name, output file,
+ * metric.
  */
 #ifndef CRN_CLI_CONVERT_CONVERT_H
 #define CRN_CLI_CONVERT_CONVERT_H
@@ -14,21 +14,21 @@
 typedef struct crn_convert {
     const char *verb; /* "export" */
     const char *input, *output, *metric;
-    int format_key;             /* of the option that names the format */
-    const char *const *formats; /* their names, NULL at the end */
-    int format;                 /* its number; below 0: not given */
+    int format_key;             /* key of the format option */
+    const char *const *formats; /* their names, NULL-terminated */
+    int format;                 /* index of formats; below 0: not given */
 } crn_convert;
 
-/* For argp, of what both take; ARGP_ERR_UNKNOWN of anything else. */
+/* argp parser for the shared options; returns ARGP_ERR_UNKNOWN for others. */
 error_t crn_convert_parse(crn_convert *convert, int key, char *value, struct argp_state *state);
 
 enum {
     CRN_CONVERT_SHOWN = -2
-}; /* a format: told from the content, for who would show captures too */
+}; /* pseudo-format: recognise the content; captures are allowed too */
 
-/* Reads another tool's file: its format is `format` of pprof, perf, folded, or below 0 told from
- * the content. `metric` is what the numbers of folded stacks are, or NULL. NULL after saying why.
- */
+/* Reads another tool's file: `format` is an index of pprof, perf, folded; below 0 it is recognised
+ * by content. `metric` is the name for the numbers of folded stacks, or NULL. NULL after printing
+ * an error. */
 crn_profile *crn_convert_read(const char *path, int format, const char *metric);
 
 #endif

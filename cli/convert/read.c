@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading other tools' files, whichever they are.
+ * Reads other tools' files.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@ typedef struct origin {
     crn_format_recognise *recognise;
 } origin;
 
-/* Asked in this order whether a file is theirs. */
+/* In the order in which they are tried. */
 static const origin origins[] = {
     {crn_pprof_read, crn_pprof_recognise},
     {crn_perf_read, crn_perf_recognise},
@@ -23,8 +23,8 @@ static const origin origins[] = {
 
 enum { ORIGIN_COUNT = sizeof origins / sizeof *origins };
 
-/* The format of what the source holds; NULL after saying that it is none. Who imports can say which
- * it is, and has no use for captures. */
+/* Recognises the format of a source; NULL after printing an error. The message differs for import,
+ * which has an option for the format and refuses captures. */
 static const origin *origin_recognise(crn_source *source, bool importing)
 {
     size_t length;
@@ -46,7 +46,7 @@ static const origin *origin_recognise(crn_source *source, bool importing)
     else if (length >= 8 && memcmp(head, "PERFILE2", 8) == 0)
         crn_cli_fail("%s: is perf's own data; %s what perf script -i prints of it", name,
                      importing ? "import" : "name");
-    else if (error.code) /* too little of it could be unpacked to tell */
+    else if (error.code) /* too little could be unpacked to recognise it */
         crn_cli_fail("%s", error.message);
     else
         crn_cli_fail("%s: is neither %spprof, nor perf script's output, nor folded stacks; %s",

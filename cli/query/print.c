@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The answers of `cairn query`.
+ * Prints the results of `cairn query`.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -14,7 +14,7 @@
 #include "cli/common/terminal.h"
 #include "query.h"
 
-/* ---- one value ---- */
+/* ---- values ---- */
 
 static char *blob_text(crn_value value)
 {
@@ -30,7 +30,7 @@ static char *blob_text(crn_value value)
     return text;
 }
 
-/* As many digits as it takes to read the same number again; it stays one with a point. */
+/* Prints as many digits as are needed to read the same number again, always with a point. */
 static char *number_text(double number)
 {
     char text[64];
@@ -54,7 +54,7 @@ char *crn_query_value_text(crn_value value, const char *null)
     case CRN_VALUE_NUMBER:
         return number_text(value.number);
     case CRN_VALUE_TEXT:
-        return crn_strdup(value.text); /* up to a NUL, if it has one */
+        return crn_strdup(value.text); /* up to a NUL byte */
     case CRN_VALUE_BLOB:
         return blob_text(value);
     default:
@@ -62,9 +62,9 @@ char *crn_query_value_text(crn_value value, const char *null)
     }
 }
 
-/* ---- a table ---- */
+/* ---- tables ---- */
 
-enum { MEASURED = 1000 /* rows that tell how wide columns are; later ones may stick out */ };
+enum { MEASURED = 1000 /* rows that determine the widths of columns; later ones may be wider */ };
 
 typedef struct cell {
     char *text;

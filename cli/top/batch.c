@@ -52,7 +52,7 @@ static void print(const char *path, const crn_top_look *look, crn_top_choice *ch
     crn_top_rows_free(&rows);
 }
 
-/* What was asked for by name must be there; keys can choose only what is. */
+/* Names given as options must exist; keys can only choose existing ones. */
 static int check(const char *path, const crn_top_look *look, const crn_top_choice *choice)
 {
     uint32_t block;
@@ -87,7 +87,7 @@ int crn_top_batch(const crn_top_options *options, crn_top_choice *choice)
         }
         crn_top_look next = crn_top_look_take(options->path, i ? &look : NULL,
                                               choice->view == CRN_TOP_LANES, names);
-        if (!next.profile) { /* what cannot be read now may be whole the next time; or never */
+        if (!next.profile) { /* what cannot be read now may be complete next time */
             status = crn_cli_fail("%s", next.problem);
             crn_top_look_free(&next);
             break;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows as text: which columns there are, and what stands in them. All widths are fixed, so
- * that nothing moves when figures change.
+ * Rows as text. All widths are fixed, so that nothing moves when figures change.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -13,7 +12,7 @@
 #include "profile/profile.h"
 #include "top.h"
 
-/* ---- the pen ---- */
+/* ---- pen ---- */
 
 void crn_pen_text(crn_pen *pen, crn_style style, const char *text, size_t limit, bool keep_end)
 {
@@ -51,7 +50,7 @@ typedef struct step {
     const char *unit;
 } step;
 
-/* Three digits of `amount` in the largest step that it fills. */
+/* Prints three digits of `amount` in the largest step that it fills. */
 static const char *put_steps(char *text, double amount, const step *steps, int count)
 {
     int i = 0;
@@ -112,7 +111,7 @@ typedef enum column_kind {
 
 enum { COLUMNS = 6, SHARE_WIDTH = 6, NAME_LEAST = 24, PLACE_LEAST = 52, LANE_WIDTH = 22 };
 
-/* The first ones are always there; others are where the line is wide enough. */
+/* The first columns are always shown; others if the line is wide enough. */
 static const column_kind layouts[CRN_TOP_VIEWS][COLUMNS] = {
     [CRN_TOP_SELF] = {SELF_SHARE, INCLUSIVE_SHARE, SELF, CALLS, SELF_TOTAL, CALLS_TOTAL},
     [CRN_TOP_INCLUSIVE] = {INCLUSIVE_SHARE, SELF_SHARE, INCLUSIVE, CALLS, INCLUSIVE_TOTAL,
@@ -195,7 +194,7 @@ void crn_top_titles(crn_pen *pen, const crn_top_rows *rows, const crn_top_choice
 static void put_share(crn_pen *pen, uint64_t part, uint64_t whole)
 {
     double percent = crn_percent(part, whole);
-    /* What rounds to nothing is told from nothing. */
+    /* Distinguishes a rounded 0 from nothing. */
     const char *text = !part ? "-" : percent < 0.05 ? "0.0" : NULL;
     char figure[32];
     if (!text)
@@ -218,7 +217,7 @@ static void put_amount(crn_pen *pen, const char *unit, double amount)
     crn_pen_text(pen, *text == '-' ? CRN_STYLE_DIM : CRN_STYLE_PLAIN, text, 0, false);
 }
 
-/* Time in time is how many threads at once, on average. */
+/* Time per time is the average number of threads. */
 static void put_rate(crn_pen *pen, const crn_top_rows *rows, uint64_t value)
 {
     double rate = rows->seconds > 0 ? (double)value / rows->seconds : (double)value;
@@ -307,7 +306,8 @@ static bool is_of(const crn_profile *profile, const crn_block_info *block)
     return profile && block >= profile->blocks && block < profile->blocks + profile->block_count;
 }
 
-/* What the block is written inside of, if it and the name have room. Returns what is left of it. */
+/* Prints the lexical parents if there is space for them and the name. Returns the remaining
+ * columns. */
 static size_t put_around(crn_pen *pen, const crn_top_rows *rows, const crn_block_info *block,
                          size_t limit)
 {
@@ -327,7 +327,7 @@ static size_t put_around(crn_pen *pen, const crn_top_rows *rows, const crn_block
 
 static void put_block(crn_pen *pen, const crn_top_rows *rows, const crn_top_row *row)
 {
-    /* A place that does not fit well is left out; in the middle of what is left otherwise. */
+    /* A place that hardly fits is left out; otherwise it is cut in the middle. */
     size_t left = pen->width > pen->used ? pen->width - pen->used : 0;
     bool place = !pen->width || left >= PLACE_LEAST;
     size_t column = pen->width ? pen->used + left * 3 / 5 : pen->used + 40;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What stands above the table: what runs, how it is measured, what is shown of it.
+ * The lines above the table: the program, how it is measured, what is shown.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What keys do: a table.
+ * Key bindings: a table.
  */
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "profile/profile.h"
 #include "top.h"
 
-typedef struct context { /* of a key that was pressed */
+typedef struct context { /* of a pressed key */
     crn_top_choice *choice;
     const crn_top_look *look;
     const crn_top_rows *rows;
@@ -22,7 +22,7 @@ static const crn_top_row *row_at_cursor(const context *context)
     return cursor < context->rows->count ? &context->rows->rows[cursor] : NULL;
 }
 
-/* ---- moving ---- */
+/* ---- movement ---- */
 
 static void move_to(const context *context, int64_t row)
 {
@@ -62,7 +62,7 @@ static void do_end(context *context)
     move_to(context, context->rows->count);
 }
 
-/* To the row that the one at the cursor hangs below. */
+/* Moves to the parent row. */
 static void to_parent(context *context)
 {
     const crn_top_row *rows = context->rows->rows;
@@ -77,7 +77,7 @@ static void to_parent(context *context)
     move_to(context, at);
 }
 
-/* Left closes what is open, and else goes up; right opens, and else goes down. */
+/* Left closes an open row, otherwise goes up; right opens it, otherwise goes down. */
 static void do_fold(context *context)
 {
     const crn_top_row *row = row_at_cursor(context);
@@ -93,9 +93,9 @@ static void do_fold(context *context)
         move_to(context, (int64_t)context->choice->cursor + 1);
 }
 
-/* ---- choosing ---- */
+/* ---- choice ---- */
 
-/* The block at the cursor becomes the one that callers and focus are about. */
+/* Makes the block at the cursor the subject of callers and focus. */
 static bool take_focus(context *context)
 {
     const crn_top_row *row = row_at_cursor(context);
@@ -104,7 +104,7 @@ static bool take_focus(context *context)
         return false;
     for (uint32_t b = 0; b < profile->block_count; b++) {
         const crn_block_info *block = &profile->blocks[b];
-        /* Rows may be of a profile that was made of this one: names are what stays. */
+        /* Rows can be of a derived profile: blocks are compared by name. */
         if (block == row->block || (context->rows->owned && block->line == row->block->line &&
                                     strcmp(block->name, row->block->name) == 0 &&
                                     strcmp(block->file, row->block->file) == 0)) {
@@ -146,13 +146,14 @@ static void do_enter(context *context)
         return;
     if (choice->view != CRN_TOP_FOCUS)
         choice->back = choice->view;
-    choice->view = CRN_TOP_VIEWS; /* also where it was a focus before: the cursor goes there */
+    choice->view = CRN_TOP_VIEWS; /* forces the cursor to the block, even if it was in focus
+                                     before */
     show(choice, CRN_TOP_FOCUS);
     if (choice->sort == CRN_TOP_BY_SELF)
         choice->sort = CRN_TOP_BY_INCLUSIVE;
 }
 
-/* Help, then the filter, then the focus is left. */
+/* Leaves help, then the filter, then the focus. */
 static void do_escape(context *context)
 {
     crn_top_choice *choice = context->choice;
@@ -229,7 +230,7 @@ static void do_quit(context *context)
     context->choice->quit = true;
 }
 
-/* ---- the table ---- */
+/* ---- bindings ---- */
 
 typedef struct binding {
     int key, argument;
@@ -293,7 +294,7 @@ const crn_top_key_help crn_top_help[] = {
     {NULL, NULL},
 };
 
-/* ---- typing ---- */
+/* ---- text input ---- */
 
 static void drop_character(char *text)
 {
@@ -314,7 +315,7 @@ static bool type(crn_top_choice *choice, int key)
     } else if (key == CRN_KEY_BACKSPACE) {
         drop_character(choice->filter);
     } else if (key >= ' ' && key != 0x7f && key < 0x100 && length + 1 < sizeof choice->filter) {
-        choice->filter[length] = (char)key; /* of UTF-8 they come byte by byte */
+        choice->filter[length] = (char)key; /* UTF-8 arrives byte by byte */
         choice->filter[length + 1] = 0;
     } else {
         return false;

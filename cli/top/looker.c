@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A thread that looks, so that keys are answered while a large capture is read.
+ * A thread that reads the capture, so that keys are handled while a large one is read.
  */
 #include <sys/eventfd.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a look and a choice to rows.
+ * Makes rows from a snapshot and a choice.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ void crn_top_metric_step(const crn_top_look *look, crn_top_choice *choice, int s
 
 crn_top_row *crn_top_rows_add(crn_top_rows *rows)
 {
-    if (!(rows->count & (rows->count - 1))) /* the next power of two, or none yet */
+    if (!(rows->count & (rows->count - 1))) /* full: capacities are powers of two */
         rows->rows =
             crn_realloc(rows->rows, rows->count ? (size_t)rows->count * 2 : 1, sizeof *rows->rows);
     crn_top_row *row = &rows->rows[rows->count++];
@@ -81,11 +81,11 @@ static void heading(crn_top_rows *rows, const char *text)
     crn_top_rows_add(rows)->heading = text;
 }
 
-/* ---- flat ---- */
+/* ---- flat views ---- */
 
 typedef struct order {
     crn_top_sort sort;
-    bool rates; /* else figures are compared as they are */
+    bool rates; /* figures are rates; otherwise they are compared directly */
     uint64_t whole;
 } order;
 
@@ -94,7 +94,7 @@ static int falling(uint64_t a, uint64_t b)
     return a < b ? 1 : a > b ? -1 : 0;
 }
 
-/* As it is shown, to a tenth of a percent: rows that look alike do not change places. */
+/* Rounds to what is shown, a tenth of a percent, so that rows which look equal keep their order. */
 static uint64_t shown(const order *order, uint64_t amount)
 {
     if (!order->rates || !order->whole || order->sort == CRN_TOP_BY_CALLS)
@@ -111,7 +111,7 @@ static int compare_amounts(const crn_top_row *a, const crn_top_row *b, const ord
                                   {a->inclusive_total, b->inclusive_total},
                                   {a->calls_total, b->calls_total}};
     int result = falling(shown(order, amounts[sort][0]), shown(order, amounts[sort][1]));
-    /* What is the same of late stands in the order of what it was in all. */
+    /* Equal rates are ordered by totals. */
     if (!result && order->rates)
         result = falling(totals[sort][0], totals[sort][1]);
     for (int i = 0; !result && i < 3; i++)
@@ -130,7 +130,7 @@ static int compare_rows(const void *left, const void *right, void *data)
     return result ? result : a->identity < b->identity ? -1 : a->identity > b->identity;
 }
 
-/* The rows of a view, from `first` on; those past choice->most are left out. */
+/* Sorts the rows of a view from `first` on, and drops those beyond choice->most. */
 static void sort_rows(crn_top_rows *rows, uint32_t first, const crn_top_choice *choice)
 {
     order order = {choice->sort, rows->seconds > 0, rows->whole};
@@ -150,7 +150,7 @@ static void flat_rows(crn_top_rows *rows, const crn_profile *shown, const crn_pr
     crn_block_cost total = crn_block_cost_make(whole, rows->metric, NULL);
     crn_block_cost calls_total = crn_block_cost_make(whole, CRN_METRIC_CALLS, NULL);
     for (uint32_t b = 0; b < whole->block_count; b++) {
-        /* The root is a block to look at only where it cost something itself. */
+        /* The root is listed only if it has self cost. */
         bool ran = b ? total.inclusive[b] || calls_total.self[b] : total.self[0] > 0;
         if (!ran || !crn_top_matches(choice, &whole->blocks[b]))
             continue;
@@ -171,7 +171,7 @@ static void flat_rows(crn_top_rows *rows, const crn_profile *shown, const crn_pr
     sort_rows(rows, 0, choice);
 }
 
-/* ---- a block and its neighbours ---- */
+/* ---- focus ---- */
 
 static void neighbour_rows(crn_top_rows *rows, const char *title, const crn_profile *profile,
                            const crn_neighbour *neighbours, uint32_t count, uint64_t side,
@@ -223,7 +223,7 @@ static void caller_rows(crn_top_rows *rows, const crn_profile *shown, uint32_t b
     rows->whole = crn_metric_total(shown, rows->metric);
 }
 
-/* ---- the cursor ---- */
+/* ---- cursor ---- */
 
 static void place_cursor(const crn_top_rows *rows, crn_top_choice *choice)
 {
@@ -234,7 +234,7 @@ static void place_cursor(const crn_top_rows *rows, crn_top_choice *choice)
                 return;
             }
         }
-        /* It is gone: stay where it was, and with what is there now. */
+        /* The row is gone: stays at the position. */
         choice->selected = 0;
     } else if (rows->view != CRN_TOP_FOCUS) {
         choice->cursor = 0;
@@ -245,7 +245,7 @@ static void place_cursor(const crn_top_rows *rows, crn_top_choice *choice)
         choice->cursor++;
 }
 
-/* ---- */
+/* ---- remarks ---- */
 
 static void remark(crn_top_rows *rows, const crn_top_look *look, const crn_top_choice *choice)
 {
@@ -301,7 +301,7 @@ crn_top_rows crn_top_rows_make(const crn_top_look *look, crn_top_choice *choice)
     rows.info = &look->profile->metrics[rows.metric];
     rows.calls = rows.metric != CRN_METRIC_CALLS && crn_calls_counted(look->profile);
     bool ended = look->state >= CRN_TOP_STOPPED && look->state <= CRN_TOP_KILLED;
-    /* Of a program that is over there is nothing new: what it did is shown. */
+    /* For a program that has ended, the totals are shown. */
     bool total = choice->total || !look->interval || crn_metric_is_level(rows.info) ||
                  (rows.view == CRN_TOP_LANES && !look->lanes_before.count) ||
                  (ended && crn_metric_empty(&look->since.profile, rows.metric));

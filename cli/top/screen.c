@@ -25,12 +25,12 @@ typedef struct screen {
     crn_top_looker looker;
     crn_top_look look;
     crn_top_rows rows;
-    bool asked; /* a look is under way */
+    bool asked; /* a snapshot has been requested */
     double taken_at, next_at, every;
-    double spent; /* processor seconds, when it was asked for */
+    double spent; /* processor seconds at that time */
     uint64_t looks;
     int signals;
-    uint32_t page; /* rows that fit */
+    uint32_t page; /* number of rows that fit */
 } screen;
 
 static double seconds_of(clockid_t clock)
@@ -40,10 +40,10 @@ static double seconds_of(clockid_t clock)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* The second look comes soon, so that there are rates. */
+/* The second snapshot comes soon, so that there are rates. */
 #define SECOND_LOOK 0.3
 
-/* The figures of less than this say nothing. */
+/* Rates over less time are meaningless. */
 #define LEAST_INTERVAL 0.1
 
 enum { PAIR_HOT = 1, PAIR_WARM };
@@ -67,15 +67,15 @@ static attr_t attributes_of(crn_style style)
 
 static void put(crn_pen *pen, crn_style style, const char *text)
 {
-    /* On the cursor's row all is in reverse, where dim would be hard to read. */
+    /* The cursor's row is in reverse video, where dim would be hard to read. */
     attr_t attributes = pen->marked ? A_REVERSE : attributes_of(style);
     attrset(attributes);
     addstr(text);
     attrset(A_NORMAL);
 }
 
-/* A pen at the beginning of a line. The last column is left alone: writing into it moves the
- * cursor on some terminals. */
+/* Returns a pen at the begin of a line. The last column is not used: writing there moves the cursor
+ * on some terminals. */
 static crn_pen pen_at(int line)
 {
     move(line, 0);
@@ -122,7 +122,7 @@ static void scroll_to_cursor(screen *screen)
         choice->first = choice->cursor;
     if (choice->cursor >= choice->first + screen->page)
         choice->first = choice->cursor - screen->page + 1;
-    /* A heading above the first row is part of it. */
+    /* A heading above the first row belongs to it. */
     while (choice->first && choice->first == choice->cursor &&
            screen->rows.rows[choice->first - 1].heading && screen->page > 1)
         choice->first--;
@@ -180,7 +180,7 @@ static void remake(screen *screen)
     screen->rows = crn_top_rows_make(&screen->look, screen->choice);
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
 static int translate(int key)
 {
@@ -202,17 +202,17 @@ static int translate(int key)
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (keys[i][0] == key)
             return keys[i][1];
-    return key < 0x100 ? key : 0; /* other function keys mean nothing */
+    return key < 0x100 ? key : 0; /* other function keys */
 }
 
 static void read_keys(screen *screen)
 {
     for (int key; (key = getch()) != ERR && !screen->choice->quit;) {
-        if (key == 12) { /* as everywhere, ^L */
+        if (key == 12) { /* ^L redraws */
             clearok(curscr, TRUE);
             continue;
         }
-        if (key == 3) /* ^C, should the terminal not make a signal of it */
+        if (key == 3) /* ^C, if the terminal does not make a signal of it */
             screen->choice->quit = true;
         if (crn_top_key(screen->choice, &screen->look, &screen->rows, screen->page, translate(key)))
             remake(screen);
@@ -225,7 +225,7 @@ static void read_signals(screen *screen)
     while (read(screen->signals, &info, sizeof info) == (ssize_t)sizeof info) {
         if (info.ssi_signo == SIGWINCH) {
             endwin();
-            refresh(); /* takes the new size */
+            refresh(); /* adopts the new size */
         } else if (info.ssi_signo == SIGTSTP) {
             endwin();
             kill(getpid(), SIGSTOP);
@@ -236,7 +236,7 @@ static void read_signals(screen *screen)
     }
 }
 
-/* Of what cannot be read the state is taken, and the figures before are kept. */
+/* If the capture cannot be read, only the state is taken and the figures stay. */
 static void accept_look(screen *screen, crn_top_look *found)
 {
     screen->asked = false;
@@ -256,7 +256,7 @@ static void accept_look(screen *screen, crn_top_look *found)
         screen->look = *found;
     }
     remake(screen);
-    /* All that it took: reading, making rows, and drawing those before. */
+    /* Everything: reading, making rows, drawing. */
     double cost = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - screen->spent + helpers;
     screen->every = crn_top_wait(screen->choice, cost);
     second &= screen->every <= screen->choice->delay && screen->every > SECOND_LOOK;
@@ -305,7 +305,7 @@ static void loop(screen *screen)
         crn_top_look found;
         if (files[2].revents && crn_top_looker_take(&screen->looker, &found))
             accept_look(screen, &found);
-        /* What needs another look does not wait for its turn, but for an interval that counts. */
+        /* A view that needs other data is refreshed soon. */
         bool lanes = screen->choice->view != view && screen->choice->view == CRN_TOP_LANES;
         if (lanes || delay != screen->choice->delay || (paused && !screen->choice->paused))
             screen->next_at = screen->taken_at + LEAST_INTERVAL;
@@ -344,7 +344,8 @@ static bool open_screen(screen *screen)
     return true;
 }
 
-/* Signals are read where keys are. Blocked before a thread is started, they are for all. */
+/* Signals are read with a signalfd. They are blocked before a thread is started, so that all
+ * threads inherit it. */
 static int open_signals(void)
 {
     sigset_t set;
@@ -362,7 +363,7 @@ static int open_signals(void)
 int crn_top_screen(const crn_top_options *options, crn_top_choice *choice)
 {
     screen screen = {.options = options, .choice = choice, .every = 0};
-    crn_terminal_get(); /* sets the locale, which curses goes by */
+    crn_terminal_get(); /* sets the locale for curses */
     screen.signals = open_signals();
     if (!open_screen(&screen))
         return crn_top_batch(options, choice); /* curses does not know this terminal */

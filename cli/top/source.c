@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The capture, its program, and looks at them.
+ * Takes snapshots of the capture and its program's state.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -28,9 +28,9 @@ static uint64_t number(const crn_profile *profile, const char *key)
     return strtoull(crn_profile_note(profile, key, "0"), NULL, 10);
 }
 
-/* ---- the program ---- */
+/* ---- program ---- */
 
-/* When recording began, in seconds since 1970; 0 if it is not known. */
+/* Returns the start of recording in seconds since 1970; 0 if not known. */
 static time_t started_at(const crn_profile *profile)
 {
     struct tm utc = {0};
@@ -48,7 +48,7 @@ static double since_change(const crn_profile *profile, const struct stat *file)
     return age > 0 ? age : 0;
 }
 
-/* A clock that goes on is a program that runs, wherever it does; only else is it looked for. */
+/* An advancing clock means that the program runs; only otherwise is the process checked. */
 static void set_state(crn_top_look *look, const crn_top_look *before, const struct stat *file)
 {
     const char *state = crn_profile_note(look->profile, "state", "");
@@ -69,16 +69,15 @@ static void set_state(crn_top_look *look, const crn_top_look *before, const stru
     }
 }
 
-/* ---- its children ---- */
+/* ---- child processes ---- */
 
-/* Digits and dots: what stands between the stem and the end of a child's capture. */
+/* Returns true for digits and dots, the part of a child's file name between stem and suffix. */
 static bool is_numbers(const char *text, size_t length)
 {
     return length > 1 && text[0] == '.' && strspn(text, ".0123456789") >= length;
 }
 
-/* What the names of a capture's children are made of: x.cairn has x.PID.cairn beside it for a
- * child that it forked. */
+/* Parts of the file names of children: x.cairn has x.PID.cairn beside it. */
 typedef struct family {
     const char *stem, *end;
     size_t stem_length, end_length;
@@ -121,7 +120,7 @@ static void put_names(char *to, size_t size, char **names, size_t count)
     crn_free(names);
 }
 
-/* Those of this run: changed since it `started`. */
+/* Finds those of this run: modified since `started`. */
 static void find_children(char *to, size_t size, const char *path, time_t started)
 {
     family family = family_of(path);
@@ -143,7 +142,7 @@ static void find_children(char *to, size_t size, const char *path, time_t starte
     put_names(to, size, names, count);
 }
 
-/* ---- looks ---- */
+/* ---- snapshots ---- */
 
 static bool same_run(const crn_profile *before, const crn_profile *now)
 {
@@ -186,8 +185,8 @@ static void compare(crn_top_look *look, const crn_top_look *before)
     copy_lanes(&look->lanes_before, &before->lanes);
 }
 
-/* Addresses are compared, and functions shown: which functions a path of addresses becomes
- * depends on what else has run, and what ran before would seem to run again. */
+/* Differences are computed on addresses, and functions are shown: which functions a path of
+ * addresses becomes depends on everything else in the profile. */
 static void name_functions(crn_top_look *look, crn_symbols_cache *names)
 {
     if (!crn_symbols_wanted(look->profile))
@@ -208,7 +207,7 @@ static void name_functions(crn_top_look *look, crn_symbols_cache *names)
     crn_free(blocks);
 }
 
-/* Of processes that have read files and ended. */
+/* CPU time of child processes that read files. */
 static double helpers_so_far(void)
 {
     struct rusage use = {0};
@@ -249,6 +248,6 @@ crn_top_look crn_top_look_take(const char *path, const crn_top_look *before, boo
 
 double crn_top_wait(const crn_top_choice *choice, double cost)
 {
-    double least = 20 * cost; /* from look to look: a twentieth of a processor at most */
+    double least = 20 * cost; /* at most a twentieth of a processor */
     return choice->delay > least ? choice->delay : least;
 }

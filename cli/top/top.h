@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * top.h - the parts of `cairn top`: what is looked at, what a person has chosen to see of
- * it, the rows that follow from the two, and how they are drawn, on a terminal or as text.
+ * top.h - the parts of `cairn top`:
  *
- *   source    the file, its program, and looks at it
- *   looker    a thread that looks
- *   model     rows from a look and a choice; no terminal in it
- *   input     keys to changes of the choice; no terminal in it either
- *   columns, header    rows and state to pieces of text with a style
- *   screen, batch      those pieces to ncurses, or to stdout
+ *   source    the file, its program, and snapshots of it
+ *   looker    a thread that takes snapshots
+ *   model     rows from a snapshot and a choice; independent of the terminal
+ *   input     from keys to changes of the choice; independent of the terminal
+ *   columns, header    rows and state as pieces of styled text
+ *   screen, batch      these pieces on ncurses, or stdout
  */
 #ifndef CRN_CLI_TOP_TOP_H
 #define CRN_CLI_TOP_TOP_H
@@ -19,66 +18,66 @@
 #include "profile/profile.h"
 #include "symbols/symbols.h"
 
-/* ---- looks ---- */
+/* ---- snapshots ---- */
 
 typedef enum crn_top_state {
-    CRN_TOP_WAITING, /* the file is not there yet */
+    CRN_TOP_WAITING, /* the file does not exist yet */
     CRN_TOP_RUNNING,
     CRN_TOP_SUSPENDED, /* the program was stopped by a signal */
     CRN_TOP_STOPPED,   /* recording could not go on */
     CRN_TOP_ENDED,
-    CRN_TOP_KILLED,    /* the program is gone, and did not close the file */
-    CRN_TOP_UNREADABLE /* what was read before is still shown */
+    CRN_TOP_KILLED,    /* the program ended without closing the file */
+    CRN_TOP_UNREADABLE /* the last good snapshot is still shown */
 } crn_top_state;
 
-/* One reading of the capture, and what has changed since the one before. */
+/* A snapshot of the capture, and the difference to the one before. */
 typedef struct crn_top_look {
     crn_top_state state;
     double changed;       /* seconds since the file last changed, if killed */
-    char problem[512];    /* why it cannot be read, or is waited for */
-    unsigned run;         /* goes up when another run has taken the file's place */
-    uint64_t taken_ns;    /* CLOCK_MONOTONIC, halfway through reading it */
-    double interval;      /* seconds since the reading before; 0: there was none of this run */
+    char problem[512];    /* why it cannot be read, or what is waited for */
+    unsigned run;         /* incremented when another run replaces the file */
+    uint64_t taken_ns;    /* CLOCK_MONOTONIC, in the middle of reading */
+    double interval;      /* seconds since the previous snapshot; 0: none of this run */
     crn_profile *profile; /* NULL if nothing was read yet */
-    crn_profile *read;    /* as it was read, if that was addresses and `profile` has names */
-    crn_since since;      /* of `profile` */
+    crn_profile *read;    /* as recorded, if that was addresses and `profile` has functions */
+    crn_since since;      /* difference of `profile` */
     crn_lanes lanes, lanes_before;
-    char children[256]; /* names of captures beside it that its forked children write */
-    double cost;        /* processor seconds that this reading took */
-    double helpers;     /* of these: of processes that read files for it */
-    uint64_t samples;   /* taken since the reading before */
+    char children[256]; /* file names of captures of forked children */
+    double cost;        /* processor seconds of this snapshot */
+    double helpers;     /* part of it in child processes that read files */
+    uint64_t samples;   /* number of samples since the previous snapshot */
 } crn_top_look;
 
 void crn_top_look_free(crn_top_look *look);
 
-/* Reads `path`; `before` is the last look that read something, or NULL. What `before`
- * holds is not taken over, and may be freed afterwards. `names` is for all looks at a path. */
+/* Takes a snapshot of `path`. `before` is the last one that could be read, or NULL; it stays the
+ * caller's. `names` is shared by all snapshots of a path. */
 crn_top_look crn_top_look_take(const char *path, const crn_top_look *before, bool lanes,
                                crn_symbols_cache *names);
 
-/* A thread that takes looks when it is asked to. */
+/* A thread that takes snapshots on request. */
 typedef struct crn_top_looker {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    bool wanted, ending; /* under the lock, as all below */
+    bool wanted, ending; /* under the lock, as everything below */
     bool lanes;
     const crn_top_look *before;
     crn_top_look found;
     bool done;
     const char *path;
-    crn_symbols_cache *names; /* the thread's own */
-    int event;                /* readable when a look is there */
+    crn_symbols_cache *names; /* used by the thread only */
+    int event;                /* readable when a snapshot is available */
 } crn_top_looker;
 
 bool crn_top_looker_start(crn_top_looker *looker, const char *path);
-/* One at a time. `before` must stay as it is until the look is there. */
+/* Requests a snapshot, one at a time. `before` must not change until it is available. */
 void crn_top_looker_ask(crn_top_looker *looker, const crn_top_look *before, bool lanes);
-/* True when the look that was asked for is there: it is the caller's then. */
+/* Returns true if the requested snapshot is available, which the caller then owns. */
 bool crn_top_looker_take(crn_top_looker *looker, crn_top_look *found);
 void crn_top_looker_end(crn_top_looker *looker);
 
-/* ---- the choice ---- */
+/* ---- choice ---- */
 
 typedef enum crn_top_view {
     CRN_TOP_SELF,
@@ -86,7 +85,7 @@ typedef enum crn_top_view {
     CRN_TOP_TREE,
     CRN_TOP_CALLERS,
     CRN_TOP_LANES,
-    CRN_TOP_FOCUS, /* a block, what leads into it and what it leads to */
+    CRN_TOP_FOCUS, /* a block with its callers and callees */
     CRN_TOP_VIEWS
 } crn_top_view;
 
@@ -101,77 +100,77 @@ typedef enum crn_top_sort {
 extern const char *const crn_top_view_names[CRN_TOP_VIEWS];
 extern const char *const crn_top_sort_names[CRN_TOP_SORTS];
 
-/* Which contexts of a tree a person has opened or closed, and which opened by themselves;
- * contexts are known by a hash of their path, which is the same at each look. */
+/* A context of the tree that was opened or closed by the user or automatically. Contexts are
+ * identified by a hash of their path. */
 typedef struct crn_top_fold {
     uint64_t identity;
-    bool open, chosen; /* by a person */
+    bool open, chosen; /* chosen: by the user */
 } crn_top_fold;
 
 typedef struct crn_top_choice {
     crn_top_view view, back; /* back: where Esc leads to from a focus */
-    char metric[64];         /* "" is what the capture is most about */
+    char metric[64];         /* "" is the capture's main metric */
     crn_top_sort sort;
-    bool total; /* since the start, instead of since the last look */
+    bool total; /* since the start, in place of since the last snapshot */
     bool paused, help, quit;
-    double delay; /* seconds between looks */
-    bool typing;  /* the filter is being written */
+    double delay; /* seconds between snapshots */
+    bool typing;  /* the filter is being typed */
     char filter[128], filter_before[128];
-    char focus[256];   /* block, as crn_reference_spell has it; "" is none */
-    uint64_t selected; /* the row that the cursor stays with; 0: the first one, whatever it is */
-    uint32_t cursor, first; /* row; first row that is shown */
-    crn_top_fold *folds;    /* by identity, rising */
+    char focus[256];        /* block, as crn_reference_spell writes it; "" is none */
+    uint64_t selected;      /* row that the cursor follows; 0: the first row, whichever it is */
+    uint32_t cursor, first; /* row; first shown row */
+    crn_top_fold *folds;    /* sorted by identity */
     uint32_t fold_count;
-    uint32_t most; /* rows; 0 is as many as the views have */
+    uint32_t most; /* limit on rows; 0: that of the view */
 } crn_top_choice;
 
 /* ---- rows ---- */
 
 typedef struct crn_top_row {
-    uint64_t identity; /* of a block, a context's path or a lane; never 0, but for headings */
+    uint64_t identity; /* of a block, a context's path or a lane; 0 only for headings */
     const crn_block_info *block;
     const char *heading;             /* of a part of the table: no figures */
-    const crn_lane_info *lane;       /* of the lanes' view */
+    const crn_lane_info *lane;       /* in the view of lanes */
     uint64_t self, inclusive, calls; /* in the interval, or since the start */
     uint64_t self_total, inclusive_total, calls_total;
-    uint64_t cycles; /* calls that came back along cycles */
-    uint64_t bars;   /* of a tree: bit l: more siblings follow at level l (to 62) */
+    uint64_t cycles; /* calls that came back over cycles */
+    uint64_t bars;   /* of a tree: bit l: more siblings follow at level l (up to 62) */
     uint32_t level;
-    bool last, only; /* as in analysis/tree.h */
+    bool last, only; /* as in profile/tree.h */
     bool open, leaf;
 } crn_top_row;
 
 typedef struct crn_top_rows {
     crn_top_row *rows;
     uint32_t count;
-    uint64_t hidden; /* rows that the limits left out */
-    uint64_t small;  /* contexts of a tree that are too small a share to be shown */
-    uint64_t whole;  /* of the metric, of which shares are */
-    double seconds;  /* that the figures are of, when they are rates; 0 for totals */
+    uint64_t hidden; /* rows hidden by the limit */
+    uint64_t small;  /* contexts of a tree whose share is too small */
+    uint64_t whole;  /* total of the metric, for shares */
+    double seconds;  /* length of the interval if figures are rates; 0 for totals */
     uint32_t metric;
     const crn_metric_info *info;
     bool calls; /* calls were counted and are not the metric */
     crn_top_view view;
-    crn_profile *owned; /* what rows point into, beside the look */
+    crn_profile *owned; /* rows point into this, or into the snapshot */
     const crn_profile *looked_at;
     char remark[256]; /* why there is nothing, or "" */
 } crn_top_rows;
 
-/* The metric that is chosen. */
+/* Returns the chosen metric. */
 uint32_t crn_top_metric(const crn_top_look *look, const crn_top_choice *choice);
-/* Sets choice->metric to the next one that holds something, or the one before. */
+/* Sets choice->metric to the next or previous one with any cost. */
 void crn_top_metric_step(const crn_top_look *look, crn_top_choice *choice, int step);
 
-/* What is to be shown. Opens and closes contexts of the tree that do so by themselves, and
- * moves the cursor with the row that it is on. */
+/* Makes the rows. Opens and closes contexts of the tree automatically, and moves the cursor with
+ * its row. */
 crn_top_rows crn_top_rows_make(const crn_top_look *look, crn_top_choice *choice);
 void crn_top_rows_free(crn_top_rows *rows);
 
-/* Parts of the model. */
+/* ---- internal to the model ---- */
 void crn_top_tree_rows(crn_top_rows *rows, const crn_profile *shown, const crn_profile *totals,
                        crn_top_choice *choice, bool upside_down);
 void crn_top_lane_rows(crn_top_rows *rows, const crn_top_look *look, const crn_top_choice *choice);
-/* What is the same at each look: of a block in a context, or in any (0). Numbers are not. */
+/* Returns an identity that is the same in each snapshot: of a block in a context, or in any (0). */
 uint64_t crn_top_identity(uint64_t context, const crn_block_info *block);
 crn_top_row *crn_top_rows_add(crn_top_rows *rows);
 bool crn_top_matches(const crn_top_choice *choice, const crn_block_info *block);
@@ -195,11 +194,11 @@ enum { /* beside characters */
        CRN_KEY_BACKSPACE
 };
 
-/* Applies a key. `page` is how many rows are shown at once. False if it means nothing. */
+/* Handles a key. `page` is the number of shown rows. Returns false for unknown keys. */
 bool crn_top_key(crn_top_choice *choice, const crn_top_look *look, const crn_top_rows *rows,
                  uint32_t page, int key);
 
-/* What the keys do, for the help: NULL ends it. */
+/* Keys and their help texts, NULL-terminated. */
 typedef struct crn_top_key_help {
     const char *keys, *what;
 } crn_top_key_help;
@@ -207,42 +206,42 @@ extern const crn_top_key_help crn_top_help[];
 
 /* ---- drawing ---- */
 
-/* Puts safe text, with a style, at the end of the line that is being drawn. */
+/* Appends sanitised, styled text to the current line. */
 typedef struct crn_pen crn_pen;
 struct crn_pen {
     void (*put)(crn_pen *pen, crn_style style, const char *text);
-    size_t width; /* columns of a line; 0: any number */
-    size_t used;  /* of this line */
-    bool marked;  /* the line is the one that the cursor is on */
+    size_t width; /* columns of a line; 0: unlimited */
+    size_t used;  /* columns of the current line */
+    bool marked;  /* it is the cursor's line */
 };
 
-/* Any text, made safe, and cut at the end of the line or after `limit` columns (0: not). */
+/* Appends untrusted text, sanitised and cut at the line's end or `limit` columns (0: none). */
 void crn_pen_text(crn_pen *pen, crn_style style, const char *text, size_t limit, bool keep_end);
 void crn_pen_format(crn_pen *pen, crn_style style, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Spaces up to a column. */
+/* Appends spaces up to a column. */
 void crn_pen_to(crn_pen *pen, size_t column);
 
-/* "12.3M", "1.23 s": three digits and at most eight columns. `unit` is a metric's. */
+/* "12.3M", "1.23 s": three digits, at most eight columns. `unit` is a metric's. */
 enum { CRN_AMOUNT_SIZE = 24, CRN_AMOUNT_WIDTH = 8 };
 const char *crn_top_amount(char text[CRN_AMOUNT_SIZE], const char *unit, double amount);
 
 enum { CRN_TOP_HEADER_LINES = 4 };
-/* One of the lines above the table. False when there is nothing to be said in it. */
+/* Prints a line above the table. Returns false if there is nothing to show. */
 bool crn_top_header_line(crn_pen *pen, int line, const char *path, const crn_top_look *look,
                          const crn_top_choice *choice, const crn_top_rows *rows, double every);
 void crn_top_titles(crn_pen *pen, const crn_top_rows *rows, const crn_top_choice *choice);
 void crn_top_row_draw(crn_pen *pen, const crn_top_rows *rows, const crn_top_row *row);
 
-/* ---- the two ways to show it ---- */
+/* ---- output ---- */
 
 typedef struct crn_top_options {
     const char *path;
-    uint64_t count; /* of looks; 0 is until it is ended */
+    uint64_t count; /* number of snapshots; 0: until it is ended */
 } crn_top_options;
 
-/* How long to wait after a look, in seconds: the delay, or longer where looking would take
- * more than a twentieth of a processor. */
+/* Returns the seconds to wait after a snapshot: the delay, or longer so that at most a twentieth of
+ * a processor is used. */
 double crn_top_wait(const crn_top_choice *choice, double cost);
 
 int crn_top_batch(const crn_top_options *options, crn_top_choice *choice);

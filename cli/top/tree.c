@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tree of contexts, folded where it is not hot.
+ * The tree of contexts, closed where it is cold.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,14 +10,15 @@
 #include "profile/profile.h"
 #include "top.h"
 
-/* A context opens by itself at one share and closes at a lower one, so that the tree does
- * not flap. Of those that nobody opened, children below the least share are left out. */
+/* Contexts open automatically at one share and close at a lower one, so that they do not flicker.
+ * Below contexts that the user did not open, children with less than the smallest share are
+ * hidden. */
 #define SHARE_OPEN 0.05
 #define SHARE_CLOSE 0.02
 #define SHARE_LEAST 0.003
 enum { ROWS_MOST = 20000, LEVELS = 62 };
 
-/* ---- what is open ---- */
+/* ---- open contexts ---- */
 
 static int compare_folds(const void *left, const void *right)
 {
@@ -47,7 +48,7 @@ void crn_top_fold_set(crn_top_choice *choice, uint64_t identity, bool open, bool
     *fold = (crn_top_fold){identity, open, chosen};
 }
 
-/* What opened by itself is decided anew at each look; what a person did stays. */
+/* Automatic choices are renewed in each snapshot; the user's stay. */
 static void replace_folds(crn_top_choice *choice, crn_top_fold *opened, uint32_t count)
 {
     for (uint32_t i = 0; i < choice->fold_count; i++) {
@@ -63,18 +64,18 @@ static void replace_folds(crn_top_choice *choice, crn_top_fold *opened, uint32_t
     choice->fold_count = count;
 }
 
-/* ---- laying it out ---- */
+/* ---- layout ---- */
 
 typedef struct child {
     uint64_t order;
     uint32_t context;
 } child;
 
-typedef struct level { /* a context that is open, and its children that are shown */
+typedef struct level { /* an open context and its shown children */
     child *children;
     uint32_t count, next;
     uint64_t identity, bars;
-    uint32_t depth; /* in levels that are drawn */
+    uint32_t depth; /* in drawn levels */
 } level;
 
 typedef struct layout {
@@ -82,8 +83,9 @@ typedef struct layout {
     crn_top_choice *choice;
     const crn_profile *profile, *whole;
     uint64_t *totals, *whole_totals, *calls, *cycles;
-    uint32_t *first, *sibling; /* 0 is none: the root is nobody's child */
-    uint8_t *matching;         /* by context: 1: it or one below is looked for; NULL: all are */
+    uint32_t *first, *sibling; /* 0 is "none", as the root is nobody's child */
+    uint8_t *matching;         /* by context: 1: it or a descendant matches the filter; NULL: all
+                                  do */
     bool upside_down;
     level *levels;
     uint32_t height, capacity;
@@ -146,8 +148,8 @@ static int compare_children(const void *left, const void *right)
     return a->context < b->context ? -1 : a->context > b->context;
 }
 
-/* What siblings are sorted by. Of rates it is the percent, rounded, and then who was there
- * first: a tree in which branches change places with every look cannot be read. */
+/* Sort key of siblings: for rates the rounded percentage, then the order of appearance, so that
+ * branches do not change places all the time. */
 static uint64_t order_of(const layout *layout, uint32_t context)
 {
     uint64_t total = layout->totals[context], whole = layout->totals[0];
