@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * error.h - one way to say what went wrong: a number for programs, a line for people.
+ * error.h - an error: a code for programs and a message for people.
  */
 #ifndef CRN_BASE_ERROR_H
 #define CRN_BASE_ERROR_H

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 
-/* Strings live in blocks that never move; the table holds their numbers plus one. */
+/* Strings are in chunks that never move. The table has their numbers plus one. */
 enum { ARENA_SIZE = 64 * 1024 };
 
 typedef struct arena {
@@ -113,7 +113,7 @@ uint32_t crn_intern_number(crn_interning *interning, const char *text, size_t le
 
 const char *crn_intern(crn_interning *interning, const char *text, size_t length)
 {
-    /* In two steps: finding the number may move the entries. */
+    /* two statements, because crn_intern_number may move the entries */
     uint32_t number = crn_intern_number(interning, text, length);
     return interning->entries[number].text;
 }

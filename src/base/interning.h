@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * interning.h - each distinct string once, with stable addresses.
+ * interning.h - stores each distinct string once, at a stable address.
  */
 #ifndef CRN_BASE_INTERNING_H
 #define CRN_BASE_INTERNING_H
@@ -13,11 +13,12 @@ typedef struct crn_interning crn_interning;
 crn_interning *crn_interning_new(void);
 void crn_interning_free(crn_interning *interning);
 
-/* The one copy of the `length` bytes at `text`, NUL-terminated. Equal strings give equal
+/* Returns the only copy of the `length` bytes at `text`, NUL-terminated. Equal strings have equal
  * pointers, valid until the interning is freed. */
 const char *crn_intern(crn_interning *interning, const char *text, size_t length);
 
-/* The number of a string, counted from 0 in order of arrival. `text` need not be interned. */
+/* Returns the number of a string: 0 for the first one added, then 1 and so on. `text` need not be
+ * interned. */
 uint32_t crn_intern_number(crn_interning *interning, const char *text, size_t length);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * limits.h - first sizes that are small in a test build, so that all growth happens early
- * and often.
+ * limits.h - initial table sizes, small in test builds so that tables grow early and often.
  */
 #ifndef CRN_BASE_LIMITS_H
 #define CRN_BASE_LIMITS_H

@@ -9,7 +9,7 @@
 
 #include "base/pool.h"
 
-/* What is never freed, or freed twice, a sanitizer sees of malloc's blocks. */
+/* Sanitizers find leaks and double frees only in memory from malloc. */
 #if defined __has_feature
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define SANITIZED
@@ -44,7 +44,7 @@ static void give(void *memory)
         crn_pool_give(memory);
 }
 
-/* Counts down to the first failure; 0 is off, 1 fails now and for ever. */
+/* Number of the call that fails, counted down; 0: none, 1: each call fails from now on. */
 static uint64_t fail_at;
 
 static int fails(void)
@@ -81,7 +81,7 @@ void *crn_try_realloc(void *memory, size_t count, size_t size)
     return memory;
 }
 
-/* Found when the library is loaded. */
+/* Resolved when the library is loaded; see crn_is_same in memory.h. */
 static int (*const volatile compare)(const void *one, const void *other, size_t size) = memcmp;
 
 bool crn_is_same(const void *one, const void *other, size_t size)
@@ -94,8 +94,7 @@ void crn_free(void *memory)
     give(memory);
 }
 
-/* Bytes from which a table has pages of its own. Tables that grow do so while the program runs, in
- * whose malloc this would be one more block of what runs there. */
+/* Tables of at least this many bytes are mapped on their own; see crn_try_table in memory.h. */
 enum { TABLE_LARGE = 512 };
 
 void *crn_try_table(size_t size)
@@ -128,7 +127,8 @@ static void *try_pages(size_t size, int protection)
     if (memory == MAP_FAILED)
         memory = NULL;
     else
-        madvise(memory, size, MADV_NOHUGEPAGE); /* where there are none, it is not needed */
+        madvise(memory, size, MADV_NOHUGEPAGE); /* fails on kernels without huge pages, which is
+                                                   harmless */
     errno = saved;
     return memory;
 }

@@ -12,40 +12,41 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* From now on memory is malloc's, not the pool's (pool.h): for a process in which nothing else
- * runs. Before anything is allocated. */
+/* Allocates from malloc instead of the pool (pool.h) from now on. For processes that run no
+ * profiled program. Call it before the first allocation. */
 void crn_memory_from_malloc(void);
 
-/* NULL when there is no memory. Zeroed. The try functions leave errno alone. */
+/* Returns zeroed memory, or NULL if there is none. The try functions preserve errno. */
 void *crn_try_calloc(size_t count, size_t size);
-/* As realloc; NULL leaves `memory` as it was. */
+/* Like realloc. Returns NULL without memory; then `memory` is unchanged. */
 void *crn_try_realloc(void *memory, size_t count, size_t size);
 void crn_free(void *memory);
 
-/* Whether so many bytes are the same. Not memcmp's name: what a library calls for the first time is
- * looked up then, on a kilobyte of the stack that is there, which may be a signal's and small. All
- * else that finds a context has been called when a profile is opened. */
+/* Returns true if `size` bytes are equal. A replacement for memcmp that the dynamic linker need not
+ * resolve at its first call: that takes about 1 KB of stack, which a small signal stack may not
+ * have. All other functions needed to find a context are called when a profile is opened. */
 bool crn_is_same(const void *one, const void *other, size_t size);
 
-/* A zeroed table of `size` bytes, for tables that double. A large one goes back to the system
- * when it is freed: malloc would keep the outgrown ones, which are as much again. NULL when
- * there is no memory. */
+/* Returns a zeroed table of `size` bytes, for tables that grow by doubling. Large tables are
+ * returned to the system when freed; malloc would keep the outgrown ones, which take as much memory
+ * again. Returns NULL without memory. */
 void *crn_try_table(size_t size);
 void crn_free_table(void *table, size_t size);
 
-/* Zeroed memory that takes room where it is written to, for tables of which little is used; it
- * begins at a page. NULL when there is no address space. */
+/* Returns zeroed, page-aligned memory of which only written pages take space, for sparsely used
+ * tables. Returns NULL without address space. */
 void *crn_try_sparse(size_t size);
-/* The same, but that it stays zero: who writes to it is ended. */
+/* Like crn_try_sparse, but read-only: a write is a segmentation fault. */
 void *crn_try_zeros(size_t size);
 void crn_free_sparse(void *memory, size_t size);
 
-/* Never NULL. crn_calloc's memory is zeroed. */
+/* Never return NULL. Memory from crn_calloc is zeroed. */
 void *crn_calloc(size_t count, size_t size);
 void *crn_realloc(void *memory, size_t count, size_t size);
 char *crn_strdup(const char *text);
 
-/* For tests: the try functions fail from the `nth` call on (1 is the next); 0 never. */
+/* For tests: makes the try functions fail from the `nth` call on (1 is the next call); 0 means
+ * never. */
 void crn_memory_fail_at(uint64_t nth);
 
 #endif

@@ -6,35 +6,36 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* What a block begins with. Blocks that are not large are never unmapped, so that who has lost the
+/* Header of an allocation. Allocations up to LARGE are never unmapped, so a thread that loses the
  * race for one may still read it. */
 typedef struct head {
-    uint64_t size;     /* all of it, this included */
-    struct head *next; /* of those that are free; atomic */
+    uint64_t size;     /* in bytes, header included */
+    struct head *next; /* next free one in the list; atomic */
 } head;
 
 enum {
     LEAST = 32,
-    STEPS = 4,       /* sizes between a power of two and the next */
-    LARGE = 1 << 13, /* what is larger has pages of its own: else lists keep what was outgrown */
+    STEPS = 4,       /* size classes between two powers of two */
+    LARGE = 1 << 13, /* larger allocations are mapped on their own, so that outgrown ones do not
+                        stay in lists */
     CLASSES = 9 * STEPS,
-    CHUNK = 1 << 16, /* that blocks are cut from; it begins at a multiple */
+    CHUNK = 1 << 16, /* allocations are cut from chunks; also their alignment */
     PAGE = 4096,
     ADDRESS_BITS = 48
 };
 
 static const uint64_t MOST = (uint64_t)1 << (ADDRESS_BITS - 1);
 
-/* Lists of free blocks. Above the address stands how often the first has changed: a list that is
- * found to begin as before has not been taken from and added to meanwhile. */
+/* Lists of free allocations, by size class. The upper bits of each word count changes, so that
+ * compare-and-exchange fails if the list was changed and then got the same first element (ABA). */
 static uint64_t lists[CLASSES]; /* atomic */
 
 static int power_of(uint64_t size)
 {
-    return 63 - __builtin_clzll(size); /* bits of the type, but one */
+    return 63 - __builtin_clzll(size); /* the word has 64 bits */
 }
 
-/* A multiple of 16, to which malloc's blocks are aligned, too. */
+/* Rounds up to a size class: a multiple of 16, the alignment of malloc. */
 static uint64_t rounded(uint64_t size)
 {
     if (size <= LEAST)
@@ -100,8 +101,9 @@ static head *map_chunk(void)
     return (head *)(void *)(pages + before);
 }
 
-/* Where nothing has been cut from yet, up to the next multiple of a chunk; one itself: there is no
- * room. Atomic. Chunks stay, so that it is never again what it was. */
+/* Address of the unused rest of the current chunk, which ends at the next multiple of CHUNK. A
+ * multiple of CHUNK means that nothing is left. Atomic. Chunks are never unmapped, so no value
+ * repeats (no ABA). */
 static uint64_t frontier;
 
 static head *cut(uint64_t size)

@@ -32,7 +32,8 @@ static bool is_at_rest(const crn_disk_lane *header)
     return header->settled % 2 == 0 && header->waits_changed % 2 == 0;
 }
 
-/* A thread that is put aside in the midst of it comes back, unless its process is no more. */
+/* Lets a preempted writer finish. Returns false to give up: after 200 turns, or if the capture is no
+ * longer recording or its process has ended. */
 static bool wait_for_writer(const crn_reader *reader, int turn)
 {
     enum { AT_ONCE = 100, MOST = 200 };
@@ -45,8 +46,8 @@ static bool wait_for_writer(const crn_reader *reader, int turn)
     return true;
 }
 
-/* Twice the same, and nobody writing. A writer that was killed in the midst of it is not waited
- * for: then the waits are left out. */
+/* The header is consistent if two reads agree and no write is under way. If the writer was killed
+ * during a write, the waits are left out. */
 bool crn_waits_header(const crn_reader *reader, uint32_t lane, crn_disk_lane *header, bool *whole,
                       crn_error *error)
 {
@@ -83,8 +84,8 @@ static uint64_t place_of(cairn_metric metric, uint64_t record)
     return record * sizeof(uint64_t);
 }
 
-/* The owner has paid since: what it promised is in the counters now, though perhaps not yet in
- * those that were read. */
+/* Reads a counter again after the lane's owner has charged the wait: the counter now includes it,
+ * but an earlier read may not. */
 static bool read_again(const crn_reader *reader, uint32_t lane, uint64_t record,
                        cairn_metric metric, uint64_t *counter, crn_error *error)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * waits.h - what the contexts that wait in a live capture will be charged, added to what they
- * have been, so that what a reader sees never goes back and counts nothing twice.
+ * waits.h - adds the time that waiting contexts of a live capture have not been charged yet, so
+ * that successive readings never decrease and count nothing twice.
  */
 #ifndef CRN_SNAPSHOT_WAITS_H
 #define CRN_SNAPSHOT_WAITS_H
@@ -10,16 +10,17 @@
 
 #include "capture/reader.h"
 
-/* Reads a lane's header when nobody is writing its time. False when there is no memory, or the
- * file cannot be read. A header that is cut short is zeros from there on, and not `whole`. */
+/* Reads a lane's header while no write to its times is under way. Returns false without memory, or
+ * if the file cannot be read. If the header is cut short, the rest is zeros and `whole` is
+ * false. */
 bool crn_waits_header(const crn_reader *reader, uint32_t lane, crn_disk_lane *header, bool *whole,
                       crn_error *error);
 
-/* The clock up to which wall time is charged or promised. */
+/* Returns the clock up to which wall time is charged, or will be for a wait. */
 uint64_t crn_waits_clock(const crn_disk_lane *header);
 
-/* Corrects counters that were read after `before` was: of a metric, wall or cpu, `counters[r *
- * stride]` being that of record r, of which there are `count`. */
+/* Adds waits to counters that were read after `before`. The metric is wall or cpu. `counters[r *
+ * stride]` is the counter of record r; r < count. */
 bool crn_waits_add(const crn_reader *reader, uint32_t lane, const crn_disk_lane *before,
                    cairn_metric metric, uint64_t *counters, size_t stride, uint64_t count,
                    crn_error *error);
