@@ -10,42 +10,16 @@
 #include "cli/commands/commands.h"
 #include "cli/common/cli.h"
 
-typedef struct command {
-    const char *name;
-    int (*run)(int argc, char **argv);
-    const char *purpose;
-} command;
-
-/* In the order in which users meet them. */
-static const command commands[] = {
-    {"run", crn_cmd_run, "run a program and profile it"},
-    {"top", crn_cmd_top, "watch a program that is being profiled"},
-    {"view", crn_cmd_view, "look at captures in a browser"},
-    {"report", crn_cmd_report, "show where calls and time went"},
-    {"spans", crn_cmd_spans, "show single executions, the slowest, and missing time"},
-    {"explain", crn_cmd_explain, "say why the spans of a block do not all take as long"},
-    {"critical", crn_cmd_critical, "show what has to be quicker for the end to come earlier"},
-    {"query", crn_cmd_query, "ask captures in SQL"},
-    {"whatif", crn_cmd_whatif, "predict what making a part faster would bring"},
-    {"cc", crn_cmd_cc, "compile C so that it profiles itself, as gcc does"},
-    {"c++", crn_cmd_cxx, "the same for C++, as g++ does"},
-    {"clang", crn_cmd_clang, "the same, as clang does"},
-    {"clang++", crn_cmd_clangxx, "the same for C++, as clang++ does"},
-    {"diff", crn_cmd_diff, "compare two captures; a gate against regressions"},
-    {"assert", crn_cmd_assert, "check statements about a capture, for test suites"},
-    {"merge", crn_cmd_merge, "add captures up into one"},
-    {"redact", crn_cmd_redact, "replace names before a capture is shared"},
-    {"export", crn_cmd_export, "write a capture in the formats of other tools"},
-    {"import", crn_cmd_import, "make a capture of pprof, folded stacks or perf script"},
-};
+#define ADDRESS(name) &crn_command_##name,
+static const crn_command *const commands[] = {CRN_COMMANDS(ADDRESS)};
 
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
-static const command *command_find(const char *name)
+static const crn_command *command_find(const char *name)
 {
     for (size_t i = 0; i < COMMAND_COUNT; i++)
-        if (strcmp(commands[i].name, name) == 0)
-            return &commands[i];
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
     return NULL;
 }
 
@@ -55,7 +29,7 @@ static void help_print(FILE *out)
           "Profile programs by calling context: exact calls, and time by whole call path.\n\n",
           out);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
-        fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].purpose);
+        fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->purpose);
     fputs("\n  cairn COMMAND --help    says what a command takes\n"
           "  cairn --version         says which version this is\n\n"
           "Begin with:\n"
@@ -65,12 +39,15 @@ static void help_print(FILE *out)
 }
 
 /* Runs a command; argp takes the program's name in messages from argv[0]. */
-static int command_run(const command *command, int argc, char **argv)
+static int command_run(const crn_command *command, int argc, char **argv)
 {
     static char name[64];
     snprintf(name, sizeof name, "cairn %s", command->name);
     crn_cli_name = argv[0] = name;
-    return crn_cli_finish(command->run(argc, argv));
+    if (command->run_raw)
+        return crn_cli_finish(command->run_raw(argc, argv));
+    crn_command_parse(command, argc, argv);
+    return crn_cli_finish(command->run());
 }
 
 static int unknown(const char *what, const char *name)
@@ -84,7 +61,7 @@ static int help(int argc, char **argv)
         help_print(stdout);
         return crn_cli_finish(CRN_EXIT_OK);
     }
-    const command *command = command_find(argv[2]);
+    const crn_command *command = command_find(argv[2]);
     if (!command)
         return unknown("command", argv[2]);
     char option[] = "--help";
@@ -107,11 +84,15 @@ int main(int argc, char **argv)
         puts(argp_program_version);
         return crn_cli_finish(CRN_EXIT_OK);
     }
+    if (strcmp(argv[1], "--commands") == 0) { /* for the build: completions, manual pages */
+        crn_commands_json(commands, COMMAND_COUNT);
+        return crn_cli_finish(CRN_EXIT_OK);
+    }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "-?") == 0 || strcmp(argv[1], "help") == 0)
         return help(strcmp(argv[1], "help") == 0 ? argc : 2, argv);
     if (argv[1][0] == '-')
         return unknown("option", argv[1]);
-    const command *command = command_find(argv[1]);
+    const crn_command *command = command_find(argv[1]);
     return command ? command_run(command, argc - 1, argv + 1) : unknown("command", argv[1]);
 }

@@ -9,27 +9,11 @@
 #include "commands.h"
 #include "profile/profile.h"
 
-static const struct argp_option options[] = {
-    {"file", 'f', "FILE", 0, "Read assertions from FILE, one a line; # begins a comment", 0},
-    {"unknown-is-zero", 'z', 0, 0,
-     "A block that the capture does not hold was never called (else it is an error)", 0},
-    {"verbose", 'v', 0, 0, "Say what holds, too", 0},
-    {0},
-};
-
-typedef struct arguments {
-    const char *path;
-    char **texts;
-    size_t count;
-    char *file; /* owns the text of the lines */
+static struct {
+    crn_list words; /* the capture, assertions */
+    crn_list lines; /* of --file */
     bool unknown_is_zero, verbose;
-} arguments;
-
-static void add_text(arguments *arguments, char *text)
-{
-    arguments->texts = crn_realloc(arguments->texts, arguments->count + 1, sizeof(char *));
-    arguments->texts[arguments->count++] = text;
-}
+} given;
 
 static char *read_all(const char *path)
 {
@@ -53,53 +37,39 @@ static char *read_all(const char *path)
     return NULL;
 }
 
-static void add_file(struct argp_state *state, arguments *arguments, const char *path)
+/* Adds the lines of a file, which the list then owns. */
+static void add_file(struct argp_state *state, const crn_option *option, char *path)
 {
-    if (arguments->file)
-        argp_error(state, "--file can be given once");
-    arguments->file = read_all(path);
-    if (!arguments->file)
+    (void)option;
+    char *text = read_all(path);
+    if (!text)
         argp_failure(state, CRN_EXIT_BAD, 0, "%s: %s; check the path", path, strerror(errno));
-    for (char *line = arguments->file, *next; line; line = next) {
+    for (char *line = text, *next; line; line = next) {
         next = strchr(line, '\n');
         if (next)
             *next++ = 0;
         line += strspn(line, " \t\r");
         line[strcspn(line, "\r")] = 0;
         if (*line && *line != '#')
-            add_text(arguments, line);
+            crn_list_add(&given.lines, line);
     }
 }
 
-static error_t parse(int key, char *value, struct argp_state *state)
+static void check_options(struct argp_state *state)
 {
-    arguments *arguments = state->input;
-    switch (key) {
-    case 'f':
-        add_file(state, arguments, value);
-        return 0;
-    case 'z':
-        arguments->unknown_is_zero = true;
-        return 0;
-    case 'v':
-        arguments->verbose = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (arguments->path)
-            add_text(arguments, value);
-        else
-            arguments->path = value;
-        return 0;
-    case ARGP_KEY_END:
-        if (!arguments->path)
-            argp_error(state, "which capture? write its path, then what must hold");
-        if (!arguments->count)
-            argp_error(state, "what must hold? write for example 'calls(\"main\") == 1'");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    if (given.words.count + given.lines.count < 2)
+        argp_error(state, "what must hold? write for example 'calls(\"main\") == 1'");
 }
+
+static const crn_option options[] = {
+    {"file", 'f', "FILE", .help = "Read assertions from FILE, one a line; # begins a comment",
+     .set = add_file},
+    {"unknown-is-zero", 'z',
+     .help = "A block that the capture does not hold was never called (else it is an error)",
+     .flag = &given.unknown_is_zero},
+    {"verbose", 'v', .help = "Say what holds, too", .flag = &given.verbose},
+    {0},
+};
 
 static const char doc[] =
     "Check statements about a capture.\v"
@@ -116,38 +86,55 @@ static void print_figure(const crn_assertion_figure *figure)
     fprintf(stderr, "; %.*s is %.0Lf", (int)figure->length, figure->start, figure->value);
 }
 
-static int check(const crn_profile *profile, const arguments *arguments, const char *text)
+static int check(const crn_profile *profile, const char *text)
 {
     crn_assertion assertion;
     crn_error error = {0};
-    if (!crn_assertion_check(profile, text, arguments->unknown_is_zero, &assertion, &error))
+    if (!crn_assertion_check(profile, text, given.unknown_is_zero, &assertion, &error))
         return crn_cli_fail("%s: %s", text, error.message);
     if (assertion.holds) {
-        if (arguments->verbose)
+        if (given.verbose)
             printf("holds: %s\n", text);
         return CRN_EXIT_OK;
     }
     fflush(stdout);
-    fprintf(stderr, "%s: %s: does not hold: %s", crn_cli_name, arguments->path, text);
+    fprintf(stderr, "%s: %s: does not hold: %s", crn_cli_name, given.words.list[0], text);
     for (size_t i = 0; i < assertion.count; i++)
         print_figure(&assertion.figures[i]);
     fputc('\n', stderr);
     return CRN_EXIT_NO;
 }
 
-int crn_cmd_assert(int argc, char **argv)
+static int check_all(const crn_profile *profile, char *const *texts, size_t count)
 {
-    static const struct argp argp = {options, parse, "CAPTURE ASSERTION...", doc, NULL, NULL, NULL};
-    arguments arguments = {0};
-    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
-    crn_profile *profile = crn_cli_load(arguments.path);
-    int status = profile ? CRN_EXIT_OK : CRN_EXIT_BAD;
-    for (size_t i = 0; profile && i < arguments.count; i++) {
-        int found = check(profile, &arguments, arguments.texts[i]);
+    int status = CRN_EXIT_OK;
+    for (size_t i = 0; i < count; i++) {
+        int found = check(profile, texts[i]);
         status = found > status ? found : status;
     }
-    crn_profile_free(profile);
-    crn_free(arguments.texts);
-    crn_free(arguments.file);
     return status;
 }
+
+static int run(void)
+{
+    crn_profile *profile = crn_cli_load(given.words.list[0]);
+    if (!profile)
+        return CRN_EXIT_BAD;
+    int status = check_all(profile, given.words.list + 1, given.words.count - 1);
+    int other = check_all(profile, given.lines.list, given.lines.count);
+    crn_profile_free(profile);
+    return other > status ? other : status;
+}
+
+const crn_command crn_command_assert = {
+    .name = "assert",
+    .purpose = "check statements about a capture, for test suites",
+    .arguments = "CAPTURE ASSERTION...",
+    .doc = doc,
+    .options = options,
+    .words = &given.words,
+    .least = 1,
+    .missing = "which capture? write its path, then what must hold",
+    .check = check_options,
+    .run = run,
+};

@@ -110,189 +110,176 @@ static bool find(parts *parts)
 
 /* ---- options -------------------------------------------------------------------------- */
 
-typedef enum kind { KIND_COUNT, KIND_TIME, KIND_ALLOC } kind;
+typedef enum kind { KIND_COUNT, KIND_COUNT_TIME, KIND_TIME, KIND_ALLOC } kind;
 
-typedef struct wish {
-    kind kind;
+static struct {
+    int kind;
     bool inlined, frames, verify, calls, stack, branch, zero;
-    const char *small;
-    const char *arguments[64]; /* of the plugin: KEY=VALUE */
-    size_t argument_count;
-} wish;
+    long small;         /* 0: not given */
+    crn_list arguments; /* of the plugin: KEY=VALUE */
+} given;
 
-static bool begins(const char *word, const char *beginning, const char **rest)
+/* Passes an option on to the plugin, which knows it by the same name. */
+static void pass(struct argp_state *state, const crn_option *option, char *value)
 {
-    size_t length = strlen(beginning);
-    *rest = word + length;
-    return strncmp(word, beginning, length) == 0;
+    char *text = NULL;
+    (void)state;
+    if (asprintf(&text, value ? "%s=%s" : "%s", option->name, value) >= 0)
+        crn_list_add(&given.arguments, text);
 }
 
-static kind kind_named(const char *name)
-{
-    static const struct {
-        const char *name;
-        kind kind;
-    } kinds[] = {{"count", KIND_COUNT},
-                 {"count+time", KIND_COUNT}, /* the clocks are chosen at run time */
-                 {"time", KIND_TIME},
-                 {"alloc", KIND_ALLOC}};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kinds[i].name, name) == 0)
-            return kinds[i].kind;
-    exit(crn_cli_fail("--profile is count, time, count+time or alloc, not \"%s\"", name));
-}
+/* clang has its own count of instructions. */
+#define OPTION_SMALL(text, further, pass_on)                                                       \
+    {                                                                                              \
+        "small", .argument = "N", .help = (text), .more = (further), .number = &given.small,       \
+                 .least = 1, .most = 1000000, .set = (pass_on)                                     \
+    }
+#define OPTIONS_OF_BOTH(inlined_text, inlined_further)                                             \
+    {"profile",                                                                                    \
+     .argument = "KIND",                                                                           \
+     .words = CRN_WORDS("count", "count+time", "time", "alloc"),                                   \
+     .help =                                                                                       \
+         "count (default; exact calls by context, and whatever clock is chosen when it runs), "    \
+         "alloc (what is allocated, too), time (nothing is inserted: samples of processor "        \
+         "time)",                                                                                  \
+     .more = "count+time differs from count with --inlined of cairn cc.",                          \
+     .choice = &given.kind},                                                                       \
+        {"stack", .help = "With --profile=time: by callers, too", .flag = &given.stack},           \
+        {"zero", .help = "What never runs is in the capture: cairn report --zero",                 \
+         .flag = &given.zero},                                                                     \
+    {                                                                                              \
+        "inlined", .help = (inlined_text), .more = (inlined_further), .flag = &given.inlined       \
+    }
 
-/* Options that the plugin knows by the same names. */
-static bool is_argument(const char *word)
-{
-    static const char *const options[] = {
-        "--only=", "--skip=", "--only-file=", "--skip-file=", "--small=", "--broken="};
-    const char *rest;
-    for (size_t i = 0; i < WORDS(options); i++)
-        if (begins(word, options[i], &rest))
-            return true;
-    return strcmp(word, "--clones") == 0;
-}
+static const crn_option gcc_options[] = {
+    OPTIONS_OF_BOTH("Every function of the source counts, wherever it is inlined; with "
+                    "--profile=count+time each has its time, too",
+                    "They count as often as gcc -O0 would call them. Without count+time, time "
+                    "goes to the functions that are still called. Not with --profile=time, which "
+                    "knows what was inlined without it."),
+    {"only", .argument = "REGEX",
+     .help = "Only functions whose names match one of these; may be "
+             "repeated",
+     .more = "Regular expressions are POSIX extended ones.", .set = pass},
+    {"skip", .argument = "REGEX", .help = "No functions whose names match; may be repeated",
+     .set = pass},
+    {"only-file", .argument = "REGEX", .help = "Only functions of files that match", .set = pass},
+    {"skip-file", .argument = "REGEX", .help = "No functions of files that match", .set = pass},
+    OPTION_SMALL("Leave out functions that call nothing and have fewer than N statements; the "
+                 "report says how often they were called",
+                 "It says so beside those who called them; such a call costs one counter. In tail "
+                 "position it is a call of the caller's caller.",
+                 pass),
+    {"clones", .help = "Clones that gcc makes of a function are not one block with it",
+     .more = "Clones for some callers, for vectors or for a kind of processor then have blocks "
+             "such as work.constprop.0, work.simdclone.bN4v and work.target_clone.avx2. cairn "
+             "report --merge adds them up again. Not with --inlined, where Enter is in a function "
+             "before there are any.",
+     .set = pass},
+    {"branch", .help = "And ways of branches, with how often they were taken",
+     .more = "Each way is a block. Best with -O0.", .flag = &given.branch},
+    {"verify", .help = "Check when it runs that frames are left as they were entered",
+     .more = "The capture says in its note verify how many were not.", .flag = &given.verify},
+    {"calls", .help = "Call functions in place of inlining", .flag = &given.calls},
+    {"frames", .flag = &given.frames}, /* for tests, as the next */
+    {"broken", .argument = "WHAT", .set = pass},
+    {0},
+};
 
-/* gcc would take the next word for a file to link. */
-static void refuse_space(const char *word, const char *next)
-{
-    static const char *const options[] = {"--only",      "--skip",  "--only-file",
-                                          "--skip-file", "--small", "--broken"};
-    static const char *const kinds[] = {"count", "count+time", "time", "alloc"};
-    for (size_t i = 0; i < WORDS(options); i++)
-        if (strcmp(word, options[i]) == 0)
-            exit(crn_cli_fail("%s wants its argument in the same word: %s=%s", word, word,
-                              next ? next : "..."));
-    for (size_t i = 0; i < WORDS(kinds); i++) /* gcc's own --profile means -p */
-        if (next && strcmp(word, "--profile") == 0 && strcmp(next, kinds[i]) == 0)
-            exit(crn_cli_fail("--profile wants the kind in the same word: --profile=%s", next));
-}
+static const crn_option clang_options[] = {
+    OPTIONS_OF_BOTH("Functions count where they are inlined, too; there are no tail calls then",
+                    NULL),
+    OPTION_SMALL("Leave out functions that have no loop and fewer than N instructions",
+                 "Their calls are not counted.", NULL),
+    {0},
+};
 
-static void check_small(const char *text)
-{
-    enum { MOST = 1000000 };
-    char *end;
-    errno = 0;
-    long number = strtol(text, &end, 10);
-    if (errno || end == text || *end || number < 1 || number > MOST)
-        exit(crn_cli_fail("--small wants a number from 1 to %d, not \"%s\"", MOST, text));
-}
-
-/* Parses one of our options; returns false if it is gcc's. */
-static bool take(wish *wish, const char *word)
-{
-    const char *rest;
-    if (begins(word, "--small=", &rest))
-        check_small(rest);
-    if (begins(word, "--profile=", &rest)) {
-        wish->kind = kind_named(rest);
-        wish->frames = strcmp(rest, "count+time") == 0; /* inlined functions need frames to have
-                                                           times of their own */
-    } else if (strcmp(word, "--inlined") == 0)
-        wish->inlined = true;
-    else if (strcmp(word, "--frames") == 0) /* for tests, like --broken */
-        wish->frames = true;
-    else if (strcmp(word, "--verify") == 0)
-        wish->verify = true;
-    else if (strcmp(word, "--branch") == 0)
-        wish->branch = wish->zero = true;
-    else if (strcmp(word, "--zero") == 0)
-        wish->zero = true;
-    else if (strcmp(word, "--stack") == 0)
-        wish->stack = true;
-    else if (strcmp(word, "--calls") == 0)
-        wish->calls = true;
-    else if (is_argument(word) && wish->argument_count < WORDS(wish->arguments))
-        wish->arguments[wish->argument_count++] = word + 2;
-    else
-        return false;
-    return true;
-}
+static const crn_command *command; /* being run */
 
 static bool is_ours(const char *word)
 {
-    wish any = {.kind = KIND_COUNT};
-    return take(&any, word);
+    return strncmp(word, "--", 2) == 0 && crn_command_option(command, word + 2) &&
+           (strcmp(word, "--profile") != 0); /* gcc's own, means -p */
 }
 
-/* clang supports few of the plugin's options; the others are refused, as clang would misread
- * them. */
-static bool take_for_clang(wish *wish, const char *word)
+/* Refuses what the compiler would misread: options that only cairn cc has, and arguments in the
+ * next word. */
+static void refuse(const char *word, const char *next)
 {
-    const char *rest;
-    if (begins(word, "--small=", &rest)) {
-        check_small(rest);
-        wish->small = rest;
-    } else if (is_argument(word) || strcmp(word, "--branch") == 0 ||
-               strcmp(word, "--verify") == 0 || strcmp(word, "--frames") == 0 ||
-               strcmp(word, "--calls") == 0)
-        exit(crn_cli_fail("%s is for cairn cc: it needs the plugin for gcc", word));
-    else
-        return take(wish, word);
-    return true;
+    const crn_option *option =
+        strncmp(word, "--", 2) == 0 ? crn_command_option(&crn_command_cc, word + 2) : NULL;
+    if (!option)
+        return;
+    if (!crn_command_option(command, word + 2))
+        exit(crn_cli_fail("--%s is for cairn cc: it needs the plugin for gcc", option->name));
+    bool ours = strcmp(option->name, "profile") != 0;
+    for (int i = 0; !ours && next && option->words[i]; i++)
+        ours = strcmp(next, option->words[i]) == 0;
+    if (ours && option->argument && !strchr(word, '='))
+        exit(crn_cli_fail("%s wants its argument in the same word: %s=%s", word, word,
+                          next ? next : "..."));
 }
 
 /* Adds the flags for sleds, which hosts/clang patches, or for hook calls. Names and inlined
  * functions are in the debug information. */
-static void add_hooks(command_line *line, const wish *wish, bool links)
+static void add_hooks(command_line *line, bool links)
 {
     add(line, "-g");
-    if (wish->kind == KIND_TIME)
+    if (given.kind == KIND_TIME)
         return;
-    if (wish->inlined) {
+    if (given.inlined) {
         add(line, "-finstrument-functions");
         add(line, "-fno-omit-frame-pointer");
         return;
     }
     add(line, "-fxray-instrument");
-    addf(line, "-fxray-instruction-threshold=%s", wish->small ? wish->small : "1");
+    addf(line, "-fxray-instruction-threshold=%ld", given.small ? given.small : 1);
     if (links)
         add(line, "-fnoxray-link-deps");
 }
 
-static void add_plugin(command_line *line, const parts *parts, const wish *wish)
+static void add_plugin(command_line *line, const parts *parts)
 {
-    if (wish->kind == KIND_TIME) { /* needs debug information about inlining */
+    if (given.kind == KIND_TIME) { /* needs debug information about inlining */
         add(line, "-g");
         return;
     }
     addf(line, "-fplugin=%s", parts->plugin);
-    if (wish->inlined)
+    if (given.inlined)
         add(line, "-fplugin-arg-cairn_gcc-inlined");
-    if (wish->frames)
+    if (given.frames || given.kind == KIND_COUNT_TIME) /* inlined functions then have times */
         add(line, "-fplugin-arg-cairn_gcc-frames");
-    if (wish->calls)
+    if (given.calls)
         add(line, "-fplugin-arg-cairn_gcc-calls");
-    if (wish->kind == KIND_ALLOC)
+    if (given.kind == KIND_ALLOC)
         add(line, "-fplugin-arg-cairn_gcc-alloc");
-    if (wish->verify)
+    if (given.verify)
         add(line, "-fplugin-arg-cairn_gcc-verify");
-    if (wish->zero)
-        addf(line, "-fplugin-arg-cairn_gcc-%s", wish->branch ? "branch" : "zero");
-    for (size_t i = 0; i < wish->argument_count; i++)
-        addf(line, "-fplugin-arg-cairn_gcc-%s", wish->arguments[i]);
+    if (given.zero)
+        addf(line, "-fplugin-arg-cairn_gcc-%s", given.branch ? "branch" : "zero");
+    for (size_t i = 0; i < given.arguments.count; i++)
+        addf(line, "-fplugin-arg-cairn_gcc-%s", given.arguments.list[i]);
 }
 
 /* Adds our libraries behind everything else, with a run path to find them. */
-static void add_libraries(command_line *line, const parts *parts, const wish *wish,
-                          const crn_cc_job *job, bool is_clang)
+static void add_libraries(command_line *line, const parts *parts, const crn_cc_job *job,
+                          bool is_clang)
 {
     for (size_t i = 0; i < parts->folder_count; i++)
         addf(line, "-L%s", parts->folders[i]);
     /* Even if nothing that is linked refers to them: libraries loaded later may. */
-    if ((wish->zero || is_clang) && wish->kind != KIND_TIME) {
+    if ((given.zero || is_clang) && given.kind != KIND_TIME) {
         add(line, "-xnone"); /* it is an object, whatever -x came before */
         add(line, is_clang ? parts->sleds : parts->begin);
-        if (is_clang && wish->zero)
+        if (is_clang && given.zero)
             add(line, "-Wl,--defsym=cairn_priv_sleds_zero=1");
     }
     add(line, "-Wl,--push-state,--no-as-needed");
-    if (wish->kind == KIND_ALLOC && !job->is_static)
+    if (given.kind == KIND_ALLOC && !job->is_static)
         add(line, "-lcairn-alloc");
-    if (is_clang && wish->kind != KIND_TIME)
+    if (is_clang && given.kind != KIND_TIME)
         add(line, "-lcairn-clang");
-    add(line, wish->kind == KIND_TIME ? "-lcairn-time" : "-lcairn-gcc");
+    add(line, given.kind == KIND_TIME ? "-lcairn-time" : "-lcairn-gcc");
     add(line, "-lcairn");
     add(line, "-Wl,--pop-state");
     if (job->is_static) {
@@ -308,53 +295,12 @@ static void add_libraries(command_line *line, const parts *parts, const wish *wi
         add(line, "-Wl,--wrap=thrd_create");
         return;
     }
-    if (wish->kind == KIND_TIME && wish->stack && !job->is_shared) {
+    if (given.kind == KIND_TIME && given.stack && !job->is_shared) {
         add(line, "-Wl,--defsym=cairn_priv_time_stack=1");
         add(line, "-Wl,--export-dynamic-symbol=cairn_priv_time_stack");
     }
     for (size_t i = 0; i < parts->folder_count; i++)
         addf(line, "-Wl,-rpath,%s", parts->folders[i]);
-}
-
-static int help(const char *name, const compiler *compiler)
-{
-    const char *plain = compiler->plain;
-    printf(
-        "Usage: %s [OPTION...] %s-ARGUMENT...\n"
-        "Compile and link as %s does, so that the program profiles itself when cairn run starts\n"
-        "it, or with CAIRN_OUT=FILE in its environment. These options are Cairn's, all others\n"
-        "are %s's:\n\n"
-        "  --profile=KIND        count (default; exact calls by context, and whatever clock is\n"
-        "                        chosen when it runs), alloc (what is allocated, too), time\n"
-        "                        (nothing is inserted: samples of processor time)\n"
-        "  --stack               With --profile=time: by callers, too\n"
-        "  --zero                What never runs is in the capture: cairn report --zero\n",
-        name, plain, plain, plain);
-    if (compiler->is_clang)
-        fputs("  --small=N             Leave out functions that have no loop and fewer than N\n"
-              "                        instructions\n"
-              "  --inlined             Functions count where they are inlined, too; there are no\n"
-              "                        tail calls then\n",
-              stdout);
-    else
-        fputs(
-            "  --only=REGEX, --skip=REGEX            Functions by name; may be repeated\n"
-            "  --only-file=REGEX, --skip-file=REGEX  Functions by file\n"
-            "  --small=N             Leave out functions that call nothing and have fewer than N\n"
-            "                        statements; the report says how often they were called\n"
-            "  --inlined             Every function of the source counts, wherever it is inlined;\n"
-            "                        with --profile=count+time each has its time, too\n"
-            "  --clones              Clones that gcc makes of a function are not one block with "
-            "it\n"
-            "  --branch              And ways of branches, with how often they were taken\n"
-            "  --verify              Check when it runs that frames are left as they were entered\n"
-            "  --calls               Call functions in place of inlining\n",
-            stdout);
-    printf("\n  CC=\"cairn %s\" CXX=\"cairn %s\" ./configure && make\n\n"
-           "docs/COMPILE.md says what is inserted; %s --help%s what %s takes.\n",
-           compiler->is_clang ? "clang" : "cc", compiler->is_clang ? "clang++" : "c++", plain,
-           compiler->is_clang ? "" : "=common", plain);
-    return crn_cli_finish(CRN_EXIT_OK);
 }
 
 static bool is_clang(const char *path)
@@ -382,29 +328,31 @@ static int run(const compiler *compiler, command_line *line)
 static int compile(int argc, char **argv, const compiler *compiler)
 {
     static parts parts;
-    if (argc == 2 && strcmp(argv[1], "--help") == 0)
-        return help(argv[0], compiler);
+    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+        crn_command_help(command, argv[0]);
+        return CRN_EXIT_OK;
+    }
     command_line line = {NULL, 0, 0}, theirs = {NULL, 0, 0};
-    wish wish = {.kind = KIND_COUNT};
     add(&line, compiler->plain);
     add(&theirs, compiler->plain);
     char **words = crn_cc_words(argc, argv, is_ours);
     for (int i = 1; words[i]; i++) {
-        refuse_space(words[i], words[i + 1]);
-        if (!(compiler->is_clang ? take_for_clang : take)(&wish, words[i]))
+        refuse(words[i], words[i + 1]);
+        if (!crn_command_take(command, words[i]))
             add(&theirs, words[i]);
     }
-    if (compiler->is_clang && wish.inlined && (wish.zero || wish.small))
+    given.zero |= given.branch;
+    if (compiler->is_clang && given.inlined && (given.zero || given.small))
         return crn_cli_fail("--inlined cannot be had with --zero or --small: of such functions "
                             "only those that run are known");
-    if (!compiler->is_clang && wish.inlined && wish.kind == KIND_TIME)
+    if (!compiler->is_clang && given.inlined && given.kind == KIND_TIME)
         return crn_cli_fail("--inlined is for kinds that count: --profile=time knows without it "
                             "what was inlined");
     crn_cc_job job = crn_cc_read(theirs.words + 1);
-    if (wish.kind == KIND_TIME && job.links && job.is_static)
+    if (given.kind == KIND_TIME && job.links && job.is_static)
         return crn_cli_fail("--profile=time needs a program that is linked dynamically: leave "
                             "-static out");
-    if (job.compiles && job.fixed && !compiler->is_clang && wish.kind != KIND_TIME)
+    if (job.compiles && job.fixed && !compiler->is_clang && given.kind != KIND_TIME)
         return crn_cli_fail("%s: Enter and Leave need that register; compile what has it with gcc",
                             job.fixed);
     if (job.compiles || job.links) {
@@ -413,33 +361,82 @@ static int compile(int argc, char **argv, const compiler *compiler)
                                 "%s: install it, or build with -Dgcc=enabled",
                                 CAIRN_LIBEXEC_DIR);
         if (compiler->is_clang)
-            add_hooks(&line, &wish, job.links);
+            add_hooks(&line, job.links);
         else
-            add_plugin(&line, &parts, &wish);
+            add_plugin(&line, &parts);
     }
     for (size_t i = 1; i < theirs.count; i++)
         add(&line, theirs.words[i]);
     if (job.links)
-        add_libraries(&line, &parts, &wish, &job, compiler->is_clang);
+        add_libraries(&line, &parts, &job, compiler->is_clang);
     return run(compiler, &line);
 }
 
-int crn_cmd_cc(int argc, char **argv)
+#define FOR_GCC "CC=\"cairn cc\" CXX=\"cairn c++\""
+#define FOR_CLANG "CC=\"cairn clang\" CXX=\"cairn clang++\""
+#define DOC(plain, variables, more_help)                                                           \
+    "Compile and link as " plain " does, so that the program profiles itself when cairn run "      \
+    "starts it, or with CAIRN_OUT=FILE in its environment. All options but these are " plain       \
+    "'s.\v"                                                                                        \
+    "  " variables " ./configure && make\n\n"                                                      \
+    "docs/COMPILE.md says what is inserted; " plain " " more_help " says what " plain " takes."
+
+static int run_cc(int argc, char **argv)
 {
+    command = &crn_command_cc;
     return compile(argc, argv, &(compiler){"gcc-12", "gcc", "CAIRN_GCC", false});
 }
 
-int crn_cmd_cxx(int argc, char **argv)
+const crn_command crn_command_cc = {
+    .name = "cc",
+    .purpose = "compile C so that it profiles itself, as gcc does",
+    .arguments = "gcc-ARGUMENT...",
+    .doc = DOC("gcc", FOR_GCC, "--help=common"),
+    .options = gcc_options,
+    .run_raw = run_cc,
+};
+
+static int run_cxx(int argc, char **argv)
 {
+    command = &crn_command_cxx;
     return compile(argc, argv, &(compiler){"g++-12", "g++", "CAIRN_GCC", false});
 }
 
-int crn_cmd_clang(int argc, char **argv)
+const crn_command crn_command_cxx = {
+    .name = "c++",
+    .purpose = "the same for C++, as g++ does",
+    .arguments = "g++-ARGUMENT...",
+    .doc = DOC("g++", FOR_GCC, "--help=common"),
+    .options = gcc_options,
+    .run_raw = run_cxx,
+};
+
+static int run_clang(int argc, char **argv)
 {
+    command = &crn_command_clang;
     return compile(argc, argv, &(compiler){"clang-14", "clang", "CAIRN_CLANG", true});
 }
 
-int crn_cmd_clangxx(int argc, char **argv)
+const crn_command crn_command_clang = {
+    .name = "clang",
+    .purpose = "the same, as clang does",
+    .arguments = "clang-ARGUMENT...",
+    .doc = DOC("clang", FOR_CLANG, "--help"),
+    .options = clang_options,
+    .run_raw = run_clang,
+};
+
+static int run_clangxx(int argc, char **argv)
 {
+    command = &crn_command_clangxx;
     return compile(argc, argv, &(compiler){"clang++-14", "clang++", "CAIRN_CLANG", true});
 }
+
+const crn_command crn_command_clangxx = {
+    .name = "clang++",
+    .purpose = "the same for C++, as clang++ does",
+    .arguments = "clang++-ARGUMENT...",
+    .doc = DOC("clang++", FOR_CLANG, "--help"),
+    .options = clang_options,
+    .run_raw = run_clangxx,
+};

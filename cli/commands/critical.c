@@ -9,50 +9,23 @@
 
 enum { TOP_DEFAULT = 30 };
 
-static const struct argp_option options[] = {
-    {"path", 'p', 0, 0, "The path itself, step by step, instead of the table by block", 0},
-    {"span", 'S', "ID", 0, "To the end of this span, since it began (ids: cairn spans --slowest)",
-     0},
-    {"top", 'n', "N", 0, "Show at most N rows (30), of the path its longest steps; 0 is all", 0},
-    {"json", 'j', 0, 0, "As JSON, for programs", 0},
-    {0},
-};
-
-typedef struct arguments {
-    char **paths;
-    size_t count;
+static struct {
+    crn_list captures;
     const char *span;
     long top;
     bool steps, json;
-} arguments;
+} given = {.top = TOP_DEFAULT};
 
-static error_t parse(int key, char *value, struct argp_state *state)
-{
-    arguments *arguments = state->input;
-    switch (key) {
-    case 'p':
-        arguments->steps = true;
-        return 0;
-    case 'S':
-        arguments->span = value;
-        return 0;
-    case 'n':
-        arguments->top = crn_cli_rows(state, value);
-        return 0;
-    case 'j':
-        arguments->json = true;
-        return 0;
-    case ARGP_KEY_ARGS:
-        arguments->paths = state->argv + state->next;
-        arguments->count = (size_t)(state->argc - state->next);
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "which capture? write its path");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const crn_option options[] = {
+    {"path", 'p', .help = "The path itself, step by step, instead of the table by block",
+     .flag = &given.steps},
+    {"span", 'S', "ID",
+     .help = "To the end of this span, since it began (ids: cairn spans --slowest)",
+     .text = &given.span},
+    CRN_OPTION_TOP(&given.top, " (30), of the path its longest steps"),
+    CRN_OPTION_JSON(&given.json),
+    {0},
+};
 
 static const char doc[] =
     "Show what has to be quicker for the end to come earlier: the critical path through the "
@@ -87,16 +60,15 @@ static bool choose_span(const crn_span_source *source, const char *text, uint32_
     return true;
 }
 
-static int critical(const crn_span_source *source, const arguments *arguments)
+static int critical(const crn_span_source *source)
 {
-    crn_critical_report report = {.source = source,
-                                  .path = arguments->steps,
-                                  .top = arguments->top ? (uint32_t)arguments->top : UINT32_MAX};
-    if (!choose_span(source, arguments->span, &report.span))
+    crn_critical_report report = {
+        .source = source, .path = given.steps, .top = given.top ? (uint32_t)given.top : UINT32_MAX};
+    if (!choose_span(source, given.span, &report.span))
         return CRN_EXIT_BAD;
     crn_critical *critical = crn_critical_make(source->spans, report.span);
     report.critical = critical;
-    if (arguments->json)
+    if (given.json)
         crn_critical_json(&report);
     else
         crn_critical_text(&report);
@@ -104,15 +76,23 @@ static int critical(const crn_span_source *source, const arguments *arguments)
     return CRN_EXIT_OK;
 }
 
-int crn_cmd_critical(int argc, char **argv)
+static int run(void)
 {
-    static const struct argp argp = {options, parse, "CAPTURE...", doc, NULL, NULL, NULL};
-    arguments arguments = {.top = TOP_DEFAULT};
-    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     crn_span_source source;
     int status = CRN_EXIT_BAD;
-    if (crn_span_source_open_all(&source, arguments.paths, arguments.count))
-        status = critical(&source, &arguments);
+    if (crn_span_source_open_all(&source, given.captures.list, given.captures.count))
+        status = critical(&source);
     crn_span_source_close(&source);
     return status;
 }
+
+const crn_command crn_command_critical = {
+    .name = "critical",
+    .purpose = "show what has to be quicker for the end to come earlier",
+    .arguments = "CAPTURE...",
+    .doc = doc,
+    .options = options,
+    .words = &given.captures,
+    .least = 1,
+    .run = run,
+};

@@ -10,75 +10,43 @@
 #include "commands.h"
 #include "profile/profile.h"
 
-enum { OPTION_FAIL_ABOVE = 256, OPTION_FAIL_ABOVE_BLOCK, OPTION_SHARE, TOP_DEFAULT = 30 };
+enum { TOP_DEFAULT = 30 };
 #define SHARE_DEFAULT 0.01
 
-static const struct argp_option options[] = {
-    {"contexts", 'c', 0, 0, "Compare contexts instead of blocks", 0},
-    {"metric", 'm', "METRIC", 0,
-     "ticks, wall, calls or another (the first of these that both captures hold)", 0},
-    {"sort", 's', "COLUMN", 0, "By the change of self (default), inclusive or calls", 0},
-    {"top", 'n', "N", 0, "Show at most N rows (30); 0 is all", 0},
-    {"fail-above", OPTION_FAIL_ABOVE, "PERCENT", 0,
-     "End with status 1 when the metric's total grew by more than this", 0},
-    {"fail-above-block", OPTION_FAIL_ABOVE_BLOCK, "PERCENT", 0,
-     "End with status 1 when the self cost of any block that matters grew by more than this", 0},
-    {"share", OPTION_SHARE, "PERCENT", 0,
-     "Which blocks matter: those with this share of the total, before or after (1)", 0},
-    {"json", 'j', 0, 0, "As JSON, for programs", 0},
+static struct {
+    crn_list captures;
+    const char *metric;
+    int sort; /* crn_diff_sort */
+    long top;
+    double fail_total, fail_block, share; /* of 1; below 0: not requested */
+    bool contexts, json;
+} given = {.top = TOP_DEFAULT, .fail_total = -1, .fail_block = -1, .share = SHARE_DEFAULT};
+
+static const crn_option options[] = {
+    {"contexts", 'c', .help = "Compare contexts instead of blocks", .flag = &given.contexts},
+    CRN_OPTION_METRIC(
+        &given.metric, "METRIC",
+        "ticks, wall, calls or another (the first of these that both captures hold)",
+        "The total of ticks has no noise. A block's ticks have none where each tick was "
+        "charged (cairn run --ticks 1)."),
+    {"sort", 's', "COLUMN", .words = CRN_WORDS("self", "inclusive", "calls"),
+     .help = "By the change of self (default), inclusive or calls", .choice = &given.sort},
+    CRN_OPTION_TOP(&given.top, " (30)"),
+    {"fail-above", .argument = "PERCENT",
+     .help = "End with status 1 when the metric's total grew by more than this",
+     .share = &given.fail_total},
+    {"fail-above-block", .argument = "PERCENT",
+     .help = "End with status 1 when the self cost of any block that matters grew by more than "
+             "this",
+     .more = "A block that is new counts as grown. A change that chance can make does not count; "
+             "a line on standard error says that there was one.",
+     .share = &given.fail_block},
+    {"share", .argument = "PERCENT",
+     .help = "Which blocks matter: those with this share of the total, before or after (1)",
+     .share = &given.share},
+    CRN_OPTION_JSON(&given.json),
     {0},
 };
-
-typedef struct arguments {
-    const char *paths[CRN_SIDES], *metric, *sort;
-    int path_count;
-    long top;
-    double fail_total, fail_block, share; /* shares of 1; below 0: not requested */
-    bool contexts, json;
-} arguments;
-
-static error_t parse(int key, char *value, struct argp_state *state)
-{
-    arguments *arguments = state->input;
-    switch (key) {
-    case 'c':
-        arguments->contexts = true;
-        return 0;
-    case 'm':
-        arguments->metric = value;
-        return 0;
-    case 's':
-        arguments->sort = value;
-        return 0;
-    case 'n':
-        arguments->top = crn_cli_rows(state, value);
-        return 0;
-    case OPTION_FAIL_ABOVE:
-        arguments->fail_total = crn_cli_percent(state, value);
-        return 0;
-    case OPTION_FAIL_ABOVE_BLOCK:
-        arguments->fail_block = crn_cli_percent(state, value);
-        return 0;
-    case OPTION_SHARE:
-        arguments->share = crn_cli_percent(state, value);
-        return 0;
-    case 'j':
-        arguments->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (arguments->path_count == CRN_SIDES)
-            argp_error(state, "two captures are compared; \"%s\" is one too many", value);
-        arguments->paths[arguments->path_count++] = value;
-        return 0;
-    case ARGP_KEY_END:
-        if (arguments->path_count < CRN_SIDES)
-            argp_error(state, "which captures? write the path of the one before, then of the one "
-                              "after");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 static const char doc[] =
     "Show what changed from one capture to another.\v"
@@ -89,15 +57,6 @@ static const char doc[] =
     "Where time or ticks were sampled, \"~\" marks changes that the samples of two equal runs may "
     "show as well; --fail-above-block does not count them.\n\n"
     "Exit status: 0, 1 when a --fail-above was exceeded, 2 for bad input.";
-
-static bool choose_sort(const char *name, crn_diff_sort *sort)
-{
-    static const char *const names[] = {"self", "inclusive", "calls"};
-    for (int i = 0; name && i < 3; i++)
-        if (strcmp(name, names[i]) == 0)
-            *sort = (crn_diff_sort)i;
-    return !name || strcmp(name, names[*sort]) == 0;
-}
 
 static bool both_hold(const crn_diff_input *input, const uint32_t metric[CRN_SIDES])
 {
@@ -177,17 +136,17 @@ static bool matters(const crn_diff *blocks, const crn_diff_row *row, double shar
 
 /* Returns true if no block that matters grew by more than allowed. With many blocks, some grow by
  * chance: the tests together fail at most one unchanged run in 20. */
-static bool judge_blocks(const crn_diff_report *report, const arguments *arguments)
+static bool judge_blocks(const crn_diff_report *report)
 {
     crn_diff blocks = crn_diff_blocks(&report->input);
     unsigned count = 0, chances = 0;
     bool good = true;
     for (uint32_t i = 0; i < blocks.count; i++)
-        count += matters(&blocks, &blocks.rows[i], arguments->share);
+        count += matters(&blocks, &blocks.rows[i], given.share);
     double z = crn_interval_z_of(count);
     for (uint32_t i = 0; i < blocks.count; i++) {
         const crn_diff_row *row = &blocks.rows[i];
-        if (!matters(&blocks, row, arguments->share) || !exceeds(row->self, arguments->fail_block))
+        if (!matters(&blocks, row, given.share) || !exceeds(row->self, given.fail_block))
             continue;
         if (crn_sampling_within_chance(blocks.sampling, row->self, z)) {
             chances++;
@@ -195,77 +154,84 @@ static bool judge_blocks(const crn_diff_report *report, const arguments *argumen
         }
         int side = row->id[CRN_AFTER] != CRN_DIFF_NONE ? CRN_AFTER : CRN_BEFORE;
         say_growth(report, report->input.profile[side]->blocks[row->id[side]].name, row->self,
-                   arguments->fail_block);
+                   given.fail_block);
         good = false;
     }
     if (chances)
         crn_cli_fail(
             "%u block%s grew by more than %g %% in %s, but by no more than chance makes of "
             "so few samples: %s not count",
-            chances, chances == 1 ? "" : "s", 100 * arguments->fail_block, report->metric_name,
+            chances, chances == 1 ? "" : "s", 100 * given.fail_block, report->metric_name,
             chances == 1 ? "it does" : "they do");
     crn_diff_free(&blocks);
     return good;
 }
 
 /* Evaluates the gate, by blocks even if the table shows contexts. */
-static int judge(const crn_diff_report *report, const arguments *arguments)
+static int judge(const crn_diff_report *report)
 {
     int status = CRN_EXIT_OK;
-    if (arguments->fail_total >= 0 && exceeds(report->diff.total, arguments->fail_total)) {
-        say_growth(report, "total", report->diff.total, arguments->fail_total);
+    if (given.fail_total >= 0 && exceeds(report->diff.total, given.fail_total)) {
+        say_growth(report, "total", report->diff.total, given.fail_total);
         status = CRN_EXIT_NO;
     }
-    if (arguments->fail_block < 0)
+    if (given.fail_block < 0)
         return status;
-    return judge_blocks(report, arguments) ? status : CRN_EXIT_NO;
+    return judge_blocks(report) ? status : CRN_EXIT_NO;
 }
 
-static int compare(crn_diff_report *report, const arguments *arguments)
+static int compare(crn_diff_report *report)
 {
     crn_diff_input *input = &report->input;
-    if (!crn_diff_choose_metric(input, arguments->metric))
+    if (!crn_diff_choose_metric(input, given.metric))
         return crn_cli_fail("there is no metric \"%s\" in both captures; cairn report shows what "
                             "they hold",
-                            arguments->metric);
-    bool gate = arguments->fail_total >= 0 || arguments->fail_block >= 0;
-    if (gate && !can_gate(input, arguments->metric != NULL))
+                            given.metric);
+    bool gate = given.fail_total >= 0 || given.fail_block >= 0;
+    if (gate && !can_gate(input, given.metric != NULL))
         return crn_cli_fail("the captures measure no time or ticks in common for a gate; record "
                             "both in the same mode, or name a metric that both hold");
     report->metric_name = input->profile[CRN_BEFORE]->metrics[input->metric[CRN_BEFORE]].name;
-    report->diff = arguments->contexts ? crn_diff_contexts(input) : crn_diff_blocks(input);
-    report->contexts = arguments->contexts;
-    report->top = arguments->top >= 0 ? (uint32_t)arguments->top : TOP_DEFAULT;
-    if (arguments->json)
+    report->diff = given.contexts ? crn_diff_contexts(input) : crn_diff_blocks(input);
+    report->contexts = given.contexts;
+    report->top = (uint32_t)given.top;
+    if (given.json)
         crn_diff_json(report);
     else
         crn_diff_text(report);
-    int status = judge(report, arguments);
+    int status = judge(report);
     crn_diff_free(&report->diff);
     return status;
 }
 
-int crn_cmd_diff(int argc, char **argv)
+static int run(void)
 {
-    static const struct argp argp = {options, parse, "BEFORE AFTER", doc, NULL, NULL, NULL};
-    arguments arguments = {.top = -1, .fail_total = -1, .fail_block = -1, .share = SHARE_DEFAULT};
-    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
-    crn_diff_report report = {0};
-    if (!choose_sort(arguments.sort, &report.input.sort))
-        return crn_cli_fail("cannot sort by \"%s\"; write self, inclusive or calls",
-                            arguments.sort);
+    crn_diff_report report = {.input.sort = (crn_diff_sort)given.sort};
     crn_profile *profiles[CRN_SIDES] = {NULL, NULL};
     int status = CRN_EXIT_BAD;
     for (int side = 0; side < CRN_SIDES; side++) {
-        profiles[side] = crn_cli_load(arguments.paths[side]);
+        profiles[side] = crn_cli_load(given.captures.list[side]);
         if (!profiles[side])
             break;
-        report.paths[side] = arguments.paths[side];
+        report.paths[side] = given.captures.list[side];
         report.input.profile[side] = profiles[side];
         if (side + 1 == CRN_SIDES)
-            status = compare(&report, &arguments);
+            status = compare(&report);
     }
     crn_profile_free(profiles[CRN_BEFORE]);
     crn_profile_free(profiles[CRN_AFTER]);
     return status;
 }
+
+const crn_command crn_command_diff = {
+    .name = "diff",
+    .purpose = "compare two captures; a gate against regressions",
+    .arguments = "BEFORE AFTER",
+    .doc = doc,
+    .options = options,
+    .words = &given.captures,
+    .least = CRN_SIDES,
+    .most = CRN_SIDES,
+    .missing = "which captures? write the path of the one before, then of the one after",
+    .run = run,
+};

@@ -9,51 +9,19 @@
 
 enum { TOP_DEFAULT = 12, REST_LEAST = 40 };
 
-enum { OPTION_WHERE = 256 };
-
-static const struct argp_option options[] = {
-    {"where", OPTION_WHERE, "EXPRESSION", 0,
-     "Only spans for which this holds, in SQL: 'iteration > 100 and width > 640'", 0},
-    {"top", 'n', "N", 0, "Show at most N rows of each table (12); 0 is all", 0},
-    {"json", 'j', 0, 0, "As JSON, for programs", 0},
-    {0},
-};
-
-typedef struct arguments {
-    char **names; /* captures, then the block's name */
-    size_t count;
-    const char *block, *where;
+static struct {
+    crn_list words; /* captures, the block's name */
+    const char *where;
     long top;
     bool json;
-} arguments;
+} given = {.top = TOP_DEFAULT};
 
-static error_t parse(int key, char *value, struct argp_state *state)
-{
-    arguments *arguments = state->input;
-    switch (key) {
-    case OPTION_WHERE:
-        arguments->where = value;
-        return 0;
-    case 'n':
-        arguments->top = crn_cli_rows(state, value);
-        return 0;
-    case 'j':
-        arguments->json = true;
-        return 0;
-    case ARGP_KEY_ARGS:
-        arguments->names = state->argv + state->next;
-        arguments->count = (size_t)(state->argc - state->next);
-        return 0;
-    case ARGP_KEY_END:
-        if (arguments->count < 2)
-            argp_error(state, "which capture, and the spans of which block? write its path and "
-                              "the block's name");
-        arguments->block = arguments->names[arguments->count - 1];
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const crn_option options[] = {
+    CRN_OPTION_WHERE(&given.where, ""),
+    CRN_OPTION_TOP(&given.top, " of each table (12)"),
+    CRN_OPTION_JSON(&given.json),
+    {0},
+};
 
 static const char doc[] =
     "Say why the spans of a block do not all take as long: is it the block's own time, how often "
@@ -66,12 +34,11 @@ static const char doc[] =
     "Exit status: 0, or 2 for bad input.";
 
 /* Returns a bitmap of the spans to explain; NULL after printing an error. */
-static uint64_t *choose(const crn_span_source *source, const arguments *arguments)
+static uint64_t *choose(const crn_span_source *source, const char *block)
 {
-    uint8_t *named = crn_span_source_named(source, arguments->block);
-    uint8_t *where =
-        named && arguments->where ? crn_span_source_where(source, arguments->where) : NULL;
-    bool good = named && (where || !arguments->where);
+    uint8_t *named = crn_span_source_named(source, block);
+    uint8_t *where = named && given.where ? crn_span_source_where(source, given.where) : NULL;
+    bool good = named && (where || !given.where);
     uint64_t *chosen = good ? crn_bits_new(source->trace->span_count) : NULL;
     for (uint32_t s = 0; good && s < source->trace->span_count; s++)
         if (named[s] && (!where || where[s]))
@@ -100,27 +67,37 @@ void crn_explain_run(const crn_span_source *source, const uint64_t *chosen, cons
     crn_explain_free(explain);
 }
 
-static int explain(const crn_span_source *source, const arguments *arguments)
+static int explain(const crn_span_source *source, const char *block)
 {
-    uint64_t *chosen = choose(source, arguments);
+    uint64_t *chosen = choose(source, block);
     if (!chosen)
         return CRN_EXIT_BAD;
-    crn_explain_run(source, chosen, arguments->block, arguments->where,
-                    arguments->top ? (uint32_t)arguments->top : UINT32_MAX,
-                    arguments->json ? crn_explain_json : crn_explain_text);
+    crn_explain_run(source, chosen, block, given.where,
+                    given.top ? (uint32_t)given.top : UINT32_MAX,
+                    given.json ? crn_explain_json : crn_explain_text);
     crn_free(chosen);
     return CRN_EXIT_OK;
 }
 
-int crn_cmd_explain(int argc, char **argv)
+static int run(void)
 {
-    static const struct argp argp = {options, parse, "CAPTURE... BLOCK", doc, NULL, NULL, NULL};
-    arguments arguments = {.top = TOP_DEFAULT};
-    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     crn_span_source source;
+    size_t captures = given.words.count - 1;
     int status = CRN_EXIT_BAD;
-    if (crn_span_source_open_all(&source, arguments.names, arguments.count - 1))
-        status = explain(&source, &arguments);
+    if (crn_span_source_open_all(&source, given.words.list, captures))
+        status = explain(&source, given.words.list[captures]);
     crn_span_source_close(&source);
     return status;
 }
+
+const crn_command crn_command_explain = {
+    .name = "explain",
+    .purpose = "say why the spans of a block do not all take as long",
+    .arguments = "CAPTURE... BLOCK",
+    .doc = doc,
+    .options = options,
+    .words = &given.words,
+    .least = 2,
+    .missing = "which capture, and the spans of which block? write its path and the block's name",
+    .run = run,
+};

@@ -34,57 +34,39 @@ static const target targets[] = {
 
 enum { TARGET_COUNT = sizeof targets / sizeof *targets };
 
-static const char *const target_names[] = {"pprof", "folded", "speedscope", "perfetto",
-                                           "otlp",  "chrome", NULL};
-
-typedef struct arguments {
-    crn_convert convert;
-    const target *target;
+static struct {
+    crn_list captures;
+    const char *output, *metric;
+    int to; /* index of targets; below 0: by the output's name */
     bool no_times, redact;
-} arguments;
+} given = {.to = -1};
+
+static const target *chosen;
 
 typedef struct source {
     crn_profile *profile;
     crn_trace *trace; /* NULL for formats without spans */
 } source;
 
-enum { OPTION_NO_TIMES = 256, OPTION_REDACT };
-
-static const struct argp_option options[] = {
-    {"to", 't', "FORMAT", 0,
-     "pprof (default), folded or speedscope; of spans: perfetto, otlp or chrome", 0},
-    {"output", 'o', "OUT", 0, "write to OUT, - for standard output", 0},
-    {"metric", 'm', "METRIC", 0,
-     "what to write (folded) or to show first (pprof, speedscope): calls, ticks, wall, ...; "
-     "by default wall if there is any, else ticks, another, calls",
-     0},
-    {"no-times", OPTION_NO_TIMES, NULL, 0,
-     "leave out wall time, and when and how long it ran: what differs from run to run", 0},
-    {"redact", OPTION_REDACT, NULL, 0,
-     "replace names, as cairn redact does, which can also keep some and say which was which", 0},
+static const crn_option options[] = {
+    {"to", 't', "FORMAT",
+     .words = CRN_WORDS("pprof", "folded", "speedscope", "perfetto", "otlp", "chrome"),
+     .help = "pprof (default), folded or speedscope; of spans: perfetto, otlp or chrome",
+     .choice = &given.to},
+    CRN_OPTION_OUTPUT(&given.output, "OUT", "Write to OUT, - for standard output"),
+    CRN_OPTION_METRIC(&given.metric, "METRIC",
+                      "What to write (folded) or to show first (pprof, speedscope): calls, ticks, "
+                      "wall, ...; by default wall if there is any, else ticks, another, calls",
+                      "Not with formats of spans, nor is --no-times."),
+    {"no-times",
+     .help = "Leave out wall time, and when and how long it ran: what differs from run to run",
+     .flag = &given.no_times},
+    CRN_OPTION_REDACT(&given.redact),
     {0},
 };
 
-static error_t parse(int key, char *value, struct argp_state *state)
-{
-    arguments *arguments = state->input;
-    switch (key) {
-    case OPTION_REDACT:
-        arguments->redact = true;
-        return 0;
-    case OPTION_NO_TIMES:
-        arguments->no_times = true;
-        return 0;
-    default:
-        return crn_convert_parse(&arguments->convert, key, value, state);
-    }
-}
-
-static const struct argp argp = {
-    options,
-    parse,
-    "FILE",
-    "Write the capture FILE in a format that other tools read.\v"
+static const char doc[] =
+    "Write CAPTURE in a format that other tools read.\v"
     "Without --output, a.cairn becomes a.pb.gz, a.folded, a.speedscope.json, a.pftrace, "
     "a.otlp.json or a.json beside it. "
     "Without --to, the end of OUT's name may say which format is meant. perfetto, otlp and chrome "
@@ -92,10 +74,7 @@ static const struct argp argp = {
     "  go tool pprof -top a.pb.gz\n"
     "  cairn export a.cairn --to folded -o - | flamegraph.pl > a.svg\n"
     "  speedscope a.speedscope.json\n\n"
-    "docs/FORMATS.md says what each format keeps and loses.",
-    NULL,
-    NULL,
-    NULL};
+    "docs/FORMATS.md says what each format keeps and loses.";
 
 static bool has_suffix(const char *text, const char *suffix)
 {
@@ -113,12 +92,12 @@ static const target *target_of_output(const char *output)
 }
 
 /* Returns -1 after printing an error if there is no such metric. */
-static int metric_find(const crn_profile *profile, const arguments *arguments)
+static int metric_find(const crn_profile *profile)
 {
-    if (!arguments->convert.metric)
-        return crn_export_metric(profile, !arguments->no_times);
-    int metric = crn_profile_metric(profile, arguments->convert.metric);
-    if (metric >= 0 && !(arguments->no_times && crn_export_is_time((uint32_t)metric)) &&
+    if (!given.metric)
+        return crn_export_metric(profile, !given.no_times);
+    int metric = crn_profile_metric(profile, given.metric);
+    if (metric >= 0 && !(given.no_times && crn_export_is_time((uint32_t)metric)) &&
         !crn_metric_empty(profile, (uint32_t)metric))
         return metric;
     char names[512] = "";
@@ -126,36 +105,31 @@ static int metric_find(const crn_profile *profile, const arguments *arguments)
         if (!crn_metric_empty(profile, m) && strlen(names) + 64 < sizeof names)
             snprintf(names + strlen(names), 64, "%s%.60s", *names ? ", " : "",
                      profile->metrics[m].name);
-    crn_cli_fail("%s: there is no \"%s\" in it; there is: %s", arguments->convert.input,
-                 arguments->convert.metric, names);
+    crn_cli_fail("%s: there is no \"%s\" in it; there is: %s", given.captures.list[0], given.metric,
+                 names);
     return -1;
 }
 
-static bool write_target(const source *source, const arguments *arguments, int metric, FILE *out,
-                         crn_error *error)
+static bool write_target(const source *source, int metric, FILE *out, crn_error *error)
 {
-    const target *target = arguments->target;
     crn_export_options choice = {
-        .metric = metric, .times = !arguments->no_times, .progress = crn_progress_at};
-    return target->write ? target->write(source->profile, &choice, out, error)
-                         : target->write_trace(source->profile, source->trace, &choice, out, error);
+        .metric = metric, .times = !given.no_times, .progress = crn_progress_at};
+    return chosen->write ? chosen->write(source->profile, &choice, out, error)
+                         : chosen->write_trace(source->profile, source->trace, &choice, out, error);
 }
 
-static int capture_export(const source *source, const arguments *arguments)
+static int capture_export(const source *source)
 {
-    int metric = arguments->target->write ? metric_find(source->profile, arguments) : 0;
+    int metric = chosen->write ? metric_find(source->profile) : 0;
     if (metric < 0)
         return CRN_EXIT_BAD;
-    char *derived = arguments->convert.output
-                        ? NULL
-                        : crn_output_name(arguments->convert.input, arguments->target->suffix);
+    char *derived = given.output ? NULL : crn_output_name(given.captures.list[0], chosen->suffix);
     crn_output output;
-    bool good = crn_output_open(&output, derived ? derived : arguments->convert.output,
-                                arguments->convert.input);
+    bool good = crn_output_open(&output, derived ? derived : given.output, given.captures.list[0]);
     if (good) {
         crn_error error = {0};
         crn_progress_begin("%s: writing %s", crn_cli_name, output.name);
-        good = write_target(source, arguments, metric, output.file, &error);
+        good = write_target(source, metric, output.file, &error);
         crn_progress_end();
         if (!good)
             crn_cli_fail("%s: %s", output.name, error.message);
@@ -169,20 +143,18 @@ static int capture_export(const source *source, const arguments *arguments)
 
 /* Loads what the format needs. Without spans the output would look like that of an idle program, so
  * this is an error. */
-static bool source_open(source *source, arguments *arguments)
+static bool source_open(source *source)
 {
-    crn_convert *convert = &arguments->convert;
-    bool spans = arguments->target->write_trace != NULL;
-    char *path = (char *)convert->input;
+    bool spans = chosen->write_trace != NULL;
     *source = (struct source){0};
-    source->profile = crn_cli_load_spans(&path, 1, spans ? &source->trace : NULL);
+    source->profile = crn_cli_load_spans(given.captures.list, 1, spans ? &source->trace : NULL);
     if (!source->profile)
         return false;
     if (!spans || (source->trace && source->trace->span_count))
         return true;
     crn_cli_fail("%s: holds no spans, and this format shows nothing else; pprof, folded and "
                  "speedscope show contexts",
-                 convert->input);
+                 given.captures.list[0]);
     return false;
 }
 
@@ -203,23 +175,30 @@ static void source_redact(source *source)
     source->profile = redacted;
 }
 
-int crn_cmd_export(int argc, char **argv)
+static int run(void)
 {
-    arguments arguments = {
-        .convert = {.verb = "export", .format_key = 't', .formats = target_names, .format = -1}};
-    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
-    const crn_convert *convert = &arguments.convert;
-    arguments.target =
-        convert->format >= 0 ? &targets[convert->format] : target_of_output(convert->output);
-    if (arguments.target->write_trace && (convert->metric || arguments.no_times))
+    chosen = given.to >= 0 ? &targets[given.to] : target_of_output(given.output);
+    if (chosen->write_trace && (given.metric || given.no_times))
         return crn_cli_fail("--metric and --no-times are of formats without spans");
     source source;
     int status = CRN_EXIT_BAD;
-    if (source_open(&source, &arguments)) {
-        if (arguments.redact)
+    if (source_open(&source)) {
+        if (given.redact)
             source_redact(&source);
-        status = capture_export(&source, &arguments);
+        status = capture_export(&source);
     }
     source_close(&source);
     return status;
 }
+
+const crn_command crn_command_export = {
+    .name = "export",
+    .purpose = "write a capture in the formats of other tools",
+    .arguments = "CAPTURE",
+    .doc = doc,
+    .options = options,
+    .words = &given.captures,
+    .least = 1,
+    .most = 1,
+    .run = run,
+};

@@ -14,75 +14,77 @@
 #include "commands.h"
 #include "formats/formats.h"
 
-static const char *const origin_names[] = {"pprof", "perf", "folded", NULL};
+static struct {
+    crn_list files;
+    const char *output, *metric;
+    int from; /* below 0: recognised */
+} given = {.from = -1};
 
-static const struct argp_option options[] = {
-    {"from", 'f', "FORMAT", 0, "pprof, perf or folded; by default told from the content", 0},
-    {"output", 'o', "OUT", 0, "write the capture to OUT", 0},
-    {"metric", 'm', "METRIC", 0,
-     "what the numbers of folded stacks are: calls, ticks, wall (in nanoseconds) or another "
-     "name; by default samples",
-     0},
+static const crn_option options[] = {
+    {"from", 'f', "FORMAT", .words = CRN_WORDS("pprof", "perf", "folded"),
+     .help = "pprof, perf or folded; by default told from the content", .choice = &given.from},
+    CRN_OPTION_OUTPUT(&given.output, "OUT", "Write the capture to OUT"),
+    {"metric", 'm', "METRIC", .words = CRN_WORDS("calls", "ticks", "wall", "samples"),
+     .help = "What the numbers of folded stacks are: calls, ticks, wall (in nanoseconds) or "
+             "another name; by default samples",
+     .text = &given.metric},
     {0},
 };
 
-static error_t parse(int key, char *value, struct argp_state *state)
-{
-    return crn_convert_parse(state->input, key, value, state);
-}
-
-static const struct argp argp = {
-    options,
-    parse,
-    "FILE",
+static const char doc[] =
     "Make a capture of FILE: a pprof profile, what `perf script` printed, or folded stacks, "
     "gzipped or not. - is standard input.\v"
     "Without --output, a.pb.gz becomes a.cairn beside it, which must not be there yet. "
     "Recursion is folded as in any capture, so that calling contexts stay few.\n\n"
     "  perf script | cairn import - -o a.cairn && cairn report a.cairn\n\n"
-    "docs/FORMATS.md says what is kept of each format, and what is lost.",
-    NULL,
-    NULL,
-    NULL};
+    "docs/FORMATS.md says what is kept of each format, and what is lost.";
 
 /* An existing file may be the capture that was exported. */
-static bool output_is_good(const crn_convert *convert, const char *output)
+static bool output_is_good(const char *input, const char *output)
 {
-    if (!convert->output && access(output, F_OK) == 0)
+    if (!given.output && access(output, F_OK) == 0)
         crn_cli_fail("%s: is there already; name the capture with -o", output);
-    else if (crn_output_is_same(convert->input, output))
+    else if (crn_output_is_same(input, output))
         crn_cli_fail("%s: is what is read; name another file with -o", output);
     else
         return true;
     return false;
 }
 
-static int file_import(const crn_convert *convert, const char *output)
+static int import(const char *input, const char *output)
 {
-    if (!output_is_good(convert, output))
+    if (!output_is_good(input, output))
         return CRN_EXIT_BAD;
-    crn_profile *profile = crn_convert_read(convert->input, convert->format, convert->metric);
+    crn_profile *profile = crn_convert_read(input, given.from, given.metric);
     if (!profile)
         return CRN_EXIT_BAD;
     int status = crn_cli_save(profile, output);
     crn_profile_free(profile);
-    if (status == CRN_EXIT_OK && !convert->output)
+    if (status == CRN_EXIT_OK && !given.output)
         printf("wrote %s\n", output);
     return status;
 }
 
-int crn_cmd_import(int argc, char **argv)
+static int run(void)
 {
-    crn_convert convert = {
-        .verb = "import", .format_key = 'f', .formats = origin_names, .format = -1};
-    argp_parse(&argp, argc, argv, 0, NULL, &convert);
-    if (!convert.input)
-        return CRN_EXIT_BAD;
-    if (!convert.output && strcmp(convert.input, "-") == 0)
+    const char *input = given.files.list[0];
+    if (!given.output && strcmp(input, "-") == 0)
         return crn_cli_fail("name the capture with -o: standard input has no name to go by");
-    char *output =
-        convert.output ? crn_strdup(convert.output) : crn_output_name(convert.input, ".cairn");
-    int status = file_import(&convert, output);
+    char *output = given.output ? crn_strdup(given.output) : crn_output_name(input, ".cairn");
+    int status = import(input, output);
     crn_free(output);
     return status;
 }
+
+const crn_command crn_command_import = {
+    .name = "import",
+    .purpose = "make a capture of pprof, folded stacks or perf script",
+    .arguments = "FILE",
+    .doc = doc,
+    .options = options,
+    .words = &given.files,
+    .least = 1,
+    .most = 1,
+    .missing = "which file? write its path",
+    .run = run,
+};

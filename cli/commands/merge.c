@@ -9,46 +9,23 @@
 #include "commands.h"
 #include "spans/spans.h"
 
-enum { OPTION_REDACT = 256 };
+static struct {
+    crn_list captures;
+    const char *output;
+    bool redact;
+} given;
 
-static const struct argp_option options[] = {
-    {"output", 'o', "OUT", 0, "Write the sum to OUT (needed)", 0},
-    {"redact", OPTION_REDACT, 0, 0, "Replace names, as cairn redact does", 0},
+static void check(struct argp_state *state)
+{
+    if (!given.output)
+        argp_error(state, "where to? write -o OUT.cairn");
+}
+
+static const crn_option options[] = {
+    CRN_OPTION_OUTPUT(&given.output, "OUT", "Write the sum to OUT (needed)"),
+    CRN_OPTION_REDACT(&given.redact),
     {0},
 };
-
-typedef struct arguments {
-    const char *output;
-    char **paths;
-    size_t count;
-    bool redact;
-} arguments;
-
-static error_t parse(int key, char *value, struct argp_state *state)
-{
-    arguments *arguments = state->input;
-    switch (key) {
-    case 'o':
-        arguments->output = value;
-        return 0;
-    case OPTION_REDACT:
-        arguments->redact = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        arguments->paths =
-            crn_realloc(arguments->paths, arguments->count + 1, sizeof *arguments->paths);
-        arguments->paths[arguments->count++] = value;
-        return 0;
-    case ARGP_KEY_END:
-        if (!arguments->count)
-            argp_error(state, "which captures? write their paths");
-        if (!arguments->output)
-            argp_error(state, "where to? write -o OUT.cairn");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 static const char doc[] =
     "Add captures up into one.\v"
@@ -61,12 +38,12 @@ static const char doc[] =
     "  cairn merge -o all.cairn client.cairn server.cairn";
 
 /* The output must not be one of the inputs. */
-static bool output_is_good(const arguments *arguments)
+static bool output_is_good(void)
 {
-    for (size_t i = 0; i < arguments->count; i++)
-        if (crn_output_is_same(arguments->paths[i], arguments->output))
+    for (size_t i = 0; i < given.captures.count; i++)
+        if (crn_output_is_same(given.captures.list[i], given.output))
             return crn_cli_fail("%s: is one of those that are added up; name another file with -o",
-                                arguments->output) == CRN_EXIT_OK;
+                                given.output) == CRN_EXIT_OK;
     return true;
 }
 
@@ -92,20 +69,16 @@ static void tell(const crn_trace *trace, crn_trace_clocks clocks, const char *ou
                clocks.early == 1 ? "it" : "them", (double)clocks.earliest / 1e6);
 }
 
-int crn_cmd_merge(int argc, char **argv)
+static int run(void)
 {
-    static const struct argp argp = {options, parse, "CAPTURE...", doc, NULL, NULL, NULL};
-    arguments arguments = {0};
-    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     crn_trace *trace = NULL;
-    crn_profile *profile = output_is_good(&arguments)
-                               ? crn_cli_load_spans(arguments.paths, arguments.count, &trace)
-                               : NULL;
-    crn_free(arguments.paths);
+    crn_profile *profile =
+        output_is_good() ? crn_cli_load_spans(given.captures.list, given.captures.count, &trace)
+                         : NULL;
     crn_trace_clocks clocks = {0}; /* redacted captures have no machines */
     if (trace)
         clocks = crn_trace_clocks_of(trace);
-    if (profile && arguments.redact) {
+    if (profile && given.redact) {
         crn_redact_map *map = crn_redact_map_new();
         crn_profile *redacted = crn_redact(profile, map);
         if (trace)
@@ -114,10 +87,23 @@ int crn_cmd_merge(int argc, char **argv)
         crn_profile_free(profile);
         profile = redacted;
     }
-    int status = profile ? crn_cli_save_spans(profile, trace, arguments.output) : CRN_EXIT_BAD;
+    int status = profile ? crn_cli_save_spans(profile, trace, given.output) : CRN_EXIT_BAD;
     if (status == CRN_EXIT_OK && trace)
-        tell(trace, clocks, arguments.output);
+        tell(trace, clocks, given.output);
     crn_trace_free(trace);
     crn_profile_free(profile);
     return status;
 }
+
+const crn_command crn_command_merge = {
+    .name = "merge",
+    .purpose = "add captures up into one",
+    .arguments = "CAPTURE...",
+    .doc = doc,
+    .options = options,
+    .words = &given.captures,
+    .least = 1,
+    .missing = "which captures? write their paths",
+    .check = check,
+    .run = run,
+};

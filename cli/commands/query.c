@@ -14,70 +14,42 @@
 #include "profile/profile.h"
 #include "symbols/symbols.h"
 
-enum { OPTION_CSV = 256, OPTION_SCHEMA, SQL_MAX = 1 << 20 };
+enum { SQL_MAX = 1 << 20 };
 
-static const struct argp_option options[] = {
-    {"csv", OPTION_CSV, 0, 0, "As CSV, with a line of names first", 0},
-    {"json", 'j', 0, 0, "As JSON, for programs", 0},
-    {"file", 'f', "FILE", 0, "Read the question from a file; \"-\" is standard input", 0},
-    {"schema", OPTION_SCHEMA, 0, 0, "Say what tables, views and functions there are, and end", 0},
-    {0},
-};
-
-typedef struct arguments {
-    const char **paths;
-    uint32_t count;
+static struct {
+    crn_list words; /* captures, the question */
     const char *sql, *file;
     bool csv, json, schema;
-} arguments;
+} given;
 
-/* A query contains a space; paths with spaces can be given with -f. */
-static void add_argument(struct argp_state *state, arguments *arguments, char *value)
+/* Takes the question and "-" from the words. A question contains a space; paths with spaces can be
+ * given with -f. */
+static void check(struct argp_state *state)
 {
-    if (strcmp(value, "-") == 0)
-        arguments->file = value;
-    else if (arguments->count && !arguments->sql && strpbrk(value, " \t\n") &&
-             state->next == state->argc)
-        arguments->sql = value;
-    else
-        arguments->paths[arguments->count++] = value;
+    crn_list *words = &given.words;
+    if (words->count > 1 && strpbrk(words->list[words->count - 1], " \t\n"))
+        given.sql = words->list[--words->count];
+    if (words->count && strcmp(words->list[words->count - 1], "-") == 0)
+        given.file = words->list[--words->count];
+    if (given.csv && given.json)
+        argp_error(state, "--csv and --json are two forms; ask for one of them");
+    if (given.file && given.sql)
+        argp_error(state, "the question is given twice: as \"%s\", and in %s", given.sql,
+                   given.file);
+    if (!words->count && !given.schema)
+        argp_error(state, "which capture? write its path");
 }
 
-static error_t parse(int key, char *value, struct argp_state *state)
-{
-    arguments *arguments = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        arguments->paths = crn_calloc((size_t)state->argc + 1, sizeof *arguments->paths);
-        return 0;
-    case OPTION_CSV:
-        arguments->csv = true;
-        return 0;
-    case 'j':
-        arguments->json = true;
-        return 0;
-    case 'f':
-        arguments->file = value;
-        return 0;
-    case OPTION_SCHEMA:
-        arguments->schema = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        add_argument(state, arguments, value);
-        return 0;
-    case ARGP_KEY_END:
-        if (arguments->csv && arguments->json)
-            argp_error(state, "--csv and --json are two forms; ask for one of them");
-        if (arguments->file && arguments->sql)
-            argp_error(state, "the question is given twice: as \"%s\", and in %s", arguments->sql,
-                       arguments->file);
-        if (!arguments->count && !arguments->schema)
-            argp_error(state, "which capture? write its path");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const crn_option options[] = {
+    {"csv", .help = "As CSV, with a line of names first",
+     .more = "NULL is an empty field, an empty text is \"\".", .flag = &given.csv},
+    CRN_OPTION_JSON(&given.json),
+    {"file", 'f', "FILE", .help = "Read the question from a file; \"-\" is standard input",
+     .more = "\"-\" may also stand in the question's place.", .text = &given.file},
+    {"schema", .help = "Say what tables, views and functions there are, and end",
+     .flag = &given.schema},
+    {0},
+};
 
 static const char doc[] =
     "Ask captures in SQL: spans, blocks, contexts, edges, attributes.\v"
@@ -109,13 +81,13 @@ static void unload(loaded *loaded)
 }
 
 /* Profiles with functions for addresses; spans refer to the recorded ones. */
-static bool load(loaded *loaded, const arguments *arguments, crn_error *error)
+static bool load(loaded *loaded, crn_error *error)
 {
-    *loaded = (struct loaded){.files = crn_calloc(arguments->count, sizeof *loaded->files),
-                              .recorded = crn_calloc(arguments->count, sizeof *loaded->recorded),
-                              .shown = crn_calloc(arguments->count, sizeof *loaded->shown)};
-    for (uint32_t i = 0; i < arguments->count; i++) {
-        crn_profile *profile = crn_profile_load(arguments->paths[i], error);
+    *loaded = (struct loaded){.files = crn_calloc(given.words.count, sizeof *loaded->files),
+                              .recorded = crn_calloc(given.words.count, sizeof *loaded->recorded),
+                              .shown = crn_calloc(given.words.count, sizeof *loaded->shown)};
+    for (uint32_t i = 0; i < given.words.count; i++) {
+        crn_profile *profile = crn_profile_load(given.words.list[i], error);
         if (!profile)
             return false;
         loaded->recorded[i] = loaded->shown[i] = profile;
@@ -124,7 +96,7 @@ static bool load(loaded *loaded, const arguments *arguments, crn_error *error)
             loaded->shown[i] = crn_symbols_resolve(profile, NULL, NULL);
         crn_live_derive(loaded->shown[i]);
         loaded->files[i] =
-            (crn_query_file){arguments->paths[i], loaded->shown[i], loaded->recorded[i], NULL};
+            (crn_query_file){given.words.list[i], loaded->shown[i], loaded->recorded[i], NULL};
     }
     return true;
 }
@@ -204,11 +176,9 @@ static void stop(int number)
 }
 
 /* Runs each statement; with JSON or CSV only one is allowed. */
-static int answer(crn_query *query, const char *sql, const arguments *arguments)
+static int answer(crn_query *query, const char *sql)
 {
-    crn_query_form form = arguments->csv    ? CRN_QUERY_CSV
-                          : arguments->json ? CRN_QUERY_JSON
-                                            : CRN_QUERY_TABLE;
+    crn_query_form form = given.csv ? CRN_QUERY_CSV : given.json ? CRN_QUERY_JSON : CRN_QUERY_TABLE;
     crn_error error;
     bool any = false;
     while (*sql) {
@@ -224,7 +194,8 @@ static int answer(crn_query *query, const char *sql, const arguments *arguments)
         if (any)
             putchar('\n');
         any = true;
-        bool good = crn_query_print(statement, form, arguments->paths, arguments->count, &error);
+        bool good = crn_query_print(statement, form, (const char *const *)given.words.list,
+                                    (uint32_t)given.words.count, &error);
         crn_statement_free(statement);
         if (!good)
             return crn_cli_fail("%s", error.message);
@@ -232,24 +203,24 @@ static int answer(crn_query *query, const char *sql, const arguments *arguments)
     return any ? CRN_EXIT_OK : crn_cli_fail("the question is empty; write a SELECT");
 }
 
-static int ask(const arguments *arguments, const char *sql)
+static int ask(const char *sql)
 {
     loaded loaded;
     crn_error error = {0};
-    crn_progress_begin("%s: reading %s", crn_cli_name, arguments->paths[0]);
-    bool good = load(&loaded, arguments, &error);
+    crn_progress_begin("%s: reading %s", crn_cli_name, given.words.list[0]);
+    bool good = load(&loaded, &error);
     crn_query *query = good ? crn_query_open(loaded.files, loaded.count, &error) : NULL;
     crn_progress_end();
     int status;
     if (!query) {
         status = crn_cli_fail("%s", error.message);
     } else if (!sql) {
-        status = list(query, arguments->paths[0]);
+        status = list(query, given.words.list[0]);
     } else {
         struct sigaction action = {.sa_handler = stop, .sa_flags = (int)SA_RESETHAND};
         asked = query;
         sigaction(SIGINT, &action, NULL);
-        status = answer(query, sql, arguments);
+        status = answer(query, sql);
         signal(SIGINT, SIG_DFL);
     }
     crn_query_close(query);
@@ -257,21 +228,28 @@ static int ask(const arguments *arguments, const char *sql)
     return status;
 }
 
-int crn_cmd_query(int argc, char **argv)
+static int run(void)
 {
-    static const struct argp argp = {options, parse, "CAPTURE... [SQL]", doc, NULL, NULL, NULL};
-    arguments arguments = {0};
-    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     int status = CRN_EXIT_BAD;
     char *text = NULL;
-    if (arguments.schema) {
+    if (given.schema) {
         text = crn_schema_text();
         fputs(text, stdout);
         status = CRN_EXIT_OK;
-    } else if (!arguments.file || (text = read_file(arguments.file))) {
-        status = ask(&arguments, text ? text : arguments.sql);
+    } else if (!given.file || (text = read_file(given.file))) {
+        status = ask(text ? text : given.sql);
     }
     crn_free(text);
-    crn_free((void *)arguments.paths);
     return status;
 }
+
+const crn_command crn_command_query = {
+    .name = "query",
+    .purpose = "ask captures in SQL",
+    .arguments = "CAPTURE... [SQL]",
+    .doc = doc,
+    .options = options,
+    .words = &given.words,
+    .check = check,
+    .run = run,
+};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <argp.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,197 +8,156 @@
 #include "cli/report/arguments.h"
 #include "commands.h"
 
-enum {
-    OPTION_FLAT = 256,
-    OPTION_CALLERS,
-    OPTION_CALLEES,
-    OPTION_DROP,
-    OPTION_NO_SUMMARY,
-    OPTION_STACK,
-    OPTION_GC,
-    OPTION_COMPARE,
-    OPTION_HTML,
-    OPTION_ZERO,
-    OPTION_DOT,
-    OPTION_KEEP,
-    OPTION_MERGE,
-    OPTION_SPLIT,
-    OUTPUT_SIZE = 65536
-};
+enum { OUTPUT_SIZE = 65536 };
 
-static const struct argp_option options[] = {
-    {0, 0, 0, 0, "Views:", 1},
-    {"flat", OPTION_FLAT, 0, 0, "Blocks, wherever they were called from (the default)", 0},
-    {"tree", 't', 0, 0,
-     "Contexts as a tree; with --focus or --callees, of what lies below; with --callers, of what "
-     "leads into the block, upside down",
-     0},
-    {"callers", OPTION_CALLERS, "BLOCK", 0, "What calls a block", 0},
-    {"callees", OPTION_CALLEES, "BLOCK", 0, "What a block calls", 0},
-    {"focus", 'f', "A[,B...]", 0,
-     "A block, or a run of blocks that call each other: what leads into it and what it leads to",
-     0},
-    {"stack", OPTION_STACK, 0, 0,
-     "Blocks as in MLton's stack profiles: what they cost while they run, while they are on the "
-     "stack, and what the collector cost meanwhile",
-     0},
-    {"gc", OPTION_GC, "NAME", 0, "The collector's blocks (<gc>), which --stack keeps apart", 0},
-    {"compare", OPTION_COMPARE, "METRIC,METRIC", 0,
-     "Where two clocks disagree, such as wall,cpu: a block with a larger share of wall than of "
-     "cpu waits",
-     0},
-    {"zero", OPTION_ZERO, 0, 0, "Blocks that never ran: what the run did not cover", 0},
-    {"dot", OPTION_DOT, 0, 0,
-     "Who calls whom, for Graphviz; dashed where blocks that are not shown lie between", 0},
-    {0, 0, 0, 0, "Narrowing:", 2},
-    {"keep", OPTION_KEEP, "SET", 0,
-     "Show these blocks only, such as 'from(\"parse\") and not file(\"lib\")'; with --flat, "
-     "--stack, "
-     "--zero and --dot",
-     0},
-    {"merge", OPTION_MERGE, "SET", OPTION_ARG_OPTIONAL,
-     "Add up instances of templates and clones that were written in one place (of blocks in SET)",
-     0},
-    {"split", OPTION_SPLIT, "SET", 0, "As --merge, but not these", 0},
-    {"drop", OPTION_DROP, "A[,B...]", 0, "Leave out what has this in its path; may be repeated", 0},
-    {"top", 'n', "N", 0, "Show at most N rows (30); 0 is all", 0},
-    {"threshold", 'T', "PERCENT", 0, "Hide what is below this share (tree: 0.5, dot: 1)", 0},
-    {0, 0, 0, 0, "Figures:", 3},
-    {"metric", 'm', "METRIC[,...]", 0,
-     "wall, cpu, ticks, calls or another that was recorded, or \"all\" (the first of wall, ticks "
-     "and cpu that holds something; in the flat view all clocks that do)",
-     0},
-    {"sort", 's', "COLUMN", 0, "self (default), inclusive, calls or name", 0},
-    {0, 0, 0, 0, "Output:", 4},
-    {"json", 'j', 0, 0, "As JSON, for programs", 0},
-    {"html", OPTION_HTML, "OUT", 0,
-     "Write OUT: the page of cairn view with all of this in it, one file that can be sent", 0},
-    {"no-summary", OPTION_NO_SUMMARY, 0, 0, "Without what stands above the table", 0},
-    {0},
-};
+static crn_report_arguments given = {.threshold = -1, .top = -1};
 
-static double parse_percent(struct argp_state *state, const char *text)
+static void set_focus(struct argp_state *state, const char *text, bool before, bool after)
 {
-    char *end;
-    double percent = strtod(text, &end);
-    if (end == text || (*end && strcmp(end, "%") != 0) || !(percent >= 0 && percent <= 100))
-        argp_error(state, "\"%s\" is no share; write a number from 0 to 100", text);
-    return percent / 100;
-}
-
-static void set_focus(struct argp_state *state, crn_report_arguments *arguments, const char *text,
-                      bool before, bool after)
-{
-    if (arguments->focus)
+    if (given.focus)
         argp_error(state, "only one of --focus, --callers and --callees can be given");
-    arguments->focus = text;
-    arguments->before = before;
-    arguments->after = after;
+    given.focus = text;
+    given.before = before;
+    given.after = after;
 }
 
-static bool parse_flag(int key, crn_report_arguments *arguments)
+static void focus_callers(struct argp_state *state, const crn_option *option, char *value)
 {
-    const struct {
-        int key;
-        bool *flag;
-    } flags[] = {{OPTION_FLAT, &arguments->flat},
-                 {'t', &arguments->tree},
-                 {OPTION_STACK, &arguments->stack},
-                 {OPTION_ZERO, &arguments->zero},
-                 {OPTION_DOT, &arguments->dot},
-                 {'j', &arguments->json},
-                 {OPTION_NO_SUMMARY, &arguments->no_summary}};
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-        if (flags[i].key == key)
-            return *flags[i].flag = true;
-    return false;
+    (void)option;
+    set_focus(state, value, true, false);
 }
 
-static void add_to(const char ***list, size_t *count, const char *text)
+static void focus_callees(struct argp_state *state, const crn_option *option, char *value)
 {
-    *list = crn_realloc(*list, *count + 1, sizeof **list);
-    (*list)[(*count)++] = text;
+    (void)option;
+    set_focus(state, value, false, true);
 }
 
-/* Checks for options that exclude each other. */
-static void check(struct argp_state *state, const crn_report_arguments *arguments)
+static void focus_both(struct argp_state *state, const crn_option *option, char *value)
 {
-    int views = arguments->flat + arguments->tree + arguments->stack + arguments->zero +
-                arguments->dot + (arguments->compare != NULL);
-    if (!arguments->path_count)
-        argp_error(state, "which capture? write its path");
+    (void)option;
+    set_focus(state, value, true, true);
+}
+
+static void set_merge(struct argp_state *state, const crn_option *option, char *value)
+{
+    (void)state;
+    (void)option;
+    given.merge = value ? value : "all";
+}
+
+/* Refuses options that exclude each other. */
+static void check(struct argp_state *state)
+{
+    int views =
+        given.flat + given.tree + given.stack + given.zero + given.dot + (given.compare != NULL);
     if (views > 1)
         argp_error(state,
                    "only one of --flat, --tree, --stack, --compare, --zero and --dot can be given");
-    if (arguments->compare && arguments->metrics)
+    if (given.compare && given.metrics)
         argp_error(state, "--compare names its metrics itself");
-    bool by_sequence = arguments->focus && !arguments->flat && !arguments->stack && !arguments->dot;
-    if (arguments->keep && (arguments->tree || arguments->compare || by_sequence))
+    if (given.compare && given.sort > CRN_SORT_INCLUSIVE) /* it has an order of its own */
+        argp_error(state, "--compare goes with --sort self and --sort inclusive");
+    bool by_sequence = given.focus && !given.flat && !given.stack && !given.dot;
+    if (given.keep && (given.tree || given.compare || by_sequence))
         argp_error(state, "--keep goes with --flat, --stack, --zero and --dot");
-    if (arguments->zero && (arguments->focus || arguments->drop_count))
+    if (given.zero && (given.focus || given.drops.count))
         argp_error(state, "--zero is about all that was run; --keep says which blocks it shows");
-    if (arguments->dot && arguments->json)
+    if (given.dot && given.json)
         argp_error(state, "either --dot or --json");
+    if (given.threshold > 1)
+        argp_error(state, "--threshold is at most 100");
 }
 
-static error_t parse(int key, char *value, struct argp_state *state)
-{
-    crn_report_arguments *arguments = state->input;
-    if (parse_flag(key, arguments))
-        return 0;
-    switch (key) {
-    case OPTION_KEEP:
-        arguments->keep = value;
-        return 0;
-    case OPTION_MERGE:
-        arguments->merge = value ? value : "all";
-        return 0;
-    case OPTION_SPLIT:
-        arguments->split = value;
-        return 0;
-    case OPTION_HTML:
-        arguments->html = value;
-        return 0;
-    case OPTION_GC:
-        arguments->collector = value;
-        return 0;
-    case OPTION_COMPARE:
-        arguments->compare = value;
-        return 0;
-    case OPTION_CALLERS:
-        set_focus(state, arguments, value, true, false);
-        return 0;
-    case OPTION_CALLEES:
-        set_focus(state, arguments, value, false, true);
-        return 0;
-    case 'f':
-        set_focus(state, arguments, value, true, true);
-        return 0;
-    case OPTION_DROP:
-        add_to(&arguments->drops, &arguments->drop_count, value);
-        return 0;
-    case 'n':
-        arguments->top = crn_cli_rows(state, value);
-        return 0;
-    case 'T':
-        arguments->threshold = parse_percent(state, value);
-        return 0;
-    case 'm':
-        arguments->metrics = value;
-        return 0;
-    case 's':
-        arguments->sort = value;
-        return 0;
-    case ARGP_KEY_ARG:
-        add_to((const char ***)&arguments->paths, &arguments->path_count, value);
-        return 0;
-    case ARGP_KEY_END:
-        check(state, arguments);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const crn_option options[] = {
+    {.help = "Views:"},
+    {"flat", .help = "Blocks, wherever they were called from (the default)", .flag = &given.flat},
+    {"tree", 't',
+     .help = "Contexts as a tree; with --focus or --callees, of what lies below; with --callers, "
+             "of what leads into the block, upside down",
+     .more = "A child without siblings stands below its parent behind an arrow and is not "
+             "indented. \"\xe2\x86\xba 99\" says that 99 calls came back to the context along a "
+             "cycle: recursion.",
+     .flag = &given.tree},
+    {"callers", .argument = "BLOCK", .help = "What calls a block", .set = focus_callers},
+    {"callees", .argument = "BLOCK", .help = "What a block calls", .set = focus_callees},
+    {"focus", 'f', "A[,B...]",
+     .help = "A block, or a run of blocks that call each other: what leads into it and what it "
+             "leads to",
+     .more = "On a terminal the last line says how to go on from there. With --flat it is the "
+             "flat view of the contexts whose path holds the sequence.",
+     .set = focus_both},
+    {"stack",
+     .help = "Blocks as in MLton's stack profiles: what they cost while they run, while they are "
+             "on the stack, and what the collector cost meanwhile",
+     .more = "The column stack leaves the collector's work out, and stack/GC has it: what runs in "
+             "the collector's blocks and below them. A block counts once, however often it is on "
+             "the stack. Stack and stack/GC together are the inclusive cost.",
+     .flag = &given.stack},
+    {"gc", .argument = "NAME", .help = "The collector's blocks (<gc>), which --stack keeps apart",
+     .more = "They are also those of thresh-gc and of the summary's line on the collector.",
+     .text = &given.collector},
+    {"compare", .argument = "METRIC,METRIC",
+     .words = CRN_WORDS("wall,cpu", "wall,ticks", "cpu,ticks"),
+     .help = "Where two clocks disagree, such as wall,cpu: a block with a larger share of wall "
+             "than of cpu waits",
+     .more = "The block that is most surely apart comes first. The column apart is the share of "
+             "the first metric less the share of the second, in points of per cent. A block with "
+             "much of cpu and few ticks is slow for what it does. With --sort inclusive blocks "
+             "are compared with all that they call.",
+     .text = &given.compare},
+    {"zero", .help = "Blocks that never ran: what the run did not cover",
+     .more = "They are sorted by where they were written. A capture knows the blocks that its "
+             "program has told it of: of programs that cairn-cc(1) compiled all of them, with "
+             "--branch each branch, too. Below them stands how many of each file's blocks ran, "
+             "where that was not all.",
+     .flag = &given.zero},
+    {"dot",
+     .help = "Who calls whom, for Graphviz; dashed where blocks that are not shown lie between",
+     .more = "A block is the darker the longer it was on the stack; an arrow has the number of "
+             "calls. Blocks below the threshold are left out.",
+     .flag = &given.dot},
+    {.help = "Narrowing:"},
+    {"keep", .argument = "SET",
+     .help = "Show these blocks only, such as 'from(\"parse\") and not file(\"lib\")'; with "
+             "--flat, --stack, --zero and --dot",
+     .more = "See SETS OF BLOCKS. Figures and percentages stay those of the whole, and the last "
+             "line says how much has no row.",
+     .text = &given.keep},
+    {"merge", .argument = "SET", .optional = true,
+     .help = "Add up instances of templates and clones that were written in one place (of blocks "
+             "in SET)",
+     .more = "The block has the name without template arguments and parameters.", .set = set_merge},
+    {"split", .argument = "SET", .help = "As --merge, but not these",
+     .more = "Programs of cairn-cc(1) have clones as one block with their function, unless they "
+             "were compiled with --clones.",
+     .text = &given.split},
+    {"drop", .argument = "A[,B...]", .help = "Leave out what has this in its path; may be repeated",
+     .list = &given.drops},
+    {"top", 'n', "N", .help = "Show at most N rows (30); 0 is all",
+     .more = "12 on each side of a sequence, any number in a tree.", .number = &given.top},
+    {"threshold", 'T', "PERCENT", .help = "Hide what is below this share (tree: 0.5, dot: 1)",
+     .more = "It is a share of the first metric.", .share = &given.threshold},
+    {.help = "Figures:"},
+    CRN_OPTION_METRIC(
+        &given.metrics, "METRIC[,...]",
+        "wall, cpu, ticks, calls or another that was recorded, or \"all\" (the first of wall, "
+        "ticks and cpu that holds something; in the flat view all clocks that do)",
+        "Others are alloc bytes and live bytes (what was allocated and not freed). Only the flat "
+        "view shows several; the first sorts."),
+    {"sort", 's', "COLUMN", .words = crn_report_sort_names,
+     .help = "self (default), inclusive, calls or name", .choice = &given.sort},
+    {.help = "Output:"},
+    CRN_OPTION_JSON(&given.json),
+    {"html", .argument = "OUT",
+     .help = "Write OUT: the page of cairn view with all of this in it, one file that can be sent",
+     .more = "It needs no network. It has the spans of the capture, if it is one that has any, as "
+             "finely as a file that can be mailed has room for, and of the sources those that lie "
+             "below the current folder: run it in another folder to send none.",
+     .text = &given.html},
+    {"no-summary", .help = "Without what stands above the table", .flag = &given.no_summary},
+    {0},
+};
 
 static const char doc[] =
     "Show where the calls and the time of a capture went; of several, added up.\v"
@@ -219,18 +177,18 @@ static const char doc[] =
     "and brackets.\n\n"
     "likely: 95 % interval, shown below 100 samples.";
 
-static int report_print(crn_report *report, const crn_report_arguments *arguments)
+static int report_print(crn_report *report)
 {
-    int status = crn_report_choose(report, arguments);
+    int status = crn_report_choose(report, &given);
     if (status != CRN_EXIT_OK)
         return status;
-    if (arguments->html)
-        return crn_report_html(report, arguments->html);
-    if (arguments->json) {
+    if (given.html)
+        return crn_report_html(report, given.html);
+    if (given.json) {
         crn_report_json(report);
         return CRN_EXIT_OK;
     }
-    if (!arguments->no_summary && report->view != CRN_VIEW_DOT)
+    if (!given.no_summary && report->view != CRN_VIEW_DOT)
         crn_report_summary(report);
     static void (*const views[])(const crn_report *) = {
         crn_report_flat,    crn_report_tree, crn_report_sequence, crn_report_stack,
@@ -254,22 +212,19 @@ static char *join(char *const *paths, size_t count)
     return all;
 }
 
-/* Reads the captures and prints the report. */
-static int report_all(const crn_report_arguments *arguments)
+static int run(void)
 {
-    crn_report report = {0};
-    int status = crn_report_choose_sort(&report, arguments);
-    if (status != CRN_EXIT_OK)
-        return status;
-    crn_profile *profile = crn_cli_load_all(arguments->paths, arguments->path_count);
-    if (profile && (arguments->merge || arguments->split))
-        profile = crn_report_merge_instances(profile, arguments);
+    static char buffer[OUTPUT_SIZE];
+    if (!isatty(STDOUT_FILENO)) /* a tree can be half a gigabyte */
+        setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
+    crn_profile *profile = crn_cli_load_all(given.captures.list, given.captures.count);
+    if (profile && (given.merge || given.split))
+        profile = crn_report_merge_instances(profile, &given);
     if (!profile)
         return CRN_EXIT_BAD;
-    char *all = join(arguments->paths, arguments->path_count);
-    report.profile = profile;
-    report.path = all;
-    status = report_print(&report, arguments);
+    char *all = join(given.captures.list, given.captures.count);
+    crn_report report = {.profile = profile, .path = all};
+    int status = report_print(&report);
 
     for (size_t i = 0; i < report.drop_count; i++)
         crn_sequence_free(&report.drops[i]);
@@ -281,16 +236,14 @@ static int report_all(const crn_report_arguments *arguments)
     return status;
 }
 
-int crn_cmd_report(int argc, char **argv)
-{
-    static const struct argp argp = {options, parse, "CAPTURE...", doc, NULL, NULL, NULL};
-    static char buffer[OUTPUT_SIZE];
-    crn_report_arguments arguments = {.threshold = -1, .top = -1};
-    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
-    if (!isatty(STDOUT_FILENO)) /* a tree can be half a gigabyte */
-        setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
-    int status = report_all(&arguments);
-    crn_free(arguments.drops);
-    crn_free(arguments.paths);
-    return status;
-}
+const crn_command crn_command_report = {
+    .name = "report",
+    .purpose = "show where calls and time went",
+    .arguments = "CAPTURE...",
+    .doc = doc,
+    .options = options,
+    .words = &given.captures,
+    .least = 1,
+    .check = check,
+    .run = run,
+};

@@ -13,144 +13,69 @@
 #include "cli/top/top.h"
 #include "commands.h"
 
-enum { OPTION_ONCE = 256, OPTION_TOP, OPTION_TOTAL, TOP_DEFAULT = 30 };
+enum { TOP_DEFAULT = 30 };
 
-static const struct argp_option options[] = {
-    {0, 0, 0, 0, "What is watched:", 1},
-    {"pid", 'p', "PID", 0, "The capture that this process writes, instead of a file", 0},
-    {0, 0, 0, 0, "What is shown at first (keys change it):", 2},
-    {"view", 'v', "VIEW", 0, "self (the default), inclusive, tree, callers, lanes or focus", 0},
-    {"metric", 'm', "METRIC", 0, "wall, cpu, ticks, calls or another that is recorded", 0},
-    {"sort", 's', "COLUMN", 0, "self, inclusive, calls or name", 0},
-    {"focus", 'f', "BLOCK", 0,
-     "What leads into a block and on from it; with --view=callers, who "
-     "calls it",
-     0},
-    {"filter", 'F', "TEXT", 0, "Only what has this in its name or file", 0},
-    {"total", OPTION_TOTAL, 0, 0, "Since the start, instead of since the last look", 0},
-    {0, 0, 0, 0, "How often:", 3},
-    {"delay", 'd', "SECONDS", 0, "From look to look (1)", 0},
-    {"count", 'n', "COUNT", 0, "Look so often, and end", 0},
-    {0, 0, 0, 0, "Output:", 4},
-    {"batch", 'b', 0, 0, "As text, one table below the other; so too without a terminal", 0},
-    {"once", OPTION_ONCE, 0, 0, "One table of everything since the start: --batch --count=1", 0},
-    {"top", OPTION_TOP, "N", 0, "With --batch: show at most N rows (30); 0 is all", 0},
-    {0},
-};
-
-typedef struct arguments {
+static struct {
+    crn_list captures;
     crn_top_options options;
     crn_top_choice choice;
-    long pid, top;
-    bool batch, view;
-} arguments;
+    const char *metric, *focus, *filter;
+    long pid, top, count;
+    int view, sort; /* crn_top_view, crn_top_sort; below 0: not given */
+    bool batch, once;
+} given = {.choice = {.delay = 1}, .top = TOP_DEFAULT, .view = -1, .sort = -1};
 
-static int index_of(const char *name, const char *const *names, int count)
-{
-    for (int i = 0; i < count; i++)
-        if (strcmp(name, names[i]) == 0)
-            return i;
-    return -1;
-}
-
-static long whole(struct argp_state *state, const char *text, const char *what, long least)
+static void set_delay(struct argp_state *state, const crn_option *option, char *value)
 {
     char *end;
-    long number = strtol(text, &end, 10);
-    if (end == text || *end || number < least || number > INT32_MAX)
-        argp_error(state, "\"%s\" is no %s", text, what);
-    return number;
+    double delay = strtod(value, &end);
+    if (end == value || *end || !(delay >= 0.05 && delay <= 86400))
+        argp_error(state, "--%s wants seconds from 0.05 to 86400, not \"%s\"", option->name, value);
+    given.choice.delay = delay;
 }
 
-static void set_delay(struct argp_state *state, arguments *arguments, const char *text)
+static void check(struct argp_state *state)
 {
-    char *end;
-    double delay = strtod(text, &end);
-    if (end == text || *end || !(delay >= 0.05 && delay <= 86400))
-        argp_error(state, "\"%s\" is no delay; write seconds from 0.05 to 86400", text);
-    arguments->choice.delay = delay;
+    if (!given.captures.count == !given.pid)
+        argp_error(state, given.pid ? "either a capture or --pid, not both"
+                                    : "which capture? write its path, or --pid");
 }
 
-static void set_text(char *to, size_t size, const char *text)
-{
-    snprintf(to, size, "%s", text);
-}
-
-static error_t parse_choice(int key, char *value, struct argp_state *state, arguments *arguments)
-{
-    crn_top_choice *choice = &arguments->choice;
-    int found;
-    switch (key) {
-    case 'v':
-        found = index_of(value, crn_top_view_names, CRN_TOP_VIEWS);
-        if (found < 0)
-            argp_error(state,
-                       "there is no view \"%s\"; write self, inclusive, tree, callers, "
-                       "lanes or focus",
-                       value);
-        choice->view = (crn_top_view)found;
-        arguments->view = true;
-        return 0;
-    case 's':
-        found = index_of(value, crn_top_sort_names, CRN_TOP_SORTS);
-        if (found < 0)
-            argp_error(state, "cannot sort by \"%s\"; write self, inclusive, calls or name", value);
-        choice->sort = (crn_top_sort)found;
-        return 0;
-    case 'm':
-        set_text(choice->metric, sizeof choice->metric, value);
-        return 0;
-    case 'f':
-        set_text(choice->focus, sizeof choice->focus, value);
-        return 0;
-    case 'F':
-        set_text(choice->filter, sizeof choice->filter, value);
-        return 0;
-    case OPTION_TOTAL:
-        choice->total = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static error_t parse(int key, char *value, struct argp_state *state)
-{
-    arguments *arguments = state->input;
-    switch (key) {
-    case 'p':
-        arguments->pid = whole(state, value, "process", 1);
-        return 0;
-    case 'd':
-        set_delay(state, arguments, value);
-        return 0;
-    case 'n':
-        arguments->options.count = (uint64_t)whole(state, value, "number of looks", 1);
-        return 0;
-    case 'b':
-        arguments->batch = true;
-        return 0;
-    case OPTION_ONCE:
-        arguments->batch = true;
-        arguments->options.count = 1;
-        return 0;
-    case OPTION_TOP:
-        arguments->top = whole(state, value, "number of rows; write 0 for all", 0);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (arguments->options.path)
-            argp_error(state, "one capture at a time");
-        arguments->options.path = value;
-        return 0;
-    case ARGP_KEY_END:
-        if (!arguments->options.path == !arguments->pid)
-            argp_error(state, arguments->pid ? "either a capture or --pid, not both"
-                                             : "which capture? write its path, or --pid");
-        return 0;
-    default:
-        return parse_choice(key, value, state, arguments);
-    }
-}
+static const crn_option options[] = {
+    {.help = "What is watched:"},
+    {"pid", 'p', "PID", .help = "The capture that this process writes, instead of a file",
+     .number = &given.pid, .least = 1},
+    {.help = "What is shown at first (keys change it):"},
+    {"view", 'v', "VIEW", .words = crn_top_view_names,
+     .help = "self (the default), inclusive, tree, callers, lanes or focus", .choice = &given.view},
+    CRN_OPTION_METRIC(&given.metric, "METRIC",
+                      "wall, cpu, ticks, calls or another that is recorded",
+                      "By default wall if there is any, else ticks, else another, else calls."),
+    {"sort", 's', "COLUMN", .words = crn_top_sort_names, .help = "self, inclusive, calls or name",
+     .more = "Trees are sorted by inclusive cost.", .choice = &given.sort},
+    {"focus", 'f', "BLOCK",
+     .help = "What leads into a block and on from it; with --view=callers, who calls it",
+     .more = "Blocks are written as for cairn-report(1).", .text = &given.focus},
+    {"filter", 'F', "TEXT", .help = "Only what has this in its name or file",
+     .more = "Capitals make no difference.", .text = &given.filter},
+    {"total", .help = "Since the start, instead of since the last look",
+     .flag = &given.choice.total},
+    {.help = "How often:"},
+    {"delay", 'd', "SECONDS", .help = "From look to look (1)",
+     .more = "At least 0.05. If reading a capture takes more than a twentieth of this, it is read "
+             "less often, so that cairn top takes at most a twentieth of one processor; the "
+             "screen says so.",
+     .set = set_delay},
+    {"count", 'n', "COUNT", .help = "Look so often, and end", .number = &given.count, .least = 1},
+    {.help = "Output:"},
+    {"batch", 'b', .help = "As text, one table below the other; so too without a terminal",
+     .flag = &given.batch},
+    {"once", .help = "One table of everything since the start: --batch --count=1",
+     .flag = &given.once},
+    {"top", .argument = "N", .help = "With --batch: show at most N rows (30); 0 is all",
+     .number = &given.top},
+    {0},
+};
 
 static const char doc[] =
     "Watch a program that is being profiled, from the capture that it is writing.\v"
@@ -161,40 +86,59 @@ static const char doc[] =
     "  cairn top --pid 1234 --view tree\n"
     "  cairn top --once a.cairn";
 
-static void choose(arguments *arguments)
+static void set_text(char *to, size_t size, const char *text)
 {
-    crn_top_choice *choice = &arguments->choice;
-    if (*choice->focus && !arguments->view)
-        choice->view = CRN_TOP_FOCUS;
-    if (choice->sort == CRN_TOP_SORTS)
-        choice->sort = choice->view == CRN_TOP_SELF || choice->view == CRN_TOP_LANES
-                           ? CRN_TOP_BY_SELF
-                           : CRN_TOP_BY_INCLUSIVE;
-    const char *term = getenv("TERM");
-    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || !term || !*term ||
-        strcmp(term, "dumb") == 0)
-        arguments->batch = true;
-    if (arguments->batch)
-        choice->most = (uint32_t)arguments->top;
+    snprintf(to, size, "%s", text ? text : "");
 }
 
-int crn_cmd_top(int argc, char **argv)
+static void choose(void)
 {
-    static const struct argp argp = {options, parse, "[CAPTURE]", doc, NULL, NULL, NULL};
-    arguments arguments = {.choice = {.delay = 1, .sort = CRN_TOP_SORTS}, .top = TOP_DEFAULT};
-    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
-    choose(&arguments);
+    crn_top_choice *choice = &given.choice;
+    set_text(choice->metric, sizeof choice->metric, given.metric);
+    set_text(choice->focus, sizeof choice->focus, given.focus);
+    set_text(choice->filter, sizeof choice->filter, given.filter);
+    choice->view = given.view >= 0 ? (crn_top_view)given.view
+                   : given.focus   ? CRN_TOP_FOCUS
+                                   : CRN_TOP_SELF;
+    bool by_self = choice->view == CRN_TOP_SELF || choice->view == CRN_TOP_LANES;
+    choice->sort = given.sort >= 0 ? (crn_top_sort)given.sort
+                   : by_self       ? CRN_TOP_BY_SELF
+                                   : CRN_TOP_BY_INCLUSIVE;
+    const char *term = getenv("TERM");
+    if (given.once || !isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || !term || !*term ||
+        strcmp(term, "dumb") == 0)
+        given.batch = true;
+    if (given.batch)
+        choice->most = (uint32_t)given.top;
+    given.options.count = given.once ? 1 : (uint64_t)given.count;
+}
+
+static int run(void)
+{
+    choose();
     char *found = NULL;
-    if (arguments.pid) {
+    if (given.pid) {
         crn_error error = {0};
-        found = crn_capture_of(arguments.pid, &error);
+        found = crn_capture_of(given.pid, &error);
         if (!found)
             return crn_cli_fail("%s", error.message);
-        arguments.options.path = found;
     }
-    int status = arguments.batch ? crn_top_batch(&arguments.options, &arguments.choice)
-                                 : crn_top_screen(&arguments.options, &arguments.choice);
-    crn_free(arguments.choice.folds);
+    given.options.path = found ? found : given.captures.list[0];
+    int status = given.batch ? crn_top_batch(&given.options, &given.choice)
+                             : crn_top_screen(&given.options, &given.choice);
+    crn_free(given.choice.folds);
     crn_free(found);
     return status;
 }
+
+const crn_command crn_command_top = {
+    .name = "top",
+    .purpose = "watch a program that is being profiled",
+    .arguments = "[CAPTURE]",
+    .doc = doc,
+    .options = options,
+    .words = &given.captures,
+    .most = 1,
+    .check = check,
+    .run = run,
+};

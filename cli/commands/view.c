@@ -16,64 +16,22 @@
 #include "cli/view/view.h"
 #include "commands.h"
 
-enum { OPTION_API = 256 };
+static struct {
+    crn_list files, sources;
+    long port;
+    bool api;
+} given;
 
-static const struct argp_option options[] = {
-    {"port", 'p', "NUMBER", 0, "Listen at this port; by default at any that is free", 0},
-    {"source", 's', "FOLDER", 0,
-     "Show sources that lie below this folder; may be repeated (default: the current one)", 0},
-    {"api", OPTION_API, 0, 0, "Serve the figures alone, as JSON, without the page", 0},
+static const crn_option options[] = {
+    {"port", 'p', "NUMBER", .help = "Listen at this port; by default at any that is free",
+     .number = &given.port, .most = UINT16_MAX},
+    {"source", 's', "FOLDER",
+     .help = "Show sources that lie below this folder; may be repeated (default: the current one)",
+     .more = "A capture can name any file, so others are not opened.", .list = &given.sources},
+    {"api", .help = "Serve the figures alone, as JSON, without the page",
+     .more = "docs/VIEW.md says what can be asked.", .flag = &given.api},
     {0},
 };
-
-typedef struct arguments {
-    char **paths, **sources;
-    size_t path_count, source_count;
-    unsigned port;
-    bool api;
-} arguments;
-
-static unsigned parse_port(struct argp_state *state, const char *text)
-{
-    char *end;
-    unsigned long port = strtoul(text, &end, 10);
-    if (end == text || *end || port > UINT16_MAX)
-        argp_error(state, "\"%s\" is no port; write a number up to %d", text, UINT16_MAX);
-    return (unsigned)port;
-}
-
-static void append(char ***list, size_t *count, char *text)
-{
-    *list = crn_realloc(*list, *count + 1, sizeof **list);
-    (*list)[(*count)++] = text;
-}
-
-static error_t parse(int key, char *value, struct argp_state *state)
-{
-    arguments *arguments = state->input;
-    switch (key) {
-    case 'p':
-        arguments->port = parse_port(state, value);
-        return 0;
-    case 's':
-        append(&arguments->sources, &arguments->source_count, value);
-        return 0;
-    case OPTION_API:
-        arguments->api = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        append(&arguments->paths, &arguments->path_count, value);
-        return 0;
-    case ARGP_KEY_END:
-        if (!arguments->path_count)
-            argp_error(state, "which file? write its path");
-        if (arguments->path_count > CRN_VIEW_FILES_MAX)
-            argp_error(state, "at most %d files are shown at a time", CRN_VIEW_FILES_MAX);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 static const char doc[] =
     "Look at captures in a browser: a flame graph, callers and callees, sources, spans over "
@@ -100,27 +58,28 @@ static bool choose_token(crn_view *view)
     return true;
 }
 
-static bool choose_sources(crn_view *view, const arguments *arguments)
+static bool choose_sources(crn_view *view)
 {
     static char here[] = ".";
-    char *only[] = {here}, **names = arguments->source_count ? arguments->sources : only;
-    size_t count = arguments->source_count ? arguments->source_count : 1;
-    for (size_t i = 0; i < count; i++) {
-        char *folder = realpath(names[i], NULL);
+    if (!given.sources.count)
+        crn_list_add(&given.sources, here);
+    view->sources = crn_calloc(given.sources.count, sizeof *view->sources);
+    for (size_t i = 0; i < given.sources.count; i++) {
+        char *folder = realpath(given.sources.list[i], NULL);
         if (!folder) {
-            crn_cli_fail("%s: %s", names[i], strerror(errno));
+            crn_cli_fail("%s: %s", given.sources.list[i], strerror(errno));
             return false;
         }
-        append(&view->sources, &view->source_count, folder);
+        view->sources[view->source_count++] = folder;
     }
     return true;
 }
 
-static bool read_files(crn_view *view, const arguments *arguments)
+static bool read_files(crn_view *view)
 {
-    for (size_t i = 0; i < arguments->path_count; i++) {
+    for (size_t i = 0; i < given.files.count; i++) {
         crn_view_file *file = &view->files[view->file_count++];
-        file->path = arguments->paths[i];
+        file->path = given.files.list[i];
         if (!crn_view_file_read(file))
             return false;
     }
@@ -190,9 +149,9 @@ static void keep_for_answers(const crn_view *view)
 }
 
 /* Returns NULL after printing an error. */
-static struct MHD_Daemon *begin(crn_view *view, const arguments *arguments, reading *reading)
+static struct MHD_Daemon *begin(crn_view *view, reading *reading)
 {
-    struct MHD_Daemon *daemon = crn_view_listen(view, arguments->port);
+    struct MHD_Daemon *daemon = crn_view_listen(view, (unsigned)given.port);
     int problem = daemon ? pthread_create(&reading->thread, NULL, read_spans, reading) : 0;
     if (problem) {
         crn_cli_fail("cannot begin a thread: %s", strerror(problem));
@@ -206,15 +165,15 @@ static struct MHD_Daemon *begin(crn_view *view, const arguments *arguments, read
     return daemon;
 }
 
-static int serve(crn_view *view, const arguments *arguments)
+static int serve(crn_view *view)
 {
-    if (!read_files(view, arguments))
+    if (!read_files(view))
         return CRN_EXIT_BAD;
     keep_for_answers(view);
     sigset_t ends = signals_block();
     reading reading = {.view = view};
     pthread_mutex_lock(&view->lock); /* answers use stdout exclusively */
-    struct MHD_Daemon *daemon = begin(view, arguments, &reading);
+    struct MHD_Daemon *daemon = begin(view, &reading);
     pthread_mutex_unlock(&view->lock);
     if (!daemon)
         return CRN_EXIT_BAD;
@@ -226,7 +185,7 @@ static int serve(crn_view *view, const arguments *arguments)
     return CRN_EXIT_OK;
 }
 
-static void end(crn_view *view, arguments *arguments)
+static void end(crn_view *view)
 {
     for (size_t i = 0; i < view->file_count; i++)
         crn_view_file_close(&view->files[i]);
@@ -235,24 +194,32 @@ static void end(crn_view *view, arguments *arguments)
     for (size_t i = 0; i < view->source_count; i++)
         free(view->sources[i]);
     crn_free(view->sources);
-    crn_free(arguments->sources);
-    crn_free(arguments->paths);
 }
 
-int crn_cmd_view(int argc, char **argv)
+static int run(void)
 {
-    static const struct argp argp = {options, parse, "FILE...", doc, NULL, NULL, NULL};
-    arguments arguments = {0};
-    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     static crn_view view = {.lock = PTHREAD_MUTEX_INITIALIZER, .looked = PTHREAD_COND_INITIALIZER};
-    view.page = !arguments.api;
+    view.page = !given.api;
     keep_little();
     if (view.page && !crn_page_built.script_size)
         return crn_cli_fail("this cairn was built without the page: install nodejs and npm, and "
                             "build it anew with -Dviewer=enabled; --api serves the figures alone");
     int status = CRN_EXIT_BAD;
-    if (choose_token(&view) && choose_sources(&view, &arguments))
-        status = serve(&view, &arguments);
-    end(&view, &arguments);
+    if (choose_token(&view) && choose_sources(&view))
+        status = serve(&view);
+    end(&view);
     return status;
 }
+
+const crn_command crn_command_view = {
+    .name = "view",
+    .purpose = "look at captures in a browser",
+    .arguments = "FILE...",
+    .doc = doc,
+    .options = options,
+    .words = &given.files,
+    .least = 1,
+    .most = CRN_VIEW_FILES_MAX,
+    .missing = "which file? write its path",
+    .run = run,
+};

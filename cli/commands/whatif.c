@@ -9,56 +9,20 @@
 #include "cli/explain/whatif.h"
 #include "commands.h"
 
-enum {
-    OPTION_CORES = 256,
-    OPTION_QUEUE,
-    OPTION_SLEEP,
-    OPTION_TIMER,
-    OPTION_FIXED,
-    OPTION_NO_GUESSES,
-    OPTION_NO_TABLE
-};
 enum { TOP_DEFAULT = 30, MOST_CHANGES = 64, MOST_THREADS = 65536, MOST_PATH = 64 };
-
-static const struct argp_option options[] = {
-    {"speedup", 's', "BLOCK=K", 0,
-     "The own time of this block's spans is a K-th of what it was; again for more blocks. Only K: "
-     "of all spans of the context",
-     0},
-    {"context", 'c', "BLOCK,...", 0,
-     "Only spans at or below where these blocks follow one another on the path", 0},
-    {"threads", 't', "[BLOCK=]N", 0,
-     "N threads take the jobs of each pool, or of the one whose jobs begin with this block", 0},
-    {"cores", OPTION_CORES, "N", 0, "So many processors, in place of the recording's", 0},
-    {"queue", OPTION_QUEUE, "BLOCK=N", 0,
-     "The queue of jobs that begin with this block holds N; 0: any number", 0},
-    {"sleep", OPTION_SLEEP, "BLOCK", 0,
-     "Own time of this block is sleep: it takes no processor and stays as long as it was", 0},
-    {"timer", OPTION_TIMER, "BLOCK", 0,
-     "Own time of this block waits for a moment, which stays where it was", 0},
-    {"block", 'b', "BLOCK", 0,
-     "Show the throughput and latency of its spans, not of those without a parent", 0},
-    {"fixed", OPTION_FIXED, 0, 0, "Each thread runs the jobs that it ran, whoever is idle", 0},
-    {"no-guesses", OPTION_NO_GUESSES, 0, 0,
-     "Only waits that were recorded, none that hand-offs suggest", 0},
-    {"no-table", OPTION_NO_TABLE, 0, 0, "Without the table of what each block would bring", 0},
-    {"top", 'n', "N", 0, "At most N rows of that (30); 0 is all", 0},
-    {"json", 'j', 0, 0, "As JSON, for programs", 0},
-    {0},
-};
 
 typedef struct changes {
     size_t count;
     crn_whatif_change list[MOST_CHANGES];
 } changes;
 
-typedef struct arguments {
-    const char *path, *context, *block;
-    changes speedups, threads, queues, sleeps, timers;
-    unsigned cores;
-    long top;
+static struct {
+    crn_list captures, sleeps, timers;
+    const char *context, *block;
+    changes speedups, threads, queues;
+    long top, cores;
     bool fixed, no_guesses, no_table, json;
-} arguments;
+} given = {.top = TOP_DEFAULT};
 
 /* ---- options ---- */
 
@@ -81,89 +45,70 @@ static void add_change(struct argp_state *state, changes *changes, char *text, b
     changes->list[changes->count++] = (crn_whatif_change){equals ? text : NULL, value};
 }
 
-static void add_name(struct argp_state *state, changes *changes, const char *name)
+static void add_speedup(struct argp_state *state, const crn_option *option, char *value)
 {
-    if (changes->count == MOST_CHANGES)
-        argp_error(state, "\"%s\" is one too many: at most %d such options", name, MOST_CHANGES);
-    changes->list[changes->count++] = (crn_whatif_change){name, 0};
+    (void)option;
+    add_change(state, &given.speedups, value, true, 1e-6, 1e9);
 }
 
-static unsigned cores_of(struct argp_state *state, const char *text)
+static void add_threads(struct argp_state *state, const crn_option *option, char *value)
 {
-    char *end;
-    long cores = strtol(text, &end, 10);
-    if (end == text || *end || cores < 1 || cores > MOST_THREADS)
-        argp_error(state, "\"%s\" is not a number of processors", text);
-    return (unsigned)cores;
+    (void)option;
+    add_change(state, &given.threads, value, true, 1, MOST_THREADS);
 }
 
-static void check(struct argp_state *state, const arguments *arguments)
+static void add_queue(struct argp_state *state, const crn_option *option, char *value)
 {
-    if (!arguments->path)
-        argp_error(state, "which capture? write its path");
-    for (size_t i = 0; i < arguments->speedups.count; i++)
-        if (!arguments->speedups.list[i].name && !arguments->context)
+    (void)option;
+    add_change(state, &given.queues, value, false, 0, 1e9);
+}
+
+static void check(struct argp_state *state)
+{
+    for (size_t i = 0; i < given.speedups.count; i++)
+        if (!given.speedups.list[i].name && !given.context)
             argp_error(state, "what is to be faster? write --speedup BLOCK=%g, or add --context",
-                       arguments->speedups.list[i].value);
-    if (arguments->context && !arguments->speedups.count)
+                       given.speedups.list[i].value);
+    if (given.context && !given.speedups.count)
         argp_error(state, "--context says where a --speedup is; add that");
 }
 
-static error_t parse(int key, char *value, struct argp_state *state)
-{
-    arguments *arguments = state->input;
-    switch (key) {
-    case 's':
-        add_change(state, &arguments->speedups, value, true, 1e-6, 1e9);
-        return 0;
-    case 'c':
-        arguments->context = value;
-        return 0;
-    case 't':
-        add_change(state, &arguments->threads, value, true, 1, MOST_THREADS);
-        return 0;
-    case OPTION_CORES:
-        arguments->cores = cores_of(state, value);
-        return 0;
-    case OPTION_QUEUE:
-        add_change(state, &arguments->queues, value, false, 0, 1e9);
-        return 0;
-    case OPTION_SLEEP:
-        add_name(state, &arguments->sleeps, value);
-        return 0;
-    case OPTION_TIMER:
-        add_name(state, &arguments->timers, value);
-        return 0;
-    case 'b':
-        arguments->block = value;
-        return 0;
-    case OPTION_FIXED:
-        arguments->fixed = true;
-        return 0;
-    case OPTION_NO_GUESSES:
-        arguments->no_guesses = true;
-        return 0;
-    case OPTION_NO_TABLE:
-        arguments->no_table = true;
-        return 0;
-    case 'n':
-        arguments->top = crn_cli_rows(state, value);
-        return 0;
-    case 'j':
-        arguments->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (arguments->path)
-            argp_error(state, "one capture at a time; \"%s\" is one too many", value);
-        arguments->path = value;
-        return 0;
-    case ARGP_KEY_END:
-        check(state, arguments);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const crn_option options[] = {
+    {"speedup", 's', "BLOCK=K",
+     .help = "The own time of this block's spans is a K-th of what it was; again for more blocks. "
+             "Only K: of all spans of the context",
+     .more = "Below 1 they are slower.", .set = add_speedup},
+    {"context", 'c', "BLOCK,...",
+     .help = "Only spans at or below where these blocks follow one another on the path",
+     .text = &given.context},
+    {"threads", 't', "[BLOCK=]N",
+     .help = "N threads take the jobs of each pool, or of the one whose jobs begin with this block",
+     .set = add_threads},
+    {"cores", .argument = "N", .help = "So many processors, in place of the recording's",
+     .number = &given.cores, .least = 1, .most = MOST_THREADS},
+    {"queue", .argument = "BLOCK=N",
+     .help = "The queue of jobs that begin with this block holds N; 0: any number",
+     .set = add_queue},
+    {"sleep", .argument = "BLOCK",
+     .help = "Own time of this block is sleep: it takes no processor and stays as long as it was",
+     .list = &given.sleeps},
+    {"timer", .argument = "BLOCK",
+     .help = "Own time of this block waits for a moment, which stays where it was",
+     .list = &given.timers},
+    {"block", 'b', "BLOCK",
+     .help = "Show the throughput and latency of its spans, not of those without a parent",
+     .text = &given.block},
+    {"fixed", .help = "Each thread runs the jobs that it ran, whoever is idle",
+     .flag = &given.fixed},
+    {"no-guesses", .help = "Only waits that were recorded, none that hand-offs suggest",
+     .more = "Without it a span that handed work off and ended after it is taken to have waited.",
+     .flag = &given.no_guesses},
+    {"no-table", .help = "Without the table of what each block would bring",
+     .more = "The table takes three runs for each block.", .flag = &given.no_table},
+    CRN_OPTION_TOP(&given.top, " of that table (30), those with the most own time"),
+    CRN_OPTION_JSON(&given.json),
+    {0},
+};
 
 static const char doc[] =
     "Predict what would happen if a part of a program were faster.\v"
@@ -231,16 +176,20 @@ static void set_count(void *array, uint32_t block, double value)
     ((uint32_t *)array)[block] = (uint32_t)value;
 }
 
-static void set_sleep(void *array, uint32_t block, double value)
+/* Sets the kind of rest of the blocks of these names. */
+static bool set_rest(const crn_whatif_report *report, const crn_list *names, crn_rest kind,
+                     uint8_t *rest)
 {
-    (void)value;
-    ((uint8_t *)array)[block] = CRN_REST_SLEEP;
-}
-
-static void set_timer(void *array, uint32_t block, double value)
-{
-    (void)value;
-    ((uint8_t *)array)[block] = CRN_REST_TIMER;
+    for (size_t i = 0; i < names->count; i++) {
+        uint8_t *named = blocks_named(report, names->list[i]);
+        for (uint32_t b = 0; named && b < report->profile->block_count; b++)
+            if (named[b])
+                rest[b] = (uint8_t)kind;
+        crn_free(named);
+        if (!named)
+            return false;
+    }
+    return true;
 }
 
 /* Returns, by span, 1 if it is below the path "a,b". */
@@ -331,7 +280,7 @@ static bool queues_are_there(const crn_whatif_report *report, const changes *que
 
 /* ---- entry ---- */
 
-static void show(crn_whatif_report *report, const arguments *arguments)
+static void show(crn_whatif_report *report)
 {
     crn_outcome outcome = {.begins = NULL};
     crn_replay_run(report->replay, report->scenario, &outcome);
@@ -340,16 +289,14 @@ static void show(crn_whatif_report *report, const arguments *arguments)
     report->predicted = crn_replay_latency(report->replay, &outcome);
     report->reasons = crn_whatif_reasons(report);
     crn_effects effects = {.count = 0};
-    if (!arguments->no_table) {
-        uint32_t most = arguments->top < 0    ? TOP_DEFAULT
-                        : arguments->top == 0 ? UINT32_MAX
-                                              : (uint32_t)arguments->top;
+    if (!given.no_table) {
+        uint32_t most = given.top ? (uint32_t)given.top : UINT32_MAX;
         effects = crn_effects_make(report->replay, report->scenario, most);
         effects.length = outcome.length;
         crn_whatif_fill(&effects);
         report->effects = &effects;
     }
-    if (arguments->json)
+    if (given.json)
         crn_whatif_json(report);
     else
         crn_whatif_text(report);
@@ -361,19 +308,18 @@ static void show(crn_whatif_report *report, const arguments *arguments)
 }
 
 /* Combines the capture's notes with the user's options. */
-static bool make_setup(const crn_whatif_report *report, const arguments *arguments,
-                       crn_replay_setup *setup)
+static bool make_setup(const crn_whatif_report *report, crn_replay_setup *setup)
 {
     *setup = crn_replay_setup_read(report->profile);
-    setup->fixed = arguments->fixed;
-    setup->no_guesses = arguments->no_guesses;
-    if (!apply(report, &arguments->sleeps, set_sleep, setup->rest) ||
-        !apply(report, &arguments->timers, set_timer, setup->rest))
+    setup->fixed = given.fixed;
+    setup->no_guesses = given.no_guesses;
+    if (!set_rest(report, &given.sleeps, CRN_REST_SLEEP, setup->rest) ||
+        !set_rest(report, &given.timers, CRN_REST_TIMER, setup->rest))
         return false;
-    for (size_t i = 0; i < arguments->queues.count; i++) {
+    for (size_t i = 0; i < given.queues.count; i++) {
         /* If the capture has no note about the queue, the recording is assumed to have had this
          * capacity. */
-        const crn_whatif_change *queue = &arguments->queues.list[i];
+        const crn_whatif_change *queue = &given.queues.list[i];
         for (uint32_t b = 0; b < report->profile->block_count; b++)
             if (is_named(report->profile, b, queue->name) && !setup->capacity[b])
                 setup->capacity[b] = (uint32_t)queue->value;
@@ -381,8 +327,7 @@ static bool make_setup(const crn_whatif_report *report, const arguments *argumen
     return true;
 }
 
-static bool run_scenario(crn_whatif_report *report, const arguments *arguments,
-                         const crn_replay_setup *setup)
+static bool run_scenario(crn_whatif_report *report, const crn_replay_setup *setup)
 {
     uint32_t blocks = report->profile->block_count;
     double *factor = crn_calloc(blocks, sizeof *factor);
@@ -391,16 +336,15 @@ static bool run_scenario(crn_whatif_report *report, const arguments *arguments,
     for (uint32_t b = 0; b < blocks; b++)
         factor[b] = 1;
     memcpy(capacity, setup->capacity, blocks * sizeof *capacity);
-    bool good = apply(report, &arguments->speedups, set_factor, factor) &&
-                apply(report, &arguments->threads, set_count, threads) &&
-                apply(report, &arguments->queues, set_count, capacity) &&
-                pools_are_there(report, &arguments->threads) &&
-                queues_are_there(report, &arguments->queues);
+    bool good = apply(report, &given.speedups, set_factor, factor) &&
+                apply(report, &given.threads, set_count, threads) &&
+                apply(report, &given.queues, set_count, capacity) &&
+                pools_are_there(report, &given.threads) && queues_are_there(report, &given.queues);
     crn_scenario scenario = {
-        .factor = factor, .cores = arguments->cores, .threads = threads, .capacity = capacity};
+        .factor = factor, .cores = (unsigned)given.cores, .threads = threads, .capacity = capacity};
     report->scenario = &scenario;
     if (good)
-        show(report, arguments);
+        show(report);
     report->scenario = NULL;
     crn_free(factor);
     crn_free(threads);
@@ -422,13 +366,13 @@ static bool choose_block(crn_whatif_report *report, const char *name)
     return !name || report->block != UINT32_MAX;
 }
 
-static int whatif(crn_whatif_report *report, const arguments *arguments)
+static int whatif(crn_whatif_report *report)
 {
     crn_replay_setup setup = {.rest = NULL};
     crn_replay *replay = NULL;
     uint8_t *kept = NULL;
-    bool good = choose_block(report, arguments->block) && make_setup(report, arguments, &setup) &&
-                choose_context(report, arguments->context, &kept);
+    bool good = choose_block(report, given.block) && make_setup(report, &setup) &&
+                choose_context(report, given.context, &kept);
     if (good) {
         setup.kept = kept;
         setup.latency_of = report->block == UINT32_MAX ? 0 : report->block;
@@ -436,7 +380,7 @@ static int whatif(crn_whatif_report *report, const arguments *arguments)
         replay = crn_replay_make(report->trace, &setup);
         crn_progress_end();
         report->replay = replay;
-        good = run_scenario(report, arguments, &setup);
+        good = run_scenario(report, &setup);
     }
     crn_replay_setup_free(&setup);
     crn_replay_free(replay);
@@ -444,23 +388,20 @@ static int whatif(crn_whatif_report *report, const arguments *arguments)
     return good ? CRN_EXIT_OK : CRN_EXIT_BAD;
 }
 
-int crn_cmd_whatif(int argc, char **argv)
+static int run(void)
 {
-    static const struct argp argp = {options, parse, "CAPTURE", doc, NULL, NULL, NULL};
-    arguments arguments = {.top = -1};
-    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    const char *path = given.captures.list[0];
     crn_whatif_report report = {
-        .path = arguments.path,
-        .speedup_count = arguments.speedups.count,
-        .speedups = arguments.speedups.list,
-        .context = arguments.context,
-        .changed = arguments.speedups.count || arguments.threads.count || arguments.cores ||
-                   arguments.queues.count,
+        .path = path,
+        .speedup_count = given.speedups.count,
+        .speedups = given.speedups.list,
+        .context = given.context,
+        .changed = given.speedups.count || given.threads.count || given.cores || given.queues.count,
     };
     crn_error error = {0};
-    crn_progress_begin("%s: reading %s", crn_cli_name, arguments.path);
-    crn_profile *profile = crn_profile_load(arguments.path, &error);
-    crn_trace *trace = profile ? crn_trace_load(arguments.path, &error) : NULL;
+    crn_progress_begin("%s: reading %s", crn_cli_name, path);
+    crn_profile *profile = crn_profile_load(path, &error);
+    crn_trace *trace = profile ? crn_trace_load(path, &error) : NULL;
     crn_progress_end();
     report.profile = profile;
     report.trace = trace;
@@ -469,10 +410,23 @@ int crn_cmd_whatif(int argc, char **argv)
         crn_cli_fail("%s", error.message);
     else if (!trace->span_count)
         crn_cli_fail("%s: holds no spans, so there is nothing to run again; see cairn-whatif(1)",
-                     arguments.path);
+                     path);
     else
-        status = whatif(&report, &arguments);
+        status = whatif(&report);
     crn_profile_free(profile);
     crn_trace_free(trace);
     return status;
 }
+
+const crn_command crn_command_whatif = {
+    .name = "whatif",
+    .purpose = "predict what making a part faster would bring",
+    .arguments = "CAPTURE",
+    .doc = doc,
+    .options = options,
+    .words = &given.captures,
+    .least = 1,
+    .most = 1,
+    .check = check,
+    .run = run,
+};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli.h"
-#include <argp.h>
 
 #include <errno.h>
 #include <stdarg.h>
@@ -36,24 +35,6 @@ int crn_cli_fail(const char *format, ...)
     fflush(stdout);
     fprintf(stderr, "%s: %s\n", crn_cli_name, message);
     return CRN_EXIT_BAD;
-}
-
-double crn_cli_percent(struct argp_state *state, const char *text)
-{
-    char *end;
-    double percent = strtod(text, &end);
-    if (end == text || (*end && strcmp(end, "%") != 0) || !(percent >= 0 && percent < 1e9))
-        argp_error(state, "\"%s\" is no percentage; write a number such as 5", text);
-    return percent / 100;
-}
-
-long crn_cli_rows(struct argp_state *state, const char *text)
-{
-    char *end;
-    long rows = strtol(text, &end, 10);
-    if (end == text || *end || rows < 0 || rows > INT32_MAX)
-        argp_error(state, "\"%s\" is no number of rows; write 0 for all", text);
-    return rows;
 }
 
 /* Replaces addresses by functions. */

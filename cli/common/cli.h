@@ -22,12 +22,6 @@ extern const char *crn_cli_name;
  * Returns CRN_EXIT_BAD, for `return crn_cli_fail(...)`. */
 int crn_cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Parse option values; exit with a message on an error. "5" or "5%" as a share of 1; a number of
- * rows, 0 for all. */
-struct argp_state;
-double crn_cli_percent(struct argp_state *state, const char *text);
-long crn_cli_rows(struct argp_state *state, const char *text);
-
 /* Loads a capture while showing progress, with functions for addresses and live memory derived. On
  * an error prints a message and returns NULL. */
 crn_profile *crn_cli_load(const char *path);

@@ -14,24 +14,7 @@ enum { TOP_DEFAULT = 30, TOP_SEQUENCE_DEFAULT = 12 };
 #define THRESHOLD_TREE_DEFAULT 0.005
 #define THRESHOLD_DOT_DEFAULT 0.01
 
-int crn_report_choose_sort(crn_report *report, const crn_report_arguments *arguments)
-{
-    static const char *const names[] = {"self", "inclusive", "calls", "name"};
-    /* A comparison has its own order, and the stack view has no calls. */
-    int count = arguments->compare ? 2 : 4;
-    if (!arguments->sort)
-        return CRN_EXIT_OK;
-    for (int i = 0; i < count; i++) {
-        if (strcmp(arguments->sort, names[i]) == 0) {
-            report->sort = (crn_sort)i;
-            return CRN_EXIT_OK;
-        }
-    }
-    return crn_cli_fail(arguments->compare
-                            ? "cannot compare \"%s\"; write --sort self or --sort inclusive"
-                            : "cannot sort by \"%s\"; write self, inclusive, calls or name",
-                        arguments->sort);
-}
+const char *const crn_report_sort_names[] = {"self", "inclusive", "calls", "name", NULL};
 
 static bool choose_metric(crn_report *report, const char *name, size_t length)
 {
@@ -147,9 +130,9 @@ static int choose_sequences(crn_report *report, const crn_report_arguments *argu
         report->focused = true;
         report->given = arguments->focus;
     }
-    report->drops = crn_calloc(arguments->drop_count + 1, sizeof *report->drops);
-    for (size_t i = 0; i < arguments->drop_count; i++) {
-        if (!crn_reference_sequence(report->profile, arguments->drops[i], &report->drops[i],
+    report->drops = crn_calloc(arguments->drops.count + 1, sizeof *report->drops);
+    for (size_t i = 0; i < arguments->drops.count; i++) {
+        if (!crn_reference_sequence(report->profile, arguments->drops.list[i], &report->drops[i],
                                     &error))
             return crn_cli_fail("%s: %s", report->path, error.message);
         report->drop_count++;
@@ -166,6 +149,7 @@ static void choose_view(crn_report *report, const crn_report_arguments *argument
                    : arguments->dot                       ? CRN_VIEW_DOT
                    : arguments->focus && !arguments->flat ? CRN_VIEW_SEQUENCE
                                                           : CRN_VIEW_FLAT;
+    report->sort = (crn_sort)arguments->sort;
     report->before = arguments->before;
     report->after = arguments->after;
     static const uint32_t tops[] = {TOP_DEFAULT, 0, TOP_SEQUENCE_DEFAULT, TOP_DEFAULT, TOP_DEFAULT,

@@ -10,12 +10,13 @@
 #include "base/memory.h"
 #include "run.h"
 
+/* `option` ends at '=' or the end. */
 static char *variable_of(const char *option)
 {
     static const char prefix[] = "CAIRN_";
     char *name = crn_calloc(sizeof prefix + strlen(option), 1), *at = name + sizeof prefix - 1;
     strcpy(name, prefix);
-    for (; *option; option++)
+    for (; *option && *option != '='; option++)
         *at++ = *option == '-' ? '_' : (char)toupper((unsigned char)*option);
     return name;
 }
@@ -30,15 +31,16 @@ static const char *usual_value(const char *option)
     return "on";
 }
 
-void crn_run_set(const char *option, const char *value)
+void crn_run_set(const char *option)
 {
     if (strcmp(option, "exact") == 0) /* all are */
         return;
     char *name = variable_of(option);
-    setenv(name, value ? value : usual_value(option), 1);
+    const char *equals = strchr(option, '=');
+    setenv(name, equals ? equals + 1 : usual_value(option), 1);
     crn_free(name);
     /* As for Lua programs: what is counted is the clock there. */
-    if (strcmp(option, "ticks") == 0) {
+    if (strncmp(option, "ticks", 5) == 0) {
         setenv("CAIRN_WALL", "off", 0);
         setenv("CAIRN_SPANS", "off", 0);
     }

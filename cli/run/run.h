@@ -16,7 +16,7 @@ typedef struct crn_run {
     bool quiet;
     bool alloc;             /* with libcairn-alloc */
     const char *alloc_mean; /* bytes between samples, or "exact"; NULL: the usual */
-    const char **labels;    /* KEY=VALUE, for the capture */
+    char *const *labels;    /* KEY=VALUE, for the capture */
     size_t label_count;
 } crn_run;
 
@@ -35,9 +35,9 @@ bool crn_run_is_script(const char *path);
  * after saying why, where that cannot be. */
 bool crn_run_script(crn_run *run, int count);
 
-/* Sets what an option says in the environment, for the libcairn of a program of machine code: as
- * cairn/process.h has it. `value` is NULL where the option has none. */
-void crn_run_set(const char *option, const char *value);
+/* Sets the environment variable of an option, "NAME" or "NAME=VALUE", for the libcairn of a native
+ * program: see cairn/process.h. */
+void crn_run_set(const char *option);
 void crn_run_set_labels(const crn_run *run);
 
 /* Sets what libcairn-alloc goes by in the environment; false, after saying so, where it

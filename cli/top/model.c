@@ -10,9 +10,9 @@
 #include "profile/profile.h"
 #include "top.h"
 
-const char *const crn_top_view_names[CRN_TOP_VIEWS] = {"self",    "inclusive", "tree",
-                                                       "callers", "lanes",     "focus"};
-const char *const crn_top_sort_names[CRN_TOP_SORTS] = {"self", "inclusive", "calls", "name"};
+const char *const crn_top_view_names[CRN_TOP_VIEWS + 1] = {"self",    "inclusive", "tree",
+                                                           "callers", "lanes",     "focus"};
+const char *const crn_top_sort_names[CRN_TOP_SORTS + 1] = {"self", "inclusive", "calls", "name"};
 
 void crn_top_look_free(crn_top_look *look)
 {

@@ -97,8 +97,9 @@ typedef enum crn_top_sort {
     CRN_TOP_SORTS
 } crn_top_sort;
 
-extern const char *const crn_top_view_names[CRN_TOP_VIEWS];
-extern const char *const crn_top_sort_names[CRN_TOP_SORTS];
+/* NULL-terminated. */
+extern const char *const crn_top_view_names[CRN_TOP_VIEWS + 1];
+extern const char *const crn_top_sort_names[CRN_TOP_SORTS + 1];
 
 /* A context of the tree that was opened or closed by the user or automatically. Contexts are
  * identified by a hash of their path. */

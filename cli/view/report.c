@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "cli/common/cli.h"
 #include "cli/common/json.h"
 #include "cli/report/arguments.h"
 #include "view.h"
@@ -41,27 +42,35 @@ static const char *some_text(const crn_view_query *query, const char *key)
     return text && *text ? text : NULL;
 }
 
+static bool read_sort(const crn_view_query *query, int *sort)
+{
+    const char *text = some_text(query, "sort");
+    for (*sort = 0; text && crn_report_sort_names[*sort]; ++*sort)
+        if (strcmp(text, crn_report_sort_names[*sort]) == 0)
+            return true;
+    return !text || crn_cli_fail("cannot sort by \"%s\"", text) == CRN_EXIT_OK;
+}
+
 bool crn_view_report_begin(crn_view *view, const crn_view_query *query, crn_report *report,
                            crn_view_file **file)
 {
-    const char *drops[CRN_VIEW_ITEMS_MAX];
-    crn_report_arguments arguments = {.drops = drops, .before = true, .after = true, .json = true};
+    char *drops[CRN_VIEW_ITEMS_MAX];
+    crn_report_arguments arguments = {
+        .drops.list = drops, .before = true, .after = true, .json = true};
     *report = (crn_report){0};
     *file = crn_view_file_of(view, query);
-    if (!*file || !read_numbers(query, &arguments))
+    if (!*file || !read_numbers(query, &arguments) || !read_sort(query, &arguments.sort))
         return false;
     arguments.metrics = some_text(query, "metric");
     arguments.focus = some_text(query, "focus");
-    arguments.sort = some_text(query, "sort");
     for (size_t i = 0; i < query->count; i++)
         if (strcmp(query->items[i].key, "drop") == 0 && *query->items[i].value)
-            drops[arguments.drop_count++] = query->items[i].value;
+            drops[arguments.drops.count++] = (char *)(uintptr_t)query->items[i].value;
     read_view(query, &arguments);
     report->profile = (*file)->profile;
     report->path = (*file)->path;
     report->known = &(*file)->known;
-    return crn_report_choose_sort(report, &arguments) == 0 &&
-           crn_report_choose(report, &arguments) == 0;
+    return crn_report_choose(report, &arguments) == 0;
 }
 
 void crn_view_report_end(crn_report *report)
