@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * interval.h - confidence intervals of sampled figures. docs/SAMPLING.md, "How sure is a figure",
+ * interval.h - confidence intervals of sampled figures. docs/SAMPLING.md, "Confidence intervals",
  * gives the formulas and the reasons.
  */
 #ifndef CRN_PROFILE_INTERVAL_H
