@@ -4,22 +4,22 @@
  *
  *     cairn::thread here(profile, "worker");           // a lane and a strand for this thread
  *     ...
- *     cairn::scope scope(here.strand(), block);        // entered now, left where it ends
+ *     cairn::scope scope(here.strand(), block);        // enters; its destructor leaves
  *
- * or, with nothing counted and time by samples (cairn/stack.h):
+ * To record time by samples only, without counts (cairn/stack.h):
  *
  *     cairn::stack here(profile, "worker");
  *     ...
  *     cairn::stack_scope scope(here.get(), block);
  *
- * or, of the process's own profile, single executions and who asked for them:
+ * To record spans in the process's own profile:
  *
  *     cairn::span render(CAIRN_PLACE("render"), i);
  *     render.set(CAIRN_KEY("width"), width);
  *     auto worker = cairn::make_thread("worker", work, image);
  *
- * A scope leaves whatever is on the stack above it, too: frames that an exception passed,
- * or that C code entered and did not leave. NULL profiles and strands are no-ops, as in C.
+ * The end of a scope also leaves all frames above it: those that an exception passed, and those
+ * that C code entered and did not leave. NULL profiles and strands are no-ops, as in C.
  */
 #ifndef CAIRN_HPP
 #define CAIRN_HPP
@@ -39,8 +39,8 @@
 
 namespace cairn {
 
-/* Enters `block`; leaves it at the end of the C++ scope, also when an exception passes.
- * Thread: the strand's. */
+/* Enters `block`; leaves it at the end of the C++ scope, also on an exception. Thread: the
+ * strand's. */
 class scope {
   public:
     CAIRN_PRIV_UNSEEN scope(cairn_strand *strand, cairn_block block) noexcept
@@ -63,8 +63,8 @@ class scope {
     cairn_mark mark_;
 };
 
-/* The same on a strand that keeps only its stack. Nothing here is called: to enter and to leave
- * are a few instructions each. */
+/* The same on a strand that records only its stack. Entering and leaving are inlined, a few
+ * instructions each. */
 class stack_scope {
   public:
     stack_scope(cairn_stack *stack, cairn_block block) noexcept
@@ -85,8 +85,9 @@ class stack_scope {
     cairn_mark mark_;
 };
 
-/* Goes on in another profile (NULL: in none) until the end of the C++ scope, also when an
- * exception passes: what the exception left there is left in `from`, too. Thread: the strand's. */
+/* Redirects the strand to another profile (NULL: none) until the end of the C++ scope, also on an
+ * exception. Frames that the exception left open are left in both profiles. Thread: the strand's.
+ */
 class redirect {
   public:
     CAIRN_PRIV_UNSEEN redirect(cairn_strand *from, cairn_profile *to) noexcept
@@ -112,8 +113,8 @@ class redirect {
     cairn_strand *from_, *strand_;
 };
 
-/* A lane with one strand, for as long as the object lives: one for each thread. The
- * profile has to live longer. */
+/* Opens a lane with one strand; closes both in the destructor. Use one for each thread. The profile
+ * must outlive it. */
 class thread {
   public:
     explicit thread(cairn_profile *profile, const char *name = nullptr) noexcept
@@ -139,7 +140,7 @@ class thread {
     cairn_strand *strand_;
 };
 
-/* As thread, with a strand that keeps only its stack. */
+/* As `thread`, with a strand that records only its stack. */
 class stack {
   public:
     explicit stack(cairn_profile *profile, const char *name = nullptr) noexcept
@@ -168,9 +169,9 @@ class stack {
 /* ---- spans (span.h) of the process's own profile (process.h), or of a strand ------------------
  */
 
-/* The place that this stands at, with the block, or the key, of that name; of a string literal.
+/* A place in the source with the block, or the attribute key, of this name (a string literal).
  *     cairn::span render(CAIRN_PLACE("render"), i);
- *     render.set(CAIRN_KEY("width"), image.width());                                            */
+ *     render.set(CAIRN_KEY("width"), image.width()); */
 #define CAIRN_PLACE(name) CAIRN_PRIV_PLACE(CAIRN_PLACE_HERE(name))
 #define CAIRN_KEY(name) CAIRN_PRIV_PLACE(CAIRN_PLACE_WORD(name))
 #define CAIRN_PRIV_PLACE(...)                                                                      \
@@ -179,7 +180,7 @@ class stack {
         return place;                                                                              \
     }())
 
-/* From here to the end of the C++ scope, also when an exception passes. Thread: the strand's. */
+/* A span from here to the end of the C++ scope, also on an exception. Thread: the strand's. */
 class span {
   public:
     CAIRN_PRIV_UNSEEN explicit span(cairn_place &place,
@@ -202,8 +203,8 @@ class span {
     span(const span &) = delete;
     span &operator=(const span &) = delete;
 
-    /* Attributes, to be set while this is the innermost span that is open. An integer of 2^63 and
-     * more is a double. */
+    /* Sets an attribute. The span must be the innermost open one. Integers of 2^63 and more become
+     * doubles. */
     template <typename Number>
     typename std::enable_if<std::is_arithmetic<Number>::value, span &>::type set(
         cairn_place &key, Number value) noexcept
@@ -225,7 +226,8 @@ class span {
         return set(key, value.c_str());
     }
 
-    /* A text that is written once: set_name(CAIRN_KEY("phase"), CAIRN_KEY("loading")). */
+    /* Sets a text that is stored once per capture: set_name(CAIRN_KEY("phase"),
+     * CAIRN_KEY("loading")). */
     span &set_name(cairn_place &key, cairn_place &text) noexcept
     {
         if (scope_.strand)
@@ -234,7 +236,8 @@ class span {
         return *this;
     }
 
-    /* Its name, while it is the innermost; 0 if it is not recorded. */
+    /* Returns the span's name for cairn_span_waits_for. The span must be the innermost open one.
+     * Returns 0 if it is not recorded. */
     cairn_span name() const noexcept
     {
         return cairn_span_current(scope_.strand);
@@ -258,14 +261,13 @@ class span {
     cairn_scope scope_;
 };
 
-/* What the thread runs now, to be handed to another one. */
+/* Takes a hand-off token of the thread's current span. */
 CAIRN_PRIV_UNSEEN inline cairn_handoff take() noexcept
 {
     return cairn_handoff_take(cairn_thread_strand());
 }
 
-/* Work that was asked for elsewhere: adopted from here to the end of the C++ scope, also when an
- * exception passes. */
+/* Adopts a hand-off token until the end of the C++ scope, also on an exception. */
 class handoff {
   public:
     CAIRN_PRIV_UNSEEN explicit handoff(cairn_handoff token) noexcept
@@ -312,7 +314,7 @@ auto call(std::true_type, Function function, Arguments &&...arguments)
 template <typename Function>
 using is_member = std::is_member_pointer<typename std::decay<Function>::type>;
 
-/* A span that others may wait for. Whoever waits reads it when the work is over. */
+/* The name of a span that others may wait for. Waiters read it when the work is done. */
 using waited = std::shared_ptr<std::atomic<cairn_span>>;
 
 inline void wait_for(const waited &other) noexcept
@@ -321,7 +323,7 @@ inline void wait_for(const waited &other) noexcept
         cairn_span_waits_for(cairn_thread_strand(), other->load(std::memory_order_acquire));
 }
 
-/* What a thread or a future runs: all of it is a span of `name`. */
+/* The work of a thread or a future: runs it under the creator's hand-off, in a span `name`. */
 class task {
   public:
     task(const char *name, waited span) : name_(name), span_(std::move(span)), token_(take())
@@ -368,8 +370,8 @@ inline waited make_waited()
 
 } // namespace priv
 
-/* A function object that does what `function` does, on behalf of who wraps it. For pools that
- * cannot be changed: it is copied and moved as `function` can be, and nothing is to be freed. */
+/* A function object that runs `function` under the hand-off of the span that wrapped it. For pools
+ * that cannot be changed. It can be copied and moved like `function`; nothing is freed by hand. */
 template <typename Function> class wrapped {
   public:
     explicit wrapped(Function function) : function_(std::move(function)), token_(take())
@@ -396,8 +398,8 @@ template <typename Function> wrapped<typename std::decay<Function>::type> wrap(F
     return wrapped<typename std::decay<Function>::type>(std::forward<Function>(function));
 }
 
-/* A std::thread of make_thread: who joins it has waited for it. `name` of its span is a string
- * that outlives it, such as a literal. */
+/* A std::thread, made by make_thread. join() records that the caller waited for it. `name`, the
+ * name of its span, must outlive it; use a literal. */
 class joinable_thread {
   public:
     joinable_thread() noexcept = default;
@@ -426,7 +428,7 @@ class joinable_thread {
         return thread_.joinable();
     }
 
-    /* For all else. */
+    /* Returns the std::thread, for its other functions. */
     std::thread &get() noexcept
     {
         return thread_;
@@ -444,7 +446,7 @@ joinable_thread make_thread(const char *name, Function &&function, Arguments &&.
                            std::forward<Arguments>(arguments)...);
 }
 
-/* A std::future of cairn::async: who gets or waits has waited for it. */
+/* A std::future, made by cairn::async. get() and wait() record that the caller waited for it. */
 template <typename Result> class future {
   public:
     future() noexcept = default;
@@ -455,7 +457,7 @@ template <typename Result> class future {
 
     Result get()
     {
-        const noted note{span_}; /* also when it has an exception for us */
+        const noted note{span_}; /* the wait also counts if the result is an exception */
         return future_.get();
     }
 
@@ -470,7 +472,7 @@ template <typename Result> class future {
         return future_.valid();
     }
 
-    /* For all else. */
+    /* Returns the std::future, for its other functions. */
     std::future<Result> &get_future() noexcept
     {
         return future_;
@@ -489,7 +491,7 @@ template <typename Result> class future {
     std::future<Result> future_;
 };
 
-/* std::async, with the name of the span that it all is: a string that outlives it. */
+/* As std::async, with a span `name` around the call. `name` must outlive it; use a literal. */
 template <typename Function, typename... Arguments>
 auto async(std::launch policy, const char *name, Function &&function, Arguments &&...arguments)
     -> future<decltype(std::async(policy, std::declval<priv::task>(),

@@ -23,8 +23,8 @@ static cairn_error error_of_errno(void)
 
 /* ---- the file ---- */
 
-/* Notes why the file did not grow, for readers, and the size: so much is not asked for again, as
- * each attempt would write until the disk is full. */
+/* Stores the reason that the file did not grow, for readers, and the size. The same size is not
+ * requested again, because each attempt would write until the disk is full. */
 static cairn_error refuse(crn_capture *capture, uint64_t size, crn_refusal refusal,
                           cairn_error error)
 {
@@ -35,7 +35,7 @@ static cairn_error refuse(crn_capture *capture, uint64_t size, crn_refusal refus
     return error;
 }
 
-/* Takes `size` bytes at the end of the file. */
+/* Allocates `size` bytes at the end of the file. */
 static cairn_error take_space(crn_capture *capture, uint64_t size, uint64_t *offset)
 {
     uint64_t end = capture->header->size;
@@ -90,8 +90,8 @@ static cairn_error add_directory(crn_capture *capture)
     return CAIRN_OK;
 }
 
-/* A chunk that goes on where the last one ends, in the file and in its section, becomes part of
- * it: then a capture that grows by one section alone has a short directory. */
+/* Returns true if the chunk follows the last one, in the file and in its section. It is then merged
+ * with it, so that a capture that grows by one section alone has a short directory. */
 static bool goes_on(const crn_capture *capture, const crn_disk_chunk *chunk)
 {
     const crn_disk_directory *directory = capture->directory;
@@ -112,7 +112,7 @@ static cairn_error extend_last(crn_capture *capture, crn_disk_chunk *chunk)
     return error;
 }
 
-/* Space for a chunk, entered into the directory. */
+/* Allocates space for a chunk and adds it to the directory. */
 static cairn_error enter_chunk(crn_capture *capture, crn_disk_chunk *chunk)
 {
     cairn_error error = CAIRN_OK;
@@ -208,7 +208,8 @@ int crn_capture_file(crn_capture *capture)
     return file;
 }
 
-/* A chunk that nothing is left of belongs to no section: its kind is one that readers skip. */
+/* Releases the unused end of a chunk. A chunk without used bytes gets kind 0, which readers
+ * skip. */
 static void trim_chunk(int file, crn_disk_chunk *chunk, uint64_t used)
 {
     used = (used + CRN_PAGE - 1) / CRN_PAGE * CRN_PAGE;
@@ -221,7 +222,8 @@ static void trim_chunk(int file, crn_disk_chunk *chunk, uint64_t used)
         chunk->kind = 0;
 }
 
-/* Directories that are full are not mapped any more. Returns where the last chunk ends. */
+/* Trims chunks of all directories; full directories are no longer mapped, so it uses pread. Returns
+ * the end of the last chunk. */
 static uint64_t trim_directories(int file, uint64_t first, crn_chunk_use *use, const void *data)
 {
     crn_disk_directory directory = {.next = first};
@@ -301,8 +303,8 @@ void crn_section_detach(crn_section *section)
                            section->chunks[i].offset, section->chunks[i].size);
 }
 
-/* Address space for `size` bytes; what is mapped is mapped again. On an error all is as it
- * was. */
+/* Reserves address space for `size` bytes and maps the section's chunks there again. On an error
+ * the section is unchanged. */
 static cairn_error reserve(crn_section *section, uint64_t size)
 {
     if (size <= section->reserved)
@@ -321,7 +323,7 @@ static cairn_error reserve(crn_section *section, uint64_t size)
     }
     char *old = section->base;
     uint64_t old_size = section->reserved;
-    section->base = base; /* what is unmapped is nobody's, should a signal end the process here */
+    section->base = base; /* before unmapping, in case a signal ends the process here */
     section->reserved = size;
     crn_address_release(old, old_size);
     return CAIRN_OK;
@@ -359,8 +361,8 @@ static cairn_error grow(crn_section *section, uint64_t bytes)
     return CAIRN_OK;
 }
 
-/* A thread that is to be cancelled is not cancelled in here: it would keep the lock, and its
- * own code may have no point of cancellation where it is. */
+/* Not a cancellation point: a cancelled thread would keep the lock, and the caller's code may have
+ * no cancellation point here. */
 cairn_error crn_section_grow(crn_section *section, uint64_t bytes)
 {
     if (bytes <= section->mapped)

@@ -40,7 +40,7 @@ uint64_t crn_clock_realtime(void)
     return nanoseconds(CLOCK_REALTIME);
 }
 
-/* 32 hexadecimal digits with hyphens between some of them. */
+/* Parses 32 hexadecimal digits with hyphens between groups. */
 void crn_clock_boot(uint64_t boot[2])
 {
     char text[64];

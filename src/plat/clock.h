@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * clock.h - the time, as cheaply as the machine gives it.
+ * clock.h - clocks, read as cheaply as the machine allows.
  */
 #ifndef CRN_PLAT_CLOCK_H
 #define CRN_PLAT_CLOCK_H
@@ -8,18 +8,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether the time stamp counter runs at one rate on all cores and never stops. */
+/* Returns true if the time stamp counter is invariant: one rate on all cores, never stopped. */
 bool crn_clock_has_tsc(void);
 
-/* Nanoseconds of CLOCK_MONOTONIC, and of CLOCK_REALTIME. */
+/* Return nanoseconds of CLOCK_MONOTONIC and of CLOCK_REALTIME. */
 uint64_t crn_clock_monotonic(void);
 uint64_t crn_clock_realtime(void);
 
-/* Names the machine from one start of it to the next: within that, CLOCK_MONOTONIC of two
- * processes is one clock. 0 0 if the system does not say. Leaves errno alone. */
+/* Sets `boot` to Linux's boot id; 0 0 if unknown. Processes with equal boot ids share
+ * CLOCK_MONOTONIC. Preserves errno. */
 void crn_clock_boot(uint64_t boot[2]);
 
-/* The profile's clock: the time stamp counter if `tsc`, else nanoseconds. */
+/* Reads the profile's clock: the time stamp counter if `tsc`, else CLOCK_MONOTONIC in
+ * nanoseconds. */
 static inline uint64_t crn_clock_now(bool tsc)
 {
 #if defined(__x86_64__)

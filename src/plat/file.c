@@ -13,9 +13,9 @@
 
 #include "base/memory.h"
 
-/* A number far above those that the program is given for its own files, where the limit lets
- * it be; never one of the standard streams, should they be closed. Not higher than a small
- * table of descriptors holds: the kernel keeps one as long as the highest number. */
+/* Moves a descriptor to a high number, so that the program's own files keep low ones: near the
+ * limit, but below 1024, because the kernel's table is as long as the highest number. Never returns
+ * a number of a standard stream, even if these are closed. */
 static int above_program_files(int file)
 {
     enum { TABLE = 1024 };
@@ -40,8 +40,8 @@ static bool is_same(const crn_file *file, int descriptor)
            status.st_ino == file->inode;
 }
 
-/* True if there is nothing at the path, or an empty file, or one that begins with `magic`. Else
- * errno is set. */
+/* Returns true if nothing is at `path`, or an empty file, or one that begins with `magic`.
+ * Otherwise sets errno. */
 static bool may_replace(const char *path, const char *magic, size_t size)
 {
     struct stat status;
@@ -58,7 +58,7 @@ static bool may_replace(const char *path, const char *magic, size_t size)
     return false;
 }
 
-/* The path, from the root; as it is where the working directory is not known. */
+/* Returns the path from the root, or `path` itself if the working directory is unknown. */
 static char *absolute(const char *path)
 {
     size_t length = strlen(path);
@@ -70,7 +70,7 @@ static char *absolute(const char *path)
     return strcat(whole, path);
 }
 
-/* A new file beside `path`, with a name of its own: hidden, and only for its owner. */
+/* Creates a hidden file with a unique name in the folder of `path`, readable by its owner only. */
 static int create_beside(const char *path, char **name)
 {
     enum { NAME_ROOM = 64, TRIES = 1000 };

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel's encoding: the thread's number, inverted; "of one thread", "time scheduled". */
+/* Encodes a thread's clock as the kernel does: inverted thread number, then type bits. */
 clockid_t crn_thread_clock(pid_t thread)
 {
     enum { PER_THREAD = 4, SCHEDULED = 2 };
@@ -32,7 +32,7 @@ uint64_t crn_thread_own_time(void)
     return ns;
 }
 
-/* The layout of the kernel's struct sched_attr, as of its first version. */
+/* The first version of the kernel's struct sched_attr. */
 typedef struct wish {
     uint32_t size, policy;
     uint64_t flags;
@@ -41,8 +41,8 @@ typedef struct wish {
     uint64_t runtime, deadline, period;
 } wish;
 
-/* A fair thread's `runtime` is how long a turn of it is, from Linux 6.12 on: whoever asks for short
- * turns gets them sooner. */
+/* From Linux 6.12 on, `runtime` of a SCHED_OTHER thread is its time slice; threads that ask for
+ * short slices are scheduled sooner. */
 void crn_thread_be_prompt(void)
 {
     enum { TURN_NS = 200000, PROMPT = -10 };
@@ -55,7 +55,7 @@ void crn_thread_be_prompt(void)
     wish.nice = nice < PROMPT ? nice : PROMPT;
     if (syscall(SYS_sched_setattr, 0, &wish, 0) == 0)
         return;
-    wish.nice = nice; /* what is more than that needs a right */
+    wish.nice = nice; /* raising the priority needs a privilege */
     syscall(SYS_sched_setattr, 0, &wish, 0);
 }
 
@@ -73,7 +73,7 @@ unsigned crn_thread_cores(void)
     return cores ? cores : 1;
 }
 
-/* The state stands behind the name, which is in brackets and may have some in it. */
+/* The state follows the name, which is in brackets and may contain brackets itself. */
 bool crn_thread_is_runnable(pid_t thread)
 {
     char path[48], text[128];
@@ -90,7 +90,7 @@ bool crn_thread_is_runnable(pid_t thread)
     return !name_end || name_end[1] != ' ' || name_end[2] == 'R';
 }
 
-/* 0 if the system does not say. */
+/* Returns 0 if unknown. */
 static unsigned count_threads(void)
 {
     enum { DOTS = 2 };
@@ -103,8 +103,8 @@ bool crn_thread_is_alone(void)
     return count_threads() == 1;
 }
 
-/* A thread that has ended and is still there, as the first of a process is while others run, has no
- * program that it executes. None of this opens a file. */
+/* Returns false for a thread that has ended but still exists, such as the main thread while others
+ * run: it has no executable. Opens no file. */
 static bool has_program(pid_t thread)
 {
     char path[48], program[8];

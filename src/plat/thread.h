@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * thread.h - what one thread can know of another of its process without disturbing it.
+ * thread.h - facts about other threads of the process, read without disturbing them.
  */
 #ifndef CRN_PLAT_THREAD_H
 #define CRN_PLAT_THREAD_H
@@ -10,37 +10,38 @@
 #include <sys/types.h>
 #include <time.h>
 
-/* The clock of the processor time of a thread, which any thread of its process may read.
- * Never 0. Signal safe. */
+/* Returns the clock of a thread's processor time, which any thread of the process may read. Never
+ * 0. Signal safe. */
 clockid_t crn_thread_clock(pid_t thread);
 
-/* Reads it, in nanoseconds. False when the thread is no more. Signal safe. */
+/* Reads this clock, in nanoseconds. Returns false if the thread has ended. Signal safe. */
 bool crn_thread_time(clockid_t clock, uint64_t *ns);
 
-/* The processor time of the calling thread. Signal safe. */
+/* Returns the processor time of the calling thread in nanoseconds. Signal safe. */
 uint64_t crn_thread_own_time(void);
 
-/* Whether the thread has a processor or waits for one, and for nothing else. True also where
- * the system does not say. Opens a file for a moment. */
+/* Returns true if the thread runs or waits only for a processor, also if that is unknown. Opens and
+ * closes a file. */
 bool crn_thread_is_runnable(pid_t thread);
 
-/* Whether it is certain that the process has no other thread; one that has just been joined may
- * still be there. Signal safe. */
+/* Returns true if the process certainly has no other thread. Can return false for a short time
+ * after a join. Signal safe. */
 bool crn_thread_is_alone(void);
 
-/* Whether the process's first thread has ended, and so many others are left, of whom the caller is
- * one. False where the system does not say. Opens no file, does not allocate. */
+/* Returns true if the main thread has ended and exactly `count` others are left, including the
+ * caller. False if unknown. Opens no file, does not allocate. */
 bool crn_thread_are_last(unsigned count);
 
-/* How many processors the calling thread may run on; at least 1. */
+/* Returns the number of processors that the calling thread may run on; at least 1. */
 unsigned crn_thread_cores(void);
 
-/* The calling thread would rather run soon than long, as far as the system takes wishes. */
+/* Asks the kernel to schedule the calling thread sooner, in shorter time slices, as far as
+ * permitted. */
 void crn_thread_be_prompt(void);
 
-/* From now on the calling thread has a table of descriptors of its own, which is empty: what
- * it opens takes no number from the program, and what the program closes stays open nowhere.
- * False where the system cannot do that. */
+/* Gives the calling thread a file descriptor table of its own, which is empty: its files use no
+ * number of the program's, and files that the program closes are not kept open. Returns false if
+ * the system cannot do this. */
 bool crn_thread_leave_files(void);
 
 #endif

@@ -53,7 +53,7 @@ static bool no_memory(crn_error *error)
     return crn_error_set(error, CAIRN_E_MEMORY, "no memory left to read it");
 }
 
-/* Reads a section of which there is one, up to what was published of it. */
+/* Reads a section that exists once, up to its published size. */
 static bool read_table(crn_snapshot *snapshot, const crn_reader *reader, crn_section_kind kind,
                        crn_bytes *bytes, crn_error *error)
 {
@@ -83,11 +83,11 @@ static bool read_tables(crn_snapshot *snapshot, const crn_reader *reader, crn_er
 
 typedef struct lane {
     uint32_t number;
-    crn_disk_lane disk; /* as it was before the rest was read */
-    bool old;           /* its figures are of before a reset: they count as 0 */
+    crn_disk_lane disk; /* as read before the sections */
+    bool old;           /* its figures are older than a reset and count as 0 */
     crn_bytes links, hot;
     crn_records records;
-    uint32_t *map; /* by context: its record in the snapshot's graph */
+    uint32_t *map; /* by context number in the lane: record in the snapshot's graph */
 } lane;
 
 static void free_lane(lane *lane)
@@ -124,7 +124,7 @@ static void add_statistics(crn_snapshot *snapshot, const crn_disk_lane *disk)
         snapshot->unaccounted += now - charged;
 }
 
-/* What the owner of a lane does at its next event after a reset, it has done for us. */
+/* Clears the statistics, as the lane's thread will do at its next event after a reset. */
 static void forget_statistics(crn_disk_lane *disk)
 {
     *disk = (crn_disk_lane){.used = disk->used, .name = disk->name, .open = disk->open};
@@ -138,7 +138,7 @@ static void forget_figures(lane *lane, uint64_t records)
         links[r].wall = hot[r].calls = hot[r].ticks = 0;
 }
 
-/* Records that are there as far as both arrays go. A lane too short for its root has none. */
+/* Reads the records that are in both arrays. A lane without a complete root has none. */
 static bool read_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t number, lane *lane,
                       crn_error *error)
 {
@@ -152,7 +152,7 @@ static bool read_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t
         snapshot->damaged = true;
         return true;
     }
-    if (!disk.used) /* there was no room for it: it never ran */
+    if (!disk.used) /* never ran, for lack of space */
         return true;
     lane->old = disk.generation != snapshot->header.generation;
     if (lane->old)
@@ -182,7 +182,7 @@ static bool read_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t
     return true;
 }
 
-/* The column of a lane, by its records; NULL if there is none. */
+/* Reads a metric column of a lane, by record; NULL if the lane has none. */
 static bool read_column(crn_snapshot *snapshot, const crn_reader *reader, const lane *lane,
                         uint16_t metric, crn_bytes *bytes, crn_error *error)
 {
@@ -247,11 +247,11 @@ static bool add_counts(void *data, uint32_t record, const crn_disk_node *nodes,
                           nodes, counters, count);
 }
 
-/* Calls of what was inlined. Their contexts are made here, within the limit of the lane's own. */
+/* Adds the calls of inlined functions. Creates their contexts, up to the lane's path limit. */
 static bool merge_counts(crn_snapshot *snapshot, const crn_reader *reader, const lane *lane,
                          crn_trees *trees, crn_error *error)
 {
-    enum { PATH_LEAST = 4, PATH_MOST = 1 << 16 /* each look for a cycle goes through a path */ };
+    enum { PATH_LEAST = 4, PATH_MOST = 1 << 16 /* each search for a cycle walks a whole path */ };
     uint32_t limit = snapshot->header.path_limit;
     bool whole = true;
     if (lane->old || !trees->bytes.size || !lane->records.context_count)
@@ -282,7 +282,7 @@ static bool merge_lane(crn_snapshot *snapshot, const crn_reader *reader, lane *l
            merge_columns(snapshot, reader, lane, capacity, error);
 }
 
-/* All lanes in one graph of the snapshot's own. */
+/* Merges all lanes into the snapshot's own graph. */
 static bool merge_lanes(crn_snapshot *snapshot, const crn_reader *reader, crn_trees *trees,
                         crn_error *error)
 {
@@ -303,7 +303,7 @@ static bool merge_lanes(crn_snapshot *snapshot, const crn_reader *reader, crn_tr
         if (number == UINT32_MAX)
             break;
     }
-    for (int m = 0; m < (int)CAIRN_METRIC_MAX; m++) { /* contexts that came after a column */
+    for (int m = 0; m < (int)CAIRN_METRIC_MAX; m++) { /* contexts added after a column */
         if (!snapshot->columns[m])
             continue;
         uint64_t *grown =
@@ -318,7 +318,7 @@ static bool merge_lanes(crn_snapshot *snapshot, const crn_reader *reader, crn_tr
            no_memory(error);
 }
 
-/* One lane needs no merging. */
+/* Takes the only lane without merging. */
 static bool take_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t number,
                       crn_error *error)
 {
@@ -365,7 +365,7 @@ static bool take(crn_snapshot *snapshot, const crn_reader *reader, uint64_t gene
     uint32_t second = first + 1;
     bool one = any && (first == UINT32_MAX || !crn_reader_lane(reader, &second));
     bool taken = read_tables(snapshot, reader, error);
-    indexed |= trees.bytes.size > 0; /* there is something to be merged */
+    indexed |= trees.bytes.size > 0; /* calls of inlined functions need merging */
     if (taken && one && !indexed) {
         taken = take_lane(snapshot, reader, first, error);
         if (taken && snapshot->records.context_count) {
@@ -373,7 +373,7 @@ static bool take(crn_snapshot *snapshot, const crn_reader *reader, uint64_t gene
             return true;
         }
     }
-    if (taken && one && !indexed) { /* not even a root: one that is made, what was read forgotten */
+    if (taken && one && !indexed) { /* the lane has no root: make one */
         crn_trees_free(&trees);
         crn_snapshot_free(snapshot);
         return take(snapshot, reader, generation, true, error);
@@ -385,7 +385,8 @@ static bool take(crn_snapshot *snapshot, const crn_reader *reader, uint64_t gene
     return taken;
 }
 
-/* A reset in the midst of reading would mix what was with what is. */
+/* Reads again if the profile was reset while it was read, so that figures from before and after are
+ * not mixed. */
 bool crn_snapshot_take(crn_snapshot *snapshot, const crn_reader *reader, bool indexed,
                        crn_error *error)
 {
@@ -398,5 +399,5 @@ bool crn_snapshot_take(crn_snapshot *snapshot, const crn_reader *reader, bool in
             return true;
         crn_snapshot_free(snapshot);
     }
-    return take(snapshot, reader, UINT64_MAX, indexed, error); /* it is always being reset */
+    return take(snapshot, reader, UINT64_MAX, indexed, error); /* reset each time */
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * snapshot.h - a capture as it is at one moment, all lanes in one graph.
+ * snapshot.h - a capture at one moment, all lanes merged into one graph.
  *
- * What the runtime's queries and the tool's analysis both begin with.
+ * The runtime's queries and the tool's analyses start from it.
  */
 #ifndef CRN_SNAPSHOT_SNAPSHOT_H
 #define CRN_SNAPSHOT_SNAPSHOT_H
@@ -21,36 +21,37 @@ typedef struct crn_snapshot {
     uint32_t block_count, metric_count, note_count;
 
     crn_records records;
-    uint64_t *columns[CAIRN_METRIC_MAX]; /* by record; NULL if there is none */
+    uint64_t *columns[CAIRN_METRIC_MAX]; /* by record; NULL: no such column */
 
     uint32_t lanes;
-    uint32_t open_lanes; /* that a thread has, or had when the writer was killed */
+    uint32_t open_lanes; /* lanes that a thread has, or had when the writer was killed */
     uint64_t strands, misuses, dropped, samples, tick_samples;
     uint64_t spans_dropped, spans_limited, spans_late, spans_recycled, spans_skipped;
-    uint64_t cpu_samples, wall_squares, cpu_squares; /* of the lanes: see crn_disk_lane */
-    uint64_t unaccounted; /* wall of the open lanes that is not charged yet, in units of the clock:
-                             from where each was last looked at to the newest moment */
-    bool truncated;       /* the file is shorter than it says */
-    bool damaged;         /* something in it was not valid and was left out */
+    uint64_t cpu_samples, wall_squares, cpu_squares; /* sums over lanes: see crn_disk_lane */
+    uint64_t unaccounted; /* wall time of open lanes up to the newest recorded moment that is not
+                             charged yet, in units of the clock */
+    bool truncated;       /* the file is shorter than its header says */
+    bool damaged;         /* invalid data were found and left out */
 
-    uint64_t left; /* bytes of the file that lanes can still have: no two of them have the same */
+    uint64_t left; /* bytes of the file not yet taken by a lane; no two lanes have the same bytes */
 
-    /* What the records lie in. */
-    crn_graph graph;      /* when lanes were merged, or an index was asked for */
-    crn_bytes links, hot; /* of the only lane otherwise */
+    /* Storage of the records: `graph` if lanes were merged or an index was requested, else `links`
+     * and `hot`. */
+    crn_graph graph;
+    crn_bytes links, hot; /* sections of the only lane */
 } crn_snapshot;
 
-/* Reads all of it. With `indexed`, crn_graph_find works on `graph`. */
+/* Reads a capture completely. With `indexed`, crn_graph_find works on `graph`. */
 bool crn_snapshot_take(crn_snapshot *snapshot, const crn_reader *reader, bool indexed,
                        crn_error *error);
 void crn_snapshot_free(crn_snapshot *snapshot);
 
-/* Free some of it before the rest, for who is done with it: the links of its records, and which of
- * them are contexts; then the hot part. */
+/* Free parts that the caller no longer needs: the links and the numbering of contexts; then the hot
+ * part. */
 void crn_snapshot_free_links(crn_snapshot *snapshot);
 void crn_snapshot_free_hot(crn_snapshot *snapshot);
 
-/* The string at an offset into the strings; "" for one that is not there. */
+/* Returns the string at an offset into the strings; "" for an invalid offset. */
 const char *crn_snapshot_string(const crn_snapshot *snapshot, uint32_t offset);
 
 #endif
