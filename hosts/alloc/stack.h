@@ -28,7 +28,7 @@ typedef struct crn_frame {
     uint32_t flags;
 } crn_frame;
 
-/* Of frames with flags, at the same index. */
+/* The second part of a frame, in a parallel array. Set only for frames with flags. */
 typedef struct crn_frame_base {
     uintptr_t base; /* NEEDS_BASE: the frame pointer, from which this or an older frame's CFA is
                        computed */

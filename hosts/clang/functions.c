@@ -73,7 +73,7 @@ static crn_site *make_site(const void *function, cairn_profile *profile)
     return site;
 }
 
-/* With the lock. */
+/* Adds a function. The caller holds the lock. */
 static crn_site *add(const void *function)
 {
     table *now = sites;
@@ -182,8 +182,8 @@ static crn_frame *room(crn_frame *top, uintptr_t slot, const void *function, uin
     return top;
 }
 
-/* Address of the return address of the function that called us, as long as it keeps a frame
- * pointer; or jumped to us, if our call is in tail position: then we return to its caller. */
+/* Address of the return address of the instrumented function, which has a frame pointer. If it
+ * called us in tail position, it jumped here, and our own return address is its. */
 #define SLOT (*(uintptr_t *)__builtin_frame_address(0) + sizeof(uintptr_t))
 #define SLOT_OR_OWN(back)                                                                          \
     ((back) == __builtin_return_address(0)                                                         \

@@ -26,7 +26,7 @@ typedef struct crn_sled {
 
 enum { CRN_SLED_ENTRY = 0, CRN_SLED_EXIT = 1, CRN_SLED_TAIL = 2, CRN_SLED_ENTRY_ARGUMENTS = 3 };
 
-/* What begin.c tells about its object. */
+/* An object file with sleds, described by begin.c, which is linked into each. */
 typedef struct crn_sleds {
     const crn_sled *first, *last;
     crn_site **sites; /* by function number; used by begin.c's code once the object is patched */
@@ -39,16 +39,16 @@ typedef struct crn_sleds {
 /* Patches an object. Called by the thread that loads it, before anything runs there. */
 CAIRN_API void cairn_priv_sleds_patch(const crn_sleds *sleds);
 
-/* Called when an object has been loaded at that address: functions that --inlined knows there are
- * gone. */
+/* Called when an object has been loaded at that address: forgets the functions that --inlined found
+ * there before. */
 CAIRN_API void cairn_priv_functions_forget(const void *inside);
 
 /* Called by begin.c, with general registers only. `slot` is the address of the function's return
  * address, the same at its entry and at each exit. */
 CAIRN_API void cairn_priv_sled_enter(crn_site *site, uintptr_t slot);
 
-/* At a return; before a jump to code that is not profiled; to code that is. All registers are
- * preserved. */
+/* Called at a return; before a jump to code that is not profiled; before a jump to code that is.
+ * All registers are preserved. */
 #define CRN_KEEPS __attribute__((no_caller_saved_registers))
 CAIRN_API void cairn_priv_sled_leave(uintptr_t slot) CRN_KEEPS;
 CAIRN_API void cairn_priv_sled_tail(uintptr_t slot) CRN_KEEPS;

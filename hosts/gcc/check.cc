@@ -69,7 +69,8 @@ void stack::copy(const stack &other)
         push(frame);
 }
 
-/* GCC merges equal ends (a call of abort), whatever has been entered. */
+/* Merges the frames of two paths. GCC merges equal ends (a call of abort) of different functions,
+ * so the stacks can differ: only their common part is known. */
 bool stack::meet_frames(const stack &other)
 {
     unsigned length = frames.length();
@@ -88,8 +89,8 @@ bool stack::meet_frames(const stack &other)
     return changed;
 }
 
-/* Keeps what holds for both. Returns true if that is less than before; `*agree` becomes false if
- * the two may not be merged. */
+/* Merges another path into this one. Returns true if that lost information; sets `*agree` to false
+ * if the stacks may not differ so. */
 bool stack::meet(const stack &other, bool *agree)
 {
     if (now == UNKNOWN) {

@@ -10,7 +10,7 @@
 
 namespace {
 
-/* A regular expression for names or files, and what it does. */
+/* A regular expression of the option --only, --skip, --only-file or --skip-file. */
 struct filter {
     bool only, file;
     regex_t pattern;
@@ -25,7 +25,8 @@ bool matches(const filter *filter, tree function)
     return text && regexec(&filter->pattern, text, 0, NULL, 0) == 0;
 }
 
-/* Of each kind of `only` at least one must match, and no `skip`. */
+/* Returns true if the function matches no --skip and no --skip-file, and, where these are given,
+ * some --only and some --only-file. */
 bool is_chosen(tree function)
 {
     bool wanted[2] = {true, true}, found[2] = {false, false};

@@ -36,7 +36,7 @@
 #define CRN_RECORD_EDGE 16
 #define CRN_RECORD_OTHER_EDGE 24
 
-/* From a tree's counter to the node offset of its node. */
+/* Distance in bytes from a tree's counter to the node offset of its node. */
 #define CRN_COUNTERS_TO_NODE_OFFSETS 65536
 
 /* A block's inline cache has 32 entries of 8 bytes. The upper bits of the stack pointer times

@@ -94,7 +94,7 @@ static void look(tree height)
 
 /* ---- inlined functions ---- */
 
-enum { BLOCKS_MOST = 64 }; /* of one frame: more are not looked at */
+enum { BLOCKS_MOST = 64 }; /* search limit for one frame */
 
 static bool is_left_alone(tree height)
 {

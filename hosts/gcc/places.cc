@@ -53,7 +53,8 @@ int crn_places::of_height(tree height, int left)
     return all;
 }
 
-/* Equal ends may have been merged, whatever they were inlined into: then the node is unknown. */
+/* Returns the node of a point where two paths meet. GCC may merge equal ends of different inlined
+ * functions; the node is then unknown. */
 int crn_places::meet(int one, int other)
 {
     if (one == UNKNOWN || one == other)

@@ -144,7 +144,7 @@ bool crn_is_quiet(gimple *statement);
 
 /* ---- saved_caller.cc ------------------------------------------------------------------- */
 
-/* Where a frame is kept. */
+/* Storage of a frame. */
 enum crn_where {
     CRN_PUSHED,  /* on the strand's stack */
     CRN_GUARDED, /* on the strand's stack with a guard above it: control may return by jumps */

@@ -42,11 +42,11 @@ static inline int64_t crn_site_height(const cairn_priv_strand *strand)
     return (const char *)strand->top - (const char *)strand->bottom;
 }
 
-/* Drops what is above the frame. Returns false if the frame is not on the stack. */
+/* Drops all frames above this one. Returns false if the frame is not on the stack. */
 bool crn_site_uncover(cairn_strand *strand, int64_t height);
 
-/* Takes the frame that was pushed since the stack had that height off the stack; its context stays
- * current. Returns the caller; 0 without memory, and what was entered is over. */
+/* Pops the frame that was pushed at height `before`; its context stays current. Returns the caller.
+ * Without memory returns 0 and leaves the function. */
 uint64_t crn_site_take_frame(cairn_priv_strand *strand, int64_t before);
 
 /* Returns true if nothing is above the frame except its guard and spans. */

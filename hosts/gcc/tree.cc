@@ -14,7 +14,7 @@ namespace {
 
 enum { NODES_MOST = 4096 };
 
-/* A node as far as it is used. */
+/* The use of a node of the tree. */
 struct use {
     int number;  /* 0: not needed */
     int stretch; /* index of the stretch of its last call; -1: none */

@@ -58,7 +58,7 @@ static inline const void *crn_frame_code(const crn_frame *frame)
     return CRN_FIELD(const void *const, object, CRN_CLOSURE_CODE);
 }
 
-/* What could be verified about the interpreter. */
+/* Facts about the interpreter that crn_layout_prove has verified. */
 typedef struct crn_layout {
     bool frames;           /* the offsets above are valid */
     bool allow_hook;       /* CRN_STATE_ALLOW_HOOK is valid */
@@ -68,7 +68,7 @@ typedef struct crn_layout {
     size_t thread_offset;
 } crn_layout;
 
-/* Runs some functions in a separate state and compares frames with what the API says.
+/* Runs some functions in a separate state and compares frames with the results of the API.
  * CAIRN_LUA_LAYOUT=api in the environment makes it fail, for tests. */
 void crn_layout_prove(crn_layout *layout);
 

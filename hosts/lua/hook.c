@@ -89,8 +89,8 @@ static void replaced(crn_host *host, crn_coroutine *coroutine, lua_State *L, lua
  * The runtime says after how many instructions it takes its next sample of ticks. The interpreter's
  * counter is set to that: by lua_sethook, which visits every frame of the stack, or by a store if
  * layout.c has found the counter. Each coroutine has its own counter; its rest is passed to the
- * next coroutine that runs. If the counter was not found, each coroutine counts periods by itself,
- * and one that ends within its first period is not seen. */
+ * next coroutine that runs. If the counter was not found, each coroutine counts periods of its own,
+ * and one that ends within its first period is not counted. */
 
 static int *counter_of(const crn_coroutine *coroutine)
 {
@@ -101,7 +101,7 @@ static int *counter_of(const crn_coroutine *coroutine)
  * this often. */
 enum { SAMPLE_SLICE = 1000 };
 
-/* Returns the next value of the counter; 0 if nobody counts. */
+/* Returns the next value of the counter; 0 if it is not used. */
 static int count_next(const crn_host *host, const crn_coroutine *coroutine)
 {
     int own = 0;

@@ -293,7 +293,7 @@ uint64_t crn_sampler_signals(const crn_host *host);
 
 /* Records allocations from now on: one sample in about `mean` bytes, or all if that is 0. */
 bool crn_ledger_open(crn_host *host, uint64_t mean, uint64_t seed);
-/* What is live then stays so in the capture. */
+/* Ends recording. Allocations that are live then stay live in the capture. */
 void crn_ledger_close(crn_host *host);
 void crn_ledger_add(crn_host *host, uintptr_t block, size_t size);
 void crn_ledger_remove(crn_host *host, uintptr_t block, size_t size);

@@ -50,7 +50,7 @@ static void go_on(crn_host *host, crn_coroutine *to)
 int __wrap_lua_resume(lua_State *L, lua_State *from, int arguments, int *results)
 {
     crn_host *host = host_live(L);
-    if (!host || lua_status(L) > LUA_YIELD) /* a coroutine that died of an error says so */
+    if (!host || lua_status(L) > LUA_YIELD) /* status of a coroutine that died of an error */
         return __real_lua_resume(L, from, arguments, results);
     crn_coroutine *resumer = host->running;
     /* A coroutine made before the profile began has no hook yet. */

@@ -168,7 +168,7 @@ static int profile_stop(lua_State *L)
     crn_real_sethook(host->main, NULL, 0, 0);
     crn_real_sethook(L, NULL, 0, 0);
     crn_host_stop(host);
-    /* An allocator that was put around ours keeps calling it. */
+    /* If another allocator wraps ours, it still calls it, so the host is not freed. */
     if (crn_host_of(L) == host) {
         lua_setallocf(L, host->allocate, host->allocate_data);
         crn_host_discard(host);
