@@ -53,7 +53,7 @@ static const crn_option options[] = {
      .words = CRN_WORDS("pprof", "folded", "speedscope", "perfetto", "otlp", "chrome"),
      .help = "pprof (default), folded or speedscope; of spans: perfetto, otlp or chrome",
      .choice = &given.to},
-    CRN_OPTION_OUTPUT(&given.output, "OUT", "Write to OUT, - for standard output"),
+    CRN_OPTION_OUTPUT(&given.output, "OUT", "Write to OUT, - for standard output", NULL),
     CRN_OPTION_METRIC(&given.metric, "METRIC",
                       "What to write (folded) or to show first (pprof, speedscope): calls, ticks, "
                       "wall, ...; by default wall if there is any, else ticks, another, calls",

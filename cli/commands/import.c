@@ -23,7 +23,7 @@ static struct {
 static const crn_option options[] = {
     {"from", 'f', "FORMAT", .words = CRN_WORDS("pprof", "perf", "folded"),
      .help = "pprof, perf or folded; by default told from the content", .choice = &given.from},
-    CRN_OPTION_OUTPUT(&given.output, "OUT", "Write the capture to OUT"),
+    CRN_OPTION_OUTPUT(&given.output, "OUT", "Write the capture to OUT", CRN_OUTPUT_IS_CAPTURE),
     {"metric", 'm', "METRIC", .words = CRN_WORDS("calls", "ticks", "wall", "samples"),
      .help = "What the numbers of folded stacks are: calls, ticks, wall (in nanoseconds) or "
              "another name; by default samples",

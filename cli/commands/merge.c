@@ -22,7 +22,7 @@ static void check(struct argp_state *state)
 }
 
 static const crn_option options[] = {
-    CRN_OPTION_OUTPUT(&given.output, "OUT", "Write the sum to OUT (needed)"),
+    CRN_OPTION_OUTPUT(&given.output, "OUT", "Write the sum to OUT (needed)", CRN_OUTPUT_IS_CAPTURE),
     CRN_OPTION_REDACT(&given.redact),
     {0},
 };

@@ -18,7 +18,8 @@ static void check(struct argp_state *state)
 }
 
 static const crn_option options[] = {
-    CRN_OPTION_OUTPUT(&given.output, "OUT", "Write the redacted capture to OUT (needed)"),
+    CRN_OPTION_OUTPUT(&given.output, "OUT", "Write the redacted capture to OUT (needed)",
+                      CRN_OUTPUT_IS_CAPTURE),
     {"keep", 'k', "PATTERN",
      .help = "Keep names, files, keys and texts that match this shell pattern, such as "
              "'string.*'; may be repeated",

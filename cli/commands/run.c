@@ -181,7 +181,8 @@ static const crn_option options[] = {
     {.help = "Output:"},
     CRN_OPTION_OUTPUT(&given.output, "FILE",
                       "Where the capture goes; by default the program's name, with .cairn for "
-                      ".lua, here. %p in it is the number of the process"),
+                      ".lua, here. %p in it is the number of the process",
+                      "Only its owner may read it. It appears under its name when it can be read."),
     {"quiet", 'q', .help = "Do not say on a terminal how to see the capture", .flag = &given.quiet,
      .set = pass},
     {0},

@@ -49,10 +49,14 @@ struct crn_option {
     {                                                                                              \
         "top", 'n', "N", .help = "Show at most N rows" says "; 0 is all", .number = (to)           \
     }
-#define CRN_OPTION_OUTPUT(to, file, says)                                                          \
+#define CRN_OPTION_OUTPUT(to, file, says, further)                                                 \
     {                                                                                              \
-        "output", 'o', file, .help = (says), .text = (to)                                          \
+        "output", 'o', file, .help = (says), .more = (further), .text = (to)                       \
     }
+/* `further` of an output that is a capture. */
+#define CRN_OUTPUT_IS_CAPTURE                                                                      \
+    "An existing file is replaced only if it is a capture, and only when the new one is "          \
+    "complete. Symbolic links are followed."
 #define CRN_OPTION_REDACT(to)                                                                      \
     {                                                                                              \
         "redact",                                                                                  \

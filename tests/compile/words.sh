@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Holds the manual pages and completions against what the tool says of itself: each command is
-# in all of them, with each of its options, and with no option that there is not. Prints TAP.
+# Compares the manual pages and completions that the build made with --help: each has all commands
+# and all of their options, and no others. Completes lines in the shells that are here. Prints TAP.
 #
-#   words.sh CAIRN SOURCE_DIR
+#   words.sh CAIRN BUILD_DIR
 set -u
 cairn=$1
-source=$2
+build=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -40,38 +40,63 @@ while read -r command; do
     # What stands before the explanations.
     "$cairn" "$command" --help | grep -E '^ {2,6}(-., )?--[a-z]' | sed 's/\([^ ]\)  .*/\1/' |
         long_options >"$work/help"
-    # Those of all commands; cc and clang pass what is not its own on.
-    grep -x -e --help -e --usage -e --version "$work/help" >"$work/common"
-    name=$command
-    case $command in
-    cc) name='cc *[|] *c[+][+]' ;;
-    clang) name='clang *[|] *clang[+][+]' ;;
-    esac
-
-    sed -n '/^\.SH OPTIONS/,/^\.SH EXIT/p' "$source/man/cairn-$command.1" |
+    sed -n '/^\.SH OPTIONS/,/^\.SH EXIT/p' "$build/man/cairn-$command.1" |
         grep -A1 '^\.TP' | sed 's/\\-/-/g; s/\\f.//g' | long_options >"$work/manual"
     same "cairn-$command.1 has each option" "$work/help" "$work/manual"
 
     # In both completions a command has a branch of its own: from its name to the next.
-    branch "^    $name\\) options=" "$source/completions/cairn.bash" | long_options >"$work/own"
-    sort -u "$work/own" "$work/common" >"$work/bash"
+    branch "^    $command\\) options=" "$build/completions/cairn" | long_options >"$work/bash"
     same "bash completes $command" "$work/help" "$work/bash"
 
-    branch "^        $name\\)" "$source/completions/_cairn" |
-        sed 's/([^)]*)//; s/\[.*//' | long_options >"$work/own"
-    sort -u "$work/own" "$work/common" >"$work/zsh"
+    branch "^        $command\\)" "$build/completions/_cairn" |
+        sed 's/([^)]*)//; s/\[.*//' | long_options >"$work/zsh"
     same "zsh completes $command" "$work/help" "$work/zsh"
 done <"$work/commands"
 
-sed -n 's/^ *"\(run [a-z+ ]*\) help .*/\1/p' "$source/completions/cairn.bash" | tr ' ' '\n' |
+sed -n 's/^ *local commands="\(.*\)"$/\1/p' "$build/completions/cairn" | tr ' ' '\n' |
     grep -vx -e 'c++' -e 'clang++' | sort >"$work/found"
 same "bash knows each command" "$work/commands" "$work/found"
-sed -n "/ commands=(/,/ )/s/^ *'\([a-z]*\):.*/\1/p" "$source/completions/_cairn" | grep -v help |
+sed -n "/ commands=(/,/ )/s/^ *'\([a-z]*\):.*/\1/p" "$build/completions/_cairn" | grep -v help |
     sort >"$work/found"
 same "zsh knows each command" "$work/commands" "$work/found"
-sed -n '/^\.SH COMMANDS/,/^\.SH OPTIONS/s/^\.BR* \([a-z]*\)\( .*\)*$/\1/p' "$source/man/cairn.1" |
+sed -n '/^\.SH COMMANDS/,/^\.SH OPTIONS/s/^\.BR* \([a-z]*\)\( .*\)*$/\1/p' "$build/man/cairn.1" |
     sort >"$work/found"
 same "cairn.1 knows each command" "$work/commands" "$work/found"
+
+
+# What bash offers for a line of words.
+complete_line() {
+    bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _cairn 2>"$0"
+        printf "%s\n" "${COMPREPLY[@]}"' "$work/complaints" "$build/completions/cairn" "$@" | sort
+    cat "$work/complaints"
+}
+mkdir "$work/files"
+touch "$work/files/a.cairn" "$work/files/b.txt"
+cd "$work/files" || exit 1
+{
+    complete_line cairn run --wa
+    complete_line cairn run --wall = ''
+    complete_line cairn report --sort n
+    complete_line cairn report ''
+    complete_line cairn export -o b
+} >"$work/found"
+printf '%s\n' --wall exact off sampled name a.cairn b.txt >"$work/expected"
+same "bash completes options, their values and files" "$work/expected" "$work/found"
+
+for shell in zsh fish; do
+    file=$build/completions/cairn.fish
+    [ "$shell" = fish ] || file=$build/completions/_cairn
+    cases=$((cases + 1))
+    if ! command -v "$shell" >"$work/where"; then
+        echo "ok $cases - $shell reads its completions # SKIP it is not here"
+    elif "$shell" -n "$file" 2>"$work/complaints"; then
+        echo "ok $cases - $shell reads its completions"
+    else
+        echo "not ok $cases - $shell reads its completions"
+        sed 's/^/# /' "$work/complaints"
+        status=1
+    fi
+done
 
 echo "1..$cases"
 exit "$status"
