@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cairn run: starts a program with profiling. A host runs Lua programs; native programs get the
+ * cairn run: starts a program with profiling. A host runs a script; native programs get the
  * capture's path in CAIRN_OUT.
  */
 #include <errno.h>
@@ -47,7 +47,12 @@ static void pass(struct argp_state *state, const crn_option *option, char *value
 /* Options of how a program is recorded. They exclude --alloc for native programs. */
 static void record(struct argp_state *state, const crn_option *option, char *value)
 {
+    static char on[] = "on", sampled[] = "sampled", first[] = "first";
     given.not_alloc = option->name;
+    if (!value && strcmp(option->name, "exact") != 0)
+        value = strcmp(option->name, "cpu") == 0     ? sampled
+                : strcmp(option->name, "spans") == 0 ? first
+                                                     : on;
     pass(state, option, value);
     crn_list_add(&given.recorded, given.pass.list[given.pass.count - 1]);
 }
@@ -98,12 +103,12 @@ static void set_alloc(struct argp_state *state, const crn_option *option, char *
     pass(state, option, value);
 }
 
-static void set_label(struct argp_state *state, const crn_option *option, char *value)
+static void add_label(struct argp_state *state, const crn_option *option, char *value)
 {
+    (void)option;
     if (!strchr(value, '=') || *value == '=')
         argp_error(state, "--label wants KEY=VALUE, not \"%s\"", value);
     crn_list_add(&given.labels, value);
-    pass(state, option, value);
 }
 
 static void take_program(struct argp_state *state, char *value)
@@ -169,7 +174,7 @@ static const crn_option options[] = {
              "ALLOCATED.",
      .set = set_alloc},
     {"label", .argument = "KEY=VALUE", .help = "Something for the report to state; may be repeated",
-     .set = set_label},
+     .set = add_label},
     {.help = "Limits:"},
     {"path-limit", .argument = "N", .help = "Longest path of a context (1024); longer ones fold",
      .number = &given.number, .least = 1, .most = 1 << 20, .set = record},
@@ -238,25 +243,12 @@ static char *output_name(const char *program)
 {
     const char *slash = strrchr(program, '/');
     const char *base = strcmp(program, "-") == 0 ? "stdin" : slash ? slash + 1 : program;
-    size_t length = strlen(base);
-    if (length > 4 && strcmp(base + length - 4, ".lua") == 0)
-        length -= 4;
+    const char *suffix = crn_run_suffix(base);
+    size_t length = suffix && suffix > base ? (size_t)(suffix - base) : strlen(base);
     size_t size = length + sizeof ".cairn";
     char *name = crn_calloc(size, 1);
     snprintf(name, size, "%.*s.cairn", (int)length, base);
     return name;
-}
-
-/* `cairn run lua5.4 x.lua` means the script. */
-static bool is_interpreter(const char *path)
-{
-    static const char *const names[] = {"lua", "lua5.4", "lua54"};
-    const char *slash = strrchr(path, '/');
-    const char *base = slash ? slash + 1 : path;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(base, names[i]) == 0)
-            return true;
-    return false;
 }
 
 /* Returns an absolute path, because the program may change its directory first. Free it. */
@@ -293,39 +285,16 @@ static int run_native(const char *path, bool script)
                    .quiet = given.quiet,
                    .alloc = given.alloc,
                    .alloc_mean = given.alloc_mean,
-                   .labels = given.labels.list,
-                   .label_count = given.labels.count};
+                   .labels = &given.labels};
     int status = script && !crn_run_script(&run, given.count) ? CRN_EXIT_BAD : crn_run_native(&run);
     crn_free(output);
     return status;
 }
 
-/* Finds the host: beside the tool in a build directory; installed, below the same prefix or the
- * configured one. */
-static bool find_host(char *path, size_t size)
-{
-    char self[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(self, '/');
-    if (slash)
-        *slash = '\0';
-    static const char *const places[] = {"%s/hosts/lua/cairn-lua", "%s/../libexec/cairn/cairn-lua",
-                                         CAIRN_LIBEXEC_DIR "/cairn-lua"};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        snprintf(path, size, places[i], self);
-        if (access(path, X_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* For files named like a script, lua5.4 itself reports what is wrong. */
+/* For files named like a script, the host itself reports what is wrong. */
 static bool is_mistaken(const char *program)
 {
-    const char *end = strrchr(program, '.');
-    return strcmp(program, "-") != 0 && !(end && strcmp(end, ".lua") == 0) &&
-           access(program, R_OK) != 0;
+    return strcmp(program, "-") != 0 && !crn_run_suffix(program) && access(program, R_OK) != 0;
 }
 
 /* Replaces %p by this process's pid, which the host will have. */
@@ -341,21 +310,24 @@ static char *numbered(const char *output)
     return name;
 }
 
-static int run_lua(void)
+/* Replaces this process by the host. */
+static int run_script(const char *script)
 {
-    char host[PATH_MAX * 2];
-    if (!find_host(host, sizeof host))
-        return crn_cli_fail("the Lua host, cairn-lua, is not beside the tool nor in %s: install "
-                            "it, or build with -Dlua=enabled",
+    const char *host = crn_run_host(script);
+    if (!host)
+        return crn_cli_fail("the host for scripts, such as cairn-lua, is not beside the tool nor "
+                            "in %s: install it, or build with -Dlua=enabled",
                             CAIRN_LIBEXEC_DIR);
-    char option_output[] = "-o", option_end[] = "--";
+    static char end[] = "--";
+    static const crn_option output = {.name = "output"}, labels = {.name = "labels"};
+    pass(NULL, &output, numbered(given.output));
+    if (given.labels.count)
+        pass(NULL, &labels, crn_run_labels(&given.labels));
     crn_list command = {0};
-    crn_list_add(&command, host);
+    crn_list_add(&command, crn_strdup(host));
     for (size_t i = 0; i < given.pass.count; i++)
         crn_list_add(&command, given.pass.list[i]);
-    crn_list_add(&command, option_output);
-    crn_list_add(&command, numbered(given.output));
-    crn_list_add(&command, option_end);
+    crn_list_add(&command, end);
     for (int i = 0; i <= given.count; i++) /* and the NULL at the end */
         crn_list_add(&command, given.program[i]);
     execv(host, command.list);
@@ -374,9 +346,9 @@ static int run(void)
     if (!script && (strcmp(program, "-") == 0 || !find_elf(program, path, sizeof path))) {
         if (is_mistaken(program))
             return crn_cli_fail("%s: %s; name a Lua script or a program", program, strerror(errno));
-        return run_lua();
+        return run_script(program);
     }
-    if (is_interpreter(program) && !given.alloc)
+    if (crn_run_is_interpreter(program) && !given.alloc)
         return crn_cli_fail("%s is the interpreter itself: name the script, as in cairn run %s",
                             program, given.count > 1 ? given.program[1] : "-");
     return run_native(path, script);

@@ -170,10 +170,10 @@ static void put_notes(crn_profile *profile, const crn_run *run, int status,
         note(profile, "exit_status", "%d", WEXITSTATUS(status));
     else
         note(profile, "ended_by", "%s", strsignal(WTERMSIG(status)));
-    for (size_t i = 0; i < run->label_count; i++) {
-        const char *equals = strchr(run->labels[i], '=');
-        char *key = crn_strdup(run->labels[i]);
-        key[equals - run->labels[i]] = '\0';
+    for (size_t i = 0; i < run->labels->count; i++) {
+        const char *label = run->labels->list[i], *equals = strchr(label, '=');
+        char *key = crn_strdup(label);
+        key[equals - label] = '\0';
         crn_profile_put_note(profile, key, equals + 1);
         crn_free(key);
     }

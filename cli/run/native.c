@@ -161,8 +161,11 @@ int crn_run_native(const crn_run *run)
     bool was = stat(run->output, &before) == 0;
     setenv("CAIRN_OUT", run->output, 1);
     set_since();
-    if (!run->alloc) /* the tool adds them afterwards */
-        crn_run_set_labels(run);
+    if (!run->alloc && run->labels->count) { /* with --alloc the tool adds them afterwards */
+        char *labels = crn_run_labels(run->labels);
+        setenv("CAIRN_LABELS", labels, 1);
+        crn_free(labels);
+    }
     if (run->alloc && !crn_run_set_alloc(run))
         return CRN_EXIT_BAD;
     int status = 0;

@@ -3,7 +3,6 @@
  * Options of cairn run, as a program's libcairn reads them: --span-limit is CAIRN_SPAN_LIMIT.
  */
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,23 +20,13 @@ static char *variable_of(const char *option)
     return name;
 }
 
-/* What an option without a value says. */
-static const char *usual_value(const char *option)
-{
-    static const char *const values[][2] = {{"cpu", "sampled"}, {"spans", "first"}};
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        if (strcmp(option, values[i][0]) == 0)
-            return values[i][1];
-    return "on";
-}
-
 void crn_run_set(const char *option)
 {
     if (strcmp(option, "exact") == 0) /* all are */
         return;
     char *name = variable_of(option);
     const char *equals = strchr(option, '=');
-    setenv(name, equals ? equals + 1 : usual_value(option), 1);
+    setenv(name, equals ? equals + 1 : "", 1);
     crn_free(name);
     /* As for Lua programs: what is counted is the clock there. */
     if (strncmp(option, "ticks", 5) == 0) {
@@ -46,14 +35,13 @@ void crn_run_set(const char *option)
     }
 }
 
-void crn_run_set_labels(const crn_run *run)
+char *crn_run_labels(const crn_list *labels)
 {
-    char *labels = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&labels, &size);
-    for (size_t i = 0; stream && i < run->label_count; i++)
-        fprintf(stream, "%s\n", run->labels[i]);
-    if (stream && fclose(stream) == 0 && size)
-        setenv("CAIRN_LABELS", labels, 1);
-    free(labels);
+    size_t size = 1;
+    for (size_t i = 0; i < labels->count; i++)
+        size += strlen(labels->list[i]) + 1;
+    char *lines = crn_calloc(size, 1);
+    for (size_t i = 0; i < labels->count; i++)
+        strcat(strcat(lines, labels->list[i]), "\n");
+    return lines;
 }

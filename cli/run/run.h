@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <time.h>
 
+#include "cli/common/command.h"
+
 typedef struct crn_run {
     char **program;     /* with its arguments, as it is to see them */
     const char *path;   /* what is executed */
@@ -16,8 +18,7 @@ typedef struct crn_run {
     bool quiet;
     bool alloc;             /* with libcairn-alloc */
     const char *alloc_mean; /* bytes between samples, or "exact"; NULL: the usual */
-    char *const *labels;    /* KEY=VALUE, for the capture */
-    size_t label_count;
+    const crn_list *labels; /* KEY=VALUE, for the capture */
 } crn_run;
 
 /* Runs the program to its end, and says so if it left no capture. With `alloc`, addresses
@@ -35,10 +36,12 @@ bool crn_run_is_script(const char *path);
  * after saying why, where that cannot be. */
 bool crn_run_script(crn_run *run, int count);
 
-/* Sets the environment variable of an option, "NAME" or "NAME=VALUE", for the libcairn of a native
+/* Sets the environment variable of an option, "exact" or "NAME=VALUE", for the libcairn of a native
  * program: see cairn/process.h. */
 void crn_run_set(const char *option);
-void crn_run_set_labels(const crn_run *run);
+
+/* Returns the labels, a line each; free it. */
+char *crn_run_labels(const crn_list *labels);
 
 /* Sets what libcairn-alloc goes by in the environment; false, after saying so, where it
  * cannot be found. */
@@ -54,6 +57,16 @@ size_t crn_run_captures_beside(const crn_run *run, const struct timespec *since)
 
 /* Whether each process has its own file there: %p is its number. */
 bool crn_run_is_pattern(const char *output);
+
+/* Returns the host that runs a script: that of its suffix, any other script's the first one found.
+ * NULL if there is none. */
+const char *crn_run_host(const char *script);
+
+/* Returns the script's suffix, ".lua", if there is a host of that name; else NULL. */
+const char *crn_run_suffix(const char *script);
+
+/* Returns true if the program is a host's interpreter: the host's name and a version, "lua5.4". */
+bool crn_run_is_interpreter(const char *program);
 
 /* Runs it and waits, as a shell would: what the terminal sends reaches the program by
  * itself, what is sent to this process is passed on. `*status` is as of waitpid. Returns

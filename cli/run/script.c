@@ -49,13 +49,6 @@ static bool read_line(const char *path, char line[PATH_MAX], char **interpreter,
     return **interpreter != '\0';
 }
 
-static bool is_lua(const char *path, const char *interpreter)
-{
-    size_t length = strlen(path);
-    return strncmp(base_of(interpreter), "lua", 3) == 0 ||
-           (length > 4 && strcmp(path + length - 4, ".lua") == 0);
-}
-
 static bool find_on_path(const char *name, char found[PATH_MAX])
 {
     const char *list = getenv("PATH");
@@ -75,7 +68,7 @@ bool crn_run_is_script(const char *path)
     if (!read_line(path, line, &interpreter, &argument))
         return false;
     bool through_env = strcmp(base_of(interpreter), "env") == 0;
-    return !is_lua(path, through_env ? argument : interpreter);
+    return !crn_run_suffix(path) && !crn_run_is_interpreter(through_env ? argument : interpreter);
 }
 
 /* env would be what is profiled, and not what it starts: that is run in its place. */

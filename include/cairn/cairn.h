@@ -199,6 +199,12 @@ typedef struct cairn_options {
      CAIRN_SPANS_KEEP_FIRST, 1, false, NULL}
 /* clang-format on */
 
+/* Sets an option from text, as hosts get it from `cairn run`. `name` is that of its option without
+ * the dashes ("span-limit"), or "labels"; `value` is what the variable CAIRN_SPAN_LIMIT would hold,
+ * times in ns; it is not copied. Returns false, and changes nothing, if there is no such option or
+ * the value is bad. Thread: any. Signal safe. */
+CAIRN_API bool cairn_options_set(cairn_options *options, const char *name, const char *value);
+
 /* Creates the capture and starts recording. On an error `*profile` is NULL and every later call
  * does nothing: a host may ignore the result and run unprofiled. */
 CAIRN_API cairn_error cairn_profile_open(cairn_profile **profile, const cairn_options *options);

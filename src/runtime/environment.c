@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads the environment variables that `cairn run` sets. They are untrusted: what cannot be parsed
- * keeps its default, and the capture notes it.
+ * Reads options from text, and from the environment variables that `cairn run` sets. They are
+ * untrusted: what cannot be parsed keeps its default, and the capture notes it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -146,22 +146,39 @@ static bool read_labels(cairn_options *options, const char *text)
 static const struct {
     const char *name;
     bool (*read)(cairn_options *options, const char *text);
-} variables[] = {
-    {"CAIRN_WALL", read_wall},
-    {"CAIRN_CPU", read_cpu},
-    {"CAIRN_PERIOD", read_period},
-    {"CAIRN_TICKS", read_ticks},
-    {"CAIRN_SEED", read_seed},
-    {"CAIRN_SPANS", read_spans},
-    {"CAIRN_SPAN_LIMIT", read_span_limit},
-    {"CAIRN_SPAN_RATE", read_span_rate},
-    {"CAIRN_SPAN_CPU", read_span_cpu},
-    {"CAIRN_SPAN_HISTOGRAMS", read_span_histograms},
-    {"CAIRN_PATH_LIMIT", read_path_limit},
-    {"CAIRN_CONTEXT_BUDGET", read_context_budget},
-    {"CAIRN_FILE_LIMIT", read_file_limit},
-    {"CAIRN_LABELS", read_labels},
+} settings[] = {
+    {"wall", read_wall},
+    {"cpu", read_cpu},
+    {"period", read_period},
+    {"ticks", read_ticks},
+    {"seed", read_seed},
+    {"spans", read_spans},
+    {"span-limit", read_span_limit},
+    {"span-rate", read_span_rate},
+    {"span-cpu", read_span_cpu},
+    {"span-histograms", read_span_histograms},
+    {"path-limit", read_path_limit},
+    {"context-budget", read_context_budget},
+    {"file-limit", read_file_limit},
+    {"labels", read_labels},
 };
+
+bool cairn_options_set(cairn_options *options, const char *name, const char *value)
+{
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        if (strcmp(name, settings[i].name) == 0)
+            return settings[i].read(options, value);
+    return false;
+}
+
+/* Returns the value of the option's environment variable, whose name it sets, or NULL. */
+static const char *variable_of(const char *option, char name[32])
+{
+    snprintf(name, 32, "CAIRN_%s", option);
+    for (char *c = name; *c; c++)
+        *c = *c == '-' ? '_' : (char)(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c);
+    return secure_getenv(name);
+}
 
 /* ---- path ---- */
 
@@ -259,10 +276,12 @@ bool crn_process_options(cairn_options *options, char **path, const char **wrong
     if (!*path)
         return false;
     options->path = *path;
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
-        const char *text = secure_getenv(variables[i].name);
-        if (text && *text && !variables[i].read(options, text))
-            *wrong = variables[i].name;
+    static char variable[32];
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        char name[32];
+        const char *text = variable_of(settings[i].name, name);
+        if (text && *text && !settings[i].read(options, text))
+            *wrong = memcpy(variable, name, sizeof variable);
     }
     /* Without an explicit seed, each run samples other trees: a program with a single tree would
      * otherwise always or never be recorded. */

@@ -1,0 +1,16 @@
+# cairn run finds hosts by their names, beside the tool and in ../libexec/cairn.
+mkdir -p tool/hosts/toy tool/hosts/zap/cairn-dir libexec/cairn
+cp "$CAIRN_TOOL" tool/cairn
+for host in tool/hosts/toy/cairn-toy libexec/cairn/cairn-elsewhere; do
+    printf '#!/bin/sh\necho "${0##*/}: $*"\n' >"$host"
+    chmod +x "$host"
+done
+touch tool/hosts/zap/cairn-zap a.toy a.elsewhere a.zap a.txt
+tool/cairn run --wall exact --cpu --label a=b --label c=d a.toy --x y
+tool/cairn run --spans --ticks 7 -o out.cairn -q a.elsewhere
+echo "any other script is for the first"
+tool/cairn run a.zap
+tool/cairn run a.txt
+tool/cairn run -
+cp "$CAIRN_TOOL" toy5.4
+tool/cairn run ./toy5.4 a.toy
