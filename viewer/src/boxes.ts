@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A flame graph's boxes, laid out. What was too narrow to be sent is a box as well, so that the
-// widths below a box add up to what it spends in others.
+// Lays out a flame graph's boxes. The boxes that the server left out as too narrow become one box,
+// so that the widths of a box's children add up.
 import { Block } from "./data";
 
 export interface Box {
-  row: number; // of the answer; below 0: what is too narrow, of the parent -row - 1
+  row: number; // index in the answer; negative: the left-out children of the parent, -row - 1
   context: number;
   block: Block;
   inclusive: number;
@@ -12,15 +12,15 @@ export interface Box {
   calls: number;
   cycles: number;
   before: number;
-  narrow: number; // how many contexts below are too narrow to be drawn
-  size: number; // what its width stands for
+  narrow: number; // number of contexts below that are too narrow to draw
+  size: number; // cost that gives the width
   x: number; // 0 to 1
   width: number;
   depth: number;
   parent: Box | null;
   children: Box[];
   special: boolean; // [folded], [missing]: never hidden
-  held: boolean; // it, or one below it, is
+  held: boolean; // it or a descendant is special
 }
 
 export interface Flame {
@@ -30,10 +30,10 @@ export interface Flame {
   before?: number;
   callers: boolean;
   rows: number[][];
-  levels?: number; // there are, where not all of them were asked for
-  asked?: number; // of them
+  levels?: number; // number of levels, if not all were requested
+  asked?: number; // number of levels that were requested
   above: number[][];
-  zoom: number[]; // the blocks from the root of all down to the first box, that one left out
+  zoom: number[]; // blocks from the root to the first box, without the root
   blocks: Record<string, Block>;
 }
 
@@ -41,23 +41,24 @@ const unknown: Block = { id: 0, name: "?", file: "", line: 0, column: 0 };
 
 export interface Layout {
   boxes: Box[]; // parents before children
-  rows: Box[][]; // by depth, from left to right: who draws or points needs those of few
-  levels: number; // how many rows there are, those included that were not asked for
-  there: number; // how many of them are all there
+  rows: Box[][]; // by depth, from left to right
+  levels: number; // number of rows, including those that were not requested
+  there: number; // number of complete rows
   above: { zoom: string; block: Block; inclusive: number }[];
   root: Box;
 }
 
 export const isSpecial = (name: string): boolean => name === "[folded]" || name === "[missing]";
 
-const none: Box[] = []; // most boxes at the edge have no others below them; never added to
+const none: Box[] = []; // shared by boxes without children; never modified
 
 function boxOf(flame: Flame, row: number[], index: number, parent: Box | null): Box {
   const block = flame.blocks[row[2]] || unknown;
   const before = row[9] || 0, special = isSpecial(block.name);
   return {
     row: index, context: row[1], block, inclusive: row[3], self: row[4], calls: row[5],
-    cycles: row[6], narrow: row[7], before, size: Math.max(row[3], before), x: NaN, width: NaN, // fractions, from the first on
+    // fractions of the picture, set by placeBelow
+    cycles: row[6], narrow: row[7], before, size: Math.max(row[3], before), x: NaN, width: NaN,
     depth: parent ? parent.depth + 1 : 0, parent, children: none, special, held: special,
   };
 }
@@ -67,7 +68,7 @@ function add(parent: Box, child: Box): void {
   else parent.children.push(child);
 }
 
-// What a box has in others that are too narrow, as one.
+// Returns one box for all children that were left out as too narrow.
 function restOf(flame: Flame, box: Box): Box {
   const size = flame.rows[box.row][8];
   return {
@@ -77,10 +78,10 @@ function restOf(flame: Flame, box: Box): Box {
   };
 }
 
-const LEAST = 0.006; // of all, for what is never hidden
+const LEAST = 0.006; // least width of special boxes, as a share of the picture
 
-// Children side by side, as wide as they cost. What is never hidden takes from the others what it
-// needs to be seen.
+// Places children side by side, in proportion to their costs. Special boxes are widened to be
+// visible, at the expense of the others.
 function placeBelow(box: Box): void {
   let sum = 0, held = 0;
   for (const child of box.children) {
@@ -117,8 +118,8 @@ function rowsBelow(root: Box): Box[][] {
 
 const bySize = (a: Box, b: Box): number => b.size - a.size || a.context - b.context;
 
-// A box as it stands in an address: by the blocks of its path, since contexts are numbered anew in
-// each part, metric and page. What would be too long for an address is there by its number, "c12".
+// Writes a box for the address: as the blocks of its path, because contexts have other numbers in
+// each part, metric and page. A path that is too long is written as its number, "c12".
 const LONGEST = 6000;
 
 function spell(path: number[], context: number): string {
@@ -145,7 +146,7 @@ export function layOut(flame: Flame): Layout {
   for (let i = count - 1; i > 0; i--) if (boxes[i].held) boxes[i].parent!.held = true;
   root.x = 0;
   root.width = 1;
-  // Parents come first: where each is is known before its children are placed.
+  // Parents come first, so a box is placed before its children.
   for (let i = 0; i < count; i++) {
     const box = boxes[i];
     if (box.children.length > 1) box.children.sort(bySize);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a page in one file brings along of spans and sources: answers as the server gave them, at a
-// level of detail that is bounded. What they hold is cut out of them here; what they do not is said.
+// Answers about spans and sources in a page without a server: cut out of answers that the server
+// stored in the page, at a limited level of detail. Questions beyond that are errors.
 import { Items } from "./data";
 
 const SHOW = "cairn view on the capture shows it";
@@ -14,12 +14,12 @@ export class Left extends Error {
 const one = (items: Items, key: string): string => items.find(([k, v]) => k === key && v)?.[1] || "";
 const block = (items: Items, key: string): string => one(items, key).replace("#", "");
 
-// Of iterations that were chosen nothing is there.
+// Throws if iterations are chosen: their spans are not stored.
 function whole(items: Items): void {
   if (one(items, "of")) throw new Left("spans of chosen iterations");
 }
 
-// Bars of the window and the lanes that are asked for.
+// Returns the bars in the requested window and lanes.
 function timeline(all: any, items: Items): any {
   whole(items);
   const from = Number(one(items, "from") || 0), to = Math.max(from + 1, Number(one(items, "to") || all.to));
@@ -48,7 +48,7 @@ function spans(all: any, items: Items): any {
   return { ...all.spans, hidden: Math.max(0, rows.length - top), blocks: rows.slice(0, top) };
 }
 
-// The row that a path of blocks leads to, as far as it leads. Parents come first.
+// Returns the row at the end of a path of blocks, or the last one that exists. Parents come first.
 function follow(rows: number[][], path: string): number {
   const wanted = path.split(".").filter(Boolean).map(Number);
   let at = 0;
@@ -60,7 +60,7 @@ function follow(rows: number[][], path: string): number {
   return at;
 }
 
-// The boxes below one of them, as the server gives them for that root.
+// Returns a box and its descendants, like the server's answer for that root.
 function flame(all: any, items: Items): any {
   whole(items);
   const root = Number(one(items, "root") || 0), zoom = one(items, "zoom");
@@ -94,7 +94,7 @@ export class Brought {
     return this.all.count || 0;
   }
 
-  // Undefined where the question is not about spans.
+  // undefined if the question is not about spans
   answer(route: string, items: Items): any {
     const { all } = this;
     switch (route) {

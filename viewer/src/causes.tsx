@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Why spans of a block do not all take as long; and what if a part were faster.
+// Explanations of varying durations, and predictions for faster parts.
 import { useEffect, useState } from "preact/hooks";
 import { Block, Items, fullName, useAnswer } from "./data";
 import { change, count, share, time } from "./format";
@@ -12,13 +12,13 @@ const percent = (part: number): string => (100 * part).toFixed(1).replace(/^-0\.
 
 interface Spanned { block: Block; count: number; }
 
-// The blocks that have spans, and that of them which is looked at if none is named.
+// Returns the blocks that have spans, and the default one.
 function useSpanned(place: Place): { spanned: Spanned[]; first: number } {
   const { data } = useAnswer<any>("iterations", [["file", String(place.route.file)], ["points", "1"]], place.file.generation);
   return { spanned: data ? data.blocks : [], first: data ? data.block.id : 0 };
 }
 
-// ---- why
+// ---- explain
 
 function partText(row: any): string {
   switch (row.part) {
@@ -116,7 +116,7 @@ export function ExplainPage({ place, search }: { place: Place; search: string })
   );
 }
 
-// ---- what if
+// ---- what-if
 
 const STEPS = [0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4, 5, 8, 10, 20, 50, 100];
 const THREADS_MAX = 4096, SLIDERS = 24;
@@ -132,13 +132,13 @@ const spelled = (changes: Map<number, number>): string =>
 
 const times = (value: number): string => (value >= 100 ? count(value) : String(Number(value.toPrecision(3))));
 
-// The step that is nearest to it, as factors are.
+// Returns the nearest step, by ratio.
 function stepOf(value: number): number {
   const far = (step: number): number => Math.abs(Math.log(STEPS[step] / value));
   return STEPS.reduce((best, _, step) => (far(step) < far(best) ? step : best), 0);
 }
 
-// What is not at a step is said as it is; only a move puts it at one.
+// A value between two steps is shown unchanged; moving the slider sets it to a step.
 function Slider({ block, value, set }: { block: Block; value: number; set: (value: number) => void }) {
   const good = value > 0 && Number.isFinite(value) ? value : 1, [shown, setShown] = useState(good);
   useEffect(() => setShown(good), [good]);
@@ -154,7 +154,7 @@ function Slider({ block, value, set }: { block: Block; value: number; set: (valu
   );
 }
 
-// A whole number, or nothing: what is none goes back to what was there.
+// A field for a whole number or nothing; invalid text is reset to the previous value.
 function Threads({ value, placeholder, set, pool }: { value: string; placeholder: string; set: (value: string) => void; pool?: number }) {
   const changed = (event: Event) => {
     const field = event.target as HTMLInputElement, number = Number(field.value);
@@ -180,7 +180,7 @@ function Latency({ was, again, now }: { was: any; again: any; now: any }) {
   );
 }
 
-// How much of the recording the model does not give again, and what else is to be known of it.
+// Shows the drift of the replay, and warnings about it.
 function Trust({ data }: { data: any }) {
   return (
     <>
@@ -199,10 +199,10 @@ export function WhatIfPage({ place, search }: { place: Place; search: string }) 
   for (const [id, value] of threads) items.push(["threads", id + ":" + value]);
   if (route.rest.cores) items.push(["cores", route.rest.cores]);
   const answer = useAnswer<any>("whatif", items, place.file.generation), { error, waiting } = answer;
-  const again = useAnswer<any>("whatif", base, place.file.generation); // as it was
+  const again = useAnswer<any>("whatif", base, place.file.generation); // without changes
   const few = (place.file.spans || 0) <= 2000000;
   const table = useAnswer<any>(few || route.rest.table === "1" ? "whatif" : null, [...items, ["table", "1"]], place.file.generation);
-  // What cannot be answered is to be changed: the fields stay.
+  // On an error the fields stay, so that the question can be changed.
   const data = answer.data || (error ? again.data : null);
   if (!data) return error ? <Problem text={error} /> : <Waiting what="Running it again" />;
   const set = (rest: Record<string, string>) => to(route, { rest: { ...route.rest, ...rest } });

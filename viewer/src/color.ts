@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: MIT
-// Light or dark; and colours of boxes and bars: a hue for a block, in a lightness that the theme's
-// text stands out from.
+// The light and dark themes, and the colours of boxes and bars: one hue for each block, with a
+// lightness that text is legible on.
 
-export type Theme = "" | "light" | "dark"; // "": as the system has it
+export type Theme = "" | "light" | "dark"; // "": the system's
 
 const night = "(prefers-color-scheme: dark)", kept = "cairn-theme", changed = "cairn-theme";
 
 export const theme = (): Theme => (document.documentElement.dataset.theme || "") as Theme;
-const system = matchMedia(night); // asked for each box: a new query each time would cost more than drawing it
+// created once: a query for each box would cost more than drawing it
+const system = matchMedia(night);
 export const dark = (): boolean => (theme() ? theme() === "dark" : system.matches);
 
 const YEAR = 365 * 24 * 3600; // seconds
 
-// A cookie is the same at any port, and cairn view has another each time; a page in one file has no
-// cookies, and may have nowhere to keep it.
+// Stored as a cookie, because cookies are the same for all ports, and each cairn view has another
+// port. A page in one file may be unable to store it.
 export function setTheme(next: Theme): void {
   if (next) document.documentElement.dataset.theme = next;
   else delete document.documentElement.dataset.theme;
   try {
     if (location.protocol === "file:") localStorage.setItem(kept, next);
     else document.cookie = `${kept}=${next}; path=/; max-age=${next ? YEAR : 0}; samesite=strict`;
-  } catch { /* then it holds for this page alone */ }
+  } catch { /* then it holds for this page only */ }
   dispatchEvent(new Event(changed));
 }
 
@@ -28,7 +29,7 @@ export function restoreTheme(): void {
   try {
     const before = location.protocol === "file:" ? localStorage.getItem(kept) : new RegExp(`(?:^|; )${kept}=(\\w+)`).exec(document.cookie)?.[1];
     if (before === "light" || before === "dark") document.documentElement.dataset.theme = before;
-  } catch { /* as the system has it */ }
+  } catch { /* the system's */ }
 }
 
 function hash(text: string): number {
@@ -41,8 +42,8 @@ function hash(text: string): number {
   return value >>> 0;
 }
 
-// Lightness, chroma and hue, as CSS has them in oklch(), as "#rrggbb": browsers read that several times
-// as fast, and a picture has thousands of colours. (Björn Ottosson, "A perceptual color space", 2020.)
+// Converts CSS oklch() coordinates to "#rrggbb", which browsers parse several times faster; a
+// picture has thousands of colours. (Björn Ottosson, "A perceptual color space", 2020.)
 function oklch(light: number, chroma: number, hue: number): string {
   const a = chroma * Math.cos((hue * Math.PI) / 180), b = chroma * Math.sin((hue * Math.PI) / 180);
   const l = (light + 0.3963377774 * a + 0.2158037573 * b) ** 3;
@@ -62,7 +63,7 @@ function oklch(light: number, chroma: number, hue: number): string {
 
 const cache = new Map<string, string>();
 
-// Blocks of a file have hues that are near each other. Who draws many says once whether it is dark.
+// Blocks of one file get similar hues. Callers that draw many boxes pass `now`.
 export function ofBlock(name: string, file: string, now = dark()): string {
   const key = (now ? "1" : "0") + file + "\0" + name;
   let color = cache.get(key);
@@ -78,7 +79,7 @@ export function ofBlock(name: string, file: string, now = dark()): string {
 const STEPS = 256;
 const scales = new Map<string, string[]>();
 
-// Of a scale so many colours are told apart, each worked out once.
+// A scale has STEPS colours, each computed once.
 function ofScale(kind: string, part: number, now: boolean, color: (part: number) => string): string {
   const key = kind + now, at = Math.round(part * STEPS);
   let all = scales.get(key);
@@ -86,14 +87,14 @@ function ofScale(kind: string, part: number, now: boolean, color: (part: number)
   return all[at] || (all[at] = color(at / STEPS));
 }
 
-// From little to much, 0 to 1.
+// Maps little to much, 0 to 1.
 export function heat(part: number, now = dark()): string {
   return ofScale("heat", Math.max(0, Math.min(1, part)), now, (p) => (now
     ? oklch(0.3 + 0.2 * p, 0.01 + 0.12 * p, 70 - 40 * p)
     : oklch(0.955 - 0.2 * p, 0.008 + 0.135 * p, 85 - 45 * p)));
 }
 
-// Less is blue, more is red, nothing is grey: -1 to 1.
+// Maps -1 to 1: blue is less, red is more, grey is equal.
 export function diff(part: number, now = dark()): string {
   const size = Math.sqrt(Math.min(1, Math.abs(part))), hue = part > 0 ? 30 : 250;
   return ofScale("diff" + hue, size, now, (p) => (now
@@ -105,7 +106,7 @@ export function ink(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-// Calls back when light becomes dark, or dark light.
+// Calls `call` when the theme changes between light and dark.
 export function onTheme(call: () => void): () => void {
   const query = matchMedia(night);
   query.addEventListener("change", call);

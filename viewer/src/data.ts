@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Where figures come from: the server, or what a page brings along (embedded.ts). Both answer the
+// The source of the figures: the server, or the data in the page (embedded.ts). Both answer the
 // same questions with the same JSON: docs/VIEW.md.
 import { useEffect, useRef, useState } from "preact/hooks";
 
 export interface Block {
   id: number;
   name: string;
-  within?: string; // the names of the blocks that it is written inside of, with dots between them
+  within?: string; // names of the enclosing blocks in the source, joined by dots
   file: string;
   line: number;
   column: number;
@@ -35,14 +35,14 @@ export interface File {
 
 export type Items = [string, string][];
 
-// Whole numbers beyond 2^53 are none here: those of a program, its attributes and its iterations, stay as
-// they are written, as text.
+// Attribute values and iteration numbers of 16 digits and more stay text, because numbers beyond
+// 2^53 would lose digits.
 const LARGE = /"(value|iteration)":(-?\d{16,})(?=[,}\s])/g;
 export const parseJson = (text: string): any =>
   JSON.parse(text.replace(LARGE, (all, key, digits) => (Number.isSafeInteger(Number(digits)) ? all : `"${key}":"${digits}"`)));
 
 export interface Source {
-  live: boolean; // there is a server
+  live: boolean; // true: there is a server
   ask(route: string, items: Items, signal?: AbortSignal): Promise<any>;
 }
 
@@ -74,7 +74,7 @@ export class Server implements Source {
 let source: Source = new Server();
 export const setSource = (other: Source): void => void (source = other);
 export const isLive = (): boolean => source.live;
-// How many questions are open is told to who drives the page: html[data-waiting].
+// Number of open questions. html[data-waiting] shows it to scripts that drive the page.
 let open = 0;
 const tell = (by: number): void => void (document.documentElement.dataset.waiting = String((open += by)));
 
@@ -83,7 +83,7 @@ export const ask = (route: string, items: Items, signal?: AbortSignal): Promise<
   return source.ask(route, items, signal).finally(() => tell(-1));
 };
 
-// What is asked for by several at once is asked once, and left when nobody waits for it any more.
+// A question that several components asked: it is sent once, and aborted when all have left.
 interface Question {
   answer: Promise<any>;
   abort: AbortController;
@@ -110,7 +110,7 @@ function leave(key: string, its: Question): void {
   if (questions.get(key) === its) questions.delete(key);
 }
 
-// The last answers: the way back asks for nothing.
+// Cache of the last answers, so that the back button asks for nothing.
 const KEPT = 8, kept = new Map<string, any>();
 
 export const forget = (): void => kept.clear();
@@ -125,21 +125,21 @@ function keep(key: string, data: any): void {
 }
 
 export interface Answer<T> {
-  data: T | null; // the last one, while the next is asked for
+  data: T | null; // while waiting, the previous answer
   error: string;
   waiting: boolean;
 }
 
 interface Asking<T> extends Answer<T> {
-  key: string; // "": nothing is asked for
+  key: string; // "": no question
   route: string | null;
   question: Question | null;
 }
 
 const nothing = { key: "", route: null, question: null, data: null, error: "", waiting: true };
 
-// Asks anew whenever the question changes, or what it is about: while the page is drawn, since an
-// effect would come only when that is on the screen.
+// Asks whenever the question or the file's generation changes. It asks while rendering, because an
+// effect would run only after the page is painted.
 export function useAnswer<T = any>(route: string | null, items: Items, generation = 0): Answer<T> {
   const [, draw] = useState(0), now = useRef<Asking<T>>(nothing);
   const key = route ? route + "?" + new URLSearchParams(items).toString() + " " + generation : "";
@@ -168,7 +168,8 @@ export function useAnswer<T = any>(route: string | null, items: Items, generatio
   return now.current;
 }
 
-// What was drawn last, while the next answer is asked for: drawing that anew would only delay it.
+// Returns the previous drawing while the next answer is awaited, so that redrawing does not delay
+// it.
 export function useStill<T>(waiting: boolean, draw: () => T): T {
   const last = useRef<T | null>(null);
   if (!waiting || last.current === null) last.current = draw();

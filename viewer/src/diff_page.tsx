@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What changed from one file to another: a table side by side, and one flame graph of both.
+// The difference between two files: a table side by side, and a flame graph of both.
 import { File, Items, useAnswer } from "./data";
 import { base, change, count, figure } from "./format";
 import { FlameGraph } from "./flame";
@@ -19,7 +19,7 @@ function Side({ value, most, unit, side }: { value: number; most: number; unit: 
   );
 }
 
-// Which two are compared: the first with the second, unless the address names others that there are.
+// Returns the two files to compare: the first and the second, unless the address names others.
 export function sidesOf(route: Route, files: File[]): [number, number] {
   const side = (text: string | undefined, otherwise: number) => {
     const number = text ? Number(text) : otherwise;
@@ -111,11 +111,11 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
   );
 }
 
-// Both have one scale: what costs half as much is half as wide, unless too little would be left to be seen.
+// Both halves have one scale, unless one of them would become too narrow.
 const NARROWEST = 0.1;
 const widthOf = (its: number, other: number): number => Math.max(NARROWEST, its / Math.max(1, its, other));
 
-// One of both by itself; its boxes lead into its own file. Zoomed into it has all the room.
+// One of the two flame graphs; its boxes lead to its own file. A zoomed one takes the whole width.
 function Half({ place, file, side, search, set, part }: {
   place: Place; file: number; side: "before" | "after"; search: string; set: (rest: Record<string, string>) => string; part: number;
 }) {

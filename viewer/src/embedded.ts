@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The profile that a page brings along, and the answers that the server would give of it: the same
-// sums over the same contexts. tests/view holds them against cairn report --json.
+// The profile in a page without a server, and the answers that the server would give for it: the
+// same sums over the same contexts. tests/view compares them with cairn report --json.
 import { Block, Items, Source, parseJson } from "./data";
 import { Brought } from "./brought";
 import * as engine from "./engine";
@@ -20,7 +20,7 @@ class Bytes {
     }
   }
 
-  // The next numbers into an array, from a place on: in one loop, as there are many.
+  // Decodes numbers into an array from index `from`, in one loop because there are many.
   numbers(into: Uint32Array | Float64Array, from: number): void {
     const { data } = this;
     let { at } = this;
@@ -81,7 +81,7 @@ async function unpack(text: string): Promise<Uint8Array> {
   const letters = atob(text), packed = new Uint8Array(letters.length);
   for (let i = 0; i < packed.length; i++) packed[i] = letters.charCodeAt(i);
   const inflate = new DecompressionStream("deflate"), into = inflate.writable.getWriter();
-  into.write(packed).catch(() => {}); // who reads is told of it
+  into.write(packed).catch(() => {}); // the reader gets this error, too
   into.close().catch(() => {});
   return new Uint8Array(await new Response(inflate.readable).arrayBuffer());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a page without a server works out itself. Names and meanings are those of src/profile and src/spans.
+// The computations of a page without a server. Names and meanings follow src/profile and src/spans.
 import { Block } from "./data";
 
 export interface Edge { from: number; target: number; calls: number; folded: boolean; }
@@ -18,7 +18,7 @@ export interface Query { metric: string; unit: string; focus: number[]; drops: n
 
 type Kept = Uint8Array | null;
 
-// ---- where a sequence occurs: Knuth, Morris and Pratt's automaton over paths
+// ---- matching sequences: the automaton of Knuth, Morris and Pratt over paths
 
 interface Matcher { length: number; states: Uint16Array; step(state: number, block: number): number; }
 
@@ -67,7 +67,7 @@ function totalsOf(profile: Profile, metric: string, kept: Kept): Float64Array {
   return totals;
 }
 
-// Depth first, however deep it is; children by their numbers.
+// Visits contexts depth first, without recursion; children by number.
 function walk(profile: Profile, enter: (c: number) => void, leave: (c: number) => void): void {
   const first = new Uint32Array(profile.count), next = new Uint32Array(profile.count);
   for (let c = profile.count - 1; c > 0; c--) {
@@ -243,11 +243,11 @@ export function match(profile: Profile, query: Query, text: string) {
 
 const MATCHES = 1000;
 
-// ---- parts, as trees of their own
+// ---- parts of a profile, as trees
 
 export interface Part { profile: Profile; kept: Kept; totals: Float64Array; metric: string; }
 
-// Paths in canonical form (graph/graph.c): a repetition leads back to where it began.
+// Builds paths in canonical form (graph/graph.c): a repetition leads back to its begin.
 class Tree {
   parent: number[] = [0];
   block: number[] = [0];
@@ -272,7 +272,7 @@ class Tree {
     }
     return to;
   }
-  // Whether the last k blocks of the path with `block` are the k before them.
+  // If the path with `block` ends with two equal halves, returns the context at the end of the first; else -1.
   private repeats(at: number, block: number): number {
     const path = [block];
     for (let c = at; c; c = this.parent[c]) path.push(this.block[c]);
@@ -382,7 +382,7 @@ export function part(profile: Profile, query: Query, callers: boolean): Part {
 
 const DEPTH = 512, ROWS = 60000;
 
-// Boxes while they are chosen, in columns: there can be many more than are written.
+// Boxes to choose from, in columns, because there can be many more than are written.
 class Boxes {
   count = 0;
   above = new Int32Array(ROWS);
@@ -392,7 +392,7 @@ class Boxes {
   narrow = new Uint32Array(ROWS);
   narrowCost = new Float64Array(ROWS);
 
-  // Its number.
+  // Returns the box's number.
   put(context: number, above: number): number {
     const i = this.count++;
     this.above[i] = above;
@@ -407,7 +407,8 @@ class Boxes {
     return all;
   }
 
-  // By box 1 + what it is written as; 0: it is deeper than `levels`, and is not always shown nor lies around one that is.
+  // Returns for each box 1 + its number in the answer, or 0 if it is left out: deeper than
+  // `levels`, and neither special nor an ancestor of a special box.
   numbers(levels: number, isShown: (c: number) => boolean): Uint32Array {
     const numbers = new Uint32Array(this.count);
     for (let i = this.count - 1; i >= 0; i--) {
@@ -419,7 +420,7 @@ class Boxes {
   }
 }
 
-// The context that a path of blocks leads to, as far as it leads.
+// Returns the context at the end of a path of blocks, or the last one that exists.
 function follow({ profile, totals }: Part, path: number[]): number {
   let at = 0, i = 0;
   for (let c = 1; c < profile.count && i < path.length; c++)
@@ -430,7 +431,7 @@ function follow({ profile, totals }: Part, path: number[]): number {
   return at;
 }
 
-// By context, whether it is always shown or lies around one that is.
+// Returns by context 1 if it is special or an ancestor of a special one.
 function heldOf(profile: Profile, root: number, isShown: (c: number) => boolean): Uint8Array {
   const held = new Uint8Array(profile.count);
   for (let c = profile.count - 1; c > root; c--) if (held[c] || isShown(c)) held[c] = held[profile.parent[c]] = 1;

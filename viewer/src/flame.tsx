@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The flame graph: drawn on a canvas that is as large as what is seen of it.
+// The flame graph, drawn on a canvas of the size of its visible part.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Box, Flame, Layout, layOut, zoomTo } from "./boxes";
 import * as color from "./color";
@@ -11,11 +11,12 @@ import { matches as isMatch } from "./search";
 
 const ROW = 21;
 
-// What is narrower than a pixel need not be sent; in steps, so that little changes of a window ask for nothing.
-const STEP = 128, BESIDE = 216; // the menu and the margins
+// Boxes narrower than a pixel are not requested. The width is rounded, so that small resizes need
+// no new answer.
+const STEP = 128, BESIDE = 216; // menu and margins
 const widthAsked = (): string => String(Math.min(4096, Math.max(512, Math.round((innerWidth - BESIDE) / STEP) * STEP)));
 
-// What lies deeper than a screen is asked for when somebody goes there, or looks for something.
+// Levels below the screen are requested when the user moves or searches there.
 const LEVELS = 8, levelsSeen = (): number => Math.ceil(innerHeight / ROW / LEVELS) * LEVELS;
 const TEXT = "12px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
 
@@ -32,7 +33,7 @@ interface Painting {
   upwards: boolean;
 }
 
-// By the block itself: to look it up by its names for each box would take longer than to draw it.
+// Cached by block: looking colours up by name for each box would take longer than drawing it.
 const colors = [new WeakMap<Block, string>(), new WeakMap<Block, string>()];
 
 function colorOfBlock(block: Block, dark: boolean): string {
@@ -56,9 +57,9 @@ function fill(box: Box, painting: Painting, dark: boolean): string {
   }
 }
 
-const LETTER = 7.23, plainText = /^[ -~]*$/; // letters that are all as wide as each other
+const LETTER = 7.23, plainText = /^[ -~]*$/; // width of a letter of the monospaced font
 
-// Where a name does not fit, the folders before it are the first to go.
+// Shortens a name to fit: first its folders are dropped.
 function label(context: CanvasRenderingContext2D, text: string, width: number): string {
   const room = Math.floor(width / LETTER);
   if (room < 3) return "";
@@ -69,7 +70,7 @@ function label(context: CanvasRenderingContext2D, text: string, width: number): 
   return last.slice(0, Math.max(1, room - 1)) + "…";
 }
 
-// The name and how often recursion came back to it; the mark stays where the name has no room.
+// Draws the name and the number of recursive calls; the mark stays even if the name does not fit.
 function paintText(context: CanvasRenderingContext2D, box: Box, x: number, y: number, width: number): void {
   const mark = box.cycles > 0 ? "↺ " + count(box.cycles) : "";
   const size = mark ? context.measureText(mark).width : 0;
@@ -80,16 +81,16 @@ function paintText(context: CanvasRenderingContext2D, box: Box, x: number, y: nu
   if (shown) context.fillText(shown, x + (name ? context.measureText(name).width + 2 * LETTER : 0), y);
 }
 
-// "#rgb" or "#rrggbb" as a pixel of an image.
+// Converts "#rgb" or "#rrggbb" to a pixel of an image.
 function pixelOf(hex: string): number {
   const wide = hex.length === 4 ? hex.replace(/[^#]/g, "$&$&") : hex, n = parseInt(wide.slice(1), 16);
   return (0xff000000 | ((n & 255) << 16) | (n & 0xff00) | (n >> 16)) >>> 0;
 }
 
-const NARROW = 3; // pixels: below that a box has neither text nor gap
+const NARROW = 3; // pixels: narrower boxes have neither text nor gap
 
-// What is too narrow for a text is thousands of boxes: of each row their colours are a line of pixels,
-// which is drawn as high as the row is.
+// Draws narrow boxes, of which there can be thousands: each row is one line of pixels, stretched to
+// the row's height.
 class Strip {
   private image: ImageData;
   private pixels: Uint32Array;
@@ -166,7 +167,7 @@ function paint(canvas: HTMLCanvasElement, painting: Painting, top: number): void
   for (const row of rows) {
     const y = yOf(row[0], painting) - top;
     strip.row(y);
-    let painted = -1; // up to here
+    let painted = -1; // painted up to here
     for (const box of row) {
       const end = (box.x + box.width) * width;
       if (end < painted + NARROWEST && !box.special) continue;
@@ -179,7 +180,8 @@ function paint(canvas: HTMLCanvasElement, painting: Painting, top: number): void
   for (const [box, y] of wide) paintBox(box, y);
 }
 
-const NARROWEST = 0.6; // pixels: what is narrower is drawn once it is as much with those beside it
+// pixels: narrower boxes are merged with their neighbours until they are this wide
+const NARROWEST = 0.6;
 
 function hatch(context: CanvasRenderingContext2D, x: number, y: number, w: number, h: number, edge: string): void {
   if (w < 3) return;
@@ -217,7 +219,7 @@ function neighbour(box: Box, step: number): Box {
   return all[all.indexOf(box) + step] || box;
 }
 
-// What is said of a box, in words.
+// Describes a box in words.
 function say(box: Box, flame: Flame): string {
   if (box.row < 0) return fullName(box.block) + ", " + figure(box.inclusive, flame.unit) + "; zoom in to see them";
   const parts = [fullName(box.block), figure(box.inclusive, flame.unit) + " (" + share(box.inclusive, flame.total) + ")"];
@@ -234,7 +236,7 @@ export interface FlameProps {
   coloring: Coloring;
   search: string;
   height?: number;
-  zoomed?: { zoom: string; link: (zoom: string) => string }; // where not the page's own
+  zoomed?: { zoom: string; link: (zoom: string) => string }; // if not the page's own
 }
 
 export function FlameGraph({ place, route, items, coloring, search, height, zoomed }: FlameProps) {
@@ -252,9 +254,9 @@ export function FlameGraph({ place, route, items, coloring, search, height, zoom
 }
 
 function Graph({ what, flame, place, coloring, matches, height, plain, link, deeper }: {
-  what: string; // it is of: the root is in sight when that is another
+  what: string; // identity of the picture: a change scrolls to the root
   flame: Flame; place: Place; coloring: Coloring; matches: Set<number> | null; height?: number; plain: boolean; link: (zoom: string) => string;
-  deeper: () => void; // what lies deeper than what is there is wanted
+  deeper: () => void; // called when missing levels are needed
 }) {
   const layout = useMemo(() => layOut(flame), [flame]);
   const canvas = useRef<HTMLCanvasElement>(null), frame = useRef<HTMLDivElement>(null);
@@ -277,7 +279,8 @@ function Graph({ what, flame, place, coloring, matches, height, plain, link, dee
     pointer.current = event && [event.clientX, event.clientY];
     setHovered(under());
   };
-  // What was chosen stays so while a live capture grows; the pointer rests on what is there now.
+  // The selected box stays selected when a live capture grows; the pointed-at one is looked up
+  // again.
   useEffect(() => {
     setHovered(under());
     setSelected((before) => (before && layout.boxes.find((box) => box.row >= 0 && box.context === before.context && box.block.id === before.block.id && box.depth === before.depth)) || null);
@@ -376,7 +379,7 @@ function Graph({ what, flame, place, coloring, matches, height, plain, link, dee
   );
 }
 
-// Beside the pointer: the line below says the same, and more.
+// A tooltip at the pointer; the line below has the same text and more.
 function Bubble({ box, flame, at: [x, y] }: { box: Box; flame: Flame; at: [number, number] }) {
   const right = x > innerWidth * 0.6, low = y > innerHeight - 90;
   const place = { ...(right ? { right: innerWidth - x + 10 + "px" } : { left: x + 12 + "px" }), ...(low ? { bottom: innerHeight - y + 10 + "px" } : { top: y + 16 + "px" }) };
@@ -388,7 +391,7 @@ function Bubble({ box, flame, at: [x, y] }: { box: Box; flame: Flame; at: [numbe
   );
 }
 
-// Boxes of spans and of differences are no contexts: nothing can be focused on.
+// Boxes of spans and of differences are not contexts: they cannot be focused.
 function Details({ box, flame, place, plain }: { box: Box; flame: Flame; place: Place; plain: boolean }) {
   const block: Block = box.block;
   const mine = !plain;
@@ -418,7 +421,7 @@ function Details({ box, flame, place, plain }: { box: Box; flame: Flame; place: 
   );
 }
 
-// Spans by what they ran in, wherever that was.
+// Spans by ancestry, on all lanes.
 export function SpanFlamePage({ place, search }: { place: Place; search: string }) {
   const { route } = place;
   const coloring = (route.rest.color || "block") as Coloring;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Figures for people.
+// Formats figures.
 
-// Thousands apart. (An Intl.NumberFormat takes longer to be made than the page to be read.)
+// Groups thousands. (Constructing an Intl.NumberFormat takes longer than reading the page.)
 const group = { format: (value: number): string => String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ",") };
 
-// Three digits, in the unit where what is written, which is rounded, is not yet one of the next.
+// Writes three digits, in the largest unit in which the rounded figure is at least 1.
 function scaled(value: number, steps: [number, string][]): string {
   const last = steps.length - 1, size = Math.abs(value);
   const written = (step: number): string => {
@@ -26,15 +26,15 @@ export function figure(value: number, unit: string): string {
   return group.format(value);
 }
 
-// What somebody writes for a time: "10 ms", "1.5s", a number alone in that unit. In nanoseconds, or null
-// where it is none.
+// Parses a time such as "10 ms" or "1.5s", or a plain number in `unit`. Returns nanoseconds, or
+// null if it is none.
 export function timeOf(text: string, unit: string): number | null {
   const [, number, its] = /^\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zµμ]*)\s*$/.exec(text) || [];
   const wanted = (its || unit).replace("μ", "µ").replace("us", "µs"), found = times.find(([, one]) => one === wanted);
   return number && found ? Math.round(Number(number) * found[0]) : null;
 }
 
-// A moment, told apart from another that is a step later.
+// Writes a moment with enough digits to distinguish it from one that is `step` later.
 export function moment(ns: number, step: number): string {
   if (!ns) return "0";
   const written = (size: number): string =>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The call graph of what is looked at, laid out by dagre.
+// The call graph, laid out by dagre.
 import { Graph, layout } from "@dagrejs/dagre";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import * as color from "./color";
@@ -22,12 +22,13 @@ interface Arrow {
   inclusive: number;
 }
 
-const LEAST = 0.55, READABLE = 0.75; // sizes: what would be smaller is not made to fit
+// A graph that fits only at a scale below LEAST is shown at READABLE.
+const LEAST = 0.55, READABLE = 0.75;
 const LETTER = 7.3, LONGEST = 34;
-const HEADS = [8, 11, 14, 17]; // of arrows: three times as wide as they are
+const HEADS = [8, 11, 14, 17]; // lengths of arrow heads, three times the arrows' widths
 const cut = (text: string): string => (text.length > LONGEST ? text.slice(0, LONGEST - 1) + "…" : text);
 
-// Arrows that carry next to nothing only blur the picture; one into each block stays.
+// Drops arrows with negligible cost, except one into each block.
 function worth(arrows: Arrow[], total: number): Arrow[] {
   const led = new Set<number>();
   return arrows.filter((arrow) => {
@@ -37,7 +38,7 @@ function worth(arrows: Arrow[], total: number): Arrow[] {
   });
 }
 
-// The block's name; of several with one name where each is, too.
+// Returns the names of the blocks; blocks with equal names get their location, too.
 function titlesOf(nodes: Node[]): Map<number, string> {
   const times = new Map<string, number>();
   for (const { block } of nodes) times.set(block.name, (times.get(block.name) || 0) + 1);
@@ -109,7 +110,8 @@ function Drawing({ data, drawn, at, search }: { data: any; drawn: any; at: Place
   const most = data.nodes.reduce((all: number, node: Node) => Math.max(all, node.self), 1);
   const frame = useRef<HTMLDivElement>(null), [scale, setScale] = useState(0), held = useRef<[number, number, number, number] | null>(null);
   const [near, setNear] = useState<Node | null>(null);
-  // One that is not much wider than its place is made to fit; of others what costs most is seen first.
+  // A graph that is slightly too wide is shrunk to fit. Otherwise the costliest part is shown
+  // first.
   const toFit = () => Math.min(1, (frame.current!.clientWidth - 2) / width);
   useLayoutEffect(() => {
     const fit = toFit();
@@ -143,7 +145,7 @@ function Drawing({ data, drawn, at, search }: { data: any; drawn: any; at: Place
     event.preventDefault();
     resize(scale * Math.exp(-event.deltaY / 400));
   };
-  // By a box as by what is between them: a box is followed where it was not dragged.
+  // A box follows its link only if the pointer did not drag.
   const dragged = useRef(false);
   const move = (event: PointerEvent) => {
     if (!held.current || !event.buttons) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How long each iteration took. What the brush encloses is what all pages on spans then show.
+// Durations by iteration. The iterations in the brush are shown by all pages on spans.
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import * as color from "./color";
@@ -15,7 +15,7 @@ export function IterationsPage({ place, search }: { place: Place; search: string
   const items: Items = [["file", String(route.file)], ["points", "12000"]];
   if (of) items.push(["of", of]);
   const { data, error } = useAnswer("iterations", items, place.file.generation);
-  // Of all its spans, whatever is chosen.
+  // figures of all the block's spans, chosen or not
   const all = useAnswer<any>(data ? "spans" : null, [["file", String(route.file)], ["view", "blocks"], ["top", "1"], ["block", "#" + (data ? data.block.id : 0)]], place.file.generation);
   const row = all.data?.blocks[0]?.block.id === data?.block.id ? all.data?.blocks[0] : null;
   if (error) return <Problem text={error} />;
@@ -43,10 +43,10 @@ export function IterationsPage({ place, search }: { place: Place; search: string
   );
 }
 
-// The iteration's number, which may be text; how long it took, its span, and of how many.
+// Iteration number (may be text), duration, span, number of spans it stands for.
 type Point = [number | string, number, number, number];
 
-// On a scale numbers beyond 2^53 are as good as any.
+// On the axis, numbers beyond 2^53 may be rounded.
 const along = (point: Point): number => Number(point[0]);
 
 function sorted(points: Point[]): [number[], number[], number[]] {
@@ -87,12 +87,12 @@ function Scatter({ data, row, place }: { data: any; row: any; place: Place }) {
   );
 }
 
-// Without the exponent that large numbers would have.
+// Writes large numbers without an exponent.
 const spelled = (number: number): string => BigInt(Math.round(number)).toString();
 
 interface Acts { choose: (next: Choice | null) => void; open: (span: number) => void; point: (near: Point | null) => void; }
 
-// The point within reach of a place, in the plot's own pixels.
+// Returns the nearest point within reach, in the plot's pixels.
 function nearest(self: uPlot, points: Point[], left: number, top: number): Point | null {
   let found: Point | null = null, least = 12;
   for (const point of points) {
@@ -105,10 +105,9 @@ function nearest(self: uPlot, points: Point[], left: number, top: number): Point
   return found;
 }
 
-const LABELS = 4; // at least, so that there is a scale to be read
+const LABELS = 4; // least number of labels on the axis
 
-// 1, 2, 5, 10, … of those between both; where these are too few, as where all takes about as long, the
-// steps between them.
+// Returns 1, 2, 5, 10, … between both ends; if these are too few, linear steps.
 function splitsOf(low: number, high: number): number[] {
   const all: number[] = [];
   for (let power = 10 ** Math.floor(Math.log10(Math.max(1, low))); power <= high; power *= 10)
@@ -130,7 +129,7 @@ function inside(choice: Choice | null, x: number, y: number): boolean {
     y >= (choice.shortest ?? 0) && y <= (choice.longest ?? Infinity));
 }
 
-// Where half and 99 of 100 spans are below.
+// Draws lines at the median and the 99th percentile.
 function paintLines(self: uPlot, row: any): void {
   const { ctx, bbox } = self;
   ctx.save();
@@ -138,7 +137,7 @@ function paintLines(self: uPlot, row: any): void {
   ctx.lineJoin = "round";
   ctx.textAlign = "right";
   ctx.textBaseline = "middle";
-  // The texts of both, each above its line unless that is where the other is.
+  // Texts are above their lines, unless they would overlap.
   let taken = Infinity;
   for (const [name, value] of [["median", row.median], ["p99", row.p99]] as [string, number][]) {
     const y = Math.round(self.valToPos(value, "y", true)) + 0.5, line = 15 * devicePixelRatio;
@@ -221,11 +220,11 @@ function chart(element: HTMLElement, data: any, row: any, choice: Choice | null,
   return new uPlot(options, [xs, ys] as uPlot.AlignedData, element);
 }
 
-// The brush for those who do not use a mouse.
+// Input fields that do the same as the brush.
 function Range({ data, row, place }: { data: any; row: any; place: Place }) {
   const { route } = place, choice = route.choice;
   const from = (shortest: number) => to(route, { choice: { of: data.block.id, first: choice?.first, last: choice?.last, shortest } });
-  // What is none stays where it was written, and says so.
+  // Invalid input stays in the field and is marked.
   const submit = (event: Event) => {
     event.preventDefault();
     const form = event.target as HTMLFormElement;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What keys do wherever one is, where the focus goes, and the list of all keys.
+// Keyboard commands, focus handling, and the list of keys.
 import { useEffect, useRef } from "preact/hooks";
 import { Route, go, to, write } from "./route";
 
@@ -51,7 +51,7 @@ function toRow(row: HTMLElement): void {
   link.scrollIntoView({ block: "nearest" });
 }
 
-// From row to row of the page's tables. False where there are none.
+// Moves between table rows. Returns false if there are none.
 function moveRow(by: number): boolean {
   const rows = rowsThere(), now = rowNow(rows);
   if (!rows.length) return false;
@@ -59,7 +59,7 @@ function moveRow(by: number): boolean {
   return true;
 }
 
-// When the row that one was in goes, as its block is dropped, the next one takes its place.
+// After a row is dropped, the focus goes to the next one.
 function dropRow(): boolean {
   const at = rowNow(rowsThere()), before = document.activeElement?.closest("tr");
   if (!followIn("a[data-act=drop]")) return false;
@@ -101,7 +101,8 @@ export function useKeys(route: Route, pages: Key[][], setHelp: (on: boolean) => 
       pending.current = !led && event.key === "g";
       if (led) {
         const entry = pages.flat().find((one) => one.key === event.key);
-        if (!entry || !document.querySelector(`.menu a[data-page="${entry.page}"]`)) return; // it has nothing to show
+        // the page has no data
+        if (!entry || !document.querySelector(`.menu a[data-page="${entry.page}"]`)) return;
         event.stopPropagation();
         go(to(route, { page: entry.page }));
       } else if (event.key === "/") document.getElementById("search")?.focus();
@@ -115,8 +116,8 @@ export function useKeys(route: Route, pages: Key[][], setHelp: (on: boolean) => 
   }, [route]);
 }
 
-// A page begins at its top, and is read from its heading, unless one came back to it. Where the
-// link that was followed is gone, the focus does not start from the very first link again.
+// A new page starts at the top, with the focus on its heading; going back restores the position. If
+// the followed link is gone, the focus does not go back to the first link.
 export function usePlace(route: Route, ready: boolean): void {
   const followed = useRef(false), before = useRef("");
   useEffect(() => {

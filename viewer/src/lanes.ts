@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The timeline's picture: lanes, bars, arrows and the axis, on a canvas.
+// Draws the timeline on a canvas: lanes, bars, arrows and the axis.
 import * as color from "./color";
 import { Block } from "./data";
 import { count, moment } from "./format";
@@ -7,10 +7,10 @@ import { matches as isMatch } from "./search";
 import { Iteration, nameOf } from "./span";
 
 export const ROW = 19, EDGE = 8;
-const GAP = 4, HEAD = 5, TOP = 4; // the last leaves the mark of a short span its room
-export const AXIS = 26; // a picture of its own, which stays in sight
+const GAP = 4, HEAD = 5, TOP = 4; // TOP leaves space for the mark of a short span
+export const AXIS = 26; // height of the axis, a canvas of its own that stays visible
 
-// The room for the lanes' names.
+// Returns the width of the column of lane names.
 export const gutterOf = (width: number): number => (width < 560 ? 82 : 150);
 const TEXT = "11.5px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif";
 
@@ -30,8 +30,8 @@ const TALLEST = 8000;
 
 export interface Places { at: Record<number, number>; height: number; shown: Lane[]; }
 
-// Where each lane begins, by its number, and how tall all of it is: those from `first` on that a
-// canvas has room for.
+// Returns the position of each lane from `first` on, by number, and the total height, as far as the
+// canvas allows.
 export function tops(lanes: Lane[], first: number): Places {
   const at: Record<number, number> = {}, shown: Lane[] = [];
   let y = TOP;
@@ -56,7 +56,7 @@ function stepOf(span: number, room: number): number {
   return step;
 }
 
-// Where the axis has its lines.
+// Returns the grid lines of the axis.
 function marks(view: View, width: number): { at: number; step: number; x: number }[] {
   const gutter = gutterOf(width), room = width - gutter - EDGE, span = view.to - view.from, step = stepOf(span, room), all = [];
   for (let at = Math.ceil(view.from / step) * step; at < view.to; at += step)
@@ -78,9 +78,9 @@ function paintMarks(context: CanvasRenderingContext2D, view: View, width: number
 export interface Picture {
   chart: Chart; bars: Bar[]; view: View; place: Places;
   selected: number; hovered: number; search: string;
-  around: Set<number>; // what the selected span ran in
-  pinned: { lane: number; row: number; start: number; end: number } | null; // the selected one
-  chosen: [number, number] | null; // pixels, while it is dragged
+  around: Set<number>; // ancestors of the selected span
+  pinned: { lane: number; row: number; start: number; end: number } | null; // the selected span
+  chosen: [number, number] | null; // pixels, while dragging
 }
 
 function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
@@ -90,7 +90,8 @@ function fitted(context: CanvasRenderingContext2D, text: string, width: number):
   return room > 1 ? text.slice(0, room) + "…" : "";
 }
 
-// Where the name has next to no room, what tells the span from others of its block.
+// Returns the bar's text: the block's name, or if there is little space, the data that distinguish
+// the span from others of its block.
 function labelOf(context: CanvasRenderingContext2D, bar: Bar, block: Block, width: number): string {
   const label = bar.count > 1 ? count(bar.count) + " × " + block.name : nameOf(block, bar.iteration), shown = fitted(context, label, width);
   if (shown.length >= Math.min(label.length, 7)) return shown;
@@ -126,12 +127,12 @@ function paintBars(context: CanvasRenderingContext2D, picture: Picture, width: n
   }
 }
 
-// The selected span, however short it is.
+// Marks the selected span, however short it is.
 function paintPin(context: CanvasRenderingContext2D, picture: Picture, width: number): void {
   const { view, place, pinned } = picture, gutter = gutterOf(width), scale = (width - gutter - EDGE) / (view.to - view.from);
   if (!pinned || place.at[pinned.lane] === undefined || pinned.end < view.from || pinned.start > view.to) return;
   const left = gutter + (pinned.start - view.from) * scale, w = (pinned.end - pinned.start) * scale, y = place.at[pinned.lane] + pinned.row * ROW;
-  if (w > 6) return; // its bar is outlined
+  if (w > 6) return; // wide bars have an outline
   const x = left + w / 2;
   context.fillStyle = color.ink("--ink");
   context.fillRect(x - 1, y - 3, 2, ROW + 4);
@@ -142,7 +143,7 @@ function paintPin(context: CanvasRenderingContext2D, picture: Picture, width: nu
   context.fill();
 }
 
-// Arrows: of more of them those of the span that is pointed at, or chosen, stand out alone.
+// If there are more arrows than this, only those of the selected or pointed-at span stand out.
 const MANY = 150;
 
 function paintArrows(context: CanvasRenderingContext2D, picture: Picture, width: number): void {
@@ -180,7 +181,7 @@ function paintArrows(context: CanvasRenderingContext2D, picture: Picture, width:
   }
 }
 
-// A lane's name, and how many spans it has where that has room, too.
+// Draws the lanes' names, and their numbers of spans if there is space.
 function paintLanes(context: CanvasRenderingContext2D, picture: Picture, width: number): void {
   const { place } = picture, gutter = gutterOf(width), right = gutter - 12;
   context.fillStyle = color.ink("--page");
@@ -202,7 +203,7 @@ function paintLanes(context: CanvasRenderingContext2D, picture: Picture, width: 
   });
 }
 
-// Of a canvas as large as it is shown, however fine the screen is.
+// Sets a canvas to its size on the screen in device pixels.
 function begin(canvas: HTMLCanvasElement): [CanvasRenderingContext2D, number, number] {
   const ratio = devicePixelRatio || 1, width = canvas.clientWidth, height = canvas.clientHeight;
   if (canvas.width !== Math.round(width * ratio)) canvas.width = Math.round(width * ratio);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The frame of all pages: where one can go, what is looked at, and how it was narrowed.
+// The frame of all pages: menu, selected file and metric, and the steps by which the profile was
+// narrowed.
 import { render } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import "uplot/dist/uPlot.min.css";
@@ -67,14 +68,14 @@ function useRoute(): Route {
   return route;
 }
 
-// The files, asked for again while a program still writes one of them.
-// What is ended may be recorded anew at the same path.
+// Polling intervals of the list of files: while a program writes one, and afterwards, because a new
+// recording may replace an ended one.
 const OFTEN = 1000, SELDOM = 3000, SOON = 250; // ms
 
 function useFiles(): { files: File[]; error: string; gone: boolean } {
   const [files, setFiles] = useState<File[]>([]);
   const [error, setError] = useState(""), [gone, setGone] = useState(false);
-  useLayoutEffect(() => { // before the page without them is on the screen
+  useLayoutEffect(() => { // before the page is painted without them
     let timer = 0, over = false;
     const look = async () => {
       try {
@@ -156,14 +157,14 @@ function choiceText(choice: Choice, name: string): string {
   return name + " " + (parts.join(", ") || "all");
 }
 
-// How one came here: each step can be taken back by itself.
+// The steps by which the profile was narrowed; each can be undone separately.
 function Crumbs({ place }: { place: Place }) {
   const { route, unit } = place;
   const ids = [...route.focus, ...route.drops.flat(), ...(route.choice ? [route.choice.of] : [])];
   const names = useNames(place, [...new Set(ids)]);
   const name = (id: number) => { const block = names.get(id); return block ? fullName(block) : "#" + id; };
   const narrowed = route.focus.length > 0 || route.drops.length > 0;
-  // What a sequence costs is told by its last step; what drops leave is a whole of its own.
+  // The cost of a sequence is that of its last step. Dropped blocks leave a profile of its own.
   const question = !narrowed ? null : route.focus.length ? "steps" : "flame";
   const { data } = useAnswer<any>(question, route.focus.length ? scope(route) : [...scope(route), ["width", "1"], ["root", "0"]], place.file.generation);
   const part: number | undefined = Array.isArray(data) ? data[data.length - 1]?.inclusive : data?.total;
@@ -206,7 +207,7 @@ function Crumbs({ place }: { place: Place }) {
 
 const themes: [Theme, string][] = [["", "as the system has it"], ["light", "light"], ["dark", "dark"]];
 
-// Light, dark, or as the system has it.
+// Light, dark, or the system's theme.
 function useTheme(): { text: string; turn: () => void } {
   const [, again] = useState(0);
   useEffect(() => color.onTheme(() => again((n) => n + 1)), []);
@@ -222,7 +223,7 @@ function Sun() {
   );
 }
 
-// In a word, what the run or its file lacks; all of it in the title, and on the page of the run.
+// Short warnings about missing data; the title and the page of the run have the full text.
 function Badges({ file, route, gone }: { file: File; route: Route; gone: boolean }) {
   const badges: [string, string][] = [];
   if (file.state === "killed") badges.push(["killed", "The program ended without closing its capture: what it had recorded until then is here."]);
@@ -241,7 +242,7 @@ function Badges({ file, route, gone }: { file: File; route: Route; gone: boolean
   );
 }
 
-const MANY = 36; // letters of metrics side by side; of allocations there are more
+const MANY = 36; // letters: longer lists of metrics, as for allocations, become a menu
 
 function Metrics({ metrics, metric, link }: { metrics: Metric[]; metric: string; link: (name: string) => string }) {
   if (metrics.length < 2) return null;
@@ -260,7 +261,7 @@ function Metrics({ metrics, metric, link }: { metrics: Metric[]; metric: string;
   );
 }
 
-// The heads of tables stay below the header, which takes more lines where there is little room.
+// Table heads stick below the header, whose height varies.
 function useHead(): (header: HTMLElement | null) => void {
   const seen = useRef<ResizeObserver | null>(null);
   return useCallback((header: HTMLElement | null) => {
@@ -272,7 +273,7 @@ function useHead(): (header: HTMLElement | null) => void {
   }, []);
 }
 
-// Where nothing but calls was counted and there are spans, these say more.
+// Returns the default page: spans if only calls were counted.
 function landing(file: File | undefined): string {
   return file && file.metric === "calls" && file.spans !== 0 ? "timeline" : "flame";
 }
@@ -291,7 +292,7 @@ function App() {
     if (file) document.title = entry.text + " · " + (both || [file]).map((one) => one.name).join(" → ") + " · cairn";
   });
   if (!file) return error ? <Problem text={error} /> : <Waiting what="Reading the capture" />;
-  // Of two files those of both.
+  // metrics that both files have
   const metrics = both ? both[0].metrics.filter((one) => both[1].metrics.some((other) => other.name === one.name)) : file.metrics;
   const known = metrics.find((one) => one.name === (route.metric || file.metric));
   const metric = known ? known.name : both && metrics.length ? metrics[0].name : file.metric;
@@ -336,7 +337,7 @@ const brought = document.getElementById("profile");
 if (brought) {
   const embedded = new Embedded(brought.textContent || "");
   setSource(embedded);
-  // What the server answers at api/..., for whoever scripts the page.
+  // For scripts: returns the server's answer to api/....
   (window as any).cairnAsk = (question: string) => {
     const [where, query] = question.split("?");
     return embedded.ask(where, [...new URLSearchParams(query)] as [string, string][]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What several pages are made of.
+// Components of several pages.
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
 import { Block, File } from "./data";
@@ -22,11 +22,11 @@ export function Waiting({ what }: { what: string }) {
   return <p class="loading" role="status">{what}…</p>;
 }
 
-// A name with what it is written inside of, which is said more quietly.
+// A name with its enclosing blocks in a muted colour.
 export const Named = ({ block }: { block: Block }) =>
   block.within ? <><span class="outer">{block.within}.</span>{block.name}</> : <>{block.name}</>;
 
-// A block's name leads to the sequence that it is.
+// A block's name as a link to its sequence.
 export function BlockName({ block, place, focus }: { block: Block; place: Place; focus?: number[] }) {
   const where = block.file ? base(block.file) + (block.line ? ":" + block.line : "") : "";
   return (
@@ -109,9 +109,9 @@ export function Card({ title, children, note }: { title: string; children: Compo
 export const intervalOf = (row: any, what: string, metric: string): number[] | undefined =>
   row.interval && row.interval[what] ? row.interval[what][metric] : undefined;
 
-// The rows that a screen has room for are drawn first; the others when those are there to be seen,
-// which html[data-rest] tells who drives the page.
-const LEAST = 22, PAUSE = 80; // pixels of a row; ms
+// Visible rows are rendered first, the others after a pause. html[data-rest] shows scripts how many
+// are left.
+const LEAST = 22, PAUSE = 80; // height of a row in pixels; ms
 const roomFor = (): number => Math.ceil(innerHeight / LEAST);
 let rests = 0;
 const tell = (by: number): void => void (document.documentElement.dataset.rest = String((rests += by)));

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT
-// Where one is: all of it is in the address behind "#", so that links can be followed, kept and
-// sent, and the browser's back button works.
+// The page's state, stored in the address behind "#", so that links can be kept and sent, and the
+// back button works.
 
 export interface Choice {
   of: number; // block
-  first?: string; // numbers of iterations: any whole ones
+  first?: string; // iteration numbers: any integers
   last?: string;
   shortest?: number;
   longest?: number;
 }
 
 export interface Route {
-  page: string; // "": that which is worth to be seen first
+  page: string; // "": the default page
   file: number;
   metric: string;
   focus: number[]; // blocks, callers first
   drops: number[][];
-  choice: Choice | null; // of iterations
+  choice: Choice | null; // chosen iterations
   search: string;
-  rest: Record<string, string>; // the page's own
+  rest: Record<string, string>; // state of the page itself
 }
 
-// What is none in an address is as if it were not there.
+// Ignores text that is not a number.
 const whole = (text: string | null): number | undefined => (text && /^\d+$/.test(text) ? Number(text) : undefined);
 export const wholeText = (text: string | null): string | undefined => (text && /^-?\d+$/.test(text) ? text : undefined);
 
@@ -75,7 +75,7 @@ export function write(route: Route): string {
   return "#/" + route.page + (query ? "?" + query : "");
 }
 
-// The same place but for what is said. Another page starts with nothing of its own.
+// Returns an address with `change` applied. Another page starts without the page's own state.
 export function to(route: Route, change: Partial<Route>): string {
   const next = { ...route, ...change };
   if (change.page && change.page !== route.page && !change.rest) next.rest = {};
@@ -86,13 +86,13 @@ export function go(href: string): void {
   location.hash = href;
 }
 
-// The same step of the way, seen otherwise.
+// Replaces the current entry of the history.
 export function replace(href: string): void {
   history.replaceState(null, "", href);
   dispatchEvent(new HashChangeEvent("hashchange"));
 }
 
-// What narrows a profile, as the server takes it.
+// Returns the query items that narrow a profile.
 export function scope(route: Route): [string, string][] {
   const items: [string, string][] = [["file", String(route.file)]];
   if (route.metric) items.push(["metric", route.metric]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is searched for: blocks by name and file, and what share of all they have.
+// The search: blocks by name and file, and the share of all matches.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Block, Items, useAnswer } from "./data";
 import { count, share } from "./format";
@@ -9,7 +9,7 @@ import { choiceItems, scope } from "./route";
 export const matches = (block: Block, text: string): boolean =>
   block.id > 0 && (block.name + "\n" + block.file).toLowerCase().includes(text.toLowerCase());
 
-// The blocks that match, where figures are of contexts; null while nothing is searched for.
+// Returns the matching blocks, in pages about contexts; null without a search.
 export function useMatches(place: Place, search: string): Set<number> | null {
   const { data } = useAnswer<any>(search ? "match" : null, [...scope(place.route), ["text", search]], place.file.generation);
   return useMemo(() => (search ? new Set<number>(data ? data.blocks : []) : null), [search, data]);
@@ -17,8 +17,9 @@ export function useMatches(place: Place, search: string): Set<number> | null {
 
 interface Found { count: number; value: number; whole: number; of: string; }
 
-// What they have of all paths; or, among spans, of the time that spans have themselves. Until all that
-// it takes is there, what was last said stays: a part of one question is no share of another's whole.
+// Returns the cost of all paths through the matches, or on pages about spans their self time. Keeps
+// the previous result until both answers are there, because a cost and a total of different
+// questions give no share.
 function useFound(place: Place, search: string, spans: boolean): Found | null {
   const { route, file } = place, contexts = search && !spans, narrowed = route.focus.length || route.drops.length;
   const match = useAnswer<any>(contexts ? "match" : null, [...scope(route), ["text", search]], file.generation);
@@ -39,7 +40,7 @@ function useFound(place: Place, search: string, spans: boolean): Found | null {
   return (last.current = { count: match.data.count, value: match.data.inclusive, whole, of: "" });
 }
 
-// Two files have no whole that it would be a share of.
+// Two files have no common total.
 export function Search({ place, spans, share: shared, search, setSearch }: {
   place: Place; spans: boolean; share: boolean; search: string; setSearch: (text: string) => void;
 }) {
@@ -49,7 +50,7 @@ export function Search({ place, spans, share: shared, search, setSearch }: {
     const wait = setTimeout(() => setSearch(text.trim()), 120);
     return () => clearTimeout(wait);
   }, [text]);
-  // The way back may lead to where something else was searched for.
+  // The back button may change the search text.
   useEffect(() => {
     if (document.activeElement?.id !== "search") setText(search);
   }, [search]);

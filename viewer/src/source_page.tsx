@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A file with what its blocks cost, at their lines.
+// A source file with the costs of its blocks, at their lines.
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import * as color from "./color";
@@ -16,8 +16,8 @@ interface Row {
   inclusive: number;
 }
 
-// By line, what costs most first: each block has figures of its own, which those of others at its line
-// (branches, instances of a template) are part of, or have nothing to do with.
+// Groups blocks by line, costliest first. Blocks on one line (branches, instances of a template)
+// have separate figures, which may overlap.
 function byLine(rows: Row[]): Map<number, Row[]> {
   const lines = new Map<number, Row[]>();
   for (const row of rows) {
@@ -29,7 +29,7 @@ function byLine(rows: Row[]): Map<number, Row[]> {
   return lines;
 }
 
-// The files of what is looked at, by what their blocks cost themselves.
+// The files, by the self cost of their blocks.
 function FilesPage({ place, search }: { place: Place; search: string }) {
   const { route, metric, unit } = place;
   const { data, error } = useAnswer("report", [...scope(route), ["view", "flat"], ["sort", "self"], ["top", "0"]], place.file.generation);
@@ -65,9 +65,10 @@ function FilesPage({ place, search }: { place: Place; search: string }) {
   );
 }
 
-const AT_A_LINE = 12; // blocks, as of a template there may be hundreds
+const AT_A_LINE = 12; // limit on blocks shown at a line: a template may have hundreds
 
-// What one block costs, beside the text of its line or, from the second one on, its name.
+// The cost of one block, beside its source line, or beside its name if it is not the line's first
+// block.
 function Line({ row, place, most, number, children, chosen, search, named }: {
   row?: Row; place: Place; most: number; number?: number; children: ComponentChildren; chosen?: boolean; search: string; named?: boolean;
 }) {

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
-// One span: what it is, what it ran in, what the program said of it.
+// One span: its figures, ancestors and attributes.
 import { useEffect, useState } from "preact/hooks";
 import { Block, ask, fullName } from "./data";
 import { base, count, share, time } from "./format";
 import { Place } from "./parts";
 import { Route, choiceItems, to } from "./route";
 
-export type Iteration = number | string | null; // text where it is beyond what numbers hold
+export type Iteration = number | string | null; // text if beyond 2^53
 
 export const nameOf = (block: Block, iteration: Iteration): string =>
   fullName(block) + (iteration === null || iteration === undefined ? "" : " #" + iteration);
 
-export interface Attribute { key: string; value: unknown; text?: string; } // text of what JSON has no number for
+// text: numbers that JSON lacks
+export interface Attribute { key: string; value: unknown; text?: string; }
 
 export const valueOf = (one: Attribute): string => one.text ?? String(one.value);
 
@@ -37,7 +38,7 @@ export function useSpan(file: number, id: number, generation: number): Span | nu
 export const spanLink = (route: Route, id: number): string =>
   to(route, { page: "timeline", rest: { ...(route.page === "timeline" ? route.rest : {}), span: String(id) } });
 
-// A span that a choice has renumbered is asked for by its number there.
+// Within a choice of iterations, spans are numbered anew; such a span is requested with the choice.
 export const chosenItems = (route: Route): [string, string][] => Object.entries(choiceItems(route.choice));
 
 export function SpanCard({ span, place, bar }: { span: Span; place: Place; bar?: { count: number; busy: number; start: number; end: number } | null }) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Spans as tables: by block, the slowest, and the time that nobody accounts for.
+// Spans as tables: by block, the slowest, and missing time.
 import { Items, useAnswer } from "./data";
 import { count, share, time } from "./format";
 import { Named, Place, Problem, Waiting } from "./parts";
@@ -23,11 +23,11 @@ function Bins({ bins, edges }: { bins: number[]; edges: number[] }) {
   );
 }
 
-// The spans of a block from the 99th percentile on, for all that shows spans.
+// Selects the spans of a block from the 99th percentile on, for all pages on spans.
 const slowestOf = (place: Place, row: any): string =>
   to(place.route, { page: "iterations", rest: {}, choice: { ...bounds(place, row.block.id), of: row.block.id, shortest: row.p99 } });
 
-// Of another block nothing is chosen yet.
+// Another block has no chosen bounds yet.
 const bounds = ({ route }: Place, block: number) => (route.choice && route.choice.of === block ? route.choice : {});
 
 const columns = ["total", "self", "count", "median", "p99", "max"];
@@ -75,9 +75,9 @@ export function SpansPage({ place, search }: { place: Place; search: string }) {
   );
 }
 
-const SEARCHED = 1000; // of the slowest
+const SEARCHED = 1000; // number of slowest spans that a search covers
 
-// What it is, and what the program said of it.
+// Matches the block's name and the attributes.
 const isFound = (span: any, search: string): boolean =>
   matches(span.block, search) || span.attributes.some((one: any) => (one.key + " " + valueOf(one)).toLowerCase().includes(search.toLowerCase()));
 
@@ -116,7 +116,7 @@ export function SlowestPage({ place, search, block }: { place: Place; search: st
   );
 }
 
-// With a choice of iterations the numbers of gaps are the choice's: the server knows the real ones.
+// Within a choice of iterations, gaps have the choice's span numbers; the server converts them.
 function spanOf({ route }: Place, span: any): Record<string, string> {
   return span ? { span: String(span.id), ...(route.choice ? { chosen: "1" } : {}) } : {};
 }

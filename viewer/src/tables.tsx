@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Overall and Self: blocks, wherever they were called from. Sequences: whole paths. Sequence: what
-// leads into a run of blocks, what it costs, what it leads to.
+// The pages Overall and Self: blocks over all callers. Sequences: whole paths. Sequence: callers,
+// cost and callees of a run of blocks.
 import { Block, useAnswer, useStill } from "./data";
 import { count, figure, share } from "./format";
 import { useMemo } from "preact/hooks";
@@ -107,7 +107,7 @@ function Summary({ report, place }: { report: any; place: Place }) {
 
 // ---- sequences
 
-const PATHS_MAX = 1000; // as many as are answered
+const PATHS_MAX = 1000; // the server's limit
 
 export function SequencesPage({ place, search }: { place: Place; search: string }) {
   const { route } = place;
@@ -158,7 +158,7 @@ function Sequences({ place, data, top, search }: { place: Place; data: any; top:
 
 const SHOWN = 6;
 
-// Each block of a path leads to the sequence from there to the path's end.
+// Each block of a path leads to the sequence from it to the path's end.
 function Path({ path, blocks, place }: { path: number[]; blocks: Record<string, Block>; place: Place }) {
   const first = Math.max(0, path.length - SHOWN);
   const link = (i: number) => to(place.route, { page: "sequence", focus: path.slice(i) });

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Spans over time: lanes, what is nested in what, and arrows for work that was handed on or waited
-// for. The server sends no more bars than there are pixels; while it is asked anew what is there is
-// stretched.
+// Spans over time: lanes with nested spans, and arrows for hand-offs and waits. The server sends at
+// most one bar a pixel; until a new answer arrives, the old bars are stretched.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import * as color from "./color";
 import { Items, ask, useAnswer } from "./data";
@@ -31,7 +30,7 @@ export function TimelinePage({ place, search }: { place: Place; search: string }
   return <Lanes chart={data} place={place} search={search} waiting={waiting} />;
 }
 
-// What an address may say: no time before the begin, and some of it.
+// Limits the window of an address: it begins at 0 or later and is not empty.
 function bounds(rest: Record<string, string>, otherwise: View): View {
   const number = (text: string | undefined, other: number) => (text && Number.isFinite(Number(text)) ? Math.max(0, Number(text)) : other);
   const from = number(rest.from, otherwise.from), to = number(rest.to, otherwise.to);
@@ -40,7 +39,7 @@ function bounds(rest: Record<string, string>, otherwise: View): View {
 
 function Lanes({ chart, place, search, waiting }: { chart: Chart; place: Place; search: string; waiting: boolean }) {
   const { route } = place, { rest } = route;
-  // Of a choice what it lies in, unless something else was asked for.
+  // With chosen iterations, shows their window, unless another was requested.
   const wanted: View = bounds(rest, route.choice ? chart : { from: 0, to: chart.length + 1 });
   const [view, setView] = useState<View>(wanted);
   const canvas = useRef<HTMLCanvasElement>(null), axis = useRef<HTMLCanvasElement>(null);
@@ -77,7 +76,7 @@ function Lanes({ chart, place, search, waiting }: { chart: Chart; place: Place; 
     const from = Math.max(0, Math.min(whole.to - span, next.from));
     return { from: Math.floor(from), to: Math.ceil(from + span) };
   };
-  // What is seen changes at once; the address, and so the server's answer, when it rests.
+  // Updates the picture at once; the address, and thus the question to the server, after a pause.
   const show = (next: View, now = false) => {
     const fitted = fit(next);
     setView(fitted);
@@ -179,7 +178,7 @@ function Lanes({ chart, place, search, waiting }: { chart: Chart; place: Place; 
     const margin = Math.max(1, found.duration * 0.1);
     show({ from: found.start - margin, to: found.start + found.duration + margin }, true);
   };
-  // A span that one was led to is brought into what is seen.
+  // Scrolls to the span that a link led to.
   useEffect(() => {
     if (!its || its.id !== selected) return;
     const { from, to: end } = latest.current, last = its.start + its.duration, room = end - from;
@@ -239,7 +238,7 @@ function Lanes({ chart, place, search, waiting }: { chart: Chart; place: Place; 
 const LONGEST = 300; // letters
 const cut = (text: string): string => (text.length > LONGEST ? text.slice(0, LONGEST) + "…" : text);
 
-// Beside the pointer: the side says the same to those who have none.
+// A tooltip at the pointer; the panel beside the picture has the same text.
 function Tip({ bar, chart, span, at }: { bar: Bar; chart: Chart; span: Span | null; at: [number, number] }) {
   const its = span && span.id === bar.span && bar.count === 1 ? span : null;
   const name = nameOf(chart.blocks[bar.block], bar.iteration), right = at[0] > 420;
