@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The pages of cairn view in Firefox ESR, which is told what to do by its own protocol
-(Marionette): each is drawn, and nothing goes wrong on the way.
+"""Opens the pages of cairn view in Firefox ESR, driven by its own protocol (Marionette): each must be
+drawn without errors.
 
 firefox.py CAIRN PLAY JOBS [PICTURES]
 """
@@ -19,7 +19,7 @@ import time
 CAIRN, PLAY, JOBS = map(os.path.abspath, sys.argv[1:4])
 PICTURES = sys.argv[4] if len(sys.argv) > 4 else None
 EVENTS = "2 * >main +5 >parse +7 >token +2 ~token +1 < < <\n>main >parse >parse >token +4 < < < <\n"
-# Where, and what must be there once it is drawn.
+# Addresses, and an element that each page must contain.
 PAGES = [("flame", "canvas"), ("overall", "tr[data-block]"), ("self", "tr[data-block]"),
          ("sequences", ".path a.last"), ("sequence?focus=2", "tr[data-step]"),
          ("graph", ".graph a.node"), ("flame?callers=1", "canvas"), ("diff?before=0&after=1", "table.sides tr"),
@@ -31,7 +31,7 @@ PAGES = [("flame", "canvas"), ("overall", "tr[data-block]"), ("self", "tr[data-b
 
 
 class Firefox:
-    """A browser without a window."""
+    """A headless browser."""
 
     def __init__(self, folder):
         profile = os.path.join(folder, "profile")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is around all pages: light and dark, keys, the focus, what a screen reader is told.
+// The frame of all pages: themes, keys, focus, accessibility.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -7,7 +7,7 @@ export default function frame({ test, at, go, settled, quiet, same, holds, files
   const jobs = files.indexOf("jobs.cairn");
   const paper = () => at().evaluate(() => getComputedStyle(document.body).backgroundColor);
 
-  test("light, dark, or as the system has it", async () => {
+  test("the theme button switches between light, dark and the system's theme", async () => {
     await at().emulateMedia({ colorScheme: "light" });
     await go("flame");
     await settled(".flame canvas");
@@ -16,7 +16,7 @@ export default function frame({ test, at, go, settled, quiet, same, holds, files
     await at().emulateMedia({ colorScheme: "dark" });
     await quiet();
     const dark = await paper();
-    holds(light !== dark, "the system's own");
+    holds(light !== dark, "the system's theme");
     await at().emulateMedia({ colorScheme: "light" });
     await quiet();
     same([await paper(), await drawn()], [light, before], "light again");
@@ -25,12 +25,12 @@ export default function frame({ test, at, go, settled, quiet, same, holds, files
     await at().keyboard.press("T");
     same(await paper(), dark, "dark by choice");
     await quiet();
-    holds((await drawn()) !== before, "and what is drawn");
+    holds((await drawn()) !== before, "the picture is redrawn");
     await at().reload();
     await settled(".flame canvas");
-    same(await paper(), dark, "it is kept");
+    same(await paper(), dark, "the choice is stored");
     await at().keyboard.press("T");
-    same(await paper(), light, "as the system has it");
+    same(await paper(), light, "as the system");
   });
 
   test("the list of keys opens, closes, and names every page", async () => {
@@ -44,14 +44,14 @@ export default function frame({ test, at, go, settled, quiet, same, holds, files
     await at().waitForSelector("dialog", { state: "detached" });
   });
 
-  test("the focus begins at the way to the content, and follows where one goes", async () => {
+  test("the first Tab stop skips to the content, and the focus follows links", async () => {
     await at().goto("about:blank");
     await go("overall");
     await settled("tbody tr");
     await at().keyboard.press("Tab");
     same(await at().evaluate(() => document.activeElement.className), "skip", "the first");
     await at().keyboard.press("Enter");
-    same(await at().evaluate(() => document.activeElement.id), "content", "to the content");
+    same(await at().evaluate(() => document.activeElement.id), "content", "skips to the content");
     for (const [key, name] of [["3", "Self"], ["4", "Sequences"]]) {
       await at().keyboard.press("g");
       await at().keyboard.press(key);
@@ -60,7 +60,7 @@ export default function frame({ test, at, go, settled, quiet, same, holds, files
     same(await at().$$eval("header, main, nav[aria-label], form[role=search]", (all) => all.map((one) => one.tagName)), ["HEADER", "FORM", "NAV", "MAIN", "NAV"], "landmarks");
   });
 
-  test("nothing that axe-core knows keeps a screen reader out", async () => {
+  test("axe-core finds no accessibility violations", async () => {
     const axe = readFileSync(join(packages, "node_modules/axe-core/axe.min.js"), "utf8"), found = [];
     for (const [where, selector] of [["flame", ".flame canvas"], ["overall?top=4", "tbody tr"], ["sequence?focus=40", "tr[data-step]"], ["graph?nodes=15", "a.node"],
       ["diff?top=3", ".flame canvas"], [`timeline?file=${jobs}&span=3`, ".span-card"], [`spans?file=${jobs}`, "tr[data-block]"], [`iterations?file=${jobs}`, ".u-over"],

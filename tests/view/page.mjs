@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Drives the page of cairn view in Debian's Chromium, as a person would, and holds what it shows
-// against cairn report --json. Prints TAP.
+// Drives the page of cairn view in Debian's Chromium like a user, and compares its figures with
+// cairn report --json. Prints TAP.
 //
 // page.mjs CAIRN FOLDER SHOTS|- PACKAGES FILE...     in FOLDER: lua.cairn, other.cairn, jobs.cairn,
 //                                                    deep.cairn, imported.txt and perhaps
 //                                                    stream.cairn; SHOTS gets pictures
-// ONLY=TEXT in the environment runs the tests whose names hold it.
+// ONLY=TEXT in the environment runs the tests whose names contain it.
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -32,12 +32,12 @@ function holds(good, what) {
   if (!good) throw new Error(what);
 }
 
-// What the pointer rests on is told of: it rests on nothing.
+// Moves the pointer away, because the element under it shows a tooltip.
 const go = async (hash) => {
   await page.mouse.move(2, 2);
   await page.goto(base + "#/" + hash);
 };
-// All that was asked for is there, and drawn.
+// Waits until all answers have arrived and are drawn.
 const quiet = async () => {
   for (let i = 0; i < 2; i++) {
     await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 10)))));
@@ -48,7 +48,7 @@ const settled = async (selector) => {
   await page.waitForSelector(selector);
   await quiet();
 };
-// By block: the figures of a table's rows.
+// Returns the figures of a table's rows, by block.
 const rows = (selector, whats) => page.$$eval(selector, (all, names) => all.map((row) => [Number(row.dataset.block), ...names.map((name) =>
   Number(row.querySelector(`[data-what="${name}"]`)?.dataset.value))]), whats);
 const shot = async (name) => { if (shots !== "-") { await page.waitForTimeout(250); await page.screenshot({ path: join(shots, name + ".png") }); } };
@@ -123,7 +123,7 @@ for (const [number, name] of files.entries()) {
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("ArrowDown");
     const said = await page.waitForSelector("p.unseen[role=status]:not(:empty)", { state: "attached" });
-    holds((await said.textContent()).length > 5, "the chosen box is told to who cannot see it");
+    holds((await said.textContent()).length > 5, "the selected box is announced to screen readers");
     await page.keyboard.press("Enter");
     await settled(".above button");
     holds(/zoom=\d+/.test(await hash()), "zoomed");
@@ -169,7 +169,7 @@ test("source with costs by line", async () => {
   await shot("source");
 });
 
-test("what changed between two captures", async () => {
+test("the difference between two captures", async () => {
   await go("diff?metric=ticks");
   await settled("table.sides tbody tr");
   const diff = json("diff", "--json", "lua.cairn", "other.cairn", "--metric", "ticks", "--top", "60");
@@ -201,7 +201,7 @@ test("the timeline: a span, its attributes and its ancestry", async () => {
   await page.waitForFunction(() => !/from=/.test(location.hash));
 });
 
-test("the brush on iterations filters all that shows spans", async () => {
+test("the brush on iterations filters all pages on spans", async () => {
   await go(`iterations?file=${jobs}`);
   await settled(".u-over");
   await settled("tr[data-span]");
@@ -214,10 +214,10 @@ test("the brush on iterations filters all that shows spans", async () => {
   await page.mouse.up();
   await settled(".crumbs li.choice");
   await page.waitForFunction((n) => document.querySelectorAll("tr[data-span]").length < n, all);
-  same(await page.$$eval("tr[data-span] th", (list) => [...new Set(list.map((one) => one.textContent))]), ["convert_image #1"], "what is left");
+  same(await page.$$eval("tr[data-span] th", (list) => [...new Set(list.map((one) => one.textContent))]), ["convert_image #1"], "the remaining spans");
   await page.click("tr[data-span] a.name");
   await page.waitForFunction(() => document.querySelector(".span-card") && /span=\d+/.test(location.hash) && !/chosen/.test(location.hash));
-  same(await page.$eval('.span-card [data-what="iteration"]', (at) => at.textContent), "1", "the real span");
+  same(await page.$eval('.span-card [data-what="iteration"]', (at) => at.textContent), "1", "the span's own number");
   await page.click(".crumbs li.choice .x");
   await page.waitForFunction(() => !document.querySelector(".crumbs li.choice"));
 });
@@ -232,7 +232,7 @@ test("spans by block, and missing time", async () => {
   same(await page.$eval('[data-what="missing"]', (at) => Number(at.dataset.value)), json("spans", "--json", "jobs.cairn", "--missing").missing, "missing");
 });
 
-test("explain says what cairn explain says", async () => {
+test("explain shows the figures of cairn explain", async () => {
   await go(`explain?file=${jobs}`);
   await settled('[data-what="answer"]');
   const theirs = json("explain", "--json", "jobs.cairn", "convert_image");
@@ -241,18 +241,18 @@ test("explain says what cairn explain says", async () => {
   await shot("explain");
 });
 
-test("names say what blocks are written inside of", async () => {
+test("names include the enclosing blocks", async () => {
   const file = files.indexOf("other.cairn");
   const report = json("report", "--json", "other.cairn", "--flat", "--metric", "ticks", "--top", "100");
   const inner = report.flat.find((row) => row.block.within);
-  holds(inner, "the program has functions in functions");
+  holds(inner, "the program has nested functions");
   const name = inner.block.within + "." + inner.block.name;
   await go(`self?file=${file}&metric=ticks`);
   await settled(`tr[data-block="${inner.block.id}"]`);
   same(await page.$eval(`tr[data-block="${inner.block.id}"] .name`, (at) => at.textContent), name, "in a table");
   await go(`sequence?file=${file}&metric=ticks&focus=${inner.block.id}`);
   await settled(".crumbs li.step");
-  same(await page.$eval(".crumbs li.step > a:first-child", (at) => at.textContent), name, "where one is");
+  same(await page.$eval(".crumbs li.step > a:first-child", (at) => at.textContent), name, "breadcrumb");
   const path = join(folder, "nested.html");
   execFileSync(cairn, ["report", join(folder, "other.cairn"), "--html", path]);
   const sent = await browser.newPage();
@@ -265,7 +265,7 @@ test("names say what blocks are written inside of", async () => {
   }
 });
 
-test("what if: a slider answers within a second, with what cairn whatif predicts", async () => {
+test("what-if: a slider answers within a second, with the prediction of cairn whatif", async () => {
   await go(`whatif?file=${jobs}`);
   await settled('[data-what="effects"]');
   const value = (what) => page.$eval(`[data-what="${what}"]`, (at) => Number(at.dataset.value));
@@ -281,7 +281,7 @@ test("what if: a slider answers within a second, with what cairn whatif predicts
   await shot("whatif");
 });
 
-test("a capture that is still written updates by itself", async () => {
+test("a live capture is reloaded as it grows", async () => {
   if (!process.env.LIVE) return;
   const program = spawn(process.env.LIVE, [join(folder, "live.cairn"), "60", "2"], { stdio: "ignore" });
   await until(() => spawnSync(cairn, ["report", "live.cairn"], { cwd: folder }).status === 0, "the program records");
@@ -305,7 +305,7 @@ test("a capture that is still written updates by itself", async () => {
   }
 });
 
-test("every page by its keys, each with a heading and nothing without a name", async () => {
+test("every page opens by its key, and all its elements have names", async () => {
   await go(`flame?file=${jobs}`);
   await settled(".menu");
   for (const [key, where] of [["2", "overall"], ["3", "self"], ["4", "sequences"], ["6", "graph"], ["t", "timeline"], ["r", "span-tree"], ["s", "spans"], ["w", "slowest"], ["i", "iterations"], ["e", "explain"], ["h", "whatif"], ["m", "missing"], ["x", "diff"], ["1", "flame"]]) {
@@ -330,7 +330,7 @@ frame(kit);
 steady({ ...kit, cairn, folder, browser: () => browser });
 sent({ ...kit, browser: () => browser, cairn, folder });
 
-test("a page in one file shows the same", async () => {
+test("a page in one file shows the same figures as the server", async () => {
   const name = files.includes("stream.cairn") ? "stream.cairn" : "lua.cairn";
   execFileSync(cairn, ["report", name, "--html", "sent.html"], { cwd: folder });
   const other = await browser.newPage({ viewport: { width: 1280, height: 800 } });
@@ -346,7 +346,7 @@ test("a page in one file shows the same", async () => {
       await settled("tbody tr[data-block]");
       same(await rows("tbody tr[data-block]", ["self", "inclusive", "calls"]), ofReport(name, "--metric", "ticks", "--top", "100", "--sort", sort), where);
     }
-    // What the page works out itself is what the server says.
+    // The page computes the same answers as the server.
     const ask = (where) => kept.evaluate(async (route) => (await fetch("api/" + route)).json(), where);
     const number = files.indexOf(name);
     const first = ofReport(name, "--metric", "ticks", "--top", "5").filter(([id]) => id);
@@ -370,7 +370,7 @@ test("a page in one file shows the same", async () => {
   }
 });
 
-// Contexts of a part that was cut out have numbers of their own: by path, then.
+// Contexts of a part are numbered anew, so they are compared by path.
 function canonical(flame) {
   const paths = [];
   return flame.rows.map((row, i) => {
@@ -379,7 +379,7 @@ function canonical(flame) {
   }).sort((a, b) => (a[0] < b[0] ? -1 : 1));
 }
 
-// Members in one order; intervals are the server's alone.
+// Sorts members, and drops intervals, which only the server has.
 function plain(value) {
   if (Array.isArray(value)) return value.map(plain);
   if (value && typeof value === "object")

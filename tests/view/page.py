@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes captures of a Lua program, of a program with spans and, where it is there, of a recorded
-stream of events, and has page.mjs drive the page of cairn view with them in Debian's Chromium.
+"""Makes captures of a Lua program, of a program with spans and, if available, of a recorded stream of
+events, and runs page.mjs, which drives the page of cairn view with them in Debian's Chromium.
 
 page.py CAIRN JOBS PLAY_STREAM LIVE SOURCES FOLDER [PICTURES]
-playwright-core and axe-core are fetched into FOLDER, where they stay, in the versions of the lock
-file.
+playwright-core and axe-core are installed in FOLDER once, in the versions of the lock file.
 """
 import os
 import shutil
@@ -74,7 +73,7 @@ def play(folder, name, names, words):
 
 
 def capture_deep(folder):
-    """One that calls itself a million times."""
+    """A program that recurses a million times."""
     word = struct.Struct("<I").pack
     begin, end, leave, tick = 0xffffffff, 0xfffffffe, 2 << 30, 3 << 30
     play(folder, "deep.cairn", "1\tmain\ta.c\t1\t1\n2\tdown\ta.c\t5\t1\n",
@@ -83,7 +82,7 @@ def capture_deep(folder):
 
 
 def captures(folder):
-    """Their names; the first two are compared."""
+    """Returns their names; the first two are compared."""
     capture_lua(folder, "lua.cairn", "handbook")
     capture_lua(folder, "other.cairn", "puzzles")
     subprocess.run([JOBS], check=True,

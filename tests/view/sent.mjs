@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A page in one file: what it brings along of spans and sources is what the server and the commands say.
+// A page in one file: its spans and sources equal those of the server and the commands.
 import { execFileSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -7,9 +7,9 @@ import { join } from "node:path";
 export default function sent({ test, at, go, same, holds, json, files, browser, cairn, folder, problems }) {
   const file = files.indexOf("jobs.cairn"), sources = process.env.SOURCES || ".";
 
-  // Opens a page that was sent; `use` gets it, and what asks it as the page does.
+  // Opens a page in one file and calls `use` with it and with a function that asks it questions.
   async function opened(name, use, where = folder) {
-    const path = join(folder, "brought.html");
+    const path = join(folder, "embedded.html");
     execFileSync(cairn, ["report", join(folder, name), "--html", path], { cwd: where });
     const other = await browser().newPage({ viewport: { width: 1280, height: 800 } });
     other.setDefaultTimeout(60000);
@@ -29,11 +29,11 @@ export default function sent({ test, at, go, same, holds, json, files, browser, 
     await page.waitForFunction(() => document.documentElement.dataset.waiting === "0");
   };
 
-  test("a page in one file brings spans along", async () => {
+  test("a page in one file has spans", async () => {
     await go(`spans?file=${file}`);
     await opened("jobs.cairn", async (page, ask) => {
       const spans = json("spans", "--json", "jobs.cairn", "--slowest=0").slowest;
-      same((await ask("captures"))[0].spans, spans.length, "how many");
+      same((await ask("captures"))[0].spans, spans.length, "number of spans");
       const first = (await served(`iterations?file=${file}`)).block.id, longest = [...spans].sort((a, b) => b.duration - a.duration)[0];
       for (const question of ["spans?view=blocks&top=0", "spans?view=blocks&sort=count&top=2", "spans?view=slowest&top=7", `spans?view=slowest&block=%23${first}`, "spans?view=missing&top=100",
         "iterations", `iterations?of=${first}`, `explain?block=${first}`, "explain", "span-flame?width=20000", `span?id=${longest.id}`]) {
@@ -61,7 +61,7 @@ export default function sent({ test, at, go, same, holds, json, files, browser, 
     });
   });
 
-  test("a page in one file brings sources along", async () => {
+  test("a page in one file has sources", async () => {
     await opened("lua.cairn", async (page, ask) => {
       const blocks = json("report", "--json", "lua.cairn", "--flat", "--top", "0").flat.map((row) => row.block);
       const block = blocks.find((one) => one.file.endsWith("main.lua")), text = readFileSync(join(sources, block.file), "utf8");
@@ -73,7 +73,7 @@ export default function sent({ test, at, go, same, holds, json, files, browser, 
     }, sources);
   });
 
-  test("many spans are brought along as bars of many, and that is said", async () => {
+  test("a page in one file merges spans of a large capture into bars, and says so", async () => {
     const many = join(folder, "many.cairn"), maker = process.env.MAKE_SPANS;
     execFileSync(maker, [many, "60000"]);
     await opened("many.cairn", async (page, ask, path) => {

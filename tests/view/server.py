@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The server of cairn view, without its page: what it refuses, and whether its figures are those
-of cairn report --json and cairn spans --json.
+"""The server of cairn view, without its page: the requests that it refuses, and its figures, which
+must equal those of cairn report --json and cairn spans --json.
 
 server.py CAIRN PLAY JOBS LIVE
 """
@@ -87,7 +87,7 @@ def report(name, *options):
 
 
 def live_begin(name):
-    """A program that records for a minute unless it is ended; it has begun to."""
+    """Starts a program that records for a minute, and waits until it records."""
     live = subprocess.Popen([LIVE, name, "60", "2"], cwd=FOLDER)
     for _ in range(200):
         done = subprocess.run([CAIRN, "report", "--json", name], cwd=FOLDER, check=False,
@@ -100,7 +100,7 @@ def live_begin(name):
 
 
 def wait_for(server, good):
-    """The server's first file, once it is as it should be."""
+    """Waits until the server's first file satisfies `good`, and returns it."""
     for _ in range(200):
         now = server.api("captures")[0]
         if good(now):
@@ -109,10 +109,10 @@ def wait_for(server, good):
     raise AssertionError(now)
 
 
-# ---- what is refused
+# ---- refused requests
 
 @case
-def the_address_has_to_be_whole(server):
+def incomplete_tokens_are_refused(server):
     almost = server.token[:-1] + ("1" if server.token[-1] == "0" else "0")
     for path in ("/", "/api/captures", "/%s" % server.token, "/%s/" % ("0" * 32),
                  "/%s/api/captures" % almost, "/%s/api/captures" % server.token.upper()
@@ -124,7 +124,7 @@ def the_address_has_to_be_whole(server):
 
 
 @case
-def another_host_is_not_answered(server):
+def other_host_names_are_refused(server):
     path, port = "/%s/api/captures" % server.token, server.port
     for host in ("evil.example", "evil.example:%d" % port, "127.0.0.1", "127.0.0.1:1", "localhost",
                  "127.0.0.1:%d.evil.example" % port, "[::1]:%d" % port, "0.0.0.0:%d" % port, ""):
@@ -134,7 +134,7 @@ def another_host_is_not_answered(server):
 
 
 @case
-def another_origin_is_not_answered(server):
+def other_origins_are_refused(server):
     path, host = "/%s/api/captures" % server.token, "127.0.0.1:%d" % server.port
     for origin in ("http://evil.example", "null", "https://127.0.0.1:%d" % server.port,
                    "http://127.0.0.1:1"):
@@ -143,7 +143,7 @@ def another_origin_is_not_answered(server):
 
 
 @case
-def browsers_leave_out_the_port_of_the_scheme(_):
+def the_default_port_may_be_missing_in_the_host_name(_):
     try:
         with socket.socket() as line:
             line.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -171,7 +171,7 @@ def only_get_is_answered(server):
 
 
 @case
-def paths_lead_nowhere_else(server):
+def paths_outside_are_refused(server):
     for path in ("../", "../../etc/passwd", "api/../../etc/passwd", "%2e%2e/%2e%2e/etc/passwd",
                  "..%2f..%2fetc/passwd", "api/", "api/captures/", "api//captures", "api/captures%00",
                  "/etc/passwd", "page.js/../x", "a.cairn"):
@@ -181,7 +181,7 @@ def paths_lead_nowhere_else(server):
 
 
 @case
-def sources_outside_are_not_shown(server):
+def sources_outside_the_folder_are_refused(server):
     os.symlink("/etc/passwd", os.path.join(FOLDER, "link.c"))
     for name in ("secret", "above", "link"):
         block = server.api("steps", ("focus", name))[0]["block"]["id"]
@@ -208,7 +208,7 @@ def oversized_queries_are_refused(server):
 
 
 @case
-def who_holds_many_lines_keeps_nobody_out(server):
+def many_open_connections_do_not_block_others(server):
     lines = []
     try:
         for number in range(100):
@@ -237,7 +237,7 @@ VALUES = ("", "0", "1", "2", "3", "7", "-1", "4294967295", "4294967296", "922337
 
 
 @case
-def any_question_has_an_answer(server):
+def every_question_is_answered(server):
     chance = random.Random(7)
     for number in range(400):
         items = ["%s=%s" % (chance.choice(KEYS), chance.choice(VALUES))
@@ -253,7 +253,7 @@ def any_question_has_an_answer(server):
 
 
 @case
-def bad_questions_have_an_answer_that_says_so(server):
+def bad_questions_get_an_error(server):
     for route, items in (("report", [("focus", "nobody")]), ("report", [("metric", "love")]),
                          ("report", [("file", "7")]), ("report", [("file", "-1")]),
                          ("report", [("top", "x")]), ("flame", [("root", "999999")]),
@@ -267,7 +267,7 @@ def bad_questions_have_an_answer_that_says_so(server):
 
 
 @case
-def answers_are_for_this_page_alone(server):
+def answers_forbid_use_by_other_sites(server):
     headers = server.ask("/%s/api/captures" % server.token)[1]
     assert headers["Content-Type"] == "application/json"
     assert headers["Cache-Control"] == "no-store"
@@ -278,7 +278,7 @@ def answers_are_for_this_page_alone(server):
 
 
 @case
-def only_this_machine_is_listened_to(server):
+def the_server_listens_on_the_loopback_interface_only(server):
     with open("/proc/net/tcp", encoding="ascii") as table:
         local = [line.split()[1] for line in table.readlines()[1:]]
     assert "0100007F:%04X" % server.port in local
@@ -304,7 +304,7 @@ def reports_are_those_of_the_command(server):
 
 
 @case
-def answers_are_kept_apart(server):
+def cached_answers_are_not_mixed_up(server):
     server.api("report", ("view", "flat&top=1"))
     assert server.api("report", ("view", "flat"), ("top", "1")) == report(
         "a.cairn", "--flat", "--top", "1")
@@ -332,7 +332,7 @@ def boxes_are_the_contexts_of_the_tree(server):
 
 
 @case
-def what_is_too_narrow_is_told(server):
+def narrow_boxes_are_counted(server):
     flame = server.api("flame", ("width", "5"))
     rows = flame["rows"]
     below = [0] * len(rows)
@@ -345,7 +345,7 @@ def what_is_too_narrow_is_told(server):
 
 
 def without(flame, levels, shown=()):
-    """The boxes above a depth, those that are shown whatever their depth, and what these lie in."""
+    """The boxes above a depth, those that are always shown, and their ancestors."""
     rows, depths = flame["rows"], []
     for row in rows:
         depths.append(0 if row[0] < 0 else depths[row[0]] + 1)
@@ -361,7 +361,7 @@ def without(flame, levels, shown=()):
 
 
 @case
-def levels_that_were_not_asked_for_are_left_out(server):
+def levels_beyond_the_request_are_left_out(server):
     for items in ([("width", "20000")], [("width", "5")], [("callers", "1"), ("width", "300")],
                   [("focus", "parse"), ("width", "20000")]):
         whole = server.api("flame", *items)
@@ -377,7 +377,7 @@ def levels_that_were_not_asked_for_are_left_out(server):
 
 
 @case
-def upside_down_everything_is_there(server):
+def the_callers_view_has_all_costs(server):
     flame = server.api("flame", ("callers", "1"), ("width", "20000"))
     flat = report("a.cairn", "--flat", "--top", "0")["flat"]
     top = {flame["blocks"][str(r[2])]["name"]: r[3] for r in flame["rows"] if r[0] == 0}
@@ -428,7 +428,7 @@ def differences_are_those_of_the_command(server):
 
 
 @case
-def other_tools_files_open_alike(server):
+def files_of_other_tools_open(server):
     files = server.api("captures")
     assert [file["foreign"] for file in files] == [False, False, False, True, True]
     mine = {row["block"]["name"]: row["self"]["ticks"]
@@ -441,7 +441,7 @@ def other_tools_files_open_alike(server):
 
 
 @case
-def what_comes_by_a_pipe_is_all_there(_):
+def captures_from_pipes_are_complete(_):
     with open(os.path.join(FOLDER, "many.folded"), "w", encoding="ascii") as file:
         file.writelines("main;number_%d %d\n" % (i, i) for i in range(1, 3000))
     with subprocess.Popen(["cat", "many.folded"], cwd=FOLDER, stdout=subprocess.PIPE) as cat:
@@ -467,7 +467,7 @@ def spans_are_those_of_the_command(server):
 
 
 @case
-def bars_hold_all_the_time_of_the_spans(server):
+def bars_add_up_to_the_time_of_the_spans(server):
     spans = json.loads(run(CAIRN, "spans", "--json", "jobs.cairn", "--slowest=0"))["slowest"]
     for pixels in (1, 40, 1600):
         chart = server.api("timeline", ("file", "1"), ("pixels", pixels))
@@ -480,7 +480,7 @@ def bars_hold_all_the_time_of_the_spans(server):
             assert pixels < 1000 or bar[2] >= end, "bars of a row do not overlap"
             rows[bar[0], bar[1]] = max(end, bar[3])
     handed = [arrow for arrow in chart["arrows"] if arrow["kind"] == "handoff"]
-    # What is narrower than a pixel, as where others keep the machine busy, has no arrow.
+    # Spans narrower than a pixel (on a busy machine) have no arrow.
     wide = [span for span in spans if span["duration"] > chart["finest"]]
     assert len(handed) == sum(span["handed_off"] for span in wide)
 
@@ -508,7 +508,7 @@ def a_choice_of_iterations_filters(server):
 
 
 @case
-def a_choice_by_what_is_no_number_is_none(server):
+def a_choice_that_is_no_number_is_ignored(server):
     for key, value in (("of", "1.5"), ("of", "9999"), ("of", "-1"), ("first", "NaN"), ("last", "null"),
                        ("shortest", "-1"), ("longest", "1e3"), ("first", "9223372036854775808")):
         for route in ("spans", "timeline", "span-flame", "explain"):
@@ -519,7 +519,7 @@ def a_choice_by_what_is_no_number_is_none(server):
 
 
 @case
-def spans_as_boxes_hold_their_self_time(server):
+def span_boxes_add_up_to_self_time(server):
     spans = json.loads(run(CAIRN, "spans", "--json", "jobs.cairn", "--slowest=0"))["slowest"]
     flame = server.api("span-flame", ("file", "1"), ("width", "20000"))
     assert flame["total"] == sum(span["self"] for span in spans)
@@ -536,7 +536,7 @@ def spans_as_boxes_hold_their_self_time(server):
 
 @case
 def folded_boxes_are_those_of_the_command(_):
-    """A path that is cut off by a limit, and a little of it: it is drawn whatever the width."""
+    """A path that folded at a limit, with a small cost: it is drawn at any width."""
     run(PLAY, "folded.cairn", text="limits 4 0\n>main +1000000 >a >b >c >d +2 < < < < <\n")
     server = Server("folded.cairn")
     try:
@@ -615,7 +615,7 @@ def another_program_at_the_same_path_is_read(_):
 
 
 @case
-def what_is_recorded_anew_after_an_end_is_read(_):
+def a_new_recording_at_the_same_path_is_read(_):
     for end in (signal.SIGKILL, signal.SIGTERM):
         live = live_begin("anew.cairn")
         server = Server("anew.cairn")
@@ -636,7 +636,7 @@ def what_is_recorded_anew_after_an_end_is_read(_):
 
 
 @case
-def a_file_that_is_cut_short_says_so(_):
+def a_truncated_file_has_a_warning(_):
     with open(os.path.join(FOLDER, "a.cairn"), "rb") as file:
         whole = file.read()
     with open(os.path.join(FOLDER, "cut.cairn"), "wb") as file:
@@ -652,7 +652,7 @@ def a_file_that_is_cut_short_says_so(_):
 
 
 @case
-def a_live_capture_that_becomes_a_pipe_holds_nobody_up(_):
+def a_live_capture_that_becomes_a_pipe_does_not_block(_):
     path = os.path.join(FOLDER, "piped.cairn")
     live = live_begin("piped.cairn")
     server = Server("piped.cairn")
@@ -668,7 +668,7 @@ def a_live_capture_that_becomes_a_pipe_holds_nobody_up(_):
     assert server.stop() == 0
 
 
-# ---- being ended
+# ---- termination
 
 @case
 def it_can_be_ended_while_it_reads(_):
@@ -775,7 +775,7 @@ def main():
         print("%s %d - %s" % ("ok" if good else "not ok", number,
                               function.__name__.replace("_", " ")), flush=True)
     good = server.stop() == 0
-    print("%s %d - it ends when it is told to" % ("ok" if good else "not ok", len(CASES) + 1))
+    print("%s %d - it ends on a signal" % ("ok" if good else "not ok", len(CASES) + 1))
     return 1 if failed or not good else 0
 
 

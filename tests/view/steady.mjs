@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Figures are of what they are said to be of, wherever one comes from: after narrowing and taking that
-// back, in another metric, of one of two blocks of a name, of a block rather than its line.
+// Figures belong to the current selection, however it was reached: after narrowing and widening, in
+// another metric, of one of two blocks with one name, of a block rather than its line.
 import { spawn } from "node:child_process";
 
 export default function steady({ cairn, folder, browser, test, at, go, settled, quiet, rows, same, holds, hash, json, ofReport, files, problems }) {
@@ -9,12 +9,12 @@ export default function steady({ cairn, folder, browser, test, at, go, settled, 
   const jobs = files.indexOf("jobs.cairn"), odd = files.indexOf("odd.cairn"), narrow = files.indexOf("narrow.txt");
   const top = (name) => ofReport(name, "--metric", "ticks", "--top", "5").map(([id]) => id).filter(Boolean);
 
-  test("the share of what is searched for, after narrowing, in another metric, and back", async () => {
+  test("the share of search matches is right after narrowing, in another metric, and back", async () => {
     const shared = () => at().$eval('output [data-what="matches"]', (one) => [Number(one.dataset.value), Number(one.dataset.of)]);
     const all = json("report", "--json", "lua.cairn").metrics.find((one) => one.name === "ticks").total, id = top("lua.cairn")[1];
     await go(`flame?metric=ticks&focus=${id}&search=a`);
     await settled('output [data-what="matches"]');
-    same((await shared())[1], json("report", "--json", "lua.cairn", "--metric", "ticks", "--focus", "#" + id).sequence.inclusive.ticks, "of what is focused on");
+    same((await shared())[1], json("report", "--json", "lua.cairn", "--metric", "ticks", "--focus", "#" + id).sequence.inclusive.ticks, "of the focused part");
     await at().click(".crumbs li:first-child a");
     await at().waitForFunction(() => !document.querySelector(".crumbs li.step"));
     await quiet();
@@ -22,17 +22,17 @@ export default function steady({ cairn, folder, browser, test, at, go, settled, 
     holds((await shared())[0] <= all, "no more than all");
   });
 
-  test("[missing] and [folded] are drawn in what is narrow itself, from the root and upside down", async () => {
+  test("[missing] and [folded] are drawn inside narrow boxes, from the root and upside down", async () => {
     await go(`flame?file=${narrow}`);
     await settled(".flame canvas");
     for (const more of ["", "&callers=1"]) {
       const flame = await ask(`flame?file=${narrow}&width=600${more}`), names = flame.rows.map((row) => flame.blocks[row[2]].name);
       for (const name of ["[missing]", "[folded]"]) holds(names.includes(name), name + " is not in " + names);
-      flame.rows.forEach((row, i) => holds(row[0] < i, "what it lies in comes first"));
+      flame.rows.forEach((row, i) => holds(row[0] < i, "parents come first"));
     }
   });
 
-  test("a zoom stays at its path: another metric, what is dropped, the server or a file", async () => {
+  test("a zoom keeps its path in another metric, after a drop, and in a page in one file", async () => {
     await go("flame?metric=ticks");
     await settled(".flame canvas");
     await at().focus(".flame canvas");
@@ -52,14 +52,14 @@ export default function steady({ cairn, folder, browser, test, at, go, settled, 
     const block = (flame) => flame.rows[0][2];
     same(block(await ask(`flame?file=0&metric=ticks&zoom=${zoom}`)), path[path.length - 1], "the server's");
     const dropped = await ask(`flame?file=0&metric=ticks&zoom=${zoom}&drop=%23${path[path.length - 1]}`);
-    same(dropped.zoom, path.slice(0, -1), "as far as there is something");
-    same((await ask(`flame?file=0&metric=ticks&zoom=4294967295.1`)).zoom, [], "what is not there");
+    same(dropped.zoom, path.slice(0, -1), "up to the last context that exists");
+    same((await ask(`flame?file=0&metric=ticks&zoom=4294967295.1`)).zoom, [], "an unknown path");
   });
 
-  test("explain is about the block that was chosen, not all of its name", async () => {
-    const twins = json("spans", "--json", "odd.cairn", "--top", "0").blocks.filter((row) => row.block.name === "twin");
-    same(twins.length, 2, "two of a name");
-    for (const { block, count } of twins) {
+  test("explain covers the chosen block, not others with its name", async () => {
+    const namesakes = json("spans", "--json", "odd.cairn", "--top", "0").blocks.filter((row) => row.block.name === "twin");
+    same(namesakes.length, 2, "two of a name");
+    for (const { block, count } of namesakes) {
       await go(`explain?file=${odd}&block=${block.id}`);
       await settled('[data-what="answer"]');
       same(await at().$eval("main select", (one) => one.value), String(block.id), "chosen");
@@ -67,7 +67,7 @@ export default function steady({ cairn, folder, browser, test, at, go, settled, 
     }
   });
 
-  test("what is searched for filters every page with rows", async () => {
+  test("the search filters every page with rows", async () => {
     const rowsOf = () => at().$$eval("main tbody tr:not(.section)", (all) => all.length), focus = top("lua.cairn")[1];
     for (const where of ["overall?", "self?", "sequences?", `sequence?focus=${focus}&`, "source?", "diff?metric=ticks&", `spans?file=${jobs}&`, `slowest?file=${jobs}&`, `iterations?file=${jobs}&`, `missing?file=${jobs}&`, `explain?file=${jobs}&`]) {
       await go(where);
@@ -86,11 +86,11 @@ export default function steady({ cairn, folder, browser, test, at, go, settled, 
     holds((await at().$$eval("tr[data-span] th", (all) => all.map((one) => one.textContent))).every((name) => /convert/.test(name)), "the slowest");
   });
 
-  test("what if: what cannot be is not asked for, a factor stays what it is, and gains are from the run as it was", async () => {
+  test("what-if: invalid input is not sent, other factors are kept, and gains are relative to the unchanged replay", async () => {
     const { block } = json("spans", "--json", "jobs.cairn").blocks.find((row) => row.block.name === "convert_image");
     await go(`whatif?file=${jobs}`);
     await settled('[data-what="effects"]');
-    same((await at().$$('[data-what="change"]')).length, 0, "nothing is changed, so nothing is gained");
+    same((await at().$$('[data-what="change"]')).length, 0, "no change, no gain");
     const cores = 'label:has-text("cores") input';
     for (const [typed, taken] of [["5000", "4096"], ["2.5", "3"]]) {
       await at().fill(cores, typed);
@@ -101,14 +101,14 @@ export default function steady({ cairn, folder, browser, test, at, go, settled, 
     }
     await go(`whatif?file=${jobs}&cores=99999`);
     await settled(".problem");
-    same((await at().$$(cores)).length, 1, "the field is there to be changed");
+    same((await at().$$(cores)).length, 1, "the field stays");
     problems.splice(0, problems.length, ...problems.filter((text) => !/status of 400/.test(text))); // as was asked for
     await go(`whatif?file=${jobs}&speed=${block.id}:1000`);
     await settled('[data-what="change"]');
-    holds((await at().$$eval(".slider output", (all) => all.map((one) => one.textContent))).includes("1,000 × as fast"), "what the slider says");
+    holds((await at().$$eval(".slider output", (all) => all.map((one) => one.textContent))).includes("1,000 × faster"), "text of the slider");
   });
 
-  test("blocks at one line have rows of their own", async () => {
+  test("blocks at one line have separate rows", async () => {
     const flat = json("report", "--json", "lua.cairn", "--flat", "--metric", "ticks", "--top", "0").flat, { block } = flat.find((row) => row.block.file && row.block.line > 0);
     await go(`source?metric=ticks&block=${block.id}`);
     await settled("tr.here");
@@ -118,7 +118,7 @@ export default function steady({ cairn, folder, browser, test, at, go, settled, 
     same(shown.filter((row) => row[1] || row[2] || row[3]).sort(byBlock), wanted.sort(byBlock), "blocks");
   });
 
-  test("the focus stays where one works: a row that is dropped, a box that is", async () => {
+  test("the focus stays at its place after a row or a box is dropped", async () => {
     const focused = () => at().evaluate(() => document.activeElement.closest("tr")?.dataset.block || document.activeElement.tagName);
     await go("overall?metric=ticks");
     await settled("tbody tr[data-block]");
@@ -145,7 +145,7 @@ export default function steady({ cairn, folder, browser, test, at, go, settled, 
     holds(/^#\/flame/.test(await hash()), "without spans there is no timeline");
   });
 
-  test("numbers of a program stay as it gave them, however large; what is no number says so", async () => {
+  test("large numbers of a program keep all digits; NaN and infinities are shown", async () => {
     const { block } = json("spans", "--json", "odd.cairn", "--top", "0").blocks.find((row) => row.block.name === "twin" && row.count === 12);
     await go(`slowest?file=${odd}&search=${encodeURIComponent("twin")}`);
     await settled("tr[data-span]");
@@ -158,7 +158,7 @@ export default function steady({ cairn, folder, browser, test, at, go, settled, 
     same((await ask(`timeline?file=${odd}&of=${block.id}&first=9007199254740995&last=9007199254740995`)).bars.map((bar) => bar[8]).includes("9007199254740995"), true, "as text");
   });
 
-  test("with chosen iterations the timeline is of these, and what they lie in is told", async () => {
+  test("with chosen iterations the timeline shows these, with their ancestors", async () => {
     const { block } = json("spans", "--json", "jobs.cairn").blocks.find((row) => row.block.name === "convert_image"), items = `file=${jobs}&of=${block.id}&first=1&last=1`;
     await go("timeline?" + items);
     await settled(".lanes canvas");
@@ -168,7 +168,7 @@ export default function steady({ cairn, folder, browser, test, at, go, settled, 
     holds((await at().$$eval("tr[data-span] td.path", (all) => all.map((one) => one.textContent))).every(Boolean), "within");
   });
 
-  test("what is written in a field is a time, or is not taken", async () => {
+  test("fields accept times and reject other text", async () => {
     await go(`iterations?file=${jobs}`);
     await settled("form.range");
     await at().fill("input[name=shortest]", "soon");
@@ -180,7 +180,7 @@ export default function steady({ cairn, folder, browser, test, at, go, settled, 
     await at().waitForFunction(() => /shortest=500000(&|$)/.test(location.hash));
   });
 
-  test("addresses with what cannot be lead to what can", async () => {
+  test("invalid addresses lead to valid pages", async () => {
     for (const where of ["flame?file=-1", "flame?file=0.5", "flame?drop=", "flame?focus=x"]) {
       await at().goto("about:blank");
       await go(where);
@@ -195,32 +195,32 @@ export default function steady({ cairn, folder, browser, test, at, go, settled, 
     }
   });
 
-  test("a file that is cut short says so wherever one is", async () => {
+  test("every page shows that a file is truncated", async () => {
     const file = files.indexOf("cut.cairn");
     for (const where of ["flame", "overall", "sequences"]) {
       await go(`${where}?file=${file}`);
-      await settled('.badge[data-badge="cut short"]');
+      await settled('.badge[data-badge="truncated"]');
     }
     await go("flame");
     await settled(".flame canvas");
-    same((await at().$$(".badge")).length, 0, "of a whole one nothing is said");
+    same((await at().$$(".badge")).length, 0, "no badge for a complete file");
   });
 
-  test("the header of a difference is of both files", async () => {
+  test("the header of a comparison names both files", async () => {
     const other = files.indexOf("jobs.cairn"), of = (name) => json("report", "--json", name).metrics.filter((one) => one.total).map((one) => one.name);
     await go(`diff?before=0&after=${other}&search=main`);
     await settled("table.sides");
     const shown = await at().$$eval('[aria-label="Metric"] a, [aria-label="Metric"] option', (all) => all.map((one) => one.textContent));
     const both = of("lua.cairn").filter((name) => of("jobs.cairn").includes(name));
     same(shown, both.length > 1 ? both : [], "metrics");
-    same((await at().$$('output [data-what="matches"]')).length, 0, "no share of one of them");
+    same((await at().$$('output [data-what="matches"]')).length, 0, "no share of one file");
     same(await at().textContent("header .pick"), "lua.cairn → jobs.cairn", "their names");
     await go("diff?before=99");
     await settled("table.sides");
-    same((await at().$$(".problem")).length, 0, "a file that is not there");
+    same((await at().$$(".problem")).length, 0, "an unknown file");
   });
 
-  test("long keys and values fit, and text from right to left stays in its place", async () => {
+  test("long keys and values fit, and right-to-left text is isolated", async () => {
     const fits = () => at().evaluate(() => document.documentElement.scrollWidth <= innerWidth);
     await go(`slowest?file=${odd}&search=twin`);
     await settled("tr[data-span]");
@@ -228,11 +228,11 @@ export default function steady({ cairn, folder, browser, test, at, go, settled, 
     holds(await at().$$eval(".attributes bdi, .attributes i", (all) => all.length > 9 && all.every((one) => getComputedStyle(one).unicodeBidi.includes("isolate"))), "isolated");
     await at().click("tr[data-span] a.name");
     await settled(".span-card");
-    holds(await at().$eval('.span-card dd[data-attribute="http.request.header.content-type"]', (one) => one.clientWidth) > 90, "the value has room");
+    holds(await at().$eval('.span-card dd[data-attribute="http.request.header.content-type"]', (one) => one.clientWidth) > 90, "width of the value");
     holds(await fits(), "the span");
   });
 
-  test("heads of tables stay below the header, however tall that is", async () => {
+  test("table heads stay below the header, whatever its height", async () => {
     for (const width of [1280, 900]) {
       await at().setViewportSize({ width, height: 800 });
       await go("overall?metric=ticks&x=" + width);
@@ -246,7 +246,7 @@ export default function steady({ cairn, folder, browser, test, at, go, settled, 
     await at().setViewportSize({ width: 1280, height: 800 });
   });
 
-  test("with the root below, it is in sight after a zoom and the way back, and of another file", async () => {
+  test("upside down, the root is visible after a zoom, after going back, and in another file", async () => {
     const tall = files.indexOf("tall.txt"), below = () => at().waitForFunction(() => { const one = document.querySelector(".boxes"); return one && one.scrollHeight - one.clientHeight - one.scrollTop < 2; });
     await go("flame?up=1");
     await settled(".flame canvas");
@@ -264,7 +264,7 @@ export default function steady({ cairn, folder, browser, test, at, go, settled, 
     await below();
   });
 
-  test("the call graph is moved by its boxes, which are not followed then", async () => {
+  test("dragging a box scrolls the call graph and does not follow the box's link", async () => {
     await go("graph?metric=ticks&nodes=60");
     await settled(".graph a.node");
     await at().click('.zoom button[aria-label="Larger"]');
@@ -281,7 +281,7 @@ export default function steady({ cairn, folder, browser, test, at, go, settled, 
     same(await hash(), where, "not followed");
   });
 
-  test("what a server's end means is said, and the colours are kept for the next one", async () => {
+  test("the page reports the end of its server, and the next server has the same theme", async () => {
     const start = async () => {
       const process = spawn(cairn, ["view", "lua.cairn"], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
       return [process, String(await new Promise((done) => process.stdout.once("data", done))).trim()];
@@ -297,7 +297,7 @@ export default function steady({ cairn, folder, browser, test, at, go, settled, 
       const dark = await paper();
       server.kill("SIGTERM");
       await tab.waitForFunction(() => document.querySelector(".badge")?.textContent.includes("cairn view has ended"));
-      holds((await tab.textContent(".problem")).includes("start it again"), "what to do");
+      holds((await tab.textContent(".problem")).includes("start cairn view again"), "advice");
       same((await tab.$$(".live")).length, 0, "not live");
       [server, address] = await start();
       await tab.goto(address + "#/overall");
@@ -309,7 +309,7 @@ export default function steady({ cairn, folder, browser, test, at, go, settled, 
     }
   });
 
-  test("what is seen first: flames where time or samples are known, the timeline where calls alone are", async () => {
+  test("the default page is the flame graph, or the timeline if only calls were counted", async () => {
     const first = (name) => json("report", "--json", name).metrics.filter((one) => one.total).map((one) => one.name);
     for (const [file, name] of files.entries()) {
       if (!["lua.cairn", "jobs.cairn", "deep.cairn", "odd.cairn"].includes(name)) continue;
@@ -328,7 +328,7 @@ export default function steady({ cairn, folder, browser, test, at, go, settled, 
     same(await at().$eval(".lanes canvas.axis", (one) => getComputedStyle(one).position), "sticky", "the axis");
   });
 
-  test("what is under the pointer in a flame graph is told beside it", async () => {
+  test("a flame graph has a tooltip", async () => {
     await go("flame?metric=ticks");
     await settled(".flame canvas");
     const box = await (await at().$(".flame canvas")).boundingBox();

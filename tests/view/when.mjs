@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What the page shows of spans: what is under the pointer, keys, the slowest hundredth, what a choice
-// of iterations filters, threads in what-if.
+// Pages on spans: tooltips, keys, the slowest hundredth, chosen iterations, threads in what-if.
 export default function when({ test, at, go, settled, quiet, same, holds, hash, json, files, shot }) {
   const file = files.indexOf("jobs.cairn");
   const spans = () => json("spans", "--json", "jobs.cairn", "--slowest=0").slowest;
   const press = async (...keys) => { for (const key of keys) await at().keyboard.press(key); };
   const ask = (question) => at().evaluate(async (one) => (await fetch("api/" + one)).json(), question);
 
-  // Where on the page a span's bar is: as viewer/src/lanes.ts lays it out.
+  // Returns the position of a span's bar, as viewer/src/lanes.ts places it.
   async function placeOf(id) {
     const chart = await ask(`timeline?file=${file}&pixels=1400`);
     const bar = chart.bars.find((one) => one[7] === id), canvas = await (await at().$(".lanes canvas")).boundingBox();
@@ -20,11 +19,11 @@ export default function when({ test, at, go, settled, quiet, same, holds, hash, 
     return [canvas.x + 150 + middle * (canvas.width - 158), canvas.y + top + 5 + 19 * bar[1] + 9];
   }
 
-  test("the timeline: attributes under the pointer, a click to the ancestry, arrows", async () => {
+  test("the timeline: attributes in the tooltip, ancestors after a click, arrows", async () => {
     const span = spans().filter((one) => one.handed_off && one.attributes.length).sort((a, b) => b.duration - a.duration)[0];
     await go(`timeline?file=${file}`);
     await settled(".lanes canvas");
-    // What is narrower than a pixel, as where others keep the machine busy, has no arrow.
+    // Spans narrower than a pixel (on a busy machine) have no arrow.
     const { finest } = await ask(`timeline?file=${file}&pixels=1400`);
     same(await at().textContent('[data-what="handoffs"]'), String(spans().filter((one) => one.handed_off && one.duration > finest).length), "hand-offs");
     const [x, y] = await placeOf(span.id);
@@ -42,14 +41,14 @@ export default function when({ test, at, go, settled, quiet, same, holds, hash, 
     await settled(`.span-card[data-span="${span.ancestors[0].id}"]`);
   });
 
-  test("the timeline by keys; a span that is led to comes into sight", async () => {
+  test("the timeline by keys; a link to a span scrolls to it", async () => {
     await go(`timeline?file=${file}`);
     await settled(".lanes canvas");
     await at().focus(".lanes canvas");
     const windowOf = async () => { const items = new URLSearchParams((await hash()).split("?")[1]); return [Number(items.get("from")), Number(items.get("to"))]; };
     const all = json("spans", "--json", "jobs.cairn").length + 1, last = [...spans()].sort((a, b) => b.start - a.start)[0];
     await press("w", "w", "w", "w", "w", "w");
-    // The address follows when all six have been: each leaves three fifths of what is seen.
+    // The address changes after the sixth key; each shrinks the window to three fifths.
     await at().waitForFunction((length) => {
       const items = new URLSearchParams(location.hash.split("?")[1]);
       return items.has("from") && Number(items.get("to")) - Number(items.get("from")) < 0.06 * length;
@@ -67,7 +66,7 @@ export default function when({ test, at, go, settled, quiet, same, holds, hash, 
     await settled(`.span-card[data-span="${last.id}"]`);
   });
 
-  test("the slowest hundredth is a click away, and all pages on spans follow", async () => {
+  test("one click chooses the slowest hundredth, for all pages on spans", async () => {
     const row = json("spans", "--json", "jobs.cairn", "--top", "0").blocks.find((one) => one.block.name === "convert_image");
     await go(`spans?file=${file}`);
     await settled(`tr[data-block="${row.block.id}"] [data-what="p99"] a`);
@@ -97,11 +96,11 @@ export default function when({ test, at, go, settled, quiet, same, holds, hash, 
     await settled('[data-what="not-chosen"]');
   });
 
-  test("an iteration of the scatter says what it is, and leads to its span", async () => {
+  test("a point of the scatter shows its iteration, and a click leads to its span", async () => {
     await go(`iterations?file=${file}&scale=linear`);
     await settled(".u-over");
     const all = spans().filter((one) => one.block.name === "convert_image"), slowest = all[0];
-    // Places as viewer/src/iterations.tsx scales them.
+    // Positions as viewer/src/iterations.tsx scales them.
     const numbers = all.map((one) => one.iteration), low = Math.min(...numbers), high = Math.max(...numbers), margin = Math.max(0.5, (high - low) * 0.02);
     const over = await (await at().$(".u-over")).boundingBox();
     const x = over.x + (over.width * (slowest.iteration - low + margin)) / (high - low + 2 * margin), y = over.y + over.height * (1 - slowest.duration / (slowest.duration * 1.06));
@@ -113,7 +112,7 @@ export default function when({ test, at, go, settled, quiet, same, holds, hash, 
     await settled(`.span-card[data-span="${slowest.id}"]`);
   });
 
-  test("what is searched for among spans, as a share of their own time", async () => {
+  test("a search on pages about spans shows its share of self time", async () => {
     const blocks = json("spans", "--json", "jobs.cairn", "--top", "0").blocks, sum = (list) => list.reduce((all, row) => all + row.self, 0);
     await go(`spans?file=${file}`);
     await settled("tr[data-block]");
@@ -126,7 +125,7 @@ export default function when({ test, at, go, settled, quiet, same, holds, hash, 
     await at().waitForFunction((count) => document.querySelectorAll("tr[data-block]").length === count, blocks.length);
   });
 
-  test("missing time leads to the span that it is missing in", async () => {
+  test("a gap of missing time links to its span", async () => {
     const gap = json("spans", "--json", "jobs.cairn", "--missing").gaps[0];
     await go(`missing?file=${file}`);
     await settled("table:last-of-type tbody th a.name");
@@ -135,7 +134,7 @@ export default function when({ test, at, go, settled, quiet, same, holds, hash, 
     await settled(`.span-card[data-span="${gap.span.id}"]`);
   });
 
-  test("what if there were more threads", async () => {
+  test("what-if with another number of threads", async () => {
     await go(`whatif?file=${file}`);
     await settled("input[data-pool]");
     const pool = json("whatif", "--json", "jobs.cairn").pools[0], id = pool.blocks[0].id;
@@ -147,6 +146,6 @@ export default function when({ test, at, go, settled, quiet, same, holds, hash, 
     const theirs = json("whatif", "--json", "jobs.cairn", "--threads", "convert_image=1");
     const value = (what) => at().$eval(`[data-what="${what}"]`, (one) => Number(one.dataset.value));
     same([await value("replayed"), await value("predicted")], [theirs.replayed, theirs.predicted], "predicted");
-    holds(theirs.predicted >= theirs.replayed, "one thread takes no less than two");
+    holds(theirs.predicted >= theirs.replayed, "one thread is not faster than two");
   });
 }

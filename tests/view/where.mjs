@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// What the page shows of contexts, beyond its tables: recursion that was folded, what is never
-// hidden, colours, what is searched for, sources, both sides of a difference.
+// Pages on contexts, beyond tables: folded recursion, boxes that are never hidden, colours, search,
+// sources, both sides of a comparison.
 export default function where({ test, at, go, settled, quiet, rows, same, holds, hash, json, ofReport, files, shot }) {
   const total = (name, metric) => json("report", "--json", name).metrics.find((m) => m.name === metric).total;
   const told = () => at().textContent(".flame p.unseen[role=status]");
   const press = async (...keys) => { for (const key of keys) await at().keyboard.press(key); };
-  // The boxes that keys lead to say what they are.
+  // Returns the description of the box that the keys selected.
   const telling = async (wanted) => {
     await at().waitForFunction((text) => document.querySelector(".flame p.unseen[role=status]")?.textContent.startsWith(text), wanted);
     return told();
   };
 
-  test("a million calls deep is one box, which says how many came back", async () => {
+  test("recursion a million calls deep is one box with the number of recursive calls", async () => {
     const flat = json("report", "--json", "deep.cairn", "--flat", "--metric", "ticks").flat;
     const down = flat.find((row) => row.block.name === "down");
     same(down.calls, 1000000, "calls");
@@ -22,10 +22,10 @@ export default function where({ test, at, go, settled, quiet, rows, same, holds,
     const said = await telling("down");
     holds(said.includes("1,000,000 calls") && said.includes("↺ 999,999"), said);
     await press("ArrowDown");
-    same(await told(), said, "below it is nothing");
+    same(await told(), said, "it has no child");
   });
 
-  test("[missing] and [folded] are drawn, however little they are; folded stacks open like captures", async () => {
+  test("[missing] and [folded] are drawn, however small; folded stacks open like captures", async () => {
     const number = files.indexOf("imported.txt");
     await go(`flame?file=${number}`);
     await settled(".flame canvas");
@@ -36,7 +36,7 @@ export default function where({ test, at, go, settled, quiet, rows, same, holds,
     await press("ArrowLeft", "ArrowDown");
     holds((await telling("[folded]")).includes("[folded], 4"), "its figure");
     await press("Home");
-    // It is there to be pointed at, and not of the page's own colour.
+    // It can be pointed at, and has another colour than the page.
     const canvas = await (await at().$(".flame canvas")).boundingBox();
     const pixel = await at().$eval(".flame canvas", (one) => {
       const ratio = one.width / one.clientWidth, x = (one.clientWidth - 3) * ratio, y = (2 * 21 + 4) * ratio;
@@ -48,7 +48,7 @@ export default function where({ test, at, go, settled, quiet, rows, same, holds,
     same(await at().$eval('.details [data-what="inclusive"]', (one) => Number(one.dataset.value)), 3, "missing");
   });
 
-  test("of what is deeper than a screen the rest is drawn when one goes there", async () => {
+  test("levels below the screen are loaded when the user moves there", async () => {
     const number = files.indexOf("tall.txt"), asked = [];
     const seen = (request) => { const url = new URL(request.url()); if (url.pathname.endsWith("/api/flame")) asked.push(url.searchParams.get("levels")); };
     const height = () => at().$eval(".boxes > div", (one) => one.clientHeight);
@@ -62,11 +62,11 @@ export default function where({ test, at, go, settled, quiet, rows, same, holds,
       await go(`flame?file=${number}&search=&x=1`);
       await settled(".flame canvas");
       holds(asked.length === 1 && Number(asked[0]) < 100, "a screen is asked for: " + asked);
-      same(await height(), 301 * 21, "there is room for all");
+      same(await height(), 301 * 21, "height of all levels");
       await at().$eval(".boxes", (one) => { one.scrollTop = one.scrollHeight; });
       await last((high) => high - 12);
       same(asked.slice(1), [null], "then all of it");
-      same(await height(), 301 * 21, "and still is");
+      same(await height(), 301 * 21, "height unchanged");
       // Upside down the root is at the bottom.
       await go(`flame?file=${number}&up=1&x=2`);
       await settled(".flame canvas");
@@ -85,18 +85,18 @@ export default function where({ test, at, go, settled, quiet, rows, same, holds,
     }
   });
 
-  test("a box's colour by what it costs itself, and by how often it was entered", async () => {
+  test("boxes coloured by self cost and by calls", async () => {
     const seen = new Set();
     for (const color of ["", "cost", "calls"]) {
       await go(`flame?metric=ticks&color=${color}`);
       await settled(".flame canvas");
       seen.add(await at().$eval(".flame canvas", (one) => one.toDataURL()));
-      same((await at().$$(".scale i")).length, color ? 6 : 0, "what the colours mean");
+      same((await at().$$(".scale i")).length, color ? 6 : 0, "legend");
     }
     same(seen.size, 3, "pictures");
   });
 
-  test("what is searched for: its share, the keys that lead to it, and tables of it alone", async () => {
+  test("the search: its share, the keys to its matches, and filtered tables", async () => {
     const metric = ["--metric", "ticks"], whole = total("lua.cairn", "ticks");
     await go("flame?metric=ticks");
     await settled(".flame canvas");
@@ -118,7 +118,7 @@ export default function where({ test, at, go, settled, quiet, rows, same, holds,
     await at().waitForFunction(() => document.querySelectorAll("tbody tr[data-block]").length > 1);
   });
 
-  test("tables by keys: from row to row, focus, and drop as easily", async () => {
+  test("tables by keys: rows, focus, drop", async () => {
     await go("self?metric=ticks");
     await settled("tbody tr[data-block]");
     const [first, second] = ofReport("lua.cairn", "--metric", "ticks", "--top", "2");
@@ -143,7 +143,7 @@ export default function where({ test, at, go, settled, quiet, rows, same, holds,
     same(await hash(), `#/sequence?metric=ticks&focus=${first[0]}`, "focused");
   });
 
-  test("files by what they cost, and each line", async () => {
+  test("files by cost, and the cost of each line", async () => {
     const flat = json("report", "--json", "lua.cairn", "--flat", "--metric", "ticks", "--top", "0").flat, sums = {};
     for (const row of flat) if (row.block.file) sums[row.block.file] = (sums[row.block.file] || 0) + row.self.ticks;
     await go("source?metric=ticks");
@@ -162,7 +162,7 @@ export default function where({ test, at, go, settled, quiet, rows, same, holds,
     same(shown, Object.entries(lines).filter(([, [self, calls]]) => self || calls), "lines");
   });
 
-  test("two captures beside each other, each zoomed by itself", async () => {
+  test("two captures side by side are zoomed separately", async () => {
     await go("diff?metric=ticks&beside=1");
     await settled('[data-side="after"] canvas');
     await settled('[data-side="before"] canvas');

@@ -3,11 +3,11 @@
 // stored in the page, at a limited level of detail. Questions beyond that are errors.
 import { Items } from "./data";
 
-const SHOW = "cairn view on the capture shows it";
+const SHOW = "cairn view on the capture shows them";
 
 export class Left extends Error {
   constructor(what: string) {
-    super("This page was sent without " + what + "; " + SHOW + ".");
+    super("This page does not have " + what + "; " + SHOW + ".");
   }
 }
 
@@ -103,10 +103,10 @@ export class Brought {
       case "span-flame": return flame(all["span-flame"], items);
       case "iterations": return ofBlock(all.iterations, all.first, one(items, "of"), "iterations");
       case "explain": whole(items); return ofBlock(all.explain, all.first, one(items, "block"), "causes");
-      case "whatif": throw new Left("what it takes to run spans again");
+      case "whatif": throw new Left("the data for what-if");
       case "span": {
         const found = all.span[one(items, "id")];
-        if (!found || one(items, "chosen")) throw new Left("all that is known of this span");
+        if (!found || one(items, "chosen")) throw new Left("the details of this span");
         return found;
       }
       default: return undefined;
@@ -115,7 +115,7 @@ export class Brought {
 
   source(file: string): { lines: string[] | null; reason?: string } {
     const text: string | undefined = this.all.sources[file];
-    if (text === undefined) return { lines: null, reason: "it was not there when this page was made, or is too large for it" };
+    if (text === undefined) return { lines: null, reason: "the file was missing or too large when this page was made" };
     return { lines: text.replace(/\n$/, "").split("\n") };
   }
 }

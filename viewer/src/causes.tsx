@@ -22,11 +22,11 @@ function useSpanned(place: Place): { spanned: Spanned[]; first: number } {
 
 function partText(row: any): string {
   switch (row.part) {
-    case "self": return "its own time";
-    case "waiting": return "how long it waits";
-    case "number": return "how often it calls " + row.block.name;
-    case "duration": return "how long " + row.block.name + " takes";
-    default: return "how much of " + row.block.name + " runs beside others";
+    case "self": return "self time";
+    case "waiting": return "waiting";
+    case "number": return "number of calls of " + row.block.name;
+    case "duration": return "duration of " + row.block.name;
+    default: return "overlap of " + row.block.name + " with others";
   }
 }
 
@@ -37,14 +37,14 @@ function partValue(row: any, value: number | null): string {
 }
 
 const factorText = (row: any): string => ({
-  attribute: row.name, parent_attribute: "the parent's " + row.name, iteration: "the iteration's number",
-  parent_iteration: "the parent's iteration", parent: "who called", lane: "which lane",
+  attribute: row.name, parent_attribute: "parent's " + row.name, iteration: "iteration number",
+  parent_iteration: "parent's iteration number", parent: "parent", lane: "lane",
 } as Record<string, string>)[row.of] || row.of;
 
 function groupText(group: any): string {
   if (!group) return "";
   const value = group.value === undefined ? count(group.from) + " to " + count(group.to)
-    : group.value && group.value.name ? group.value.name : group.value === null ? "nobody" : String(group.value);
+    : group.value && group.value.name ? group.value.name : group.value === null ? "none" : String(group.value);
   return value + ": " + time(group.mean) + " (" + count(group.count) + ")";
 }
 
@@ -55,7 +55,7 @@ export function ExplainPage({ place, search }: { place: Place; search: string })
   if (wanted) items.push(["block", wanted]);
   const { data, error } = useAnswer<any>("explain", items, place.file.generation);
   if (error) return <Problem text={error} />;
-  if (!data) return <Waiting what="Looking for causes" />;
+  if (!data) return <Waiting what="Analysing the spans" />;
   const now = spanned.find((one) => one.block.id === Number(wanted || first));
   const has = (text: string) => !search || text.toLowerCase().includes(search.toLowerCase());
   const parts = data.parts.filter((row: any) => has(partText(row))), factors = data.factors.filter((row: any) => has([factorText(row), groupText(row.slowest), groupText(row.fastest)].join("\n")));
@@ -67,14 +67,14 @@ export function ExplainPage({ place, search }: { place: Place; search: string })
             {spanned.map((one) => <option value={String(one.block.id)}>{fullName(one.block)} ({count(one.count)})</option>)}
           </select>
         </label>
-        <span class="note">{count(data.count)} spans, {time(data.mean)} on average ± {time(data.deviation)}; median {time(data.median)}, 99th percentile {now ? <a href={to(route, { page: "iterations", rest: {}, choice: { of: now.block.id, shortest: data.p99 } })} title="Those that took as long or longer">{time(data.p99)}</a> : time(data.p99)}, longest {time(data.max)}</span>
+        <span class="note">{count(data.count)} spans, {time(data.mean)} on average ± {time(data.deviation)}; median {time(data.median)}, 99th percentile {now ? <a href={to(route, { page: "iterations", rest: {}, choice: { of: now.block.id, shortest: data.p99 } })} title="The spans of at least this duration">{time(data.p99)}</a> : time(data.p99)}, longest {time(data.max)}</span>
       </div>
       <p class="answer" data-what="answer">{data.answer}</p>
-      {search && <p class="note">{count(parts.length + factors.length)} of {count(data.parts.length + data.factors.length)} rows have what is searched for</p>}
+      {search && <p class="note">{count(parts.length + factors.length)} of {count(data.parts.length + data.factors.length)} rows match the search</p>}
       {parts.length > 0 && (
         <table class="blocks">
-          <caption>What the differences consist of</caption>
-          <thead><tr><th scope="col" class="figure">of the variance</th><th scope="col" class="figure">mean</th><th scope="col" class="figure">in typical spans</th><th scope="col" class="figure">in slow ones</th><th scope="col" class="figure">extra in slow ones</th><th scope="col">what</th></tr></thead>
+          <caption>Parts of the variance</caption>
+          <thead><tr><th scope="col" class="figure">share of variance</th><th scope="col" class="figure">mean</th><th scope="col" class="figure">typical spans</th><th scope="col" class="figure">slow spans</th><th scope="col" class="figure">extra in slow spans</th><th scope="col">part</th></tr></thead>
           <tbody>
             {parts.map((row: any) => (
               <tr>
@@ -94,8 +94,8 @@ export function ExplainPage({ place, search }: { place: Place; search: string })
       )}
       {factors.length > 0 && (
         <table class="blocks">
-          <caption>What goes with it</caption>
-          <thead><tr><th scope="col" class="figure">explains</th><th scope="col">what</th><th scope="col">slowest</th><th scope="col">fastest</th><th scope="col">verdict</th></tr></thead>
+          <caption>Attributes that explain the duration</caption>
+          <thead><tr><th scope="col" class="figure">explains</th><th scope="col">attribute</th><th scope="col">slowest</th><th scope="col">fastest</th><th scope="col">verdict</th></tr></thead>
           <tbody>
             {factors.map((row: any) => (
               <tr class={row.verdict === "explains" ? "" : "chance"}>
@@ -104,9 +104,9 @@ export function ExplainPage({ place, search }: { place: Place; search: string })
                   <span class="value">{row.verdict === "explains" ? percent(row.explained) : "–"}</span>
                 </td>
                 <th scope="row"><span class="name">{factorText(row)}</span></th>
-                <td>{row.slope !== null && row.verdict === "explains" ? time(row.slope) + " for each 1 more" : groupText(row.slowest)}</td>
+                <td>{row.slope !== null && row.verdict === "explains" ? time(row.slope) + " per unit" : groupText(row.slowest)}</td>
                 <td>{groupText(row.fastest)}</td>
-                <td class="dim">{({ explains: "", chance: "no more than chance", constant: "always the same", few: "too few spans" } as Record<string, string>)[row.verdict]}</td>
+                <td class="dim">{({ explains: "", chance: "within chance", constant: "constant", few: "too few spans" } as Record<string, string>)[row.verdict]}</td>
               </tr>
             ))}
           </tbody>
@@ -142,7 +142,7 @@ function stepOf(value: number): number {
 function Slider({ block, value, set }: { block: Block; value: number; set: (value: number) => void }) {
   const good = value > 0 && Number.isFinite(value) ? value : 1, [shown, setShown] = useState(good);
   useEffect(() => setShown(good), [good]);
-  const text = shown === 1 ? "as it is" : times(shown) + " × as fast";
+  const text = shown === 1 ? "unchanged" : times(shown) + " × faster";
   return (
     <label class="slider">
       <span class="name"><Named block={block} /></span>
@@ -174,7 +174,7 @@ function Latency({ was, again, now }: { was: any; again: any; now: any }) {
   };
   return (
     <table>
-      <thead><tr><td /><th scope="col" class="figure">recorded</th><th scope="col" class="figure">run again</th><th scope="col" class="figure">predicted</th><th scope="col" class="figure">change</th></tr></thead>
+      <thead><tr><td /><th scope="col" class="figure">recorded</th><th scope="col" class="figure">replayed</th><th scope="col" class="figure">predicted</th><th scope="col" class="figure">change</th></tr></thead>
       <tbody>{row("throughput", "throughput")}{row("median", "median")}{row("90th percentile", "p90")}{row("99th percentile", "p99")}{row("longest", "max")}</tbody>
     </table>
   );
@@ -185,8 +185,8 @@ function Trust({ data }: { data: any }) {
   return (
     <>
       {!data.trusted && data.reasons.map((text: string) => <p class="warning">{text}</p>)}
-      <p class="note">The recorded spans are run again with their own time changed; unchanged, that gives {time(data.replayed)}, {share(Math.abs(data.replayed - data.recorded), data.recorded)} from what was recorded. A change is from that on.</p>
-      {data.shared && data.cores > 0 && <p class="note" data-what="shared">More threads ran than there are processors: they are taken to have had even shares.</p>}
+      <p class="note">The recorded spans are replayed with changed self times. An unchanged replay takes {time(data.replayed)}, {share(Math.abs(data.replayed - data.recorded), data.recorded)} from the recorded time; changes are relative to it.</p>
+      {data.shared && data.cores > 0 && <p class="note" data-what="shared">At times more threads ran than there are processors; the replay shares the processors evenly.</p>}
     </>
   );
 }
@@ -204,7 +204,7 @@ export function WhatIfPage({ place, search }: { place: Place; search: string }) 
   const table = useAnswer<any>(few || route.rest.table === "1" ? "whatif" : null, [...items, ["table", "1"]], place.file.generation);
   // On an error the fields stay, so that the question can be changed.
   const data = answer.data || (error ? again.data : null);
-  if (!data) return error ? <Problem text={error} /> : <Waiting what="Running it again" />;
+  if (!data) return error ? <Problem text={error} /> : <Waiting what="Replaying the recording" />;
   const set = (rest: Record<string, string>) => to(route, { rest: { ...route.rest, ...rest } });
   const write = (id: number, value: number) => {
     const next = new Map(changes);
@@ -225,22 +225,22 @@ export function WhatIfPage({ place, search }: { place: Place; search: string }) 
       {error && <Problem text={error} />}
       <p class="totals">
         <span>recorded <b data-what="recorded" data-value={data.recorded}>{time(data.recorded)}</b></span>
-        <span>run again as it was <b data-what="replayed" data-value={data.replayed}>{time(data.replayed)}</b></span>
+        <span>unchanged replay <b data-what="replayed" data-value={data.replayed}>{time(data.replayed)}</b></span>
         <span aria-hidden="true">→</span>
         <span role="status">predicted <b data-what="predicted" data-value={data.predicted}>{error ? "–" : time(data.predicted)}</b></span>
         {changed && !error && <span data-what="change" class={data.predicted > data.replayed ? "more" : "less"}>{change(data.replayed, data.predicted)}</span>}
-        {waiting && <span class="note">running it again…</span>}
-        {changed && <a class="button" href={set({ speed: "", cores: "", threads: "" })}>as it was</a>}
+        {waiting && <span class="note">replaying…</span>}
+        {changed && <a class="button" href={set({ speed: "", cores: "", threads: "" })}>reset</a>}
       </p>
-      {route.choice && <p class="note" data-what="whole">All spans are run again, not the chosen iterations alone: what they wait for is part of it.</p>}
+      {route.choice && <p class="note" data-what="whole">The replay includes all spans, not only the chosen iterations, because these wait for others.</p>}
       <Trust data={data} />
       <div class="whatif">
-        <section aria-label="How fast each block is">
-          <h2>What if a block were faster</h2>
+        <section aria-label="Speed of each block">
+          <h2>Change the speed of blocks</h2>
           {sliders.map((one) => (
             <Slider key={one.block.id} block={one.block} value={changes.get(one.block.id) ?? 1} set={(value) => write(one.block.id, value)} />
           ))}
-          {found.length > sliders.length && <p class="note" data-what="more-blocks">{count(found.length - sliders.length)} more blocks with less time have no slider here; search for one to get it.</p>}
+          {found.length > sliders.length && <p class="note" data-what="more-blocks">{count(found.length - sliders.length)} more blocks with less time have no slider; search for a block to get one.</p>}
           {data.pools.map((pool: any) => (
             <label class="slider" key={"pool" + pool.blocks[0].id}><span>threads for <span class="name">{pool.blocks.map((one: Block) => one.name).join(", ")}</span></span>
               <Threads value={String(threads.get(pool.blocks[0].id) || "")} placeholder={String(pool.threads)} pool={pool.blocks[0].id} set={(value) => writeThreads(pool.blocks[0].id, value)} />
@@ -253,11 +253,11 @@ export function WhatIfPage({ place, search }: { place: Place; search: string }) 
           </label>
         </section>
         {!error && <section aria-label="Outcome">
-          <h2>{data.latency_of ? "Spans of " + data.latency_of.name : "Spans that nothing else contains"}</h2>
+          <h2>{data.latency_of ? "Spans of " + data.latency_of.name : "Root spans"}</h2>
           <Latency was={data.recorded_latency} again={again.data?.predicted_latency} now={data.predicted_latency} />
-          <h2>What would bring most</h2>
-          {table.data ? <Effects data={table.data} set={set} changes={changes} search={search} /> : few ? <Waiting what="Trying each block" />
-            : <p><a class="button" href={set({ table: "1" })}>try each block</a></p>}
+          <h2>Effect of faster blocks</h2>
+          {table.data ? <Effects data={table.data} set={set} changes={changes} search={search} /> : few ? <Waiting what="Replaying with each block faster" />
+            : <p><a class="button" href={set({ table: "1" })}>compute for each block</a></p>}
         </section>}
       </div>
     </>
@@ -266,13 +266,13 @@ export function WhatIfPage({ place, search }: { place: Place; search: string }) 
 
 function Effects({ data, set, changes, search }: { data: any; set: (rest: Record<string, string>) => string; changes: Map<number, number>; search: string }) {
   const rows: any[] = (data.effects || []).filter((row: any) => !search || matches(row.block, search));
-  if (!rows.length) return <p class="note">{search ? "None of those that are searched for." : "No block has time of its own."}</p>;
+  if (!rows.length) return <p class="note">{search ? "No block matches the search." : "No block has self time."}</p>;
   return (
     <table data-what="effects">
-      <thead><tr><th scope="col">its own time less by</th>{rows[0].effects.map((cell: any) => <th scope="col" class="figure">{Math.round(100 * cell.less)} %</th>)}</tr></thead>
+      <thead><tr><th scope="col">self time reduced by</th>{rows[0].effects.map((cell: any) => <th scope="col" class="figure">{Math.round(100 * cell.less)} %</th>)}</tr></thead>
       <tbody>{rows.map((row) => (
         <tr>
-          <th scope="row"><a class="name" href={set({ speed: spelled(new Map([...changes, [row.block.id, 2]])) })} title="Make it twice as fast"><Named block={row.block} /></a></th>
+          <th scope="row"><a class="name" href={set({ speed: spelled(new Map([...changes, [row.block.id, 2]])) })} title="Make this block twice as fast"><Named block={row.block} /></a></th>
           {row.effects.map((cell: any) => <td class="figure" data-value={cell.length} title={time(cell.length)}>{change(data.predicted, cell.length)}</td>)}
         </tr>
       ))}</tbody>

@@ -48,7 +48,7 @@ export interface Source {
 
 export class Gone extends Error {
   constructor() {
-    super("cairn view does not answer: it has ended, or the machine that it runs on cannot be reached. What is there stays; start it again for more.");
+    super("cairn view does not answer: it has ended, or its machine cannot be reached. The current page stays; start cairn view again to continue.");
   }
 }
 

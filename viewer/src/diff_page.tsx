@@ -68,8 +68,8 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
         <span class={data.total.after > data.total.before ? "more" : "less"}>{change(data.total.before, data.total.after)}</span>
         <span class="note">{data.metric}</span>
       </p>
-      {route.rest.beside === "1" && !route.rest["zoom-before"] && !route.rest["zoom-after"] && <p class="note">Both in one scale: what costs half as much is half as wide.</p>}
-      {!data.total.before && !data.total.after ? <p class="note">Nothing costs anything in either.</p> : route.rest.beside === "1" ? (
+      {route.rest.beside === "1" && !route.rest["zoom-before"] && !route.rest["zoom-after"] && <p class="note">Both graphs have the same scale.</p>}
+      {!data.total.before && !data.total.after ? <p class="note">No block has any cost in either file.</p> : route.rest.beside === "1" ? (
         <div class="beside">
           <Half place={place} file={before} side="before" search={search} set={set} part={widthOf(data.total.before, data.total.after)} />
           <Half place={place} file={after} side="after" search={search} set={set} part={widthOf(data.total.after, data.total.before)} />
@@ -77,13 +77,13 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
       ) : (
         <>
           <FlameGraph place={{ ...place, file: { ...place.file, generation } }} route="diff-flame" items={items} coloring="diff" search={search} height={420} />
-          <p class="note legend"><span class="key less" /> costs less than before <span class="key more" /> costs more; a box is as wide as the larger of both</p>
+          <p class="note legend"><span class="key less" /> costs less than before <span class="key more" /> costs more; the width is the larger of both costs</p>
         </>
       )}
       <table class="blocks sides">
         <caption class="unseen">Blocks by the size of their change</caption>
         <thead>
-          <tr><th scope="col" class="figure">{what} before</th><th scope="col" class="figure">{what} after</th><th scope="col" class="figure">change</th><th scope="col" class="figure">of it</th><th scope="col">block</th></tr>
+          <tr><th scope="col" class="figure">{what} before</th><th scope="col" class="figure">{what} after</th><th scope="col" class="figure">change</th><th scope="col" class="figure">relative</th><th scope="col">block</th></tr>
         </thead>
         <tbody>
           {rows.slice(0, ROWS_MAX).map((row: any) => {
@@ -95,7 +95,7 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
                 <Side value={row[what].before} most={most} unit={its} side="before" />
                 <Side value={row[what].after} most={most} unit={its} side="after" />
                 <td class={"figure " + (delta > 0 ? "more" : "less")} data-what="change" data-value={delta}
-                  title={chance ? "two runs that cost the same may differ so much by their samples alone" : ""}>
+                  title={chance ? "within chance: sampling alone can cause this difference" : ""}>
                   {(delta > 0 ? "+" : delta < 0 ? "−" : "") + figure(Math.abs(delta), its)}{chance ? " ~" : ""}
                 </td>
                 <td class="figure">{change(row[what].before, row[what].after)}</td>
@@ -105,7 +105,7 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
           })}
         </tbody>
       </table>
-      {search && <p class="note">{count(rows.length)} of {count(data.blocks.length)} blocks are searched for{rows.length > ROWS_MAX ? "; the first " + count(ROWS_MAX) + " are shown" : ""}</p>}
+      {search && <p class="note">{count(rows.length)} of {count(data.blocks.length)} blocks match the search{rows.length > ROWS_MAX ? "; the first " + count(ROWS_MAX) + " are shown" : ""}</p>}
       {!search && data.hidden > 0 && <p class="more"><a href={set({ top: String(10 * data.blocks.length) })}>{count(data.hidden)} more rows</a></p>}
     </>
   );

@@ -126,7 +126,7 @@ export class Embedded implements Source {
         const its = engine.source(profile, query, number("block", 0));
         return { ...its, ...(its.file ? brought.source(its.file) : {}) };
       }
-      default: throw new Error("this file holds no such figures; cairn view shows them");
+      default: throw new Error("this page does not have these figures; cairn view shows them");
     }
   }
 

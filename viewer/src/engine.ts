@@ -517,7 +517,7 @@ export function source(profile: Profile, query: Query, block: number) {
   const kept = select(profile, query.focus, query.drops), file = profile.blocks[block].file;
   const cost = blockCosts(profile, query.metric, kept), calls = blockCosts(profile, "calls", kept);
   return {
-    file, lines: null, reason: "sources are not part of a page that was sent; cairn view shows them",
+    file, lines: null, reason: "this page has no sources; cairn view shows them",
     blocks: profile.blocks.filter((b) => b.id && b.file === file).map((b) => ({ block: b, calls: calls.self[b.id], self: cost.self[b.id], inclusive: cost.inclusive[b.id] })),
   };
 }

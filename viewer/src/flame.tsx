@@ -221,11 +221,11 @@ function neighbour(box: Box, step: number): Box {
 
 // Describes a box in words.
 function say(box: Box, flame: Flame): string {
-  if (box.row < 0) return fullName(box.block) + ", " + figure(box.inclusive, flame.unit) + "; zoom in to see them";
+  if (box.row < 0) return fullName(box.block) + ", " + figure(box.inclusive, flame.unit) + "; zoom in to show them";
   const parts = [fullName(box.block), figure(box.inclusive, flame.unit) + " (" + share(box.inclusive, flame.total) + ")"];
   if (!flame.callers) parts.push("self " + figure(box.self, flame.unit));
   if (box.calls) parts.push(count(box.calls) + (box.calls === 1 ? " call" : " calls"));
-  if (box.cycles) parts.push("↺ " + count(box.cycles) + " came back by recursion");
+  if (box.cycles) parts.push("↺ " + count(box.cycles) + " recursive calls");
   return parts.join(", ");
 }
 
@@ -342,7 +342,7 @@ function Graph({ what, flame, place, coloring, matches, height, plain, link, dee
   return (
     <div class="flame">
       {layout.above.length > 0 && (
-        <nav class="above" aria-label="Above the zoomed box">
+        <nav class="above" aria-label="Ancestors of the zoomed box">
           {layout.above.map((one) => (
             <button type="button" onClick={() => go(link(one.zoom))} title="Zoom out to here">
               {fullName(one.block)}<i>{share(one.inclusive, flame.total)}</i>
@@ -359,7 +359,7 @@ function Graph({ what, flame, place, coloring, matches, height, plain, link, dee
         }}>
         <div style={{ height: tall + "px" }}>
           <canvas ref={canvas} tabIndex={0} role="application" aria-roledescription="flame graph"
-            aria-label={"Flame graph of " + flame.metric + ". Arrow keys move, Enter zooms, Backspace zooms out, n and p go to what is searched for" + (plain ? "." : ", f focuses, d drops, c shows callers.")}
+            aria-label={"Flame graph of " + flame.metric + ". Arrow keys move, Enter zooms, Backspace zooms out, n and p go to matches of the search" + (plain ? "." : ", f focuses, d drops, c shows callers.")}
             style={{ height: Math.min(tall, frame.current ? frame.current.clientHeight : innerHeight) + "px" }}
             onMouseMove={point} onMouseLeave={() => point(null)}
             onClick={(event) => {
@@ -406,7 +406,7 @@ function Details({ box, flame, place, plain }: { box: Box; flame: Flame; place: 
         {flame.before !== undefined && <><dt>change</dt><dd>{change(box.before, box.inclusive)}</dd></>}
         {!flame.callers && <><dt>self</dt><dd>{figure(box.self, flame.unit)}</dd></>}
         {box.calls > 0 && <><dt>{plain ? "spans" : "calls"}</dt><dd>{count(box.calls)}</dd></>}
-        {box.cycles > 0 && <><dt title="calls that came back along a cycle">↺</dt><dd>{count(box.cycles)}</dd></>}
+        {box.cycles > 0 && <><dt title="recursive calls, which came back along a cycle">↺</dt><dd>{count(box.cycles)}</dd></>}
       </dl>
       {mine && box.row >= 0 && block.id > 0 && (
         <span class="acts">
@@ -431,14 +431,14 @@ export function SpanFlamePage({ place, search }: { place: Place; search: string 
       <div class="tools" role="toolbar" aria-label="Span tree">
         <Colorings route={route} coloring={coloring} />
         {route.rest.zoom && <a class="button" href={to(route, { rest: { ...route.rest, zoom: "" } })}>zoom out</a>}
-        <span class="note">Self time of spans below what they ran in or were asked for by: what ran side by side is added up.</span>
+        <span class="note">Self time of spans, below their parents. Spans that ran in parallel are summed.</span>
       </div>
       <FlameGraph place={place} route="span-flame" items={items} coloring={coloring} search={search} />
     </>
   );
 }
 
-const colorings: [Coloring, string][] = [["block", "block"], ["cost", "own cost"], ["calls", "how often"]];
+const colorings: [Coloring, string][] = [["block", "block"], ["cost", "self cost"], ["calls", "calls"]];
 
 function Colorings({ route, coloring }: { route: Route; coloring: Coloring }) {
   return (

@@ -98,7 +98,7 @@ function Shown({ data, drawn, at, search }: { data: any; drawn: any; at: Place; 
         </span>
         {data.hidden > 0 && <span class="note">{count(data.hidden)} cheaper {data.hidden === 1 ? "block is" : "blocks are"} not drawn</span>}
       </div>
-      {drawn ? <Drawing data={data} drawn={drawn} at={at} search={search} /> : <p class="note">Nothing costs anything here.</p>}
+      {drawn ? <Drawing data={data} drawn={drawn} at={at} search={search} /> : <p class="note">No block has any cost here.</p>}
     </>
   );
 }
@@ -211,11 +211,11 @@ function Drawing({ data, drawn, at, search }: { data: any; drawn: any; at: Place
       </svg>
       </div>
       <p class="note near">
-        {near ? <><span class="name"><Named block={near.block} /></span> {near.block.file && <span class="where">{near.block.file}{near.block.line ? ":" + near.block.line : ""}</span>} {figure(near.self, at.unit)} itself, {count(near.calls)} {near.calls === 1 ? "call" : "calls"}</> : "\u00a0"}
+        {near ? <><span class="name"><Named block={near.block} /></span> {near.block.file && <span class="where">{near.block.file}{near.block.line ? ":" + near.block.line : ""}</span>} {figure(near.self, at.unit)} self, {count(near.calls)} {near.calls === 1 ? "call" : "calls"}</> : "\u00a0"}
       </p>
       <p class="note legend">
-        A box's colour is what it costs itself, its figure what it costs with all that it calls; an arrow's figure is
-        what that call led to.
+        The colour of a box is its self cost, the figure its inclusive cost. The figure of an arrow is the inclusive cost of
+        that call.
       </p>
     </div>
   );

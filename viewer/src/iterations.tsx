@@ -33,11 +33,11 @@ export function IterationsPage({ place, search }: { place: Place; search: string
           <a href={to(route, { rest: { ...route.rest, scale: "" } })} aria-current={route.rest.scale !== "linear"}>logarithmic</a>
           <a href={to(route, { rest: { ...route.rest, scale: "linear" } })} aria-current={route.rest.scale === "linear"}>linear</a>
         </span>
-        <span class="note">{count(data.spans)} {data.spans === 1 ? "span" : "spans"}{data.points.length < data.spans ? ", drawn as " + count(data.points.length) + " points" : ""}{data.numbered ? "" : "; they have no numbers, so they are in the order of their begins"}</span>
+        <span class="note">{count(data.spans)} {data.spans === 1 ? "span" : "spans"}{data.points.length < data.spans ? ", shown as " + count(data.points.length) + " points" : ""}{data.numbered ? "" : "; without iteration numbers, ordered by begin"}</span>
       </div>
       <Scatter data={data} row={row} place={place} />
       <Range data={data} row={row} place={place} />
-      <h2>{"The slowest of " + data.block.name + (route.choice ? ", of what is chosen" : "")}</h2>
+      <h2>{"The slowest spans of " + data.block.name + (route.choice ? " in the choice" : "")}</h2>
       <SlowestPage place={place} search={search} block={data.block.id} />
     </>
   );
@@ -79,9 +79,9 @@ function Scatter({ data, row, place }: { data: any; row: any; place: Place }) {
   }, [data, row, linear, JSON.stringify(choice), place.route.file]);
   return (
     <>
-      <div class="scatter" ref={frame} role="img" aria-label={"Duration by iteration of " + data.block.name + ", " + count(data.spans) + " spans. Drag to choose; the fields below do the same."} />
+      <div class="scatter" ref={frame} role="img" aria-label={"Duration by iteration of " + data.block.name + ", " + count(data.spans) + " spans. Drag to choose iterations, or use the fields below."} />
       <p class="note near" data-span={near ? near[2] : undefined} data-value={near ? near[1] : undefined}>
-        {near ? `${data.block.name} #${near[0]} took ${time(near[1])}${near[3] > 1 ? ", the longest of " + count(near[3]) + " here" : ""}. Click it to see it on the timeline.` : "Drag to choose iterations, click one to see it on the timeline."}
+        {near ? `${data.block.name} #${near[0]} took ${time(near[1])}${near[3] > 1 ? ", the longest of " + count(near[3]) + " here" : ""}. Click to show it on the timeline.` : "Drag to choose iterations, click one to show it on the timeline."}
       </p>
     </>
   );
@@ -192,7 +192,7 @@ function chart(element: HTMLElement, data: any, row: any, choice: Choice | null,
       y: linear ? { range: (_, __, high) => [0, high * 1.06] } : { distr: 3, range: (_, low, high) => [Math.max(1, low * 0.8), high * 1.25] },
     },
     axes: [
-      { ...axis, label: data.numbered ? "iteration" : "which one", labelFont: axis.font, labelSize: 18, size: 34, space: 24 + 7 * Math.max(...[xs[0], xs[xs.length - 1]].map((x) => count(x || 0).length)), incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, ...[7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18].flatMap((power) => [1, 2, 5].map((one) => one * 10 ** power))], values: (_, all) => all.map((v) => count(v)) },
+      { ...axis, label: data.numbered ? "iteration" : "order of begin", labelFont: axis.font, labelSize: 18, size: 34, space: 24 + 7 * Math.max(...[xs[0], xs[xs.length - 1]].map((x) => count(x || 0).length)), incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, ...[7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18].flatMap((power) => [1, 2, 5].map((one) => one * 10 ** power))], values: (_, all) => all.map((v) => count(v)) },
       { ...axis, size: 76, values: (_, all) => all.map((v) => (v === null || v === undefined ? "" : time(v))), ...(linear ? {} : { splits: (_: uPlot, __: number, low: number, high: number) => splitsOf(low, high), filter: (_: uPlot, all: number[]) => all }) },
     ],
     series: [{}, { stroke: "transparent", paths: () => null, points: { show: points } }],
@@ -237,7 +237,7 @@ function Range({ data, row, place }: { data: any; row: any; place: Place }) {
       return text === "" ? undefined : value ?? undefined;
     };
     const number = (name: string) => read(name, (text) => wholeText(text.replace(/,/g, "")), "A whole number");
-    const took = (name: string) => read(name, (text) => timeOf(text, "µs"), "A time: 250, 10 ms, 1.5 s");
+    const took = (name: string) => read(name, (text) => timeOf(text, "µs"), "A time such as 250, 10 ms or 1.5 s");
     const next = { of: data.block.id, first: number("first"), last: number("last"), shortest: took("shortest"), longest: took("longest") };
     if (wrong) (wrong as HTMLInputElement).reportValidity();
     else go(to(route, { choice: next }));
@@ -250,13 +250,13 @@ function Range({ data, row, place }: { data: any; row: any; place: Place }) {
   return (
     <form class="range" onSubmit={submit}>
       {field("first", "iteration from", choice?.first ?? "")}{field("last", "to", choice?.last ?? "")}
-      {field("shortest", "took from", micro(choice?.shortest))}{field("longest", "to", micro(choice?.longest))}<span>µs</span>
+      {field("shortest", "duration from", micro(choice?.shortest))}{field("longest", "to", micro(choice?.longest))}<span>µs</span>
       <button type="submit">choose</button>
       {row && row.count > 1 && (
         <>
           <a class="button" href={from(row.p99)} data-what="p99" data-value={row.p99} title={"took " + time(row.p99) + " or longer"}>the slowest 1 %</a>
           <a class="button" href={from(row.median)} data-what="median" data-value={row.median} title={"took " + time(row.median) + " or longer"}>the slower half</a>
-          <a class="button" href={to(route, { page: "explain", choice: null, rest: { block: String(data.block.id) } })}>why they differ</a>
+          <a class="button" href={to(route, { page: "explain", choice: null, rest: { block: String(data.block.id) } })}>explain</a>
         </>
       )}
       {choice && <a class="button" href={to(route, { choice: null, rest: { ...route.rest, block: String(choice.of) } })}>choose all</a>}

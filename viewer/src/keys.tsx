@@ -8,22 +8,22 @@ export interface Key { page: string; key: string; text: string; }
 const help = (pages: Key[][]): [string, [string, string][]][] => [
   ["Everywhere", [
     ...pages.map((list): [string, string] => ["g and " + list.map((one) => one.key).join(" "), list.map((one) => one.text.toLowerCase()).join(", ")]),
-    ["/", "search; Enter goes to what was found"], ["Tab, Enter", "from link to link, and follow it"],
-    ["Alt ←", "back"], ["T", "light, dark, or as the system has it"], ["?", "this list"],
+    ["/", "search; Enter goes to the first match"], ["Tab, Enter", "next link, follow the link"],
+    ["Alt ←", "back"], ["T", "colours: light, dark, or as the system"], ["?", "this list"],
   ]],
   ["Tables", [
-    ["↓ ↑ or j k", "from row to row"], ["Enter", "follow the row's name"], ["d", "drop the row's block"],
-    ["o", "the row's line of source"],
+    ["↓ ↑ or j k", "next and previous row"], ["Enter", "follow the row's link"], ["d", "drop the row's block"],
+    ["o", "show the row's source line"],
   ]],
   ["Flame graphs", [
-    ["↓ ↑ ← →", "from box to box"], ["Enter, Backspace", "zoom in, zoom out"], ["n p", "next and previous of what was searched for"],
-    ["f d c", "focus on the box's block, drop it, its callers"],
+    ["↓ ↑ ← →", "move between boxes"], ["Enter, Backspace", "zoom in, zoom out"], ["n p", "next and previous match of the search"],
+    ["f d c", "focus on the box's block, drop it, show its callers"],
   ]],
   ["Timeline", [
-    ["+ − or w s", "zoom in, zoom out"], ["← → or a d", "to the left, to the right"], ["Home", "all of it"],
-    ["n p", "next and previous span"], ["u", "to what the span ran in"], ["Enter", "zoom to the span"], ["Esc", "choose none"],
+    ["+ − or w s", "zoom in, zoom out"], ["← → or a d", "scroll left, scroll right"], ["Home", "show all"],
+    ["n p", "next and previous span"], ["u", "parent of the span"], ["Enter", "zoom to the span"], ["Esc", "deselect"],
   ]],
-  ["Call graph", [["+ − 0", "larger, smaller, all of it"], ["arrows", "move it"]]],
+  ["Call graph", [["+ − 0", "larger, smaller, fit"], ["arrows", "scroll"]]],
 ];
 
 export function Help({ pages, close }: { pages: Key[][]; close: () => void }) {

@@ -171,21 +171,21 @@ function Crumbs({ place }: { place: Place }) {
   const whole = place.file.metrics.find((one) => one.name === place.metric)?.total || 0;
   const spans = when.some((entry) => entry.page === route.page);
   return (
-    <nav class="crumbs" aria-label="What is looked at">
+    <nav class="crumbs" aria-label="Selection">
       <ol>
         <li><a href={to(route, { focus: [], drops: [], choice: null, rest: {} })}>all of {place.file.name}</a></li>
         {!spans && route.focus.map((id, i) => (
           <li class="step">
             <a href={to(route, { focus: route.focus.slice(0, i + 1), rest: {} })} aria-current={i === route.focus.length - 1 ? "true" : undefined}>{name(id)}</a>
             {(i === 0 || i === route.focus.length - 1) && (
-              <a class="x" href={to(route, { focus: route.focus.filter((_, j) => j !== i), rest: {} })} aria-label={"Take " + name(id) + " out"}>×</a>
+              <a class="x" href={to(route, { focus: route.focus.filter((_, j) => j !== i), rest: {} })} aria-label={"Remove " + name(id)}>×</a>
             )}
           </li>
         ))}
         {!spans && route.drops.map((drop, i) => (
           <li class="drop">
             <span>without {drop.map(name).join(" → ")}</span>
-            <a class="x" href={to(route, { drops: route.drops.filter((_, j) => j !== i) })} aria-label={"Bring " + drop.map(name).join(" ") + " back"}>×</a>
+            <a class="x" href={to(route, { drops: route.drops.filter((_, j) => j !== i) })} aria-label={"Restore " + drop.map(name).join(" ")}>×</a>
           </li>
         ))}
         {spans && route.choice && (
@@ -196,7 +196,7 @@ function Crumbs({ place }: { place: Place }) {
         )}
       </ol>
       {!spans && route.choice && (
-        <span class="note" data-what="not-chosen">of the whole run, not of {choiceText(route.choice, name(route.choice.of))} alone: <a href={to(route, { page: "span-tree" })}>the span tree of these</a></span>
+        <span class="note" data-what="not-chosen">This page shows the whole run. For {choiceText(route.choice, name(route.choice.of))}, see <a href={to(route, { page: "span-tree" })}>its span tree</a>.</span>
       )}
       {narrowed && !spans && part !== undefined && (
         <span class="part" data-what="part" data-value={part}>{figure(part, unit)} <i>{share(part, whole)}</i></span>
@@ -205,7 +205,7 @@ function Crumbs({ place }: { place: Place }) {
   );
 }
 
-const themes: [Theme, string][] = [["", "as the system has it"], ["light", "light"], ["dark", "dark"]];
+const themes: [Theme, string][] = [["", "as the system"], ["light", "light"], ["dark", "dark"]];
 
 // Light, dark, or the system's theme.
 function useTheme(): { text: string; turn: () => void } {
@@ -226,11 +226,11 @@ function Sun() {
 // Short warnings about missing data; the title and the page of the run have the full text.
 function Badges({ file, route, gone }: { file: File; route: Route; gone: boolean }) {
   const badges: [string, string][] = [];
-  if (file.state === "killed") badges.push(["killed", "The program ended without closing its capture: what it had recorded until then is here."]);
+  if (file.state === "killed") badges.push(["killed", "The program ended without closing its capture, which holds everything recorded until then."]);
   if (file.state === "unclosed") badges.push(["not closed", "The capture was not closed by its program."]);
   if (file.warnings.length) {
     const all = file.warnings.join("\n");
-    badges.push([/cut short/.test(all) ? "cut short" : /damaged/.test(all) ? "damaged" : "not all is here", all]);
+    badges.push([/cut short/.test(all) ? "truncated" : /damaged/.test(all) ? "damaged" : "incomplete", all]);
   }
   return (
     <>
@@ -300,7 +300,7 @@ function App() {
   const spans = when.includes(entry), { search } = route;
   return (
     <>
-      <a class="skip" href="#content" onClick={(event) => { event.preventDefault(); document.getElementById("content")?.focus(); }}>to the content</a>
+      <a class="skip" href="#content" onClick={(event) => { event.preventDefault(); document.getElementById("content")?.focus(); }}>Skip to content</a>
       <header ref={head}>
         <a class="brand" href={to(route, { page: "", focus: [], drops: [], choice: null, rest: {} })} aria-label="cairn"><Mark /> cairn</a>
         {both ? <span class="pick" title={both.map((one) => one.path).join(" → ")}>{both.map((one) => one.name).join(" → ")}</span> : files.length > 1 ? (
@@ -317,9 +317,9 @@ function App() {
         <button type="button" class="help" onClick={() => setHelping(true)} aria-label="Keys">?</button>
       </header>
       <nav class="menu" aria-label="Pages">
-        <Menu title="Where" list={where} route={place.route} />
-        <Menu title="When" list={when} route={place.route} disabled={file.spans === 0 ? (isLive() ? "no spans in this file" : "not in a page that was sent") : file.spans === null ? "reading…" : undefined} />
-        <Menu title="What changed" list={what} route={place.route} disabled={files.length < 2 ? (isLive() ? "open two files to compare" : "not in a page that was sent") : undefined} />
+        <Menu title="Profile" list={where} route={place.route} />
+        <Menu title="Spans" list={when} route={place.route} disabled={file.spans === 0 ? (isLive() ? "no spans in this file" : "not stored in this page") : file.spans === null ? "reading…" : undefined} />
+        <Menu title="Comparison" list={what} route={place.route} disabled={files.length < 2 ? (isLive() ? "open two files to compare" : "not stored in this page") : undefined} />
       </nav>
       <main id="content" tabIndex={-1}>
         <h1 class="unseen" tabIndex={-1}>{entry.text}</h1>

@@ -60,7 +60,7 @@ export const dropOf = (place: Place, block: Block, page?: string): string =>
 export function Drop({ block, place }: { block: Block; place: Place }) {
   if (block.id === 0) return null;
   return (
-    <a class="act" data-act="drop" href={dropOf(place, block)} title={"Leave out all that has " + block.name + " in its path"}
+    <a class="act" data-act="drop" href={dropOf(place, block)} title={"Leave out all contexts with " + block.name + " in their path"}
       aria-label={"Drop " + block.name}>
       drop
     </a>

@@ -33,7 +33,7 @@ function useFound(place: Place, search: string, spans: boolean): Found | null {
     if (!table.data) return (last.current = null);
     const its = table.data.blocks.filter((row: any) => matches(row.block, search));
     const sum = (rows: any[]) => rows.reduce((all, row) => all + row.self, 0);
-    return (last.current = { count: its.length, value: sum(its), whole: sum(table.data.blocks), of: " of spans' own time" });
+    return (last.current = { count: its.length, value: sum(its), whole: sum(table.data.blocks), of: " of self time" });
   }
   if (!match.data) return (last.current = null);
   const whole = narrowed && part.data ? part.data.total : file.metrics.find((one) => one.name === place.metric)?.total || 0;

@@ -47,11 +47,11 @@ function FilesPage({ place, search }: { place: Place; search: string }) {
   }, [data, metric, search]);
   if (error) return <Problem text={error} />;
   if (!data) return <Waiting what="Reading the files' names" />;
-  if (!files.length) return <p class="note">{search ? "No file has a block that is searched for." : "No block here says which file it is in."}</p>;
+  if (!files.length) return <p class="note">{search ? "No block matches the search." : "No block has a known source file."}</p>;
   const whole = data.metrics.find((one: any) => one.name === metric)?.total || 0;
   return (
     <table class="blocks files">
-      <caption class="unseen">Files by what their blocks {search ? "that are searched for " : ""}cost themselves</caption>
+      <caption class="unseen">Files by the self cost of their {search ? "matching " : ""}blocks</caption>
       <thead><tr><th scope="col" class="figure" aria-sort="descending">self</th><th scope="col" class="figure">calls</th><th scope="col" class="figure">blocks</th><th scope="col">file</th></tr></thead>
       <tbody>{files.slice(0, 500).map((row) => (
         <tr data-file={row.file}>
@@ -101,7 +101,7 @@ function Text({ lines, blocks, place, block, search }: { lines: string[]; blocks
           rows.length > shown.length && <Line {...same}>{count(rows.length - shown.length)} more blocks at this line</Line>,
         ];
       })}
-      {elsewhere.length > 0 && <tr class="section"><th colSpan={5} scope="rowgroup">at no line of this text</th></tr>}
+      {elsewhere.length > 0 && <tr class="section"><th colSpan={5} scope="rowgroup">blocks at lines that the file does not have</th></tr>}
       {elsewhere.slice(0, 200).map((row) => <Line {...same} row={row} chosen={is(row)} named>{""}</Line>)}
     </tbody>
   );
@@ -120,7 +120,7 @@ export function SourcePage({ place, search }: { place: Place; search: string }) 
   return (
     <>
       <p class="note back"><a href={to(route, { rest: {} })}>all files</a></p>
-      <h2 class="file">{data.file || "no file"}<small>{figure(whole, unit)} {unit === "nanoseconds" ? "of " + place.metric : place.metric}, its blocks' own</small></h2>
+      <h2 class="file">{data.file || "no file"}<small>{figure(whole, unit)} {unit === "nanoseconds" ? "of " + place.metric : place.metric}, self cost of its blocks</small></h2>
       {data.lines ? (
         <div class="code">
           <table>

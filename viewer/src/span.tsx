@@ -56,7 +56,7 @@ export function SpanCard({ span, place, bar }: { span: Span; place: Place; bar?:
         {span.iteration !== null && <><dt>iteration</dt><dd data-what="iteration">{span.iteration}</dd></>}
         {span.attributes.map((one) => <><dt class="key">{one.key}</dt><dd data-attribute={one.key}>{valueOf(one)}</dd></>)}
       </dl>
-      {span.ancestors.length > 0 && <h3>{span.handed_off ? "handed on by" : "within"}</h3>}
+      {span.ancestors.length > 0 && <h3>{span.handed_off ? "handed off by" : "within"}</h3>}
       <ol class="ancestors">
         {span.ancestors.map((one) => (
           <li><a href={spanLink(route, one.id)} data-ancestor={one.id}>{nameOf(one.block, one.iteration)}</a></li>

@@ -40,7 +40,7 @@ export function SpansPage({ place, search }: { place: Place; search: string }) {
   const most = Math.max(1, ...data.blocks.map((row: any) => row.total));
   return (
     <>
-      <p class="note">{count(data.spans)} spans{data.open ? ", " + count(data.open) + " have not ended" : ""}{data.dropped ? "; " + count(data.dropped) + " were dropped for want of space" : ""}</p>
+      <p class="note">{count(data.spans)} spans{data.open ? ", " + count(data.open) + " have not ended" : ""}{data.dropped ? "; " + count(data.dropped) + " were dropped for lack of space" : ""}</p>
       <table class="blocks">
         <caption class="unseen">Spans by block</caption>
         <thead>
@@ -48,7 +48,7 @@ export function SpansPage({ place, search }: { place: Place; search: string }) {
             <th scope="col" class="figure" aria-sort={sort === name ? "descending" : "none"}>
               <a href={to(route, { rest: { ...route.rest, sort: name === "total" ? "" : name } })}>{name}</a>
             </th>))}
-            <th scope="col">how long they took</th><th scope="col">block</th></tr>
+            <th scope="col">durations</th><th scope="col">block</th></tr>
         </thead>
         <tbody>
           {data.blocks.filter((row: any) => !search || matches(row.block, search)).map((row: any) => (
@@ -61,7 +61,7 @@ export function SpansPage({ place, search }: { place: Place; search: string }) {
               <td class="figure" data-what="count" data-value={row.count}>{count(row.count)}</td>
               <td class="figure" data-what="median" data-value={row.median}>{time(row.median)}</td>
               <td class="figure" data-what="p99" data-value={row.p99}>
-                {row.count > 1 ? <a href={slowestOf(place, row)} title="Those that took as long or longer">{time(row.p99)}</a> : time(row.p99)}
+                {row.count > 1 ? <a href={slowestOf(place, row)} title="The spans of at least this duration">{time(row.p99)}</a> : time(row.p99)}
               </td>
               <td class="figure">{time(row.max)}</td>
               <td><Bins bins={row.bins} edges={data.edges} /></td>
@@ -87,15 +87,15 @@ export function SlowestPage({ place, search, block }: { place: Place; search: st
   if (block !== undefined) items.push(["block", "#" + block]);
   const { data, error } = useAnswer("spans", items, place.file.generation);
   if (error) return <Problem text={error} />;
-  if (!data) return <Waiting what="Looking for the slowest" />;
+  if (!data) return <Waiting what="Finding the slowest spans" />;
   const most = data.slowest.length ? data.slowest[0].duration : 1;
   const rows = search ? data.slowest.filter((span: any) => isFound(span, search)) : data.slowest;
   return (
     <>
-    {search && <p class="note">{count(rows.length)} of the {count(data.slowest.length)} slowest have what is searched for, or an attribute with it</p>}
+    {search && <p class="note">{count(rows.length)} of the {count(data.slowest.length)} slowest match the search by name or attribute</p>}
     <table class="blocks slowest">
       <caption class="unseen">The slowest spans</caption>
-      <thead><tr><th scope="col" class="figure">took</th><th scope="col" class="figure">itself</th><th scope="col">span</th><th scope="col">attributes</th><th scope="col">lane</th><th scope="col">within</th></tr></thead>
+      <thead><tr><th scope="col" class="figure">took</th><th scope="col" class="figure">self</th><th scope="col">span</th><th scope="col">attributes</th><th scope="col">lane</th><th scope="col">within</th></tr></thead>
       <tbody>
         {rows.map((span: any) => (
           <tr data-span={span.id}>
@@ -128,7 +128,7 @@ function SpanName({ span, place }: { span: any; place: Place }) {
 export function MissingPage({ place, search }: { place: Place; search: string }) {
   const { data, error } = useAnswer("spans", itemsOf(place, [["view", "missing"], ["top", search ? String(SEARCHED) : "100"]]), place.file.generation);
   if (error) return <Problem text={error} />;
-  if (!data) return <Waiting what="Looking for what is missing" />;
+  if (!data) return <Waiting what="Computing missing time" />;
   const has = (...those: any[]) => !search || those.some((one) => one && matches(one.block, search));
   const named = (one: any) => (one ? nameOf(one.block, one.iteration) : "");
   return (
@@ -137,10 +137,10 @@ export function MissingPage({ place, search }: { place: Place; search: string })
         <span>missing <b data-what="missing" data-value={data.missing}>{time(data.missing)}</b></span>
         <span>of <b data-value={data.total}>{time(data.total)}</b></span>
         <span class="more">{share(data.missing, data.total)}</span>
-        <span class="note">of the spans that nothing else contains: time in which none of their children ran, in {count(data.gap_count)} {data.gap_count === 1 ? "gap" : "gaps"}</span>
+        <span class="note">of root spans' time, in which none of their children ran, in {count(data.gap_count)} {data.gap_count === 1 ? "gap" : "gaps"}</span>
       </p>
       <table class="blocks">
-        <caption>Whose time it is</caption>
+        <caption>Missing time by block</caption>
         <thead><tr><th scope="col" class="figure">missing</th><th scope="col" class="figure">of</th><th scope="col" class="figure">spans</th><th scope="col">block</th></tr></thead>
         <tbody>{data.blocks.filter((row: any) => has(row)).map((row: any) => (
           <tr>
@@ -158,7 +158,7 @@ export function MissingPage({ place, search }: { place: Place; search: string })
             <td class="figure" data-value={gap.missing}>{time(gap.missing)}</td>
             <td class="figure"><a href={to(place.route, { page: "timeline", rest: { from: String(Math.max(0, gap.start - gap.missing)), to: String(gap.start + 2 * gap.missing), ...spanOf(place, gap.span) } })}>{time(gap.start)}</a></td>
             <th scope="row">{gap.span ? <a class="name" href={to(place.route, { page: "timeline", rest: spanOf(place, gap.span) })}>{named(gap.span)}</a> : ""}</th>
-            <td><bdi>{named(gap.before) || "its begin"}</bdi> and <bdi>{named(gap.after) || "its end"}</bdi></td>
+            <td><bdi>{named(gap.before) || "begin"}</bdi> and <bdi>{named(gap.after) || "end"}</bdi></td>
           </tr>))}
         </tbody>
       </table>

@@ -38,7 +38,7 @@ export function BlocksPage({ place, by, search }: { place: Place; by: "inclusive
   const { data, error, waiting } = useAnswer("report",
     [...scope(route), ["view", "flat"], ["sort", sort], ["top", top]], place.file.generation);
   return useStill(waiting, () => error ? <Problem text={error} /> : data
-    ? <Blocks place={place} by={by} search={search} data={data} sort={sort} /> : <Waiting what="Adding up" />);
+    ? <Blocks place={place} by={by} search={search} data={data} sort={sort} /> : <Waiting what="Computing the table" />);
 }
 
 function Blocks({ place, by, search, data, sort }: { place: Place; by: "inclusive" | "self"; search: string; data: any; sort: string }) {
@@ -52,7 +52,7 @@ function Blocks({ place, by, search, data, sort }: { place: Place; by: "inclusiv
     <>
       {by === "inclusive" && !route.focus.length && !route.drops.length && <Summary report={data} place={place} />}
       <table class="blocks">
-        <caption class="unseen">{by === "self" ? "What blocks cost themselves" : "What blocks cost with all that they call"}</caption>
+        <caption class="unseen">{by === "self" ? "Blocks by self cost" : "Blocks by inclusive cost"}</caption>
         <thead>
           <tr>
             <Heading place={place} name={first} sort={sort} text={first} default={by} />
@@ -74,7 +74,7 @@ function Blocks({ place, by, search, data, sort }: { place: Place; by: "inclusiv
           ))}
         </tbody>
       </table>
-      {search ? <p class="note">{count(found.length)} of {count(data.flat.length)} blocks that cost something are searched for{found.length > ROWS_MAX ? "; the first " + count(ROWS_MAX) + " are shown" : ""}</p> : more(place, data.flat.length, data.hidden)}
+      {search ? <p class="note">{count(found.length)} of {count(data.flat.length)} blocks match the search{found.length > ROWS_MAX ? "; the first " + count(ROWS_MAX) + " are shown" : ""}</p> : more(place, data.flat.length, data.hidden)}
     </>
   );
 }
@@ -93,14 +93,14 @@ function Summary({ report, place }: { report: any; place: Place }) {
         <div><dt>contexts</dt><dd data-value={report.contexts}>{count(report.contexts)}</dd></div>
         <div><dt>blocks</dt><dd>{count(report.blocks)}</dd></div>
         {report.folded_calls > 0 && (
-          <div class="warn"><dt>folded by limits</dt><dd>{count(report.folded_calls)} calls, {share(report.folded_calls, sum("calls")?.total || 0)}</dd></div>
+          <div class="warn"><dt>folded at limits</dt><dd>{count(report.folded_calls)} calls, {share(report.folded_calls, sum("calls")?.total || 0)}</dd></div>
         )}
         {report.state !== "ended" && (
           <div class="warn"><dt>state</dt><dd>{report.state}{report.unaccounted_ns ? "; " + figure(report.unaccounted_ns, "nanoseconds") + " unaccounted" : ""}</dd></div>
         )}
       </dl>
       {report.warnings.map((text: string) => <p class="warning">{text}</p>)}
-      {place.file.foreign && <p class="warning">This is another tool's file: what it does not say is not here.</p>}
+      {place.file.foreign && <p class="warning">This file is from another tool; data that its format lacks are missing.</p>}
     </section>
   );
 }
@@ -114,7 +114,7 @@ export function SequencesPage({ place, search }: { place: Place; search: string 
   const top = search ? String(PATHS_MAX) : route.rest.top || "100";
   const { data, error, waiting } = useAnswer<any>("sequences", [...scope(route), ["top", top]], place.file.generation);
   return useStill(waiting, () => error ? <Problem text={error} /> : data ? <Sequences place={place} data={data} top={top} search={search} />
-    : <Waiting what="Looking for the dearest paths" />);
+    : <Waiting what="Finding the costliest paths" />);
 }
 
 function Sequences({ place, data, top, search }: { place: Place; data: any; top: string; search: string }) {
@@ -128,7 +128,7 @@ function Sequences({ place, data, top, search }: { place: Place; data: any; top:
   return (
     <>
       <table class="blocks">
-        <caption class="unseen">Call paths by what their last block costs itself</caption>
+        <caption class="unseen">Call paths by the self cost of their last block</caption>
         <thead>
           <tr>
             <th scope="col" class="figure" aria-sort="descending">self</th>
@@ -148,7 +148,7 @@ function Sequences({ place, data, top, search }: { place: Place; data: any; top:
           ))}
         </tbody>
       </table>
-      {search && <p class="note">{count(found.length)} of the {count(data.sequences.length)} dearest paths have what is searched for</p>}
+      {search && <p class="note">{count(found.length)} of the {count(data.sequences.length)} costliest paths match the search</p>}
       {!search && data.sequences.length >= Number(top) && Number(top) < PATHS_MAX && (
         <p class="more"><a href={to(route, { rest: { ...route.rest, top: String(Number(top) * MORE) } })}>more paths</a></p>
       )}
@@ -164,7 +164,7 @@ function Path({ path, blocks, place }: { path: number[]; blocks: Record<string, 
   const link = (i: number) => to(place.route, { page: "sequence", focus: path.slice(i) });
   return (
     <span class="path">
-      {first > 0 && <a href={link(0)} title="The whole path">… {first} more</a>}
+      {first > 0 && <a href={link(0)} title="Show the whole path">… {first} more</a>}
       {path.slice(first).map((id, i) => (
         <a class={i + first === path.length - 1 ? "name last" : "name"} href={link(i + first)}>{blocks[id] ? <Named block={blocks[id]} /> : "#" + id}</a>
       ))}
@@ -199,7 +199,7 @@ export function SequencePage({ place, search }: { place: Place; search: string }
   const near = useAnswer(focus.length ? "report" : null, [...scope(route), ["top", search ? String(SEARCHED_MAX) : route.rest.top || "60"]], place.file.generation);
   const steps = useAnswer<any[]>(focus.length ? "steps" : null, scope(route), place.file.generation);
   const shown = useStill(near.waiting || steps.waiting, () => near.error || steps.error ? <Problem text={near.error || steps.error} />
-    : near.data && steps.data ? <Sequence place={place} near={near.data} steps={steps.data} search={search} /> : <Waiting what="Following the sequence" />);
+    : near.data && steps.data ? <Sequence place={place} near={near.data} steps={steps.data} search={search} /> : <Waiting what="Computing the sequence" />);
   return focus.length ? shown : <BlocksPage place={place} by="inclusive" search={search} />;
 }
 
@@ -210,17 +210,17 @@ function Sequence({ place, near, steps, search }: { place: Place; near: any; ste
     const those = (rows: any[]) => (search ? rows.filter((row) => matches(row.block, search)) : rows);
     return { ...near.sequence, before: those(near.sequence.before), after: those(near.sequence.after) };
   }, [near, search]);
-  const none = (text: string) => (search ? "nothing that is searched for" : text);
+  const none = (text: string) => (search ? "none that match the search" : text);
   const last = steps.length - 1, around = useMemo(() => [...its.before, ...its.after], [its]), drawn = useFirst(around).length;
   return (
     <>
       <div class="tools" role="toolbar" aria-label="This sequence">
-        <a class="button" href={to(route, { page: "flame" })}>flame graph of it</a>
-        <a class="button" href={to(route, { page: "flame", rest: { callers: "1" } })}>who leads to it, drawn</a>
-        <a class="button" href={to(route, { page: "graph" })}>call graph of it</a>
+        <a class="button" href={to(route, { page: "flame" })}>flame graph</a>
+        <a class="button" href={to(route, { page: "flame", rest: { callers: "1" } })}>flame graph of callers</a>
+        <a class="button" href={to(route, { page: "graph" })}>call graph</a>
       </div>
       <table class="blocks sequence">
-        <caption class="unseen">What leads into the sequence, what it costs, what it leads to</caption>
+        <caption class="unseen">Callers, cost and callees of the sequence</caption>
         <thead>
           <tr>
             <th scope="col" class="figure">calls</th>
@@ -230,10 +230,10 @@ function Sequence({ place, near, steps, search }: { place: Place; near: any; ste
             <th scope="col"><span class="unseen">actions</span></th>
           </tr>
         </thead>
-        <Neighbours rows={its.before} drawn={drawn} title="leading into it" none={none("nothing") + " leads into it"} place={place}
+        <Neighbours rows={its.before} drawn={drawn} title="callers" none={"callers: " + none("none")} place={place}
           whole={whole} extend={(id) => (id ? [id, ...focus] : focus)} />
         <tbody class="chosen">
-          <tr class="section"><th colSpan={5} scope="rowgroup">{focus.length === 1 ? "the block" : "the sequence, and what it costs up to each block"}</th></tr>
+          <tr class="section"><th colSpan={5} scope="rowgroup">{focus.length === 1 ? "the block" : "the sequence, with the cost up to each block"}</th></tr>
           {steps.map((step, i) => (
             <tr class={i === last ? "tip" : ""} data-step={i}>
               <Figure what="calls" value={step.calls} unit="" />
@@ -250,7 +250,7 @@ function Sequence({ place, near, steps, search }: { place: Place; near: any; ste
               <td class="acts">
                 {focus.length > 1 && (i === 0 || i === last) && (
                   <a class="act" href={to(route, { focus: i === 0 ? focus.slice(1) : focus.slice(0, -1) })}
-                    aria-label={"Take " + step.block.name + " out of the sequence"}>shorten</a>
+                    aria-label={"Remove " + step.block.name + " from the sequence"}>shorten</a>
                 )}
                 <a class="act" data-act="drop" href={dropOf(place, step.block, "overall")} aria-label={"Drop " + step.block.name}
                   onClick={(event) => { event.preventDefault(); location.hash = to(route, { page: "overall", focus: [], drops: [...route.drops, [step.block.id]], rest: {} }); }}>drop</a>
@@ -258,7 +258,7 @@ function Sequence({ place, near, steps, search }: { place: Place; near: any; ste
             </tr>
           ))}
         </tbody>
-        <Neighbours rows={its.after} drawn={drawn - its.before.length} title="what it leads to" none={"it leads to " + none("nothing")} place={place}
+        <Neighbours rows={its.after} drawn={drawn - its.before.length} title="callees" none={"callees: " + none("none")} place={place}
           whole={whole} extend={(id) => [...focus, id]} />
       </table>
     </>

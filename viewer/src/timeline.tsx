@@ -206,12 +206,12 @@ function Lanes({ chart, place, search, waiting }: { chart: Chart; place: Place; 
         </span>
         {selected >= 0 && <button type="button" class="button" onClick={() => zoomTo(selected)}>zoom to the span</button>}
         <span class="note" data-what="window">{moment(view.from, (view.to - view.from) / 100)} to {moment(view.to, (view.to - view.from) / 100)}, {time(view.to - view.from)}; {count(total)} {total === 1 ? "span" : "spans"}{route.choice ? " chosen" : ""} on {count(lanes)} {lanes === 1 ? "lane" : "lanes"}{waiting ? "; reading…" : ""}</span>
-        <span class="keys"><i class="handoff" /> <span data-what="handoffs">{count(kinds.handoff || 0)}</span> handed on <i class="waits" /> <span data-what="waits">{count(kinds.waits || 0)}</span> waited for</span>
+        <span class="keys"><i class="handoff" /> <span data-what="handoffs">{count(kinds.handoff || 0)}</span> hand-offs <i class="waits" /> <span data-what="waits">{count(kinds.waits || 0)}</span> waits</span>
       </div>
       <div class="split">
         <div class="lanes">
           <canvas ref={canvas} tabIndex={0} role="application" aria-roledescription="timeline" style={{ height: layout.height + "px" }}
-            aria-label="Spans over time. Plus and minus zoom, left and right pan, n and p go from span to span, u to what a span ran in, Enter zooms to a span, Home shows all."
+            aria-label="Spans over time. Plus and minus zoom, left and right pan, n and p go from span to span, u goes to the parent, Enter zooms to a span, Home shows all."
             onPointerDown={down} onPointerMove={move} onPointerUp={up} onPointerLeave={() => setHovered(null)}
             onDblClick={(event) => { const bar = at(event); if (bar) zoomTo(bar.span); }} onKeyDown={key} />
           <canvas ref={axis} class="axis" aria-hidden="true" style={{ height: AXIS + "px" }} />
@@ -219,16 +219,16 @@ function Lanes({ chart, place, search, waiting }: { chart: Chart; place: Place; 
         </div>
         <aside class="side" aria-live="polite">
           {detail ? <SpanCard span={detail} place={place} bar={hovered && hovered.count > 1 && detail !== its ? hovered : null} /> :
-            <p class="note">Point at a span to see it, click it for what it ran in. Drag to move, Shift and drag or Ctrl and the wheel to zoom.</p>}
+            <p class="note">Point at a span to show it, click it to show its ancestors. Drag to move, Shift and drag or Ctrl and the wheel to zoom.</p>}
         </aside>
       </div>
       {layout.shown.length < chart.lanes.length && (
         <p class="note">Lanes {count(first + 1)} to {count(first + layout.shown.length)} of {count(chart.lanes.length)}.{" "}
-          {first > 0 && <a href={write({ ...route, rest: { ...rest, lane: String(Math.max(0, first - LANES) || "") } })}>those before</a>}{" "}
-          {first + layout.shown.length < chart.lanes.length && <a href={write({ ...route, rest: { ...rest, lane: String(first + layout.shown.length) } })}>those after</a>}
+          {first > 0 && <a href={write({ ...route, rest: { ...rest, lane: String(Math.max(0, first - LANES) || "") } })}>previous lanes</a>}{" "}
+          {first + layout.shown.length < chart.lanes.length && <a href={write({ ...route, rest: { ...rest, lane: String(first + layout.shown.length) } })}>next lanes</a>}
         </p>
       )}
-      {chart.sent && chart.finest > 0 && <p class="note" data-what="finest">This page was sent: spans shorter than {time(chart.finest)} are shown together, however far one zooms in. cairn view shows each of them.</p>}
+      {chart.sent && chart.finest > 0 && <p class="note" data-what="finest">This page has no detail below {time(chart.finest)}: shorter spans are merged. cairn view shows each of them.</p>}
       {chart.arrows_left_out > 0 && <p class="note">{count(chart.arrows_left_out)} more arrows are not drawn; zoom in to see them.</p>}
       <p class="note"><a href={to(route, { page: "slowest" })}>The slowest spans as a table</a></p>
     </div>
