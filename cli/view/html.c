@@ -56,10 +56,10 @@ static void put_json(packed *all, json_t *json)
 }
 
 /* Adds spans and sources. */
-static void put_brought(packed *all, const crn_report *report)
+static void put_stored(packed *all, const crn_report *report)
 {
     size_t size;
-    char *text = crn_view_brought(report, &size);
+    char *text = crn_view_stored(report, &size);
     put_number(all, size);
     if (text)
         put_bytes(all, text, size);
@@ -206,7 +206,7 @@ int crn_report_html(const crn_report *report, const char *path)
     put_json(&all, blocks_json(report->profile));
     put_contexts(&all, report->profile);
     put_metrics(&all, report->profile);
-    put_brought(&all, report);
+    put_stored(&all, report);
     bool good = write_page(output.file, &all);
     crn_free(all.data);
     if (!good)

@@ -234,7 +234,7 @@ void crn_view_kept_clear(crn_view *view);
 
 /* Returns the data of a single-file page besides the profile, as JSON: answers about the capture's
  * spans, and sources. Free it with free. NULL without memory. */
-char *crn_view_brought(const crn_report *report, size_t *size);
+char *crn_view_stored(const crn_report *report, size_t *size);
 
 struct MHD_Daemon;
 /* Listens on the loopback interface; `port` 0 is any. NULL after printing an error. */

@@ -2,7 +2,7 @@
 // The profile in a page without a server, and the answers that the server would give for it: the
 // same sums over the same contexts. tests/view compares them with cairn report --json.
 import { Block, Items, Source, parseJson } from "./data";
-import { Brought } from "./brought";
+import { StoredAnswers } from "./stored";
 import * as engine from "./engine";
 
 class Bytes {
@@ -45,7 +45,7 @@ class Bytes {
 interface All {
   profile: engine.Profile;
   head: any;
-  brought: Brought;
+  stored: StoredAnswers;
 }
 
 function read(data: Uint8Array): All {
@@ -74,7 +74,7 @@ function read(data: Uint8Array): All {
     if (there) bytes.numbers(column, 0);
     values[metric.name] = column;
   }
-  return { profile: { count, blocks, parent, block, callsTree, edges, values }, head, brought: new Brought(bytes.json()) };
+  return { profile: { count, blocks, parent, block, callsTree, edges, values }, head, stored: new StoredAnswers(bytes.json()) };
 }
 
 async function unpack(text: string): Promise<Uint8Array> {
@@ -101,9 +101,9 @@ export class Embedded implements Source {
   }
 
   async ask(route: string, items: Items): Promise<any> {
-    const { profile, head, brought } = await this.ready;
-    const brings = brought.count ? brought.answer(route, items) : undefined;
-    if (brings) return brings;
+    const { profile, head, stored } = await this.ready;
+    const answer = stored.count ? stored.answer(route, items) : undefined;
+    if (answer) return answer;
     const metric = one(items, "metric") || head.metric;
     const query: engine.Query = {
       metric,
@@ -114,7 +114,7 @@ export class Embedded implements Source {
     };
     const number = (key: string, otherwise: number) => Number(one(items, key) || otherwise);
     switch (route) {
-      case "captures": return [this.file(head, brought.count)];
+      case "captures": return [this.file(head, stored.count)];
       case "blocks": return one(items, "ids").split(",").map((id) => profile.blocks[Number(id)]).filter(Boolean);
       case "report": return { ...head, ...this.report(profile, query, items) };
       case "steps": return engine.steps(profile, query);
@@ -124,7 +124,7 @@ export class Embedded implements Source {
       case "graph": return engine.graph(profile, query, number("nodes", 40));
       case "source": {
         const its = engine.source(profile, query, number("block", 0));
-        return { ...its, ...(its.file ? brought.source(its.file) : {}) };
+        return { ...its, ...(its.file ? stored.source(its.file) : {}) };
       }
       default: throw new Error("this page does not have these figures; cairn view shows them");
     }

@@ -333,9 +333,9 @@ function App() {
 }
 
 color.restoreTheme();
-const brought = document.getElementById("profile");
-if (brought) {
-  const embedded = new Embedded(brought.textContent || "");
+const profile = document.getElementById("profile");
+if (profile) {
+  const embedded = new Embedded(profile.textContent || "");
   setSource(embedded);
   // For scripts: returns the server's answer to api/....
   (window as any).cairnAsk = (question: string) => {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Data in a single-file page besides the profile: the server's answers about spans, at limited
- * detail, and sources. viewer/src/brought.ts reads it: docs/VIEW.md.
+ * detail, and sources. viewer/src/stored.ts reads it: docs/VIEW.md.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -193,7 +193,7 @@ static void put_all(crn_view *view, const crn_report *report, bool sources)
     fputs("}", stdout);
 }
 
-char *crn_view_brought(const crn_report *report, size_t *size)
+char *crn_view_stored(const crn_report *report, size_t *size)
 {
     static crn_view view = {.lock = PTHREAD_MUTEX_INITIALIZER, .looked = PTHREAD_COND_INITIALIZER};
     char *text[2] = {NULL, NULL}, *folder = realpath(".", NULL);

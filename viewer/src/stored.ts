@@ -5,7 +5,7 @@ import { Items } from "./data";
 
 const SHOW = "cairn view on the capture shows them";
 
-export class Left extends Error {
+export class NotStored extends Error {
   constructor(what: string) {
     super("This page does not have " + what + "; " + SHOW + ".");
   }
@@ -16,7 +16,7 @@ const block = (items: Items, key: string): string => one(items, key).replace("#"
 
 // Throws if iterations are chosen: their spans are not stored.
 function whole(items: Items): void {
-  if (one(items, "of")) throw new Left("spans of chosen iterations");
+  if (one(items, "of")) throw new NotStored("spans of chosen iterations");
 }
 
 // Returns the bars in the requested window and lanes.
@@ -34,12 +34,12 @@ function timeline(all: any, items: Items): any {
 function spans(all: any, items: Items): any {
   const of = block(items, "block"), top = Number(one(items, "top") || 30) || Infinity;
   if (one(items, "view") === "missing") {
-    if (of) throw new Left("missing time of single blocks");
+    if (of) throw new NotStored("missing time of single blocks");
     return { ...all.missing, gaps: all.missing.gaps.slice(0, top) };
   }
   if (one(items, "view") === "slowest") {
     const found = of ? all.slowest_of[of] : all.slowest;
-    if (!found) throw new Left("the slowest spans of blocks with little time");
+    if (!found) throw new NotStored("the slowest spans of blocks with little time");
     return { ...found, slowest: found.slowest.slice(0, top) };
   }
   const by = one(items, "sort") || "total";
@@ -83,11 +83,11 @@ function flame(all: any, items: Items): any {
 
 function ofBlock(answers: any, first: number, wanted: string, what: string): any {
   const found = answers[wanted || first];
-  if (!found) throw new Left(what + " of blocks with little time");
+  if (!found) throw new NotStored(what + " of blocks with little time");
   return found;
 }
 
-export class Brought {
+export class StoredAnswers {
   constructor(private all: any) {}
 
   get count(): number {
@@ -103,10 +103,10 @@ export class Brought {
       case "span-flame": return flame(all["span-flame"], items);
       case "iterations": return ofBlock(all.iterations, all.first, one(items, "of"), "iterations");
       case "explain": whole(items); return ofBlock(all.explain, all.first, one(items, "block"), "causes");
-      case "whatif": throw new Left("the data for what-if");
+      case "whatif": throw new NotStored("the data for what-if");
       case "span": {
         const found = all.span[one(items, "id")];
-        if (!found || one(items, "chosen")) throw new Left("the details of this span");
+        if (!found || one(items, "chosen")) throw new NotStored("the details of this span");
         return found;
       }
       default: return undefined;
