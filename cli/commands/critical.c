@@ -69,9 +69,9 @@ static int critical(const crn_span_source *source)
     crn_critical *critical = crn_critical_make(source->spans, report.span);
     report.critical = critical;
     if (given.json)
-        crn_critical_json(&report);
+        crn_critical_json(stdout, &report);
     else
-        crn_critical_text(&report);
+        crn_critical_text(stdout, &report);
     crn_critical_free(critical);
     return CRN_EXIT_OK;
 }

@@ -196,9 +196,9 @@ static int compare(crn_diff_report *report)
     report->contexts = given.contexts;
     report->top = (uint32_t)given.top;
     if (given.json)
-        crn_diff_json(report);
+        crn_diff_json(stdout, report);
     else
-        crn_diff_text(report);
+        crn_diff_text(stdout, report);
     int status = judge(report);
     crn_diff_free(&report->diff);
     return status;

@@ -48,8 +48,9 @@ static uint64_t *choose(const crn_span_source *source, const char *block)
     return chosen;
 }
 
-void crn_explain_run(const crn_span_source *source, const uint64_t *chosen, const char *block,
-                     const char *where, uint32_t top, void (*print)(const crn_explain_report *))
+void crn_explain_run(FILE *out, const crn_span_source *source, const uint64_t *chosen,
+                     const char *block, const char *where, uint32_t top,
+                     void (*print)(FILE *, const crn_explain_report *))
 {
     crn_explain *explain = crn_explain_make(source->spans, chosen, UINT64_MAX);
     /* If a few outliers make half of the variance, explains the others as well. */
@@ -62,7 +63,7 @@ void crn_explain_run(const crn_span_source *source, const uint64_t *chosen, cons
                                  .block = block,
                                  .where = where,
                                  .top = top};
-    print(&report);
+    print(out, &report);
     crn_explain_free(rest);
     crn_explain_free(explain);
 }
@@ -72,7 +73,7 @@ static int explain(const crn_span_source *source, const char *block)
     uint64_t *chosen = choose(source, block);
     if (!chosen)
         return CRN_EXIT_BAD;
-    crn_explain_run(source, chosen, block, given.where,
+    crn_explain_run(stdout, source, chosen, block, given.where,
                     given.top ? (uint32_t)given.top : UINT32_MAX,
                     given.json ? crn_explain_json : crn_explain_text);
     crn_free(chosen);

@@ -194,7 +194,7 @@ static int answer(crn_query *query, const char *sql)
         if (any)
             putchar('\n');
         any = true;
-        bool good = crn_query_print(statement, form, (const char *const *)given.words.list,
+        bool good = crn_query_print(stdout, statement, form, (const char *const *)given.words.list,
                                     (uint32_t)given.words.count, &error);
         crn_statement_free(statement);
         if (!good)

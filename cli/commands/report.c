@@ -185,15 +185,15 @@ static int report_print(crn_report *report)
     if (given.html)
         return crn_report_html(report, given.html);
     if (given.json) {
-        crn_report_json(report);
+        crn_report_json(stdout, report);
         return CRN_EXIT_OK;
     }
     if (!given.no_summary && report->view != CRN_VIEW_DOT)
-        crn_report_summary(report);
-    static void (*const views[])(const crn_report *) = {
+        crn_report_summary(stdout, report);
+    static void (*const views[])(FILE *, const crn_report *) = {
         crn_report_flat,    crn_report_tree, crn_report_sequence, crn_report_stack,
         crn_report_compare, crn_report_zero, crn_report_dot};
-    views[report->view](report);
+    views[report->view](stdout, report);
     return CRN_EXIT_OK;
 }
 

@@ -154,9 +154,9 @@ static int show(crn_spans_report *report)
         return CRN_EXIT_BAD;
     }
     if (given.json)
-        crn_spans_json(report);
+        crn_spans_json(stdout, report);
     else
-        crn_spans_text(report);
+        crn_spans_text(stdout, report);
     int status = judge(report, given.fail_above);
     crn_missing_free(&report->missing);
     crn_span_groups_free(&report->groups);
@@ -191,7 +191,7 @@ static int run(void)
     const crn_list *captures = &given.captures;
     bool table = report.view == CRN_SPANS_VIEW_BLOCKS && !given.where && captures->count == 1;
     if (given.histograms || (table && crn_spreads_are_all(captures->list[0])))
-        return crn_spans_spread(captures->list[0], given.block, report.sort, report.top,
+        return crn_spans_spread(stdout, captures->list[0], given.block, report.sort, report.top,
                                 given.json);
     int status = CRN_EXIT_BAD;
     if (crn_span_source_open_all(&report.source, captures->list, captures->count))

@@ -124,7 +124,7 @@ static int run(void)
             return crn_cli_fail("%s", error.message);
     }
     given.options.path = found ? found : given.captures.list[0];
-    int status = given.batch ? crn_top_batch(&given.options, &given.choice)
+    int status = given.batch ? crn_top_batch(stdout, &given.options, &given.choice)
                              : crn_top_screen(&given.options, &given.choice);
     crn_free(given.choice.folds);
     crn_free(found);

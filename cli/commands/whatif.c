@@ -297,9 +297,9 @@ static void show(crn_whatif_report *report)
         report->effects = &effects;
     }
     if (given.json)
-        crn_whatif_json(report);
+        crn_whatif_json(stdout, report);
     else
-        crn_whatif_text(report);
+        crn_whatif_text(stdout, report);
     crn_effects_free(&effects);
     crn_outcome_free(&outcome);
     crn_free(report->reasons);

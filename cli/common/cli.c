@@ -21,6 +21,15 @@
 
 const char *crn_cli_name = "cairn";
 
+static _Thread_local char *caught;
+static _Thread_local size_t caught_size;
+
+void crn_cli_catch(char *message, size_t size)
+{
+    caught = message;
+    caught_size = size;
+}
+
 int crn_cli_fail(const char *format, ...)
 {
     char message[1024];
@@ -32,6 +41,10 @@ int crn_cli_fail(const char *format, ...)
     for (char *c = message; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 0x7f)
             *c = '?';
+    if (caught) {
+        snprintf(caught, caught_size, "%s", message);
+        return CRN_EXIT_BAD;
+    }
     fflush(stdout);
     fprintf(stderr, "%s: %s\n", crn_cli_name, message);
     return CRN_EXIT_BAD;

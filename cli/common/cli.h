@@ -22,6 +22,9 @@ extern const char *crn_cli_name;
  * Returns CRN_EXIT_BAD, for `return crn_cli_fail(...)`. */
 int crn_cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Messages of this thread go to `message` from now on; to stderr again if it is NULL. */
+void crn_cli_catch(char *message, size_t size);
+
 /* Loads a capture while showing progress, with functions for addresses and live memory derived. On
  * an error prints a message and returns NULL. */
 crn_profile *crn_cli_load(const char *path);

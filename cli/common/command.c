@@ -257,5 +257,5 @@ void crn_commands_json(const crn_command *const *commands, size_t count)
         json_object_set_new(json, "passes_on", json_boolean(command->run_raw != NULL));
         json_array_append_new(list, json);
     }
-    crn_json_write(list);
+    crn_json_write(stdout, list);
 }

@@ -21,17 +21,17 @@ json_t *crn_json_number(uint64_t number)
     return number <= INT64_MAX ? json_integer((json_int_t)number) : json_real((double)number);
 }
 
-void crn_json_write(json_t *json)
+void crn_json_write(FILE *out, json_t *json)
 {
-    json_dumpf(json, stdout,
+    json_dumpf(json, out,
                JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
     json_decref(json);
 }
 
-void crn_json_write_member(const char *key, json_t *value)
+void crn_json_write_member(FILE *out, const char *key, json_t *value)
 {
-    printf(",\n\"%s\":", key);
-    crn_json_write(value);
+    fprintf(out, ",\n\"%s\":", key);
+    crn_json_write(out, value);
 }
 
 json_t *crn_json_block(const crn_profile *profile, uint32_t block)

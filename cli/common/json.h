@@ -6,6 +6,7 @@
 #define CRN_CLI_COMMON_JSON_H
 
 #include <jansson.h>
+#include <stdio.h>
 
 #include "profile/profile.h"
 
@@ -21,9 +22,9 @@ json_t *crn_report_memory_json(const crn_profile *profile);
 struct crn_spans_report;
 json_t *crn_spans_span_json(const struct crn_spans_report *report, uint32_t span);
 
-/* Print the value on stdout and free it; the second as a member of an object that has members
+/* Print the value and free it; the second as a member of an object that has members
  * already. */
-void crn_json_write(json_t *value);
-void crn_json_write_member(const char *key, json_t *value);
+void crn_json_write(FILE *out, json_t *value);
+void crn_json_write_member(FILE *out, const char *key, json_t *value);
 
 #endif

@@ -150,43 +150,43 @@ static size_t fit(crn_table *table, size_t width)
     return used;
 }
 
-void crn_table_head(crn_table *table, const char *name)
+void crn_table_head(FILE *out, crn_table *table, const char *name)
 {
     size_t width = crn_terminal_get()->width, used = fit(table, width);
     bool begun = false;
-    crn_terminal_style(CRN_STYLE_TITLE);
+    crn_terminal_style(out, CRN_STYLE_TITLE);
     for (size_t i = 0; i < table->count; i++) {
         const crn_column *column = &table->columns[i];
         if (column->left_out)
             continue;
         size_t pad = column->width - crn_terminal_width(column->title) + (begun ? MARGIN : 0);
-        printf("%*s%s", (int)pad, "", column->title);
+        fprintf(out, "%*s%s", (int)pad, "", column->title);
         begun = true;
     }
-    printf("%*s%s", begun ? MARGIN : 0, "", name);
-    crn_terminal_style(CRN_STYLE_PLAIN);
-    putchar('\n');
+    fprintf(out, "%*s%s", begun ? MARGIN : 0, "", name);
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
+    putc('\n', out);
     if (width)
         table->limit = width > used + MARGIN + NAME_MIN ? width - used - MARGIN : NAME_MIN;
 }
 
-static void explain_intervals(const crn_table *table)
+static void explain_intervals(FILE *out, const crn_table *table)
 {
     const crn_column *column = table->columns, *end = column + table->count;
     while (column < end && column->kind != CRN_COLUMN_INTERVAL)
         column++;
     if (column == end)
         return;
-    crn_terminal_style(CRN_STYLE_DIM);
+    crn_terminal_style(out, CRN_STYLE_DIM);
     if (column->left_out)
-        printf("a%sb", crn_terminal_get()->glyphs->to);
+        fprintf(out, "a%sb", crn_terminal_get()->glyphs->to);
     else
-        fputs(column->title, stdout);
-    printf(": 95 %% interval, shown below %d samples\n", CRN_SAMPLING_SURE);
-    crn_terminal_style(CRN_STYLE_PLAIN);
+        fputs(column->title, out);
+    fprintf(out, ": 95 %% interval, shown below %d samples\n", CRN_SAMPLING_SURE);
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 
-static void explain_left_out(const crn_table *table)
+static void explain_left_out(FILE *out, const crn_table *table)
 {
     const char *joint = "no room for: ";
     for (size_t i = 0; i < table->count; i++) {
@@ -195,20 +195,20 @@ static void explain_left_out(const crn_table *table)
             column->kind == CRN_COLUMN_INTERVAL)
             continue;
         if (*joint == 'n')
-            crn_terminal_style(CRN_STYLE_DIM);
-        printf("%s%s", joint, column->title);
+            crn_terminal_style(out, CRN_STYLE_DIM);
+        fprintf(out, "%s%s", joint, column->title);
         joint = ", ";
     }
     if (*joint == ',') {
-        putchar('\n');
-        crn_terminal_style(CRN_STYLE_PLAIN);
+        putc('\n', out);
+        crn_terminal_style(out, CRN_STYLE_PLAIN);
     }
 }
 
-void crn_table_foot(const crn_table *table)
+void crn_table_foot(FILE *out, const crn_table *table)
 {
-    explain_intervals(table);
-    explain_left_out(table);
+    explain_intervals(out, table);
+    explain_left_out(out, table);
 }
 
 crn_row crn_row_begin(const crn_table *table)
@@ -216,28 +216,28 @@ crn_row crn_row_begin(const crn_table *table)
     return (crn_row){table, 0, false};
 }
 
-static void print_spaces(size_t count)
+static void print_spaces(FILE *out, size_t count)
 {
     static const char spaces[] = "                                                                ";
     for (; count >= sizeof spaces; count -= sizeof spaces - 1)
-        fwrite(spaces, 1, sizeof spaces - 1, stdout);
-    fwrite(spaces, 1, count, stdout);
+        fwrite(spaces, 1, sizeof spaces - 1, out);
+    fwrite(spaces, 1, count, out);
 }
 
 /* Prints a cell of the next column, unless it is hidden. */
-static void print_cell(crn_row *row, crn_style style, const char *text)
+static void print_cell(FILE *out, crn_row *row, crn_style style, const char *text)
 {
     const crn_column *column = &row->table->columns[row->column++];
     if (column->left_out)
         return;
     size_t width = crn_terminal_width(text), gap = row->begun ? MARGIN : 0;
     row->begun = true;
-    print_spaces(gap + (column->width > width ? column->width - width : 0));
+    print_spaces(out, gap + (column->width > width ? column->width - width : 0));
     if (style != CRN_STYLE_PLAIN)
-        crn_terminal_style(style);
-    fputs(text, stdout);
+        crn_terminal_style(out, style);
+    fputs(text, out);
     if (style != CRN_STYLE_PLAIN)
-        crn_terminal_style(CRN_STYLE_PLAIN);
+        crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 
 static const crn_column *column_if(const crn_row *row, crn_column_kind kind)
@@ -247,13 +247,13 @@ static const crn_column *column_if(const crn_row *row, crn_column_kind kind)
     return &row->table->columns[row->column];
 }
 
-static void print_percent(crn_row *row, const crn_column *column, uint64_t value)
+static void print_percent(FILE *out, crn_row *row, const crn_column *column, uint64_t value)
 {
     char text[CRN_FIGURE_SIZE] = "-";
     double percent = crn_percent(value, column->largest);
     if (value)
         crn_figure_fixed(text, percent, 1);
-    print_cell(row,
+    print_cell(out, row,
                !value                    ? CRN_STYLE_DIM
                : percent >= PERCENT_HOT  ? CRN_STYLE_HOT
                : percent >= PERCENT_WARM ? CRN_STYLE_WARM
@@ -261,7 +261,7 @@ static void print_percent(crn_row *row, const crn_column *column, uint64_t value
                text);
 }
 
-static void print_figure(crn_row *row, uint64_t value, bool sure)
+static void print_figure(FILE *out, crn_row *row, uint64_t value, bool sure)
 {
     char text[CRN_FIGURE_SIZE] = "-";
     const crn_column *column = &row->table->columns[row->column];
@@ -275,32 +275,32 @@ static void print_figure(crn_row *row, uint64_t value, bool sure)
                             crn_terminal_get()->glyphs->to);
     if (value)
         crn_figure(text, column->scale, value);
-    print_cell(row, value ? CRN_STYLE_PLAIN : CRN_STYLE_DIM,
+    print_cell(out, row, value ? CRN_STYLE_PLAIN : CRN_STYLE_DIM,
                column->merged && *range ? range : text);
     if (interval)
-        print_cell(row, CRN_STYLE_DIM, range);
+        print_cell(out, row, CRN_STYLE_DIM, range);
     column = column_if(row, CRN_COLUMN_PERCENT);
     if (column)
-        print_percent(row, column, value);
+        print_percent(out, row, column, value);
 }
 
-void crn_row_figure(crn_row *row, uint64_t value)
+void crn_row_figure(FILE *out, crn_row *row, uint64_t value)
 {
-    print_figure(row, value, false);
+    print_figure(out, row, value, false);
 }
 
-void crn_row_whole(crn_row *row, uint64_t value)
+void crn_row_whole(FILE *out, crn_row *row, uint64_t value)
 {
-    print_figure(row, value, true);
+    print_figure(out, row, value, true);
 }
 
-void crn_row_change(crn_row *row, uint64_t from, uint64_t to, bool chance)
+void crn_row_change(FILE *out, crn_row *row, uint64_t from, uint64_t to, bool chance)
 {
     char text[CRN_FIGURE_SIZE] = "-";
     bool quiet = from == to || chance;
     if (from != to)
         crn_figure_change(text, row->table->columns[row->column].scale, from, to);
-    print_cell(row, quiet ? CRN_STYLE_DIM : CRN_STYLE_PLAIN, text);
+    print_cell(out, row, quiet ? CRN_STYLE_DIM : CRN_STYLE_PLAIN, text);
     double percent = from ? 100.0 * ((double)to - (double)from) / (double)from : 0;
     const char *mark = chance ? "~" : "";
     if (!from && to)
@@ -309,15 +309,19 @@ void crn_row_change(crn_row *row, uint64_t from, uint64_t to, bool chance)
         snprintf(text, sizeof text, "%sgone", mark);
     else if (from != to)
         snprintf(text, sizeof text, fabs(percent) < 10000 ? "%s%+.1f" : "%s%+.2g", mark, percent);
-    print_cell(row, quiet ? CRN_STYLE_DIM : percent >= 5 ? CRN_STYLE_HOT : CRN_STYLE_PLAIN, text);
+    print_cell(out, row,
+               quiet          ? CRN_STYLE_DIM
+               : percent >= 5 ? CRN_STYLE_HOT
+                              : CRN_STYLE_PLAIN,
+               text);
 }
 
-void crn_row_points(crn_row *row, double difference, bool chance)
+void crn_row_points(FILE *out, crn_row *row, double difference, bool chance)
 {
     char text[CRN_FIGURE_SIZE];
     double points = 100 * difference;
     snprintf(text, sizeof text, "%s%+.1f", chance ? "~" : "", points);
-    print_cell(row,
+    print_cell(out, row,
                chance                         ? CRN_STYLE_DIM
                : fabs(points) >= PERCENT_HOT  ? CRN_STYLE_HOT
                : fabs(points) >= PERCENT_WARM ? CRN_STYLE_WARM
@@ -325,13 +329,13 @@ void crn_row_points(crn_row *row, double difference, bool chance)
                text);
 }
 
-void crn_row_text(crn_row *row, crn_style style, const char *text)
+void crn_row_text(FILE *out, crn_row *row, crn_style style, const char *text)
 {
-    print_cell(row, style, text);
+    print_cell(out, row, style, text);
 }
 
-void crn_row_blank(crn_row *row)
+void crn_row_blank(FILE *out, crn_row *row)
 {
     while (row->column < row->table->count)
-        print_cell(row, CRN_STYLE_PLAIN, "");
+        print_cell(out, row, CRN_STYLE_PLAIN, "");
 }

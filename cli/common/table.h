@@ -12,6 +12,8 @@
 #ifndef CRN_CLI_COMMON_TABLE_H
 #define CRN_CLI_COMMON_TABLE_H
 
+#include <stdio.h>
+
 #include "figure.h"
 #include "profile/profile.h"
 #include "terminal.h"
@@ -72,11 +74,11 @@ void crn_table_points(crn_table *table, const char *what);
 void crn_table_text(crn_table *table, const char *title, size_t width);
 
 /* Prints the titles, then `name` over the names. */
-void crn_table_head(crn_table *table, const char *name);
+void crn_table_head(FILE *out, crn_table *table, const char *name);
 
 /* Prints below the last row what intervals mean and what was hidden; nothing if there is
  * neither. */
-void crn_table_foot(const crn_table *table);
+void crn_table_foot(FILE *out, const crn_table *table);
 
 /* A row being printed, cell by cell in the order of the columns. */
 typedef struct crn_row {
@@ -87,17 +89,17 @@ typedef struct crn_row {
 
 crn_row crn_row_begin(const crn_table *table);
 /* Prints a figure, its interval and its percentage, as far as those are next. */
-void crn_row_figure(crn_row *row, uint64_t value);
+void crn_row_figure(FILE *out, crn_row *row, uint64_t value);
 /* The same for a total, which is known exactly. */
-void crn_row_whole(crn_row *row, uint64_t value);
+void crn_row_whole(FILE *out, crn_row *row, uint64_t value);
 /* `chance`: sampling alone may have caused the change. */
-void crn_row_change(crn_row *row, uint64_t from, uint64_t to, bool chance);
-void crn_row_points(crn_row *row, double difference, bool chance);
-void crn_row_text(crn_row *row, crn_style style, const char *text);
-void crn_row_blank(crn_row *row); /* leaves the remaining cells empty */
+void crn_row_change(FILE *out, crn_row *row, uint64_t from, uint64_t to, bool chance);
+void crn_row_points(FILE *out, crn_row *row, double difference, bool chance);
+void crn_row_text(FILE *out, crn_row *row, crn_style style, const char *text);
+void crn_row_blank(FILE *out, crn_row *row); /* leaves the remaining cells empty */
 /* Ends the row with a block: `prefix`, its name with lexical parents, `suffix`, its place. Without
  * space, its own name alone. */
-void crn_row_block(crn_row *row, const char *prefix, const crn_block_info *block,
+void crn_row_block(FILE *out, crn_row *row, const char *prefix, const crn_block_info *block,
                    const char *suffix);
 
 /* Widens table->name_width for a block that will be shown. */

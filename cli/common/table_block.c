@@ -68,23 +68,24 @@ static void place_of(const crn_table *table, const crn_block_info *block, char *
 }
 
 /* Returns the number of columns printed. */
-static size_t print_name(const crn_table *table, const crn_block_info *block, size_t limit)
+static size_t print_name(FILE *out, const crn_table *table, const crn_block_info *block,
+                         size_t limit)
 {
     char *outer = around(table, block);
     size_t printed = crn_terminal_width(outer);
     if (limit && printed + crn_terminal_width(block->name) > limit)
         printed = 0;
     if (printed) {
-        crn_terminal_style(CRN_STYLE_DIM);
-        crn_terminal_text(outer, 0, false);
-        crn_terminal_style(CRN_STYLE_PLAIN);
+        crn_terminal_style(out, CRN_STYLE_DIM);
+        crn_terminal_text(out, outer, 0, false);
+        crn_terminal_style(out, CRN_STYLE_PLAIN);
     }
     crn_free(outer);
-    return printed + crn_terminal_text(block->name, limit ? limit - printed : 0, false);
+    return printed + crn_terminal_text(out, block->name, limit ? limit - printed : 0, false);
 }
 
 /* `printed` columns of those for names are used already. */
-static void print_place(const crn_table *table, const char *place, size_t printed)
+static void print_place(FILE *out, const crn_table *table, const char *place, size_t printed)
 {
     size_t name_width = table->name_width; /* smaller on a narrow terminal */
     if (table->limit && name_width + PLACE_MIN > table->limit)
@@ -92,13 +93,13 @@ static void print_place(const crn_table *table, const char *place, size_t printe
     size_t pad = CRN_TABLE_MARGIN + (printed < name_width ? name_width - printed : 0);
     if (table->limit && printed + pad + 8 > table->limit)
         return; /* no space for a useful part of the place */
-    printf("%*s", (int)pad, "");
-    crn_terminal_style(CRN_STYLE_DIM);
-    crn_terminal_text(place, table->limit ? table->limit - printed - pad : 0, true);
-    crn_terminal_style(CRN_STYLE_PLAIN);
+    fprintf(out, "%*s", (int)pad, "");
+    crn_terminal_style(out, CRN_STYLE_DIM);
+    crn_terminal_text(out, place, table->limit ? table->limit - printed - pad : 0, true);
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 
-void crn_row_block(crn_row *row, const char *prefix, const crn_block_info *block,
+void crn_row_block(FILE *out, crn_row *row, const char *prefix, const crn_block_info *block,
                    const char *suffix)
 {
     const crn_table *table = row->table;
@@ -108,11 +109,11 @@ void crn_row_block(crn_row *row, const char *prefix, const crn_block_info *block
     if (table->limit)
         limit =
             table->limit > fixed + CRN_TABLE_NAME_MIN ? table->limit - fixed : CRN_TABLE_NAME_MIN;
-    printf("%*s", CRN_TABLE_MARGIN, "");
-    crn_terminal_text(prefix, 0, false);
-    size_t printed = fixed + print_name(table, block, limit);
-    fputs(suffix, stdout);
+    fprintf(out, "%*s", CRN_TABLE_MARGIN, "");
+    crn_terminal_text(out, prefix, 0, false);
+    size_t printed = fixed + print_name(out, table, block, limit);
+    fputs(suffix, out);
     if (*place)
-        print_place(table, place, printed);
-    putchar('\n');
+        print_place(out, table, place, printed);
+    putc('\n', out);
 }

@@ -72,12 +72,12 @@ const crn_terminal *crn_terminal_get(void)
     return &terminal;
 }
 
-void crn_terminal_style(crn_style style)
+void crn_terminal_style(FILE *out, crn_style style)
 {
     static const char *const sequences[] = {"\033[0m", "\033[1m", "\033[2m", "\033[1;31m",
                                             "\033[33m"};
     if (crn_terminal_get()->colour)
-        fputs(sequences[style], stdout);
+        fputs(sequences[style], out);
 }
 
 /* A character as printed. */
@@ -180,9 +180,9 @@ static size_t put_text(sink *sink, const char *text, size_t limit, bool keep_end
     return printed;
 }
 
-size_t crn_terminal_text(const char *text, size_t limit, bool keep_end)
+size_t crn_terminal_text(FILE *out, const char *text, size_t limit, bool keep_end)
 {
-    return put_text(&(sink){.file = stdout}, text, limit, keep_end);
+    return put_text(&(sink){.file = out}, text, limit, keep_end);
 }
 
 size_t crn_terminal_fit(char *to, size_t size, const char *text, size_t limit, bool keep_end)
@@ -193,7 +193,7 @@ size_t crn_terminal_fit(char *to, size_t size, const char *text, size_t limit, b
     return width;
 }
 
-void crn_terminal_wrapped(const char *text)
+void crn_terminal_wrapped(FILE *out, const char *text)
 {
     size_t width = crn_terminal_get()->width, used = 0;
     while (*text) {
@@ -202,15 +202,15 @@ void crn_terminal_wrapped(const char *text)
         memcpy(word, text, length);
         size_t columns = crn_terminal_width(word);
         if (used && width && used + 1 + columns > width) {
-            putchar('\n');
+            putc('\n', out);
             used = 0;
         }
         if (used)
-            putchar(' ');
-        crn_terminal_text(word, 0, false);
+            putc(' ', out);
+        crn_terminal_text(out, word, 0, false);
         used += columns + (used > 0);
         crn_free(word);
         text += length + (text[length] == ' ');
     }
-    putchar('\n');
+    putc('\n', out);
 }

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 typedef struct crn_glyphs {
     const char *branch, *last, *bar, *gap, *only; /* parts of a tree: 3 columns, `only` has 2 */
@@ -37,7 +38,7 @@ typedef enum crn_style {
 } crn_style;
 
 /* Prints the escape sequence of a style, if colours are used. */
-void crn_terminal_style(crn_style style);
+void crn_terminal_style(FILE *out, crn_style style);
 
 /* Returns the number of columns that crn_terminal_text uses for the text. */
 size_t crn_terminal_width(const char *text);
@@ -45,12 +46,12 @@ size_t crn_terminal_width(const char *text);
 /* Prints untrusted text: control characters become '?', invalid UTF-8 U+FFFD. Cut to `limit`
  * columns (0: not) with an ellipsis at its end, or at its begin if `keep_end`. Returns the columns
  * printed. */
-size_t crn_terminal_text(const char *text, size_t limit, bool keep_end);
+size_t crn_terminal_text(FILE *out, const char *text, size_t limit, bool keep_end);
 
 /* The same into `to`, which has `size` (at least 1) bytes. */
 size_t crn_terminal_fit(char *to, size_t size, const char *text, size_t limit, bool keep_end);
 
 /* Prints such text wrapped between words at the terminal's width, and a newline. */
-void crn_terminal_wrapped(const char *text);
+void crn_terminal_wrapped(FILE *out, const char *text);
 
 #endif

@@ -44,7 +44,7 @@ void crn_texts_share(crn_texts_row *row, size_t column, double share)
                                          : CRN_STYLE_PLAIN;
 }
 
-void crn_texts_print(crn_texts *texts, const char *name)
+void crn_texts_print(FILE *out, crn_texts *texts, const char *name)
 {
     crn_table table = {0};
     for (size_t c = 0; c < texts->columns; c++) {
@@ -59,18 +59,18 @@ void crn_texts_print(crn_texts *texts, const char *name)
     for (size_t r = 0; r < texts->count; r++)
         if (*texts->rows[r].block.name)
             crn_table_measure(&table, texts->rows[r].before, &texts->rows[r].block, "");
-    crn_table_head(&table, name);
+    crn_table_head(out, &table, name);
     for (size_t r = 0; r < texts->count; r++) {
         crn_texts_row *its = &texts->rows[r];
         crn_row row = crn_row_begin(&table);
         for (size_t c = 0; c < texts->columns; c++)
-            crn_row_text(&row, its->styles[c], its->cells[c]);
+            crn_row_text(out, &row, its->styles[c], its->cells[c]);
         if (*its->block.name)
-            crn_row_block(&row, its->before, &its->block, "");
+            crn_row_block(out, &row, its->before, &its->block, "");
         else
-            crn_row_block(&row, "", &(crn_block_info){.name = its->before, .file = ""}, "");
+            crn_row_block(out, &row, "", &(crn_block_info){.name = its->before, .file = ""}, "");
     }
-    crn_table_foot(&table);
+    crn_table_foot(out, &table);
     crn_free(texts->rows);
     texts->rows = NULL;
     texts->count = texts->room = 0;

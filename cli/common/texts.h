@@ -5,6 +5,8 @@
 #ifndef CRN_CLI_COMMON_TEXTS_H
 #define CRN_CLI_COMMON_TEXTS_H
 
+#include <stdio.h>
+
 #include "table.h"
 
 enum { CRN_TEXTS_COLUMNS = 10, CRN_TEXTS_CELL = 48, CRN_TEXTS_NAME = 512 };
@@ -33,7 +35,7 @@ void crn_texts_cell(crn_texts_row *row, size_t column, const char *format, ...)
 void crn_texts_share(crn_texts_row *row, size_t column, double share);
 
 /* Prints the table with `name` over the names, and frees it. */
-void crn_texts_print(crn_texts *texts, const char *name);
+void crn_texts_print(FILE *out, crn_texts *texts, const char *name);
 
 /* ---- fractional figures ---- */
 

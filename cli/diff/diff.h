@@ -5,6 +5,8 @@
 #ifndef CRN_CLI_DIFF_DIFF_H
 #define CRN_CLI_DIFF_DIFF_H
 
+#include <stdio.h>
+
 #include "profile/profile.h"
 
 typedef struct crn_diff_report {
@@ -20,12 +22,12 @@ typedef struct crn_diff_report {
  * Returns false if there is no such metric. */
 bool crn_diff_choose_metric(crn_diff_input *input, const char *name);
 
-void crn_diff_text(const crn_diff_report *report);
+void crn_diff_text(FILE *out, const crn_diff_report *report);
 
 /* Returns true if figures differ, but sampling of two equal runs could cause that. */
 bool crn_diff_is_chance(const crn_diff_report *report, const uint64_t figures[CRN_SIDES]);
 
 /* docs/REPORT_JSON.md is the schema. */
-void crn_diff_json(const crn_diff_report *report);
+void crn_diff_json(FILE *out, const crn_diff_report *report);
 
 #endif

@@ -35,7 +35,7 @@ static bool is_sampled(const crn_diff_report *report)
     return sampling[CRN_BEFORE].unit > 0 || sampling[CRN_AFTER].unit > 0;
 }
 
-static void write_row(const crn_diff_report *report, const crn_diff_row *row)
+static void write_row(FILE *out, const crn_diff_report *report, const crn_diff_row *row)
 {
     static const char *const keys[] = {"before", "after"};
     json_t *json = json_object();
@@ -56,24 +56,24 @@ static void write_row(const crn_diff_report *report, const crn_diff_row *row)
                             json_boolean(crn_diff_is_chance(report, row->inclusive)));
         json_object_set_new(json, "chance", chance);
     }
-    crn_json_write(json);
+    crn_json_write(out, json);
 }
 
-void crn_diff_json(const crn_diff_report *report)
+void crn_diff_json(FILE *out, const crn_diff_report *report)
 {
     uint32_t shown = report->diff.count;
     if (report->top && shown > report->top)
         shown = report->top;
-    fputs("{\"schema\":\"cairn-diff/1\"", stdout);
-    crn_json_write_member("before", crn_json_text(report->paths[CRN_BEFORE]));
-    crn_json_write_member("after", crn_json_text(report->paths[CRN_AFTER]));
-    crn_json_write_member("metric", crn_json_text(report->metric_name));
-    crn_json_write_member("total", pair_json(report->diff.total));
-    crn_json_write_member("hidden", crn_json_number(report->diff.count - shown));
-    printf(",\n\"%s\":[", report->contexts ? "contexts" : "blocks");
+    fputs("{\"schema\":\"cairn-diff/1\"", out);
+    crn_json_write_member(out, "before", crn_json_text(report->paths[CRN_BEFORE]));
+    crn_json_write_member(out, "after", crn_json_text(report->paths[CRN_AFTER]));
+    crn_json_write_member(out, "metric", crn_json_text(report->metric_name));
+    crn_json_write_member(out, "total", pair_json(report->diff.total));
+    crn_json_write_member(out, "hidden", crn_json_number(report->diff.count - shown));
+    fprintf(out, ",\n\"%s\":[", report->contexts ? "contexts" : "blocks");
     for (uint32_t i = 0; i < shown; i++) {
-        fputs(i ? ",\n" : "\n", stdout);
-        write_row(report, &report->diff.rows[i]);
+        fputs(i ? ",\n" : "\n", out);
+        write_row(out, report, &report->diff.rows[i]);
     }
-    fputs("]}\n", stdout);
+    fputs("]}\n", out);
 }

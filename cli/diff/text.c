@@ -18,57 +18,59 @@ static const crn_profile *side_of(const crn_diff_report *report, const crn_diff_
     return report->input.profile[side];
 }
 
-static void print_side(const crn_diff_report *report, int side)
+static void print_side(FILE *out, const crn_diff_report *report, int side)
 {
     static const char *const labels[] = {"before", "after"};
     const crn_profile *profile = report->input.profile[side];
-    crn_terminal_style(CRN_STYLE_DIM);
-    printf("%-8s", labels[side]);
-    crn_terminal_style(CRN_STYLE_PLAIN);
-    crn_terminal_text(report->paths[side], 0, false);
+    crn_terminal_style(out, CRN_STYLE_DIM);
+    fprintf(out, "%-8s", labels[side]);
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
+    crn_terminal_text(out, report->paths[side], 0, false);
     const char *keys[] = {"command", "started"};
     for (int i = 0; i < 2; i++) {
         const char *value = crn_profile_note(profile, keys[i], NULL);
         if (!value)
             continue;
-        fputs("  ", stdout);
-        crn_terminal_text(value, crn_terminal_get()->width, false);
+        fputs("  ", out);
+        crn_terminal_text(out, value, crn_terminal_get()->width, false);
     }
-    putchar('\n');
+    putc('\n', out);
 }
 
 /* Figures that were taken differently do not compare. */
-static void warn_difference(const crn_diff_report *report, const char *key, const char *what)
+static void warn_difference(FILE *out, const crn_diff_report *report, const char *key,
+                            const char *what)
 {
     const char *before = crn_profile_note(report->input.profile[CRN_BEFORE], key, "");
     const char *after = crn_profile_note(report->input.profile[CRN_AFTER], key, "");
     if (strcmp(before, after) == 0)
         return;
-    crn_terminal_style(CRN_STYLE_WARM);
-    printf("warning ");
-    crn_terminal_style(CRN_STYLE_PLAIN);
-    printf("%s is not the same: ", what);
-    crn_terminal_text(before, 0, false);
-    printf(" before, ");
-    crn_terminal_text(after, 0, false);
-    puts(" after");
+    crn_terminal_style(out, CRN_STYLE_WARM);
+    fprintf(out, "warning ");
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
+    fprintf(out, "%s is not the same: ", what);
+    crn_terminal_text(out, before, 0, false);
+    fprintf(out, " before, ");
+    crn_terminal_text(out, after, 0, false);
+    fputs(" after\n", out);
 }
 
-static void print_total(const crn_diff_report *report)
+static void print_total(FILE *out, const crn_diff_report *report)
 {
     char before[CRN_FIGURE_SIZE], after[CRN_FIGURE_SIZE];
     const crn_profile *profile = report->input.profile[CRN_BEFORE];
     const char *unit = profile->metrics[report->input.metric[CRN_BEFORE]].unit;
     const uint64_t *total = report->diff.total;
-    crn_terminal_style(CRN_STYLE_DIM);
-    printf("%-8s", "total");
-    crn_terminal_style(CRN_STYLE_PLAIN);
-    printf("%s %s %s ", crn_figure_alone(before, unit, total[CRN_BEFORE]),
-           crn_terminal_get()->glyphs->arrow, crn_figure_alone(after, unit, total[CRN_AFTER]));
-    crn_terminal_text(report->metric_name, 0, false);
+    crn_terminal_style(out, CRN_STYLE_DIM);
+    fprintf(out, "%-8s", "total");
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
+    fprintf(out, "%s %s %s ", crn_figure_alone(before, unit, total[CRN_BEFORE]),
+            crn_terminal_get()->glyphs->arrow, crn_figure_alone(after, unit, total[CRN_AFTER]));
+    crn_terminal_text(out, report->metric_name, 0, false);
     if (total[CRN_BEFORE])
-        printf(", %+.2f %%", 100 * ((double)total[CRN_AFTER] / (double)total[CRN_BEFORE] - 1));
-    fputs("\n\n", stdout);
+        fprintf(out, ", %+.2f %%",
+                100 * ((double)total[CRN_AFTER] / (double)total[CRN_BEFORE] - 1));
+    fputs("\n\n", out);
 }
 
 /* The blocks before the context's own, root left out, as "… a → b → ". */
@@ -96,18 +98,18 @@ bool crn_diff_is_chance(const crn_diff_report *report, const uint64_t figures[CR
            crn_sampling_within_chance(report->diff.sampling, figures, CRN_INTERVAL_Z);
 }
 
-static void print_row(const crn_diff_report *report, const crn_table *table,
+static void print_row(FILE *out, const crn_diff_report *report, const crn_table *table,
                       const crn_diff_row *row, bool calls)
 {
     crn_row cells = crn_row_begin(table);
-    crn_row_figure(&cells, row->self[CRN_BEFORE]);
-    crn_row_figure(&cells, row->self[CRN_AFTER]);
-    crn_row_change(&cells, row->self[CRN_BEFORE], row->self[CRN_AFTER],
+    crn_row_figure(out, &cells, row->self[CRN_BEFORE]);
+    crn_row_figure(out, &cells, row->self[CRN_AFTER]);
+    crn_row_change(out, &cells, row->self[CRN_BEFORE], row->self[CRN_AFTER],
                    crn_diff_is_chance(report, row->self));
-    crn_row_change(&cells, row->inclusive[CRN_BEFORE], row->inclusive[CRN_AFTER],
+    crn_row_change(out, &cells, row->inclusive[CRN_BEFORE], row->inclusive[CRN_AFTER],
                    crn_diff_is_chance(report, row->inclusive));
     if (calls)
-        crn_row_change(&cells, row->calls[CRN_BEFORE], row->calls[CRN_AFTER], false);
+        crn_row_change(out, &cells, row->calls[CRN_BEFORE], row->calls[CRN_AFTER], false);
     uint32_t id;
     const crn_profile *profile = side_of(report, row, &id);
     char prefix[PATH_SIZE] = "";
@@ -115,7 +117,7 @@ static void print_row(const crn_diff_report *report, const crn_table *table,
         path_prefix(prefix, profile, id);
         id = profile->block[id];
     }
-    crn_row_block(&cells, prefix, &profile->blocks[id], "");
+    crn_row_block(out, &cells, prefix, &profile->blocks[id], "");
 }
 
 static bool is_changed(const crn_diff_row *row)
@@ -165,32 +167,32 @@ static extent measure(const crn_diff_report *report, crn_table *table)
     return extent;
 }
 
-static void print_rest(const crn_diff_report *report, const extent *extent)
+static void print_rest(FILE *out, const crn_diff_report *report, const extent *extent)
 {
     const char *what = report->contexts ? "context" : "block";
     char count[CRN_FIGURE_SIZE];
-    crn_terminal_style(CRN_STYLE_DIM);
+    crn_terminal_style(out, CRN_STYLE_DIM);
     if (extent->chance)
-        puts("~ is within chance: the samples of two equal runs may differ as much");
+        fputs("~ is within chance: the samples of two equal runs may differ as much\n", out);
     if (extent->hidden)
-        printf("%s more changed %s%s: --top 0 shows all\n",
-               crn_figure_alone(count, "", extent->hidden), what, extent->hidden == 1 ? "" : "s");
-    printf("%s %s%s did not change\n", crn_figure_alone(count, "", extent->same), what,
-           extent->same == 1 ? "" : "s");
-    crn_terminal_style(CRN_STYLE_PLAIN);
+        fprintf(out, "%s more changed %s%s: --top 0 shows all\n",
+                crn_figure_alone(count, "", extent->hidden), what, extent->hidden == 1 ? "" : "s");
+    fprintf(out, "%s %s%s did not change\n", crn_figure_alone(count, "", extent->same), what,
+            extent->same == 1 ? "" : "s");
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 
-void crn_diff_text(const crn_diff_report *report)
+void crn_diff_text(FILE *out, const crn_diff_report *report)
 {
     const crn_profile *profile = report->input.profile[CRN_BEFORE];
     uint32_t metric = report->input.metric[CRN_BEFORE];
     const char *unit = profile->metrics[metric].unit;
-    print_side(report, CRN_BEFORE);
-    print_side(report, CRN_AFTER);
-    warn_difference(report, "wall", "how wall time was taken");
-    warn_difference(report, "cpu", "how CPU time was taken");
-    warn_difference(report, "tick_period", "the period of tick samples");
-    print_total(report);
+    print_side(out, report, CRN_BEFORE);
+    print_side(out, report, CRN_AFTER);
+    warn_difference(out, report, "wall", "how wall time was taken");
+    warn_difference(out, report, "cpu", "how CPU time was taken");
+    warn_difference(out, report, "tick_period", "the period of tick samples");
+    print_total(out, report);
 
     crn_table table = {0};
     if (!report->contexts) {
@@ -206,14 +208,14 @@ void crn_diff_text(const crn_diff_report *report)
         crn_table_change(&table, "inclusive", unit, extent.inclusive);
         if (calls)
             crn_table_change(&table, "calls", "", extent.calls);
-        crn_table_head(&table, report->contexts ? "context" : "block");
+        crn_table_head(out, &table, report->contexts ? "context" : "block");
     }
     /* Rows are sorted by one column; one that changed in another only can come late. */
     for (uint32_t i = 0, shown = 0; i < report->diff.count && shown < extent.shown; i++) {
         if (!is_changed(&report->diff.rows[i]))
             continue;
-        print_row(report, &table, &report->diff.rows[i], calls);
+        print_row(out, report, &table, &report->diff.rows[i], calls);
         shown++;
     }
-    print_rest(report, &extent);
+    print_rest(out, report, &extent);
 }

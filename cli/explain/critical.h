@@ -5,6 +5,8 @@
 #ifndef CRN_CLI_EXPLAIN_CRITICAL_H
 #define CRN_CLI_EXPLAIN_CRITICAL_H
 
+#include <stdio.h>
+
 #include "cli/spans/span_source.h"
 #include "explain/explain.h"
 
@@ -16,7 +18,7 @@ typedef struct crn_critical_report {
     uint32_t top;  /* limit on rows; UINT32_MAX: all */
 } crn_critical_report;
 
-void crn_critical_text(const crn_critical_report *report);
-void crn_critical_json(const crn_critical_report *report);
+void crn_critical_text(FILE *out, const crn_critical_report *report);
+void crn_critical_json(FILE *out, const crn_critical_report *report);
 
 #endif

@@ -62,32 +62,32 @@ static json_t *step_json(const crn_critical_report *report, uint32_t at)
     return json;
 }
 
-static void write_items(const crn_critical_report *report, const char *key, uint32_t count,
-                        json_t *(*make)(const crn_critical_report *, uint32_t))
+static void write_items(FILE *out, const crn_critical_report *report, const char *key,
+                        uint32_t count, json_t *(*make)(const crn_critical_report *, uint32_t))
 {
-    printf(",\n\"%s\":[", key);
+    fprintf(out, ",\n\"%s\":[", key);
     for (uint32_t i = 0; i < count; i++) {
-        fputs(i ? ",\n" : "\n", stdout);
-        crn_json_write(make(report, i));
+        fputs(i ? ",\n" : "\n", out);
+        crn_json_write(out, make(report, i));
     }
-    fputs("]", stdout);
+    fputs("]", out);
 }
 
-void crn_critical_json(const crn_critical_report *report)
+void crn_critical_json(FILE *out, const crn_critical_report *report)
 {
     const crn_critical *critical = report->critical;
     uint32_t shown = critical->row_count < report->top ? critical->row_count : report->top;
-    fputs("{\"schema\":\"cairn-critical/1\"", stdout);
-    crn_json_write_member("file", crn_json_text(report->source->path));
-    crn_json_write_member("to", span_json(report, report->span));
-    crn_json_write_member("start", crn_json_number(critical->start));
-    crn_json_write_member("end", crn_json_number(critical->end));
-    crn_json_write_member("idle", crn_json_number(critical->idle));
-    crn_json_write_member("ignored", crn_json_number(critical->ignored));
-    crn_json_write_member("steps", crn_json_number(critical->step_count));
-    crn_json_write_member("hidden", crn_json_number(critical->row_count - shown));
-    write_items(report, "blocks", shown, row_json);
+    fputs("{\"schema\":\"cairn-critical/1\"", out);
+    crn_json_write_member(out, "file", crn_json_text(report->source->path));
+    crn_json_write_member(out, "to", span_json(report, report->span));
+    crn_json_write_member(out, "start", crn_json_number(critical->start));
+    crn_json_write_member(out, "end", crn_json_number(critical->end));
+    crn_json_write_member(out, "idle", crn_json_number(critical->idle));
+    crn_json_write_member(out, "ignored", crn_json_number(critical->ignored));
+    crn_json_write_member(out, "steps", crn_json_number(critical->step_count));
+    crn_json_write_member(out, "hidden", crn_json_number(critical->row_count - shown));
+    write_items(out, report, "blocks", shown, row_json);
     if (report->path)
-        write_items(report, "path", critical->step_count, step_json);
-    fputs("}\n", stdout);
+        write_items(out, report, "path", critical->step_count, step_json);
+    fputs("}\n", out);
 }

@@ -17,7 +17,7 @@ static double share_of(const crn_critical *critical, uint64_t time)
     return whole ? (double)time / (double)whole : 0;
 }
 
-static void print_answer(const crn_critical_report *report)
+static void print_answer(FILE *out, const crn_critical_report *report)
 {
     const crn_critical *critical = report->critical;
     char time[CRN_FIGURE_SIZE], percent[CRN_FIGURE_SIZE];
@@ -40,15 +40,15 @@ static void print_answer(const crn_critical_report *report)
     if (critical->idle)
         crn_words_add(&words, "; nothing that is recorded %s",
                       crn_texts_percent(percent, share_of(critical, critical->idle)));
-    crn_terminal_style(CRN_STYLE_TITLE);
-    crn_terminal_wrapped(words.text);
-    crn_terminal_style(CRN_STYLE_PLAIN);
-    putchar('\n');
+    crn_terminal_style(out, CRN_STYLE_TITLE);
+    crn_terminal_wrapped(out, words.text);
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
+    putc('\n', out);
 }
 
 /* ---- by block ---- */
 
-static void print_rows(const crn_critical_report *report)
+static void print_rows(FILE *out, const crn_critical_report *report)
 {
     const crn_critical *critical = report->critical;
     crn_texts texts = {.columns = 6,
@@ -78,12 +78,12 @@ static void print_rows(const crn_critical_report *report)
             crn_texts_cell(row, c, "-");
         snprintf(row->before, sizeof row->before, "(nothing that is recorded)");
     }
-    crn_texts_print(&texts, "block");
-    crn_terminal_style(CRN_STYLE_DIM);
+    crn_texts_print(out, &texts, "block");
+    crn_terminal_style(out, CRN_STYLE_DIM);
     if (shown < critical->row_count)
-        printf("%" PRIu32 " more block%s: --top 0 shows all\n", critical->row_count - shown,
-               critical->row_count - shown == 1 ? "" : "s");
-    crn_terminal_style(CRN_STYLE_PLAIN);
+        fprintf(out, "%" PRIu32 " more block%s: --top 0 shows all\n", critical->row_count - shown,
+                critical->row_count - shown == 1 ? "" : "s");
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 
 /* ---- step by step ---- */
@@ -176,7 +176,7 @@ static void put_lane(crn_texts_row *row, const crn_critical_report *report,
                          LONGEST, false);
 }
 
-static void print_path(const crn_critical_report *report)
+static void print_path(FILE *out, const crn_critical_report *report)
 {
     const crn_critical *critical = report->critical;
     crn_texts texts = {.columns = 4, .titles = {"at", "for", "%", "lane"}, .ranks = {1, 0, 0, 2}};
@@ -203,27 +203,27 @@ static void print_path(const crn_critical_report *report)
         i++;
     }
     crn_free(shown);
-    crn_texts_print(&texts, "the critical path");
+    crn_texts_print(out, &texts, "the critical path");
     if (critical->step_count > report->top) {
-        crn_terminal_style(CRN_STYLE_DIM);
-        printf("the %" PRIu32 " longest of %" PRIu32 " steps: --top 0 shows all\n", report->top,
-               critical->step_count);
-        crn_terminal_style(CRN_STYLE_PLAIN);
+        crn_terminal_style(out, CRN_STYLE_DIM);
+        fprintf(out, "the %" PRIu32 " longest of %" PRIu32 " steps: --top 0 shows all\n",
+                report->top, critical->step_count);
+        crn_terminal_style(out, CRN_STYLE_PLAIN);
     }
 }
 
-void crn_critical_text(const crn_critical_report *report)
+void crn_critical_text(FILE *out, const crn_critical_report *report)
 {
-    print_answer(report);
+    print_answer(out, report);
     if (report->path)
-        print_path(report);
+        print_path(out, report);
     else
-        print_rows(report);
+        print_rows(out, report);
     if (report->critical->ignored) {
-        crn_terminal_style(CRN_STYLE_WARM);
-        printf("%" PRIu64 " edge%s back in time, or to the same moment: not used\n",
-               report->critical->ignored, report->critical->ignored == 1 ? " leads" : "s lead");
-        crn_terminal_style(CRN_STYLE_PLAIN);
+        crn_terminal_style(out, CRN_STYLE_WARM);
+        fprintf(out, "%" PRIu64 " edge%s back in time, or to the same moment: not used\n",
+                report->critical->ignored, report->critical->ignored == 1 ? " leads" : "s lead");
+        crn_terminal_style(out, CRN_STYLE_PLAIN);
     }
-    crn_span_source_warn(report->source);
+    crn_span_source_warn(out, report->source);
 }

@@ -5,6 +5,8 @@
 #ifndef CRN_CLI_EXPLAIN_EXPLAIN_H
 #define CRN_CLI_EXPLAIN_EXPLAIN_H
 
+#include <stdio.h>
+
 #include "cli/spans/span_source.h"
 #include "explain/explain.h"
 
@@ -19,11 +21,12 @@ typedef struct crn_explain_report {
 } crn_explain_report;
 
 /* Explains the chosen spans (a bitmap) and calls the printer; other arguments as in the struct. */
-void crn_explain_run(const crn_span_source *source, const uint64_t *chosen, const char *block,
-                     const char *where, uint32_t top, void (*print)(const crn_explain_report *));
+void crn_explain_run(FILE *out, const crn_span_source *source, const uint64_t *chosen,
+                     const char *block, const char *where, uint32_t top,
+                     void (*print)(FILE *, const crn_explain_report *));
 
-void crn_explain_text(const crn_explain_report *report);
-void crn_explain_json(const crn_explain_report *report);
+void crn_explain_text(FILE *out, const crn_explain_report *report);
+void crn_explain_json(FILE *out, const crn_explain_report *report);
 
 /* ---- words ---- */
 

@@ -126,15 +126,16 @@ static json_t *rest_json(const crn_explain_report *report)
     return json;
 }
 
-static void write_items(const char *key, json_t *(*make)(const crn_explain_report *, uint32_t),
+static void write_items(FILE *out, const char *key,
+                        json_t *(*make)(const crn_explain_report *, uint32_t),
                         const crn_explain_report *report, uint32_t count)
 {
-    printf(",\n\"%s\":[", key);
+    fprintf(out, ",\n\"%s\":[", key);
     for (uint32_t i = 0; i < count && i < report->top; i++) {
-        fputs(i ? ",\n" : "\n", stdout);
-        crn_json_write(make(report, i));
+        fputs(i ? ",\n" : "\n", out);
+        crn_json_write(out, make(report, i));
     }
-    fputs("]", stdout);
+    fputs("]", out);
 }
 
 static json_t *part_at(const crn_explain_report *report, uint32_t at)
@@ -147,32 +148,32 @@ static json_t *factor_at(const crn_explain_report *report, uint32_t at)
     return factor_json(report, &report->explain->factors[at]);
 }
 
-void crn_explain_json(const crn_explain_report *report)
+void crn_explain_json(FILE *out, const crn_explain_report *report)
 {
     const crn_explain *explain = report->explain;
     crn_words words;
     crn_explain_answer(&words, report);
-    fputs("{\"schema\":\"cairn-explain/1\"", stdout);
-    crn_json_write_member("file", crn_json_text(report->source->path));
-    crn_json_write_member("block", crn_json_text(report->block));
-    crn_json_write_member("where", report->where ? crn_json_text(report->where) : json_null());
-    crn_json_write_member("answer", crn_json_text(words.text));
-    crn_json_write_member("count", crn_json_number(explain->count));
-    crn_json_write_member("open", crn_json_number(explain->open));
-    crn_json_write_member("nested", crn_json_number(explain->nested));
-    crn_json_write_member("outside", crn_json_number(explain->outside));
-    crn_json_write_member("mean", real(explain->mean));
-    crn_json_write_member("deviation", real(explain->deviation));
-    crn_json_write_member("variance", real(explain->variance));
-    crn_json_write_member("min", crn_json_number(explain->min));
-    crn_json_write_member("median", crn_json_number(explain->median));
-    crn_json_write_member("p95", crn_json_number(explain->p95));
-    crn_json_write_member("p99", crn_json_number(explain->p99));
-    crn_json_write_member("max", crn_json_number(explain->max));
-    crn_json_write_member("half", crn_json_number(explain->half));
-    crn_json_write_member("slow", slow_json(explain));
-    crn_json_write_member("rest", rest_json(report));
-    write_items("parts", part_at, report, explain->part_count);
-    write_items("factors", factor_at, report, explain->factor_count);
-    fputs("}\n", stdout);
+    fputs("{\"schema\":\"cairn-explain/1\"", out);
+    crn_json_write_member(out, "file", crn_json_text(report->source->path));
+    crn_json_write_member(out, "block", crn_json_text(report->block));
+    crn_json_write_member(out, "where", report->where ? crn_json_text(report->where) : json_null());
+    crn_json_write_member(out, "answer", crn_json_text(words.text));
+    crn_json_write_member(out, "count", crn_json_number(explain->count));
+    crn_json_write_member(out, "open", crn_json_number(explain->open));
+    crn_json_write_member(out, "nested", crn_json_number(explain->nested));
+    crn_json_write_member(out, "outside", crn_json_number(explain->outside));
+    crn_json_write_member(out, "mean", real(explain->mean));
+    crn_json_write_member(out, "deviation", real(explain->deviation));
+    crn_json_write_member(out, "variance", real(explain->variance));
+    crn_json_write_member(out, "min", crn_json_number(explain->min));
+    crn_json_write_member(out, "median", crn_json_number(explain->median));
+    crn_json_write_member(out, "p95", crn_json_number(explain->p95));
+    crn_json_write_member(out, "p99", crn_json_number(explain->p99));
+    crn_json_write_member(out, "max", crn_json_number(explain->max));
+    crn_json_write_member(out, "half", crn_json_number(explain->half));
+    crn_json_write_member(out, "slow", slow_json(explain));
+    crn_json_write_member(out, "rest", rest_json(report));
+    write_items(out, "parts", part_at, report, explain->part_count);
+    write_items(out, "factors", factor_at, report, explain->factor_count);
+    fputs("}\n", out);
 }

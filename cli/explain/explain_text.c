@@ -13,11 +13,11 @@
 #include "cli/common/texts.h"
 #include "explain.h"
 
-static void print_dim(const char *text)
+static void print_dim(FILE *out, const char *text)
 {
-    crn_terminal_style(CRN_STYLE_DIM);
-    crn_terminal_wrapped(text);
-    crn_terminal_style(CRN_STYLE_PLAIN);
+    crn_terminal_style(out, CRN_STYLE_DIM);
+    crn_terminal_wrapped(out, text);
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 
 /* ---- parts ---- */
@@ -94,7 +94,7 @@ static uint32_t choose(const crn_explain_report *report, part_weight *weight, pl
     return shown;
 }
 
-static void print_parts(const crn_explain_report *report)
+static void print_parts(FILE *out, const crn_explain_report *report)
 {
     const crn_explain *explain = report->explain;
     const crn_explain *rest = report->rest;
@@ -124,8 +124,8 @@ static void print_parts(const crn_explain_report *report)
                  explain->part_count - shown);
     }
     crn_free(places);
-    putchar('\n');
-    crn_texts_print(&texts, "because of");
+    putc('\n', out);
+    crn_texts_print(out, &texts, "because of");
 }
 
 /* ---- factors ---- */
@@ -154,7 +154,7 @@ static void describe(crn_words *words, const crn_explain_report *report,
     }
 }
 
-static void print_factors(const crn_explain_report *report)
+static void print_factors(FILE *out, const crn_explain_report *report)
 {
     const crn_explain *explain = report->explain;
     const crn_explain *rest = report->rest;
@@ -196,13 +196,13 @@ static void print_factors(const crn_explain_report *report)
     }
     if (!texts.count)
         return;
-    putchar('\n');
-    crn_texts_print(&texts, "what goes with it");
+    putc('\n', out);
+    crn_texts_print(out, &texts, "what goes with it");
     if (hidden || constant) {
         char line[128];
         snprintf(line, sizeof line, "not shown: %" PRIu32 " with one value only%s", constant,
                  hidden ? ", and more: --top 0 shows all" : "");
-        print_dim(line);
+        print_dim(out, line);
     }
 }
 
@@ -253,16 +253,16 @@ static bool differs(const crn_explain_factor *factor)
     return fabs(factor->slow - factor->typical) > 0.1 * most;
 }
 
-static void print_rest(const crn_explain *rest)
+static void print_rest(FILE *out, const crn_explain *rest)
 {
     char line[128], time[CRN_FIGURE_SIZE];
     snprintf(line, sizeof line,
              "the rest: without the slowest twentieth, %" PRIu32 " that took more than %s",
              rest->longer, crn_texts_time(time, (double)rest->max));
-    print_dim(line);
+    print_dim(out, line);
 }
 
-static void print_slow(const crn_explain_report *report)
+static void print_slow(FILE *out, const crn_explain_report *report)
 {
     const crn_explain *explain = report->explain;
     if (!explain->slow_count)
@@ -286,20 +286,20 @@ static void print_slow(const crn_explain_report *report)
             add_slow_factor(&texts, report, &explain->factors[f]);
             more++;
         }
-    putchar('\n');
-    crn_texts_print(&texts, "what slow spans have");
+    putc('\n', out);
+    crn_texts_print(out, &texts, "what slow spans have");
     snprintf(line, sizeof line,
              "slow: %" PRIu32 " from %s on (p99); typical: %" PRIu32
              " between %s and %s (the quartiles); extra: of the difference",
              explain->slow_count, crn_texts_time(from, (double)explain->slow_from),
              explain->typical_count, crn_texts_time(low, (double)explain->typical_from),
              crn_texts_time(high, (double)explain->typical_to));
-    print_dim(line);
+    print_dim(out, line);
 }
 
 /* ---- entry ---- */
 
-static void print_summary(const crn_explain_report *report)
+static void print_summary(FILE *out, const crn_explain_report *report)
 {
     const crn_explain *explain = report->explain;
     char mean[CRN_FIGURE_SIZE], deviation[CRN_FIGURE_SIZE], min[CRN_FIGURE_SIZE],
@@ -310,36 +310,36 @@ static void print_summary(const crn_explain_report *report)
              crn_texts_time(deviation, explain->deviation),
              crn_texts_time(min, (double)explain->min), crn_texts_time(max, (double)explain->max),
              crn_texts_time(median, (double)explain->median));
-    crn_terminal_wrapped(line);
+    crn_terminal_wrapped(out, line);
     if (explain->nested || explain->open) {
         snprintf(line, sizeof line,
                  "left out: %" PRIu32 " within another span of %.200s, %" PRIu32 " not ended",
                  explain->nested, report->block, explain->open);
-        print_dim(line);
+        print_dim(out, line);
     }
     if (explain->outside) {
         snprintf(line, sizeof line,
                  "%" PRIu64 " children ran when their span had ended, or before it began: they "
                  "are no part of its duration",
                  explain->outside);
-        print_dim(line);
+        print_dim(out, line);
     }
 }
 
-void crn_explain_text(const crn_explain_report *report)
+void crn_explain_text(FILE *out, const crn_explain_report *report)
 {
     crn_words words;
     crn_explain_answer(&words, report);
-    crn_terminal_style(CRN_STYLE_TITLE);
-    crn_terminal_wrapped(words.text);
-    crn_terminal_style(CRN_STYLE_PLAIN);
+    crn_terminal_style(out, CRN_STYLE_TITLE);
+    crn_terminal_wrapped(out, words.text);
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
     if (report->explain->variance > 0) {
-        print_summary(report);
-        print_parts(report);
-        print_factors(report);
+        print_summary(out, report);
+        print_parts(out, report);
+        print_factors(out, report);
         if (report->rest)
-            print_rest(report->rest);
-        print_slow(report);
+            print_rest(out, report->rest);
+        print_slow(out, report);
     }
-    crn_span_source_warn(report->source);
+    crn_span_source_warn(out, report->source);
 }

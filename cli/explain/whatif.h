@@ -5,6 +5,8 @@
 #ifndef CRN_CLI_EXPLAIN_WHATIF_H
 #define CRN_CLI_EXPLAIN_WHATIF_H
 
+#include <stdio.h>
+
 #include "replay/replay.h"
 
 typedef struct crn_whatif_change {
@@ -30,8 +32,8 @@ typedef struct crn_whatif_report {
     char *reasons;       /* why the prediction is not trusted: lines; NULL if it is */
 } crn_whatif_report;
 
-void crn_whatif_text(const crn_whatif_report *report);
-void crn_whatif_json(const crn_whatif_report *report);
+void crn_whatif_text(FILE *out, const crn_whatif_report *report);
+void crn_whatif_json(FILE *out, const crn_whatif_report *report);
 
 /* Returns why the prediction is not trusted, a line each; NULL if it is. Free it with crn_free. */
 char *crn_whatif_reasons(const crn_whatif_report *report);

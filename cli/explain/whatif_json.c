@@ -65,7 +65,7 @@ static json_t *reasons_json(const crn_whatif_report *report)
     return json;
 }
 
-static void write_model(const crn_whatif_report *report)
+static void write_model(FILE *out, const crn_whatif_report *report)
 {
     const crn_replay_facts *facts = crn_replay_facts_of(report->replay);
     json_t *pools = json_array(), *lanes = json_array();
@@ -74,18 +74,18 @@ static void write_model(const crn_whatif_report *report)
     for (uint32_t lane = 0; lane < facts->lane_count; lane++)
         if (facts->lanes[lane].unexplained || facts->lanes[lane].outside)
             json_array_append_new(lanes, lane_json(report, &facts->lanes[lane]));
-    crn_json_write_member("cores", crn_json_number(facts->cores));
-    crn_json_write_member("jobs", crn_json_number(facts->jobs));
-    crn_json_write_member("movable", crn_json_number(facts->movable));
-    crn_json_write_member("undated", crn_json_number(facts->undated));
-    crn_json_write_member("waits", crn_json_number(facts->waits));
-    crn_json_write_member("guessed", crn_json_number(facts->guessed));
-    crn_json_write_member("contradicted", crn_json_number(facts->contradicted));
-    crn_json_write_member("shared", json_boolean(facts->shared));
-    crn_json_write_member("work", crn_json_number(facts->work));
-    crn_json_write_member("idle", crn_json_number(facts->idle));
-    crn_json_write_member("pools", pools);
-    crn_json_write_member("lanes", lanes);
+    crn_json_write_member(out, "cores", crn_json_number(facts->cores));
+    crn_json_write_member(out, "jobs", crn_json_number(facts->jobs));
+    crn_json_write_member(out, "movable", crn_json_number(facts->movable));
+    crn_json_write_member(out, "undated", crn_json_number(facts->undated));
+    crn_json_write_member(out, "waits", crn_json_number(facts->waits));
+    crn_json_write_member(out, "guessed", crn_json_number(facts->guessed));
+    crn_json_write_member(out, "contradicted", crn_json_number(facts->contradicted));
+    crn_json_write_member(out, "shared", json_boolean(facts->shared));
+    crn_json_write_member(out, "work", crn_json_number(facts->work));
+    crn_json_write_member(out, "idle", crn_json_number(facts->idle));
+    crn_json_write_member(out, "pools", pools);
+    crn_json_write_member(out, "lanes", lanes);
 }
 
 static json_t *effect_json(const crn_whatif_report *report, const crn_effect *effect)
@@ -103,37 +103,37 @@ static json_t *effect_json(const crn_whatif_report *report, const crn_effect *ef
     return json;
 }
 
-static void write_effects(const crn_whatif_report *report)
+static void write_effects(FILE *out, const crn_whatif_report *report)
 {
     const crn_effects *effects = report->effects;
     json_t *rows = json_array();
     for (uint32_t i = 0; effects && i < effects->count; i++)
         json_array_append_new(rows, effect_json(report, &effects->rows[i]));
-    crn_json_write_member("hidden", crn_json_number(effects ? effects->hidden : 0));
-    crn_json_write_member("effects", effects ? rows : json_null());
+    crn_json_write_member(out, "hidden", crn_json_number(effects ? effects->hidden : 0));
+    crn_json_write_member(out, "effects", effects ? rows : json_null());
     if (!effects)
         json_decref(rows);
 }
 
-void crn_whatif_json(const crn_whatif_report *report)
+void crn_whatif_json(FILE *out, const crn_whatif_report *report)
 {
     const crn_replay_facts *facts = crn_replay_facts_of(report->replay);
-    fputs("{\"schema\":\"cairn-whatif/1\"", stdout);
-    crn_json_write_member("file", crn_json_text(report->path));
-    crn_json_write_member("spans", crn_json_number(report->trace->span_count));
-    crn_json_write_member("recorded", crn_json_number(facts->recorded));
-    crn_json_write_member("replayed", crn_json_number(facts->replayed));
-    crn_json_write_member("drift", json_real(crn_replay_drift(report->replay)));
-    crn_json_write_member("trusted", json_boolean(!report->reasons));
-    crn_json_write_member("reasons", reasons_json(report));
-    write_model(report);
-    crn_json_write_member("predicted", crn_json_number(report->outcome->length));
-    crn_json_write_member("loosened", crn_json_number(report->outcome->loosened));
-    crn_json_write_member("latency_of", report->block == UINT32_MAX
-                                            ? json_null()
-                                            : block_json(report, report->block));
-    crn_json_write_member("recorded_latency", latency_json(&report->recorded));
-    crn_json_write_member("predicted_latency", latency_json(&report->predicted));
-    write_effects(report);
-    fputs("}\n", stdout);
+    fputs("{\"schema\":\"cairn-whatif/1\"", out);
+    crn_json_write_member(out, "file", crn_json_text(report->path));
+    crn_json_write_member(out, "spans", crn_json_number(report->trace->span_count));
+    crn_json_write_member(out, "recorded", crn_json_number(facts->recorded));
+    crn_json_write_member(out, "replayed", crn_json_number(facts->replayed));
+    crn_json_write_member(out, "drift", json_real(crn_replay_drift(report->replay)));
+    crn_json_write_member(out, "trusted", json_boolean(!report->reasons));
+    crn_json_write_member(out, "reasons", reasons_json(report));
+    write_model(out, report);
+    crn_json_write_member(out, "predicted", crn_json_number(report->outcome->length));
+    crn_json_write_member(out, "loosened", crn_json_number(report->outcome->loosened));
+    crn_json_write_member(out, "latency_of",
+                          report->block == UINT32_MAX ? json_null()
+                                                      : block_json(report, report->block));
+    crn_json_write_member(out, "recorded_latency", latency_json(&report->recorded));
+    crn_json_write_member(out, "predicted_latency", latency_json(&report->predicted));
+    write_effects(out, report);
+    fputs("}\n", out);
 }

@@ -98,122 +98,126 @@ char *crn_whatif_reasons(const crn_whatif_report *report)
 
 /* ---- model ---- */
 
-static void print_count(const char *before, uint64_t count, const char *one, const char *many)
+static void print_count(FILE *out, const char *before, uint64_t count, const char *one,
+                        const char *many)
 {
     char text[CRN_FIGURE_SIZE];
-    printf("%s%s %s", before, crn_figure_alone(text, "", count), count == 1 ? one : many);
+    fprintf(out, "%s%s %s", before, crn_figure_alone(text, "", count), count == 1 ? one : many);
 }
 
-static void print_pools(const crn_whatif_report *report)
+static void print_pools(FILE *out, const crn_whatif_report *report)
 {
     enum { NAMED = 4 };
     const crn_replay_facts *facts = crn_replay_facts_of(report->replay);
     for (uint32_t p = 0; p < facts->pool_count && p < NAMED; p++) {
         const crn_replay_pool *pool = &facts->pools[p];
-        print_count("pool       ", pool->lanes, "thread takes", "threads take");
+        print_count(out, "pool       ", pool->lanes, "thread takes", "threads take");
         for (uint32_t k = 0; k < pool->kinds && k < NAMED; k++)
-            printf("%s %.100s", k ? pool->by_kind ? " before" : "," : "",
-                   report->profile->blocks[pool->blocks[k]].name);
-        printf("%s%s\n", pool->kinds > NAMED ? ", ..." : "",
-               pool->kinds > 1 && !pool->by_kind ? ", the oldest first" : "");
+            fprintf(out, "%s %.100s", k ? pool->by_kind ? " before" : "," : "",
+                    report->profile->blocks[pool->blocks[k]].name);
+        fprintf(out, "%s%s\n", pool->kinds > NAMED ? ", ..." : "",
+                pool->kinds > 1 && !pool->by_kind ? ", the oldest first" : "");
     }
     if (facts->pool_count > NAMED)
-        printf("           and %" PRIu32 " more pools\n", facts->pool_count - NAMED);
+        fprintf(out, "           and %" PRIu32 " more pools\n", facts->pool_count - NAMED);
 }
 
-static void print_head(const crn_whatif_report *report)
+static void print_head(FILE *out, const crn_whatif_report *report)
 {
     const crn_replay_facts *facts = crn_replay_facts_of(report->replay);
     char recorded[CRN_FIGURE_SIZE], replayed[CRN_FIGURE_SIZE];
-    print_count("recorded   ", report->trace->span_count, "span", "spans");
-    print_count(" on ", report->trace->lane_count, "thread", "threads");
+    print_count(out, "recorded   ", report->trace->span_count, "span", "spans");
+    print_count(out, " on ", report->trace->lane_count, "thread", "threads");
     if (facts->cores)
-        print_count(" of ", facts->cores, "processor", "processors");
+        print_count(out, " of ", facts->cores, "processor", "processors");
     else
-        printf(", of processors it is not known how many");
+        fprintf(out, ", of processors it is not known how many");
     if (facts->jobs)
-        print_count("; ", facts->jobs, "job handed off", "jobs handed off");
+        print_count(out, "; ", facts->jobs, "job handed off", "jobs handed off");
     if (facts->waits)
-        print_count("; ", facts->waits, "wait", "waits");
-    putchar('\n');
-    print_pools(report);
-    printf("took       %s; run again as it was, %s: %+.1f %%\n",
-           crn_figure_alone(recorded, NANOSECONDS, facts->recorded),
-           crn_figure_alone(replayed, NANOSECONDS, facts->replayed),
-           100 * crn_replay_drift(report->replay));
+        print_count(out, "; ", facts->waits, "wait", "waits");
+    putc('\n', out);
+    print_pools(out, report);
+    fprintf(out, "took       %s; run again as it was, %s: %+.1f %%\n",
+            crn_figure_alone(recorded, NANOSECONDS, facts->recorded),
+            crn_figure_alone(replayed, NANOSECONDS, facts->replayed),
+            100 * crn_replay_drift(report->replay));
 }
 
-static void print_trust(const crn_whatif_report *report)
+static void print_trust(FILE *out, const crn_whatif_report *report)
 {
     if (!report->reasons)
         return;
-    crn_terminal_style(CRN_STYLE_WARM);
-    printf("What follows is not to be trusted:\n");
+    crn_terminal_style(out, CRN_STYLE_WARM);
+    fprintf(out, "What follows is not to be trusted:\n");
     for (const char *at = report->reasons; *at;) {
         size_t length = strcspn(at, "\n");
-        printf("  %.*s\n", (int)length, at);
+        fprintf(out, "  %.*s\n", (int)length, at);
         at += length + (at[length] == '\n');
     }
-    crn_terminal_style(CRN_STYLE_PLAIN);
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 
 /* ---- prediction ---- */
 
-static void print_row(const char *what, const char *unit, uint64_t before, uint64_t after)
+static void print_row(FILE *out, const char *what, const char *unit, uint64_t before,
+                      uint64_t after)
 {
     char left[CRN_FIGURE_SIZE], right[CRN_FIGURE_SIZE];
     double change = before ? 100 * ((double)after - (double)before) / (double)before : 0;
     crn_figure_alone(left, unit, before);
     crn_figure_alone(right, unit, after);
-    printf("  %-22s %12s %12s %+9.1f %%\n", what, left, right, change);
+    fprintf(out, "  %-22s %12s %12s %+9.1f %%\n", what, left, right, change);
 }
 
-static void print_rate(const crn_whatif_report *report)
+static void print_rate(FILE *out, const crn_whatif_report *report)
 {
     double before = report->recorded.throughput, after = report->predicted.throughput;
     char left[CRN_FIGURE_SIZE], right[CRN_FIGURE_SIZE];
     crn_figure_fixed(left, before, before < 100 ? 2 : 0);
     crn_figure_fixed(right, after, after < 100 ? 2 : 0);
-    printf("  %-22s %12s %12s %+9.1f %%\n", "a second", left, right,
-           before > 0 ? 100 * (after - before) / before : 0);
+    fprintf(out, "  %-22s %12s %12s %+9.1f %%\n", "a second", left, right,
+            before > 0 ? 100 * (after - before) / before : 0);
 }
 
-static void print_prediction(const crn_whatif_report *report)
+static void print_prediction(FILE *out, const crn_whatif_report *report)
 {
     const crn_replay_facts *facts = crn_replay_facts_of(report->replay);
     const crn_latency *before = &report->recorded, *after = &report->predicted;
     const char *name = report->block == UINT32_MAX ? "spans without a parent"
                                                    : report->profile->blocks[report->block].name;
-    printf("\n  %-22s %12s %12s %11s\n", "", "recorded", "predicted", "change");
-    print_row("end to end", NANOSECONDS, facts->recorded, report->outcome->length);
+    fprintf(out, "\n  %-22s %12s %12s %11s\n", "", "recorded", "predicted", "change");
+    print_row(out, "end to end", NANOSECONDS, facts->recorded, report->outcome->length);
     if (before->count) {
-        printf("%.100s (%" PRIu32 ", with all that they asked for)\n", name, before->count);
-        print_rate(report);
-        print_row("median latency", NANOSECONDS, before->median, after->median);
-        print_row("90th percentile", NANOSECONDS, before->p90, after->p90);
-        print_row("99th percentile", NANOSECONDS, before->p99, after->p99);
-        print_row("longest", NANOSECONDS, before->max, after->max);
+        fprintf(out, "%.100s (%" PRIu32 ", with all that they asked for)\n", name, before->count);
+        print_rate(out, report);
+        print_row(out, "median latency", NANOSECONDS, before->median, after->median);
+        print_row(out, "90th percentile", NANOSECONDS, before->p90, after->p90);
+        print_row(out, "99th percentile", NANOSECONDS, before->p99, after->p99);
+        print_row(out, "longest", NANOSECONDS, before->max, after->max);
     }
     if (report->outcome->loosened > facts->loosened)
-        printf("%" PRIu64 " waits never ended in it, and were cut short: it is not to be trusted\n",
-               report->outcome->loosened);
+        fprintf(out,
+                "%" PRIu64
+                " waits never ended in it, and were cut short: it is not to be trusted\n",
+                report->outcome->loosened);
 }
 
 /* ---- table of savings ---- */
 
-static void row_gain(crn_row *row, uint64_t before, uint64_t after)
+static void row_gain(FILE *out, crn_row *row, uint64_t before, uint64_t after)
 {
-    crn_row_figure(row, before > after ? before - after : 0);
+    crn_row_figure(out, row, before > after ? before - after : 0);
 }
 
-static void print_effects(const crn_whatif_report *report)
+static void print_effects(FILE *out, const crn_whatif_report *report)
 {
     static const char *const titles[CRN_EFFECTS] = {"10 % less:", "50 % less:", "100 % less:"};
     const crn_effects *effects = report->effects;
     crn_table table = {.profile = report->profile};
     uint64_t work = 0;
-    printf("\nIf a block's own time took less%s, the whole would be shorter by\n\n",
-           report->changed ? " besides" : "");
+    fprintf(out, "\nIf a block's own time took less%s, the whole would be shorter by\n\n",
+            report->changed ? " besides" : "");
     for (uint32_t i = 0; i < effects->count; i++) {
         work = work < effects->rows[i].work ? effects->rows[i].work : work;
         crn_table_measure(&table, "", &report->profile->blocks[effects->rows[i].block], "");
@@ -223,62 +227,65 @@ static void print_effects(const crn_whatif_report *report)
     table.rank = 0;
     for (int column = 0; column < CRN_EFFECTS; column++)
         crn_table_figure(&table, titles[column], NANOSECONDS, effects->length, true);
-    crn_table_head(&table, "block");
+    crn_table_head(out, &table, "block");
     for (uint32_t i = 0; i < effects->count; i++) {
         const crn_effect *effect = &effects->rows[i];
         crn_row row = crn_row_begin(&table);
-        crn_row_figure(&row, effect->work);
+        crn_row_figure(out, &row, effect->work);
         for (int column = 0; column < CRN_EFFECTS; column++)
-            row_gain(&row, effects->length, effect->length[column]);
-        crn_row_block(&row, "", &report->profile->blocks[effect->block], "");
+            row_gain(out, &row, effects->length, effect->length[column]);
+        crn_row_block(out, &row, "", &report->profile->blocks[effect->block], "");
     }
-    crn_table_foot(&table);
-    crn_terminal_style(CRN_STYLE_DIM);
+    crn_table_foot(out, &table);
+    crn_terminal_style(out, CRN_STYLE_DIM);
     if (effects->hidden)
-        printf("%" PRIu32 " more block%s with less own time: --top 0 shows all\n", effects->hidden,
-               effects->hidden == 1 ? "" : "s");
-    crn_terminal_style(CRN_STYLE_PLAIN);
+        fprintf(out, "%" PRIu32 " more block%s with less own time: --top 0 shows all\n",
+                effects->hidden, effects->hidden == 1 ? "" : "s");
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 
 /* ---- notes ---- */
 
-static void print_notes(const crn_whatif_report *report)
+static void print_notes(FILE *out, const crn_whatif_report *report)
 {
     const crn_replay_facts *facts = crn_replay_facts_of(report->replay);
     char text[CRN_FIGURE_SIZE];
-    crn_terminal_style(CRN_STYLE_DIM);
+    crn_terminal_style(out, CRN_STYLE_DIM);
     if (facts->guessed)
-        printf("%s %s: recorded as cairn_span_waits_for, it would be known\n",
-               crn_figure_alone(text, "", facts->guessed),
-               facts->guessed == 1 ? "span is taken to have waited for what it handed off"
-                                   : "spans are taken to have waited for what they handed off");
+        fprintf(out, "%s %s: recorded as cairn_span_waits_for, it would be known\n",
+                crn_figure_alone(text, "", facts->guessed),
+                facts->guessed == 1 ? "span is taken to have waited for what it handed off"
+                                    : "spans are taken to have waited for what they handed off");
     if (facts->undated)
-        printf("%s %s: taken to be when the span that asked for %s began\n",
-               crn_figure_alone(text, "", facts->undated),
-               facts->undated == 1 ? "job is not known to have been handed off when"
-                                   : "jobs are not known to have been handed off when",
-               facts->undated == 1 ? "it" : "them");
+        fprintf(out, "%s %s: taken to be when the span that asked for %s began\n",
+                crn_figure_alone(text, "", facts->undated),
+                facts->undated == 1 ? "job is not known to have been handed off when"
+                                    : "jobs are not known to have been handed off when",
+                facts->undated == 1 ? "it" : "them");
     if (facts->contradicted)
-        printf("%s contradicted by the times that are recorded, and left out\n",
-               crn_figure_alone(text, "", facts->contradicted));
+        fprintf(out, "%s contradicted by the times that are recorded, and left out\n",
+                crn_figure_alone(text, "", facts->contradicted));
     if (report->trace->recycled)
-        printf("earlier spans made room for later ones: all of this is about the end of the run\n");
+        fprintf(
+            out,
+            "earlier spans made room for later ones: all of this is about the end of the run\n");
     if (facts->idle)
-        printf("%s of own time took no processor: it is not scaled\n",
-               crn_figure_alone(text, NANOSECONDS, facts->idle));
+        fprintf(out, "%s of own time took no processor: it is not scaled\n",
+                crn_figure_alone(text, NANOSECONDS, facts->idle));
     if (facts->shared && facts->cores)
-        printf(
+        fprintf(
+            out,
             "more threads ran than there are processors: they are taken to have had even shares\n");
-    crn_terminal_style(CRN_STYLE_PLAIN);
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 
-void crn_whatif_text(const crn_whatif_report *report)
+void crn_whatif_text(FILE *out, const crn_whatif_report *report)
 {
-    print_head(report);
-    print_trust(report);
+    print_head(out, report);
+    print_trust(out, report);
     if (report->changed)
-        print_prediction(report);
+        print_prediction(out, report);
     if (report->effects)
-        print_effects(report);
-    print_notes(report);
+        print_effects(out, report);
+    print_notes(out, report);
 }

@@ -88,38 +88,38 @@ static void read_row(page *page, crn_statement *statement, uint32_t row)
 }
 
 /* The last column of a line is not padded, and cut where the terminal ends. */
-static void print_cell(const page *page, uint32_t column, cell cell, size_t *used)
+static void print_cell(FILE *out, const page *page, uint32_t column, cell cell, size_t *used)
 {
     size_t limit = 0, width = crn_terminal_get()->width, its = crn_terminal_width(cell.text);
     size_t pad = page->widths[column] > its ? page->widths[column] - its : 0;
     bool last = column + 1 == page->columns;
     if (column)
-        fputs("  ", stdout);
+        fputs("  ", out);
     if (cell.right)
-        printf("%*s", (int)pad, "");
+        fprintf(out, "%*s", (int)pad, "");
     if (last && width)
         limit = width > *used + 10 ? width - *used : 10;
-    crn_terminal_text(cell.text, limit, false);
+    crn_terminal_text(out, cell.text, limit, false);
     if (!cell.right && !last)
-        printf("%*s", (int)pad, "");
+        fprintf(out, "%*s", (int)pad, "");
     *used += (its > page->widths[column] ? its : page->widths[column]) + 2;
 }
 
-static void print_rows(page *page)
+static void print_rows(FILE *out, page *page)
 {
     for (uint32_t r = 0; r < page->rows; r++) {
         size_t used = 0;
         for (uint32_t c = 0; c < page->columns; c++) {
             cell *cell = &page->cells[(size_t)r * page->columns + c];
-            print_cell(page, c, *cell, &used);
+            print_cell(out, page, c, *cell, &used);
             crn_free(cell->text);
         }
-        putchar('\n');
+        putc('\n', out);
     }
     page->rows = 0;
 }
 
-static void print_head(page *page, crn_statement *statement)
+static void print_head(FILE *out, page *page, crn_statement *statement)
 {
     size_t used = 0;
     for (uint32_t c = 0; c < page->columns; c++) {
@@ -131,14 +131,14 @@ static void print_head(page *page, crn_statement *statement)
             page->widths[c] = width > page->widths[c] ? width : page->widths[c];
             right &= cell->right || strcmp(cell->text, "NULL") == 0;
         }
-        crn_terminal_style(CRN_STYLE_TITLE);
-        print_cell(page, c, (cell){(char *)crn_statement_column(statement, c), right}, &used);
-        crn_terminal_style(CRN_STYLE_PLAIN);
+        crn_terminal_style(out, CRN_STYLE_TITLE);
+        print_cell(out, page, c, (cell){(char *)crn_statement_column(statement, c), right}, &used);
+        crn_terminal_style(out, CRN_STYLE_PLAIN);
     }
-    putchar('\n');
+    putc('\n', out);
 }
 
-static bool print_table(crn_statement *statement, crn_error *error)
+static bool print_table(FILE *out, crn_statement *statement, crn_error *error)
 {
     page page = {.columns = crn_statement_columns(statement)};
     page.cells = crn_calloc((size_t)page.columns * MEASURED, sizeof *page.cells);
@@ -149,11 +149,11 @@ static bool print_table(crn_statement *statement, crn_error *error)
     if (more > 0)
         read_row(&page, statement, page.rows++);
     if (more >= 0 || page.rows)
-        print_head(&page, statement);
-    print_rows(&page);
+        print_head(out, &page, statement);
+    print_rows(out, &page);
     while (more > 0 && (more = crn_statement_step(statement, error)) > 0) {
         read_row(&page, statement, page.rows++);
-        print_rows(&page);
+        print_rows(out, &page);
     }
     crn_free(page.cells);
     crn_free(page.widths);
@@ -163,52 +163,52 @@ static bool print_table(crn_statement *statement, crn_error *error)
 /* ---- CSV ---- */
 
 /* What a terminal would act on does not get there. */
-static void print_field(const char *text, bool quoted)
+static void print_field(FILE *out, const char *text, bool quoted)
 {
     static int terminal = -1;
     if (terminal < 0)
         terminal = isatty(STDOUT_FILENO);
     if (quoted)
-        putchar('"');
+        putc('"', out);
     for (const char *c = text; *c; c++) {
         if (*c == '"')
-            putchar('"');
+            putc('"', out);
         bool acts = ((unsigned char)*c < ' ' && *c != '\n') || *c == 0x7f;
-        putchar(terminal && acts ? '?' : *c);
+        putc(terminal && acts ? '?' : *c, out);
     }
     if (quoted)
-        putchar('"');
+        putc('"', out);
 }
 
 /* An empty text is "", for NULL is nothing. */
-static void print_text_field(const char *text)
+static void print_text_field(FILE *out, const char *text)
 {
-    print_field(text, !*text || strpbrk(text, "\",\n\r"));
+    print_field(out, text, !*text || strpbrk(text, "\",\n\r"));
 }
 
-static bool print_csv(crn_statement *statement, crn_error *error)
+static bool print_csv(FILE *out, crn_statement *statement, crn_error *error)
 {
     uint32_t columns = crn_statement_columns(statement);
     for (uint32_t c = 0; c < columns; c++) {
         if (c)
-            putchar(',');
-        print_text_field(crn_statement_column(statement, c));
+            putc(',', out);
+        print_text_field(out, crn_statement_column(statement, c));
     }
-    putchar('\n');
+    putc('\n', out);
     int more;
     while ((more = crn_statement_step(statement, error)) > 0) {
         for (uint32_t c = 0; c < columns; c++) {
             crn_value value = crn_statement_value(statement, c);
             char *text = crn_query_value_text(value, "");
             if (c)
-                putchar(',');
+                putc(',', out);
             if (value.kind == CRN_VALUE_TEXT)
-                print_text_field(text);
+                print_text_field(out, text);
             else
-                fputs(text, stdout);
+                fputs(text, out);
             crn_free(text);
         }
-        putchar('\n');
+        putc('\n', out);
     }
     return more == 0;
 }
@@ -235,8 +235,8 @@ static json_t *value_json(crn_value value)
     }
 }
 
-static bool print_json(crn_statement *statement, const char *const *paths, uint32_t path_count,
-                       crn_error *error)
+static bool print_json(FILE *out, crn_statement *statement, const char *const *paths,
+                       uint32_t path_count, crn_error *error)
 {
     json_t *files = json_array(), *names = json_array();
     uint32_t columns = crn_statement_columns(statement);
@@ -244,31 +244,31 @@ static bool print_json(crn_statement *statement, const char *const *paths, uint3
         json_array_append_new(files, crn_json_text(paths[i]));
     for (uint32_t c = 0; c < columns; c++)
         json_array_append_new(names, crn_json_text(crn_statement_column(statement, c)));
-    fputs("{\"schema\":\"cairn-query/1\"", stdout);
-    crn_json_write_member("files", files);
-    crn_json_write_member("columns", names);
-    fputs(",\n\"rows\":[", stdout);
+    fputs("{\"schema\":\"cairn-query/1\"", out);
+    crn_json_write_member(out, "files", files);
+    crn_json_write_member(out, "columns", names);
+    fputs(",\n\"rows\":[", out);
     int more;
     for (bool first = true; (more = crn_statement_step(statement, error)) > 0; first = false) {
         json_t *row = json_array();
         for (uint32_t c = 0; c < columns; c++)
             json_array_append_new(row, value_json(crn_statement_value(statement, c)));
-        fputs(first ? "\n" : ",\n", stdout);
-        crn_json_write(row);
+        fputs(first ? "\n" : ",\n", out);
+        crn_json_write(out, row);
     }
-    fputs("]}\n", stdout);
+    fputs("]}\n", out);
     return more == 0;
 }
 
-bool crn_query_print(crn_statement *statement, crn_query_form form, const char *const *paths,
-                     uint32_t path_count, crn_error *error)
+bool crn_query_print(FILE *out, crn_statement *statement, crn_query_form form,
+                     const char *const *paths, uint32_t path_count, crn_error *error)
 {
     switch (form) {
     case CRN_QUERY_CSV:
-        return print_csv(statement, error);
+        return print_csv(out, statement, error);
     case CRN_QUERY_JSON:
-        return print_json(statement, paths, path_count, error);
+        return print_json(out, statement, paths, path_count, error);
     default:
-        return print_table(statement, error);
+        return print_table(out, statement, error);
     }
 }

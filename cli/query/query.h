@@ -5,6 +5,8 @@
 #ifndef CRN_CLI_QUERY_QUERY_H
 #define CRN_CLI_QUERY_QUERY_H
 
+#include <stdio.h>
+
 #include "query/query.h"
 
 typedef enum crn_query_form {
@@ -15,8 +17,8 @@ typedef enum crn_query_form {
 } crn_query_form;
 
 /* Prints all rows. False with an error: what was there until then is printed. */
-bool crn_query_print(crn_statement *statement, crn_query_form form, const char *const *paths,
-                     uint32_t path_count, crn_error *error);
+bool crn_query_print(FILE *out, crn_statement *statement, crn_query_form form,
+                     const char *const *paths, uint32_t path_count, crn_error *error);
 
 /* A value as it is in tables and CSV: NULL is `null`, a blob x'0A'. To be freed with crn_free. */
 char *crn_query_value_text(crn_value value, const char *null);

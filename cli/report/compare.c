@@ -71,43 +71,45 @@ static void make_table(crn_table *table, const crn_report *report, const crn_com
         crn_table_figure(table, "calls", "", calls, false);
 }
 
-static void print_foot(const crn_report *report, const crn_compare_view *view, bool chance)
+static void print_foot(FILE *out, const crn_report *report, const crn_compare_view *view,
+                       bool chance)
 {
     char figure[CRN_FIGURE_SIZE];
-    crn_terminal_style(CRN_STYLE_DIM);
-    fputs("apart: share of ", stdout);
-    crn_terminal_text(report->profile->metrics[report->metrics[0]].name, 0, false);
-    fputs(" less share of ", stdout);
-    crn_terminal_text(report->profile->metrics[report->metrics[1]].name, 0, false);
-    puts(chance ? "; ~ is within chance" : "");
+    crn_terminal_style(out, CRN_STYLE_DIM);
+    fputs("apart: share of ", out);
+    crn_terminal_text(out, report->profile->metrics[report->metrics[0]].name, 0, false);
+    fputs(" less share of ", out);
+    crn_terminal_text(out, report->profile->metrics[report->metrics[1]].name, 0, false);
+    fprintf(out, "%s\n", chance ? "; ~ is within chance" : "");
     if (view->hidden)
-        printf("%s more block%s: --top 0%s shows all\n", crn_figure_alone(figure, "", view->hidden),
-               view->hidden == 1 ? "" : "s", report->threshold > 0 ? " --threshold 0" : "");
-    crn_terminal_style(CRN_STYLE_PLAIN);
+        fprintf(out, "%s more block%s: --top 0%s shows all\n",
+                crn_figure_alone(figure, "", view->hidden), view->hidden == 1 ? "" : "s",
+                report->threshold > 0 ? " --threshold 0" : "");
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 
-void crn_report_compare(const crn_report *report)
+void crn_report_compare(FILE *out, const crn_report *report)
 {
     crn_compare_view view = crn_compare_view_make(report);
     crn_table table = {.profile = report->profile};
     bool chance = false;
     make_table(&table, report, &view);
-    crn_table_head(&table, "block");
+    crn_table_head(out, &table, "block");
     for (uint32_t i = 0; i < view.count; i++) {
         const crn_compare_row *compared = &view.compare.rows[i];
         bool by_chance = crn_compare_is_chance(compared);
         crn_row row = crn_row_begin(&table);
-        crn_row_figure(&row, compared->values[0]);
-        crn_row_figure(&row, compared->values[1]);
-        crn_row_points(&row, compared->apart, by_chance);
+        crn_row_figure(out, &row, compared->values[0]);
+        crn_row_figure(out, &row, compared->values[1]);
+        crn_row_points(out, &row, compared->apart, by_chance);
         if (report->waits)
-            crn_row_figure(&row, crn_compare_view_waited(report, compared));
+            crn_row_figure(out, &row, crn_compare_view_waited(report, compared));
         if (report->calls)
-            crn_row_figure(&row, view.calls[compared->block]);
-        crn_row_block(&row, "", &report->profile->blocks[compared->block], "");
+            crn_row_figure(out, &row, view.calls[compared->block]);
+        crn_row_block(out, &row, "", &report->profile->blocks[compared->block], "");
         chance |= by_chance;
     }
-    crn_table_foot(&table);
-    print_foot(report, &view, chance);
+    crn_table_foot(out, &table);
+    print_foot(out, report, &view, chance);
     crn_compare_view_free(&view);
 }

@@ -13,52 +13,53 @@
 #include "report.h"
 
 /* Graphviz interprets escapes like \n in strings; everything else is UTF-8. */
-static void write_escaped(const char *text)
+static void write_escaped(FILE *out, const char *text)
 {
     char *utf8 = crn_names_utf8(text);
     for (const char *at = utf8; *at; at++) {
         if (*at == '"' || *at == '\\')
-            putchar('\\');
-        putchar((unsigned char)*at < ' ' ? ' ' : *at);
+            putc('\\', out);
+        putc((unsigned char)*at < ' ' ? ' ' : *at, out);
     }
     crn_free(utf8);
 }
 
 /* From white to deep orange, with legible text. */
-static void write_node(const crn_report *report, uint32_t block, const crn_block_cost *cost)
+static void write_node(FILE *out, const crn_report *report, uint32_t block,
+                       const crn_block_cost *cost)
 {
     const crn_block_info *info = &report->profile->blocks[block];
     double inclusive = crn_percent(cost->inclusive[block], cost->total);
     double shade = inclusive / 100;
-    printf("  b%" PRIu32 " [label=\"", block);
+    fprintf(out, "  b%" PRIu32 " [label=\"", block);
     char *name = crn_nesting_name(report->profile, block);
-    write_escaped(name);
+    write_escaped(out, name);
     crn_free(name);
-    fputs("\\n", stdout);
+    fputs("\\n", out);
     if (*info->file) {
         const char *slash = strrchr(info->file, '/');
-        write_escaped(slash ? slash + 1 : info->file);
+        write_escaped(out, slash ? slash + 1 : info->file);
         if (info->line)
-            printf(":%" PRIu32, info->line);
-        fputs("\\n", stdout);
+            fprintf(out, ":%" PRIu32, info->line);
+        fputs("\\n", out);
     }
     const char *unit = report->profile->metrics[report->metrics[0]].unit;
     char self[CRN_FIGURE_SIZE], all[CRN_FIGURE_SIZE];
-    printf("self %s (%.1f %%)\\ninclusive %s (%.1f %%)\", fillcolor=\"#%02x%02x%02x\"];\n",
-           crn_figure_alone(self, unit, cost->self[block]),
-           crn_percent(cost->self[block], cost->total),
-           crn_figure_alone(all, unit, cost->inclusive[block]), inclusive, 255,
-           (unsigned)(255 - 105 * shade), (unsigned)(255 - 200 * shade));
+    fprintf(out, "self %s (%.1f %%)\\ninclusive %s (%.1f %%)\", fillcolor=\"#%02x%02x%02x\"];\n",
+            crn_figure_alone(self, unit, cost->self[block]),
+            crn_percent(cost->self[block], cost->total),
+            crn_figure_alone(all, unit, cost->inclusive[block]), inclusive, 255,
+            (unsigned)(255 - 105 * shade), (unsigned)(255 - 200 * shade));
 }
 
-static void write_arrow(const crn_shown_arrow *arrow)
+static void write_arrow(FILE *out, const crn_shown_arrow *arrow)
 {
     char calls[CRN_FIGURE_SIZE];
-    printf("  b%" PRIu32 " -> b%" PRIu32 " [", arrow->caller, arrow->callee);
+    fprintf(out, "  b%" PRIu32 " -> b%" PRIu32 " [", arrow->caller, arrow->callee);
     if (arrow->calls)
-        printf("label=\" %s\"%s", crn_figure_alone(calls, "", arrow->calls),
-               arrow->indirect ? ", " : "");
-    printf("%s];\n", arrow->indirect ? "style=dashed" : "");
+        fprintf(out, "label=\" %s\"%s", crn_figure_alone(calls, "", arrow->calls),
+                arrow->indirect ? ", " : "");
+    fprintf(out, "%s];\n", arrow->indirect ? "style=dashed" : "");
 }
 
 /* Returns the requested blocks with at least the threshold's share. */
@@ -71,7 +72,7 @@ static uint8_t *choose_nodes(const crn_report *report, const crn_block_cost *cos
     return shown;
 }
 
-void crn_report_dot(const crn_report *report)
+void crn_report_dot(FILE *out, const crn_report *report)
 {
     const crn_profile *profile = report->profile;
     uint8_t *kept = crn_sequence_select(profile, report->focused ? &report->focus : NULL,
@@ -79,20 +80,21 @@ void crn_report_dot(const crn_report *report)
     crn_block_cost cost = crn_block_cost_make(profile, report->metrics[0], kept);
     uint8_t *shown = choose_nodes(report, &cost);
     crn_shown_graph graph = crn_shown_graph_make(profile, shown, kept);
-    fputs("digraph cairn {\n  label=\"", stdout);
-    write_escaped(report->path);
-    fputs(": ", stdout);
-    write_escaped(profile->metrics[report->metrics[0]].name);
-    puts("\";\n"
-         "  fontname=\"Helvetica\";\n"
-         "  node [shape=box, style=filled, fontname=\"Helvetica\", fontsize=11];\n"
-         "  edge [fontname=\"Helvetica\", fontsize=9];");
+    fputs("digraph cairn {\n  label=\"", out);
+    write_escaped(out, report->path);
+    fputs(": ", out);
+    write_escaped(out, profile->metrics[report->metrics[0]].name);
+    fputs("\";\n"
+          "  fontname=\"Helvetica\";\n"
+          "  node [shape=box, style=filled, fontname=\"Helvetica\", fontsize=11];\n"
+          "  edge [fontname=\"Helvetica\", fontsize=9];\n",
+          out);
     for (uint32_t b = 1; b < profile->block_count; b++)
         if (shown[b])
-            write_node(report, b, &cost);
+            write_node(out, report, b, &cost);
     for (uint32_t i = 0; i < graph.count; i++)
-        write_arrow(&graph.arrows[i]);
-    puts("}");
+        write_arrow(out, &graph.arrows[i]);
+    fputs("}\n", out);
     crn_shown_graph_free(&graph);
     crn_block_cost_free(&cost);
     crn_free(shown);

@@ -185,50 +185,51 @@ uint64_t crn_flat_waited(const crn_report *report, const crn_flat *flat, uint32_
     return crn_compare_waited(values[CRN_METRIC_WALL], values[CRN_METRIC_CPU]);
 }
 
-static void print_rows(const crn_report *report, const crn_flat *flat, const crn_table *table)
+static void print_rows(FILE *out, const crn_report *report, const crn_flat *flat,
+                       const crn_table *table)
 {
     for (uint32_t i = 0; i < flat->count; i++) {
         uint32_t block = flat->blocks[i];
         crn_row row = crn_row_begin(table);
         for (uint32_t m = 0; m < report->metric_count; m++)
-            crn_row_figure(&row, flat->cost[m].self[block]);
+            crn_row_figure(out, &row, flat->cost[m].self[block]);
         if (report->waits)
-            crn_row_figure(&row, crn_flat_waited(report, flat, block));
+            crn_row_figure(out, &row, crn_flat_waited(report, flat, block));
         for (uint32_t m = 0; m < report->metric_count; m++) {
             if (block)
-                crn_row_figure(&row, flat->cost[m].inclusive[block]);
+                crn_row_figure(out, &row, flat->cost[m].inclusive[block]);
             else
-                crn_row_whole(&row, flat->cost[m].inclusive[block]);
+                crn_row_whole(out, &row, flat->cost[m].inclusive[block]);
         }
         if (report->calls)
-            crn_row_figure(&row, flat->calls.self[block]);
+            crn_row_figure(out, &row, flat->calls.self[block]);
         if (report->small)
-            crn_row_figure(&row, flat->small.self[block]);
-        crn_row_block(&row, "", &report->profile->blocks[block], "");
+            crn_row_figure(out, &row, flat->small.self[block]);
+        crn_row_block(out, &row, "", &report->profile->blocks[block], "");
     }
 }
 
-void crn_report_rest(const crn_report *report, const crn_unshown *rest, uint64_t total)
+void crn_report_rest(FILE *out, const crn_report *report, const crn_unshown *rest, uint64_t total)
 {
     char figure[CRN_FIGURE_SIZE];
     const char *metric = report->profile->metrics[report->metrics[0]].name;
     if (!rest->hidden && !rest->unwanted)
         return;
-    crn_terminal_style(CRN_STYLE_DIM);
+    crn_terminal_style(out, CRN_STYLE_DIM);
     if (rest->hidden)
-        printf("%s more block%s with %.1f %% of self %s: --top 0%s shows all\n",
-               crn_figure_alone(figure, "", rest->hidden), rest->hidden == 1 ? "" : "s",
-               crn_percent(rest->hidden_self, total), metric,
-               report->threshold > 0 ? " --threshold 0" : "");
+        fprintf(out, "%s more block%s with %.1f %% of self %s: --top 0%s shows all\n",
+                crn_figure_alone(figure, "", rest->hidden), rest->hidden == 1 ? "" : "s",
+                crn_percent(rest->hidden_self, total), metric,
+                report->threshold > 0 ? " --threshold 0" : "");
     if (rest->unwanted)
-        printf("%s other block%s with %.1f %% of self %s left out by --keep\n",
-               crn_figure_alone(figure, "", rest->unwanted), rest->unwanted == 1 ? "" : "s",
-               crn_percent(rest->unwanted_self, total), metric);
-    crn_terminal_style(CRN_STYLE_PLAIN);
+        fprintf(out, "%s other block%s with %.1f %% of self %s left out by --keep\n",
+                crn_figure_alone(figure, "", rest->unwanted), rest->unwanted == 1 ? "" : "s",
+                crn_percent(rest->unwanted_self, total), metric);
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 
 /* Prints commands to look closer at the most expensive block. */
-static void print_next(const crn_report *report, const crn_flat *flat)
+static void print_next(FILE *out, const crn_report *report, const crn_flat *flat)
 {
     char spelling[CRN_REFERENCE_SIZE];
     uint32_t first = 0;
@@ -239,17 +240,17 @@ static void print_next(const crn_report *report, const crn_flat *flat)
     crn_reference_spell(report->profile, flat->blocks[first], spelling);
     if (2 * crn_terminal_width(spelling) + NEXT_WIDTH > crn_terminal_get()->width)
         return; /* no space, or no terminal: nobody can type */
-    crn_terminal_style(CRN_STYLE_DIM);
-    fputs("next: --tree  or  --focus '", stdout);
-    crn_terminal_text(spelling, 0, false);
-    fputs("'  or  --tree --callers '", stdout);
-    crn_terminal_text(spelling, 0, false);
-    fputs("'\n", stdout);
-    crn_terminal_style(CRN_STYLE_PLAIN);
+    crn_terminal_style(out, CRN_STYLE_DIM);
+    fputs("next: --tree  or  --focus '", out);
+    crn_terminal_text(out, spelling, 0, false);
+    fputs("'  or  --tree --callers '", out);
+    crn_terminal_text(out, spelling, 0, false);
+    fputs("'\n", out);
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 
 /* If memory is shown, names its other metrics, and wall time. */
-static void print_next_figures(const crn_report *report)
+static void print_next_figures(FILE *out, const crn_report *report)
 {
     static const char *const names[] = {CRN_LIVE_BYTES, CRN_PEAK_BYTES, "wall"};
     const crn_profile *profile = report->profile;
@@ -257,18 +258,18 @@ static void print_next_figures(const crn_report *report)
     if (!crn_terminal_get()->width || report->focused ||
         strcmp(profile->metrics[report->metrics[0]].name, CRN_ALLOC_BYTES) != 0)
         return;
-    crn_terminal_style(CRN_STYLE_DIM);
+    crn_terminal_style(out, CRN_STYLE_DIM);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         int metric = crn_profile_metric(profile, names[i]);
         if (metric < 0 || crn_metric_empty(profile, (uint32_t)metric))
             continue;
         const char *quote = strchr(names[i], ' ') ? "'" : "";
-        printf("%s--metric %s%s%s", joint, quote, names[i], quote);
+        fprintf(out, "%s--metric %s%s%s", joint, quote, names[i], quote);
         joint = "  or  ";
     }
     if (*joint == ' ')
-        putchar('\n');
-    crn_terminal_style(CRN_STYLE_PLAIN);
+        putc('\n', out);
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 
 static bool any_uncertain(const crn_report *report, const crn_flat *flat, uint32_t place,
@@ -312,7 +313,7 @@ static void make_table(crn_table *table, const crn_report *report, const crn_fla
         crn_table_figure(table, CRN_SMALL_CALLS, "", largest_of(flat, flat->small.self), false);
 }
 
-void crn_report_flat(const crn_report *report)
+void crn_report_flat(FILE *out, const crn_report *report)
 {
     const crn_profile *profile = report->profile;
     crn_flat flat = crn_flat_make(report);
@@ -320,11 +321,11 @@ void crn_report_flat(const crn_report *report)
     make_table(&table, report, &flat);
     for (uint32_t i = 0; i < flat.count; i++)
         crn_table_measure(&table, "", &profile->blocks[flat.blocks[i]], "");
-    crn_table_head(&table, "block");
-    print_rows(report, &flat, &table);
-    crn_table_foot(&table);
-    crn_report_rest(report, &flat.rest, flat.cost[0].total);
-    print_next_figures(report);
-    print_next(report, &flat);
+    crn_table_head(out, &table, "block");
+    print_rows(out, report, &flat, &table);
+    crn_table_foot(out, &table);
+    crn_report_rest(out, report, &flat.rest, flat.cost[0].total);
+    print_next_figures(out, report);
+    print_next(out, report, &flat);
     crn_flat_free(&flat, report);
 }

@@ -97,32 +97,32 @@ static json_t *sampling_json(const crn_sampling *sampling)
 }
 
 /* Writes what has no row. */
-static void write_rest(const crn_report *report, const crn_unshown *rest)
+static void write_rest(FILE *out, const crn_report *report, const crn_unshown *rest)
 {
-    crn_json_write_member("hidden", crn_json_number(rest->hidden));
+    crn_json_write_member(out, "hidden", crn_json_number(rest->hidden));
     if (!report->shown)
         return;
     json_t *unwanted = json_object(), *self = json_object();
     json_object_set_new(unwanted, "blocks", crn_json_number(rest->unwanted));
     set_metric(self, report->profile, report->metrics[0], rest->unwanted_self);
     json_object_set_new(unwanted, "self", self);
-    crn_json_write_member("unwanted", unwanted);
+    crn_json_write_member(out, "unwanted", unwanted);
 }
 
 /* Writes whether the capture is complete. */
-static void write_state(const crn_report *report)
+static void write_state(FILE *out, const crn_report *report)
 {
     static const char *const names[] = {"ended", "running", "killed", "unclosed"};
     crn_report_state state = crn_report_state_of(report);
-    crn_json_write_member("state", json_string(names[state]));
+    crn_json_write_member(out, "state", json_string(names[state]));
     if (state != CRN_REPORT_ENDED)
         crn_json_write_member(
-            "unaccounted_ns",
+            out, "unaccounted_ns",
             crn_json_number(
                 strtoull(crn_profile_note(report->profile, "unaccounted_ns", "0"), NULL, 10)));
 }
 
-static void write_head(const crn_report *report)
+static void write_head(FILE *out, const crn_report *report)
 {
     const crn_profile *profile = report->profile;
     json_t *notes = json_object(), *warnings = json_array(), *metrics = json_array();
@@ -143,26 +143,26 @@ static void write_head(const crn_report *report)
             json_object_set_new(metric, "sampling", sampling_json(&sampling));
         json_array_append_new(metrics, metric);
     }
-    fputs("{\"schema\":\"cairn-report/1\"", stdout);
-    crn_json_write_member("capture", crn_json_text(report->path));
-    crn_json_write_member("notes", notes);
-    crn_json_write_member("warnings", warnings);
-    crn_json_write_member("metrics", metrics);
+    fputs("{\"schema\":\"cairn-report/1\"", out);
+    crn_json_write_member(out, "capture", crn_json_text(report->path));
+    crn_json_write_member(out, "notes", notes);
+    crn_json_write_member(out, "warnings", warnings);
+    crn_json_write_member(out, "metrics", metrics);
     json_t *memory = crn_report_memory_json(profile);
     if (memory)
-        crn_json_write_member("memory", memory);
-    crn_json_write_member("contexts", crn_json_number(profile->context_count));
-    crn_json_write_member("blocks", crn_json_number(profile->block_count));
-    crn_json_write_member("folded_calls", crn_json_number(crn_folded_calls(profile)));
-    write_state(report);
+        crn_json_write_member(out, "memory", memory);
+    crn_json_write_member(out, "contexts", crn_json_number(profile->context_count));
+    crn_json_write_member(out, "blocks", crn_json_number(profile->block_count));
+    crn_json_write_member(out, "folded_calls", crn_json_number(crn_folded_calls(profile)));
+    write_state(out, report);
 }
 
-static void write_flat(const crn_report *report)
+static void write_flat(FILE *out, const crn_report *report)
 {
     const crn_profile *profile = report->profile;
     crn_flat flat = crn_flat_make(report);
-    write_rest(report, &flat.rest);
-    fputs(",\n\"flat\":[", stdout);
+    write_rest(out, report, &flat.rest);
+    fputs(",\n\"flat\":[", out);
     for (uint32_t i = 0; i < flat.count; i++) {
         uint32_t block = flat.blocks[i];
         json_t *row = json_object();
@@ -177,10 +177,10 @@ static void write_flat(const crn_report *report)
         if (report->waits)
             json_object_set_new(row, "waits",
                                 crn_json_number(crn_flat_waited(report, &flat, block)));
-        fputs(i ? ",\n" : "\n", stdout);
-        crn_json_write(row);
+        fputs(i ? ",\n" : "\n", out);
+        crn_json_write(out, row);
     }
-    fputs("]", stdout);
+    fputs("]", out);
     crn_flat_free(&flat, report);
 }
 
@@ -206,24 +206,25 @@ static const char *block_text(tree_writer *writer, uint32_t block)
     return writer->blocks[block];
 }
 
-static void write_number(const char *before, uint64_t number)
+static void write_number(FILE *out, const char *before, uint64_t number)
 {
-    fputs(before, stdout);
+    fputs(before, out);
     if (number <= INT64_MAX)
-        printf("%" PRIu64, number);
+        fprintf(out, "%" PRIu64, number);
     else
-        crn_json_write(crn_json_number(number));
+        crn_json_write(out, crn_json_number(number));
 }
 
-static void write_figure(const tree_writer *writer, const char *what, uint64_t value)
+static void write_figure(FILE *out, const tree_writer *writer, const char *what, uint64_t value)
 {
-    printf(",\"%s\":{%s", what, writer->metric);
-    write_number(":", value);
-    putchar('}');
+    fprintf(out, ",\"%s\":{%s", what, writer->metric);
+    write_number(out, ":", value);
+    putc('}', out);
 }
 
 /* Writes the row's member `interval` if it needs one. */
-static void write_interval(const tree_writer *writer, uint64_t self, uint64_t inclusive, bool whole)
+static void write_interval(FILE *out, const tree_writer *writer, uint64_t self, uint64_t inclusive,
+                           bool whole)
 {
     json_t *row = json_object();
     if (!writer->view->upside_down)
@@ -232,48 +233,48 @@ static void write_interval(const tree_writer *writer, uint64_t self, uint64_t in
         set_interval(row, writer->report, "inclusive", 0, inclusive);
     json_t *interval = json_object_get(row, "interval");
     if (interval) {
-        fputs(",\"interval\":", stdout);
-        crn_json_write(json_incref(interval));
+        fputs(",\"interval\":", out);
+        crn_json_write(out, json_incref(interval));
     }
     json_decref(row);
 }
 
-static void write_context(tree_writer *writer, uint32_t c)
+static void write_context(FILE *out, tree_writer *writer, uint32_t c)
 {
     const crn_tree_view *view = writer->view;
     const crn_profile *profile = view->profile;
     bool counts = !view->kept || view->kept[c];
     uint64_t self = counts ? crn_self(profile, writer->report->metrics[0], c) : 0;
-    write_number("{\"context\":", c);
+    write_number(out, "{\"context\":", c);
     if (c)
-        write_number(",\"parent\":", profile->parent[c]);
+        write_number(out, ",\"parent\":", profile->parent[c]);
     else
-        fputs(",\"parent\":null", stdout);
-    printf(",\"block\":%s", block_text(writer, profile->block[c]));
-    write_number(",\"calls\":", view->calls[c]);
+        fputs(",\"parent\":null", out);
+    fprintf(out, ",\"block\":%s", block_text(writer, profile->block[c]));
+    write_number(out, ",\"calls\":", view->calls[c]);
     if (!view->upside_down) {
-        write_number(",\"cycle_calls\":", counts ? view->cycles[c] : 0);
-        write_figure(writer, "self", self);
+        write_number(out, ",\"cycle_calls\":", counts ? view->cycles[c] : 0);
+        write_figure(out, writer, "self", self);
     }
-    write_figure(writer, "inclusive", view->tree.totals[c]);
+    write_figure(out, writer, "inclusive", view->tree.totals[c]);
     if (writer->report->sampling[0].unit > 0)
-        write_interval(writer, self, view->tree.totals[c], !c);
-    putchar('}');
+        write_interval(out, writer, self, view->tree.totals[c], !c);
+    putc('}', out);
 }
 
-static void write_tree(const crn_report *report)
+static void write_tree(FILE *out, const crn_report *report)
 {
     crn_tree_view view = crn_tree_view_make(report);
     char *utf8 = crn_names_utf8(report->profile->metrics[report->metrics[0]].name);
     tree_writer writer = {report, &view, json_text(json_string(utf8)),
                           crn_calloc(view.profile->block_count, sizeof *writer.blocks)};
     crn_free(utf8);
-    printf(",\n\"hidden\":%u,\n\"tree\":[", view.tree.hidden);
+    fprintf(out, ",\n\"hidden\":%u,\n\"tree\":[", view.tree.hidden);
     for (uint32_t i = 0; i < view.tree.count; i++) {
-        fputs(i ? ",\n" : "\n", stdout);
-        write_context(&writer, view.tree.rows[i].context);
+        fputs(i ? ",\n" : "\n", out);
+        write_context(out, &writer, view.tree.rows[i].context);
     }
-    fputs("]", stdout);
+    fputs("]", out);
     for (uint32_t b = 0; b < view.profile->block_count; b++)
         free(writer.blocks[b]);
     crn_free(writer.blocks);
@@ -301,7 +302,7 @@ static json_t *neighbours_json(const crn_report *report, const crn_neighbour *ne
     return rows;
 }
 
-static void write_sequence(const crn_report *report)
+static void write_sequence(FILE *out, const crn_report *report)
 {
     const crn_profile *profile = report->profile;
     uint8_t *kept = crn_sequence_select(profile, NULL, report->drops, report->drop_count);
@@ -320,16 +321,16 @@ static void write_sequence(const crn_report *report)
                             neighbours_json(report, near.before, near.before_count));
     if (report->after)
         json_object_set_new(json, "after", neighbours_json(report, near.after, near.after_count));
-    crn_json_write_member("sequence", json);
+    crn_json_write_member(out, "sequence", json);
     crn_neighbourhood_free(&near);
     crn_free(kept);
 }
 
-static void write_stack(const crn_report *report)
+static void write_stack(FILE *out, const crn_report *report)
 {
     crn_stack_view view = crn_stack_view_make(report);
-    write_rest(report, &view.rest);
-    fputs(",\n\"stack\":[", stdout);
+    write_rest(out, report, &view.rest);
+    fputs(",\n\"stack\":[", out);
     for (uint32_t i = 0; i < view.count; i++) {
         uint32_t block = view.blocks[i];
         json_t *row = json_object();
@@ -337,18 +338,18 @@ static void write_stack(const crn_report *report)
         set_figure(row, report, "current", 0, view.stack.current[block], false);
         set_figure(row, report, "stack", 0, view.stack.stack[block], false);
         set_figure(row, report, "collector", 0, view.stack.collector[block], false);
-        fputs(i ? ",\n" : "\n", stdout);
-        crn_json_write(row);
+        fputs(i ? ",\n" : "\n", out);
+        crn_json_write(out, row);
     }
-    fputs("]", stdout);
+    fputs("]", out);
     crn_stack_view_free(&view);
 }
 
-static void write_compare(const crn_report *report)
+static void write_compare(FILE *out, const crn_report *report)
 {
     const char *what = report->sort == CRN_SORT_INCLUSIVE ? "inclusive" : "self";
     crn_compare_view view = crn_compare_view_make(report);
-    printf(",\n\"hidden\":%u,\n\"compare\":[", view.hidden);
+    fprintf(out, ",\n\"hidden\":%u,\n\"compare\":[", view.hidden);
     for (uint32_t i = 0; i < view.count; i++) {
         const crn_compare_row *compared = &view.compare.rows[i];
         json_t *row = json_object();
@@ -362,14 +363,14 @@ static void write_compare(const crn_report *report)
         if (report->waits)
             json_object_set_new(row, "waits",
                                 crn_json_number(crn_compare_view_waited(report, compared)));
-        fputs(i ? ",\n" : "\n", stdout);
-        crn_json_write(row);
+        fputs(i ? ",\n" : "\n", out);
+        crn_json_write(out, row);
     }
-    fputs("]", stdout);
+    fputs("]", out);
     crn_compare_view_free(&view);
 }
 
-static void write_zero(const crn_report *report)
+static void write_zero(FILE *out, const crn_report *report)
 {
     crn_zero_view view = crn_zero_view_make(report);
     json_t *files = json_array();
@@ -380,24 +381,24 @@ static void write_zero(const crn_report *report)
         json_object_set_new(file, "known", crn_json_number(view.files[i].known));
         json_array_append_new(files, file);
     }
-    crn_json_write_member("ran", crn_json_number(view.ran));
-    crn_json_write_member("known", crn_json_number(view.known));
-    crn_json_write_member("files", files);
-    crn_json_write_member("hidden", crn_json_number(view.hidden));
-    fputs(",\n\"zero\":[", stdout);
+    crn_json_write_member(out, "ran", crn_json_number(view.ran));
+    crn_json_write_member(out, "known", crn_json_number(view.known));
+    crn_json_write_member(out, "files", files);
+    crn_json_write_member(out, "hidden", crn_json_number(view.hidden));
+    fputs(",\n\"zero\":[", out);
     for (uint32_t i = 0; i < view.count; i++) {
-        fputs(i ? ",\n" : "\n", stdout);
-        crn_json_write(crn_json_block(report->profile, view.blocks[i]));
+        fputs(i ? ",\n" : "\n", out);
+        crn_json_write(out, crn_json_block(report->profile, view.blocks[i]));
     }
-    fputs("]", stdout);
+    fputs("]", out);
     crn_zero_view_free(&view);
 }
 
-void crn_report_json(const crn_report *report)
+void crn_report_json(FILE *out, const crn_report *report)
 {
-    static void (*const views[])(const crn_report *) = {write_flat,  write_tree,    write_sequence,
-                                                        write_stack, write_compare, write_zero};
-    write_head(report);
-    views[report->view](report);
-    fputs("}\n", stdout);
+    static void (*const views[])(FILE *, const crn_report *) = {
+        write_flat, write_tree, write_sequence, write_stack, write_compare, write_zero};
+    write_head(out, report);
+    views[report->view](out, report);
+    fputs("}\n", out);
 }

@@ -5,6 +5,8 @@
 #ifndef CRN_CLI_REPORT_REPORT_H
 #define CRN_CLI_REPORT_REPORT_H
 
+#include <stdio.h>
+
 #include "cli/common/table.h"
 #include "profile/profile.h"
 
@@ -69,19 +71,19 @@ typedef struct crn_unshown {
 
 /* Prints "12 more blocks with 3.1 % of self wall: --top 0 shows all", and what --keep excludes, in
  * a dim style. */
-void crn_report_rest(const crn_report *report, const crn_unshown *rest, uint64_t total);
+void crn_report_rest(FILE *out, const crn_report *report, const crn_unshown *rest, uint64_t total);
 void crn_report_title(char title[48], const crn_profile *profile, const char *what,
                       uint32_t metric);
 
-void crn_report_summary(const crn_report *report);
+void crn_report_summary(FILE *out, const crn_report *report);
 /* Print a line of the summary; those on clocks. */
-void crn_report_line(const char *label, const char *text);
-void crn_report_clocks(const crn_profile *profile);
-void crn_report_waiting(const crn_profile *profile);
+void crn_report_line(FILE *out, const char *label, const char *text);
+void crn_report_clocks(FILE *out, const crn_profile *profile);
+void crn_report_waiting(FILE *out, const crn_profile *profile);
 /* Prints the lines on memory, for a profile with allocations. */
-void crn_report_memory(const crn_report *report);
+void crn_report_memory(FILE *out, const crn_report *report);
 /* Prints the line on the collector, if it had any cost. */
-void crn_report_collector(const crn_report *report);
+void crn_report_collector(FILE *out, const crn_report *report);
 
 typedef enum crn_report_state {
     CRN_REPORT_ENDED,
@@ -91,21 +93,21 @@ typedef enum crn_report_state {
 } crn_report_state;
 
 crn_report_state crn_report_state_of(const crn_report *report);
-void crn_report_flat(const crn_report *report);
-void crn_report_tree(const crn_report *report);
-void crn_report_sequence(const crn_report *report);
-void crn_report_stack(const crn_report *report);
-void crn_report_compare(const crn_report *report);
-void crn_report_zero(const crn_report *report);
+void crn_report_flat(FILE *out, const crn_report *report);
+void crn_report_tree(FILE *out, const crn_report *report);
+void crn_report_sequence(FILE *out, const crn_report *report);
+void crn_report_stack(FILE *out, const crn_report *report);
+void crn_report_compare(FILE *out, const crn_report *report);
+void crn_report_zero(FILE *out, const crn_report *report);
 /* Prints the call graph for Graphviz. */
-void crn_report_dot(const crn_report *report);
+void crn_report_dot(FILE *out, const crn_report *report);
 
 /* Writes the page of cairn view with the whole profile. Returns the exit status; prints a message
  * on an error. */
 int crn_report_html(const crn_report *report, const char *path);
 
 /* Prints the summary and the view as JSON: docs/REPORT_JSON.md. */
-void crn_report_json(const crn_report *report);
+void crn_report_json(FILE *out, const crn_report *report);
 
 /* Blocks with cost or calls, sorted, and their figures. */
 typedef struct crn_flat {

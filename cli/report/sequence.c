@@ -10,11 +10,11 @@
 #include "profile/profile.h"
 #include "report.h"
 
-static void print_section(const char *title)
+static void print_section(FILE *out, const char *title)
 {
-    crn_terminal_style(CRN_STYLE_DIM);
-    printf("%s\n", title);
-    crn_terminal_style(CRN_STYLE_PLAIN);
+    crn_terminal_style(out, CRN_STYLE_DIM);
+    fprintf(out, "%s\n", title);
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 
 /* Calls belong to edges here, so they have their column even if they are the metric. */
@@ -28,17 +28,17 @@ static bool has_self(const crn_report *report)
     return report->metrics[0] != CRN_METRIC_CALLS;
 }
 
-static void print_row(const crn_report *report, const crn_table *table,
+static void print_row(FILE *out, const crn_report *report, const crn_table *table,
                       const crn_sequence_cost *cost, const char *prefix,
                       const crn_block_info *block)
 {
     crn_row row = crn_row_begin(table);
     if (has_calls(report))
-        crn_row_figure(&row, cost->calls);
+        crn_row_figure(out, &row, cost->calls);
     if (has_self(report))
-        crn_row_figure(&row, cost->self);
-    crn_row_figure(&row, cost->inclusive);
-    crn_row_block(&row, prefix, block, "");
+        crn_row_figure(out, &row, cost->self);
+    crn_row_figure(out, &row, cost->inclusive);
+    crn_row_block(out, &row, prefix, block, "");
 }
 
 static uint32_t shown_of(const crn_report *report, const crn_neighbour *neighbours, uint32_t count,
@@ -51,40 +51,40 @@ static uint32_t shown_of(const crn_report *report, const crn_neighbour *neighbou
     return shown;
 }
 
-static void print_neighbours(const crn_report *report, const crn_table *table, const char *title,
-                             const char *none, const crn_neighbour *neighbours, uint32_t count,
-                             uint32_t shown)
+static void print_neighbours(FILE *out, const crn_report *report, const crn_table *table,
+                             const char *title, const char *none, const crn_neighbour *neighbours,
+                             uint32_t count, uint32_t shown)
 {
-    print_section(count ? title : none);
+    print_section(out, count ? title : none);
     for (uint32_t i = 0; i < shown; i++)
-        print_row(report, table, &neighbours[i].cost, "",
+        print_row(out, report, table, &neighbours[i].cost, "",
                   &report->profile->blocks[neighbours[i].block]);
     if (shown < count) {
         char text[64];
         snprintf(text, sizeof text, "%u more: --top 0%s shows all", count - shown,
                  report->threshold > 0 ? " --threshold 0" : "");
-        print_section(text);
+        print_section(out, text);
     }
 }
 
 /* Prints the sequence's blocks below each other, with the figures beside the last. */
-static void print_sequence(const crn_report *report, const crn_table *table,
+static void print_sequence(FILE *out, const crn_report *report, const crn_table *table,
                            const crn_sequence_cost *cost)
 {
     const crn_profile *profile = report->profile;
     const crn_sequence *sequence = &report->focus;
     char prefix[16];
-    print_section(sequence->length == 1 ? "the block" : "the sequence");
+    print_section(out, sequence->length == 1 ? "the block" : "the sequence");
     for (uint32_t i = 0; i < sequence->length; i++) {
         snprintf(prefix, sizeof prefix, "%s%s", i ? crn_terminal_get()->glyphs->arrow : "",
                  i ? " " : "");
         if (i + 1 == sequence->length) {
-            print_row(report, table, cost, prefix, &profile->blocks[sequence->blocks[i]]);
+            print_row(out, report, table, cost, prefix, &profile->blocks[sequence->blocks[i]]);
             continue;
         }
         crn_row row = crn_row_begin(table);
-        crn_row_blank(&row);
-        crn_row_block(&row, prefix, &profile->blocks[sequence->blocks[i]], "");
+        crn_row_blank(out, &row);
+        crn_row_block(out, &row, prefix, &profile->blocks[sequence->blocks[i]], "");
     }
 }
 
@@ -94,36 +94,36 @@ static bool is_worth(const crn_neighbour *neighbours, uint32_t count)
 }
 
 /* Prints the command for the next step. */
-static void print_next(const crn_report *report, const crn_neighbourhood *near)
+static void print_next(FILE *out, const crn_report *report, const crn_neighbourhood *near)
 {
     char spelling[CRN_REFERENCE_SIZE];
     const char *joint = "next: ";
     if (!crn_terminal_get()->width)
         return; /* nobody can type */
-    crn_terminal_style(CRN_STYLE_DIM);
+    crn_terminal_style(out, CRN_STYLE_DIM);
     if (report->before && is_worth(near->before, near->before_count) && near->before[0].block) {
         crn_reference_spell(report->profile, near->before[0].block, spelling);
-        printf("%s--focus '", joint);
-        crn_terminal_text(spelling, 0, false);
-        putchar(',');
-        crn_terminal_text(report->given, 0, false);
-        putchar('\'');
+        fprintf(out, "%s--focus '", joint);
+        crn_terminal_text(out, spelling, 0, false);
+        putc(',', out);
+        crn_terminal_text(out, report->given, 0, false);
+        putc('\'', out);
         joint = "  or  ";
     }
     if (report->after && is_worth(near->after, near->after_count)) {
         crn_reference_spell(report->profile, near->after[0].block, spelling);
-        printf("%s--focus '", joint);
-        crn_terminal_text(report->given, 0, false);
-        putchar(',');
-        crn_terminal_text(spelling, 0, false);
-        fputs("'  or  --drop '", stdout);
-        crn_terminal_text(spelling, 0, false);
-        putchar('\'');
+        fprintf(out, "%s--focus '", joint);
+        crn_terminal_text(out, report->given, 0, false);
+        putc(',', out);
+        crn_terminal_text(out, spelling, 0, false);
+        fputs("'  or  --drop '", out);
+        crn_terminal_text(out, spelling, 0, false);
+        putc('\'', out);
         joint = "";
     }
     if (joint[0] != 'n')
-        putchar('\n');
-    crn_terminal_style(CRN_STYLE_PLAIN);
+        putc('\n', out);
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 
 static void make_table(crn_table *table, const crn_report *report, const crn_neighbourhood *near,
@@ -154,7 +154,7 @@ static void make_table(crn_table *table, const crn_report *report, const crn_nei
     crn_report_column(table, report, "inclusive", 0, total, inclusive);
 }
 
-void crn_report_sequence(const crn_report *report)
+void crn_report_sequence(FILE *out, const crn_report *report)
 {
     const crn_profile *profile = report->profile;
     uint32_t metric = report->metrics[0];
@@ -169,16 +169,16 @@ void crn_report_sequence(const crn_report *report)
 
     crn_table table = {.profile = report->profile};
     make_table(&table, report, &near, total, shown);
-    crn_table_head(&table, "block");
+    crn_table_head(out, &table, "block");
     if (report->before)
-        print_neighbours(report, &table, "leading into it", "nothing leads into it", near.before,
-                         near.before_count, shown[0]);
-    print_sequence(report, &table, &near.cost);
+        print_neighbours(out, report, &table, "leading into it", "nothing leads into it",
+                         near.before, near.before_count, shown[0]);
+    print_sequence(out, report, &table, &near.cost);
     if (report->after)
-        print_neighbours(report, &table, "what it leads to", "it leads to nothing", near.after,
+        print_neighbours(out, report, &table, "what it leads to", "it leads to nothing", near.after,
                          near.after_count, shown[1]);
-    crn_table_foot(&table);
-    print_next(report, &near);
+    crn_table_foot(out, &table);
+    print_next(out, report, &near);
     crn_neighbourhood_free(&near);
     crn_free(kept);
 }

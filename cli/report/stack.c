@@ -82,7 +82,7 @@ static bool any_uncertain(const crn_report *report, const crn_stack_view *view,
     return false;
 }
 
-void crn_report_collector(const crn_report *report)
+void crn_report_collector(FILE *out, const crn_report *report)
 {
     const crn_profile *profile = report->profile;
     const crn_metric_info *metric = &profile->metrics[report->metrics[0]];
@@ -93,13 +93,13 @@ void crn_report_collector(const crn_report *report)
         snprintf(text, sizeof text, "%s %.64s (%.1f %%) below %.64s; --stack keeps it apart",
                  crn_figure_alone(figure, metric->unit, stack.total_collector), metric->name,
                  crn_percent(stack.total_collector, stack.total), report->collector);
-        crn_report_line("collector", text);
+        crn_report_line(out, "collector", text);
     }
     crn_free(collectors);
     crn_stack_free(&stack);
 }
 
-void crn_report_stack(const crn_report *report)
+void crn_report_stack(FILE *out, const crn_report *report)
 {
     const crn_profile *profile = report->profile;
     crn_stack_view view = crn_stack_view_make(report);
@@ -111,22 +111,22 @@ void crn_report_stack(const crn_report *report)
                           any_uncertain(report, &view, columns[i]));
     for (uint32_t i = 0; i < view.count; i++)
         crn_table_measure(&table, "", &profile->blocks[view.blocks[i]], "");
-    crn_table_head(&table, "block");
+    crn_table_head(out, &table, "block");
     for (uint32_t i = 0; i < view.count; i++) {
         uint32_t block = view.blocks[i];
         crn_row row = crn_row_begin(&table);
         for (int column = 0; column < 3; column++)
-            crn_row_figure(&row, columns[column][block]);
-        crn_row_block(&row, "", &profile->blocks[block], "");
+            crn_row_figure(out, &row, columns[column][block]);
+        crn_row_block(out, &row, "", &profile->blocks[block], "");
     }
-    crn_table_foot(&table);
+    crn_table_foot(out, &table);
     if (!view.stack.total_collector) {
-        crn_terminal_style(CRN_STYLE_DIM);
-        fputs("no work of a collector: no block ", stdout);
-        crn_terminal_text(report->collector, 0, false);
-        fputs(" costs anything here; --gc NAME names another\n", stdout);
-        crn_terminal_style(CRN_STYLE_PLAIN);
+        crn_terminal_style(out, CRN_STYLE_DIM);
+        fputs("no work of a collector: no block ", out);
+        crn_terminal_text(out, report->collector, 0, false);
+        fputs(" costs anything here; --gc NAME names another\n", out);
+        crn_terminal_style(out, CRN_STYLE_PLAIN);
     }
-    crn_report_rest(report, &view.rest, view.stack.total);
+    crn_report_rest(out, report, &view.rest, view.stack.total);
     crn_stack_view_free(&view);
 }

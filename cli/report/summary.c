@@ -15,19 +15,19 @@
 
 enum { LABEL_WIDTH = 10, NOTES_WIDTH = 88 };
 
-static void print_label(const char *label)
+static void print_label(FILE *out, const char *label)
 {
-    crn_terminal_style(CRN_STYLE_DIM);
-    printf("%-*s", LABEL_WIDTH, label);
-    crn_terminal_style(CRN_STYLE_PLAIN);
+    crn_terminal_style(out, CRN_STYLE_DIM);
+    fprintf(out, "%-*s", LABEL_WIDTH, label);
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 
-void crn_report_line(const char *label, const char *text)
+void crn_report_line(FILE *out, const char *label, const char *text)
 {
     const crn_terminal *terminal = crn_terminal_get();
-    print_label(label);
-    crn_terminal_text(text, terminal->width ? terminal->width - LABEL_WIDTH : 0, false);
-    putchar('\n');
+    print_label(out, label);
+    crn_terminal_text(out, text, terminal->width ? terminal->width - LABEL_WIDTH : 0, false);
+    putc('\n', out);
 }
 
 static const char *note(const crn_profile *profile, const char *key)
@@ -40,7 +40,7 @@ static uint64_t note_number(const crn_profile *profile, const char *key)
     return strtoull(crn_profile_note(profile, key, "0"), NULL, 10);
 }
 
-static void print_totals(const crn_profile *profile)
+static void print_totals(FILE *out, const crn_profile *profile)
 {
     /* Time and ticks first, as most users look for them. */
     static const uint32_t first[] = {CRN_METRIC_WALL, CRN_METRIC_CPU, CRN_METRIC_TICKS,
@@ -55,52 +55,53 @@ static void print_totals(const crn_profile *profile)
             (memory && crn_alloc_is_metric(profile->metrics[m].name)))
             continue;
         if (!*joint)
-            print_label("total");
-        printf("%s%s ", joint, crn_figure_alone(figure, profile->metrics[m].unit, total));
-        crn_terminal_text(profile->metrics[m].name, 0, false);
+            print_label(out, "total");
+        fprintf(out, "%s%s ", joint, crn_figure_alone(figure, profile->metrics[m].unit, total));
+        crn_terminal_text(out, profile->metrics[m].name, 0, false);
         joint = ", ";
     }
     if (!*joint && memory)
         return;
     if (!*joint)
-        print_label("total");
+        print_label(out, "total");
     if (note_number(profile, "lanes") > 1 && profile->values[CRN_METRIC_WALL])
-        fputs(" (of all lanes together)", stdout);
-    putchar('\n');
+        fputs(" (of all lanes together)", out);
+    putc('\n', out);
 }
 
-static void print_shape(const crn_profile *profile)
+static void print_shape(FILE *out, const crn_profile *profile)
 {
     char contexts[CRN_FIGURE_SIZE], blocks[CRN_FIGURE_SIZE], calls[CRN_FIGURE_SIZE];
     uint64_t cycle_calls = crn_cycle_calls_total(profile);
     uint32_t cycles = 0;
     for (uint32_t e = 0; e < profile->edge_count; e++)
         cycles += !profile->edges[e].folded;
-    print_label("profile");
+    print_label(out, "profile");
     uint32_t block_count = profile->block_count - 1 - (profile->folded_block != 0);
-    printf("%s context%s of %s block%s", crn_figure_alone(contexts, "", profile->context_count),
-           profile->context_count == 1 ? "" : "s", crn_figure_alone(blocks, "", block_count),
-           block_count == 1 ? "" : "s");
+    fprintf(out, "%s context%s of %s block%s",
+            crn_figure_alone(contexts, "", profile->context_count),
+            profile->context_count == 1 ? "" : "s", crn_figure_alone(blocks, "", block_count),
+            block_count == 1 ? "" : "s");
     if (cycles)
-        printf(", recursion in %s place%s", crn_figure_alone(calls, "", cycles),
-               cycles == 1 ? "" : "s");
+        fprintf(out, ", recursion in %s place%s", crn_figure_alone(calls, "", cycles),
+                cycles == 1 ? "" : "s");
     if (cycle_calls)
-        printf(" (%s call%s)", crn_figure_alone(calls, "", cycle_calls),
-               cycle_calls == 1 ? "" : "s");
+        fprintf(out, " (%s call%s)", crn_figure_alone(calls, "", cycle_calls),
+                cycle_calls == 1 ? "" : "s");
     uint64_t strands = note_number(profile, "strands"), lanes = note_number(profile, "lanes");
     if (strands > 1)
-        printf(", %s strands on %s lane%s", crn_figure_alone(calls, "", strands),
-               crn_figure_alone(contexts, "", lanes), lanes == 1 ? "" : "s");
+        fprintf(out, ", %s strands on %s lane%s", crn_figure_alone(calls, "", strands),
+                crn_figure_alone(contexts, "", lanes), lanes == 1 ? "" : "s");
     uint64_t folded = crn_folded_calls(profile);
     if (folded)
-        printf(", %s call%s (%.1f %%) folded by limits", crn_figure_alone(calls, "", folded),
-               folded == 1 ? "" : "s",
-               crn_percent(folded, crn_metric_total(profile, CRN_METRIC_CALLS)));
-    putchar('\n');
+        fprintf(out, ", %s call%s (%.1f %%) folded by limits", crn_figure_alone(calls, "", folded),
+                folded == 1 ? "" : "s",
+                crn_percent(folded, crn_metric_total(profile, CRN_METRIC_CALLS)));
+    putc('\n', out);
 }
 
 /* Prints what was left out at compile time, and where its cost is. */
-static void print_left_out(const crn_profile *profile)
+static void print_left_out(FILE *out, const crn_profile *profile)
 {
     const char *what = note(profile, "left_out");
     int small = crn_profile_metric(profile, CRN_SMALL_CALLS);
@@ -113,7 +114,7 @@ static void print_left_out(const crn_profile *profile)
         snprintf(text + strlen(text), sizeof text - strlen(text),
                  "; %s small call%s counted with the callers", crn_figure_alone(figure, "", calls),
                  calls == 1 ? "" : "s");
-    crn_report_line("left out", text);
+    crn_report_line(out, "left out", text);
 }
 
 /* Formats "2026-11-21T12:00:00Z" for people; leaves anything else. */
@@ -128,7 +129,7 @@ static void put_time(char *text, size_t size, const char *time)
 }
 
 /* "2026-11-21 12:00:00 UTC, for 2.31 s". Without a note of the host, the recorded duration. */
-static void print_when(const crn_profile *profile)
+static void print_when(FILE *out, const crn_profile *profile)
 {
     char text[160] = "", figure[CRN_FIGURE_SIZE];
     const char *started = crn_profile_note(profile, "started", "");
@@ -141,10 +142,10 @@ static void print_when(const crn_profile *profile)
     if (elapsed)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%sfor %s", *started ? ", " : "",
                  crn_figure_alone(figure, "nanoseconds", elapsed));
-    crn_report_line("ran", text);
+    crn_report_line(out, "ran", text);
 }
 
-static void print_cost(const crn_profile *profile)
+static void print_cost(FILE *out, const crn_profile *profile)
 {
     char text[512], figure[CRN_FIGURE_SIZE];
     if (!note(profile, "cost_ns"))
@@ -161,7 +162,7 @@ static void print_cost(const crn_profile *profile)
     if (note_number(profile, "sampler_ns"))
         snprintf(text + strlen(text), sizeof text - strlen(text), "; its sampling thread took %s",
                  crn_figure_alone(figure, "nanoseconds", note_number(profile, "sampler_ns")));
-    crn_report_line("cost", text);
+    crn_report_line(out, "cost", text);
 }
 
 /* Returns true for notes that are shown above, or matter only to programs: JSON has them all. */
@@ -194,7 +195,7 @@ static bool is_said(const char *key)
 }
 
 /* Prints options and labels, several a line. */
-static void print_notes(const crn_profile *profile)
+static void print_notes(FILE *out, const crn_profile *profile)
 {
     const char *label = "notes";
     char line[1200] = "";
@@ -205,29 +206,29 @@ static void print_notes(const crn_profile *profile)
         snprintf(text, sizeof text, "%.200s=%.800s", profile->notes[i].key,
                  profile->notes[i].value);
         if (*line && strlen(line) + strlen(text) + 2 > NOTES_WIDTH) {
-            crn_report_line(label, line);
+            crn_report_line(out, label, line);
             label = "";
             *line = 0;
         }
         snprintf(line + strlen(line), sizeof line - strlen(line), "%s%s", *line ? ", " : "", text);
     }
     if (*line)
-        crn_report_line(label, line);
+        crn_report_line(out, label, line);
 }
 
-static void begin_warning(void)
+static void begin_warning(FILE *out)
 {
-    crn_terminal_style(CRN_STYLE_WARM);
-    printf("%-*s", LABEL_WIDTH, "warning");
-    crn_terminal_style(CRN_STYLE_PLAIN);
+    crn_terminal_style(out, CRN_STYLE_WARM);
+    fprintf(out, "%-*s", LABEL_WIDTH, "warning");
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 
-static void print_warnings(const crn_profile *profile)
+static void print_warnings(FILE *out, const crn_profile *profile)
 {
     for (size_t i = 0; i < profile->warning_count; i++) {
-        begin_warning();
-        crn_terminal_text(profile->warnings[i], 0, false);
-        putchar('\n');
+        begin_warning(out);
+        crn_terminal_text(out, profile->warnings[i], 0, false);
+        putc('\n', out);
     }
 }
 
@@ -244,7 +245,7 @@ crn_report_state crn_report_state_of(const crn_report *report)
 }
 
 /* For a program that runs, or was killed: how much of its time is in no figure. */
-static void print_state(const crn_report *report)
+static void print_state(FILE *out, const crn_report *report)
 {
     static const char *const words[] = {
         [CRN_REPORT_RUNNING] = "the program still runs: this is what it has recorded so far",
@@ -258,34 +259,34 @@ static void print_state(const crn_report *report)
     char time[CRN_FIGURE_SIZE], count[CRN_FIGURE_SIZE];
     if (state == CRN_REPORT_ENDED)
         return;
-    begin_warning();
-    fputs(words[state], stdout);
+    begin_warning(out);
+    fputs(words[state], out);
     if (unaccounted)
-        printf("; up to %s", crn_figure_alone(time, "nanoseconds", unaccounted));
+        fprintf(out, "; up to %s", crn_figure_alone(time, "nanoseconds", unaccounted));
     if (unaccounted && lanes)
-        printf(" of %s lane%s", crn_figure_alone(count, "", lanes), lanes == 1 ? "" : "s");
+        fprintf(out, " of %s lane%s", crn_figure_alone(count, "", lanes), lanes == 1 ? "" : "s");
     if (unaccounted)
-        fputs(" are unaccounted", stdout);
-    putchar('\n');
+        fputs(" are unaccounted", out);
+    putc('\n', out);
 }
 
-void crn_report_summary(const crn_report *report)
+void crn_report_summary(FILE *out, const crn_report *report)
 {
     const crn_profile *profile = report->profile;
-    crn_report_line("capture", report->path);
+    crn_report_line(out, "capture", report->path);
     if (note(profile, "command"))
-        crn_report_line("command", note(profile, "command"));
-    print_when(profile);
-    crn_report_clocks(profile);
-    print_cost(profile);
-    print_totals(profile);
-    crn_report_memory(report);
-    crn_report_collector(report);
-    crn_report_waiting(profile);
-    print_shape(profile);
-    print_left_out(profile);
-    print_notes(profile);
-    print_state(report);
-    print_warnings(profile);
-    putchar('\n');
+        crn_report_line(out, "command", note(profile, "command"));
+    print_when(out, profile);
+    crn_report_clocks(out, profile);
+    print_cost(out, profile);
+    print_totals(out, profile);
+    crn_report_memory(out, report);
+    crn_report_collector(out, report);
+    crn_report_waiting(out, profile);
+    print_shape(out, profile);
+    print_left_out(out, profile);
+    print_notes(out, profile);
+    print_state(out, report);
+    print_warnings(out, profile);
+    putc('\n', out);
 }

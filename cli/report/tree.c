@@ -79,19 +79,20 @@ void crn_tree_view_free(crn_tree_view *view)
     crn_profile_free(view->owned);
 }
 
-static void print_row(const crn_report *report, const crn_tree_view *view, const crn_table *table,
-                      uint32_t context, const char *prefix, const char *suffix)
+static void print_row(FILE *out, const crn_report *report, const crn_tree_view *view,
+                      const crn_table *table, uint32_t context, const char *prefix,
+                      const char *suffix)
 {
     crn_row row = crn_row_begin(table);
     if (context)
-        crn_row_figure(&row, view->tree.totals[context]);
+        crn_row_figure(out, &row, view->tree.totals[context]);
     else
-        crn_row_whole(&row, view->tree.totals[context]);
+        crn_row_whole(out, &row, view->tree.totals[context]);
     if (!view->upside_down)
-        crn_row_figure(&row, kept_value(view, report->metrics[0], context));
+        crn_row_figure(out, &row, kept_value(view, report->metrics[0], context));
     if (report->calls)
-        crn_row_figure(&row, view->calls[context]);
-    crn_row_block(&row, prefix, &view->profile->blocks[view->profile->block[context]], suffix);
+        crn_row_figure(out, &row, view->calls[context]);
+    crn_row_block(out, &row, prefix, &view->profile->blocks[view->profile->block[context]], suffix);
 }
 
 /* Returns the block of the parent's row, 0 if none: it need not be repeated as lexical parent. */
@@ -100,7 +101,8 @@ static uint32_t below(const crn_tree_view *view, uint32_t context)
     return context ? view->profile->block[view->profile->parent[context]] : 0;
 }
 
-static void print_rows(const crn_report *report, const crn_tree_view *view, crn_table *table)
+static void print_rows(FILE *out, const crn_report *report, const crn_tree_view *view,
+                       crn_table *table)
 {
     uint8_t *open = crn_calloc((size_t)view->tree.levels + 1, sizeof *open);
     char prefix[PREFIX_SIZE], suffix[64];
@@ -119,30 +121,30 @@ static void print_rows(const crn_report *report, const crn_tree_view *view, crn_
                                   &view->profile->blocks[view->profile->block[row->context]],
                                   suffix);
             else
-                print_row(report, view, table, row->context, prefix, suffix);
+                print_row(out, report, view, table, row->context, prefix, suffix);
         }
     }
     crn_free(open);
 }
 
-static void print_rest(const crn_report *report, const crn_tree_view *view)
+static void print_rest(FILE *out, const crn_report *report, const crn_tree_view *view)
 {
     const crn_tree *tree = &view->tree;
     if (!tree->hidden)
         return;
     uint64_t total = tree->totals[0];
-    crn_terminal_style(CRN_STYLE_DIM);
+    crn_terminal_style(out, CRN_STYLE_DIM);
     char hidden[CRN_FIGURE_SIZE];
-    printf("%s more context%s", crn_figure_alone(hidden, "", tree->hidden),
-           tree->hidden == 1 ? "" : "s");
+    fprintf(out, "%s more context%s", crn_figure_alone(hidden, "", tree->hidden),
+            tree->hidden == 1 ? "" : "s");
     if (report->threshold > 0)
-        printf(" below %g %%", 100 * report->threshold);
+        fprintf(out, " below %g %%", 100 * report->threshold);
     if (!view->upside_down)
-        printf(", with %.1f %% of self %s in all",
-               crn_percent(total > tree->shown ? total - tree->shown : 0, total),
-               report->profile->metrics[report->metrics[0]].name);
-    printf(": --threshold 0%s shows all\n", report->top ? " --top 0" : "");
-    crn_terminal_style(CRN_STYLE_PLAIN);
+        fprintf(out, ", with %.1f %% of self %s in all",
+                crn_percent(total > tree->shown ? total - tree->shown : 0, total),
+                report->profile->metrics[report->metrics[0]].name);
+    fprintf(out, ": --threshold 0%s shows all\n", report->top ? " --top 0" : "");
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 
 static uint64_t most_calls(const crn_tree_view *view)
@@ -169,7 +171,7 @@ static bool any_uncertain(const crn_report *report, const crn_tree_view *view, b
     return false;
 }
 
-void crn_report_tree(const crn_report *report)
+void crn_report_tree(FILE *out, const crn_report *report)
 {
     crn_tree_view view = crn_tree_view_make(report);
     crn_table table = {.profile = view.profile};
@@ -181,9 +183,9 @@ void crn_report_tree(const crn_report *report)
     table.rank = 2;
     if (report->calls)
         crn_table_figure(&table, "calls", "", most_calls(&view), false);
-    crn_table_head(&table, view.upside_down ? "called from" : "context");
-    print_rows(report, &view, &table);
-    crn_table_foot(&table);
-    print_rest(report, &view);
+    crn_table_head(out, &table, view.upside_down ? "called from" : "context");
+    print_rows(out, report, &view, &table);
+    crn_table_foot(out, &table);
+    print_rest(out, report, &view);
     crn_tree_view_free(&view);
 }

@@ -88,7 +88,7 @@ void crn_zero_view_free(crn_zero_view *view)
 
 /* Prints the share that ran of each file, unless it is all; for a single file the last line has
  * it. */
-static void print_files(const crn_zero_view *view)
+static void print_files(FILE *out, const crn_zero_view *view)
 {
     char percent[CRN_FIGURE_SIZE];
     uint32_t most = 0;
@@ -100,33 +100,33 @@ static void print_files(const crn_zero_view *view)
     crn_table_figure(&table, "ran", "", most, false);
     crn_table_figure(&table, "of", "", most, false);
     crn_table_text(&table, "%", 5);
-    putchar('\n');
-    crn_table_head(&table, "file");
+    putc('\n', out);
+    crn_table_head(out, &table, "file");
     for (uint32_t i = 0; i < view->file_count; i++) {
         const struct crn_zero_file *file = &view->files[i];
         crn_row row = crn_row_begin(&table);
-        crn_row_figure(&row, file->ran);
-        crn_row_figure(&row, file->known);
+        crn_row_figure(out, &row, file->ran);
+        crn_row_figure(out, &row, file->known);
         crn_figure_fixed(percent, crn_percent(file->ran, file->known), 1);
-        crn_row_text(&row, CRN_STYLE_PLAIN, percent);
-        crn_row_block(&row, "",
+        crn_row_text(out, &row, CRN_STYLE_PLAIN, percent);
+        crn_row_block(out, &row, "",
                       &(crn_block_info){.name = *file->name ? file->name : "?", .file = ""}, "");
     }
 }
 
-static void print_rest(const crn_zero_view *view)
+static void print_rest(FILE *out, const crn_zero_view *view)
 {
     char figure[CRN_FIGURE_SIZE], all[CRN_FIGURE_SIZE];
-    crn_terminal_style(CRN_STYLE_DIM);
+    crn_terminal_style(out, CRN_STYLE_DIM);
     if (view->hidden)
-        printf("%s more never ran: --top 0 shows all\n",
-               crn_figure_alone(figure, "", view->hidden));
-    printf("%s of %s blocks ran: %.1f %%\n", crn_figure_alone(figure, "", view->ran),
-           crn_figure_alone(all, "", view->known), crn_percent(view->ran, view->known));
-    crn_terminal_style(CRN_STYLE_PLAIN);
+        fprintf(out, "%s more never ran: --top 0 shows all\n",
+                crn_figure_alone(figure, "", view->hidden));
+    fprintf(out, "%s of %s blocks ran: %.1f %%\n", crn_figure_alone(figure, "", view->ran),
+            crn_figure_alone(all, "", view->known), crn_percent(view->ran, view->known));
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 
-void crn_report_zero(const crn_report *report)
+void crn_report_zero(FILE *out, const crn_report *report)
 {
     const crn_profile *profile = report->profile;
     crn_zero_view view = crn_zero_view_make(report);
@@ -134,12 +134,12 @@ void crn_report_zero(const crn_report *report)
     for (uint32_t i = 0; i < view.count; i++)
         crn_table_measure(&table, "", &profile->blocks[view.blocks[i]], "");
     if (view.count)
-        crn_table_head(&table, "never ran");
+        crn_table_head(out, &table, "never ran");
     for (uint32_t i = 0; i < view.count; i++) {
         crn_row row = crn_row_begin(&table);
-        crn_row_block(&row, "", &profile->blocks[view.blocks[i]], "");
+        crn_row_block(out, &row, "", &profile->blocks[view.blocks[i]], "");
     }
-    print_files(&view);
-    print_rest(&view);
+    print_files(out, &view);
+    print_rest(out, &view);
     crn_zero_view_free(&view);
 }

@@ -128,7 +128,7 @@ static const crn_block_info *name_of(const crn_spans_report *report, const void 
     return &info;
 }
 
-void crn_spans_groups_text(const crn_spans_report *report)
+void crn_spans_groups_text(FILE *out, const crn_spans_report *report)
 {
     const crn_span_groups *groups = &report->groups;
     crn_span_table table = {.count = groups->count, .self = groups->self};
@@ -148,16 +148,16 @@ void crn_spans_groups_text(const crn_spans_report *report)
                  report->source.profile->blocks[groups->groups[0].block].name);
     else
         snprintf(title, sizeof title, "block  %.100s", report->by);
-    crn_spans_rows(report, &table, table.count, title, name_of, one ? groups : NULL);
-    crn_terminal_style(CRN_STYLE_DIM);
+    crn_spans_rows(out, report, &table, table.count, title, name_of, one ? groups : NULL);
+    crn_terminal_style(out, CRN_STYLE_DIM);
     if (open_ends)
-        puts("ranges: their ends are in the next ones");
+        fputs("ranges: their ends are in the next ones\n", out);
     if (groups->hidden_blocks)
-        printf("%" PRIu32 " more block%s: --top 0 shows all\n", groups->hidden_blocks,
-               groups->hidden_blocks == 1 ? "" : "s");
+        fprintf(out, "%" PRIu32 " more block%s: --top 0 shows all\n", groups->hidden_blocks,
+                groups->hidden_blocks == 1 ? "" : "s");
     else if (others)
-        puts("other values: --top 0 shows each");
-    crn_terminal_style(CRN_STYLE_PLAIN);
+        fputs("other values: --top 0 shows each\n", out);
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
     crn_free(table.rows);
 }
 
@@ -203,21 +203,21 @@ static json_t *group_json(const crn_spans_report *report, const crn_span_group *
     return json;
 }
 
-void crn_spans_groups_json(const crn_spans_report *report)
+void crn_spans_groups_json(FILE *out, const crn_spans_report *report)
 {
     const crn_span_groups *groups = &report->groups;
     json_t *edges = json_array();
     for (int i = 0; i <= CRN_SPAN_BINS; i++)
         json_array_append_new(edges, crn_json_number(groups->edges[i]));
-    crn_json_write_member("by", crn_json_text(report->by));
-    crn_json_write_member("edges", edges);
-    crn_json_write_member("hidden_blocks", crn_json_number(groups->hidden_blocks));
-    fputs(",\n\"groups\":[", stdout);
+    crn_json_write_member(out, "by", crn_json_text(report->by));
+    crn_json_write_member(out, "edges", edges);
+    crn_json_write_member(out, "hidden_blocks", crn_json_number(groups->hidden_blocks));
+    fputs(",\n\"groups\":[", out);
     for (uint32_t g = 0; g < groups->count; g++) {
         json_t *json = crn_spans_row_json(report, &groups->groups[g].row);
         json_object_set_new(json, "group", group_json(report, &groups->groups[g]));
-        fputs(g ? ",\n" : "\n", stdout);
-        crn_json_write(json);
+        fputs(g ? ",\n" : "\n", out);
+        crn_json_write(out, json);
     }
-    fputs("]}\n", stdout);
+    fputs("]}\n", out);
 }

@@ -99,10 +99,10 @@ json_t *crn_spans_span_json(const crn_spans_report *report, uint32_t span)
     return json;
 }
 
-static void write_item(bool first, json_t *json)
+static void write_item(FILE *out, bool first, json_t *json)
 {
-    fputs(first ? "\n" : ",\n", stdout);
-    crn_json_write(json);
+    fputs(first ? "\n" : ",\n", out);
+    crn_json_write(out, json);
 }
 
 json_t *crn_spans_row_json(const crn_spans_report *report, const crn_span_row *row)
@@ -128,7 +128,7 @@ json_t *crn_spans_row_json(const crn_spans_report *report, const crn_span_row *r
     return json;
 }
 
-static void write_blocks(const crn_spans_report *report)
+static void write_blocks(FILE *out, const crn_spans_report *report)
 {
     crn_span_table table =
         report->table ? crn_span_table_sorted(report->table, report->sort)
@@ -137,26 +137,26 @@ static void write_blocks(const crn_spans_report *report)
     json_t *edges = json_array();
     for (int i = 0; i <= CRN_SPAN_BINS; i++)
         json_array_append_new(edges, crn_json_number(table.edges[i]));
-    crn_json_write_member("edges", edges);
-    crn_json_write_member("hidden", crn_json_number(table.count - shown));
-    fputs(",\n\"blocks\":[", stdout);
+    crn_json_write_member(out, "edges", edges);
+    crn_json_write_member(out, "hidden", crn_json_number(table.count - shown));
+    fputs(",\n\"blocks\":[", out);
     for (uint32_t i = 0; i < shown; i++)
-        write_item(i == 0, crn_spans_row_json(report, &table.rows[i]));
-    fputs("]}\n", stdout);
+        write_item(out, i == 0, crn_spans_row_json(report, &table.rows[i]));
+    fputs("]}\n", out);
     crn_span_table_free(&table);
 }
 
-static void write_slowest(const crn_spans_report *report)
+static void write_slowest(FILE *out, const crn_spans_report *report)
 {
     const crn_span_parts *known = report->longest;
     crn_span_parts slowest = {0};
     if (!known)
         slowest = crn_spans_slowest(report->source.spans, report->kept, report->slowest);
     const crn_span_parts *all = known ? known : &slowest;
-    fputs(",\n\"slowest\":[", stdout);
+    fputs(",\n\"slowest\":[", out);
     for (uint32_t i = 0; i < all->count && i < report->slowest; i++)
-        write_item(i == 0, crn_spans_span_json(report, all->parts[i].span));
-    fputs("]}\n", stdout);
+        write_item(out, i == 0, crn_spans_span_json(report, all->parts[i].span));
+    fputs("]}\n", out);
     crn_span_parts_free(&slowest);
 }
 
@@ -181,45 +181,46 @@ static json_t *gap_json(const crn_spans_report *report, const crn_span_part *gap
     return json;
 }
 
-static void write_missing(const crn_spans_report *report)
+static void write_missing(FILE *out, const crn_spans_report *report)
 {
     const crn_missing *missing = &report->missing;
     uint32_t shown = missing->count < report->top ? missing->count : report->top;
-    crn_json_write_member("total", crn_json_number(missing->total));
-    crn_json_write_member("missing", crn_json_number(missing->missing));
-    crn_json_write_member("share", json_real(crn_missing_share(missing->missing, missing->total)));
-    crn_json_write_member("gap_count", crn_json_number(missing->gap_count));
-    crn_json_write_member("hidden", crn_json_number(missing->count - shown));
-    fputs(",\n\"blocks\":[", stdout);
+    crn_json_write_member(out, "total", crn_json_number(missing->total));
+    crn_json_write_member(out, "missing", crn_json_number(missing->missing));
+    crn_json_write_member(out, "share",
+                          json_real(crn_missing_share(missing->missing, missing->total)));
+    crn_json_write_member(out, "gap_count", crn_json_number(missing->gap_count));
+    crn_json_write_member(out, "hidden", crn_json_number(missing->count - shown));
+    fputs(",\n\"blocks\":[", out);
     for (uint32_t i = 0; i < shown; i++)
-        write_item(i == 0, missing_json(report, &missing->rows[i]));
-    fputs("],\n\"gaps\":[", stdout);
+        write_item(out, i == 0, missing_json(report, &missing->rows[i]));
+    fputs("],\n\"gaps\":[", out);
     for (uint32_t i = 0; i < missing->gaps.count; i++)
-        write_item(i == 0, gap_json(report, &missing->gaps.parts[i]));
-    fputs("]}\n", stdout);
+        write_item(out, i == 0, gap_json(report, &missing->gaps.parts[i]));
+    fputs("]}\n", out);
 }
 
-void crn_spans_json(const crn_spans_report *report)
+void crn_spans_json(FILE *out, const crn_spans_report *report)
 {
-    static void (*const write[])(const crn_spans_report *) = {
+    static void (*const write[])(FILE *, const crn_spans_report *) = {
         [CRN_SPANS_VIEW_BLOCKS] = write_blocks,
         [CRN_SPANS_VIEW_GROUPS] = crn_spans_groups_json,
         [CRN_SPANS_VIEW_SLOWEST] = write_slowest,
         [CRN_SPANS_VIEW_MISSING] = write_missing,
     };
     const crn_trace *trace = report->source.trace;
-    fputs("{\"schema\":\"cairn-spans/1\"", stdout);
-    crn_json_write_member("file", crn_json_text(report->source.path));
-    crn_json_write_member("spans", crn_json_number(trace->span_count));
-    crn_json_write_member("open", crn_json_number(report->source.open));
-    crn_json_write_member("dropped", crn_json_number(trace->dropped));
-    crn_json_write_member("dropped_limit", crn_json_number(trace->limited));
-    crn_json_write_member("dropped_late", crn_json_number(trace->late));
-    crn_json_write_member("recycled", crn_json_number(trace->recycled));
-    crn_json_write_member("skipped", crn_json_number(trace->skipped));
-    crn_json_write_member("trees_skipped", crn_json_number(trace->trees_skipped));
-    crn_json_write_member("details_dropped", crn_json_number(trace->details_dropped));
-    crn_json_write_member("dangling", crn_json_number(trace->dangling));
-    crn_json_write_member("length", crn_json_number(trace->length));
-    write[report->view](report);
+    fputs("{\"schema\":\"cairn-spans/1\"", out);
+    crn_json_write_member(out, "file", crn_json_text(report->source.path));
+    crn_json_write_member(out, "spans", crn_json_number(trace->span_count));
+    crn_json_write_member(out, "open", crn_json_number(report->source.open));
+    crn_json_write_member(out, "dropped", crn_json_number(trace->dropped));
+    crn_json_write_member(out, "dropped_limit", crn_json_number(trace->limited));
+    crn_json_write_member(out, "dropped_late", crn_json_number(trace->late));
+    crn_json_write_member(out, "recycled", crn_json_number(trace->recycled));
+    crn_json_write_member(out, "skipped", crn_json_number(trace->skipped));
+    crn_json_write_member(out, "trees_skipped", crn_json_number(trace->trees_skipped));
+    crn_json_write_member(out, "details_dropped", crn_json_number(trace->details_dropped));
+    crn_json_write_member(out, "dangling", crn_json_number(trace->dangling));
+    crn_json_write_member(out, "length", crn_json_number(trace->length));
+    write[report->view](out, report);
 }

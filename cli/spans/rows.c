@@ -85,7 +85,7 @@ static void draw(char text[HISTOGRAM_SIZE], const crn_span_row *row)
         strcat(text, "    "); /* as wide as its title */
 }
 
-static void print_scale(const crn_span_table *spans)
+static void print_scale(FILE *out, const crn_span_table *spans)
 {
     char low[CRN_FIGURE_SIZE], high[CRN_FIGURE_SIZE], line[256];
     snprintf(line, sizeof line,
@@ -93,11 +93,12 @@ static void print_scale(const crn_span_table *spans)
              crn_figure_alone(low, NANOSECONDS, spans->edges[0]),
              crn_figure_alone(high, NANOSECONDS, spans->edges[CRN_SPAN_BINS]));
     if (is_drawn())
-        crn_terminal_wrapped(line);
+        crn_terminal_wrapped(out, line);
 }
 
-void crn_spans_rows(const crn_spans_report *report, const crn_span_table *spans, uint32_t shown,
-                    const char *title, crn_spans_row_name *name, const void *context)
+void crn_spans_rows(FILE *out, const crn_spans_report *report, const crn_span_table *spans,
+                    uint32_t shown, const char *title, crn_spans_row_name *name,
+                    const void *context)
 {
     crn_table table = {0};
     char histogram[HISTOGRAM_SIZE], head[256], safe[200];
@@ -109,33 +110,33 @@ void crn_spans_rows(const crn_spans_report *report, const crn_span_table *spans,
     table.name_least = is_drawn() ? 18 + 2 + NAME_LEAST : NAME_LEAST;
     crn_terminal_fit(safe, sizeof safe, title, 60, false);
     snprintf(head, sizeof head, "%s%s", is_drawn() ? "how long they took  " : "", safe);
-    crn_table_head(&table, head);
+    crn_table_head(out, &table, head);
     for (uint32_t i = 0; i < shown; i++) {
         const crn_span_row *span = &spans->rows[i];
         crn_row row = crn_row_begin(&table);
-        crn_row_figure(&row, span->count);
+        crn_row_figure(out, &row, span->count);
         if (report->source.trace->weight_count)
-            crn_row_figure(&row, (uint64_t)(span->weight + 0.5));
+            crn_row_figure(out, &row, (uint64_t)(span->weight + 0.5));
         if (report->source.open)
-            crn_row_figure(&row, span->open);
-        crn_row_figure(&row, span->total);
-        crn_row_figure(&row, span->self);
+            crn_row_figure(out, &row, span->open);
+        crn_row_figure(out, &row, span->total);
+        crn_row_figure(out, &row, span->self);
         if (report->source.trace->cpu) {
             char text[WAITING_SIZE];
-            crn_row_figure(&row, span->cpu);
-            crn_row_text(&row, CRN_STYLE_PLAIN, waiting(text, span));
+            crn_row_figure(out, &row, span->cpu);
+            crn_row_text(out, &row, CRN_STYLE_PLAIN, waiting(text, span));
         }
-        crn_row_figure(&row, span->median);
-        crn_row_figure(&row, span->p99);
-        crn_row_figure(&row, span->max);
-        crn_row_figure(&row, span->min);
+        crn_row_figure(out, &row, span->median);
+        crn_row_figure(out, &row, span->p99);
+        crn_row_figure(out, &row, span->max);
+        crn_row_figure(out, &row, span->min);
         draw(histogram, span);
-        crn_row_block(&row, histogram, name(report, context, span, i), "");
+        crn_row_block(out, &row, histogram, name(report, context, span, i), "");
     }
-    crn_table_foot(&table);
-    crn_terminal_style(CRN_STYLE_DIM);
-    print_scale(spans);
+    crn_table_foot(out, &table);
+    crn_terminal_style(out, CRN_STYLE_DIM);
+    print_scale(out, spans);
     if (report->source.trace->cpu)
-        puts("waiting: the share of their time in which the thread did not run");
-    crn_terminal_style(CRN_STYLE_PLAIN);
+        fputs("waiting: the share of their time in which the thread did not run\n", out);
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
 }

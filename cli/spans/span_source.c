@@ -115,11 +115,11 @@ const crn_block_info *crn_span_source_block(const crn_span_source *source, uint3
 
 /* ---- warnings about missing data ---- */
 
-static void warn(uint64_t count, const char *one, const char *many)
+static void warn(FILE *out, uint64_t count, const char *one, const char *many)
 {
     char text[CRN_FIGURE_SIZE];
     if (count)
-        printf("%s %s\n", crn_figure_alone(text, "", count), count == 1 ? one : many);
+        fprintf(out, "%s %s\n", crn_figure_alone(text, "", count), count == 1 ? one : many);
 }
 
 /* Counts orphaned spans, without those whose parents are in other processes. */
@@ -136,41 +136,42 @@ static uint64_t orphans_of(const crn_trace *trace)
     return orphans;
 }
 
-void crn_span_source_warn(const crn_span_source *source)
+void crn_span_source_warn(FILE *out, const crn_span_source *source)
 {
     const crn_trace *trace = source->trace;
-    crn_terminal_style(CRN_STYLE_WARM);
+    crn_terminal_style(out, CRN_STYLE_WARM);
     if (strcmp(crn_profile_note(source->profile, "out_of_space", ""), "disk") == 0)
-        warn(trace->limited, "span was dropped: the disk was full",
+        warn(out, trace->limited, "span was dropped: the disk was full",
              "spans were dropped: the disk was full");
     else
-        warn(trace->limited, "span was dropped: as many as may be kept were there",
+        warn(out, trace->limited, "span was dropped: as many as may be kept were there",
              "spans were dropped: as many as may be kept were there");
-    warn(trace->late, "span was dropped: space for it was not ready in time",
+    warn(out, trace->late, "span was dropped: space for it was not ready in time",
          "spans were dropped: space for them was not ready in time");
     uint64_t known = trace->limited + trace->late;
-    warn(trace->dropped > known ? trace->dropped - known : 0,
+    warn(out, trace->dropped > known ? trace->dropped - known : 0,
          "span was dropped: there was no space for it",
          "spans were dropped: there was no space for them");
-    warn(trace->recycled, "earlier span is not here: it made room for later ones",
+    warn(out, trace->recycled, "earlier span is not here: it made room for later ones",
          "earlier spans are not here: they made room for later ones");
-    warn(trace->skipped, "span is not here: its tree was not drawn",
+    warn(out, trace->skipped, "span is not here: its tree was not drawn",
          "spans are not here: their trees were not drawn");
-    warn(trace->details_dropped, "attribute or edge was dropped: there was no space for it",
+    warn(out, trace->details_dropped, "attribute or edge was dropped: there was no space for it",
          "attributes and edges were dropped: there was no space for them");
-    warn(source->open, "span has not ended: its time goes up to the capture's last moment",
+    warn(out, source->open, "span has not ended: its time goes up to the capture's last moment",
          "spans have not ended: their time goes up to the capture's last moment");
-    warn(orphans_of(trace), "span is shown without its parent, which is not here",
+    warn(out, orphans_of(trace), "span is shown without its parent, which is not here",
          "spans are shown without their parents, which are not here");
-    warn(trace->dangling, "edge leads to a span that is not there",
+    warn(out, trace->dangling, "edge leads to a span that is not there",
          "edges lead to spans that are not there");
     crn_trace_clocks clocks = crn_trace_clocks_of(trace);
-    warn(trace->process_count > 1 ? clocks.missing : 0,
+    warn(out, trace->process_count > 1 ? clocks.missing : 0,
          "span was asked for by another process whose capture is not here",
          "spans were asked for by other processes whose captures are not here");
-    warn(clocks.early, "span begins before what asked for it: clocks differ, see cairn-merge(1)",
+    warn(out, clocks.early,
+         "span begins before what asked for it: clocks differ, see cairn-merge(1)",
          "spans begin before what asked for them: clocks differ, see cairn-merge(1)");
-    crn_terminal_style(CRN_STYLE_PLAIN);
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 
 /* ---- words ---- */

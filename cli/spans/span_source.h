@@ -6,6 +6,8 @@
 #ifndef CRN_CLI_SPANS_SPAN_SOURCE_H
 #define CRN_CLI_SPANS_SPAN_SOURCE_H
 
+#include <stdio.h>
+
 #include "spans/spans.h"
 
 typedef struct crn_span_source {
@@ -35,7 +37,7 @@ uint8_t *crn_span_source_where(const crn_span_source *source, const char *expres
 const crn_block_info *crn_span_source_block(const crn_span_source *source, uint32_t span);
 
 /* Prints warnings that concern everything shown: dropped spans, open spans, ... */
-void crn_span_source_warn(const crn_span_source *source);
+void crn_span_source_warn(FILE *out, const crn_span_source *source);
 
 /* ---- in words ---- */
 

@@ -6,6 +6,7 @@
 #define CRN_CLI_SPANS_SPANS_H
 
 #include <jansson.h>
+#include <stdio.h>
 
 #include "span_source.h"
 #include "spans/spans.h"
@@ -33,26 +34,27 @@ typedef struct crn_spans_report {
 
 /* Prints the table from histograms, also of captures without spans; only of blocks with this name,
  * NULL for all. Returns the exit status. */
-int crn_spans_spread(const char *path, const char *block, crn_span_sort sort, uint32_t top,
-                     bool json);
+int crn_spans_spread(FILE *out, const char *path, const char *block, crn_span_sort sort,
+                     uint32_t top, bool json);
 
 /* Returns the name at the end of a row. */
 typedef const crn_block_info *crn_spans_row_name(const crn_spans_report *report,
                                                  const void *context, const crn_span_row *row,
                                                  uint32_t at);
 /* Prints the first `shown` rows, and the scale below. */
-void crn_spans_rows(const crn_spans_report *report, const crn_span_table *spans, uint32_t shown,
-                    const char *title, crn_spans_row_name *name, const void *context);
+void crn_spans_rows(FILE *out, const crn_spans_report *report, const crn_span_table *spans,
+                    uint32_t shown, const char *title, crn_spans_row_name *name,
+                    const void *context);
 
 /* Parses the argument of `--by`: a fixed name, or that of an attribute. Returns false after
  * printing an error. */
 bool crn_spans_group_by(const crn_span_source *source, const char *by, crn_group_by *kind,
                         const char **attribute);
-void crn_spans_groups_text(const crn_spans_report *report);
-void crn_spans_groups_json(const crn_spans_report *report);
+void crn_spans_groups_text(FILE *out, const crn_spans_report *report);
+void crn_spans_groups_json(FILE *out, const crn_spans_report *report);
 json_t *crn_spans_row_json(const crn_spans_report *report, const crn_span_row *row);
 
-void crn_spans_text(const crn_spans_report *report);
-void crn_spans_json(const crn_spans_report *report);
+void crn_spans_text(FILE *out, const crn_spans_report *report);
+void crn_spans_json(FILE *out, const crn_spans_report *report);
 
 #endif

@@ -200,31 +200,31 @@ static void draw(char picture[PICTURE_SIZE], const line *line)
     strcat(picture, "  ");
 }
 
-static void print_line(const crn_table *table, const view *view, const line *line)
+static void print_line(FILE *out, const crn_table *table, const view *view, const line *line)
 {
     const crn_spread *spread = line->spread;
     char picture[PICTURE_SIZE], name[NAME_SIZE], waiting[WAITING_SIZE] = "      -";
     crn_row row = crn_row_begin(table);
-    crn_row_figure(&row, spread->count);
-    crn_row_figure(&row, spread->total);
-    crn_row_figure(&row, spread->self);
+    crn_row_figure(out, &row, spread->count);
+    crn_row_figure(out, &row, spread->total);
+    crn_row_figure(out, &row, spread->self);
     if (view->cpu) {
         double share = (double)spread->cpu / fmax((double)spread->cpu_wall, 1);
         if (spread->cpu_count)
             snprintf(waiting, sizeof waiting, "%5.1f %%", 100 * fmax(0, 1 - share));
-        crn_row_figure(&row, spread->cpu);
-        crn_row_text(&row, CRN_STYLE_PLAIN, waiting);
+        crn_row_figure(out, &row, spread->cpu);
+        crn_row_text(out, &row, CRN_STYLE_PLAIN, waiting);
     }
-    crn_row_figure(&row, line->median);
-    crn_row_figure(&row, line->p99);
-    crn_row_figure(&row, spread->max);
-    crn_row_figure(&row, spread->min);
+    crn_row_figure(out, &row, line->median);
+    crn_row_figure(out, &row, line->p99);
+    crn_row_figure(out, &row, spread->max);
+    crn_row_figure(out, &row, spread->min);
     draw(picture, line);
     crn_block_info info = info_of(name, view, spread);
-    crn_row_block(&row, picture, &info, "");
+    crn_row_block(out, &row, picture, &info, "");
 }
 
-static void print(const view *view)
+static void print(FILE *out, const view *view)
 {
     crn_table table = {0};
     char low[CRN_FIGURE_SIZE], high[CRN_FIGURE_SIZE];
@@ -235,25 +235,27 @@ static void print(const view *view)
         crn_block_info info = info_of(name, view, view->lines[i].spread);
         crn_table_measure(&table, picture, &info, "");
     }
-    crn_table_head(&table, "how long they took  block");
+    crn_table_head(out, &table, "how long they took  block");
     for (uint32_t i = 0; i < view->shown; i++)
-        print_line(&table, view, &view->lines[i]);
-    crn_table_foot(&table);
-    crn_terminal_style(CRN_STYLE_DIM);
-    printf("from histograms: median and p99 are right to %.1f %%; self is without children on the "
-           "same strand\n",
-           100 * CRN_SPREAD_ERROR);
-    printf("how long they took: from %s to %s, each column the same multiple of the one before\n",
-           crn_figure_alone(low, NANOSECONDS, (uint64_t)view->edges[0]),
-           crn_figure_alone(high, NANOSECONDS, (uint64_t)view->edges[CRN_SPAN_BINS]));
+        print_line(out, &table, view, &view->lines[i]);
+    crn_table_foot(out, &table);
+    crn_terminal_style(out, CRN_STYLE_DIM);
+    fprintf(out,
+            "from histograms: median and p99 are right to %.1f %%; self is without children on the "
+            "same strand\n",
+            100 * CRN_SPREAD_ERROR);
+    fprintf(out,
+            "how long they took: from %s to %s, each column the same multiple of the one before\n",
+            crn_figure_alone(low, NANOSECONDS, (uint64_t)view->edges[0]),
+            crn_figure_alone(high, NANOSECONDS, (uint64_t)view->edges[CRN_SPAN_BINS]));
     if (view->shown < view->count)
-        printf("%" PRIu32 " more row%s: --top 0 shows all\n", view->count - view->shown,
-               view->count - view->shown == 1 ? "" : "s");
-    crn_terminal_style(CRN_STYLE_WARM);
+        fprintf(out, "%" PRIu32 " more row%s: --top 0 shows all\n", view->count - view->shown,
+                view->count - view->shown == 1 ? "" : "s");
+    crn_terminal_style(out, CRN_STYLE_WARM);
     if (view->spreads->dropped)
-        printf("%" PRIu64 " times a span is in no histogram: there was no space for one\n",
-               view->spreads->dropped);
-    crn_terminal_style(CRN_STYLE_PLAIN);
+        fprintf(out, "%" PRIu64 " times a span is in no histogram: there was no space for one\n",
+                view->spreads->dropped);
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 
 /* ---- as JSON ---- */
@@ -307,19 +309,19 @@ static json_t *line_json(const view *view, const line *line)
     return json;
 }
 
-static void write_json(const view *view)
+static void write_json(FILE *out, const view *view)
 {
-    fputs("{\"schema\":\"cairn-spans/1\"", stdout);
-    crn_json_write_member("file", crn_json_text(view->path));
-    crn_json_write_member("error", json_real(CRN_SPREAD_ERROR));
-    crn_json_write_member("dropped", crn_json_number(view->spreads->dropped));
-    crn_json_write_member("hidden", crn_json_number(view->count - view->shown));
-    fputs(",\n\"histograms\":[", stdout);
+    fputs("{\"schema\":\"cairn-spans/1\"", out);
+    crn_json_write_member(out, "file", crn_json_text(view->path));
+    crn_json_write_member(out, "error", json_real(CRN_SPREAD_ERROR));
+    crn_json_write_member(out, "dropped", crn_json_number(view->spreads->dropped));
+    crn_json_write_member(out, "hidden", crn_json_number(view->count - view->shown));
+    fputs(",\n\"histograms\":[", out);
     for (uint32_t i = 0; i < view->shown; i++) {
-        fputs(i ? ",\n" : "\n", stdout);
-        crn_json_write(line_json(view, &view->lines[i]));
+        fputs(i ? ",\n" : "\n", out);
+        crn_json_write(out, line_json(view, &view->lines[i]));
     }
-    fputs("]}\n", stdout);
+    fputs("]}\n", out);
 }
 
 /* ---- entry ---- */
@@ -336,7 +338,8 @@ static bool load(view *view)
     return view->spreads != NULL;
 }
 
-static int show(view *view, const char *block, crn_span_sort sort, uint32_t top, bool json)
+static int show(FILE *out, view *view, const char *block, crn_span_sort sort, uint32_t top,
+                bool json)
 {
     if (!view->spreads->count)
         return crn_cli_fail("%s: holds no histograms; the program keeps them with the option "
@@ -350,17 +353,17 @@ static int show(view *view, const char *block, crn_span_sort sort, uint32_t top,
     view->shown = view->count < top ? view->count : top;
     fill_bins(view);
     if (json)
-        write_json(view);
+        write_json(out, view);
     else
-        print(view);
+        print(out, view);
     return CRN_EXIT_OK;
 }
 
-int crn_spans_spread(const char *path, const char *block, crn_span_sort sort, uint32_t top,
-                     bool json)
+int crn_spans_spread(FILE *out, const char *path, const char *block, crn_span_sort sort,
+                     uint32_t top, bool json)
 {
     view view = {.path = path};
-    int status = load(&view) ? show(&view, block, sort, top, json) : CRN_EXIT_BAD;
+    int status = load(&view) ? show(out, &view, block, sort, top, json) : CRN_EXIT_BAD;
     crn_free(view.lines);
     crn_spreads_free(view.spreads);
     crn_profile_free(view.profile);

@@ -21,16 +21,16 @@ static const crn_block_info *block_of(const crn_spans_report *report, const void
     return &report->source.profile->blocks[row->block];
 }
 
-static void print_blocks(const crn_spans_report *report)
+static void print_blocks(FILE *out, const crn_spans_report *report)
 {
     crn_span_table spans = crn_span_table_make(report->source.spans, report->kept, report->sort);
     uint32_t shown = spans.count < report->top ? spans.count : report->top;
-    crn_spans_rows(report, &spans, shown, "block", block_of, NULL);
-    crn_terminal_style(CRN_STYLE_DIM);
+    crn_spans_rows(out, report, &spans, shown, "block", block_of, NULL);
+    crn_terminal_style(out, CRN_STYLE_DIM);
     if (shown < spans.count)
-        printf("%" PRIu32 " more block%s: --top 0 shows all\n", spans.count - shown,
-               spans.count - shown == 1 ? "" : "s");
-    crn_terminal_style(CRN_STYLE_PLAIN);
+        fprintf(out, "%" PRIu32 " more block%s: --top 0 shows all\n", spans.count - shown,
+                spans.count - shown == 1 ? "" : "s");
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
     crn_span_table_free(&spans);
 }
 
@@ -38,7 +38,7 @@ static void print_blocks(const crn_spans_report *report)
 
 enum { ID_SIZE = 11 };
 
-static void print_slowest(const crn_spans_report *report)
+static void print_slowest(FILE *out, const crn_spans_report *report)
 {
     crn_span_parts slowest = crn_spans_slowest(report->source.spans, report->kept, report->slowest);
     crn_table table = {0};
@@ -62,36 +62,36 @@ static void print_slowest(const crn_spans_report *report)
     crn_table_figure(&table, "began", NANOSECONDS, start, false);
     table.rank = 3;
     crn_table_text(&table, "id", width);
-    crn_table_head(&table, "span");
+    crn_table_head(out, &table, "span");
     for (uint32_t i = 0; i < slowest.count; i++) {
         const crn_span_part *part = &slowest.parts[i];
         crn_row row = crn_row_begin(&table);
-        crn_row_figure(&row, part->length);
-        crn_row_figure(&row, crn_span_self(report->source.spans, part->span));
-        crn_row_figure(&row, part->start);
+        crn_row_figure(out, &row, part->length);
+        crn_row_figure(out, &row, crn_span_self(report->source.spans, part->span));
+        crn_row_figure(out, &row, part->start);
         char id[ID_SIZE];
         snprintf(id, sizeof id, "%" PRIu32, part->span);
-        crn_row_text(&row, CRN_STYLE_DIM, id);
+        crn_row_text(out, &row, CRN_STYLE_DIM, id);
         crn_words line = {.used = 0};
         line.text[0] = 0;
         crn_words_path(&line, &report->source, part->span);
         crn_words_attributes(&line, &report->source, part->span);
         if (report->source.trace->spans[part->span].open)
             crn_words_add(&line, "  (has not ended)");
-        crn_row_block(&row, "", &(crn_block_info){.name = line.text, .file = ""}, "");
+        crn_row_block(out, &row, "", &(crn_block_info){.name = line.text, .file = ""}, "");
     }
-    crn_table_foot(&table);
-    crn_terminal_style(CRN_STYLE_DIM);
+    crn_table_foot(out, &table);
+    crn_terminal_style(out, CRN_STYLE_DIM);
     if (handed_off)
-        printf("%s* is a hand-off: asked for there, run elsewhere\n",
-               crn_terminal_get()->glyphs->arrow);
-    crn_terminal_style(CRN_STYLE_PLAIN);
+        fprintf(out, "%s* is a hand-off: asked for there, run elsewhere\n",
+                crn_terminal_get()->glyphs->arrow);
+    crn_terminal_style(out, CRN_STYLE_PLAIN);
     crn_span_parts_free(&slowest);
 }
 
 /* ---- missing time ---- */
 
-static void print_missing_blocks(const crn_spans_report *report)
+static void print_missing_blocks(FILE *out, const crn_spans_report *report)
 {
     const crn_missing *missing = &report->missing;
     uint32_t shown = missing->count < report->top ? missing->count : report->top;
@@ -106,18 +106,18 @@ static void print_missing_blocks(const crn_spans_report *report)
     crn_table_figure(&table, "count", "", count, false);
     crn_table_figure(&table, "total", NANOSECONDS, total, false);
     crn_table_figure(&table, "missing", NANOSECONDS, missing->total, true);
-    crn_table_head(&table, "block");
+    crn_table_head(out, &table, "block");
     for (uint32_t i = 0; i < shown; i++) {
         const crn_missing_row *row_of = &missing->rows[i];
         crn_row row = crn_row_begin(&table);
-        crn_row_figure(&row, row_of->count);
-        crn_row_figure(&row, row_of->total);
-        crn_row_figure(&row, row_of->missing);
-        crn_row_block(&row, "", &report->source.profile->blocks[row_of->block], "");
+        crn_row_figure(out, &row, row_of->count);
+        crn_row_figure(out, &row, row_of->total);
+        crn_row_figure(out, &row, row_of->missing);
+        crn_row_block(out, &row, "", &report->source.profile->blocks[row_of->block], "");
     }
     if (shown < missing->count)
-        printf("%" PRIu32 " more block%s: --top 0 shows all\n", missing->count - shown,
-               missing->count - shown == 1 ? "" : "s");
+        fprintf(out, "%" PRIu32 " more block%s: --top 0 shows all\n", missing->count - shown,
+                missing->count - shown == 1 ? "" : "s");
 }
 
 /* "in main #3, after load #1, before its end" */
@@ -136,7 +136,7 @@ static void append_gap(crn_words *line, const crn_spans_report *report, const cr
         crn_words_span(line, &report->source, gap->after);
 }
 
-static void print_gaps(const crn_spans_report *report)
+static void print_gaps(FILE *out, const crn_spans_report *report)
 {
     const crn_span_parts *gaps = &report->missing.gaps;
     crn_table table = {0};
@@ -145,48 +145,49 @@ static void print_gaps(const crn_spans_report *report)
         return;
     for (uint32_t i = 0; i < gaps->count; i++)
         start = start < gaps->parts[i].start ? gaps->parts[i].start : start;
-    putchar('\n');
+    putc('\n', out);
     crn_table_figure(&table, "missing", NANOSECONDS, gaps->parts[0].length, false);
     table.rank = 1;
     crn_table_figure(&table, "began", NANOSECONDS, start, false);
-    crn_table_head(&table, "the largest gaps");
+    crn_table_head(out, &table, "the largest gaps");
     for (uint32_t i = 0; i < gaps->count; i++) {
         crn_row row = crn_row_begin(&table);
-        crn_row_figure(&row, gaps->parts[i].length);
-        crn_row_figure(&row, gaps->parts[i].start);
+        crn_row_figure(out, &row, gaps->parts[i].length);
+        crn_row_figure(out, &row, gaps->parts[i].start);
         crn_words line = {.used = 0};
         line.text[0] = 0;
         append_gap(&line, report, &gaps->parts[i]);
-        crn_row_block(&row, "", &(crn_block_info){.name = line.text, .file = ""}, "");
+        crn_row_block(out, &row, "", &(crn_block_info){.name = line.text, .file = ""}, "");
     }
-    crn_table_foot(&table);
+    crn_table_foot(out, &table);
 }
 
-static void print_missing(const crn_spans_report *report)
+static void print_missing(FILE *out, const crn_spans_report *report)
 {
     const crn_missing *missing = &report->missing;
     char part[CRN_FIGURE_SIZE], whole[CRN_FIGURE_SIZE];
-    printf("missing %s of %s, %.2f %%\n\n", crn_figure_alone(part, NANOSECONDS, missing->missing),
-           crn_figure_alone(whole, NANOSECONDS, missing->total),
-           100 * crn_missing_share(missing->missing, missing->total));
-    print_missing_blocks(report);
-    print_gaps(report);
+    fprintf(out, "missing %s of %s, %.2f %%\n\n",
+            crn_figure_alone(part, NANOSECONDS, missing->missing),
+            crn_figure_alone(whole, NANOSECONDS, missing->total),
+            100 * crn_missing_share(missing->missing, missing->total));
+    print_missing_blocks(out, report);
+    print_gaps(out, report);
     if (missing->gap_count > missing->gaps.count) {
-        crn_terminal_style(CRN_STYLE_DIM);
-        printf("%s smaller: --top 0 shows all\n",
-               crn_figure_alone(part, "", missing->gap_count - missing->gaps.count));
-        crn_terminal_style(CRN_STYLE_PLAIN);
+        crn_terminal_style(out, CRN_STYLE_DIM);
+        fprintf(out, "%s smaller: --top 0 shows all\n",
+                crn_figure_alone(part, "", missing->gap_count - missing->gaps.count));
+        crn_terminal_style(out, CRN_STYLE_PLAIN);
     }
 }
 
-void crn_spans_text(const crn_spans_report *report)
+void crn_spans_text(FILE *out, const crn_spans_report *report)
 {
-    static void (*const print[])(const crn_spans_report *) = {
+    static void (*const print[])(FILE *, const crn_spans_report *) = {
         [CRN_SPANS_VIEW_BLOCKS] = print_blocks,
         [CRN_SPANS_VIEW_GROUPS] = crn_spans_groups_text,
         [CRN_SPANS_VIEW_SLOWEST] = print_slowest,
         [CRN_SPANS_VIEW_MISSING] = print_missing,
     };
-    print[report->view](report);
-    crn_span_source_warn(&report->source);
+    print[report->view](out, report);
+    crn_span_source_warn(out, &report->source);
 }

@@ -13,23 +13,23 @@
 
 static void put(crn_pen *pen, crn_style style, const char *text)
 {
-    (void)pen;
+    FILE *out = pen->out;
     if (style != CRN_STYLE_PLAIN)
-        crn_terminal_style(style);
-    fputs(text, stdout);
+        crn_terminal_style(out, style);
+    fputs(text, out);
     if (style != CRN_STYLE_PLAIN)
-        crn_terminal_style(CRN_STYLE_PLAIN);
+        crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 
 static void end_line(crn_pen *pen)
 {
-    putchar('\n');
+    putc('\n', pen->out);
     pen->used = 0;
 }
 
-static void print(const char *path, const crn_top_look *look, crn_top_choice *choice)
+static void print(FILE *out, const char *path, const crn_top_look *look, crn_top_choice *choice)
 {
-    crn_pen pen = {.put = put, .width = crn_terminal_get()->width};
+    crn_pen pen = {.put = put, .out = out, .width = crn_terminal_get()->width};
     crn_top_rows rows = crn_top_rows_make(look, choice);
     for (int line = 0; line < CRN_TOP_HEADER_LINES; line++)
         if (crn_top_header_line(&pen, line, path, look, choice, &rows, 0))
@@ -44,11 +44,11 @@ static void print(const char *path, const crn_top_look *look, crn_top_choice *ch
         end_line(&pen);
     }
     if (rows.hidden && choice->most)
-        printf("%" PRIu64 " more: --top 0 shows all\n", rows.hidden);
+        fprintf(out, "%" PRIu64 " more: --top 0 shows all\n", rows.hidden);
     if (rows.small)
-        printf("%" PRIu64 " more with less than 0.3 %% each\n", rows.small);
+        fprintf(out, "%" PRIu64 " more with less than 0.3 %% each\n", rows.small);
     if (*rows.remark && look->profile)
-        printf("\n%s\n", rows.remark);
+        fprintf(out, "\n%s\n", rows.remark);
     crn_top_rows_free(&rows);
 }
 
@@ -75,7 +75,7 @@ static void wait_for(double seconds)
 }
 
 /* The first table is of everything since the start. */
-int crn_top_batch(const crn_top_options *options, crn_top_choice *choice)
+int crn_top_batch(FILE *out, const crn_top_options *options, crn_top_choice *choice)
 {
     crn_top_look look = {0};
     crn_symbols_cache *names = crn_symbols_cache_new();
@@ -83,7 +83,7 @@ int crn_top_batch(const crn_top_options *options, crn_top_choice *choice)
     for (uint64_t i = 0; !options->count || i < options->count; i++) {
         if (i) {
             wait_for(crn_top_wait(choice, look.cost));
-            putchar('\n');
+            putc('\n', out);
         }
         crn_top_look next = crn_top_look_take(options->path, i ? &look : NULL,
                                               choice->view == CRN_TOP_LANES, names);
@@ -96,8 +96,8 @@ int crn_top_batch(const crn_top_options *options, crn_top_choice *choice)
         look = next;
         if (!i && (status = check(options->path, &look, choice)) != CRN_EXIT_OK)
             break;
-        print(options->path, &look, choice);
-        if (fflush(stdout) != 0 || (look.state >= CRN_TOP_STOPPED && !options->count))
+        print(out, options->path, &look, choice);
+        if (fflush(out) != 0 || (look.state >= CRN_TOP_STOPPED && !options->count))
             break; /* the reader went away, or nothing more will come */
     }
     crn_top_look_free(&look);

@@ -366,7 +366,7 @@ int crn_top_screen(const crn_top_options *options, crn_top_choice *choice)
     crn_terminal_get(); /* sets the locale for curses */
     screen.signals = open_signals();
     if (!open_screen(&screen))
-        return crn_top_batch(options, choice); /* curses does not know this terminal */
+        return crn_top_batch(stdout, options, choice); /* curses does not know this terminal */
     if (screen.signals < 0 || !crn_top_looker_start(&screen.looker, options->path)) {
         restore();
         return crn_cli_fail("no thread or no file descriptor is left; close something");

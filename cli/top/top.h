@@ -13,6 +13,7 @@
 #define CRN_CLI_TOP_TOP_H
 
 #include <pthread.h>
+#include <stdio.h>
 
 #include "cli/common/terminal.h"
 #include "profile/profile.h"
@@ -211,6 +212,7 @@ extern const crn_top_key_help crn_top_help[];
 typedef struct crn_pen crn_pen;
 struct crn_pen {
     void (*put)(crn_pen *pen, crn_style style, const char *text);
+    FILE *out;    /* of batch mode */
     size_t width; /* columns of a line; 0: unlimited */
     size_t used;  /* columns of the current line */
     bool marked;  /* it is the cursor's line */
@@ -245,7 +247,7 @@ typedef struct crn_top_options {
  * a processor is used. */
 double crn_top_wait(const crn_top_choice *choice, double cost);
 
-int crn_top_batch(const crn_top_options *options, crn_top_choice *choice);
+int crn_top_batch(FILE *out, const crn_top_options *options, crn_top_choice *choice);
 int crn_top_screen(const crn_top_options *options, crn_top_choice *choice);
 
 #endif

@@ -53,40 +53,22 @@ crn_view_file *crn_view_file_of(crn_view *view, const crn_view_query *query)
 
 /* ---- answers ---- */
 
-/* Runs the answer with stdout and stderr in memory. JSON is printed on stdout, which glibc allows
- * to be assigned; only this thread prints meanwhile. */
-static bool answer_print(crn_view *view, const crn_view_query *query, crn_view_answer *answer,
-                         char *text[2], size_t size[2])
+/* Runs the answer. Returns its output, or NULL and a message; free it with free. */
+static char *answer_text(crn_view *view, const crn_view_query *query, crn_view_answer *answer,
+                         size_t *size, char *message, size_t message_size)
 {
-    FILE *real[2] = {stdout, stderr}, *memory[2];
-    for (int i = 0; i < 2; i++) {
-        memory[i] = open_memstream(&text[i], &size[i]);
-        if (!memory[i]) {
-            if (i)
-                fclose(memory[0]);
-            return false;
-        }
-    }
-    stdout = memory[0];
-    stderr = memory[1];
-    bool good = answer(view, query);
-    stdout = real[0];
-    stderr = real[1];
-    good = !ferror(memory[0]) && good;
-    good = fclose(memory[0]) == 0 && good;
-    fclose(memory[1]);
-    return good;
-}
-
-/* Strips the command's name from a message. */
-static const char *message_of(char *text)
-{
-    size_t length = strlen(text), name = strlen(crn_cli_name);
-    while (length && text[length - 1] == '\n')
-        text[--length] = 0;
-    if (strncmp(text, crn_cli_name, name) == 0 && strncmp(text + name, ": ", 2) == 0)
-        text += name + 2;
-    return *text ? text : "it could not be answered";
+    char *text = NULL;
+    FILE *out = open_memstream(&text, size);
+    snprintf(message, message_size, "it could not be answered");
+    if (!out)
+        return NULL;
+    crn_cli_catch(message, message_size);
+    bool good = answer(out, view, query) && !ferror(out);
+    crn_cli_catch(NULL, 0);
+    if (fclose(out) == 0 && good)
+        return text;
+    free(text);
+    return NULL;
 }
 
 /* ---- cached answers ---- */
@@ -163,34 +145,30 @@ void crn_view_kept_clear(crn_view *view)
 crn_view_reply crn_view_reply_json(crn_view *view, const crn_view_query *query,
                                    crn_view_answer *answer)
 {
-    char *text[2] = {NULL, NULL};
-    size_t size[2] = {0, 0};
+    char message[1024];
     crn_view_reply reply = {.status = 200, .type = "application/json", .owned = true};
     pthread_mutex_lock(&view->lock);
     /* The list of captures changes by itself, so it is not cached. */
     char *key = answer == crn_view_captures ? NULL : key_of(view, query);
-    bool known = kept_find(view, key, &reply);
-    bool good = known || answer_print(view, query, answer, text, size);
-    if (good && !known) {
-        reply.body = text[0];
-        reply.size = size[0];
-        kept_put(view, key, &reply);
-        key = text[0] = NULL;
+    if (!kept_find(view, key, &reply)) {
+        reply.body = answer_text(view, query, answer, &reply.size, message, sizeof message);
+        if (reply.body) {
+            kept_put(view, key, &reply);
+            key = NULL;
+        }
     }
     if (answer == crn_view_explain || answer == crn_view_whatif)
         malloc_trim(0); /* answers allocate much, and fragments of other allocations lie between */
     pthread_mutex_unlock(&view->lock);
     free(key);
-    if (!good) {
+    if (!reply.body) {
         json_t *error = json_object();
-        json_object_set_new(error, "error", crn_json_text(text[1] ? message_of(text[1]) : ""));
+        json_object_set_new(error, "error", crn_json_text(message));
         reply.status = 400;
         reply.body = json_dumps(error, JSON_COMPACT);
         reply.size = reply.body ? strlen(reply.body) : 0;
         json_decref(error);
     }
-    free(text[0]);
-    free(text[1]);
     return reply;
 }
 

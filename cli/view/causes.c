@@ -44,7 +44,7 @@ static void make_room(crn_view *view, crn_view_file *file, uint32_t count)
     malloc_trim(0);
 }
 
-bool crn_view_explain(crn_view *view, const crn_view_query *query)
+bool crn_view_explain(FILE *out, crn_view *view, const crn_view_query *query)
 {
     crn_view_file *file = crn_view_file_of(view, query);
     uint64_t block;
@@ -67,7 +67,7 @@ bool crn_view_explain(crn_view *view, const crn_view_query *query)
     uint32_t count = 0;
     uint64_t *chosen = spans_of(&source, (uint32_t)block, &count);
     make_room(view, file, count);
-    crn_explain_run(&source, chosen, name, NULL, EXPLAIN_TOP, crn_explain_json);
+    crn_explain_run(out, &source, chosen, name, NULL, EXPLAIN_TOP, crn_explain_json);
     crn_free(chosen);
     return true;
 }
@@ -177,7 +177,8 @@ static crn_effects effects_of(const crn_whatif_report *report)
     return effects;
 }
 
-static void write_whatif(crn_view *view, crn_view_file *file, const changes *all, bool table)
+static void write_whatif(FILE *out, crn_view *view, crn_view_file *file, const changes *all,
+                         bool table)
 {
     crn_scenario scenario = {.factor = all->factor,
                              .cores = (unsigned)all->cores,
@@ -203,13 +204,13 @@ static void write_whatif(crn_view *view, crn_view_file *file, const changes *all
         effects = effects_of(&report);
         report.effects = &effects;
     }
-    crn_whatif_json(&report);
+    crn_whatif_json(out, &report);
     crn_effects_free(&effects);
     crn_outcome_free(&outcome);
     crn_free(report.reasons);
 }
 
-bool crn_view_whatif(crn_view *view, const crn_view_query *query)
+bool crn_view_whatif(FILE *out, crn_view *view, const crn_view_query *query)
 {
     crn_view_file *file = crn_view_file_of(view, query);
     uint64_t table;
@@ -218,7 +219,7 @@ bool crn_view_whatif(crn_view *view, const crn_view_query *query)
     changes all = changes_new(file);
     bool good = changes_read(&all, file, query);
     if (good)
-        write_whatif(view, file, &all, table);
+        write_whatif(out, view, file, &all, table);
     changes_free(&all);
     return good;
 }

@@ -41,7 +41,7 @@ static bool diff_begin(crn_view *view, const crn_view_query *query, crn_diff_rep
     return true;
 }
 
-bool crn_view_diff(crn_view *view, const crn_view_query *query)
+bool crn_view_diff(FILE *out, crn_view *view, const crn_view_query *query)
 {
     crn_diff_report report;
     uint64_t numbers[CRN_SIDES], top;
@@ -54,7 +54,7 @@ bool crn_view_diff(crn_view *view, const crn_view_query *query)
                                                                : CRN_DIFF_SELF;
     report.top = (uint32_t)top;
     report.diff = crn_diff_blocks(&report.input);
-    crn_diff_json(&report);
+    crn_diff_json(out, &report);
     crn_diff_free(&report.diff);
     return true;
 }
@@ -69,7 +69,7 @@ static void both_make(crn_view_part *part, const crn_diff_input *input)
     part->others = crn_totals(part->profile, before < 0 ? 0 : (uint32_t)before, NULL);
 }
 
-bool crn_view_diff_flame(crn_view *view, const crn_view_query *query)
+bool crn_view_diff_flame(FILE *out, crn_view *view, const crn_view_query *query)
 {
     crn_diff_report report;
     uint64_t numbers[CRN_SIDES];
@@ -84,5 +84,5 @@ bool crn_view_diff_flame(crn_view *view, const crn_view_query *query)
         both_make(&view->both, &report.input);
         view->both.key = crn_strdup(key);
     }
-    return crn_view_write_part(&view->both, query);
+    return crn_view_write_part(out, &view->both, query);
 }

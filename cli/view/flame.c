@@ -117,21 +117,22 @@ const crn_view_part *crn_view_part_of(crn_view *view, const crn_view_query *quer
 
 /* ---- boxes ---- */
 
-void crn_view_write_blocks(const crn_profile *profile, const uint8_t *used, const uint32_t *numbers)
+void crn_view_write_blocks(FILE *out, const crn_profile *profile, const uint8_t *used,
+                           const uint32_t *numbers)
 {
     const char *joint = "\n";
-    fputs(",\n\"blocks\":{", stdout);
+    fputs(",\n\"blocks\":{", out);
     for (uint32_t b = 0; b < profile->block_count; b++) {
         if (!used[b])
             continue;
-        printf("%s\"%u\":", joint, numbers ? numbers[b] : b);
+        fprintf(out, "%s\"%u\":", joint, numbers ? numbers[b] : b);
         json_t *json = crn_json_block(profile, b);
         if (numbers)
             json_object_set_new(json, "id", crn_json_number(numbers[b]));
-        crn_json_write(json);
+        crn_json_write(out, json);
         joint = ",\n";
     }
-    fputs("}", stdout);
+    fputs("}", out);
 }
 
 typedef struct boxes {
@@ -292,7 +293,7 @@ static char *put_number(char *at, uint64_t number)
     return at;
 }
 
-static void write_row(const boxes *all, uint32_t row)
+static void write_row(FILE *out, const boxes *all, uint32_t row)
 {
     char text[256], *at = text;
     const crn_view_part *part = all->part;
@@ -312,7 +313,7 @@ static void write_row(const boxes *all, uint32_t row)
     if (part->others)
         at = put_number(at, part->others[c]);
     *at++ = ']';
-    fwrite(text, 1, (size_t)(at - text), stdout);
+    fwrite(text, 1, (size_t)(at - text), out);
 }
 
 /* Follows a path of blocks from the root, "12.7.93", as far as it exists: a zoomed context can be
@@ -334,7 +335,7 @@ static uint32_t follow(const crn_view_part *part, const char *path)
 
 /* Writes the path from the root to the zoomed box: its nearest ancestors, and the blocks of the
  * whole path. */
-static void write_above(boxes *all, uint32_t root)
+static void write_above(FILE *out, boxes *all, uint32_t root)
 {
     enum { MOST = 64 };
     const crn_profile *profile = all->profile;
@@ -344,20 +345,21 @@ static void write_above(boxes *all, uint32_t root)
     uint32_t *path = crn_calloc((size_t)length + 1, sizeof *path);
     for (uint32_t c = root, i = length; c; c = profile->parent[c])
         path[i--] = c; /* the first is the root */
-    fputs(",\n\"above\":[", stdout);
+    fputs(",\n\"above\":[", out);
     for (uint32_t i = length > MOST ? length - MOST : 0; i < length; i++) {
         all->used[profile->block[path[i]]] = 1;
-        printf("%s[%u,%u,%" PRIu64 "]", at++ ? "," : "", path[i], number_of(all->part, path[i]),
-               all->part->totals[path[i]]);
+        fprintf(out, "%s[%u,%u,%" PRIu64 "]", at++ ? "," : "", path[i],
+                number_of(all->part, path[i]), all->part->totals[path[i]]);
     }
-    fputs("],\n\"zoom\":[", stdout);
+    fputs("],\n\"zoom\":[", out);
     for (uint32_t i = 1; i <= length; i++)
-        printf("%s%u", i > 1 ? "," : "", number_of(all->part, path[i]));
-    putchar(']');
+        fprintf(out, "%s%u", i > 1 ? "," : "", number_of(all->part, path[i]));
+    putc(']', out);
     crn_free(path);
 }
 
-static void write_boxes(const crn_view_part *part, uint32_t root, uint32_t width, uint32_t levels)
+static void write_boxes(FILE *out, const crn_view_part *part, uint32_t root, uint32_t width,
+                        uint32_t levels)
 {
     boxes all = {.part = part, .profile = part->profile};
     const crn_metric_info *metric = &all.profile->metrics[part->metric];
@@ -368,28 +370,28 @@ static void write_boxes(const crn_view_part *part, uint32_t root, uint32_t width
     choose_rows(&all, root);
     count_cycles(&all);
     number_rows(&all, levels ? levels : UINT32_MAX);
-    fputs("{\"metric\":", stdout);
-    crn_json_write(crn_json_text(metric->name));
-    crn_json_write_member("unit", crn_json_text(metric->unit));
-    crn_json_write_member("total", crn_json_number(part->totals[0]));
+    fputs("{\"metric\":", out);
+    crn_json_write(out, crn_json_text(metric->name));
+    crn_json_write_member(out, "unit", crn_json_text(metric->unit));
+    crn_json_write_member(out, "total", crn_json_number(part->totals[0]));
     if (part->others)
-        crn_json_write_member("before", crn_json_number(part->others[0]));
-    crn_json_write_member("callers", json_boolean(part->upside_down));
+        crn_json_write_member(out, "before", crn_json_number(part->others[0]));
+    crn_json_write_member(out, "callers", json_boolean(part->upside_down));
     fputs(",\n\"columns\":[\"parent\",\"context\",\"block\",\"inclusive\",\"self\",\"calls\","
           "\"cycles\",\"narrow\",\"narrow_cost\"",
-          stdout);
-    fputs(part->others ? ",\"before\"],\n\"rows\":[" : "],\n\"rows\":[", stdout);
+          out);
+    fputs(part->others ? ",\"before\"],\n\"rows\":[" : "],\n\"rows\":[", out);
     for (uint32_t row = 0; row < all.count; row++)
         if (all.numbers[row])
-            write_row(&all, row);
-    fputs("]", stdout);
+            write_row(out, &all, row);
+    fputs("]", out);
     if (levels) {
-        crn_json_write_member("levels", crn_json_number(levels_of(&all)));
-        crn_json_write_member("asked", crn_json_number(levels));
+        crn_json_write_member(out, "levels", crn_json_number(levels_of(&all)));
+        crn_json_write_member(out, "asked", crn_json_number(levels));
     }
-    write_above(&all, root);
-    crn_view_write_blocks(all.profile, all.used, part->blocks);
-    fputs("}\n", stdout);
+    write_above(out, &all, root);
+    crn_view_write_blocks(out, all.profile, all.used, part->blocks);
+    fputs("}\n", out);
     crn_free(all.row_of);
     crn_free(all.contexts);
     crn_free(all.depths);
@@ -401,7 +403,7 @@ static void write_boxes(const crn_view_part *part, uint32_t root, uint32_t width
     crn_free(all.always);
 }
 
-bool crn_view_write_part(const crn_view_part *part, const crn_view_query *query)
+bool crn_view_write_part(FILE *out, const crn_view_part *part, const crn_view_query *query)
 {
     uint64_t root, width, levels;
     if (!part || !crn_view_number(query, "root", 0, UINT32_MAX, &root) ||
@@ -415,12 +417,12 @@ bool crn_view_write_part(const crn_view_part *part, const crn_view_query *query)
     const char *zoom = crn_view_text(query, "zoom");
     if (zoom && *zoom)
         root = follow(part, zoom);
-    write_boxes(part, (uint32_t)root, width ? (uint32_t)width : 1, (uint32_t)levels);
+    write_boxes(out, part, (uint32_t)root, width ? (uint32_t)width : 1, (uint32_t)levels);
     return true;
 }
 
-bool crn_view_flame(crn_view *view, const crn_view_query *query)
+bool crn_view_flame(FILE *out, crn_view *view, const crn_view_query *query)
 {
     crn_view_file *file;
-    return crn_view_write_part(crn_view_part_of(view, query, &file), query);
+    return crn_view_write_part(out, crn_view_part_of(view, query, &file), query);
 }

@@ -60,7 +60,7 @@ static json_t *arrows_json(const crn_call_graph *graph, uint32_t most)
     return arrows;
 }
 
-static void write_graph(const crn_report *report, uint32_t most)
+static void write_graph(FILE *out, const crn_report *report, uint32_t most)
 {
     const crn_profile *profile = report->profile;
     uint8_t *kept = crn_sequence_select(profile, report->focused ? &report->focus : NULL,
@@ -89,7 +89,7 @@ static void write_graph(const crn_report *report, uint32_t most)
     json_object_set_new(json, "hidden", crn_json_number(count - drawn));
     json_object_set_new(json, "nodes", nodes);
     json_object_set_new(json, "arrows", arrows_json(&graph, drawn * ARROWS_PER_NODE));
-    crn_json_write(json);
+    crn_json_write(out, json);
     crn_free(blocks);
     crn_free(shown);
     crn_free(kept);
@@ -98,7 +98,7 @@ static void write_graph(const crn_report *report, uint32_t most)
     crn_call_graph_free(&graph);
 }
 
-bool crn_view_graph(crn_view *view, const crn_view_query *query)
+bool crn_view_graph(FILE *out, crn_view *view, const crn_view_query *query)
 {
     crn_report report;
     crn_view_file *file;
@@ -106,7 +106,7 @@ bool crn_view_graph(crn_view *view, const crn_view_query *query)
     bool good = crn_view_report_begin(view, query, &report, &file) &&
                 crn_view_number(query, "nodes", NODES_DEFAULT, NODES_MAX, &most);
     if (good)
-        write_graph(&report, (uint32_t)most);
+        write_graph(out, &report, (uint32_t)most);
     crn_view_report_end(&report);
     return good;
 }
@@ -212,7 +212,7 @@ static json_t *costs_json(const crn_report *report, const char *name)
     return rows;
 }
 
-bool crn_view_source(crn_view *view, const crn_view_query *query)
+bool crn_view_source(FILE *out, crn_view *view, const crn_view_query *query)
 {
     crn_report report;
     crn_view_file *file;
@@ -234,7 +234,7 @@ bool crn_view_source(crn_view *view, const crn_view_query *query)
             json_object_set_new(json, "reason",
                                 json_string(*name ? reason : "no file is known of this block"));
         json_object_set_new(json, "blocks", costs_json(&report, name));
-        crn_json_write(json);
+        crn_json_write(out, json);
         crn_free(text);
     }
     crn_view_report_end(&report);

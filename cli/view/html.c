@@ -126,15 +126,11 @@ static json_t *head_json(const crn_report *report)
     head.view = CRN_VIEW_FLAT;
     head.focused = false;
     head.top = 1;
-    FILE *real = stdout;
-    stdout = open_memstream(&text, &size);
-    if (!stdout) {
-        stdout = real;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
         return json_object();
-    }
-    crn_report_json(&head);
-    fclose(stdout);
-    stdout = real;
+    crn_report_json(out, &head);
+    fclose(out);
     json_t *json = json_loadb(text, size, 0, NULL);
     free(text);
     json_object_del(json, "flat");

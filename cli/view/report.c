@@ -81,13 +81,13 @@ void crn_view_report_end(crn_report *report)
     crn_sequence_free(&report->focus);
 }
 
-bool crn_view_report(crn_view *view, const crn_view_query *query)
+bool crn_view_report(FILE *out, crn_view *view, const crn_view_query *query)
 {
     crn_report report;
     crn_view_file *file;
     bool good = crn_view_report_begin(view, query, &report, &file);
     if (good)
-        crn_report_json(&report);
+        crn_report_json(out, &report);
     crn_view_report_end(&report);
     return good;
 }
@@ -127,7 +127,7 @@ static json_t *file_json(const crn_view_file *file)
     return json;
 }
 
-bool crn_view_captures(crn_view *view, const crn_view_query *query)
+bool crn_view_captures(FILE *out, crn_view *view, const crn_view_query *query)
 {
     (void)query;
     json_t *files = json_array();
@@ -135,12 +135,12 @@ bool crn_view_captures(crn_view *view, const crn_view_query *query)
         crn_view_file_renew(view, &view->files[i]);
         json_array_append_new(files, file_json(&view->files[i]));
     }
-    crn_json_write(files);
+    crn_json_write(out, files);
     return true;
 }
 
 /* Blocks by number, "ids=3,5". */
-bool crn_view_blocks(crn_view *view, const crn_view_query *query)
+bool crn_view_blocks(FILE *out, crn_view *view, const crn_view_query *query)
 {
     const crn_view_file *file = crn_view_file_of(view, query);
     const char *at = crn_view_text(query, "ids");
@@ -154,7 +154,7 @@ bool crn_view_blocks(crn_view *view, const crn_view_query *query)
             json_array_append_new(blocks, crn_json_block(file->profile, (uint32_t)id));
         at = *end ? end + 1 : end;
     }
-    crn_json_write(blocks);
+    crn_json_write(out, blocks);
     return true;
 }
 
@@ -170,7 +170,7 @@ static json_t *cost_json(const crn_sequence_cost *cost)
 }
 
 /* The cost of the sequence up to each of its blocks. */
-bool crn_view_steps(crn_view *view, const crn_view_query *query)
+bool crn_view_steps(FILE *out, crn_view *view, const crn_view_query *query)
 {
     crn_report report;
     crn_view_file *file;
@@ -193,7 +193,7 @@ bool crn_view_steps(crn_view *view, const crn_view_query *query)
     }
     crn_free(owned);
     crn_free(kept);
-    crn_json_write(steps);
+    crn_json_write(out, steps);
     crn_view_report_end(&report);
     return true;
 }
@@ -258,14 +258,14 @@ static json_t *path_json(const crn_profile *profile, uint32_t context, uint8_t *
     return json;
 }
 
-static void write_sequences(const dearest *all, const uint64_t *totals)
+static void write_sequences(FILE *out, const dearest *all, const uint64_t *totals)
 {
     const crn_profile *profile = all->profile;
     uint8_t *used = crn_calloc(profile->block_count, 1);
-    printf("{\"metric\":");
-    crn_json_write(crn_json_text(profile->metrics[all->metric].name));
-    crn_json_write_member("total", crn_json_number(totals[0]));
-    fputs(",\n\"sequences\":[", stdout);
+    fprintf(out, "{\"metric\":");
+    crn_json_write(out, crn_json_text(profile->metrics[all->metric].name));
+    crn_json_write_member(out, "total", crn_json_number(totals[0]));
+    fputs(",\n\"sequences\":[", out);
     for (uint32_t i = 0; i < all->count; i++) {
         uint32_t c = all->heap[i];
         json_t *row = json_object();
@@ -273,16 +273,16 @@ static void write_sequences(const dearest *all, const uint64_t *totals)
         json_object_set_new(row, "calls", crn_json_number(crn_self(profile, CRN_METRIC_CALLS, c)));
         json_object_set_new(row, "self", crn_json_number(crn_self(profile, all->metric, c)));
         json_object_set_new(row, "inclusive", crn_json_number(totals[c]));
-        fputs(i ? ",\n" : "\n", stdout);
-        crn_json_write(row);
+        fputs(i ? ",\n" : "\n", out);
+        crn_json_write(out, row);
     }
-    fputs("]", stdout);
-    crn_view_write_blocks(profile, used, NULL);
-    fputs("}\n", stdout);
+    fputs("]", out);
+    crn_view_write_blocks(out, profile, used, NULL);
+    fputs("}\n", out);
     crn_free(used);
 }
 
-bool crn_view_sequences(crn_view *view, const crn_view_query *query)
+bool crn_view_sequences(FILE *out, crn_view *view, const crn_view_query *query)
 {
     crn_report report;
     crn_view_file *file;
@@ -301,7 +301,7 @@ bool crn_view_sequences(crn_view *view, const crn_view_query *query)
             if ((!kept || kept[c]) && crn_self(report.profile, all.metric, c))
                 offer(&all, c);
         qsort_r(all.heap, all.count, sizeof *all.heap, compare_contexts, &all);
-        write_sequences(&all, totals);
+        write_sequences(out, &all, totals);
         crn_free(all.heap);
         crn_free(owned);
         crn_free(kept);
@@ -340,7 +340,7 @@ static uint64_t cost_of_blocks(const crn_report *report, const uint8_t *matches,
     return inclusive;
 }
 
-static void write_match(const crn_report *report, const char *text)
+static void write_match(FILE *out, const crn_report *report, const char *text)
 {
     const crn_profile *profile = report->profile;
     uint8_t *matches = crn_calloc(profile->block_count, 1);
@@ -356,19 +356,19 @@ static void write_match(const crn_report *report, const char *text)
     json_object_set_new(json, "self", crn_json_number(self));
     json_object_set_new(json, "inclusive", crn_json_number(inclusive));
     json_object_set_new(json, "blocks", ids);
-    crn_json_write(json);
+    crn_json_write(out, json);
     crn_free(matches);
     crn_free(kept);
 }
 
-bool crn_view_match(crn_view *view, const crn_view_query *query)
+bool crn_view_match(FILE *out, crn_view *view, const crn_view_query *query)
 {
     crn_report report;
     crn_view_file *file;
     const char *text = crn_view_text(query, "text");
     bool good = crn_view_report_begin(view, query, &report, &file);
     if (good)
-        write_match(&report, text ? text : "");
+        write_match(out, &report, text ? text : "");
     crn_view_report_end(&report);
     return good;
 }

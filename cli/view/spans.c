@@ -94,7 +94,7 @@ static crn_span_sort sort_of(const crn_view_query *query)
     return CRN_SPANS_BY_TOTAL;
 }
 
-bool crn_view_spans(crn_view *view, const crn_view_query *query)
+bool crn_view_spans(FILE *out, crn_view *view, const crn_view_query *query)
 {
     crn_view_file *file = crn_view_file_of(view, query);
     const char *name = crn_view_text(query, "view");
@@ -130,7 +130,7 @@ bool crn_view_spans(crn_view *view, const crn_view_query *query)
         report.missing = known ? missing_of(&report, file->sums)
                                : crn_missing_make(report.source.spans, kept, report.slowest);
     }
-    crn_spans_json(&report);
+    crn_spans_json(out, &report);
     if (!known)
         crn_missing_free(&report.missing);
     crn_span_parts_free(&chosen);
@@ -139,7 +139,7 @@ bool crn_view_spans(crn_view *view, const crn_view_query *query)
 }
 
 /* A span with its ancestors, chosen or not; its number may be among the chosen ones. */
-bool crn_view_span(crn_view *view, const crn_view_query *query)
+bool crn_view_span(FILE *out, crn_view *view, const crn_view_query *query)
 {
     crn_view_file *file = crn_view_file_of(view, query);
     const crn_view_choice *choice;
@@ -161,12 +161,12 @@ bool crn_view_span(crn_view *view, const crn_view_query *query)
     json_t *json = crn_spans_span_json(&report, (uint32_t)id);
     json_object_set_new(json, "row", crn_json_number(file->chart->rows[id]));
     json_object_set_new(json, "lane_number", crn_json_number(file->trace->spans[id].lane));
-    crn_json_write(json);
+    crn_json_write(out, json);
     return true;
 }
 
 /* The chosen spans by path, as boxes. */
-bool crn_view_span_flame(crn_view *view, const crn_view_query *query)
+bool crn_view_span_flame(FILE *out, crn_view *view, const crn_view_query *query)
 {
     crn_view_file *file = crn_view_file_of(view, query);
     const crn_view_choice *choice;
@@ -185,7 +185,7 @@ bool crn_view_span_flame(crn_view *view, const crn_view_query *query)
         part->totals = part->owned_totals = crn_totals(part->profile, part->metric, NULL);
         part->key = crn_strdup(key);
     }
-    return crn_view_write_part(part, query);
+    return crn_view_write_part(out, part, query);
 }
 
 /* ---- timeline ---- */
@@ -207,48 +207,51 @@ static uint32_t block_of(const crn_view_file *file, uint32_t block)
 }
 
 /* Integers above 2^53 are texts, as browsers cannot represent them. */
-static void write_iteration(int64_t iteration)
+static void write_iteration(FILE *out, int64_t iteration)
 {
     const int64_t most = INT64_C(1) << 53;
     if (iteration == CAIRN_ITERATION_NONE)
-        fputs("null", stdout);
+        fputs("null", out);
     else
-        printf(iteration > most || iteration < -most ? "\"%" PRId64 "\"" : "%" PRId64, iteration);
+        fprintf(out, iteration > most || iteration < -most ? "\"%" PRId64 "\"" : "%" PRId64,
+                iteration);
 }
 
-static void write_bars(const crn_view_file *file, const crn_chart_drawing *look, uint8_t *used)
+static void write_bars(FILE *out, const crn_view_file *file, const crn_chart_drawing *look,
+                       uint8_t *used)
 {
     fputs(",\n\"columns\":[\"lane\",\"row\",\"start\",\"end\",\"busy\",\"block\",\"count\","
           "\"span\",\"iteration\",\"open\"],\n\"bars\":[",
-          stdout);
+          out);
     for (uint32_t i = 0; i < look->bar_count; i++) {
         const crn_chart_bar *bar = &look->bars[i];
         const crn_span *span = &file->trace->spans[bar->span];
         uint32_t block = block_of(file, bar->block);
         used[block] = 1;
-        printf("%s[%u,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u,%u,%u,", i ? ",\n" : "\n",
-               bar->lane, bar->row, bar->start, bar->end, bar->busy, block, bar->count, bar->span);
-        write_iteration(span->iteration);
-        printf(",%d]", span->open);
+        fprintf(out, "%s[%u,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u,%u,%u,", i ? ",\n" : "\n",
+                bar->lane, bar->row, bar->start, bar->end, bar->busy, block, bar->count, bar->span);
+        write_iteration(out, span->iteration);
+        fprintf(out, ",%d]", span->open);
     }
-    putchar(']');
+    putc(']', out);
 }
 
-static void write_arrows(const crn_view_file *file, const crn_chart_drawing *look)
+static void write_arrows(FILE *out, const crn_view_file *file, const crn_chart_drawing *look)
 {
     static const char *const kinds[] = {"handoff", "waits", "follows"};
     const crn_trace *trace = file->trace;
-    fputs(",\n\"arrows\":[", stdout);
+    fputs(",\n\"arrows\":[", out);
     for (uint32_t i = 0; i < look->arrow_count; i++) {
         const crn_chart_arrow *arrow = &look->arrows[i];
-        printf("%s{\"kind\":\"%s\",\"from\":%u,\"to\":%u,\"from_lane\":%u,\"from_row\":%u,"
-               "\"to_lane\":%u,\"to_row\":%u,\"left\":%" PRIu64 ",\"arrives\":%" PRIu64 "}",
-               i ? ",\n" : "\n", kinds[arrow->kind], arrow->from, arrow->to,
-               trace->spans[arrow->from].lane, file->chart->rows[arrow->from],
-               trace->spans[arrow->to].lane, file->chart->rows[arrow->to], arrow->left,
-               arrow->arrives);
+        fprintf(out,
+                "%s{\"kind\":\"%s\",\"from\":%u,\"to\":%u,\"from_lane\":%u,\"from_row\":%u,"
+                "\"to_lane\":%u,\"to_row\":%u,\"left\":%" PRIu64 ",\"arrives\":%" PRIu64 "}",
+                i ? ",\n" : "\n", kinds[arrow->kind], arrow->from, arrow->to,
+                trace->spans[arrow->from].lane, file->chart->rows[arrow->from],
+                trace->spans[arrow->to].lane, file->chart->rows[arrow->to], arrow->left,
+                arrow->arrives);
     }
-    putchar(']');
+    putc(']', out);
 }
 
 static bool window_of(const crn_view_file *file, const crn_view_choice *choice,
@@ -272,26 +275,27 @@ static bool window_of(const crn_view_file *file, const crn_view_choice *choice,
     return true;
 }
 
-static void write_look(const crn_view_file *file, const crn_view_choice *choice,
+static void write_look(FILE *out, const crn_view_file *file, const crn_view_choice *choice,
                        const crn_chart_window *window, const crn_chart_drawing *look)
 {
     uint8_t *used = crn_calloc(file->plain->block_count, 1);
     json_t *lanes = json_array();
     for (uint32_t lane = 0; lane < file->trace->lane_count && lane < 4096; lane++)
         json_array_append_new(lanes, lane_json(file, choice, lane));
-    printf("{\"from\":%" PRIu64 ",\"to\":%" PRIu64 ",\"length\":%" PRIu64, window->from, window->to,
-           file->trace->length);
-    crn_json_write_member("finest", crn_json_number((window->to - window->from) / window->pixels));
-    crn_json_write_member("lanes", lanes);
-    crn_json_write_member("arrows_left_out", crn_json_number(look->arrows_left_out));
-    write_bars(file, look, used);
-    write_arrows(file, look);
-    crn_view_write_blocks(file->plain, used, NULL);
-    fputs("}\n", stdout);
+    fprintf(out, "{\"from\":%" PRIu64 ",\"to\":%" PRIu64 ",\"length\":%" PRIu64, window->from,
+            window->to, file->trace->length);
+    crn_json_write_member(out, "finest",
+                          crn_json_number((window->to - window->from) / window->pixels));
+    crn_json_write_member(out, "lanes", lanes);
+    crn_json_write_member(out, "arrows_left_out", crn_json_number(look->arrows_left_out));
+    write_bars(out, file, look, used);
+    write_arrows(out, file, look);
+    crn_view_write_blocks(out, file->plain, used, NULL);
+    fputs("}\n", out);
     crn_free(used);
 }
 
-bool crn_view_timeline(crn_view *view, const crn_view_query *query)
+bool crn_view_timeline(FILE *out, crn_view *view, const crn_view_query *query)
 {
     crn_view_file *file = crn_view_file_of(view, query);
     const crn_view_choice *choice;
@@ -300,7 +304,7 @@ bool crn_view_timeline(crn_view *view, const crn_view_query *query)
         !window_of(file, choice, query, &window))
         return false;
     crn_chart_drawing look = crn_chart_draw(file->chart, &window);
-    write_look(file, choice, &window, &look);
+    write_look(out, file, choice, &window, &look);
     crn_chart_drawing_free(&look);
     return true;
 }
@@ -313,7 +317,8 @@ static int compare_bars(const void *left, const void *right)
     return a->span < b->span ? -1 : a->span > b->span;
 }
 
-uint32_t *crn_view_timeline_whole(const crn_view_file *file, uint32_t most, uint32_t *count)
+uint32_t *crn_view_timeline_whole(FILE *out, const crn_view_file *file, uint32_t most,
+                                  uint32_t *count)
 {
     enum { FINEST = 1 << 16, ARROWS = 2000 };
     crn_chart_window window = {.to = file->trace->length + 1,
@@ -326,7 +331,7 @@ uint32_t *crn_view_timeline_whole(const crn_view_file *file, uint32_t most, uint
         crn_chart_drawing_free(&look);
         look = crn_chart_draw(file->chart, &window);
     }
-    write_look(file, NULL, &window, &look);
+    write_look(out, file, NULL, &window, &look);
     qsort(look.bars, look.bar_count, look.bar_count ? sizeof *look.bars : 1, compare_bars);
     uint32_t *spans = crn_calloc((size_t)look.bar_count + 1, sizeof *spans);
     for (uint32_t i = 0; i < look.bar_count; i++)
@@ -351,7 +356,7 @@ static json_t *spanned_json(const crn_view_file *file, const crn_view_sums *sums
     return rows;
 }
 
-bool crn_view_iterations(crn_view *view, const crn_view_query *query)
+bool crn_view_iterations(FILE *out, crn_view *view, const crn_view_query *query)
 {
     crn_view_file *file = crn_view_file_of(view, query);
     uint64_t block, most;
@@ -362,19 +367,19 @@ bool crn_view_iterations(crn_view *view, const crn_view_query *query)
         return false;
     uint32_t number = block_of(file, (uint32_t)block);
     crn_iterations all = crn_iterations_make(file->spans, number, NULL, most ? (uint32_t)most : 1);
-    fputs("{\"block\":", stdout);
-    crn_json_write(crn_json_block(file->plain, number));
-    crn_json_write_member("numbered", json_boolean(all.numbered));
-    crn_json_write_member("spans", crn_json_number(all.span_count));
-    crn_json_write_member("blocks", spanned_json(file, file->sums));
-    fputs(",\n\"columns\":[\"iteration\",\"duration\",\"span\",\"count\"],\n\"points\":[", stdout);
+    fputs("{\"block\":", out);
+    crn_json_write(out, crn_json_block(file->plain, number));
+    crn_json_write_member(out, "numbered", json_boolean(all.numbered));
+    crn_json_write_member(out, "spans", crn_json_number(all.span_count));
+    crn_json_write_member(out, "blocks", spanned_json(file, file->sums));
+    fputs(",\n\"columns\":[\"iteration\",\"duration\",\"span\",\"count\"],\n\"points\":[", out);
     for (uint32_t i = 0; i < all.count; i++) {
         const crn_iteration_point *point = &all.points[i];
-        fputs(i ? ",\n[" : "\n[", stdout);
-        write_iteration(point->iteration);
-        printf(",%" PRIu64 ",%u,%u]", point->duration, point->span, point->count);
+        fputs(i ? ",\n[" : "\n[", out);
+        write_iteration(out, point->iteration);
+        fprintf(out, ",%" PRIu64 ",%u,%u]", point->duration, point->span, point->count);
     }
-    fputs("]}\n", stdout);
+    fputs("]}\n", out);
     crn_iterations_free(&all);
     return true;
 }

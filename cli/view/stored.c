@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "cli/common/cli.h"
 #include "cli/common/json.h"
 #include "formats/names.h"
 #include "profile/profile.h"
@@ -21,82 +22,85 @@ enum { MANY = 1 << 20, FEW_BLOCKS = 2 };
 /* ---- spans ---- */
 
 /* Prints a member: the answer to a query with up to two items, null if it has none. */
-static void put_answer(crn_view *view, const char *name, crn_view_answer *answer,
+static void put_answer(FILE *out, crn_view *view, const char *name, crn_view_answer *answer,
                        const crn_view_item items[2])
 {
     crn_view_query query = {.route = name};
     for (; query.count < 2 && items[query.count].key; query.count++)
         query.items[query.count] = items[query.count];
-    printf("\"%s\":", name);
-    if (!answer(view, &query))
-        fputs("null", stdout);
+    fprintf(out, "\"%s\":", name);
+    if (!answer(out, view, &query))
+        fputs("null", out);
 }
 
 /* Prints members by block: the answers to `key`=BLOCK. */
-static void put_by_block(crn_view *view, const crn_span_table *table, crn_view_answer *answer,
-                         const char *key, const char *sign, crn_view_item other, uint32_t most)
+static void put_by_block(FILE *out, crn_view *view, const crn_span_table *table,
+                         crn_view_answer *answer, const char *key, const char *sign,
+                         crn_view_item other, uint32_t most)
 {
-    putchar('{');
+    putc('{', out);
     for (uint32_t i = 0; i < table->count && i < most; i++) {
         char name[16], value[16];
         snprintf(name, sizeof name, "%" PRIu32, table->rows[i].block);
         snprintf(value, sizeof value, "%s%" PRIu32, sign, table->rows[i].block);
-        fputs(i ? ",\n" : "\n", stdout);
-        put_answer(view, name, answer, (crn_view_item[]){{key, value}, other});
+        fputs(i ? ",\n" : "\n", out);
+        put_answer(out, view, name, answer, (crn_view_item[]){{key, value}, other});
     }
-    putchar('}');
+    putc('}', out);
 }
 
-static bool crn_view_slowest(crn_view *view, const crn_view_query *query)
+static bool crn_view_slowest(FILE *out, crn_view *view, const crn_view_query *query)
 {
     crn_view_query slowest = *query;
     slowest.items[slowest.count++] = (crn_view_item){"view", "slowest"};
-    return crn_view_spans(view, &slowest);
+    return crn_view_spans(out, view, &slowest);
 }
 
-static void put_single_spans(crn_view *view, const uint32_t *spans, uint32_t count)
+static void put_single_spans(FILE *out, crn_view *view, const uint32_t *spans, uint32_t count)
 {
-    fputs(",\n\"span\":{", stdout);
+    fputs(",\n\"span\":{", out);
     for (uint32_t i = 0; i < count && i < SPANS; i++) {
         char name[16];
         snprintf(name, sizeof name, "%" PRIu32, spans[i]);
-        fputs(i ? ",\n" : "\n", stdout);
-        put_answer(view, name, crn_view_span, (crn_view_item[]){{"id", name}, {NULL, NULL}});
+        fputs(i ? ",\n" : "\n", out);
+        put_answer(out, view, name, crn_view_span, (crn_view_item[]){{"id", name}, {NULL, NULL}});
     }
-    putchar('}');
+    putc('}', out);
 }
 
 /* For the blocks with most time, if there are many. */
-static void put_spans(crn_view *view, crn_view_file *file)
+static void put_spans(FILE *out, crn_view *view, crn_view_file *file)
 {
     char rows[16], points[16];
     uint32_t count;
     const crn_span_table *table = &crn_view_sums_of(view, file, CRN_SUM_FIRST)->table;
     snprintf(rows, sizeof rows, "%d", ROWS);
     snprintf(points, sizeof points, "%d", POINTS);
-    printf(",\n\"count\":%" PRIu32 ",\n\"first\":%" PRIu32 ",\n\"timeline\":",
-           file->trace->span_count, file->sums->first);
-    uint32_t *spans = crn_view_timeline_whole(file, BARS, &count);
-    put_single_spans(view, spans, count);
+    fprintf(out, ",\n\"count\":%" PRIu32 ",\n\"first\":%" PRIu32 ",\n\"timeline\":",
+            file->trace->span_count, file->sums->first);
+    uint32_t *spans = crn_view_timeline_whole(out, file, BARS, &count);
+    put_single_spans(out, view, spans, count);
     crn_free(spans);
-    fputs(",\n", stdout);
-    put_answer(view, "spans", crn_view_spans, (crn_view_item[]){{"top", "0"}, {NULL, NULL}});
-    fputs(",\n", stdout);
-    put_answer(view, "missing", crn_view_spans,
+    fputs(",\n", out);
+    put_answer(out, view, "spans", crn_view_spans, (crn_view_item[]){{"top", "0"}, {NULL, NULL}});
+    fputs(",\n", out);
+    put_answer(out, view, "missing", crn_view_spans,
                (crn_view_item[]){{"view", "missing"}, {"top", rows}});
-    fputs(",\n", stdout);
-    put_answer(view, "slowest", crn_view_slowest, (crn_view_item[]){{"top", rows}, {NULL, NULL}});
-    fputs(",\n", stdout);
-    put_answer(view, "span-flame", crn_view_span_flame,
+    fputs(",\n", out);
+    put_answer(out, view, "slowest", crn_view_slowest,
+               (crn_view_item[]){{"top", rows}, {NULL, NULL}});
+    fputs(",\n", out);
+    put_answer(out, view, "span-flame", crn_view_span_flame,
                (crn_view_item[]){{"width", "20000"}, {NULL, NULL}});
-    fputs(",\n\"slowest_of\":", stdout);
-    put_by_block(view, table, crn_view_slowest, "block", "#", (crn_view_item){"top", rows}, BLOCKS);
-    fputs(",\n\"iterations\":", stdout);
-    put_by_block(view, table, crn_view_iterations, "of", "", (crn_view_item){"points", points},
+    fputs(",\n\"slowest_of\":", out);
+    put_by_block(out, view, table, crn_view_slowest, "block", "#", (crn_view_item){"top", rows},
                  BLOCKS);
-    fputs(",\n\"explain\":", stdout);
+    fputs(",\n\"iterations\":", out);
+    put_by_block(out, view, table, crn_view_iterations, "of", "", (crn_view_item){"points", points},
+                 BLOCKS);
+    fputs(",\n\"explain\":", out);
     bool many = file->trace->span_count > MANY; /* explaining each would take seconds */
-    put_by_block(view, table, crn_view_explain, "block", "", (crn_view_item){NULL, NULL},
+    put_by_block(out, view, table, crn_view_explain, "block", "", (crn_view_item){NULL, NULL},
                  many ? FEW_BLOCKS : BLOCKS);
 }
 
@@ -155,7 +159,7 @@ static source *list_sources(const crn_profile *profile, uint32_t *count)
     return all;
 }
 
-static void put_sources(const crn_view *view, const crn_profile *profile)
+static void put_sources(FILE *out, const crn_view *view, const crn_profile *profile)
 {
     uint32_t count;
     size_t total = 0;
@@ -175,52 +179,45 @@ static void put_sources(const crn_view *view, const crn_profile *profile)
         }
         crn_free(text);
     }
-    crn_json_write(json);
+    crn_json_write(out, json);
     crn_free(all);
 }
 
 /* ---- entry ---- */
 
-static void put_all(crn_view *view, const crn_report *report, bool sources)
+static void put_all(FILE *out, crn_view *view, const crn_report *report, bool sources)
 {
-    fputs("{\"sources\":", stdout);
+    fputs("{\"sources\":", out);
     if (sources)
-        put_sources(view, report->profile);
+        put_sources(out, view, report->profile);
     else
-        fputs("{}", stdout);
+        fputs("{}", out);
     if (view->file_count && view->files[0].trace)
-        put_spans(view, &view->files[0]);
-    fputs("}", stdout);
+        put_spans(out, view, &view->files[0]);
+    fputs("}", out);
 }
 
 char *crn_view_stored(const crn_report *report, size_t *size)
 {
     static crn_view view = {.lock = PTHREAD_MUTEX_INITIALIZER, .looked = PTHREAD_COND_INITIALIZER};
-    char *text[2] = {NULL, NULL}, *folder = realpath(".", NULL);
-    size_t sizes[2];
-    FILE *real[2] = {stdout, stderr};
-    FILE *memory[2] = {open_memstream(&text[0], &sizes[0]), open_memstream(&text[1], &sizes[1])};
+    char *text = NULL, *folder = realpath(".", NULL), message[256];
+    *size = 0;
+    FILE *out = open_memstream(&text, size);
     if (folder) {
         view.sources = &folder;
         view.source_count = 1;
     }
-    if (memory[0] && memory[1]) {
-        stdout = memory[0]; /* answers print there, and print errors there */
-        stderr = memory[1];
+    if (out) {
+        crn_cli_catch(message, sizeof message); /* an answer that fails is null */
         read_spans(&view, report);
-        put_all(&view, report, folder);
-        stdout = real[0];
-        stderr = real[1];
+        put_all(out, &view, report, folder);
+        crn_cli_catch(NULL, 0);
+        fclose(out);
     }
-    for (int i = 0; i < 2; i++)
-        if (memory[i])
-            fclose(memory[i]);
-    free(text[1]);
     view.sources = NULL; /* `folder` is local */
     view.source_count = 0;
     free(folder);
     if (view.file_count)
         crn_view_file_close(&view.files[0]);
-    *size = text[0] ? sizes[0] : 0;
-    return text[0];
+    return text;
 }

@@ -3,13 +3,14 @@
  * view.h - `cairn view`: loaded files, requests and answers.
  *
  * One thread answers all requests, one after the other, and owns the files. Each answer is JSON
- * that a function prints on stdout, as the commands do; answer.c makes a reply of it. So a page
- * shows what the command line prints.
+ * that a function prints into a file in memory, often the one that prints for the command line, so
+ * that a page shows the same figures. answer.c makes a reply of it.
  */
 #ifndef CRN_CLI_VIEW_VIEW_H
 #define CRN_CLI_VIEW_VIEW_H
 
 #include <pthread.h>
+#include <stdio.h>
 #include <time.h>
 
 #include "cli/report/report.h"
@@ -172,9 +173,9 @@ void crn_view_replay_clear(crn_view_file *file);
 void crn_view_part_clear(crn_view_part *part);
 void crn_view_choice_clear(crn_view_choice *choice);
 
-/* ---- answers: each prints a JSON value, or prints an error and returns false ---- */
+/* ---- answers: each prints a JSON value, or calls crn_cli_fail and returns false ---- */
 
-typedef bool crn_view_answer(crn_view *view, const crn_view_query *query);
+typedef bool crn_view_answer(FILE *out, crn_view *view, const crn_view_query *query);
 crn_view_answer crn_view_captures, crn_view_blocks;
 crn_view_answer crn_view_report, crn_view_steps, crn_view_sequences, crn_view_match;
 crn_view_answer crn_view_flame, crn_view_graph, crn_view_source;
@@ -184,7 +185,8 @@ crn_view_answer crn_view_explain, crn_view_whatif, crn_view_span_flame;
 
 /* Prints the timeline of all lanes with at most `most` bars. Returns the spans of these, longest
  * first; free them with crn_free. */
-uint32_t *crn_view_timeline_whole(const crn_view_file *file, uint32_t most, uint32_t *count);
+uint32_t *crn_view_timeline_whole(FILE *out, const crn_view_file *file, uint32_t most,
+                                  uint32_t *count);
 
 /* Sets up the report of the query's file, focus, exclusions and metric. End it with
  * crn_view_report_end, whatever is returned. */
@@ -203,13 +205,13 @@ char *crn_view_source_text(const crn_view *view, const char *name, size_t *size,
                            const char **reason);
 
 /* Prints the boxes of a part for "root" and "width"; returns false after printing an error. */
-bool crn_view_write_part(const crn_view_part *part, const crn_view_query *query);
+bool crn_view_write_part(FILE *out, const crn_view_part *part, const crn_view_query *query);
 /* Returns, by block of `made`, its number in the profile that it was made from; free it with
  * crn_free. */
 uint32_t *crn_view_numbers_of(const crn_profile *profile, const crn_profile *made);
 
 /* Prints the member "blocks": the blocks in `used`, by number or by `numbers`. */
-void crn_view_write_blocks(const crn_profile *profile, const uint8_t *used,
+void crn_view_write_blocks(FILE *out, const crn_profile *profile, const uint8_t *used,
                            const uint32_t *numbers);
 
 /* ---- server ---- */
