@@ -30,7 +30,7 @@ static char *blob_text(crn_value value)
     return text;
 }
 
-/* Prints as many digits as are needed to read the same number again, always with a point. */
+/* Prints as many digits as are needed to read back the same number, always with a point. */
 static char *number_text(double number)
 {
     char text[64];
@@ -87,7 +87,7 @@ static void read_row(page *page, crn_statement *statement, uint32_t row)
     }
 }
 
-/* The last column of a line is not padded, and cut where the terminal ends. */
+/* Prints a cell. The last column is not padded, and is truncated at the edge of the terminal. */
 static void print_cell(FILE *out, const page *page, uint32_t column, cell cell, size_t *used)
 {
     size_t limit = 0, width = crn_terminal_get()->width, its = crn_terminal_width(cell.text);
@@ -162,7 +162,7 @@ static bool print_table(FILE *out, crn_statement *statement, crn_error *error)
 
 /* ---- CSV ---- */
 
-/* What a terminal would act on does not get there. */
+/* Prints a field. On a terminal, control characters become "?". */
 static void print_field(FILE *out, const char *text, bool quoted)
 {
     static int terminal = -1;
@@ -180,7 +180,7 @@ static void print_field(FILE *out, const char *text, bool quoted)
         putc('"', out);
 }
 
-/* An empty text is "", for NULL is nothing. */
+/* Prints empty text as "", because an empty field is NULL. */
 static void print_text_field(FILE *out, const char *text)
 {
     print_field(out, text, !*text || strpbrk(text, "\",\n\r"));

@@ -41,7 +41,7 @@ static int end_as(int status)
     sigset_t only;
     fflush(stdout);
     fflush(stderr);
-    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* the program has left its own core file */
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* the program has written its own core file */
     signal(number, SIG_DFL);
     sigemptyset(&only);
     sigaddset(&only, number);
@@ -60,7 +60,7 @@ static bool is_full(const char *folder, const struct stat *there)
            disk.f_bavail * disk.f_frsize + freed < LEAST;
 }
 
-/* Returns why no capture can be made there; NULL if nothing is found. */
+/* Returns the reason that no capture can be made there; NULL if none is found. */
 static const char *obstacle(const char *path)
 {
     struct stat there = {0};
@@ -81,7 +81,7 @@ static const char *obstacle(const char *path)
     return reason;
 }
 
-/* Returns true if a capture with that limit can be begun, by trying it in memory. */
+/* Returns true if a capture with this limit can be created; tries it in memory. */
 static bool is_enough(uint64_t limit)
 {
     enum { ENOUGH = 1 << 20 };
@@ -171,12 +171,12 @@ int crn_run_native(const crn_run *run)
     int status = 0;
     uint64_t began = now_ns();
     struct timespec since;
-    clock_gettime(CLOCK_REALTIME_COARSE, &since); /* as files are stamped */
+    clock_gettime(CLOCK_REALTIME_COARSE, &since); /* file time stamps are from this clock */
     int reason = crn_run_wait(run, &status);
     if (reason)
         return crn_cli_fail("%s cannot be run: %s", run->path, strerror(reason));
     uint64_t elapsed = now_ns() - began;
-    unsetenv("LD_PRELOAD"); /* what is started from here on is not the program's */
+    unsetenv("LD_PRELOAD"); /* not for programs that are started from here on */
     size_t beside = crn_run_captures_beside(run, &since);
     bool there = stat(run->output, &after) == 0 && !(was && is_same(&before, &after));
     if (!there && !(beside && crn_run_is_pattern(run->output)))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * run.h - `cairn run` for programs of machine code: cli/commands/run.c has the options.
+ * run.h - `cairn run` for native programs: cli/commands/run.c has the options.
  */
 #ifndef CRN_CLI_RUN_RUN_H
 #define CRN_CLI_RUN_RUN_H
@@ -12,50 +12,52 @@
 #include "cli/common/command.h"
 
 typedef struct crn_run {
-    char **program;     /* with its arguments, as it is to see them */
-    const char *path;   /* what is executed */
+    char **program;     /* arguments, including its name as it sees it */
+    const char *path;   /* the file to execute */
     const char *output; /* the capture */
     bool quiet;
     bool alloc;             /* with libcairn-alloc */
-    const char *alloc_mean; /* bytes between samples, or "exact"; NULL: the usual */
+    const char *alloc_mean; /* bytes between samples, or "exact"; NULL: the default */
     const crn_list *labels; /* KEY=VALUE, for the capture */
 } crn_run;
 
-/* Runs the program to its end, and says so if it left no capture. With `alloc`, addresses
- * in the capture become functions. Returns the program's exit status, or ends as it did if
- * a signal ended it; CRN_EXIT_BAD if it could not be run. */
+/* Runs the program and waits for its end. Prints a message if it left no capture. With `alloc`,
+ * replaces addresses in the capture by functions. Returns the program's exit status, or
+ * CRN_EXIT_BAD if it could not be run. If a signal ended the program, raises the same signal. */
 int crn_run_native(const crn_run *run);
 
-/* Why allocations of what is at `path` cannot be profiled: false, after saying so. */
+/* Returns true if allocations of the file at `path` can be profiled. Otherwise prints the
+ * reason. */
 bool crn_run_can_alloc(const char *path);
 
-/* Whether what is at `path` is a script that names an interpreter other than Lua's. */
+/* Returns true if the file at `path` is a script whose #! names an interpreter other than Lua's. */
 bool crn_run_is_script(const char *path);
 
-/* Changes the run of a script, of `count` words, into one whose interpreter is profiled. False,
- * after saying why, where that cannot be. */
+/* Changes the run of a script with `count` arguments into a run of its interpreter, which is then
+ * profiled. If that is impossible, prints the reason and returns false. */
 bool crn_run_script(crn_run *run, int count);
 
 /* Sets the environment variable of an option, "exact" or "NAME=VALUE", for the libcairn of a native
  * program: see cairn/process.h. */
 void crn_run_set(const char *option);
 
-/* Returns the labels, a line each; free it. */
+/* Returns the labels, one a line. Free it with free. */
 char *crn_run_labels(const crn_list *labels);
 
-/* Sets what libcairn-alloc goes by in the environment; false, after saying so, where it
- * cannot be found. */
+/* Sets the environment variables of libcairn-alloc. If the library is not found, prints a message
+ * and returns false. */
 bool crn_run_set_alloc(const crn_run *run);
 
-/* Makes the capture that was left readable on other machines: functions in place of
- * addresses, in the same file, and what is known of the run. Says what goes wrong. */
+/* Makes the capture readable on other machines: replaces addresses by functions, in the same file,
+ * and adds notes about the run. Prints errors. */
 void crn_run_finish_alloc(const crn_run *run, int status, unsigned long long elapsed_ns);
 
-/* How many processes of the run have left captures of their own since then (CLOCK_REALTIME):
- * x.PID.cairn beside x.cairn, or all that a name with %p stands for. */
+/* Returns the number of captures that other processes of the run have written since then
+ * (CLOCK_REALTIME): x.PID.cairn beside x.cairn, or all files of a name with %p. */
 size_t crn_run_captures_beside(const crn_run *run, const struct timespec *since);
 
-/* Whether each process has its own file there: %p is its number. */
+/* Returns true if the name contains %p, the process number, so that each process has its own
+ * file. */
 bool crn_run_is_pattern(const char *output);
 
 /* Returns the host that runs a script: that of its suffix, any other script's the first one found.
@@ -68,9 +70,9 @@ const char *crn_run_suffix(const char *script);
 /* Returns true if the program is a host's interpreter: the host's name and a version, "lua5.4". */
 bool crn_run_is_interpreter(const char *program);
 
-/* Runs it and waits, as a shell would: what the terminal sends reaches the program by
- * itself, what is sent to this process is passed on. `*status` is as of waitpid. Returns
- * an errno if it could not be run, else 0. */
+/* Runs the program and waits for it, like a shell: signals from the terminal reach the program
+ * directly, and signals to this process are passed on. `*status` is that of waitpid. Returns 0, or
+ * an errno if the program could not be run. */
 int crn_run_wait(const crn_run *run, int *status);
 
 #endif

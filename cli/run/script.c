@@ -15,7 +15,7 @@
 #include "cli/common/cli.h"
 #include "run.h"
 
-enum { DEPTH_MAX = 5 }; /* as the kernel's */
+enum { DEPTH_MAX = 5 }; /* the kernel's limit */
 
 static const char *base_of(const char *path)
 {
@@ -23,7 +23,7 @@ static const char *base_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The line as the kernel reads it: an interpreter, and one argument if there is more. */
+/* Parses the #! line like the kernel: an interpreter, and the rest as one argument. */
 static bool read_line(const char *path, char line[PATH_MAX], char **interpreter, char **argument)
 {
     struct stat info;
@@ -71,7 +71,7 @@ bool crn_run_is_script(const char *path)
     return !crn_run_suffix(path) && !crn_run_is_interpreter(through_env ? argument : interpreter);
 }
 
-/* env would be what is profiled, and not what it starts: that is run in its place. */
+/* #!/usr/bin/env NAME: runs NAME itself, so that it is profiled and not env. */
 static bool leave_env(crn_run *run, int *count, const char *argument)
 {
     char found[PATH_MAX];
@@ -95,12 +95,12 @@ static bool leave_env(crn_run *run, int *count, const char *argument)
 bool crn_run_script(crn_run *run, int count)
 {
     char line[PATH_MAX], *interpreter, *argument;
-    /* What env finds may be a script again. */
+    /* The program that env finds may be a script, too. */
     for (int depth = 0; depth < DEPTH_MAX; depth++) {
         if (!read_line(run->path, line, &interpreter, &argument))
             return crn_run_can_alloc(run->path);
         if (strcmp(base_of(interpreter), "env") != 0)
-            return crn_run_can_alloc(interpreter); /* which the kernel starts */
+            return crn_run_can_alloc(interpreter); /* the program that the kernel starts */
         if (!leave_env(run, &count, argument))
             return false;
     }

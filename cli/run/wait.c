@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * To run a program, stay around until it ends, and not be in its way meanwhile.
+ * Runs a program and waits for its end, passing on signals.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +16,8 @@ enum { PASSED_ON = sizeof passed_on / sizeof *passed_on };
 
 static volatile pid_t program;
 
-/* The kernel sends to all who are in the terminal's foreground; others send to this
- * process alone. */
+/* Signals from the terminal reach all processes in its foreground. Other signals reach only this
+ * process and are passed on. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
     (void)context;
@@ -27,7 +27,7 @@ static void pass_on(int number, siginfo_t *info, void *context)
     errno = reason;
 }
 
-/* What ends this process ends the program, as if it had been started directly. */
+/* If this process is killed, so is the program, as if it had been started directly. */
 static _Noreturn void become(const crn_run *run, pid_t parent, int report)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -50,10 +50,10 @@ int crn_run_wait(const crn_run *run, int *status)
         return errno;
     pid_t self = getpid();
     sigfillset(&all);
-    sigprocmask(SIG_BLOCK, &all, &mask); /* until it is known whom to pass them on to */
+    sigprocmask(SIG_BLOCK, &all, &mask); /* until the process that they are passed on to is known */
     for (int i = 0; i < PASSED_ON; i++) {
         sigaction(passed_on[i], NULL, &before[i]);
-        if (before[i].sa_handler != SIG_IGN) /* as nohup would have it */
+        if (before[i].sa_handler != SIG_IGN) /* ignored signals stay ignored, as under nohup */
             sigaction(passed_on[i], &action, NULL);
     }
     pid_t child = fork();
