@@ -108,9 +108,9 @@ static void take_sample(int number)
     if (!running) /* the signal was sent before the strand was closed */
         return;
     uint64_t clock = crn_clock_now(lane->profile->tsc);
-    if (!__atomic_load_n(&lane->due.clock, __ATOMIC_RELAXED))
-        __atomic_store_n(&lane->first.clock, clock, __ATOMIC_RELAXED);
-    __atomic_store_n(&lane->due.clock, clock, __ATOMIC_RELEASE);
+    if (!__atomic_load_n(&lane->pending.clock, __ATOMIC_RELAXED))
+        __atomic_store_n(&lane->first_pending.clock, clock, __ATOMIC_RELAXED);
+    __atomic_store_n(&lane->pending.clock, clock, __ATOMIC_RELEASE);
     crn_strand_arm(running);
     self->samples++;
 }

@@ -209,14 +209,14 @@ static void take_back(cairn_priv_strand *strand)
 /* Ends a function that saved its caller. A leave pushes the caller's frame, which cairn_leave pops,
  * behind the limit if need be: there is always space for one. A tail call writes the caller to the
  * end of the stack, for the callee's enter. In a child of fork this may be the first event: then
- * cairn_priv_kept translates the caller to the child's graph. */
+ * cairn_priv_saved_caller translates the caller to the child's graph. */
 static inline void end_saved_caller(uint64_t saved, bool is_tail)
 {
     cairn_strand *strand = crn_site_hold();
     if (!strand)
         return;
     cairn_priv_strand *priv = (cairn_priv_strand *)strand;
-    uint64_t caller = cairn_priv_kept(priv, saved);
+    uint64_t caller = cairn_priv_saved_caller(priv, saved);
     if (!is_tail)
         take_back(priv);
     if (caller) {

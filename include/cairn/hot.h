@@ -124,7 +124,7 @@ CAIRN_API void cairn_priv_tick(cairn_priv_strand *strand);
 CAIRN_API void cairn_priv_make_inline_cache(cairn_priv_strand *strand);
 /* Returns a saved caller (with its tag) as a node offset of the strand's present graph, which a
  * child of fork has anew; 0 if it is unknown because it was another thread's. */
-CAIRN_API uint64_t cairn_priv_kept(cairn_priv_strand *strand, uint64_t kept);
+CAIRN_API uint64_t cairn_priv_saved_caller(cairn_priv_strand *strand, uint64_t saved);
 /* Returns the node on the current path that was called from `node_offset`; 0 if that is not on the
  * path. */
 CAIRN_API uint64_t cairn_priv_below(cairn_priv_strand *strand, uint64_t node_offset);

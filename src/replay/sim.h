@@ -30,13 +30,13 @@ typedef struct crn_sim_lane {
     uint64_t slots;
 } crn_sim_lane;
 
-typedef struct crn_due {
-    double due;
+typedef struct crn_heap_entry {
+    double time;
     uint32_t lane;
-} crn_due;
+} crn_heap_entry;
 
 typedef struct crn_heap {
-    crn_due *entries;
+    crn_heap_entry *entries;
     uint32_t count;
 } crn_heap;
 
@@ -78,7 +78,7 @@ typedef struct crn_sim {
 
 /* ---- waiting lanes and queues (sim_queues.c) ---- */
 
-void crn_sim_heap_add(crn_heap *heap, double due, uint32_t lane);
+void crn_sim_heap_add(crn_heap *heap, double time, uint32_t lane);
 uint32_t crn_sim_heap_take(crn_heap *heap);
 void crn_sim_list_add(crn_sim *sim, crn_lane_list *list, uint32_t lane);
 uint32_t crn_sim_list_take(crn_sim *sim, crn_lane_list *list);

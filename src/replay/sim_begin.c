@@ -40,8 +40,8 @@ static void begin_lanes(crn_sim *sim)
     for (uint32_t p = 0; p < replay->pool_count; p++)
         most += lanes_wanted(sim, &replay->pools[p]);
     sim->lanes = crn_calloc(most + (size_t)1, sizeof *sim->lanes);
-    sim->working.entries = crn_calloc(most + (size_t)1, sizeof(crn_due));
-    sim->sleeping.entries = crn_calloc(most + (size_t)1, sizeof(crn_due));
+    sim->working.entries = crn_calloc(most + (size_t)1, sizeof(crn_heap_entry));
+    sim->sleeping.entries = crn_calloc(most + (size_t)1, sizeof(crn_heap_entry));
     for (uint32_t lane = 0; lane < recorded; lane++)
         sim->lanes[lane] = (crn_sim_lane){.op = replay->lanes[lane].code.bytes,
                                           .pool = replay->lanes[lane].pool,

@@ -6,14 +6,14 @@
 
 /* ---- heaps and lists of lanes ---- */
 
-static bool is_due_before(crn_due left, crn_due right)
+static bool is_due_before(crn_heap_entry left, crn_heap_entry right)
 {
-    return left.due != right.due ? left.due < right.due : left.lane < right.lane;
+    return left.time != right.time ? left.time < right.time : left.lane < right.lane;
 }
 
-void crn_sim_heap_add(crn_heap *heap, double due, uint32_t lane)
+void crn_sim_heap_add(crn_heap *heap, double time, uint32_t lane)
 {
-    crn_due added = {due, lane};
+    crn_heap_entry added = {time, lane};
     uint32_t at = heap->count++;
     while (at && is_due_before(added, heap->entries[(at - 1) / 2])) {
         heap->entries[at] = heap->entries[(at - 1) / 2];
@@ -25,7 +25,7 @@ void crn_sim_heap_add(crn_heap *heap, double due, uint32_t lane)
 uint32_t crn_sim_heap_take(crn_heap *heap)
 {
     uint32_t top = heap->entries[0].lane;
-    crn_due last = heap->entries[--heap->count];
+    crn_heap_entry last = heap->entries[--heap->count];
     uint64_t at = 0;
     for (;;) {
         uint64_t child = 2 * at + 1;

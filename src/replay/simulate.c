@@ -17,16 +17,16 @@ static double rate_of(const crn_sim *sim, uint32_t working)
 
 /* Returns true if the lane, once in the heap, would be the next to continue: then it continues at
  * once. */
-static bool works_alone(crn_sim *sim, uint32_t number, double due)
+static bool works_alone(crn_sim *sim, uint32_t number, double time)
 {
-    const crn_due *top = sim->working.entries;
+    const crn_heap_entry *top = sim->working.entries;
     if (sim->runnable.first != CRN_NONE ||
-        (sim->working.count && (top->due < due || (top->due == due && top->lane < number))))
+        (sim->working.count && (top->time < time || (top->time == time && top->lane < number))))
         return false;
-    double done = sim->now + (due - sim->processor) / rate_of(sim, sim->working.count + 1);
-    if (sim->sleeping.count && done > sim->sleeping.entries[0].due)
+    double done = sim->now + (time - sim->processor) / rate_of(sim, sim->working.count + 1);
+    if (sim->sleeping.count && done > sim->sleeping.entries[0].time)
         return false;
-    sim->processor = due;
+    sim->processor = time;
     sim->now = done > sim->now ? done : sim->now;
     return true;
 }
@@ -34,13 +34,13 @@ static bool works_alone(crn_sim *sim, uint32_t number, double due)
 /* The same for a lane that sleeps. */
 static bool sleeps_alone(crn_sim *sim, uint32_t number, double until)
 {
-    const crn_due *top = sim->sleeping.entries;
+    const crn_heap_entry *top = sim->sleeping.entries;
     if (sim->runnable.first != CRN_NONE ||
-        (sim->sleeping.count && (top->due < until || (top->due == until && top->lane < number))))
+        (sim->sleeping.count && (top->time < until || (top->time == until && top->lane < number))))
         return false;
     double rate = rate_of(sim, sim->working.count);
     if (sim->working.count) {
-        double done = sim->now + (sim->working.entries[0].due - sim->processor) / rate;
+        double done = sim->now + (sim->working.entries[0].time - sim->processor) / rate;
         if (done <= until)
             return false;
         sim->processor += (until - sim->now) * rate;
@@ -56,14 +56,14 @@ static bool advance(crn_sim *sim)
         return false;
     double rate = rate_of(sim, sim->working.count);
     double done =
-        sim->working.count ? sim->now + (sim->working.entries[0].due - sim->processor) / rate : 0;
-    if (!sim->sleeping.count || (sim->working.count && done <= sim->sleeping.entries[0].due)) {
-        sim->processor = sim->working.entries[0].due;
+        sim->working.count ? sim->now + (sim->working.entries[0].time - sim->processor) / rate : 0;
+    if (!sim->sleeping.count || (sim->working.count && done <= sim->sleeping.entries[0].time)) {
+        sim->processor = sim->working.entries[0].time;
         sim->now = done > sim->now ? done : sim->now;
         crn_sim_wake(sim, crn_sim_heap_take(&sim->working));
         return true;
     }
-    double moment = sim->sleeping.entries[0].due;
+    double moment = sim->sleeping.entries[0].time;
     if (sim->working.count)
         sim->processor += (moment - sim->now) * rate;
     sim->now = moment > sim->now ? moment : sim->now;

@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "runtime/retrace.h"
 #include "runtime/runtime.h"
 #include "runtime/siblings.h"
 #include "runtime/span.h"
 #include "runtime/stack.h"
+#include "runtime/translation.h"
 
 /* ---- the capture ---- */
 
@@ -183,16 +183,16 @@ void crn_child_begin(cairn_profile *profile)
 
 /* ---- lanes ---- */
 
-static uint32_t node_offset_of(crn_retrace *retrace, const crn_graph *from, crn_graph *to,
+static uint32_t node_offset_of(crn_translation *translation, const crn_graph *from, crn_graph *to,
                                uint64_t node_offset)
 {
     uint32_t record = (uint32_t)(node_offset / CRN_RECORD_WORDS);
-    record = crn_retrace_record(retrace, from->links, from->used, to, record);
+    record = crn_translate_record(translation, from->links, from->used, to, record);
     return (record ? record : CRN_RECORD_ROOT) * CRN_RECORD_WORDS;
 }
 
 /* Translates a stack's frames, which are records of the lane's old graph. */
-static void move_strand(cairn_strand *strand, crn_retrace *retrace, const crn_graph *from)
+static void move_strand(cairn_strand *strand, crn_translation *translation, const crn_graph *from)
 {
     crn_graph *to = &crn_lane_of(strand)->graph;
     if (strand->records) {
@@ -201,8 +201,8 @@ static void move_strand(cairn_strand *strand, crn_retrace *retrace, const crn_gr
         return;
     }
     for (uint32_t *frame = strand->stack + 1; frame < strand->hot.top; frame++)
-        *frame = node_offset_of(retrace, from, to, *frame);
-    CAIRN_PRIV_PUT(strand->hot.current, node_offset_of(retrace, from, to, strand->hot.current));
+        *frame = node_offset_of(translation, from, to, *frame);
+    CAIRN_PRIV_PUT(strand->hot.current, node_offset_of(translation, from, to, strand->hot.current));
 }
 
 static bool open_graph(cairn_lane *lane, const crn_graph *before)
@@ -258,8 +258,8 @@ void crn_child_begin_lane(cairn_lane *lane)
     crn_graph before = lane->graph;
     crn_section links = lane->links, records = lane->records;
     uint32_t name = lane->disk->name;
-    crn_retrace retrace = {0};
-    uint64_t mark = crn_past_mark(lane);
+    crn_translation translation = {0};
+    uint64_t tag = crn_graph_tag(lane);
     lane->forked = false;
     close_columns(lane);
     forget_foreign(lane);
@@ -267,14 +267,14 @@ void crn_child_begin_lane(cairn_lane *lane)
     crn_lane_release_face(lane);
     bool opened = open_graph(lane, &before) && crn_spans_open(lane);
     if (opened) {
-        crn_counted_move(lane, &retrace, &before);
+        crn_counted_move(lane, &translation, &before);
         for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
-            move_strand(strand, &retrace, &before);
+            move_strand(strand, &translation, &before);
         lane->waits = false;
         begin_figures(lane, name); /* from now on the sampler looks at the lane */
     }
-    crn_retrace_free(&retrace);
-    if (!opened || !crn_past_add(lane, mark, &before, &links))
+    crn_translation_free(&translation);
+    if (!opened || !crn_old_graph_add(lane, tag, &before, &links))
         crn_section_close(&links);
     crn_graph_close(&before);
     crn_section_close(&records);

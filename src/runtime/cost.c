@@ -26,8 +26,8 @@ static uint64_t time_batch_of_samples(cairn_strand *strand)
     cairn_lane *lane = crn_lane_of(strand);
     uint64_t took = 0;
     for (int i = 0; i < PAIRS; i++) {
-        lane->first.clock = lane->disk->stamp + 1;
-        __atomic_store_n(&lane->due.clock, lane->disk->stamp + 1, __ATOMIC_RELEASE);
+        lane->first_pending.clock = lane->disk->stamp + 1;
+        __atomic_store_n(&lane->pending.clock, lane->disk->stamp + 1, __ATOMIC_RELEASE);
         crn_strand_arm(strand);
         uint64_t before = crn_clock_monotonic();
         cairn_enter(strand, 1);

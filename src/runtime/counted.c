@@ -14,8 +14,8 @@
 
 #include "base/limits.h"
 #include "base/memory.h"
-#include "runtime/retrace.h"
 #include "runtime/runtime.h"
+#include "runtime/translation.h"
 
 enum {
     FIRST_ENTRIES = CRN_FIRST(64, 2),
@@ -396,7 +396,7 @@ void crn_counted_detach(cairn_lane *lane)
 
 /* Moves all entries: nobody can tell which contexts are active, because compiled hosts save callers
  * in their own frames. */
-static bool move_entries(cairn_lane *lane, crn_retrace *retrace, const crn_graph *before)
+static bool move_entries(cairn_lane *lane, crn_translation *translation, const crn_graph *before)
 {
     struct crn_counted *counted = lane->counted, fresh = {0};
     bool moved = true;
@@ -405,8 +405,8 @@ static bool move_entries(cairn_lane *lane, crn_retrace *retrace, const crn_graph
         if (!old->key)
             continue;
         crn_disk_counts *counts = (crn_disk_counts *)(void *)old->counters - 1;
-        counts->record = crn_retrace_record(retrace, before->links, before->used, &lane->graph,
-                                            (uint32_t)old->key);
+        counts->record = crn_translate_record(translation, before->links, before->used,
+                                              &lane->graph, (uint32_t)old->key);
         moved = make_room(&fresh);
         if (!moved)
             break;
@@ -432,12 +432,12 @@ static cairn_error move_group(cairn_lane *lane, uint32_t number)
                        last ? counted->in_group : CRN_COUNTS_GROUP);
 }
 
-void crn_counted_move(cairn_lane *lane, crn_retrace *retrace, const crn_graph *before)
+void crn_counted_move(cairn_lane *lane, crn_translation *translation, const crn_graph *before)
 {
     if (!lane->counted)
         return;
     free_nodes(lane->counted); /* they refer to the lane's old graph */
-    cairn_error error = move_entries(lane, retrace, before) ? CAIRN_OK : CAIRN_E_MEMORY;
+    cairn_error error = move_entries(lane, translation, before) ? CAIRN_OK : CAIRN_E_MEMORY;
     for (uint32_t i = 0; !error && i < lane->counted->group_count; i++)
         error = move_group(lane, i);
     if (error)

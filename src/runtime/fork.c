@@ -80,7 +80,7 @@ void crn_lane_abandon(cairn_lane *lane)
     lane->spans = lane->details = (crn_stream){0};
     lane->histograms = NULL;
     lane->counted = NULL;
-    lane->past = NULL;
+    lane->old_graphs = NULL;
     lane->foreign = NULL;
     lane->changes_seen = 0;
     lane->turned = 0;

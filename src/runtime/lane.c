@@ -143,7 +143,7 @@ void crn_lane_free(cairn_lane *lane)
     pthread_mutex_destroy(&lane->moving);
     crn_free(lane->foreign);
     crn_counted_free(lane->counted);
-    crn_past_free(lane);
+    crn_old_graphs_free(lane);
     crn_graph_close(&lane->graph);
     crn_lane_release_face(lane);
     crn_section_close(&lane->links);
@@ -290,7 +290,7 @@ cairn_strand *cairn_strand_open(cairn_lane *lane)
     strand->open = true;
     crn_lane_own(lane);
     crn_lane_settle(lane);
-    strand->hot.mark = crn_past_mark(lane); /* tag of the present graph */
+    strand->hot.mark = crn_graph_tag(lane); /* tag of the present graph */
     if (!lane->strands)                     /* nothing ran on the lane until now */
         crn_lane_begin_time(lane, crn_clock_now(lane->profile->tsc));
     link_strand(lane, strand);

@@ -10,13 +10,13 @@
 #include <errno.h>
 
 #include "base/memory.h"
-#include "runtime/retrace.h"
 #include "runtime/siblings.h"
+#include "runtime/translation.h"
 
 /* Cache: where contexts of another lane are in this lane's graph. */
 struct crn_crossing {
     uint64_t from; /* serial number of the other lane */
-    crn_retrace retrace;
+    crn_translation translation;
     crn_crossing *next;
 };
 
@@ -123,7 +123,7 @@ static cairn_lane *stand_in(cairn_lane *home, cairn_profile *to)
     return lane;
 }
 
-static crn_retrace *crossing(const cairn_lane *from, cairn_lane *to)
+static crn_translation *crossing(const cairn_lane *from, cairn_lane *to)
 {
     crn_crossing *found = to->crossings;
     while (found && found->from != from->serial)
@@ -136,7 +136,7 @@ static crn_retrace *crossing(const cairn_lane *from, cairn_lane *to)
         found->next = to->crossings;
         to->crossings = found;
     }
-    return &found->retrace;
+    return &found->translation;
 }
 
 /* ---- stacks ---- */
@@ -159,11 +159,11 @@ static size_t held_by(const cairn_strand *strand)
 /* Returns the corresponding record in the other graph; the root without memory. */
 static uint32_t cross(const cairn_lane *from, cairn_lane *to, uint32_t record)
 {
-    crn_retrace *retrace = crossing(from, to);
+    crn_translation *translation = crossing(from, to);
     uint32_t there = 0;
-    if (retrace)
-        there =
-            crn_retrace_record(retrace, from->graph.links, from->graph.used, &to->graph, record);
+    if (translation)
+        there = crn_translate_record(translation, from->graph.links, from->graph.used, &to->graph,
+                                     record);
     if (!there)
         crn_profile_stop(to->profile, CAIRN_E_MEMORY);
     return there ? there : CRN_RECORD_ROOT;
@@ -354,10 +354,10 @@ void crn_redirect_forget(cairn_lane *lane)
     static uint64_t serial;
     lane->serial = __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED);
     for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
-        strand->hot.mark = crn_past_mark(lane);
+        strand->hot.mark = crn_graph_tag(lane);
     for (crn_crossing *next; lane->crossings; lane->crossings = next) {
         next = lane->crossings->next;
-        crn_retrace_free(&lane->crossings->retrace);
+        crn_translation_free(&lane->crossings->translation);
         crn_free(lane->crossings);
     }
 }

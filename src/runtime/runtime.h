@@ -21,8 +21,8 @@
 #include "plat/clock.h"
 #include "runtime/helper.h"
 #include "runtime/names.h"
-#include "runtime/retrace.h"
 #include "runtime/stream.h"
+#include "runtime/translation.h"
 
 typedef enum crn_mode {
     CRN_MODE_OFF = 0,   /* stacks are maintained, nothing is counted */
@@ -54,10 +54,10 @@ typedef struct crn_round {
 typedef struct crn_timer crn_timer;
 
 /* A moment by both clocks of a lane. */
-typedef struct crn_due {
+typedef struct crn_sample_time {
     uint64_t clock; /* 0: none */
     uint64_t cpu;   /* of the lane's thread, ns */
-} crn_due;
+} crn_sample_time;
 
 /* A process that this one descends from. It took the tokens up to `until` that no earlier ancestor
  * took. */
@@ -133,14 +133,15 @@ struct cairn_lane {
     cairn_profile *profile;
     crn_section links, records;
     crn_section *columns[CAIRN_METRIC_MAX];
-    crn_disk_lane *disk;    /* header of the lane, at the begin of `links`, at a fixed address */
-    char *face;             /* the page of the file that contains it, mapped a second time */
-    cairn_strand *running;  /* current strand; atomic: the sampler reads it */
-    cairn_strand *strands;  /* list of open strands */
-    cairn_strand *spare;    /* list of closed strands */
-    crn_due due;            /* a requested sample; its clock is stored last and cleared by the
-                               owner; atomic */
-    crn_due first;          /* the first request that has not been served; precedes `due` */
+    crn_disk_lane *disk;     /* header of the lane, at the begin of `links`, at a fixed address */
+    char *face;              /* the page of the file that contains it, mapped a second time */
+    cairn_strand *running;   /* current strand; atomic: the sampler reads it */
+    cairn_strand *strands;   /* list of open strands */
+    cairn_strand *spare;     /* list of closed strands */
+    crn_sample_time pending; /* a requested sample; its clock is stored last and cleared by the
+                    owner; atomic */
+    crn_sample_time
+        first_pending;      /* the first request that has not been served; precedes `pending` */
     bool locked;            /* lock of the lane's time: see settle.c; atomic */
     bool waits;             /* the file shows time that is not charged yet; atomic */
     uint64_t seen_cpu;      /* sampler only: the thread's CPU time at the last round */
@@ -177,8 +178,8 @@ struct cairn_lane {
     cairn_lane *next_stand_in; /* next in that list */
     cairn_strand *silent;      /* a current strand that records nothing */
     crn_crossing *crossings;
-    uint64_t serial;       /* unique number of the lane's graph */
-    struct crn_past *past; /* graphs from before forks */
+    uint64_t serial;                  /* unique number of the lane's graph */
+    struct crn_old_graph *old_graphs; /* graphs from before forks */
 };
 
 struct cairn_strand {
@@ -430,20 +431,20 @@ void crn_counted_detach(cairn_lane *lane);
 
 /* Then moves them to the child's capture, at the same addresses. Before stacks are moved; under no
  * lock. */
-void crn_counted_move(cairn_lane *lane, crn_retrace *retrace, const crn_graph *before);
+void crn_counted_move(cairn_lane *lane, crn_translation *translation, const crn_graph *before);
 
 /* Copies the trees into the profile's present capture. Under lock. */
 void crn_trees_move(cairn_profile *profile);
 
-/* ---- past.c ----------------------------------------------------------------------------- */
+/* ---- old_graphs.c ----------------------------------------------------------------------- */
 
 /* Returns the tag that hosts add to node offsets of the lane's graph when they save them. */
-uint64_t crn_past_mark(const cairn_lane *lane);
+uint64_t crn_graph_tag(const cairn_lane *lane);
 
 /* In a child of fork: records that the lane had this graph with this tag. Takes ownership of the
  * section of its links; returns false if they are not needed. */
-bool crn_past_add(cairn_lane *lane, uint64_t mark, const crn_graph *graph,
-                  const crn_section *links);
-void crn_past_free(cairn_lane *lane);
+bool crn_old_graph_add(cairn_lane *lane, uint64_t tag, const crn_graph *graph,
+                       const crn_section *links);
+void crn_old_graphs_free(cairn_lane *lane);
 
 #endif

@@ -78,7 +78,7 @@ static void promise(cairn_lane *lane, cairn_strand *running, uint64_t clock)
         return;
     __atomic_exchange_n(&disk->waits_changed, disk->waits_changed + 1, __ATOMIC_ACQ_REL);
     PUT(wait->clock, clock);
-    PUT(wait->cpu, __atomic_load_n(&lane->due.cpu, __ATOMIC_RELAXED));
+    PUT(wait->cpu, __atomic_load_n(&lane->pending.cpu, __ATOMIC_RELAXED));
     PUT(wait->record, record);
     __atomic_store_n(&disk->waits_changed, disk->waits_changed + 1, __ATOMIC_RELEASE);
     PUT(lane->waits, true);
@@ -88,7 +88,7 @@ static void promise(cairn_lane *lane, cairn_strand *running, uint64_t clock)
 static bool waits(cairn_lane *lane)
 {
     if (lane->profile->wall != CAIRN_WALL_EXACT)
-        return __atomic_load_n(&lane->due.clock, __ATOMIC_RELAXED) != 0;
+        return __atomic_load_n(&lane->pending.clock, __ATOMIC_RELAXED) != 0;
     uint64_t stamp = __atomic_load_n(&lane->disk->stamp, __ATOMIC_RELAXED);
     bool same = stamp == lane->seen_stamp;
     lane->seen_stamp = stamp;
@@ -100,13 +100,13 @@ static bool waits(cairn_lane *lane)
 static void make_due(cairn_lane *lane, uint64_t clock, uint64_t cpu, crn_round *round)
 {
     if (cpu)
-        PUT(lane->due.cpu, cpu);
-    if (!__atomic_load_n(&lane->due.clock, __ATOMIC_RELAXED)) {
+        PUT(lane->pending.cpu, cpu);
+    if (!__atomic_load_n(&lane->pending.clock, __ATOMIC_RELAXED)) {
         round->asked++;
-        PUT(lane->first.cpu, __atomic_load_n(&lane->due.cpu, __ATOMIC_RELAXED));
-        PUT(lane->first.clock, clock);
+        PUT(lane->first_pending.cpu, __atomic_load_n(&lane->pending.cpu, __ATOMIC_RELAXED));
+        PUT(lane->first_pending.clock, clock);
     }
-    __atomic_store_n(&lane->due.clock, clock, __ATOMIC_RELEASE);
+    __atomic_store_n(&lane->pending.clock, clock, __ATOMIC_RELEASE);
 }
 
 /* With the lane's time locked, so that the lane is still that of the thread whose clock was

@@ -98,8 +98,8 @@ static void count_sample(cairn_lane *lane, uint64_t clock, uint64_t cpu)
 {
     crn_disk_lane *disk = lane->disk;
     /* The sampler may already be writing the next request. */
-    crn_due first = {.clock = __atomic_load_n(&lane->first.clock, __ATOMIC_RELAXED),
-                     .cpu = __atomic_load_n(&lane->first.cpu, __ATOMIC_RELAXED)};
+    crn_sample_time first = {.clock = __atomic_load_n(&lane->first_pending.clock, __ATOMIC_RELAXED),
+                             .cpu = __atomic_load_n(&lane->first_pending.cpu, __ATOMIC_RELAXED)};
     uint64_t until = first.clock < clock ? first.clock : clock;
     if (clock > disk->stamp) {
         double gap = until > disk->stamp ? (double)(until - disk->stamp) : 0;
@@ -114,7 +114,7 @@ static void count_sample(cairn_lane *lane, uint64_t clock, uint64_t cpu)
     }
 }
 
-__attribute__((noinline)) static void settle_due(cairn_lane *lane, crn_mode mode)
+__attribute__((noinline)) static void settle_pending(cairn_lane *lane, crn_mode mode)
 {
     if (__atomic_load_n(&lane->owner, __ATOMIC_RELAXED) != crn_thread_self()) {
         crn_lane_own(lane);
@@ -122,8 +122,8 @@ __attribute__((noinline)) static void settle_due(cairn_lane *lane, crn_mode mode
     }
     if (!crn_lane_try_lock(lane))
         return;
-    uint64_t clock = __atomic_exchange_n(&lane->due.clock, 0, __ATOMIC_ACQUIRE);
-    uint64_t cpu = __atomic_load_n(&lane->due.cpu, __ATOMIC_RELAXED);
+    uint64_t clock = __atomic_exchange_n(&lane->pending.clock, 0, __ATOMIC_ACQUIRE);
+    uint64_t cpu = __atomic_load_n(&lane->pending.cpu, __ATOMIC_RELAXED);
     if (clock)
         count_sample(lane, clock, cpu);
     if (mode == CRN_MODE_EXACT)
@@ -156,10 +156,10 @@ void crn_lane_settle(cairn_lane *lane)
     crn_mode mode = crn_profile_mode(lane->profile);
     if (mode == CRN_MODE_OFF)
         return;
-    bool due = __atomic_load_n(&lane->due.clock, __ATOMIC_RELAXED) ||
-               __atomic_load_n(&lane->waits, __ATOMIC_RELAXED);
-    if (__builtin_expect(due, 0))
-        settle_due(lane, mode);
+    bool pending = __atomic_load_n(&lane->pending.clock, __ATOMIC_RELAXED) ||
+                   __atomic_load_n(&lane->waits, __ATOMIC_RELAXED);
+    if (__builtin_expect(pending, 0))
+        settle_pending(lane, mode);
     else if (mode == CRN_MODE_EXACT)
         settle_exact(lane);
 }
@@ -175,7 +175,7 @@ void crn_lane_charge_rest(cairn_lane *lane)
         return;
     crn_lane_lock(lane);
     uint64_t cpu = crn_lane_cpu_now(lane);
-    __atomic_store_n(&lane->due.clock, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&lane->pending.clock, 0, __ATOMIC_RELAXED);
     settle_until(lane, crn_clock_now(profile->tsc), cpu);
     crn_lane_unlock(lane);
 }
@@ -184,8 +184,8 @@ void crn_lane_charge_rest(cairn_lane *lane)
 void crn_lane_settle_moved(cairn_lane *lane)
 {
     crn_lane_lock(lane);
-    uint64_t clock = __atomic_exchange_n(&lane->due.clock, 0, __ATOMIC_ACQUIRE);
-    settle_until(lane, clock, __atomic_load_n(&lane->due.cpu, __ATOMIC_RELAXED));
+    uint64_t clock = __atomic_exchange_n(&lane->pending.clock, 0, __ATOMIC_ACQUIRE);
+    settle_until(lane, clock, __atomic_load_n(&lane->pending.cpu, __ATOMIC_RELAXED));
     crn_lane_unlock(lane);
 }
 
@@ -210,6 +210,6 @@ void crn_lane_settle_turn(cairn_lane *lane)
     if (cpu > lane->disk->cpu_stamp)
         PUT(lane->disk->cpu_stamp, cpu);
     lane->turned = turned;
-    __atomic_store_n(&lane->due.clock, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&lane->pending.clock, 0, __ATOMIC_RELAXED);
     crn_lane_unlock(lane);
 }

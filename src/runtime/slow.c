@@ -51,7 +51,7 @@ void crn_strand_rest(cairn_strand *strand)
     (void)__atomic_exchange_n(&strand->hot.low, strand->stack, __ATOMIC_ACQ_REL);
     (void)__atomic_exchange_n(&strand->hot.leaving, strand->hot.mark, __ATOMIC_ACQ_REL);
     (void)__atomic_exchange_n(&strand->hot.inline_cache, inline_cache, __ATOMIC_ACQ_REL);
-    if (__atomic_load_n(&lane->due.clock, __ATOMIC_RELAXED) ||
+    if (__atomic_load_n(&lane->pending.clock, __ATOMIC_RELAXED) ||
         __atomic_load_n(&lane->profile->changes, __ATOMIC_RELAXED) != lane->changes_seen)
         crn_strand_arm(strand);
 }

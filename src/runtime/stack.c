@@ -31,7 +31,7 @@ void crn_stack_rest(cairn_strand *strand)
     (void)__atomic_exchange_n(&strand->only.high, strand->end, __ATOMIC_ACQ_REL);
     (void)__atomic_exchange_n(&strand->only.low, low, __ATOMIC_ACQ_REL);
     const cairn_lane *lane = crn_lane_of(strand);
-    if (__atomic_load_n(&lane->due.clock, __ATOMIC_RELAXED) ||
+    if (__atomic_load_n(&lane->pending.clock, __ATOMIC_RELAXED) ||
         __atomic_load_n(&lane->profile->changes, __ATOMIC_RELAXED) != lane->changes_seen)
         crn_strand_arm(strand);
 }

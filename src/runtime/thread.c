@@ -43,7 +43,7 @@ static void let_go(cairn_lane *lane)
     crn_lane_lock(lane); /* so that the sampler does not store what it has just read of this
                             thread */
     __atomic_store_n(&lane->thread_clock, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&lane->due.clock, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&lane->pending.clock, 0, __ATOMIC_RELAXED);
     crn_lane_unlock(lane);
     __atomic_store_n(&lane->owner, NULL, __ATOMIC_RELEASE);
     if (lane->running)
@@ -112,8 +112,8 @@ void crn_lane_begin_time(cairn_lane *lane, uint64_t clock)
         self.id = gettid();
     uint64_t cpu = lane->profile->cpu != CAIRN_CPU_OFF ? crn_thread_own_time() : 0;
     crn_lane_lock(lane);
-    __atomic_store_n(&lane->due.clock, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&lane->due.cpu, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&lane->pending.clock, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&lane->pending.cpu, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&lane->disk->stamp, clock, __ATOMIC_RELAXED);
     __atomic_store_n(&lane->disk->cpu_stamp, cpu, __ATOMIC_RELAXED);
     __atomic_store_n(&lane->thread_id, self.id, __ATOMIC_RELAXED);

@@ -55,12 +55,12 @@ static void ask(cairn_lane *lane)
     if (!running)
         return;
     uint64_t clock = crn_clock_now(lane->profile->tsc), cpu = crn_thread_own_time();
-    __atomic_store_n(&lane->due.cpu, cpu, __ATOMIC_RELAXED);
-    if (!__atomic_load_n(&lane->due.clock, __ATOMIC_RELAXED)) {
-        __atomic_store_n(&lane->first.cpu, cpu, __ATOMIC_RELAXED);
-        __atomic_store_n(&lane->first.clock, clock, __ATOMIC_RELAXED);
+    __atomic_store_n(&lane->pending.cpu, cpu, __ATOMIC_RELAXED);
+    if (!__atomic_load_n(&lane->pending.clock, __ATOMIC_RELAXED)) {
+        __atomic_store_n(&lane->first_pending.cpu, cpu, __ATOMIC_RELAXED);
+        __atomic_store_n(&lane->first_pending.clock, clock, __ATOMIC_RELAXED);
     }
-    __atomic_store_n(&lane->due.clock, clock, __ATOMIC_RELEASE);
+    __atomic_store_n(&lane->pending.clock, clock, __ATOMIC_RELEASE);
     crn_strand_arm(running);
 }
 

@@ -24,7 +24,7 @@ static setup open_sampled(uint32_t blocks)
 /* As the sampling thread does it: the next event charges `amount` to what runs before it. */
 static void make_due(cairn_lane *lane, uint64_t amount)
 {
-    __atomic_store_n(&lane->due.clock, lane->disk->stamp + amount, __ATOMIC_RELAXED);
+    __atomic_store_n(&lane->pending.clock, lane->disk->stamp + amount, __ATOMIC_RELAXED);
     crn_strand_arm(lane->running);
 }
 

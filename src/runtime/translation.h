@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * retrace.h - translates contexts of one graph to another graph by path.
+ * translation.h - translates contexts of one graph to another graph by path.
  */
-#ifndef CRN_RUNTIME_RETRACE_H
-#define CRN_RUNTIME_RETRACE_H
+#ifndef CRN_RUNTIME_TRANSLATION_H
+#define CRN_RUNTIME_TRANSLATION_H
 
 #include "graph/graph.h"
 
 /* Caches results. Initialise it with zeros. */
-typedef struct crn_retrace {
+typedef struct crn_translation {
     uint32_t *map; /* by record of the first graph: its record in the second, or 0 */
     uint32_t size;
     uint32_t *chain; /* a path, innermost first */
-    uint32_t room;
-} crn_retrace;
+    uint32_t capacity;
+} crn_translation;
 
 /* Returns the record in `to` for the path of a record's context, adding it if needed; `used` is the
  * number of `links`. Counts no calls. Returns 0 without memory. Takes time only for contexts that
  * are not cached; never recurses. */
-uint32_t crn_retrace_record(crn_retrace *retrace, const crn_link *links, uint32_t used,
-                            crn_graph *to, uint32_t record);
-void crn_retrace_free(crn_retrace *retrace);
+uint32_t crn_translate_record(crn_translation *translation, const crn_link *links, uint32_t used,
+                              crn_graph *to, uint32_t record);
+void crn_translation_free(crn_translation *translation);
 
 #endif

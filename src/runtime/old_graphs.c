@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Graphs that a lane had in ancestor processes. Compiled hosts save callers as node offsets in
+ * machine frames, which cannot be found at a fork. They are translated when such a frame is left;
+ * only the paths of the old graph are needed for that.
+ */
+#include "base/memory.h"
+#include "runtime/runtime.h"
+#include "runtime/translation.h"
+
+struct crn_old_graph {
+    uint64_t tag; /* tag of the node offsets saved then */
+    crn_section section;
+    const crn_link *links;
+    uint32_t used;
+    crn_translation translation; /* maps to the present graph */
+    struct crn_old_graph *next;
+};
+
+uint64_t crn_graph_tag(const cairn_lane *lane)
+{
+    return lane->serial << 32;
+}
+
+bool crn_old_graph_add(cairn_lane *lane, uint64_t tag, const crn_graph *graph,
+                       const crn_section *links)
+{
+    for (struct crn_old_graph *old = lane->old_graphs; old; old = old->next)
+        crn_translation_free(&old->translation);
+    if (!graph->hot.inline_cache && !lane->old_graphs) /* no compiled host */
+        return false;
+    struct crn_old_graph *old = crn_try_calloc(1, sizeof *old);
+    if (!old)
+        return false;
+    *old = (struct crn_old_graph){.tag = tag,
+                                  .section = *links,
+                                  .links = graph->links,
+                                  .used = graph->used,
+                                  .next = lane->old_graphs};
+    lane->old_graphs = old;
+    return true;
+}
+
+void crn_old_graphs_free(cairn_lane *lane)
+{
+    for (struct crn_old_graph *next; lane->old_graphs; lane->old_graphs = next) {
+        next = lane->old_graphs->next;
+        crn_translation_free(&lane->old_graphs->translation);
+        crn_section_close(&lane->old_graphs->section);
+        crn_free(lane->old_graphs);
+    }
+}
+
+uint64_t cairn_priv_saved_caller(cairn_priv_strand *strand, uint64_t saved)
+{
+    cairn_lane *lane = crn_lane_of((cairn_strand *)strand);
+    uint64_t tag = saved & ~(uint64_t)UINT32_MAX, node_offset = saved & UINT32_MAX;
+    if (tag != strand->mark)
+        crn_lane_listen(lane); /* the graph may still be the parent's */
+    if (tag == strand->mark)
+        return node_offset;
+    struct crn_old_graph *old = lane->old_graphs;
+    while (old && old->tag != tag)
+        old = old->next;
+    if (!old)
+        return 0;
+    uint32_t record = (uint32_t)(node_offset / CRN_RECORD_WORDS);
+    return crn_translate_record(&old->translation, old->links, old->used, &lane->graph, record) *
+           (uint64_t)CRN_RECORD_WORDS;
+}
