@@ -30,11 +30,12 @@ typedef struct beginning {
  * be allocated before. Its programs have a strand for the main thread only. */
 extern void __tsan_init(void) __attribute__((weak));
 
-/* Returns NULL if the thread starts without us. */
+/* Returns NULL if the thread starts without us, as those of the runtime itself do. */
 static beginning *prepare(beginning wanted)
 {
-    beginning *own =
-        !__tsan_init && cairn_process_profile() ? cairn_priv_calloc(1, sizeof *own) : NULL;
+    beginning *own = NULL;
+    if (!__tsan_init && !cairn_priv_thread_is_creating() && cairn_process_profile())
+        own = cairn_priv_calloc(1, sizeof *own);
     if (own)
         *own = wanted;
     return own;

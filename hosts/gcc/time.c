@@ -143,7 +143,9 @@ static bool start_emptier(void)
     sigfillset(&all);
     sem_init(&stop, 0, 0);
     pthread_sigmask(SIG_SETMASK, &all, &mask);
+    cairn_priv_thread_creates(true);
     runs = pthread_create(&emptier, NULL, run, NULL) == 0;
+    cairn_priv_thread_creates(false);
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
     return runs;
 }

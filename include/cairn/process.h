@@ -53,9 +53,17 @@ CAIRN_API void cairn_priv_strand_back(void);
 CAIRN_API void *cairn_priv_calloc(size_t count, size_t size);
 CAIRN_API void cairn_priv_free(void *memory);
 
-/* For hosts with threads of their own: such a thread reports its begin and end. Returns true if
- * only such threads remain because all of the program's have ended: the caller must then end, too.
- * Thread: any. Opens no file. */
+/* Threads of the runtime and its hosts: they have no strand, and do not keep the process alive.
+ *
+ * The creator calls cairn_priv_thread_creates(true) before pthread_create and (false) after it,
+ * with all signals blocked. In between cairn_priv_thread_is_creating returns true in that thread:
+ * an interposed pthread_create must then pass the call on unchanged. The new thread reports its
+ * begin and end with cairn_priv_thread_is_ours.
+ *
+ * cairn_priv_program_is_over returns true if only such threads remain because all of the program's
+ * have ended: the caller must then end, too. Thread: any. Opens no file. */
+CAIRN_API void cairn_priv_thread_creates(bool begins);
+CAIRN_API bool cairn_priv_thread_is_creating(void);
 CAIRN_API void cairn_priv_thread_is_ours(bool begins);
 CAIRN_API bool cairn_priv_program_is_over(void);
 

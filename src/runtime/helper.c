@@ -4,10 +4,9 @@
 #include <errno.h>
 #include <time.h>
 
-#include <cairn/process.h>
-
 #include "plat/clock.h"
 #include "plat/thread.h"
+#include "runtime/process.h"
 
 enum {
     STACK_SIZE = 256 * 1024,
@@ -20,6 +19,7 @@ static unsigned ours; /* atomic */
 
 void cairn_priv_thread_is_ours(bool begins)
 {
+    crn_process_refuse_strand(begins); /* exit handlers of the program may run here at its end */
     __atomic_fetch_add(&ours, begins ? 1 : -1, __ATOMIC_RELAXED);
 }
 
@@ -67,7 +67,9 @@ static bool start_thread(crn_helper *helper, pthread_t *thread, void *(*run)(voi
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_SIZE);
     pthread_sigmask(SIG_BLOCK, &all, &helper->mask);
+    cairn_priv_thread_creates(true);
     int error = pthread_create(thread, &attributes, run, helper);
+    cairn_priv_thread_creates(false);
     pthread_sigmask(SIG_SETMASK, &helper->mask, NULL);
     pthread_attr_destroy(&attributes);
     return error == 0;

@@ -18,9 +18,10 @@ __thread cairn_strand *cairn_priv_thread_strand __attribute__((tls_model("initia
 int cairn_priv_process_off; /* atomic */
 
 /* State of a thread. busy: it is opening the profile or a strand; an own malloc may ask for the
- * strand meanwhile. over: its strand has ended. */
+ * strand meanwhile. over: its strand has ended. ours: a thread of the runtime, without a strand.
+ * creating: it is creating such a thread. */
 typedef struct own_thread {
-    bool busy, over;
+    bool busy, over, ours, creating;
 } own_thread;
 
 static __thread own_thread self __attribute__((tls_model("initial-exec")));
@@ -42,6 +43,23 @@ void *cairn_priv_calloc(size_t count, size_t size)
 void cairn_priv_free(void *memory)
 {
     crn_free(memory);
+}
+
+/* ---- threads of the runtime ---- */
+
+void cairn_priv_thread_creates(bool begins)
+{
+    self.creating = begins;
+}
+
+bool cairn_priv_thread_is_creating(void)
+{
+    return self.creating;
+}
+
+void crn_process_refuse_strand(bool refuse)
+{
+    self.ours = refuse;
 }
 
 /* ---- threads without a strand ---- */
@@ -259,8 +277,8 @@ static cairn_strand *open_strand(void)
 
 cairn_strand *cairn_priv_thread_begin(void)
 {
-    if (self.busy || self.over || __atomic_load_n(&cairn_priv_process_off, __ATOMIC_ACQUIRE) ||
-        !cairn_process_profile())
+    if (self.busy || self.over || self.ours ||
+        __atomic_load_n(&cairn_priv_process_off, __ATOMIC_ACQUIRE) || !cairn_process_profile())
         return NULL;
     int saved = errno, cancelling;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);

@@ -21,6 +21,9 @@ bool crn_process_options(cairn_options *options, char **path, const char **wrong
 int crn_place_lock(void);
 void crn_place_unlock(int place);
 
+/* The calling thread gets no strand while `refuse` was set last: it is the runtime's. */
+void crn_process_refuse_strand(bool refuse);
+
 /* Held during a fork: the list of threads to be joined. The second function releases it in the
  * child, which has only one thread and clears the list. */
 void crn_wrap_lock(void);

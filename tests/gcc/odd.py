@@ -57,6 +57,19 @@ def identity():
         assert calls_of(contexts(child))["step"] == 1, options
 
 
+@case("the runtime's own threads have no lane, in children neither")
+def own_threads():
+    plain(["identity.c"], "-O2")
+    for options in (["-O2"], ["-O2", "--inlined"], ["-O2", "-static"], ["-O2", "--profile=alloc"]):
+        profiled(["identity.c"], *options)
+        record(["identity.c"])
+        for name in captures():
+            assert report(name)["notes"]["lanes"] == "1", (options, name)
+    profiled(["busy.c"], "-O2", "--profile=time")
+    run("./profiled", CAIRN_OUT="x.cairn")
+    assert report("x.cairn")["notes"]["lanes"] == "2"  # it begins one thread
+
+
 @case("what a parent counts after a fork is not its child's, however late that begins")
 def later():
     plain(["later.c"], "-O2")
