@@ -97,7 +97,7 @@ static int metric_find(const crn_profile *profile)
     if (!given.metric)
         return crn_export_metric(profile, !given.no_times);
     int metric = crn_profile_metric(profile, given.metric);
-    if (metric >= 0 && !(given.no_times && crn_export_is_time((uint32_t)metric)) &&
+    if (metric >= 0 && !(given.no_times && crn_metric_is_time(&profile->metrics[metric])) &&
         !crn_metric_empty(profile, (uint32_t)metric))
         return metric;
     char names[512] = "";

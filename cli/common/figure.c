@@ -6,31 +6,28 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct step {
-    double divisor;
-    const char *unit;
-} step;
+static const crn_unit_step time_steps[] = {
+    {1, "ns"}, {1e3, "µs"}, {1e6, "ms"}, {1e9, "s"}, {0, NULL}};
+static const crn_unit_step byte_steps[] = {{1, "B"},        {0x1p10, "KiB"}, {0x1p20, "MiB"},
+                                           {0x1p30, "GiB"}, {0x1p40, "TiB"}, {0x1p50, "PiB"},
+                                           {0x1p60, "EiB"}, {0, NULL}};
 
-static const step time_steps[] = {{1, "ns"}, {1e3, "µs"}, {1e6, "ms"}, {1e9, "s"}};
-static const step byte_steps[] = {{1, "B"}, {1024, "KiB"}, {1048576, "MiB"}, {1073741824, "GiB"}};
-enum { STEPS = 4 };
-
-static const step *steps_of(const char *unit)
+const crn_unit_step *crn_unit_steps(const char *unit)
 {
-    if (strcmp(unit, "nanoseconds") == 0 || strcmp(unit, "ns") == 0)
+    if (strcmp(unit, CRN_UNIT_TIME) == 0 || strcmp(unit, "ns") == 0)
         return time_steps;
-    return strcmp(unit, "bytes") == 0 ? byte_steps : NULL;
+    return strcmp(unit, CRN_UNIT_BYTES) == 0 ? byte_steps : NULL;
 }
 
 crn_scale crn_scale_for(const char *unit, uint64_t largest)
 {
-    const step *steps = steps_of(unit);
+    const crn_unit_step *steps = crn_unit_steps(unit);
     if (!steps)
         return (crn_scale){1, 0, ""};
     /* The largest figure gets three to five digits before the point, so that a thousandth of it is
      * still visible. */
     int i = 0;
-    while (i + 1 < STEPS && (double)largest >= 100 * steps[i + 1].divisor)
+    while (steps[i + 1].unit && (double)largest >= 100 * steps[i + 1].divisor)
         i++;
     int decimals = i == 0 ? 0 : (double)largest < 1000 * steps[i].divisor ? 2 : 1;
     return (crn_scale){steps[i].divisor, decimals, steps[i].unit};
@@ -136,13 +133,13 @@ size_t crn_figure_change(char text[CRN_FIGURE_SIZE], crn_scale scale, uint64_t f
 
 const char *crn_figure_alone(char text[CRN_FIGURE_SIZE], const char *unit, uint64_t value)
 {
-    const step *steps = steps_of(unit);
+    const crn_unit_step *steps = crn_unit_steps(unit);
     if (!steps) {
         crn_figure(text, (crn_scale){1, 0, ""}, value);
         return text;
     }
     int i = 0;
-    while (i + 1 < STEPS && (double)value >= steps[i + 1].divisor)
+    while (steps[i + 1].unit && (double)value >= steps[i + 1].divisor)
         i++;
     double scaled = (double)value / steps[i].divisor;
     int decimals = i == 0 || scaled >= 1000 ? 0 : scaled >= 100 ? 1 : scaled >= 10 ? 2 : 3;

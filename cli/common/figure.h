@@ -12,6 +12,15 @@
 
 enum { CRN_FIGURE_SIZE = 64 };
 
+/* Steps of a unit, from the smallest; the last has no unit. */
+typedef struct crn_unit_step {
+    double divisor;
+    const char *unit;
+} crn_unit_step;
+
+/* Returns the steps of a metric's unit; NULL for counts. */
+const crn_unit_step *crn_unit_steps(const char *unit);
+
 /* Format of a column: one unit for all rows, so that lengths can be compared. */
 typedef struct crn_scale {
     double divisor;

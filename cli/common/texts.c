@@ -88,7 +88,7 @@ const char *crn_texts_time(char text[CRN_FIGURE_SIZE], double ns)
         return text;
     }
     char number[CRN_FIGURE_SIZE];
-    crn_figure_alone(number, "nanoseconds", (uint64_t)(size + 0.5));
+    crn_figure_alone(number, CRN_UNIT_TIME, (uint64_t)(size + 0.5));
     snprintf(text, CRN_FIGURE_SIZE, "%s%.60s", ns < 0 ? "-" : "", number);
     return text;
 }

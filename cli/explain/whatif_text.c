@@ -13,8 +13,6 @@
 #include "cli/common/terminal.h"
 #include "whatif.h"
 
-#define NANOSECONDS "nanoseconds"
-
 /* ---- reasons for distrust ---- */
 
 typedef struct reasons {
@@ -57,8 +55,8 @@ static void add_lanes(const crn_whatif_report *report, reasons *reasons)
             "a %.100s: it waited for something that is not recorded, or another program had the "
             "processor",
             report->trace->lanes[lane->lane],
-            crn_figure_alone(length, NANOSECONDS, lane->unexplained),
-            crn_figure_alone(longest, NANOSECONDS, lane->longest),
+            crn_figure_alone(length, CRN_UNIT_TIME, lane->unexplained),
+            crn_figure_alone(longest, CRN_UNIT_TIME, lane->longest),
             report->profile->blocks[block].name);
     }
     if (odd > NAMED)
@@ -139,8 +137,8 @@ static void print_head(FILE *out, const crn_whatif_report *report)
     putc('\n', out);
     print_pools(out, report);
     fprintf(out, "took       %s; run again as it was, %s: %+.1f %%\n",
-            crn_figure_alone(recorded, NANOSECONDS, facts->recorded),
-            crn_figure_alone(replayed, NANOSECONDS, facts->replayed),
+            crn_figure_alone(recorded, CRN_UNIT_TIME, facts->recorded),
+            crn_figure_alone(replayed, CRN_UNIT_TIME, facts->replayed),
             100 * crn_replay_drift(report->replay));
 }
 
@@ -187,14 +185,14 @@ static void print_prediction(FILE *out, const crn_whatif_report *report)
     const char *name = report->block == UINT32_MAX ? "spans without a parent"
                                                    : report->profile->blocks[report->block].name;
     fprintf(out, "\n  %-22s %12s %12s %11s\n", "", "recorded", "predicted", "change");
-    print_row(out, "end to end", NANOSECONDS, facts->recorded, report->outcome->length);
+    print_row(out, "end to end", CRN_UNIT_TIME, facts->recorded, report->outcome->length);
     if (before->count) {
         fprintf(out, "%.100s (%" PRIu32 ", with all that they asked for)\n", name, before->count);
         print_rate(out, report);
-        print_row(out, "median latency", NANOSECONDS, before->median, after->median);
-        print_row(out, "90th percentile", NANOSECONDS, before->p90, after->p90);
-        print_row(out, "99th percentile", NANOSECONDS, before->p99, after->p99);
-        print_row(out, "longest", NANOSECONDS, before->max, after->max);
+        print_row(out, "median latency", CRN_UNIT_TIME, before->median, after->median);
+        print_row(out, "90th percentile", CRN_UNIT_TIME, before->p90, after->p90);
+        print_row(out, "99th percentile", CRN_UNIT_TIME, before->p99, after->p99);
+        print_row(out, "longest", CRN_UNIT_TIME, before->max, after->max);
     }
     if (report->outcome->loosened > facts->loosened)
         fprintf(out,
@@ -223,10 +221,10 @@ static void print_effects(FILE *out, const crn_whatif_report *report)
         crn_table_measure(&table, "", &report->profile->blocks[effects->rows[i].block], "");
     }
     table.rank = 1;
-    crn_table_figure(&table, "own", NANOSECONDS, work, false);
+    crn_table_figure(&table, "own", CRN_UNIT_TIME, work, false);
     table.rank = 0;
     for (int column = 0; column < CRN_EFFECTS; column++)
-        crn_table_figure(&table, titles[column], NANOSECONDS, effects->length, true);
+        crn_table_figure(&table, titles[column], CRN_UNIT_TIME, effects->length, true);
     crn_table_head(out, &table, "block");
     for (uint32_t i = 0; i < effects->count; i++) {
         const crn_effect *effect = &effects->rows[i];
@@ -271,7 +269,7 @@ static void print_notes(FILE *out, const crn_whatif_report *report)
             "earlier spans made room for later ones: all of this is about the end of the run\n");
     if (facts->idle)
         fprintf(out, "%s of own time took no processor: it is not scaled\n",
-                crn_figure_alone(text, NANOSECONDS, facts->idle));
+                crn_figure_alone(text, CRN_UNIT_TIME, facts->idle));
     if (facts->shared && facts->cores)
         fprintf(
             out,

@@ -19,7 +19,7 @@ static void append_bytes(char *text, size_t size, const char *format, uint64_t b
 {
     char figure[CRN_FIGURE_SIZE];
     size_t used = strlen(text);
-    snprintf(text + used, size - used, format, crn_figure_alone(figure, "bytes", bytes));
+    snprintf(text + used, size - used, format, crn_figure_alone(figure, CRN_UNIT_BYTES, bytes));
 }
 
 static void append_objects(char *text, size_t size, const char *format, uint64_t objects)

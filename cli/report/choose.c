@@ -43,13 +43,12 @@ static void choose_all_metrics(crn_report *report)
 /* Chooses all clocks, the default first; or only the default metric if that is no clock. */
 static void choose_clocks(crn_report *report)
 {
-    static const uint32_t clocks[] = {CRN_METRIC_WALL, CRN_METRIC_CPU, CRN_METRIC_TICKS};
-    bool is_clock = false;
-    for (int i = 0; i < 3; i++)
-        is_clock |= report->metrics[0] == clocks[i];
-    for (int i = 0; i < 3 && is_clock; i++)
-        if (clocks[i] != report->metrics[0] && !crn_metric_empty(report->profile, clocks[i]))
-            report->metrics[report->metric_count++] = clocks[i];
+    const crn_metric_info *metrics = report->profile->metrics;
+    for (int i = 0; i < CRN_METRIC_FIXED && metrics[report->metrics[0]].is_clock; i++) {
+        uint32_t m = crn_metric_order[i];
+        if (metrics[m].is_clock && m != report->metrics[0] && !crn_metric_empty(report->profile, m))
+            report->metrics[report->metric_count++] = m;
+    }
 }
 
 static int choose_metrics(crn_report *report, const char *names)

@@ -66,7 +66,7 @@ static void append_time(char text[TEXT_SIZE], const crn_profile *profile)
            walls && cpus ? "wall and cpu"
            : walls       ? "wall"
                          : "cpu");
-    append_sampling(text, walls ? &wall : &cpu, "nanoseconds");
+    append_sampling(text, walls ? &wall : &cpu, CRN_UNIT_TIME);
     if (walls && cpus)
         append_others(text, &wall, &cpu);
     if (cpu.in_ticks)
@@ -123,7 +123,7 @@ void crn_report_waiting(FILE *out, const crn_profile *profile)
     crn_compare compare = crn_compare_make(profile, clocks, false, NULL);
     const crn_compare_row *row = most_waiting(&compare);
     uint64_t wait = crn_compare_waited(compare.totals[0], compare.totals[1]);
-    append(text, "%s, %.0f %% of wall", crn_figure_alone(waited, "nanoseconds", wait),
+    append(text, "%s, %.0f %% of wall", crn_figure_alone(waited, CRN_UNIT_TIME, wait),
            crn_percent(wait, compare.totals[0]));
     if (row)
         append(text, "; %.200s waits: %.0f %% of wall, %.0f %% of cpu",

@@ -65,7 +65,7 @@ static void make_table(crn_table *table, const crn_report *report, const crn_com
     crn_table_points(table, "apart");
     table->rank = 1;
     if (report->waits)
-        crn_table_figure(table, "waits", "nanoseconds", waits, false);
+        crn_table_figure(table, "waits", CRN_UNIT_TIME, waits, false);
     table->rank = 2;
     if (report->calls)
         crn_table_figure(table, "calls", "", calls, false);

@@ -299,7 +299,7 @@ static void make_table(crn_table *table, const crn_report *report, const crn_fla
     }
     table->rank = 2;
     if (report->waits)
-        crn_table_figure(table, "waits", "nanoseconds", most, false);
+        crn_table_figure(table, "waits", CRN_UNIT_TIME, most, false);
     for (uint32_t m = 0; m < report->metric_count; m++) {
         const crn_block_cost *cost = &flat->cost[m];
         table->rank = m ? CRN_RANK_INTERVAL + 1 : 0;

@@ -42,17 +42,14 @@ static uint64_t note_number(const crn_profile *profile, const char *key)
 
 static void print_totals(FILE *out, const crn_profile *profile)
 {
-    /* Time and ticks first, as most users look for them. */
-    static const uint32_t first[] = {CRN_METRIC_WALL, CRN_METRIC_CPU, CRN_METRIC_TICKS,
-                                     CRN_METRIC_CALLS};
     const char *joint = "";
     bool memory = crn_profile_metric(profile, CRN_ALLOC_BYTES) >= 0; /* has its own lines */
     for (uint32_t i = 0; i < profile->metric_count; i++) {
-        uint32_t m = i <= CRN_METRIC_CPU ? first[i] : i;
+        uint32_t m = i < CRN_METRIC_FIXED ? crn_metric_order[i] : i;
         char figure[CRN_FIGURE_SIZE];
         uint64_t total = crn_metric_total(profile, m);
         if (!total || (m == CRN_METRIC_CALLS && !crn_calls_counted(profile)) ||
-            (memory && crn_alloc_is_metric(profile->metrics[m].name)))
+            (memory && profile->metrics[m].is_memory))
             continue;
         if (!*joint)
             print_label(out, "total");
@@ -141,7 +138,7 @@ static void print_when(FILE *out, const crn_profile *profile)
     put_time(text, sizeof text, started);
     if (elapsed)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%sfor %s", *started ? ", " : "",
-                 crn_figure_alone(figure, "nanoseconds", elapsed));
+                 crn_figure_alone(figure, CRN_UNIT_TIME, elapsed));
     crn_report_line(out, "ran", text);
 }
 
@@ -152,7 +149,7 @@ static void print_cost(FILE *out, const crn_profile *profile)
         return;
     uint64_t cost = note_number(profile, "cost_ns"), elapsed = note_number(profile, "elapsed_ns");
     snprintf(text, sizeof text, "profiling took about %s",
-             crn_figure_alone(figure, "nanoseconds", cost));
+             crn_figure_alone(figure, CRN_UNIT_TIME, cost));
     if (elapsed)
         snprintf(text + strlen(text), sizeof text - strlen(text), ", %.1f %% of the run",
                  crn_percent(cost, elapsed));
@@ -161,7 +158,7 @@ static void print_cost(FILE *out, const crn_profile *profile)
                  note(profile, "cost_method"));
     if (note_number(profile, "sampler_ns"))
         snprintf(text + strlen(text), sizeof text - strlen(text), "; its sampling thread took %s",
-                 crn_figure_alone(figure, "nanoseconds", note_number(profile, "sampler_ns")));
+                 crn_figure_alone(figure, CRN_UNIT_TIME, note_number(profile, "sampler_ns")));
     crn_report_line(out, "cost", text);
 }
 
@@ -262,7 +259,7 @@ static void print_state(FILE *out, const crn_report *report)
     begin_warning(out);
     fputs(words[state], out);
     if (unaccounted)
-        fprintf(out, "; up to %s", crn_figure_alone(time, "nanoseconds", unaccounted));
+        fprintf(out, "; up to %s", crn_figure_alone(time, CRN_UNIT_TIME, unaccounted));
     if (unaccounted && lanes)
         fprintf(out, " of %s lane%s", crn_figure_alone(count, "", lanes), lanes == 1 ? "" : "s");
     if (unaccounted)

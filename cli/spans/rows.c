@@ -9,8 +9,6 @@
 #include "cli/common/terminal.h"
 #include "spans.h"
 
-#define NANOSECONDS "nanoseconds"
-
 enum { WAITING_SIZE = 8, NAME_LEAST = 16 };
 
 static void make_table(crn_table *table, const crn_spans_report *report,
@@ -32,20 +30,20 @@ static void make_table(crn_table *table, const crn_spans_report *report,
     if (report->source.open)
         crn_table_figure(table, "open", "", most[1], false);
     table->rank = 1;
-    crn_table_figure(table, "total", NANOSECONDS, most[2], false);
+    crn_table_figure(table, "total", CRN_UNIT_TIME, most[2], false);
     table->rank = 3;
-    crn_table_figure(table, "self", NANOSECONDS, spans->self, true);
+    crn_table_figure(table, "self", CRN_UNIT_TIME, spans->self, true);
     table->rank = 0;
     if (report->source.trace->cpu) {
-        crn_table_figure(table, "cpu", NANOSECONDS, most[8], false);
+        crn_table_figure(table, "cpu", CRN_UNIT_TIME, most[8], false);
         crn_table_text(table, "waiting", WAITING_SIZE - 1);
     }
-    crn_table_figure(table, "median", NANOSECONDS, most[4], false);
-    crn_table_figure(table, "p99", NANOSECONDS, most[5], false);
+    crn_table_figure(table, "median", CRN_UNIT_TIME, most[4], false);
+    crn_table_figure(table, "p99", CRN_UNIT_TIME, most[5], false);
     table->rank = 2;
-    crn_table_figure(table, "max", NANOSECONDS, most[6], false);
+    crn_table_figure(table, "max", CRN_UNIT_TIME, most[6], false);
     table->rank = 4;
-    crn_table_figure(table, "min", NANOSECONDS, most[7], false);
+    crn_table_figure(table, "min", CRN_UNIT_TIME, most[7], false);
 }
 
 /* Formats the share of their time off the processor. */
@@ -90,8 +88,8 @@ static void print_scale(FILE *out, const crn_span_table *spans)
     char low[CRN_FIGURE_SIZE], high[CRN_FIGURE_SIZE], line[256];
     snprintf(line, sizeof line,
              "how long they took: from %s to %s, each column the same multiple of the one before",
-             crn_figure_alone(low, NANOSECONDS, spans->edges[0]),
-             crn_figure_alone(high, NANOSECONDS, spans->edges[CRN_SPAN_BINS]));
+             crn_figure_alone(low, CRN_UNIT_TIME, spans->edges[0]),
+             crn_figure_alone(high, CRN_UNIT_TIME, spans->edges[CRN_SPAN_BINS]));
     if (is_drawn())
         crn_terminal_wrapped(out, line);
 }

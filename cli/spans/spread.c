@@ -17,8 +17,6 @@
 #include "profile/profile.h"
 #include "spans.h"
 
-#define NANOSECONDS "nanoseconds"
-
 enum { PICTURE_SIZE = CRN_SPAN_BINS * 4 + 4, WAITING_SIZE = 8, NAME_SIZE = 700 };
 
 typedef struct line {
@@ -173,19 +171,19 @@ static void make_table(crn_table *table, const view *view)
     }
     crn_table_figure(table, "count", "", most[0], false);
     table->rank = 1;
-    crn_table_figure(table, "total", NANOSECONDS, most[1], false);
+    crn_table_figure(table, "total", CRN_UNIT_TIME, most[1], false);
     table->rank = 2;
-    crn_table_figure(table, "self", NANOSECONDS, view->self, true);
+    crn_table_figure(table, "self", CRN_UNIT_TIME, view->self, true);
     table->rank = 0;
     if (view->cpu) {
-        crn_table_figure(table, "cpu", NANOSECONDS, most[2], false);
+        crn_table_figure(table, "cpu", CRN_UNIT_TIME, most[2], false);
         crn_table_text(table, "waiting", WAITING_SIZE - 1);
     }
-    crn_table_figure(table, "median", NANOSECONDS, most[3], false);
-    crn_table_figure(table, "p99", NANOSECONDS, most[4], false);
-    crn_table_figure(table, "max", NANOSECONDS, most[5], false);
+    crn_table_figure(table, "median", CRN_UNIT_TIME, most[3], false);
+    crn_table_figure(table, "p99", CRN_UNIT_TIME, most[4], false);
+    crn_table_figure(table, "max", CRN_UNIT_TIME, most[5], false);
     table->rank = 3;
-    crn_table_figure(table, "min", NANOSECONDS, most[6], false);
+    crn_table_figure(table, "min", CRN_UNIT_TIME, most[6], false);
 }
 
 static void draw(char picture[PICTURE_SIZE], const line *line)
@@ -246,8 +244,8 @@ static void print(FILE *out, const view *view)
             100 * CRN_SPREAD_ERROR);
     fprintf(out,
             "how long they took: from %s to %s, each column the same multiple of the one before\n",
-            crn_figure_alone(low, NANOSECONDS, (uint64_t)view->edges[0]),
-            crn_figure_alone(high, NANOSECONDS, (uint64_t)view->edges[CRN_SPAN_BINS]));
+            crn_figure_alone(low, CRN_UNIT_TIME, (uint64_t)view->edges[0]),
+            crn_figure_alone(high, CRN_UNIT_TIME, (uint64_t)view->edges[CRN_SPAN_BINS]));
     if (view->shown < view->count)
         fprintf(out, "%" PRIu32 " more row%s: --top 0 shows all\n", view->count - view->shown,
                 view->count - view->shown == 1 ? "" : "s");

@@ -10,8 +10,6 @@
 #include "cli/common/terminal.h"
 #include "spans.h"
 
-#define NANOSECONDS "nanoseconds"
-
 /* ---- by block ---- */
 
 static const crn_block_info *block_of(const crn_spans_report *report, const void *context,
@@ -54,12 +52,12 @@ static void print_slowest(FILE *out, const crn_spans_report *report)
         start = start < part->start ? part->start : start;
         handed_off |= crn_words_has_handoff(&report->source, part->span);
     }
-    crn_table_figure(&table, "took", NANOSECONDS, slowest.count ? slowest.parts[0].length : 0,
+    crn_table_figure(&table, "took", CRN_UNIT_TIME, slowest.count ? slowest.parts[0].length : 0,
                      false);
     table.rank = 2;
-    crn_table_figure(&table, "self", NANOSECONDS, self, false);
+    crn_table_figure(&table, "self", CRN_UNIT_TIME, self, false);
     table.rank = 1;
-    crn_table_figure(&table, "began", NANOSECONDS, start, false);
+    crn_table_figure(&table, "began", CRN_UNIT_TIME, start, false);
     table.rank = 3;
     crn_table_text(&table, "id", width);
     crn_table_head(out, &table, "span");
@@ -104,8 +102,8 @@ static void print_missing_blocks(FILE *out, const crn_spans_report *report)
         crn_table_measure(&table, "", &report->source.profile->blocks[row->block], "");
     }
     crn_table_figure(&table, "count", "", count, false);
-    crn_table_figure(&table, "total", NANOSECONDS, total, false);
-    crn_table_figure(&table, "missing", NANOSECONDS, missing->total, true);
+    crn_table_figure(&table, "total", CRN_UNIT_TIME, total, false);
+    crn_table_figure(&table, "missing", CRN_UNIT_TIME, missing->total, true);
     crn_table_head(out, &table, "block");
     for (uint32_t i = 0; i < shown; i++) {
         const crn_missing_row *row_of = &missing->rows[i];
@@ -146,9 +144,9 @@ static void print_gaps(FILE *out, const crn_spans_report *report)
     for (uint32_t i = 0; i < gaps->count; i++)
         start = start < gaps->parts[i].start ? gaps->parts[i].start : start;
     putc('\n', out);
-    crn_table_figure(&table, "missing", NANOSECONDS, gaps->parts[0].length, false);
+    crn_table_figure(&table, "missing", CRN_UNIT_TIME, gaps->parts[0].length, false);
     table.rank = 1;
-    crn_table_figure(&table, "began", NANOSECONDS, start, false);
+    crn_table_figure(&table, "began", CRN_UNIT_TIME, start, false);
     crn_table_head(out, &table, "the largest gaps");
     for (uint32_t i = 0; i < gaps->count; i++) {
         crn_row row = crn_row_begin(&table);
@@ -167,8 +165,8 @@ static void print_missing(FILE *out, const crn_spans_report *report)
     const crn_missing *missing = &report->missing;
     char part[CRN_FIGURE_SIZE], whole[CRN_FIGURE_SIZE];
     fprintf(out, "missing %s of %s, %.2f %%\n\n",
-            crn_figure_alone(part, NANOSECONDS, missing->missing),
-            crn_figure_alone(whole, NANOSECONDS, missing->total),
+            crn_figure_alone(part, CRN_UNIT_TIME, missing->missing),
+            crn_figure_alone(whole, CRN_UNIT_TIME, missing->total),
             100 * crn_missing_share(missing->missing, missing->total));
     print_missing_blocks(out, report);
     print_gaps(out, report);

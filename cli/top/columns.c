@@ -45,30 +45,25 @@ void crn_pen_to(crn_pen *pen, size_t column)
 
 /* ---- figures ---- */
 
-typedef struct step {
-    double size;
-    const char *unit;
-} step;
-
 /* Prints three digits of `amount` in the largest step that it fills. */
-static const char *put_steps(char *text, double amount, const step *steps, int count)
+static const char *put_steps(char *text, double amount, const crn_unit_step *steps,
+                             const char *space)
 {
     int i = 0;
-    while (i + 1 < count && amount >= 0.9995 * steps[i + 1].size)
+    while (steps[i + 1].unit && amount >= 0.9995 * steps[i + 1].divisor)
         i++;
-    double shown = amount / steps[i].size;
+    double shown = amount / steps[i].divisor;
     bool whole = i == 0 && amount == floor(amount);
     int decimals = whole || shown >= 99.95 ? 0 : shown >= 9.995 ? 1 : 2;
-    snprintf(text, CRN_AMOUNT_SIZE, "%.*f%s", decimals, shown, steps[i].unit);
+    snprintf(text, CRN_AMOUNT_SIZE, "%.*f%s%s", decimals, shown, space, steps[i].unit);
     return text;
 }
 
 static const char *put_time(char *text, double ns)
 {
-    static const step steps[] = {{1, " ns"}, {1e3, " µs"}, {1e6, " ms"}, {1e9, " s"}};
     double seconds = ns / 1e9;
     if (seconds < 99.95)
-        return put_steps(text, ns, steps, 4);
+        return put_steps(text, ns, crn_unit_steps(CRN_UNIT_TIME), " ");
     unsigned long long whole = (unsigned long long)(seconds + 0.5);
     if (whole < 6000)
         snprintf(text, CRN_AMOUNT_SIZE, "%llu:%02llu", whole / 60, whole % 60);
@@ -81,17 +76,14 @@ static const char *put_time(char *text, double ns)
 
 const char *crn_top_amount(char text[CRN_AMOUNT_SIZE], const char *unit, double amount)
 {
-    static const step counts[] = {{1, ""},     {1e3, "k"},  {1e6, "M"}, {1e9, "G"},
-                                  {1e12, "T"}, {1e15, "P"}, {1e18, "E"}};
-    static const step bytes[] = {{1, " B"},        {0x1p10, " KiB"}, {0x1p20, " MiB"},
-                                 {0x1p30, " GiB"}, {0x1p40, " TiB"}, {0x1p50, " PiB"},
-                                 {0x1p60, " EiB"}};
+    static const crn_unit_step counts[] = {{1, ""},     {1e3, "k"},  {1e6, "M"},  {1e9, "G"},
+                                           {1e12, "T"}, {1e15, "P"}, {1e18, "E"}, {0, NULL}};
+    const crn_unit_step *steps = crn_unit_steps(unit);
     if (amount <= 0)
         return strcpy(text, "-");
-    if (strcmp(unit, "nanoseconds") == 0)
+    if (steps == crn_unit_steps(CRN_UNIT_TIME))
         return put_time(text, amount);
-    return strcmp(unit, "bytes") == 0 ? put_steps(text, amount, bytes, 7)
-                                      : put_steps(text, amount, counts, 7);
+    return put_steps(text, amount, steps ? steps : counts, steps ? " " : "");
 }
 
 /* ---- columns ---- */
@@ -137,17 +129,17 @@ static bool has(const crn_pen *pen, const crn_top_rows *rows, column_kind kind)
 
 static const char *title_of(const crn_top_rows *rows, column_kind kind)
 {
-    bool rate = rows->seconds > 0, wall = rows->metric == CRN_METRIC_WALL,
-         cpu = rows->metric == CRN_METRIC_CPU, calls = rows->metric == CRN_METRIC_CALLS;
+    bool rate = rows->seconds > 0, calls = rows->metric == CRN_METRIC_CALLS;
+    const char *unit = rows->info->rate;
     switch (kind) {
     case SELF_SHARE:
         return rows->view == CRN_TOP_LANES ? "share" : "self%";
     case INCLUSIVE_SHARE:
         return "incl%";
     case SELF:
-        return !rate ? "self" : wall ? "threads" : cpu ? "cores" : calls ? "calls/s" : "self/s";
+        return !rate ? "self" : unit ? unit : calls ? "calls/s" : "self/s";
     case INCLUSIVE:
-        return !rate ? "incl" : wall ? "threads" : cpu ? "cores" : "incl/s";
+        return !rate ? "incl" : unit ? unit : "incl/s";
     case CALLS:
         return rate ? "calls/s" : "calls";
     case CALLS_TOTAL:
@@ -221,8 +213,7 @@ static void put_amount(crn_pen *pen, const char *unit, double amount)
 static void put_rate(crn_pen *pen, const crn_top_rows *rows, uint64_t value)
 {
     double rate = rows->seconds > 0 ? (double)value / rows->seconds : (double)value;
-    bool time = strcmp(rows->info->unit, "nanoseconds") == 0;
-    if (!time || !rows->seconds) {
+    if (!rows->info->rate || !rows->seconds) {
         put_amount(pen, rows->info->unit, rate);
         return;
     }

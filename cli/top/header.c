@@ -30,7 +30,7 @@ static crn_style put_state(char *text, size_t size, const crn_top_look *look)
     snprintf(text, size, "%s", states[look->state]);
     if (look->state == CRN_TOP_KILLED)
         snprintf(text, size, "killed: last change %s ago",
-                 crn_top_amount(age, "nanoseconds", look->changed * 1e9 + 1));
+                 crn_top_amount(age, CRN_UNIT_TIME, look->changed * 1e9 + 1));
     return look->state == CRN_TOP_RUNNING ? CRN_STYLE_TITLE
            : look->state == CRN_TOP_ENDED ? CRN_STYLE_DIM
                                           : CRN_STYLE_WARM;
@@ -46,7 +46,7 @@ static void put_program(crn_pen *pen, const char *path, const crn_top_look *look
         uint64_t ns = number(look->profile, "recorded_ns");
         snprintf(right, sizeof right, "  pid %.12s  %7s",
                  crn_profile_note(look->profile, "process", "?"),
-                 crn_top_amount(elapsed, "nanoseconds", (double)ns));
+                 crn_top_amount(elapsed, CRN_UNIT_TIME, (double)ns));
     }
     size_t taken = strlen(state) + strlen(right) + 2;
     size_t left = pen->width > taken + 16 ? pen->width - taken : 0;
@@ -91,7 +91,7 @@ static void put_shape(crn_pen *pen, const crn_top_look *look, const crn_top_rows
         uint64_t samples = rows->seconds > 0 ? look->samples : number(profile, "samples");
         put_per_second(pen, (double)samples / seconds, " samples/s");
         crn_pen_format(pen, CRN_STYLE_DIM, ", one each %s",
-                       crn_figure_alone(text, "nanoseconds", period));
+                       crn_figure_alone(text, CRN_UNIT_TIME, period));
     }
 }
 
@@ -102,14 +102,13 @@ static void put_choice(crn_pen *pen, const crn_top_choice *choice, const crn_top
     crn_pen_text(pen, CRN_STYLE_TITLE, rows->info->name, 24, false);
     if (rows->seconds > 0)
         crn_pen_format(pen, CRN_STYLE_PLAIN, " of the last %.2f s", rows->seconds);
-    else if (crn_metric_is_level(rows->info))
+    else if (rows->info->is_level)
         crn_pen_text(pen, CRN_STYLE_PLAIN, " as it is", 0, false);
     else
         crn_pen_text(pen, CRN_STYLE_PLAIN, " since the start", 0, false);
-    bool time = strcmp(rows->info->unit, "nanoseconds") == 0 && rows->seconds > 0;
-    if (time)
+    if (rows->info->rate && rows->seconds > 0)
         crn_pen_format(pen, CRN_STYLE_PLAIN, ": %.2f %s", (double)rows->whole / 1e9 / rows->seconds,
-                       rows->metric == CRN_METRIC_CPU ? "cores" : "threads");
+                       rows->info->rate);
     else
         crn_pen_format(
             pen, CRN_STYLE_PLAIN, ": %s%s",

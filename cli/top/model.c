@@ -302,7 +302,7 @@ crn_top_rows crn_top_rows_make(const crn_top_look *look, crn_top_choice *choice)
     rows.calls = rows.metric != CRN_METRIC_CALLS && crn_calls_counted(look->profile);
     bool ended = look->state >= CRN_TOP_STOPPED && look->state <= CRN_TOP_KILLED;
     /* For a program that has ended, the totals are shown. */
-    bool total = choice->total || !look->interval || crn_metric_is_level(rows.info) ||
+    bool total = choice->total || !look->interval || rows.info->is_level ||
                  (rows.view == CRN_TOP_LANES && !look->lanes_before.count) ||
                  (ended && crn_metric_empty(&look->since.profile, rows.metric));
     rows.seconds = total ? 0 : look->interval;

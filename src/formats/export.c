@@ -12,15 +12,10 @@
 #include "formats/formats.h"
 #include "profile/profile.h"
 
-bool crn_export_is_time(uint32_t metric)
-{
-    return metric == CRN_METRIC_WALL || metric == CRN_METRIC_CPU;
-}
-
 int crn_export_metric(const crn_profile *profile, bool times)
 {
     uint32_t metric = crn_metric_default(profile);
-    if (times || !crn_export_is_time(metric))
+    if (times || !crn_metric_is_time(&profile->metrics[metric]))
         return (int)metric;
     return crn_metric_empty(profile, CRN_METRIC_TICKS) ? CRN_METRIC_CALLS : CRN_METRIC_TICKS;
 }
@@ -30,7 +25,7 @@ uint32_t crn_export_metrics(const crn_profile *profile, bool times,
 {
     uint32_t count = 0;
     for (uint32_t m = 0; m < profile->metric_count; m++)
-        if (!crn_metric_empty(profile, m) && (times || !crn_export_is_time(m)))
+        if (!crn_metric_empty(profile, m) && (times || !crn_metric_is_time(&profile->metrics[m])))
             metrics[count++] = m;
     if (count == 0)
         metrics[count++] = CRN_METRIC_CALLS;

@@ -63,9 +63,6 @@ crn_format_recognise crn_pprof_recognise;
 
 /* ---- shared by writers ---- */
 
-/* Returns true for metrics of time, which differ from run to run. */
-bool crn_export_is_time(uint32_t metric);
-
 /* Returns the metric to show first; not wall time if `times` is false. */
 int crn_export_metric(const crn_profile *profile, bool times);
 

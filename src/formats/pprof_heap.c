@@ -43,7 +43,7 @@ uint32_t crn_pprof_heap_order(const crn_profile *profile, uint32_t *metrics, uin
             ordered[used++] = (uint32_t)metric;
     }
     for (uint32_t i = 0; i < count; i++)
-        if (!crn_alloc_is_metric(profile->metrics[metrics[i]].name))
+        if (!profile->metrics[metrics[i]].is_memory)
             ordered[used++] = metrics[i];
     memcpy(metrics, ordered, used * sizeof *metrics);
     return used;

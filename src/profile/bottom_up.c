@@ -281,11 +281,11 @@ static crn_profile only_metric(const crn_profile *profile, uint32_t metric, int 
     static const char *const names[] = {CRN_UNION_BEFORE, CRN_UNION_AFTER};
     for (int m = 0; m < CRN_METRIC_MAX; m++)
         only.values[m] = NULL;
-    only.metric_count = CRN_METRIC_CPU + 3;
+    only.metric_count = CRN_METRIC_FIXED + CRN_SIDES;
     for (int i = 0; i < CRN_SIDES; i++) /* the same places on both sides */
-        only.metrics[CRN_METRIC_CPU + 1 + i] =
-            (crn_metric_info){names[i], profile->metrics[metric].unit};
-    only.values[CRN_METRIC_CPU + 1 + side] = profile->values[metric];
+        only.metrics[CRN_METRIC_FIXED + i] =
+            crn_metric_about(names[i], profile->metrics[metric].unit);
+    only.values[CRN_METRIC_FIXED + side] = profile->values[metric];
     only.blocks = blocks;
     only.calls_tree = no_calls;
     only.edge_count = 0;

@@ -33,7 +33,8 @@ static uint32_t derive(crn_profile *profile, const char *alloc, const char *free
 
 void crn_live_derive(crn_profile *profile)
 {
-    uint32_t bytes = derive(profile, CRN_ALLOC_BYTES, CRN_FREED_BYTES, CRN_LIVE_BYTES, "bytes");
+    uint32_t bytes =
+        derive(profile, CRN_ALLOC_BYTES, CRN_FREED_BYTES, CRN_LIVE_BYTES, CRN_UNIT_BYTES);
     uint32_t objects =
         derive(profile, CRN_ALLOC_OBJECTS, CRN_FREED_OBJECTS, CRN_LIVE_OBJECTS, "count");
     uint32_t wrong = bytes > objects ? bytes : objects;
@@ -45,17 +46,6 @@ void crn_live_derive(crn_profile *profile)
              "live is shown as 0 there",
              wrong, wrong == 1 ? "" : "s");
     crn_profile_put_warning(profile, text);
-}
-
-bool crn_alloc_is_metric(const char *name)
-{
-    static const char *const names[] = {CRN_ALLOC_BYTES,   CRN_ALLOC_OBJECTS, CRN_FREED_BYTES,
-                                        CRN_FREED_OBJECTS, CRN_LIVE_BYTES,    CRN_LIVE_OBJECTS,
-                                        CRN_PEAK_BYTES};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
 }
 
 /* Parses "524288" or "exact"; of differing captures, "524288 | exact". */
@@ -78,9 +68,9 @@ double crn_alloc_mean(const crn_profile *profile)
  * each, about mean / s for small ones: the mean size is used, as if all had one size. */
 double crn_alloc_unit(const crn_profile *profile, uint32_t metric)
 {
-    const char *name = profile->metrics[metric].name;
-    double mean = crn_alloc_is_metric(name) ? crn_alloc_mean(profile) : 0;
-    if (!(mean > 0) || strcmp(profile->metrics[metric].unit, "bytes") == 0)
+    const crn_metric_info *info = &profile->metrics[metric];
+    double mean = info->is_memory ? crn_alloc_mean(profile) : 0;
+    if (!(mean > 0) || strcmp(info->unit, CRN_UNIT_BYTES) == 0)
         return mean;
     int bytes = crn_profile_metric(profile, CRN_ALLOC_BYTES);
     int objects = crn_profile_metric(profile, CRN_ALLOC_OBJECTS);

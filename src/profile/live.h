@@ -10,20 +10,9 @@
 
 #include "profile/model.h"
 
-#define CRN_ALLOC_BYTES "alloc bytes"
-#define CRN_ALLOC_OBJECTS "alloc objects"
-#define CRN_FREED_BYTES "freed bytes"
-#define CRN_FREED_OBJECTS "freed objects"
-#define CRN_LIVE_BYTES "live bytes"
-#define CRN_LIVE_OBJECTS "live objects"
-#define CRN_PEAK_BYTES "peak bytes" /* by context, at the moment when most memory was live */
-
 /* Adds the metrics "live bytes" and "live objects" to a profile with allocations; does nothing to
  * others. Values are clamped to 0, with a warning if more was freed than allocated. */
 void crn_live_derive(crn_profile *profile);
-
-/* Returns true for the names of the metrics above. */
-bool crn_alloc_is_metric(const char *name);
 
 /* Returns the mean number of bytes between sampled allocations, from the notes; 0 if every
  * allocation was counted. Of merged captures that differ, the largest. */

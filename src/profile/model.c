@@ -20,10 +20,8 @@ crn_profile *crn_profile_new(void)
     profile->names = crn_interning_new();
     profile->note_keys = crn_interning_new();
     crn_profile_put_block(profile, &(crn_block_info){.name = "[root]", .file = ""});
-    crn_profile_put_metric(profile, "calls", "count");
-    crn_profile_put_metric(profile, "ticks", "instructions");
-    crn_profile_put_metric(profile, "wall", "nanoseconds");
-    crn_profile_put_metric(profile, "cpu", "nanoseconds");
+    for (int m = 0; m < CRN_METRIC_FIXED; m++)
+        crn_profile_put_metric(profile, crn_metrics_known[m].name, crn_metrics_known[m].unit);
     return profile;
 }
 
@@ -90,7 +88,7 @@ uint32_t crn_profile_put_metric(crn_profile *profile, const char *name, const ch
     if (profile->metric_count == CRN_METRIC_MAX)
         return CRN_METRIC_MAX;
     profile->metrics[profile->metric_count] =
-        (crn_metric_info){intern(profile, name), intern(profile, unit)};
+        crn_metric_about(intern(profile, name), intern(profile, unit));
     return profile->metric_count++;
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/interning.h"
+#include "profile/metric.h"
 
 typedef struct crn_block_info {
     const char *name; /* never NULL; owned by the profile */
@@ -19,11 +20,6 @@ typedef struct crn_block_info {
     uint32_t line, column;
     uint32_t parent; /* block of the lexical parent, 0 if none */
 } crn_block_info;
-
-typedef struct crn_metric_info {
-    const char *name; /* "calls", "ticks", "wall", "cpu", or the host's name */
-    const char *unit; /* "count", "instructions", "nanoseconds", ... */
-} crn_metric_info;
 
 /* An edge that is not part of the tree: the back edge of a cycle, or a fold by a limit. The calls
  * of the tree edge into context c are calls_tree[c]. */
@@ -37,13 +33,6 @@ typedef struct crn_note {
     const char *key, *value;
 } crn_note;
 
-enum {
-    CRN_METRIC_CALLS = 0,
-    CRN_METRIC_TICKS = 1,
-    CRN_METRIC_WALL = 2,
-    CRN_METRIC_CPU = 3,
-    CRN_METRIC_MAX = 32
-};
 #define CRN_CONTEXT_NONE ((uint32_t)UINT32_MAX)
 
 /* A profile. Block 0 is the root, "[root]"; folded_block, if not 0, is "[folded]". Context 0 is the

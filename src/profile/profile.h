@@ -24,6 +24,7 @@
 #include "profile/lanes.h"
 #include "profile/live.h"
 #include "profile/merge.h"
+#include "profile/metric.h"
 #include "profile/model.h"
 #include "profile/nesting.h"
 #include "profile/reference.h"

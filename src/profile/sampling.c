@@ -117,7 +117,7 @@ crn_sampling crn_sampling_of(const crn_profile *profile, uint32_t metric)
     if ((metric == CRN_METRIC_WALL && was_sampled(profile, "wall")) ||
         (metric == CRN_METRIC_CPU && was_sampled(profile, "cpu")))
         return sampling_of_clock(profile, metric, sampling);
-    if (crn_alloc_is_metric(profile->metrics[metric].name) && crn_alloc_mean(profile) > 0)
+    if (profile->metrics[metric].is_memory && crn_alloc_mean(profile) > 0)
         return sampling_of_alloc(profile, metric, sampling);
     return sampling;
 }

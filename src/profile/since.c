@@ -9,11 +9,6 @@
 /* Calibration can reduce a clock's total by at most 1 / CALIBRATION. */
 enum { CALIBRATION = 1000 };
 
-bool crn_metric_is_level(const crn_metric_info *metric)
-{
-    return strncmp(metric->name, "live", 4) == 0 || strncmp(metric->name, "peak", 4) == 0;
-}
-
 static bool same_block(const crn_block_info *a, const crn_block_info *b)
 {
     return a->line == b->line && strcmp(a->name, b->name) == 0 && strcmp(a->file, b->file) == 0;
@@ -88,8 +83,8 @@ static uint32_t *join(const crn_profile *before, const crn_profile *now)
 
 static bool began_anew(const crn_profile *before, const crn_profile *now)
 {
-    for (uint32_t m = CRN_METRIC_CALLS; m <= CRN_METRIC_CPU; m++) {
-        bool clock = m >= CRN_METRIC_WALL;
+    for (uint32_t m = CRN_METRIC_CALLS; m < CRN_METRIC_FIXED; m++) {
+        bool clock = crn_metric_is_time(&now->metrics[m]);
         uint64_t was = crn_metric_total(before, m);
         if (crn_metric_total(now, m) < was - (clock ? was / CALIBRATION : 0))
             return true;
@@ -154,7 +149,7 @@ crn_since crn_since_make(const crn_profile *before, const crn_profile *now)
     const crn_profile *base = since.began_anew ? NULL : before;
     since.profile.calls_tree = gains(&since, base ? base->calls_tree : NULL, now->calls_tree);
     for (uint32_t m = 0; m < now->metric_count; m++) {
-        bool counts = base && m < base->metric_count && !crn_metric_is_level(&now->metrics[m]);
+        bool counts = base && m < base->metric_count && !now->metrics[m].is_level;
         if (now->values[m])
             since.profile.values[m] =
                 gains(&since, counts ? base->values[m] : NULL, now->values[m]);

@@ -20,10 +20,6 @@ typedef struct crn_since {
                           everything in the later profile counts as gained */
 } crn_since;
 
-/* Returns true for metrics that are levels (live bytes) and not sums: they may fall, and their gain
- * is the level. */
-bool crn_metric_is_level(const crn_metric_info *metric);
-
 /* Returns what `now` has beyond `before`; everything if `before` is NULL. A newly calibrated clock
  * may decrease slightly: that is neither a gain nor a restart. */
 crn_since crn_since_make(const crn_profile *before, const crn_profile *now);
