@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Programs compiled by `cairn clang` do what they do when clang compiles them, and what their
-captures count is what the slow twin of tests/gcc counts.
+captures count is what the slow reference of tests/gcc counts.
 
 Usage: run.py CAIRN GCC GXX CLANG CLANGXX [WORD...]        prints TAP; cases whose names have all words
 """
@@ -51,10 +51,10 @@ def compare(names, *options):
 for each in ALL:
     odd = each[0] not in ("tail.c", "user.c")  # other things than calls and returns happen
     for way in (["-O0"], ["-O2"], ["-O2", "--inlined"]) if odd else (["-O2"],):
-        case("%s counts as its twin does, %s" % (each[0], " ".join(way)), each, *way)(compare)
+        case("%s counts like its reference, %s" % (each[0], " ".join(way)), each, *way)(compare)
 for each in (["threads.c"], ["exceptions.cpp"]):
     for way in (["-O3", "-fPIE", "-pie"], ["-Os", "-fno-pie", "-static"]):
-        case("%s counts as its twin does, %s" % (each[0], " ".join(way)), each, *way)(compare)
+        case("%s counts like its reference, %s" % (each[0], " ".join(way)), each, *way)(compare)
 
 
 case("a tail recursion of millions of steps has a small stack and a small profile")(

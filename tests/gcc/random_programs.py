@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Random programs (invent.py), compiled by `cairn cc` in ways drawn at random, do what they do when
-gcc compiles them; and what they call, from where and how often, is what a slow twin has
+gcc compiles them; and what they call, from where and how often, is what a slow reference has
 (gcc -O0 -finstrument-functions, with paths.c).
 
 CAIRN_TEST_SEED=N plays those of that number again, in many ways; CAIRN_TEST_SCALE=20 plays a fifth,
@@ -67,17 +67,17 @@ def front_of(name):
     return [GXX, "-std=c++17"] if name.endswith("cpp") else [GCC, "-std=gnu17"]
 
 
-def twin(name):
+def reference(name):
     """Calls by path, and what is printed; None if it is too much."""
     run(GCC, "-O1", "-c", os.path.join(HERE, "paths.c"), "-o", "paths.o")
     run(*front_of(name), "-w", "-O0", "-finstrument-functions", "-no-pie", "-DPATHS", "-I", HERE,
-        name, "paths.o", "-o", "twin")
-    done = subprocess.run(["./twin"], env=dict(os.environ, PATHS_OUT="paths"), capture_output=True,
+        name, "paths.o", "-o", "reference")
+    done = subprocess.run(["./reference"], env=dict(os.environ, PATHS_OUT="paths"), capture_output=True,
                           text=True, check=False)
     if done.returncode == TOO_MUCH:
         return None
     assert done.returncode == 0, done
-    symbols = {int(words[0], 16): words[2] for words in map(str.split, run("nm", "twin").split("\n"))
+    symbols = {int(words[0], 16): words[2] for words in map(str.split, run("nm", "reference").split("\n"))
                if len(words) == 3}
     with open("paths", encoding="utf-8") as file:
         rows = [line.split() for line in file]
@@ -135,7 +135,7 @@ def play(seed, ways):
         name, chance = "program." + language, random.Random("%d %s ways" % (seed, language))
         with open(name, "w", encoding="utf-8") as file:
             file.write(invent.Program(seed, language).text)
-        made = twin(name)
+        made = reference(name)
         for _ in range(ways if made else 0):
             options, clock = way(chance), chance.choice(CLOCKS)
             try:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Programs compiled by `cairn cc` in many ways do what they do when gcc compiles them, and what
-their captures count is what a slow twin counts (gcc -O0 -finstrument-functions).
+their captures count is what a slow reference counts (gcc -O0 -finstrument-functions).
 
 Usage: run.py CAIRN GCC GXX [WORD...]        prints TAP; cases whose names have all words
 """
@@ -74,20 +74,20 @@ def profiled(names, *options):
     build("profiled", [CAIRN, "c++" if is_cpp(names) else "cc"], names, options)
 
 
-def twin(names, every):
-    """Calls by function, from the slow twin; without `every` of those alone that no compiler can
+def reference(names, every):
+    """Calls by function, from the reference program; without `every` of those alone that no compiler can
     leave out, as others may call them."""
-    run(GCC, "-D_GNU_SOURCE", "-O1", "-c", os.path.join(HERE, "twin.c"), "-o", "twin.o")
+    run(GCC, "-D_GNU_SOURCE", "-O1", "-c", os.path.join(HERE, "reference.c"), "-o", "reference.o")
     run(GXX if is_cpp(names) else GCC, *usual(names), "-O0", "-finstrument-functions", "-rdynamic",
-        *map(source, names), "twin.o", "-o", "twin", "-pthread")
-    run("./twin", *arguments_of(names), TWIN_OUT="twin.out")
+        *map(source, names), "reference.o", "-o", "reference", "-pthread")
+    run("./reference", *arguments_of(names), REFERENCE_OUT="reference.out")
     symbols = {}
-    for line in run("nm", "twin").split("\n"):
+    for line in run("nm", "reference").split("\n"):
         words = line.split()
         if len(words) == 3 and words[1] in "tTwW":
             symbols[int(words[0], 16)] = words[2]
     calls = {}
-    with open("twin.out", "rb") as file:
+    with open("reference.out", "rb") as file:
         for name, offset, count in struct.iter_unpack("112sQQ", file.read()):
             name = name.split(b"\0")[0].decode() or (symbols.get(offset, "") if every else "")
             if name and count:
@@ -160,14 +160,14 @@ def counts_match(rows, expected):
                 name, count, found.get(name))
 
 
-TWINS = {}
+REFERENCES = {}
 
 
 def counted(names, every=False):
     key = (*names, every)
-    if key not in TWINS:
-        TWINS[key] = twin(names, every)
-    return TWINS[key]
+    if key not in REFERENCES:
+        REFERENCES[key] = reference(names, every)
+    return REFERENCES[key]
 
 
 def compare(names, *options):
@@ -181,12 +181,12 @@ def compare(names, *options):
 ALL = [["tail.c"], ["jumps.c"], ["threads.c"], ["process.c"], ["exceptions.cpp"], ["user.c", "library.c"]]
 for each in ALL:
     for level in LEVELS:
-        case("%s counts as its twin does, %s" % (each[0], level), each, level)(compare)
+        case("%s counts like its reference, %s" % (each[0], level), each, level)(compare)
     for way in (["-O2", "-fPIC", "-flto"], ["-O2", "-fno-pie", "-no-pie", "-static"],
                 ["-O2", "--calls"], ["-O1", "-foptimize-sibling-calls", "-fomit-frame-pointer"]):
         if way[1] == "--calls":
             continue
-        case("%s counts as its twin does, %s" % (each[0], " ".join(way)), each, *way)(compare)
+        case("%s counts like its reference, %s" % (each[0], " ".join(way)), each, *way)(compare)
 
 
 @case("functions that call nothing push no frame, and count, however time is measured")
@@ -223,7 +223,7 @@ def late():
 
 
 def contexts_match(name):
-    """As the slow twin by function, and by context as where functions are called for all of it."""
+    """Calls by function equal those of the reference program, and by context as where functions are called for all of it."""
     tables = {}
     for options in (["-O2"], ["-O2", "--calls"], ["-Os"], ["-O2", "-fPIC", "-flto"]):
         plain([name], *[option for option in options if option != "--calls"])

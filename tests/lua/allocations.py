@@ -153,7 +153,7 @@ def a_child_counts_what_is_its_own():
         package.cpath = os.getenv("CAIRN_TEST_CPATH")
         local native = require("native")
         local before = {} for i = 1, 300 do before[i] = join(tostring(i)) end
-        if native.twin() then
+        if native.fork() then
           local own = {} for i = 1, 200 do own[i] = join(tostring(i)) end
           before = nil collectgarbage() collectgarbage()
           os.exit(true, true)

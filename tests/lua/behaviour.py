@@ -265,7 +265,7 @@ def child_of_fork():
         local native = require("native")
         local function leaf() end
         for i = 1, 10 do leaf() end
-        if native.twin() then
+        if native.fork() then
             for i = 1, 100000 do leaf() end
             coroutine.wrap(leaf)()
             os.exit(5, true)

@@ -91,14 +91,14 @@ static int nap(lua_State *L)
     return 1;
 }
 
-/* twin(): fork; true in the child. wait(): until it has ended */
-static int twin(lua_State *L)
+/* fork(): returns true in the child. wait(): waits for the child. */
+static int fork_process(lua_State *L)
 {
     lua_pushboolean(L, fork() == 0);
     return 1;
 }
 
-static int wait_twin(lua_State *L)
+static int wait_child(lua_State *L)
 {
     int status = -1;
     wait(&status);
@@ -121,10 +121,11 @@ static int sample_late(lua_State *L)
 
 int luaopen_native(lua_State *L)
 {
-    static const luaL_Reg functions[] = {
-        {"watch", watch}, {"unwatch", unwatch}, {"step", step},      {"again", again},
-        {"nap", nap},     {"twin", twin},       {"wait", wait_twin}, {"sample_late", sample_late},
-        {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"watch", watch},     {"unwatch", unwatch},
+                                         {"step", step},       {"again", again},
+                                         {"nap", nap},         {"fork", fork_process},
+                                         {"wait", wait_child}, {"sample_late", sample_late},
+                                         {NULL, NULL}};
     luaL_newlib(L, functions);
     return 1;
 }

@@ -11,11 +11,11 @@
 #include "support/scratch.h"
 
 /* A strand of the library beside one of the reference. */
-typedef struct twin {
+typedef struct pair {
     cairn_strand *strand;
     reference_strand reference;
     cairn_mark marks[STREAM_MARKS];
-} twin;
+} pair;
 
 typedef struct player {
     const stream *played;
@@ -26,7 +26,7 @@ typedef struct player {
     uint32_t block_count;
     bool recording;
     reference_graph graph;
-    twin twins[STREAM_SLOTS];
+    pair pairs[STREAM_SLOTS];
 } player;
 
 static bool add_block(player *p)
@@ -41,7 +41,7 @@ static bool add_block(player *p)
     return block == expected;
 }
 
-static void end_twin(twin *ended)
+static void end_pair(pair *ended)
 {
     if (!ended->strand)
         return;
@@ -50,9 +50,9 @@ static void end_twin(twin *ended)
     reference_strand_end(&ended->reference);
 }
 
-static bool start_twin(player *p, uint32_t slot)
+static bool start_pair(player *p, uint32_t slot)
 {
-    twin *started = &p->twins[slot];
+    pair *started = &p->pairs[slot];
     memset(started, 0, sizeof(*started));
     started->strand = cairn_strand_open(p->lanes[slot % p->played->lanes]);
     reference_strand_start(&started->reference, &p->graph, p->recording);
@@ -64,9 +64,9 @@ static bool start_twin(player *p, uint32_t slot)
 static bool reopen_lane(player *p, uint32_t lane)
 {
     for (uint32_t slot = lane; slot < STREAM_SLOTS; slot += p->played->lanes) {
-        if (p->twins[slot].strand)
-            reference_strand_end(&p->twins[slot].reference);
-        p->twins[slot].strand = NULL;
+        if (p->pairs[slot].strand)
+            reference_strand_end(&p->pairs[slot].reference);
+        p->pairs[slot].strand = NULL;
     }
     cairn_lane_close(p->lanes[lane]);
     p->lanes[lane] = cairn_lane_open(p->profile, "again");
@@ -88,7 +88,7 @@ static bool check_view(player *p)
     return same;
 }
 
-static bool same_depth(const player *p, const twin *t)
+static bool same_depth(const player *p, const pair *t)
 {
     size_t depth = cairn_strand_depth(t->strand);
     if (depth == t->reference.depth)
@@ -98,7 +98,7 @@ static bool same_depth(const player *p, const twin *t)
 }
 
 /* A stack that the host walked, of up to 40 frames with some recursion in it. */
-static void sample(player *p, twin *t, uint32_t seed)
+static void sample(player *p, pair *t, uint32_t seed)
 {
     random_source random = {seed};
     cairn_block path[40];
@@ -121,8 +121,8 @@ static void set_recording(player *p, bool recording)
 
 static bool play(player *p, const event *e)
 {
-    twin *t = &p->twins[e->slot];
-    if (!t->strand && !start_twin(p, e->slot))
+    pair *t = &p->pairs[e->slot];
+    if (!t->strand && !start_pair(p, e->slot))
         return false;
     cairn_block block = e->value == STREAM_ROOT ? CAIRN_BLOCK_ROOT : 1 + e->value % p->block_count;
     uint32_t which = e->value % REFERENCE_USER_METRICS;
@@ -158,8 +158,8 @@ static bool play(player *p, const event *e)
         reference_unwind(&t->reference, t->marks[e->value]);
         return same_depth(p, t);
     case EVENT_OPEN:
-        end_twin(t);
-        return start_twin(p, e->slot);
+        end_pair(t);
+        return start_pair(p, e->slot);
     case EVENT_SWITCH:
         cairn_strand_switch(t->strand);
         return true;
@@ -216,7 +216,7 @@ bool player_play(const stream *played, difference *found)
     cairn_profile_close(p.profile);
     same = same && (!played->capture || compare_capture(path, &p.graph, found));
     for (uint32_t i = 0; i < STREAM_SLOTS; i++)
-        reference_strand_end(&p.twins[i].reference);
+        reference_strand_end(&p.pairs[i].reference);
     reference_graph_end(&p.graph);
     return same;
 }

@@ -16,7 +16,7 @@ static void assert_near(double found, double expected, double tolerance)
     assert_true(fabs(found - expected) <= tolerance);
 }
 
-/* ---- the slow twin: binomial tails, term by term ---- */
+/* ---- reference: binomial tails, term by term ---- */
 
 static double binomial(unsigned hits, unsigned samples, double share)
 {

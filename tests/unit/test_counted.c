@@ -180,22 +180,22 @@ static void counters_count_as_enters_do(void **state)
         inlined trees[TREES];
         for (int i = 0; i < TREES; i++)
             draw_tree(&trees[i], &random);
-        setup twin = setup_open(NULL, BLOCKS);
+        setup reference = setup_open(NULL, BLOCKS);
         setup s = open_with(trees, scratch_path(path, "counted.cairn"));
-        walk(&twin, trees, true, seed, 4000);
+        walk(&reference, trees, true, seed, 4000);
         walk(&s, trees, false, seed, 4000);
-        compare(twin.profile, s.profile);
-        cairn_profile_reset(twin.profile);
+        compare(reference.profile, s.profile);
+        cairn_profile_reset(reference.profile);
         cairn_profile_reset(s.profile);
         assert_int_equal(total_of(s.profile).calls, 1);
-        walk(&twin, trees, true, seed + 100, 1000);
+        walk(&reference, trees, true, seed + 100, 1000);
         walk(&s, trees, false, seed + 100, 1000);
-        compare(twin.profile, s.profile);
+        compare(reference.profile, s.profile);
         char copy[SCRATCH_PATH];
         assert_int_equal(cairn_profile_snapshot(s.profile, scratch_path(copy, "copy.cairn")),
                          CAIRN_OK);
         uint64_t calls = total_of(s.profile).calls;
-        setup_close(&twin);
+        setup_close(&reference);
         setup_close(&s);
         const char *const captures[] = {path, copy};
         for (int i = 0; i < 2; i++) {

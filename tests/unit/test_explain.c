@@ -444,7 +444,7 @@ static void odd_traces_are_explained(void **state)
     crn_free(made);
 }
 
-/* ---- the twin ---- */
+/* ---- reference ---- */
 
 enum { SPANS = 70, LENGTH = 60, CHILD_BLOCKS = 4 };
 
@@ -496,7 +496,8 @@ static void slow_effects(const double from[3], const double to[3], double by[3])
     }
 }
 
-static void assert_twin(const crn_trace *trace, const crn_explain *explain, uint32_t block)
+static void assert_like_reference(const crn_trace *trace, const crn_explain *explain,
+                                  uint32_t block)
 {
     figures all[SPANS];
     uint32_t count = 0;
@@ -546,7 +547,7 @@ static void assert_twin(const crn_trace *trace, const crn_explain *explain, uint
     }
 }
 
-static void parts_are_the_twins(void **state)
+static void parts_equal_the_reference(void **state)
 {
     (void)state;
     random_source random = {23};
@@ -571,7 +572,7 @@ static void parts_are_the_twins(void **state)
                                                             : CRN_SPAN_NONE};
         }
         crn_explain *explain = explain_block(&trace, 1, CHILD_BLOCKS);
-        assert_twin(&trace, explain, 1);
+        assert_like_reference(&trace, explain, 1);
         assert_whole(explain);
         explained += explain->part_count > 1;
         crn_explain_free(explain);
@@ -592,7 +593,7 @@ int main(void)
         cmocka_unit_test(rare_values_are_found),
         cmocka_unit_test(what_parents_know_is_as_if_children_did),
         cmocka_unit_test(odd_traces_are_explained),
-        cmocka_unit_test(parts_are_the_twins),
+        cmocka_unit_test(parts_equal_the_reference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_replay.c - predictions against what happens. Random programs of threads, queues and waits
- * are run by a slow and obvious twin (support/twin_program.c), which writes down the spans that
+ * are run by a slow and obvious twin (support/model_program.c), which writes down the spans that
  * such a program would record; replayed with other speeds, threads and processors, they must come
  * out as the twin does with those. And what hostile recordings do.
  */
@@ -15,20 +15,20 @@
 #include "replay/replay.h"
 #include "support/any_trace.h"
 #include "support/cases.h"
+#include "support/model_program.h"
 #include "support/random.h"
 #include "support/scratch.h"
-#include "support/twin_program.h"
 
 static int rounds(int all)
 {
     return (int)scale((uint64_t)all);
 }
 
-static crn_replay_setup setup_of(const twin_program *program, uint32_t *capacity)
+static crn_replay_setup setup_of(const model_program *program, uint32_t *capacity)
 {
     for (int stage = 0; stage < program->stages; stage++)
-        capacity[TWIN_FIRST_STAGE + stage] = (uint32_t)program->capacity[stage];
-    return (crn_replay_setup){.block_count = TWIN_BLOCKS,
+        capacity[MODEL_FIRST_STAGE + stage] = (uint32_t)program->capacity[stage];
+    return (crn_replay_setup){.block_count = MODEL_BLOCKS,
                               .capacity = capacity,
                               .cores = (unsigned)program->cores,
                               .every = true};
@@ -41,36 +41,36 @@ static void assert_near(double found, double expected)
     fail_msg("predicted %.0f, it is %.0f", found, expected);
 }
 
-/* ---- against the twin ---- */
+/* ---- compared with the model ---- */
 
-static void assert_predicts(random_source *random, const twin_program *program,
-                            const twin_recording *recording)
+static void assert_predicts(random_source *random, const model_program *program,
+                            const model_recording *recording)
 {
-    uint32_t capacity[TWIN_BLOCKS] = {0}, threads[TWIN_BLOCKS] = {0};
-    double factor[TWIN_BLOCKS];
-    twin_program other = *program;
+    uint32_t capacity[MODEL_BLOCKS] = {0}, threads[MODEL_BLOCKS] = {0};
+    double factor[MODEL_BLOCKS];
+    model_program other = *program;
     crn_replay_setup setup = setup_of(program, capacity);
     crn_replay *replay = crn_replay_make(&recording->trace, &setup);
     const crn_replay_facts *facts = crn_replay_facts_of(replay);
     assert_int_equal(facts->movable, program->jobs);
     assert_int_equal(facts->loosened, 0);
     assert_near((double)facts->replayed, recording->length);
-    assert_near((double)facts->work, twin_work(program));
+    assert_near((double)facts->work, model_work(program));
     assert_true(crn_replay_is_trusted(replay));
-    for (uint32_t block = 0; block < TWIN_BLOCKS; block++)
+    for (uint32_t block = 0; block < MODEL_BLOCKS; block++)
         other.factor[block] = factor[block] =
             random_chance(random, 1, 2) ? (1 + random_below(random, 200)) / 100.0 : 1;
     if (random_chance(random, 1, 2))
         other.cores = 1 + (int)random_below(random, 4);
     for (int pool = 0; pool < other.pools && random_chance(random, 1, 2); pool++)
-        other.workers[pool] = 1 + (int)random_below(random, TWIN_WORKERS);
+        other.workers[pool] = 1 + (int)random_below(random, MODEL_WORKERS);
     for (int stage = 0; stage < other.stages; stage++)
-        threads[TWIN_FIRST_STAGE + stage] = (uint32_t)other.workers[other.pool_of[stage]];
+        threads[MODEL_FIRST_STAGE + stage] = (uint32_t)other.workers[other.pool_of[stage]];
     for (int stage = 0; stage < other.stages && random_chance(random, 1, 3); stage++)
         other.capacity[stage] = (int)random_below(random, 5);
     for (int stage = 0; stage < other.stages; stage++)
-        capacity[TWIN_FIRST_STAGE + stage] = (uint32_t)other.capacity[stage];
-    double length = twin_run(&other, NULL);
+        capacity[MODEL_FIRST_STAGE + stage] = (uint32_t)other.capacity[stage];
+    double length = model_run(&other, NULL);
     /* Where no worker ever took jobs of two kinds, nobody can know that it would have. */
     bool known = facts->pool_count == (uint32_t)program->pools;
     if (length > 0 && known) { /* it does not lock up */
@@ -88,20 +88,20 @@ static void assert_predicts(random_source *random, const twin_program *program,
     crn_replay_free(replay);
 }
 
-static void predicts_what_the_twin_does(void **state)
+static void predicts_like_the_model(void **state)
 {
     (void)state;
     random_source random = {7};
     int ran = 0;
     for (int round = 0; round < rounds(3000); round++) {
-        twin_program program = twin_random(&random);
-        twin_recording recording = {0};
-        if (twin_run(&program, &recording) > 0) {
+        model_program program = model_random(&random);
+        model_recording recording = {0};
+        if (model_run(&program, &recording) > 0) {
             assert_predicts(&random, &program, &recording);
             ran++;
         }
-        twin_recording_free(&recording);
-        twin_program_free(&program);
+        model_recording_free(&recording);
+        model_program_free(&program);
     }
     assert_true(ran > rounds(3000) / 2);
 }
@@ -126,28 +126,28 @@ static void a_pipeline_is_as_fast_as_its_slowest_stage(void **state)
     enum { ITEMS = 200 };
     static const uint64_t takes[3] = {3000000, 7000000, 5000000};
     static const double speedups[] = {1, 1.25, 2, 4, 1e9};
-    twin_program program = twin_pipeline(ITEMS, takes, 3);
-    twin_recording recording = {0};
-    twin_run(&program, &recording);
-    uint32_t capacity[TWIN_BLOCKS] = {0};
+    model_program program = model_pipeline(ITEMS, takes, 3);
+    model_recording recording = {0};
+    model_run(&program, &recording);
+    uint32_t capacity[MODEL_BLOCKS] = {0};
     crn_replay_setup setup = setup_of(&program, capacity);
     crn_replay *replay = crn_replay_make(&recording.trace, &setup);
     crn_outcome outcome = {.begins = NULL};
     for (int stage = 0; stage < 3; stage++)
         for (size_t s = 0; s < COUNT(speedups); s++) {
-            double factor[TWIN_BLOCKS], expected[3];
-            for (int block = 0; block < TWIN_BLOCKS; block++)
+            double factor[MODEL_BLOCKS], expected[3];
+            for (int block = 0; block < MODEL_BLOCKS; block++)
                 factor[block] = 1;
             for (int other = 0; other < 3; other++)
                 expected[other] = (double)takes[other] / (other == stage ? speedups[s] : 1);
-            factor[TWIN_FIRST_STAGE + stage] = 1 / speedups[s];
+            factor[MODEL_FIRST_STAGE + stage] = 1 / speedups[s];
             crn_replay_run(replay, &(crn_scenario){.factor = factor}, &outcome);
             assert_near((double)outcome.length, pipeline_time(ITEMS, expected, 3));
         }
     crn_outcome_free(&outcome);
     crn_replay_free(replay);
-    twin_recording_free(&recording);
-    twin_program_free(&program);
+    model_recording_free(&recording);
+    model_program_free(&program);
 }
 
 static void more_threads_help_until_something_else_is_slowest(void **state)
@@ -155,16 +155,16 @@ static void more_threads_help_until_something_else_is_slowest(void **state)
     (void)state;
     enum { ITEMS = 240 };
     static const uint64_t takes[3] = {1000000, 12000000, 3000000};
-    twin_program program = twin_pipeline(ITEMS, takes, 3);
-    twin_recording recording = {0};
-    twin_run(&program, &recording);
-    uint32_t capacity[TWIN_BLOCKS] = {0}, threads[TWIN_BLOCKS] = {0};
+    model_program program = model_pipeline(ITEMS, takes, 3);
+    model_recording recording = {0};
+    model_run(&program, &recording);
+    uint32_t capacity[MODEL_BLOCKS] = {0}, threads[MODEL_BLOCKS] = {0};
     crn_replay_setup setup = setup_of(&program, capacity);
     crn_replay *replay = crn_replay_make(&recording.trace, &setup);
     crn_outcome outcome = {.begins = NULL};
     static const double expected[] = {12, 6, 4, 3, 3, 3}; /* ms an item */
     for (uint32_t n = 1; n <= COUNT(expected); n++) {
-        threads[TWIN_FIRST_STAGE + 1] = n;
+        threads[MODEL_FIRST_STAGE + 1] = n;
         crn_replay_run(replay, &(crn_scenario){.threads = threads, .cores = 64}, &outcome);
         double each = (double)outcome.length / ITEMS / 1e6;
         assert_true(each >= expected[n - 1] && each < expected[n - 1] * 1.06);
@@ -174,8 +174,8 @@ static void more_threads_help_until_something_else_is_slowest(void **state)
     assert_near((double)outcome.length, ITEMS * 16e6);
     crn_outcome_free(&outcome);
     crn_replay_free(replay);
-    twin_recording_free(&recording);
-    twin_program_free(&program);
+    model_recording_free(&recording);
+    model_program_free(&program);
 }
 
 static void which_kind_goes_first_is_learnt(void **state)
@@ -183,14 +183,14 @@ static void which_kind_goes_first_is_learnt(void **state)
     (void)state;
     static const uint64_t takes[3] = {3000000, 7000000, 5000000};
     for (int latest_first = 0; latest_first < 2; latest_first++) {
-        twin_program program = twin_pipeline(60, takes, 3);
-        twin_recording recording = {0};
+        model_program program = model_pipeline(60, takes, 3);
+        model_recording recording = {0};
         program.pools = 1;
         program.pool_of[0] = program.pool_of[1] = program.pool_of[2] = 0;
         program.workers[0] = 2;
         program.latest_first = latest_first;
-        twin_run(&program, &recording);
-        uint32_t capacity[TWIN_BLOCKS] = {0};
+        model_run(&program, &recording);
+        uint32_t capacity[MODEL_BLOCKS] = {0};
         crn_replay_setup setup = setup_of(&program, capacity);
         crn_replay *replay = crn_replay_make(&recording.trace, &setup);
         const crn_replay_facts *facts = crn_replay_facts_of(replay);
@@ -198,7 +198,7 @@ static void which_kind_goes_first_is_learnt(void **state)
         assert_int_equal(facts->pools[0].lanes, 2);
         assert_int_equal(facts->pools[0].by_kind, latest_first);
         if (latest_first) /* of the other two there never was a choice */
-            assert_int_equal(facts->pools[0].blocks[2], TWIN_FIRST_STAGE);
+            assert_int_equal(facts->pools[0].blocks[2], MODEL_FIRST_STAGE);
         /* The first item leaves early only where later stages go first. */
         crn_outcome outcome = {.begins = NULL};
         crn_replay_run(replay, &(crn_scenario){.factor = NULL}, &outcome);
@@ -208,8 +208,8 @@ static void which_kind_goes_first_is_learnt(void **state)
         }
         crn_outcome_free(&outcome);
         crn_replay_free(replay);
-        twin_recording_free(&recording);
-        twin_program_free(&program);
+        model_recording_free(&recording);
+        model_program_free(&program);
     }
 }
 
@@ -485,10 +485,10 @@ static void what_is_recorded_can_be_replayed(void **state)
     (void)state;
     random_source random = {13};
     for (int round = 0; round < rounds(2000); round++) {
-        twin_program program = twin_random(&random);
-        twin_recording recording = {0};
-        if (twin_run(&program, &recording) > 0) {
-            uint32_t capacity[TWIN_BLOCKS] = {0};
+        model_program program = model_random(&random);
+        model_recording recording = {0};
+        if (model_run(&program, &recording) > 0) {
+            uint32_t capacity[MODEL_BLOCKS] = {0};
             crn_replay_setup setup = setup_of(&program, capacity);
             setup.fixed = true;
             crn_replay *replay = crn_replay_make(&recording.trace, &setup);
@@ -497,8 +497,8 @@ static void what_is_recorded_can_be_replayed(void **state)
             assert_near((double)crn_replay_facts_of(replay)->replayed, recording.length);
             crn_replay_free(replay);
         }
-        twin_recording_free(&recording);
-        twin_program_free(&program);
+        model_recording_free(&recording);
+        model_program_free(&program);
     }
 }
 
@@ -572,7 +572,7 @@ static void latencies_are_of_all_that_was_asked_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(predicts_what_the_twin_does),
+        cmocka_unit_test(predicts_like_the_model),
         cmocka_unit_test(what_is_recorded_can_be_replayed),
         cmocka_unit_test(a_pipeline_is_as_fast_as_its_slowest_stage),
         cmocka_unit_test(more_threads_help_until_something_else_is_slowest),

@@ -11,8 +11,8 @@
 #include "replay/replay.h"
 #include "support/any_trace.h"
 #include "support/cases.h"
+#include "support/model_program.h"
 #include "support/scratch.h"
-#include "support/twin_program.h"
 
 static int rounds(int all)
 {
@@ -131,24 +131,25 @@ static void programs_come_out_alike(void **state)
     random_source random = {17};
     int ran = 0;
     for (int round = 0; round < rounds(2000); round++) {
-        twin_program program = twin_random(&random);
-        twin_recording recording = {0};
-        if (twin_run(&program, &recording) > 0) {
-            uint32_t capacity[TWIN_BLOCKS] = {0};
-            double factor[TWIN_BLOCKS];
+        model_program program = model_random(&random);
+        model_recording recording = {0};
+        if (model_run(&program, &recording) > 0) {
+            uint32_t capacity[MODEL_BLOCKS] = {0};
+            double factor[MODEL_BLOCKS];
             for (int stage = 0; stage < program.stages; stage++)
-                capacity[TWIN_FIRST_STAGE + stage] = (uint32_t)program.capacity[stage];
-            for (int b = 0; b < TWIN_BLOCKS; b++)
+                capacity[MODEL_FIRST_STAGE + stage] = (uint32_t)program.capacity[stage];
+            for (int b = 0; b < MODEL_BLOCKS; b++)
                 factor[b] = (1 + random_below(&random, 200)) / 100.0;
-            crn_replay_setup setup = {
-                .block_count = TWIN_BLOCKS, .capacity = capacity, .cores = (unsigned)program.cores};
+            crn_replay_setup setup = {.block_count = MODEL_BLOCKS,
+                                      .capacity = capacity,
+                                      .cores = (unsigned)program.cores};
             assert_lean(&recording.trace, &setup,
                         &(crn_scenario){.factor = factor, .cores = random_below(&random, 5)},
-                        random_below(&random, TWIN_BLOCKS));
+                        random_below(&random, MODEL_BLOCKS));
             ran++;
         }
-        twin_recording_free(&recording);
-        twin_program_free(&program);
+        model_recording_free(&recording);
+        model_program_free(&program);
     }
     assert_true(ran > 0);
 }

@@ -101,7 +101,7 @@ static void record(const cairn_options *options, uint64_t seed)
     setup_close(&s);
 }
 
-/* ---- the slow twin: from the spans ---- */
+/* ---- reference: computed from the spans ---- */
 
 static int compare_times(const void *left, const void *right)
 {

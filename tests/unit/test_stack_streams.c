@@ -14,7 +14,7 @@
 #include "support/scratch.h"
 #include "support/streams.h"
 
-/* ---- the slow twin ---- */
+/* ---- reference ---- */
 
 enum { ROOM = 1 << 14, FRAMES_MOST = ROOM - 2 };
 
@@ -24,11 +24,11 @@ typedef struct plain_stack {
     size_t depth;
 } plain_stack;
 
-typedef struct twin {
+typedef struct pair {
     cairn_stack *stack;
     plain_stack plain;
     cairn_mark marks[STREAM_MARKS];
-} twin;
+} pair;
 
 static void plain_replace(plain_stack *plain, uint32_t block)
 {
@@ -54,7 +54,7 @@ typedef struct player {
     const stream *played;
     cairn_profile *profile;
     cairn_lane *lanes[STREAM_SLOTS];
-    twin twins[STREAM_SLOTS];
+    pair pairs[STREAM_SLOTS];
     uint32_t block_count;
     bool recording;
     reference_graph graph;
@@ -63,9 +63,9 @@ typedef struct player {
     difference found;
 } player;
 
-static void open_twin(player *p, uint32_t slot)
+static void open_pair(player *p, uint32_t slot)
 {
-    twin *t = &p->twins[slot];
+    pair *t = &p->pairs[slot];
     t->stack = cairn_stack_open(p->lanes[slot % p->played->lanes]);
     assert_non_null(t->stack);
     if (!t->plain.blocks)
@@ -78,7 +78,7 @@ static void open_twin(player *p, uint32_t slot)
     reference_strand_end(&another);
 }
 
-static void charge(player *p, twin *t, uint32_t ticks, bool tick)
+static void charge(player *p, pair *t, uint32_t ticks, bool tick)
 {
     if (tick)
         cairn_stack_tick(t->stack, ticks);
@@ -99,7 +99,7 @@ static void check_view(player *p)
 }
 
 /* What is kept of the lower frames is what walking to them gives. */
-static void check_kept(twin *t)
+static void check_kept(pair *t)
 {
     cairn_strand *strand = cairn_stack_strand(t->stack);
     assert_int_equal(cairn_strand_depth(strand), t->plain.depth);
@@ -114,7 +114,7 @@ static void check_kept(twin *t)
 }
 
 /* One stream in four uses the verbs that count, which are to do the same. */
-static void move(player *p, twin *t, const event *e, cairn_block block)
+static void move(player *p, pair *t, const event *e, cairn_block block)
 {
     cairn_strand *strand = cairn_stack_strand(t->stack);
     bool cast = p->played->seed % 4 == 3;
@@ -140,7 +140,7 @@ static void reopen_lane(player *p, uint32_t lane)
     p->lanes[lane] = cairn_lane_open(p->profile, "again");
     assert_non_null(p->lanes[lane]);
     for (uint32_t slot = lane; slot < STREAM_SLOTS; slot += p->played->lanes)
-        p->twins[slot].stack = NULL;
+        p->pairs[slot].stack = NULL;
 }
 
 static void set_recording(player *p, bool recording)
@@ -151,9 +151,9 @@ static void set_recording(player *p, bool recording)
 
 static void play(player *p, const event *e)
 {
-    twin *t = &p->twins[e->slot];
+    pair *t = &p->pairs[e->slot];
     if (!t->stack)
-        open_twin(p, e->slot);
+        open_pair(p, e->slot);
     cairn_block block = e->value == STREAM_ROOT ? CAIRN_BLOCK_ROOT : 1 + e->value % p->block_count;
     switch ((event_kind)e->kind) {
     case EVENT_ENTER:
@@ -176,7 +176,7 @@ static void play(player *p, const event *e)
         return;
     case EVENT_OPEN:
         cairn_strand_close(cairn_stack_strand(t->stack));
-        open_twin(p, e->slot);
+        open_pair(p, e->slot);
         return;
     case EVENT_SWITCH:
         cairn_strand_switch(cairn_stack_strand(t->stack));
@@ -218,19 +218,19 @@ static void play_stream(uint64_t seed, size_t limit)
     for (size_t i = 0; i < made.count; i++)
         play(p, &made.events[i]);
     for (uint32_t i = 0; i < STREAM_SLOTS; i++)
-        if (p->twins[i].stack)
-            check_kept(&p->twins[i]);
+        if (p->pairs[i].stack)
+            check_kept(&p->pairs[i]);
     check_view(p);
     cairn_profile_close(p->profile);
     for (uint32_t i = 0; i < STREAM_SLOTS; i++)
-        free(p->twins[i].plain.blocks);
+        free(p->pairs[i].plain.blocks);
     reference_strand_end(&p->root);
     reference_graph_end(&p->graph);
     stream_free(&made);
     free(p);
 }
 
-static void streams_are_charged_as_by_the_slow_twin(void **state)
+static void streams_are_charged_like_the_reference(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= scale(6000); seed++)
@@ -240,7 +240,7 @@ static void streams_are_charged_as_by_the_slow_twin(void **state)
 int main(void)
 {
     const struct CMUnitTest cases[] = {
-        cmocka_unit_test(streams_are_charged_as_by_the_slow_twin),
+        cmocka_unit_test(streams_are_charged_like_the_reference),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);
 }

@@ -2,8 +2,8 @@
  *
  * Preloaded into any program: every so many calls of malloc the stack is walked by src/unwind and
  * by backtrace(3), which reads all tables anew each time and follows every rule there is. When the
- * program ends, a line is added to the file named by TWIN_OUT: how many walks were compared, how
- * many differed, and how many ended early for want of a rule.
+ * program ends, a line is added to the file named by REFERENCE_OUT: how many walks were compared,
+ * how many differed, and how many ended early for want of a rule.
  */
 #include <execinfo.h>
 #include <fcntl.h>
@@ -94,7 +94,7 @@ __attribute__((visibility("default"), noinline)) void *malloc(size_t size)
 __attribute__((destructor)) static void end(void)
 {
     char line[1024];
-    const char *path = getenv("TWIN_OUT");
+    const char *path = getenv("REFERENCE_OUT");
     busy = true;
     int file = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : -1;
     if (file < 0)

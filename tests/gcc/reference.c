@@ -29,7 +29,7 @@ static int used;
 
 PLAIN static void map(void)
 {
-    const char *path = getenv("TWIN_OUT");
+    const char *path = getenv("REFERENCE_OUT");
     int file = open(path ? path : "/dev/null", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0 || ftruncate(file, MOST * sizeof *table) != 0)
         abort();

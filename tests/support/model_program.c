@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "support/twin_program.h"
+#include "support/model_program.h"
 
 #include <string.h>
 
 #include "base/memory.h"
 
-enum { ORIGIN = 1000, LANES = 1 + TWIN_STAGES * TWIN_WORKERS };
+enum { ORIGIN = 1000, LANES = 1 + MODEL_STAGES * MODEL_WORKERS };
 
 typedef enum phase {
     MAIN_BEGINS,
@@ -42,28 +42,28 @@ typedef struct queue {
     int line[LANES], line_length; /* lanes that wait for room */
 } queue;
 
-typedef struct twin {
-    const twin_program *program;
-    twin_recording *recording;
+typedef struct simulation {
+    const model_program *program;
+    model_recording *recording;
     lane lanes[LANES];
     int lane_count;
-    queue queues[TWIN_STAGES];
+    queue queues[MODEL_STAGES];
     bool *done;     /* by item: its last stage has ended */
     uint32_t *last; /* by item: that span */
     double now;
     uint64_t arrivals;
-} twin;
+} simulation;
 
 /* ---- writing down ---- */
 
-static uint64_t moment(const twin *twin)
+static uint64_t moment(const simulation *sim)
 {
-    return ORIGIN + (uint64_t)(twin->now + 0.5);
+    return ORIGIN + (uint64_t)(sim->now + 0.5);
 }
 
-static void begin_span(twin *twin, lane *lane, uint32_t block, uint32_t asked)
+static void begin_span(simulation *sim, lane *lane, uint32_t block, uint32_t asked)
 {
-    twin_recording *recording = twin->recording;
+    model_recording *recording = sim->recording;
     if (!recording)
         return;
     crn_trace *trace = &recording->trace;
@@ -77,18 +77,18 @@ static void begin_span(twin *twin, lane *lane, uint32_t block, uint32_t asked)
     uint32_t parent = asked != CRN_SPAN_NONE ? asked
                       : lane->open           ? lane->spans[lane->open - 1]
                                              : CRN_SPAN_NONE;
-    trace->spans[trace->span_count] = (crn_span){.start = moment(twin),
+    trace->spans[trace->span_count] = (crn_span){.start = moment(sim),
                                                  .block = block,
                                                  .parent = parent,
-                                                 .lane = (uint32_t)(lane - twin->lanes),
+                                                 .lane = (uint32_t)(lane - sim->lanes),
                                                  .handed_off = asked != CRN_SPAN_NONE};
     lane->spans[lane->open++] = trace->span_count++;
 }
 
-static void end_span(twin *twin, lane *lane)
+static void end_span(simulation *sim, lane *lane)
 {
-    if (twin->recording)
-        twin->recording->trace.spans[lane->spans[--lane->open]].end = moment(twin);
+    if (sim->recording)
+        sim->recording->trace.spans[lane->spans[--lane->open]].end = moment(sim);
 }
 
 static uint32_t innermost(const lane *lane)
@@ -96,19 +96,19 @@ static uint32_t innermost(const lane *lane)
     return lane->open ? lane->spans[lane->open - 1] : 0;
 }
 
-static void note_handoff(twin *twin, const lane *lane, double taken)
+static void note_handoff(simulation *sim, const lane *lane, double taken)
 {
-    if (twin->recording)
-        twin->recording->trace.handoffs[twin->recording->trace.handoff_count++] =
-            (crn_span_handoff){innermost(lane), twin->recording->trace.handoff_count % 65535 + 1,
+    if (sim->recording)
+        sim->recording->trace.handoffs[sim->recording->trace.handoff_count++] =
+            (crn_span_handoff){innermost(lane), sim->recording->trace.handoff_count % 65535 + 1,
                                ORIGIN + (uint64_t)(taken + 0.5)};
 }
 
-static void note_wait(twin *twin, const lane *lane, uint32_t target)
+static void note_wait(simulation *sim, const lane *lane, uint32_t target)
 {
-    if (twin->recording)
-        twin->recording->trace.edges[twin->recording->trace.edge_count++] =
-            (crn_span_edge){innermost(lane), target, CRN_EDGE_WAITS, moment(twin)};
+    if (sim->recording)
+        sim->recording->trace.edges[sim->recording->trace.edge_count++] =
+            (crn_span_edge){innermost(lane), target, CRN_EDGE_WAITS, moment(sim)};
 }
 
 /* ---- queues ---- */
@@ -119,10 +119,10 @@ static bool is_first_in_line(const queue *queue, int lane)
 }
 
 /* False, and the lane is in the line, while there is no room. */
-static bool push(twin *twin, lane *lane, int stage, int item)
+static bool push(simulation *sim, lane *lane, int stage, int item)
 {
-    queue *queue = &twin->queues[stage];
-    int number = (int)(lane - twin->lanes), capacity = twin->program->capacity[stage];
+    queue *queue = &sim->queues[stage];
+    int number = (int)(lane - sim->lanes), capacity = sim->program->capacity[stage];
     if ((capacity && queue->tail - queue->head >= capacity) || !is_first_in_line(queue, number)) {
         if (!lane->waits_for_room)
             queue->line[queue->line_length++] = number;
@@ -132,21 +132,21 @@ static bool push(twin *twin, lane *lane, int stage, int item)
     if (lane->waits_for_room)
         memmove(queue->line, queue->line + 1, (size_t)--queue->line_length * sizeof *queue->line);
     lane->waits_for_room = false;
-    queue->items[queue->tail++] = (waiting){item, (double)twin->arrivals++, innermost(lane)};
+    queue->items[queue->tail++] = (waiting){item, (double)sim->arrivals++, innermost(lane)};
     return true;
 }
 
 /* The stage that a worker of the pool takes its next job from, -1 if there is none. */
-static int choose(const twin *twin, int pool)
+static int choose(const simulation *sim, int pool)
 {
     int best = -1;
-    for (int stage = 0; stage < twin->program->stages; stage++) {
-        const queue *queue = &twin->queues[stage];
-        if (twin->program->pool_of[stage] != pool || queue->head == queue->tail)
+    for (int stage = 0; stage < sim->program->stages; stage++) {
+        const queue *queue = &sim->queues[stage];
+        if (sim->program->pool_of[stage] != pool || queue->head == queue->tail)
             continue;
-        if (best < 0 || twin->program->latest_first ||
+        if (best < 0 || sim->program->latest_first ||
             queue->items[queue->head].arrived <
-                twin->queues[best].items[twin->queues[best].head].arrived)
+                sim->queues[best].items[sim->queues[best].head].arrived)
             best = stage;
     }
     return best;
@@ -154,47 +154,47 @@ static int choose(const twin *twin, int pool)
 
 /* ---- one step of a lane that does not work: whether there was any ---- */
 
-static double scaled(const twin *twin, double work, int block)
+static double scaled(const simulation *sim, double work, int block)
 {
-    return work * twin->program->factor[block];
+    return work * sim->program->factor[block];
 }
 
-static bool step_main(twin *twin, lane *lane)
+static bool step_main(simulation *sim, lane *lane)
 {
-    const twin_program *program = twin->program;
+    const model_program *program = sim->program;
     switch (lane->phase) {
     case MAIN_BEGINS:
-        begin_span(twin, lane, TWIN_MAIN, CRN_SPAN_NONE);
-        lane->left = scaled(twin, program->feed[0], TWIN_MAIN);
+        begin_span(sim, lane, MODEL_MAIN, CRN_SPAN_NONE);
+        lane->left = scaled(sim, program->feed[0], MODEL_MAIN);
         lane->phase = MAIN_WORKS;
         return true;
     case MAIN_WORKS:
-        begin_span(twin, lane, TWIN_PUSH, CRN_SPAN_NONE);
+        begin_span(sim, lane, MODEL_PUSH, CRN_SPAN_NONE);
         lane->phase = MAIN_PUSHES;
         return true;
     case MAIN_PUSHES:
-        if (!push(twin, lane, 0, lane->item))
+        if (!push(sim, lane, 0, lane->item))
             return false;
-        end_span(twin, lane);
+        end_span(sim, lane);
         lane->phase = program->join[lane->item] >= 0 ? MAIN_JOINS : MAIN_GOES_ON;
         return true;
     case MAIN_JOINS:
-        begin_span(twin, lane, TWIN_JOIN, CRN_SPAN_NONE);
+        begin_span(sim, lane, MODEL_JOIN, CRN_SPAN_NONE);
         lane->phase = MAIN_WAITS;
         return true;
     case MAIN_WAITS:
-        if (!twin->done[program->join[lane->item]])
+        if (!sim->done[program->join[lane->item]])
             return false;
-        note_wait(twin, lane, twin->last[program->join[lane->item]]);
-        end_span(twin, lane);
+        note_wait(sim, lane, sim->last[program->join[lane->item]]);
+        end_span(sim, lane);
         lane->phase = MAIN_GOES_ON;
         return true;
     case MAIN_GOES_ON:
         if (++lane->item == program->items) {
-            end_span(twin, lane);
+            end_span(sim, lane);
             lane->phase = OVER;
         } else {
-            lane->left = scaled(twin, program->feed[lane->item], TWIN_MAIN);
+            lane->left = scaled(sim, program->feed[lane->item], MODEL_MAIN);
             lane->phase = MAIN_WORKS;
         }
         return true;
@@ -203,51 +203,51 @@ static bool step_main(twin *twin, lane *lane)
     }
 }
 
-static void take(twin *twin, lane *lane, int stage)
+static void take(simulation *sim, lane *lane, int stage)
 {
-    queue *queue = &twin->queues[stage];
+    queue *queue = &sim->queues[stage];
     const waiting *job = &queue->items[queue->head++];
     lane->stage = stage;
     lane->item = job->item;
-    begin_span(twin, lane, (uint32_t)(TWIN_FIRST_STAGE + stage), job->push);
-    if (twin->recording)
-        note_handoff(twin, lane, (double)(twin->recording->trace.spans[job->push].end - ORIGIN));
-    lane->left = scaled(twin, twin->program->before[job->item * TWIN_STAGES + stage],
-                        TWIN_FIRST_STAGE + stage);
+    begin_span(sim, lane, (uint32_t)(MODEL_FIRST_STAGE + stage), job->push);
+    if (sim->recording)
+        note_handoff(sim, lane, (double)(sim->recording->trace.spans[job->push].end - ORIGIN));
+    lane->left = scaled(sim, sim->program->before[job->item * MODEL_STAGES + stage],
+                        MODEL_FIRST_STAGE + stage);
     lane->phase = WORKS_BEFORE;
 }
 
-static bool step_worker(twin *twin, lane *lane)
+static bool step_worker(simulation *sim, lane *lane)
 {
-    const twin_program *program = twin->program;
+    const model_program *program = sim->program;
     int stage;
     switch (lane->phase) {
     case IDLE:
-        stage = choose(twin, lane->pool);
+        stage = choose(sim, lane->pool);
         if (stage >= 0)
-            take(twin, lane, stage);
+            take(sim, lane, stage);
         return stage >= 0;
     case WORKS_BEFORE:
         if (lane->stage + 1 < program->stages)
-            begin_span(twin, lane, TWIN_PUSH, CRN_SPAN_NONE);
+            begin_span(sim, lane, MODEL_PUSH, CRN_SPAN_NONE);
         lane->phase = PUSHES;
         return true;
     case PUSHES:
         if (lane->stage + 1 < program->stages) {
-            if (!push(twin, lane, lane->stage + 1, lane->item))
+            if (!push(sim, lane, lane->stage + 1, lane->item))
                 return false;
-            end_span(twin, lane);
+            end_span(sim, lane);
         }
-        lane->left = scaled(twin, program->after[lane->item * TWIN_STAGES + lane->stage],
-                            TWIN_FIRST_STAGE + lane->stage);
+        lane->left = scaled(sim, program->after[lane->item * MODEL_STAGES + lane->stage],
+                            MODEL_FIRST_STAGE + lane->stage);
         lane->phase = WORKS_AFTER;
         return true;
     case WORKS_AFTER:
         if (lane->stage + 1 == program->stages) {
-            twin->last[lane->item] = innermost(lane);
-            twin->done[lane->item] = true;
+            sim->last[lane->item] = innermost(lane);
+            sim->done[lane->item] = true;
         }
-        end_span(twin, lane);
+        end_span(sim, lane);
         lane->phase = IDLE;
         return true;
     default:
@@ -255,12 +255,12 @@ static bool step_worker(twin *twin, lane *lane)
     }
 }
 
-static bool step(twin *twin)
+static bool step(simulation *sim)
 {
     bool any = false;
-    for (int i = 0; i < twin->lane_count; i++) {
-        lane *lane = &twin->lanes[i];
-        while (lane->left <= 0 && (i ? step_worker(twin, lane) : step_main(twin, lane)))
+    for (int i = 0; i < sim->lane_count; i++) {
+        lane *lane = &sim->lanes[i];
+        while (lane->left <= 0 && (i ? step_worker(sim, lane) : step_main(sim, lane)))
             any = true;
     }
     return any;
@@ -269,49 +269,49 @@ static bool step(twin *twin)
 /* ---- time ---- */
 
 /* To the next moment at which somebody's work is done. False if nobody works. */
-static bool advance(twin *twin)
+static bool advance(simulation *sim)
 {
     double least = 0;
     int working = 0;
-    for (int i = 0; i < twin->lane_count; i++) {
-        double left = twin->lanes[i].left;
+    for (int i = 0; i < sim->lane_count; i++) {
+        double left = sim->lanes[i].left;
         if (left <= 0)
             continue;
         least = !working || left < least ? left : least;
         working++;
     }
-    double rate = working > twin->program->cores ? (double)twin->program->cores / working : 1;
-    for (int i = 0; i < twin->lane_count; i++)
-        if (twin->lanes[i].left > 0)
-            twin->lanes[i].left = twin->lanes[i].left <= least ? 0 : twin->lanes[i].left - least;
-    twin->now += least / rate;
+    double rate = working > sim->program->cores ? (double)sim->program->cores / working : 1;
+    for (int i = 0; i < sim->lane_count; i++)
+        if (sim->lanes[i].left > 0)
+            sim->lanes[i].left = sim->lanes[i].left <= least ? 0 : sim->lanes[i].left - least;
+    sim->now += least / rate;
     return working > 0;
 }
 
-static bool is_over(const twin *twin)
+static bool is_over(const simulation *sim)
 {
-    for (int item = 0; item < twin->program->items; item++)
-        if (!twin->done[item])
+    for (int item = 0; item < sim->program->items; item++)
+        if (!sim->done[item])
             return false;
-    return twin->lanes[0].phase == OVER;
+    return sim->lanes[0].phase == OVER;
 }
 
-double twin_run(const twin_program *program, twin_recording *recording)
+double model_run(const model_program *program, model_recording *recording)
 {
     static const char *names[LANES] = {"main"};
-    twin twin = {.program = program, .recording = recording, .lane_count = 1};
-    twin.done = crn_calloc((size_t)program->items, sizeof *twin.done);
-    twin.last = crn_calloc((size_t)program->items, sizeof *twin.last);
+    simulation sim = {.program = program, .recording = recording, .lane_count = 1};
+    sim.done = crn_calloc((size_t)program->items, sizeof *sim.done);
+    sim.last = crn_calloc((size_t)program->items, sizeof *sim.last);
     for (int stage = 0; stage < program->stages; stage++)
-        twin.queues[stage].items = crn_calloc((size_t)program->items, sizeof(waiting));
+        sim.queues[stage].items = crn_calloc((size_t)program->items, sizeof(waiting));
     for (int pool = 0; pool < program->pools; pool++)
         for (int worker = 0; worker < program->workers[pool]; worker++)
-            twin.lanes[twin.lane_count++] = (lane){.phase = IDLE, .pool = pool};
+            sim.lanes[sim.lane_count++] = (lane){.phase = IDLE, .pool = pool};
     do {
-        while (step(&twin))
+        while (step(&sim))
             ;
-    } while (advance(&twin));
-    double length = is_over(&twin) ? twin.now : 0;
+    } while (advance(&sim));
+    double length = is_over(&sim) ? sim.now : 0;
     for (int i = 1; i < LANES; i++)
         names[i] = "worker";
     if (recording) {
@@ -320,48 +320,48 @@ double twin_run(const twin_program *program, twin_recording *recording)
         recording->trace.lanes = names;
     }
     for (int stage = 0; stage < program->stages; stage++)
-        crn_free(twin.queues[stage].items);
-    crn_free(twin.done);
-    crn_free(twin.last);
+        crn_free(sim.queues[stage].items);
+    crn_free(sim.done);
+    crn_free(sim.last);
     return length;
 }
 
-void twin_recording_free(twin_recording *recording)
+void model_recording_free(model_recording *recording)
 {
     crn_free(recording->trace.spans);
     crn_free(recording->trace.handoffs);
     crn_free(recording->trace.edges);
-    *recording = (twin_recording){0};
+    *recording = (model_recording){0};
 }
 
 /* ---- programs ---- */
 
-static twin_program allocate(int items, int stages)
+static model_program allocate(int items, int stages)
 {
-    twin_program program = {.items = items,
-                            .stages = stages,
-                            .pools = stages,
-                            .cores = LANES,
-                            .jobs = (uint32_t)(items * stages),
-                            .pool_of = {0, 1, 2},
-                            .workers = {1, 1, 1}};
+    model_program program = {.items = items,
+                             .stages = stages,
+                             .pools = stages,
+                             .cores = LANES,
+                             .jobs = (uint32_t)(items * stages),
+                             .pool_of = {0, 1, 2},
+                             .workers = {1, 1, 1}};
     program.feed = crn_calloc((size_t)items, sizeof *program.feed);
     program.join = crn_calloc((size_t)items, sizeof *program.join);
-    program.before = crn_calloc((size_t)items * TWIN_STAGES, sizeof *program.before);
-    program.after = crn_calloc((size_t)items * TWIN_STAGES, sizeof *program.after);
-    for (int block = 0; block < TWIN_BLOCKS; block++)
+    program.before = crn_calloc((size_t)items * MODEL_STAGES, sizeof *program.before);
+    program.after = crn_calloc((size_t)items * MODEL_STAGES, sizeof *program.after);
+    for (int block = 0; block < MODEL_BLOCKS; block++)
         program.factor[block] = 1;
     for (int item = 0; item < items; item++)
         program.join[item] = -1;
     return program;
 }
 
-twin_program twin_pipeline(int items, const uint64_t *takes, int stages)
+model_program model_pipeline(int items, const uint64_t *takes, int stages)
 {
-    twin_program program = allocate(items, stages);
+    model_program program = allocate(items, stages);
     for (int item = 0; item < items; item++)
         for (int stage = 0; stage < stages; stage++)
-            program.before[item * TWIN_STAGES + stage] = (double)takes[stage];
+            program.before[item * MODEL_STAGES + stage] = (double)takes[stage];
     return program;
 }
 
@@ -371,17 +371,17 @@ static double random_work(random_source *random)
     return 1 + random_below(random, 1u << (16 + random_below(random, 9)));
 }
 
-twin_program twin_random(random_source *random)
+model_program model_random(random_source *random)
 {
-    twin_program program =
-        allocate(1 + (int)random_below(random, 40), 1 + (int)random_below(random, TWIN_STAGES));
+    model_program program =
+        allocate(1 + (int)random_below(random, 40), 1 + (int)random_below(random, MODEL_STAGES));
     if (random_chance(random, 1, 3)) { /* one pool for all */
         program.pools = 1;
         program.pool_of[1] = program.pool_of[2] = 0;
     }
     program.cores = 1 + (int)random_below(random, 6);
     for (int pool = 0; pool < program.pools; pool++)
-        program.workers[pool] = 1 + (int)random_below(random, TWIN_WORKERS);
+        program.workers[pool] = 1 + (int)random_below(random, MODEL_WORKERS);
     for (int stage = 0; stage < program.stages; stage++)
         program.capacity[stage] = random_chance(random, 1, 2) ? (int)random_below(random, 5) : 0;
     for (int item = 0; item < program.items; item++) {
@@ -389,29 +389,29 @@ twin_program twin_random(random_source *random)
         if (random_chance(random, 1, 6))
             program.join[item] = (int)random_below(random, (uint32_t)item + 1);
         for (int stage = 0; stage < program.stages; stage++) {
-            program.before[item * TWIN_STAGES + stage] = random_work(random);
+            program.before[item * MODEL_STAGES + stage] = random_work(random);
             if (random_chance(random, 1, 3))
-                program.after[item * TWIN_STAGES + stage] = random_work(random);
+                program.after[item * MODEL_STAGES + stage] = random_work(random);
         }
     }
     return program;
 }
 
-void twin_program_free(twin_program *program)
+void model_program_free(model_program *program)
 {
     crn_free(program->feed);
     crn_free(program->join);
     crn_free(program->before);
     crn_free(program->after);
-    *program = (twin_program){0};
+    *program = (model_program){0};
 }
 
-double twin_work(const twin_program *program)
+double model_work(const model_program *program)
 {
     double work = 0;
     for (int item = 0; item < program->items; item++)
         work += program->feed[item];
-    for (int job = 0; job < program->items * TWIN_STAGES; job++)
+    for (int job = 0; job < program->items * MODEL_STAGES; job++)
         work += program->before[job] + program->after[job];
     return work;
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Native stacks are walked in many programs by src/unwind and by backtrace(3): see twin.c. Then
+"""Native stacks are walked in many programs by src/unwind and by backtrace(3): see reference.c. Then
 the programs run under a libcairn-alloc that walks each stack twice, as it does and from scratch, and
 traps where the contexts differ.
 
-Usage: twin.py TWIN CHECKED PROGRAM PLUGINS        prints TAP
+Usage: native_stacks.py REFERENCE CHECKED PROGRAM PLUGINS        prints TAP
 """
 import os
 import shutil
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-TWIN, CHECKED, PROGRAM, PLUGINS = (os.path.abspath(argument) for argument in sys.argv[1:5])
+REFERENCE, CHECKED, PROGRAM, PLUGINS = (os.path.abspath(argument) for argument in sys.argv[1:5])
 
 SOURCE = """
 #include <algorithm>
@@ -82,12 +82,12 @@ def run(command, **added):
 
 
 def compare(command):
-    done = run(command, LD_PRELOAD=TWIN, TWIN_OUT=os.path.abspath("twin"))
+    done = run(command, LD_PRELOAD=REFERENCE, REFERENCE_OUT=os.path.abspath("reference"))
     lines = []
-    if os.path.exists("twin"):
-        with open("twin", encoding="utf-8") as file:
+    if os.path.exists("reference"):
+        with open("reference", encoding="utf-8") as file:
             lines = [line.split(maxsplit=3) for line in file]
-        os.unlink("twin")
+        os.unlink("reference")
     walks, differing, early = (sum(int(line[i]) for line in lines) for i in range(3))
     # A rule that libgcc knows and we do not is rare.
     tell(lines and differing == 0 and early * 200 <= walks,
