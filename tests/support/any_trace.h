@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * any_trace.h - a recording that no program could have made, but a file can hold: spans, hand-offs
- * and edges at random, and what a replay of it is asked.
+ * any_trace.h - random spans, hand-offs and edges that a file can contain but no program could
+ * record, and random scenarios for replaying them.
  */
 #ifndef TESTS_SUPPORT_ANY_TRACE_H
 #define TESTS_SUPPORT_ANY_TRACE_H
@@ -20,11 +20,11 @@ typedef struct any_trace {
     uint32_t capacity[ANY_BLOCKS], threads[ANY_BLOCKS];
     uint8_t rest[ANY_BLOCKS];
     double factor[ANY_BLOCKS]; /* 0, 1 or 2 */
-    crn_replay_setup setup;    /* outcomes have all spans */
+    crn_replay_setup setup;    /* latencies of all spans */
     crn_scenario scenario;
 } any_trace;
 
-/* It points into itself. */
+/* The result contains pointers into itself. */
 void any_trace_make(any_trace *any, random_source *random);
 
 #endif

@@ -100,7 +100,7 @@ void assert_same_answers(crn_query *query, const char *left, const char *right)
     free(other);
 }
 
-/* ---- what is asked ---- */
+/* ---- the capture ---- */
 
 asked asked_make(random_source *random, uint32_t spans)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * asking.h - questions in SQL in one line, and something to ask. What goes wrong fails the test.
+ * asking.h - runs SQL queries in one line, on a prepared capture. Errors fail the test.
  */
 #ifndef TESTS_SUPPORT_ASKING_H
 #define TESTS_SUPPORT_ASKING_H
@@ -13,18 +13,18 @@ crn_query *open_query(const crn_query_file *files, uint32_t count);
 crn_statement *ask(crn_query *query, const char *sql);
 bool next_row(crn_statement *statement);
 
-/* A column of the row, which has to be of that kind. */
+/* Return a column of the row, which must have this type. */
 int64_t integer_at(crn_statement *statement, uint32_t column);
 const char *text_at(crn_statement *statement, uint32_t column);
 bool is_null(crn_statement *statement, uint32_t column);
 
-/* The integer that is the whole answer; -1 for NULL. */
+/* Returns the only value of the answer, an integer; -1 for NULL. */
 int64_t number_of(crn_query *query, const char *sql);
-/* All that is answered, as one text, to be freed. */
+/* Returns the whole answer as text. Free it. */
 char *answer_of(crn_query *query, const char *sql);
 void assert_same_answers(crn_query *query, const char *left, const char *right);
 
-/* A profile with names as nobody should have them, and spans that go with it. */
+/* A profile with awkward names, and spans for it. */
 typedef struct asked {
     crn_profile *profile;
     crn_trace *trace;
@@ -32,7 +32,7 @@ typedef struct asked {
     crn_query_file file;
 } asked;
 
-/* `spans` at most. */
+/* Makes at most `spans` spans. */
 asked asked_make(random_source *random, uint32_t spans);
 void asked_free(asked *asked);
 

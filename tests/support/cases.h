@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cases.h - cmocka, with what it wants included before it.
+ * cases.h - cmocka, with the headers that it requires.
  */
 #ifndef TESTS_SUPPORT_CASES_H
 #define TESTS_SUPPORT_CASES_H
@@ -19,16 +19,16 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-/* qemu's emulation of another processor (CAIRN_TEST_EMULATOR is its command) ends a child of fork
- * that begins a thread. */
+/* qemu's emulation (CAIRN_TEST_EMULATOR is its command) ends a child of fork that starts a
+ * thread. */
 #define skip_where_emulated()                                                                      \
     do {                                                                                           \
         if (getenv("CAIRN_TEST_EMULATOR"))                                                         \
             skip();                                                                                \
     } while (0)
 
-/* For a program that cannot run here at all: TAP's way to say so (cmocka's own skip() is
- * read as a failure). Returns the exit status. */
+/* Skips the whole program in TAP; Meson takes cmocka's skip() for a failure. Returns the exit
+ * status. */
 static inline int cases_skip_all(const char *why)
 {
     printf("1..0 # SKIP %s\n", why);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * child_threads.c - pthread_create in children of fork (ld's --wrap; only in builds with the thread
- * sanitizer).
+ * child_threads.c - pthread_create for children of fork (ld's --wrap; only in builds with the
+ * thread sanitizer).
  *
- * That sanitizer takes the parent's threads for ones that go on in the child, and ends a program
- * with two threads of one id. The ids are places on the threads' stacks, and the C library gives a
- * child's first threads the stacks that the parent's had. So they get stacks of their own, which
- * stay until the child ends.
+ * That sanitizer takes the parent's threads for threads of the child, and aborts if two threads
+ * have one id. The ids are addresses on the threads' stacks, and the C library gives a child's
+ * first threads the stacks of the parent's. So they get stacks of their own, which exist until the
+ * child ends.
  */
 #include <pthread.h>
 #include <sys/mman.h>
@@ -23,7 +23,7 @@ int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
                           void *data);
 
-static pid_t began; /* the process that is no child of fork, or one that has begun anew by exec */
+static pid_t began; /* the last process that was started by exec */
 
 __attribute__((constructor)) static void begin(void)
 {

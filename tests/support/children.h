@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * children.h - children of fork that are parts of a test.
+ * children.h - runs parts of a test in children of fork.
  */
 #ifndef TESTS_SUPPORT_CHILDREN_H
 #define TESTS_SUPPORT_CHILDREN_H
@@ -13,8 +13,7 @@
 #include "support/cases.h"
 #include "support/scratch.h"
 
-/* In the child: a fault is to end it, and not to be taken for one of the test's; and it has so many
- * seconds. */
+/* In the child: restores default signal actions, so that a fault ends it, and limits its time. */
 static inline void child_begin(unsigned seconds)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS};
@@ -23,7 +22,7 @@ static inline void child_begin(unsigned seconds)
     alarm(seconds);
 }
 
-/* Fails if it ends in another way than with status 0. */
+/* Waits for the child; fails unless its status is 0. */
 static inline void child_await(pid_t child)
 {
     int status;
@@ -32,7 +31,7 @@ static inline void child_await(pid_t child)
         fail_msg("the child's status is %x", (unsigned)status);
 }
 
-/* Where the child's capture is: x.cairn -> x.PID.cairn */
+/* Returns the path of the child's capture: x.cairn -> x.PID.cairn */
 static inline char *child_path(char path[SCRATCH_PATH], const char *parent, pid_t child)
 {
     snprintf(path, SCRATCH_PATH, "%.*s.%d.cairn", (int)(strlen(parent) - strlen(".cairn")), parent,

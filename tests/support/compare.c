@@ -20,7 +20,7 @@ static const char *path_text(const uint32_t *path, size_t length)
     return text;
 }
 
-/* What the visits of contexts and of edges are held against. */
+/* The state of a comparison of contexts and edges. */
 typedef struct comparison {
     const reference_graph *graph;
     difference *found;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * compare_capture.c - the same as compare.c, for what the tool reads from the file.
+ * compare_capture.c - as compare.c, for captures that the tool loads.
  */
 #include <stdlib.h>
 
 #include "profile/profile.h"
 #include "support/compare.h"
 
-/* The number that the test gave the block: the player names block 7 "b7". */
+/* Returns the number of a block: the player names block 7 "b7". */
 static uint32_t block_number(const crn_profile *profile, uint32_t block)
 {
     if (block == 0)
@@ -17,7 +17,7 @@ static uint32_t block_number(const crn_profile *profile, uint32_t block)
     return (uint32_t)strtoul(profile->blocks[block].name + 1, NULL, 10);
 }
 
-/* The reference's context for each of the profile's, UINT32_MAX where there is none. */
+/* Returns for each context of the profile the reference's, UINT32_MAX if there is none. */
 static uint32_t *match_contexts(const crn_profile *profile, const reference_graph *graph)
 {
     uint32_t *match = malloc(profile->context_count * sizeof(*match));

@@ -11,7 +11,7 @@ typedef struct damaging {
     random_source *random;
     unsigned char *bytes;
     size_t size;
-    size_t entries[256]; /* where those of its directories are */
+    size_t entries[256]; /* offsets of its directory entries */
     uint32_t count;
 } damaging;
 
@@ -38,9 +38,9 @@ static void find_entries(damaging *its)
     }
 }
 
-/* ---- what something becomes ---- */
+/* ---- new values ---- */
 
-/* Names of spans are numbers like others: a lane in the upper half, a small number below. */
+/* Returns a value that a span's name could have: a lane in the upper half, a small number below. */
 static uint64_t likely(random_source *random)
 {
     static const uint64_t odd[] = {0,
@@ -110,9 +110,9 @@ static size_t width(random_source *random)
     return widths[random_below(random, 6)];
 }
 
-/* ---- of which ---- */
+/* ---- choice of fields ---- */
 
-/* The size of what a section is a row of, and what is before the first. */
+/* Returns the size of a section's items, and of its header. */
 static uint64_t item_of(uint16_t kind, uint64_t *before)
 {
     *before = kind == CRN_SECTION_LANE ? sizeof(crn_disk_lane) : 0;
@@ -145,7 +145,7 @@ static bool is_empty(const unsigned char *bytes, uint64_t size)
     return true;
 }
 
-/* Up to the first item without anything in it, and that one, too. */
+/* Returns the number of items up to and including the first empty one. */
 static uint64_t items_in_use(const damaging *its, const crn_disk_chunk *chunk, uint64_t before,
                              uint64_t item)
 {
@@ -175,7 +175,7 @@ static void change_item(damaging *its, const crn_disk_chunk *chunk)
     if (!count)
         return;
     at += before + item * random_below(its->random, (uint32_t)count);
-    if (random_chance(its->random, 1, 6)) { /* the same as another */
+    if (random_chance(its->random, 1, 6)) { /* equal to another */
         uint64_t from = chunk->offset + before + item * random_below(its->random, (uint32_t)count);
         memmove(its->bytes + at, its->bytes + from, item);
         return;
@@ -184,7 +184,7 @@ static void change_item(damaging *its, const crn_disk_chunk *chunk)
     change(its, at + size * random_below(its->random, (uint32_t)(within / size)), size);
 }
 
-/* A chunk becomes another's, or lies elsewhere. */
+/* Gives a chunk's entry the values of another, or another offset. */
 static void change_entry(damaging *its, size_t at)
 {
     static const struct {
@@ -201,7 +201,7 @@ static void change_entry(damaging *its, size_t at)
         change(its, at, fields[field].width);
 }
 
-/* A lane is named by its chunks: all of them get another number. */
+/* Renumbers a lane in the entries of all its chunks. */
 static void rename_lane(damaging *its)
 {
     crn_disk_chunk chunk;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * damage.h - what could become of a capture, in the hands of somebody who knows the format: what is
- * changed is a field of what is in use, and becomes something that could stand there, or just
- * not. Random bytes alone hardly ever get behind a reader's first look.
+ * damage.h - damages captures with knowledge of the format: a field that is in use gets a value at
+ * or just beyond the valid range. (Random bytes are mostly rejected by the first check.)
  */
 #ifndef TESTS_SUPPORT_DAMAGE_H
 #define TESTS_SUPPORT_DAMAGE_H
@@ -11,7 +10,7 @@
 
 #include "support/random.h"
 
-/* Changes so many fields of the capture. */
+/* Changes `fields` fields of the capture. */
 void damage_fields(random_source *random, unsigned char *bytes, size_t size, uint32_t fields);
 
 #endif

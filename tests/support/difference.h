@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * difference.h - what was found to be wrong, in words.
+ * difference.h - a description of the first difference that a comparison found.
  */
 #ifndef TESTS_SUPPORT_DIFFERENCE_H
 #define TESTS_SUPPORT_DIFFERENCE_H
 
-/* Empty when nothing was. */
+/* Empty if no difference was found. */
 typedef struct difference {
     char text[512];
 } difference;

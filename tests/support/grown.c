@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* The contexts of `after`, by their parents. */
+/* Contexts of `after`, by parent. */
 typedef struct children {
     uint32_t *first, *next;
 } children;
@@ -33,7 +33,7 @@ static bool is_smaller(const crn_profile *before, uint32_t was, const crn_profil
 {
     for (uint32_t metric = 0; metric < before->metric_count; metric++) {
         uint64_t old = value(before, metric, was), new = value(after, metric, is);
-        /* The first calibration of the clock is rough: nanoseconds may become fewer. */
+        /* Wall time may decrease a little: the first calibration of the clock is rough. */
         if (metric == CRN_METRIC_WALL)
             new += old / 20 + 100;
         if (new < old) {
@@ -60,7 +60,7 @@ bool profile_has_grown(const crn_profile *before, const crn_profile *after, diff
     for (uint32_t c = 0; good && c < before->context_count; c++) {
         uint32_t block = before->block[c];
         if (before->folded_block && block == before->folded_block)
-            block = after->folded_block; /* it comes after all the others */
+            block = after->folded_block; /* it is the last block */
         now[c] = c ? of.first[now[before->parent[c]]] : 0;
         while (now[c] && after->block[now[c]] != block)
             now[c] = of.next[now[c]];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * grown.h - what another process sees of a program that runs: nothing goes back.
+ * grown.h - checks from another process that no figure of a running program decreases.
  */
 #ifndef TESTS_SUPPORT_GROWN_H
 #define TESTS_SUPPORT_GROWN_H
@@ -8,8 +8,8 @@
 #include "profile/profile.h"
 #include "support/difference.h"
 
-/* True if no counter of any context that was there `before` is gone or smaller. Contexts are
- * found by their paths: their numbers change from one load to the next. */
+/* Returns true if no counter of a context of `before` is missing or smaller. Contexts are matched
+ * by path, because their numbers change between loads. */
 bool profile_has_grown(const crn_profile *before, const crn_profile *after, difference *found);
 
 #endif

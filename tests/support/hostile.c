@@ -81,7 +81,7 @@ void change_end(change *its)
 
 change changed;
 
-/* To whoever reads it in place it is the same. */
+/* Also checks that the store, which reads in place, has the same. */
 crn_trace *trace_of(const char *path)
 {
     crn_error error = {0};

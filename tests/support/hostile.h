@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * hostile.h - a capture with some spans, of which single fields become something else. What is read
- * of it must be sound, and the same to those that read in place.
+ * hostile.h - captures with spans in which single fields are changed. The readers must return
+ * valid data, the same in memory and in place.
  */
 #ifndef TESTS_SUPPORT_HOSTILE_H
 #define TESTS_SUPPORT_HOSTILE_H
@@ -14,17 +14,17 @@
 
 enum { SPANS = 8 };
 
-/* On lane 0: span 0, in it 1 to 3; 4 to 7 beside it, with an attribute. On lane 1: one that lane 0
- * asked for in 0. Returns the path, which is put in `path`. */
+/* Writes a capture. Lane 0: span 0, with children 1 to 3; 4 to 7 beside it, with an attribute. Lane
+ * 1: a span that span 0 asked for. Returns `path`. */
 const char *fresh(char path[SCRATCH_PATH], cairn_span_policy policy);
 
-/* Where in the file a section of a lane begins. */
+/* Returns the offset of a lane's section in the file. */
 uint64_t offset_of(const char *path, crn_section_kind kind, uint32_t lane);
 
-/* Bytes of the file, from it or to it. */
+/* Reads or writes bytes of the file. */
 void transfer(const char *path, uint64_t offset, void *bytes, size_t size, bool write);
 
-/* An item of a section, which is written back when the loop that changes it is over. */
+/* An item of a section, restored at the end of the loop that changes it. */
 typedef struct change {
     const char *path;
     uint64_t offset;
@@ -49,7 +49,7 @@ void change_end(change *its);
 
 extern change changed;
 
-/* The trace of a file that is read at all, sound. */
+/* Loads the trace and checks its invariants; the file must be readable. */
 crn_trace *trace_of(const char *path);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * made_spans.h - spans that a test makes one by one, and what is explained of them.
+ * made_spans.h - builds traces span by span, and explains them.
  */
 #ifndef TESTS_SUPPORT_MADE_SPANS_H
 #define TESTS_SUPPORT_MADE_SPANS_H
@@ -24,7 +24,7 @@ static inline void assert_near(double value, double expected, double within)
     assert_true(fabs(value - expected) <= within);
 }
 
-/* ---- traces that are made ---- */
+/* ---- traces ---- */
 
 typedef struct made {
     crn_trace trace;

@@ -24,9 +24,9 @@ typedef enum phase {
 typedef struct lane {
     phase phase;
     int pool, item, stage;
-    double left;         /* work to do before the phase goes on */
-    bool waits_for_room; /* it is in the queue's line */
-    uint32_t spans[3];   /* open: outermost first */
+    double left;         /* work until the next phase */
+    bool waits_for_room; /* waits in the queue's line */
+    uint32_t spans[3];   /* open spans, outermost first */
     int open;
 } lane;
 
@@ -39,7 +39,7 @@ typedef struct waiting {
 typedef struct queue {
     waiting *items;
     int head, tail;
-    int line[LANES], line_length; /* lanes that wait for room */
+    int line[LANES], line_length; /* lanes that wait for space */
 } queue;
 
 typedef struct simulation {
@@ -48,13 +48,13 @@ typedef struct simulation {
     lane lanes[LANES];
     int lane_count;
     queue queues[MODEL_STAGES];
-    bool *done;     /* by item: its last stage has ended */
-    uint32_t *last; /* by item: that span */
+    bool *done;     /* by item: the last stage has ended */
+    uint32_t *last; /* by item: the span of its last stage */
     double now;
     uint64_t arrivals;
 } simulation;
 
-/* ---- writing down ---- */
+/* ---- recording ---- */
 
 static uint64_t moment(const simulation *sim)
 {
@@ -118,7 +118,7 @@ static bool is_first_in_line(const queue *queue, int lane)
     return queue->line_length == 0 || queue->line[0] == lane;
 }
 
-/* False, and the lane is in the line, while there is no room. */
+/* Pushes an item. If the queue is full, the lane joins its line and false is returned. */
 static bool push(simulation *sim, lane *lane, int stage, int item)
 {
     queue *queue = &sim->queues[stage];
@@ -136,7 +136,7 @@ static bool push(simulation *sim, lane *lane, int stage, int item)
     return true;
 }
 
-/* The stage that a worker of the pool takes its next job from, -1 if there is none. */
+/* Returns the stage from which a worker of the pool takes its next job, -1 if there is none. */
 static int choose(const simulation *sim, int pool)
 {
     int best = -1;
@@ -152,7 +152,7 @@ static int choose(const simulation *sim, int pool)
     return best;
 }
 
-/* ---- one step of a lane that does not work: whether there was any ---- */
+/* ---- steps of a lane without work: return true if it did something ---- */
 
 static double scaled(const simulation *sim, double work, int block)
 {
@@ -268,7 +268,7 @@ static bool step(simulation *sim)
 
 /* ---- time ---- */
 
-/* To the next moment at which somebody's work is done. False if nobody works. */
+/* Advances to the next moment at which a lane's work is done. Returns false if no lane works. */
 static bool advance(simulation *sim)
 {
     double least = 0;
@@ -365,7 +365,7 @@ model_program model_pipeline(int items, const uint64_t *takes, int stages)
     return program;
 }
 
-/* Numbers so large that no two things happen at once by chance. */
+/* Returns a number so large that no two events coincide by chance. */
 static double random_work(random_source *random)
 {
     return 1 + random_below(random, 1u << (16 + random_below(random, 9)));
@@ -375,7 +375,7 @@ model_program model_random(random_source *random)
 {
     model_program program =
         allocate(1 + (int)random_below(random, 40), 1 + (int)random_below(random, MODEL_STAGES));
-    if (random_chance(random, 1, 3)) { /* one pool for all */
+    if (random_chance(random, 1, 3)) { /* one pool for all stages */
         program.pools = 1;
         program.pool_of[1] = program.pool_of[2] = 0;
     }

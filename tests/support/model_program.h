@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * model_program.h - a program of threads, bounded queues and waits that exists only as numbers: run
- * event by event, slowly and obviously, it says how long it takes and what spans it would record.
+ * model_program.h - simulates a program of threads, bounded queues and waits, event by event.
+ * Returns how long the program takes and the spans that it would record. A slow reference for
+ * replays.
  *
- * main does some work, pushes an item, may wait for one that it has pushed, and so on. Stages are
- * served by pools of workers: each job works, pushes its item to the next stage, works some more.
- * Nothing takes time but work. Processors are shared evenly.
+ * main works, pushes an item, may wait for an item that it has pushed, and so on. Pools of workers
+ * serve the stages: each job works, pushes its item to the next stage, and works again. Only work
+ * takes time. Processors are shared evenly.
  */
 #ifndef TESTS_SUPPORT_MODEL_PROGRAM_H
 #define TESTS_SUPPORT_MODEL_PROGRAM_H
@@ -27,10 +28,10 @@ typedef struct model_program {
     int items, stages, pools, cores;
     uint32_t jobs; /* items * stages */
     int pool_of[MODEL_STAGES], workers[MODEL_STAGES], capacity[MODEL_STAGES];
-    bool latest_first;           /* else a pool takes the job that came first */
-    double factor[MODEL_BLOCKS]; /* of all work */
-    double *feed;                /* by item: main's work before it pushes that */
-    int *join;                   /* by item: what main waits for then, -1: nothing */
+    bool latest_first;           /* otherwise a pool takes the oldest job */
+    double factor[MODEL_BLOCKS]; /* factor on the work of a block */
+    double *feed;                /* by item: main's work before it pushes the item */
+    int *join;                   /* by item: the item that main then waits for, -1: none */
     double *before, *after;      /* by item and stage: work before and after the push */
 } model_program;
 
@@ -41,15 +42,15 @@ typedef struct model_recording {
 } model_recording;
 
 model_program model_random(random_source *random);
-/* One worker a stage, any number of items in each queue, as many processors as wanted. */
+/* One worker for each stage, unbounded queues, unlimited processors. */
 model_program model_pipeline(int items, const uint64_t *takes, int stages);
 void model_program_free(model_program *program);
 
-/* How long it takes from begin to end; 0 if it locks up. With a recording it writes that down. */
+/* Returns the length of the run; 0 if it deadlocks. Fills `recording` unless it is NULL. */
 double model_run(const model_program *program, model_recording *recording);
 void model_recording_free(model_recording *recording);
 
-/* All work that there is in it. */
+/* Returns the sum of all work. */
 double model_work(const model_program *program);
 
 #endif

@@ -97,7 +97,7 @@ static bool same_depth(const player *p, const pair *t)
     return false;
 }
 
-/* A stack that the host walked, of up to 40 frames with some recursion in it. */
+/* Charges a random path of up to 40 blocks with some recursion, as cairn_sample does. */
 static void sample(player *p, pair *t, uint32_t seed)
 {
     random_source random = {seed};
@@ -221,7 +221,7 @@ bool player_play(const stream *played, difference *found)
     return same;
 }
 
-/* Leaves out ever smaller parts for as long as what remains still fails. */
+/* Removes parts of a failing stream, of decreasing size, as long as the rest still fails. */
 static void make_small(stream *failing, difference *found)
 {
     stream without = *failing;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * profiles.h - a profile with what most tests need, and questions to it in one line.
+ * profiles.h - opens a profile with common settings, and queries it in one line.
  */
 #ifndef TESTS_SUPPORT_PROFILES_H
 #define TESTS_SUPPORT_PROFILES_H
@@ -27,13 +27,13 @@ cairn_cost cost_at(cairn_profile *profile, const char *path);
 /* cairn_view_calls of a sequence, written "1 2 3". */
 uint64_t calls_ending_in(cairn_profile *profile, const char *sequence);
 
-/* How many contexts there are. */
+/* Returns the number of contexts. */
 uint32_t contexts_in(cairn_profile *profile);
 
-/* The sums over all contexts. */
+/* Returns the sums over all contexts. */
 cairn_cost total_of(cairn_profile *profile);
 
-/* The number in the note `key` of a capture; fails the test if it cannot be loaded. */
+/* Returns the number in the note `key` of a capture; fails the test if it cannot be loaded. */
 uint64_t note_of(const char *path, const char *key);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * random.h - numbers that look random and are the same on every machine (splitmix64,
- * Steele, Lea and Flood 2014).
+ * random.h - pseudo-random numbers, the same on every machine (splitmix64, Steele, Lea and Flood
+ * 2014).
  */
 #ifndef TESTS_SUPPORT_RANDOM_H
 #define TESTS_SUPPORT_RANDOM_H

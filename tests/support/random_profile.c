@@ -75,7 +75,7 @@ uint32_t profile_path(const crn_profile *profile, uint32_t context, uint32_t *pa
 
 crn_profile *profile_chain(uint32_t length, uint32_t block_count)
 {
-    /* The builder makes the tables; the contexts are put in their place. */
+    /* Builds the tables; the contexts are then replaced. */
     crn_profile_builder *builder = crn_profile_builder_new();
     crn_free(add_blocks(builder, block_count, &(profile_source){"src/", 0}));
     crn_profile *profile = crn_profile_builder_end(builder);

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "capture/format.h"
 
-/* Times are as of processes that were started in 2020, on machines that run for some hours. */
+/* Times are of processes started in 2020, on machines that have run for some hours. */
 #define UNIX_BASE 1600000000000000000u
 #define MONOTONIC_BASE 10000000000000u
 enum { LENGTH = 100000, KEYS = 4, LANES_MAX = 4 };
@@ -40,7 +40,7 @@ static void make_span(random_source *random, crn_trace *trace, uint32_t s, uint3
         span->parent = first + random_below(random, s - first);
     else
         span->orphaned = random_chance(random, 1, 8);
-    /* Asked for by something of an earlier lane, or of the same. */
+    /* Handed off by a span of an earlier lane, or of the same. */
     if (s && random_chance(random, 1, 5)) {
         span->parent = random_below(random, s);
         span->handed_off = true;
@@ -102,7 +102,7 @@ static void make_figures(random_source *random, crn_trace *trace)
                 (crn_span_weight){s, 1 + random_below(random, 1000) / 3.0};
 }
 
-/* Of some blocks, and of values of a key. */
+/* Makes histograms of some blocks, and of values of a key. */
 static void make_histograms(random_source *random, crn_trace *trace)
 {
     trace->histograms = crn_calloc(LANES_MAX + 1, sizeof *trace->histograms);
@@ -187,7 +187,7 @@ crn_trace *random_trace(random_source *random, uint32_t spans)
     return trace;
 }
 
-/* ---- several ---- */
+/* ---- several processes ---- */
 
 static uint64_t id_of(const crn_trace *trace, uint32_t span)
 {
@@ -198,7 +198,7 @@ static uint64_t id_of(const crn_trace *trace, uint32_t span)
     return crn_span_name_make(lane, place) ^ trace->processes[0].span_key;
 }
 
-/* Some spans were asked for by one of another process that had begun by then. */
+/* Lets some spans be requested by a span of another process that had begun before. */
 static void ask(random_source *random, random_world *world, uint32_t process)
 {
     crn_trace *trace = world->traces[process];
@@ -210,7 +210,7 @@ static void ask(random_source *random, random_world *world, uint32_t process)
         uint32_t parent = random_below(random, from->span_count);
         uint64_t id = id_of(from, parent);
         if (random_chance(random, 1, 10))
-            id = random_next(random); /* of one that is not there */
+            id = random_next(random); /* a missing span */
         else if (world->began[other] + from->spans[parent].start >=
                  world->began[process] + trace->spans[s].start)
             continue;
@@ -251,7 +251,7 @@ void random_world_free(random_world *world)
         crn_trace_free(world->traces[p]);
 }
 
-/* ---- equal ---- */
+/* ---- comparison ---- */
 
 #define differ(...) (difference_set(__VA_ARGS__), false)
 
@@ -306,7 +306,7 @@ static bool attributes_are_equal(const crn_trace *one, const crn_trace *other, s
     if (left->kind == CRN_ATTRIBUTE_TEXT)
         return strcmp(left->value.text, right->value.text) == 0 ||
                differ(found, "attribute %zu: its text differs", i);
-    SAME("attribute", value.integer); /* the bits of a number, too */
+    SAME("attribute", value.integer); /* compares the bits of a number, too */
     return true;
 }
 

@@ -38,7 +38,7 @@ static const char *name_of(const recorded *recorded, uint32_t span)
     return block < recorded->profile->block_count ? recorded->profile->blocks[block].name : "";
 }
 
-/* From the innermost out. */
+/* Compares the innermost block first. */
 static bool is_path(const recorded *recorded, uint32_t span, const char *path)
 {
     const char *end = path + strlen(path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * recorded.h - what a capture holds of spans, by the names of their blocks.
+ * recorded.h - looks up the spans of a capture by block name.
  */
 #ifndef TESTS_SUPPORT_RECORDED_H
 #define TESTS_SUPPORT_RECORDED_H
@@ -13,24 +13,24 @@ typedef struct recorded {
     crn_trace *trace;
 } recorded;
 
-/* Fails the test if the capture cannot be loaded, or is not sound. */
+/* Loads a capture; fails the test if that fails or an invariant does not hold. */
 recorded recorded_load(const char *path);
 void recorded_free(recorded *recorded);
 
-/* How many spans have this block; or, of a path "main/render", these blocks from the outermost on.
- */
+/* Returns the number of spans with this block, or with this path of blocks "main/render", outermost
+ * first. */
 uint32_t recorded_count(const recorded *recorded, const char *path);
 
-/* The first of those, CRN_SPAN_NONE if there is none. */
+/* Returns the first such span, CRN_SPAN_NONE if there is none. */
 uint32_t recorded_find(const recorded *recorded, const char *path);
 
-/* The value of a span's attribute, as text: "" if it has none. Static storage. */
+/* Returns the value of a span's attribute as text, "" if it has none. Static storage. */
 const char *recorded_attribute(const recorded *recorded, uint32_t span, const char *key);
 
-/* How many edges of this kind lead from one span to the other. */
+/* Returns the number of edges of this kind from one span to another. */
 uint32_t recorded_edges(const recorded *recorded, uint32_t from, uint32_t to, crn_edge_kind kind);
 
-/* The calls of blocks of that name, over all contexts. */
+/* Returns the calls of blocks with this name, over all contexts. */
 uint64_t recorded_calls(const recorded *recorded, const char *name);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * reference.c - see reference.h. Written for being obviously right, not for speed.
+ * reference.c - see reference.h. Obviously correct, not fast.
  */
 #include "support/reference.h"
 
@@ -50,7 +50,7 @@ static uint64_t edge_hash(uint32_t from, uint32_t block)
     return hash ^ hash >> 29;
 }
 
-/* The slot where the context is, or the free one where it would go. */
+/* Returns the slot of a context, or the free slot where it belongs. */
 static uint32_t context_slot(const reference_graph *graph, const uint32_t *path, uint32_t length)
 {
     uint32_t mask = graph->context_slot_count - 1;
@@ -123,7 +123,7 @@ static uint32_t context_of(reference_graph *graph, const uint32_t *path, uint32_
     return found ? found - 1 : context_add(graph, path, length);
 }
 
-/* Where a limit sends block, which cannot be added after `path`. */
+/* Returns the context to which a limit sends `block`, which cannot be appended to `path`. */
 static uint32_t fold(reference_graph *graph, const uint32_t *path, uint32_t length, uint32_t block)
 {
     for (uint32_t end = length; end > 0; end--) {
@@ -135,7 +135,7 @@ static uint32_t fold(reference_graph *graph, const uint32_t *path, uint32_t leng
     return context_of(graph, folded, 3);
 }
 
-/* Where `block` leads from a context: the definition, from the blocks alone. */
+/* Returns the context to which `block` leads, by the definition. */
 static uint32_t follow(reference_graph *graph, uint32_t from, uint32_t block, bool *folded)
 {
     uint32_t length = graph->contexts[from].length;

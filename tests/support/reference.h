@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * reference.h - what a profile must hold, worked out the slow and obvious way.
+ * reference.h - a slow, obvious implementation of a profile, which the library is compared with.
  *
- * A context here is an array of blocks, kept in a hash map by its content. The canonical
- * form comes straight from the definition: append the block; if the last k blocks are the
- * same as the k before them, drop k. It shares nothing with the library: no parents, no
- * chains, no units. What the tests hold the library against is this.
+ * A context is an array of blocks, stored in a hash map by content. Canonical form follows the
+ * definition: append the block; if the last k blocks equal the k before them, drop k. Nothing is
+ * shared with the library's implementation: no parents, no index, no node offsets.
  */
 #ifndef TESTS_SUPPORT_REFERENCE_H
 #define TESTS_SUPPORT_REFERENCE_H
@@ -34,11 +33,11 @@ typedef struct reference_edge {
     uint64_t calls;
 } reference_edge;
 
-/* One graph: what a lane has, or all lanes together as long as no budget is reached. */
+/* A graph: that of a lane, or of all lanes together if no budget is reached. */
 typedef struct reference_graph {
     uint32_t path_limit;
-    /* With this many contexts no more are made, but for [folded] and below. There may be
-     * as many edges that do not lead to a child: calls beyond them count as [folded]'s. */
+    /* Limit on contexts; beyond it only [folded] and its children are made. The same limit holds
+     * for edges that do not lead to a child: further calls count for [folded]. */
     uint32_t budget;
     reference_context *contexts; /* 0 is the root */
     uint32_t context_count, context_room;
@@ -48,23 +47,22 @@ typedef struct reference_graph {
     uint32_t edge_count, edge_room;
     uint32_t *edge_slots;
     uint32_t edge_slot_count;
-    uint32_t cross_edges; /* that do not lead to a child */
+    uint32_t cross_edges; /* edges that do not lead to a child */
     uint64_t folded_edges;
 } reference_graph;
 
 typedef struct reference_strand {
     reference_graph *graph;
     uint32_t current;
-    uint32_t *stack; /* the contexts to go back to */
+    uint32_t *stack; /* saved callers */
     size_t depth, room;
 } reference_strand;
 
-/* The length of the canonical form of the `length` blocks at `path`, all but the last of
- * which are canonical already. What is canonical is a prefix of what was given. */
+/* Returns the length of the canonical form of the `length` blocks at `path`, all but the last of
+ * which are canonical. The canonical form is a prefix of the path. */
 uint32_t reference_canonical_length(const uint32_t *path, uint32_t length);
 
-/* True if no sequence in `path` is followed at once by itself: the definition, checked
- * everywhere and not only at the end. */
+/* Returns true if no two consecutive runs of blocks in `path` are equal, checked everywhere. */
 bool reference_is_canonical(const uint32_t *path, uint32_t length);
 
 void reference_graph_start(reference_graph *graph, uint32_t path_limit, uint32_t budget);
@@ -77,18 +75,17 @@ const reference_context *reference_graph_find(const reference_graph *graph, cons
 const reference_edge *reference_graph_edge(const reference_graph *graph, const uint32_t *path,
                                            uint32_t length, uint32_t block);
 
-/* `recording` is false while the profile is disabled: then stacks move and nothing is
- * counted. */
+/* With `recording` false (a disabled profile) stacks move and nothing is counted. */
 void reference_strand_start(reference_strand *strand, reference_graph *graph, bool recording);
 void reference_strand_end(reference_strand *strand);
-/* The stack goes on in another graph, which gets its contexts and no calls. */
+/* Continues the stack in another graph, which gets its contexts without calls. */
 void reference_strand_move(reference_strand *strand, reference_graph *to);
 void reference_enter(reference_strand *strand, uint32_t block, bool recording);
 void reference_replace(reference_strand *strand, uint32_t block, bool recording);
 void reference_leave(reference_strand *strand);
 void reference_unwind(reference_strand *strand, size_t mark);
 void reference_tick(reference_strand *strand, uint64_t count, bool recording);
-/* Charges ticks to the context that the blocks lead to from the root, counting no call. */
+/* Charges ticks to the context of a path from the root. Counts no calls. */
 void reference_sample(reference_strand *strand, const uint32_t *blocks, uint32_t length,
                       uint64_t ticks, bool recording);
 void reference_charge(reference_strand *strand, uint32_t user_metric, uint64_t amount,

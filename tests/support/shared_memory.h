@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * shared_memory.h - what a child process tells its parent until the moment it is killed.
+ * shared_memory.h - memory through which a child process reports to its parent until it is killed.
  */
 #ifndef TESTS_SUPPORT_SHARED_MEMORY_H
 #define TESTS_SUPPORT_SHARED_MEMORY_H
@@ -9,10 +9,10 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
-/* One writer each. */
+/* Each field has one writer. */
 typedef struct shared_page {
-    _Atomic uint64_t done;    /* by the child: steps that are finished */
-    _Atomic uint64_t allowed; /* by the parent: steps that may be taken */
+    _Atomic uint64_t done;    /* by the child: finished steps */
+    _Atomic uint64_t allowed; /* by the parent: allowed steps */
     _Atomic uint64_t ready;   /* by the child: the capture is open */
 } shared_page;
 

@@ -40,7 +40,7 @@ static bool contexts_are_sound(const crn_profile *profile, difference *found)
     return true;
 }
 
-/* A context's calls come in over its tree edge and over the other edges to it. */
+/* Checks that the calls of each context are those of its tree edge and of the other edges to it. */
 static bool edges_are_sound(const crn_profile *profile, difference *found)
 {
     uint64_t *calls = malloc(profile->context_count * sizeof(*calls));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * soundness.h - what must be true of any profile that was loaded, whatever the file was.
+ * soundness.h - checks the invariants of a loaded profile, for any input file.
  */
 #ifndef TESTS_SUPPORT_SOUNDNESS_H
 #define TESTS_SUPPORT_SOUNDNESS_H
@@ -8,11 +8,10 @@
 #include "profile/profile.h"
 #include "support/difference.h"
 
-/* True if every index in the profile is in range, every text is there and every sum is
- * the sum of its parts. */
+/* Returns true if all indices are in range, all texts exist, and all sums are right. */
 bool profile_is_sound(const crn_profile *profile, difference *found);
 
-/* The sum of a metric over all contexts. */
+/* Returns the sum of a metric over all contexts. */
 uint64_t profile_total(const crn_profile *profile, int metric);
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "spans/spans.h"
 
-/* Says so, and ends the function, if two numbers are not the same. */
+/* Returns from the function, with a description, if two numbers differ. */
 #define SAME(left, right, ...)                                                                     \
     do {                                                                                           \
         if ((left) != (right)) {                                                                   \
@@ -72,7 +72,7 @@ static int compare_edges(const void *left, const void *right)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* Those of one span to the same other are in no order. */
+/* Edges from one span to the same other have no order. */
 static crn_span_edge *ordered_edges(const crn_span_edge *edges, uint32_t count)
 {
     crn_span_edge *ordered = crn_calloc(count, sizeof *ordered);
@@ -148,7 +148,7 @@ static bool same_attributes(crn_span_store *store, const crn_trace *trace, diffe
     return true;
 }
 
-/* ---- what is made of them ---- */
+/* ---- derived figures ---- */
 
 static int compare_numbers(const void *left, const void *right)
 {
@@ -162,7 +162,7 @@ static bool same_children(const crn_span_store *store, const crn_spans *spans, u
     const uint32_t *its;
     uint32_t count = crn_span_children(spans, span, &its), first = store->first_child[span];
     SAME(store->first_child[span + 1], first + count, "how many children span %u has", span);
-    if (count) /* theirs are by their start */
+    if (count) /* the trace's are ordered by start */
         qsort(spans->children + (its - spans->children), count, sizeof *its, compare_numbers);
     for (uint32_t i = 0; i < count; i++)
         SAME(store->children[first + i], its[i], "child %u of span %u", i, span);

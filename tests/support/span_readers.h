@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * span_readers.h - the two that read spans, held against each other: crn_trace_load, which copies
- * them, and crn_store_open, which reads them in place.
+ * span_readers.h - compares the two readers of spans: crn_trace_load, which copies them, and
+ * crn_store_open, which reads them in place.
  */
 #ifndef TESTS_SUPPORT_SPAN_READERS_H
 #define TESTS_SUPPORT_SPAN_READERS_H
@@ -9,12 +9,12 @@
 #include "spans/spans.h"
 #include "support/difference.h"
 
-/* Whether the two hold the same: spans, edges, hand-offs, attributes, and what is made of them.
- * Else `found` says what differs first. */
+/* Returns true if both have the same spans, edges, hand-offs, attributes and derived figures.
+ * Otherwise `found` describes the first difference. */
 bool store_is_trace(crn_span_store *store, const crn_trace *trace, difference *found);
 
-/* Whether a capture is the same to both, or refused by both. `spans`, if it is not NULL, becomes
- * how many there are. */
+/* Returns true if both readers read the same from a capture, or both reject it. `spans`, if not
+ * NULL, becomes the number of spans. */
 bool span_readers_agree(const char *path, uint32_t *spans, difference *found);
 
 #endif

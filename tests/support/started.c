@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * started.c - pthread_create that returns once the new thread runs (ld's --wrap; only in builds
- * with the address sanitizer).
+ * started.c - pthread_create that returns after the new thread has started (ld's --wrap; only in
+ * builds with the address sanitizer).
  *
- * A new thread first is in that sanitizer's allocator, whose locks gcc 12's leaves to a child of
- * fork as they are: a child that is forked then hangs. After that a profile's own threads allocate
- * nothing, so that tests may fork beside them.
+ * A new thread first uses that sanitizer's allocator. gcc 12's leaves its locks locked in a child
+ * of fork, which then hangs. After their start, a profile's threads allocate nothing, so tests may
+ * fork beside them.
  */
 #include <errno.h>
 #include <pthread.h>

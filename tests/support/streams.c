@@ -32,13 +32,13 @@ uint32_t stream_square_free(uint64_t position)
     return next + 1 - here;
 }
 
-/* What a pattern has to work with. */
+/* The state of a generator of patterns. */
 typedef struct maker {
     stream *made;
     random_source random;
     uint32_t blocks;
     uint32_t slots;
-    uint32_t slot; /* the strand that runs */
+    uint32_t slot; /* the current strand */
 } maker;
 
 typedef void pattern(maker *m);
@@ -54,7 +54,7 @@ static void tick_sometimes(maker *m)
         say(m, EVENT_TICK, random_below(&m->random, 100));
 }
 
-/* Calls and returns, all as likely as `enters` : `replaces` : `leaves`. */
+/* Random calls and returns in the ratio `enters` : `replaces` : `leaves`. */
 static void walk(maker *m, uint32_t enters, uint32_t replaces, uint32_t leaves, uint32_t length)
 {
     uint32_t total = enters + replaces + leaves;
@@ -97,7 +97,7 @@ static void one_recursion(maker *m)
         say(m, EVENT_LEAVE, 0);
 }
 
-/* A word again and again, now and then with one letter wrong, called or tail-called. */
+/* Repeats a word, sometimes with one letter changed, by calls or tail calls. */
 static void periodic(maker *m)
 {
     uint32_t word[40];
@@ -114,7 +114,7 @@ static void periodic(maker *m)
     }
 }
 
-/* A long word without repetitions, then the same again: folds with a very long period. */
+/* Repeats a long word without repetitions: folds with a very long period. */
 static void long_period(maker *m)
 {
     uint64_t start = random_below(&m->random, 100000);
@@ -145,7 +145,7 @@ static void fan_out(maker *m)
     }
 }
 
-/* A program: each block calls a few fixed others, so that contexts come again. */
+/* Like a program: each block calls a few fixed others, so that contexts repeat. */
 static void program(maker *m)
 {
     uint32_t depth = 0, block = random_below(&m->random, m->blocks);
@@ -182,7 +182,7 @@ static void empty_the_stack(maker *m)
         say(m, EVENT_REPLACE, random_below(&m->random, m->blocks));
 }
 
-/* Block 0 may be called like any other. */
+/* Block 0 may be called like others. */
 static void root_calls(maker *m)
 {
     static const event_kind kinds[] = {EVENT_ENTER, EVENT_REPLACE};
@@ -281,13 +281,13 @@ void stream_make(stream *made, uint64_t seed, size_t limit)
     made->block_count = m.blocks = block_counts[random_below(&m.random, 10)];
     made->path_limit = path_limits[random_below(&m.random, 7)];
     made->budget = budgets[random_below(&m.random, 8)];
-    /* Lanes have a budget each, and the reference one for all of them. */
+    /* Lanes have a budget each, the reference one for all. */
     made->lanes = made->budget < 4194304 ? 1 : 1 + random_below(&m.random, 3);
     made->disabled = random_chance(&m.random, 1, 10);
     made->capture = random_chance(&m.random, 1, 4);
     m.slots = random_chance(&m.random, 1, 2) ? 1 : STREAM_SLOTS;
 
-    /* Half of the streams are of one pattern, the others mix. */
+    /* Half of the streams have one pattern, the others mix patterns. */
     uint32_t only = random_below(&m.random, 2 * PATTERNS);
     made->pattern = only < PATTERNS ? patterns[only].name : "mixed";
     size_t length = 1 + (size_t)(random_next(&m.random) % limit);

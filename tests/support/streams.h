@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * streams.h - streams of profiling events, random and adversarial, each made from a seed.
+ * streams.h - random and adversarial event streams, each generated from a seed.
  */
 #ifndef TESTS_SUPPORT_STREAMS_H
 #define TESTS_SUPPORT_STREAMS_H
@@ -26,7 +26,7 @@ typedef enum event_kind {
     EVENT_BLOCK_ADD,
     EVENT_ENABLE,
     EVENT_DISABLE,
-    EVENT_CHECK /* hold the live profile against the reference */
+    EVENT_CHECK /* compare the live profile with the reference */
 } event_kind;
 
 #define STREAM_ROOT UINT32_MAX /* as the value of enter and replace: block 0 */
@@ -58,11 +58,11 @@ void stream_free(stream *made);
 /* Appends an event. */
 void stream_add(stream *made, event_kind kind, uint32_t slot, uint32_t value);
 
-/* Letter `position` of a word on {0, 1, 2} in which no sequence is ever followed at once
- * by itself: the differences of the Thue-Morse sequence. */
+/* Returns letter `position` of a square-free word over {0, 1, 2}: the differences of the Thue-Morse
+ * sequence. */
 uint32_t stream_square_free(uint64_t position);
 
-/* One line an event, for a person. */
+/* Prints one line an event. */
 void stream_print(const stream *printed);
 
 #endif

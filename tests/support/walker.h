@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * walker.h - the same random walk for a strand, for the reference, or for both: so that
- * what a thread or another process recorded can be worked out again afterwards.
+ * walker.h - a random walk for a strand, for the reference, or for both, so that the recording of
+ * a thread or process can be computed again afterwards.
  */
 #ifndef TESTS_SUPPORT_WALKER_H
 #define TESTS_SUPPORT_WALKER_H

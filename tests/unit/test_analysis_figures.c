@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_analysis_figures.c - self and inclusive cost, and the tree, against paths that are
- * written out.
+ * test_analysis_figures.c - self and inclusive costs and the tree, compared with a computation on
+ * explicit paths.
  */
 #include <stdlib.h>
 

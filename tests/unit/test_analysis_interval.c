@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_analysis_interval.c - intervals against exact ones and against published ones, and how
- * often they hold what is true, worked out over all outcomes.
+ * test_analysis_interval.c - confidence intervals, compared with exact and published ones; their
+ * coverage, computed over all outcomes.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_analysis_sampling.c - intervals and comparisons of sampled figures against samplers that
- * are played many times over: how often they hold what is true. And what notes say of samplers.
+ * test_analysis_sampling.c - intervals and comparisons of sampled figures: coverage over many
+ * simulated samplers. Also how notes describe the sampler.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_analysis_sequence.c - sequences of blocks, against paths that are written out.
+ * test_analysis_sequence.c - sequences of blocks, compared with a search of explicit paths.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_analysis_views.c - the stack view and the comparison of clocks, against slow twins that
- * write every path out.
+ * test_analysis_views.c - the stack view and the comparison of clocks, compared with references
+ * that write out every path.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_analysis_whole.c - diff, merge and redaction keep the sum of things; and all of the
- * analysis goes through a path that is a million long.
+ * test_analysis_whole.c - diff, merge and redaction preserve sums; every analysis handles a path
+ * of a million blocks.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_block_set.c - sets of blocks, call graphs of some of them, and instances that become one,
- * against what is written out from the paths.
+ * test_block_set.c - block sets, call graphs of some blocks, and merged instances of templates,
+ * compared with a computation on explicit paths.
  */
 #include <stdio.h>
 #include <stdlib.h>

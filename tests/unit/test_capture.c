@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_capture.c - what the file says of a run beside its contexts, and that saving what
- * was loaded changes nothing.
+ * test_capture.c - the data of a capture besides contexts; loading and saving changes nothing.
  */
 #include <stdlib.h>
 #include <string.h>

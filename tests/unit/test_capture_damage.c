@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_capture_damage.c - a capture that is cut short at every possible byte, or in which
- * anything at all was changed: what is whole is shown, or one line says what is wrong.
- * Under the address sanitizer this also shows that nothing outside is read.
+ * test_capture_damage.c - captures truncated at every byte or with changed bytes: the valid part
+ * is loaded, or an error of one line is reported. Under the address sanitizer this also shows that
+ * nothing out of bounds is read.
  */
 #include <fcntl.h>
 #include <stdlib.h>

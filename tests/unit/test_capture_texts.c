@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_capture_texts.c - names of a capture by their offsets, and its notes by their keys: as a
- * slow search has them; and a file whose names are all one long text is read like another.
+ * test_capture_texts.c - lookup of names by offset and of notes by key, compared with a linear
+ * search. A capture whose names are all parts of one long text loads as fast as others.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_children.c - a child of fork goes on in a capture of its own.
+ * test_children.c - a child of fork continues in a capture of its own.
  */
 #include <pthread.h>
 #include <signal.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_clocks.c - processor time sampled from outside, threads that take lanes over, and what
- * waits. What a part took is read from the system's clocks around it, in the test itself, so
- * that no bound rests on an idle machine.
+ * test_clocks.c - sampled processor time, threads that take over lanes, and blocked contexts.
+ * Expected times are read from the system's clocks in the test itself, so no bound requires an
+ * idle machine.
  */
 #include <math.h>
 #include <poll.h>

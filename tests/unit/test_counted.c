@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_counted.c - calls that are counters say what the same calls say that are entered.
+ * test_counted.c - calls recorded by counter trees, compared with the same calls recorded by enter
+ * and leave.
  */
 #include <stdio.h>
 #include <string.h>
@@ -54,7 +55,7 @@ static void call_alone(cairn_strand *strand, const inlined *tree, uint32_t node)
     cairn_strand_unwind(strand, mark);
 }
 
-/* Those that are always called with a node, and with all that it is inlined into. */
+/* Calls the other nodes that share the node's counter, with their ancestors. */
 static void call_others(cairn_strand *strand, const inlined *tree, uint32_t node)
 {
     for (; node; node = tree->nodes[node - 1].above)
@@ -63,8 +64,7 @@ static void call_others(cairn_strand *strand, const inlined *tree, uint32_t node
                 call_alone(strand, tree, other);
 }
 
-/* A node is called by what it is inlined into, and that by what that is: the slow twin enters all.
- */
+/* Calls the ancestors of a node, then the node: the reference enters each of them. */
 static void enter_all(cairn_strand *strand, const inlined *tree, uint32_t node)
 {
     call_others(strand, tree, node);
@@ -85,7 +85,7 @@ static void count_all(cairn_strand *strand, const inlined *tree, uint32_t node)
         counters[counter_of(tree, node) - 1]++;
 }
 
-/* What a call runs that is made from within a node: below all that it is inlined into. */
+/* Runs a call that is made within a node: below all ancestors of the node. */
 static void call_from(cairn_strand *strand, const inlined *tree, uint32_t node, bool enters,
                       cairn_block block)
 {
@@ -247,7 +247,7 @@ static uint64_t calls_of(const char *path)
     return calls;
 }
 
-/* What runs at the fork has an address, and goes on with it. */
+/* Functions that are active at a fork keep the addresses of their counters. */
 static void a_child_goes_on_with_its_address(void **state)
 {
     (void)state;
@@ -260,7 +260,7 @@ static void a_child_goes_on_with_its_address(void **state)
     cairn_enter(s.strand, 1);
     cairn_enter(s.strand, 2);
     uint64_t *counters = cairn_priv_tree_counters(s.strand, trees[0].number);
-    uint32_t nodes = 0; /* that the first counts for */
+    uint32_t nodes = 0; /* nodes that share the first counter */
     for (uint32_t node = 1; node <= trees[0].count; node++)
         nodes += counter_of(&trees[0], node) == 1;
     counters[0] += 5;

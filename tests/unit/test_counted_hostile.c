@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_counted_hostile.c - captures whose trees and counters (sections 16 and 17) are not what they
- * should be: cut anywhere, out of range, around in a circle, claimed twice. What is whole before it
- * counts, what is not is left out and said so, and it is over soon.
+ * test_counted_hostile.c - captures with invalid trees and counters (sections 16 and 17):
+ * truncated, out of range, cyclic, overlapping. The valid part is loaded, the rest is reported,
+ * and loading ends soon.
  */
 #include <stdlib.h>
 #include <string.h>

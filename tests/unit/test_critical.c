@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_critical.c - the critical path: of programs that the test makes up and runs in a
- * simulation, so that it is known what each moment of each lane depends on.
+ * test_critical.c - the critical path of simulated programs, for which the dependencies of each
+ * moment are known.
  */
 #include <stdlib.h>
 #include <string.h>

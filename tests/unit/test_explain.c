@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_explain.c - why durations differ: on traces that were made with a known cause, and on
- * random ones against a slow and obvious twin.
+ * test_explain.c - explanations of durations: for traces with a known cause, and for random traces
+ * compared with a reference.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_explain_ranks.c - what is looked up again when durations are explained, against what is kept
- * and sorted.
+ * test_explain_ranks.c - ranks that explain computes without storing values, compared with stored
+ * and sorted values.
  */
 #include <math.h>
 #include <stdlib.h>

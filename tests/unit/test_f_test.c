@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_f_test.c - what chance explains: against an integral, and against tables.
+ * test_f_test.c - the F-test, compared with a numerical integral and with published tables.
  */
 #include <math.h>
 

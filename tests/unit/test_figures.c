@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_figures.c - numbers as they are printed, against what they stand for.
+ * test_figures.c - formatting of numbers.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_fork.c - a profiled process that forks: the child goes on and never writes the
- * parent's capture.
+ * test_fork.c - a profiled process that forks: the child continues and never writes the parent's
+ * capture.
  */
 #include <signal.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_graph.c - the context graph alone, without strands or files, against the reference.
+ * test_graph.c - the context graph alone, without strands or files, compared with the reference.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_limits.c - what the path limit, the context budget and the file-size cap fold, they
- * fold without losing a call.
+ * test_limits.c - the path limit, the context budget and the file limit fold contexts without
+ * losing a call.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_live_reader.c - another process reads the capture all through a run: what it sees
- * never goes back, and when the program pauses it is exactly what went in.
+ * test_live_reader.c - another process reads a live capture: no counter decreases, and while the
+ * program pauses the figures are exact.
  */
 #include <signal.h>
 #include <stdlib.h>

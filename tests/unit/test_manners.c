@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_manners.c - a library in another's program: it takes NULL for everything, leaves
- * errno alone, prints nothing, keeps nothing open.
+ * test_manners.c - side effects on the program: every function accepts NULL, preserves errno,
+ * prints nothing, leaks no descriptor.
  */
 #include <dirent.h>
 #include <errno.h>

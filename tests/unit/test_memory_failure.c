@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_memory_failure.c - every allocation of a run is made to fail, one run for each: the
- * program goes on, nothing crashes, and what is lost is said. That nothing leaks is for the
- * address sanitizer's build of this to find when it ends.
+ * test_memory_failure.c - makes each allocation of a run fail, one a run: the program continues,
+ * nothing crashes, and losses are reported. The address sanitizer's build also finds leaks.
  */
 #include <stdlib.h>
 

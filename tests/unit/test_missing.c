@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_missing.c - a program asks for the time that nobody accounts for: what it is told is what
- * the figures of its capture say.
+ * test_missing.c - cairn_profile_missing within the program, compared with the figures of its
+ * capture.
  */
 #include <pthread.h>
 #include <stdlib.h>

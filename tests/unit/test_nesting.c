@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_nesting.c - names of blocks with those that they are written inside of.
+ * test_nesting.c - block names with their enclosing blocks.
  */
 #include <string.h>
 

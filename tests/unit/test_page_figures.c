@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_page_figures.c - what only the page of cairn view shows, against slow and obvious twins, on
- * random profiles and random traces: call graphs, profiles upside down, two profiles as one,
- * bars, iterations, spans as a tree.
+ * test_page_figures.c - figures of cairn view that no command prints, compared with references on
+ * random profiles and traces: call graphs, inverted profiles, two profiles as one, bars,
+ * iterations, span trees.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_pool.c - blocks of the pool are their owners' alone, whoever asks for them in between:
- * other threads, and a signal's handler.
+ * test_pool.c - allocations of the pool do not overlap, also with other threads and signal
+ * handlers that allocate in between.
  */
 #include <pthread.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_process_profile.c - the process's own profile. Each case runs this program once more, with
- * what it is to do as its argument and with what the case puts into its environment.
+ * test_process_profile.c - the process's own profile. Each case runs this program again, with a
+ * task as argument and an environment of its own.
  */
 #include <fcntl.h>
 #include <glob.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_process_space.c - how much of the disk the process's own profile takes: of threads that have
- * few spans each, and when the process has ended. The case runs this program once more.
+ * test_process_space.c - disk space of the process's own profile, with threads that have few spans
+ * each, and after the end of the process. The case runs this program again.
  */
 #include <pthread.h>
 #include <sys/stat.h>

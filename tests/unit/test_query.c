@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_query.c - the questions that a host can ask of a profile.
+ * test_query.c - functions by which a host queries its profile.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_redirect.c - strands that go on in another profile for a while.
+ * test_redirect.c - strands that are redirected to another profile for a while.
  */
 #include <pthread.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_reference.c - the reference itself, held against examples worked out by hand and
- * against the definition applied to whole words.
+ * test_reference.c - the reference implementation, compared with examples worked out by hand and
+ * with the definition.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_replay.c - predictions against what happens. Random programs of threads, queues and waits
- * are run by a slow and obvious twin (support/model_program.c), which writes down the spans that
- * such a program would record; replayed with other speeds, threads and processors, they must come
- * out as the twin does with those. And what hostile recordings do.
+ * test_replay.c - predictions of replays. A simulation (support/model_program.c) runs random
+ * programs of threads, queues and waits and produces the spans that they would record. Replays of
+ * these with other speeds, threads and processors must agree with the simulation. Also hostile
+ * recordings.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_replay_lean.c - a replay that watches few spans adds up what happens between them: it must
- * come to what one comes to that does each span's begin and end for itself, which test_replay.c
- * holds against programs. Latencies are held against those of all spans, gone through one by one.
+ * test_replay_lean.c - a replay sums up work between the spans that it tracks. It must agree with
+ * one that replays each begin and end (tested in test_replay.c); latencies must agree with those
+ * computed span by span.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_reset.c - figures that begin anew while everything goes on.
+ * test_reset.c - resetting all figures during a run.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_scopes.c - scopes of one line, places that find their numbers, and what hostile or unlucky
- * programs do with spans, attributes and hand-offs.
+ * test_scopes.c - scope macros, places that cache block numbers, and wrong uses of spans,
+ * attributes and hand-offs.
  */
 #include <pthread.h>
 #include <setjmp.h>

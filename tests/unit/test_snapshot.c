@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_snapshot.c - a capture that is written while the program goes on.
+ * test_snapshot.c - writing a capture of a running program.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_span_children.c - whose work a child of fork does: what it records belongs to the spans that
- * were open at the fork, or to none if those do.
+ * test_span_children.c - spans of a child of fork: children of the spans that were open at the
+ * fork, or roots after those end.
  */
 #include <signal.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_span_figures.c - what spans' figures say, against slow and obvious twins on random
- * traces: time is looked at nanosecond by nanosecond.
+ * test_span_figures.c - figures of spans, compared with references that go through random traces
+ * nanosecond by nanosecond.
  */
 #include <stdlib.h>
 #include <string.h>

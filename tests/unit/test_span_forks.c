@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_span_forks.c - hand-offs in a child of fork: tokens and contexts from before it, and threads
- * that were about them when it began.
+ * test_span_forks.c - hand-offs in a child of fork: tokens and contexts from before the fork, and
+ * forks while other threads hand off.
  */
 #include <inttypes.h>
 #include <pthread.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_span_groups.c - spans by what tells them apart: every span is in the one group that says
- * so, and nothing is lost.
+ * test_span_groups.c - grouping of spans: every span is in exactly one group, the right one.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_span_histograms.c - how long spans took, counted as they end, against the spans themselves.
+ * test_span_histograms.c - histograms of durations, compared with the spans themselves.
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_span_hostile.c - captures whose spans are not what they should be: clocks that go back or
- * differ between lanes, spans without an end or a begin, names of nothing, histograms that were
- * made up. Each has an outcome that is stated here; none is trusted.
+ * test_span_hostile.c - captures with invalid spans: clocks that go back or differ between lanes,
+ * missing begins or ends, invalid names, forged histograms. Each has a defined result.
  */
 #include <stdlib.h>
 #include <string.h>

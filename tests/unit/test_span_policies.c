@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_span_policies.c - what becomes of spans when there are too many: the first, the last, or
- * whole trees of them are kept; what is not is counted, and nothing is taken for something else.
+ * test_span_policies.c - limits on spans: keeping the first, the last, or sampled trees. Lost
+ * spans are counted, and no span is taken for another.
  */
 #include <pthread.h>
 #include <stdio.h>

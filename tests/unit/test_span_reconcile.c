@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_span_reconcile.c - the same run, seen as spans, as contexts and as histograms: counts are
- * the same; so are times, to the tick of the clock, where wall time is exact. All is compared as it
- * is in the file, before anything is rounded to nanoseconds.
+ * test_span_reconcile.c - one run as spans, contexts and histograms: equal counts, and with exact
+ * wall time equal times to the clock tick. Compares the values in the file, before rounding to
+ * nanoseconds.
  */
 #include <pthread.h>
 #include <stdlib.h>

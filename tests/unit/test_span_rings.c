@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_span_rings.c - captures that keep the last spans, whose rings are not what they should be:
- * heads that were made up, parts that are cut short, bytes that are of several lanes.
+ * test_span_rings.c - captures with invalid rings of spans: forged heads, truncated parts, bytes
+ * shared by lanes.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_span_store.c - spans that are read in place, against crn_trace_load: the same of whatever
- * is in the file, whole, damaged or cut short.
+ * test_span_store.c - the span store, which reads in place, compared with crn_trace_load on valid,
+ * damaged and truncated files.
  */
 #include <stdlib.h>
 #include <string.h>

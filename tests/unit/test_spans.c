@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_spans.c - single executions: what was begun and ended is what the capture holds, with
- * its parents, wherever those ran.
+ * test_spans.c - the capture contains the spans that were begun and ended, with their parents on
+ * any lane.
  */
 #include <pthread.h>
 #include <stdatomic.h>

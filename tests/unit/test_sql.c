@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_sql.c - each table against the figures that the analysis has of the same capture, what the
- * tables find by themselves against what SQLite finds row by row, and what must be refused.
+ * test_sql.c - SQL tables, compared with the analysis of the same capture; conditions that the
+ * tables evaluate, compared with SQLite's evaluation by row; refused statements.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_sql_texts.c - texts that look like numbers or like names: what is equal to them, against
- * what SQLite finds row by row, and what is in double quotes.
+ * test_sql_texts.c - texts that look like numbers or names: equality, compared with SQLite's
+ * evaluation by row, and double quotes.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_stack_only.c - strands that keep only their stack, by example: what the verbs do, and
- * what becomes of a stack without memory, in a child of fork, on threads.
+ * test_stack_only.c - strands that record only their stack, by example: the verbs; stacks without
+ * memory, in a child of fork, on threads.
  */
 #include <pthread.h>
 #include <stdatomic.h>

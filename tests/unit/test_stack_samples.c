@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_stack_samples.c - where the samples of a strand go that keeps only its stack, and what
- * a sample costs on a deep one.
+ * test_stack_samples.c - contexts of samples on strands that record only their stack, and the cost
+ * of a sample on a deep stack.
  */
 #include <time.h>
 

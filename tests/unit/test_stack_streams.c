@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_stack_streams.c - random and adversarial streams of events, played to strands that keep
- * only their stack and to plain arrays of blocks, which are walked from the bottom whenever
- * something is charged.
+ * test_stack_streams.c - random and adversarial event streams, played to strands that record only
+ * their stack and to plain arrays of blocks, which are walked from the bottom at each charge.
  */
 #include <stdlib.h>
 #include <string.h>

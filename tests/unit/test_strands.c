@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_strands.c - what each verb does to a strand, by example.
+ * test_strands.c - the effect of each verb on a strand, by example.
  */
 #include <errno.h>
 

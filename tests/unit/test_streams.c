@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_streams.c - thousands of random and adversarial streams of events, played to the
- * library and to the reference: same contexts, same calls on every edge, same costs, in
- * the live profile and in its capture. CAIRN_TEST_SEED=N plays stream N alone.
+ * test_streams.c - thousands of random and adversarial event streams, played to the library and to
+ * the reference. Contexts, calls on every edge and costs must be equal, in the live profile and in
+ * its capture. CAIRN_TEST_SEED=N plays stream N alone.
  */
 #include <stdlib.h>
 

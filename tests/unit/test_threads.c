@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_threads.c - lanes on threads of their own, read by others while they record. Meant
- * to be clean under the thread sanitizer.
+ * test_threads.c - lanes on several threads, read by others while they record. For the thread
+ * sanitizer.
  */
 #include <pthread.h>
 #include <stdatomic.h>

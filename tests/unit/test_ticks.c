@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_ticks.c - the deterministic clock: exact, and sampled with jitter from a seed.
+ * test_ticks.c - ticks: exact, and sampled with jitter from a seed.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_timer.c - samples by a timer's signal: they are taken, they add up, and the program does
- * not notice: no call of its is cut short, its own signals are its own.
+ * test_timer.c - samples by timer signals: they are taken, they add up, no system call of the
+ * program is interrupted, and its own signals are unaffected.
  */
 #include <errno.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_trace_merge.c - spans of several captures in one: nothing is lost, it does not matter in
- * which steps, and clocks that are wrong are put right where something tells how.
+ * test_trace_merge.c - merging the spans of captures: nothing is lost, the order of merging has no
+ * effect, and wrong clocks are corrected where spans of both machines are related.
  */
 #include <stdlib.h>
 #include <string.h>

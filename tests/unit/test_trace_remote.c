@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_trace_remote.c - work that one process asks another one for, as the runtime records it and
- * as it comes together when their captures are merged.
+ * test_trace_remote.c - work that one process requests from another, as recorded and after merging
+ * the captures.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_traceparent.c - work that one process asks another for: the header's form, whose trace it
- * is, and what the captures hold of it.
+ * test_traceparent.c - the traceparent header: its syntax, trace ids, and the details in captures.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_wall.c - wall time, held between two readings of the system's clock taken inside
- * and outside of what is measured: bounds that hold on a machine of any load.
+ * test_wall.c - wall time, bounded by two readings of the system's clock inside and outside the
+ * measured part: these bounds hold under any load.
  */
 #include <time.h>
 

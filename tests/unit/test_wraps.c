@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_wraps.c - jobs and threads that carry their hand-off with them. Each case runs this program
- * once more, with what it is to do as its argument.
+ * test_wraps.c - jobs and threads that carry a hand-off token. Each case runs this program again,
+ * with a task as argument.
  */
 #include <pthread.h>
 #include <semaphore.h>
