@@ -76,7 +76,8 @@ void crn_report_title(char title[48], const crn_profile *profile, const char *wh
                       uint32_t metric);
 
 void crn_report_summary(FILE *out, const crn_report *report);
-/* Print a line of the summary; those on clocks. */
+/* Print the label of a line of the summary; a line; those on clocks. */
+void crn_report_label(FILE *out, crn_style style, const char *label);
 void crn_report_line(FILE *out, const char *label, const char *text);
 void crn_report_clocks(FILE *out, const crn_profile *profile);
 void crn_report_waiting(FILE *out, const crn_profile *profile);

@@ -6,29 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/common/terminal.h"
-#include "cli/common/writer.h"
 #include "profile/profile.h"
 #include "report.h"
 
-enum { LABEL_WIDTH = 10, NOTES_WIDTH = 88 };
-
-static void print_label(FILE *out, const char *label)
-{
-    crn_terminal_style(out, CRN_STYLE_DIM);
-    fprintf(out, "%-*s", LABEL_WIDTH, label);
-    crn_terminal_style(out, CRN_STYLE_PLAIN);
-}
-
-void crn_report_line(FILE *out, const char *label, const char *text)
-{
-    const crn_terminal *terminal = crn_terminal_get();
-    print_label(out, label);
-    crn_terminal_text(out, text, terminal->width ? terminal->width - LABEL_WIDTH : 0, false);
-    putc('\n', out);
-}
+enum { NOTES_WIDTH = 88 };
 
 static const char *note(const crn_profile *profile, const char *key)
 {
@@ -52,7 +35,7 @@ static void print_totals(FILE *out, const crn_profile *profile)
             (memory && profile->metrics[m].is_memory))
             continue;
         if (!*joint)
-            print_label(out, "total");
+            crn_report_label(out, CRN_STYLE_DIM, "total");
         fprintf(out, "%s%s ", joint, crn_figure_alone(figure, profile->metrics[m].unit, total));
         crn_terminal_text(out, profile->metrics[m].name, 0, false);
         joint = ", ";
@@ -60,7 +43,7 @@ static void print_totals(FILE *out, const crn_profile *profile)
     if (!*joint && memory)
         return;
     if (!*joint)
-        print_label(out, "total");
+        crn_report_label(out, CRN_STYLE_DIM, "total");
     if (note_number(profile, "lanes") > 1 && profile->values[CRN_METRIC_WALL])
         fputs(" (of all lanes together)", out);
     putc('\n', out);
@@ -73,7 +56,7 @@ static void print_shape(FILE *out, const crn_profile *profile)
     uint32_t cycles = 0;
     for (uint32_t e = 0; e < profile->edge_count; e++)
         cycles += !profile->edges[e].folded;
-    print_label(out, "profile");
+    crn_report_label(out, CRN_STYLE_DIM, "profile");
     uint32_t block_count = profile->block_count - 1 - (profile->folded_block != 0);
     fprintf(out, "%s context%s of %s block%s",
             crn_figure_alone(contexts, "", profile->context_count),
@@ -213,32 +196,13 @@ static void print_notes(FILE *out, const crn_profile *profile)
         crn_report_line(out, label, line);
 }
 
-static void begin_warning(FILE *out)
-{
-    crn_terminal_style(out, CRN_STYLE_WARM);
-    fprintf(out, "%-*s", LABEL_WIDTH, "warning");
-    crn_terminal_style(out, CRN_STYLE_PLAIN);
-}
-
 static void print_warnings(FILE *out, const crn_profile *profile)
 {
     for (size_t i = 0; i < profile->warning_count; i++) {
-        begin_warning(out);
+        crn_report_label(out, CRN_STYLE_WARM, "warning");
         crn_terminal_text(out, profile->warnings[i], 0, false);
         putc('\n', out);
     }
-}
-
-crn_report_state crn_report_state_of(const crn_report *report)
-{
-    struct stat file;
-    if (strcmp(crn_profile_note(report->profile, "state", ""), "recording") != 0)
-        return note(report->profile, "unaccounted_ns") ? CRN_REPORT_UNCLOSED : CRN_REPORT_ENDED;
-    if (stat(report->path, &file) != 0)
-        return CRN_REPORT_KILLED;
-    long pid = (long)note_number(report->profile, "process");
-    return crn_writer_of(pid, file.st_ino) == CRN_WRITER_GONE ? CRN_REPORT_KILLED
-                                                              : CRN_REPORT_RUNNING;
 }
 
 /* For a program that runs, or was killed: how much of its time is in no figure. */
@@ -256,7 +220,7 @@ static void print_state(FILE *out, const crn_report *report)
     char time[CRN_FIGURE_SIZE], count[CRN_FIGURE_SIZE];
     if (state == CRN_REPORT_ENDED)
         return;
-    begin_warning(out);
+    crn_report_label(out, CRN_STYLE_WARM, "warning");
     fputs(words[state], out);
     if (unaccounted)
         fprintf(out, "; up to %s", crn_figure_alone(time, CRN_UNIT_TIME, unaccounted));

@@ -8,7 +8,6 @@
 
 #include "base/memory.h"
 #include "cli/common/cli.h"
-#include "cli/common/json.h"
 #include "cli/common/terminal.h"
 #include "cli/common/texts.h"
 #include "spans.h"
@@ -159,65 +158,4 @@ void crn_spans_groups_text(FILE *out, const crn_spans_report *report)
         fputs("other values: --top 0 shows each\n", out);
     crn_terminal_style(out, CRN_STYLE_PLAIN);
     crn_free(table.rows);
-}
-
-/* ---- JSON ---- */
-
-static json_t *path_json(const crn_spans_report *report, uint32_t node)
-{
-    const crn_path_node *nodes = report->groups.paths.nodes;
-    json_t *json = json_array();
-    for (int i = 0; node && i < CRN_SPANS_ANCESTORS; node = nodes[node].parent, i++)
-        json_array_append_new(json, crn_json_block(report->source.profile, nodes[node].block));
-    return json;
-}
-
-static json_t *group_json(const crn_spans_report *report, const crn_span_group *group)
-{
-    static const char *const kinds[] = {"numbers", "text",  "block", "path",
-                                        "lane",    "other", "none"};
-    const crn_span_source *source = &report->source;
-    json_t *json = json_object();
-    json_object_set_new(json, "kind", json_string(kinds[group->kind]));
-    switch (group->kind) {
-    case CRN_GROUP_NUMBERS:
-        json_object_set_new(json, "from", json_real(group->low));
-        json_object_set_new(json, "to", json_real(group->high));
-        break;
-    case CRN_GROUP_TEXT:
-        json_object_set_new(json, "value", crn_json_text(group->text));
-        break;
-    case CRN_GROUP_BLOCK:
-        json_object_set_new(json, "value", crn_json_block(source->profile, group->id));
-        break;
-    case CRN_GROUP_PATH:
-        json_object_set_new(json, "value", path_json(report, group->id));
-        break;
-    case CRN_GROUP_LANE:
-        json_object_set_new(json, "value", crn_json_text(source->trace->lanes[group->id]));
-        break;
-    default:
-        break;
-    }
-    json_object_set_new(json, "values", crn_json_number(group->values));
-    return json;
-}
-
-void crn_spans_groups_json(FILE *out, const crn_spans_report *report)
-{
-    const crn_span_groups *groups = &report->groups;
-    json_t *edges = json_array();
-    for (int i = 0; i <= CRN_SPAN_BINS; i++)
-        json_array_append_new(edges, crn_json_number(groups->edges[i]));
-    crn_json_write_member(out, "by", crn_json_text(report->by));
-    crn_json_write_member(out, "edges", edges);
-    crn_json_write_member(out, "hidden_blocks", crn_json_number(groups->hidden_blocks));
-    fputs(",\n\"groups\":[", out);
-    for (uint32_t g = 0; g < groups->count; g++) {
-        json_t *json = crn_spans_row_json(report, &groups->groups[g].row);
-        json_object_set_new(json, "group", group_json(report, &groups->groups[g]));
-        fputs(g ? ",\n" : "\n", out);
-        crn_json_write(out, json);
-    }
-    fputs("]}\n", out);
 }

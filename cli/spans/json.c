@@ -105,7 +105,7 @@ static void write_item(FILE *out, bool first, json_t *json)
     crn_json_write(out, json);
 }
 
-json_t *crn_spans_row_json(const crn_spans_report *report, const crn_span_row *row)
+static json_t *row_json(const crn_spans_report *report, const crn_span_row *row)
 {
     json_t *json = json_object(), *bins = json_array();
     json_object_set_new(json, "block", crn_json_block(report->source.profile, row->block));
@@ -141,9 +141,67 @@ static void write_blocks(FILE *out, const crn_spans_report *report)
     crn_json_write_member(out, "hidden", crn_json_number(table.count - shown));
     fputs(",\n\"blocks\":[", out);
     for (uint32_t i = 0; i < shown; i++)
-        write_item(out, i == 0, crn_spans_row_json(report, &table.rows[i]));
+        write_item(out, i == 0, row_json(report, &table.rows[i]));
     fputs("]}\n", out);
     crn_span_table_free(&table);
+}
+
+static json_t *path_json(const crn_spans_report *report, uint32_t node)
+{
+    const crn_path_node *nodes = report->groups.paths.nodes;
+    json_t *json = json_array();
+    for (int i = 0; node && i < CRN_SPANS_ANCESTORS; node = nodes[node].parent, i++)
+        json_array_append_new(json, crn_json_block(report->source.profile, nodes[node].block));
+    return json;
+}
+
+static json_t *group_json(const crn_spans_report *report, const crn_span_group *group)
+{
+    static const char *const kinds[] = {"numbers", "text",  "block", "path",
+                                        "lane",    "other", "none"};
+    const crn_span_source *source = &report->source;
+    json_t *json = json_object();
+    json_object_set_new(json, "kind", json_string(kinds[group->kind]));
+    switch (group->kind) {
+    case CRN_GROUP_NUMBERS:
+        json_object_set_new(json, "from", json_real(group->low));
+        json_object_set_new(json, "to", json_real(group->high));
+        break;
+    case CRN_GROUP_TEXT:
+        json_object_set_new(json, "value", crn_json_text(group->text));
+        break;
+    case CRN_GROUP_BLOCK:
+        json_object_set_new(json, "value", crn_json_block(source->profile, group->id));
+        break;
+    case CRN_GROUP_PATH:
+        json_object_set_new(json, "value", path_json(report, group->id));
+        break;
+    case CRN_GROUP_LANE:
+        json_object_set_new(json, "value", crn_json_text(source->trace->lanes[group->id]));
+        break;
+    default:
+        break;
+    }
+    json_object_set_new(json, "values", crn_json_number(group->values));
+    return json;
+}
+
+static void write_groups(FILE *out, const crn_spans_report *report)
+{
+    const crn_span_groups *groups = &report->groups;
+    json_t *edges = json_array();
+    for (int i = 0; i <= CRN_SPAN_BINS; i++)
+        json_array_append_new(edges, crn_json_number(groups->edges[i]));
+    crn_json_write_member(out, "by", crn_json_text(report->by));
+    crn_json_write_member(out, "edges", edges);
+    crn_json_write_member(out, "hidden_blocks", crn_json_number(groups->hidden_blocks));
+    fputs(",\n\"groups\":[", out);
+    for (uint32_t g = 0; g < groups->count; g++) {
+        json_t *json = row_json(report, &groups->groups[g].row);
+        json_object_set_new(json, "group", group_json(report, &groups->groups[g]));
+        write_item(out, g == 0, json);
+    }
+    fputs("]}\n", out);
 }
 
 static void write_slowest(FILE *out, const crn_spans_report *report)
@@ -204,7 +262,7 @@ void crn_spans_json(FILE *out, const crn_spans_report *report)
 {
     static void (*const write[])(FILE *, const crn_spans_report *) = {
         [CRN_SPANS_VIEW_BLOCKS] = write_blocks,
-        [CRN_SPANS_VIEW_GROUPS] = crn_spans_groups_json,
+        [CRN_SPANS_VIEW_GROUPS] = write_groups,
         [CRN_SPANS_VIEW_SLOWEST] = write_slowest,
         [CRN_SPANS_VIEW_MISSING] = write_missing,
     };

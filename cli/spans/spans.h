@@ -51,8 +51,6 @@ void crn_spans_rows(FILE *out, const crn_spans_report *report, const crn_span_ta
 bool crn_spans_group_by(const crn_span_source *source, const char *by, crn_group_by *kind,
                         const char **attribute);
 void crn_spans_groups_text(FILE *out, const crn_spans_report *report);
-void crn_spans_groups_json(FILE *out, const crn_spans_report *report);
-json_t *crn_spans_row_json(const crn_spans_report *report, const crn_span_row *row);
 
 void crn_spans_text(FILE *out, const crn_spans_report *report);
 void crn_spans_json(FILE *out, const crn_spans_report *report);

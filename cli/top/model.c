@@ -3,7 +3,6 @@
  * Makes rows from a snapshot and a choice.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -52,29 +51,6 @@ void crn_top_metric_step(const crn_top_look *look, crn_top_choice *choice, int s
 }
 
 /* ---- rows ---- */
-
-crn_top_row *crn_top_rows_add(crn_top_rows *rows)
-{
-    if (!(rows->count & (rows->count - 1))) /* full: capacities are powers of two */
-        rows->rows =
-            crn_realloc(rows->rows, rows->count ? (size_t)rows->count * 2 : 1, sizeof *rows->rows);
-    crn_top_row *row = &rows->rows[rows->count++];
-    *row = (crn_top_row){0};
-    return row;
-}
-
-void crn_top_rows_free(crn_top_rows *rows)
-{
-    crn_free(rows->rows);
-    crn_profile_free(rows->owned);
-    *rows = (crn_top_rows){0};
-}
-
-bool crn_top_matches(const crn_top_choice *choice, const crn_block_info *block)
-{
-    return !*choice->filter || strcasestr(block->name, choice->filter) ||
-           strcasestr(block->file, choice->filter);
-}
 
 static void heading(crn_top_rows *rows, const char *text)
 {

@@ -4,7 +4,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "profile/profile.h"
@@ -92,21 +91,6 @@ typedef struct layout {
     crn_top_fold *opened;
     uint32_t opened_count;
 } layout;
-
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-    return hash;
-}
-
-uint64_t crn_top_identity(uint64_t context, const crn_block_info *block)
-{
-    uint64_t hash = hash_text(hash_text(context ^ 0xcbf29ce484222325u, block->name), block->file);
-    hash = (hash ^ ((uint64_t)block->column << 32 | block->line)) * 0x9e3779b97f4a7c15u;
-    hash ^= hash >> 32;
-    return hash ? hash : 1;
-}
 
 static const crn_block_info *block_of(const layout *layout, uint32_t context)
 {

@@ -74,29 +74,6 @@ bool crn_view_explain(FILE *out, crn_view *view, const crn_view_query *query)
 
 /* ---- what if ---- */
 
-void crn_view_replay_clear(crn_view_file *file)
-{
-    crn_replay_free(file->replay);
-    file->replay = NULL;
-}
-
-crn_replay *crn_view_replay_make(const crn_view_file *file)
-{
-    crn_replay_setup setup = crn_replay_setup_read(file->plain);
-    crn_replay *replay = crn_replay_make(file->trace, &setup);
-    crn_replay_setup_free(&setup);
-    return replay;
-}
-
-const crn_replay *crn_view_replay_of(crn_view *view, crn_view_file *file)
-{
-    while (file->preparing)
-        pthread_cond_wait(&view->looked, &view->lock);
-    if (!file->replay)
-        file->replay = crn_view_replay_make(file);
-    return file->replay;
-}
-
 /* Parses "12:2.5": a block and a number above 0. Returns false after printing an error. */
 static bool read_change(const crn_view_file *file, const char *text, uint32_t *block, double *value)
 {

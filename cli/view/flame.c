@@ -19,17 +19,6 @@ enum { UPSIDE_DOWN_PARTS = 20000 }; /* smaller parts are not followed */
 
 /* ---- the part that is shown ---- */
 
-void crn_view_part_clear(crn_view_part *part)
-{
-    crn_free(part->key);
-    crn_free(part->blocks);
-    crn_profile_free(part->owned);
-    crn_free(part->kept);
-    crn_free(part->owned_totals);
-    crn_free(part->others);
-    *part = (crn_view_part){0};
-}
-
 /* Everything that the part depends on, in an unambiguous form. */
 static char *key_of(const crn_report *report, const crn_view_file *file, bool upside_down)
 {
@@ -48,20 +37,6 @@ static char *key_of(const crn_report *report, const crn_view_file *file, bool up
     char *copy = crn_strdup(key ? key : "");
     free(key);
     return copy;
-}
-
-uint32_t *crn_view_numbers_of(const crn_profile *profile, const crn_profile *made)
-{
-    crn_block_join join = crn_block_join_make(profile, made);
-    uint32_t *first = crn_calloc(join.count, sizeof *first);
-    uint32_t *numbers = crn_calloc(made->block_count, sizeof *numbers);
-    for (uint32_t b = profile->block_count; b-- > 0;)
-        first[join.numbers[CRN_BEFORE][b]] = b;
-    for (uint32_t b = 0; b < made->block_count; b++)
-        numbers[b] = first[join.numbers[CRN_AFTER][b]];
-    crn_free(first);
-    crn_block_join_free(&join);
-    return numbers;
 }
 
 static void part_make(crn_view_part *part, const crn_report *report, bool upside_down)
@@ -116,24 +91,6 @@ const crn_view_part *crn_view_part_of(crn_view *view, const crn_view_query *quer
 }
 
 /* ---- boxes ---- */
-
-void crn_view_write_blocks(FILE *out, const crn_profile *profile, const uint8_t *used,
-                           const uint32_t *numbers)
-{
-    const char *joint = "\n";
-    fputs(",\n\"blocks\":{", out);
-    for (uint32_t b = 0; b < profile->block_count; b++) {
-        if (!used[b])
-            continue;
-        fprintf(out, "%s\"%u\":", joint, numbers ? numbers[b] : b);
-        json_t *json = crn_json_block(profile, b);
-        if (numbers)
-            json_object_set_new(json, "id", crn_json_number(numbers[b]));
-        crn_json_write(out, json);
-        joint = ",\n";
-    }
-    fputs("}", out);
-}
 
 typedef struct boxes {
     const crn_view_part *part;
