@@ -3,6 +3,7 @@
  * Makes rows from a snapshot and a choice.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
