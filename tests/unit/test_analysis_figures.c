@@ -38,7 +38,7 @@ static uint64_t *slow_inclusive(const crn_profile *profile, uint32_t metric, con
     return inclusive;
 }
 
-static void blocks_cost_what_their_contexts_do(void **state)
+static void block_costs_are_sums_over_contexts(void **state)
 {
     (void)state;
     random_source random = {1};
@@ -94,8 +94,9 @@ static void check_known_cost(const crn_profile *profile, uint32_t metric,
     crn_block_cost_free(&cost);
 }
 
-/* Whatever was asked for before, and whoever worked it out. */
-static void what_is_known_is_what_would_be_worked_out(void **state)
+/* Cached figures equal computed ones, whatever was requested before and whichever cache computed
+ * it. */
+static void cached_figures_equal_computed_ones(void **state)
 {
     (void)state;
     random_source random = {5};
@@ -143,7 +144,7 @@ static void check_rows(const crn_profile *profile, const crn_tree *tree)
     crn_free(place);
 }
 
-static void trees_show_what_costs_most(void **state)
+static void trees_show_the_costliest_contexts(void **state)
 {
     (void)state;
     random_source random = {3};
@@ -194,10 +195,10 @@ static void the_whole_tree_has_every_context(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_cost_what_their_contexts_do),
+        cmocka_unit_test(block_costs_are_sums_over_contexts),
         cmocka_unit_test(cycles_and_folds_are_all_calls_that_are_not_tree_edges),
-        cmocka_unit_test(what_is_known_is_what_would_be_worked_out),
-        cmocka_unit_test(trees_show_what_costs_most),
+        cmocka_unit_test(cached_figures_equal_computed_ones),
+        cmocka_unit_test(trees_show_the_costliest_contexts),
         cmocka_unit_test(the_whole_tree_has_every_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

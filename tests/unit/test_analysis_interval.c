@@ -34,7 +34,8 @@ static double at_most(unsigned hits, unsigned samples, double share)
     return sum;
 }
 
-/* The share at which no more than `hits` have the probability `tail` (Clopper, Pearson 1934). */
+/* Returns the share for which at most `hits` hits have probability `tail` (Clopper, Pearson
+ * 1934). */
 static double share_at(unsigned hits, unsigned samples, double tail)
 {
     double low = 0, high = 1;
@@ -76,7 +77,7 @@ static void the_table_of_the_manual_is_right(void **state)
     }
 }
 
-/* It lies inside of the exact one, or not far from it, wherever one looks. */
+/* Wilson's interval is inside the exact one, or close to it, at all points. */
 static void an_interval_is_close_to_the_exact_one(void **state)
 {
     (void)state;
@@ -95,7 +96,7 @@ static void an_interval_is_close_to_the_exact_one(void **state)
     }
 }
 
-static void ends_are_where_they_must_be(void **state)
+static void interval_ends_are_right(void **state)
 {
     (void)state;
     crn_interval nothing = crn_interval_share(0, 0), never = crn_interval_share(0, 1000);
@@ -134,7 +135,7 @@ static void many_comparisons_need_a_larger_deviate(void **state)
 
 /* Each share's chance to be held, worked out and not tried: 95 % in the mean, and never below
  * the 84 % that docs/SAMPLING.md owns to. */
-static void shares_are_held(void **state)
+static void intervals_contain_the_share(void **state)
 {
     (void)state;
     enum { SAMPLES = 1000, SHARES = 400 };
@@ -159,10 +160,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_table_of_the_manual_is_right),
         cmocka_unit_test(an_interval_is_close_to_the_exact_one),
-        cmocka_unit_test(ends_are_where_they_must_be),
+        cmocka_unit_test(interval_ends_are_right),
         cmocka_unit_test(a_difference_is_newcombes),
         cmocka_unit_test(many_comparisons_need_a_larger_deviate),
-        cmocka_unit_test(shares_are_held),
+        cmocka_unit_test(intervals_contain_the_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

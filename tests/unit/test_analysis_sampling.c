@@ -28,8 +28,9 @@ static double uniform(random_source *random)
 
 enum { RUNS = 2000, LONG = 400 };
 
-/* A sampler that charges each gap to what runs at its end; the gaps are even from P/2 to 3P/2
- * and the program throws a coin of `share` every 1/50 of P. Returns how often the share is held. */
+/* Simulates a sampler that charges each gap to the block that runs at its end. Gaps are uniform
+ * from P/2 to 3P/2; the program switches by a coin of `share` every P/50. Returns how often the
+ * interval contains the share. */
 static double wall_held(random_source *random, double share)
 {
     int held = 0;
@@ -52,7 +53,7 @@ static double wall_held(random_source *random, double share)
     return (double)held / RUNS;
 }
 
-static void sampled_time_is_held(void **state)
+static void intervals_contain_sampled_time(void **state)
 {
     (void)state;
     random_source random = {3};
@@ -62,7 +63,7 @@ static void sampled_time_is_held(void **state)
 }
 
 /* One draw in each interval of ticks; a block has a part of each, or all of some. */
-static void sampled_ticks_are_held(void **state)
+static void intervals_contain_sampled_ticks(void **state)
 {
     (void)state;
     random_source random = {4};
@@ -90,7 +91,8 @@ static uint64_t hits_of(random_source *random, double share)
     return hits;
 }
 
-/* Two runs of which the second samples `finer` times as finely: how often they are told apart. */
+/* Simulates two equal runs, the second with `finer` times the sampling rate. Returns how often they
+ * are declared different. */
 static double told_apart(random_source *random, double before, double after, unsigned finer)
 {
     int told = 0;
@@ -116,7 +118,7 @@ static void equal_runs_differ_by_chance(void **state)
     }
 }
 
-static void unequal_runs_are_told_apart(void **state)
+static void unequal_runs_are_distinguished(void **state)
 {
     (void)state;
     random_source random = {6};
@@ -125,7 +127,7 @@ static void unequal_runs_are_told_apart(void **state)
     assert_true(told_apart(&random, 0.9, 0.97, 4) > 0.95);
 }
 
-static void what_is_exact_is_never_chance(void **state)
+static void exact_differences_are_never_chance(void **state)
 {
     (void)state;
     const crn_sampling exact = {.total = 1e6}, sampled = {.unit = 1000, .total = 1e6};
@@ -135,7 +137,7 @@ static void what_is_exact_is_never_chance(void **state)
     /* Known to be 10,000; 10 samples may as well be 14, but not 20. */
     assert_true(crn_sampling_within_chance(one, (const uint64_t[]){10000, 14000}, CRN_INTERVAL_Z));
     assert_false(crn_sampling_within_chance(one, (const uint64_t[]){10000, 20000}, CRN_INTERVAL_Z));
-    /* What never ran is not hit. */
+    /* A block that never ran has no hits. */
     assert_false(crn_sampling_within_chance(one, (const uint64_t[]){0, 1000}, CRN_INTERVAL_Z));
     /* 3 samples more than none may be chance, 5 are not; totals have no noise. */
     assert_true(crn_sampling_within_chance(none, (const uint64_t[]){0, 3000}, CRN_INTERVAL_Z));
@@ -191,9 +193,9 @@ static void clocks_are_as_fine_as_the_notes_say(void **state)
     crn_profile_free(profile);
 }
 
-/* The sampler kept count: 1,000 rounds of 1.2 ms, of which few charged a thread that waits; gaps
- * were as the dice of memoryless ones throw them, twice their mean in the square. */
-static void what_the_sampler_counted_is_believed(void **state)
+/* The recorded statistics of a sampler: 1,000 rounds of 1.2 ms, of which few charged a blocked
+ * thread; gaps are exponential, with a mean square of twice their squared mean. */
+static void recorded_sampler_statistics_are_used(void **state)
 {
     (void)state;
     const noted notes[] = {{"wall", "sampled"},
@@ -220,9 +222,9 @@ static void what_the_sampler_counted_is_believed(void **state)
     crn_profile_free(profile);
 }
 
-/* A program that computes and sleeps by turns, 200 periods at a time: only the gaps around a turn
- * are in doubt. Few samples are taken, and yet what is charged is known well. */
-static void what_lasts_long_is_known_from_few_samples(void **state)
+/* A program that alternates computing and sleeping, 200 periods each: only gaps around a change are
+ * uncertain. There are few samples, but the costs are known well. */
+static void long_contexts_are_known_from_few_samples(void **state)
 {
     (void)state;
     enum { TURNS = 10 };
@@ -255,7 +257,7 @@ static void what_lasts_long_is_known_from_few_samples(void **state)
     assert_int_equal(narrow, RUNS);
 }
 
-static void what_was_merged_is_as_fine_as_its_coarsest(void **state)
+static void merged_profiles_have_the_coarsest_period(void **state)
 {
     (void)state;
     const noted notes[] = {{"wall", "exact | sampled"},
@@ -304,15 +306,15 @@ static void notes_that_mean_harm_are_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sampled_time_is_held),
-        cmocka_unit_test(sampled_ticks_are_held),
+        cmocka_unit_test(intervals_contain_sampled_time),
+        cmocka_unit_test(intervals_contain_sampled_ticks),
         cmocka_unit_test(equal_runs_differ_by_chance),
-        cmocka_unit_test(unequal_runs_are_told_apart),
-        cmocka_unit_test(what_is_exact_is_never_chance),
+        cmocka_unit_test(unequal_runs_are_distinguished),
+        cmocka_unit_test(exact_differences_are_never_chance),
         cmocka_unit_test(clocks_are_as_fine_as_the_notes_say),
-        cmocka_unit_test(what_the_sampler_counted_is_believed),
-        cmocka_unit_test(what_lasts_long_is_known_from_few_samples),
-        cmocka_unit_test(what_was_merged_is_as_fine_as_its_coarsest),
+        cmocka_unit_test(recorded_sampler_statistics_are_used),
+        cmocka_unit_test(long_contexts_are_known_from_few_samples),
+        cmocka_unit_test(merged_profiles_have_the_coarsest_period),
         cmocka_unit_test(no_samples_say_nothing),
         cmocka_unit_test(notes_that_mean_harm_are_nothing),
     };

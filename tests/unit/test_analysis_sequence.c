@@ -93,7 +93,7 @@ static void assert_costs_equal(crn_sequence_cost a, crn_sequence_cost b)
     assert_int_equal(a.inclusive, b.inclusive);
 }
 
-static void sequences_cost_what_their_contexts_do(void **state)
+static void sequence_costs_are_sums_over_contexts(void **state)
 {
     (void)state;
     random_source random = {1};
@@ -153,7 +153,7 @@ static void check_side(const fixture *f, const crn_neighbour *neighbours, uint32
     }
 }
 
-static void neighbours_cost_what_the_longer_sequence_does(void **state)
+static void neighbours_have_the_cost_of_the_longer_sequence(void **state)
 {
     (void)state;
     random_source random = {3};
@@ -179,7 +179,7 @@ static uint64_t metric_total(const crn_profile *profile, uint32_t metric)
     return total;
 }
 
-static void what_is_below_is_all_that_lies_within(void **state)
+static void callees_are_all_paths_below_a_sequence(void **state)
 {
     (void)state;
     random_source random = {4};
@@ -197,7 +197,7 @@ static void what_is_below_is_all_that_lies_within(void **state)
     }
 }
 
-static void what_is_above_is_all_that_leads_there(void **state)
+static void callers_are_all_paths_to_a_sequence(void **state)
 {
     (void)state;
     random_source random = {5};
@@ -267,7 +267,7 @@ static void the_library_counts_the_same_calls(void **state)
     }
 }
 
-/* In a path that is not canonical, which only a hostile capture has, occurrences overlap. */
+/* In a path that is not canonical, as in a hostile capture, occurrences can overlap. */
 static void occurrences_that_overlap_are_all_found(void **state)
 {
     (void)state;
@@ -313,11 +313,11 @@ static void an_example(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sequences_cost_what_their_contexts_do),
+        cmocka_unit_test(sequence_costs_are_sums_over_contexts),
         cmocka_unit_test(selections_follow_paths),
-        cmocka_unit_test(neighbours_cost_what_the_longer_sequence_does),
-        cmocka_unit_test(what_is_below_is_all_that_lies_within),
-        cmocka_unit_test(what_is_above_is_all_that_leads_there),
+        cmocka_unit_test(neighbours_have_the_cost_of_the_longer_sequence),
+        cmocka_unit_test(callees_are_all_paths_below_a_sequence),
+        cmocka_unit_test(callers_are_all_paths_to_a_sequence),
         cmocka_unit_test(the_library_counts_the_same_calls),
         cmocka_unit_test(occurrences_that_overlap_are_all_found),
         cmocka_unit_test(an_example),

@@ -52,7 +52,7 @@ static crn_stack slow_stack(const crn_profile *profile, uint32_t metric, const c
     return stack;
 }
 
-static void the_stack_is_what_its_contexts_are(void **state)
+static void the_stack_view_sums_contexts(void **state)
 {
     (void)state;
     random_source random = {1};
@@ -122,7 +122,7 @@ static void a_recursion_with_a_collector_is_as_on_paper(void **state)
         const char *name;
         uint64_t current, stack, collector;
     } expected[] = {{"main", 1, 1111, 4320},
-                    {"fib", 1010, 1110, 320}, /* each once, at whatever depth */
+                    {"fib", 1010, 1110, 320}, /* each once, at any depth */
                     {"add", 100, 1100, 320},
                     {"<gc>", 4020, 0, 4320},
                     {"close", 300, 0, 300}};
@@ -168,7 +168,7 @@ static crn_profile *clocks_of(const uint32_t (*costs)[2], uint32_t count, const 
 
 static const uint32_t clocks[] = {CRN_METRIC_WALL, CRN_METRIC_CPU};
 
-static void what_waits_comes_first(void **state)
+static void waiting_blocks_come_first(void **state)
 {
     (void)state;
     const uint32_t costs[][2] = {{100, 95}, {600, 10}, {299, 294}, {1, 0}};
@@ -213,9 +213,9 @@ static void few_samples_do_not_alarm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_stack_is_what_its_contexts_are),
+        cmocka_unit_test(the_stack_view_sums_contexts),
         cmocka_unit_test(a_recursion_with_a_collector_is_as_on_paper),
-        cmocka_unit_test(what_waits_comes_first),
+        cmocka_unit_test(waiting_blocks_come_first),
         cmocka_unit_test(few_samples_do_not_alarm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

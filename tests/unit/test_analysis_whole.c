@@ -62,7 +62,7 @@ static void diffs_keep_the_sums_of_both_sides(void **state)
 }
 
 /* The same run of a program that was moved to another directory and had lines put in. */
-static void what_only_moved_did_not_change(void **state)
+static void moved_blocks_are_unchanged(void **state)
 {
     (void)state;
     static const profile_source moved = {"/elsewhere/src/", 7};
@@ -111,7 +111,7 @@ static crn_profile *namesakes(const char *const files[2], uint32_t shift)
     return crn_profile_builder_end(builder);
 }
 
-static void namesakes_are_told_apart(void **state)
+static void blocks_of_one_name_are_distinguished(void **state)
 {
     (void)state;
     static const char *const here[] = {"x/one.x", "x/two.x"}, *const there[] = {"y/one.x",
@@ -245,8 +245,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(diffs_keep_the_sums_of_both_sides),
-        cmocka_unit_test(what_only_moved_did_not_change),
-        cmocka_unit_test(namesakes_are_told_apart),
+        cmocka_unit_test(moved_blocks_are_unchanged),
+        cmocka_unit_test(blocks_of_one_name_are_distinguished),
         cmocka_unit_test(merging_adds_up_and_the_order_does_not_matter),
         cmocka_unit_test(redaction_changes_names_and_nothing_else),
         cmocka_unit_test(redaction_never_joins_two_blocks),

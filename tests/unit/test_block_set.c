@@ -187,7 +187,7 @@ static void write_expression(writing *writing, int depth, bool set[MATRIX])
     }
 }
 
-static void random_expressions_mean_what_they_say(void **state)
+static void random_expressions_are_evaluated(void **state)
 {
     (void)state;
     random_source random = {21};
@@ -282,7 +282,7 @@ static void operators_bind_as_they_are_read(void **state)
     crn_profile_free(profile);
 }
 
-static void what_is_no_expression_is_refused(void **state)
+static void invalid_expressions_are_refused(void **state)
 {
     (void)state;
     static const char *const bad[] = {"",
@@ -446,10 +446,10 @@ int main(void)
 {
     static const struct CMUnitTest cases[] = {
         cmocka_unit_test(callers_and_callees_are_those_of_the_paths),
-        cmocka_unit_test(random_expressions_mean_what_they_say),
+        cmocka_unit_test(random_expressions_are_evaluated),
         cmocka_unit_test(thresholds_are_shares_of_the_whole),
         cmocka_unit_test(operators_bind_as_they_are_read),
-        cmocka_unit_test(what_is_no_expression_is_refused),
+        cmocka_unit_test(invalid_expressions_are_refused),
         cmocka_unit_test(arrows_are_those_of_the_paths),
         cmocka_unit_test(instances_become_one),
         cmocka_unit_test(merging_keeps_all_that_was_counted),

@@ -25,7 +25,7 @@ static crn_profile *load(const char *path)
     return profile;
 }
 
-static void notes_and_labels_are_kept(void **state)
+static void notes_and_labels_are_stored(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
@@ -104,9 +104,9 @@ static void metrics_of_one_name_add_up(void **state)
     crn_profile_free(profile);
 }
 
-/* A host's own name is one metric, however often it is defined. Cairn's names cannot be a
- * host's, and it is told so. */
-static void a_name_that_is_taken_is_told(void **state)
+/* A host's metric name is one metric, however often it is defined. Cairn's own names are
+ * refused. */
+static void a_taken_metric_name_is_refused(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
@@ -148,7 +148,7 @@ static void assert_same(const crn_profile *one, const crn_profile *two)
     }
 }
 
-static void what_is_saved_is_what_was_loaded(void **state)
+static void saving_preserves_everything(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH], copy[SCRATCH_PATH];
@@ -177,8 +177,8 @@ static void what_is_saved_is_what_was_loaded(void **state)
     }
 }
 
-/* A reader that still has the old file open keeps it whole. */
-static void a_capture_replaces_what_was_there(void **state)
+/* A reader that still has the old file open can read it completely. */
+static void a_capture_replaces_an_old_one(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
@@ -198,7 +198,7 @@ static void a_capture_replaces_what_was_there(void **state)
     crn_profile_free(profile);
     struct stat status;
     assert_int_equal(stat(path, &status), 0);
-    assert_int_equal(status.st_mode & 077 & ~(mode_t)044, 0); /* nobody else may write it */
+    assert_int_equal(status.st_mode & 077 & ~(mode_t)044, 0); /* no group or other permissions */
 }
 
 static void absurd_options_do_no_harm(void **state)
@@ -226,12 +226,12 @@ static void absurd_options_do_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest cases[] = {
-        cmocka_unit_test(notes_and_labels_are_kept),
+        cmocka_unit_test(notes_and_labels_are_stored),
         cmocka_unit_test(misuses_are_counted),
         cmocka_unit_test(metrics_of_one_name_add_up),
-        cmocka_unit_test(a_name_that_is_taken_is_told),
-        cmocka_unit_test(what_is_saved_is_what_was_loaded),
-        cmocka_unit_test(a_capture_replaces_what_was_there),
+        cmocka_unit_test(a_taken_metric_name_is_refused),
+        cmocka_unit_test(saving_preserves_everything),
+        cmocka_unit_test(a_capture_replaces_an_old_one),
         cmocka_unit_test(absurd_options_do_no_harm),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);

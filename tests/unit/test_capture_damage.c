@@ -19,7 +19,7 @@
 #include "support/soundness.h"
 #include "support/walker.h"
 
-/* A capture with a bit of everything, as it is after the end or after a kill. */
+/* A capture with all kinds of data, closed or as after a kill. */
 static unsigned char *make_capture(size_t *size, uint64_t *calls, bool closed)
 {
     char path[SCRATCH_PATH];
@@ -88,7 +88,7 @@ static void cut_at_every_byte(bool closed)
         if (!whole)
             calls = 0;
         loaded += whole;
-        assert_true(calls <= last); /* less is there of less */
+        assert_true(calls <= last); /* counts decrease with the length */
         last = calls;
     }
     assert_true(loaded > 0);
@@ -107,7 +107,7 @@ static void cut_at_every_byte_when_live(void **state)
     cut_at_every_byte(false);
 }
 
-/* Where there is anything to damage: a capture has long stretches of zeros. */
+/* Damages only parts with data: a capture has long stretches of zeros. */
 static size_t *find_content(const unsigned char *bytes, size_t size, size_t *count)
 {
     size_t *places = malloc(size * sizeof(*places));
@@ -154,7 +154,8 @@ static void damage(random_source *random, unsigned char *bytes, size_t size, siz
     }
 }
 
-/* With `most` bytes of the file: small damage anywhere, header and directory oftener. */
+/* Damages the file, of which `most` bytes are used: small changes anywhere, more often in header
+ * and directory. */
 static void anything_may_be_damaged(void **state)
 {
     (void)state;
@@ -198,7 +199,7 @@ static void anything_may_be_damaged(void **state)
     }
 }
 
-static void what_is_no_capture_is_refused(void **state)
+static void other_files_are_refused(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
@@ -240,8 +241,7 @@ static void a_newer_format_is_refused(void **state)
     assert_int_equal(error.code, CAIRN_E_VERSION);
 }
 
-/* Each 16 bytes are a directory that claims all that is behind it, and then goes on with the
- * next 16. */
+/* Every 16 bytes are a directory that claims everything behind it and continues at the next 16. */
 static void directories_that_overlap_are_not_read_again(void **state)
 {
     (void)state;
@@ -306,7 +306,7 @@ static void lanes_that_overlap_are_not_read_again(void **state)
     assert_int_equal(error.code, CAIRN_E_FORMAT);
 }
 
-/* What is known of the only lane is told once. */
+/* The statistics of the only lane are counted once. */
 static void a_lane_without_a_root_has_its_statistics(void **state)
 {
     (void)state;
@@ -340,7 +340,7 @@ int main(void)
         cmocka_unit_test(cut_at_every_byte_when_closed),
         cmocka_unit_test(cut_at_every_byte_when_live),
         cmocka_unit_test(anything_may_be_damaged),
-        cmocka_unit_test(what_is_no_capture_is_refused),
+        cmocka_unit_test(other_files_are_refused),
         cmocka_unit_test(directories_that_overlap_are_not_read_again),
         cmocka_unit_test(lanes_that_overlap_are_not_read_again),
         cmocka_unit_test(a_lane_without_a_root_has_its_statistics),

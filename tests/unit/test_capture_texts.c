@@ -16,7 +16,7 @@
 #include "support/random.h"
 #include "support/scratch.h"
 
-static void texts_are_what_their_offsets_name(void **state)
+static void texts_are_found_by_offset(void **state)
 {
     (void)state;
     enum { SIZE = 2000 };
@@ -78,7 +78,7 @@ typedef struct file {
     size_t size;
 } file;
 
-/* A section of which there is one becomes these bytes, at the end of the file. */
+/* Replaces a section that exists once by these bytes, at the end of the file. */
 static void replace(file *its, crn_section_kind kind, const void *bytes, size_t size)
 {
     its->bytes = realloc(its->bytes, its->size + size);
@@ -156,7 +156,7 @@ static void one_long_text_may_be_all_names(void **state)
     free(strings);
 }
 
-/* As many keys of notes as there is room for. */
+/* As many note keys as fit. */
 static void there_may_be_many_notes(void **state)
 {
     (void)state;
@@ -185,7 +185,7 @@ static void there_may_be_many_notes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_are_what_their_offsets_name),
+        cmocka_unit_test(texts_are_found_by_offset),
         cmocka_unit_test(the_last_value_of_a_key_holds),
         cmocka_unit_test(one_long_text_may_be_all_names),
         cmocka_unit_test(there_may_be_many_notes),

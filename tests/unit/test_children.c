@@ -54,7 +54,7 @@ static void assert_captured(const char *path, const reference_graph *graph)
 
 /* ---- what the child's capture must hold ---- */
 
-/* The stack goes on in a graph that has nothing but its contexts, without calls. */
+/* The child's graph has only the contexts of its stack, without calls. */
 static void move_reference(reference_strand *strand, reference_graph *to)
 {
     reference_strand_move(strand, to);
@@ -62,7 +62,7 @@ static void move_reference(reference_strand *strand, reference_graph *to)
 }
 
 /* A random walk that forks in its midst, again and again, each child the next's parent. */
-static void both_go_on_as_the_reference_says(void **state)
+static void parent_and_child_agree_with_the_reference(void **state)
 {
     (void)state;
     enum { GENERATIONS = 4 };
@@ -103,7 +103,7 @@ static void both_go_on_as_the_reference_says(void **state)
 
 /* ---- stacks ---- */
 
-static void deep_stacks_and_other_strands_go_on(void **state)
+static void deep_stacks_and_other_strands_continue(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH], other[SCRATCH_PATH];
@@ -182,7 +182,7 @@ static void a_child_without_events_leaves_no_file(void **state)
     }
 }
 
-/* Whatever comes first makes the capture. */
+/* The capture is made at any first event. */
 static void each_kind_of_event_begins_it(void **state)
 {
     (void)state;
@@ -300,7 +300,7 @@ static void a_switch_before_the_first_event_adds_no_cpu(void **state)
     }
 }
 
-/* What passes between the fork and the end is the child's, and nothing from before. */
+/* Costs between the fork and the end belong to the child; none from before do. */
 static void time_begins_at_the_fork(void **state)
 {
     (void)state;
@@ -369,8 +369,9 @@ static void threads_of_the_parent_stay_there(void **state)
     skip_where_emulated();
     enum { THREADS = 4, FORKS = 20 };
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-    return; /* one takes a child for one in which the parent's threads go on; the other's malloc
-             * is not made whole in children of programs with several */
+    return; /* The thread sanitizer takes the parent's threads for threads of the child; the
+               address sanitizer's malloc stays locked in children of programs with several
+               threads. */
 #endif
     char path[SCRATCH_PATH], other[SCRATCH_PATH];
     cairn_options options = CAIRN_OPTIONS_DEFAULT;
@@ -428,7 +429,7 @@ static void threads_of_the_parent_stay_there(void **state)
 
 /* ---- what does not work ---- */
 
-static void where_it_cannot_be_made_nothing_is_recorded(void **state)
+static void without_a_capture_the_child_records_nothing(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH], folder[SCRATCH_PATH];
@@ -464,7 +465,7 @@ static void where_it_cannot_be_made_nothing_is_recorded(void **state)
     setup_close(&s);
 }
 
-static void in_memory_it_goes_on_in_memory(void **state)
+static void a_profile_in_memory_has_children_in_memory(void **state)
 {
     (void)state;
     setup s = setup_open(NULL, BLOCKS);
@@ -485,15 +486,15 @@ static void in_memory_it_goes_on_in_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest cases[] = {
-        cmocka_unit_test(both_go_on_as_the_reference_says),
-        cmocka_unit_test(deep_stacks_and_other_strands_go_on),
+        cmocka_unit_test(parent_and_child_agree_with_the_reference),
+        cmocka_unit_test(deep_stacks_and_other_strands_continue),
         cmocka_unit_test(a_child_without_events_leaves_no_file),
         cmocka_unit_test(each_kind_of_event_begins_it),
         cmocka_unit_test(a_switch_before_the_first_event_adds_no_cpu),
         cmocka_unit_test(time_begins_at_the_fork),
         cmocka_unit_test(threads_of_the_parent_stay_there),
-        cmocka_unit_test(where_it_cannot_be_made_nothing_is_recorded),
-        cmocka_unit_test(in_memory_it_goes_on_in_memory),
+        cmocka_unit_test(without_a_capture_the_child_records_nothing),
+        cmocka_unit_test(a_profile_in_memory_has_children_in_memory),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);
 }

@@ -69,7 +69,8 @@ static void assert_near(uint64_t value, uint64_t expected, uint64_t tolerance)
 
 /* ---- totals ---- */
 
-/* Whatever wall is, and whether the lane is closed or let go of: to within the readings. */
+/* For each kind of wall clock, and whether the lane is closed or handed over, up to the cost of
+ * reading. */
 static void cpu_adds_up_to_the_threads_clock(void **state)
 {
     (void)state;
@@ -94,7 +95,7 @@ static void cpu_adds_up_to_the_threads_clock(void **state)
     }
 }
 
-static void what_sleeps_costs_no_cpu(void **state)
+static void sleeping_takes_no_processor_time(void **state)
 {
     (void)state;
     cairn_options options = with_clocks(CAIRN_WALL_SAMPLED, 500000);
@@ -161,7 +162,7 @@ static void options_that_cannot_be_are_refused(void **state)
 }
 
 /* A ten-thousandth of the program's time does not pay for a sample each 100 microseconds. */
-static void samples_cost_no_more_than_they_may(void **state)
+static void the_cost_of_sampling_is_bounded(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
@@ -230,7 +231,7 @@ static void a_thread_that_ends_is_charged_to_its_end(void **state)
     assert_true(total.cpu - cpu >= l.cpu);
     assert_true(total.cpu - cpu <= l.cpu + 5000000);
     assert_true(total.wall - wall + total.wall / 50 + 200000 >= l.wall);
-    rest(3000000); /* the lane is nobody's: its time stands still */
+    rest(3000000); /* the lane has no owner: its time stands still */
     assert_int_equal(total_of(s.profile).cpu, total.cpu);
     setup_close(&s);
 }
@@ -242,7 +243,7 @@ static void *take_over(void *data)
     return NULL;
 }
 
-/* One lane goes round three threads; in between it is nobody's. */
+/* Three threads use one lane in turn; between them it has no owner. */
 static void a_lane_is_handed_over(void **state)
 {
     (void)state;
@@ -278,7 +279,7 @@ typedef struct fiber {
 
 static fiber the_fiber;
 
-/* Runs across its switches from thread to thread, deep in its own calls. */
+/* Switches threads deep within calls. */
 static void run_fiber(void)
 {
     for (int depth = 0; depth < 40; depth++) {
@@ -357,7 +358,7 @@ static void *wait_inside(void *data)
     return NULL;
 }
 
-static void what_waits_is_seen(void **state)
+static void blocked_contexts_are_visible(void **state)
 {
     (void)state;
     for (cairn_wall wall = CAIRN_WALL_SAMPLED; wall <= CAIRN_WALL_EXACT; wall++) {
@@ -391,10 +392,10 @@ static void what_waits_is_seen(void **state)
 
 /* ---- the interval ---- */
 
-/* Where two contexts take turns, 3 and 7 parts, in each gap or, where one of them sleeps, over
- * many gaps (a sampler on a busy machine is woken when others sleep): the estimate of the
- * share is within the interval of docs/SAMPLING.md in at least 16 of 20 runs. The true share is
- * what the clocks say around each turn. */
+/* Two contexts alternate, with 3 and 7 parts of the time: within each gap, or over many gaps if one
+ * sleeps (on a busy machine the sampler is woken when others sleep). The estimated share must be
+ * within the interval of docs/SAMPLING.md in at least 16 of 20 runs. The true share comes from the
+ * clocks around each turn. */
 static int shares_inside(clockid_t clock, bool cpu, bool sleeps)
 {
     uint64_t turns = sleeps ? 10 : 150, part = sleeps ? 1000000 : 30000;
@@ -437,8 +438,8 @@ static int shares_inside(clockid_t clock, bool cpu, bool sleeps)
     return inside;
 }
 
-/* Where other programs want all processors, when the sampler comes by is not independent of when
- * this thread does. What is wrong in itself is wrong each time. */
+/* On a busy machine the sampler's schedule is not independent of this thread's, so a single failure
+ * is possible. A systematic error fails each time. */
 static bool comes_out(clockid_t clock, bool cpu, bool sleeps)
 {
     for (int attempt = 0; attempt < 4; attempt++)
@@ -447,7 +448,7 @@ static bool comes_out(clockid_t clock, bool cpu, bool sleeps)
     return false;
 }
 
-static void known_splits_come_out(void **state)
+static void known_shares_are_measured(void **state)
 {
     (void)state;
     assert_true(comes_out(CLOCK_MONOTONIC, false, false));
@@ -460,15 +461,15 @@ int main(void)
 {
     const struct CMUnitTest cases[] = {
         cmocka_unit_test(cpu_adds_up_to_the_threads_clock),
-        cmocka_unit_test(what_sleeps_costs_no_cpu),
+        cmocka_unit_test(sleeping_takes_no_processor_time),
         cmocka_unit_test(no_cpu_while_off),
         cmocka_unit_test(options_that_cannot_be_are_refused),
-        cmocka_unit_test(samples_cost_no_more_than_they_may),
+        cmocka_unit_test(the_cost_of_sampling_is_bounded),
         cmocka_unit_test(a_thread_that_ends_is_charged_to_its_end),
         cmocka_unit_test(a_lane_is_handed_over),
         cmocka_unit_test(a_fiber_moves_between_threads),
-        cmocka_unit_test(what_waits_is_seen),
-        cmocka_unit_test(known_splits_come_out),
+        cmocka_unit_test(blocked_contexts_are_visible),
+        cmocka_unit_test(known_shares_are_measured),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);
 }

@@ -248,7 +248,7 @@ static uint64_t calls_of(const char *path)
 }
 
 /* Functions that are active at a fork keep the addresses of their counters. */
-static void a_child_goes_on_with_its_address(void **state)
+static void counters_keep_their_address_in_a_child(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH], own[SCRATCH_PATH + 16];
@@ -280,7 +280,7 @@ static void a_child_goes_on_with_its_address(void **state)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
     child_path(own, path, child);
-    assert_int_equal(calls_of(own), 1 + 1 + 6 * nodes); /* of the root, 3, and what was inlined */
+    assert_int_equal(calls_of(own), 1 + 1 + 6 * nodes); /* the root, 3, and the inlined functions */
     counters[0]++;
     setup_close(&s);
     assert_int_equal(calls_of(path), 1 + 2 + 6 * nodes);
@@ -292,7 +292,7 @@ int main(void)
     const struct CMUnitTest cases[] = {
         cmocka_unit_test(counters_count_as_enters_do),
         cmocka_unit_test(nothing_is_counted_that_cannot_be),
-        cmocka_unit_test(a_child_goes_on_with_its_address),
+        cmocka_unit_test(counters_keep_their_address_in_a_child),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);
 }

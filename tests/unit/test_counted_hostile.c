@@ -130,7 +130,7 @@ static void assert_counted(const capture *capture, uint64_t counted, bool damage
     assert_int_equal(its.damaged, damaged);
 }
 
-static void what_is_whole_counts(void **state)
+static void complete_arrays_count(void **state)
 {
     (void)state;
     capture its = capture_new();
@@ -173,8 +173,8 @@ static void trees_of_so_many_nodes(void **state)
     }
 }
 
-/* What is above a node comes before it: else there could be a circle. */
-static void nodes_that_are_above_themselves(void **state)
+/* `above` must be an earlier node; otherwise there could be a cycle. */
+static void nodes_above_themselves_are_invalid(void **state)
 {
     (void)state;
     for (uint32_t node = 0; node < NODES; node++)
@@ -187,8 +187,8 @@ static void nodes_that_are_above_themselves(void **state)
         }
 }
 
-/* Whose counter it is comes before it: those of later ones may not be there. */
-static void nodes_that_later_ones_count_for(void **state)
+/* `same` must be an earlier node; a later one may be missing. */
+static void nodes_sharing_later_counters_are_invalid(void **state)
 {
     (void)state;
     for (uint32_t node = 0; node < NODES; node++)
@@ -202,7 +202,7 @@ static void nodes_that_later_ones_count_for(void **state)
         }
 }
 
-/* As those of contexts that were entered. */
+/* The same contexts as if they had been entered. */
 static void blocks_that_are_none(void **state)
 {
     (void)state;
@@ -240,7 +240,7 @@ static void counters_up_to_the_limit(void **state)
     capture_free(&its);
 }
 
-/* Of a group that is cut, the arrays that are whole count. */
+/* In a truncated group, the complete arrays count. */
 static void sections_that_are_cut(void **state)
 {
     (void)state;
@@ -299,7 +299,7 @@ static void groups_that_are_the_same_bytes(void **state)
     capture_free(&its);
 }
 
-/* As deep as trees may be, below a path as long as the file says that one may be. */
+/* The deepest tree, below the longest path that the file allows. */
 static void a_tree_that_is_a_long_chain(void **state)
 {
     (void)state;
@@ -331,8 +331,8 @@ static void a_tree_that_is_a_long_chain(void **state)
     free(bytes);
 }
 
-/* Whatever stands there, what comes out is sound. */
-static void whatever_is_in_them(void **state)
+/* For any value, the loaded profile satisfies its invariants. */
+static void random_contents_are_read_safely(void **state)
 {
     (void)state;
     random_source random = {8};
@@ -354,11 +354,11 @@ static void whatever_is_in_them(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_whole_counts),
+        cmocka_unit_test(complete_arrays_count),
         cmocka_unit_test(trees_that_are_none),
         cmocka_unit_test(trees_of_so_many_nodes),
-        cmocka_unit_test(nodes_that_are_above_themselves),
-        cmocka_unit_test(nodes_that_later_ones_count_for),
+        cmocka_unit_test(nodes_above_themselves_are_invalid),
+        cmocka_unit_test(nodes_sharing_later_counters_are_invalid),
         cmocka_unit_test(blocks_that_are_none),
         cmocka_unit_test(records_that_are_none),
         cmocka_unit_test(counters_up_to_the_limit),
@@ -366,7 +366,7 @@ int main(void)
         cmocka_unit_test(files_that_are_cut),
         cmocka_unit_test(groups_that_are_the_same_bytes),
         cmocka_unit_test(a_tree_that_is_a_long_chain),
-        cmocka_unit_test(whatever_is_in_them),
+        cmocka_unit_test(random_contents_are_read_safely),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,12 +77,12 @@ static void end(program *program, uint32_t lane, uint32_t span)
 
 static void work(program *program, uint32_t lane, uint32_t span)
 {
-    /* What happens at one and the same time has no order that is recorded. */
+    /* Each work takes at least 1 ns: events at equal times have no recorded order. */
     uint64_t took = 1 + random_below(&program->random, 30);
     add(program, (op){.kind = WORK, .lane = lane, .span = span, .took = took});
 }
 
-/* Its own time may also be between two events, however short. */
+/* Self time between two events, possibly of length 0. */
 static void moment(program *program, uint32_t lane, uint32_t span)
 {
     add(program, (op){.kind = WORK, .lane = lane, .span = span});
@@ -92,7 +92,7 @@ static void plain(program *program, uint32_t lane, uint32_t parent)
 {
     uint32_t span;
     if (program->ended_count && random_chance(&program->random, 1, 3)) {
-        /* It waits for what it follows before it begins, with nothing in between. */
+        /* It waits for the end of `other` and begins at once. */
         uint32_t other = program->ended[random_below(&program->random, program->ended_count)];
         add(program,
             (op){.kind = FOLLOW, .lane = lane, .span = program->span_count, .other = other});
@@ -118,8 +118,8 @@ static uint32_t hand_off(program *program, uint32_t lane, uint32_t span, int dep
     return child;
 }
 
-/* A span that says what it waits for may do as it likes with the rest; one that does not only
- * waits, once it has handed something off. */
+/* A span that declares its waits may do anything besides. One that declares none only waits after
+ * it has handed work off. */
 static void job(program *program, uint32_t lane, uint32_t span, int depth)
 {
     random_source *random = &program->random;
@@ -175,8 +175,8 @@ static void write_program(program *program)
 
 /* ---- its simulation ---- */
 
-/* Until nothing goes on: an op goes on when its lane has come to it and what it needs is there.
- * `slower` takes `longer` more. Returns when the last one was done. */
+/* Runs the operations: each runs when its lane has reached it and its inputs are there. `slower`
+ * takes `longer` more. Returns the time of the last one. */
 static uint64_t run(program *program, uint32_t slower, uint64_t longer)
 {
     static bool done[MOST_OPS];
@@ -251,7 +251,7 @@ static crn_trace trace_of(program *program, bool times)
 
 /* ---- what must hold ---- */
 
-/* Whether the span is at work itself from one moment to another. */
+/* Returns true if the span works itself between these moments. */
 static bool works(const program *program, const crn_path_step *step)
 {
     uint64_t at = step->start;
@@ -284,7 +284,7 @@ static void assert_path(program *program, const crn_critical *critical, uint64_t
     assert_int_equal(on_path, last);
 }
 
-/* When the lane was done with what comes before an op. */
+/* Returns when the lane had finished the operation before this one. */
 static uint64_t lane_at(const program *program, uint32_t op)
 {
     uint32_t before = op;
@@ -293,7 +293,8 @@ static uint64_t lane_at(const program *program, uint32_t op)
     return program->at[before];
 }
 
-/* What each span's slack is: the least by which any of its work can be later, tried out. */
+/* Returns each span's slack: the least delay of any of its work that moves the end, by trying it
+ * out. */
 static void assert_slack(program *program, const crn_critical *critical, uint64_t last)
 {
     enum { FAR = 1000000 };
@@ -360,7 +361,7 @@ static void path_and_slack_are_the_simulations(void **state)
     crn_free(program);
 }
 
-/* Of one span: its own part of time, without a hole. Tokens' times need not be known. */
+/* The path of one span: its own time, without gaps, also without token times. */
 static void part_of_it_is_whole(void **state)
 {
     (void)state;
@@ -387,7 +388,7 @@ static void part_of_it_is_whole(void **state)
     crn_free(program);
 }
 
-/* Whatever is in a file: the path has no hole, and its time is what the rows say. */
+/* For any file, the path has no gaps, and its time agrees with the rows. */
 static void any_trace_has_a_path(void **state)
 {
     (void)state;

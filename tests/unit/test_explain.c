@@ -45,7 +45,7 @@ static void render(made *made, uint64_t number, uint64_t took, uint64_t spread, 
 
 /* ---- known causes ---- */
 
-static void how_often_is_told_from_how_long(void **state)
+static void number_and_duration_are_distinguished(void **state)
 {
     (void)state;
     random_source random = {5};
@@ -78,8 +78,8 @@ static void how_often_is_told_from_how_long(void **state)
     crn_free(own);
 }
 
-/* Of a sum of n independent durations: E(n) Var(g) is the durations', Var(n) E(g)^2 the number's.
- */
+/* The variance of a sum of n independent durations: E(n) Var(g) for the duration, Var(n) E(g)^2 for
+ * the number. */
 static void a_random_sum_divides_as_is_known(void **state)
 {
     (void)state;
@@ -107,7 +107,7 @@ static void a_random_sum_divides_as_is_known(void **state)
 }
 
 /* Two that run side by side take half of the time of two that run one after the other. */
-static void side_by_side_is_told(void **state)
+static void parallel_children_are_recognised(void **state)
 {
     (void)state;
     made *made = make();
@@ -135,8 +135,8 @@ static void side_by_side_is_told(void **state)
     crn_free(made);
 }
 
-/* Where processor time is known, own time is work or waiting. */
-static void waiting_is_told_from_work(void **state)
+/* With known processor time, self time is work or waiting. */
+static void waiting_and_work_are_distinguished(void **state)
 {
     (void)state;
     random_source random = {41};
@@ -214,7 +214,7 @@ static void attributes_explain(void **state)
     crn_free(made);
 }
 
-/* With nothing in it, one factor in a hundred is believed, if as many. */
+/* Without any real effect, at most one factor in a hundred is believed. */
 static void chance_is_not_believed(void **state)
 {
     (void)state;
@@ -245,7 +245,7 @@ static void chance_is_not_believed(void **state)
 }
 
 /* A bend that no line shows. */
-static void what_is_not_a_line_is_found(void **state)
+static void nonlinear_attributes_are_found(void **state)
 {
     (void)state;
     made *made = make();
@@ -265,7 +265,7 @@ static void what_is_not_a_line_is_found(void **state)
     crn_free(made);
 }
 
-/* A value that few spans have is a group of its own, not a part of the next one. */
+/* A rare value is a group of its own, not part of the next one. */
 static void rare_values_are_found(void **state)
 {
     (void)state;
@@ -322,9 +322,9 @@ static void assert_same_factor(const crn_explain_factor *left, const crn_explain
     assert_same_group(&left->fastest, &right->fastest);
 }
 
-/* What parents know explains as much as if each child had been told. Odd: one that gives a key
- * more than once, numbers here and texts there, parents that come and go. */
-static void what_parents_know_is_as_if_children_did(void **state)
+/* Attributes of parents explain as much as if the children had them. Also odd cases: a repeated
+ * key, numbers in some spans and texts in others, spans without parents. */
+static void attributes_of_parents_explain_children(void **state)
 {
     (void)state;
     random_source random = {47};
@@ -480,7 +480,7 @@ static figures slow_figures(const crn_trace *trace, uint32_t span)
     return figures;
 }
 
-/* What each factor contributes, averaged over all six orders in which they can change. */
+/* Shapley values of the factors, over all six orders of change. */
 static void slow_effects(const double from[3], const double to[3], double by[3])
 {
     static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
@@ -583,15 +583,15 @@ static void parts_equal_the_reference(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(how_often_is_told_from_how_long),
+        cmocka_unit_test(number_and_duration_are_distinguished),
         cmocka_unit_test(a_random_sum_divides_as_is_known),
-        cmocka_unit_test(side_by_side_is_told),
-        cmocka_unit_test(waiting_is_told_from_work),
+        cmocka_unit_test(parallel_children_are_recognised),
+        cmocka_unit_test(waiting_and_work_are_distinguished),
         cmocka_unit_test(attributes_explain),
         cmocka_unit_test(chance_is_not_believed),
-        cmocka_unit_test(what_is_not_a_line_is_found),
+        cmocka_unit_test(nonlinear_attributes_are_found),
         cmocka_unit_test(rare_values_are_found),
-        cmocka_unit_test(what_parents_know_is_as_if_children_did),
+        cmocka_unit_test(attributes_of_parents_explain_children),
         cmocka_unit_test(odd_traces_are_explained),
         cmocka_unit_test(parts_equal_the_reference),
     };

@@ -14,7 +14,7 @@
 
 enum { TRIES = 200000 };
 
-/* Without its commas, after it has been seen that they are where they belong. */
+/* Checks the positions of the commas and removes them. */
 static double parse(const char *text)
 {
     char plain[CRN_FIGURE_SIZE];
@@ -32,13 +32,13 @@ static double parse(const char *text)
     return value;
 }
 
-/* Of any size: few bits or many. */
+/* Numbers of all magnitudes. */
 static uint64_t any_number(random_source *random)
 {
     return random_next(random) >> random_below(random, 64);
 }
 
-static void whole_numbers_are_what_printf_writes(void **state)
+static void whole_numbers_equal_printf(void **state)
 {
     (void)state;
     random_source random = {1};
@@ -126,7 +126,7 @@ static void a_figure_alone_has_the_unit_that_suits_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_numbers_are_what_printf_writes),
+        cmocka_unit_test(whole_numbers_equal_printf),
         cmocka_unit_test(decimals_are_as_close_as_they_can_be),
         cmocka_unit_test(intervals_are_not_narrowed),
         cmocka_unit_test(a_figure_alone_has_the_unit_that_suits_it),

@@ -25,7 +25,7 @@ static uint64_t captured_calls(const char *path)
     return calls;
 }
 
-/* The child's part: all that a program may go on to do. */
+/* Runs in the child: everything that a program may do. */
 static void go_on(setup *s, uint64_t seed)
 {
     walker walk = {.strand = s->strand, .random = {seed}, .blocks = 10};
@@ -122,7 +122,7 @@ static void the_parents_capture_is_the_parents(void **state)
         run_child(&s, i % 2);
         assert_int_equal(captured_calls(path), before);
         assert_int_equal(total_of(s.profile).calls, before);
-        walker_walk(&walk, 10000); /* the parent goes on, too */
+        walker_walk(&walk, 10000); /* the parent continues, too */
         assert_int_equal(total_of(s.profile).calls, walk.calls + 1);
         assert_int_equal(cairn_profile_status(s.profile), CAIRN_OK);
         setup_close(&s);
@@ -130,7 +130,7 @@ static void the_parents_capture_is_the_parents(void **state)
     }
 }
 
-static void a_child_may_have_a_profile_of_its_own(void **state)
+static void a_child_can_open_its_own_profile(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH], own[SCRATCH_PATH];
@@ -203,7 +203,7 @@ int main(void)
     const struct CMUnitTest cases[] = {
         cmocka_unit_test(the_child_writes_nothing),
         cmocka_unit_test(the_parents_capture_is_the_parents),
-        cmocka_unit_test(a_child_may_have_a_profile_of_its_own),
+        cmocka_unit_test(a_child_can_open_its_own_profile),
         cmocka_unit_test(generations),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);

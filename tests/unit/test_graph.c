@@ -95,7 +95,7 @@ static void walk_both(uint64_t seed)
     close_graph(&graph);
 }
 
-static void walks_go_where_the_definition_says(void **state)
+static void walks_follow_the_definition(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= scale(60); seed++)
@@ -123,7 +123,7 @@ static void every_edge_is_found_again(void **state)
 }
 
 /* Also when there are more of them: none is forgotten but the one whose place the new one takes. */
-static void ways_are_kept(void **state)
+static void edges_are_cached(void **state)
 {
     (void)state;
     crn_graph graph;
@@ -189,7 +189,7 @@ static void inline_caches_are_empty_or_none(void **state)
     close_graph(&graph);
 }
 
-static void the_budget_is_kept(void **state)
+static void the_budget_is_respected(void **state)
 {
     (void)state;
     enum { BUDGET = 500 };
@@ -249,7 +249,7 @@ static void merging_is_walking_both(void **state)
     }
 }
 
-/* Whatever the bytes are, scanning them ends and reads nothing outside. */
+/* For any bytes, the scan ends and reads nothing out of bounds. */
 static void damaged_records_are_refused(void **state)
 {
     (void)state;
@@ -290,11 +290,11 @@ static void damaged_records_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest cases[] = {
-        cmocka_unit_test(walks_go_where_the_definition_says),
+        cmocka_unit_test(walks_follow_the_definition),
         cmocka_unit_test(every_edge_is_found_again),
-        cmocka_unit_test(ways_are_kept),
+        cmocka_unit_test(edges_are_cached),
         cmocka_unit_test(inline_caches_are_empty_or_none),
-        cmocka_unit_test(the_budget_is_kept),
+        cmocka_unit_test(the_budget_is_respected),
         cmocka_unit_test(merging_is_walking_both),
         cmocka_unit_test(damaged_records_are_refused),
     };

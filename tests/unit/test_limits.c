@@ -19,7 +19,7 @@ static cairn_options with_limits(uint32_t path_limit, uint32_t budget)
     return options;
 }
 
-static void a_path_at_its_limit_is_kept_and_one_longer_folds(void **state)
+static void a_path_at_its_limit_stays_and_a_longer_one_folds(void **state)
 {
     (void)state;
     static const uint32_t limits[] = {4, 5, 64, 1024};
@@ -37,7 +37,7 @@ static void a_path_at_its_limit_is_kept_and_one_longer_folds(void **state)
         assert_int_equal(contexts_in(s.profile), limit + 2);
         if (limit == 4) {
             assert_int_equal(cost_at(s.profile, "4294967295 4").ticks, 9);
-            assert_int_equal(calls_ending_in(s.profile, "3 4"), 1); /* as it was called */
+            assert_int_equal(calls_ending_in(s.profile, "3 4"), 1); /* under its real caller */
             assert_int_equal(calls_ending_in(s.profile, "4294967295 4"), 0);
         }
         assert_int_equal(total_of(s.profile).calls, limit + 1);
@@ -128,7 +128,7 @@ static void square_free_tail_calls_stay_within_the_budget(void **state)
     setup_close(&s);
 }
 
-static void what_was_folded_is_said(void **state)
+static void folded_calls_are_reported(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
@@ -151,8 +151,8 @@ static void what_was_folded_is_said(void **state)
     crn_profile_free(profile);
 }
 
-/* The program goes on when the capture may not grow; calls are still all there. */
-static void the_file_size_cap_is_kept(void **state)
+/* The program continues when the capture cannot grow; all calls are counted. */
+static void the_file_limit_is_respected(void **state)
 {
     (void)state;
     static const uint64_t caps[] = {0, 1, 4096, 100000, 1 << 20, 3 << 20};
@@ -198,13 +198,13 @@ static void the_file_size_cap_is_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest cases[] = {
-        cmocka_unit_test(a_path_at_its_limit_is_kept_and_one_longer_folds),
+        cmocka_unit_test(a_path_at_its_limit_stays_and_a_longer_one_folds),
         cmocka_unit_test(the_stack_has_no_limit),
         cmocka_unit_test(limits_below_four_are_four),
         cmocka_unit_test(calls_per_block_are_exact_within_any_budget),
         cmocka_unit_test(square_free_tail_calls_stay_within_the_budget),
-        cmocka_unit_test(what_was_folded_is_said),
-        cmocka_unit_test(the_file_size_cap_is_kept),
+        cmocka_unit_test(folded_calls_are_reported),
+        cmocka_unit_test(the_file_limit_is_respected),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);
 }

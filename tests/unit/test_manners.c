@@ -252,7 +252,7 @@ static void bad_arguments_are_refused(void **state)
     assert_null(profile);
     setup s = setup_open(NULL, 3);
     assert_int_equal(cairn_view_open(NULL, s.profile), CAIRN_E_ARGUMENT);
-    cairn_enter(s.strand, 77); /* a block that nobody added */
+    cairn_enter(s.strand, 77); /* a block that was not added */
     cairn_enter(s.strand, CAIRN_BLOCK_FOLDED);
     cairn_enter(s.strand, CAIRN_BLOCK_ROOT);
     cairn_charge(s.strand, CAIRN_METRIC_MAX, 1);
@@ -281,7 +281,7 @@ enum { OPENERS = 8, OPENER_CALLS = 1000 };
 
 static pthread_barrier_t all_there;
 
-/* Whether it could. */
+/* Returns the error of opening the profile. */
 static void *open_and_record(void *path)
 {
     cairn_options options = CAIRN_OPTIONS_DEFAULT;
@@ -300,8 +300,8 @@ static void *open_and_record(void *path)
     return (void *)(uintptr_t)error;
 }
 
-/* Whoever has the name in the end, it is a whole capture. */
-static void one_path_for_several_at_once(void **state)
+/* Several profiles open one path at once: the file is one complete capture. */
+static void several_profiles_open_one_path(void **state)
 {
     char path[SCRATCH_PATH];
     (void)state;
@@ -335,10 +335,14 @@ static void one_path_for_several_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest cases[] = {
-        cmocka_unit_test(null_does_nothing),         cmocka_unit_test(errno_is_left_alone),
-        cmocka_unit_test(nothing_is_printed),        cmocka_unit_test(nothing_is_left_open),
-        cmocka_unit_test(descriptors_close_on_exec), cmocka_unit_test(bad_arguments_are_refused),
-        cmocka_unit_test(metrics_have_an_end),       cmocka_unit_test(one_path_for_several_at_once),
+        cmocka_unit_test(null_does_nothing),
+        cmocka_unit_test(errno_is_left_alone),
+        cmocka_unit_test(nothing_is_printed),
+        cmocka_unit_test(nothing_is_left_open),
+        cmocka_unit_test(descriptors_close_on_exec),
+        cmocka_unit_test(bad_arguments_are_refused),
+        cmocka_unit_test(metrics_have_an_end),
+        cmocka_unit_test(several_profiles_open_one_path),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);
 }

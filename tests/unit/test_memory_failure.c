@@ -170,14 +170,14 @@ static void returns_match_calls_without_memory(void **state)
         assert_int_equal(cost_at(s.profile, "").ticks, 100);
         assert_int_equal(total_of(s.profile).ticks, 111);
         assert_int_equal(cairn_profile_status(s.profile), CAIRN_E_MEMORY);
-        cairn_enter(s.strand, 3); /* with memory, it goes on as before */
+        cairn_enter(s.strand, 3); /* with memory, it works again */
         assert_int_equal(cost_at(s.profile, "3").calls, 1);
         setup_close(&s);
     }
 }
 
-/* A program that goes on for long after its memory ended. */
-static void recording_goes_on_without_memory(void **state)
+/* A program that runs for a long time after its memory is exhausted. */
+static void recording_continues_without_memory(void **state)
 {
     (void)state;
     setup s = setup_open(NULL, BLOCKS);
@@ -202,7 +202,7 @@ int main(void)
         cmocka_unit_test(with_tiny_limits),
         cmocka_unit_test(views_that_cannot_be_made_say_so),
         cmocka_unit_test(returns_match_calls_without_memory),
-        cmocka_unit_test(recording_goes_on_without_memory),
+        cmocka_unit_test(recording_continues_without_memory),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);
 }

@@ -119,7 +119,7 @@ static void assert_same(cairn_profile *profile, const char *path)
     crn_trace_free(trace);
 }
 
-static void a_program_is_told_what_its_capture_says(void **state)
+static void a_program_gets_the_figures_of_its_capture(void **state)
 {
     (void)state;
     for (uint64_t round = 0; round < ROUNDS; round++) {
@@ -127,7 +127,7 @@ static void a_program_is_told_what_its_capture_says(void **state)
         cairn_options options = options_for(scratch_path(path, "missing.cairn"));
         setup s = setup_open(&options, BLOCKS);
         run_two(s.profile, round);
-        crn_profile_end(s.profile); /* its clock is calibrated no more */
+        crn_profile_end(s.profile); /* stops the calibration of its clock */
         assert_same(s.profile, path);
         setup_close(&s);
     }
@@ -162,7 +162,7 @@ static void without_children_all_is_missing(void **state)
     setup_close(&s);
 }
 
-static void what_cannot_be_said_is_refused(void **state)
+static void unknowable_figures_are_refused(void **state)
 {
     (void)state;
     cairn_missing missing;
@@ -178,9 +178,9 @@ static void what_cannot_be_said_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_program_is_told_what_its_capture_says),
+        cmocka_unit_test(a_program_gets_the_figures_of_its_capture),
         cmocka_unit_test(without_children_all_is_missing),
-        cmocka_unit_test(what_cannot_be_said_is_refused),
+        cmocka_unit_test(unknowable_figures_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

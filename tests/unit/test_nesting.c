@@ -26,7 +26,7 @@ static void assert_name(const crn_profile *profile, uint32_t block, const char *
     crn_free(found);
 }
 
-static void what_a_name_says_is_not_said_twice(void **state)
+static void enclosing_names_are_not_repeated(void **state)
 {
     (void)state;
     crn_block_info blocks[] = {
@@ -54,7 +54,7 @@ static void what_a_name_says_is_not_said_twice(void **state)
     assert_name(&profile, 10, "main", "main.<false>");
 }
 
-static void what_is_no_tree_ends(void **state)
+static void cyclic_nesting_ends(void **state)
 {
     (void)state;
     crn_block_info blocks[] = {{.name = "[root]"},
@@ -100,8 +100,8 @@ static void names_of_random_blocks_are_those_of_their_parents(void **state)
 int main(void)
 {
     static const struct CMUnitTest cases[] = {
-        cmocka_unit_test(what_a_name_says_is_not_said_twice),
-        cmocka_unit_test(what_is_no_tree_ends),
+        cmocka_unit_test(enclosing_names_are_not_repeated),
+        cmocka_unit_test(cyclic_nesting_ends),
         cmocka_unit_test(names_of_random_blocks_are_those_of_their_parents),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);

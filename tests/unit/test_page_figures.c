@@ -30,7 +30,7 @@ static uint8_t *random_kept(random_source *random, const crn_profile *profile)
     return kept;
 }
 
-/* Those between some blocks are those of all, in their order. */
+/* The arrows between some blocks are those among all, in the same order. */
 static void check_between(const crn_profile *profile, const uint8_t *kept,
                           const crn_call_graph *graph, random_source *random)
 {
@@ -139,7 +139,7 @@ static bool same_path(const crn_profile *a, const uint32_t *left, const crn_prof
     return true;
 }
 
-/* What a profile has at the path of another one's context. */
+/* Returns the figures at the path of another profile's context. */
 static uint64_t total_at(const crn_profile *profile, const crn_profile *other, uint32_t context)
 {
     uint32_t *path = crn_calloc(other->context_count, sizeof *path);
@@ -273,7 +273,7 @@ static bool is_below(const crn_trace *trace, uint32_t span, const uint8_t *chose
     return false;
 }
 
-static void a_choice_keeps_what_is_below(void **state)
+static void a_choice_keeps_descendants(void **state)
 {
     (void)state;
     random_source random = {7};
@@ -386,7 +386,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arrows_are_sequences),  cmocka_unit_test(upside_down_is_all_there),
         cmocka_unit_test(two_are_one),           cmocka_unit_test(bars_hold_everything),
-        cmocka_unit_test(rows_do_not_overlap),   cmocka_unit_test(a_choice_keeps_what_is_below),
+        cmocka_unit_test(rows_do_not_overlap),   cmocka_unit_test(a_choice_keeps_descendants),
         cmocka_unit_test(points_are_iterations), cmocka_unit_test(a_tree_has_all_self_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,7 @@ typedef struct held {
     unsigned char mark;
 } held;
 
-/* What is held keeps what its owner wrote; what is new is zero. */
+/* Allocations keep their contents; new ones are zero. */
 static bool change(held *held, uint64_t *state)
 {
     size_t size = (size_t)1 << (next_of(state) >> 33) % SIZES;
@@ -123,7 +123,7 @@ static void a_handler_asks_in_its_midst(void **state)
     crn_pool_give(in_handler.memory);
 }
 
-static void what_is_too_much_is_refused(void **state)
+static void oversized_requests_are_refused(void **state)
 {
     (void)state;
     assert_null(crn_pool_get(SIZE_MAX));
@@ -140,7 +140,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_share_it),
         cmocka_unit_test(a_handler_asks_in_its_midst),
-        cmocka_unit_test(what_is_too_much_is_refused),
+        cmocka_unit_test(oversized_requests_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,7 +96,7 @@ static void run_one_by_one(void)
 
 static pthread_key_t keys[2];
 
-/* In each round but the last, and before or after the strand's own destructor. */
+/* Runs in each round of destructors but the last, before or after the strand's own. */
 static void destroy(void *value)
 {
     CAIRN_SCOPE("thread's destructor");
@@ -336,7 +336,7 @@ static void destructors_of_threads_come_before_the_strand_ends(void **state)
     recorded_free(&recorded);
 }
 
-static void threads_that_go_on_do_no_harm(void **state)
+static void threads_that_outlive_main_do_no_harm(void **state)
 {
     (void)state;
     for (uint64_t i = 0; i < scale(10); i++) {
@@ -370,8 +370,8 @@ static void scopes_that_exit_leaves_end_there(void **state)
     recorded_free(&recorded);
 }
 
-/* x.PID.cairn beside x.cairn: captures of processes that x.cairn's has started, whatever their
- * numbers are. */
+/* x.PID.cairn beside x.cairn: captures of processes that the process of x.cairn started, with any
+ * number. */
 static void find_childs(glob_t *found, const char *path)
 {
     char pattern[SCRATCH_PATH + 8];
@@ -415,7 +415,7 @@ static void children_have_their_own(void **state)
     recorded_free(&recorded);
 }
 
-static void who_is_started_leaves_the_file_alone(void **state)
+static void a_started_process_does_not_touch_the_parents_file(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
@@ -486,7 +486,7 @@ static int turned_and_rested(const char *path)
 
 /* One has the path, and the others have their own beside it: where nothing was, where there is a
  * capture to be replaced, and where an empty file is. */
-static void who_are_started_at_once_have_one_each(void **state)
+static void processes_started_at_once_have_a_capture_each(void **state)
 {
     (void)state;
     for (uint64_t round = 0; round < 20; round++) {
@@ -507,7 +507,7 @@ static void who_are_started_at_once_have_one_each(void **state)
     }
 }
 
-static void the_environment_says_how(void **state)
+static void the_environment_sets_options(void **state)
 {
     (void)state;
     static const struct {
@@ -553,13 +553,13 @@ int main(int count, char **arguments)
         cmocka_unit_test(threads_that_come_at_once_have_one),
         cmocka_unit_test(a_thread_that_has_ended_gives_its_lane_to_the_next),
         cmocka_unit_test(destructors_of_threads_come_before_the_strand_ends),
-        cmocka_unit_test(threads_that_go_on_do_no_harm),
+        cmocka_unit_test(threads_that_outlive_main_do_no_harm),
         cmocka_unit_test(exit_may_come_at_any_moment),
         cmocka_unit_test(scopes_that_exit_leaves_end_there),
         cmocka_unit_test(children_have_their_own),
-        cmocka_unit_test(who_is_started_leaves_the_file_alone),
-        cmocka_unit_test(who_are_started_at_once_have_one_each),
-        cmocka_unit_test(the_environment_says_how),
+        cmocka_unit_test(a_started_process_does_not_touch_the_parents_file),
+        cmocka_unit_test(processes_started_at_once_have_a_capture_each),
+        cmocka_unit_test(the_environment_sets_options),
     };
     if (count > 1)
         return play(arguments[1]);

@@ -32,7 +32,7 @@ static void *turn_twice(void *data)
     return NULL;
 }
 
-/* Whoever prepares space sees all of them at once, and that they have begun. */
+/* The preparing thread sees all of them at once, after they have begun. */
 static int play(void)
 {
     pthread_t threads[THREADS];
@@ -59,7 +59,7 @@ static void many_threads_with_few_spans_take_little(void **state)
     assert_int_equal(stat(path, &file), 0);
     /* The first have space for a burst; of the others each has one chunk of each kind. */
     assert_true((uint64_t)file.st_size < (uint64_t)FEW * 4 * MIB + (THREADS - FEW) * 512 * KIB);
-    /* What nobody used has been given back. */
+    /* Unused space was released. */
     assert_true((uint64_t)file.st_blocks * 512 < (uint64_t)THREADS * 128 * KIB + MIB);
 }
 

@@ -142,7 +142,7 @@ static bool stop_at_first(void *data, const cairn_block *sequence, size_t length
     return false;
 }
 
-static void a_visit_stops_when_the_visitor_says(void **state)
+static void a_visitor_can_stop_the_visit(void **state)
 {
     (void)state;
     setup s = setup_open(NULL, 3);
@@ -195,7 +195,7 @@ int main(void)
         cmocka_unit_test(many_blocks_with_awkward_names),
         cmocka_unit_test(calls_are_asked_by_how_they_end),
         cmocka_unit_test(a_sequence_need_not_be_canonical),
-        cmocka_unit_test(a_visit_stops_when_the_visitor_says),
+        cmocka_unit_test(a_visitor_can_stop_the_visit),
         cmocka_unit_test(a_view_is_a_snapshot),
         cmocka_unit_test(errors_have_words),
     };

@@ -123,7 +123,7 @@ static void siblings_have_the_same_blocks(void **state)
 
 /* ---- at random, against the reference ---- */
 
-static void calls_are_split_as_the_reference_says(void **state)
+static void calls_are_split_like_the_reference(void **state)
 {
     (void)state;
     enum { PROFILES = 3 };
@@ -209,7 +209,7 @@ static void spin(uint64_t ns)
         ;
 }
 
-/* What the two have together is what passed, coroutines and silence included. */
+/* Both profiles together have all time, including coroutines and pauses. */
 static void time_goes_to_one_or_the_other(void **state)
 {
     (void)state;
@@ -247,7 +247,7 @@ static void time_goes_to_one_or_the_other(void **state)
         uint64_t wall = total_of(s.profile).wall + total_of(other).wall;
         assert_in_range(wall, passed - silent_at_most - passed / 50, passed - silent + passed / 50);
         assert_in_range(total_of(other).wall, 50 * 200000 / 10 * 9, passed);
-        if (!sampled) /* else it goes to what runs when samples are taken */
+        if (!sampled) /* else it goes to the context that is current at samples */
             assert_in_range(cost_at(s.profile, "3").wall, 50 * 100000 / 10 * 9, passed);
         assert_in_range(total_of(s.profile).wall, 50 * 100000 / 10 * 9, passed);
         cairn_profile_close(other);
@@ -257,7 +257,7 @@ static void time_goes_to_one_or_the_other(void **state)
 
 /* ---- ends ---- */
 
-static void whatever_ends_first(void **state)
+static void profiles_can_end_in_any_order(void **state)
 {
     (void)state;
     for (int which = 0; which < 5; which++) {
@@ -355,9 +355,9 @@ int main(void)
         cmocka_unit_test(the_stack_goes_along),
         cmocka_unit_test(nothing_is_recorded_under_null),
         cmocka_unit_test(siblings_have_the_same_blocks),
-        cmocka_unit_test(calls_are_split_as_the_reference_says),
+        cmocka_unit_test(calls_are_split_like_the_reference),
         cmocka_unit_test(time_goes_to_one_or_the_other),
-        cmocka_unit_test(whatever_ends_first),
+        cmocka_unit_test(profiles_can_end_in_any_order),
         cmocka_unit_test(threads_do_it_at_once),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);

@@ -42,8 +42,8 @@ static void words_fold_as_by_hand(void **state)
     }
 }
 
-/* What makes the rule no choice: of a square-free path and one more block, at most one
- * suffix repeats, and dropping it leaves a square-free path. */
+/* The rule is unambiguous: of a square-free path and one more block, at most one suffix repeats,
+ * and dropping it leaves a square-free path. */
 static void at_most_one_suffix_repeats(void **state)
 {
     (void)state;

@@ -71,7 +71,7 @@ static void assert_predicts(random_source *random, const model_program *program,
     for (int stage = 0; stage < other.stages; stage++)
         capacity[MODEL_FIRST_STAGE + stage] = (uint32_t)other.capacity[stage];
     double length = model_run(&other, NULL);
-    /* Where no worker ever took jobs of two kinds, nobody can know that it would have. */
+    /* If no worker took jobs of two kinds, it cannot be known that one could. */
     bool known = facts->pool_count == (uint32_t)program->pools;
     if (length > 0 && known) { /* it does not lock up */
         crn_outcome outcome = {.begins = NULL};
@@ -169,7 +169,7 @@ static void more_threads_help_until_something_else_is_slowest(void **state)
         double each = (double)outcome.length / ITEMS / 1e6;
         assert_true(each >= expected[n - 1] && each < expected[n - 1] * 1.06);
     }
-    /* On one processor all of the work is done one after the other. */
+    /* On one processor all work is sequential. */
     crn_replay_run(replay, &(crn_scenario){.threads = threads, .cores = 1}, &outcome);
     assert_near((double)outcome.length, ITEMS * 16e6);
     crn_outcome_free(&outcome);
@@ -178,7 +178,7 @@ static void more_threads_help_until_something_else_is_slowest(void **state)
     model_program_free(&program);
 }
 
-static void which_kind_goes_first_is_learnt(void **state)
+static void priorities_of_kinds_are_inferred(void **state)
 {
     (void)state;
     static const uint64_t takes[3] = {3000000, 7000000, 5000000};
@@ -293,7 +293,7 @@ static void a_join_that_is_not_recorded_is_guessed(void **state)
     assert_int_equal(crn_replay_facts_of(replay)->guessed, 1);
     assert_int_equal(length_with(replay, 1, 1), 1000);
     assert_int_equal(length_with(replay, 3, 2), 555);
-    assert_int_equal(length_with(replay, 3, 4), 400); /* its own work goes on to 300, then 100 */
+    assert_int_equal(length_with(replay, 3, 4), 400); /* its own work continues to 300, then 100 */
     crn_replay_free(replay);
     replay = crn_replay_make(&trace, &(crn_replay_setup){.block_count = 8, .no_guesses = true});
     assert_int_equal(crn_replay_facts_of(replay)->guessed, 0);
@@ -317,12 +317,13 @@ static void sleep_and_timers_are_not_work(void **state)
     rest[2] = CRN_REST_TIMER;
     replay = crn_replay_make(&trace, &(crn_replay_setup){.block_count = 8, .rest = rest});
     assert_int_equal(length_with(replay, 1, 2), 350);
-    assert_int_equal(length_with(replay, 1, 0.25), 800); /* what is over is not waited for */
+    assert_int_equal(length_with(replay, 1, 0.25), 800); /* a span that has ended is not waited
+                                                            for */
     crn_replay_free(replay);
 }
 
-/* Of ten milliseconds of its own it worked for four: who knows what it waited for. */
-static void what_took_no_processor_is_not_scaled(void **state)
+/* Of ten milliseconds of self time it worked for four; the rest was an unknown wait. */
+static void time_without_processor_is_not_scaled(void **state)
 {
     (void)state;
     enum { MS = 1000000 };
@@ -341,8 +342,7 @@ static void what_took_no_processor_is_not_scaled(void **state)
     crn_replay_free(replay);
 }
 
-/* One of two lanes does not take its next job although that is there: for no reason that is known.
- */
+/* One of two lanes does not take its next job although it is ready: unexplained idle time. */
 static void an_idle_thread_is_not_trusted(void **state)
 {
     (void)state;
@@ -419,7 +419,7 @@ static void record(const char *path)
     cairn_profile_close(profile);
 }
 
-static void what_a_replay_has_to_know_is_recorded(void **state)
+static void replays_find_all_recorded_edges(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
@@ -478,9 +478,9 @@ static void any_recording_is_run_to_its_end(void **state)
     }
 }
 
-/* Each lane runs what it ran: with all that was waited for in the past, nothing can lock up, and
- * without anything unexplained it comes out as it was. */
-static void what_is_recorded_can_be_replayed(void **state)
+/* If each lane runs its recorded jobs and all waits were in the past, nothing deadlocks, and
+ * without unexplained time the replay equals the recording. */
+static void any_recording_can_be_replayed(void **state)
 {
     (void)state;
     random_source random = {13};
@@ -573,18 +573,18 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(predicts_like_the_model),
-        cmocka_unit_test(what_is_recorded_can_be_replayed),
+        cmocka_unit_test(any_recording_can_be_replayed),
         cmocka_unit_test(a_pipeline_is_as_fast_as_its_slowest_stage),
         cmocka_unit_test(more_threads_help_until_something_else_is_slowest),
-        cmocka_unit_test(which_kind_goes_first_is_learnt),
+        cmocka_unit_test(priorities_of_kinds_are_inferred),
         cmocka_unit_test(own_time_alone_is_scaled),
         cmocka_unit_test(only_below_a_context),
         cmocka_unit_test(a_join_that_is_not_recorded_is_guessed),
         cmocka_unit_test(sleep_and_timers_are_not_work),
-        cmocka_unit_test(what_took_no_processor_is_not_scaled),
+        cmocka_unit_test(time_without_processor_is_not_scaled),
         cmocka_unit_test(an_idle_thread_is_not_trusted),
         cmocka_unit_test(spans_below_one_adoption_are_one_job),
-        cmocka_unit_test(what_a_replay_has_to_know_is_recorded),
+        cmocka_unit_test(replays_find_all_recorded_edges),
         cmocka_unit_test(any_recording_is_run_to_its_end),
         cmocka_unit_test(waits_in_a_circle_end),
         cmocka_unit_test(a_million_on_one_lane),

@@ -154,8 +154,8 @@ static void programs_come_out_alike(void **state)
     assert_true(ran > 0);
 }
 
-/* With processors for all lanes: who of two that end at the same moment goes first decides what
- * follows, and is decided by rounding where processors are divided. */
+/* Processors for all lanes: when processors are shared, rounding decides which of two lanes that
+ * end at one moment goes first, and the rest depends on that. */
 static void any_recording_comes_out_alike(void **state)
 {
     (void)state;

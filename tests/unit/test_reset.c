@@ -30,7 +30,7 @@ static void reset_reference(reference_graph *graph, uint64_t strands)
 }
 
 /* Again and again in a random walk, in every mode of time, off and on. */
-static void what_follows_is_as_the_reference_says(void **state)
+static void after_a_reset_the_reference_agrees(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 9; seed++) {
@@ -97,7 +97,7 @@ static void ticks_add_up(void **state)
     assert_int_equal(total, walk.ticks - before);
 }
 
-/* A lane that is closed, one of nobody, and one that is opened later. */
+/* A closed lane, one without an owner, and one that is opened later. */
 static void lanes_that_are_closed(void **state)
 {
     (void)state;
@@ -132,7 +132,7 @@ typedef struct shared {
     atomic_int mixed;
 } shared;
 
-/* In generation g, block g alone is entered. */
+/* In generation g only block g is entered. */
 static void *work(void *data)
 {
     shared *common = data;
@@ -262,7 +262,7 @@ static void a_lane_that_only_ticks_notices(void **state)
 int main(void)
 {
     const struct CMUnitTest cases[] = {
-        cmocka_unit_test(what_follows_is_as_the_reference_says),
+        cmocka_unit_test(after_a_reset_the_reference_agrees),
         cmocka_unit_test(ticks_add_up),
         cmocka_unit_test(lanes_that_are_closed),
         cmocka_unit_test(no_reader_sees_two_generations),

@@ -102,7 +102,7 @@ static void without_spans_they_are_calls(void **state)
     recorded_free(&recorded);
 }
 
-static void scopes_of_nobody_are_nothing(void **state)
+static void scopes_without_a_profile_do_nothing(void **state)
 {
     (void)state;
     int evaluated = 0;
@@ -141,7 +141,7 @@ static void a_disabled_profile_has_scopes_too(void **state)
     recorded_free(&recorded);
 }
 
-/* A strand that keeps only its stack records no spans, and its scopes are frames. */
+/* A strand that records only its stack records no spans; its scopes are frames. */
 static void stacks_have_scopes(void **state)
 {
     (void)state;
@@ -174,7 +174,7 @@ static void jump_out(cairn_strand *strand)
     longjmp(back, 1);
 }
 
-static void a_scope_ends_what_was_left_in_it(void **state)
+static void a_scope_ends_scopes_left_open_in_it(void **state)
 {
     (void)state;
     opened here = open_here(true, CAIRN_WALL_OFF);
@@ -199,7 +199,7 @@ static void a_scope_ends_what_was_left_in_it(void **state)
     recorded_free(&recorded);
 }
 
-static void an_adoption_ends_what_was_left_in_it(void **state)
+static void an_adoption_ends_scopes_left_open_in_it(void **state)
 {
     (void)state;
     opened here = open_here(true, CAIRN_WALL_OFF);
@@ -296,7 +296,7 @@ static void names_are_written_once(void **state)
 
 /* ---- the limits ---- */
 
-static void iterations_are_what_they_were(void **state)
+static void iterations_are_exact(void **state)
 {
     (void)state;
     static const int64_t iterations[] = {INT64_MIN + 1, -1, 0, 1, INT64_MAX, INT64_MIN};
@@ -315,7 +315,7 @@ static void iterations_are_what_they_were(void **state)
     recorded_free(&recorded);
 }
 
-/* A name is kept whole; a text of an attribute, up to CAIRN_TEXT_MAX bytes. */
+/* Names are stored completely; texts of attributes up to CAIRN_TEXT_MAX bytes. */
 static void a_name_may_be_long(void **state)
 {
     (void)state;
@@ -389,7 +389,7 @@ typedef struct submitter {
     cairn_handoff handoff;
 } submitter;
 
-/* Its lane and strand are gone before anybody adopts. */
+/* Its lane and strand are closed before the token is adopted. */
 static void *submit(void *data)
 {
     submitter *own = data;
@@ -403,7 +403,7 @@ static void *submit(void *data)
     return NULL;
 }
 
-static void a_token_outlives_who_took_it(void **state)
+static void a_token_outlives_its_span(void **state)
 {
     (void)state;
     opened here = open_here(true, CAIRN_WALL_OFF);
@@ -423,7 +423,7 @@ static void a_token_outlives_who_took_it(void **state)
     recorded_free(&recorded);
 }
 
-/* Damaged, or of another profile: nothing breaks, and no parent is made up that is not there. */
+/* Damaged tokens and those of other profiles break nothing, and give no wrong parent. */
 static void any_token_may_be_adopted(void **state)
 {
     (void)state;
@@ -462,9 +462,8 @@ static void a_token_that_is_never_used_leaves_nothing(void **state)
 
 /* ---- no memory ---- */
 
-/* Each allocation fails once: whatever is then not recorded, the program goes on, and the stack is
- * as it was. */
-static void without_memory_it_goes_on(void **state)
+/* Each allocation fails once: the program continues, and the stack is unchanged. */
+static void without_memory_the_program_continues(void **state)
 {
     (void)state;
     for (uint64_t nth = 1; nth < 60; nth++) {
@@ -490,21 +489,21 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_line_is_a_span),
         cmocka_unit_test(without_spans_they_are_calls),
-        cmocka_unit_test(scopes_of_nobody_are_nothing),
+        cmocka_unit_test(scopes_without_a_profile_do_nothing),
         cmocka_unit_test(a_disabled_profile_has_scopes_too),
         cmocka_unit_test(stacks_have_scopes),
-        cmocka_unit_test(a_scope_ends_what_was_left_in_it),
-        cmocka_unit_test(an_adoption_ends_what_was_left_in_it),
+        cmocka_unit_test(a_scope_ends_scopes_left_open_in_it),
+        cmocka_unit_test(an_adoption_ends_scopes_left_open_in_it),
         cmocka_unit_test(a_place_knows_each_profile),
         cmocka_unit_test(names_are_written_once),
-        cmocka_unit_test(iterations_are_what_they_were),
+        cmocka_unit_test(iterations_are_exact),
         cmocka_unit_test(a_name_may_be_long),
         cmocka_unit_test(a_span_may_have_10000_attributes),
         cmocka_unit_test(more_keys_than_there_can_be_are_dropped),
-        cmocka_unit_test(a_token_outlives_who_took_it),
+        cmocka_unit_test(a_token_outlives_its_span),
         cmocka_unit_test(any_token_may_be_adopted),
         cmocka_unit_test(a_token_that_is_never_used_leaves_nothing),
-        cmocka_unit_test(without_memory_it_goes_on),
+        cmocka_unit_test(without_memory_the_program_continues),
     };
     unsetenv("CAIRN_OUT");
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,8 +34,8 @@ static crn_profile *load(const char *path)
     return profile;
 }
 
-/* At rest it holds what the reference says, and so does the capture that goes on. */
-static void it_holds_what_was_recorded(void **state)
+/* While the program pauses, the snapshot and the running capture agree with the reference. */
+static void a_snapshot_has_everything_recorded(void **state)
 {
     (void)state;
     for (int memory = 0; memory < 2; memory++) {
@@ -133,7 +133,7 @@ static void it_is_whole_while_others_record(void **state)
     cairn_profile_close(profile);
 }
 
-static void what_cannot_be(void **state)
+static void invalid_snapshots_are_refused(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH], other[SCRATCH_PATH];
@@ -158,9 +158,9 @@ static void what_cannot_be(void **state)
 int main(void)
 {
     const struct CMUnitTest cases[] = {
-        cmocka_unit_test(it_holds_what_was_recorded),
+        cmocka_unit_test(a_snapshot_has_everything_recorded),
         cmocka_unit_test(it_is_whole_while_others_record),
-        cmocka_unit_test(what_cannot_be),
+        cmocka_unit_test(invalid_snapshots_are_refused),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);
 }

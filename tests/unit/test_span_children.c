@@ -71,7 +71,7 @@ static const crn_span *find(const crn_trace *trace, int64_t iteration)
     return NULL;
 }
 
-/* 0: it has none. -1: it has one that is not there. */
+/* Returns the iteration of the span's parent; 0: no parent; -1: its parent is missing. */
 static int64_t parent_of(const crn_trace *trace, int64_t iteration)
 {
     const crn_span *span = find(trace, iteration);
@@ -90,14 +90,14 @@ static void record(cairn_strand *strand, int64_t iteration)
 
 enum { STRANDS = 3, DEEPEST = 12, TOKENS = 8, GENERATIONS = 4, MOST = 1 << 14, PROCESSES = 24 };
 
-/* What all processes wrote down: by span, which are numbered from 1. */
+/* Expected parents and roots, noted by all processes: by span, numbered from 1. */
 typedef struct notes {
     uint32_t count, processes;
     uint32_t parent[MOST], root[MOST];
     pid_t pids[PROCESSES];
 } notes;
 
-/* What is open on a strand, in place of the runtime's own stack. */
+/* An open span or adoption on a strand, tracked without the runtime. */
 typedef struct open_one {
     bool adoption;
     uint32_t asks; /* the span that what begins here belongs to; 0: none */
@@ -169,7 +169,7 @@ static void step(walk *walk)
     }
 }
 
-/* A child goes on with all that is open; some fork again before they do anything. */
+/* A child continues with all open spans; some fork again before they do anything else. */
 static void go_on(walk *walk, uint32_t steps)
 {
     for (uint32_t i = 0; i < steps; i++) {
@@ -197,8 +197,8 @@ static void go_on(walk *walk, uint32_t steps)
             pop(&walk->strands[s]);
 }
 
-/* Each span is where the reference has it; each tree is there with all of its parts, or not at
- * all. Returns how many are there. */
+/* Checks each span against the notes: each tree is there completely or not at all. Returns the
+ * number of trees. */
 static uint32_t check(const crn_trace *trace, const notes *notes)
 {
     static bool there[MOST];
@@ -266,7 +266,7 @@ static void each_span_is_below_the_one_it_is_in(void **state)
         walk_once(1, seed);
 }
 
-static void a_tree_is_drawn_once_for_all_processes(void **state)
+static void a_tree_is_sampled_once_for_all_processes(void **state)
 {
     (void)state;
     skip_where_emulated();
@@ -277,8 +277,8 @@ static void a_tree_is_drawn_once_for_all_processes(void **state)
 
 /* ---- trees that are not drawn ---- */
 
-/* Of those that are, each part is there; what the others had is counted. */
-static void what_was_not_drawn_stays_so_in_children(void **state)
+/* Recorded trees are complete; spans of the others are counted. */
+static void trees_that_are_not_sampled_stay_so_in_children(void **state)
 {
     (void)state;
     skip_where_emulated();
@@ -322,8 +322,9 @@ static void what_was_not_drawn_stays_so_in_children(void **state)
     crn_trace_free(trace);
 }
 
-/* Who asked decides, also for what its child does: below a span, and below nothing but it. */
-static void what_others_did_not_draw_stays_so_in_children(void **state)
+/* The requester's decision also holds for its child: for spans below a span, and for those below
+ * the adoption alone. */
+static void remote_trees_that_are_not_sampled_stay_so_in_children(void **state)
 {
     (void)state;
     skip_where_emulated();
@@ -431,9 +432,8 @@ static void a_child_may_leave_the_span_it_was_forked_in(void **state)
     crn_trace_free(trace);
 }
 
-/* In the child, too, what is below it has a parent that is not there; whoever is outside of it has
- * one that is. */
-static void what_was_not_recorded_is_nobodys_root(void **state)
+/* In the child, too, spans below it have a missing parent; spans outside of it have a real one. */
+static void unrecorded_parents_leave_no_roots(void **state)
 {
     (void)state;
     skip_where_emulated();
@@ -476,8 +476,8 @@ static void what_was_not_recorded_is_nobodys_root(void **state)
     crn_trace_free(trace);
 }
 
-/* Where the ids of what is open find no room, that there is something open is known. */
-static void without_memory_parents_are_missed(void **state)
+/* If there is no memory for the ids of open spans, spans of the child have a missing parent. */
+static void without_memory_parents_are_missing(void **state)
 {
     (void)state;
     skip_where_emulated();
@@ -507,9 +507,9 @@ static void without_memory_parents_are_missed(void **state)
 
 /* ---- where the last are kept ---- */
 
-/* What names a parent in another process, or on another strand, may make room before the span does:
- * that is then no root. */
-static void who_lost_its_parent_says_so(void **state)
+/* The detail that names a parent in another process or on another strand may be overwritten before
+ * the span: the span is then no root. */
+static void spans_with_lost_parents_are_marked(void **state)
 {
     (void)state;
     skip_where_emulated();
@@ -550,13 +550,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_span_is_below_the_one_it_is_in),
-        cmocka_unit_test(a_tree_is_drawn_once_for_all_processes),
-        cmocka_unit_test(what_was_not_drawn_stays_so_in_children),
-        cmocka_unit_test(what_others_did_not_draw_stays_so_in_children),
+        cmocka_unit_test(a_tree_is_sampled_once_for_all_processes),
+        cmocka_unit_test(trees_that_are_not_sampled_stay_so_in_children),
+        cmocka_unit_test(remote_trees_that_are_not_sampled_stay_so_in_children),
         cmocka_unit_test(a_child_may_leave_the_span_it_was_forked_in),
-        cmocka_unit_test(what_was_not_recorded_is_nobodys_root),
-        cmocka_unit_test(without_memory_parents_are_missed),
-        cmocka_unit_test(who_lost_its_parent_says_so),
+        cmocka_unit_test(unrecorded_parents_leave_no_roots),
+        cmocka_unit_test(without_memory_parents_are_missing),
+        cmocka_unit_test(spans_with_lost_parents_are_marked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

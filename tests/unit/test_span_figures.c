@@ -64,7 +64,7 @@ static uint64_t took(const crn_trace *trace, uint32_t span)
     return trace->spans[span].end - trace->spans[span].start;
 }
 
-static void self_time_is_what_no_child_covers(void **state)
+static void self_time_is_not_covered_by_children(void **state)
 {
     (void)state;
     random_source random = {1};
@@ -82,7 +82,7 @@ static void self_time_is_what_no_child_covers(void **state)
     assert_true(covered > ROUNDS);
 }
 
-/* How many of the block's spans that have ended took no longer, and how many were shorter. */
+/* Returns how many ended spans of the block took at most this long, and how many took less. */
 static void assert_rank(const crn_trace *trace, uint32_t block, uint64_t value, double share)
 {
     uint32_t ended = 0, shorter = 0, as_short = 0;
@@ -129,7 +129,7 @@ static void assert_row(const crn_spans *spans, const crn_span_table *table, cons
     assert_rank(trace, row->block, row->max, 1);
 }
 
-static void a_row_is_what_its_spans_are(void **state)
+static void rows_sum_their_spans(void **state)
 {
     (void)state;
     random_source random = {2};
@@ -301,8 +301,8 @@ static void a_chain_of_a_million_is_no_deeper_than_one(void **state)
 }
 
 /* Blocks with more spans than are sorted, from nanoseconds to hours; spans with more children than
- * a byte can say, that are covered for longer than 31 bits can. Each child lies in an interval of
- * its own of its parent's. */
+ * fit into a byte, covered for longer than fits into 31 bits. Each child has an interval of its own
+ * in its parent's. */
 static void many_spans_are_measured_exactly(void **state)
 {
     (void)state;
@@ -325,7 +325,7 @@ static void many_spans_are_measured_exactly(void **state)
             at += took + 5;
         }
         all[parent].end = at;
-        all[parent].iteration = (int64_t)covered; /* what it will be compared with */
+        all[parent].iteration = (int64_t)covered; /* expected */
     }
     crn_trace trace = {.spans = all, .span_count = count, .length = UINT64_C(1) << 60};
     crn_spans *spans = crn_spans_make(&trace, BLOCKS);
@@ -353,8 +353,8 @@ static void many_spans_are_measured_exactly(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(self_time_is_what_no_child_covers),
-        cmocka_unit_test(a_row_is_what_its_spans_are),
+        cmocka_unit_test(self_time_is_not_covered_by_children),
+        cmocka_unit_test(rows_sum_their_spans),
         cmocka_unit_test(rows_are_in_the_order_that_was_asked_for),
         cmocka_unit_test(the_slowest_are_the_slowest),
         cmocka_unit_test(missing_time_is_the_sum_of_its_gaps),

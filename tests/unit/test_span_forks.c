@@ -73,8 +73,8 @@ static void adopt_all(cairn_strand *strand)
     }
 }
 
-/* Where the parent's lane had its contexts, nothing is in the child's. */
-static void contexts_of_other_lanes_are_looked_up_anew(void **state)
+/* In the child, the memory of the parent's contexts is empty. */
+static void contexts_of_other_lanes_are_looked_up_again(void **state)
 {
     (void)state;
     skip_where_emulated();
@@ -89,7 +89,8 @@ static void contexts_of_other_lanes_are_looked_up_anew(void **state)
         let_take(s.profile);
         adopt_all(s.strand);
         cairn_span_end(s.strand);
-        int wrong = cost_at(s.profile, "1").calls != 1 + 1 + 1; /* its own, where taken, adopted */
+        int wrong = cost_at(s.profile, "1").calls != 1 + 1 + 1; /* its own token, taken and
+                                                                   adopted here */
         for (cairn_block block = 2; block <= BLOCKS; block += 7) {
             char at[32];
             snprintf(at, sizeof at, "%u 1", block);
@@ -138,7 +139,7 @@ static void tokens_from_before_name_the_parents_spans(void **state)
     crn_error error = {0};
     crn_trace *traces[] = {trace_of(path), trace_of(child_path(other, path, child))}, *trace;
     assert_int_equal(traces[1]->span_count, 5);
-    for (uint32_t i = 0; i < 5; i++) /* none of its own was asking */
+    for (uint32_t i = 0; i < 5; i++) /* no span of this process asked */
         assert_int_equal(traces[1]->spans[i].parent, CRN_SPAN_NONE);
     assert_int_equal(traces[1]->remote_count, 2);
     assert_true(crn_trace_merge((const crn_trace *const *)traces, 2, &trace, &error));
@@ -223,7 +224,7 @@ typedef struct reader {
     atomic_bool reads, ends;
 } reader;
 
-/* What it has read on a lane it does not read again there: so it is on a new one each time. */
+/* It does not read an entry of a lane twice, so it uses a new lane each time. */
 static void *read_paths(void *data)
 {
     reader *reader = data;
@@ -283,7 +284,7 @@ static void a_child_does_not_wait_for_threads_it_has_not(void **state)
 int main(void)
 {
     const struct CMUnitTest cases[] = {
-        cmocka_unit_test(contexts_of_other_lanes_are_looked_up_anew),
+        cmocka_unit_test(contexts_of_other_lanes_are_looked_up_again),
         cmocka_unit_test(tokens_from_before_name_the_parents_spans),
         cmocka_unit_test(tokens_of_earlier_ancestors_are_theirs),
         cmocka_unit_test(a_child_does_not_wait_for_threads_it_has_not),

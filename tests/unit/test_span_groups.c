@@ -109,7 +109,7 @@ static bool is_in(const crn_span_group *group, double number)
     return number >= group->least && number <= group->most;
 }
 
-/* Whether a span is meant by a group; OTHER is whatever no other group means. */
+/* Returns true if the span belongs in the group; OTHER has all spans that no other group has. */
 static bool is_meant(const crn_spans *spans, const crn_span_groups *groups,
                      const crn_span_group *group, crn_group_by by, uint32_t s)
 {

@@ -45,7 +45,8 @@ static crn_trace *trace_of(const char *path)
     return trace;
 }
 
-/* From some cycles to some 100 microseconds, each power of two as likely. */
+/* Returns a duration between some cycles and some 100 microseconds; each power of two is equally
+ * likely. */
 static void compute(random_source *random)
 {
     for (uint32_t i = random_below(random, 1u << random_below(random, 16)); i; i--)
@@ -159,7 +160,7 @@ static void check_spread(const crn_spans *spans, const crn_spread *spread)
     crn_free(times);
 }
 
-static void they_say_what_the_spans_say(void **state)
+static void histograms_agree_with_the_spans(void **state)
 {
     (void)state;
     static const cairn_wall walls[] = {CAIRN_WALL_OFF, CAIRN_WALL_EXACT};
@@ -313,7 +314,7 @@ static void values_are_bounded(void **state)
     text[sizeof text - 1] = 0;
     cairn_key_split(s.profile, other, 4);
     for (int i = 0; i < 3; i++) {
-        text[300] = (char)('0' + i); /* behind what texts are told apart by */
+        text[300] = (char)('0' + i); /* beyond the compared part of texts */
         cairn_span_begin(s.strand, 1, i);
         cairn_span_text(s.strand, other, text);
         cairn_span_end(s.strand);
@@ -339,7 +340,7 @@ static void values_are_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(they_say_what_the_spans_say),
+        cmocka_unit_test(histograms_agree_with_the_spans),
         cmocka_unit_test(they_need_no_spans),
         cmocka_unit_test(they_add_up),
         cmocka_unit_test(a_reset_makes_them_empty),

@@ -186,8 +186,8 @@ static void details_of_nothing(void **state)
     crn_trace_free(trace);
 }
 
-/* Who asked for a span is said once, and so is for how many it stands. */
-static void of_what_is_said_twice_the_last_holds(void **state)
+/* A span has one requester and one weight: the last ones. */
+static void the_last_of_repeated_details_is_valid(void **state)
 {
     (void)state;
     static const double weights[] = {4, 9};
@@ -226,7 +226,7 @@ static void of_what_is_said_twice_the_last_holds(void **state)
     crn_trace_free(trace);
 }
 
-/* The sections of a lane become another's; or one of them, by its kind, nobody's. */
+/* Gives the sections of a lane, or only those of one kind, to another lane. */
 static void renumber_lane(const char *path, crn_section_kind kind, uint32_t from, uint32_t to)
 {
     crn_disk_header header;
@@ -244,9 +244,9 @@ static void renumber_lane(const char *path, crn_section_kind kind, uint32_t from
     }
 }
 
-/* A name has 20 bits for a lane: what has a higher number cannot be named, nor by what is left of
- * that number, nor is what a name has above it part of the lane. */
-static void lanes_that_cannot_be_named(void **state)
+/* A name has 20 bits for the lane. Lanes with higher numbers have no names; their numbers are not
+ * truncated, and the upper bits of a name do not belong to the lane. */
+static void lanes_without_names(void **state)
 {
     (void)state;
     static const struct {
@@ -279,8 +279,7 @@ static void lanes_that_cannot_be_named(void **state)
     }
 }
 
-/* Two spans that asked for each other: one of them did not, which is still told as handed off, by
- * the token that it says. */
+/* Two spans that asked for each other: one edge is cut. The span is still marked as handed off. */
 static void a_circle_is_cut_once(void **state)
 {
     (void)state;
@@ -343,7 +342,7 @@ static void sections_that_are_more_than_the_file(void **state)
         }
 }
 
-/* As many texts as the table has bytes, most of them long: all would be kept. */
+/* As many texts as the table has bytes, most of them long. */
 static void no_text_begins_within_another(void **state)
 {
     (void)state;
@@ -423,7 +422,7 @@ static void histograms_that_were_made_up(void **state)
     crn_spreads_free(spreads);
 }
 
-/* What is more than 64 bits can say does not become less. */
+/* Sums beyond 64 bits do not wrap around. */
 static void histograms_that_add_up_to_more_than_there_is(void **state)
 {
     (void)state;
@@ -456,7 +455,7 @@ static void histograms_that_add_up_to_more_than_there_is(void **state)
 /* ---- very much of it ---- */
 
 /* Items of no size stand for those that there is no memory for here. */
-static void room_grows_up_to_what_numbers_reach(void **state)
+static void counts_grow_up_to_the_limit_of_numbers(void **state)
 {
     (void)state;
     uint32_t loading = 0, store = 0;
@@ -482,14 +481,14 @@ int main(void)
         cmocka_unit_test(parents_that_are_not_there),
         cmocka_unit_test(edges_that_lead_nowhere),
         cmocka_unit_test(details_of_nothing),
-        cmocka_unit_test(of_what_is_said_twice_the_last_holds),
-        cmocka_unit_test(lanes_that_cannot_be_named),
+        cmocka_unit_test(the_last_of_repeated_details_is_valid),
+        cmocka_unit_test(lanes_without_names),
         cmocka_unit_test(a_circle_is_cut_once),
         cmocka_unit_test(sections_that_are_more_than_the_file),
         cmocka_unit_test(no_text_begins_within_another),
         cmocka_unit_test(histograms_that_were_made_up),
         cmocka_unit_test(histograms_that_add_up_to_more_than_there_is),
-        cmocka_unit_test(room_grows_up_to_what_numbers_reach),
+        cmocka_unit_test(counts_grow_up_to_the_limit_of_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,7 +57,7 @@ static int64_t attribute_of(const crn_trace *trace, uint32_t span)
 
 /* ---- the first ---- */
 
-static void the_first_are_kept(void **state)
+static void the_first_spans_are_kept(void **state)
 {
     (void)state;
     enum { SPANS = 60000, KEPT = 1024 * 1024 / 32 };
@@ -82,8 +82,8 @@ static void the_first_are_kept(void **state)
 
 /* ---- the last ---- */
 
-/* Under an outermost span that makes room long before it ends: each tenth span has three inside of
- * it, each of these an attribute that says what it is. */
+/* Records spans below an outermost span that is overwritten long before it ends. Every tenth span
+ * has three children, each with an attribute that identifies it. */
 static void record_many(setup *s, cairn_key key, int64_t count)
 {
     cairn_span_begin(s->strand, 1, -1);
@@ -127,7 +127,7 @@ static void check_last(const crn_trace *trace, int64_t count)
         assert_int_equal(expected, count);
 }
 
-static void the_last_are_kept(void **state)
+static void the_last_spans_are_kept(void **state)
 {
     (void)state;
     int64_t count = (int64_t)scale(400000) + 60000;
@@ -150,7 +150,7 @@ static void the_last_are_kept(void **state)
     crn_trace_free(snapshot);
 }
 
-/* It is shown as such by a reader that comes while spans are begun. */
+/* A reader that comes while spans are begun shows this, too. */
 typedef struct looker {
     const char *path;
     bool stop;
@@ -201,7 +201,7 @@ static void the_last_are_read_while_they_change(void **state)
 
 enum { TREES = 4000 };
 
-/* What was handed to another thread belongs to the tree that it was asked for in. */
+/* Work on another thread belongs to the tree that asked for it. */
 static void record_trees(cairn_profile *profile, cairn_strand *strand)
 {
     cairn_strand *other = cairn_strand_open(cairn_lane_open(profile, "other"));
@@ -222,7 +222,7 @@ static void record_trees(cairn_profile *profile, cairn_strand *strand)
     }
 }
 
-static void trees_are_drawn_whole(void **state)
+static void sampled_trees_are_complete(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
@@ -236,7 +236,7 @@ static void trees_are_drawn_whole(void **state)
     setup_close(&s);
 
     crn_trace *trace = trace_of(path);
-    static uint8_t of[TREES]; /* bits: which of a tree's spans are there */
+    static uint8_t of[TREES]; /* bits: which spans of a tree were recorded */
     memset(of, 0, sizeof of);
     for (uint32_t i = 0; i < trace->span_count; i++) {
         const crn_span *span = &trace->spans[i];
@@ -314,7 +314,7 @@ static void spin(uint64_t ns)
     } while (at < begin + ns);
 }
 
-static void who_waits_has_no_processor(void **state)
+static void waiting_spans_have_no_processor_time(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
@@ -343,8 +343,9 @@ static void who_waits_has_no_processor(void **state)
 
 /* ---- a child ---- */
 
-/* What was open at the fork is its parent's; it draws trees and keeps the last of its own. */
-static void a_child_keeps_its_own(void **state)
+/* Spans that were open at the fork are the parent's. The child samples trees and keeps the last
+ * ones of its own. */
+static void a_child_has_its_own_spans(void **state)
 {
     (void)state;
     skip_where_emulated();
@@ -426,14 +427,14 @@ static void a_capture_takes_as_much_as_it_holds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_are_kept),
-        cmocka_unit_test(the_last_are_kept),
+        cmocka_unit_test(the_first_spans_are_kept),
+        cmocka_unit_test(the_last_spans_are_kept),
         cmocka_unit_test(the_last_are_read_while_they_change),
-        cmocka_unit_test(trees_are_drawn_whole),
+        cmocka_unit_test(sampled_trees_are_complete),
         cmocka_unit_test(the_same_seed_draws_the_same),
         cmocka_unit_test(wrong_options_are_refused),
-        cmocka_unit_test(who_waits_has_no_processor),
-        cmocka_unit_test(a_child_keeps_its_own),
+        cmocka_unit_test(waiting_spans_have_no_processor_time),
+        cmocka_unit_test(a_child_has_its_own_spans),
         cmocka_unit_test(a_capture_takes_as_much_as_it_holds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

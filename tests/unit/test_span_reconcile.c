@@ -27,7 +27,7 @@ enum {
 
 typedef struct worker {
     cairn_profile *profile;
-    cairn_handoff *tokens; /* one for each thread; NULL: nobody hands off */
+    cairn_handoff *tokens; /* one for each thread; NULL: no hand-offs */
     uint64_t seed;
     random_source random;
     cairn_strand *strand;
@@ -140,7 +140,8 @@ static void add_spans(const crn_reader *reader, uint32_t lane, sums *sums)
     crn_free(bytes.data);
 }
 
-/* False if not all spans of the lane are there: the machine was too busy to prepare space. */
+/* Returns false if spans of the lane are missing, because the machine was too busy to prepare
+ * space. */
 static bool add_contexts(const crn_reader *reader, uint32_t lane, sums *sums)
 {
     crn_bytes links = section(reader, CRN_SECTION_LANE, lane);
@@ -230,7 +231,7 @@ static void counts_and_exact_times_are_the_same(void **state)
     record_and_compare(&options, false, 1, true);
 }
 
-static void so_are_those_of_what_was_handed_off(void **state)
+static void handed_off_spans_agree_too(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
@@ -253,7 +254,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_and_exact_times_are_the_same),
-        cmocka_unit_test(so_are_those_of_what_was_handed_off),
+        cmocka_unit_test(handed_off_spans_agree_too),
         cmocka_unit_test(counts_are_the_same_without_exact_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

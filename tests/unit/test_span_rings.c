@@ -66,7 +66,7 @@ static void rings_that_were_made_up(void **state)
     static const struct {
         uint64_t part;
         uint32_t half, before;
-        uint32_t spans;   /* of lane 0 that are there */
+        uint32_t spans;   /* spans of lane 0 in the file */
         uint32_t orphans; /* on both lanes */
     } heads[] = {
         {1, 0, 0, 0, 1},
@@ -123,7 +123,7 @@ static void cut_section(const char *path, crn_section_kind kind, uint32_t lane, 
     }
 }
 
-/* There is room for a head before there is for the span that it takes the place of. */
+/* The space fits a head but not the span that it replaces. */
 static void a_ring_that_is_cut_short_has_whole_spans(void **state)
 {
     (void)state;

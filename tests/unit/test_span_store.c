@@ -143,7 +143,7 @@ static uint32_t assert_same(const char *path, bool in_place)
     return spans;
 }
 
-static void what_is_read_in_place_is_what_is_loaded(void **state)
+static void both_readers_agree(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
@@ -173,7 +173,7 @@ static void damage_bytes(random_source *random, unsigned char *bytes, size_t siz
     }
 }
 
-static void what_is_damaged_is_read_alike(void **state)
+static void both_readers_agree_on_damaged_files(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH], damaged[SCRATCH_PATH];
@@ -205,7 +205,7 @@ static void what_is_damaged_is_read_alike(void **state)
 }
 
 /* Parents by hand-off that go round: a hand-off's value is made to name a later span. */
-static void circles_are_cut_where_they_are_cut_elsewhere(void **state)
+static void both_readers_cut_cycles_at_the_same_edge(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
@@ -238,8 +238,8 @@ static void circles_are_cut_where_they_are_cut_elsewhere(void **state)
     assert_true(cut > 0);
 }
 
-/* What is not read in place is made of a trace, and is the same. */
-static void what_is_made_of_a_trace_is_that_trace(void **state)
+/* A file that cannot be read in place is loaded as a trace, with equal results. */
+static void a_store_made_of_a_trace_equals_it(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
@@ -267,7 +267,7 @@ static void what_is_made_of_a_trace_is_that_trace(void **state)
     assert_true(assert_same(path, false) > 0);
 }
 
-/* A file that is cut while it is asked: what is gone reads as zeros. */
+/* A file that is truncated during a query: the missing part reads as zeros. */
 static void a_file_may_get_shorter_meanwhile(void **state)
 {
     (void)state;
@@ -331,10 +331,10 @@ static void spans_are_sorted_and_ranked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_read_in_place_is_what_is_loaded),
-        cmocka_unit_test(what_is_damaged_is_read_alike),
-        cmocka_unit_test(circles_are_cut_where_they_are_cut_elsewhere),
-        cmocka_unit_test(what_is_made_of_a_trace_is_that_trace),
+        cmocka_unit_test(both_readers_agree),
+        cmocka_unit_test(both_readers_agree_on_damaged_files),
+        cmocka_unit_test(both_readers_cut_cycles_at_the_same_edge),
+        cmocka_unit_test(a_store_made_of_a_trace_equals_it),
         cmocka_unit_test(a_file_may_get_shorter_meanwhile),
         cmocka_unit_test(spans_are_sorted_and_ranked),
     };

@@ -37,7 +37,7 @@ static crn_trace *trace_of(const char *path)
     return trace;
 }
 
-static void a_span_knows_where_and_when_it_ran(void **state)
+static void a_span_has_its_lane_and_times(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
@@ -92,7 +92,7 @@ static void a_span_knows_where_and_when_it_ran(void **state)
     crn_trace_free(trace);
 }
 
-static void what_is_unwound_has_ended(void **state)
+static void unwound_spans_have_ended(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
@@ -105,7 +105,7 @@ static void what_is_unwound_has_ended(void **state)
     cairn_span_begin(s.strand, 4, 0);
     cairn_strand_unwind(s.strand, mark);
     cairn_span_begin(s.strand, 3, 1);
-    cairn_enter(s.strand, 2); /* nobody leaves it */
+    cairn_enter(s.strand, 2); /* it is never left */
     cairn_span_end(s.strand);
     assert_int_equal(cairn_strand_depth(s.strand), 1);
     cairn_span_begin(s.strand, 3, 2); /* stays open */
@@ -282,14 +282,14 @@ static int compare_noted(const void *left, const void *right)
     return a->name < b->name ? -1 : a->name > b->name;
 }
 
-/* Who asked was dropped otherwise, as happens where space is not prepared quickly enough. */
+/* Otherwise the requester would be dropped, as if space was not prepared in time. */
 static bool is_noted(const worker *all, cairn_span name)
 {
     const noted wanted = {.name = name};
     return bsearch(&wanted, all->noted, all->count, sizeof wanted, compare_noted) != NULL;
 }
 
-static void spans_of_many_threads_are_what_they_wrote_down(void **state)
+static void spans_of_many_threads_are_complete(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
@@ -332,7 +332,7 @@ static void spans_of_many_threads_are_what_they_wrote_down(void **state)
 
 /* ---- not all of the time ---- */
 
-/* Whatever is switched when, and wherever in a chunk: each call is a span. */
+/* Recording is switched at any time, anywhere in a chunk: each recorded call is a span. */
 static void no_span_is_recorded_while_recording_is_off(void **state)
 {
     (void)state;
@@ -385,7 +385,7 @@ static void *spin(void *data)
     return NULL;
 }
 
-/* Whoever switches it is another thread: a span or two may have been about to begin. */
+/* Another thread switches it: one or two spans may have been in progress. */
 static void nor_by_other_threads(void **state)
 {
     (void)state;
@@ -417,7 +417,7 @@ static void nor_by_other_threads(void **state)
     crn_trace_free(trace);
 }
 
-/* Spans that there is no memory for are over with those around them, whoever ends those. */
+/* Spans that could not be recorded for lack of memory end with the enclosing spans. */
 static void a_strand_recovers_from_a_failed_allocation(void **state)
 {
     (void)state;
@@ -475,11 +475,11 @@ static void a_strand_recovers_from_a_failed_allocation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_span_knows_where_and_when_it_ran),
-        cmocka_unit_test(what_is_unwound_has_ended),
+        cmocka_unit_test(a_span_has_its_lane_and_times),
+        cmocka_unit_test(unwound_spans_have_ended),
         cmocka_unit_test(an_end_without_a_begin_is_a_misuse),
         cmocka_unit_test(spans_and_exact_time_are_the_same),
-        cmocka_unit_test(spans_of_many_threads_are_what_they_wrote_down),
+        cmocka_unit_test(spans_of_many_threads_are_complete),
         cmocka_unit_test(no_span_is_recorded_while_recording_is_off),
         cmocka_unit_test(nor_by_other_threads),
         cmocka_unit_test(a_strand_recovers_from_a_failed_allocation),

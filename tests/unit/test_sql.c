@@ -60,8 +60,8 @@ static void the_spans_are_those_of_the_trace(void **state)
     }
 }
 
-/* Conditions: with the column as it is, and hidden from the table by a plus sign. */
-static void what_the_table_leaves_out_is_what_sqlite_would(void **state)
+/* Conditions, with the column itself and with a plus sign that hides it from the table. */
+static void tables_filter_like_sqlite(void **state)
 {
     (void)state;
     static const char *const columns[] = {"id",       "iteration",  "start",  "end",
@@ -123,7 +123,7 @@ static void what_the_table_leaves_out_is_what_sqlite_would(void **state)
     assert_true(found > 0);
 }
 
-static void what_the_table_orders_is_what_sqlite_would(void **state)
+static void tables_sort_like_sqlite(void **state)
 {
     (void)state;
     static const char *const columns[] = {"name",  "iteration", "start", "end",  "duration",
@@ -322,8 +322,8 @@ static void missing_and_slowest_are_those_of_cairn_spans(void **state)
     }
 }
 
-/* How long at least one span was open on a lane: from each moment at which anything begins or ends
- * up to the next one, by looking at all spans. */
+/* Computes for how long at least one span was open on a lane, from all pairs of consecutive
+ * events. */
 static uint64_t busy_slowly(const crn_trace *trace, uint32_t lane)
 {
     uint64_t busy = 0;
@@ -378,7 +378,7 @@ static void a_lane_is_busy_at_no_moment_twice(void **state)
     for (uint64_t round = 0; round < scale(60); round++) {
         asked asked = asked_make(&random, 1 + random_below(&random, 60));
         assert_lanes_are_busy(&asked.file, asked.trace);
-        /* Those of one lane in no order: as no file has them, but whoever calls may. */
+        /* Unordered spans of one lane: no file has them, but callers may. */
         crn_trace *trace = asked.trace;
         for (uint32_t s = 0; s < trace->span_count; s++) {
             trace->spans[s].start = random_below(&random, 300);
@@ -390,7 +390,7 @@ static void a_lane_is_busy_at_no_moment_twice(void **state)
 }
 
 /* main, within it wait, within that three jobs, one after the other, that main asked for. */
-static void who_helps_while_it_waits_is_busy_once(void **state)
+static void a_helping_thread_is_busy_once(void **state)
 {
     (void)state;
     random_source random = {12};
@@ -460,7 +460,7 @@ static void contexts_and_edges_add_up(void **state)
 
 /* ---- several captures ---- */
 
-static void ids_go_on_from_capture_to_capture(void **state)
+static void ids_continue_across_captures(void **state)
 {
     (void)state;
     random_source random = {9};
@@ -483,7 +483,7 @@ static void ids_go_on_from_capture_to_capture(void **state)
         assert_string_equal(left, right);
         free(left);
         free(right);
-        /* What refers to ids finds them. */
+        /* Joins on ids use the index. */
         static const char *const joins[] = {
             "select count(*) from spans s left join blocks b on b.id = s.block"
             " where b.name is not s.name or b.capture is not s.capture",
@@ -613,7 +613,7 @@ static void nothing_but_reading_is_allowed(void **state)
     asked_free(&asked);
 }
 
-static void what_runs_can_be_stopped(void **state)
+static void a_running_query_can_be_stopped(void **state)
 {
     (void)state;
     random_source random = {12};
@@ -672,19 +672,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_spans_are_those_of_the_trace),
-        cmocka_unit_test(what_the_table_leaves_out_is_what_sqlite_would),
-        cmocka_unit_test(what_the_table_orders_is_what_sqlite_would),
+        cmocka_unit_test(tables_filter_like_sqlite),
+        cmocka_unit_test(tables_sort_like_sqlite),
         cmocka_unit_test(attributes_are_those_of_the_trace),
         cmocka_unit_test(edges_of_spans_are_those_of_the_trace),
         cmocka_unit_test(the_summary_is_that_of_cairn_spans),
         cmocka_unit_test(missing_and_slowest_are_those_of_cairn_spans),
         cmocka_unit_test(a_lane_is_busy_at_no_moment_twice),
-        cmocka_unit_test(who_helps_while_it_waits_is_busy_once),
+        cmocka_unit_test(a_helping_thread_is_busy_once),
         cmocka_unit_test(contexts_and_edges_add_up),
-        cmocka_unit_test(ids_go_on_from_capture_to_capture),
+        cmocka_unit_test(ids_continue_across_captures),
         cmocka_unit_test(an_expression_chooses_spans),
         cmocka_unit_test(nothing_but_reading_is_allowed),
-        cmocka_unit_test(what_runs_can_be_stopped),
+        cmocka_unit_test(a_running_query_can_be_stopped),
         cmocka_unit_test(the_tables_are_those_that_are_described),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

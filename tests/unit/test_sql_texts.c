@@ -111,7 +111,7 @@ static const struct {
 /* A column that its table does not hear of, with its type. */
 #define HIDDEN "(select %s as x from %s limit -1)"
 
-static void what_is_equal_is_what_sqlite_says(void **state)
+static void equality_is_that_of_sqlite(void **state)
 {
     (void)state;
     static const char *const values[] = {"5",
@@ -256,7 +256,7 @@ static void long_keys_have_no_column(void **state)
         made->attributes[a] = (crn_attribute){.key = a, .kind = CRN_ATTRIBUTE_INTEGER};
         made->attributes[a].value.integer = 10 + a;
     }
-    /* Those after the first two are as long as can be, and twice that where they are quoted. */
+    /* From the third on, texts have the maximal length, and twice that when quoted. */
     for (uint32_t k = 0; k < KEYS; k++) {
         char number[12];
         int digits = snprintf(number, sizeof number, "%u", (unsigned)k);
@@ -290,7 +290,7 @@ static void long_keys_have_no_column(void **state)
 
 /* ---- double quotes ---- */
 
-static void what_is_compared_with_is_a_text(void **state)
+static void quoted_operands_are_texts(void **state)
 {
     (void)state;
     static const struct {
@@ -351,7 +351,7 @@ static void what_is_compared_with_is_a_text(void **state)
     crn_free(lengthy);
 }
 
-/* Where SQLite itself ends a statement, and that it takes no other statement for the first. */
+/* SQLite finds the end of each statement, and of the first one. */
 static void statements_end_where_sqlite_ends_them(void **state)
 {
     (void)state;
@@ -426,7 +426,7 @@ static void spans_named_as_columns_are_found(void **state)
     assert_int_equal(number_of(query, "select count(*) from spans where name in (\"open\", \"x\")"),
                      2);
     assert_int_equal(number_of(query, "select count(*) from spans where \"open\" = 0"), 6);
-    /* What is asked is what an error shows. */
+    /* The error message shows the query. */
     const char *rest;
     static const char wrong[] = "select 1 where 'it' = \"it's\" and nam = 1; select 2";
     assert_null(crn_statement_new(query, wrong, &rest, &error));
@@ -443,10 +443,10 @@ static void spans_named_as_columns_are_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_equal_is_what_sqlite_says),
+        cmocka_unit_test(equality_is_that_of_sqlite),
         cmocka_unit_test(texts_that_look_like_numbers_are_found),
         cmocka_unit_test(long_keys_have_no_column),
-        cmocka_unit_test(what_is_compared_with_is_a_text),
+        cmocka_unit_test(quoted_operands_are_texts),
         cmocka_unit_test(statements_end_where_sqlite_ends_them),
         cmocka_unit_test(spans_named_as_columns_are_found),
     };

@@ -191,7 +191,7 @@ static void a_stack_that_cannot_be_opened_is_null(void **state)
 
 /* ---- a child, threads ---- */
 
-static void a_child_goes_on(void **state)
+static void a_child_continues(void **state)
 {
     (void)state;
     setup s = setup_open(NULL, 3);
@@ -309,7 +309,7 @@ int main(void)
         cmocka_unit_test(memory_of_one_kind_serves_the_other),
         cmocka_unit_test(frames_without_memory_are_still_frames),
         cmocka_unit_test(a_stack_that_cannot_be_opened_is_null),
-        cmocka_unit_test(a_child_goes_on),
+        cmocka_unit_test(a_child_continues),
         cmocka_unit_test(threads_are_sampled_at_ten_kilohertz),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);

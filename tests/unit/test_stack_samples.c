@@ -21,7 +21,8 @@ static setup open_sampled(uint32_t blocks)
     return setup_open(&options, blocks);
 }
 
-/* As the sampling thread does it: the next event charges `amount` to what runs before it. */
+/* Requests a sample like the sampling thread: the next event charges `amount` to the context before
+ * it. */
 static void make_due(cairn_lane *lane, uint64_t amount)
 {
     __atomic_store_n(&lane->pending.clock, lane->disk->stamp + amount, __ATOMIC_RELAXED);
@@ -63,7 +64,7 @@ static void move_at_random(sampled *s, random_source *random, uint32_t calls_of_
     }
 }
 
-/* The canonical form of what is on the stack, root first. */
+/* Returns the canonical form of the stack, root first. */
 static uint32_t canonical(const sampled *s, uint32_t *path)
 {
     uint32_t length = 0;
@@ -85,8 +86,8 @@ static void assert_context(const cairn_lane *lane, uint32_t record, const uint32
     }
 }
 
-/* Between two samples there are no events, some, or so many that the stack is another one. The
- * sample is charged to what ran when it became due, on the strand that ran. */
+/* Between two samples there are no events, some, or so many that the stack is a different one. The
+ * sample is charged to the context that was current when it was requested, on its strand. */
 static void samples_go_to_the_context_that_ran(void **state)
 {
     (void)state;
@@ -106,7 +107,8 @@ static void samples_go_to_the_context_that_ran(void **state)
         uint64_t before = wall_of(s.lane), samples = s.lane->disk->samples;
         uint32_t length = canonical(running, path);
         make_due(s.lane, 1 + round);
-        if (round % 7 == 0) { /* whoever comes next takes it, and charges whom it belongs to */
+        if (round % 7 == 0) { /* the next event, on any strand, takes the sample and charges the
+                                 right context */
             running = &strands[random_below(&random, STRANDS)];
             cairn_strand_switch(cairn_stack_strand(running->stack));
         }
@@ -118,9 +120,9 @@ static void samples_go_to_the_context_that_ran(void **state)
     setup_close(&s);
 }
 
-/* What is looked up for a sample is not more than what happened since the one before, times a
- * constant, on a stack that grows a million deep, sways and shrinks. */
-static void a_sample_costs_what_happened_since_the_last(void **state)
+/* The work of a sample is proportional to the events since the last one, on a stack that grows a
+ * million deep, sways and shrinks. */
+static void a_sample_costs_the_events_since_the_last(void **state)
 {
     (void)state;
     enum { DEEP = 1000000, BETWEEN = 500 };
@@ -170,7 +172,7 @@ static void a_long_return_is_mostly_fast(void **state)
     setup_close(&s);
 }
 
-static void sampled_ticks_sum_to_what_ran(void **state)
+static void sampled_ticks_sum_to_the_total(void **state)
 {
     (void)state;
     cairn_options options = CAIRN_OPTIONS_DEFAULT;
@@ -251,9 +253,9 @@ int main(void)
 {
     const struct CMUnitTest cases[] = {
         cmocka_unit_test(samples_go_to_the_context_that_ran),
-        cmocka_unit_test(a_sample_costs_what_happened_since_the_last),
+        cmocka_unit_test(a_sample_costs_the_events_since_the_last),
         cmocka_unit_test(a_long_return_is_mostly_fast),
-        cmocka_unit_test(sampled_ticks_sum_to_what_ran),
+        cmocka_unit_test(sampled_ticks_sum_to_the_total),
         cmocka_unit_test(exact_time_is_right_though_not_cheap),
         cmocka_unit_test(frames_entered_while_off_are_there),
     };

@@ -97,7 +97,7 @@ static void check_view(player *p)
     cairn_view_close(view);
 }
 
-/* What is kept of the lower frames is what walking to them gives. */
+/* The cached context of the lower frames equals that of a walk. */
 static void check_kept(pair *t)
 {
     cairn_strand *strand = cairn_stack_strand(t->stack);

@@ -7,7 +7,7 @@
 #include "support/cases.h"
 #include "support/profiles.h"
 
-static void a_call_is_counted_where_it_comes_from(void **state)
+static void a_call_is_counted_for_its_caller(void **state)
 {
     (void)state;
     setup s = setup_open(NULL, 3);
@@ -39,7 +39,7 @@ static void a_call_is_counted_where_it_comes_from(void **state)
     setup_close(&s);
 }
 
-static void a_tail_call_keeps_the_height_and_remembers_who_called(void **state)
+static void a_tail_call_keeps_the_height_and_the_caller(void **state)
 {
     (void)state;
     setup s = setup_open(NULL, 3);
@@ -188,7 +188,7 @@ static void a_sample_is_charged_to_the_path_that_was_walked(void **state)
     cairn_sample(s.strand, path, 4, CAIRN_METRIC_WALL, 1000000);
     cairn_sample(s.strand, path, 0, CAIRN_METRIC_TICKS, 1);
     cairn_sample(s.strand, NULL, 0, CAIRN_METRIC_TICKS, 1);
-    cairn_tick(s.strand, 100); /* its own stack is as it was */
+    cairn_tick(s.strand, 100); /* its own stack is unchanged */
     assert_int_equal(cost_at(s.profile, "1 2 3").ticks, 7);
     assert_int_equal(cost_at(s.profile, "1 2 3").calls, 0);
     assert_in_range(cost_at(s.profile, "1 2").wall, 950000, 1050000);
@@ -198,7 +198,7 @@ static void a_sample_is_charged_to_the_path_that_was_walked(void **state)
     setup_close(&s);
 }
 
-static void what_is_closed_stays_counted(void **state)
+static void closed_strands_stay_counted(void **state)
 {
     (void)state;
     setup s = setup_open(NULL, 3);
@@ -286,8 +286,8 @@ static void a_profile_that_begins_disabled_records_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest cases[] = {
-        cmocka_unit_test(a_call_is_counted_where_it_comes_from),
-        cmocka_unit_test(a_tail_call_keeps_the_height_and_remembers_who_called),
+        cmocka_unit_test(a_call_is_counted_for_its_caller),
+        cmocka_unit_test(a_tail_call_keeps_the_height_and_the_caller),
         cmocka_unit_test(recursion_folds),
         cmocka_unit_test(returns_find_their_caller),
         cmocka_unit_test(misuse_is_defined),
@@ -295,7 +295,7 @@ int main(void)
         cmocka_unit_test(a_mark_outlives_a_tail_call),
         cmocka_unit_test(strands_are_stacks_into_one_graph),
         cmocka_unit_test(a_sample_is_charged_to_the_path_that_was_walked),
-        cmocka_unit_test(what_is_closed_stays_counted),
+        cmocka_unit_test(closed_strands_stay_counted),
         cmocka_unit_test(profiles_do_not_mix),
         cmocka_unit_test(frames_entered_while_off_count_as_their_caller),
         cmocka_unit_test(a_profile_that_begins_disabled_records_nothing),

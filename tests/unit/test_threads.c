@@ -18,7 +18,7 @@
 
 enum { THREADS = 8, BLOCKS = 12 };
 
-/* Assertions belong to the main thread; the others leave a count of what was wrong. */
+/* Only the main thread may assert; the others count errors. */
 typedef struct shared {
     cairn_profile *profile;
     atomic_bool ended;
@@ -281,7 +281,7 @@ static off_t size_of(const char *path)
     return status.st_size;
 }
 
-/* Each a thread of its own, THREADS at once, while time is sampled. */
+/* Each on a thread of its own, THREADS at once, while time is sampled. */
 static void thousands_of_threads(void **state)
 {
     (void)state;
@@ -310,7 +310,7 @@ static void thousands_of_threads(void **state)
     assert_int_equal(total.ticks, 6 * count);
     assert_int_equal(cost_at(common.profile, "1 2 3").calls, count);
     cairn_profile_close(common.profile);
-    assert_in_range(size, 1, (THREADS + 4) << 17); /* no more than THREADS lanes need */
+    assert_in_range(size, 1, (THREADS + 4) << 17); /* as many lanes as THREADS need at most */
     assert_true(note_of(path, "lanes") <= THREADS);
 }
 

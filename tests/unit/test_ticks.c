@@ -21,7 +21,7 @@ static cairn_options with_period(uint64_t period, uint64_t seed)
     return options;
 }
 
-/* A loop of which block b takes `part[b]` of each turn, one tick at a time. */
+/* A loop in which block b takes `part[b]` of each turn, one tick at a time. */
 static void loop(cairn_strand *strand, const uint32_t part[BLOCKS], uint64_t turns)
 {
     for (uint64_t turn = 0; turn < turns; turn++) {
@@ -87,8 +87,8 @@ static void shares_are_unbiased(void **state)
     }
 }
 
-/* Steps of many ticks: each still weighs what it lasts. */
-static void long_steps_weigh_what_they_last(void **state)
+/* Events of many ticks have their full weight. */
+static void long_events_have_full_weight(void **state)
 {
     (void)state;
     uint64_t turns = scale(200000);
@@ -130,7 +130,7 @@ static void totals_add_up(void **state)
         }
         uint64_t seen = total_of(s.profile).ticks;
         setup_close(&s);
-        /* Live, what is yet to be sampled may be missing; when it ends, nothing is. */
+        /* In a live profile the last sample may be missing; after the end none is. */
         assert_true(seen <= total + 2 * options.tick_period);
         assert_true(seen + 2 * options.tick_period + 40 >= total);
         crn_error error = {0};
@@ -236,9 +236,9 @@ static void lanes_do_not_disturb_each_other(void **state)
     assert_memory_equal(ticks[0], ticks[1], sizeof(ticks[0]));
 }
 
-/* Threads that live a tenth of a period, one after the other: their lane's intervals go on,
- * so that short lives are sampled as long ones are. */
-static void short_lives_weigh_what_they_last(void **state)
+/* Threads that live for a tenth of a period, one after the other: the lane's intervals continue, so
+ * short lives are sampled like long ones. */
+static void short_lives_have_full_weight(void **state)
 {
     (void)state;
     uint64_t lives = scale(100000);
@@ -264,7 +264,7 @@ static void short_lives_weigh_what_they_last(void **state)
 }
 
 /* A host that counts by interrupting itself, only where it must. */
-static void what_is_due_is_told(void **state)
+static void the_distance_to_the_next_sample_is_known(void **state)
 {
     (void)state;
     cairn_options options = with_period(100, 4);
@@ -314,14 +314,14 @@ int main(void)
     const struct CMUnitTest cases[] = {
         cmocka_unit_test(exact_ticks_are_exact),
         cmocka_unit_test(shares_are_unbiased),
-        cmocka_unit_test(long_steps_weigh_what_they_last),
+        cmocka_unit_test(long_events_have_full_weight),
         cmocka_unit_test(totals_add_up),
         cmocka_unit_test(an_event_of_any_length_is_one_event),
         cmocka_unit_test(the_same_seed_gives_the_same_profile),
         cmocka_unit_test(other_seeds_give_other_profiles),
         cmocka_unit_test(lanes_do_not_disturb_each_other),
-        cmocka_unit_test(short_lives_weigh_what_they_last),
-        cmocka_unit_test(what_is_due_is_told),
+        cmocka_unit_test(short_lives_have_full_weight),
+        cmocka_unit_test(the_distance_to_the_next_sample_is_known),
         cmocka_unit_test(nothing_is_sampled_while_off),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);

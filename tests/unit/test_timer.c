@@ -123,7 +123,7 @@ static void threads_come_and_go(void **state)
     setup_close(&s);
 }
 
-/* However long a loaded machine keeps the thread waiting that arms the timer anew. */
+/* However long a busy machine delays the thread that rearms the timer. */
 static bool take_timer_signal(const sigset_t *all)
 {
     for (int i = 0; i < 10000; i++) {
@@ -138,7 +138,7 @@ static bool take_timer_signal(const sigset_t *all)
 
 /* A program that takes every signal by sigtimedwait takes the timer's, which is then not armed by
  * its handler. */
-static void samples_go_on_where_the_program_took_one(void **state)
+static void samples_continue_after_the_program_took_one(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
@@ -271,7 +271,7 @@ int main(void)
     const struct CMUnitTest cases[] = {
         cmocka_unit_test(samples_are_taken_and_add_up),
         cmocka_unit_test(threads_come_and_go),
-        cmocka_unit_test(samples_go_on_where_the_program_took_one),
+        cmocka_unit_test(samples_continue_after_the_program_took_one),
         cmocka_unit_test(no_call_is_cut_short),
         cmocka_unit_test(a_signal_that_the_program_takes_is_given_up),
     };

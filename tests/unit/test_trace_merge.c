@@ -63,7 +63,7 @@ static crn_trace *through_file(const crn_profile *profile, const crn_trace *trac
 
 /* ---- files ---- */
 
-static void what_is_saved_is_what_is_loaded(void **state)
+static void saving_preserves_everything(void **state)
 {
     (void)state;
     random_source random = {2};
@@ -127,7 +127,7 @@ static void steps_do_not_matter(void **state)
     crn_profile_free(profile);
 }
 
-/* Each span is there twice, by the same id: who asked for it from elsewhere is in its own half. */
+/* Each span exists twice with the same id; its requester is in its own half. */
 static void a_capture_may_be_merged_with_itself(void **state)
 {
     (void)state;
@@ -275,7 +275,7 @@ static uint64_t taken_of(const crn_trace *trace, uint32_t span)
     return 0;
 }
 
-static void what_asked_is_found(void **state)
+static void requesters_are_found(void **state)
 {
     (void)state;
     random_source random = {7};
@@ -313,13 +313,13 @@ static void what_asked_is_found(void **state)
 
 /* ---- clocks ---- */
 
-/* What really lies between two processes, by the merge. */
+/* Returns the true time between two processes, according to the merge. */
 static int64_t apart(const crn_trace *all, uint32_t a, uint32_t b)
 {
     return (int64_t)all->processes[b].start - (int64_t)all->processes[a].start;
 }
 
-static void processes_of_one_machine_are_where_they_were(void **state)
+static void processes_of_one_machine_are_not_shifted(void **state)
 {
     (void)state;
     random_source random = {8};
@@ -367,9 +367,9 @@ static void slow_shifts(const random_world *world, const crn_trace *all,
     }
 }
 
-/* Its clocks may be wrong as they like: as what asked began before, in truth, they can be put so
- * that it does. */
-static void no_child_begins_before_it_was_asked_for(void **state)
+/* Clocks may be wrong by any amount: since requesters truly began first, the merge can shift the
+ * machines so that they do. */
+static void no_child_begins_before_its_requester(void **state)
 {
     (void)state;
     random_source random = {9};
@@ -436,7 +436,7 @@ static void a_clock_that_is_behind_is_put_forward(void **state)
     assert_int_equal(clocks.early, 0);
     assert_int_equal(clocks.shifted, 1500);
     crn_trace_free(all);
-    /* On one machine nothing is moved: what is wrong is told. */
+    /* On one machine nothing is shifted; the error is reported. */
     server->processes[0].boot[0] = server->processes[0].boot[1] = 1;
     all = merge((const crn_trace *const[]){client, server}, 2);
     clocks = crn_trace_clocks_of(all);
@@ -450,7 +450,7 @@ static void a_clock_that_is_behind_is_put_forward(void **state)
 }
 
 /* Each asked the other before it was asked itself: that cannot be, and the merge ends. */
-static void clocks_that_contradict_each_other_are_told_of(void **state)
+static void contradicting_clocks_are_reported(void **state)
 {
     (void)state;
     crn_trace *a = single(1, 1000000, 0, 0xabc), *b = single(2, 1000000, 300, 0xdef);
@@ -559,7 +559,7 @@ static void nothing_that_was_written_is_left_after_redaction(void **state)
 
 /* Nothing is later than all times that there are: neither of a process that says that it went on so
  * long, nor where it began late. */
-static void what_never_ends_does_so_in_files_too(void **state)
+static void open_spans_stay_open_in_files(void **state)
 {
     (void)state;
     const uint64_t latest = (uint64_t)CRN_TRACE_LATEST, late = (uint64_t)1 << 60;
@@ -627,21 +627,21 @@ static void damaged_processes_do_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_saved_is_what_is_loaded),
+        cmocka_unit_test(saving_preserves_everything),
         cmocka_unit_test(one_alone_stays_as_it_is),
         cmocka_unit_test(steps_do_not_matter),
         cmocka_unit_test(a_capture_may_be_merged_with_itself),
         cmocka_unit_test(nothing_is_lost),
         cmocka_unit_test(too_many_processes_are_refused),
         cmocka_unit_test(histograms_add_up),
-        cmocka_unit_test(what_asked_is_found),
-        cmocka_unit_test(processes_of_one_machine_are_where_they_were),
-        cmocka_unit_test(no_child_begins_before_it_was_asked_for),
+        cmocka_unit_test(requesters_are_found),
+        cmocka_unit_test(processes_of_one_machine_are_not_shifted),
+        cmocka_unit_test(no_child_begins_before_its_requester),
         cmocka_unit_test(a_clock_that_is_behind_is_put_forward),
-        cmocka_unit_test(clocks_that_contradict_each_other_are_told_of),
+        cmocka_unit_test(contradicting_clocks_are_reported),
         cmocka_unit_test(blocks_are_the_same_by_all_that_tells_them_apart),
         cmocka_unit_test(nothing_that_was_written_is_left_after_redaction),
-        cmocka_unit_test(what_never_ends_does_so_in_files_too),
+        cmocka_unit_test(open_spans_stay_open_in_files),
         cmocka_unit_test(damaged_processes_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

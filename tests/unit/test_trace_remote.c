@@ -43,7 +43,7 @@ static crn_trace *trace_of(const char *path)
     return trace;
 }
 
-/* The spans of several captures; blocks are not looked at. */
+/* Compares the spans of several captures, without blocks. */
 static crn_trace *merged(const party *parties, size_t count)
 {
     crn_error error = {0};
@@ -67,7 +67,7 @@ static uint32_t span_of(const crn_trace *trace, uint32_t process, int64_t iterat
 }
 
 /* The client asks the server, which asks a third, which asks the client. */
-static void who_asked_is_the_parent_wherever_it_ran(void **state)
+static void the_requester_is_the_parent_in_any_process(void **state)
 {
     (void)state;
     party parties[3];
@@ -112,7 +112,7 @@ static void who_asked_is_the_parent_wherever_it_ran(void **state)
     assert_int_equal(clocks.links, 3);
     assert_int_equal(clocks.missing, 0);
     assert_true(clocks.machines == 1 || trace->processes[0].boot[0] == 0);
-    /* Each capture has calibrated its clock by itself. */
+    /* Each capture has its own calibration of the clock. */
     assert_true(clocks.earliest < 1000000);
 
     /* The ids are those that were given out. */
@@ -131,8 +131,8 @@ static void who_asked_is_the_parent_wherever_it_ran(void **state)
     crn_trace_free(trace);
 }
 
-/* As long as the other's capture is not there, work stays where it ran. */
-static void what_nobody_here_asked_for_stays_where_it_ran(void **state)
+/* Without the other capture, the work stays in its process. */
+static void work_without_a_known_requester_stays_in_its_process(void **state)
 {
     (void)state;
     party party;
@@ -155,7 +155,7 @@ static void what_nobody_here_asked_for_stays_where_it_ran(void **state)
     crn_trace_free(trace);
 }
 
-/* A child of fork goes on below what was open. */
+/* A child of fork continues below the open spans. */
 static void children_of_fork_are_below_their_parents(void **state)
 {
     (void)state;
@@ -192,8 +192,8 @@ static void children_of_fork_are_below_their_parents(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_asked_is_the_parent_wherever_it_ran),
-        cmocka_unit_test(what_nobody_here_asked_for_stays_where_it_ran),
+        cmocka_unit_test(the_requester_is_the_parent_in_any_process),
+        cmocka_unit_test(work_without_a_known_requester_stays_in_its_process),
         cmocka_unit_test(children_of_fork_are_below_their_parents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,7 +50,7 @@ static bool is_nobodys(const cairn_handoff *handoff)
 
 /* ---- the form ---- */
 
-static void what_the_standard_says_is_read(void **state)
+static void valid_headers_are_read(void **state)
 {
     (void)state;
     static const struct {
@@ -115,7 +115,7 @@ static void damage_is_seen(void **state)
         }
 }
 
-static void where_no_span_is_open_nothing_is_written(void **state)
+static void without_an_open_span_nothing_is_written(void **state)
 {
     (void)state;
     char text[CAIRN_TRACEPARENT_SIZE] = "before";
@@ -221,7 +221,7 @@ static void a_trace_is_handed_on(void **state)
     recorded_free(&recorded);
 }
 
-/* Where only some trees are recorded, whoever is asked follows who asked. */
+/* With sampled trees, the requested process follows the requester's decision. */
 static void a_tree_is_recorded_in_all_processes_or_in_none(void **state)
 {
     (void)state;
@@ -252,7 +252,7 @@ static void a_tree_is_recorded_in_all_processes_or_in_none(void **state)
 
 /* ---- children ---- */
 
-static void a_child_of_fork_goes_on_with_the_parents_work(void **state)
+static void a_child_of_fork_continues_the_parents_trace(void **state)
 {
     (void)state;
     skip_where_emulated();
@@ -270,7 +270,7 @@ static void a_child_of_fork_goes_on_with_the_parents_work(void **state)
                 strcmp(within, text) != 0;
         cairn_span_end(strand);
         cairn_span_end(strand);
-        cairn_span_begin(strand, 3, 2); /* no more inside of the parent's */
+        cairn_span_begin(strand, 3, 2); /* outside of the parent's spans */
         cairn_span_end(strand);
         cairn_profile_close(here.s.profile);
         _exit(right ? 0 : 1);
@@ -296,13 +296,13 @@ static void a_child_of_fork_goes_on_with_the_parents_work(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_the_standard_says_is_read),
+        cmocka_unit_test(valid_headers_are_read),
         cmocka_unit_test(damage_is_seen),
-        cmocka_unit_test(where_no_span_is_open_nothing_is_written),
+        cmocka_unit_test(without_an_open_span_nothing_is_written),
         cmocka_unit_test(the_id_is_the_spans_name),
         cmocka_unit_test(a_trace_is_handed_on),
         cmocka_unit_test(a_tree_is_recorded_in_all_processes_or_in_none),
-        cmocka_unit_test(a_child_of_fork_goes_on_with_the_parents_work),
+        cmocka_unit_test(a_child_of_fork_continues_the_parents_trace),
     };
     unsetenv("CAIRN_OUT");
     return cmocka_run_group_tests(tests, NULL, NULL);

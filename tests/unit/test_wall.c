@@ -8,7 +8,7 @@
 #include "support/cases.h"
 #include "support/profiles.h"
 
-/* For the difference between the two clocks: 2 % and 200 microseconds. */
+/* Allowance for the difference between the clocks: 2 % and 200 microseconds. */
 static uint64_t loosened(uint64_t ns)
 {
     return ns + ns / 50 + 200000;
@@ -21,7 +21,7 @@ static uint64_t now(void)
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* Keeps busy and returns how long it took. */
+/* Computes for a while; returns how long it took. */
 static uint64_t spin(uint64_t ns)
 {
     uint64_t start = now(), end = start;
@@ -68,7 +68,7 @@ static void exact_time_goes_to_the_context_that_ran(void **state)
     setup_close(&s);
 }
 
-static void exact_time_sums_to_what_passed(void **state)
+static void exact_time_sums_to_the_elapsed_time(void **state)
 {
     (void)state;
     cairn_options options = with_wall(CAIRN_WALL_EXACT);
@@ -163,7 +163,7 @@ static void time_never_runs_backwards(void **state)
 
 /* Sampled: all that has passed since the last sample, so the sum is the time that passed
  * but for what the last period still holds. */
-static void sampled_time_sums_to_what_passed(void **state)
+static void sampled_time_sums_to_the_elapsed_time(void **state)
 {
     (void)state;
     cairn_options options = with_wall(CAIRN_WALL_SAMPLED);
@@ -179,7 +179,7 @@ static void sampled_time_sums_to_what_passed(void **state)
         spin(20000);
         cairn_leave(s.strand);
     }
-    cairn_profile_disable(s.profile); /* charges what is still to be charged */
+    cairn_profile_disable(s.profile); /* charges the rest */
     uint64_t end = now();
     uint64_t total = total_of(s.profile).wall;
     assert_true(total <= loosened(end - before));
@@ -203,11 +203,11 @@ int main(void)
 {
     const struct CMUnitTest cases[] = {
         cmocka_unit_test(exact_time_goes_to_the_context_that_ran),
-        cmocka_unit_test(exact_time_sums_to_what_passed),
+        cmocka_unit_test(exact_time_sums_to_the_elapsed_time),
         cmocka_unit_test(time_belongs_to_the_strand_that_runs),
         cmocka_unit_test(no_time_passes_while_off),
         cmocka_unit_test(time_never_runs_backwards),
-        cmocka_unit_test(sampled_time_sums_to_what_passed),
+        cmocka_unit_test(sampled_time_sums_to_the_elapsed_time),
         cmocka_unit_test(without_a_clock_there_is_no_time),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);

@@ -44,7 +44,8 @@ static void run_in_thread(cairn_work *work)
     pthread_join(thread, NULL);
 }
 
-/* By then who has asked has returned; one is dropped; one runs more than once. */
+/* Wraps jobs: the requesters have returned before they run; one job is dropped; one runs several
+ * times. */
 static void wrap_some(void)
 {
     char foo[] = "foo", bar[] = "bar", both[] = "both";
@@ -68,7 +69,7 @@ static void wrap_some(void)
     for (int i = 0; i < 3; i++)
         run_in_thread(&works[3]);
     cairn_wrap_drop(works[3]);
-    cairn_wrap_drop((cairn_work){convert, foo}); /* nobody's */
+    cairn_wrap_drop((cairn_work){convert, foo}); /* not allocated by cairn_wrap */
 }
 
 /* A job that has itself done again. */
@@ -249,7 +250,7 @@ static int play(const char *name)
     return WRONG;
 }
 
-static void a_wrapped_job_is_who_wrapped_its(void **state)
+static void a_wrapped_job_belongs_to_its_wrapper(void **state)
 {
     (void)state;
     recorded recorded = again_record("wrap");
@@ -273,7 +274,7 @@ static void a_job_that_submits_itself_again_folds(void **state)
     recorded_free(&recorded);
 }
 
-static void who_joins_has_waited(void **state)
+static void joining_records_the_wait(void **state)
 {
     (void)state;
     recorded recorded = again_record("join");
@@ -292,7 +293,7 @@ static void who_joins_has_waited(void **state)
     recorded_free(&recorded);
 }
 
-static void a_thread_is_not_another_one_of_its_number(void **state)
+static void threads_with_a_reused_id_are_distinguished(void **state)
 {
     (void)state;
     recorded recorded = again_record("mix");
@@ -303,7 +304,7 @@ static void a_thread_is_not_another_one_of_its_number(void **state)
     recorded_free(&recorded);
 }
 
-static void a_child_has_threads_of_its_own(void **state)
+static void a_child_has_its_own_threads(void **state)
 {
     (void)state;
     skip_where_emulated();
@@ -333,11 +334,11 @@ static void each_that_is_joined_was_waited_for(void **state)
 int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wrapped_job_is_who_wrapped_its),
+        cmocka_unit_test(a_wrapped_job_belongs_to_its_wrapper),
         cmocka_unit_test(a_job_that_submits_itself_again_folds),
-        cmocka_unit_test(who_joins_has_waited),
-        cmocka_unit_test(a_thread_is_not_another_one_of_its_number),
-        cmocka_unit_test(a_child_has_threads_of_its_own),
+        cmocka_unit_test(joining_records_the_wait),
+        cmocka_unit_test(threads_with_a_reused_id_are_distinguished),
+        cmocka_unit_test(a_child_has_its_own_threads),
         cmocka_unit_test(each_that_is_joined_was_waited_for),
     };
     if (count > 1)
