@@ -21,16 +21,10 @@ typedef struct target {
     crn_format_write_trace *write_trace; /* for formats of spans */
 } target;
 
-/* In the order of the names below; the first is the default. If a name ends with two of the
- * suffixes, the first in this list counts. */
 static const target targets[] = {
-    {".pb.gz", NULL, crn_pprof_write, NULL},
-    {".folded", NULL, crn_folded_write, NULL},
-    {".speedscope.json", NULL, crn_speedscope_write, NULL},
-    {".pftrace", ".perfetto-trace", NULL, crn_perfetto_write},
-    {".otlp.json", NULL, NULL, crn_otlp_write},
-    {".json", NULL, NULL, crn_chrome_write},
-};
+#define OF_CONTEXTS(name, suffix, other) {suffix, other, crn_##name##_write, NULL},
+#define OF_SPANS(name, suffix, other) {suffix, other, NULL, crn_##name##_write},
+    CRN_FORMATS_OF_CONTEXTS(OF_CONTEXTS) CRN_FORMATS_OF_SPANS(OF_SPANS)};
 
 enum { TARGET_COUNT = sizeof targets / sizeof *targets };
 
@@ -50,8 +44,11 @@ typedef struct source {
 
 static const crn_option options[] = {
     {"to", 't', "FORMAT",
-     .words = CRN_WORDS("pprof", "folded", "speedscope", "perfetto", "otlp", "chrome"),
-     .help = "pprof (default), folded or speedscope; of spans: perfetto, otlp or chrome",
+     .words = (const char *const[]){CRN_FORMATS_OF_CONTEXTS(CRN_FORMAT_NAME)
+                                        CRN_FORMATS_OF_SPANS(CRN_FORMAT_NAME) NULL},
+     .help = "The format: " CRN_FORMATS_OF_CONTEXTS(
+         CRN_FORMAT_WORD) "and of spans " CRN_FORMATS_OF_SPANS(CRN_FORMAT_WORD) "or as OUT's name "
+                                                                                "says (else pprof)",
      .choice = &given.to},
     CRN_OPTION_OUTPUT(&given.output, "OUT", "Write to OUT, - for standard output", NULL),
     CRN_OPTION_METRIC(&given.metric, "METRIC",
@@ -67,10 +64,9 @@ static const crn_option options[] = {
 
 static const char doc[] =
     "Write CAPTURE in a format that other tools read.\v"
-    "Without --output, a.cairn becomes a.pb.gz, a.folded, a.speedscope.json, a.pftrace, "
-    "a.otlp.json or a.json beside it. "
-    "Without --to, the end of OUT's name may say which format is meant. perfetto, otlp and chrome "
-    "hold single executions (spans), on a time line; the others what they add up to.\n\n"
+    "Without --output, the file is beside the capture, with the suffix of its format: a.pb.gz, "
+    "a.pftrace. Formats of spans hold single executions, on a time line; the others what they add "
+    "up to.\n\n"
     "  go tool pprof -top a.pb.gz\n"
     "  cairn export a.cairn --to folded -o - | flamegraph.pl > a.svg\n"
     "  speedscope a.speedscope.json\n\n"

@@ -11,7 +11,7 @@ enum {
     CRN_CONVERT_SHOWN = -2
 }; /* pseudo-format: recognise the content; captures are allowed too */
 
-/* Reads another tool's file: `format` is an index of pprof, perf, folded; below 0 it is recognised
+/* Reads another tool's file: `format` is an index of CRN_FORMATS_READ; below 0 it is recognised
  * by content. `metric` is the name for the numbers of folded stacks, or NULL. NULL after printing
  * an error. */
 crn_profile *crn_convert_read(const char *path, int format, const char *metric);

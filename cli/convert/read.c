@@ -16,10 +16,8 @@ typedef struct origin {
 
 /* In the order in which they are tried. */
 static const origin origins[] = {
-    {crn_pprof_read, crn_pprof_recognise},
-    {crn_perf_read, crn_perf_recognise},
-    {crn_folded_read, crn_folded_recognise},
-};
+#define ORIGIN(name) {crn_##name##_read, crn_##name##_recognise},
+    CRN_FORMATS_READ(ORIGIN)};
 
 enum { ORIGIN_COUNT = sizeof origins / sizeof *origins };
 

@@ -18,6 +18,28 @@
 #include "profile/profile.h"
 #include "spans/spans.h"
 
+/* The formats that are written: NAME, the suffix of its files, another suffix. crn_NAME_write
+ * writes contexts, or spans. The first is the default; of two suffixes that fit a file, the first
+ * counts. */
+#define CRN_FORMATS_OF_CONTEXTS(X)                                                                 \
+    X(pprof, ".pb.gz", NULL)                                                                       \
+    X(folded, ".folded", NULL)                                                                     \
+    X(speedscope, ".speedscope.json", NULL)
+#define CRN_FORMATS_OF_SPANS(X)                                                                    \
+    X(perfetto, ".pftrace", ".perfetto-trace")                                                     \
+    X(otlp, ".otlp.json", NULL)                                                                    \
+    X(chrome, ".json", NULL)
+
+/* The formats that are read, by crn_NAME_read, in the order in which a file is tried. */
+#define CRN_FORMATS_READ(X)                                                                        \
+    X(pprof)                                                                                       \
+    X(perf)                                                                                        \
+    X(folded)
+
+/* For lists of names, in arrays and in texts. */
+#define CRN_FORMAT_NAME(name, ...) #name,
+#define CRN_FORMAT_WORD(name, ...) #name ", "
+
 /* Reports progress; may be NULL. */
 typedef void crn_format_progress(uint64_t done, uint64_t total);
 
@@ -36,30 +58,29 @@ typedef struct crn_import_options {
  * incomplete. */
 typedef bool crn_format_write(const crn_profile *profile, const crn_export_options *options,
                               FILE *out, crn_error *error);
-crn_format_write crn_folded_write;
-crn_format_write crn_pprof_write;
-crn_format_write crn_speedscope_write;
+#define CRN_FORMAT_DECLARE(name, suffix, other) crn_format_write crn_##name##_write;
+CRN_FORMATS_OF_CONTEXTS(CRN_FORMAT_DECLARE)
+#undef CRN_FORMAT_DECLARE
 
 /* Writes spans. A trace without spans is valid. */
 typedef bool crn_format_write_trace(const crn_profile *profile, const crn_trace *trace,
                                     const crn_export_options *options, FILE *out, crn_error *error);
-crn_format_write_trace crn_chrome_write;
-crn_format_write_trace crn_otlp_write;
-crn_format_write_trace crn_perfetto_write;
+#define CRN_FORMAT_DECLARE(name, suffix, other) crn_format_write_trace crn_##name##_write;
+CRN_FORMATS_OF_SPANS(CRN_FORMAT_DECLARE)
+#undef CRN_FORMAT_DECLARE
 
 /* Reads the whole source from its begin. On an error returns NULL and sets `*error`. */
 typedef crn_profile *crn_format_read(crn_source *source, const crn_import_options *options,
                                      crn_error *error);
-crn_format_read crn_folded_read;
-crn_format_read crn_perf_read;
-crn_format_read crn_pprof_read;
 
-/* Returns true if a file that begins with these bytes is probably of the format. Ask in this order:
- * pprof, perf, folded. */
+/* Returns true if a file that begins with these bytes is probably of the format. */
 typedef bool crn_format_recognise(const char *head, size_t length);
-crn_format_recognise crn_folded_recognise;
-crn_format_recognise crn_perf_recognise;
-crn_format_recognise crn_pprof_recognise;
+
+#define CRN_FORMAT_DECLARE(name)                                                                   \
+    crn_format_read crn_##name##_read;                                                             \
+    crn_format_recognise crn_##name##_recognise;
+CRN_FORMATS_READ(CRN_FORMAT_DECLARE)
+#undef CRN_FORMAT_DECLARE
 
 /* ---- shared by writers ---- */
 
