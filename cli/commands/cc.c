@@ -261,6 +261,11 @@ static void add_plugin(command_line *line, const parts *parts)
         addf(line, "-fplugin-arg-cairn_gcc-%s", given.arguments.list[i]);
 }
 
+/* Functions of libc that a statically linked libcairn-gcc replaces (hosts/gcc/interpose.h). */
+static const char *const wrapped[] = {"pthread_create", "thrd_create", "sigaction",
+                                      "signal",         "bsd_signal",  "ssignal",
+                                      "sigset",         "sysv_signal", "__sysv_signal"};
+
 /* Adds our libraries behind everything else, with a run path to find them. */
 static void add_libraries(command_line *line, const parts *parts, const crn_cc_job *job,
                           bool is_clang)
@@ -288,11 +293,11 @@ static void add_libraries(command_line *line, const parts *parts, const crn_cc_j
             add(line, "-lc");
             add(line, "-lgcc");
         }
-        add(line, "-Wl,--wrap=pthread_create"); /* hosts/gcc/threads.c */
+        for (size_t i = 0; i < sizeof wrapped / sizeof *wrapped; i++)
+            addf(line, "-Wl,--wrap=%s", wrapped[i]);
         /* libgcc has a function of that name, for split stacks, which would be found behind
          * ours. */
         add(line, "-Wl,--undefined=__wrap_pthread_create");
-        add(line, "-Wl,--wrap=thrd_create");
         return;
     }
     if (given.kind == KIND_TIME && given.stack && !job->is_shared) {

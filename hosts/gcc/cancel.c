@@ -3,25 +3,23 @@
  * Asynchronous cancellation: interposes pthread_setcanceltype.
  */
 #ifndef CRN_STATIC
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <string.h>
 
+#include "interpose.h"
 #include "runtime.h"
 
 /* A thread with asynchronous cancellation must not end inside of the runtime, where it can hold
- * locks. So signals are held back there, as for programs that can jump out of handlers. */
+ * locks. The C library's signal for it cannot be deferred, so signals are blocked there. */
 CAIRN_API int pthread_setcanceltype(int type, int *before)
 {
-    static int (*known)(int, int *); /* atomic */
-    int (*real)(int, int *) = __atomic_load_n(&known, __ATOMIC_RELAXED);
-    if (!real) {
-        void *found = dlsym(RTLD_NEXT, "pthread_setcanceltype");
-        __builtin_memcpy(&real, &found, sizeof real);
-        __atomic_store_n(&known, real, __ATOMIC_RELAXED);
-    }
+    static void *known;
+    void *next = crn_next_definition(&known, "pthread_setcanceltype");
+    int (*real)(int, int *);
+    memcpy(&real, &next, sizeof real);
     if (type == PTHREAD_CANCEL_ASYNCHRONOUS)
-        __atomic_store_n(&crn_site_jumps, true, __ATOMIC_RELAXED);
+        crn_site_block_when_held();
     return real ? real(type, before) : ENOSYS;
 }
 

@@ -7,8 +7,9 @@
  * of the program that the runtime calls, are not recorded, rather than seeing a stack that is being
  * moved.
  *
- * A jump out of a signal handler would leave that state for good, with locks held. So programs
- * that can jump (they have called setjmp) get signals only afterwards.
+ * A jump out of a signal handler would leave that state for good, with locks held. So a signal that
+ * arrives meanwhile waits (signals.c). Where that is impossible, the strands of programs that can
+ * jump (they have called setjmp) are held with signals blocked, which costs two system calls.
  */
 #include <errno.h>
 #include <signal.h>
@@ -17,78 +18,91 @@
 
 #include "runtime.h"
 
-bool crn_site_jumps;
+__thread crn_held crn_site_held;
 
-static __thread bool busy __attribute__((tls_model("initial-exec")));
+static bool blocks; /* atomic */
+static bool defers; /* signals wait; set before main */
 
-/* Signal mask before (the kernel's set: the C library's is 16 times as large), and errno. Belongs
- * to the busy thread: no handler gets here meanwhile. */
-static __thread struct {
-    bool blocked;
-    uint64_t before;
-    int error;
-} held __attribute__((tls_model("initial-exec")));
-
-/* Blocks all signals except synchronous ones and the one by which the C library makes all threads
- * change their user id. That one never jumps, and is waited for: a thread of Cairn's that starts
- * here would block it for good. */
-static bool block_signals(uint64_t *before)
+bool crn_site_block_signals(uint64_t *before)
 {
-    enum {
-        IMMEDIATE = 1 << (SIGSEGV - 1) | 1 << (SIGBUS - 1) | 1 << (SIGFPE - 1) | 1 << (SIGILL - 1) |
-                    1 << (SIGTRAP - 1)
-    };
-    const uint64_t setxid = (uint64_t)1 << (33 - 1); /* has no name in any header */
-    uint64_t all = ~(IMMEDIATE | setxid);
-    return syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, before, sizeof all) == 0;
+    const uint64_t all = CRN_SITE_DEFERRABLE;
+    return syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, before, sizeof all) == 0;
+}
+
+void crn_site_restore_signals(uint64_t before)
+{
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+}
+
+void crn_site_block_when_held(void)
+{
+    __atomic_store_n(&blocks, true, __ATOMIC_RELAXED);
+}
+
+void crn_site_expect_jumps(void)
+{
+    if (__builtin_expect(!defers && !__atomic_load_n(&blocks, __ATOMIC_RELAXED), 0))
+        crn_site_block_when_held();
+}
+
+/* Signals that have waited are delivered here. */
+static void end_hold(void)
+{
+    __asm__ volatile("" ::: "memory");
+    crn_site_held.busy = false;
+    __asm__ volatile("" ::: "memory");
+    if (crn_site_held.blocked) {
+        uint64_t before = crn_site_held.before;
+        crn_site_held.blocked = false;
+        crn_site_restore_signals(before);
+    }
 }
 
 cairn_strand *crn_site_hold(void)
 {
-    if (busy || !cairn_priv_thread_strand)
+    if (crn_site_held.busy || !cairn_priv_thread_strand)
         return NULL;
     int error = errno;
-    uint64_t before = 0;
-    bool blocked = __atomic_load_n(&crn_site_jumps, __ATOMIC_RELAXED) && block_signals(&before);
+    uint64_t before;
+    bool blocked = __atomic_load_n(&blocks, __ATOMIC_RELAXED) && crn_site_block_signals(&before);
     cairn_strand *strand = cairn_priv_thread_strand;
-    busy = true;
+    crn_site_held.busy = true;
     cairn_priv_thread_strand = NULL;
     __asm__ volatile("" ::: "memory");
-    held.blocked = blocked;
-    held.before = before;
-    held.error = error;
+    if (blocked) {
+        crn_site_held.before = before;
+        crn_site_held.blocked = true;
+    }
+    crn_site_held.error = error;
     return strand;
 }
 
 void crn_site_release(cairn_strand *strand)
 {
-    int error = held.error;
-    bool blocked = held.blocked;
-    uint64_t before = held.before;
+    int error = crn_site_held.error;
     __asm__ volatile("" ::: "memory");
     cairn_priv_thread_strand = strand;
-    busy = false;
-    __asm__ volatile("" ::: "memory");
-    if (blocked)
-        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+    end_hold();
     errno = error;
 }
 
 void crn_site_begin_thread(void)
 {
-    if (busy)
+    if (crn_site_held.busy)
         return;
-    busy = true;
+    crn_site_held.busy = true;
+    __asm__ volatile("" ::: "memory");
     cairn_strand *strand = cairn_thread_strand();
     if (strand)
         crn_site_follow(strand);
-    busy = false;
+    end_hold();
 }
 
 /* Defined here because statically linked programs always contain this file. */
 __attribute__((constructor(102))) static void begin_main(void)
 {
     int saved = errno;
+    defers = crn_site_defers_signals();
     crn_site_begin_thread();
     errno = saved;
 }

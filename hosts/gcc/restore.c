@@ -136,7 +136,7 @@ static bool is_back_guarded(const cairn_priv_strand *strand, int64_t height)
            crn_site_height(strand) == own_of(strand, height).height + FRAME;
 }
 
-/* Synchronous signals may throw exceptions; all others are held back here. */
+/* Synchronous signals may throw exceptions; all others wait while the strand is held. */
 void cairn_priv_call_restore(int64_t height)
 {
     restore(height, is_back, bring_back);
@@ -144,7 +144,6 @@ void cairn_priv_call_restore(int64_t height)
 
 void cairn_priv_call_guard(int64_t height)
 {
-    if (!__atomic_load_n(&crn_site_jumps, __ATOMIC_RELAXED))
-        __atomic_store_n(&crn_site_jumps, true, __ATOMIC_RELAXED);
+    crn_site_expect_jumps();
     restore(height, is_back_guarded, bring_back_guarded);
 }

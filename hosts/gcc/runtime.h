@@ -34,8 +34,41 @@ void crn_site_small(void);
 cairn_strand *crn_site_hold(void);
 void crn_site_release(cairn_strand *strand);
 
-/* The program has called setjmp; atomic. */
-extern bool crn_site_jumps __attribute__((visibility("hidden")));
+/* State of a thread while its strand is held. */
+typedef struct crn_held {
+    bool busy;
+    bool blocked;    /* signals are blocked until the strand is released */
+    uint64_t before; /* then: the signal mask to be restored */
+    int error;       /* errno */
+} crn_held;
+
+extern __thread crn_held crn_site_held
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* All signals except synchronous ones, SIGABRT (abort calls its handler) and the one by which the C
+ * library makes all threads change their user id. That one never jumps, and is waited for: a thread
+ * of Cairn's that starts here would block it for good. The kernel's set: the C library's is 16
+ * times as large. */
+#define CRN_SITE_SIGNAL(number) ((uint64_t)1 << ((number)-1))
+#define CRN_SITE_DEFERRABLE                                                                        \
+    (~(CRN_SITE_SIGNAL(SIGSEGV) | CRN_SITE_SIGNAL(SIGBUS) | CRN_SITE_SIGNAL(SIGFPE) |              \
+       CRN_SITE_SIGNAL(SIGILL) | CRN_SITE_SIGNAL(SIGTRAP) | CRN_SITE_SIGNAL(SIGSYS) |              \
+       CRN_SITE_SIGNAL(SIGABRT) | CRN_SITE_SIGNAL(33)))
+
+/* Blocks those signals; stores the mask before. */
+bool crn_site_block_signals(uint64_t *before);
+void crn_site_restore_signals(uint64_t before);
+
+/* Returns true if the program installs its handlers with this library's sigaction (signals.c), so
+ * that signals wait while a strand is held. */
+bool crn_site_defers_signals(void);
+
+/* Blocks signals each time a strand is held: for asynchronous cancellation, and for programs that
+ * can jump but whose signals are not deferred. Thread: any. */
+void crn_site_block_when_held(void);
+
+/* The program calls setjmp. */
+void crn_site_expect_jumps(void);
 
 static inline int64_t crn_site_height(const cairn_priv_strand *strand)
 {

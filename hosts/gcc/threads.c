@@ -6,11 +6,11 @@
  * thrd_create, which this library interposes. Statically linked programs call
  * __wrap_pthread_create and __wrap_thrd_create (`cairn cc` passes that to the linker).
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <threads.h>
 
+#include "interpose.h"
 #include "runtime.h"
 
 typedef void *run_function(void *argument);
@@ -105,22 +105,11 @@ int __wrap_thrd_create(thrd_t *thread, thrd_start_t run, void *argument)
 
 #else
 
-/* Returns the next definition of a symbol; NULL if there is none. `known` is atomic. */
-static void *find_real(void **known, const char *name)
-{
-    void *real = __atomic_load_n(known, __ATOMIC_RELAXED);
-    if (!real) {
-        real = dlsym(RTLD_NEXT, name);
-        __atomic_store_n(known, real, __ATOMIC_RELAXED);
-    }
-    return real;
-}
-
 CAIRN_API int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, run_function *run,
                              void *argument)
 {
     static void *known;
-    void *found = find_real(&known, "pthread_create");
+    void *found = crn_next_definition(&known, "pthread_create");
     create_function *real;
     __builtin_memcpy(&real, &found, sizeof real);
     return real ? create(real, thread, attributes, run, argument) : EAGAIN;
@@ -129,7 +118,7 @@ CAIRN_API int pthread_create(pthread_t *thread, const pthread_attr_t *attributes
 CAIRN_API int thrd_create(thrd_t *thread, thrd_start_t run, void *argument)
 {
     static void *known;
-    void *found = find_real(&known, "thrd_create");
+    void *found = crn_next_definition(&known, "thrd_create");
     create_c11_function *real;
     __builtin_memcpy(&real, &found, sizeof real);
     return real ? create_c11(real, thread, run, argument) : thrd_error;

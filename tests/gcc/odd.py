@@ -70,6 +70,67 @@ def own_threads():
     assert report("x.cairn")["notes"]["lanes"] == "2"  # it begins one thread
 
 
+@case("every call in a signal's handler counts, and of what it interrupts, whatever that is")
+def flood():
+    for options in (["-O2"], ["-O2", "--inlined"], ["-O2", "-static"]):
+        run(CAIRN, "cc", *options, base.source("flood.c"), "-o", "profiled", "-pthread")
+        for clock, word in (("exact", ""), ("exact", "jump"), ("sampled", "")):
+            if os.path.exists("x.cairn"):
+                os.unlink("x.cairn")
+            said = run("./profiled", *word.split(), CAIRN_OUT="x.cairn", CAIRN_WALL=clock).split()
+            assert said[4] == "1", (options, clock, word, said)  # sigaction returns the handlers
+            calls = calls_of(contexts("x.cairn"))
+            found = [calls.get(name, 0) for name in ("job", "request", "handle", "handle_other")]
+            said = [int(number) for number in said[:4]]
+            signals = calls.get("handle", 0) + calls.get("handle_other", 0)
+            for calls, counted in zip(found, said):  # a jump may come before the program counts
+                assert counted <= calls <= counted + (signals if word else 0), (options, clock, found, said)
+
+
+@case("setjmp costs no system call")
+def setjmp_is_quick():
+    write("quick.c", r"""#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+static int calls; /* of rt_sigprocmask through syscall, which libcairn-gcc calls */
+static jmp_buf place;
+__attribute__((no_instrument_function)) long syscall(long number, ...)
+{
+    long a[6], result;
+    va_list rest;
+    va_start(rest, number);
+    for (int i = 0; i < 6; i++)
+        a[i] = va_arg(rest, long);
+    va_end(rest);
+    calls += number == SYS_rt_sigprocmask;
+    register long r10 __asm__("r10") = a[3];
+    register long r8 __asm__("r8") = a[4];
+    register long r9 __asm__("r9") = a[5];
+    __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]),
+                     "r"(r10), "r"(r8), "r"(r9) : "rcx", "r11", "memory");
+    return result < 0 ? -1 : result;
+}
+__attribute__((noipa)) static int try(int n) { return setjmp(place) == 0 ? n : -n; }
+__attribute__((noipa)) static int throw(int n) { if (setjmp(place) == 0) longjmp(place, n + 1); return n; }
+int main(void)
+{
+    int sum = 0;
+    for (int i = 0; i < 1000; i++)
+        sum += try(i) + throw(i);
+    printf("%d %d\n", sum, calls);
+    return 0;
+}
+""")
+    for options in (["-O2"], ["-O2", "--inlined"]):
+        run(CAIRN, "cc", *options, "quick.c", "-o", "quick")
+        assert run("./quick", CAIRN_OUT="x.cairn") == "999000 0\n", options
+        calls = calls_of(contexts("x.cairn"))
+        assert calls["try"] == calls["throw"] == 1000, (options, calls)
+        os.unlink("x.cairn")
+
+
 @case("what a parent counts after a fork is not its child's, however late that begins")
 def later():
     plain(["later.c"], "-O2")

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Defers signals that arrive while the runtime works on the thread's strand (hold.c).
+ *
+ * A handler that ran then could not record its calls, and one that jumps would leave locks held.
+ * Blocking signals costs two system calls each time, so the functions that install handlers are
+ * interposed: the kernel calls `deliver`, which calls the program's handler at once unless the
+ * strand is held. If it is, the signal is queued again and the interrupted code continues with
+ * signals blocked; the kernel delivers them when the strand is released.
+ *
+ * Handlers of synchronous signals are installed as they are: those signals cannot wait.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "interpose.h"
+#include "runtime.h"
+
+typedef void take_signal(int number, siginfo_t *info, void *context);
+typedef int action_function(int number, const struct sigaction *action, struct sigaction *before);
+typedef __sighandler_t handler_function(int number, __sighandler_t handler);
+
+enum { SIGNALS = 65 };
+
+/* The program's handler of each signal, and flags of its action. Atomic. A handler stays here when
+ * the action becomes another one that is no function: another thread may just be about to call
+ * it. */
+static uintptr_t handlers[SIGNALS];
+
+#define WITH_INFO ((uintptr_t)1 << 63) /* SA_SIGINFO */
+#define ONCE ((uintptr_t)1 << 62)      /* SA_RESETHAND */
+
+static struct sigaction actions_once[SIGNALS]; /* actions with SA_RESETHAND as installed */
+
+static uintptr_t load(int number)
+{
+    return __atomic_load_n(&handlers[number], __ATOMIC_RELAXED);
+}
+
+static void store(int number, uintptr_t handler)
+{
+    __atomic_store_n(&handlers[number], handler, __ATOMIC_RELAXED);
+}
+
+static take_signal *function_of(uintptr_t handler)
+{
+    handler &= ~(WITH_INFO | ONCE);
+    take_signal *function;
+    memcpy(&function, &handler, sizeof function);
+    return function;
+}
+
+/* ---- the C library's functions ---- */
+
+#ifdef CRN_STATIC
+
+extern action_function __real_sigaction;
+extern handler_function __real_signal, __real_bsd_signal, __real_ssignal, __real_sigset;
+
+#define REAL(type, name) type *const real = __real_##name
+
+#else
+
+#define REAL(type, name)                                                                           \
+    static void *known;                                                                            \
+    void *next = crn_next_definition(&known, #name);                                               \
+    type *real;                                                                                    \
+    memcpy(&real, &next, sizeof real)
+
+#endif
+
+static int real_sigaction(int number, const struct sigaction *action, struct sigaction *before)
+{
+    REAL(action_function, sigaction);
+    return real(number, action, before);
+}
+
+/* ---- delivery ---- */
+
+/* The kernel has set the action to SIG_DFL before it called the handler. */
+static void install_again(int number)
+{
+    struct sigaction now;
+    if (real_sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+        real_sigaction(number, &actions_once[number], NULL);
+}
+
+static bool queue(int number, siginfo_t *info, bool with_info)
+{
+    pid_t process = getpid(), thread = gettid();
+    if (with_info)
+        return syscall(SYS_rt_tgsigqueueinfo, process, thread, number, info) == 0;
+    return syscall(SYS_tgkill, process, thread, number) == 0;
+}
+
+/* Queues the signal again, and has the interrupted code continue with signals blocked. Of nested
+ * handlers the outermost gets here last, with the mask that is to be restored. Returns false if the
+ * kernel's queue is full. */
+static bool defer(int number, siginfo_t *info, ucontext_t *context, uintptr_t handler)
+{
+    uint64_t mine, interrupted;
+    crn_site_block_signals(&mine);
+    if (handler & ONCE)
+        install_again(number);
+    if (!queue(number, info, handler & WITH_INFO)) {
+        crn_site_restore_signals(mine);
+        return false;
+    }
+    memcpy(&interrupted, &context->uc_sigmask, sizeof interrupted);
+    crn_site_held.before = interrupted;
+    crn_site_held.blocked = true;
+    interrupted |= CRN_SITE_DEFERRABLE;
+    memcpy(&context->uc_sigmask, &interrupted, sizeof interrupted);
+    return true;
+}
+
+static void deliver(int number, siginfo_t *info, void *context)
+{
+    uintptr_t handler = load(number);
+    if (crn_site_held.busy) {
+        int saved = errno;
+        bool deferred = defer(number, info, context, handler);
+        errno = saved;
+        if (deferred)
+            return;
+    }
+    function_of(handler)(number, info, context);
+}
+
+/* ---- installation ---- */
+
+action_function CRN_INTERPOSED(sigaction);
+handler_function CRN_INTERPOSED(signal), CRN_INTERPOSED(bsd_signal), CRN_INTERPOSED(ssignal),
+    CRN_INTERPOSED(sigset), CRN_INTERPOSED(sysv_signal), CRN_INTERPOSED(__sysv_signal);
+
+static bool is_deferrable(int number)
+{
+    return number > 0 && number < SIGNALS && CRN_SITE_DEFERRABLE >> (number - 1) & 1;
+}
+
+static __sighandler_t as_handler(take_signal *function)
+{
+    __sighandler_t handler;
+    memcpy(&handler, &function, sizeof handler);
+    return handler;
+}
+
+/* SIG_DFL and SIG_IGN, SIG_HOLD, SIG_ERR are no functions. */
+static bool is_function(__sighandler_t handler)
+{
+    return (uintptr_t)handler + 1 > (uintptr_t)SIG_HOLD + 1 && handler != as_handler(deliver);
+}
+
+CRN_EXPORTED int CRN_INTERPOSED(sigaction)(int number, const struct sigaction *action,
+                                           struct sigaction *before)
+{
+    if (!is_deferrable(number))
+        return real_sigaction(number, action, before);
+    uintptr_t had = load(number);
+    struct sigaction own;
+    bool wrap = action && is_function(action->sa_handler);
+    if (wrap) {
+        own = *action;
+        own.sa_sigaction = deliver;
+        if (own.sa_flags & SA_RESETHAND)
+            actions_once[number] = own;
+        store(number, (uintptr_t)action->sa_handler | (own.sa_flags & SA_SIGINFO ? WITH_INFO : 0) |
+                          (own.sa_flags & SA_RESETHAND ? ONCE : 0));
+    }
+    int result = real_sigaction(number, wrap ? &own : action, before);
+    if (result != 0 && wrap)
+        store(number, had);
+    if (result == 0 && before && before->sa_sigaction == deliver)
+        before->sa_sigaction = function_of(had);
+    return result;
+}
+
+static __sighandler_t install(handler_function *real, int number, __sighandler_t handler)
+{
+    if (!is_deferrable(number))
+        return real(number, handler);
+    uintptr_t had = load(number);
+    bool wrap = is_function(handler);
+    if (wrap)
+        store(number, (uintptr_t)handler);
+    __sighandler_t before = real(number, wrap ? as_handler(deliver) : handler);
+    if (before == SIG_ERR && wrap)
+        store(number, had);
+    return before == as_handler(deliver) ? as_handler(function_of(had)) : before;
+}
+
+#define INSTALLER(name)                                                                            \
+    CRN_EXPORTED __sighandler_t CRN_INTERPOSED(name)(int number, __sighandler_t handler)           \
+    {                                                                                              \
+        REAL(handler_function, name);                                                              \
+        return install(real, number, handler);                                                     \
+    }
+
+INSTALLER(signal)
+INSTALLER(bsd_signal)
+INSTALLER(ssignal)
+INSTALLER(sigset)
+
+/* signal of programs that are compiled with -std=c11, for example. */
+static __sighandler_t install_once(int number, __sighandler_t handler)
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = (int)SA_RESETHAND | SA_NODEFER};
+    struct sigaction before;
+    if (handler == SIG_ERR) {
+        errno = EINVAL;
+        return SIG_ERR;
+    }
+    return CRN_INTERPOSED(sigaction)(number, &action, &before) == 0 ? before.sa_handler : SIG_ERR;
+}
+
+CRN_EXPORTED __sighandler_t CRN_INTERPOSED(sysv_signal)(int number, __sighandler_t handler)
+{
+    return install_once(number, handler);
+}
+
+CRN_EXPORTED __sighandler_t CRN_INTERPOSED(__sysv_signal)(int number, __sighandler_t handler)
+{
+    return install_once(number, handler);
+}
+
+#ifdef CRN_STATIC
+
+bool crn_site_defers_signals(void)
+{
+    return true;
+}
+
+#else
+
+extern action_function crn_own_sigaction
+    __attribute__((alias("sigaction"), copy(sigaction), visibility("hidden")));
+
+bool crn_site_defers_signals(void)
+{
+    void *found = dlsym(RTLD_DEFAULT, "sigaction");
+    action_function *used;
+    memcpy(&used, &found, sizeof used);
+    return used == crn_own_sigaction;
+}
+
+#endif
