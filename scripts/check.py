@@ -6,9 +6,9 @@ A part configures and builds below build-check/ and runs tests there with `meson
 counts is the single case: a line of TAP, or a whole program where it prints none. A
 build that fails is a failed case; so is a case that was announced and never came.
 
-Tests that fail run once more, one after the other with nothing beside them: what a busy machine
-did to a test that watches threads and clocks is told from what is broken. A test that passes only
-then is named as unsteady, with what it said the first time; more than a few of them are failures.
+A test that fails has failed, whatever it does later. A few of them run once more, one after the
+other with nothing beside them, only to say more: a test that passes alone depends on the load of
+the machine, or the code has a race.
 """
 import concurrent.futures
 import glob
@@ -22,7 +22,7 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILDS = os.path.join(ROOT, "build-check")
-UNSTEADY_MOST = 3  # in one part; more are no accident
+AGAIN_MOST = 3  # failed test programs in one part that run again
 TAP_PLAN = re.compile(r"^1\.\.(\d+)")
 TAP_CASE = re.compile(r"^(not )?ok\b\s*(\d+)?\s*-?\s*([^#]*)(#\s*(\w+)(.*))?")
 
@@ -33,7 +33,7 @@ class Tally:
         self.passed = 0
         self.failures = []
         self.skipped = []
-        self.unsteady = []
+        self.unsteady = []  # of the failures: those that passed when they ran again
         self.skipped_oddly = False
         self.seconds = {"build": 0.0, "tests": 0.0}
         self.durations = {}  # seconds, by test program
@@ -163,12 +163,11 @@ def run_tests(part, arguments, env):
 
 
 def run_again(tally, tallies, patience, env):
-    """What failed, alone."""
+    """Runs what failed alone, and names what passes then. Counts nothing."""
     for name in [name for name, result in tallies.items() if result.failures]:
         alone, _ = run_tests(tally.part, ["--num-processes", "1", *patience, name], env)
         if name in alone and not alone[name].failures:
             tally.unsteady += tallies[name].failures
-            tallies[name] = alone[name]
 
 
 def test(tally, suites=(), but=(), env=None, patience=1, names=()):
@@ -181,7 +180,7 @@ def test(tally, suites=(), but=(), env=None, patience=1, names=()):
         arguments += ["--no-suite", suite]
     tallies, good = run_tests(tally.part, arguments, env)
     failed = sum(bool(result.failures) for result in tallies.values())
-    if failed <= UNSTEADY_MOST:
+    if failed <= AGAIN_MOST:
         run_again(tally, tallies, patience, env)
     for result in tallies.values():
         tally.add(result)
@@ -199,18 +198,20 @@ SANITIZED = {
     "UBSAN_OPTIONS": "print_stacktrace=1",
     "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
 }
-# What does not depend on the compiler is tested once, in the first part.
+# Suites that do not depend on the compiler run once, in the first part. The comment at the top of
+# tests/meson.build says what `once` and `smoke` are.
 ONCE = ["layers", "compile"]
 
 
 def part_gcc(tally):
     if build(tally, ["-Dwerror=true"], {"CC": "gcc", "CXX": "g++"}):
-        test(tally, but=["long"])
+        test(tally, but=["long", "smoke"])
 
 
 def part_clang(tally):
-    if build(tally, ["-Dwerror=true", "-Dviewer=disabled"], {"CC": "clang", "CXX": "clang++"}):
-        test(tally, but=["long", *ONCE])
+    options = ["-Dwerror=true", "-Dviewer=disabled"]
+    if build(tally, options, {"CC": "clang", "CXX": "clang++"}):
+        test(tally, but=["long", "once", *ONCE])
 
 
 def part_address(tally):
@@ -371,7 +372,7 @@ def main():
         for skipped in tally.skipped:
             print("  skipped: %s" % skipped)
         for case in tally.unsteady:
-            print("  unsteady, passed alone: %s" % case)
+            print("  unsteady, fails beside other tests and passes alone: %s" % case)
         for failure in tally.failures:
             print("  FAILED: %s" % failure)
         print("  %d passed, %d failed, %d skipped, %.0f s" % (

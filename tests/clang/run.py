@@ -4,6 +4,7 @@
 captures count is what the slow reference of tests/gcc counts.
 
 Usage: run.py CAIRN GCC GXX CLANG CLANGXX [WORD...]        prints TAP; cases whose names have all words
+       run.py CAIRN GCC GXX CLANG CLANGXX --smoke          as in tests/gcc/run.py
 """
 import os
 import sys
@@ -12,12 +13,13 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 sys.dont_write_bytecode = True
 import run as harness  # noqa: E402  pylint: disable=wrong-import-position
 from run import (CAIRN, PROGRAMS, calls_of, case, counted, counts_match, is_cpp, record, report,  # noqa: E402
-                 run, sibling_calls, source, stacks_match, usual)
+                 run, sibling_calls, smoke, source, stacks_match, usual)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CLANG, CLANGXX = sys.argv[4:6]
 del sys.argv[4:6]
 harness.CASES.clear()
+harness.SMOKE.clear()
 
 GNU = {"with_nested", "add", "add.0"}  # what gcc alone compiles of the programs
 ALL = [["tail.c"], ["jumps.c"], ["threads.c"], ["process.c"], ["exceptions.cpp"],
@@ -100,6 +102,7 @@ def compile_text(text, *options):
 
 
 @case("shared objects: linked, loaded and loaded again")
+@smoke
 def shared():
     plain(["user.c", "library.c"], "-O2")
     run(*front([]), "-O2", "-fPIC", "-shared", source("library.c"), "-o", "libx.so")
@@ -133,6 +136,7 @@ int main(void)
 
 
 @case("a shared object that is loaded where another was has its own functions")
+@smoke
 def one_after_another():
     for name in ("one", "two"):
         compile_text("int %s(int n) { return n + 1; }" % name, "-fPIC", "-shared", "-o",
@@ -157,6 +161,7 @@ def conventions():
 
 
 @case("objects of gcc's plugin and of clang in one program")
+@smoke
 def mixed():
     plain(["user.c", "library.c"], "-O2")
     for first, second in (("cc", "clang"), ("clang", "cc")):
@@ -170,6 +175,7 @@ def mixed():
 
 
 @case("signals at any moment leave the stack right")
+@smoke
 def storm():
     plain(["storm.c"], "-O2")
     for options in (["-O0"], ["-O2"], ["-O2", "--inlined"]):
@@ -182,6 +188,7 @@ def storm():
 
 
 @case("handlers on a stack of their own, and longjmp out of them, leave the stack right")
+@smoke
 def other_stack():
     names = [os.path.join(HERE, "programs", "handlers.c")]
     plain(names, "-O2")
@@ -227,6 +234,7 @@ def choice():
 
 
 @case("what unwinds from inside of sleds finds who called")
+@smoke
 def unwinds():
     harness.unwind(front([]), ["-O0"], ["-O2"], ["-O2", "--inlined"])
 
@@ -261,6 +269,7 @@ define i32 @main() "function-instrument"="xray-always" {
 
 
 @case("sleds keep what a nested function is nested in")
+@smoke
 def nested():
     with open("nested.ll", "w", encoding="utf-8") as file:
         file.write(NESTED)
@@ -272,6 +281,7 @@ def nested():
 
 
 @case("allocation and time as with gcc")
+@smoke
 def other_kinds():
     profiled(["branches.cpp"], "-O0", "-Wno-unknown-attributes", "--profile=alloc")
     run("./profiled", CAIRN_OUT="x.cairn")

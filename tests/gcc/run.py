@@ -4,6 +4,8 @@
 their captures count is what a slow reference counts (gcc -O0 -finstrument-functions).
 
 Usage: run.py CAIRN GCC GXX [WORD...]        prints TAP; cases whose names have all words
+       run.py CAIRN GCC GXX --share I/N      the I-th of N shares of the cases, to run in parallel
+       run.py CAIRN GCC GXX --smoke          the cases that depend on how Cairn itself was compiled
 """
 import json
 import os
@@ -19,6 +21,7 @@ CAIRN = os.path.abspath(CAIRN)
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = os.path.join(HERE, "programs")
 CASES = []
+SMOKE = set()
 BUILT = {}  # programs in KEPT, by how they were made
 KEPT = tempfile.mkdtemp(prefix="cairn-gcc-")
 STEPS = "30000"
@@ -30,6 +33,13 @@ def case(name, *arguments):
         CASES.append((name, function, arguments))
         return function
     return add
+
+
+def smoke(function):
+    """Marks a case that runs again with a Cairn built by another compiler: it needs most of what
+    libcairn-gcc exports."""
+    SMOKE.add(function)
+    return function
 
 
 def source(name):
@@ -190,6 +200,7 @@ for each in ALL:
 
 
 @case("functions that call nothing push no frame, and count, however time is measured")
+@smoke
 def leaves():
     for options in (["-O0"], ["-O1"], ["-O3"], ["-Os"], ["-O2", "-fPIC", "-flto"], ["-O2", "-mavx2"]):
         plain(["leaf.c"], *options)
@@ -343,6 +354,7 @@ def inlined_tail_is_bounded():
 
 
 @case("what is inlined and what is called count alike")
+@smoke
 def by_calls():
     for names in ALL:
         plain(names, "-O2")
@@ -366,6 +378,7 @@ def coroutines():
 
 
 @case("signals at any moment leave the stack right")
+@smoke
 def storm():
     for level in ("-O0", "-O2"):
         plain(["storm.c"], level)
@@ -391,6 +404,7 @@ def escape():
 
 
 @case("threads that are cancelled anywhere, in Enter too, end and leave the rest right")
+@smoke
 def cancelled():
     for options in (["-O0"], ["-O2"]):
         plain(["cancel.c"], "-O2")
@@ -401,6 +415,7 @@ def cancelled():
 
 
 @case("who is jumped to out of a function that calls nothing runs again, not that one")
+@smoke
 def fault():
     for options in (["-O0"], ["-O2"], ["-O2", "--inlined"], ["-O2", "-static"], ["-O3", "-flto"],
                     ["-O2", "--calls"], ["-O2", "--verify"], ["-Os", "-fPIC"]):
@@ -460,11 +475,13 @@ def unwind(front, *ways):
 
 
 @case("what unwinds from inside of Enter and Leave finds who called")
+@smoke
 def unwinds():
     unwind([CAIRN, "cc"], ["-O0"], ["-O2"], ["-O2", "--inlined"], ["-O2", "-fPIC", "--calls"])
 
 
 @case("a tail recursion of millions of steps has a small stack and a small profile")
+@smoke
 def tail_is_bounded():
     profiled(["tail.c"], "-O2")
     limited = "ulimit -s 128; exec ./profiled 20000000"
@@ -526,6 +543,7 @@ def inlined_siblings():
 
 
 @case("shared objects: linked, and loaded late")
+@smoke
 def shared():
     for compiler, library, program in ((GCC, "libplain.so", "plain"), ("cairn", "libx.so", "profiled")):
         front = [GCC] if compiler == GCC else [CAIRN, "cc"]
@@ -579,6 +597,7 @@ def calls_with(*options):
 
 
 @case("what resolvers call is left alone, also where it runs before anything is set up")
+@smoke
 def resolvers():
     for options in (["-static"], ["-static", "-flto"], ["-static", "--inlined"], []):
         plain(["resolver.c"], "-O2")
@@ -648,6 +667,7 @@ def choice():
 
 
 @case("threads that a static library begins are recorded")
+@smoke
 def static_threads():
     with open("team.c", "w", encoding="utf-8") as file:
         file.write("""#include <omp.h>
@@ -782,6 +802,7 @@ def branches():
 
 
 @case("what is allocated goes to the contexts that count")
+@smoke
 def allocations():
     profiled(["branches.cpp"], "-O2", "--profile=alloc")
     run("./profiled", CAIRN_OUT="x.cairn")
@@ -792,6 +813,7 @@ def allocations():
 
 
 @case("time: samples say where, also in what was inlined, on each thread")
+@smoke
 def timed():
     for options in ([], ["--stack"]):
         profiled(["busy.c"], "-O2", "--profile=time", *options)
@@ -809,6 +831,7 @@ def timed():
 
 
 @case("a program whose first thread ends before it does ends all the same, in each kind")
+@smoke
 def first_thread_ends():
     with open("first.c", "w", encoding="utf-8") as file:
         file.write("""#include <pthread.h>
@@ -832,6 +855,7 @@ int main(void)
 
 
 @case("cairn run starts it")
+@smoke
 def by_run():
     plain(["user.c", "library.c"])
     profiled(["user.c", "library.c"])
@@ -853,9 +877,25 @@ def checker():
         assert re.search(r"\.(c|cpp):\d+:\d+: error: cairn: ", done.stderr), (broken, done.stderr)
 
 
+def share_of_cases(number, count):
+    """Every count-th group of cases. Cases with the same sources stay together: they share programs
+    and references that were built before."""
+    groups = {}
+    for each in CASES:
+        groups.setdefault(str(each[2][0]) if each[2] else each[0], []).append(each)
+    return [each for group in list(groups.values())[number - 1::count] for each in group]
+
+
+def chosen_cases(words):
+    if words[:1] == ["--share"]:
+        return share_of_cases(*map(int, words[1].split("/")))
+    if words[:1] == ["--smoke"]:
+        return [each for each in CASES if each[1] in SMOKE]
+    return [each for each in CASES if all(word in each[0] for word in words)]
+
+
 def main():
-    words = sys.argv[4:]
-    chosen = [c for c in CASES if all(word in c[0] for word in words)]
+    chosen = chosen_cases(sys.argv[4:])
     print("1..%d" % len(chosen), flush=True)
     failed = 0
     for number, (name, function, arguments) in enumerate(chosen, 1):

@@ -11,7 +11,7 @@
 
 enum { THREADS = 150 };
 
-static volatile int ready;
+static volatile unsigned progress; /* calls of wander() by the thread that runs */
 
 KEPT int one(int n)
 {
@@ -33,6 +33,7 @@ KEPT int wander(unsigned way, int depth)
 {
     static int (*const steps[])(int) = {one, two, three};
     int sum = steps[way % 3](depth);
+    progress = progress + 1;
     if (depth > 0) {
         sum += wander(way / 3 + (unsigned)depth * 7, depth - 1);
         if (way & 1)
@@ -46,7 +47,6 @@ KEPT void *body(void *argument)
 {
     unsigned way = (unsigned)(uintptr_t)argument;
     pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
-    ready = 1;
     for (;;)
         wander(way++, 12);
     return NULL;
@@ -63,11 +63,9 @@ int main(void)
     for (unsigned i = 0; i < THREADS; i++) {
         pthread_t thread;
         void *result;
-        ready = 0;
+        progress = 0;
         pthread_create(&thread, NULL, body, (void *)(uintptr_t)(i * 1000));
-        while (!ready)
-            sched_yield();
-        for (unsigned k = 0; k < i * 7 % 60; k++)
+        while (progress <= i * 7 % 60 * 64)
             sched_yield();
         pthread_cancel(thread);
         pthread_join(thread, &result);
