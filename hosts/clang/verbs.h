@@ -14,21 +14,22 @@
 
 static inline int64_t crn_verb_enter(cairn_priv_strand *strand, crn_site *site)
 {
-    /* A reader of the new block also sees the matching slot. A record's cached edge is read by one
-     * load, because a signal handler may change it. */
+    /* A reader of the new block also sees the matching slot. */
     cairn_block block = __atomic_load_n(&site->block, __ATOMIC_ACQUIRE);
     uint32_t *top = strand->top;
     uint64_t current = CAIRN_PRIV_READ(strand->current);
-    char *base = strand->lane->base;
-    uint64_t slot = *(volatile uint64_t *)(base + site->slot + current * 8);
-    if (CAIRN_PRIV_LIKELY(top < CAIRN_PRIV_READ(strand->high) && (uint32_t)slot == block)) {
-        uint64_t node_offset = slot >> 32;
-        if (!(current & CRN_REPLACED))
-            *top = (uint32_t)current;
-        strand->top = top + 1;
-        CAIRN_PRIV_PUT(strand->current, node_offset);
-        ((cairn_priv_record *)(base + node_offset * 8))->calls++;
-        return (char *)(top + 1) - (char *)strand->bottom;
+    if (CAIRN_PRIV_LIKELY(top < CAIRN_PRIV_READ(strand->high))) {
+        char *base = strand->base;
+        uint64_t callee = *(volatile uint32_t *)(base + site->slot + current * 8);
+        cairn_priv_record *record = (cairn_priv_record *)(base + callee * 8);
+        if (CAIRN_PRIV_LIKELY(record->block == block)) {
+            if (!(current & CRN_REPLACED))
+                *top = (uint32_t)current;
+            strand->top = top + 1;
+            CAIRN_PRIV_PUT(strand->current, callee);
+            record->calls++;
+            return (char *)(top + 1) - (char *)strand->bottom;
+        }
     }
     int64_t height;
     __asm__ volatile(CRN_KEEPING_CALL("cairn_priv_site_enter")

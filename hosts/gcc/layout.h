@@ -32,9 +32,11 @@
 #define CRN_LANE_NODE_MASK 104
 #define CRN_LANE_INLINE_CACHE 112
 
-/* cairn_priv_record: its two edges. */
-#define CRN_RECORD_EDGE 16
-#define CRN_RECORD_OTHER_EDGE 24
+/* cairn_priv_record: its block, and the cached callees; the upper half of a block's hash times
+ * CALLEES is the index of its own. */
+#define CRN_RECORD_BLOCK 16
+#define CRN_RECORD_CALLEES 20
+#define CRN_RECORD_CALLEE_FACTOR 0x9e3779b1
 
 /* Distance in bytes from a tree's counter to the node offset of its node. */
 #define CRN_COUNTERS_TO_NODE_OFFSETS 65536

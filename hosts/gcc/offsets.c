@@ -19,10 +19,11 @@ _Static_assert(offsetof(cairn_priv_strand, mark) == CRN_STRAND_MARK, "strand mar
 _Static_assert(offsetof(cairn_priv_strand, leaving) == CRN_STRAND_LEAVING, "strand leaving");
 _Static_assert(offsetof(cairn_priv_lane, base) == CRN_LANE_BASE, "lane base");
 _Static_assert(offsetof(cairn_priv_record, calls) == 0, "a record's calls");
-_Static_assert(offsetof(cairn_priv_record, edges) == CRN_RECORD_EDGE, "edge");
+_Static_assert(offsetof(cairn_priv_record, block) == CRN_RECORD_BLOCK, "a record's block");
+_Static_assert(offsetof(cairn_priv_record, callees) == CRN_RECORD_CALLEES, "its callees");
+_Static_assert(CAIRN_PRIV_CALLEES == 3, "the callee's index");
 _Static_assert(offsetof(cairn_priv_edge, block) == 0, "an edge's block");
 _Static_assert(offsetof(cairn_priv_edge, node_offset) == 4, "an edge's node offset");
-_Static_assert(CRN_RECORD_EDGE + sizeof(cairn_priv_edge) == CRN_RECORD_OTHER_EDGE, "other edge");
 _Static_assert(CRN_INLINE_CACHE_SIZE - sizeof(cairn_priv_cache_entry) == CRN_INLINE_CACHE_MASK,
                "inline cache mask");
 _Static_assert(sizeof(crn_site) == 64, "a site");

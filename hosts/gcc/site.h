@@ -22,7 +22,7 @@
 
 typedef struct crn_site {
     uint32_t block; /* CRN_SITE_NEW before the first enter */
-    uint32_t slot;  /* byte offset in a record of the cached edge that the block can be in */
+    uint32_t slot;  /* byte offset in a record of the cached callee for the block */
     const char *name;
     const char *file;
     uint32_t line, column;
@@ -62,6 +62,8 @@ typedef struct crn_tree {
 
 /* No block has this number: numbers beyond the last become CAIRN_BLOCK_FOLDED. */
 #define CRN_SITE_NEW ((uint32_t)0xfffffffe)
+/* `slot` of such a site: any callee, as all are another block's. */
+#define CRN_SITE_NEW_SLOT ((uint32_t)offsetof(cairn_priv_record, callees))
 
 /* The height of a frame that was not entered: there was no strand. */
 #define CRN_HEIGHT_NONE ((int64_t)0)

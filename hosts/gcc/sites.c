@@ -175,8 +175,8 @@ static void store(crn_site *site, cairn_block block)
         __atomic_store_n(&packed->block, block, __ATOMIC_RELEASE);
         return;
     }
-    const cairn_priv_record *record = NULL;
-    size_t slot = (uintptr_t)&record->edges[block * 0x9e3779b1u >> 31];
+    size_t slot =
+        offsetof(cairn_priv_record, callees) + cairn_priv_callee_index(block) * sizeof(uint32_t);
     __atomic_store_n(&site->slot, (uint32_t)slot, __ATOMIC_RELAXED);
     __atomic_store_n(&site->block, block, __ATOMIC_RELEASE);
 }

@@ -25,33 +25,19 @@ static void enter(cairn_priv_strand *strand, cairn_block block)
     }
 }
 
-typedef uint64_t __attribute__((may_alias)) both;
-
-static cairn_priv_edge slot_of(const cairn_priv_strand *strand, uint64_t from, cairn_block block)
-{
-    return *cairn_priv_edge_of(cairn_priv_record_at(strand->lane, from), block);
-}
-
-/* Stores the edge that was found. The runtime has put it into the record's entry for its own
- * functions; sites look into both entries after an inline cache miss, so what was there moves to
- * the other one if that is empty. It is also put into the edge cache, where another edge may have
- * replaced it. Not if the records have moved: in a child of fork `from` may be invalid. */
-static void remember(const cairn_priv_strand *strand, uint64_t from, cairn_block block,
-                     cairn_priv_edge before)
+/* Puts the callee that was found into the edge cache, where another edge may have replaced it:
+ * sites look there after an inline cache miss. Not if the records have moved: in a child of fork
+ * `from` may be invalid. */
+static void remember(const cairn_priv_strand *strand, uint64_t from, cairn_block block)
 {
     const cairn_priv_lane *lane = strand->lane;
-    const cairn_priv_edge found = slot_of(strand, from, block);
-    if (found.block != block)
+    uint64_t callee = cairn_priv_callee(lane->base, from, block);
+    if (cairn_priv_record_at(lane, callee)->block != block)
         return;
-    cairn_priv_record *record = cairn_priv_record_at(lane, from);
-    bool first = cairn_priv_edge_of(record, block) == record->edges;
-    cairn_priv_edge *other = &record->edges[first];
-    if (other->block == CAIRN_BLOCK_FOLDED && before.block != block)
-        __atomic_store_n((both *)other, (uint64_t)before.node_offset << 32 | before.block,
-                         __ATOMIC_RELAXED);
     uint64_t number = from / (sizeof(cairn_priv_record) / 8);
     uint64_t place = (number + block * (uint64_t)0x9e3779b1u) & lane->edge_cache_mask;
-    lane->edge_cache[place] = (cairn_priv_cached_edge){(uint64_t)block << 32 | from, found};
+    lane->edge_cache[place] =
+        (cairn_priv_cached_edge){(uint64_t)block << 32 | from, {block, (uint32_t)callee}};
 }
 
 /* Finds the site's block and enters it. */
@@ -62,10 +48,9 @@ static void enter_site(cairn_priv_strand *strand, crn_site *site)
     cairn_block block = site->block;
     const char *base = strand->lane->base;
     uint64_t from = (uint32_t)strand->current;
-    const cairn_priv_edge before = slot_of(strand, from, block);
     enter(strand, block);
     if (strand->lane->base == base)
-        remember(strand, from, block, before);
+        remember(strand, from, block);
     if (!strand->lane->inline_cache)
         cairn_priv_make_inline_cache(strand);
 }

@@ -128,8 +128,8 @@
         .endm
 
         .text
-/* The common slow case: nothing is pending, and only the cached edge is another block's. The edge cache is looked up, as
- * crn_graph_recall does, with few registers. What lies where is asserted in offsets.c. */
+/* The common slow case: nothing is pending, and only another callee is cached in the record. Looks
+ * up the edge cache, as crn_graph_recall does, with few registers. */
         .p2align 4
         .globl  cairn_priv_site_enter
         .type   cairn_priv_site_enter, @function
@@ -166,13 +166,12 @@ cairn_priv_site_enter:
         orq     %rcx, %r9
         cmpq    %r9, (%rax)
         jne     1f
-        movq    8(%rax), %r9            /* the edge to store */
+        movl    12(%rax), %r9d          /* node offset of the callee */
         pop     %rax
-        movl    4(%rax), %eax           /* byte offset of its edge in the record */
+        movl    4(%rax), %eax           /* byte offset of its entry in the record */
         movq    CRN_LANE_BASE(%r8), %r8              /* base */
         addq    %r8, %rax
-        movq    %r9, (%rax,%rsi,8)
-        shrq    $32, %r9                /* node offset */
+        movl    %r9d, (%rax,%rsi,8)
         testq   %rsi, %rsi
         cmovsl  (%rdx), %esi
         leaq    4(%rdx), %rax
@@ -200,14 +199,17 @@ cairn_priv_site_enter:
         .cfi_endproc
         .size   cairn_priv_site_enter, . - cairn_priv_site_enter
 
-/* Looks up the callee of a packed site's block, in both edges of the current record, then in the edge
- * cache. %rax: the site, %rcx: current context, %rsi: the lane, %r8: its base. Returns the node offset
- * in the upper half of %rdx; clobbers %r9. Goes to 2 if it is not cached. */
+/* Looks up the callee of a packed site's block, in the current record, then in the edge cache. %rax:
+ * the site, %rcx: current context, %rsi: the lane, %r8: its base. Returns the node offset in %rdx;
+ * clobbers %r9. Goes to 2 if it is not cached. */
         .macro look_up_block
-        movq    CRN_RECORD_EDGE(%r8,%rcx,8), %rdx
-        cmpl    (%rax), %edx            /* the block; a new one is not cached */
-        cmovneq CRN_RECORD_OTHER_EDGE(%r8,%rcx,8), %rdx
-        cmpl    (%rax), %edx
+        imull   $CRN_RECORD_CALLEE_FACTOR, (%rax), %edx
+        leaq    (%rdx,%rdx,2), %rdx
+        shrq    $32, %rdx
+        leaq    (%r8,%rcx,8), %r9
+        movl    CRN_RECORD_CALLEES(%r9,%rdx,4), %edx
+        movl    (%rax), %r9d            /* the block; a new one is not cached */
+        cmpl    %r9d, CRN_RECORD_BLOCK(%r8,%rdx,8)
         je      3f
         imull   $CRN_INLINE_CACHE_FACTOR, (%rax), %edx
         movl    %ecx, %r9d
@@ -221,7 +223,7 @@ cairn_priv_site_enter:
         movl    (%rax), %r9d
         cmpl    %r9d, 4(%rdx)
         jne     2f
-        movq    8(%rdx), %rdx
+        movl    12(%rdx), %edx
 3:
         .endm
 
@@ -253,7 +255,6 @@ cairn_priv_site_enter:
         movq    CRN_STRAND_CURRENT(%rdi), %rcx          /* current */
         movq    CRN_LANE_BASE(%rsi), %r8             /* base */
         look_up_block
-        shrq    $32, %rdx               /* node offset */
         .if \light
         leal    (%rcx,%rcx), %r9d
         andl    $CRN_INLINE_CACHE_MASK, %r9d

@@ -10,8 +10,8 @@
 #include "output.h"
 
 /* clang-format off */
-#define CRN_STUB_ENTER_COUNTED "cairn_priv_stub_3_enter_counted"
-#define CRN_STUB_ENTER_COUNTED_KEPT "cairn_priv_stub_3_enter_counted_kept"
+#define CRN_STUB_ENTER_COUNTED "cairn_priv_stub_5_enter_counted"
+#define CRN_STUB_ENTER_COUNTED_KEPT "cairn_priv_stub_5_enter_counted_kept"
 #define CRN_STUB_COUNTERS "cairn_priv_stub_4_counters"
 #define CRN_STUB_GO "cairn_priv_stub_4_go"
 
@@ -22,9 +22,8 @@
  * From 5 on: looks up the counters in the lane's table. The entry is read before its key, because a
  * signal handler may change it. %r8: node offset, %r9: lane.
  *
- * From 6 on: inline cache miss. Usually one of the current record's two cached edges is the block's
- * (a new block is in none). It becomes the next inline cache entry, of the lane: the strand's may
- * be the empty one. */
+ * From 6 on: inline cache miss. Usually the current record has the callee cached (never a new
+ * block's). It becomes the next inline cache entry, of the lane: the strand's may be the empty one. */
 #define ENTER_COUNTED(name, room, enter, slowly, counters)                                         \
     BEGIN(name)                                                                                    \
     "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %rax\n"                                       \
@@ -59,15 +58,16 @@
     "6:\n"                                                                                         \
     FIND_ROOM("%rcx")                                                                              \
     "\tmovl " CRN_AT_CURRENT "(%rax), %r8d\n"                                                      \
-    "\tshlq $3, %r8\n"                                                                             \
-    "\taddq " CRN_AT_BASE "(%rax), %r8\n"                                                          \
-    "\tmovq 16(%r8), %rcx\n"                                                                       \
-    "\tcmpl (%r11), %ecx\n"                                                                        \
-    "\tje 8f\n"                                                                                    \
-    "\tmovq 24(%r8), %rcx\n"                                                                       \
-    "\tcmpl (%r11), %ecx\n"                                                                        \
+    "\tmovq " CRN_AT_BASE "(%rax), %r9\n"                                                          \
+    "\timull $" CRN_TEXT(CRN_RECORD_CALLEE_FACTOR) ", (%r11), %ecx\n"                              \
+    "\tleaq (%rcx,%rcx,2), %rcx\n"                                                                 \
+    "\tshrq $32, %rcx\n"                                                                           \
+    "\tleaq (%r9,%r8,8), %r8\n"                                                                    \
+    "\tmovl " CRN_TEXT(CRN_RECORD_CALLEES) "(%r8,%rcx,4), %ecx\n"                                  \
+    "\tmovl (%r11), %r8d\n"                                                                        \
+    "\tcmpl %r8d, " CRN_TEXT(CRN_RECORD_BLOCK) "(%r9,%rcx,8)\n"                                    \
     "\tjne 2f\n"                                                                                   \
-    "8:\n"                                                                                         \
+    "\tshlq $32, %rcx\n"                                                                           \
     CACHE_ENTRY_PLACE                                                                                    \
     "\ttestl %r9d, %r9d\n"                                                                         \
     "\tje 9f\n"                                                                                    \

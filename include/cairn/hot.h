@@ -2,11 +2,11 @@
  *
  * hot.h - enter, replace, leave and tick, inlined, because they run millions of times a second.
  *
- * Each record of the context graph caches two edges: the last callee of each of two classes of
- * blocks (one bit of the block's hash). Enter and replace follow a cached edge. Everything else
- * (another callee, growth of the stack, a sample, a disabled profile, exact wall time) takes the
- * slow path behind one branch: whatever needs attention sets the strand's stack limits so that the
- * comparison with them fails, as Go preempts goroutines.
+ * Each record of the context graph caches three callees, one for each third of the blocks' hashes,
+ * as node offsets. Enter and replace follow the cached callee if its record has the right block.
+ * Everything else (another callee, growth of the stack, a sample, a disabled profile, exact wall
+ * time) takes the slow path behind one branch: whatever needs attention sets the strand's stack
+ * limits so that the comparison with them fails, as Go preempts goroutines.
  *
  * Names with `priv` are not part of the interface.
  */
@@ -19,19 +19,22 @@
 extern "C" {
 #endif
 
-/* A cached edge: the record to which a block leads, as a node offset (in units of 8 bytes from the
- * base of the records). */
+/* The record to which a block leads, as a node offset: in units of 8 bytes from the base of the
+ * records. */
 typedef struct cairn_priv_edge {
-    cairn_block block; /* CAIRN_BLOCK_FOLDED if empty */
+    cairn_block block;
     uint32_t node_offset;
 } cairn_priv_edge;
+
+enum { CAIRN_PRIV_CALLEES = 3 };
 
 /* The part of a record that changes at every event. There is a record for each edge of the graph,
  * so that all are alike. */
 typedef struct cairn_priv_record {
     uint64_t calls;
     uint64_t ticks;
-    cairn_priv_edge edges[2];
+    cairn_block block;                    /* constant */
+    uint32_t callees[CAIRN_PRIV_CALLEES]; /* node offsets of recent callees, by hash of the block */
 } cairn_priv_record;
 
 typedef struct cairn_priv_span cairn_priv_span;
@@ -49,7 +52,7 @@ typedef struct cairn_priv_spans {
  * mapped. */
 typedef struct cairn_priv_cached_edge {
     uint64_t key;         /* block << 32 | node offset; 0 is free, as record 0 is unused */
-    cairn_priv_edge edge; /* as in the record's own cache */
+    cairn_priv_edge edge;
 } cairn_priv_cached_edge;
 
 /* An entry of a block's inline cache: if the current context is `from`, the block leads to `to`.
@@ -70,7 +73,7 @@ typedef struct cairn_priv_lane {
     char *base;        /* of the records */
     int64_t tick_left; /* until the next sample of ticks */
     uint64_t tick_mode;
-    cairn_priv_cached_edge *edge_cache; /* larger than the cached edges of records */
+    cairn_priv_cached_edge *edge_cache; /* behind the cached callees of records */
     uint64_t edge_cache_mask;
     cairn_priv_spans spans;
     uint64_t names; /* id of the name space of blocks, keys and texts, unique to the profile; 0
@@ -108,9 +111,8 @@ typedef struct cairn_priv_strand {
      * offset; and the same value for leave, or CAIRN_PRIV_NO_MARK to send it to the slow path. */
     uint64_t mark;
     uint64_t leaving;
-    /* For compiled hosts: copies of the lane's, so that they need not load it; the inline cache is
-     * an empty one while enter must take the slow path. */
-    char *base;
+    char *base; /* copy of the lane's */
+    /* For compiled hosts: copy of the lane's; an empty one while enter must take the slow path. */
     cairn_priv_cache_entry *inline_cache;
 } cairn_priv_strand;
 
@@ -161,19 +163,35 @@ CAIRN_PRIV_INLINE cairn_priv_record *cairn_priv_record_at(const cairn_priv_lane 
     return (cairn_priv_record *)(lane->base + node_offset * 8);
 }
 
-CAIRN_PRIV_INLINE cairn_priv_edge *cairn_priv_edge_of(cairn_priv_record *record, cairn_block block)
+/* Returns the index of the callee entry that a block uses in each record. */
+CAIRN_PRIV_INLINE uint64_t cairn_priv_callee_index(cairn_block block)
 {
-    return &record->edges[block * 0x9e3779b1u >> 31];
+    return (uint64_t)(block * 0x9e3779b1u) * CAIRN_PRIV_CALLEES >> 32;
 }
 
-/* Returns the node offset that the cached edge for `block` leads to. The asm keeps gcc from reusing
- * the edge's address in a register, which would lengthen the dependency chain between contexts by
- * two cycles. */
-CAIRN_PRIV_INLINE uint64_t cairn_priv_next(const cairn_priv_lane *lane, uint64_t current,
-                                           cairn_block block)
+/* Returns the cached callee for `block` of the record at `current`, as a node offset. It may be
+ * another block's: compare the block of the record there. The asm makes gcc compute the address so
+ * that only the load itself depends on `current`: from one context to the next, that is one load
+ * instead of an addition and a load. */
+CAIRN_PRIV_INLINE uint64_t cairn_priv_callee(char *base, uint64_t current, cairn_block block)
 {
-    __asm__("" : "+r"(current));
-    return cairn_priv_edge_of(cairn_priv_record_at(lane, current), block)->node_offset;
+    char *at = base + offsetof(cairn_priv_record, callees) +
+               cairn_priv_callee_index(block) * sizeof(uint32_t);
+    __asm__("" : "+r"(at));
+    return *(const uint32_t *)(at + current * 8);
+}
+
+/* Makes the callee `block` of the current record the current one and counts the call, if it is
+ * cached. Returns false if it is not. */
+CAIRN_PRIV_INLINE bool cairn_priv_step(cairn_priv_strand *s, uint64_t current, cairn_block block)
+{
+    uint64_t next = cairn_priv_callee(s->base, current, block);
+    cairn_priv_record *callee = (cairn_priv_record *)(s->base + next * 8);
+    if (!CAIRN_PRIV_LIKELY(callee->block == block))
+        return false;
+    CAIRN_PRIV_PUT(s->current, next);
+    CAIRN_PRIV_ADD(callee->calls, 1);
+    return true;
 }
 
 /* A call: pushes `block`. Allocates only at the first visit of a context and when the stack grows.
@@ -183,16 +201,11 @@ CAIRN_PRIV_INLINE void cairn_enter(cairn_strand *strand, cairn_block block)
     cairn_priv_strand *s = (cairn_priv_strand *)strand;
     if (!s)
         return;
-    cairn_priv_lane *lane = s->lane;
     uint64_t current = s->current;
     uint32_t *top = s->top;
-    const cairn_priv_edge *slot = cairn_priv_edge_of(cairn_priv_record_at(lane, current), block);
-    if (CAIRN_PRIV_LIKELY(top < CAIRN_PRIV_READ(s->high) && slot->block == block)) {
-        uint64_t node_offset = cairn_priv_next(lane, current, block);
+    if (CAIRN_PRIV_LIKELY(top < CAIRN_PRIV_READ(s->high)) && cairn_priv_step(s, current, block)) {
         *top = (uint32_t)current;
         s->top = top + 1;
-        CAIRN_PRIV_PUT(s->current, node_offset);
-        CAIRN_PRIV_ADD(cairn_priv_record_at(lane, node_offset)->calls, 1);
     } else {
         cairn_priv_enter(s, block);
     }
@@ -205,16 +218,9 @@ CAIRN_PRIV_INLINE void cairn_replace(cairn_strand *strand, cairn_block block)
     cairn_priv_strand *s = (cairn_priv_strand *)strand;
     if (!s)
         return;
-    cairn_priv_lane *lane = s->lane;
-    uint64_t current = s->current;
-    const cairn_priv_edge *slot = cairn_priv_edge_of(cairn_priv_record_at(lane, current), block);
-    if (CAIRN_PRIV_LIKELY(s->top < CAIRN_PRIV_READ(s->high) && slot->block == block)) {
-        uint64_t node_offset = cairn_priv_next(lane, current, block);
-        CAIRN_PRIV_PUT(s->current, node_offset);
-        CAIRN_PRIV_ADD(cairn_priv_record_at(lane, node_offset)->calls, 1);
-    } else {
+    if (!CAIRN_PRIV_LIKELY(s->top < CAIRN_PRIV_READ(s->high)) ||
+        !cairn_priv_step(s, s->current, block))
         cairn_priv_replace(s, block);
-    }
 }
 
 /* A return. On an empty stack it is ignored and counted as misuse. */
@@ -232,8 +238,9 @@ CAIRN_PRIV_INLINE void cairn_leave(cairn_strand *strand)
     }
 }
 
-/* `count` instructions (or other units of the host's clock) ran in the current context. */
-CAIRN_PRIV_INLINE void cairn_tick(cairn_strand *strand, uint32_t count)
+/* `count` instructions (or other units of the host's clock, below 2^62) ran in the current
+ * context. */
+CAIRN_PRIV_INLINE void cairn_tick(cairn_strand *strand, uint64_t count)
 {
     cairn_priv_strand *s = (cairn_priv_strand *)strand;
     if (!s)
@@ -241,8 +248,8 @@ CAIRN_PRIV_INLINE void cairn_tick(cairn_strand *strand, uint32_t count)
     cairn_priv_lane *lane = s->lane;
     uint64_t mode = CAIRN_PRIV_READ(lane->tick_mode);
     if (CAIRN_PRIV_LIKELY(mode == CAIRN_PRIV_TICKS_EXACT))
-        CAIRN_PRIV_ADD(cairn_priv_record_at(lane, s->current)->ticks, count);
-    else if (mode == CAIRN_PRIV_TICKS_SAMPLED && (lane->tick_left -= count) < 0)
+        CAIRN_PRIV_ADD(((cairn_priv_record *)(s->base + s->current * 8))->ticks, count);
+    else if (mode == CAIRN_PRIV_TICKS_SAMPLED && (lane->tick_left -= (int64_t)count) < 0)
         cairn_priv_tick(s);
 }
 

@@ -57,7 +57,7 @@ CAIRN_API cairn_mark cairn_priv_stack_enter(cairn_priv_stack *stack, cairn_block
 CAIRN_API void cairn_priv_stack_replace(cairn_priv_stack *stack, cairn_block block);
 CAIRN_API void cairn_priv_stack_leave(cairn_priv_stack *stack);
 CAIRN_API void cairn_priv_stack_unwind(cairn_priv_stack *stack, cairn_mark mark);
-CAIRN_API void cairn_priv_stack_tick(cairn_priv_stack *stack, uint32_t count);
+CAIRN_API void cairn_priv_stack_tick(cairn_priv_stack *stack, uint64_t count);
 
 /* A call: pushes `block`. Returns the height before, for cairn_stack_unwind; 0 for NULL. Allocates
  * only when the stack grows or a sample is pending. Thread: the lane's. Not signal safe. */
@@ -115,8 +115,9 @@ CAIRN_PRIV_INLINE void cairn_stack_unwind(cairn_stack *stack, cairn_mark mark)
         cairn_priv_stack_unwind(s, mark);
 }
 
-/* `count` instructions (or other units of the host's clock) ran in the current context. */
-CAIRN_PRIV_INLINE void cairn_stack_tick(cairn_stack *stack, uint32_t count)
+/* `count` instructions (or other units of the host's clock, below 2^62) ran in the current
+ * context. */
+CAIRN_PRIV_INLINE void cairn_stack_tick(cairn_stack *stack, uint64_t count)
 {
     cairn_priv_stack *s = (cairn_priv_stack *)stack;
     if (!s)
@@ -125,7 +126,8 @@ CAIRN_PRIV_INLINE void cairn_stack_tick(cairn_stack *stack, uint32_t count)
     uint64_t mode = CAIRN_PRIV_READ(lane->tick_mode);
     if (mode == CAIRN_PRIV_TICKS_OFF)
         return;
-    if (!CAIRN_PRIV_LIKELY(mode == CAIRN_PRIV_TICKS_SAMPLED && (lane->tick_left -= count) >= 0))
+    if (!CAIRN_PRIV_LIKELY(mode == CAIRN_PRIV_TICKS_SAMPLED &&
+                           (lane->tick_left -= (int64_t)count) >= 0))
         cairn_priv_stack_tick(s, count);
 }
 

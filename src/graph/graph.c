@@ -9,8 +9,8 @@
 enum {
     INDEX_FIRST = CRN_FIRST(64, 2),      /* entries; powers of two, like the edge cache's */
     EDGE_CACHE_FIRST = CRN_FIRST(64, 1), /* entries */
-    WAYS_ROOMY = CRN_FIRST(1 << 12, 4),  /* entries: up to this size there are 16 for each edge */
-    WAYS_LAST = CRN_FIRST(1 << 15, 8),   /* entries: 512 KiB */
+    EDGES_ROOMY = CRN_FIRST(1 << 12, 4), /* entries: up to this size there are 16 for each edge */
+    EDGES_MOST = CRN_FIRST(1 << 15, 8),  /* entries: 512 KiB */
     INLINE_CACHE_SIZE =
         CRN_FIRST(1 << 18, 32) * CAIRN_PRIV_INLINE_CACHE_ENTRIES * sizeof(cairn_priv_cache_entry),
     RECORDS_RESERVED = 1, /* for [folded] */
@@ -74,23 +74,23 @@ static bool index_reserve(crn_graph *graph)
 
 static void edge_cache_put(crn_graph *graph, crn_cached_edge cached)
 {
-    uint32_t node_offset = (uint32_t)cached.key;
-    *crn_graph_way(graph, node_offset / CRN_RECORD_WORDS, (cairn_block)(cached.key >> 32)) = cached;
+    *crn_graph_edge_entry(&graph->hot, (uint32_t)cached.key, (cairn_block)(cached.key >> 32)) =
+        cached;
 }
 
 /* Returns true if the edge cache should grow. If two edges collide, one of them needs the index
  * each time, so small graphs have many more entries than edges. In large graphs memory counts. */
-static bool ways_are_few(const crn_graph *graph)
+static bool edges_are_many(const crn_graph *graph)
 {
     uint64_t entries = graph->hot.edge_cache_mask + 1;
-    if (entries < WAYS_ROOMY)
+    if (entries < EDGES_ROOMY)
         return graph->index_count * 16 > entries;
-    return entries < WAYS_LAST && graph->index_count > entries * 4;
+    return entries < EDGES_MOST && graph->index_count > entries * 4;
 }
 
 static void edge_cache_grow(crn_graph *graph)
 {
-    if (!ways_are_few(graph))
+    if (!edges_are_many(graph))
         return;
     uint64_t entries = graph->hot.edge_cache_mask + 1;
     crn_cached_edge *before = graph->hot.edge_cache,
@@ -107,13 +107,15 @@ static void edge_cache_grow(crn_graph *graph)
 
 uint32_t crn_graph_follow(crn_graph *graph, uint32_t record, cairn_block block)
 {
-    uint32_t next = crn_graph_recall(graph, record, block);
-    if (next)
-        return next;
-    next = crn_graph_append(graph, record, block);
-    *crn_graph_way(graph, record, block) =
-        (crn_cached_edge){crn_graph_way_key(record, block), {block, next * CRN_RECORD_WORDS}};
-    return crn_graph_recall(graph, record, block);
+    uint64_t from = record * (uint64_t)CRN_RECORD_WORDS;
+    uint64_t callee = crn_graph_recall(&graph->hot, from, block);
+    if (callee)
+        return (uint32_t)(callee / CRN_RECORD_WORDS);
+    uint32_t next = crn_graph_append(graph, record, block);
+    *crn_graph_edge_entry(&graph->hot, from, block) =
+        (crn_cached_edge){crn_graph_edge_key(from, block), {block, next * CRN_RECORD_WORDS}};
+    crn_graph_recall(&graph->hot, from, block);
+    return next;
 }
 
 void crn_graph_make_inline_cache(crn_graph *graph)
@@ -167,12 +169,13 @@ static bool reserve_record(crn_graph *graph)
 
 static uint32_t put_record(crn_graph *graph, crn_link link)
 {
-    /* No block of a program matches an empty edge; if one did, it would lead to the root. */
-    const cairn_priv_edge empty = {CAIRN_BLOCK_FOLDED, CRN_RECORD_ROOT * CRN_RECORD_WORDS};
     uint32_t record = graph->used;
     graph->links[record] = link;
-    crn_graph_record(graph, record)->edges[0] = empty;
-    crn_graph_record(graph, record)->edges[1] = empty;
+    cairn_priv_record *hot = crn_graph_record(graph, record);
+    hot->block = link.block;
+    for (int i = 0; i < CAIRN_PRIV_CALLEES; i++)
+        hot->callees[i] = 0;
+    hot->callees[cairn_priv_callee_index(CAIRN_BLOCK_FOLDED)] = CRN_RECORD_ROOT * CRN_RECORD_WORDS;
     graph->used = record + 1;
     __atomic_store_n(graph->published, graph->used, __ATOMIC_RELEASE);
     return record;
@@ -376,6 +379,7 @@ bool crn_graph_open(crn_graph *graph)
         crn_graph_close(graph);
         return false;
     }
+    crn_graph_record(graph, 0)->block = CAIRN_BLOCK_FOLDED;
     put_context(graph, 0, CAIRN_BLOCK_ROOT);
     return true;
 }

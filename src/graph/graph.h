@@ -91,37 +91,31 @@ static inline uint32_t crn_graph_target(const crn_graph *graph, uint32_t record)
     return graph->links[record].target;
 }
 
-static inline uint64_t crn_graph_way_key(uint32_t record, cairn_block block)
+/* The entry of the edge cache for `block` at the record with this node offset, and its key. */
+static inline uint64_t crn_graph_edge_key(uint64_t node_offset, cairn_block block)
 {
-    return (uint64_t)block << 32 | record * CRN_RECORD_WORDS;
+    return (uint64_t)block << 32 | node_offset;
 }
 
-static inline crn_cached_edge *crn_graph_way(const crn_graph *graph, uint32_t record,
-                                             cairn_block block)
+static inline crn_cached_edge *crn_graph_edge_entry(const cairn_priv_lane *hot,
+                                                    uint64_t node_offset, cairn_block block)
 {
-    uint64_t place = record + block * (uint64_t)0x9e3779b1u;
-    return &graph->hot.edge_cache[place & graph->hot.edge_cache_mask];
+    uint64_t place = node_offset / CRN_RECORD_WORDS + block * (uint64_t)0x9e3779b1u;
+    return &hot->edge_cache[place & hot->edge_cache_mask];
 }
 
-/* Stores an edge as one word, because inlined code, signal handlers included, reads it so. */
-static inline void crn_graph_slot_put(cairn_priv_edge *slot, cairn_block block,
-                                      uint32_t node_offset)
+/* Looks up the callee `block` of the record at `node_offset` in the edge cache and caches it in the
+ * record. Returns its node offset, 0 if it is not there. */
+static inline uint64_t crn_graph_recall(const cairn_priv_lane *hot, uint64_t node_offset,
+                                        cairn_block block)
 {
-    typedef uint64_t __attribute__((may_alias)) both;
-    __atomic_store_n((both *)slot, (uint64_t)node_offset << 32 | block, __ATOMIC_RELAXED);
-}
-
-/* Looks up the record for `block` at `record` in the edge cache and copies it to the record's
- * cached edge. Returns 0 if it is not cached. */
-static inline uint32_t crn_graph_recall(const crn_graph *graph, uint32_t record, cairn_block block)
-{
-    const crn_cached_edge *cached = crn_graph_way(graph, record, block);
-    if (cached->key != crn_graph_way_key(record, block))
+    const crn_cached_edge *cached = crn_graph_edge_entry(hot, node_offset, block);
+    if (cached->key != crn_graph_edge_key(node_offset, block))
         return 0;
-    uint32_t node_offset = cached->edge.node_offset;
-    crn_graph_slot_put(cairn_priv_edge_of(crn_graph_record(graph, record), block), block,
-                       node_offset);
-    return node_offset / CRN_RECORD_WORDS;
+    uint32_t callee = cached->edge.node_offset;
+    cairn_priv_record *record = cairn_priv_record_at(hot, node_offset);
+    CAIRN_PRIV_PUT(record->callees[cairn_priv_callee_index(block)], callee);
+    return callee;
 }
 
 /* Initialises a graph with a root context. The caller has set grow, storage, path_limit (at least
@@ -140,7 +134,7 @@ void crn_graph_close(crn_graph *graph);
  * Never fails: without any space it returns the context [folded]. */
 uint32_t crn_graph_append(crn_graph *graph, uint32_t record, cairn_block block);
 
-/* Like append, and stores the result in the edge cache and in the record. Used by the slow path. */
+/* Like append, and caches the result in the edge cache and in the record. */
 uint32_t crn_graph_follow(crn_graph *graph, uint32_t record, cairn_block block);
 
 /* Allocates inline caches for the first blocks; without memory there are none. */

@@ -243,7 +243,7 @@ static void put_warnings(crn_profile *profile, const crn_snapshot *snapshot)
     if (snapshot->misuses)
         warn(profile,
              "%" PRIu64 " misuse%s of the interface: leave without enter, unwinding to a mark "
-             "that is gone, a tail call at the root",
+             "that is gone, a tail call at the root, a block that was never added",
              snapshot->misuses, snapshot->misuses == 1 ? "" : "s");
 }
 

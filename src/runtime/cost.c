@@ -15,7 +15,7 @@ static uint64_t time_batch(cairn_strand *strand)
 {
     uint64_t before = crn_clock_monotonic();
     for (int i = 0; i < PAIRS; i++) {
-        cairn_enter(strand, 1);
+        cairn_enter(strand, CAIRN_BLOCK_ROOT);
         cairn_leave(strand);
     }
     return crn_clock_monotonic() - before;
@@ -30,7 +30,7 @@ static uint64_t time_batch_of_samples(cairn_strand *strand)
         __atomic_store_n(&lane->pending.clock, lane->disk->stamp + 1, __ATOMIC_RELEASE);
         crn_strand_arm(strand);
         uint64_t before = crn_clock_monotonic();
-        cairn_enter(strand, 1);
+        cairn_enter(strand, CAIRN_BLOCK_ROOT);
         took += crn_clock_monotonic() - before;
         cairn_leave(strand);
     }

@@ -37,7 +37,7 @@ static bool grow_nothing(crn_graph *graph, uint64_t records)
 
 static void bury_graph(crn_graph *graph)
 {
-    static cairn_priv_record records[4];
+    static cairn_priv_record records[4] = {{.block = CAIRN_BLOCK_FOLDED}};
     static crn_link links[4] = {[CRN_RECORD_ROOT] = {.target = CRN_RECORD_ROOT, .depth = 1}};
     static uint64_t published;
     static uint32_t index[1];
@@ -67,6 +67,7 @@ void crn_lane_abandon(cairn_lane *lane)
         strand->only =
             (cairn_priv_stack){.top = stack + 1, .blocks = stack + 1, .lane = &lane->graph.hot};
         strand->hot.mark = 0;
+        strand->hot.base = lane->graph.hot.base;
         strand->records = NULL;
         strand->resolved = 0;
         strand->lost = SIZE_MAX / 2;

@@ -88,7 +88,7 @@ struct cairn_profile {
     crn_section strings, blocks, metrics, notes, keys, trees; /* under lock */
     uint64_t trees_used;                                      /* bytes; under lock */
     pthread_mutex_t lock;
-    uint32_t block_count, lane_count; /* under lock */
+    uint32_t block_count, lane_count; /* changed under lock */
     uint32_t metric_count;            /* changes under lock; atomic */
     uint32_t key_count;               /* under lock */
     crn_names texts, places; /* texts: offsets into strings; places: blocks of cairn_block_once;
@@ -323,6 +323,10 @@ void crn_profile_put_costs(cairn_profile *profile, const cairn_options *options)
 typedef cairn_block crn_put_block(cairn_profile *profile, const cairn_block_info *info);
 crn_put_block crn_profile_add_block;
 bool crn_profile_add_note(cairn_profile *profile, const char *key, const char *value);
+
+/* Returns the record for `block` at `record`, adding it if needed; never fails. A block that was
+ * never added is counted as misuse and becomes [folded]. */
+uint32_t crn_lane_follow(cairn_lane *lane, uint32_t record, cairn_block block);
 
 /* Calls `put_block` to find or add a block, under the profile's lock, in step with its siblings. */
 cairn_block crn_profile_make_block(cairn_profile *profile, const cairn_block_info *info,

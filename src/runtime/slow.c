@@ -36,13 +36,13 @@ void crn_strand_rest(cairn_strand *strand)
         return;
     }
     const cairn_lane *lane = crn_lane_of(strand);
+    strand->hot.base = lane->graph.hot.base;
     crn_mode mode = crn_profile_mode(lane->profile);
     bool off = mode == CRN_MODE_OFF && lane->running == strand && strand->stack;
     if ((mode != CRN_MODE_COUNT && !off) || strand->lost) {
         crn_strand_arm(strand);
         return;
     }
-    strand->hot.base = lane->graph.hot.base;
     cairn_priv_cache_entry *inline_cache = off ? NULL : lane->graph.hot.inline_cache;
     if (!inline_cache)
         inline_cache = crn_graph_empty_inline_cache();
@@ -120,19 +120,25 @@ void crn_lane_drop(cairn_lane *lane)
 
 /* ---- enter, replace, leave ---- */
 
+uint32_t crn_lane_follow(cairn_lane *lane, uint32_t record, cairn_block block)
+{
+    if (block < __atomic_load_n(&lane->profile->block_count, __ATOMIC_ACQUIRE))
+        return crn_graph_follow(&lane->graph, record, block);
+    lane->disk->misuses++;
+    return crn_graph_append(&lane->graph, record, CAIRN_BLOCK_FOLDED); /* not cached: counted each
+                                                                          time */
+}
+
 /* Follows the edge for `block` and counts the call. */
 static inline void step(cairn_strand *strand, cairn_block block)
 {
-    crn_graph *graph = &crn_lane_of(strand)->graph;
-    const cairn_priv_edge *slot =
-        cairn_priv_edge_of(cairn_priv_record_at(&graph->hot, strand->hot.current), block);
-    if (slot->block == block)
-        CAIRN_PRIV_PUT(strand->hot.current, slot->node_offset);
-    else
-        CAIRN_PRIV_PUT(strand->hot.current,
-                       crn_graph_follow(graph, crn_strand_record(strand), block) *
-                           (uint64_t)CRN_RECORD_WORDS);
-    CAIRN_PRIV_ADD(cairn_priv_record_at(&graph->hot, strand->hot.current)->calls, 1);
+    cairn_lane *lane = crn_lane_of(strand);
+    uint64_t callee = cairn_priv_callee(lane->graph.hot.base, strand->hot.current, block);
+    if (cairn_priv_record_at(&lane->graph.hot, callee)->block != block)
+        callee =
+            crn_lane_follow(lane, crn_strand_record(strand), block) * (uint64_t)CRN_RECORD_WORDS;
+    CAIRN_PRIV_PUT(strand->hot.current, callee);
+    CAIRN_PRIV_ADD(cairn_priv_record_at(&lane->graph.hot, callee)->calls, 1);
 }
 
 /* Processes what is pending. Returns true if events are to be counted. */
@@ -174,36 +180,29 @@ __attribute__((noinline)) static void replace_attending(cairn_strand *strand, ca
         step(strand, block);
 }
 
-/* Returns the record for `block` if nothing is pending and only the record's own cached edge was
- * another block's, as in contexts with more than two callees; otherwise 0. */
-static inline uint32_t recall(cairn_strand *strand, cairn_block block)
+/* Follows the edge for `block` if only the record had another callee cached. */
+static inline bool recall(cairn_priv_strand *strand, cairn_block block)
 {
-    if (strand->hot.top >= CAIRN_PRIV_READ(strand->hot.high))
-        return 0;
-    return crn_graph_recall(&crn_lane_of(strand)->graph,
-                            (uint32_t)(strand->hot.current / CRN_RECORD_WORDS), block);
-}
-
-static inline void go(cairn_strand *strand, uint32_t record)
-{
-    CAIRN_PRIV_PUT(strand->hot.current, record * (uint64_t)CRN_RECORD_WORDS);
-    CAIRN_PRIV_ADD(crn_graph_record(&crn_lane_of(strand)->graph, record)->calls, 1);
+    uint64_t callee = crn_graph_recall(strand->lane, strand->current, block);
+    if (!callee)
+        return false;
+    CAIRN_PRIV_PUT(strand->current, callee);
+    CAIRN_PRIV_ADD(cairn_priv_record_at(strand->lane, callee)->calls, 1);
+    return true;
 }
 
 void cairn_priv_enter(cairn_priv_strand *priv, cairn_block block)
 {
     cairn_strand *strand = (cairn_strand *)priv;
-    if (is_off(strand) && strand->hot.top < strand->end) {
-        *strand->hot.top++ = (uint32_t)strand->hot.current;
-        return;
-    }
-    uint32_t next = recall(strand, block);
-    if (!next) {
+    uint64_t current = priv->current;
+    uint32_t *top = priv->top;
+    if (top < CAIRN_PRIV_READ(priv->high) ? recall(priv, block)
+                                          : is_off(strand) && top < strand->end) {
+        *top = (uint32_t)current;
+        priv->top = top + 1;
+    } else {
         enter_attending(strand, block);
-        return;
     }
-    *strand->hot.top++ = (uint32_t)strand->hot.current;
-    go(strand, next);
 }
 
 void cairn_priv_make_inline_cache(cairn_priv_strand *priv)
@@ -217,12 +216,7 @@ void cairn_priv_make_inline_cache(cairn_priv_strand *priv)
 void cairn_priv_replace(cairn_priv_strand *priv, cairn_block block)
 {
     cairn_strand *strand = (cairn_strand *)priv;
-    if (is_off(strand))
-        return;
-    uint32_t next = recall(strand, block);
-    if (next)
-        go(strand, next);
-    else
+    if (priv->top < CAIRN_PRIV_READ(priv->high) ? !recall(priv, block) : !is_off(strand))
         replace_attending(strand, block);
 }
 
@@ -299,8 +293,7 @@ cairn_context cairn_context_step(cairn_lane *lane, cairn_context from, cairn_blo
     crn_lane_listen(lane);
     if (from < CAIRN_CONTEXT_ROOT || from >= lane->graph.used)
         return 0;
-    uint32_t next = crn_graph_recall(&lane->graph, from, block);
-    return next ? next : crn_graph_follow(&lane->graph, from, block);
+    return crn_lane_follow(lane, from, block);
 }
 
 void cairn_context_charge(cairn_lane *lane, cairn_context context, cairn_metric metric,

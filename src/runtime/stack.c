@@ -65,24 +65,27 @@ static bool grow(cairn_strand *strand)
 
 /* ---- contexts ---- */
 
-static uint32_t step(crn_graph *graph, uint32_t record, cairn_block block)
+static uint32_t step(cairn_lane *lane, uint32_t record, cairn_block block)
 {
-    const cairn_priv_edge *slot = cairn_priv_edge_of(crn_graph_record(graph, record), block);
-    return slot->block == block ? slot->node_offset / CRN_RECORD_WORDS
-                                : crn_graph_follow(graph, record, block);
+    const crn_graph *graph = &lane->graph;
+    uint64_t callee =
+        cairn_priv_callee(graph->hot.base, record * (uint64_t)CRN_RECORD_WORDS, block);
+    return cairn_priv_record_at(&graph->hot, callee)->block == block
+               ? (uint32_t)(callee / CRN_RECORD_WORDS)
+               : crn_lane_follow(lane, record, block);
 }
 
 uint32_t crn_stack_resolve(cairn_strand *strand)
 {
-    crn_graph *graph = &crn_lane_of(strand)->graph;
+    cairn_lane *lane = crn_lane_of(strand);
     size_t top = crn_stack_held(strand), at = strand->resolved;
     uint32_t record = CRN_RECORD_ROOT;
     if (at > 0)
         record = strand->records[at - 1];
     else if (strand->at_root != CAIRN_BLOCK_ROOT)
-        record = step(graph, record, strand->at_root);
+        record = step(lane, record, strand->at_root);
     for (; at < top; at++)
-        record = strand->records[at] = step(graph, record, strand->only.blocks[at]);
+        record = strand->records[at] = step(lane, record, strand->only.blocks[at]);
     CAIRN_PRIV_PUT(strand->hot.current, record * (uint64_t)CRN_RECORD_WORDS);
     strand->stride = 1;
     if (strand->resolved != top) {
@@ -196,7 +199,7 @@ void cairn_priv_stack_unwind(cairn_priv_stack *stack, cairn_mark mark)
 }
 
 /* The ticks of a sampled period have already been subtracted from the countdown. */
-void cairn_priv_stack_tick(cairn_priv_stack *stack, uint32_t count)
+void cairn_priv_stack_tick(cairn_priv_stack *stack, uint64_t count)
 {
     cairn_strand *strand = strand_of(stack);
     crn_graph *graph = &crn_lane_of(strand)->graph;

@@ -44,7 +44,7 @@ cairn_block crn_profile_add_block(cairn_profile *profile, const cairn_block_info
                             .parent = info->parent};
     if (put(profile, &profile->blocks, &block, sizeof block) == UINT32_MAX)
         return CAIRN_BLOCK_ROOT;
-    return profile->block_count++;
+    return __atomic_fetch_add(&profile->block_count, 1, __ATOMIC_RELEASE);
 }
 
 static cairn_metric put_metric(cairn_profile *profile, const char *name, const char *unit)

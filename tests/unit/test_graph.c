@@ -138,15 +138,17 @@ static void edges_are_cached(void **state)
         uint32_t record = 1 + random_below(&random, graph.used - 1);
         cairn_block block = 1 + random_below(&random, 200);
         uint32_t next = crn_graph_follow(&graph, record, block);
-        assert_int_equal(crn_graph_recall(&graph, record, block), next);
+        assert_int_equal(crn_graph_recall(&graph.hot, record * (uint64_t)CRN_RECORD_WORDS, block),
+                         next * (uint64_t)CRN_RECORD_WORDS);
         if (graph.hot.edge_cache_mask == mask)
             continue;
         grown++;
         for (uint64_t at = 0; at <= mask; at++) {
             uint64_t key = before[at].key;
-            uint32_t from = (uint32_t)key / CRN_RECORD_WORDS;
-            const crn_cached_edge *cached = crn_graph_way(&graph, from, (cairn_block)(key >> 32));
-            if (key && cached != crn_graph_way(&graph, record, block)) {
+            const crn_cached_edge *cached =
+                crn_graph_edge_entry(&graph.hot, (uint32_t)key, (cairn_block)(key >> 32));
+            if (key && cached != crn_graph_edge_entry(&graph.hot,
+                                                      record * (uint64_t)CRN_RECORD_WORDS, block)) {
                 assert_true(cached->key == key &&
                             cached->edge.node_offset == before[at].edge.node_offset);
             }

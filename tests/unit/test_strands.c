@@ -6,6 +6,7 @@
 
 #include "support/cases.h"
 #include "support/profiles.h"
+#include "support/scratch.h"
 
 static void a_call_is_counted_for_its_caller(void **state)
 {
@@ -118,6 +119,57 @@ static void misuse_is_defined(void **state)
     assert_int_equal(cost_at(s.profile, "1 2").calls, 1);
     assert_int_equal(total_of(s.profile).calls, 3);
     setup_close(&s);
+}
+
+/* Also "no block", which marks empty entries of caches. */
+static void blocks_that_were_never_added_are_counted_apart(void **state)
+{
+    (void)state;
+    static const cairn_block unknown[] = {CAIRN_BLOCK_FOLDED, CAIRN_BLOCK_FOLDED, 4, 0xfffffffe};
+    enum { UNKNOWN = sizeof unknown / sizeof *unknown };
+    char path[SCRATCH_PATH];
+    cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    options.path = scratch_path(path, "unknown.cairn");
+    setup s = setup_open(&options, 3);
+    for (int i = 0; i < UNKNOWN; i++) {
+        cairn_enter(s.strand, unknown[i]);
+        cairn_tick(s.strand, 1);
+        cairn_enter(s.strand, 1);
+        cairn_leave(s.strand);
+        cairn_leave(s.strand);
+    }
+    cairn_enter(s.strand, 3);
+    cairn_replace(s.strand, CAIRN_BLOCK_FOLDED);
+    cairn_leave(s.strand);
+    assert_int_equal(cost_at(s.profile, "").calls, 1);
+    assert_int_equal(cost_at(s.profile, "1").calls, 0);
+    assert_int_equal(cost_at(s.profile, "3").calls, 1);
+    assert_int_equal(calls_ending_in(s.profile, "1"), UNKNOWN);
+    assert_int_equal(total_of(s.profile).calls, 1 + 2 * UNKNOWN + 2);
+    assert_int_equal(total_of(s.profile).ticks, UNKNOWN);
+    setup_close(&s);
+    assert_int_equal(note_of(path, "misuses"), UNKNOWN + 1);
+}
+
+static void a_tick_may_exceed_32_bits(void **state)
+{
+    (void)state;
+    for (uint32_t period = 1; period <= 1000; period += 999) {
+        cairn_options options = CAIRN_OPTIONS_DEFAULT;
+        options.tick_period = period;
+        setup s = setup_open(&options, 1);
+        cairn_enter(s.strand, 1);
+        cairn_tick(s.strand, 5000000000);
+        cairn_leave(s.strand);
+        cairn_stack *stack = cairn_stack_open(s.lane);
+        cairn_strand_switch(cairn_stack_strand(stack));
+        cairn_stack_enter(stack, 1);
+        cairn_stack_tick(stack, 5000000000);
+        cairn_stack_leave(stack);
+        assert_in_range(cost_at(s.profile, "1").ticks, 10000000000 - 2 * period,
+                        10000000000 + 2 * period);
+        setup_close(&s);
+    }
 }
 
 static void unwinding_drops_to_the_mark(void **state)
@@ -291,6 +343,8 @@ int main(void)
         cmocka_unit_test(recursion_folds),
         cmocka_unit_test(returns_find_their_caller),
         cmocka_unit_test(misuse_is_defined),
+        cmocka_unit_test(blocks_that_were_never_added_are_counted_apart),
+        cmocka_unit_test(a_tick_may_exceed_32_bits),
         cmocka_unit_test(unwinding_drops_to_the_mark),
         cmocka_unit_test(a_mark_outlives_a_tail_call),
         cmocka_unit_test(strands_are_stacks_into_one_graph),
