@@ -30,8 +30,9 @@ static void help_print(FILE *out)
           out);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->purpose);
-    fputs("\n  cairn COMMAND --help    says what a command takes\n"
-          "  cairn --version         says which version this is\n\n"
+    fputs("\n"
+          "  cairn COMMAND --help    options of a command\n"
+          "  cairn --version         version\n\n"
           "Begin with:\n"
           "  cairn run -o out.cairn script.lua\n"
           "  cairn report out.cairn\n",
@@ -52,7 +53,7 @@ static int command_run(const crn_command *command, int argc, char **argv)
 
 static int unknown(const char *what, const char *name)
 {
-    return crn_cli_fail("there is no %s \"%s\"; cairn --help lists what there is", what, name);
+    return crn_cli_fail("there is no %s \"%s\"; see cairn --help", what, name);
 }
 
 static int help(int argc, char **argv)

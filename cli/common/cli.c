@@ -116,7 +116,7 @@ static bool join_traces(const adding *adding, const crn_profile *sum, crn_trace 
         crn_trace_rename_blocks(adding->traces[i], blocks, adding->profiles[i]->block_count);
         crn_free(blocks);
     }
-    crn_progress_begin("%s: putting spans together", crn_cli_name);
+    crn_progress_begin("%s: merging spans", crn_cli_name);
     bool good =
         crn_trace_merge((const crn_trace *const *)adding->traces, adding->count, joined, &error);
     crn_progress_end();
@@ -194,8 +194,7 @@ int crn_cli_save_spans(const crn_profile *profile, const crn_trace *trace, const
     crn_error error = {0};
     struct stat info;
     if (!crn_cli_may_replace(path))
-        return crn_cli_fail("%s: is there already and is no capture; name another file with -o",
-                            path);
+        return crn_cli_fail("%s: exists and is not a capture; name another file with -o", path);
     bool in_place = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
     char *target = crn_output_target(path);
     size_t size = strlen(target) + 32;

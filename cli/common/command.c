@@ -69,10 +69,10 @@ static long number_of(struct argp_state *state, const crn_option *option, const 
     long number = strtol(value, &end, 10);
     bool good = !errno && end != value && !*end && number >= option->least && number <= most;
     if (!good && option->most)
-        refuse(state, "--%s wants a number from %ld to %ld, not \"%s\"", option->name,
+        refuse(state, "--%s needs a number from %ld to %ld, not \"%s\"", option->name,
                option->least, most, value);
     if (!good)
-        refuse(state, "--%s wants a number of at least %ld, not \"%s\"", option->name,
+        refuse(state, "--%s needs a number of at least %ld, not \"%s\"", option->name,
                option->least, value);
     return number;
 }
@@ -82,7 +82,7 @@ static double share_of(struct argp_state *state, const crn_option *option, const
     char *end;
     double percent = strtod(value, &end);
     if (end == value || (*end && strcmp(end, "%") != 0) || !(percent >= 0 && percent < 1e9))
-        refuse(state, "--%s wants a percentage such as 5, not \"%s\"", option->name, value);
+        refuse(state, "--%s needs a percentage such as 5, not \"%s\"", option->name, value);
     return percent / 100;
 }
 
@@ -119,7 +119,7 @@ static void take_words(struct argp_state *state, const crn_command *command)
     words->list = state->argv + state->next;
     words->count = (size_t)(state->argc - state->next);
     if (command->most && words->count > command->most)
-        argp_error(state, "\"%s\" is one too many", words->list[command->most]);
+        argp_error(state, "unexpected argument \"%s\"", words->list[command->most]);
 }
 
 static error_t parse(int key, char *value, struct argp_state *state)
@@ -137,7 +137,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case ARGP_KEY_END:
         if (command->words && command->words->count < command->least)
             argp_error(state, "%s",
-                       command->missing ? command->missing : "which capture? write its path");
+                       command->missing ? command->missing : "no capture given; write its path");
         if (command->check)
             command->check(state);
         return 0;

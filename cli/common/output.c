@@ -65,7 +65,7 @@ static bool fail(crn_output *output, int reason)
 {
     crn_cli_fail("%s: %s; %s", output->name, strerror(reason ? reason : EIO),
                  reason == ENOENT   ? "check that its directory exists"
-                 : reason == EACCES ? "name a file with -o where you may write"
+                 : reason == EACCES ? "name a file in a writable folder with -o"
                                     : "free some space, or name another file with -o");
     crn_free(output->path);
     crn_free(output->temporary);
@@ -109,7 +109,8 @@ bool crn_output_open(crn_output *output, const char *path, const char *input)
     struct stat target;
     bool exists = stat(path, &target) == 0;
     if (crn_output_is_same(path, input))
-        return crn_cli_fail("%s: is what is read; name another file with -o", path) == CRN_EXIT_OK;
+        return crn_cli_fail("%s: is the input file; name another file with -o", path) ==
+               CRN_EXIT_OK;
     output->path = crn_output_target(path);
     if (!exists || S_ISREG(target.st_mode))
         return open_temporary(output);

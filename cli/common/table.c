@@ -188,7 +188,7 @@ static void explain_intervals(FILE *out, const crn_table *table)
 
 static void explain_left_out(FILE *out, const crn_table *table)
 {
-    const char *joint = "no room for: ";
+    const char *joint = "too narrow for: ";
     for (size_t i = 0; i < table->count; i++) {
         const crn_column *column = &table->columns[i];
         if (!column->left_out || column->kind == CRN_COLUMN_PERCENT ||

@@ -37,9 +37,9 @@ static const origin *origin_recognise(crn_source *source, bool importing)
         if (origins[i].recognise(head, length))
             return &origins[i];
     if (length >= 5 && memcmp(head, "CAIRN", 5) == 0)
-        crn_cli_fail(importing ? "%s: is a capture already; see cairn report"
-                               : "%s: a capture is read from many places, so save what comes by "
-                                 "the pipe as a file first",
+        crn_cli_fail(importing ? "%s: is already a capture; see cairn report"
+                               : "%s: is a capture in a pipe; captures need random access, so save "
+                                 "it as a file first",
                      name);
     else if (length >= 8 && memcmp(head, "PERFILE2", 8) == 0)
         crn_cli_fail("%s: is perf's own data; %s what perf script -i prints of it", name,

@@ -173,7 +173,7 @@ static void print_rest(FILE *out, const crn_diff_report *report, const extent *e
     char count[CRN_FIGURE_SIZE];
     crn_terminal_style(out, CRN_STYLE_DIM);
     if (extent->chance)
-        fputs("~ is within chance: the samples of two equal runs may differ as much\n", out);
+        fputs("~: within chance; sampling alone can cause this difference\n", out);
     if (extent->hidden)
         fprintf(out, "%s more changed %s%s: --top 0 shows all\n",
                 crn_figure_alone(count, "", extent->hidden), what, extent->hidden == 1 ? "" : "s");
@@ -189,8 +189,8 @@ void crn_diff_text(FILE *out, const crn_diff_report *report)
     const char *unit = profile->metrics[metric].unit;
     print_side(out, report, CRN_BEFORE);
     print_side(out, report, CRN_AFTER);
-    warn_difference(out, report, "wall", "how wall time was taken");
-    warn_difference(out, report, "cpu", "how CPU time was taken");
+    warn_difference(out, report, "wall", "the wall clock");
+    warn_difference(out, report, "cpu", "the CPU clock");
     warn_difference(out, report, "tick_period", "the period of tick samples");
     print_total(out, report);
 

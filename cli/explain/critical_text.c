@@ -38,7 +38,7 @@ static void print_answer(FILE *out, const crn_critical_report *report)
                       crn_texts_percent(percent, share_of(critical, row->time)));
     }
     if (critical->idle)
-        crn_words_add(&words, "; nothing that is recorded %s",
+        crn_words_add(&words, "; no recorded span %s",
                       crn_texts_percent(percent, share_of(critical, critical->idle)));
     crn_terminal_style(out, CRN_STYLE_TITLE);
     crn_terminal_wrapped(out, words.text);
@@ -76,7 +76,7 @@ static void print_rows(FILE *out, const crn_critical_report *report)
         crn_texts_share(row, 1, share_of(critical, critical->idle));
         for (size_t c = 2; c < 6; c++)
             crn_texts_cell(row, c, "-");
-        snprintf(row->before, sizeof row->before, "(nothing that is recorded)");
+        snprintf(row->before, sizeof row->before, "(no recorded span)");
     }
     crn_texts_print(out, &texts, "block");
     crn_terminal_style(out, CRN_STYLE_DIM);
@@ -120,12 +120,12 @@ static const char *nothing(const crn_critical *critical, uint32_t at)
 {
     static const char *const because[] = {
         [CRN_VIA_BEGIN] = "",
-        [CRN_VIA_LANE] = "(nothing that is recorded)",
-        [CRN_VIA_HANDOFF] = "(handed off, and not begun yet)",
-        [CRN_VIA_WAIT] = "(ended, and who waited has not gone on yet)",
-        [CRN_VIA_FOLLOWS] = "(ended, and what follows has not begun yet)"};
+        [CRN_VIA_LANE] = "(no recorded span)",
+        [CRN_VIA_HANDOFF] = "(handed off, not yet begun)",
+        [CRN_VIA_WAIT] = "(ended, the waiting span has not continued yet)",
+        [CRN_VIA_FOLLOWS] = "(ended, the following span has not begun yet)"};
     if (critical->steps[at].via == CRN_VIA_BEGIN)
-        return "(before anything that is known of)";
+        return "(before the first known event)";
     return at + 1 < critical->step_count ? because[critical->steps[at + 1].via] : "";
 }
 
@@ -135,7 +135,7 @@ static void describe(crn_words *words, const crn_critical_report *report, uint32
     static const char *const vias[] = {[CRN_VIA_BEGIN] = "",
                                        [CRN_VIA_LANE] = "",
                                        [CRN_VIA_HANDOFF] = "handed off: ",
-                                       [CRN_VIA_WAIT] = "waited for that: ",
+                                       [CRN_VIA_WAIT] = "waited for: ",
                                        [CRN_VIA_FOLLOWS] = "follows: "};
     const crn_span_source *source = report->source;
     if (step->span == CRN_SPAN_NONE) {
@@ -221,7 +221,7 @@ void crn_critical_text(FILE *out, const crn_critical_report *report)
         print_rows(out, report);
     if (report->critical->ignored) {
         crn_terminal_style(out, CRN_STYLE_WARM);
-        fprintf(out, "%" PRIu64 " edge%s back in time, or to the same moment: not used\n",
+        fprintf(out, "%" PRIu64 " edge%s back in time or in a cycle: ignored\n",
                 report->critical->ignored, report->critical->ignored == 1 ? " leads" : "s lead");
         crn_terminal_style(out, CRN_STYLE_PLAIN);
     }

@@ -37,14 +37,14 @@ static const char *figure(char text[CRN_FIGURE_SIZE], const crn_explain_part *pa
 static void name_part(crn_texts_row *row, const crn_explain_report *report,
                       const crn_explain_part *part)
 {
-    static const char *const before[] = {[CRN_EXPLAIN_SELF] = "own time",
+    static const char *const before[] = {[CRN_EXPLAIN_SELF] = "self time",
                                          [CRN_EXPLAIN_NUMBER] = "calls of ",
-                                         [CRN_EXPLAIN_DURATION] = "duration of each ",
-                                         [CRN_EXPLAIN_OVERLAP] = "time alone of ",
-                                         [CRN_EXPLAIN_WAITING] = "own time without a processor"};
+                                         [CRN_EXPLAIN_DURATION] = "duration of ",
+                                         [CRN_EXPLAIN_OVERLAP] = "overlap of ",
+                                         [CRN_EXPLAIN_WAITING] = "self time without a processor"};
     snprintf(row->before, sizeof row->before, "%s", before[part->kind]);
     if (part->kind == CRN_EXPLAIN_SELF && report->explain->has_cpu)
-        snprintf(row->before, sizeof row->before, "own work");
+        snprintf(row->before, sizeof row->before, "work");
     if (part->kind != CRN_EXPLAIN_SELF && part->kind != CRN_EXPLAIN_WAITING)
         row->block = report->source->profile->blocks[part->block];
 }
@@ -137,14 +137,14 @@ static void describe(crn_words *words, const crn_explain_report *report,
     crn_explain_factor_words(words, factor);
     crn_words_add(words, ": ");
     if (factor->verdict == CRN_VERDICT_CONSTANT) {
-        crn_words_add(words, "has one value only");
+        crn_words_add(words, "constant");
     } else if (factor->verdict == CRN_VERDICT_FEW) {
         crn_words_add(words, "%" PRIu32 " values in %" PRIu32 " spans, too few to tell",
                       factor->values, factor->count);
     } else if (factor->verdict == CRN_VERDICT_CHANCE) {
-        crn_words_add(words, "no more than chance explains");
+        crn_words_add(words, "within chance");
     } else if (factor->number && !factor->ranges) {
-        crn_words_add(words, "%s %s for each 1 more", crn_texts_time(time, fabs(factor->slope)),
+        crn_words_add(words, "%s %s per unit", crn_texts_time(time, fabs(factor->slope)),
                       factor->slope < 0 ? "less" : "more");
     } else {
         crn_words_add(words, "%s ", crn_texts_time(time, factor->slowest.mean));
@@ -197,7 +197,7 @@ static void print_factors(FILE *out, const crn_explain_report *report)
     if (!texts.count)
         return;
     putc('\n', out);
-    crn_texts_print(out, &texts, "what goes with it");
+    crn_texts_print(out, &texts, "attributes");
     if (hidden || constant) {
         char line[128];
         snprintf(line, sizeof line, "not shown: %" PRIu32 " with one value only%s", constant,
@@ -287,7 +287,7 @@ static void print_slow(FILE *out, const crn_explain_report *report)
             more++;
         }
     putc('\n', out);
-    crn_texts_print(out, &texts, "what slow spans have");
+    crn_texts_print(out, &texts, "slow spans");
     snprintf(line, sizeof line,
              "slow: %" PRIu32 " from %s on (p99); typical: %" PRIu32
              " between %s and %s (the quartiles); extra: of the difference",
@@ -313,15 +313,16 @@ static void print_summary(FILE *out, const crn_explain_report *report)
     crn_terminal_wrapped(out, line);
     if (explain->nested || explain->open) {
         snprintf(line, sizeof line,
-                 "left out: %" PRIu32 " within another span of %.200s, %" PRIu32 " not ended",
+                 "left out: %" PRIu32 " inside another span of %.200s, %" PRIu32 " open",
                  explain->nested, report->block, explain->open);
         print_dim(out, line);
     }
     if (explain->outside) {
-        snprintf(line, sizeof line,
-                 "%" PRIu64 " children ran when their span had ended, or before it began: they "
-                 "are no part of its duration",
-                 explain->outside);
+        snprintf(
+            line, sizeof line,
+            "%" PRIu64
+            " children ran after their span had ended, or before it began: they are not counted",
+            explain->outside);
         print_dim(out, line);
     }
 }

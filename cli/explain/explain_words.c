@@ -35,13 +35,13 @@ void crn_explain_part_words(crn_words *words, const crn_explain_report *report,
         crn_words_add(words, "how long %.200s takes", name);
         break;
     case CRN_EXPLAIN_OVERLAP:
-        crn_words_add(words, "how much of %.200s runs beside others", name);
+        crn_words_add(words, "how much %.200s overlaps with others", name);
         break;
     case CRN_EXPLAIN_WAITING:
         crn_words_add(words, "how long it waits");
         break;
     default:
-        crn_words_add(words, report->explain->has_cpu ? "its own work" : "its own time");
+        crn_words_add(words, report->explain->has_cpu ? "its work" : "its self time");
         break;
     }
 }
@@ -62,7 +62,7 @@ void crn_explain_factor_words(crn_words *words, const crn_explain_factor *factor
         crn_words_add(words, "iteration of its parent");
         break;
     case CRN_FACTOR_PARENT_BLOCK:
-        crn_words_add(words, "who called it");
+        crn_words_add(words, "its parent");
         break;
     default:
         crn_words_add(words, "the lane that it ran on");
@@ -194,7 +194,7 @@ static void add_factor(crn_words *words, const crn_explain_report *report,
         words->text[at + 1] = (char)(words->text[at + 1] - 'a' + 'A');
     crn_words_add(words, " explains %s of it: ", crn_texts_percent(percent, factor->explained));
     if (factor->number && !factor->ranges) {
-        crn_words_add(words, "%s %s for each 1 more.", crn_texts_time(time, fabs(factor->slope)),
+        crn_words_add(words, "%s %s per unit.", crn_texts_time(time, fabs(factor->slope)),
                       factor->slope < 0 ? "less" : "more");
         return;
     }
@@ -225,7 +225,7 @@ static void add_rest(crn_words *words, const crn_explain_report *report)
         crn_words_add(words, " %" PRIu32 " of the %" PRIu32 " spans make up half of the variance",
                       explain->half, explain->count);
     if (!(rest->variance > 0)) {
-        crn_words_add(words, "; without the slowest twentieth there is none.");
+        crn_words_add(words, "; without the slowest twentieth there is no variance.");
         return;
     }
     const crn_explain_part *first = explain->parts, *others = rest->parts;
@@ -247,8 +247,8 @@ static bool nothing_to_say(crn_words *words, const crn_explain_report *report)
     const crn_explain *explain = report->explain;
     char time[CRN_FIGURE_SIZE];
     if (explain->count == 0)
-        crn_words_add(words, "No span of %.200s has ended%s: there is nothing to compare.",
-                      report->block, report->where ? " of those chosen" : "");
+        crn_words_add(words, "No span of %.200s has ended%s: nothing to compare.", report->block,
+                      report->where ? " among the chosen ones" : "");
     else if (explain->count == 1)
         crn_words_add(words, "There is one span of %.200s, of %s: nothing to compare it with.",
                       report->block, crn_texts_time(time, explain->mean));

@@ -42,7 +42,7 @@ void crn_whatif_fill(crn_effects *effects)
     pthread_t helpers[MOST_HELPERS];
     long processors = sysconf(_SC_NPROCESSORS_ONLN), count = 0;
     filling filling = {.effects = effects};
-    crn_progress_begin("%s: running it with each block faster", crn_cli_name);
+    crn_progress_begin("%s: replaying with each block faster", crn_cli_name);
     while (count + 1 < processors && count < MOST_HELPERS &&
            pthread_create(&helpers[count], NULL, fill_beside, &filling) == 0)
         count++;

@@ -51,8 +51,7 @@ static void add_lanes(const crn_whatif_report *report, reasons *reasons)
         block = block < report->profile->block_count ? block : 0;
         add(reasons,
             "thread \"%.100s\" was idle for %s although its next job was ready, longest (%s) "
-            "before "
-            "a %.100s: it waited for something that is not recorded, or another program had the "
+            "before a %.100s: it waited for something unrecorded, or another program had the "
             "processor",
             report->trace->lanes[lane->lane],
             crn_figure_alone(length, CRN_UNIT_TIME, lane->unexplained),
@@ -71,13 +70,13 @@ char *crn_whatif_reasons(const crn_whatif_report *report)
     uint64_t dropped = report->trace->dropped + report->trace->details_dropped;
     if (drift > CRN_REPLAY_TRUST)
         add(&reasons,
-            "run again as it was, it takes %.1f %% longer than it took: threads that take "
-            "jobs did not take the next that was there, or not in this order",
+            "an unchanged replay takes %.1f %% longer than recorded: threads did not take the next "
+            "job of their queue, or in another order",
             100 * drift);
     if (drift < -CRN_REPLAY_TRUST)
         add(&reasons,
-            "run again as it was, it takes %.1f %% less than it took: something waited "
-            "that is not recorded as a wait",
+            "an unchanged replay takes %.1f %% less than recorded: there were waits that are not "
+            "recorded",
             -100 * drift);
     add_lanes(report, &reasons);
     if (facts->loosened)
@@ -89,8 +88,7 @@ char *crn_whatif_reasons(const crn_whatif_report *report)
             "the whole program",
             dropped);
     if (report->trace->skipped)
-        add(&reasons,
-            "only some trees of spans were drawn: what the others did meanwhile is not known");
+        add(&reasons, "span trees were sampled: the work of the others is not known");
     return reasons.text;
 }
 
@@ -114,7 +112,7 @@ static void print_pools(FILE *out, const crn_whatif_report *report)
             fprintf(out, "%s %.100s", k ? pool->by_kind ? " before" : "," : "",
                     report->profile->blocks[pool->blocks[k]].name);
         fprintf(out, "%s%s\n", pool->kinds > NAMED ? ", ..." : "",
-                pool->kinds > 1 && !pool->by_kind ? ", the oldest first" : "");
+                pool->kinds > 1 && !pool->by_kind ? ", oldest first" : "");
     }
     if (facts->pool_count > NAMED)
         fprintf(out, "           and %" PRIu32 " more pools\n", facts->pool_count - NAMED);
@@ -129,14 +127,14 @@ static void print_head(FILE *out, const crn_whatif_report *report)
     if (facts->cores)
         print_count(out, " of ", facts->cores, "processor", "processors");
     else
-        fprintf(out, ", of processors it is not known how many");
+        fprintf(out, ", an unknown number of processors");
     if (facts->jobs)
         print_count(out, "; ", facts->jobs, "job handed off", "jobs handed off");
     if (facts->waits)
         print_count(out, "; ", facts->waits, "wait", "waits");
     putc('\n', out);
     print_pools(out, report);
-    fprintf(out, "took       %s; run again as it was, %s: %+.1f %%\n",
+    fprintf(out, "took       %s; unchanged replay %s: %+.1f %%\n",
             crn_figure_alone(recorded, CRN_UNIT_TIME, facts->recorded),
             crn_figure_alone(replayed, CRN_UNIT_TIME, facts->replayed),
             100 * crn_replay_drift(report->replay));
@@ -147,7 +145,7 @@ static void print_trust(FILE *out, const crn_whatif_report *report)
     if (!report->reasons)
         return;
     crn_terminal_style(out, CRN_STYLE_WARM);
-    fprintf(out, "What follows is not to be trusted:\n");
+    fprintf(out, "This prediction is not to be trusted:\n");
     for (const char *at = report->reasons; *at;) {
         size_t length = strcspn(at, "\n");
         fprintf(out, "  %.*s\n", (int)length, at);
@@ -182,8 +180,8 @@ static void print_prediction(FILE *out, const crn_whatif_report *report)
 {
     const crn_replay_facts *facts = crn_replay_facts_of(report->replay);
     const crn_latency *before = &report->recorded, *after = &report->predicted;
-    const char *name = report->block == UINT32_MAX ? "spans without a parent"
-                                                   : report->profile->blocks[report->block].name;
+    const char *name =
+        report->block == UINT32_MAX ? "root spans" : report->profile->blocks[report->block].name;
     fprintf(out, "\n  %-22s %12s %12s %11s\n", "", "recorded", "predicted", "change");
     print_row(out, "end to end", CRN_UNIT_TIME, facts->recorded, report->outcome->length);
     if (before->count) {
@@ -214,7 +212,7 @@ static void print_effects(FILE *out, const crn_whatif_report *report)
     const crn_effects *effects = report->effects;
     crn_table table = {.profile = report->profile};
     uint64_t work = 0;
-    fprintf(out, "\nIf a block's own time took less%s, the whole would be shorter by\n\n",
+    fprintf(out, "\nIf a block's self time were shorter%s, the whole would be shorter by\n\n",
             report->changed ? " besides" : "");
     for (uint32_t i = 0; i < effects->count; i++) {
         work = work < effects->rows[i].work ? effects->rows[i].work : work;
@@ -237,7 +235,7 @@ static void print_effects(FILE *out, const crn_whatif_report *report)
     crn_table_foot(out, &table);
     crn_terminal_style(out, CRN_STYLE_DIM);
     if (effects->hidden)
-        fprintf(out, "%" PRIu32 " more block%s with less own time: --top 0 shows all\n",
+        fprintf(out, "%" PRIu32 " more block%s with less self time: --top 0 shows all\n",
                 effects->hidden, effects->hidden == 1 ? "" : "s");
     crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
@@ -250,15 +248,16 @@ static void print_notes(FILE *out, const crn_whatif_report *report)
     char text[CRN_FIGURE_SIZE];
     crn_terminal_style(out, CRN_STYLE_DIM);
     if (facts->guessed)
-        fprintf(out, "%s %s: recorded as cairn_span_waits_for, it would be known\n",
+        fprintf(out, "%s %s: record it with cairn_span_waits_for\n",
                 crn_figure_alone(text, "", facts->guessed),
-                facts->guessed == 1 ? "span is taken to have waited for what it handed off"
-                                    : "spans are taken to have waited for what they handed off");
+                facts->guessed == 1
+                    ? "span is assumed to have waited for the work that it handed off"
+                    : "spans are assumed to have waited for the work that they handed off");
     if (facts->undated)
         fprintf(out, "%s %s: taken to be when the span that asked for %s began\n",
                 crn_figure_alone(text, "", facts->undated),
-                facts->undated == 1 ? "job is not known to have been handed off when"
-                                    : "jobs are not known to have been handed off when",
+                facts->undated == 1 ? "job has no recorded hand-off time"
+                                    : "jobs have no recorded hand-off time",
                 facts->undated == 1 ? "it" : "them");
     if (facts->contradicted)
         fprintf(out, "%s contradicted by the times that are recorded, and left out\n",
@@ -266,14 +265,13 @@ static void print_notes(FILE *out, const crn_whatif_report *report)
     if (report->trace->recycled)
         fprintf(
             out,
-            "earlier spans made room for later ones: all of this is about the end of the run\n");
+            "earlier spans were overwritten by later ones: this covers only the end of the run\n");
     if (facts->idle)
-        fprintf(out, "%s of own time took no processor: it is not scaled\n",
+        fprintf(out, "%s of self time used no processor and is not scaled\n",
                 crn_figure_alone(text, CRN_UNIT_TIME, facts->idle));
     if (facts->shared && facts->cores)
-        fprintf(
-            out,
-            "more threads ran than there are processors: they are taken to have had even shares\n");
+        fprintf(out,
+                "at times more threads ran than there are processors; they share them evenly\n");
     crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 

@@ -106,13 +106,13 @@ static void print_sampling(FILE *out, const crn_report *report)
     append_bytes(text, sizeof text, "one sample in about %s", (uint64_t)mean);
     if (sampling.samples)
         append_objects(text, sizeof text, ", %s sample%s", sampling.samples);
-    append_text(text, sizeof text, "; 19 times in 20 what was allocated is ");
+    append_text(text, sizeof text, "; 95 % interval: allocated ");
     append_interval(text, sizeof text, profile, CRN_ALLOC_BYTES);
     bool live = crn_profile_metric(profile, CRN_LIVE_BYTES) >= 0;
     if (live) {
         append_text(text, sizeof text, ",");
         crn_report_line(out, "", text);
-        snprintf(text, sizeof text, "what is live ");
+        snprintf(text, sizeof text, "live ");
         append_interval(text, sizeof text, profile, CRN_LIVE_BYTES);
     }
     if (live && total(profile, CRN_PEAK_BYTES)) {
@@ -133,8 +133,7 @@ void crn_report_memory(FILE *out, const crn_report *report)
         crn_report_line(out, "memory", "nothing: recording stopped before the first allocation");
     } else if (crn_alloc_mean(report->profile) > 0) {
         crn_report_line(out, "memory",
-                        "nothing that was allocated was among the samples: "
-                        "cairn run --alloc=exact counts all");
+                        "no allocation was sampled: cairn run --alloc=exact counts all");
     } else {
         crn_report_line(out, "memory", "nothing was allocated");
     }

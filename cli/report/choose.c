@@ -71,8 +71,8 @@ static int choose_metrics(crn_report *report, const char *names)
                 if (!crn_metric_empty(report->profile, m))
                     snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s",
                              *list ? ", " : "", report->profile->metrics[m].name);
-            return crn_cli_fail("%s: there is no metric \"%.*s\"; it holds %s", report->path,
-                                (int)length, names, list);
+            return crn_cli_fail("%s: has no metric \"%.*s\"; it has %s", report->path, (int)length,
+                                names, list);
         }
         if (!names[length])
             return CRN_EXIT_OK;
@@ -195,7 +195,7 @@ static int check_comparison(const crn_report *report)
         return crn_cli_fail("--compare takes two metrics, such as wall,cpu");
     for (uint32_t m = 0; m < 2; m++)
         if (crn_metric_empty(report->profile, report->metrics[m]))
-            return crn_cli_fail("%s: it holds no %s to compare; cairn report shows what it holds",
+            return crn_cli_fail("%s: has no %s to compare; cairn report shows its metrics",
                                 report->path, report->profile->metrics[report->metrics[m]].name);
     return CRN_EXIT_OK;
 }

@@ -70,7 +70,7 @@ static void append_time(char text[TEXT_SIZE], const crn_profile *profile)
     if (walls && cpus)
         append_others(text, &wall, &cpu);
     if (cpu.in_ticks)
-        append(text, "; cpu on the kernel's ticks: a loop in step with them is seen wrongly");
+        append(text, "; cpu on the kernel's ticks: loops in step with them are measured wrongly");
 }
 
 static void append_ticks(char text[TEXT_SIZE], const crn_profile *profile)

@@ -171,12 +171,12 @@ void crn_report_sequence(FILE *out, const crn_report *report)
     make_table(&table, report, &near, total, shown);
     crn_table_head(out, &table, "block");
     if (report->before)
-        print_neighbours(out, report, &table, "leading into it", "nothing leads into it",
-                         near.before, near.before_count, shown[0]);
+        print_neighbours(out, report, &table, "callers", "no callers", near.before,
+                         near.before_count, shown[0]);
     print_sequence(out, report, &table, &near.cost);
     if (report->after)
-        print_neighbours(out, report, &table, "what it leads to", "it leads to nothing", near.after,
-                         near.after_count, shown[1]);
+        print_neighbours(out, report, &table, "callees", "no callees", near.after, near.after_count,
+                         shown[1]);
     crn_table_foot(out, &table);
     print_next(out, report, &near);
     crn_neighbourhood_free(&near);

@@ -90,7 +90,7 @@ void crn_report_collector(FILE *out, const crn_report *report)
     crn_stack stack = crn_stack_make(profile, report->metrics[0], collectors, NULL);
     char text[512], figure[CRN_FIGURE_SIZE];
     if (stack.total_collector) {
-        snprintf(text, sizeof text, "%s %.64s (%.1f %%) below %.64s; --stack keeps it apart",
+        snprintf(text, sizeof text, "%s %.64s (%.1f %%) below %.64s; --stack shows it separately",
                  crn_figure_alone(figure, metric->unit, stack.total_collector), metric->name,
                  crn_percent(stack.total_collector, stack.total), report->collector);
         crn_report_line(out, "collector", text);
@@ -122,7 +122,7 @@ void crn_report_stack(FILE *out, const crn_report *report)
     crn_table_foot(out, &table);
     if (!view.stack.total_collector) {
         crn_terminal_style(out, CRN_STYLE_DIM);
-        fputs("no work of a collector: no block ", out);
+        fputs("no garbage collection: no block ", out);
         crn_terminal_text(out, report->collector, 0, false);
         fputs(" costs anything here; --gc NAME names another\n", out);
         crn_terminal_style(out, CRN_STYLE_PLAIN);

@@ -74,7 +74,7 @@ static void print_shape(FILE *out, const crn_profile *profile)
                 crn_figure_alone(contexts, "", lanes), lanes == 1 ? "" : "s");
     uint64_t folded = crn_folded_calls(profile);
     if (folded)
-        fprintf(out, ", %s call%s (%.1f %%) folded by limits", crn_figure_alone(calls, "", folded),
+        fprintf(out, ", %s call%s (%.1f %%) folded at limits", crn_figure_alone(calls, "", folded),
                 folded == 1 ? "" : "s",
                 crn_percent(folded, crn_metric_total(profile, CRN_METRIC_CALLS)));
     putc('\n', out);
@@ -209,11 +209,10 @@ static void print_warnings(FILE *out, const crn_profile *profile)
 static void print_state(FILE *out, const crn_report *report)
 {
     static const char *const words[] = {
-        [CRN_REPORT_RUNNING] = "the program still runs: this is what it has recorded so far",
-        [CRN_REPORT_KILLED] = "the program did not end its recording, as when it is killed: all "
-                              "that it had recorded is here",
-        [CRN_REPORT_UNCLOSED] =
-            "not all of the captures were closed: a program runs, or was killed"};
+        [CRN_REPORT_RUNNING] = "the program still runs: figures so far",
+        [CRN_REPORT_KILLED] = "the program ended without closing its capture, as when killed: "
+                              "everything recorded until then is here",
+        [CRN_REPORT_UNCLOSED] = "some captures were not closed: a program runs, or was killed"};
     crn_report_state state = crn_report_state_of(report);
     uint64_t lanes = note_number(report->profile, "lanes_open");
     uint64_t unaccounted = note_number(report->profile, "unaccounted_ns");

@@ -83,13 +83,13 @@ bool crn_run_can_alloc(const char *path)
     bool alone = is_elf && is_for_this_machine(&header) && is_static(file, &header);
     close(file);
     if (is_elf && !is_for_this_machine(&header))
-        return fail(path, "is for another kind of machine than " LIBRARY);
+        return fail(path, "is for another architecture than " LIBRARY);
     if (alone)
-        return fail(path, "is linked statically, so that nothing can be put before its malloc; "
-                          "link it with libcairn-alloc.so or dynamically");
+        return fail(path, "is linked statically, so its malloc cannot be interposed; link it "
+                          "dynamically, or with libcairn-alloc.so");
     if (privileged)
-        return fail(path, "is set-uid, set-gid or has capabilities: the loader puts nothing "
-                          "before its malloc; run it as its owner, or a copy without them");
+        return fail(path, "is set-uid, set-gid or has capabilities, so the loader ignores "
+                          "LD_PRELOAD; run it as its owner, or a copy without them");
     return true;
 }
 
@@ -197,7 +197,7 @@ void crn_run_finish_alloc(const crn_run *run, int status, unsigned long long ela
     }
     const char *stopped_by = crn_profile_note(profile, "stopped_by", NULL);
     if (stopped_by)
-        crn_cli_fail("%s: recording could not go on: %s", run->output,
+        crn_cli_fail("%s: recording stopped: %s", run->output,
                      cairn_error_text((cairn_error)atoi(stopped_by)));
     if (!is_still_written(profile)) {
         crn_progress_begin("%s: looking up functions", crn_cli_name);
@@ -209,5 +209,5 @@ void crn_run_finish_alloc(const crn_run *run, int status, unsigned long long ela
     }
     crn_profile_free(profile);
     if (!run->quiet && isatty(STDERR_FILENO))
-        fprintf(stderr, "%s: see it with: cairn report %s\n", crn_cli_name, run->output);
+        fprintf(stderr, "%s: now run: cairn report %s\n", crn_cli_name, run->output);
 }

@@ -66,9 +66,9 @@ static const char *obstacle(const char *path)
     struct stat there = {0};
     const char *reason = NULL;
     if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode))
-        return S_ISDIR(there.st_mode) ? "that is a folder" : "that is no regular file";
+        return S_ISDIR(there.st_mode) ? "it is a folder" : "it is not a regular file";
     if (!crn_cli_may_replace(path))
-        return "a file is there already that is no capture";
+        return "the file exists and is not a capture";
     char *folder = crn_strdup(path);
     char *slash = strrchr(folder, '/');
     if (slash)
@@ -101,14 +101,14 @@ static bool can_begin(const crn_run *run)
 {
     const char *limit = getenv("CAIRN_FILE_LIMIT"), *reason = obstacle(run->output);
     if (reason) {
-        crn_cli_fail("%s was not run, as its capture cannot be made at %s: %s; name another file "
-                     "with -o",
+        crn_cli_fail("%s was not run, because its capture cannot be created at %s: %s; name "
+                     "another file with -o",
                      run->path, run->output, reason);
         return false;
     }
     if (!limit || run->alloc || is_enough(strtoull(limit, NULL, 10)))
         return true;
-    crn_cli_fail("%s was not run, as no capture fits into a file limit of %s: allow more with "
+    crn_cli_fail("%s was not run, because no capture fits into a file limit of %s: allow more with "
                  "--file-limit",
                  run->path, limit);
     return false;
@@ -123,13 +123,13 @@ static void say_what_to_do(const crn_run *run)
         crn_cli_fail("%s left no capture at %s: %s; name another file with -o", run->path,
                      run->output, reason);
     else if (run->alloc)
-        crn_cli_fail("%s left no capture at %s: it ended before it allocated, may not write "
-                     "there, or does without libc's loader",
+        crn_cli_fail("%s left no capture at %s: it ended before its first allocation, cannot write "
+                     "there, or does not use libc's loader",
                      run->path, run->output);
     else
         crn_cli_fail("%s left no capture: it does not use libcairn, ended before it did, or could "
-                     "not make one; cairn run --alloc profiles what any program allocates, man "
-                     "cairn-run says more",
+                     "not create one; cairn run --alloc profiles the allocations of any program, "
+                     "see cairn-run(1)",
                      run->path);
 }
 
@@ -148,9 +148,9 @@ static void tell_of_others(const crn_run *run, size_t count)
     if (!count || run->quiet || !isatty(STDERR_FILENO))
         return;
     const char *where = crn_run_is_pattern(run->output) ? "" : " beside it";
-    fprintf(stderr, "%s: %zu %s left %s%s: cairn report adds several captures up\n", crn_cli_name,
-            count, count == 1 ? "process has" : "processes have",
-            count == 1 ? "a capture" : "captures", where);
+    fprintf(stderr, "%s: %zu %s left %s%s: cairn report adds captures up\n", crn_cli_name, count,
+            count == 1 ? "process has" : "processes have", count == 1 ? "a capture" : "captures",
+            where);
 }
 
 int crn_run_native(const crn_run *run)

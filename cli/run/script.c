@@ -76,8 +76,8 @@ static bool leave_env(crn_run *run, int *count, const char *argument)
 {
     char found[PATH_MAX];
     if (!*argument || *argument == '-' || strpbrk(argument, "= \t"))
-        return crn_cli_fail("%s: its first line does not say which interpreter is to be profiled: "
-                            "write cairn run --alloc INTERPRETER %s",
+        return crn_cli_fail("%s: its first line names no interpreter to profile: write cairn run "
+                            "--alloc INTERPRETER %s",
                             run->path, run->path) == CRN_EXIT_OK;
     if (!find_on_path(argument, found))
         return crn_cli_fail("%s: its interpreter, %s, is not on the PATH", run->path, argument) ==
@@ -104,5 +104,6 @@ bool crn_run_script(crn_run *run, int count)
         if (!leave_env(run, &count, argument))
             return false;
     }
-    return crn_cli_fail("%s: scripts that name scripts have no end", run->path) == CRN_EXIT_OK;
+    return crn_cli_fail("%s: too many scripts that name other scripts as interpreter", run->path) ==
+           CRN_EXIT_OK;
 }

@@ -150,7 +150,7 @@ void crn_spans_groups_text(FILE *out, const crn_spans_report *report)
     crn_spans_rows(out, report, &table, table.count, title, name_of, one ? groups : NULL);
     crn_terminal_style(out, CRN_STYLE_DIM);
     if (open_ends)
-        fputs("ranges: their ends are in the next ones\n", out);
+        fputs("ranges: the upper end belongs to the next one\n", out);
     if (groups->hidden_blocks)
         fprintf(out, "%" PRIu32 " more block%s: --top 0 shows all\n", groups->hidden_blocks,
                 groups->hidden_blocks == 1 ? "" : "s");

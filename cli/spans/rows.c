@@ -86,8 +86,7 @@ static void draw(char text[HISTOGRAM_SIZE], const crn_span_row *row)
 static void print_scale(FILE *out, const crn_span_table *spans)
 {
     char low[CRN_FIGURE_SIZE], high[CRN_FIGURE_SIZE], line[256];
-    snprintf(line, sizeof line,
-             "how long they took: from %s to %s, each column the same multiple of the one before",
+    snprintf(line, sizeof line, "durations: from %s to %s, columns grow by a constant factor",
              crn_figure_alone(low, CRN_UNIT_TIME, spans->edges[0]),
              crn_figure_alone(high, CRN_UNIT_TIME, spans->edges[CRN_SPAN_BINS]));
     if (is_drawn())
@@ -107,7 +106,7 @@ void crn_spans_rows(FILE *out, const crn_spans_report *report, const crn_span_ta
     }
     table.name_least = is_drawn() ? 18 + 2 + NAME_LEAST : NAME_LEAST;
     crn_terminal_fit(safe, sizeof safe, title, 60, false);
-    snprintf(head, sizeof head, "%s%s", is_drawn() ? "how long they took  " : "", safe);
+    snprintf(head, sizeof head, "%s%s", is_drawn() ? "durations           " : "", safe);
     crn_table_head(out, &table, head);
     for (uint32_t i = 0; i < shown; i++) {
         const crn_span_row *span = &spans->rows[i];
@@ -135,6 +134,6 @@ void crn_spans_rows(FILE *out, const crn_spans_report *report, const crn_span_ta
     crn_terminal_style(out, CRN_STYLE_DIM);
     print_scale(out, spans);
     if (report->source.trace->cpu)
-        fputs("waiting: the share of their time in which the thread did not run\n", out);
+        fputs("waiting: share of the time in which the thread had no processor\n", out);
     crn_terminal_style(out, CRN_STYLE_PLAIN);
 }

@@ -24,22 +24,22 @@ static const char *why_none(const crn_span_source *source)
     if (strcmp(by, "disk") == 0)
         return "the disk was full, or a quota reached; free space, or record elsewhere with -o";
     if (strcmp(by, "file_limit") == 0)
-        return "the capture was as large as it may be; record with a higher --file-limit";
+        return "the file limit was reached; record with a higher --file-limit";
     return "there was no space; record with a higher file limit, or where the disk has more space";
 }
 
 static void say_none(const crn_span_source *source)
 {
     if (source->trace && source->trace->skipped)
-        crn_cli_fail("%s: holds no spans: no tree was drawn of %" PRIu64
-                     "; record with a higher span rate",
+        crn_cli_fail("%s: has no spans: none of %" PRIu64
+                     " trees was sampled; record with a higher --span-rate",
                      source->path, source->trace->trees_skipped);
     else if (source->trace && source->trace->dropped)
-        crn_cli_fail("%s: all of its spans were dropped (%" PRIu64 "), as %s", source->path,
+        crn_cli_fail("%s: all of its spans were dropped (%" PRIu64 "): %s", source->path,
                      source->trace->dropped, why_none(source));
     else
-        crn_cli_fail("%s: holds no spans; the program records them with cairn_span_begin "
-                     "and the option \"spans\" of its profile, see cairn-spans(1)",
+        crn_cli_fail("%s: has no spans; a program records them with cairn_span_begin and the "
+                     "option \"spans\" of its profile, see cairn-spans(1)",
                      source->path);
 }
 
@@ -86,7 +86,7 @@ uint8_t *crn_span_source_named(const crn_span_source *source, const char *name)
     if (any)
         return chosen;
     crn_free(chosen);
-    crn_cli_fail("%s: there is no span of a block \"%s\"; cairn spans --top 0 lists them all",
+    crn_cli_fail("%s: has no span of a block \"%s\"; cairn spans --top 0 lists all blocks",
                  source->path, name);
     return NULL;
 }
@@ -104,7 +104,7 @@ uint8_t *crn_span_source_where(const crn_span_source *source, const char *expres
     if (memchr(chosen, 1, source->trace->span_count))
         return chosen;
     crn_free(chosen);
-    crn_cli_fail("%s: there is no span for which this holds: %.200s", source->path, expression);
+    crn_cli_fail("%s: no span satisfies: %.200s", source->path, expression);
     return NULL;
 }
 
@@ -144,33 +144,32 @@ void crn_span_source_warn(FILE *out, const crn_span_source *source)
         warn(out, trace->limited, "span was dropped: the disk was full",
              "spans were dropped: the disk was full");
     else
-        warn(out, trace->limited, "span was dropped: as many as may be kept were there",
-             "spans were dropped: as many as may be kept were there");
+        warn(out, trace->limited, "span was dropped at the span limit",
+             "spans were dropped at the span limit");
     warn(out, trace->late, "span was dropped: space for it was not ready in time",
          "spans were dropped: space for them was not ready in time");
     uint64_t known = trace->limited + trace->late;
     warn(out, trace->dropped > known ? trace->dropped - known : 0,
-         "span was dropped: there was no space for it",
-         "spans were dropped: there was no space for them");
-    warn(out, trace->recycled, "earlier span is not here: it made room for later ones",
-         "earlier spans are not here: they made room for later ones");
-    warn(out, trace->skipped, "span is not here: its tree was not drawn",
-         "spans are not here: their trees were not drawn");
-    warn(out, trace->details_dropped, "attribute or edge was dropped: there was no space for it",
-         "attributes and edges were dropped: there was no space for them");
+         "span was dropped for lack of space", "spans were dropped for lack of space");
+    warn(out, trace->recycled, "earlier span was overwritten by later ones",
+         "earlier spans were overwritten by later ones");
+    warn(out, trace->skipped, "span was not sampled (--span-rate)",
+         "spans were not sampled (--span-rate)");
+    warn(out, trace->details_dropped, "attribute or edge was dropped for lack of space",
+         "attributes and edges were dropped for lack of space");
     warn(out, source->open, "span has not ended: its time goes up to the capture's last moment",
          "spans have not ended: their time goes up to the capture's last moment");
-    warn(out, orphans_of(trace), "span is shown without its parent, which is not here",
-         "spans are shown without their parents, which are not here");
-    warn(out, trace->dangling, "edge leads to a span that is not there",
-         "edges lead to spans that are not there");
+    warn(out, orphans_of(trace), "span has a parent that is not in the capture",
+         "spans have a parent that is not in the capture");
+    warn(out, trace->dangling, "edge leads to a span that is not in the capture",
+         "edges lead to spans that are not in the capture");
     crn_trace_clocks clocks = crn_trace_clocks_of(trace);
     warn(out, trace->process_count > 1 ? clocks.missing : 0,
-         "span was asked for by another process whose capture is not here",
-         "spans were asked for by other processes whose captures are not here");
+         "span was requested by another process whose capture is not included",
+         "spans were requested by other processes whose captures are not included");
     warn(out, clocks.early,
-         "span begins before what asked for it: clocks differ, see cairn-merge(1)",
-         "spans begin before what asked for them: clocks differ, see cairn-merge(1)");
+         "span begins before the span that requested it: clocks differ, see cairn-merge(1)",
+         "spans begin before the spans that requested them: clocks differ, see cairn-merge(1)");
     crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 

@@ -233,17 +233,16 @@ static void print(FILE *out, const view *view)
         crn_block_info info = info_of(name, view, view->lines[i].spread);
         crn_table_measure(&table, picture, &info, "");
     }
-    crn_table_head(out, &table, "how long they took  block");
+    crn_table_head(out, &table, "durations           block");
     for (uint32_t i = 0; i < view->shown; i++)
         print_line(out, &table, view, &view->lines[i]);
     crn_table_foot(out, &table);
     crn_terminal_style(out, CRN_STYLE_DIM);
     fprintf(out,
-            "from histograms: median and p99 are right to %.1f %%; self is without children on the "
-            "same strand\n",
+            "from histograms: median and p99 are accurate to %.1f %%; self is without children on "
+            "the same strand\n",
             100 * CRN_SPREAD_ERROR);
-    fprintf(out,
-            "how long they took: from %s to %s, each column the same multiple of the one before\n",
+    fprintf(out, "durations: from %s to %s, columns grow by a constant factor\n",
             crn_figure_alone(low, CRN_UNIT_TIME, (uint64_t)view->edges[0]),
             crn_figure_alone(high, CRN_UNIT_TIME, (uint64_t)view->edges[CRN_SPAN_BINS]));
     if (view->shown < view->count)
@@ -251,7 +250,7 @@ static void print(FILE *out, const view *view)
                 view->count - view->shown == 1 ? "" : "s");
     crn_terminal_style(out, CRN_STYLE_WARM);
     if (view->spreads->dropped)
-        fprintf(out, "%" PRIu64 " times a span is in no histogram: there was no space for one\n",
+        fprintf(out, "%" PRIu64 " times a span was in no histogram for lack of space\n",
                 view->spreads->dropped);
     crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
@@ -340,7 +339,7 @@ static int show(FILE *out, view *view, const char *block, crn_span_sort sort, ui
                 bool json)
 {
     if (!view->spreads->count)
-        return crn_cli_fail("%s: holds no histograms; the program keeps them with the option "
+        return crn_cli_fail("%s: has no histograms; a program records them with the option "
                             "\"span_histograms\" of its profile, see cairn-spans(1)",
                             view->path);
     choose_lines(view, block, sort);

@@ -81,7 +81,7 @@ static void print_slowest(FILE *out, const crn_spans_report *report)
     crn_table_foot(out, &table);
     crn_terminal_style(out, CRN_STYLE_DIM);
     if (handed_off)
-        fprintf(out, "%s* is a hand-off: asked for there, run elsewhere\n",
+        fprintf(out, "%s*: hand-off, the job runs on another lane\n",
                 crn_terminal_get()->glyphs->arrow);
     crn_terminal_style(out, CRN_STYLE_PLAIN);
     crn_span_parts_free(&slowest);

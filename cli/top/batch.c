@@ -59,8 +59,7 @@ static int check(const char *path, const crn_top_look *look, const crn_top_choic
     crn_error error = {0};
     const crn_profile *profile = look->profile;
     if (*choice->metric && crn_profile_metric(profile, choice->metric) < 0)
-        return crn_cli_fail("%s: there is no metric \"%s\"; cairn report --metric all shows what "
-                            "there is",
+        return crn_cli_fail("%s: has no metric \"%s\"; cairn report --metric all shows its metrics",
                             path, choice->metric);
     if (*choice->focus &&
         !crn_reference_block(profile, choice->focus, strlen(choice->focus), &block, &error))

@@ -123,7 +123,7 @@ static void put_choice(crn_pen *pen, const crn_top_choice *choice, const crn_top
     if (choice->paused)
         crn_pen_text(pen, CRN_STYLE_HOT, "  paused", 0, false);
     else if (every > choice->delay * 1.1)
-        crn_pen_format(pen, CRN_STYLE_WARM, "  large: looked at every %.1f s", every);
+        crn_pen_format(pen, CRN_STYLE_WARM, "  large: refreshed every %.1f s", every);
 }
 
 static void put_warnings(crn_pen *pen, const crn_top_look *look)
@@ -132,7 +132,7 @@ static void put_warnings(crn_pen *pen, const crn_top_look *look)
     if (*look->children)
         crn_pen_format(pen, CRN_STYLE_PLAIN, "children: %s  ", look->children);
     if (look->since.began_anew)
-        crn_pen_text(pen, CRN_STYLE_WARM, "counters began anew; ", 0, false);
+        crn_pen_text(pen, CRN_STYLE_WARM, "counters were reset; ", 0, false);
     if (look->state == CRN_TOP_UNREADABLE || look->state == CRN_TOP_WAITING)
         crn_pen_format(pen, CRN_STYLE_WARM, "%s; ", look->problem);
     for (size_t i = 0; profile && i < profile->warning_count; i++)

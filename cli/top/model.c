@@ -176,7 +176,7 @@ static void focus_rows(crn_top_rows *rows, const crn_profile *shown, const crn_p
     crn_sequence sequence = {1, &block};
     crn_neighbourhood around = crn_neighbourhood_make(shown, &sequence, rows->metric, NULL);
     crn_sequence_cost total = crn_sequence_measure(whole, &sequence, rows->metric, NULL);
-    neighbour_rows(rows, "leading into it", shown, around.before, around.before_count, 1, choice);
+    neighbour_rows(rows, "callers", shown, around.before, around.before_count, 1, choice);
     heading(rows, "the block");
     crn_top_row *row = crn_top_rows_add(rows);
     row->identity = crn_top_identity(0, &shown->blocks[block]);
@@ -187,7 +187,7 @@ static void focus_rows(crn_top_rows *rows, const crn_profile *shown, const crn_p
     row->self_total = total.self;
     row->inclusive_total = total.inclusive;
     row->calls_total = total.calls;
-    neighbour_rows(rows, "what it leads to", shown, around.after, around.after_count, 2, choice);
+    neighbour_rows(rows, "callees", shown, around.after, around.after_count, 2, choice);
     crn_neighbourhood_free(&around);
 }
 
@@ -228,8 +228,8 @@ static void remark(crn_top_rows *rows, const crn_top_look *look, const crn_top_c
 {
     const char *why = rows->count                                         ? ""
                       : rows->view == CRN_TOP_LANES && !look->lanes.count ? "looking"
-                      : *choice->filter             ? "nothing has that in its name or file"
-                      : rows->seconds > 0           ? "nothing ran since the last look"
+                      : *choice->filter             ? "no name or file matches the filter"
+                      : rows->seconds > 0           ? "nothing ran since the last refresh"
                       : look->state < CRN_TOP_ENDED ? "nothing has run yet"
                                                     : "nothing was recorded";
     if (!*rows->remark)

@@ -369,7 +369,7 @@ int crn_top_screen(const crn_top_options *options, crn_top_choice *choice)
         return crn_top_batch(stdout, options, choice); /* curses does not know this terminal */
     if (screen.signals < 0 || !crn_top_looker_start(&screen.looker, options->path)) {
         restore();
-        return crn_cli_fail("no thread or no file descriptor is left; close something");
+        return crn_cli_fail("no thread or file descriptor available; close other programs");
     }
     loop(&screen);
     restore();

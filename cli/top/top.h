@@ -25,7 +25,7 @@ typedef enum crn_top_state {
     CRN_TOP_WAITING, /* the file does not exist yet */
     CRN_TOP_RUNNING,
     CRN_TOP_SUSPENDED, /* the program was stopped by a signal */
-    CRN_TOP_STOPPED,   /* recording could not go on */
+    CRN_TOP_STOPPED,   /* recording stopped */
     CRN_TOP_ENDED,
     CRN_TOP_KILLED,    /* the program ended without closing the file */
     CRN_TOP_UNREADABLE /* the last good snapshot is still shown */

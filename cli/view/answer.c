@@ -21,7 +21,7 @@ static char *answer_text(crn_view *view, const crn_view_query *query, crn_view_a
 {
     char *text = NULL;
     FILE *out = open_memstream(&text, size);
-    snprintf(message, message_size, "it could not be answered");
+    snprintf(message, message_size, "the request failed");
     if (!out)
         return NULL;
     crn_cli_catch(message, message_size);
@@ -198,7 +198,7 @@ static bool is_token(const crn_view *view, const char *text)
 crn_view_reply crn_view_reply_to(crn_view *view, const char *path, crn_view_query *query)
 {
     static const char no_token[] =
-        "This address is not complete: take the one that cairn view has printed.\n";
+        "This address is incomplete: use the one that cairn view printed.\n";
     if (*path != '/' || !is_token(view, path + 1) || path[1 + CRN_VIEW_TOKEN] != '/')
         return reply_error(403, no_token);
     path += 2 + CRN_VIEW_TOKEN;
@@ -216,5 +216,5 @@ crn_view_reply crn_view_reply_to(crn_view *view, const char *path, crn_view_quer
             if (strcmp(query->route, routes[i].name) == 0)
                 return crn_view_reply_json(view, query, routes[i].answer);
     }
-    return reply_error(404, "There is nothing here.\n");
+    return reply_error(404, "Not found.\n");
 }

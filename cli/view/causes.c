@@ -85,7 +85,8 @@ static bool read_change(const crn_view_file *file, const char *text, uint32_t *b
     *value = good ? strtod(end + 1, &last) : 0;
     good = good && last > end + 1 && !*last && *value >= 1e-6 && *value <= 1e6;
     if (!good)
-        crn_cli_fail("\"%.40s\" is no change; write a block's number, a colon and a number", text);
+        crn_cli_fail("\"%.40s\" is not a change; write a block's number, a colon and a number",
+                     text);
     return good;
 }
 

@@ -38,7 +38,7 @@ static bool integer_of(const crn_view_query *query, const char *key, int64_t oth
         if (end != text && !*end && !errno && *number >= least)
             return true;
     }
-    crn_cli_fail("\"%.40s\" is no %s; it is a whole number", text, key);
+    crn_cli_fail("\"%.40s\" is not a valid %s; write a whole number", text, key);
     return false;
 }
 

@@ -24,7 +24,7 @@ static bool diff_begin(crn_view *view, const crn_view_query *query, crn_diff_rep
             return false;
         if (numbers[side] >= view->file_count) {
             if (view->file_count < CRN_SIDES)
-                crn_cli_fail("two files are compared; start cairn view with both");
+                crn_cli_fail("a comparison needs two files; start cairn view with both");
             else
                 crn_cli_fail("there is no file %llu", (unsigned long long)numbers[side]);
             return false;

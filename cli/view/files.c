@@ -245,9 +245,9 @@ bool crn_view_file_spans(crn_view *view, crn_view_file *file)
         pthread_cond_wait(&view->looked, &view->lock);
     if (file->trace)
         return true;
-    crn_cli_fail("%s: holds no spans; the program records them with cairn_span_begin, see "
-                 "cairn-spans(1)",
-                 file->path);
+    crn_cli_fail(
+        "%s: has no spans; a program records them with cairn_span_begin, see cairn-spans(1)",
+        file->path);
     return false;
 }
 

@@ -133,7 +133,7 @@ static bool is_below(const crn_view *view, const char *path)
 static char *source_find(const crn_view *view, const char *name, const char **reason)
 {
     char path[PATH_MAX];
-    *reason = "it is not below the folders that --source names";
+    *reason = "it is not below a folder of --source";
     for (size_t i = 0; i < view->source_count; i++) {
         int size = *name == '/' ? snprintf(path, sizeof path, "%s", name)
                                 : snprintf(path, sizeof path, "%s/%s", view->sources[i], name);
@@ -143,7 +143,7 @@ static char *source_find(const crn_view *view, const char *name, const char **re
         if (real && is_below(view, real))
             return real;
         if (!real && errno == ENOENT)
-            *reason = "the file is not there; --source says where sources are";
+            *reason = "the file does not exist; --source names the folder of the sources";
         free(real);
     }
     return NULL;
@@ -232,7 +232,7 @@ bool crn_view_source(FILE *out, crn_view *view, const crn_view_query *query)
         json_object_set_new(json, "lines", text ? lines_json(text, size) : json_null());
         if (!text)
             json_object_set_new(json, "reason",
-                                json_string(*name ? reason : "no file is known of this block"));
+                                json_string(*name ? reason : "the file of this block is unknown"));
         json_object_set_new(json, "blocks", costs_json(&report, name));
         crn_json_write(out, json);
         crn_free(text);

@@ -195,7 +195,7 @@ int crn_report_html(const crn_report *report, const char *path)
     packed all = {0};
     if (!crn_page_built.script_size)
         return crn_cli_fail("this cairn was built without the page: install nodejs and npm, and "
-                            "build it anew with -Dviewer=enabled");
+                            "rebuild it with -Dviewer=enabled");
     if (!crn_output_open(&output, path, report->path))
         return CRN_EXIT_BAD;
     put_json(&all, head_json(report));

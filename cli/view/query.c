@@ -29,7 +29,7 @@ bool crn_view_number(const crn_view_query *query, const char *key, uint64_t othe
         if (!*end && *number <= most)
             return true;
     }
-    crn_cli_fail("\"%.40s\" is no %s; it is a whole number up to %llu", text, key,
+    crn_cli_fail("\"%.40s\" is not a valid %s; write a whole number up to %llu", text, key,
                  (unsigned long long)most);
     return false;
 }

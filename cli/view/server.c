@@ -73,9 +73,9 @@ static crn_view_reply reply_to(crn_view *view, struct MHD_Connection *connection
     const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
     const char *origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Origin");
     if (!is_host(view, host) || !is_origin(view, origin))
-        return refuse(403, "This server answers to 127.0.0.1 and to localhost alone.\n");
+        return refuse(403, "This server answers only requests to 127.0.0.1 and localhost.\n");
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0)
-        return refuse(405, "Only GET is answered.\n");
+        return refuse(405, "Only GET is supported.\n");
     MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, item_add, &query);
     if (query.count > CRN_VIEW_ITEMS_MAX)
         return refuse(414, "The query has too many parts.\n");
@@ -114,7 +114,7 @@ static void *address_seen(void *data, const char *address, struct MHD_Connection
     (void)data;
     (void)connection;
     static char too_long[] = "The address is too long.\n",
-                cut[] = "The address has a hole in it.\n";
+                cut[] = "The address contains a NUL byte.\n";
     return strlen(address) > CRN_VIEW_QUERY_MAX ? too_long : strstr(address, "%00") ? cut : NULL;
 }
 

@@ -89,7 +89,7 @@ static void note_missing(cairn_strand *strand)
     static bool noted;
     if (!__atomic_exchange_n(&noted, true, __ATOMIC_RELAXED))
         cairn_profile_note(cairn_lane_profile(cairn_strand_lane(strand)), "frames",
-                           "there was no room for some, whose calls do not count");
+                           "no space for some, whose calls are not counted");
 }
 
 /* The thread has no strand meanwhile, so that nothing interferes. */

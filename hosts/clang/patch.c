@@ -181,7 +181,7 @@ void cairn_priv_sleds_patch(const crn_sleds *sleds)
             for (size_t i = 0; sleds->zero && i < object.count; i++)
                 add_site(&object.sites[i]);
         } else {
-            cairn_profile_note(profile, "sleds", "the system does not let code be changed");
+            cairn_profile_note(profile, "sleds", "the system does not allow changes of code");
         }
     }
     free(object.functions);

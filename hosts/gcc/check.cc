@@ -176,7 +176,7 @@ void checker::fail(const gimple *where, const char *what)
 void checker::enter(stack &stack, const gimple *mark)
 {
     if (stack.now == RECEIVED)
-        fail(mark, "something is entered where an exception leads to, and nothing restored");
+        fail(mark, "enter in a landing pad before restore");
     tree height = crn_mark_height(mark);
     stack.forget(height);
     stack.push(NULL);
@@ -189,13 +189,13 @@ void checker::leave(stack &stack, const gimple *mark)
 {
     bool tail = crn_mark_of(mark) == CRN_MARK_TAIL;
     if (stack.now != INSIDE || stack.frames.is_empty())
-        fail(mark, "a frame is left that is not there");
+        fail(mark, "leave of a frame that is not on the stack");
     else if (stack.hidden == (int)stack.frames.length())
-        fail(mark, "a frame is left, but not on each path the one above it");
+        fail(mark, "leave of a frame, while on some path another one is above it");
     else if (stack.find(crn_mark_height(mark)) != (int)stack.frames.length() - 1)
-        fail(mark, "another frame is left than was entered");
+        fail(mark, "leave of another frame than the one on top");
     else if (stack.replaced && !tail)
-        fail(mark, "a frame is left below one that is replaced");
+        fail(mark, "leave of a frame below a replaced one");
     else
         stack.cut(stack.frames.length() - 1);
     stack.replaced = tail;
@@ -205,9 +205,9 @@ void checker::restore(stack &stack, const gimple *mark)
 {
     int found = stack.find(crn_mark_height(mark));
     if ((stack.now != INSIDE && stack.now != RECEIVED) || stack.frames.is_empty())
-        fail(mark, "a frame is restored that is not there");
+        fail(mark, "restore of a frame that is not on the stack");
     else if (found < 0)
-        fail(mark, "another frame is restored than was entered");
+        fail(mark, "restore of another frame than the one on the stack");
     stack.cut(found + 1);
     if (stack.hidden > found)
         stack.hidden = -1;
@@ -247,13 +247,13 @@ void checker::call(stack &stack, const gcall *call)
         return;
     tree callee = gimple_call_fndecl(call);
     if (stack.now == BEFORE)
-        fail(call, "something is called before the function is entered");
+        fail(call, "call before the function's enter");
     else if (stack.now == RECEIVED && !(gimple_call_flags(call) & ECF_RETURNS_TWICE))
-        fail(call, "something is called where an exception leads to, and nothing restored");
+        fail(call, "call in a landing pad before restore");
     else if (entered && stack.frames.is_empty() && !gimple_call_tail_p(call))
-        fail(call, "something is called after the function was left");
+        fail(call, "call after the function's leave");
     else if (stack.replaced && !(callee && crn_is_known_profiled(callee)))
-        fail(call, "a frame is replaced by what may not be entered");
+        fail(call, "tail call replaces a frame by a function that may not be entered");
     stack.replaced = false;
 }
 
@@ -268,7 +268,7 @@ void checker::step(stack &stack, const gimple *statement)
     case CRN_MARK_RESTORE:
         return restore(stack, statement);
     case CRN_MARK_MOVED:
-        return fail(statement, "a frame is left before a call, and nobody knows whether it may be");
+        return fail(statement, "leave before a call that is not known to be a tail call");
     case CRN_MARK_NONE:
         break;
     }
@@ -276,7 +276,7 @@ void checker::step(stack &stack, const gimple *statement)
         call(stack, as_a<const gcall *>(statement));
     else if (is_a<const greturn *>(statement) && (stack.now != INSIDE || !stack.frames.is_empty() ||
                                                   stack.replaced || stack.hidden >= 0))
-        fail(statement, "a path returns without leaving");
+        fail(statement, "return without leave");
 }
 
 /* Translates names of heights at a join, where each gets a new one. */
@@ -318,7 +318,7 @@ void checker::flow(edge out, const stack &stack_there)
     there.copy(stack_there);
     const gimple *last = last_stmt(out->src);
     if (out->flags & EDGE_EH && (there.now == BEFORE || (entered && there.frames.is_empty())))
-        fail(last, "an exception leads to where the frame is not");
+        fail(last, "exception edge to a landing pad that expects another stack");
     if (there.now == INSIDE &&
         (out->flags & EDGE_EH || (out->flags & EDGE_ABNORMAL && last && is_gimple_call(last)) ||
          is_received(out->dest)))
@@ -328,7 +328,7 @@ void checker::flow(edge out, const stack &stack_there)
     if (known[out->dest->index].meet(there, &agree))
         work.safe_push(out->dest);
     if (!agree)
-        fail(last_stmt(out->dest), "two paths to here do not agree whether it has been left");
+        fail(last_stmt(out->dest), "two paths with different stacks meet");
 }
 
 void checker::block(basic_block block)

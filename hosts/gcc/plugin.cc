@@ -94,7 +94,7 @@ __attribute__((visibility("default"))) int plugin_init(plugin_name_args *argumen
     }
     for (int i = 0; i < arguments->argc; i++)
         if (!read_argument(arguments->argv[i].key, arguments->argv[i].value))
-            error("%s knows no argument %qs", arguments->base_name, arguments->argv[i].key);
+            error("%s has no argument %qs", arguments->base_name, arguments->argv[i].key);
     register_callback(arguments->base_name, PLUGIN_ATTRIBUTES, crn_attributes_register, NULL);
     register_callback(arguments->base_name, PLUGIN_ALL_IPA_PASSES_START, crn_early_leave_out, NULL);
     crn_sites_begin(arguments->base_name);

@@ -317,7 +317,7 @@ void crn_ledger_close(crn_host *host)
     if (ledger->mean != 0)
         crn_host_note(host, "alloc_samples", "%llu", (unsigned long long)ledger->samples);
     if (ledger->lost)
-        crn_host_note(host, "alloc_lost", "no memory was left to follow allocations with");
+        crn_host_note(host, "alloc_lost", "no memory to record allocations");
     forget_pages(ledger);
     free(ledger->shares);
     free(ledger->changed);

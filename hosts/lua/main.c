@@ -76,10 +76,10 @@ static void on_end(int status, void *data)
     if (!main_settings.host.profile.path)
         return;
     if (error != CAIRN_OK)
-        fprintf(stderr, "cairn run: %s: recording could not go on: %s\n", main_settings.output,
+        fprintf(stderr, "cairn run: %s: recording stopped: %s\n", main_settings.output,
                 cairn_error_text(error));
     if (!main_settings.quiet && isatty(STDERR_FILENO))
-        fprintf(stderr, "cairn run: see it with: cairn report %s\n", main_settings.output);
+        fprintf(stderr, "cairn run: now run: cairn report %s\n", main_settings.output);
 }
 
 static void begin(lua_State *L, void *data)
@@ -125,16 +125,17 @@ int main(int argc, char **argv)
     int first = 1; /* word of the program */
     for (; first < argc && strcmp(argv[first], "--") != 0; first++)
         if (strncmp(argv[first], "--", 2) != 0 || !option_read(settings, argv[first]))
-            return fail(argv[first], "not understood; cairn run --help lists the options");
+            return fail(argv[first], "unknown option; see cairn run --help");
     if (++first >= argc || !settings->output)
-        return fail("options", "--output=FILE, -- and a script are needed");
+        return fail("options", "needs --output=FILE, -- and a script");
 
     /* In sample mode the host itself measures wall time. With --ticks, instructions are the clock,
      * and wall time is off unless requested. */
     if (settings->host.mode == CRN_MODE_SAMPLE &&
         (settings->host.allocations || settings->host.profile.cpu))
-        return fail("options", "--sample goes with neither --alloc nor --cpu: it does not follow "
-                               "the program");
+        return fail(
+            "options",
+            "--sample cannot be combined with --alloc or --cpu, because it does not follow events");
     if (settings->host.mode == CRN_MODE_SAMPLE ||
         (settings->host.mode == CRN_MODE_TICKS && !settings->wall))
         settings->host.profile.wall = CAIRN_WALL_OFF;

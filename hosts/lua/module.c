@@ -126,7 +126,7 @@ static int profile_start(lua_State *L)
     lua_settop(L, 1);
     if (host_live(L)) {
         lua_pushboolean(L, false);
-        lua_pushstring(L, "this program is being profiled already");
+        lua_pushstring(L, "this program is already profiled");
         return 2;
     }
     crn_host_options options = {.profile = CAIRN_OPTIONS_DEFAULT, .mode = CRN_MODE_EXACT};

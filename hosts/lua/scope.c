@@ -201,7 +201,7 @@ static int scope_set(lua_State *L)
 {
     const scope *scope = luaL_checkudata(L, 1, scope_type);
     luaL_checkstring(L, 2);
-    luaL_argcheck(L, is_attribute(L, 3), 3, "a number, a string or a boolean is wanted");
+    luaL_argcheck(L, is_attribute(L, 3), 3, "expected a number, a string or a boolean");
     crn_coroutine *coroutine = scope_find(L, scope);
     crn_host *host = coroutine ? host_here(L) : NULL;
     lua_settop(L, 3);

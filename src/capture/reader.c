@@ -38,23 +38,23 @@ static bool check_header(crn_reader *reader, const char *name, crn_error *error)
         return crn_error_set(error, CAIRN_E_READ, "%s: %s", name, strerror(errno));
     if (got == 0)
         return crn_error_set(error, CAIRN_E_TRUNCATED,
-                             "%s: is empty; copy it again, or see whether its program has begun",
+                             "%s: is empty; copy it again, or wait until its program has started",
                              name);
     size_t magic = sizeof header->magic;
     if (memcmp(header->magic, CRN_MAGIC, (size_t)got < magic ? (size_t)got : magic) != 0)
         return crn_error_set(error, CAIRN_E_FORMAT,
-                             "%s: not a capture; captures are made by 'cairn run' or libcairn, "
-                             "and of other tools' files by 'cairn import'",
+                             "%s: not a capture; 'cairn run' and libcairn write captures, and "
+                             "'cairn import' converts files of other tools",
                              name);
     if ((size_t)got < sizeof *header)
         return crn_error_set(error, CAIRN_E_TRUNCATED,
-                             "%s: cut short after %lld bytes, within its header; copy it again",
+                             "%s: truncated after %lld bytes, within its header; copy it again",
                              name, (long long)got);
     if (header->format_version > CRN_FORMAT_VERSION)
-        return crn_error_set(error, CAIRN_E_VERSION,
-                             "%s: written in format %u, and this cairn reads up to %d; "
-                             "use a newer cairn",
-                             name, header->format_version, CRN_FORMAT_VERSION);
+        return crn_error_set(
+            error, CAIRN_E_VERSION,
+            "%s: has format version %u, and this cairn reads up to %d; use a newer cairn", name,
+            header->format_version, CRN_FORMAT_VERSION);
     if (header->format_version == 0)
         return crn_error_set(error, CAIRN_E_FORMAT, "%s: damaged: it has no format version", name);
     header->library_version[sizeof header->library_version - 1] = 0;
@@ -131,10 +131,10 @@ bool crn_reader_open_file(crn_reader *reader, int file, const char *name, crn_er
     if (S_ISDIR(status.st_mode))
         return crn_error_set(error, CAIRN_E_READ, "%s: is a directory; name a capture in it", name);
     if (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) || S_ISCHR(status.st_mode))
-        return crn_error_set(error, CAIRN_E_READ,
-                             "%s: is no file; a capture is read from many places, so save it as "
-                             "one first",
-                             name);
+        return crn_error_set(
+            error, CAIRN_E_READ,
+            "%s: is not a regular file; captures need random access, so save it as a file first",
+            name);
     reader->file_size = (uint64_t)status.st_size;
     if (check_header(reader, name, error) && read_directories(reader, name, error))
         return true;
@@ -149,7 +149,7 @@ bool crn_reader_open(crn_reader *reader, const char *path, crn_error *error)
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
         return crn_error_set(error, CAIRN_E_READ, "%s: %s; %s", path, strerror(errno),
-                             errno == EACCES ? "ask its owner for leave to read it"
+                             errno == EACCES ? "ask its owner for read permission"
                                              : "check the path");
     if (crn_reader_open_file(reader, file, path, error))
         return true;

@@ -165,7 +165,7 @@ static void put_level(void *data, uint32_t process, uint64_t time, uint32_t leve
     writer *writer = data;
     fprintf(writer->out, ",\n{\"ph\":\"C\",\"pid\":%u", writer->timeline->process_numbers[process]);
     put_time(writer, "ts", time);
-    fprintf(writer->out, ",\"name\":\"lanes in a span\",\"args\":{\"lanes\":%u}}", level);
+    fprintf(writer->out, ",\"name\":\"lanes with an open span\",\"args\":{\"lanes\":%u}}", level);
 }
 
 /* ---- entry ---- */

@@ -119,7 +119,6 @@ const crn_note **crn_export_notes(const crn_profile *profile, bool times, size_t
 
 bool crn_export_failed(crn_error *error, int reason)
 {
-    return crn_error_set(error, CAIRN_E_SPACE,
-                         "%s; free some space, or write the file somewhere else with -o",
+    return crn_error_set(error, CAIRN_E_SPACE, "%s; free some space, or name another file with -o",
                          strerror(reason ? reason : EIO));
 }

@@ -268,8 +268,8 @@ crn_profile *crn_folded_read(crn_source *source, const crn_import_options *optio
     reader.metric = crn_profile_builder_metric(builder, metric, "count");
     bool good = crn_import_lines(source, options, read_line, &reader, error);
     if (good && reader.lines == 0)
-        good = crn_error_set(error, CAIRN_E_FORMAT, "%s: there are no stacks in it",
-                             crn_source_name(source));
+        good =
+            crn_error_set(error, CAIRN_E_FORMAT, "%s: contains no stacks", crn_source_name(source));
     if (reader.fractions)
         crn_profile_builder_warn(builder, "%llu of the imported numbers were fractions: rounded",
                                  (unsigned long long)reader.fractions);

@@ -331,7 +331,7 @@ crn_profile *crn_perf_read(crn_source *source, const crn_import_options *options
         crn_import_lines(source, options, read_line, &reader, error) && end_sample(&reader, error);
     if (good && reader.sample_count == 0)
         good = crn_error_set(error, CAIRN_E_FORMAT,
-                             "%s: there are no samples in it; is it what perf script printed?",
+                             "%s: contains no samples; is it the output of perf script?",
                              crn_source_name(source));
     warn(&reader);
     push_inlined(&reader, "");

@@ -172,7 +172,7 @@ static void put_process(crn_perfetto *perfetto, uint32_t number)
     counter.uuid = crn_perfetto_counter(number);
     counter.has_parent_uuid = true;
     counter.parent_uuid = crn_perfetto_process(number);
-    counter.name = (char *)"lanes in a span";
+    counter.name = (char *)"lanes with an open span";
     counter.counter = &unit;
     put_track(perfetto, &counter);
 }

@@ -108,9 +108,9 @@ static void warn_of(crn_pprof_reader *reader, uint64_t count, const char *what)
 
 static void warn(crn_pprof_reader *reader)
 {
-    warn_of(reader, reader->negative, "values were negative and were left out");
+    warn_of(reader, reader->negative, "values were negative and were dropped");
     warn_of(reader, reader->missing, "frames had no function or location: [unknown]");
-    warn_of(reader, reader->labelled, "samples had labels, which are not kept");
+    warn_of(reader, reader->labelled, "samples had labels, which were dropped");
     warn_of(reader, reader->lost_types, "sample types are more than there can be metrics");
 }
 

@@ -39,11 +39,11 @@ bool crn_pprof_next(crn_pprof_reader *reader, crn_pprof_field *field)
     field->number = (uint32_t)(tag >> 3);
     field->wire = tag & 7;
     if (tag >> 3 == 0 || tag >> 3 > 0x1fffffff)
-        return crn_pprof_damaged(reader, "a field number that cannot be");
+        return crn_pprof_damaged(reader, "an invalid field number");
     if (field->wire == CRN_WIRE_VARINT || field->wire == CRN_WIRE_BYTES)
         return read_varint(reader, &field->value, false);
     if (field->wire != CRN_WIRE_64 && field->wire != CRN_WIRE_32)
-        return crn_pprof_damaged(reader, "a kind of field that cannot be");
+        return crn_pprof_damaged(reader, "an invalid field type");
     field->value = 0;
     return crn_source_skip(reader->source, field->wire == CRN_WIRE_64 ? 8 : 4, reader->error);
 }
@@ -70,7 +70,7 @@ void *crn_pprof_message(crn_pprof_reader *reader, const crn_pprof_field *field,
         return NULL;
     void *message = protobuf_c_message_unpack(kind, NULL, (size_t)field->value, bytes);
     if (!message)
-        crn_pprof_damaged(reader, "a message that does not unpack");
+        crn_pprof_damaged(reader, "an invalid message");
     return message;
 }
 

@@ -88,7 +88,7 @@ crn_source *crn_source_open(const char *path, crn_error *error)
     int descriptor = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) {
         crn_error_set(error, CAIRN_E_READ, "%s: %s; %s", name, strerror(errno),
-                      errno == EACCES ? "ask its owner for leave to read it" : "check the path");
+                      errno == EACCES ? "ask its owner for read permission" : "check the path");
         return NULL;
     }
     struct stat status;
@@ -146,7 +146,7 @@ static bool is_at_end(const crn_source *source, crn_error *error)
     if (status == Z_ERRNO)
         reason = strerror(errno);
     else if (status == Z_BUF_ERROR)
-        reason = "its compressed data is cut short; copy it again, whole";
+        reason = "its compressed data is truncated; copy it again";
     else if (status == Z_DATA_ERROR)
         reason = "its compressed data is damaged; copy it again";
     return crn_error_set(error, CAIRN_E_READ, "%s: %s", source->name, reason);
@@ -194,8 +194,7 @@ const char *crn_source_head(crn_source *source, size_t *length, crn_error *error
     if (*length > 0)
         return source->buffer + source->begin; /* an error behind the head is reported later */
     if (good)
-        crn_error_set(error, CAIRN_E_READ, "%s: is empty; name a file that a profiler has written",
-                      source->name);
+        crn_error_set(error, CAIRN_E_READ, "%s: is empty; name a profiler's output", source->name);
     return NULL;
 }
 
@@ -211,7 +210,7 @@ bool crn_source_rewind(crn_source *source, crn_error *error)
 
 static const char *cut_short(crn_source *source, crn_error *error)
 {
-    crn_error_set(error, CAIRN_E_TRUNCATED, "%s: cut short after %llu bytes; copy it again, whole",
+    crn_error_set(error, CAIRN_E_TRUNCATED, "%s: truncated after %llu bytes; copy it again",
                   source->name, (unsigned long long)source->unpacked);
     return NULL;
 }
@@ -265,7 +264,7 @@ char *crn_source_line(crn_source *source, size_t *length, crn_error *error)
             source->lines++;
             if (!memchr(line, 0, *length))
                 return line;
-            crn_error_set(error, CAIRN_E_FORMAT, "%s:%llu: is not text: there is a NUL in it",
+            crn_error_set(error, CAIRN_E_FORMAT, "%s:%llu: is not text: it contains a NUL byte",
                           source->name, (unsigned long long)source->lines);
             return NULL;
         }

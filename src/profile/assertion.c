@@ -109,14 +109,14 @@ static uint32_t take_metric(reading *reading)
     name[length] = 0;
     if (quote && *reading->at++ != quote) {
         reading->at = start;
-        fail(reading, start, "the quote is not closed");
+        fail(reading, start, "missing closing quote");
         return CRN_METRIC_MAX;
     }
     int metric = crn_profile_metric(reading->profile, name);
     if (metric >= 0)
         return (uint32_t)metric;
     fail(reading, start,
-         "there is no metric or function \"%s\": write calls, ticks, wall, self.METRIC, "
+         "unknown metric or function \"%s\": write calls, ticks, wall, self.METRIC, "
          "inclusive.METRIC, contexts, cycles or folded",
          name);
     return CRN_METRIC_MAX;
@@ -257,8 +257,7 @@ static value read_number(reading *reading)
         if (take(reading, units[i].unit))
             return (value){false, number * units[i].factor};
     if (is_word(*end))
-        return fail(reading, end,
-                    "there is no such unit: write ns, us, ms, s, B, KiB, MiB, GiB or %%");
+        return fail(reading, end, "unknown unit: write ns, us, ms, s, B, KiB, MiB, GiB or %%");
     return (value){false, number};
 }
 
@@ -357,7 +356,7 @@ static value read_comparison(reading *reading)
     skip_space(reading);
     start = reading->at;
     if (take_comparison(reading) >= 0)
-        return fail(reading, start, "one comparison at a time; join two with \"and\"");
+        return fail(reading, start, "join two comparisons with \"and\"");
     return (value){true, results[sign]};
 }
 
@@ -418,7 +417,7 @@ bool crn_assertion_check(const crn_profile *profile, const char *text, bool unkn
     value result = need(&reading, text, read_truth(&reading), true);
     skip_space(&reading);
     if (*reading.at)
-        fail(&reading, reading.at, "expected the end here");
+        fail(&reading, reading.at, "expected the end of the expression");
     assertion->holds = result.number != 0;
     return !reading.failed;
 }

@@ -153,7 +153,7 @@ static uint8_t *matching(reading *reading, bool files)
     if (reason) {
         char why[200];
         regerror(reason, &expression, why, sizeof why);
-        fail(reading, start, "\"%.100s\" is no regular expression: %s", text, why);
+        fail(reading, start, "\"%.100s\" is not a regular expression: %s", text, why);
     } else if (text) {
         for (uint32_t b = 1; b < reading->profile->block_count; b++)
             set[b] = files ? regexec(&expression, reading->profile->blocks[b].file, 0, NULL, 0) == 0
@@ -350,7 +350,7 @@ uint8_t *crn_block_set_make(const crn_profile *profile, crn_block_set_about abou
     uint8_t *set = read_or(&reading);
     skip_space(&reading);
     if (*reading.at)
-        fail(&reading, reading.at, "expected and, or, or the end here");
+        fail(&reading, reading.at, "expected \"and\", \"or\" or the end of the expression");
     crn_call_graph_free(&reading.graph);
     crn_block_cost_free(&reading.cost);
     crn_stack_free(&reading.stack);

@@ -189,7 +189,7 @@ char *crn_capture_of(long pid, crn_error *error)
     FILE *maps = fopen(name, "re");
     if (!maps) {
         crn_error_set(error, CAIRN_E_READ, "process %ld: %s", pid,
-                      errno == ENOENT ? "there is none of this number" : strerror(errno));
+                      errno == ENOENT ? "there is no such process" : strerror(errno));
         return NULL;
     }
     int best = 0;

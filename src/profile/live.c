@@ -42,8 +42,8 @@ void crn_live_derive(crn_profile *profile)
         return;
     char *text = crn_calloc(160, 1);
     snprintf(text, 160,
-             "in %" PRIu32 " context%s more was freed than allocated, which cannot be: what is "
-             "live is shown as 0 there",
+             "%" PRIu32 " context%s freed more than they allocated, which is impossible: live "
+             "memory is shown as 0 there",
              wrong, wrong == 1 ? "" : "s");
     crn_profile_put_warning(profile, text);
 }

@@ -209,26 +209,25 @@ static void put_cost(crn_profile *profile)
     note(profile, "cost_ns", "%.0f", (double)calls * call_ns + samples * sample_ns);
     bool hosted = crn_profile_note(profile, "host", NULL) != NULL;
     if (!calls)
-        note(profile, "cost_method", "%.0f samples; what is not counted, calls, is not known",
-             samples);
+        note(profile, "cost_method", "%.0f samples; calls were not counted", samples);
     else
         note(profile, "cost_method",
              "%" PRIu64 " call%s of %.1f ns, as measured on a loop before the run%s", calls,
              calls == 1 ? "" : "s", call_ns,
-             hosted ? "; the host's own part is known when it ends" : "");
+             hosted ? "; the host adds its own cost at the end" : "");
 }
 
 static void put_warnings(crn_profile *profile, const crn_snapshot *snapshot)
 {
     if (snapshot->truncated)
-        warn(profile, "the file is cut short: what is whole is shown");
+        warn(profile, "the file is truncated: the complete part is shown");
     else if (snapshot->damaged)
         warn(profile, "parts of the file are damaged and were left out");
     int stopped_by = atoi(crn_profile_note(profile, "stopped_by", "0"));
     if (stopped_by)
-        warn(profile, "recording could not go on: %s", cairn_error_text((cairn_error)stopped_by));
+        warn(profile, "recording stopped: %s", cairn_error_text((cairn_error)stopped_by));
     if (snapshot->dropped)
-        warn(profile, "%" PRIu64 " call%s dropped for want of memory", snapshot->dropped,
+        warn(profile, "%" PRIu64 " call%s dropped for lack of memory", snapshot->dropped,
              snapshot->dropped == 1 ? " was" : "s were");
     if (snapshot->spans_dropped)
         warn(profile,
@@ -236,14 +235,13 @@ static void put_warnings(crn_profile *profile, const crn_snapshot *snapshot)
              " when space was not ready in time",
              snapshot->spans_dropped, snapshot->spans_dropped == 1 ? " was" : "s were",
              snapshot->spans_limited,
-             snapshot->header.refused == CRN_REFUSED_SYSTEM
-                 ? "when the disk was full"
-                 : "when there were as many as may be kept",
+             snapshot->header.refused == CRN_REFUSED_SYSTEM ? "when the disk was full"
+                                                            : "at the span limit",
              snapshot->spans_late);
     if (snapshot->misuses)
         warn(profile,
-             "%" PRIu64 " misuse%s of the interface: leave without enter, unwinding to a mark "
-             "that is gone, a tail call at the root, a block that was never added",
+             "%" PRIu64 " misuse%s of the interface: leave without enter, unwinding to an invalid "
+             "mark, a tail call at the root, or a block that was never added",
              snapshot->misuses, snapshot->misuses == 1 ? "" : "s");
 }
 

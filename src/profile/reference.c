@@ -185,8 +185,8 @@ bool crn_reference_block(const crn_profile *profile, const char *start, size_t l
         }
         if (count) {
             list_blocks(profile, found, count, list, sizeof list);
-            return crn_error_set(error, CAIRN_E_ARGUMENT,
-                                 "\"%.*s\" could be several blocks; write %s", shown, start, list);
+            return crn_error_set(error, CAIRN_E_ARGUMENT, "\"%.*s\" is ambiguous; write %s", shown,
+                                 start, list);
         }
     }
     uint32_t count = find(profile, match_similar, wanted, found);

@@ -202,8 +202,7 @@ static bool count_ids(crn_query_capture *next, const crn_query_capture *capture,
     if (largest < UINT32_MAX)
         return true;
     return crn_error_set(error, CAIRN_E_LIMIT,
-                         "%s: there are more than 4,294,967,294 things to ask about; ask fewer "
-                         "captures at once",
+                         "%s: more than 4,294,967,294 rows in all; query fewer captures at once",
                          capture->path);
 }
 

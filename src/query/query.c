@@ -155,7 +155,7 @@ void crn_query_stop(crn_query *query)
 
 /* ---- statements ---- */
 
-#define READ_ONLY "captures can be read only: ask with SELECT"
+#define READ_ONLY "captures are read-only: use SELECT"
 
 /* Sets an error with line, column and the text there. The first `skip` bytes of the SQL are not the
  * user's. `texts` maps positions back; NULL: unknown positions. */
@@ -292,8 +292,8 @@ static crn_statement *prepare_where(crn_query *query, const char *expression, cr
     if (statement && *rest) {
         crn_statement_free(statement);
         statement = NULL;
-        crn_error_set(error, CAIRN_E_ARGUMENT, "one expression is asked for; after it comes: %.60s",
-                      rest);
+        crn_error_set(error, CAIRN_E_ARGUMENT,
+                      "only one expression is allowed; after it comes: %.60s", rest);
     }
     if (!statement && !error->code)
         crn_error_set(error, CAIRN_E_ARGUMENT, "the expression is empty");

@@ -11,23 +11,22 @@ const char *cairn_error_text(cairn_error error)
     case CAIRN_E_MEMORY:
         return "the system has no memory left; lower context_budget or close other programs";
     case CAIRN_E_OPEN:
-        return "the capture cannot be created; its directory must be writable, and a file that is "
-               "there "
-               "already must be a capture";
+        return "the capture cannot be created; its directory must be writable, and an existing "
+               "file must be a capture";
     case CAIRN_E_SPACE:
         return "the disk is full or the file-size limit is reached; free space or raise the limit";
     case CAIRN_E_MAP:
         return "the capture cannot be mapped; choose a path on a local file system";
     case CAIRN_E_FORMAT:
-        return "the file is not a capture or is damaged; make it anew";
+        return "the file is not a capture or is damaged; record it again";
     case CAIRN_E_VERSION:
         return "the capture is in a newer format; use a newer cairn";
     case CAIRN_E_TRUNCATED:
-        return "the capture is cut short before its tables; copy it again";
+        return "the capture is truncated before its tables; copy it again";
     case CAIRN_E_THREAD:
         return "the sampling thread cannot be started; raise the limit on processes";
     case CAIRN_E_FORKED:
-        return "the capture is the parent's; this process gets its own with its first event";
+        return "the capture is the parent's; this process makes its own at its first event";
     case CAIRN_E_READ:
         return "the file cannot be read; check its name and permissions";
     case CAIRN_E_LIMIT:

@@ -64,18 +64,18 @@ static const char *failure_text(crn_module_state state)
 {
     switch (state) {
     case CRN_MODULE_GONE:
-        return "is not there any more, so its functions have no names but addresses";
+        return "does not exist any more, so its functions are shown as addresses";
     case CRN_MODULE_UNREADABLE:
-        return "may not be read, so its functions have no names but addresses";
+        return "cannot be read, so its functions are shown as addresses";
     case CRN_MODULE_NO_PROGRAM:
-        return "is no ELF file, so its functions have no names but addresses";
+        return "is not an ELF file, so its functions are shown as addresses";
     case CRN_MODULE_OTHER:
-        return "is not the file that ran (its build ID differs), so its functions have no names "
-               "but addresses";
+        return "is not the file that ran (its build ID differs), so its functions are shown as "
+               "addresses";
     case CRN_MODULE_DAMAGED:
-        return "could not be read to its end, so functions in it have no names but addresses";
+        return "could not be read completely, so some of its functions are shown as addresses";
     case CRN_MODULE_UNPROVEN:
-        return "has no build ID: names are right only if it has not been built anew since";
+        return "has no build ID: names are right only if it has not been rebuilt since";
     case CRN_MODULE_READ:
         break;
     }

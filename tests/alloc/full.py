@@ -83,8 +83,8 @@ def check(program, whole, usual, folder):
     found = report(capture)
     text = subprocess.run([CAIRN, "report", capture], capture_output=True, text=True,
                           check=True).stdout
-    assert "recording could not go on" in said, said
-    assert any("recording could not go on" in line for line in found["warnings"]), found["warnings"]
+    assert "recording stopped" in said, said
+    assert any("recording stopped" in line for line in found["warnings"]), found["warnings"]
     assert "every allocation was counted" not in text, text
     assert "live at the end" not in text, text
     for key, value in found["notes"].items():

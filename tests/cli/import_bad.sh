@@ -32,7 +32,7 @@ if [ "$(id -u)" != 0 ]; then
     chmod a-r a.pb.gz
     cairn import a.pb.gz -o out.cairn
 else
-    echo 'cairn import: a.pb.gz: Permission denied; ask its owner for leave to read it'
+    echo 'cairn import: a.pb.gz: Permission denied; ask its owner for read permission'
     echo 'status 2'
 fi
 ls

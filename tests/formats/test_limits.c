@@ -125,7 +125,7 @@ static void test_field(void **state)
     check(crn_pprof_read, bytes, size, "a field that is too long");
     /* A length that the file does not have is found out before it is believed. */
     size = put_field(bytes, CRN_PPROF_STRING, NULL, CRN_PPROF_FIELD_MAX);
-    check(crn_pprof_read, bytes, size - 1, "cut short");
+    check(crn_pprof_read, bytes, size - 1, "truncated");
     free(bytes);
 }
 

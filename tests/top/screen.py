@@ -182,13 +182,13 @@ def views():
         terminal.press("\r")
         terminal.wait_for(r"view: focus wait_for_input  filter: WAIT")
         terminal.press("\x1b", 0.1)
-        terminal.wait_for(r"leading into it\n.* stage_3.*\nthe block\n.*wait_for_input")
+        terminal.wait_for(r"callers\n.* stage_3.*\nthe block\n.*wait_for_input")
         terminal.press("\x1b", 0.1)
         terminal.wait_for(r"view: self")
         terminal.press("m")
         terminal.wait_for(r"calls of the last")
         terminal.press("h")
-        terminal.wait_for(r"Enter +look at one block")
+        terminal.wait_for(r"Enter +callers and callees of a block")
         terminal.quit()
 
 
@@ -354,7 +354,7 @@ def shares(text):
     return found
 
 
-@case("as text: first since the start, then since the last look")
+@case("as text: first since the start, then since the last refresh")
 def batch():
     with Program() as program:
         text = run(CAIRN, "top", "-b", "-n", "3", "-d", "0.5", CAPTURE)

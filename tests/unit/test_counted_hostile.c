@@ -97,7 +97,7 @@ typedef struct reading {
 static bool says_damaged(const crn_profile *profile)
 {
     for (uint32_t w = 0; w < profile->warning_count; w++)
-        if (strstr(profile->warnings[w], "damaged") || strstr(profile->warnings[w], "cut short"))
+        if (strstr(profile->warnings[w], "damaged") || strstr(profile->warnings[w], "truncated"))
             return true;
     return false;
 }

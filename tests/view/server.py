@@ -644,7 +644,7 @@ def a_truncated_file_has_a_warning(_):
     server = Server("a.cairn", "cut.cairn")
     try:
         good, cut = server.api("captures")
-        assert good["warnings"] == [] and "cut short" in cut["warnings"][0], (good, cut)
+        assert good["warnings"] == [] and "truncated" in cut["warnings"][0], (good, cut)
         assert cut["warnings"] == report("cut.cairn")["warnings"]
         assert "there is no file 9" in server.api("diff", ("before", "9"), status=400)["error"]
     finally:
@@ -714,7 +714,7 @@ def what_becomes_a_pipe_holds_nobody_up(_):
     thread.join()
     try:
         wait_for(server, lambda now: now["spans"] == 0)
-        assert "holds no spans" in server.api("spans", status=400)["error"]
+        assert "has no spans" in server.api("spans", status=400)["error"]
         assert server.stop() == 0
     finally:
         server.process.kill()
@@ -726,7 +726,7 @@ def what_cannot_be_opened_is_said(_):
         pass
     os.mkdir(os.path.join(FOLDER, "folder"))
     for name, words in (("nowhere.cairn", "check the path"), ("a.c", "nor a capture, nor pprof"),
-                        ("empty", "is empty; name a file"), ("folder", "is a directory; name"),
+                        ("empty", "is empty; name a profiler"), ("folder", "is a directory; name"),
                         ("/dev/null", "is a device; name a file")):
         done = subprocess.run([CAIRN, "view", "--api", name], cwd=FOLDER, stderr=subprocess.PIPE,
                               stdout=subprocess.PIPE, text=True, check=False)

@@ -230,7 +230,7 @@ function Badges({ file, route, gone }: { file: File; route: Route; gone: boolean
   if (file.state === "unclosed") badges.push(["not closed", "The capture was not closed by its program."]);
   if (file.warnings.length) {
     const all = file.warnings.join("\n");
-    badges.push([/cut short/.test(all) ? "truncated" : /damaged/.test(all) ? "damaged" : "incomplete", all]);
+    badges.push([/truncated/.test(all) ? "truncated" : /damaged/.test(all) ? "damaged" : "incomplete", all]);
   }
   return (
     <>
