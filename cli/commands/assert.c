@@ -62,8 +62,8 @@ static void check_options(struct argp_state *state)
 }
 
 static const crn_option options[] = {
-    {"file", 'f', "FILE", .help = "Read assertions from FILE, one a line; # begins a comment",
-     .set = add_file},
+    {"file", 'f', .argument = "FILE",
+     .help = "Read assertions from FILE, one a line; # begins a comment", .set = add_file},
     {"unknown-is-zero", 'z',
      .help = "A block that the capture does not hold was never called (else it is an error)",
      .flag = &given.unknown_is_zero},

@@ -19,7 +19,7 @@ static struct {
 static const crn_option options[] = {
     {"path", 'p', .help = "The path itself, step by step, instead of the table by block",
      .flag = &given.steps},
-    {"span", 'S', "ID",
+    {"span", 'S', .argument = "ID",
      .help = "To the end of this span, since it began (ids: cairn spans --slowest)",
      .text = &given.span},
     CRN_OPTION_TOP(&given.top, " (30), of the path its longest steps"),

@@ -29,7 +29,7 @@ static const crn_option options[] = {
         "ticks, wall, calls or another (the first of these that both captures hold)",
         "The total of ticks has no noise. A block's ticks have none where each tick was "
         "charged (cairn run --ticks 1)."),
-    {"sort", 's', "COLUMN", .words = CRN_WORDS("self", "inclusive", "calls"),
+    {"sort", 's', .argument = "COLUMN", .words = CRN_WORDS("self", "inclusive", "calls"),
      .help = "By the change of self (default), inclusive or calls", .choice = &given.sort},
     CRN_OPTION_TOP(&given.top, " (30)"),
     {"fail-above", .argument = "PERCENT",

@@ -43,7 +43,7 @@ typedef struct source {
 } source;
 
 static const crn_option options[] = {
-    {"to", 't', "FORMAT",
+    {"to", 't', .argument = "FORMAT",
      .words = (const char *const[]){CRN_FORMATS_OF_CONTEXTS(CRN_FORMAT_NAME)
                                         CRN_FORMATS_OF_SPANS(CRN_FORMAT_NAME) NULL},
      .help = "The format: " CRN_FORMATS_OF_CONTEXTS(

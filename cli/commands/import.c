@@ -21,11 +21,12 @@ static struct {
 } given = {.from = -1};
 
 static const crn_option options[] = {
-    {"from", 'f', "FORMAT", .words = (const char *const[]){CRN_FORMATS_READ(CRN_FORMAT_NAME) NULL},
+    {"from", 'f', .argument = "FORMAT",
+     .words = (const char *const[]){CRN_FORMATS_READ(CRN_FORMAT_NAME) NULL},
      .help = CRN_FORMATS_READ(CRN_FORMAT_WORD) "or by default as the content tells",
      .choice = &given.from},
     CRN_OPTION_OUTPUT(&given.output, "OUT", "Write the capture to OUT", CRN_OUTPUT_IS_CAPTURE),
-    {"metric", 'm', "METRIC", .words = CRN_WORDS("calls", "ticks", "wall", "samples"),
+    {"metric", 'm', .argument = "METRIC", .words = CRN_WORDS("calls", "ticks", "wall", "samples"),
      .help = "What the numbers of folded stacks are: calls, ticks, wall (in nanoseconds) or "
              "another name; by default samples",
      .text = &given.metric},

@@ -20,11 +20,11 @@ static void check(struct argp_state *state)
 static const crn_option options[] = {
     CRN_OPTION_OUTPUT(&given.output, "OUT", "Write the redacted capture to OUT (needed)",
                       CRN_OUTPUT_IS_CAPTURE),
-    {"keep", 'k', "PATTERN",
+    {"keep", 'k', .argument = "PATTERN",
      .help = "Keep names, files, keys and texts that match this shell pattern, such as "
              "'string.*'; may be repeated",
      .list = &given.keep},
-    {"map", 'm', "FILE",
+    {"map", 'm', .argument = "FILE",
      .help = "Read from FILE which pseudonym is which name, and write it back with what is new. "
              "Keep it to yourself: it turns answers back, and makes further captures comparable",
      .more = "FILE has a pair a line, with a tab between them.", .text = &given.map},

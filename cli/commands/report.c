@@ -81,7 +81,7 @@ static const crn_option options[] = {
      .flag = &given.tree},
     {"callers", .argument = "BLOCK", .help = "What calls a block", .set = focus_callers},
     {"callees", .argument = "BLOCK", .help = "What a block calls", .set = focus_callees},
-    {"focus", 'f', "A[,B...]",
+    {"focus", 'f', .argument = "A[,B...]",
      .help = "A block, or a run of blocks that call each other: what leads into it and what it "
              "leads to",
      .more = "On a terminal the last line says how to go on from there. With --flat it is the "
@@ -134,9 +134,10 @@ static const crn_option options[] = {
      .text = &given.split},
     {"drop", .argument = "A[,B...]", .help = "Leave out what has this in its path; may be repeated",
      .list = &given.drops},
-    {"top", 'n', "N", .help = "Show at most N rows (30); 0 is all",
+    {"top", 'n', .argument = "N", .help = "Show at most N rows (30); 0 is all",
      .more = "12 on each side of a sequence, any number in a tree.", .number = &given.top},
-    {"threshold", 'T', "PERCENT", .help = "Hide what is below this share (tree: 0.5, dot: 1)",
+    {"threshold", 'T', .argument = "PERCENT",
+     .help = "Hide what is below this share (tree: 0.5, dot: 1)",
      .more = "It is a share of the first metric.", .share = &given.threshold},
     {.help = "Figures:"},
     CRN_OPTION_METRIC(
@@ -145,7 +146,7 @@ static const crn_option options[] = {
         "ticks and cpu that holds something; in the flat view all clocks that do)",
         "Others are alloc bytes and live bytes (what was allocated and not freed). Only the flat "
         "view shows several; the first sorts."),
-    {"sort", 's', "COLUMN", .words = crn_report_sort_names,
+    {"sort", 's', .argument = "COLUMN", .words = crn_report_sort_names,
      .help = "self (default), inclusive, calls or name", .choice = &given.sort},
     {.help = "Output:"},
     CRN_OPTION_JSON(&given.json),

@@ -43,7 +43,8 @@ static const crn_option options[] = {
              "--top make ranges; of other values the largest stand by themselves, the rest "
              "together.",
      .text = &given.by},
-    {"block", 'b', "NAME", .help = "Only spans of blocks with this name", .text = &given.block},
+    {"block", 'b', .argument = "NAME", .help = "Only spans of blocks with this name",
+     .text = &given.block},
     CRN_OPTION_WHERE(&given.where, " With --missing it stands for the spans without a parent."),
     {"histograms",
      .help = "What histograms say, also of spans that were not recorded: by block, and by "
@@ -53,7 +54,8 @@ static const crn_option options[] = {
              "self is without children on the same strand. A capture without spans is shown so "
              "without being asked.",
      .flag = &given.histograms},
-    {"sort", 's', "COLUMN", .words = CRN_WORDS("total", "self", "count", "median", "p99", "max"),
+    {"sort", 's', .argument = "COLUMN",
+     .words = CRN_WORDS("total", "self", "count", "median", "p99", "max"),
      .help = "By total (default), self, count, median, p99 or max", .choice = &given.sort},
     CRN_OPTION_TOP(&given.top, " (30), or gaps (10), or with --by rows a block (12)"),
     CRN_OPTION_JSON(&given.json),

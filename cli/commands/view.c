@@ -23,9 +23,10 @@ static struct {
 } given;
 
 static const crn_option options[] = {
-    {"port", 'p', "NUMBER", .help = "Listen at this port; by default at any that is free",
-     .number = &given.port, .most = UINT16_MAX},
-    {"source", 's', "FOLDER",
+    {"port", 'p', .argument = "NUMBER",
+     .help = "Listen at this port; by default at any that is free", .number = &given.port,
+     .most = UINT16_MAX},
+    {"source", 's', .argument = "FOLDER",
      .help = "Show sources that lie below this folder; may be repeated (default: the current one)",
      .more = "A capture can name any file, so others are not opened.", .list = &given.sources},
     {"api", .help = "Serve the figures alone, as JSON, without the page",

@@ -74,14 +74,14 @@ static void check(struct argp_state *state)
 }
 
 static const crn_option options[] = {
-    {"speedup", 's', "BLOCK=K",
+    {"speedup", 's', .argument = "BLOCK=K",
      .help = "The own time of this block's spans is a K-th of what it was; again for more blocks. "
              "Only K: of all spans of the context",
      .more = "Below 1 they are slower.", .set = add_speedup},
-    {"context", 'c', "BLOCK,...",
+    {"context", 'c', .argument = "BLOCK,...",
      .help = "Only spans at or below where these blocks follow one another on the path",
      .text = &given.context},
-    {"threads", 't', "[BLOCK=]N",
+    {"threads", 't', .argument = "[BLOCK=]N",
      .help = "N threads take the jobs of each pool, or of the one whose jobs begin with this block",
      .set = add_threads},
     {"cores", .argument = "N", .help = "So many processors, in place of the recording's",
@@ -95,7 +95,7 @@ static const crn_option options[] = {
     {"timer", .argument = "BLOCK",
      .help = "Own time of this block waits for a moment, which stays where it was",
      .list = &given.timers},
-    {"block", 'b', "BLOCK",
+    {"block", 'b', .argument = "BLOCK",
      .help = "Show the throughput and latency of its spans, not of those without a parent",
      .text = &given.block},
     {"fixed", .help = "Each thread runs the jobs that it ran, whoever is idle",

@@ -103,7 +103,7 @@ static void set(struct argp_state *state, const crn_option *option, char *value)
         crn_list_add(option->list, value);
     if (option->choice && value)
         *option->choice = choice_of(state, option, value);
-    if (option->share)
+    if (option->share && value)
         *option->share = share_of(state, option, value);
     if (option->number && value)
         *option->number = number_of(state, option, value);

@@ -22,8 +22,8 @@ typedef struct crn_option crn_option;
 struct crn_option {
     const char *name;         /* long name; NULL: `help` is the heading of those that follow */
     int letter;               /* short name, or 0 */
-    const char *argument;     /* as --help shows it; NULL: none */
     bool optional;            /* the argument may be left out */
+    const char *argument;     /* as --help shows it; NULL: none */
     const char *const *words; /* its values; of a metric the usual ones */
     const char *help;         /* NULL: not shown */
     const char *more;         /* further sentences for the manual page, or NULL */
@@ -41,44 +41,32 @@ struct crn_option {
 };
 
 /* Options of several commands. `says` goes on with the help, or is all of it. */
-#define CRN_OPTION_JSON(to)                                                                        \
-    {                                                                                              \
-        "json", 'j', .help = "As JSON, for programs", .flag = (to)                                 \
-    }
+/* clang-format off */
+#define CRN_OPTION_JSON(to) {"json", 'j', .help = "As JSON, for programs", .flag = (to)}
 #define CRN_OPTION_TOP(to, says)                                                                   \
-    {                                                                                              \
-        "top", 'n', "N", .help = "Show at most N rows" says "; 0 is all", .number = (to)           \
-    }
+    {"top", 'n', .argument = "N", .help = "Show at most N rows" says "; 0 is all", .number = (to)}
 #define CRN_OPTION_OUTPUT(to, file, says, further)                                                 \
-    {                                                                                              \
-        "output", 'o', file, .help = (says), .more = (further), .text = (to)                       \
-    }
+    {"output", 'o', .argument = (file), .help = (says), .more = (further), .text = (to)}
+#define CRN_OPTION_REDACT(to)                                                                      \
+    {"redact",                                                                                     \
+     .help = "Replace names, as cairn redact does, which can also keep some and say which was "    \
+             "which",                                                                              \
+     .flag = (to)}
+#define CRN_OPTION_WHERE(to, says)                                                                 \
+    {"where", .argument = "EXPRESSION",                                                            \
+     .help = "Only spans for which this holds, in SQL: 'iteration > 100 and width > 640'",         \
+     .more = "It may use the columns of the table spans of cairn-query(1) and names of "           \
+             "attributes. Write texts in single quotes." says,                                     \
+     .text = (to)}
+#define CRN_OPTION_METRIC(to, metrics, says, further)                                              \
+    {"metric", 'm', .argument = (metrics), .words = CRN_WORDS("wall", "cpu", "ticks", "calls"),    \
+     .help = (says), .more = (further), .text = (to)}
+/* clang-format on */
+
 /* `further` of an output that is a capture. */
 #define CRN_OUTPUT_IS_CAPTURE                                                                      \
     "An existing file is replaced only if it is a capture, and only when the new one is "          \
     "complete. Symbolic links are followed."
-#define CRN_OPTION_REDACT(to)                                                                      \
-    {                                                                                              \
-        "redact",                                                                                  \
-            .help =                                                                                \
-                "Replace names, as cairn redact does, which can also keep some and say which was " \
-                "which",                                                                           \
-            .flag = (to)                                                                           \
-    }
-#define CRN_OPTION_WHERE(to, says)                                                                 \
-    {                                                                                              \
-        "where",                                                                                   \
-            .argument = "EXPRESSION",                                                              \
-            .help = "Only spans for which this holds, in SQL: 'iteration > 100 and width > 640'",  \
-            .more = "It may use the columns of the table spans of cairn-query(1) and names of "    \
-                    "attributes. Write texts in single quotes." says,                              \
-            .text = (to)                                                                           \
-    }
-#define CRN_OPTION_METRIC(to, metrics, says, further)                                              \
-    {                                                                                              \
-        "metric", 'm', metrics, .words = CRN_WORDS("wall", "cpu", "ticks", "calls"),               \
-                                .help = (says), .more = (further), .text = (to)                    \
-    }
 
 typedef struct crn_command {
     const char *name;          /* "report" */

@@ -13,8 +13,6 @@
 #include "base/memory.h"
 #include "run.h"
 
-static const char prefix[] = "cairn-";
-
 /* Finds them beside the tool in a build directory; installed, below the same prefix or the
  * configured one. */
 static const crn_list *find_hosts(void)
@@ -47,7 +45,7 @@ static const crn_list *find_hosts(void)
 
 static const char *name_of(const char *host)
 {
-    return strrchr(host, '/') + sizeof prefix;
+    return strrchr(host, '/') + sizeof "cairn-";
 }
 
 static const char *base_of(const char *path)
