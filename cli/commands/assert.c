@@ -58,28 +58,28 @@ static void add_file(struct argp_state *state, const crn_option *option, char *p
 static void check_options(struct argp_state *state)
 {
     if (given.words.count + given.lines.count < 2)
-        argp_error(state, "what must hold? write for example 'calls(\"main\") == 1'");
+        argp_error(state, "no assertion given; write for example 'calls(\"main\") == 1'");
 }
 
 static const crn_option options[] = {
     {"file", 'f', .argument = "FILE",
      .help = "Read assertions from FILE, one a line; # begins a comment", .set = add_file},
     {"unknown-is-zero", 'z',
-     .help = "A block that the capture does not hold was never called (else it is an error)",
+     .help =
+         "Treat blocks that the capture does not have as never called; otherwise this is an error",
      .flag = &given.unknown_is_zero},
-    {"verbose", 'v', .help = "Say what holds, too", .flag = &given.verbose},
+    {"verbose", 'v', .help = "Also print assertions that hold", .flag = &given.verbose},
     {0},
 };
 
 static const char doc[] =
-    "Check statements about a capture.\v"
-    "  cairn assert a.cairn 'calls(\"main\" -> \"parse\") == 3' 'ticks(\"solve\") < 1e6'\n\n"
-    "calls(S) is how many calls end in the sequence S of quoted blocks; METRIC(S) its inclusive "
-    "cost, self.METRIC(S) that of the last block alone; with no block inside, the brackets give "
-    "the total. contexts(S), cycles() and folded() count contexts, calls that came back along "
-    "cycles, and calls that limits folded. There are + - * /, comparisons, and, or, not, and "
-    "units: 20ms, 3MiB, 5%.\n\n"
-    "Exit status: 0 when all hold, 1 when one does not, 2 for bad input.";
+    "Check statements about a capture.\v  cairn assert a.cairn 'calls(\"main\" -> \"parse\") == 3' "
+    "'ticks(\"solve\") < 1e6'\n\ncalls(S) is the number of calls that end in S, a sequence of "
+    "quoted blocks; METRIC(S) is its inclusive cost, self.METRIC(S) the self cost of its last "
+    "block. Empty brackets mean the total. contexts(S), cycles() and folded() count contexts, "
+    "calls that came back along cycles, and calls that folded at limits. There are + - * /, "
+    "comparisons, and, or, not, and units: 20ms, 3MiB, 5%.\n\nExit status: 0 when all hold, 1 when "
+    "one does not, 2 for bad input.";
 
 static void print_figure(const crn_assertion_figure *figure)
 {
@@ -134,7 +134,7 @@ const crn_command crn_command_assert = {
     .options = options,
     .words = &given.words,
     .least = 1,
-    .missing = "which capture? write its path, then what must hold",
+    .missing = "no capture given; write its path, then an assertion",
     .check = check_options,
     .run = run,
 };

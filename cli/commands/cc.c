@@ -144,42 +144,42 @@ static void pass(struct argp_state *state, const crn_option *option, char *value
          "time)",                                                                                  \
      .more = "count+time differs from count with --inlined of cairn cc.",                          \
      .choice = &given.kind},                                                                       \
-        {"stack", .help = "With --profile=time: by callers, too", .flag = &given.stack},           \
-        {"zero", .help = "What never runs is in the capture: cairn report --zero",                 \
+        {"stack", .help = "With --profile=time: record callers, too", .flag = &given.stack},       \
+        {"zero", .help = "Record functions that never run, for cairn report --zero",               \
          .flag = &given.zero},                                                                     \
     {                                                                                              \
         "inlined", .help = (inlined_text), .more = (inlined_further), .flag = &given.inlined       \
     }
 
 static const crn_option gcc_options[] = {
-    OPTIONS_OF_BOTH("Every function of the source counts, wherever it is inlined; with "
-                    "--profile=count+time each has its time, too",
-                    "They count as often as gcc -O0 would call them. Without count+time, time "
-                    "goes to the functions that are still called. Not with --profile=time, which "
-                    "knows what was inlined without it."),
+    OPTIONS_OF_BOTH("Count inlined functions, too; with --profile=count+time also their time",
+                    "The counts equal those of gcc -O0. Without count+time, time is charged to the "
+                    "functions that are still called. Not with --profile=time, which finds inlined "
+                    "functions without this."),
     {"only", .argument = "REGEX",
      .help = "Only functions whose names match one of these; may be "
              "repeated",
      .more = "Regular expressions are POSIX extended ones.", .set = pass},
-    {"skip", .argument = "REGEX", .help = "No functions whose names match; may be repeated",
+    {"skip", .argument = "REGEX", .help = "Without functions whose names match; may be repeated",
      .set = pass},
     {"only-file", .argument = "REGEX", .help = "Only functions of files that match", .set = pass},
-    {"skip-file", .argument = "REGEX", .help = "No functions of files that match", .set = pass},
-    OPTION_SMALL("Leave out functions that call nothing and have fewer than N statements; the "
-                 "report says how often they were called",
-                 "It says so beside those who called them; such a call costs one counter. In tail "
-                 "position it is a call of the caller's caller.",
-                 pass),
-    {"clones", .help = "Clones that gcc makes of a function are not one block with it",
-     .more = "Clones for some callers, for vectors or for a kind of processor then have blocks "
-             "such as work.constprop.0, work.simdclone.bN4v and work.target_clone.avx2. cairn "
-             "report --merge adds them up again. Not with --inlined, where Enter is in a function "
-             "before there are any.",
+    {"skip-file", .argument = "REGEX", .help = "Without functions of files that match",
      .set = pass},
-    {"branch", .help = "And ways of branches, with how often they were taken",
-     .more = "Each way is a block. Best with -O0.", .flag = &given.branch},
-    {"verify", .help = "Check when it runs that frames are left as they were entered",
-     .more = "The capture says in its note verify how many were not.", .flag = &given.verify},
+    OPTION_SMALL("Leave out functions that call nothing and have fewer than N statements; the "
+                 "report has their number of calls",
+                 "It is shown with the callers; such a call costs one counter. In tail position it "
+                 "counts for the caller's caller.",
+                 pass),
+    {"clones", .help = "Make clones of a function blocks of their own",
+     .more =
+         "Clones for some callers, for vectors or for a processor then are blocks such as "
+         "work.constprop.0, work.simdclone.bN4v and work.target_clone.avx2. cairn report --merge "
+         "adds them up again. Not with --inlined, which inserts Enter before clones are made.",
+     .set = pass},
+    {"branch", .help = "Also count the branches taken",
+     .more = "Each direction of a branch is a block. Best with -O0.", .flag = &given.branch},
+    {"verify", .help = "Check at run time that enter and leave match",
+     .more = "The capture's note \"verify\" has the number of mismatches.", .flag = &given.verify},
     {"calls", .help = "Call functions in place of inlining", .flag = &given.calls},
     {"frames", .flag = &given.frames}, /* for tests, as the next */
     {"broken", .argument = "WHAT", .set = pass},
@@ -187,8 +187,7 @@ static const crn_option gcc_options[] = {
 };
 
 static const crn_option clang_options[] = {
-    OPTIONS_OF_BOTH("Functions count where they are inlined, too; there are no tail calls then",
-                    NULL),
+    OPTIONS_OF_BOTH("Count inlined functions, too; there are no tail calls then", NULL),
     OPTION_SMALL("Leave out functions that have no loop and fewer than N instructions",
                  "Their calls are not counted.", NULL),
     {0},
@@ -211,12 +210,12 @@ static void refuse(const char *word, const char *next)
     if (!option)
         return;
     if (!crn_command_option(command, word + 2))
-        exit(crn_cli_fail("--%s is for cairn cc: it needs the plugin for gcc", option->name));
+        exit(crn_cli_fail("--%s needs the plugin for gcc: use cairn cc", option->name));
     bool ours = strcmp(option->name, "profile") != 0;
     for (int i = 0; !ours && next && option->words[i]; i++)
         ours = strcmp(next, option->words[i]) == 0;
     if (ours && option->argument && !strchr(word, '='))
-        exit(crn_cli_fail("%s wants its argument in the same word: %s=%s", word, word,
+        exit(crn_cli_fail("%s needs its argument in the same word: %s=%s", word, word,
                           next ? next : "..."));
 }
 
@@ -348,22 +347,22 @@ static int compile(int argc, char **argv, const compiler *compiler)
     }
     given.zero |= given.branch;
     if (compiler->is_clang && given.inlined && (given.zero || given.small))
-        return crn_cli_fail("--inlined cannot be had with --zero or --small: of such functions "
-                            "only those that run are known");
+        return crn_cli_fail("--inlined cannot be combined with --zero or --small: only functions "
+                            "that run are known");
     if (!compiler->is_clang && given.inlined && given.kind == KIND_TIME)
-        return crn_cli_fail("--inlined is for kinds that count: --profile=time knows without it "
-                            "what was inlined");
+        return crn_cli_fail("--inlined needs a profile that counts: --profile=time finds inlined "
+                            "functions without it");
     crn_cc_job job = crn_cc_read(theirs.words + 1);
     if (given.kind == KIND_TIME && job.links && job.is_static)
-        return crn_cli_fail("--profile=time needs a program that is linked dynamically: leave "
-                            "-static out");
+        return crn_cli_fail("--profile=time needs a dynamically linked program: remove -static");
     if (job.compiles && job.fixed && !compiler->is_clang && given.kind != KIND_TIME)
-        return crn_cli_fail("%s: Enter and Leave need that register; compile what has it with gcc",
-                            job.fixed);
+        return crn_cli_fail(
+            "%s: Enter and Leave need that register; compile files with this option with gcc",
+            job.fixed);
     if (job.compiles || job.links) {
         if (!find(&parts))
-            return crn_cli_fail("the plugin for gcc, cairn_gcc.so, is not beside the tool nor in "
-                                "%s: install it, or build with -Dgcc=enabled",
+            return crn_cli_fail("the plugin for gcc, cairn_gcc.so, is neither beside the tool nor "
+                                "in %s: install it, or build with -Dgcc=enabled",
                                 CAIRN_LIBEXEC_DIR);
         if (compiler->is_clang)
             add_hooks(&line, job.links);
@@ -394,7 +393,7 @@ static int run_cc(int argc, char **argv)
 
 const crn_command crn_command_cc = {
     .name = "cc",
-    .purpose = "compile C so that it profiles itself, as gcc does",
+    .purpose = "compile C like gcc, with profiling",
     .arguments = "gcc-ARGUMENT...",
     .doc = DOC("gcc", FOR_GCC, "--help=common"),
     .options = gcc_options,
@@ -409,7 +408,7 @@ static int run_cxx(int argc, char **argv)
 
 const crn_command crn_command_cxx = {
     .name = "c++",
-    .purpose = "the same for C++, as g++ does",
+    .purpose = "compile C++ like g++, with profiling",
     .arguments = "g++-ARGUMENT...",
     .doc = DOC("g++", FOR_GCC, "--help=common"),
     .options = gcc_options,
@@ -424,7 +423,7 @@ static int run_clang(int argc, char **argv)
 
 const crn_command crn_command_clang = {
     .name = "clang",
-    .purpose = "the same, as clang does",
+    .purpose = "compile C like clang, with profiling",
     .arguments = "clang-ARGUMENT...",
     .doc = DOC("clang", FOR_CLANG, "--help"),
     .options = clang_options,
@@ -439,7 +438,7 @@ static int run_clangxx(int argc, char **argv)
 
 const crn_command crn_command_clangxx = {
     .name = "clang++",
-    .purpose = "the same for C++, as clang++ does",
+    .purpose = "compile C++ like clang++, with profiling",
     .arguments = "clang++-ARGUMENT...",
     .doc = DOC("clang++", FOR_CLANG, "--help"),
     .options = clang_options,

@@ -17,26 +17,23 @@ static struct {
 } given = {.top = TOP_DEFAULT};
 
 static const crn_option options[] = {
-    {"path", 'p', .help = "The path itself, step by step, instead of the table by block",
+    {"path", 'p', .help = "Show the path step by step, not the table by block",
      .flag = &given.steps},
     {"span", 'S', .argument = "ID",
-     .help = "To the end of this span, since it began (ids: cairn spans --slowest)",
+     .help = "Only from the begin to the end of this span (ids: cairn spans --slowest)",
      .text = &given.span},
-    CRN_OPTION_TOP(&given.top, " (30), of the path its longest steps"),
+    CRN_OPTION_TOP(&given.top, " (30); of the path, the longest steps"),
     CRN_OPTION_JSON(&given.json),
     {0},
 };
 
 static const char doc[] =
-    "Show what has to be quicker for the end to come earlier: the critical path through the "
-    "spans, by block, and the slack of all others.\v"
-    "The path goes backwards from the end: through what ran; where that had waited, through what "
-    "it had waited for; where it began, to what asked for it or what its thread did before, "
-    "whichever was later. Slack is how much longer a block's spans could take, each by itself, "
-    "without moving the end.\n\n"
-    "  cairn critical app.cairn\n"
-    "  cairn critical app.cairn --path\n\n"
-    "Exit status: 0, or 2 for bad input.";
+    "Show the critical path through the spans, by block: only if it gets shorter does the run end "
+    "earlier. Also show the slack of all blocks.\vThe path is followed backwards from the end. A "
+    "wait leads to the span that was waited for; the begin of a span leads to the span that asked "
+    "for it, or to the previous work of its thread, if that was later. Slack is how much longer a "
+    "span of the block could take without delaying the end.\n\n  cairn critical app.cairn\n  cairn "
+    "critical app.cairn --path\n\nExit status: 0, or 2 for bad input.";
 
 static bool choose_span(const crn_span_source *source, const char *text, uint32_t *span)
 {
@@ -48,7 +45,7 @@ static bool choose_span(const crn_span_source *source, const char *text, uint32_
     errno = 0;
     unsigned long long id = strtoull(text, &end, 10);
     if (*text < '0' || *text > '9' || *end || errno) {
-        crn_cli_fail("\"%s\" is no span's id; cairn spans --slowest shows them", text);
+        crn_cli_fail("\"%s\" is not a span's id; cairn spans --slowest shows ids", text);
         return false;
     }
     if (id >= source->trace->span_count) {
@@ -88,7 +85,7 @@ static int run(void)
 
 const crn_command crn_command_critical = {
     .name = "critical",
-    .purpose = "show what has to be quicker for the end to come earlier",
+    .purpose = "show the critical path, and the slack of other spans",
     .arguments = "CAPTURE...",
     .doc = doc,
     .options = options,

@@ -26,37 +26,33 @@ static const crn_option options[] = {
     {"contexts", 'c', .help = "Compare contexts instead of blocks", .flag = &given.contexts},
     CRN_OPTION_METRIC(
         &given.metric, "METRIC",
-        "ticks, wall, calls or another (the first of these that both captures hold)",
-        "The total of ticks has no noise. A block's ticks have none where each tick was "
-        "charged (cairn run --ticks 1)."),
+        "ticks, wall, calls or another (default: the first of these that both captures have)",
+        "The total of ticks is exact; so are the ticks of a block with cairn run --ticks 1."),
     {"sort", 's', .argument = "COLUMN", .words = CRN_WORDS("self", "inclusive", "calls"),
      .help = "By the change of self (default), inclusive or calls", .choice = &given.sort},
     CRN_OPTION_TOP(&given.top, " (30)"),
     {"fail-above", .argument = "PERCENT",
-     .help = "End with status 1 when the metric's total grew by more than this",
+     .help = "Exit with status 1 if the metric's total grew by more than this",
      .share = &given.fail_total},
     {"fail-above-block", .argument = "PERCENT",
-     .help = "End with status 1 when the self cost of any block that matters grew by more than "
-             "this",
-     .more = "A block that is new counts as grown. A change that chance can make does not count; "
-             "a line on standard error says that there was one.",
+     .help = "Exit with status 1 if the self cost of a block grew by more than this",
+     .more = "A new block counts as grown. Changes within chance do not count; a line on standard "
+             "error reports them.",
      .share = &given.fail_block},
     {"share", .argument = "PERCENT",
-     .help = "Which blocks matter: those with this share of the total, before or after (1)",
+     .help =
+         "With --fail-above-block: only blocks with this share of the total, before or after (1)",
      .share = &given.share},
     CRN_OPTION_JSON(&given.json),
     {0},
 };
 
 static const char doc[] =
-    "Show what changed from one capture to another.\v"
-    "Blocks are the same when name, file and the block around them are, wherever their lines "
-    "are now. A total of ticks has no noise (a block's has none, either, where each tick was "
-    "charged: cairn run --ticks 1), so a gate against regressions is:\n\n"
-    "  cairn diff before.cairn after.cairn --metric ticks --fail-above 1%\n\n"
-    "Where time or ticks were sampled, \"~\" marks changes that the samples of two equal runs may "
-    "show as well; --fail-above-block does not count them.\n\n"
-    "Exit status: 0, 1 when a --fail-above was exceeded, 2 for bad input.";
+    "Show what changed from one capture to another.\vBlocks are matched by name, file and "
+    "enclosing block, not by line. The total of ticks is exact, so a test for regressions is:\n\n  "
+    "cairn diff before.cairn after.cairn --metric ticks --fail-above 1%\n\nIf the metric was "
+    "sampled, \"~\" marks changes within chance; --fail-above-block ignores these.\n\nExit status: "
+    "0; 1 if a --fail-above was exceeded; 2 for bad input.";
 
 static bool both_hold(const crn_diff_input *input, const uint32_t metric[CRN_SIDES])
 {
@@ -184,9 +180,9 @@ static int compare(crn_diff_report *report)
 {
     crn_diff_input *input = &report->input;
     if (!crn_diff_choose_metric(input, given.metric))
-        return crn_cli_fail("there is no metric \"%s\" in both captures; cairn report shows what "
-                            "they hold",
-                            given.metric);
+        return crn_cli_fail(
+            "the captures do not both have a metric \"%s\"; cairn report shows their metrics",
+            given.metric);
     bool gate = given.fail_total >= 0 || given.fail_block >= 0;
     if (gate && !can_gate(input, given.metric != NULL))
         return crn_cli_fail("the captures measure no time or ticks in common for a gate; record "
@@ -225,13 +221,13 @@ static int run(void)
 
 const crn_command crn_command_diff = {
     .name = "diff",
-    .purpose = "compare two captures; a gate against regressions",
+    .purpose = "compare two captures; test for regressions",
     .arguments = "BEFORE AFTER",
     .doc = doc,
     .options = options,
     .words = &given.captures,
     .least = CRN_SIDES,
     .most = CRN_SIDES,
-    .missing = "which captures? write the path of the one before, then of the one after",
+    .missing = "two captures are needed; write the path of the old one, then of the new one",
     .run = run,
 };

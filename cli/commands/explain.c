@@ -24,14 +24,12 @@ static const crn_option options[] = {
 };
 
 static const char doc[] =
-    "Say why the spans of a block do not all take as long: is it the block's own time, how often "
-    "it calls others, or how long those take; and what goes with it: attributes, iterations, who "
-    "called.\v"
-    "The first sentence is the answer. The tables are what it rests on: shares of the variance of "
-    "the duration, which add up to all of it; attributes, with what chance alone would explain "
-    "taken off; and what the slowest hundredth has that those between the quartiles have not.\n\n"
-    "  cairn explain app.cairn render\n\n"
-    "Exit status: 0, or 2 for bad input.";
+    "Explain why the durations of a block's spans differ: self time, number of calls, or duration "
+    "of calls; and attributes, iterations or parents that they depend on.\vThe first sentence is "
+    "the answer. The tables have the details: the shares of the variance, which add up to 100 %; "
+    "attributes, less the share that chance would explain; and the slowest hundredth compared with "
+    "the spans between the quartiles.\n\n  cairn explain app.cairn render\n\nExit status: 0, or 2 "
+    "for bad input.";
 
 /* Returns a bitmap of the spans to explain; NULL after printing an error. */
 static uint64_t *choose(const crn_span_source *source, const char *block)
@@ -93,12 +91,12 @@ static int run(void)
 
 const crn_command crn_command_explain = {
     .name = "explain",
-    .purpose = "say why the spans of a block do not all take as long",
+    .purpose = "explain why the durations of a block's spans differ",
     .arguments = "CAPTURE... BLOCK",
     .doc = doc,
     .options = options,
     .words = &given.words,
     .least = 2,
-    .missing = "which capture, and the spans of which block? write its path and the block's name",
+    .missing = "a capture and a block are needed; write the path and the block's name",
     .run = run,
 };

@@ -52,25 +52,21 @@ static const crn_option options[] = {
      .choice = &given.to},
     CRN_OPTION_OUTPUT(&given.output, "OUT", "Write to OUT, - for standard output", NULL),
     CRN_OPTION_METRIC(&given.metric, "METRIC",
-                      "What to write (folded) or to show first (pprof, speedscope): calls, ticks, "
-                      "wall, ...; by default wall if there is any, else ticks, another, calls",
-                      "Not with formats of spans, nor is --no-times."),
-    {"no-times",
-     .help = "Leave out wall time, and when and how long it ran: what differs from run to run",
+                      "The metric to write (folded) or to show first (pprof, speedscope): calls, "
+                      "ticks, wall, ...; default: wall if present, else ticks, another, calls",
+                      "Formats of spans do not take this option, nor --no-times."),
+    {"no-times", .help = "Leave out data that differ between runs: wall time, start time, duration",
      .flag = &given.no_times},
     CRN_OPTION_REDACT(&given.redact),
     {0},
 };
 
 static const char doc[] =
-    "Write CAPTURE in a format that other tools read.\v"
-    "Without --output, the file is beside the capture, with the suffix of its format: a.pb.gz, "
-    "a.pftrace. Formats of spans hold single executions, on a time line; the others what they add "
-    "up to.\n\n"
-    "  go tool pprof -top a.pb.gz\n"
-    "  cairn export a.cairn --to folded -o - | flamegraph.pl > a.svg\n"
-    "  speedscope a.speedscope.json\n\n"
-    "docs/FORMATS.md says what each format keeps and loses.";
+    "Write CAPTURE in a format that other tools read.\vWithout --output, the file is beside the "
+    "capture, with the suffix of its format: a.pb.gz, a.pftrace. Perfetto, Chrome and OTLP hold "
+    "single spans on a time line, the other formats sums by context.\n\n  go tool pprof -top "
+    "a.pb.gz\n  cairn export a.cairn --to folded -o - | flamegraph.pl > a.svg\n  speedscope "
+    "a.speedscope.json\n\ndocs/FORMATS.md describes what each format keeps and loses.";
 
 static bool has_suffix(const char *text, const char *suffix)
 {
@@ -101,7 +97,7 @@ static int metric_find(const crn_profile *profile)
         if (!crn_metric_empty(profile, m) && strlen(names) + 64 < sizeof names)
             snprintf(names + strlen(names), 64, "%s%.60s", *names ? ", " : "",
                      profile->metrics[m].name);
-    crn_cli_fail("%s: there is no \"%s\" in it; there is: %s", given.captures.list[0], given.metric,
+    crn_cli_fail("%s: has no metric \"%s\"; it has %s", given.captures.list[0], given.metric,
                  names);
     return -1;
 }
@@ -148,9 +144,9 @@ static bool source_open(source *source)
         return false;
     if (!spans || (source->trace && source->trace->span_count))
         return true;
-    crn_cli_fail("%s: holds no spans, and this format shows nothing else; pprof, folded and "
-                 "speedscope show contexts",
-                 given.captures.list[0]);
+    crn_cli_fail(
+        "%s: has no spans, which this format needs; pprof, folded and speedscope show contexts",
+        given.captures.list[0]);
     return false;
 }
 
@@ -175,7 +171,7 @@ static int run(void)
 {
     chosen = given.to >= 0 ? &targets[given.to] : target_of_output(given.output);
     if (chosen->write_trace && (given.metric || given.no_times))
-        return crn_cli_fail("--metric and --no-times are of formats without spans");
+        return crn_cli_fail("--metric and --no-times are for formats without spans");
     source source;
     int status = CRN_EXIT_BAD;
     if (source_open(&source)) {

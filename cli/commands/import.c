@@ -27,25 +27,24 @@ static const crn_option options[] = {
      .choice = &given.from},
     CRN_OPTION_OUTPUT(&given.output, "OUT", "Write the capture to OUT", CRN_OUTPUT_IS_CAPTURE),
     {"metric", 'm', .argument = "METRIC", .words = CRN_WORDS("calls", "ticks", "wall", "samples"),
-     .help = "What the numbers of folded stacks are: calls, ticks, wall (in nanoseconds) or "
-             "another name; by default samples",
+     .help = "The metric of folded stacks: calls, ticks, wall (in nanoseconds) or another name; "
+             "default: samples",
      .text = &given.metric},
     {0},
 };
 
 static const char doc[] =
-    "Make a capture of FILE: a pprof profile, what `perf script` printed, or folded stacks, "
-    "gzipped or not. - is standard input.\v"
-    "Without --output, a.pb.gz becomes a.cairn beside it, which must not be there yet. "
-    "Recursion is folded as in any capture, so that calling contexts stay few.\n\n"
-    "  perf script | cairn import - -o a.cairn && cairn report a.cairn\n\n"
-    "docs/FORMATS.md says what is kept of each format, and what is lost.";
+    "Convert FILE to a capture: a pprof profile, the output of `perf script`, or folded stacks, "
+    "gzipped or not. - is standard input.\vWithout --output, a.pb.gz becomes a.cairn beside it, "
+    "which must not exist yet. Recursion is folded as in any capture, so that calling contexts "
+    "stay few.\n\n  perf script | cairn import - -o a.cairn && cairn report "
+    "a.cairn\n\ndocs/FORMATS.md describes what is kept of each format and what is lost.";
 
 /* An existing file may be the capture that was exported. */
 static bool output_is_good(const char *input, const char *output)
 {
     if (!given.output && access(output, F_OK) == 0)
-        crn_cli_fail("%s: is there already; name the capture with -o", output);
+        crn_cli_fail("%s: exists already; name the capture with -o", output);
     else if (crn_output_is_same(input, output))
         crn_cli_fail("%s: is what is read; name another file with -o", output);
     else
@@ -71,7 +70,7 @@ static int run(void)
 {
     const char *input = given.files.list[0];
     if (!given.output && strcmp(input, "-") == 0)
-        return crn_cli_fail("name the capture with -o: standard input has no name to go by");
+        return crn_cli_fail("name the capture with -o, because standard input has no name");
     char *output = given.output ? crn_strdup(given.output) : crn_output_name(input, ".cairn");
     int status = import(input, output);
     crn_free(output);
@@ -80,13 +79,13 @@ static int run(void)
 
 const crn_command crn_command_import = {
     .name = "import",
-    .purpose = "make a capture of pprof, folded stacks or perf script",
+    .purpose = "convert pprof, folded stacks or perf script to a capture",
     .arguments = "FILE",
     .doc = doc,
     .options = options,
     .words = &given.files,
     .least = 1,
     .most = 1,
-    .missing = "which file? write its path",
+    .missing = "no file given; write its path",
     .run = run,
 };

@@ -18,31 +18,29 @@ static struct {
 static void check(struct argp_state *state)
 {
     if (!given.output)
-        argp_error(state, "where to? write -o OUT.cairn");
+        argp_error(state, "no output given; write -o OUT.cairn");
 }
 
 static const crn_option options[] = {
-    CRN_OPTION_OUTPUT(&given.output, "OUT", "Write the sum to OUT (needed)", CRN_OUTPUT_IS_CAPTURE),
+    CRN_OPTION_OUTPUT(&given.output, "OUT", "Write the merged capture to OUT (required)",
+                      CRN_OUTPUT_IS_CAPTURE),
     CRN_OPTION_REDACT(&given.redact),
     {0},
 };
 
 static const char doc[] =
-    "Add captures up into one.\v"
-    "Blocks are the same when name, file, line, column and the block around them are; calls and "
-    "metrics of the same context are added. Spans are kept: what one process asked another one "
-    "for, "
-    "by a traceparent or by fork, becomes a child of what asked, and clocks are put beside each "
-    "other.\n\n"
-    "  cairn merge -o week.cairn mon.cairn tue.cairn wed.cairn\n"
-    "  cairn merge -o all.cairn client.cairn server.cairn";
+    "Add captures up to one.\vBlocks are matched by name, file, line, column and enclosing block; "
+    "calls and metrics of equal contexts are added. All spans are kept: a span that another "
+    "process requested, by a traceparent or by fork, becomes a child of the requesting span, and "
+    "clocks are aligned.\n\n  cairn merge -o week.cairn mon.cairn tue.cairn wed.cairn\n  cairn "
+    "merge -o all.cairn client.cairn server.cairn";
 
 /* The output must not be one of the inputs. */
 static bool output_is_good(void)
 {
     for (size_t i = 0; i < given.captures.count; i++)
         if (crn_output_is_same(given.captures.list[i], given.output))
-            return crn_cli_fail("%s: is one of those that are added up; name another file with -o",
+            return crn_cli_fail("%s: is one of the input files; name another file with -o",
                                 given.output) == CRN_EXIT_OK;
     return true;
 }
@@ -60,8 +58,8 @@ static void tell(const crn_trace *trace, crn_trace_clocks clocks, const char *ou
                clocks.links, clocks.missing);
     puts("");
     if (clocks.shifted)
-        printf("clocks: one machine was moved by %.6f ms, so that nothing begins before it is "
-               "asked for\n",
+        printf("clocks: one machine was shifted by %.6f ms, so that no span begins before it is "
+               "requested\n",
                (double)clocks.shifted / 1e6);
     if (clocks.early)
         printf("clocks: %" PRIu32 " span%s still before what asked for %s, by up to %.6f ms\n",
@@ -97,13 +95,13 @@ static int run(void)
 
 const crn_command crn_command_merge = {
     .name = "merge",
-    .purpose = "add captures up into one",
+    .purpose = "add captures up to one",
     .arguments = "CAPTURE...",
     .doc = doc,
     .options = options,
     .words = &given.captures,
     .least = 1,
-    .missing = "which captures? write their paths",
+    .missing = "no captures given; write their paths",
     .check = check,
     .run = run,
 };

@@ -32,34 +32,29 @@ static void check(struct argp_state *state)
     if (words->count && strcmp(words->list[words->count - 1], "-") == 0)
         given.file = words->list[--words->count];
     if (given.csv && given.json)
-        argp_error(state, "--csv and --json are two forms; ask for one of them");
+        argp_error(state, "--csv and --json exclude each other");
     if (given.file && given.sql)
-        argp_error(state, "the question is given twice: as \"%s\", and in %s", given.sql,
-                   given.file);
+        argp_error(state, "two queries given: \"%s\", and the file %s", given.sql, given.file);
     if (!words->count && !given.schema)
-        argp_error(state, "which capture? write its path");
+        argp_error(state, "no capture given; write its path");
 }
 
 static const crn_option options[] = {
     {"csv", .help = "As CSV, with a line of names first",
      .more = "NULL is an empty field, an empty text is \"\".", .flag = &given.csv},
     CRN_OPTION_JSON(&given.json),
-    {"file", 'f', .argument = "FILE",
-     .help = "Read the question from a file; \"-\" is standard input",
-     .more = "\"-\" may also stand in the question's place.", .text = &given.file},
-    {"schema", .help = "Say what tables, views and functions there are, and end",
-     .flag = &given.schema},
+    {"file", 'f', .argument = "FILE", .help = "Read the query from a file; \"-\" is standard input",
+     .more = "\"-\" may also be given instead of the query.", .text = &given.file},
+    {"schema", .help = "Print all tables, views and functions", .flag = &given.schema},
     {0},
 };
 
 static const char doc[] =
-    "Ask captures in SQL: spans, blocks, contexts, edges, attributes.\v"
-    "SQLite reads the captures where they are; nothing is imported, and nothing can be written. "
-    "Without a question it says what there is. Times are nanoseconds.\n\n"
-    "  cairn query app.cairn 'select * from summary'\n"
-    "  cairn query app.cairn 'select ancestry(id), ms(duration) from spans\n"
-    "      where name = \"render\" and iteration > 100 order by duration desc limit 5'\n\n"
-    "Exit status: 0, or 2 for bad input.";
+    "Query captures in SQL: spans, blocks, contexts, edges, attributes.\vSQLite reads the captures "
+    "in place; there is no import, and nothing can be written. Without a query it lists the "
+    "tables. Times are in nanoseconds.\n\n  cairn query app.cairn 'select * from summary'\n  cairn "
+    "query app.cairn 'select ancestry(id), ms(duration) from spans\n      where name = \"render\" "
+    "and iteration > 100 order by duration desc limit 5'\n\nExit status: 0, or 2 for bad input.";
 
 /* ---- loading ---- */
 
@@ -117,8 +112,8 @@ static char *read_file(const char *path)
     if (good && size <= SQL_MAX && !memchr(text, 0, size))
         return text;
     crn_cli_fail(!good            ? "%s: cannot be read"
-                 : size > SQL_MAX ? "%s: is larger than a question can be, 1 MiB"
-                                  : "%s: is no text",
+                 : size > SQL_MAX ? "%s: is larger than 1 MiB, the limit for queries"
+                                  : "%s: is not text",
                  path);
     crn_free(text);
     return NULL;
@@ -155,13 +150,11 @@ static int list(crn_query *query, const char *path)
     for (const crn_schema_table *table = crn_schema; table->name; table++)
         if (strcmp(table->kind, "function") == 0)
             printf("  %-20s  %s\n", table->name, table->says);
-    printf("\ncairn query --schema says what columns they have. For example:\n"
-           "  cairn query %s 'select * from summary'\n"
-           "  cairn query %s 'select * from slowest limit 10'\n"
-           "  cairn query %s 'select name, iteration / 100 * 100 as part, median(duration)\n"
-           "      from spans group by 1, 2'\n"
-           "  cairn query %s 'select path(id), calls, ms(wall) from contexts\n"
-           "      order by wall desc limit 10'\n",
+    printf("\ncairn query --schema prints their columns. For example:\n  cairn query %s 'select * "
+           "from summary'\n  cairn query %s 'select * from slowest limit 10'\n  cairn query %s "
+           "'select name, iteration / 100 * 100 as part, median(duration)\n      from spans group "
+           "by 1, 2'\n  cairn query %s 'select path(id), calls, ms(wall) from contexts\n      "
+           "order by wall desc limit 10'\n",
            path, path, path, path);
     return CRN_EXIT_OK;
 }
@@ -201,7 +194,7 @@ static int answer(crn_query *query, const char *sql)
         if (!good)
             return crn_cli_fail("%s", error.message);
     }
-    return any ? CRN_EXIT_OK : crn_cli_fail("the question is empty; write a SELECT");
+    return any ? CRN_EXIT_OK : crn_cli_fail("the query is empty; write a SELECT");
 }
 
 static int ask(const char *sql)
@@ -246,7 +239,7 @@ static int run(void)
 
 const crn_command crn_command_query = {
     .name = "query",
-    .purpose = "ask captures in SQL",
+    .purpose = "query captures in SQL",
     .arguments = "CAPTURE... [SQL]",
     .doc = doc,
     .options = options,

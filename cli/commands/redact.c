@@ -14,30 +14,29 @@ static struct {
 static void check(struct argp_state *state)
 {
     if (!given.output)
-        argp_error(state, "where to? write -o OUT.cairn");
+        argp_error(state, "no output given; write -o OUT.cairn");
 }
 
 static const crn_option options[] = {
-    CRN_OPTION_OUTPUT(&given.output, "OUT", "Write the redacted capture to OUT (needed)",
+    CRN_OPTION_OUTPUT(&given.output, "OUT", "Write the redacted capture to OUT (required)",
                       CRN_OUTPUT_IS_CAPTURE),
     {"keep", 'k', .argument = "PATTERN",
      .help = "Keep names, files, keys and texts that match this shell pattern, such as "
              "'string.*'; may be repeated",
      .list = &given.keep},
     {"map", 'm', .argument = "FILE",
-     .help = "Read from FILE which pseudonym is which name, and write it back with what is new. "
-             "Keep it to yourself: it turns answers back, and makes further captures comparable",
-     .more = "FILE has a pair a line, with a tab between them.", .text = &given.map},
+     .help = "Read the mapping of names to pseudonyms from FILE, and write it back with new names. "
+             "Keep it secret: it reverses the redaction, and makes further captures comparable",
+     .more = "Each line of FILE is a pseudonym, a tab and a name.", .text = &given.map},
     {0},
 };
 
 static const char doc[] =
-    "Replace names before a capture is shared.\v"
-    "Names become f1, f2, ..., files file1.lua, ..., texts and keys of spans' attributes text1, "
-    "..., key1, ...: the same one wherever it recurs. Figures, contexts, lines and columns stay, "
-    "and so do numbers of spans' attributes and iterations. Command, labels, paths and when it ran "
-    "are left out.\n\n"
-    "  cairn redact a.cairn -o share.cairn --map secret.map --keep 'string.*'";
+    "Replace names before a capture is shared.\vNames become f1, f2, ..., files file1.lua, ..., "
+    "texts and keys of spans' attributes text1, ..., key1, ...: equal names get equal pseudonyms. "
+    "Figures, contexts, lines and columns stay, and so do numbers of spans' attributes and "
+    "iterations. Command, labels, paths and start time are left out.\n\n  cairn redact a.cairn -o "
+    "share.cairn --map secret.map --keep 'string.*'";
 
 static int redact(crn_redact_map *map)
 {

@@ -57,12 +57,12 @@ static void check(struct argp_state *state)
     if (given.compare && given.metrics)
         argp_error(state, "--compare names its metrics itself");
     if (given.compare && given.sort > CRN_SORT_INCLUSIVE) /* it has an order of its own */
-        argp_error(state, "--compare goes with --sort self and --sort inclusive");
+        argp_error(state, "--compare takes only --sort self and --sort inclusive");
     bool by_sequence = given.focus && !given.flat && !given.stack && !given.dot;
     if (given.keep && (given.tree || given.compare || by_sequence))
-        argp_error(state, "--keep goes with --flat, --stack, --zero and --dot");
+        argp_error(state, "--keep needs --flat, --stack, --zero or --dot");
     if (given.zero && (given.focus || given.drops.count))
-        argp_error(state, "--zero is about all that was run; --keep says which blocks it shows");
+        argp_error(state, "--zero covers the whole run; --keep selects the blocks that it shows");
     if (given.dot && given.json)
         argp_error(state, "either --dot or --json");
     if (given.threshold > 1)
@@ -71,79 +71,74 @@ static void check(struct argp_state *state)
 
 static const crn_option options[] = {
     {.help = "Views:"},
-    {"flat", .help = "Blocks, wherever they were called from (the default)", .flag = &given.flat},
+    {"flat", .help = "Blocks, summed over all callers (the default)", .flag = &given.flat},
     {"tree", 't',
-     .help = "Contexts as a tree; with --focus or --callees, of what lies below; with --callers, "
-             "of what leads into the block, upside down",
+     .help = "Contexts as a tree; with --focus or --callees, the part below; with --callers, the "
+             "callers, upside down",
      .more = "A child without siblings stands below its parent behind an arrow and is not "
              "indented. \"\xe2\x86\xba 99\" says that 99 calls came back to the context along a "
              "cycle: recursion.",
      .flag = &given.tree},
-    {"callers", .argument = "BLOCK", .help = "What calls a block", .set = focus_callers},
-    {"callees", .argument = "BLOCK", .help = "What a block calls", .set = focus_callees},
+    {"callers", .argument = "BLOCK", .help = "Callers of a block", .set = focus_callers},
+    {"callees", .argument = "BLOCK", .help = "Callees of a block", .set = focus_callees},
     {"focus", 'f', .argument = "A[,B...]",
-     .help = "A block, or a run of blocks that call each other: what leads into it and what it "
-             "leads to",
-     .more = "On a terminal the last line says how to go on from there. With --flat it is the "
-             "flat view of the contexts whose path holds the sequence.",
+     .help = "A block, or blocks that call each other, with callers and callees",
+     .more = "On a terminal the last line suggests the next command. With --flat, shows the flat "
+             "view of the contexts whose path contains the sequence.",
      .set = focus_both},
     {"stack",
-     .help = "Blocks as in MLton's stack profiles: what they cost while they run, while they are "
-             "on the stack, and what the collector cost meanwhile",
-     .more = "The column stack leaves the collector's work out, and stack/GC has it: what runs in "
-             "the collector's blocks and below them. A block counts once, however often it is on "
-             "the stack. Stack and stack/GC together are the inclusive cost.",
+     .help = "Blocks as in MLton's stack profiles: cost while they run, cost while they are on the "
+             "stack, and the garbage collector's cost meanwhile",
+     .more = "The column stack is without the collector's work, which is in stack/GC: the cost of "
+             "the collector's blocks and their descendants. A block counts once, however often it "
+             "is on the stack. Stack and stack/GC together are the inclusive cost.",
      .flag = &given.stack},
-    {"gc", .argument = "NAME", .help = "The collector's blocks (<gc>), which --stack keeps apart",
-     .more = "They are also those of thresh-gc and of the summary's line on the collector.",
+    {"gc", .argument = "NAME", .help = "The garbage collector's blocks (<gc>), for --stack",
+     .more = "Also used by thresh-gc and by the summary's line on the collector.",
      .text = &given.collector},
     {"compare", .argument = "METRIC,METRIC",
      .words = CRN_WORDS("wall,cpu", "wall,ticks", "cpu,ticks"),
-     .help = "Where two clocks disagree, such as wall,cpu: a block with a larger share of wall "
-             "than of cpu waits",
-     .more = "The block that is most surely apart comes first. The column apart is the share of "
-             "the first metric less the share of the second, in points of per cent. A block with "
-             "much of cpu and few ticks is slow for what it does. With --sort inclusive blocks "
-             "are compared with all that they call.",
+     .help = "Blocks by the difference of their shares in two metrics, such as wall,cpu: a block "
+             "with a larger share of wall than of cpu waits",
+     .more = "The surest difference comes first. The column apart is the share of the first metric "
+             "minus the share of the second, in percentage points. A block with much cpu and few "
+             "ticks is slow for its work. With --sort inclusive, compares inclusive costs.",
      .text = &given.compare},
-    {"zero", .help = "Blocks that never ran: what the run did not cover",
-     .more = "They are sorted by where they were written. A capture knows the blocks that its "
-             "program has told it of: of programs that cairn-cc(1) compiled all of them, with "
-             "--branch each branch, too. Below them stands how many of each file's blocks ran, "
-             "where that was not all.",
+    {"zero", .help = "Blocks that never ran: a coverage report",
+     .more = "Sorted by file and line. A capture has the blocks that the program added: all "
+             "functions with cairn-cc(1) --zero, with --branch also all branches. Files with "
+             "blocks that never ran are listed below, with the number of blocks that ran.",
      .flag = &given.zero},
-    {"dot",
-     .help = "Who calls whom, for Graphviz; dashed where blocks that are not shown lie between",
-     .more = "A block is the darker the longer it was on the stack; an arrow has the number of "
-             "calls. Blocks below the threshold are left out.",
+    {"dot", .help = "The call graph, for Graphviz; dashed arrows lead through hidden blocks",
+     .more = "Darker blocks were on the stack for longer; arrows have the number of calls. Blocks "
+             "below the threshold are hidden.",
      .flag = &given.dot},
     {.help = "Narrowing:"},
     {"keep", .argument = "SET",
      .help = "Show these blocks only, such as 'from(\"parse\") and not file(\"lib\")'; with "
              "--flat, --stack, --zero and --dot",
-     .more = "See SETS OF BLOCKS. Figures and percentages stay those of the whole, and the last "
-             "line says how much has no row.",
+     .more = "See SETS OF BLOCKS. Percentages are still of the whole, and the last line has the "
+             "cost of the hidden blocks.",
      .text = &given.keep},
     {"merge", .argument = "SET", .optional = true,
-     .help = "Add up instances of templates and clones that were written in one place (of blocks "
-             "in SET)",
+     .help = "Add up template instances and clones with one source location (of blocks in SET)",
      .more = "The block has the name without template arguments and parameters.", .set = set_merge},
-    {"split", .argument = "SET", .help = "As --merge, but not these",
-     .more = "Programs of cairn-cc(1) have clones as one block with their function, unless they "
-             "were compiled with --clones.",
+    {"split", .argument = "SET", .help = "As --merge, without the blocks in SET",
+     .more = "cairn-cc(1) makes clones one block with their function, except with --clones.",
      .text = &given.split},
-    {"drop", .argument = "A[,B...]", .help = "Leave out what has this in its path; may be repeated",
+    {"drop", .argument = "A[,B...]",
+     .help = "Leave out contexts with this block or sequence in their path; may be repeated",
      .list = &given.drops},
     {"top", 'n', .argument = "N", .help = "Show at most N rows (30); 0 is all",
-     .more = "12 on each side of a sequence, any number in a tree.", .number = &given.top},
+     .more = "Default for a sequence: 12 on each side; for a tree: all.", .number = &given.top},
     {"threshold", 'T', .argument = "PERCENT",
-     .help = "Hide what is below this share (tree: 0.5, dot: 1)",
+     .help = "Hide rows below this share (tree: 0.5, dot: 1)",
      .more = "It is a share of the first metric.", .share = &given.threshold},
     {.help = "Figures:"},
     CRN_OPTION_METRIC(
         &given.metrics, "METRIC[,...]",
-        "wall, cpu, ticks, calls or another that was recorded, or \"all\" (the first of wall, "
-        "ticks and cpu that holds something; in the flat view all clocks that do)",
+        "wall, cpu, ticks, calls or another that was recorded, or \"all\" (default: the first of "
+        "wall, ticks and cpu that is not 0; in the flat view all of these)",
         "Others are alloc bytes and live bytes (what was allocated and not freed). Only the flat "
         "view shows several; the first sorts."),
     {"sort", 's', .argument = "COLUMN", .words = crn_report_sort_names,
@@ -151,32 +146,25 @@ static const crn_option options[] = {
     {.help = "Output:"},
     CRN_OPTION_JSON(&given.json),
     {"html", .argument = "OUT",
-     .help = "Write OUT: the page of cairn view with all of this in it, one file that can be sent",
-     .more = "It needs no network. It has the spans of the capture, if it is one that has any, as "
-             "finely as a file that can be mailed has room for, and of the sources those that lie "
-             "below the current folder: run it in another folder to send none.",
+     .help = "Write the page of cairn view with the profile in it to OUT, a single file",
+     .more = "It needs no network. It includes spans at a limited level of detail, and the sources "
+             "below the current folder: run it in another folder to include none.",
      .text = &given.html},
-    {"no-summary", .help = "Without what stands above the table", .flag = &given.no_summary},
+    {"no-summary", .help = "Without the summary above the table", .flag = &given.no_summary},
     {0},
 };
 
 static const char doc[] =
-    "Show where the calls and the time of a capture went; of several, added up.\v"
-    "BLOCK is a name, NAME@FILE:LINE, a name inside others (outer.inner), #ID, or the beginning "
-    "of a name.\n"
-    "self is the cost of a block alone, inclusive also of what it calls, however it recurs.\n\n"
-    "  cairn report a.cairn\n"
-    "  cairn report a.cairn --tree --threshold 2\n"
-    "  cairn report a.cairn --focus parse,token --drop '[gc]'\n"
-    "  cairn report a.cairn --tree --callers malloc\n"
-    "  cairn report a.cairn --compare wall,cpu\n"
-    "  cairn report a.cairn --dot --keep 'to(\"malloc\") and thresh-stack(2)' | dot -Tsvg\n"
-    "  cairn report a.cairn a.*.cairn    with what its forked children wrote\n\n"
-    "SET is \"REGULAR EXPRESSION\", file(\"RE\"), is(\"BLOCK\"), all, pred(SET), succ(SET), "
-    "to(SET), "
-    "from(SET), thresh(PERCENT), thresh-stack(PERCENT), thresh-gc(PERCENT), joined by and, or, not "
-    "and brackets.\n\n"
-    "likely: 95 % interval, shown below 100 samples.";
+    "Show the calls and the time in a capture; several captures are added up.\vBLOCK is a name, "
+    "NAME@FILE:LINE, a name inside others (outer.inner), #ID, or the beginning of a name.\nself is "
+    "the cost without callees, inclusive the cost with callees; recursion counts once.\n\n  cairn "
+    "report a.cairn\n  cairn report a.cairn --tree --threshold 2\n  cairn report a.cairn --focus "
+    "parse,token --drop '[gc]'\n  cairn report a.cairn --tree --callers malloc\n  cairn report "
+    "a.cairn --compare wall,cpu\n  cairn report a.cairn --dot --keep 'to(\"malloc\") and "
+    "thresh-stack(2)' | dot -Tsvg\n  cairn report a.cairn a.*.cairn    with the captures of forked "
+    "children\n\nSET is \"REGULAR EXPRESSION\", file(\"RE\"), is(\"BLOCK\"), all, pred(SET), "
+    "succ(SET), to(SET), from(SET), thresh(PERCENT), thresh-stack(PERCENT), thresh-gc(PERCENT), "
+    "joined by and, or, not and brackets.\n\nlikely: 95 % interval, shown below 100 samples.";
 
 static int report_print(crn_report *report)
 {
@@ -239,7 +227,7 @@ static int run(void)
 
 const crn_command crn_command_report = {
     .name = "report",
-    .purpose = "show where calls and time went",
+    .purpose = "show calls and time by block or context",
     .arguments = "CAPTURE...",
     .doc = doc,
     .options = options,

@@ -71,7 +71,7 @@ static void set_rate(struct argp_state *state, const crn_option *option, char *v
     char *end;
     double share = strtod(value, &end);
     if (end == value || *end || !(share > 0 && share <= 1))
-        argp_error(state, "--span-rate wants a share above 0 and up to 1, not \"%s\"", value);
+        argp_error(state, "--span-rate needs a share above 0 and up to 1, not \"%s\"", value);
     record(state, option, value);
 }
 
@@ -88,7 +88,7 @@ static void set_period(struct argp_state *state, const crn_option *option, char 
         if (end != value && strcmp(end, units[i].unit) == 0)
             ns = number * units[i].ns;
     if (!(ns >= 1000 && ns <= 3600e9))
-        argp_error(state, "--period wants a time from 1us to 3600s, not \"%s\"", value);
+        argp_error(state, "--period needs a time from 1us to 3600s, not \"%s\"", value);
     snprintf(text, sizeof text, "%.0f", ns);
     record(state, option, text);
 }
@@ -107,7 +107,7 @@ static void add_label(struct argp_state *state, const crn_option *option, char *
 {
     (void)option;
     if (!strchr(value, '=') || *value == '=')
-        argp_error(state, "--label wants KEY=VALUE, not \"%s\"", value);
+        argp_error(state, "--label needs KEY=VALUE, not \"%s\"", value);
     crn_list_add(&given.labels, value);
 }
 
@@ -122,88 +122,87 @@ static void take_program(struct argp_state *state, char *value)
 static void check(struct argp_state *state)
 {
     if (!given.program)
-        argp_error(state, "which program? Name a Lua script, or - for one from standard input");
+        argp_error(state, "no program given; name a Lua script, or - for one from standard input");
 }
 
 static const crn_option options[] = {
-    {.help = "How a Lua program is profiled (one of):"},
+    {.help = "How to profile a Lua program (one of):"},
     {"exact", .help = "Every call, tail call and return (the default)",
      .more = "Counts are exact; wall time is sampled each millisecond into the exact context.",
      .set = set_mode},
     {"ticks", .argument = "N",
-     .help = "Every call, and a clock that does not vary: the instructions that the interpreter "
-             "runs, N at a time. Hash and random seeds are fixed, so that runs can be compared",
-     .more = "Two runs of a program that does not depend on addresses give the same profile: a "
-             "gate against regressions needs that.",
+     .help = "Every call, and a repeatable clock: instructions of the interpreter, one in N "
+             "sampled. Hash and random seeds are fixed, so that runs are comparable",
+     .more = "Two runs of a program that does not depend on addresses give the same profile, for "
+             "regression tests.",
      .number = &given.number, .least = 1, .most = 1000000000, .set = set_mode},
     {"sample", .argument = "HZ",
-     .help = "Look at the stack HZ times a second: nearly free, no counts", .number = &given.number,
+     .help = "Sample the stack HZ times a second: nearly free, no counts", .number = &given.number,
      .least = 1, .most = 100000, .set = set_mode},
-    {.help = "Figures, of Lua programs and of those that use libcairn:"},
+    {.help = "What to record, for Lua programs and programs that use libcairn:"},
     {"wall", .argument = "KIND", .words = CRN_WORDS("sampled", "exact", "off"),
      .help = "Wall time: sampled (the default: each millisecond, into the exact context), exact "
              "(at every event) or off (the default with --ticks)",
      .choice = &given.word, .set = record},
-    {"cpu", .help = "Processor time beside it, sampled: what waits shows",
+    {"cpu", .help = "Also processor time, sampled; shows what waits",
      .more = "A block with much wall time and little processor time waits.", .set = record},
     {"period", .argument = "TIME",
-     .help = "Between samples of wall and processor time, as 500us or 2ms; by default 1ms, or "
-             "longer where samples would take more than a hundredth of the time",
+     .help = "Time between samples of wall and processor time, such as 500us or 2ms; default: 1ms, "
+             "or longer if samples would take more than a hundredth of the time",
      .set = set_period},
     {"spans", .argument = "KIND", .optional = true, .words = CRN_WORDS("first", "last", "off"),
-     .help = "Record each execution of a scope, see cairn-spans: first (the default: when there "
-             "is no more room, further ones are dropped), last (the oldest make room) or off (the "
-             "default with --ticks, --sample and --alloc)",
-     .more = "A span has its iteration, its attributes and who asked for it.",
-     .choice = &given.word, .set = record},
-    {"span-limit", .argument = "BYTES", .help = "Most bytes of spans that a thread may keep",
-     .more = "And as many of what is known of them.", .number = &given.number, .least = 1,
-     .most = 1L << 50, .set = record},
+     .help = "Record each execution of a scope, see cairn-spans: first (the default: at the limit, "
+             "later ones are dropped), last (the oldest are overwritten) or off (the default with "
+             "--ticks, --sample and --alloc)",
+     .more = "A span has an iteration number, attributes and a parent.", .choice = &given.word,
+     .set = record},
+    {"span-limit", .argument = "BYTES", .help = "Limit on the bytes of spans of a thread",
+     .more = "The same limit holds for their attributes and edges.", .number = &given.number,
+     .least = 1, .most = 1L << 50, .set = record},
     {"span-rate", .argument = "SHARE",
-     .help = "Record this share of trees of spans, such as 0.01, each whole", .set = set_rate},
-    {"span-cpu", .help = "Processor time of each span: worked or waited",
+     .help = "Record this share of span trees, such as 0.01, each completely", .set = set_rate},
+    {"span-cpu", .help = "Processor time of each span, to tell work from waiting",
      .more = "It takes two system calls a span.", .set = record},
     {"span-histograms",
-     .help = "Keep how long spans took by block and attribute, also with --spans=off",
+     .help = "Record histograms of span durations, by block and attribute; also with --spans=off",
      .set = record},
     {"alloc", .argument = "KIND", .optional = true, .words = CRN_WORDS("exact"),
-     .help = "Who allocates, and what stays alive: exact, or a number of bytes of which one is "
-             "sampled. By default exact for a Lua program, 524288 for one of machine code, which "
-             "needs no libcairn for it",
+     .help = "Allocations and live memory by context: exact, or sampled with this mean number of "
+             "bytes between samples. Default: exact for Lua programs, 524288 for native ones, "
+             "which need no libcairn for this",
      .more = "Without --wall, --cpu and --ticks the report shows memory first. See WHAT IS "
              "ALLOCATED.",
      .set = set_alloc},
-    {"label", .argument = "KEY=VALUE", .help = "Something for the report to state; may be repeated",
+    {"label", .argument = "KEY=VALUE", .help = "A note for the report; may be repeated",
      .set = add_label},
     {.help = "Limits:"},
-    {"path-limit", .argument = "N", .help = "Longest path of a context (1024); longer ones fold",
+    {"path-limit", .argument = "N",
+     .help = "Limit on the length of a context's path (1024); longer ones fold",
      .number = &given.number, .least = 1, .most = 1 << 20, .set = record},
-    {"context-budget", .argument = "N", .help = "Most contexts (4194304); further ones fold",
-     .more = "They are folded into those that there are, which the report shows.",
+    {"context-budget", .argument = "N",
+     .help = "Limit on the number of contexts (4194304); further ones fold",
+     .more = "Their calls are added to existing contexts; the report shows how many.",
      .number = &given.number, .least = 1, .most = 1L << 31, .set = record},
-    {"file-limit", .argument = "BYTES", .help = "Most bytes that the capture may take (4294967296)",
-     .number = &given.number, .least = 1, .most = 1L << 50, .set = record},
+    {"file-limit", .argument = "BYTES",
+     .help = "Limit on the size of the capture in bytes (4294967296)", .number = &given.number,
+     .least = 1, .most = 1L << 50, .set = record},
     {.help = "Output:"},
     CRN_OPTION_OUTPUT(&given.output, "FILE",
-                      "Where the capture goes; by default the program's name, with .cairn for "
-                      ".lua, here. %p in it is the number of the process",
-                      "Only its owner may read it. It appears under its name when it can be read."),
-    {"quiet", 'q', .help = "Do not say on a terminal how to see the capture", .flag = &given.quiet,
+                      "Path of the capture; default: the program's name with .cairn, in the "
+                      "current folder. %p stands for the process number",
+                      "Only its owner can read it. It gets its name as soon as it is readable."),
+    {"quiet", 'q', .help = "Do not print the next command on a terminal", .flag = &given.quiet,
      .set = pass},
     {0},
 };
 
 static const char doc[] =
-    "Run PROGRAM and profile it. A Lua script runs as lua5.4 would run it."
-    "\v"
-    "A program of machine code (ELF) that uses libcairn is run with CAIRN_OUT=FILE and what the "
-    "options say in its environment; with --alloc any that is linked dynamically, or a script that "
-    "names its "
-    "interpreter. Anything else is a Lua script.\n\n"
-    "  cairn run script.lua input.txt\n"
-    "  cairn run --ticks 1000 -o before.cairn script.lua\n"
-    "  cairn run --sample 1000 --label branch=main script.lua\n"
-    "  cairn run --alloc ./program argument";
+    "Run PROGRAM and profile it. A Lua script runs as lua5.4 would run it.\vA native program (ELF) "
+    "that uses libcairn is run with CAIRN_OUT=FILE and the options in its environment. With "
+    "--alloc, any dynamically linked program, or a script that names its interpreter. Anything "
+    "else is a Lua script.\n\n  cairn run script.lua input.txt\n  cairn run --ticks 1000 -o "
+    "before.cairn script.lua\n  cairn run --sample 1000 --label branch=main script.lua\n  cairn "
+    "run --alloc ./program argument";
 
 /* ---- program -------------------------------------------------------------------------- */
 
@@ -266,14 +265,15 @@ static char *absolute(const char *output)
 static int run_native(const char *path, bool script)
 {
     if (given.host_only)
-        return crn_cli_fail("%s is machine code: --%s is for Lua programs", path, given.host_only);
+        return crn_cli_fail("%s is a native program: --%s is for Lua programs", path,
+                            given.host_only);
     if (given.alloc && crn_run_is_pattern(given.output))
-        return crn_cli_fail("%s: --alloc profiles one process: leave %%p out of the capture's name",
+        return crn_cli_fail("%s: --alloc profiles one process: remove %%p from the capture's name",
                             path);
     if (given.alloc && given.not_alloc)
-        return crn_cli_fail("%s is machine code: --%s does not go with --alloc there; run it once "
-                            "for each",
-                            path, given.not_alloc);
+        return crn_cli_fail(
+            "%s is a native program: --%s cannot be combined with --alloc; run it once for each",
+            path, given.not_alloc);
     for (size_t i = 0; i < given.recorded.count; i++)
         crn_run_set(given.recorded.list[i] + strlen("--"));
     if (!script && given.alloc && !crn_run_can_alloc(path))
@@ -315,8 +315,8 @@ static int run_script(const char *script)
 {
     const char *host = crn_run_host(script);
     if (!host)
-        return crn_cli_fail("the host for scripts, such as cairn-lua, is not beside the tool nor "
-                            "in %s: install it, or build with -Dlua=enabled",
+        return crn_cli_fail("the host for scripts, such as cairn-lua, is neither beside the tool "
+                            "nor in %s: install it, or build with -Dlua=enabled",
                             CAIRN_LIBEXEC_DIR);
     static char end[] = "--";
     static const crn_option output = {.name = "output"}, labels = {.name = "labels"};

@@ -23,36 +23,32 @@ static struct {
 
 static const crn_option options[] = {
     {"slowest", .argument = "N", .optional = true,
-     .help = "The N slowest (10; 0 is all), with what they ran in and their attributes",
-     .more = "The id is the one that cairn critical --span and cairn-query(1) know it by. #7 is "
-             "an iteration number; \xe2\x86\x92* is a hand-off. At most 100 ancestors are named, "
-             "the nearest.",
+     .help = "The N slowest (10; 0 is all), with ancestors and attributes",
+     .more = "The id is the one for cairn critical --span and cairn-query(1). #7 is an iteration "
+             "number; \xe2\x86\x92* is a hand-off. At most 100 ancestors are named, the nearest.",
      .flag = &given.is_slowest, .number = &given.slowest},
-    {"missing",
-     .help = "Time that no child accounts for, of spans without a parent: share, and the largest "
-             "gaps",
-     .more = "With --block, of the spans of that block instead.", .flag = &given.missing},
+    {"missing", .help = "Time of root spans that no child covers: share, and the largest gaps",
+     .more = "With --block, of that block's spans instead.", .flag = &given.missing},
     {"fail-above", .argument = "PERCENT",
-     .help = "With --missing: end with status 1 when more than this is missing",
+     .help = "With --missing: exit with status 1 if more than this is missing",
      .share = &given.fail_above},
     {"by", .argument = "WHAT",
      .words = CRN_WORDS("iteration", "parent-iteration", "parent", "path", "lane"),
      .help = "A row for each iteration, parent-iteration, parent, path, lane, or value of an "
              "attribute, or for ranges of them",
-     .more = "attribute:iteration is an attribute that is called iteration. More numbers than "
-             "--top make ranges; of other values the largest stand by themselves, the rest "
-             "together.",
+     .more = "attribute:iteration is an attribute named iteration. More than --top numbers are "
+             "grouped in ranges; of other values the largest have a row each, the rest one row.",
      .text = &given.by},
     {"block", 'b', .argument = "NAME", .help = "Only spans of blocks with this name",
      .text = &given.block},
-    CRN_OPTION_WHERE(&given.where, " With --missing it stands for the spans without a parent."),
+    CRN_OPTION_WHERE(&given.where, " With --missing, instead of the root spans."),
     {"histograms",
-     .help = "What histograms say, also of spans that were not recorded: by block, and by "
-             "attribute",
-     .more = "The program keeps histograms with the option span_histograms of its profile, by the "
-             "attributes that it named with cairn_key_split. Median and p99 are right to 1.6 %; "
-             "self is without children on the same strand. A capture without spans is shown so "
-             "without being asked.",
+     .help =
+         "Histograms, which also count spans that were not recorded: by block, and by attribute",
+     .more = "A program records histograms with the option span_histograms of its profile, and by "
+             "the attributes that it named with cairn_key_split. Median and p99 are accurate to "
+             "1.6 %; self is without children on the same strand. For a capture without spans this "
+             "is the default.",
      .flag = &given.histograms},
     {"sort", 's', .argument = "COLUMN",
      .words = CRN_WORDS("total", "self", "count", "median", "p99", "max"),
@@ -65,31 +61,28 @@ static const crn_option options[] = {
 static void check(struct argp_state *state)
 {
     if (given.missing && given.is_slowest)
-        argp_error(state, "--missing and --slowest are two tables; ask for one of them");
+        argp_error(state, "--missing and --slowest exclude each other");
     if (given.by && (given.missing || given.is_slowest || given.histograms))
-        argp_error(state, "--by is a table of its own; leave out %s",
+        argp_error(state, "--by excludes %s",
                    given.missing      ? "--missing"
                    : given.histograms ? "--histograms"
                                       : "--slowest");
     if (given.histograms && (given.missing || given.is_slowest || given.where))
-        argp_error(state, "histograms know no single spans; leave out --histograms");
+        argp_error(state, "histograms have no single spans; remove --histograms");
     if (given.histograms && given.captures.count > 1)
-        argp_error(state, "histograms are of one capture at a time; \"%s\" is one too many",
-                   given.captures.list[1]);
+        argp_error(state, "--histograms takes one capture; remove \"%s\"", given.captures.list[1]);
     if (given.fail_above >= 0 && !given.missing)
-        argp_error(state, "--fail-above is about what is missing; add --missing");
+        argp_error(state, "--fail-above needs --missing");
 }
 
 static const char doc[] =
-    "Show single executions: how long each took, the slowest, and missing time.\v"
-    "A program records spans with cairn_span_begin and cairn_span_end of <cairn/span.h>, in a "
-    "profile that was opened with the option \"spans\". What is self is not in any child, also "
-    "of those that another thread ran (cairn_handoff_take, cairn_handoff_adopt). A gate against "
-    "missing time:\n\n"
-    "  cairn spans app.cairn --missing --fail-above 5%\n\n"
-    "Of several captures the spans are put together as cairn merge does: what one process asked "
-    "another one for is a child of what asked.\n\n"
-    "Exit status: 0, 1 when --fail-above was exceeded, 2 for bad input.";
+    "Show single executions: how long each took, the slowest, and missing time.\vA program records "
+    "spans with cairn_span_begin and cairn_span_end of <cairn/span.h>, in a profile that was "
+    "opened with the option \"spans\". Self time is in no child on any thread, including children "
+    "by hand-off (cairn_handoff_take, cairn_handoff_adopt). A test for missing time:\n\n  cairn "
+    "spans app.cairn --missing --fail-above 5%\n\nSeveral captures are merged as by cairn merge: a "
+    "span that another process requested is a child of the requesting span.\n\nExit status: 0; 1 "
+    "if --fail-above was exceeded; 2 for bad input.";
 
 static uint32_t rows_of(long asked, uint32_t otherwise)
 {
@@ -132,8 +125,7 @@ static bool group(crn_spans_report *report)
     if (report->groups.count)
         return true;
     crn_span_groups_free(&report->groups);
-    crn_cli_fail("%s: none of these spans has what --by %s asks for", report->source.path,
-                 given.by);
+    crn_cli_fail("%s: none of these spans has a value for --by %s", report->source.path, given.by);
     return false;
 }
 
@@ -145,9 +137,9 @@ static int show(crn_spans_report *report)
         report->kept = kept = blocks_named(report, given.block, &any);
     if (!any) {
         crn_free(kept);
-        return crn_cli_fail(
-            "%s: there is no span of a block \"%s\"%s; without --block all are shown",
-            report->source.path, given.block, given.where ? " for which --where holds" : "");
+        return crn_cli_fail("%s: has no span of a block \"%s\"%s; without --block all are shown",
+                            report->source.path, given.block,
+                            given.where ? " for which --where holds" : "");
     }
     if (report->view == CRN_SPANS_VIEW_MISSING)
         report->missing = crn_missing_make(report->source.spans, kept, report->slowest);

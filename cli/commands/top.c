@@ -30,48 +30,47 @@ static void set_delay(struct argp_state *state, const crn_option *option, char *
     char *end;
     double delay = strtod(value, &end);
     if (end == value || *end || !(delay >= 0.05 && delay <= 86400))
-        argp_error(state, "--%s wants seconds from 0.05 to 86400, not \"%s\"", option->name, value);
+        argp_error(state, "--%s needs seconds from 0.05 to 86400, not \"%s\"", option->name, value);
     given.choice.delay = delay;
 }
 
 static void check(struct argp_state *state)
 {
     if (!given.captures.count == !given.pid)
-        argp_error(state, given.pid ? "either a capture or --pid, not both"
-                                    : "which capture? write its path, or --pid");
+        argp_error(state, given.pid ? "a capture and --pid exclude each other"
+                                    : "no capture given; write its path, or --pid");
 }
 
 static const crn_option options[] = {
-    {.help = "What is watched:"},
+    {.help = "What to watch:"},
     {"pid", 'p', .argument = "PID",
      .help = "The capture that this process writes, instead of a file", .number = &given.pid,
      .least = 1},
-    {.help = "What is shown at first (keys change it):"},
+    {.help = "What to show at first (keys change it):"},
     {"view", 'v', .argument = "VIEW", .words = crn_top_view_names,
      .help = "self (the default), inclusive, tree, callers, lanes or focus", .choice = &given.view},
     CRN_OPTION_METRIC(&given.metric, "METRIC",
                       "wall, cpu, ticks, calls or another that is recorded",
-                      "By default wall if there is any, else ticks, else another, else calls."),
+                      "Default: wall if present, else ticks, another, calls."),
     {"sort", 's', .argument = "COLUMN", .words = crn_top_sort_names,
      .help = "self, inclusive, calls or name", .more = "Trees are sorted by inclusive cost.",
      .choice = &given.sort},
     {"focus", 'f', .argument = "BLOCK",
-     .help = "What leads into a block and on from it; with --view=callers, who calls it",
+     .help = "Callers and callees of a block; with --view=callers, its tree of callers",
      .more = "Blocks are written as for cairn-report(1).", .text = &given.focus},
-    {"filter", 'F', .argument = "TEXT", .help = "Only what has this in its name or file",
-     .more = "Capitals make no difference.", .text = &given.filter},
-    {"total", .help = "Since the start, instead of since the last look",
+    {"filter", 'F', .argument = "TEXT", .help = "Only blocks whose name or file contains this",
+     .more = "Case is ignored.", .text = &given.filter},
+    {"total", .help = "Figures since the start, not since the last refresh",
      .flag = &given.choice.total},
     {.help = "How often:"},
-    {"delay", 'd', .argument = "SECONDS", .help = "From look to look (1)",
-     .more = "At least 0.05. If reading a capture takes more than a twentieth of this, it is read "
-             "less often, so that cairn top takes at most a twentieth of one processor; the "
-             "screen says so.",
+    {"delay", 'd', .argument = "SECONDS", .help = "Time between refreshes in seconds (1)",
+     .more = "At least 0.05. A large capture is read less often, so that cairn top takes at most a "
+             "twentieth of a processor; the screen shows this.",
      .set = set_delay},
-    {"count", 'n', .argument = "COUNT", .help = "Look so often, and end", .number = &given.count,
+    {"count", 'n', .argument = "COUNT", .help = "Refresh N times, then end", .number = &given.count,
      .least = 1},
     {.help = "Output:"},
-    {"batch", 'b', .help = "As text, one table below the other; so too without a terminal",
+    {"batch", 'b', .help = "Print tables one after another; the default without a terminal",
      .flag = &given.batch},
     {"once", .help = "One table of everything since the start: --batch --count=1",
      .flag = &given.once},
@@ -81,13 +80,10 @@ static const crn_option options[] = {
 };
 
 static const char doc[] =
-    "Watch a program that is being profiled, from the capture that it is writing.\v"
-    "On a terminal h lists the keys. The program does not notice: its file is read.\n"
-    "Wall time is in threads: 2.50 threads are in a block when in a second 2.5 s of wall time "
-    "pass there.\n\n"
-    "  cairn run -o a.cairn ./program & cairn top a.cairn\n"
-    "  cairn top --pid 1234 --view tree\n"
-    "  cairn top --once a.cairn";
+    "Watch a running program by reading the capture that it writes.\vOn a terminal h lists the "
+    "keys. The program is not disturbed: only its file is read.\nWall time is shown in threads: "
+    "2.50 means 2.5 s of wall time per second.\n\n  cairn run -o a.cairn ./program & cairn top "
+    "a.cairn\n  cairn top --pid 1234 --view tree\n  cairn top --once a.cairn";
 
 static void set_text(char *to, size_t size, const char *text)
 {
@@ -136,7 +132,7 @@ static int run(void)
 
 const crn_command crn_command_top = {
     .name = "top",
-    .purpose = "watch a program that is being profiled",
+    .purpose = "watch a running program",
     .arguments = "[CAPTURE]",
     .doc = doc,
     .options = options,

@@ -23,27 +23,24 @@ static struct {
 } given;
 
 static const crn_option options[] = {
-    {"port", 'p', .argument = "NUMBER",
-     .help = "Listen at this port; by default at any that is free", .number = &given.port,
-     .most = UINT16_MAX},
+    {"port", 'p', .argument = "NUMBER", .help = "Listen at this port; default: any free one",
+     .number = &given.port, .most = UINT16_MAX},
     {"source", 's', .argument = "FOLDER",
-     .help = "Show sources that lie below this folder; may be repeated (default: the current one)",
-     .more = "A capture can name any file, so others are not opened.", .list = &given.sources},
-    {"api", .help = "Serve the figures alone, as JSON, without the page",
-     .more = "docs/VIEW.md says what can be asked.", .flag = &given.api},
+     .help = "Show sources below this folder; may be repeated (default: the current folder)",
+     .more = "A capture can name any file, so files elsewhere are not opened.",
+     .list = &given.sources},
+    {"api", .help = "Serve only the JSON interface, without the page",
+     .more = "docs/VIEW.md describes it.", .flag = &given.api},
     {0},
 };
 
 static const char doc[] =
-    "Look at captures in a browser: a flame graph, callers and callees, sources, spans over "
-    "time, iterations, and what changed between two.\v"
-    "FILE is a capture, finished or still being written, a pprof profile, what `perf script` "
-    "printed, or folded stacks. Of two, the first is what was before.\n\n"
-    "The page is at an address of this machine alone, which is printed; only who has all of it can "
-    "look. It ends with Ctrl-C.\n\n"
-    "  cairn view a.cairn\n"
-    "  cairn view before.cairn after.cairn\n\n"
-    "cairn report --html makes a file of the page that can be sent.";
+    "Show captures in a browser: flame graph, callers and callees, sources, spans over time, "
+    "iterations, and the difference between two captures.\vFILE is a capture (complete or still "
+    "written), a pprof profile, the output of `perf script`, or folded stacks. Of two files, the "
+    "first is the old one.\n\nPrints the address of the page, which works only on this machine and "
+    "contains a secret. Ctrl-C ends the server.\n\n  cairn view a.cairn\n  cairn view before.cairn "
+    "after.cairn\n\ncairn report --html writes the page to a single file.";
 
 /* ---- server ---- */
 
@@ -51,7 +48,7 @@ static bool choose_token(crn_view *view)
 {
     unsigned char random[CRN_VIEW_TOKEN / 2];
     if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) {
-        crn_cli_fail("the system gives no random numbers: %s", strerror(errno));
+        crn_cli_fail("cannot get random numbers: %s", strerror(errno));
         return false;
     }
     for (size_t i = 0; i < sizeof random; i++)
@@ -155,7 +152,7 @@ static struct MHD_Daemon *begin(crn_view *view, reading *reading)
     struct MHD_Daemon *daemon = crn_view_listen(view, (unsigned)given.port);
     int problem = daemon ? pthread_create(&reading->thread, NULL, read_spans, reading) : 0;
     if (problem) {
-        crn_cli_fail("cannot begin a thread: %s", strerror(problem));
+        crn_cli_fail("cannot start a thread: %s", strerror(problem));
         crn_view_stop(daemon);
         return NULL;
     }
@@ -204,7 +201,7 @@ static int run(void)
     keep_little();
     if (view.page && !crn_page_built.script_size)
         return crn_cli_fail("this cairn was built without the page: install nodejs and npm, and "
-                            "build it anew with -Dviewer=enabled; --api serves the figures alone");
+                            "rebuild it with -Dviewer=enabled; --api serves JSON without the page");
     int status = CRN_EXIT_BAD;
     if (choose_token(&view) && choose_sources(&view))
         status = serve(&view);
@@ -214,13 +211,13 @@ static int run(void)
 
 const crn_command crn_command_view = {
     .name = "view",
-    .purpose = "look at captures in a browser",
+    .purpose = "show captures in a browser",
     .arguments = "FILE...",
     .doc = doc,
     .options = options,
     .words = &given.files,
     .least = 1,
     .most = CRN_VIEW_FILES_MAX,
-    .missing = "which file? write its path",
+    .missing = "no file given; write its path",
     .run = run,
 };

@@ -34,7 +34,7 @@ static void add_change(struct argp_state *state, changes *changes, char *text, b
     const char *number = equals ? equals + 1 : text;
     double value = strtod(number, &end);
     if (changes->count == MOST_CHANGES)
-        argp_error(state, "\"%s\" is one too many: at most %d such options", text, MOST_CHANGES);
+        argp_error(state, "\"%s\": at most %d such options", text, MOST_CHANGES);
     if (!equals && (!all || end == number))
         argp_error(state, "\"%s\": write a block's name, = and a number", text);
     if (end == number || *end || !(value >= least && value <= most))
@@ -67,59 +67,56 @@ static void check(struct argp_state *state)
 {
     for (size_t i = 0; i < given.speedups.count; i++)
         if (!given.speedups.list[i].name && !given.context)
-            argp_error(state, "what is to be faster? write --speedup BLOCK=%g, or add --context",
+            argp_error(state, "--speedup needs a block; write --speedup BLOCK=%g, or add --context",
                        given.speedups.list[i].value);
     if (given.context && !given.speedups.count)
-        argp_error(state, "--context says where a --speedup is; add that");
+        argp_error(state, "--context needs --speedup");
 }
 
 static const crn_option options[] = {
     {"speedup", 's', .argument = "BLOCK=K",
-     .help = "The own time of this block's spans is a K-th of what it was; again for more blocks. "
-             "Only K: of all spans of the context",
-     .more = "Below 1 they are slower.", .set = add_speedup},
+     .help = "Divide the self time of this block's spans by K; may be repeated for other blocks. "
+             "Without a block: of all spans of the context",
+     .more = "K below 1 makes them slower.", .set = add_speedup},
     {"context", 'c', .argument = "BLOCK,...",
-     .help = "Only spans at or below where these blocks follow one another on the path",
-     .text = &given.context},
+     .help = "Only spans whose path contains these blocks in a row", .text = &given.context},
     {"threads", 't', .argument = "[BLOCK=]N",
-     .help = "N threads take the jobs of each pool, or of the one whose jobs begin with this block",
+     .help = "N threads for each pool, or for the pool whose jobs begin with this block",
      .set = add_threads},
-    {"cores", .argument = "N", .help = "So many processors, in place of the recording's",
+    {"cores", .argument = "N", .help = "Number of processors, instead of the recording's",
      .number = &given.cores, .least = 1, .most = MOST_THREADS},
     {"queue", .argument = "BLOCK=N",
-     .help = "The queue of jobs that begin with this block holds N; 0: any number",
+     .help = "Capacity of the queue of jobs that begin with this block; 0: unlimited",
      .set = add_queue},
     {"sleep", .argument = "BLOCK",
-     .help = "Own time of this block is sleep: it takes no processor and stays as long as it was",
+     .help = "Self time of this block is sleep: it needs no processor and keeps its length",
      .list = &given.sleeps},
     {"timer", .argument = "BLOCK",
-     .help = "Own time of this block waits for a moment, which stays where it was",
+     .help = "Self time of this block waits for a timer: it ends at the recorded moment",
      .list = &given.timers},
     {"block", 'b', .argument = "BLOCK",
-     .help = "Show the throughput and latency of its spans, not of those without a parent",
+     .help = "Show the throughput and latency of this block's spans, not of root spans",
      .text = &given.block},
-    {"fixed", .help = "Each thread runs the jobs that it ran, whoever is idle",
+    {"fixed", .help = "Each thread runs the jobs that it ran in the recording",
      .flag = &given.fixed},
-    {"no-guesses", .help = "Only waits that were recorded, none that hand-offs suggest",
-     .more = "Without it a span that handed work off and ended after it is taken to have waited.",
+    {"no-guesses", .help = "Only recorded waits, none inferred from hand-offs",
+     .more = "Otherwise a span that handed work off and ended after it is assumed to have waited.",
      .flag = &given.no_guesses},
-    {"no-table", .help = "Without the table of what each block would bring",
+    {"no-table", .help = "Without the table of the effects of faster blocks",
      .more = "The table takes three runs for each block.", .flag = &given.no_table},
-    CRN_OPTION_TOP(&given.top, " of that table (30), those with the most own time"),
+    CRN_OPTION_TOP(&given.top, " of that table (30), those with the most self time"),
     CRN_OPTION_JSON(&given.json),
     {0},
 };
 
 static const char doc[] =
-    "Predict what would happen if a part of a program were faster.\v"
-    "The recorded spans are run again in a simulation: in the order of each thread, with the jobs "
-    "that were handed off, with what waited for what, and with as many processors. First as they "
-    "were recorded: how far that misses the recording is said, and if it is much, that what "
-    "follows is not to be trusted, and why. docs/WHATIF.md tells what to record.\n\n"
-    "  cairn whatif app.cairn                          what should I optimise?\n"
-    "  cairn whatif app.cairn --speedup compress=2     and what does this bring?\n"
-    "  cairn whatif app.cairn --threads 8 --cores 8    or more threads?\n\n"
-    "Exit status: 0, 2 for bad input.";
+    "Predict what would happen if a part of a program were faster.\vThe recorded spans are "
+    "replayed in a simulation, with the recorded order of each thread, hand-offs, waits and "
+    "processors. They are first replayed unchanged: the output shows the difference from the "
+    "recording, and says why if the prediction is not to be trusted. docs/WHATIF.md describes what "
+    "to record.\n\n  cairn whatif app.cairn                          what should I optimise?\n  "
+    "cairn whatif app.cairn --speedup compress=2     and what does this bring?\n  cairn whatif "
+    "app.cairn --threads 8 --cores 8    or more threads?\n\nExit status: 0, 2 for bad input.";
 
 /* ---- names of blocks ---- */
 
@@ -144,7 +141,7 @@ static uint8_t *blocks_named(const crn_whatif_report *report, const char *name)
     if (any)
         return named;
     crn_free(named);
-    crn_cli_fail("%s: there is no span of a block \"%s\"; cairn spans lists them", report->path,
+    crn_cli_fail("%s: has no span of a block \"%s\"; cairn spans lists all blocks", report->path,
                  name);
     return NULL;
 }
@@ -376,7 +373,7 @@ static int whatif(crn_whatif_report *report)
     if (good) {
         setup.kept = kept;
         setup.latency_of = report->block == UINT32_MAX ? 0 : report->block;
-        crn_progress_begin("%s: running it as it was", crn_cli_name);
+        crn_progress_begin("%s: replaying it unchanged", crn_cli_name);
         replay = crn_replay_make(report->trace, &setup);
         crn_progress_end();
         report->replay = replay;
@@ -409,8 +406,7 @@ static int run(void)
     if (!trace)
         crn_cli_fail("%s", error.message);
     else if (!trace->span_count)
-        crn_cli_fail("%s: holds no spans, so there is nothing to run again; see cairn-whatif(1)",
-                     path);
+        crn_cli_fail("%s: has no spans to replay; see cairn-whatif(1)", path);
     else
         status = whatif(&report);
     crn_profile_free(profile);
@@ -420,7 +416,7 @@ static int run(void)
 
 const crn_command crn_command_whatif = {
     .name = "whatif",
-    .purpose = "predict what making a part faster would bring",
+    .purpose = "predict the effect of making a part faster",
     .arguments = "CAPTURE",
     .doc = doc,
     .options = options,

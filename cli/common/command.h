@@ -42,7 +42,7 @@ struct crn_option {
 
 /* Options of several commands. `says` goes on with the help, or is all of it. */
 /* clang-format off */
-#define CRN_OPTION_JSON(to) {"json", 'j', .help = "As JSON, for programs", .flag = (to)}
+#define CRN_OPTION_JSON(to) {"json", 'j', .help = "Print JSON", .flag = (to)}
 #define CRN_OPTION_TOP(to, says)                                                                   \
     {"top", 'n', .argument = "N", .help = "Show at most N rows" says "; 0 is all", .number = (to)}
 #define CRN_OPTION_OUTPUT(to, file, says, further)                                                 \
