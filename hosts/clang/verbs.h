@@ -14,13 +14,13 @@
 
 static inline int64_t crn_verb_enter(cairn_priv_strand *strand, crn_site *site)
 {
-    /* A reader of the new block also sees the matching slot. */
+    /* A reader of the new block also sees the matching offset. */
     cairn_block block = __atomic_load_n(&site->block, __ATOMIC_ACQUIRE);
     uint32_t *top = strand->top;
     uint64_t current = CAIRN_PRIV_READ(strand->current);
     if (CAIRN_PRIV_LIKELY(top < CAIRN_PRIV_READ(strand->high))) {
         char *base = strand->base;
-        uint64_t callee = *(volatile uint32_t *)(base + site->slot + current * 8);
+        uint64_t callee = *(volatile uint32_t *)(base + site->callee_offset + current * 8);
         cairn_priv_record *record = (cairn_priv_record *)(base + callee * 8);
         if (CAIRN_PRIV_LIKELY(record->block == block)) {
             if (!(current & CRN_REPLACED))

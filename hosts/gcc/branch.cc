@@ -1,48 +1,48 @@
 /* SPDX-License-Identifier: MIT
  *
- * --branch: counts how often each way of a branch is taken. Each way is a block named <true>,
- * <false> or <case>, entered and left where the way begins. Inserted before all optimisation, so
- * that the ways are those of the source.
+ * --branch: counts how often each outcome of a branch is taken. Each outcome is a block named
+ * <true>, <false> or <case>, entered and left where the outcome begins. Inserted before all
+ * optimisation, so that the outcomes are those of the source.
  */
 #include "plugin.h"
 
 namespace {
 
-void count_way(edge way, const char *name, location_t place)
+void count_outcome(edge outcome, const char *name, location_t place)
 {
-    if (way->flags & EDGE_COMPLEX)
+    if (outcome->flags & EDGE_COMPLEX)
         return;
     tree site = crn_site_make(name, place, cfun->decl);
     tree height = make_ssa_name(long_long_integer_type_node);
-    gsi_insert_on_edge(way, crn_mark_make(CRN_MARK_ENTER, site, height, place));
-    gsi_insert_on_edge(way, crn_mark_make(CRN_MARK_LEAVE, site, height, place));
+    gsi_insert_on_edge(outcome, crn_mark_make(CRN_MARK_ENTER, site, height, place));
+    gsi_insert_on_edge(outcome, crn_mark_make(CRN_MARK_LEAVE, site, height, place));
 }
 
 /* Returns the place of a case, if known. */
-location_t place_of(edge way, const gimple *last)
+location_t place_of(edge outcome, const gimple *last)
 {
-    for (gimple_stmt_iterator i = gsi_start_bb(way->dest); !gsi_end_p(i); gsi_next(&i))
+    for (gimple_stmt_iterator i = gsi_start_bb(outcome->dest); !gsi_end_p(i); gsi_next(&i))
         if (gimple_code(gsi_stmt(i)) != GIMPLE_LABEL &&
             gimple_location(gsi_stmt(i)) != UNKNOWN_LOCATION)
             return gimple_location(gsi_stmt(i));
     return gimple_location(last);
 }
 
-void count_ways(basic_block block)
+void count_outcomes(basic_block block)
 {
     const gimple *last = last_stmt(block);
     if (!last || (gimple_code(last) != GIMPLE_COND && gimple_code(last) != GIMPLE_SWITCH))
         return;
-    edge way;
-    edge_iterator ways;
-    FOR_EACH_EDGE(way, ways, block->succs)
+    edge outcome;
+    edge_iterator outcomes;
+    FOR_EACH_EDGE(outcome, outcomes, block->succs)
     {
-        if (way->flags & EDGE_TRUE_VALUE)
-            count_way(way, "<true>", gimple_location(last));
-        else if (way->flags & EDGE_FALSE_VALUE)
-            count_way(way, "<false>", gimple_location(last));
+        if (outcome->flags & EDGE_TRUE_VALUE)
+            count_outcome(outcome, "<true>", gimple_location(last));
+        else if (outcome->flags & EDGE_FALSE_VALUE)
+            count_outcome(outcome, "<false>", gimple_location(last));
         else
-            count_way(way, "<case>", place_of(way, last));
+            count_outcome(outcome, "<case>", place_of(outcome, last));
     }
 }
 
@@ -71,7 +71,7 @@ class branch_pass : public gimple_opt_pass {
     {
         basic_block block;
         FOR_EACH_BB_FN(block, function)
-        count_ways(block);
+        count_outcomes(block);
         gsi_commit_edge_inserts();
         return 0;
     }

@@ -34,7 +34,7 @@
     "call " stub "\n"                                                                              \
     "1:"
 static const char *const enter_text[] = {ENTER(CRN_STUB_ENTER),
-                                         ENTER(CRN_STUB_ENTER_GUARDED)}; /* by crn_where */
+                                         ENTER(CRN_STUB_ENTER_GUARDED)}; /* by crn_storage */
 
 /* %1: height (%rcx). */
 #define WITH_HEIGHT(name, stub)                                                                    \
@@ -45,10 +45,10 @@ static const char *const enter_text[] = {ENTER(CRN_STUB_ENTER),
     "1:"
 static const char *const leave_text[] = {WITH_HEIGHT("leave", CRN_STUB_LEAVE),
                                          WITH_HEIGHT("leave", CRN_STUB_LEAVE),
-                                         WITH_HEIGHT("leave", CRN_STUB_LEAVE_KEPT)};
+                                         WITH_HEIGHT("leave", CRN_STUB_LEAVE_SAVED_CALLER)};
 static const char *const tail_text[] = {WITH_HEIGHT("tail", CRN_STUB_TAIL),
                                         WITH_HEIGHT("tail", CRN_STUB_TAIL_GUARDED),
-                                        WITH_HEIGHT("tail", CRN_STUB_TAIL_KEPT)};
+                                        WITH_HEIGHT("tail", CRN_STUB_TAIL_SAVED_CALLER)};
 
 /* Index into the inline cache: from the stack pointer, as a number; from the current context, in
  * bytes. */
@@ -74,10 +74,10 @@ static const char *const tail_text[] = {WITH_HEIGHT("tail", CRN_STUB_TAIL),
     "jne 2f\n\t"                                                                                   \
     "shrq $32, %" found "\n\t"
 /* After a tail call the caller is stored at the end of the stack. Continues at 6. */
-#define WHO_CALLED(who, strand)                                                                    \
+#define GET_CALLER(caller, strand)                                                                    \
     "5:\n\t"                                                                                       \
-    "movq " CRN_AT_TOP "(%" strand "), %" who "\n\t"                                               \
-    "movl (%" who "), %k" who "\n\t"                                                               \
+    "movq " CRN_AT_TOP "(%" strand "), %" caller "\n\t"                                               \
+    "movl (%" caller "), %k" caller "\n\t"                                                               \
     "jmp 6b\n"
 /* The slow side: inline cache miss, or something is pending. */
 #define ENTER_SLOWLY(function, site)                                                               \
@@ -100,20 +100,20 @@ static const char enter_leaf_text[] = "# cairn enter\n\t"
     "movq %3, " CRN_AT_CURRENT "(%1)\n"
     "1:\n\t"
     ".subsection 1\n"
-    WHO_CALLED("0", "1")
+    GET_CALLER("0", "1")
     ENTER_SLOWLY("cairn_priv_site_enter_leaf", "4")
     SLOW_END;
 
 /* %0: strand, then caller with tag (%rax); %1: caller, %2: base, %3: node offset; %4: the site, %5:
  * its inline cache. The slow side is called within the function, where unwinders know its frame. */
-static const char enter_kept_text[] = "# cairn enter\n\t"
+static const char enter_saved_caller_text[] = "# cairn enter\n\t"
     STRAND("%0")
     "movq " CRN_AT_CURRENT "(%0), %1\n\t"
     READ_CACHE_ENTRY(BY_DEPTH("3"), "3", "8", "0", "2", "5")
     "cmpl %k1, %k3\n\t"
     "je 3f\n\t"
     "leaq %4, %%rax\n\t"
-    "call *cairn_priv_site_enter_kept@GOTPCREL(%%rip)\n\t"
+    "call *cairn_priv_site_enter_saved_caller@GOTPCREL(%%rip)\n\t"
     "jmp 1f\n"
     "3:\n\t"
     "shrq $32, %3\n\t"
@@ -126,7 +126,7 @@ static const char enter_kept_text[] = "# cairn enter\n\t"
     "addq %1, %0\n"
     "1:\n\t"
     ".subsection 1\n"
-    WHO_CALLED("1", "0")
+    GET_CALLER("1", "0")
     ".previous";
 
 /* %0: caller, %1: strand. A pending request has set the limit to 0. */
@@ -143,15 +143,15 @@ static const char leave_leaf_text[] = "# cairn leave\n\t"
     "xchgq %0, %%rax\n\t"
     SLOW_END;
 
-/* ---- light leaf functions: nothing is written but the count ---- */
+/* ---- count-only leaf functions: write nothing but the count ---- */
 
 /* %0: node offset (%rax; 0: no frame), %1: strand, 0 without a frame; %2: base, %3: current
  * context; %4: the site, %5: its inline cache. A function that gave its frame back by a tail call
  * ends here. */
-#define ENTER_LIGHT(room)                                                                          \
+#define ENTER_COUNT_ONLY(space)                                                                          \
     "# cairn enter\n\t"                                                                            \
     STRAND("%1")                                                                                   \
-    room                                                                                           \
+    space                                                                                          \
     "movq " CRN_AT_CURRENT "(%1), %3\n\t"                                                          \
     CACHE_ENTRY(BY_CURRENT("3", "0"), "3", "0", "1", "2", "5")                                           \
     "addq $1, (%2,%0,8)\n\t"                                                                       \
@@ -164,16 +164,16 @@ static const char leave_leaf_text[] = "# cairn leave\n\t"
     "movl (%3), %k3\n\t"                                                                           \
     "movq %3, " CRN_AT_CURRENT "(%1)\n\t"                                                          \
     "jmp 1b\n"                                                                                     \
-    ENTER_SLOWLY("cairn_priv_site_enter_light", "4")                                               \
+    ENTER_SLOWLY("cairn_priv_site_enter_count_only", "4")                                               \
     SLOW_END
-static const char enter_light_text[] = ENTER_LIGHT("");
+static const char enter_count_only_text[] = ENTER_COUNT_ONLY("");
 /* If the frame may be pushed later, there must be space for it. */
-static const char enter_late_text[] = ENTER_LIGHT(
+static const char enter_late_text[] = ENTER_COUNT_ONLY(
     "movq " CRN_AT_TOP "(%1), %0\n\t"
     "cmpq " CRN_AT_HIGH "(%1), %0\n\t"
     "jae 2f\n\t");
 
-#define LEAVE_LIGHT(node_offset, strand)                                                                  \
+#define LEAVE_COUNT_ONLY(node_offset, strand)                                                                  \
     "testq %" strand ", %" strand "\n\t"                                                           \
     "je 1f\n\t"                                                                                    \
     "cmpq $0, " CRN_AT_HIGH "(%" strand ")\n\t"                                                    \
@@ -182,11 +182,11 @@ static const char enter_late_text[] = ENTER_LIGHT(
     ".subsection 1\n"                                                                              \
     "2:\n\t"                                                                                       \
     "xchgq %" node_offset ", %%rax\n\t"                                                                   \
-    "call *cairn_priv_site_leave_light@GOTPCREL(%%rip)\n\t"                                       \
+    "call *cairn_priv_site_leave_count_only@GOTPCREL(%%rip)\n\t"                                       \
     "xchgq %" node_offset ", %%rax\n\t"                                                                   \
     "jmp 1b\n"
-static const char leave_light_text[] = "# cairn leave\n\t"
-    LEAVE_LIGHT("0", "1")
+static const char leave_count_only_text[] = "# cairn leave\n\t"
+    LEAVE_COUNT_ONLY("0", "1")
     "\t.previous";
 
 /* %0: height (%rcx), 0 if the frame is not pushed. */
@@ -198,7 +198,7 @@ static const char leave_light_text[] = "# cairn leave\n\t"
     "3:\n\t"
 static const char leave_late_text[] = "# cairn leave\n\t"
     IF_PUSHED(CRN_STUB_LEAVE)
-    LEAVE_LIGHT("1", "2")
+    LEAVE_COUNT_ONLY("1", "2")
     "\t.previous";
 
 /* %0: height, 0 without a strand; %1: scratch, %2: node offset, %3: strand. Enter has checked for
@@ -225,7 +225,7 @@ static const char push_once_text[] = "# cairn push\n\t"
 
 /* %0 and %1: scratch, %2: node offset, %3: strand. Makes the function's context current with the
  * flag of a tail call, and stores its caller at the end of the stack. */
-#define TAIL_LIGHT                                                                                 \
+#define TAIL_COUNT_ONLY                                                                                 \
     "testq %3, %3\n\t"                                                                             \
     "je 1f\n\t"                                                                                    \
     "movq " CRN_AT_CURRENT "(%3), %1\n\t"                                                          \
@@ -235,11 +235,11 @@ static const char push_once_text[] = "# cairn push\n\t"
     "btsq $63, %1\n\t"                                                                             \
     "movq %1, " CRN_AT_CURRENT "(%3)\n"                                                             \
     "1:\n\t"
-static const char tail_light_text[] = "# cairn tail\n\t"
-    TAIL_LIGHT;
+static const char tail_count_only_text[] = "# cairn tail\n\t"
+    TAIL_COUNT_ONLY;
 static const char tail_late_text[] = "# cairn tail\n\t"
     IF_PUSHED(CRN_STUB_TAIL)
-    TAIL_LIGHT;
+    TAIL_COUNT_ONLY;
 /* clang-format on */
 
 static tree operand(const char *constraint, tree value)
@@ -321,14 +321,16 @@ static gimple *leave_leaf(tree caller, tree strand)
 gimple *crn_emit_enter(tree site, tree height)
 {
     if (crn_by_calls())
-        return call_with_site(crn_where_is(height) == CRN_GUARDED ? "cairn_priv_call_enter_guarded"
-                                                                  : "cairn_priv_call_enter",
+        return call_with_site(crn_storage_of(height) == CRN_GUARDED
+                                  ? "cairn_priv_call_enter_guarded"
+                                  : "cairn_priv_call_enter",
                               site, height);
     if (tree strand = crn_leaf_strand(height))
-        return crn_leaf_is_light() ? enter_inline(enter_light_text, 2, site, height, strand)
-                                   : enter_inline(enter_leaf_text, 2, site, height, strand);
-    if (crn_where_is(height) == CRN_KEPT)
-        return enter_inline(enter_kept_text, 2, site, height,
+        return crn_leaf_is_count_only()
+                   ? enter_inline(enter_count_only_text, 2, site, height, strand)
+                   : enter_inline(enter_leaf_text, 2, site, height, strand);
+    if (crn_storage_of(height) == CRN_SAVED_CALLER)
+        return enter_inline(enter_saved_caller_text, 2, site, height,
                             make_ssa_name(long_long_integer_type_node));
     vec<tree, va_gc> *inputs = NULL, *outputs = NULL, *clobbers = NULL;
     vec_safe_push(outputs, operand("=&a", height));
@@ -336,7 +338,7 @@ gimple *crn_emit_enter(tree site, tree height)
     for (const char *name : {"r8", "r9", "r10", "r11"})
         clobber(clobbers, name);
     crn_stubs_use();
-    return assemble(enter_text[crn_where_is(height)], inputs, outputs, clobbers);
+    return assemble(enter_text[crn_storage_of(height)], inputs, outputs, clobbers);
 }
 
 static gimple *call_with_height(const char *name, tree height)
@@ -366,18 +368,18 @@ gimple *crn_emit_leave(tree height, tree site)
     if (crn_by_calls())
         return call_with_height("cairn_priv_call_leave", height);
     if (tree strand = crn_leaf_strand(height))
-        return crn_leaf_is_light() ? crn_emit_leave_light(NULL_TREE, height, strand)
-                                   : leave_leaf(height, strand);
-    return assemble_with_height(leave_text[crn_where_is(height)], height);
+        return crn_leaf_is_count_only() ? crn_emit_leave_count_only(NULL_TREE, height, strand)
+                                        : leave_leaf(height, strand);
+    return assemble_with_height(leave_text[crn_storage_of(height)], height);
 }
 
 gimple *crn_emit_tail(tree height)
 {
     return crn_by_calls() ? call_with_height("cairn_priv_call_tail", height)
-                          : assemble_with_height(tail_text[crn_where_is(height)], height);
+                          : assemble_with_height(tail_text[crn_storage_of(height)], height);
 }
 
-/* ---- light leaf functions ---- */
+/* ---- count-only leaf functions ---- */
 
 gimple *crn_emit_enter_late(tree site, tree node_offset, tree strand)
 {
@@ -412,23 +414,23 @@ static void call_stub(operands *&outputs, operands *&clobbers)
     crn_stubs_use();
 }
 
-gimple *crn_emit_leave_light(tree pushed, tree node_offset, tree strand)
+gimple *crn_emit_leave_count_only(tree pushed, tree node_offset, tree strand)
 {
     operands *inputs = NULL, *outputs = NULL, *clobbers = NULL;
     if (pushed)
         call_stub(outputs, clobbers);
     with_frame(inputs, node_offset, strand, pushed);
-    return assemble(pushed ? leave_late_text : leave_light_text, inputs, outputs, clobbers);
+    return assemble(pushed ? leave_late_text : leave_count_only_text, inputs, outputs, clobbers);
 }
 
-gimple *crn_emit_tail_light(tree pushed, tree node_offset, tree strand)
+gimple *crn_emit_tail_count_only(tree pushed, tree node_offset, tree strand)
 {
     operands *inputs = NULL, *outputs = NULL, *clobbers = NULL;
     if (pushed)
         call_stub(outputs, clobbers);
     scratch(outputs, pushed ? 1 : 2);
     with_frame(inputs, node_offset, strand, pushed);
-    return assemble(pushed ? tail_late_text : tail_light_text, inputs, outputs, clobbers);
+    return assemble(pushed ? tail_late_text : tail_count_only_text, inputs, outputs, clobbers);
 }
 
 gimple *crn_emit_restore(tree height)

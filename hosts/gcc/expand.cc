@@ -31,7 +31,7 @@ void change(gimple_stmt_iterator *place, crn_mark mark)
 
 /* A moved leave stays if GCC made its call a jump; otherwise it goes behind the call. If self-
  * recursion became a loop there is no call. */
-void settle_moved(gimple_stmt_iterator *place)
+void place_moved(gimple_stmt_iterator *place)
 {
     gcall *call = call_behind(*place);
     if (!call || gimple_call_tail_p(call)) {
@@ -53,14 +53,14 @@ void settle_moved(gimple_stmt_iterator *place)
 
 } // namespace
 
-void crn_settle(void)
+void crn_place_moved_leaves(void)
 {
     basic_block block;
     FOR_EACH_BB_FN(block, cfun)
     for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i);) {
         crn_mark mark = crn_mark_of(gsi_stmt(i));
         if (mark == CRN_MARK_MOVED)
-            settle_moved(&i);
+            place_moved(&i);
         else
             gsi_next(&i);
     }
@@ -128,7 +128,7 @@ class expand_pass : public gimple_opt_pass {
         crn_leaf_begin(function);
         if (crn_late_expand(function))
             return 0;
-        crn_kept_begin(function);
+        crn_storage_begin(function);
         basic_block block;
         FOR_EACH_BB_FN(block, function)
         for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i);) {
@@ -140,7 +140,7 @@ class expand_pass : public gimple_opt_pass {
                 expand(&i);
             gsi_next(&i);
         }
-        crn_kept_end();
+        crn_storage_end();
         return 0;
     }
 };

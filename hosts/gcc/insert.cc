@@ -5,7 +5,7 @@
  *
  * The frame is given back before a call in tail position, so that the call stays a jump. The call
  * and its return may be in different blocks, and other paths may lead to that return. These give
- * their frames back on the way to it: on the edges into the *tails*, the blocks that some path
+ * their frames back before it: on the edges into the *tails*, the blocks that some path
  * reaches without a frame.
  */
 #include "plugin.h"
@@ -337,7 +337,7 @@ class insert_pass : public gimple_opt_pass {
     }
     unsigned execute(function *function) override
     {
-        crn_settle();
+        crn_place_moved_leaves();
         bool early = crn_chosen.inlined && !is_for_vectors(function->decl);
         if (!early && !crn_is_entered(function->decl) && is_wanted(function))
             insert_or_count(function);

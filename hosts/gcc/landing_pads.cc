@@ -73,7 +73,7 @@ class pads_pass : public gimple_opt_pass {
 
 } // namespace
 
-opt_pass *crn_pass_pads(gcc::context *context)
+opt_pass *crn_pass_landing_pads(gcc::context *context)
 {
     return new pads_pass(context);
 }

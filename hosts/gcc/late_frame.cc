@@ -4,7 +4,7 @@
  * call nothing (the result is cached, there is nothing to do); on those they cost as little as
  * leaf functions.
  *
- * Until it is pushed, the frame is only what enter returned, as in light leaf functions. Where
+ * Until it is pushed, the frame is only what enter returned, as in count-only leaf functions. Where
  * paths with and without a pushed frame meet, a variable has its height, or 0.
  */
 #include "plugin.h"
@@ -86,7 +86,8 @@ bool frame::is_one()
     }
     FOR_EACH_BB_FN(block, of)
     for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
-        if (crn_mark_of(gsi_stmt(i)) != CRN_MARK_NONE && crn_mark_height(gsi_stmt(i)) != node_offset)
+        if (crn_mark_of(gsi_stmt(i)) != CRN_MARK_NONE &&
+            crn_mark_height(gsi_stmt(i)) != node_offset)
             return false;
     return node_offset != NULL_TREE;
 }
@@ -236,8 +237,8 @@ void frame::expand_mark(gimple_stmt_iterator *place, unsigned now)
                     false);
     } else {
         gsi_replace(place,
-                    which == CRN_MARK_TAIL ? crn_emit_tail_light(pushed, node_offset, strand)
-                                           : crn_emit_leave_light(pushed, node_offset, strand),
+                    which == CRN_MARK_TAIL ? crn_emit_tail_count_only(pushed, node_offset, strand)
+                                           : crn_emit_leave_count_only(pushed, node_offset, strand),
                     false);
     }
 }

@@ -4,9 +4,9 @@
  * see the stack while one runs, and it restores it. So the frame is not pushed, and the caller's
  * context stays in a register.
  *
- * Without a loop they end at once and are *light*: the caller's context stays current, and only
- * the count is written. If something is pending at leave, the function's own node offset is known
- * and gets the time. Calls of a signal handler meanwhile count below the caller.
+ * Without a loop they end at once and are *count only*: the caller's context stays current, and
+ * only the count is written. If something is pending at leave, the function's own node offset is
+ * known and gets the time. Calls of a signal handler meanwhile count below the caller.
  */
 #include "plugin.h"
 
@@ -80,7 +80,7 @@ static void take(function *function, crn_mark wanted, void with(tree height))
             with(crn_mark_height(gsi_stmt(i)));
 }
 
-static bool all_known, light;
+static bool all_known, count_only;
 
 static void add(tree height)
 {
@@ -186,7 +186,7 @@ static bool counts_inlined(function *function)
     return false;
 }
 
-static bool may_be_light(function *function)
+static bool may_be_count_only(function *function)
 {
     entered = 0;
     take(function, CRN_MARK_ENTER, count);
@@ -198,7 +198,7 @@ void crn_leaf_begin(function *function)
     if (!strands)
         strands = new hash_map<tree, tree>;
     strands->empty();
-    light = false;
+    count_only = false;
     if (crn_by_calls())
         return;
     if (!calls_nothing(function)) {
@@ -210,12 +210,12 @@ void crn_leaf_begin(function *function)
     take(function, CRN_MARK_LEAVE, look); /* the leave of either of two frames */
     if (!all_known)
         strands->empty();
-    light = may_be_light(function);
+    count_only = may_be_count_only(function);
 }
 
-bool crn_leaf_is_light(void)
+bool crn_leaf_is_count_only(void)
 {
-    return light;
+    return count_only;
 }
 
 tree crn_leaf_strand(tree height)

@@ -14,10 +14,10 @@ static char *demangle(const char *symbol)
 
 static const char *keep(const char *text, size_t length)
 {
-    char *kept = (char *)ggc_alloc_atomic(length + 1);
-    memcpy(kept, text, length);
-    kept[length] = '\0';
-    return kept;
+    char *copy = (char *)ggc_alloc_atomic(length + 1);
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    return copy;
 }
 
 static const char *symbol_of(tree function)
@@ -76,9 +76,9 @@ const char *crn_clone_name_of(tree function)
         return name;
     char *clone = clone_of(function), *whole = concat(name, clone, NULL);
     free(clone);
-    const char *kept = keep(whole, strlen(whole));
+    const char *copy = keep(whole, strlen(whole));
     free(whole);
-    return kept;
+    return copy;
 }
 
 const char *crn_name_of(tree function)

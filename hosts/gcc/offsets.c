@@ -27,7 +27,8 @@ _Static_assert(offsetof(cairn_priv_edge, node_offset) == 4, "an edge's node offs
 _Static_assert(CRN_INLINE_CACHE_SIZE - sizeof(cairn_priv_cache_entry) == CRN_INLINE_CACHE_MASK,
                "inline cache mask");
 _Static_assert(sizeof(crn_site) == 64, "a site");
-_Static_assert(offsetof(crn_site, block) == 0 && offsetof(crn_site, slot) == 4, "a site's block");
+_Static_assert(offsetof(crn_site, block) == 0 && offsetof(crn_site, callee_offset) == 4,
+               "a site's block");
 _Static_assert(sizeof(crn_packed_site) == 32, "SITE_SIZE");
 _Static_assert(offsetof(crn_packed_site, block) == offsetof(crn_site, block), "a block");
 _Static_assert(offsetof(crn_packed_site, inline_cache) == 4, "its inline_cache");

@@ -77,7 +77,7 @@ static void add_passes(const char *plugin)
     add_pass(plugin, crn_pass_const_calls(g), PASS_POS_INSERT_BEFORE, "cfg");
     add_pass(plugin, crn_pass_branch(g), PASS_POS_INSERT_AFTER, "ssa");
     add_pass(plugin, crn_pass_early(g), PASS_POS_INSERT_AFTER, "ssa");
-    add_pass(plugin, crn_pass_pads(g), PASS_POS_INSERT_BEFORE, "ehcleanup", 0);
+    add_pass(plugin, crn_pass_landing_pads(g), PASS_POS_INSERT_BEFORE, "ehcleanup", 0);
     add_pass(plugin, crn_pass_tail(g), PASS_POS_INSERT_BEFORE, "tailc");
     add_pass(plugin, crn_pass_insert(g), PASS_POS_INSERT_AFTER, "optimized");
     add_pass(plugin, crn_pass_check(g), PASS_POS_INSERT_AFTER, "cairn_insert");

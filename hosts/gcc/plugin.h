@@ -36,7 +36,7 @@ struct crn_choice {
     bool calls;         /* call functions in place of inlining code */
     bool alloc;         /* a function stays on the stack while it allocates */
     bool verify;        /* check frames at run time */
-    bool branch;        /* each way of a branch is a block */
+    bool branch;        /* each outcome of a branch is a block */
     bool zero;          /* register sites, to report those that never ran */
     bool clones;        /* clones that GCC makes are blocks of their own */
     int small;          /* leave out leaf functions with fewer statements; 0: none */
@@ -124,8 +124,8 @@ bool crn_must_stay(gcall *call);
 
 /* ---- expand.cc ------------------------------------------------------------------------- */
 
-/* Puts moved leaves in place: before calls that became jumps, otherwise behind the call. */
-void crn_settle(void);
+/* Places moved leaves: before calls that became jumps, otherwise behind the call. */
+void crn_place_moved_leaves(void);
 
 /* ---- leaf.cc ---------------------------------------------------------------------------- */
 
@@ -136,25 +136,25 @@ void crn_leaf_begin(function *function);
 /* If the function calls nothing, its frame is not pushed: returns the variable with the strand,
  * otherwise NULL. The "height" is then the node offset of the caller's context. */
 tree crn_leaf_strand(tree height);
-/* Returns true if it also has no loop and nothing that needs the current context ("light"): the
+/* Returns true if it also has no loop and nothing that needs the current context ("count only"): the
  * caller's context stays current, and the "height" is the function's own node offset. */
-bool crn_leaf_is_light(void);
+bool crn_leaf_is_count_only(void);
 /* Returns true for statements that call nothing and are no marks except enter and leave. */
 bool crn_is_quiet(gimple *statement);
 
 /* ---- saved_caller.cc ------------------------------------------------------------------- */
 
 /* Storage of a frame. */
-enum crn_where {
+enum crn_storage {
     CRN_PUSHED,  /* on the strand's stack */
     CRN_GUARDED, /* on the strand's stack with a guard above it: control may return by jumps */
-    CRN_KEPT     /* enter returns the caller, which the function saves and passes to leave */
+    CRN_SAVED_CALLER     /* enter returns the caller, which the function saves and passes to leave */
 };
-crn_where crn_where_is(tree height);
+crn_storage crn_storage_of(tree height);
 
 /* Analyses a function whose marks are about to be expanded. Before, its frames are pushed. */
-void crn_kept_begin(function *function);
-void crn_kept_end(void);
+void crn_storage_begin(function *function);
+void crn_storage_end(void);
 
 /* ---- late_frame.cc --------------------------------------------------------------------- */
 
@@ -185,8 +185,8 @@ bool crn_late_expand(function *function);
 #define CRN_STUB_ENTER "cairn_priv_stub_4_enter"
 #define CRN_STUB_LEAVE "cairn_priv_stub_1_leave"
 #define CRN_STUB_TAIL "cairn_priv_stub_2_tail"
-#define CRN_STUB_LEAVE_KEPT "cairn_priv_stub_2_leave_kept"
-#define CRN_STUB_TAIL_KEPT "cairn_priv_stub_2_tail_kept"
+#define CRN_STUB_LEAVE_SAVED_CALLER "cairn_priv_stub_2_leave_saved_caller"
+#define CRN_STUB_TAIL_SAVED_CALLER "cairn_priv_stub_2_tail_saved_caller"
 #define CRN_STUB_ENTER_GUARDED "cairn_priv_stub_2_enter_guarded"
 #define CRN_STUB_TAIL_GUARDED "cairn_priv_stub_1_tail_guarded"
 
@@ -207,8 +207,8 @@ gimple *crn_emit_restore(tree height);
  * otherwise NULL. */
 gimple *crn_emit_enter_late(tree site, tree node_offset, tree strand);
 gimple *crn_emit_push(tree height, tree pushed, tree node_offset, tree strand);
-gimple *crn_emit_leave_light(tree pushed, tree node_offset, tree strand);
-gimple *crn_emit_tail_light(tree pushed, tree node_offset, tree strand);
+gimple *crn_emit_leave_count_only(tree pushed, tree node_offset, tree strand);
+gimple *crn_emit_tail_count_only(tree pushed, tree node_offset, tree strand);
 
 /* ---- tree.cc ---------------------------------------------------------------------------- */
 
@@ -244,7 +244,7 @@ struct crn_stretch {
 };
 
 /* Lets nodes with equal numbers of calls in each stretch share a counter. */
-void crn_find_alike(const auto_vec<crn_stretch> &stretches, auto_vec<crn_tree_node> *nodes);
+void crn_share_counters(const auto_vec<crn_stretch> &stretches, auto_vec<crn_tree_node> *nodes);
 
 /* ---- small.cc --------------------------------------------------------------------------- */
 
@@ -256,7 +256,7 @@ void crn_count_small(void);
 opt_pass *crn_pass_const_calls(gcc::context *context);
 opt_pass *crn_pass_early(gcc::context *context);
 opt_pass *crn_pass_branch(gcc::context *context);
-opt_pass *crn_pass_pads(gcc::context *context);
+opt_pass *crn_pass_landing_pads(gcc::context *context);
 opt_pass *crn_pass_tail(gcc::context *context);
 opt_pass *crn_pass_insert(gcc::context *context);
 opt_pass *crn_pass_check(gcc::context *context);

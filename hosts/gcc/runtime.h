@@ -12,13 +12,13 @@ int64_t crn_site_enter(crn_site *site);
 void crn_site_leave(int64_t height);
 void crn_site_tail(int64_t height);
 int64_t crn_site_enter_guarded(crn_site *site);
-uint64_t crn_site_enter_kept(crn_site *site);
-void crn_site_leave_kept(uint64_t kept);
-void crn_site_tail_kept(uint64_t kept);
+uint64_t crn_site_enter_saved_caller(crn_site *site);
+void crn_site_leave_saved_caller(uint64_t saved);
+void crn_site_tail_saved_caller(uint64_t saved);
 uint64_t crn_site_enter_leaf(crn_site *site);
 void crn_site_leave_leaf(uint64_t caller);
-uint64_t crn_site_enter_light(crn_site *site);
-void crn_site_leave_light(uint64_t node_offset);
+uint64_t crn_site_enter_count_only(crn_site *site);
+void crn_site_leave_count_only(uint64_t node_offset);
 
 uint64_t *crn_site_counters(crn_tree *tree);
 uint64_t crn_site_go(crn_node *node, uint64_t *word);

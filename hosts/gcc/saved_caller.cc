@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Decides where the frames of a function are kept. Most need not be on the strand's stack: the
- * function saves its caller in its own frame, like its return address. That takes fewer
- * instructions, and later events need not wait for a stack in memory.
+ * Decides how a function's frame is stored. Most functions save their caller's node offset in the
+ * machine's stack frame, like the return address. That takes fewer instructions than a push, and
+ * later events need not wait for a stack in memory.
  *
  * A function to which control can return by jumps or exceptions cannot rely on the current
- * context, as functions that were left that way have not said so. Its frame is on the stack with
- * its own context above it, the *guard*.
+ * context, because functions that were left that way ran no leave. Its frame is pushed on the
+ * strand's stack, with its own context above it, the *guard*.
  */
 #include "plugin.h"
 
-static crn_where where;
+static crn_storage storage;
 
 namespace {
 
@@ -44,26 +44,26 @@ void census::take(gimple *statement)
 
 } // namespace
 
-void crn_kept_begin(function *function)
+void crn_storage_begin(function *function)
 {
     census census;
     basic_block block;
     FOR_EACH_BB_FN(block, function)
     for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
         census.take(gsi_stmt(i));
-    where = CRN_PUSHED;
+    storage = CRN_PUSHED;
     if (census.restored)
-        where = CRN_GUARDED;
+        storage = CRN_GUARDED;
     else if (census.entered == 1 && !census.others && !crn_by_calls())
-        where = CRN_KEPT;
+        storage = CRN_SAVED_CALLER;
 }
 
-void crn_kept_end(void)
+void crn_storage_end(void)
 {
-    where = CRN_PUSHED;
+    storage = CRN_PUSHED;
 }
 
-crn_where crn_where_is(tree height)
+crn_storage crn_storage_of(tree height)
 {
-    return is_of_go(height) ? CRN_KEPT : where;
+    return is_of_go(height) ? CRN_SAVED_CALLER : storage;
 }

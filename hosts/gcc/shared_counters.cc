@@ -45,7 +45,7 @@ int by_calls(const void *one, const void *other, void *data)
 
 } // namespace
 
-void crn_find_alike(const auto_vec<crn_stretch> &stretches, auto_vec<crn_tree_node> *nodes)
+void crn_share_counters(const auto_vec<crn_stretch> &stretches, auto_vec<crn_tree_node> *nodes)
 {
     auto_vec<crn_stretch> sorted;
     sorted.safe_splice(stretches);

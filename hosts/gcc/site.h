@@ -21,8 +21,8 @@
 #include <cairn/process.h>
 
 typedef struct crn_site {
-    uint32_t block; /* CRN_SITE_NEW before the first enter */
-    uint32_t slot;  /* byte offset in a record of the cached callee for the block */
+    uint32_t block;         /* CRN_SITE_NEW before the first enter */
+    uint32_t callee_offset; /* byte offset in a record of the cached callee for the block */
     const char *name;
     const char *file;
     uint32_t line, column;
@@ -62,7 +62,7 @@ typedef struct crn_tree {
 
 /* No block has this number: numbers beyond the last become CAIRN_BLOCK_FOLDED. */
 #define CRN_SITE_NEW ((uint32_t)0xfffffffe)
-/* `slot` of such a site: any callee, as all are another block's. */
+/* `callee_offset` of such a site: any callee, as all are another block's. */
 #define CRN_SITE_NEW_SLOT ((uint32_t)offsetof(cairn_priv_record, callees))
 
 /* The height of a frame that was not entered: there was no strand. */
@@ -87,19 +87,19 @@ CAIRN_API int64_t cairn_priv_site_enter_counted(crn_packed_site *site); /* the s
 
 /* For functions that save their caller: the frame is not pushed. Enter returns the caller's node
  * offset with the graph's tag, 0 without a strand; leave takes it. */
-CAIRN_API uint64_t cairn_priv_site_enter_kept(crn_packed_site *site);
-CAIRN_API void cairn_priv_site_leave_kept(uint64_t kept);
-CAIRN_API void cairn_priv_site_tail_kept(uint64_t kept);
+CAIRN_API uint64_t cairn_priv_site_enter_saved_caller(crn_packed_site *site);
+CAIRN_API void cairn_priv_site_leave_saved_caller(uint64_t saved);
+CAIRN_API void cairn_priv_site_tail_saved_caller(uint64_t saved);
 
 /* For leaf functions: the frame is not pushed. Enter returns the caller's node offset, 0 without a
  * strand; leave takes it. */
 CAIRN_API uint64_t cairn_priv_site_enter_leaf(crn_packed_site *site);
 CAIRN_API void cairn_priv_site_leave_leaf(uint64_t caller);
 
-/* For light leaf functions: the caller's context stays current. Enter returns the node offset of
- * the entered context; leave takes it. */
-CAIRN_API uint64_t cairn_priv_site_enter_light(crn_packed_site *site);
-CAIRN_API void cairn_priv_site_leave_light(uint64_t node_offset);
+/* For count-only leaf functions: the caller's context stays current. Enter returns the node offset
+ * of the entered context; leave takes it. */
+CAIRN_API uint64_t cairn_priv_site_enter_count_only(crn_packed_site *site);
+CAIRN_API void cairn_priv_site_leave_count_only(uint64_t node_offset);
 
 /* Returns the counters of a tree in the current context; without a profile, memory that may be
  * written to. Preserves every register except %rax. */

@@ -175,9 +175,9 @@ static void store(crn_site *site, cairn_block block)
         __atomic_store_n(&packed->block, block, __ATOMIC_RELEASE);
         return;
     }
-    size_t slot =
+    size_t offset =
         offsetof(cairn_priv_record, callees) + cairn_priv_callee_index(block) * sizeof(uint32_t);
-    __atomic_store_n(&site->slot, (uint32_t)slot, __ATOMIC_RELAXED);
+    __atomic_store_n(&site->callee_offset, (uint32_t)offset, __ATOMIC_RELAXED);
     __atomic_store_n(&site->block, block, __ATOMIC_RELEASE);
 }
 

@@ -120,9 +120,9 @@ uint64_t crn_site_take_frame(cairn_priv_strand *strand, int64_t before)
 }
 
 /* Enters, then takes the frame off the stack again. Returns the caller, with the graph's tag if the
- * function saves it; for a light function (its context need not be current) returns its own
+ * function saves it; for a count-only function (its context need not be current) returns its own
  * context, and the caller's stays current. Returns 0 without memory. */
-static inline uint64_t enter_unpushed(crn_site *site, bool light, bool kept)
+static inline uint64_t enter_unpushed(crn_site *site, bool count_only, bool saves_caller)
 {
     cairn_strand *strand = crn_site_hold();
     if (!strand)
@@ -131,25 +131,26 @@ static inline uint64_t enter_unpushed(crn_site *site, bool light, bool kept)
     int64_t before = crn_site_height(priv);
     enter_site(priv, site);
     uint64_t given = crn_site_take_frame(priv, before);
-    if (given && light) {
+    if (given && count_only) {
         uint64_t caller = given;
         given = priv->current;
         CAIRN_PRIV_PUT(priv->current, caller);
     }
-    given += given && kept ? priv->mark : 0;
+    given += given && saves_caller ? priv->mark : 0;
     crn_site_release(strand);
     return given;
 }
 
 /* Undoes enter_unpushed: time so far belongs to the function, so it is pushed once more, beyond the
  * end of the stack if needed; there is space. */
-static inline void leave_unpushed(uint64_t given, bool light)
+static inline void leave_unpushed(uint64_t given, bool count_only)
 {
     cairn_strand *strand = crn_site_hold();
     if (!strand)
         return;
     cairn_priv_strand *priv = (cairn_priv_strand *)strand;
-    uint64_t caller = light ? priv->current : given, node_offset = light ? given : priv->current;
+    uint64_t caller = count_only ? priv->current : given,
+             node_offset = count_only ? given : priv->current;
     uint32_t *top = priv->top;
     *top = (uint32_t)caller;
     priv->top = top + 1;
@@ -170,17 +171,17 @@ void crn_site_leave_leaf(uint64_t caller)
     leave_unpushed(caller, false);
 }
 
-uint64_t crn_site_enter_light(crn_site *site)
+uint64_t crn_site_enter_count_only(crn_site *site)
 {
     return enter_unpushed(site, true, false);
 }
 
-void crn_site_leave_light(uint64_t node_offset)
+void crn_site_leave_count_only(uint64_t node_offset)
 {
     leave_unpushed(node_offset, true);
 }
 
-uint64_t crn_site_enter_kept(crn_site *site)
+uint64_t crn_site_enter_saved_caller(crn_site *site)
 {
     return enter_unpushed(site, false, true);
 }
@@ -216,12 +217,12 @@ static inline void end_saved_caller(uint64_t saved, bool is_tail)
     crn_site_release(strand);
 }
 
-void crn_site_leave_kept(uint64_t saved)
+void crn_site_leave_saved_caller(uint64_t saved)
 {
     end_saved_caller(saved, false);
 }
 
-void crn_site_tail_kept(uint64_t saved)
+void crn_site_tail_saved_caller(uint64_t saved)
 {
     end_saved_caller(saved, true);
 }

@@ -31,7 +31,7 @@
 /* %rax: the strand; %r11: the site. Returns the height in %rax; clobbers %r8 to %r10. */
 static const char enter[] =
     BEGIN(CRN_STUB_ENTER)
-    FIND_ROOM("%r10")
+    FIND_SPACE("%r10")
     FIND_BLOCK("2f")
     COUNT_BLOCK
     PUSH_BLOCK("%r10")
@@ -43,7 +43,7 @@ static const char enter[] =
 /* The same with a guard above the frame. */
 static const char enter_guarded[] =
     BEGIN(CRN_STUB_ENTER_GUARDED)
-    FIND_ROOM("%r10")
+    FIND_SPACE("%r10")
     FIND_BLOCK("2f")
     COUNT_BLOCK
     PUSH_GUARDED("%r10")
@@ -105,25 +105,25 @@ static const char enter_guarded[] =
 /* %rcx: the result of enter; clobbers %r9 to %r11. Leaves the node offset in %r10. Goes to 2 if the
  * upper half is not the strand's tag for leave: the caller is of another graph, or something is
  * pending. */
-#define TAKE_KEPT                                                                                  \
+#define TAKE_SAVED_CALLER                                                                                  \
     STRAND                                                                                         \
     "\tmovl %ecx, %r10d\n"                                                                         \
     "\tmovq %rcx, %r9\n"                                                                           \
     "\tsubq " CRN_AT_LEAVING "(%r11), %r9\n"                                                       \
     "\tcmpq %r10, %r9\n"                                                                           \
     "\tjne 2f\n"
-#define LEAVE_KEPT(name)                                                                           \
+#define LEAVE_SAVED_CALLER(name)                                                                           \
     BEGIN(name)                                                                                    \
-    TAKE_KEPT                                                                                      \
+    TAKE_SAVED_CALLER                                                                                      \
     "\tmovq %r10, " CRN_AT_CURRENT "(%r11)\n"                                                      \
     "1:\tret\n"                                                                                    \
-    SLOW("cairn_priv_site_leave_kept")                                                             \
+    SLOW("cairn_priv_site_leave_saved_caller")                                                             \
     END(name)
 
 /* The caller is stored at the end of the stack. */
-#define TAIL_KEPT(name)                                                                            \
+#define TAIL_SAVED_CALLER(name)                                                                            \
     BEGIN(name)                                                                                    \
-    TAKE_KEPT                                                                                      \
+    TAKE_SAVED_CALLER                                                                                      \
     "\tmovq " CRN_AT_CURRENT "(%r11), %r9\n"                                                       \
     "\tmovq " CRN_AT_TOP "(%r11), %rcx\n"                                                          \
     "\tmovq %r10, " CRN_AT_CURRENT "(%r11)\n"                                                      \
@@ -131,15 +131,15 @@ static const char enter_guarded[] =
     "\tbtsq $63, %r9\n"                                                                            \
     "\tmovq %r9, " CRN_AT_CURRENT "(%r11)\n"                                                       \
     "1:\tret\n"                                                                                    \
-    SLOW("cairn_priv_site_tail_kept")                                                              \
+    SLOW("cairn_priv_site_tail_saved_caller")                                                              \
     END(name)
 
 static const char text[] =
     LEAVE(CRN_STUB_LEAVE)
     TAIL(CRN_STUB_TAIL, "0", "4")
     TAIL(CRN_STUB_TAIL_GUARDED, "4", "8")
-    LEAVE_KEPT(CRN_STUB_LEAVE_KEPT)
-    TAIL_KEPT(CRN_STUB_TAIL_KEPT)
+    LEAVE_SAVED_CALLER(CRN_STUB_LEAVE_SAVED_CALLER)
+    TAIL_SAVED_CALLER(CRN_STUB_TAIL_SAVED_CALLER)
     "\t.text\n";
 /* clang-format on */
 

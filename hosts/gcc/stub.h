@@ -39,14 +39,14 @@
     "\tjne " wrong "\n"
 
 /* Loads the end of the stack; goes to 2 if there is no space for a frame. */
-#define FIND_ROOM(top)                                                                             \
+#define FIND_SPACE(top)                                                                             \
     "\tmovq " CRN_AT_TOP "(%rax), " top "\n"                                                       \
     "\tcmpq " CRN_AT_HIGH "(%rax), " top "\n"                                                      \
     "\tjae 2f\n"
 
 /* Computes the caller in %r11: the current context, or after a tail call the caller stored at the
  * end of the stack. Selected by cmov, because the branch would be unpredictable. */
-#define WHO_CALLED(top)                                                                            \
+#define GET_CALLER(top)                                                                            \
     "\ttestq %r11, %r11\n"                                                                         \
     "\tcmovsl (" top "), %r11d\n"
 
@@ -54,7 +54,7 @@
  * because a signal handler may push at the end of the stack, and the current context last, because
  * the handler preserves it. */
 #define PUSH_BLOCK(top)                                                                            \
-    WHO_CALLED(top)                                                                                \
+    GET_CALLER(top)                                                                                \
     "\taddq $4, " top "\n"                                                                         \
     "\tmovq " top ", " CRN_AT_TOP "(%rax)\n"                                                       \
     "\tmovl %r11d, -4(" top ")\n"                                                                  \
@@ -63,7 +63,7 @@
 /* The same with a guard, which is included in the height. It is stored when the stack is above
  * it. */
 #define PUSH_GUARDED(top)                                                                          \
-    WHO_CALLED(top)                                                                                \
+    GET_CALLER(top)                                                                                \
     "\taddq $8, " top "\n"                                                                         \
     "\tmovq " top ", " CRN_AT_TOP "(%rax)\n"                                                       \
     "\tmovl %r11d, -8(" top ")\n"                                                                  \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Calls of C functions in the middle of code that saved nothing for a call. The argument is in
- * %rax, and so is the result; all other registers are as they were, and the caller has kept off
+ * %rax, and so is the result; all other registers are as they were, and the caller has moved off
  * the red zone. What C code may use beyond general registers is saved by the processor itself.
  */
 #include "layout.h"
@@ -228,10 +228,10 @@ cairn_priv_site_enter:
         .endm
 
 /* The same for packed sites, after an inline cache miss. The result becomes the inline cache entry.
- * frame: the frame is pushed, and its height returned; guarded: with a guard. kept: the caller is
- * returned, with the graph's tag. light: the caller's context stays current, and the node offset is
+ * frame: the frame is pushed, and its height returned; guarded: with a guard. saved_caller: the caller is
+ * returned, with the graph's tag. count_only: the caller's context stays current, and the node offset is
  * returned. `above`: by how much the stack pointer is lower here than where the entry was selected. */
-        .macro enter_known name frame guarded kept light above slowly
+        .macro enter_known name frame guarded saved_caller count_only above slowly
         .p2align 4
         .globl  \name
         .type   \name, @function
@@ -255,7 +255,7 @@ cairn_priv_site_enter:
         movq    CRN_STRAND_CURRENT(%rdi), %rcx          /* current */
         movq    CRN_LANE_BASE(%rsi), %r8             /* base */
         look_up_block
-        .if \light
+        .if \count_only
         leal    (%rcx,%rcx), %r9d
         andl    $CRN_INLINE_CACHE_MASK, %r9d
         .else
@@ -281,7 +281,7 @@ cairn_priv_site_enter:
         jns     5f
         movq    CRN_STRAND_TOP(%rdi), %rsi
         movl    (%rsi), %ecx            /* caller of the frame that was given back */
-5:      .if \light
+5:      .if \count_only
         movq    %rcx, CRN_STRAND_CURRENT(%rdi)
         movq    %rdx, %rax
         .elseif \frame                  /* stored last: a signal handler saves it there */
@@ -299,7 +299,7 @@ cairn_priv_site_enter:
         .else
         movq    %rdx, CRN_STRAND_CURRENT(%rdi)
         movq    %rcx, %rax
-        .if \kept
+        .if \saved_caller
         addq    CRN_STRAND_MARK(%rdi), %rax
         .endif
         .endif
@@ -325,9 +325,9 @@ cairn_priv_site_enter:
         enter_known cairn_priv_site_enter_frame, 1, 0, 0, 0, 0, cairn_priv_site_enter_slowly
         enter_known cairn_priv_site_enter_guarded, 1, 1, 0, 0, 0, site_enter_guarded_all
         enter_known cairn_priv_site_enter_counted, 1, 1, 0, 0, 8, site_enter_guarded_all
-        enter_known cairn_priv_site_enter_kept, 0, 0, 1, 0, 8, site_enter_kept_all
+        enter_known cairn_priv_site_enter_saved_caller, 0, 0, 1, 0, 8, site_enter_saved_caller_all
         enter_known cairn_priv_site_enter_leaf, 0, 0, 0, 0, 8, site_enter_leaf_all
-        enter_known cairn_priv_site_enter_light, 0, 0, 0, 1, 8, site_enter_light_all
+        enter_known cairn_priv_site_enter_count_only, 0, 0, 0, 1, 8, site_enter_count_only_all
 
         .p2align 4
         .globl  cairn_priv_site_enter_slowly
@@ -349,33 +349,33 @@ site_enter_guarded_all:
         .size   site_enter_guarded_all, . - site_enter_guarded_all
 
         .p2align 4
-        .type   site_enter_kept_all, @function
-site_enter_kept_all:
+        .type   site_enter_saved_caller_all, @function
+site_enter_saved_caller_all:
         save
         movq    %rax, %rdi
-        call_with_all crn_site_enter_kept
+        call_with_all crn_site_enter_saved_caller
         restore
-        .size   site_enter_kept_all, . - site_enter_kept_all
+        .size   site_enter_saved_caller_all, . - site_enter_saved_caller_all
 
         .p2align 4
-        .globl  cairn_priv_site_leave_kept
-        .type   cairn_priv_site_leave_kept, @function
-cairn_priv_site_leave_kept:
+        .globl  cairn_priv_site_leave_saved_caller
+        .type   cairn_priv_site_leave_saved_caller, @function
+cairn_priv_site_leave_saved_caller:
         save
         movq    %rax, %rdi
-        call_with_all crn_site_leave_kept
+        call_with_all crn_site_leave_saved_caller
         restore
-        .size   cairn_priv_site_leave_kept, . - cairn_priv_site_leave_kept
+        .size   cairn_priv_site_leave_saved_caller, . - cairn_priv_site_leave_saved_caller
 
         .p2align 4
-        .globl  cairn_priv_site_tail_kept
-        .type   cairn_priv_site_tail_kept, @function
-cairn_priv_site_tail_kept:
+        .globl  cairn_priv_site_tail_saved_caller
+        .type   cairn_priv_site_tail_saved_caller, @function
+cairn_priv_site_tail_saved_caller:
         save
         movq    %rax, %rdi
-        call_with_all crn_site_tail_kept
+        call_with_all crn_site_tail_saved_caller
         restore
-        .size   cairn_priv_site_tail_kept, . - cairn_priv_site_tail_kept
+        .size   cairn_priv_site_tail_saved_caller, . - cairn_priv_site_tail_saved_caller
 
         .p2align 4
         .type   site_enter_leaf_all, @function
@@ -387,23 +387,23 @@ site_enter_leaf_all:
         .size   site_enter_leaf_all, . - site_enter_leaf_all
 
         .p2align 4
-        .type   site_enter_light_all, @function
-site_enter_light_all:
+        .type   site_enter_count_only_all, @function
+site_enter_count_only_all:
         save
         movq    %rax, %rdi
-        call_with_all crn_site_enter_light
+        call_with_all crn_site_enter_count_only
         restore
-        .size   site_enter_light_all, . - site_enter_light_all
+        .size   site_enter_count_only_all, . - site_enter_count_only_all
 
         .p2align 4
-        .globl  cairn_priv_site_leave_light
-        .type   cairn_priv_site_leave_light, @function
-cairn_priv_site_leave_light:
+        .globl  cairn_priv_site_leave_count_only
+        .type   cairn_priv_site_leave_count_only, @function
+cairn_priv_site_leave_count_only:
         save
         movq    %rax, %rdi
-        call_with_all crn_site_leave_light
+        call_with_all crn_site_leave_count_only
         restore
-        .size   cairn_priv_site_leave_light, . - cairn_priv_site_leave_light
+        .size   cairn_priv_site_leave_count_only, . - cairn_priv_site_leave_count_only
 
         .p2align 4
         .globl  cairn_priv_site_leave_leaf

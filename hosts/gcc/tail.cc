@@ -21,7 +21,7 @@ class tail {
     gcall *call = NULL;
     greturn *end = NULL;
     auto_vec<gimple *> leaves;
-    auto_vec<edge> way; /* edges from the call's block to the return's */
+    auto_vec<edge> path; /* edges from the call's block to the return's */
 
     bool follow(tree value);
     bool pass(gimple *statement, tree *value);
@@ -70,14 +70,14 @@ bool tail::follow(tree value)
     gimple_stmt_iterator i = gsi_for_stmt(call);
     for (gsi_next(&i);; gsi_next(&i)) {
         while (gsi_end_p(i)) {
-            basic_block block = way.is_empty() ? gimple_bb(call) : way.last()->dest;
+            basic_block block = path.is_empty() ? gimple_bb(call) : path.last()->dest;
             if (!single_succ_p(block) || single_succ_edge(block)->flags & EDGE_COMPLEX ||
                 single_succ(block) == EXIT_BLOCK_PTR_FOR_FN(cfun) ||
-                way.length() > (unsigned)n_basic_blocks_for_fn(cfun))
+                path.length() > (unsigned)n_basic_blocks_for_fn(cfun))
                 return false;
-            way.safe_push(single_succ_edge(block));
-            value = through(way.last(), value);
-            i = gsi_start_bb(way.last()->dest);
+            path.safe_push(single_succ_edge(block));
+            value = through(path.last(), value);
+            i = gsi_start_bb(path.last()->dest);
         }
         end = dyn_cast<greturn *>(gsi_stmt(i));
         if (end)
@@ -104,10 +104,10 @@ bool tail::find(basic_block block)
 tree tail::height_before(const gimple *leave)
 {
     tree height = crn_mark_height(leave);
-    for (unsigned i = way.length(); i-- > 0 && TREE_CODE(height) == SSA_NAME;) {
+    for (unsigned i = path.length(); i-- > 0 && TREE_CODE(height) == SSA_NAME;) {
         gphi *join = dyn_cast<gphi *>(SSA_NAME_DEF_STMT(height));
-        if (join && gimple_bb(join) == way[i]->dest)
-            height = PHI_ARG_DEF_FROM_EDGE(join, way[i]);
+        if (join && gimple_bb(join) == path[i]->dest)
+            height = PHI_ARG_DEF_FROM_EDGE(join, path[i]);
     }
     return height;
 }
@@ -126,7 +126,7 @@ void tail::move()
             gimple_stmt_iterator place = gsi_for_stmt(leave);
             gsi_remove(&place, true);
         }
-    if (way.is_empty())
+    if (path.is_empty())
         return;
     basic_block rest = split_block(own, call)->dest;
     tree value = gimple_return_retval(end);

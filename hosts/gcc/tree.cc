@@ -275,7 +275,7 @@ void counting::change()
     if (made_nodes.length() > NODES_MOST)
         return;
     take_calls();
-    crn_find_alike(stretches, &made_nodes);
+    crn_share_counters(stretches, &made_nodes);
     made = crn_tree_make(made_nodes);
     counters = create_tmp_reg(ptr_type_node, "cairn_counters");
     height = create_tmp_reg(long_long_integer_type_node, "cairn_height");

@@ -11,7 +11,7 @@
 
 /* clang-format off */
 #define CRN_STUB_ENTER_COUNTED "cairn_priv_stub_5_enter_counted"
-#define CRN_STUB_ENTER_COUNTED_KEPT "cairn_priv_stub_5_enter_counted_kept"
+#define CRN_STUB_ENTER_COUNTED_SAVED_CALLER "cairn_priv_stub_5_enter_counted_saved_caller"
 #define CRN_STUB_COUNTERS "cairn_priv_stub_4_counters"
 #define CRN_STUB_GO "cairn_priv_stub_4_go"
 
@@ -24,13 +24,13 @@
  *
  * From 6 on: inline cache miss. Usually the current record has the callee cached (never a new
  * block's). It becomes the next inline cache entry, of the lane: the strand's may be the empty one. */
-#define ENTER_COUNTED(name, room, enter, slowly, counters)                                         \
+#define ENTER_COUNTED(name, space, enter, slowly, counters)                                         \
     BEGIN(name)                                                                                    \
     "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %rax\n"                                       \
     "\tmovq %fs:(%rax), %rax\n"                                                                    \
     "\ttestq %rax, %rax\n"                                                                         \
     "\tje 1f\n"                                                                                    \
-    room                                                                                           \
+    space                                                                                          \
     FIND_BLOCK("6f")                                                                               \
     "7:\tshrq $32, %r8\n"                                                                          \
     "\tmovq " CRN_AT_BASE "(%rax), %r11\n"                                                         \
@@ -56,7 +56,7 @@
     "\tjne 4f\n"                                                                                   \
     "\tret\n"                                                                                      \
     "6:\n"                                                                                         \
-    FIND_ROOM("%rcx")                                                                              \
+    FIND_SPACE("%rcx")                                                                              \
     "\tmovl " CRN_AT_CURRENT "(%rax), %r8d\n"                                                      \
     "\tmovq " CRN_AT_BASE "(%rax), %r9\n"                                                          \
     "\timull $" CRN_TEXT(CRN_RECORD_CALLEE_FACTOR) ", (%r11), %ecx\n"                              \
@@ -112,18 +112,18 @@
 /* The frame is pushed with a guard. */
 static const char enter_counted_stub[] =
     ENTER_COUNTED(CRN_STUB_ENTER_COUNTED,
-                  FIND_ROOM("%rcx"),
+                  FIND_SPACE("%rcx"),
                   PUSH_GUARDED("%rcx")
                   "\tleaq -4(%rcx), %rax\n",
                   "cairn_priv_site_enter_counted", CRN_STUB_COUNTERS);
 /* Or the caller is returned in %rax, to be saved. */
-static const char enter_counted_kept_stub[] =
-    ENTER_COUNTED(CRN_STUB_ENTER_COUNTED_KEPT, ,
-                  WHO_CALLED("%rcx")
+static const char enter_counted_saved_caller_stub[] =
+    ENTER_COUNTED(CRN_STUB_ENTER_COUNTED_SAVED_CALLER, ,
+                  GET_CALLER("%rcx")
                   "\tmovq %r8, " CRN_AT_CURRENT "(%rax)\n"
                   "\tmovq " CRN_AT_MARK "(%rax), %rax\n"
                   "\taddq %r11, %rax\n",
-                  "cairn_priv_site_enter_kept", CRN_STUB_COUNTERS "_kept");
+                  "cairn_priv_site_enter_saved_caller", CRN_STUB_COUNTERS "_saved_caller");
 
 /* %rax: the function's own node offset with tag, %r11: address of the node's, %r10: the node. If
  * the function is current and the node's offset is of the present graph, the node becomes current:
@@ -157,7 +157,7 @@ static const char go_stub[] =
     "leaq %3, %%r10\n\t"                                                                           \
     "call " stub
 static const char enter_counted_text[] = ENTER_TEXT(CRN_STUB_ENTER_COUNTED);
-static const char enter_counted_kept_text[] = ENTER_TEXT(CRN_STUB_ENTER_COUNTED_KEPT);
+static const char enter_counted_saved_caller_text[] = ENTER_TEXT(CRN_STUB_ENTER_COUNTED_SAVED_CALLER);
 
 /* %0: counters, %1: tree. */
 static const char counters_text[] = "# cairn counters\n\t"
@@ -187,7 +187,7 @@ static void write(void *event, void *data)
     (void)event;
     (void)data;
     if (asm_out_file && uses_counters)
-        fprintf(asm_out_file, "%s%s\t.text\n", enter_counted_stub, enter_counted_kept_stub);
+        fprintf(asm_out_file, "%s%s\t.text\n", enter_counted_stub, enter_counted_saved_caller_stub);
     if (asm_out_file && uses_go)
         fprintf(asm_out_file, "%s\t.text\n", go_stub);
     uses_counters = uses_go = false;
@@ -244,8 +244,8 @@ gimple *crn_emit_enter_counted(tree site, tree height, tree made, tree counters)
     vec_safe_push(inputs, operand("m", crn_site_block(site)));
     vec_safe_push(inputs, operand("m", word_of(made, 0)));
     uses_counters = true;
-    const char *text =
-        crn_where_is(height) == CRN_KEPT ? enter_counted_kept_text : enter_counted_text;
+    const char *text = crn_storage_of(height) == CRN_SAVED_CALLER ? enter_counted_saved_caller_text
+                                                                  : enter_counted_text;
     return assemble_call(text, inputs, outputs, {"r8", "r9", "r10", "r11", "cc"});
 }
 
