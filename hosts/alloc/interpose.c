@@ -74,26 +74,30 @@ static void begin(void)
 
 /* ---- malloc and its kin ---- */
 
-APART static void *malloc_seen(size_t size)
-{
-    begin();
-    void *block = crn_real_now.malloc(size);
-    crn_record_made(block, size, FRAME);
-    return block;
-}
+/* Defines a function that allocates `bytes` by the real one, as name_seen, which records it. */
+#define SEEN(name, parameters, arguments, bytes)                                                   \
+    APART static void *name##_seen parameters                                                      \
+    {                                                                                              \
+        begin();                                                                                   \
+        void *block = crn_real_now.name arguments;                                                 \
+        crn_record_made(block, bytes, FRAME);                                                      \
+        return block;                                                                              \
+    }
 
-EXPORT void *malloc(size_t size)
-{
-    return passes(size) ? crn_real_now.malloc(size) : malloc_seen(size);
-}
+/* The same, and the function itself. */
+#define ALLOCATES(name, parameters, arguments)                                                     \
+    SEEN(name, parameters, arguments, size)                                                        \
+    EXPORT void *name parameters                                                                   \
+    {                                                                                              \
+        return passes(size) ? crn_real_now.name arguments : name##_seen arguments;                 \
+    }
 
-APART static void *calloc_seen(size_t count, size_t size)
-{
-    begin();
-    void *block = crn_real_now.calloc(count, size);
-    crn_record_made(block, count * size, FRAME); /* NULL if the product overflows */
-    return block;
-}
+ALLOCATES(malloc, (size_t size), (size))
+ALLOCATES(aligned_alloc, (size_t alignment, size_t size), (alignment, size))
+ALLOCATES(memalign, (size_t alignment, size_t size), (alignment, size))
+ALLOCATES(valloc, (size_t size), (size))
+ALLOCATES(pvalloc, (size_t size), (size))
+SEEN(calloc, (size_t count, size_t size), (count, size), count *size) /* NULL if it overflows */
 
 EXPORT void *calloc(size_t count, size_t size)
 {
@@ -101,33 +105,6 @@ EXPORT void *calloc(size_t count, size_t size)
     if (!__builtin_mul_overflow(count, size, &bytes) && passes(bytes))
         return crn_real_now.calloc(count, size);
     return calloc_seen(count, size);
-}
-
-APART static void *aligned_alloc_seen(size_t alignment, size_t size)
-{
-    begin();
-    void *block = crn_real_now.aligned_alloc(alignment, size);
-    crn_record_made(block, size, FRAME);
-    return block;
-}
-
-EXPORT void *aligned_alloc(size_t alignment, size_t size)
-{
-    return passes(size) ? crn_real_now.aligned_alloc(alignment, size)
-                        : aligned_alloc_seen(alignment, size);
-}
-
-APART static void *memalign_seen(size_t alignment, size_t size)
-{
-    begin();
-    void *block = crn_real_now.memalign(alignment, size);
-    crn_record_made(block, size, FRAME);
-    return block;
-}
-
-EXPORT void *memalign(size_t alignment, size_t size)
-{
-    return passes(size) ? crn_real_now.memalign(alignment, size) : memalign_seen(alignment, size);
 }
 
 APART static int posix_memalign_seen(void **block, size_t alignment, size_t size)
@@ -143,32 +120,6 @@ EXPORT int posix_memalign(void **block, size_t alignment, size_t size)
 {
     return passes(size) ? crn_real_now.posix_memalign(block, alignment, size)
                         : posix_memalign_seen(block, alignment, size);
-}
-
-APART static void *valloc_seen(size_t size)
-{
-    begin();
-    void *block = crn_real_now.valloc(size);
-    crn_record_made(block, size, FRAME);
-    return block;
-}
-
-EXPORT void *valloc(size_t size)
-{
-    return passes(size) ? crn_real_now.valloc(size) : valloc_seen(size);
-}
-
-APART static void *pvalloc_seen(size_t size)
-{
-    begin();
-    void *block = crn_real_now.pvalloc(size);
-    crn_record_made(block, size, FRAME);
-    return block;
-}
-
-EXPORT void *pvalloc(size_t size)
-{
-    return passes(size) ? crn_real_now.pvalloc(size) : pvalloc_seen(size);
 }
 
 /* ---- free and realloc ---- */

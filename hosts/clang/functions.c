@@ -8,9 +8,9 @@
  * which cairn clang makes programs keep.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 
+#include "../gcc/fork_lock.h"
 #include "../gcc/module.h"
 #include "sled.h"
 #include "verbs.h"
@@ -28,6 +28,7 @@ typedef struct table {
 } table;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+CRN_LOCK_ACROSS_FORK(lock)
 static table *sites; /* atomic; outgrown tables are kept for concurrent readers */
 
 static known *place_of(table *table, const void *function)
@@ -137,25 +138,6 @@ void cairn_priv_functions_forget(const void *inside)
         }
     pthread_mutex_unlock(&lock);
     cairn_priv_thread_strand = strand;
-}
-
-/* ---- fork: the lock has no owner in the child -------------------------------------------- */
-
-static void before_fork(void)
-{
-    cairn_priv_strand_aside();
-    pthread_mutex_lock(&lock);
-}
-
-static void after_fork(void)
-{
-    pthread_mutex_unlock(&lock);
-    cairn_priv_strand_back();
-}
-
-__attribute__((constructor)) static void watch_forks(void)
-{
-    pthread_atfork(before_fork, after_fork, after_fork);
 }
 
 /* ---- frames ------------------------------------------------------------------------------- */

@@ -5,9 +5,9 @@
  */
 #include <cpuid.h>
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 
+#include "fork_lock.h"
 #include "runtime.h"
 
 /* How the stub saves registers: 0: fxsave, without xsave; 1: xsavec; otherwise xsave, into that
@@ -43,6 +43,7 @@ __attribute__((constructor(101))) static void look_at_processor(void)
 }
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+CRN_LOCK_ACROSS_FORK(lock)
 
 /* ---- packed sites ---- */
 
@@ -207,23 +208,4 @@ void cairn_priv_sites_add(crn_packed_site *first, crn_packed_site *last)
     if (strand)
         crn_site_release(strand);
     errno = saved;
-}
-
-/* ---- fork: the lock has no owner in the child ---- */
-
-static void before_fork(void)
-{
-    cairn_priv_strand_aside();
-    pthread_mutex_lock(&lock);
-}
-
-static void after_fork(void)
-{
-    pthread_mutex_unlock(&lock);
-    cairn_priv_strand_back();
-}
-
-__attribute__((constructor)) static void watch_forks(void)
-{
-    pthread_atfork(before_fork, after_fork, after_fork);
 }

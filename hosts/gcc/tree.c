@@ -2,11 +2,11 @@
  *
  * Counter trees: the counters of inlined functions, and paths of them that are entered at once.
  */
-#include <pthread.h>
 #include <stddef.h>
 
 #include <cairn/tree.h>
 
+#include "fork_lock.h"
 #include "runtime.h"
 
 enum { POOLS = 32 };
@@ -14,6 +14,7 @@ enum { POOLS = 32 };
 __thread uint64_t *cairn_priv_thread_scratch __attribute__((tls_model("initial-exec")));
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+CRN_LOCK_ACROSS_FORK(lock)
 
 /* Counters for threads that are not recorded. Each gets memory of its own as long as there are few,
  * because shared counters would slow all of them. Followed by the node offsets, and preceded by
@@ -174,23 +175,4 @@ uint64_t crn_site_go(crn_node *node, uint64_t *word)
     uint64_t before = go((cairn_priv_strand *)strand, node, word);
     crn_site_release(strand);
     return before;
-}
-
-/* ---- fork: the lock has no owner in the child ---- */
-
-static void before_fork(void)
-{
-    cairn_priv_strand_aside();
-    pthread_mutex_lock(&lock);
-}
-
-static void after_fork(void)
-{
-    pthread_mutex_unlock(&lock);
-    cairn_priv_strand_back();
-}
-
-__attribute__((constructor)) static void watch_forks(void)
-{
-    pthread_atfork(before_fork, after_fork, after_fork);
 }
