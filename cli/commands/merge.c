@@ -29,7 +29,7 @@ static const crn_option options[] = {
 };
 
 static const char doc[] =
-    "Add captures up to one.\vBlocks are matched by name, file, line, column and enclosing block; "
+    "Merge captures into one.\vBlocks are matched by name, file, line, column and enclosing block; "
     "calls and metrics of equal contexts are added. All spans are kept: a span that another "
     "process requested, by a traceparent or by fork, becomes a child of the requesting span, and "
     "clocks are aligned.\n\n  cairn merge -o week.cairn mon.cairn tue.cairn wed.cairn\n  cairn "
@@ -95,7 +95,7 @@ static int run(void)
 
 const crn_command crn_command_merge = {
     .name = "merge",
-    .purpose = "add captures up to one",
+    .purpose = "merge captures into one",
     .arguments = "CAPTURE...",
     .doc = doc,
     .options = options,
