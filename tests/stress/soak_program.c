@@ -45,12 +45,13 @@ typedef struct worker {
     random_source random;
 } worker;
 
-static volatile sig_atomic_t interrupted;
+/* Signals handled, on whatever thread. Atomic, as handlers of several threads run in parallel. */
+static atomic_uint_least64_t interrupted;
 
 static void on_alarm(int signal)
 {
     (void)signal;
-    interrupted = interrupted + 1;
+    atomic_fetch_add(&interrupted, 1);
 }
 
 /* ---- lanes change hands ---- */
@@ -225,7 +226,7 @@ static void sum_up(soak *all)
     page->least_cpu = sum.least.cpu;
     page->most_wall = sum.most.wall;
     page->most_cpu = sum.most.cpu;
-    page->signals = (uint64_t)interrupted;
+    page->signals = atomic_load(&interrupted);
 }
 
 static void compare(soak *all, uint64_t round)
