@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Explanations of varying durations, and predictions for faster parts.
-import { useEffect, useState } from "preact/hooks";
 import { Block, Items, fullName, useAnswer } from "./data";
 import { change, count, share, time } from "./format";
 import { Named, Place, Problem, Waiting } from "./parts";
@@ -138,17 +137,17 @@ function stepOf(value: number): number {
   return STEPS.reduce((best, _, step) => (far(step) < far(best) ? step : best), 0);
 }
 
-// A value between two steps is shown unchanged; moving the slider sets it to a step.
+// A value between two steps is shown unchanged; moving the slider sets it to a step. The address is its
+// only state: a copy of it that was updated later would undo a key pressed meanwhile.
 function Slider({ block, value, set }: { block: Block; value: number; set: (value: number) => void }) {
-  const good = value > 0 && Number.isFinite(value) ? value : 1, [shown, setShown] = useState(good);
-  useEffect(() => setShown(good), [good]);
+  const shown = value > 0 && Number.isFinite(value) ? value : 1;
   const text = shown === 1 ? "unchanged" : times(shown) + " × faster";
   return (
     <label class="slider">
       <span class="name"><Named block={block} /></span>
       <input type="range" min="0" max={String(STEPS.length - 1)} step="1" value={String(stepOf(shown))} data-block={block.id}
         aria-valuetext={text}
-        onInput={(event) => { const step = STEPS[Number((event.target as HTMLInputElement).value)]; setShown(step); set(step); }} />
+        onInput={(event) => set(STEPS[Number((event.target as HTMLInputElement).value)])} />
       <output>{text}</output>
     </label>
   );
