@@ -11,12 +11,14 @@ typedef struct notes {
     crn_bytes bytes;
 } notes;
 
-/* Returns the last value of a key. */
+/* Returns the last value of a key. The compare is bounded: the file determines how long its strings
+ * are, and how many notes share one. */
 static const char *note_of(const notes *notes, const char *key)
 {
     const crn_disk_note *all = (const crn_disk_note *)(const void *)notes->bytes.data;
+    size_t size = strlen(key) + 1;
     for (size_t n = notes->bytes.size / sizeof *all; n-- > 0;)
-        if (strcmp(crn_string_at(notes->strings, all[n].key), key) == 0)
+        if (strncmp(crn_string_at(notes->strings, all[n].key), key, size) == 0)
             return crn_string_at(notes->strings, all[n].value);
     return "";
 }
