@@ -3,19 +3,13 @@
  * Computes when each lane was active, in one pass over the spans, which are nearly sorted by start
  * on each lane.
  */
+#include "base/cover.h"
 #include "base/memory.h"
 #include "query/captures.h"
 
-/* Adds an interval to the union. Time before `*upto` is counted already. */
-static void cover(crn_lane_row *row, uint64_t *upto, uint64_t start, uint64_t end)
-{
-    uint64_t from = start > *upto ? start : *upto;
-    if (end > from)
-        row->busy += end - from;
-    *upto = end > *upto ? end : *upto;
-}
+static const crn_period always = {0, UINT64_MAX};
 
-/* The same for a lane whose spans are not sorted. `piece`: its first piece. */
+/* Computes busy time of a lane whose spans are not sorted. `piece`: its first piece. */
 static void cover_sorted(const crn_span_store *store, const crn_span_piece *piece,
                          crn_lane_row *row)
 {
@@ -32,7 +26,7 @@ static void cover_sorted(const crn_span_store *store, const crn_span_piece *piec
     crn_store_sort(order, at, starts);
     row->busy = 0;
     for (uint32_t i = 0; i < at; i++)
-        cover(row, &upto, starts[order[i]], ends[order[i]]);
+        row->busy += crn_cover(always, (crn_period){starts[order[i]], ends[order[i]]}, &upto);
     crn_free(starts);
     crn_free(ends);
     crn_free(order);
@@ -50,7 +44,7 @@ static bool cover_piece(const crn_span_store *store, const crn_span_piece *piece
         *latest = start > *latest ? start : *latest;
         row->first = start < row->first ? start : row->first;
         row->last = end > row->last ? end : row->last;
-        cover(row, upto, start, end);
+        row->busy += crn_cover(always, (crn_period){start, end}, upto);
     }
     return ordered;
 }

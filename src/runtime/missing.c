@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * Missing time, for programs that test themselves. Reads the profile's own capture, as queries do;
- * src/spans/span_table.c computes the same, and more, for files.
+ * src/spans computes the same, and more, for files.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cover.h"
 #include "base/memory.h"
 #include "capture/reader.h"
 #include "runtime/runtime.h"
@@ -99,10 +100,9 @@ static bool read_all(all_spans *all, crn_error *error)
 
 /* ---- the union of children ---- */
 
-/* The interval of a child, clipped to its parent. */
 typedef struct part {
-    uint64_t start, end;
-    uint32_t parent;
+    crn_period period; /* of a child; an open one has no end */
+    uint32_t parent;   /* index + 1 */
 } part;
 
 static int compare_parts(const void *left, const void *right)
@@ -110,7 +110,7 @@ static int compare_parts(const void *left, const void *right)
     const part *a = left, *b = right;
     if (a->parent != b->parent)
         return a->parent < b->parent ? -1 : 1;
-    return a->start < b->start ? -1 : a->start > b->start;
+    return a->period.start < b->period.start ? -1 : a->period.start > b->period.start;
 }
 
 static bool is_asked(const recorded *span, cairn_block block)
@@ -124,29 +124,22 @@ static uint32_t list_children(const all_spans *all, cairn_block block, part *par
     uint32_t count = 0;
     for (uint32_t i = 0; i < all->count; i++) {
         const recorded *child = &all->spans[i];
-        const recorded *parent = child->parent ? &all->spans[child->parent - 1] : NULL;
-        if (!parent || !is_asked(parent, block))
-            continue;
-        uint64_t end = child->end && child->end < parent->end ? child->end : parent->end;
-        uint64_t start = child->start > parent->start ? child->start : parent->start;
-        if (start < end)
-            parts[count++] = (part){start, end, child->parent};
+        if (child->parent && is_asked(&all->spans[child->parent - 1], block))
+            parts[count++] =
+                (part){{child->start, child->end ? child->end : UINT64_MAX}, child->parent};
     }
     qsort(parts, count, sizeof *parts, compare_parts);
     return count;
 }
 
-static uint64_t cover(const part *parts, uint32_t count)
+static uint64_t cover(const all_spans *all, const part *parts, uint32_t count)
 {
-    uint64_t covered = 0, reached = 0;
+    uint64_t covered = 0, reach = 0;
     for (uint32_t i = 0; i < count; i++) {
+        const recorded *parent = &all->spans[parts[i].parent - 1];
         if (!i || parts[i].parent != parts[i - 1].parent)
-            reached = 0;
-        uint64_t from = parts[i].start > reached ? parts[i].start : reached;
-        if (parts[i].end > from) {
-            covered += parts[i].end - from;
-            reached = parts[i].end;
-        }
+            reach = 0;
+        covered += crn_cover((crn_period){parent->start, parent->end}, parts[i].period, &reach);
     }
     return covered;
 }
@@ -156,7 +149,7 @@ static cairn_error measure(const all_spans *all, cairn_block block, cairn_missin
     part *parts = crn_try_calloc((size_t)all->count + 1, sizeof *parts);
     if (!parts)
         return CAIRN_E_MEMORY;
-    uint64_t total = 0, covered = cover(parts, list_children(all, block, parts));
+    uint64_t total = 0, covered = cover(all, parts, list_children(all, block, parts));
     crn_free(parts);
     for (uint32_t i = 0; i < all->count; i++)
         if (is_asked(&all->spans[i], block)) {

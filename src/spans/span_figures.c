@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cover.h"
 #include "base/memory.h"
 
 uint32_t crn_span_block(const crn_spans *spans, uint32_t span)
@@ -179,17 +180,20 @@ static bool next_gap(gap_walk *walk, crn_span_part *gap)
     return false;
 }
 
-static uint64_t missing_of(const crn_spans *spans, uint32_t span)
-{
-    gap_walk walk = gaps_of(spans, span);
-    crn_span_part gap;
-    uint64_t missing = 0;
-    while (next_gap(&walk, &gap))
-        missing += gap.length;
-    return missing;
-}
-
 /* ---- construction ---- */
+
+static uint64_t covered_of(const crn_spans *spans, uint32_t span)
+{
+    const crn_span *all = spans->trace->spans;
+    const uint32_t *children;
+    uint32_t count = crn_span_children(spans, span, &children);
+    crn_period whole = {all[span].start, all[span].end};
+    uint64_t covered = 0, reach = 0;
+    for (uint32_t i = 0; i < count; i++)
+        covered +=
+            crn_cover(whole, (crn_period){all[children[i]].start, all[children[i]].end}, &reach);
+    return covered;
+}
 
 /* Stores covered times in 31 bits. The few longer ones go to covered_long. */
 static void find_covered(crn_spans *spans)
@@ -199,7 +203,7 @@ static void find_covered(crn_spans *spans)
     for (uint32_t s = 0; s < count; s++) {
         if (!spans->child_counts[s])
             continue;
-        uint64_t covered = crn_span_duration(spans, s) - missing_of(spans, s);
+        uint64_t covered = covered_of(spans, s);
         spans->covered[s] = (uint32_t)covered;
         if (covered < CRN_COVERED_LONG)
             continue;

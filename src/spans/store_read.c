@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/cover.h"
 #include "base/memory.h"
 
 const crn_span_piece *crn_store_piece(const crn_span_store *store, uint32_t span)
@@ -54,28 +55,15 @@ crn_span crn_store_span(const crn_span_store *store, uint32_t span)
 
 /* ---- children and covered time ---- */
 
-typedef struct interval {
-    uint64_t start, end;
-} interval;
-
-/* Returns the interval of a span. `piece` is a hint. */
-static interval interval_of(const crn_span_store *store, const crn_span_piece *piece, uint32_t span)
+/* Returns the period of a span. `piece` is a hint. */
+static crn_period period_of(const crn_span_store *store, const crn_span_piece *piece, uint32_t span)
 {
     if (span - piece->first >= piece->count)
         piece = crn_store_piece(store, span);
     const cairn_priv_span *at = &piece->spans[span - piece->first];
-    interval found = {crn_store_start(store, at), crn_store_end(store, at)};
+    crn_period found = {crn_store_start(store, at), crn_store_end(store, at)};
     found.end = found.end < found.start ? found.start : found.end;
     return found;
-}
-
-/* Returns how much of `child` lies within `parent` and after `from`. */
-static uint64_t part_within(interval child, interval parent, uint64_t from)
-{
-    uint64_t start = child.start > parent.start ? child.start : parent.start;
-    uint64_t end = child.end < parent.end ? child.end : parent.end;
-    start = start > from ? start : from;
-    return end > start ? end - start : 0;
 }
 
 typedef struct cover {
@@ -92,14 +80,14 @@ static void cover_by(cover *cover, const crn_span_piece *piece, uint32_t parent,
     const cairn_priv_span *span = &piece->spans[child - piece->first];
     if (cover->slow[parent >> 3] >> (parent & 7) & 1)
         return;
-    interval its = {crn_store_start(store, span), crn_store_end(store, span)};
+    crn_period its = {crn_store_start(store, span), crn_store_end(store, span)};
     its.end = its.end < its.start ? its.start : its.end;
     if (its.start < cover->reach[parent]) {
         cover->slow[parent >> 3] |= (uint8_t)(1 << (parent & 7));
         return;
     }
-    cover->reach[parent] = its.end;
-    store->covered[parent] += part_within(its, interval_of(store, piece, parent), 0);
+    store->covered[parent] +=
+        crn_cover(period_of(store, piece, parent), its, &cover->reach[parent]);
 }
 
 /* Merges the intervals of the children of slow parents, sorted by parent and start. */
@@ -119,7 +107,7 @@ static void merge_children(cover *cover)
     }
     uint64_t *keys = count ? crn_calloc(store->count, sizeof *keys) : NULL;
     for (uint32_t i = 0; i < count; i++)
-        keys[children[i]] = interval_of(store, store->pieces, children[i]).start;
+        keys[children[i]] = period_of(store, store->pieces, children[i]).start;
     crn_store_sort(children, count, keys);
     for (uint32_t i = 0; i < count; i++)
         keys[children[i]] =
@@ -132,10 +120,8 @@ static void merge_children(cover *cover)
             continue;
         if (i == 0 || parent != keys[children[i - 1]])
             reach = store->covered[parent] = 0;
-        interval its = interval_of(store, store->pieces, children[i]);
-        store->covered[parent] +=
-            part_within(its, interval_of(store, store->pieces, parent), reach);
-        reach = its.end > reach ? its.end : reach;
+        store->covered[parent] += crn_cover(period_of(store, store->pieces, parent),
+                                            period_of(store, store->pieces, children[i]), &reach);
     }
     crn_free(keys);
     crn_free(children);

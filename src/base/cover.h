@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cover.h - the union of time intervals.
+ *
+ * The covered time of a span is the union of its children's intervals, on any lane, clipped to the
+ * span. The rest of the span is its missing time.
+ */
+#ifndef CRN_BASE_COVER_H
+#define CRN_BASE_COVER_H
+
+#include <stdint.h>
+
+/* From start to end, exclusive. Without time if end <= start. */
+typedef struct crn_period {
+    uint64_t start, end;
+} crn_period;
+
+/* Returns the time by which `part` extends the union, clipped to `whole`. Parts come by start.
+ * `*reach` is the latest end so far, 0 before the first part. */
+static inline uint64_t crn_cover(crn_period whole, crn_period part, uint64_t *reach)
+{
+    uint64_t start = part.start > whole.start ? part.start : whole.start;
+    uint64_t end = part.end < whole.end ? part.end : whole.end;
+    start = start > *reach ? start : *reach;
+    *reach = part.end > *reach ? part.end : *reach;
+    return end > start ? end - start : 0;
+}
+
+#endif
