@@ -156,17 +156,6 @@ static void source_close(source *source)
     crn_profile_free(source->profile);
 }
 
-static void source_redact(source *source)
-{
-    crn_redact_map *map = crn_redact_map_new();
-    crn_profile *redacted = crn_redact(source->profile, map);
-    if (source->trace)
-        crn_redact_trace(source->trace, source->profile, redacted, map);
-    crn_redact_map_free(map);
-    crn_profile_free(source->profile);
-    source->profile = redacted;
-}
-
 static int run(void)
 {
     chosen = given.to >= 0 ? &targets[given.to] : target_of_output(given.output);
@@ -176,7 +165,7 @@ static int run(void)
     int status = CRN_EXIT_BAD;
     if (source_open(&source)) {
         if (given.redact)
-            source_redact(&source);
+            source.profile = crn_cli_redact(source.profile, source.trace, NULL);
         status = capture_export(&source);
     }
     source_close(&source);

@@ -76,15 +76,8 @@ static int run(void)
     crn_trace_clocks clocks = {0}; /* redacted captures have no machines */
     if (trace)
         clocks = crn_trace_clocks_of(trace);
-    if (profile && given.redact) {
-        crn_redact_map *map = crn_redact_map_new();
-        crn_profile *redacted = crn_redact(profile, map);
-        if (trace)
-            crn_redact_trace(trace, profile, redacted, map);
-        crn_redact_map_free(map);
-        crn_profile_free(profile);
-        profile = redacted;
-    }
+    if (profile && given.redact)
+        profile = crn_cli_redact(profile, trace, NULL);
     int status = profile ? crn_cli_save_spans(profile, trace, given.output) : CRN_EXIT_BAD;
     if (status == CRN_EXIT_OK && trace)
         tell(trace, clocks, given.output);

@@ -49,13 +49,10 @@ static int redact(crn_redact_map *map)
     crn_profile *profile = crn_cli_load_spans(given.captures.list, 1, &trace);
     if (!profile)
         return CRN_EXIT_BAD;
-    crn_profile *redacted = crn_redact(profile, map);
-    if (trace)
-        crn_redact_trace(trace, profile, redacted, map);
-    crn_profile_free(profile);
-    int status = crn_cli_save_spans(redacted, trace, given.output);
+    profile = crn_cli_redact(profile, trace, map);
+    int status = crn_cli_save_spans(profile, trace, given.output);
     crn_trace_free(trace);
-    crn_profile_free(redacted);
+    crn_profile_free(profile);
     if (status == CRN_EXIT_OK && given.map && !crn_redact_map_write(map, given.map, &error))
         return crn_cli_fail("%s", error.message);
     return status;

@@ -337,9 +337,9 @@ static int run_script(const char *script)
 static int run(void)
 {
     const char *program = given.program[0];
-    if (!given.output)
-        given.output = output_name(program);
-    given.output = crn_output_target(given.output); /* the runtime follows no links */
+    char *named = given.output ? NULL : output_name(program);
+    given.output = crn_output_target(named ? named : given.output); /* the runtime follows none */
+    crn_free(named);
     char path[PATH_MAX * 2];
     snprintf(path, sizeof path, strchr(program, '/') ? "%s" : "./%s", program);
     bool script = given.alloc && strcmp(program, "-") != 0 && crn_run_is_script(path);

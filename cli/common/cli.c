@@ -175,6 +175,18 @@ crn_profile *crn_cli_load_spans(char *const *paths, size_t count, crn_trace **tr
     return NULL;
 }
 
+crn_profile *crn_cli_redact(crn_profile *profile, crn_trace *trace, crn_redact_map *map)
+{
+    crn_redact_map *own = map ? NULL : crn_redact_map_new();
+    crn_profile *redacted = crn_redact(profile, map ? map : own);
+    if (trace)
+        crn_redact_trace(trace, profile, redacted, map ? map : own);
+    if (own)
+        crn_redact_map_free(own);
+    crn_profile_free(profile);
+    return redacted;
+}
+
 bool crn_cli_may_replace(const char *path)
 {
     char head[5];

@@ -37,6 +37,12 @@ crn_profile *crn_cli_load_all(char *const *paths, size_t count);
 struct crn_trace;
 crn_profile *crn_cli_load_spans(char *const *paths, size_t count, struct crn_trace **trace);
 
+/* Replaces the names of a capture and its spans, which may be NULL, by pseudonyms of the map; NULL:
+ * of one of its own. Frees the profile, and returns the new one. */
+struct crn_redact_map;
+crn_profile *crn_cli_redact(crn_profile *profile, struct crn_trace *trace,
+                            struct crn_redact_map *map);
+
 /* Saves a capture while showing progress. An existing file at `path` is replaced when the new one
  * is complete; symbolic links are followed. On an error prints a message. Returns the exit
  * status. */
