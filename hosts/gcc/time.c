@@ -20,6 +20,9 @@ extern char cairn_priv_time_stack[] __attribute__((weak));
 
 enum { PERIOD_NS = 1000000, TURN_NS = 20000000 };
 
+/* The charging thread sleeps after so many turns without a sample: the next sample wakes it. */
+enum { QUIET = 8, SLEEP_NS = 125000000 };
+
 static __thread crn_timed *self __attribute__((tls_model("initial-exec")));
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list, and of charging */
@@ -30,7 +33,9 @@ static pthread_key_t key;
 static pthread_t emptier;
 static bool runs;
 static sigset_t mask; /* signal mask of the starter */
-static sem_t stop;
+static sem_t wake;
+static bool stops;  /* atomic: the charging thread must end */
+static bool sleeps; /* atomic: until the next sample */
 
 crn_timed *crn_time_self(void)
 {
@@ -90,13 +95,14 @@ void crn_site_begin_thread(void)
 /* ---- the charging thread ---- */
 
 /* A ring of a thread that has ended is freed when it is empty. */
-static void empty_all(void)
+static bool empty_all(void)
 {
+    bool any = false;
     pthread_mutex_lock(&lock);
     for (crn_timed **place = &threads; *place;) {
         crn_timed *timed = *place;
         bool ended = __atomic_load_n(&timed->ended, __ATOMIC_ACQUIRE);
-        crn_time_charge(profile, timed, period);
+        any |= crn_time_charge(profile, timed, period);
         if (ended) {
             *place = timed->next;
             cairn_lane_close(cairn_strand_lane(timed->strand));
@@ -106,22 +112,44 @@ static void empty_all(void)
         }
     }
     pthread_mutex_unlock(&lock);
+    return any;
+}
+
+/* Called by the signal handler. */
+void crn_time_wake(void)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&sleeps, __ATOMIC_RELAXED) &&
+        __atomic_exchange_n(&sleeps, false, __ATOMIC_RELAXED))
+        sem_post(&wake);
+}
+
+/* Waits for a turn, or asleep for a sample. */
+static void wait_for_turn(uint64_t ns)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += (long)ns;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    sem_clockwait(&wake, CLOCK_MONOTONIC, &until);
 }
 
 /* A process ends with its last thread: this one ends when the program's have, and exit handlers may
  * then run here, with the original signal mask. */
 static void *run(void *data)
 {
-    struct timespec until;
+    unsigned quiet = 0; /* consecutive turns without a sample */
     prctl(PR_SET_NAME, "cairn-time");
     cairn_priv_thread_is_ours(true);
     do {
-        empty_all();
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_nsec += TURN_NS;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
-    } while (!cairn_priv_program_is_over() && sem_clockwait(&stop, CLOCK_MONOTONIC, &until) != 0);
+        quiet = empty_all() ? 0 : quiet + 1;
+        __atomic_store_n(&sleeps, quiet > QUIET, __ATOMIC_RELAXED);
+        __atomic_thread_fence(__ATOMIC_SEQ_CST); /* a sample before this is met by empty_all */
+        if (quiet > QUIET && empty_all())
+            quiet = 0;
+        wait_for_turn(quiet > QUIET ? SLEEP_NS : TURN_NS);
+    } while (!cairn_priv_program_is_over() && !__atomic_load_n(&stops, __ATOMIC_ACQUIRE));
     cairn_priv_thread_is_ours(false);
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
     return data;
@@ -141,7 +169,8 @@ static bool start_emptier(void)
 {
     sigset_t all;
     sigfillset(&all);
-    sem_init(&stop, 0, 0);
+    sem_init(&wake, 0, 0);
+    stops = sleeps = false;
     pthread_sigmask(SIG_SETMASK, &all, &mask);
     cairn_priv_thread_creates(true);
     runs = pthread_create(&emptier, NULL, run, NULL) == 0;
@@ -204,7 +233,8 @@ __attribute__((destructor)) static void end_process(void)
         return;
     if (self)
         timer_delete(self->timer);
-    sem_post(&stop);
+    __atomic_store_n(&stops, true, __ATOMIC_RELEASE);
+    sem_post(&wake);
     if (!pthread_equal(emptier, pthread_self()))
         pthread_join(emptier, NULL);
     empty_all();

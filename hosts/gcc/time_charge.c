@@ -64,13 +64,15 @@ static uint64_t charge(cairn_profile *profile, const crn_timed *timed, uint64_t 
     return count + 1;
 }
 
-void crn_time_charge(cairn_profile *profile, crn_timed *timed, uint64_t period)
+bool crn_time_charge(cairn_profile *profile, crn_timed *timed, uint64_t period)
 {
     uint64_t written = __atomic_load_n(&timed->written, __ATOMIC_ACQUIRE);
     uint64_t at = timed->read;
+    bool any = at < written;
     if (at < written && !timed->strand)
         timed->strand = cairn_strand_open(cairn_lane_open(profile, timed->name));
     while (at < written)
         at += charge(profile, timed, at, period);
     __atomic_store_n(&timed->read, at, __ATOMIC_RELEASE);
+    return any;
 }

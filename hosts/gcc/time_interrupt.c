@@ -57,5 +57,6 @@ void crn_time_interrupt(int number, siginfo_t *info, void *context)
             self->words[at++ % CRN_TIME_WORDS] = found[i];
         __atomic_store_n(&self->written, at, __ATOMIC_RELEASE);
     }
+    crn_time_wake();
     errno = saved;
 }

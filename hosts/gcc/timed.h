@@ -42,12 +42,15 @@ extern bool crn_time_stacks; /* with callers */
 /* The signal handler. */
 void crn_time_interrupt(int number, siginfo_t *info, void *context);
 
+/* Wakes the charging thread if it sleeps because there were no samples. Signal safe. */
+void crn_time_wake(void);
+
 /* Returns the calling thread's, NULL if it is not sampled. */
 crn_timed *crn_time_self(void);
 
 /* ---- time_charge.c: in our thread ------------------------------------------------------- */
 
-/* Charges all samples of a ring, `period` nanoseconds each. */
-void crn_time_charge(cairn_profile *profile, crn_timed *timed, uint64_t period);
+/* Charges all samples of a ring, `period` nanoseconds each. Returns true if there were any. */
+bool crn_time_charge(cairn_profile *profile, crn_timed *timed, uint64_t period);
 
 #endif

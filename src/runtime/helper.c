@@ -10,7 +10,7 @@
 
 enum {
     STACK_SIZE = 256 * 1024,
-    LOOK_NS = 20 * 1000 * 1000 /* ns between checks whether the program has ended */
+    LOOK_NS = 20 * 1000 * 1000 /* least ns between checks whether the program has ended */
 };
 
 /* ---- number of helper threads ---- */
@@ -132,7 +132,7 @@ bool crn_helper_wait(crn_helper *helper, uint64_t until)
     uint64_t now = crn_clock_monotonic();
     bool over = is_over(helper, now), woken = false;
     while (!is_asked_to_end(helper) && !woken && !over && now < until) {
-        woken = wait_once(helper, until < helper->next_look ? until : helper->next_look);
+        woken = wait_once(helper, until);
         now = crn_clock_monotonic();
         over = is_over(helper, now);
     }

@@ -34,7 +34,8 @@ bool crn_helper_start(crn_helper *helper, const char *name, bool apart, void *(*
                       void *data);
 
 /* Called by the thread: waits until that moment of CLOCK_MONOTONIC (ns) or a wake-up. Returns false
- * if the thread must end: it was told to, or the program has ended. */
+ * if the thread must end: it was told to, or the program has ended, which is noticed only here:
+ * wait for 0.5 s at most. */
 bool crn_helper_wait(crn_helper *helper, uint64_t until);
 
 /* Wakes it, if it runs. Signal safe. */

@@ -274,6 +274,12 @@ static void unlink_strand(cairn_lane *lane, cairn_strand *strand)
     lane->spare = strand;
 }
 
+void crn_lane_run(cairn_lane *lane, cairn_strand *strand)
+{
+    __atomic_store_n(&lane->running, strand, __ATOMIC_RELEASE);
+    crn_sampler_wake(lane->profile);
+}
+
 cairn_strand *cairn_strand_open(cairn_lane *lane)
 {
     if (!lane)
@@ -295,7 +301,7 @@ cairn_strand *cairn_strand_open(cairn_lane *lane)
         crn_lane_begin_time(lane, crn_clock_now(lane->profile->tsc));
     link_strand(lane, strand);
     if (!lane->running && !crn_redirect_someone_runs(lane))
-        __atomic_store_n(&lane->running, strand, __ATOMIC_RELEASE);
+        crn_lane_run(lane, strand);
     crn_strand_rest(strand);
     if (crn_profile_mode(lane->profile) != CRN_MODE_OFF) {
         CAIRN_PRIV_ADD(crn_graph_record(&lane->graph, CRN_RECORD_ROOT)->calls, 1);
@@ -361,7 +367,7 @@ void cairn_strand_switch(cairn_strand *strand)
         return;
     crn_lane_own(lane);
     crn_lane_settle(lane);
-    __atomic_store_n(&lane->running, strand, __ATOMIC_RELEASE);
+    crn_lane_run(lane, strand);
     crn_strand_rest(strand);
 }
 

@@ -319,6 +319,7 @@ static void turn(cairn_profile *profile, bool on)
         __atomic_store_n(&profile->turned, profile->turned + 1, __ATOMIC_RELEASE);
         crn_profile_announce_change(profile);
         turn_others(profile);
+        crn_sampler_wake(profile);
     }
     crn_profile_unlock(profile);
     crn_threads_unlock();

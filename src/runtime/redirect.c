@@ -88,7 +88,7 @@ static void start(cairn_strand *strand, const cairn_lane *before)
         return;
     }
     begin_time(lane, before);
-    __atomic_store_n(&lane->running, strand, __ATOMIC_RELEASE);
+    crn_lane_run(lane, strand);
     crn_strand_rest(strand);
 }
 

@@ -34,8 +34,13 @@ typedef struct crn_sampler {
     crn_helper helper;
     uint64_t period_ns; /* the current period, increased so that samples do not cost too much */
     uint64_t random;
-    bool stopped_timers; /* the program has taken their signal */
-    double sample_ns;    /* cost of a sample to the sampled thread */
+    uint32_t quiet;       /* consecutive rounds without an event of any lane */
+    bool sleeps;          /* until the next event; atomic */
+    uint64_t age;         /* clock: from the last sample to the event that will end the sleep */
+    uint64_t rest_ns;     /* from that event to the next sample */
+    uint64_t last_before; /* clock: the last sample before that event; 0: it has not come; atomic */
+    bool stopped_timers;  /* the program has taken their signal */
+    double sample_ns;     /* cost of a sample to the sampled thread */
 } crn_sampler;
 
 /* A thread that owns lanes. */
@@ -120,6 +125,7 @@ struct cairn_profile {
     uint32_t *splits;        /* by key: number of values with a histogram of their own; atomic */
     crn_sampler sampler;
     crn_helper preparer;
+    bool preparer_sleeps; /* until a lane takes a chunk; atomic */
     bool in_memory;
     crn_child child;        /* state after a fork */
     cairn_profile *sibling; /* ring of profiles with the same blocks; under the siblings' lock */
@@ -144,7 +150,7 @@ struct cairn_lane {
         first_pending;      /* the first request that has not been served; precedes `pending` */
     bool locked;            /* lock of the lane's time: see settle.c; atomic */
     bool waits;             /* the file shows time that is not charged yet; atomic */
-    uint64_t seen_cpu;      /* sampler only: the thread's CPU time at the last round */
+    uint64_t seen_cpu;      /* the thread's CPU time at the sampler's last round; atomic */
     uint64_t seen_stamp;    /* sampler only: the lane's stamp at the last round */
     uint64_t turned;        /* the profile's `turned` when last seen */
     uint64_t turned_cpu[2]; /* like the profile's turned_at, by the thread's clock; atomic */
@@ -263,6 +269,9 @@ void crn_lane_settle_moved(cairn_lane *lane);
  * the lane. */
 void crn_lane_begin_time(cairn_lane *lane, uint64_t clock);
 
+/* Makes the strand the lane's current one. */
+void crn_lane_run(cairn_lane *lane, cairn_strand *strand);
+
 /* The same in a child of fork, whose only thread's CPU clock began with it. */
 void crn_lane_begin_child(cairn_lane *lane, uint64_t clock);
 
@@ -369,6 +378,28 @@ void crn_strand_push(cairn_strand *strand, uint32_t record);
 void crn_strand_arm(cairn_strand *strand);
 void crn_strand_rest(cairn_strand *strand);
 bool crn_strand_grow(cairn_strand *strand);
+
+/* ---- idle.c: the sampling thread sleeps while there are no events ---- */
+
+/* Returns a random gap between samples, in periods. */
+double crn_sampler_gap(const cairn_profile *profile, uint64_t *random);
+
+/* Sampling thread, after a round: begins to sleep after enough consecutive quiet ones. */
+void crn_sampler_rest(cairn_profile *profile, bool quiet);
+
+/* Sampling thread: ends the sleep. */
+void crn_sampler_resume(cairn_profile *profile);
+
+/* Sampling thread: returns true if an event has ended the sleep, and sets the time of the next
+ * sample (CLOCK_MONOTONIC, ns). */
+bool crn_sampler_was_woken(const cairn_profile *profile, uint64_t now, uint64_t *next);
+
+/* Ends the sleep: a strand begins to run, or recording is switched on. Signal safe. */
+void crn_sampler_wake(cairn_profile *profile);
+
+/* With the lane's time locked, for a request that was taken: if the sampler sleeps, wakes it, and
+ * moves the request to the last sample that it would have made. `own`: the lane's owner calls. */
+void crn_sampler_catch_up(cairn_lane *lane, bool own, uint64_t *clock, uint64_t *cpu);
 
 /* Starts the sampling thread. Stop it with crn_helper_stop(&profile->sampler.helper). */
 cairn_error crn_sampler_start(cairn_profile *profile);

@@ -12,7 +12,7 @@
 #include "runtime/runtime.h"
 
 enum {
-    HEARTBEAT_NS = 100000000, /* ns between rounds if nothing is sampled */
+    HEARTBEAT_NS = 125000000, /* ns between rounds if nothing is sampled, or without events */
     CALIBRATE_NS = 10000000   /* ns between calibrations of the clock */
 };
 
@@ -48,7 +48,7 @@ static uint64_t look_at_cpu(cairn_lane *lane, clockid_t clock)
     if (!crn_thread_time(clock, &cpu))
         return 0;
     bool same = cpu == lane->seen_cpu;
-    lane->seen_cpu = cpu;
+    PUT(lane->seen_cpu, cpu);
     return !same && computes(lane, clock, &cpu) ? cpu : 0;
 }
 
@@ -158,37 +158,14 @@ static crn_round go_round(cairn_profile *profile)
 
 /* ---- periods ---- */
 
-/* Returns a uniform random number in [0, 1). */
-static double uniform(uint64_t *random)
-{
-    *random = *random * 6364136223846793005u + 1442695040888963407u;
-    return (double)(*random >> 11) * 0x1p-53;
-}
-
-/* Returns an exponential random number with mean 1, by von Neumann's method: uniform numbers are
- * drawn while they decrease; the first is used if their count is odd. */
-static double exponential(uint64_t *random)
-{
-    for (double whole = 0;; whole++) {
-        double first = uniform(random), last = first;
-        unsigned count = 1;
-        for (double next; (next = uniform(random)) < last; last = next)
-            count++;
-        if (count % 2)
-            return whole + first;
-    }
-}
-
 /* Returns the time to the next sample: 0.5 to 1.5 periods, so that a periodic program is not always
  * sampled at the same point. If processor time is sampled it is exponential, because otherwise
  * contexts that begin after a wait would be charged too little. */
 static uint64_t gap(const cairn_profile *profile, crn_sampler *sampler)
 {
-    if (!samples_by_thread(profile))
+    if (!samples_by_thread(profile) || sampler->sleeps)
         return HEARTBEAT_NS;
-    double part = profile->cpu == CAIRN_CPU_OFF ? 0.5 + uniform(&sampler->random)
-                                                : exponential(&sampler->random);
-    return (uint64_t)(part * (double)sampler->period_ns);
+    return (uint64_t)(crn_sampler_gap(profile, &sampler->random) * (double)sampler->period_ns);
 }
 
 /* For the period at which sampling costs at most its share of the running lanes' time: this
@@ -228,6 +205,14 @@ static void account(cairn_profile *profile, uint64_t now, uint64_t *last)
     *last = now;
 }
 
+/* State of the thread from round to round. */
+typedef struct state {
+    uint64_t next; /* CLOCK_MONOTONIC, ns: next round */
+    uint64_t last; /* last round */
+    bool woken;    /* the gap before this round contains sleep */
+    costs costs;
+} state;
+
 /* The program uses the signal itself after all: stops sending ours. */
 static void keep_signal(cairn_profile *profile)
 {
@@ -246,32 +231,67 @@ static void keep_signal(cairn_profile *profile)
     crn_threads_unlock();
 }
 
+/* Counts a round that sampled, and lets the sampler sleep if no lane has had an event. Gaps that
+ * contain sleep are no periods. */
+static void after_round(cairn_profile *profile, const crn_round *round, state *state, uint64_t now)
+{
+    crn_sampler *sampler = &profile->sampler;
+    if (sampler->sleeps && round->asked)
+        crn_sampler_resume(profile);
+    else if (!sampler->sleeps && !state->woken)
+        account(profile, now, &state->last);
+    state->last = now;
+    state->woken = false;
+    if (sampler->sleeps)
+        return;
+    state->costs.rounds++;
+    state->costs.asked += round->asked;
+    state->costs.running += round->running;
+    adapt(profile, &state->costs);
+    crn_sampler_rest(profile, !round->asked);
+}
+
+/* Waits for the next round. Returns false if the thread must end. After sleep the next sample comes
+ * as long after the event as drawn. */
+static bool wait_for_round(cairn_profile *profile, state *state)
+{
+    crn_sampler *sampler = &profile->sampler;
+    state->next += gap(profile, sampler);
+    if (!crn_helper_wait(&sampler->helper, state->next))
+        return false;
+    if (!sampler->sleeps || !crn_sampler_was_woken(profile, crn_clock_monotonic(), &state->next))
+        return true;
+    state->woken = true;
+    bool goes_on = crn_helper_wait(&sampler->helper, state->next);
+    crn_sampler_resume(profile);
+    return goes_on;
+}
+
 static void *run(void *data)
 {
     cairn_profile *profile = data;
     crn_sampler *sampler = &profile->sampler;
     bool samples = samples_by_thread(profile);
     prctl(PR_SET_TIMERSLACK, 1000ul);
-    uint64_t next = crn_clock_monotonic(), last = next, calibrated = 0;
-    costs costs = {.cpu = crn_thread_own_time()};
-    while (crn_helper_wait(&sampler->helper, next += gap(profile, sampler))) {
+    uint64_t calibrated = 0;
+    state state = {.next = crn_clock_monotonic(), .costs.cpu = crn_thread_own_time()};
+    state.last = state.next;
+    while (wait_for_round(profile, &state)) {
         crn_round round = go_round(profile);
         uint64_t now = crn_clock_monotonic();
-        if (samples) {
-            account(profile, now, &last);
-            costs.rounds++;
-            costs.asked += round.asked;
-            costs.running += round.running;
-            adapt(profile, &costs);
-        }
+        if (samples)
+            after_round(profile, &round, &state, now);
         if (now - calibrated > CALIBRATE_NS) {
             keep_signal(profile);
             crn_profile_moment(profile);
             calibrated = now;
         }
-        if (now > next + sampler->period_ns) /* missed rounds are not made up for */
-            next = now;
+        if (now > state.next + sampler->period_ns) /* missed rounds are not made up for */
+            state.next = now;
     }
+    /* If the program has ended, the other helper must end, too. */
+    PUT(profile->preparer_sleeps, false);
+    crn_helper_wake(&profile->preparer);
     return NULL;
 }
 
@@ -280,6 +300,7 @@ cairn_error crn_sampler_start(cairn_profile *profile)
     crn_sampler *sampler = &profile->sampler;
     sampler->period_ns = profile->sample_period_ns;
     sampler->random = profile->seed;
+    crn_sampler_resume(profile);
     return crn_helper_start(&sampler->helper, "cairn", profile->cpu != CAIRN_CPU_OFF, run, profile)
                ? CAIRN_OK
                : CAIRN_E_THREAD;

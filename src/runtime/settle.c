@@ -124,8 +124,10 @@ __attribute__((noinline)) static void settle_pending(cairn_lane *lane, crn_mode 
         return;
     uint64_t clock = __atomic_exchange_n(&lane->pending.clock, 0, __ATOMIC_ACQUIRE);
     uint64_t cpu = __atomic_load_n(&lane->pending.cpu, __ATOMIC_RELAXED);
-    if (clock)
+    if (clock) {
+        crn_sampler_catch_up(lane, true, &clock, &cpu);
         count_sample(lane, clock, cpu);
+    }
     if (mode == CRN_MODE_EXACT)
         clock = crn_clock_now(lane->profile->tsc);
     settle_until(lane, clock, cpu);
@@ -185,7 +187,10 @@ void crn_lane_settle_moved(cairn_lane *lane)
 {
     crn_lane_lock(lane);
     uint64_t clock = __atomic_exchange_n(&lane->pending.clock, 0, __ATOMIC_ACQUIRE);
-    settle_until(lane, clock, __atomic_load_n(&lane->pending.cpu, __ATOMIC_RELAXED));
+    uint64_t cpu = __atomic_load_n(&lane->pending.cpu, __ATOMIC_RELAXED);
+    if (clock)
+        crn_sampler_catch_up(lane, false, &clock, &cpu);
+    settle_until(lane, clock, cpu);
     crn_lane_unlock(lane);
 }
 

@@ -10,9 +10,11 @@
 #include "runtime/span.h"
 
 enum {
-    IDLE_NS = 2000000, /* space is looked after so often */
-    BUSY_NS = 500000,  /* where some was taken */
-    STOCK_FIRST = 2,   /* chunks */
+    SLEEP_NS = 500000000, /* without a chunk taken for QUIET rounds: it wakes the preparer */
+    QUIET = 32,           /* rounds */
+    IDLE_NS = 2000000,    /* space is looked after so often */
+    BUSY_NS = 500000,     /* where some was taken */
+    STOCK_FIRST = 2,      /* chunks */
     STOCK_MOST = 64,
     HALF = CRN_STREAM_CHUNKS / 2,
     LANES_FEW = 32,            /* so many have space prepared with their first span */
@@ -30,8 +32,10 @@ _Static_assert((uint64_t)CRN_STREAM_CHUNKS *CAIRN_PRIV_SPAN_CHUNK < CRN_SPAN_GON
 static char *take_from(cairn_lane *lane, crn_stream *stream)
 {
     char *chunk = crn_stream_take(stream);
-    if (chunk && stream->taken == 1 && lane->number < LANES_FEW)
-        crn_helper_wake(&lane->profile->preparer);
+    cairn_profile *profile = lane->profile;
+    if (chunk && ((stream->taken == 1 && lane->number < LANES_FEW) ||
+                  __atomic_exchange_n(&profile->preparer_sleeps, false, __ATOMIC_RELAXED)))
+        crn_helper_wake(&profile->preparer);
     return chunk;
 }
 
@@ -255,9 +259,14 @@ static void *prepare(void *data)
 {
     cairn_profile *profile = data;
     uint64_t wait = BUSY_NS;
+    unsigned quiet = 0; /* consecutive rounds without a wake-up or anything to prepare */
     crn_thread_be_prompt();
     while (crn_helper_wait(&profile->preparer, crn_clock_monotonic() + wait)) {
-        wait = prepare_lanes(profile) ? BUSY_NS : IDLE_NS;
+        bool any = prepare_lanes(profile);
+        bool woken = !__atomic_load_n(&profile->preparer_sleeps, __ATOMIC_RELAXED);
+        quiet = any || (woken && quiet > QUIET) ? 0 : quiet + 1;
+        __atomic_store_n(&profile->preparer_sleeps, quiet > QUIET, __ATOMIC_RELAXED);
+        wait = any ? BUSY_NS : quiet > QUIET ? SLEEP_NS : IDLE_NS;
         if (profile->wall == CAIRN_WALL_OFF && profile->cpu == CAIRN_CPU_OFF)
             crn_profile_moment(profile); /* else the sampler calibrates the clock */
     }

@@ -119,6 +119,7 @@ void crn_lane_begin_time(cairn_lane *lane, uint64_t clock)
     __atomic_store_n(&lane->thread_id, self.id, __ATOMIC_RELAXED);
     __atomic_store_n(&lane->thread_clock, crn_thread_clock(self.id), __ATOMIC_RELEASE);
     crn_lane_unlock(lane);
+    crn_sampler_wake(lane->profile);
 }
 
 void crn_lane_begin_child(cairn_lane *lane, uint64_t clock)

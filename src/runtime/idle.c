@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The idle sampler. After QUIET rounds in which no lane had an event, the sampling thread sleeps
+ * until the next event of an armed strand wakes it, apart from a few rounds a second for readers.
+ *
+ * The sampling process must look as if it had gone on: samples that began anew with each event
+ * would never hit the time right after it. So the age of the last sample before the event and the
+ * time from the event to the next one are drawn as for a renewal process that has run for long. The
+ * context that waited is charged up to the former; it cannot have changed since the last round.
+ */
+#include "runtime/runtime.h"
+
+enum { QUIET = 16 };
+
+/* ---- random gaps, in periods ---- */
+
+/* Returns a uniform random number in [0, 1). */
+static double uniform(uint64_t *random)
+{
+    *random = *random * 6364136223846793005u + 1442695040888963407u;
+    return (double)(*random >> 11) * 0x1p-53;
+}
+
+/* Returns an exponential random number with mean 1, by von Neumann's method: uniform numbers are
+ * drawn while they decrease; the first is used if their count is odd. */
+static double exponential(uint64_t *random)
+{
+    for (double whole = 0;; whole++) {
+        double first = uniform(random), last = first;
+        unsigned count = 1;
+        for (double next; (next = uniform(random)) < last; last = next)
+            count++;
+        if (count % 2)
+            return whole + first;
+    }
+}
+
+double crn_sampler_gap(const cairn_profile *profile, uint64_t *random)
+{
+    return profile->cpu == CAIRN_CPU_OFF ? 0.5 + uniform(random) : exponential(random);
+}
+
+/* Splits the gap that contains a random moment. Long gaps contain more moments, so a uniform gap is
+ * accepted in proportion to its length; both parts of an exponential one are exponential. */
+static void split_gap(const cairn_profile *profile, uint64_t *random, double *before, double *after)
+{
+    if (profile->cpu != CAIRN_CPU_OFF) {
+        *before = exponential(random);
+        *after = exponential(random);
+        return;
+    }
+    double gap;
+    do
+        gap = 0.5 + uniform(random);
+    while (uniform(random) * 1.5 > gap);
+    *before = gap * uniform(random);
+    *after = gap - *before;
+}
+
+/* ---- the sampling thread ---- */
+
+/* Returns true if each lane that runs still has its last request: its next event will find it. */
+static bool are_all_asked(const cairn_profile *profile)
+{
+    if (crn_profile_mode(profile) == CRN_MODE_OFF)
+        return true;
+    const cairn_lane *lane = __atomic_load_n(&profile->lanes, __ATOMIC_ACQUIRE);
+    for (; lane; lane = lane->next)
+        if (__atomic_load_n(&lane->running, __ATOMIC_RELAXED) &&
+            __atomic_load_n(&lane->thread_clock, __ATOMIC_RELAXED) &&
+            !__atomic_load_n(&lane->pending.clock, __ATOMIC_RELAXED))
+            return false;
+    return true;
+}
+
+void crn_sampler_rest(cairn_profile *profile, bool quiet)
+{
+    crn_sampler *sampler = &profile->sampler;
+    sampler->quiet = quiet ? sampler->quiet + 1 : 0;
+    if (sampler->sleeps || sampler->quiet < QUIET)
+        return;
+    double before, after, period = (double)sampler->period_ns;
+    split_gap(profile, &sampler->random, &before, &after);
+    sampler->age = (uint64_t)(before * period * profile->clock_per_ns);
+    sampler->rest_ns = (uint64_t)(after * period);
+    __atomic_store_n(&sampler->last_before, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&sampler->sleeps, true, __ATOMIC_RELEASE);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* either we see the event, or its thread sees this */
+    if (!are_all_asked(profile))
+        crn_sampler_resume(profile);
+}
+
+void crn_sampler_resume(cairn_profile *profile)
+{
+    profile->sampler.quiet = 0;
+    __atomic_store_n(&profile->sampler.sleeps, false, __ATOMIC_RELEASE);
+}
+
+bool crn_sampler_was_woken(const cairn_profile *profile, uint64_t now, uint64_t *next)
+{
+    const crn_sampler *sampler = &profile->sampler;
+    uint64_t before = __atomic_load_n(&sampler->last_before, __ATOMIC_ACQUIRE);
+    if (!before)
+        return false;
+    uint64_t event = before + sampler->age, clock = crn_clock_now(profile->tsc);
+    double passed = clock > event ? (double)(clock - event) / profile->clock_per_ns : 0;
+    *next = now + sampler->rest_ns - (uint64_t)passed;
+    return true;
+}
+
+/* ---- the program's threads ---- */
+
+/* Returns the time of the last sample before the event that woke the sampler. */
+static uint64_t wake(cairn_profile *profile, uint64_t clock)
+{
+    crn_sampler *sampler = &profile->sampler;
+    uint64_t before = clock - sampler->age, none = 0;
+    if (!__atomic_compare_exchange_n(&sampler->last_before, &none, before, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE))
+        return none;
+    crn_helper_wake(&sampler->helper);
+    return before;
+}
+
+static bool sleeps(const cairn_profile *profile)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return __atomic_load_n(&profile->sampler.sleeps, __ATOMIC_ACQUIRE);
+}
+
+void crn_sampler_wake(cairn_profile *profile)
+{
+    if (sleeps(profile))
+        wake(profile, crn_clock_now(profile->tsc));
+}
+
+void crn_sampler_catch_up(cairn_lane *lane, bool own, uint64_t *clock, uint64_t *cpu)
+{
+    cairn_profile *profile = lane->profile;
+    if (!sleeps(profile))
+        return;
+    uint64_t now = crn_clock_now(profile->tsc), before = wake(profile, now);
+    if (before > *clock)
+        *clock = before;
+    if (!own || profile->cpu == CAIRN_CPU_OFF || profile->how_sampled != CAIRN_SAMPLER_THREAD)
+        return;
+    /* If the thread computed all the time since then, it has used as much processor time since the
+     * last round. Processor time before that round may be another context's. */
+    uint64_t used = crn_lane_cpu_now(lane);
+    uint64_t age = now > before ? (uint64_t)((double)(now - before) / profile->clock_per_ns) : 0;
+    uint64_t seen = __atomic_load_n(&lane->seen_cpu, __ATOMIC_RELAXED);
+    if (used > age && used - age > seen && used - age > *cpu)
+        *cpu = used - age;
+}
