@@ -279,7 +279,10 @@ static uint32_t find_cycle(const crn_graph *graph, cairn_block block)
     uint32_t end = length;
     while ((end = find_last(blocks, low, end, block)) > low) {
         uint32_t half = length + 1 - end;
-        if (crn_is_same(blocks + end, blocks + end - half, (half - 1) * sizeof *blocks))
+        /* The last blocks of both halves are compared first: they usually differ. */
+        if (half == 1 ||
+            (blocks[end - 2] == blocks[length - 1] &&
+             crn_is_same(blocks + end, blocks + end - half, (half - 1) * sizeof *blocks)))
             return graph->path_contexts[end - 1];
         end--;
     }
