@@ -268,9 +268,9 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], "stream") == 0)
         stream_read(&s, argv[2]);
     else if (argc == 2 && strcmp(argv[1], "random") == 0)
-        stream_make_random(&s, 12, 24, 16000000);
+        stream_make(&s, "random:12,24,16000000");
     else if (argc == 2 && strcmp(argv[1], "wide") == 0)
-        stream_make_random(&s, 1000, 2, 16000000);
+        stream_make(&s, "random:1000,2,16000000");
     else if (argc != 2 || strcmp(argv[1], "stack") != 0) {
         fprintf(stderr, "usage: memory random|wide|stack | stream FILE\n");
         return 2;

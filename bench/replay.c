@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * replay.c - a recorded stream of events, replayed into Cairn and into the baseline.
+ * replay.c - streams of events, replayed into Cairn and into two baselines.
  *
- * Each replay is a child process that starts from nothing: no context exists, no memory has
- * been touched. The same loop calling empty functions is timed in the same child just before
- * and subtracted. Children take turns: baseline, Cairn with its capture on disk, Cairn
- * without a file. A ratio is that of two neighbours.
+ * The baselines are the profile tree as fble's author proposed it (baseline/profile_tree.h) and a
+ * plain tree at its best (baseline/plain_tree.h). All are compiled with the same compiler and
+ * options, once with inlined verbs and once with called ones. The loop without any verbs is
+ * subtracted from each, so what remains is the verbs, calls included.
  *
- * usage: replay STREAM [REPEATS [DIRECTORY]]
+ * Each replay is a child process. It replays the stream twice: cold, when no context exists and no
+ * memory was touched, and warm, into the same profile. Children take turns; times are processor
+ * time. Each turn uses one of several layouts of the loops (replay_variant.h). A loop's time is the
+ * least over the turns, so each is seen in its best layout; the ratio of each turn gives the
+ * median and the spread.
+ *
+ * usage: replay NAME=STREAM... [-r ROUNDS]
+ *   STREAM: a file, or random:BLOCKS,DEPTH,EVENTS, deep:..., wide:... (stream.h)
  */
 #include <cairn/cairn.h>
 
@@ -18,48 +25,56 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "baseline/nothing.h"
-#include "baseline/profile_tree.h"
+#include "called.h"
 #include "measure.h"
 #include "replay_loop.h"
 #include "stream.h"
 
-/* Nanoseconds of processor and of the clock on the wall. */
-typedef struct span {
-    double processor, elapsed;
-} span;
+#define NOTHING(name) __asm__ volatile("# " name : : "r"(value))
 
-/* What a replay took and what it recorded. Shared between parent and child. */
+#define PADDING 0
+#define VARIANT(name) name##_0
+#include "replay_variant.h"
+#define PADDING 21
+#define VARIANT(name) name##_1
+#include "replay_variant.h"
+#define PADDING 43
+#define VARIANT(name) name##_2
+#include "replay_variant.h"
+
+enum { VARIANTS = 3 };
+
+typedef void replay(const stream *s, void *profile);
+
+enum { PROPOSAL, PLAIN, MEMORY, DISK, KINDS };
+enum { INLINED, CALLED, FORMS };
+enum { COLD, WARM, PASSES };
+
+static const char *const form_names[] = {"inlined", "called"};
+static const char *const pass_names[] = {"cold", "warm"};
+
+#define EACH(name)                                                                                 \
+    {                                                                                              \
+        name##_0, name##_1, name##_2                                                               \
+    }
+static replay *const empty_loops[VARIANTS] = EACH(empty);
+static replay *const loops[KINDS][FORMS][VARIANTS] = {
+    [PROPOSAL] = {EACH(proposal_inlined), EACH(proposal_called)},
+    [PLAIN] = {EACH(plain_inlined), EACH(plain_called)},
+    [MEMORY] = {EACH(cairn_inlined), EACH(cairn_called)},
+    [DISK] = {EACH(cairn_inlined), EACH(cairn_called)}};
+
+/* Results of a child process, in memory shared with it. */
 typedef struct outcome {
-    span nothing; /* the loop that calls empty functions */
-    span loop;    /* the loop that records */
-    span whole;   /* with opening and closing */
+    double empty, loop[PASSES]; /* nanoseconds of processor time */
     uint64_t contexts, calls, ticks;
-    uint64_t digest; /* of every context's path, calls and ticks, whatever their order */
+    uint64_t digest; /* of the path, calls and ticks of each context, in any order */
 } outcome;
 
-static span now(void)
+static _Noreturn void die(const char *what)
 {
-    return (span){measure_processor(), measure_now()};
-}
-
-static void add_since(span *sum, span start)
-{
-    span end = now();
-    sum->processor += end.processor - start.processor;
-    sum->elapsed += end.elapsed - start.elapsed;
-}
-
-static void replay_nothing(const stream *s, void *profile)
-{
-    REPLAY(s, 0, s->count, nothing_enter(profile, value), nothing_replace(profile, value),
-           nothing_leave(profile), nothing_tick(profile, value), nothing_leave(profile))
-}
-
-static void replay_baseline(const stream *s, tree_profile *profile)
-{
-    REPLAY(s, 0, s->count, tree_enter(profile, value), tree_replace(profile, value),
-           tree_leave(profile), tree_tick(profile, value), tree_restart(profile))
+    fprintf(stderr, "replay: %s\n", what);
+    exit(1);
 }
 
 /* ---- what was recorded ---- */
@@ -78,7 +93,12 @@ static void note_context(outcome *result, const uint32_t *path, size_t length, u
     result->ticks += ticks;
 }
 
-static void note_node(void *data, const uint32_t *path, size_t length, const tree_node *node)
+static void note_tree(void *data, const uint32_t *path, size_t length, const tree_node *node)
+{
+    note_context(data, path, length, node->count, node->time);
+}
+
+static void note_plain(void *data, const uint32_t *path, size_t length, const plain_node *node)
 {
     note_context(data, path, length, node->count, node->time);
 }
@@ -89,96 +109,86 @@ static bool note_cairn(void *data, const cairn_block *path, size_t length, const
     return true;
 }
 
-/* ---- one replay ---- */
+/* ---- one child ---- */
 
-static void time_nothing(const stream *s, outcome *result)
+static double time_loop(replay *loop, const stream *s, void *profile)
 {
-    measure_series processor = {0}, elapsed = {0};
-    for (int i = 0; i < 3; i++) {
-        span took = {0}, start = now();
-        replay_nothing(s, result);
-        add_since(&took, start);
-        measure_add(&processor, took.processor);
-        measure_add(&elapsed, took.elapsed);
-    }
-    result->nothing = (span){measure_quantile(&processor, 0.5), measure_quantile(&elapsed, 0.5)};
+    double begin = measure_processor();
+    loop(s, profile);
+    return measure_processor() - begin;
 }
 
-/* Where malloc puts nodes among cache lines is luck: each turn has other luck. */
+static void time_passes(replay *loop, const stream *s, void *profile, outcome *result)
+{
+    for (int pass = COLD; pass < PASSES; pass++)
+        result->loop[pass] = time_loop(loop, s, profile);
+}
+
+/* Shifts where malloc puts nodes among cache lines, differently each turn. */
 static void shift_heap(int turn)
 {
     void *shift = malloc(24 + (size_t)(turn % 4) * 16);
     MEASURE_OPAQUE(shift);
 }
 
-static void run_baseline(const stream *s, int turn, outcome *result)
+static void run_proposal(replay *loop, const stream *s, outcome *result)
 {
-    shift_heap(turn);
-    time_nothing(s, result);
-    span begin = now();
-    tree_profile *profile = tree_open();
-    profile->root->count--; /* the stream's first word starts its first strand */
-    span start = now();
-    replay_baseline(s, profile);
-    add_since(&result->loop, start);
-    add_since(&result->whole, begin);
-    tree_visit(profile, note_node, result);
-    begin = now();
-    tree_close(profile);
-    add_since(&result->whole, begin);
+    tree_profile *tree = tree_open();
+    tree->root->count--; /* the stream's first word starts its first strand */
+    time_passes(loop, s, tree, result);
+    tree_visit(tree, note_tree, result);
 }
 
-static void run_cairn(const stream *s, const char *path, outcome *result)
+static void run_plain(replay *loop, const stream *s, outcome *result)
 {
-    time_nothing(s, result);
+    plain_profile *plain = plain_open();
+    plain->root->count--;
+    time_passes(loop, s, plain, result);
+    plain_visit(plain, note_plain, result);
+}
+
+static void run_cairn(replay *loop, const stream *s, const char *path, outcome *result)
+{
     cairn_options options = CAIRN_OPTIONS_DEFAULT;
     options.path = path;
     cairn_profile *profile;
-    span begin = now();
     cairn_error error = cairn_profile_open(&profile, &options);
-    if (error) {
-        fprintf(stderr, "replay: %s\n", cairn_error_text(error));
-        exit(1);
-    }
-    add_since(&result->whole, begin);
+    if (error)
+        die(cairn_error_text(error));
     replay_add_blocks(profile, s);
-    begin = now();
-    cairn_lane *lane = cairn_lane_open(profile, "replay");
-    span start = now();
-    replay_cairn(s, 0, s->count, lane, NULL);
-    add_since(&result->loop, start);
-    add_since(&result->whole, begin);
+    time_passes(loop, s, cairn_lane_open(profile, "replay"), result);
     cairn_view *view;
-    if (cairn_view_open(&view, profile) == CAIRN_OK) {
-        cairn_view_contexts(view, note_cairn, result);
-        cairn_view_close(view);
-    }
-    begin = now();
+    error = cairn_view_open(&view, profile);
+    if (error)
+        die(cairn_error_text(error));
+    cairn_view_contexts(view, note_cairn, result);
+    cairn_view_close(view);
     cairn_profile_close(profile);
-    add_since(&result->whole, begin);
 }
 
-enum { BASELINE, DISK, MEMORY, KINDS };
-
-static outcome run_child(const stream *s, int kind, int turn, const char *path, outcome *shared)
+static outcome run_child(const stream *s, int kind, int form, int turn, outcome *shared)
 {
+    static const char path[] = "replay.cairn";
     *shared = (outcome){0};
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        if (kind == BASELINE)
-            run_baseline(s, turn, shared);
+        int variant = turn % VARIANTS;
+        replay *loop = loops[kind][form][variant];
+        shift_heap(turn);
+        shared->empty = time_loop(empty_loops[variant], s, NULL);
+        if (kind == PROPOSAL)
+            run_proposal(loop, s, shared);
+        else if (kind == PLAIN)
+            run_plain(loop, s, shared);
         else
-            run_cairn(s, kind == DISK ? path : NULL, shared);
+            run_cairn(loop, s, kind == DISK ? path : NULL, shared);
         _exit(0);
     }
     int status;
-    if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
-        fprintf(stderr, "replay: a child failed\n");
-        exit(1);
-    }
-    if (kind == DISK)
-        unlink(path);
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+        die("a child failed");
+    unlink(path);
     return *shared;
 }
 
@@ -186,67 +196,108 @@ static void hold_equal(const stream *s, const outcome *one, const outcome *other
 {
     if (one->contexts != other->contexts || one->calls != other->calls ||
         one->ticks != other->ticks || one->digest != other->digest) {
-        fprintf(stderr,
-                "replay: Cairn and the baseline differ: contexts %lu, %lu; calls %lu, %lu; "
-                "ticks %lu, %lu\n",
+        fprintf(stderr, "replay: contexts %lu, %lu; calls %lu, %lu; ticks %lu, %lu\n",
                 other->contexts, one->contexts, other->calls, one->calls, other->ticks, one->ticks);
-        exit(1);
+        die("Cairn and a baseline differ");
     }
-    if (one->calls != s->calls || one->ticks != s->ticks) {
-        fprintf(stderr, "replay: totals are not the stream's own\n");
-        exit(1);
-    }
+    if (one->calls != s->calls * PASSES || one->ticks != s->ticks * PASSES)
+        die("totals are not those of the stream");
 }
 
-static span less(span all, span part)
+/* ---- all turns ---- */
+
+typedef struct times {
+    double empty; /* the least of all */
+    measure_series loop[KINDS][FORMS][PASSES];
+    uint64_t contexts;
+} times;
+
+static void run_turn(const stream *s, int turn, times *all, outcome *shared)
 {
-    return (span){all.processor - part.processor, all.elapsed - part.elapsed};
+    outcome first = {0};
+    for (int form = 0; form < FORMS; form++)
+        for (int kind = 0; kind < KINDS; kind++) {
+            outcome now = run_child(s, kind, form, turn, shared);
+            if (!first.calls)
+                first = now;
+            hold_equal(s, &first, &now);
+            if (now.empty < all->empty)
+                all->empty = now.empty;
+            for (int pass = 0; pass < PASSES; pass++)
+                measure_add(&all->loop[kind][form][pass], now.loop[pass]);
+        }
+    all->contexts = first.contexts;
+}
+
+/* Nanoseconds for each enter or replace, with its leave and ticks. Less than a tenth of one cannot
+ * be: then the subtraction is wrong. */
+static double net(const stream *s, const times *all, double loop)
+{
+    double each = (loop - all->empty) / (double)s->calls;
+    if (each < 0.1)
+        die("less than 0.1 ns a call remain: what is subtracted is not what the loop does besides");
+    return each;
+}
+
+static void print_ratio(const char *name, const stream *s, const times *all, int form, int pass,
+                        int kind, int base, const char *what)
+{
+    const measure_series *ours = &all->loop[kind][form][pass],
+                         *theirs = &all->loop[base][form][pass];
+    measure_series ratio = {0};
+    for (size_t turn = 0; turn < ours->count; turn++)
+        measure_add(&ratio, net(s, all, ours->values[turn]) / net(s, all, theirs->values[turn]));
+    double least = net(s, all, measure_quantile(ours, 0)),
+           base_least = net(s, all, measure_quantile(theirs, 0));
+    char line[128];
+    snprintf(line, sizeof(line), "%s/%s/%s/%s", name, form_names[form], pass_names[pass], what);
+    printf("%s\t%.6f\t%.6f\t%.6f\t%.2f of %.2f ns, least of each; median of the turns %.3f\n", line,
+           least / base_least, measure_quantile(&ratio, 0), measure_quantile(&ratio, 1), least,
+           base_least, measure_quantile(&ratio, 0.5));
+    free(ratio.values);
+}
+
+static void run_stream(const char *name, const char *source, int rounds, outcome *shared)
+{
+    stream s;
+    stream_make(&s, source);
+    times all = {.empty = 1e300};
+    for (int turn = 0; turn < rounds; turn++)
+        run_turn(&s, turn, &all, shared);
+    for (int form = 0; form < FORMS; form++)
+        for (int pass = 0; pass < PASSES; pass++) {
+            print_ratio(name, &s, &all, form, pass, MEMORY, PLAIN, "plain");
+            print_ratio(name, &s, &all, form, pass, DISK, MEMORY, "disk");
+            print_ratio(name, &s, &all, form, pass, MEMORY, PROPOSAL, "proposal");
+        }
+    printf("%s/contexts\t%lu\t%lu\t%lu\t%lu calls; the empty loop %.2f ns a call\n", name,
+           all.contexts, all.contexts, all.contexts, s.calls, all.empty / (double)s.calls);
+    fflush(stdout);
+    stream_free(&s);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc < 2 || argc > 4) {
-        fprintf(stderr, "usage: replay STREAM [REPEATS [DIRECTORY]]\n");
+    int rounds = 11;
+    for (int option; (option = getopt(argc, argv, "r:")) != -1;) {
+        if (option != 'r')
+            return 2;
+        rounds = atoi(optarg);
+    }
+    if (optind == argc || rounds < 1) {
+        fprintf(stderr, "usage: replay [-r ROUNDS] NAME=STREAM...\n");
         return 2;
     }
-    stream s;
-    stream_read(&s, argv[1]);
-    int repeats = argc > 2 ? atoi(argv[2]) : 9;
-    char path[4096];
-    snprintf(path, sizeof(path), "%s/replay-%d.cairn", argc > 3 ? argv[3] : ".", (int)getpid());
     outcome *shared =
         mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return 1;
-
-    measure_series loop[KINDS] = {0}, whole[KINDS] = {0}, elapsed[KINDS] = {0}, net[KINDS] = {0};
-    uint64_t contexts = 0;
-    for (int turn = 0; turn < repeats; turn++) {
-        outcome baseline = run_child(&s, BASELINE, turn, path, shared);
-        span base = less(baseline.loop, baseline.nothing);
-        measure_add(&net[BASELINE], base.processor / 1e6);
-        for (int kind = DISK; kind <= MEMORY; kind++) {
-            outcome cairn = run_child(&s, kind, turn, path, shared);
-            hold_equal(&s, &baseline, &cairn);
-            span ours = less(cairn.loop, cairn.nothing);
-            measure_add(&net[kind], ours.processor / 1e6);
-            measure_add(&loop[kind], ours.processor / base.processor);
-            measure_add(&elapsed[kind], ours.elapsed / base.elapsed);
-            measure_add(&whole[kind], less(cairn.whole, cairn.nothing).processor /
-                                          less(baseline.whole, baseline.nothing).processor);
-        }
-        contexts = baseline.contexts;
+    for (int i = optind; i < argc; i++) {
+        char *source = strchr(argv[i], '=');
+        if (!source)
+            die("each stream is given as NAME=STREAM");
+        *source++ = 0;
+        run_stream(argv[i], source, rounds, shared);
     }
-    static const char *const names[KINDS] = {[DISK] = "disk", [MEMORY] = "memory"};
-    for (int kind = DISK; kind <= MEMORY; kind++) {
-        char name[64];
-        snprintf(name, sizeof(name), "%s-whole", names[kind]);
-        measure_print(names[kind], &loop[kind],
-                      "%.1f ms of the baseline's %.1f ms, net; %lu contexts; by elapsed time %.3f",
-                      measure_quantile(&net[kind], 0.5), measure_quantile(&net[BASELINE], 0.5),
-                      contexts, measure_quantile(&elapsed[kind], 0.5));
-        measure_print(name, &whole[kind], "of the above, by processor time");
-    }
-    stream_free(&s);
     return 0;
 }

@@ -52,6 +52,29 @@ def calls(mode, shapes, bar):
             for shape in shapes}
 
 
+# Streams to replay: what is recorded, and what is made; see bench/stream.h.
+STREAMS = ["fble=STREAM", "puzzles=LUA/puzzles", "handbook=LUA/handbook",
+           "random=random:12,24,16000000", "recursive=recursive:8,200,16000000",
+           "megamorphic=megamorphic:64,4,16000000"]
+BASES = {"plain": "in memory, of the plain tree", "proposal": "in memory, of the proposal's tree",
+         "disk": "on disk, of in memory"}
+
+
+def replay_lines():
+    """Medium and large streams must be no slower than the baselines."""
+    lines = {}
+    for stream in (source.split("=")[0] for source in STREAMS):
+        for form in ("inlined", "called"):
+            for heat, bar in (("cold", 0.85), ("warm", 1.0)):
+                bars = {"plain": bar, "disk": 1.1, "proposal": 0.6 if heat == "cold" else None}
+                for base, says in BASES.items():
+                    bound = bars[base] if stream in ("fble", "random") else None
+                    lines[f"{stream}/{form}/{heat}/{base}"] = Line(
+                        f"{stream}, {form}, {heat}: {says}", bound, " ×", 2)
+        lines[f"{stream}/contexts"] = Line(f"{stream}: contexts", None, "", 0)
+    return lines
+
+
 DEEP = ["fib", "tree", "tree-once", "chains", "fan", "tree-random"]
 LEAVES = ["leaf-inside", "leaf-around"]
 SAMPLERS = {
@@ -118,17 +141,18 @@ def whatif_lines():
 
 ROWS = {
     "replay": Row(
-        "a recorded stream of events, against the baseline",
-        "The baseline is the proposal of fble's profile tree built as it is written "
-        "(bench/baseline). Each replay is a fresh process. The same loop calling empty functions "
-        "is subtracted from both. Contexts, calls, ticks and paths of both are held equal.",
-        [["replay", "STREAM", "11"]],
-        {"disk": Line("capture on disk", 0.6, " × the baseline"),
-         "disk-whole": Line("the same, opening and closing the profile included", 0.6,
-                            " × the baseline"),
-         "memory": Line("in memory", 0.6, " × the baseline"),
-         "memory-whole": Line("the same, opening and closing the profile included", 0.6,
-                              " × the baseline")}),
+        "streams of events, against a plain tree and against the proposal's tree",
+        "Enter, replace, leave and tick of Cairn and of two baselines (bench/baseline): the profile "
+        "tree as fble's author proposed it, and a plain tree at its best, with a one-entry child "
+        "cache in each node and nothing else. All are compiled alike, inlined and called; the loop "
+        "that dispatches the events, without verbs, is subtracted from each, so that calls count as "
+        "part of the verbs. Cold: no context exists, no memory was touched; warm: the same stream "
+        "again. Each replay is a fresh process; times are processor time. A loop's time depends on "
+        "where it lies in memory, so each exists in three layouts: the ratio is that of the least "
+        "times, in brackets the least and largest ratio of a turn. Contexts, calls, ticks and paths "
+        "are held equal. fble: a recorded run of a functional language; puzzles, handbook: Lua "
+        "programs, recorded (bench/lua/hook.c).",
+        [["replay", *STREAMS]], replay_lines()),
     "leaf": Row(
         "enter, one tick and leave around a leaf",
         "Counts and ticks are on. What the loop costs without them is subtracted.",

@@ -104,25 +104,69 @@ void stream_read(stream *read, const char *path)
     look_through(read);
 }
 
-void stream_make_random(stream *made, uint32_t blocks, uint32_t depth, size_t events)
+typedef enum stream_shape {
+    STREAM_RANDOM,     /* each call to any of `blocks` blocks */
+    STREAM_RECURSIVE,  /* `blocks` functions that call themselves or each other, in runs */
+    STREAM_MEGAMORPHIC /* one function calls any of `blocks` blocks, each of which calls two */
+} stream_shape;
+
+/* Writes the calls of one descent. */
+static void descend(uint32_t *blocks_called, stream_shape shape, uint32_t blocks, uint32_t depth,
+                    uint64_t *state)
+{
+    uint32_t block = 1;
+    for (uint32_t i = 0; i < depth; i++) {
+        *state = *state * 6364136223846793005u + 1442695040888963407u;
+        uint32_t random = (uint32_t)(*state >> 33);
+        if (shape == STREAM_RANDOM)
+            block = 1 + random % blocks;
+        else if (shape == STREAM_RECURSIVE && random % 4 == 0)
+            block = 1 + random / 4 % blocks;
+        else if (shape == STREAM_MEGAMORPHIC)
+            block = i == 0 ? 1 : i == 1 ? 2 + random % blocks : 2 + blocks + random % 2;
+        blocks_called[i] = block;
+    }
+}
+
+static void make_descents(stream *made, stream_shape shape, uint32_t blocks, uint32_t depth,
+                          size_t events)
 {
     *made = (stream){.words = malloc((events + 3 * (size_t)depth + 1) * sizeof(uint32_t))};
-    if (!made->words)
+    uint32_t *called = malloc(depth * sizeof(uint32_t));
+    if (!made->words || !called)
         die("a random stream", "no memory");
     uint64_t state = 1;
     uint32_t *next = made->words;
     *next++ = (uint32_t)STREAM_TICK << 30 | STREAM_STRAND_START;
     while ((size_t)(next - made->words) < events) {
+        descend(called, shape, blocks, depth, &state);
         for (uint32_t i = 0; i < depth; i++) {
-            state = state * 6364136223846793005u + 1442695040888963407u;
-            *next++ = (uint32_t)STREAM_ENTER << 30 | (1 + (uint32_t)(state >> 33) % blocks);
+            *next++ = (uint32_t)STREAM_ENTER << 30 | called[i];
             *next++ = (uint32_t)STREAM_TICK << 30 | 1;
         }
         for (uint32_t i = 0; i < depth; i++)
             *next++ = (uint32_t)STREAM_LEAVE << 30;
     }
+    free(called);
     made->count = (size_t)(next - made->words);
     look_through(made);
+}
+
+void stream_make(stream *made, const char *source)
+{
+    static const char *const shapes[] = {"random", "recursive", "megamorphic"};
+    for (stream_shape shape = 0; shape < sizeof shapes / sizeof *shapes; shape++) {
+        size_t length = strlen(shapes[shape]), events;
+        uint32_t blocks, depth;
+        if (strncmp(source, shapes[shape], length) == 0 && source[length] == ':') {
+            if (sscanf(source + length + 1, "%u,%u,%zu", &blocks, &depth, &events) != 3 ||
+                blocks == 0 || depth == 0)
+                die(source, "not SHAPE:BLOCKS,DEPTH,EVENTS");
+            make_descents(made, shape, blocks, depth, events);
+            return;
+        }
+    }
+    stream_read(made, source);
 }
 
 void stream_free(stream *read)

@@ -27,8 +27,9 @@ typedef struct stream {
 void stream_read(stream *read, const char *path);
 void stream_free(stream *read);
 
-/* Makes a stream of random calls: descents from the root, `depth` calls of `blocks` blocks
- * each, with a tick after each call, until there are about `events` words. */
-void stream_make_random(stream *made, uint32_t blocks, uint32_t depth, size_t events);
+/* Reads a file, or makes a stream of descents from the root, DEPTH calls each with a tick, until
+ * there are about EVENTS words: `random:BLOCKS,DEPTH,EVENTS`, `recursive:...`, `megamorphic:...`.
+ * Ends the process with a message if `source` is none of these. */
+void stream_make(stream *made, const char *source);
 
 #endif

@@ -62,7 +62,7 @@ static tree_node *compact(tree_node *node, uint32_t block)
     return NULL;
 }
 
-/* Room for one more: the vector doubles when its size is a power of two. */
+/* The vector doubles when its size is a power of two. */
 static void insert_child(tree_children *children, size_t place, tree_node *child)
 {
     size_t size = children->size;
@@ -74,68 +74,26 @@ static void insert_child(tree_children *children, size_t place, tree_node *child
     children->size++;
 }
 
-static tree_node *follow(tree_profile *profile, tree_node *node, uint32_t block)
+tree_node *tree_add(tree_profile *profile, tree_node *node, size_t place, uint32_t block)
 {
-    tree_children *children = &node->children;
-    size_t low = 0, high = children->size;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        tree_node *child = children->nodes[middle];
-        if (child->block == block)
-            return child;
-        if (child->block < block)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     tree_node *child = compact(node, block);
     if (!child) {
         child = new_node(node, block);
         profile->node_count++;
     }
-    insert_child(children, low, child);
+    insert_child(&node->children, place, child);
     return child;
 }
 
-void tree_enter(tree_profile *profile, uint32_t block)
+void tree_grow(tree_profile *profile)
 {
-    if (!profile->enabled)
-        return;
-    tree_node *node = follow(profile, *profile->top, block);
-    node->count++;
-    size_t depth = (size_t)(profile->top - profile->stack) + 1;
-    if (depth == profile->capacity) {
-        profile->capacity *= 2;
-        profile->stack = must(realloc(profile->stack, profile->capacity * sizeof(tree_node *)));
-        profile->top = profile->stack + depth - 1;
-    }
-    *++profile->top = node;
+    size_t depth = (size_t)(profile->top - profile->stack);
+    profile->capacity *= 2;
+    profile->stack = must(realloc(profile->stack, profile->capacity * sizeof(tree_node *)));
+    profile->top = profile->stack + depth;
 }
 
-void tree_replace(tree_profile *profile, uint32_t block)
-{
-    if (!profile->enabled)
-        return;
-    tree_node *node = follow(profile, *profile->top, block);
-    node->count++;
-    *profile->top = node;
-}
-
-void tree_leave(tree_profile *profile)
-{
-    if (!profile->enabled)
-        return;
-    profile->top--;
-}
-
-void tree_tick(tree_profile *profile, uint32_t count)
-{
-    if (!profile->enabled)
-        return;
-    (*profile->top)->time += count;
-}
-
-/* Where a walk over the tree stands: a node and the next of its children. */
+/* A step of a walk over the tree: a node and the next of its children. */
 typedef struct step {
     tree_node *node;
     size_t next;

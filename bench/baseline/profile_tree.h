@@ -43,13 +43,63 @@ typedef struct tree_profile {
 tree_profile *tree_open(void);
 void tree_close(tree_profile *profile);
 
-/* A new strand: the stack is the root alone. */
+/* Starts a new strand: the stack is the root alone. */
 void tree_restart(tree_profile *profile);
 
-void tree_enter(tree_profile *profile, uint32_t block);
-void tree_replace(tree_profile *profile, uint32_t block);
-void tree_leave(tree_profile *profile);
-void tree_tick(tree_profile *profile, uint32_t count);
+/* Adds the child `block` of `node`, or a back edge, at `place` among its children. */
+tree_node *tree_add(tree_profile *profile, tree_node *node, size_t place, uint32_t block);
+
+/* Doubles the stack's capacity. */
+void tree_grow(tree_profile *profile);
+
+static inline tree_node *tree_follow(tree_profile *profile, tree_node *node, uint32_t block)
+{
+    const tree_children *children = &node->children;
+    size_t low = 0, high = children->size;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        tree_node *child = children->nodes[middle];
+        if (child->block == block)
+            return child;
+        if (child->block < block)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return tree_add(profile, node, low, block);
+}
+
+static inline void tree_enter(tree_profile *profile, uint32_t block)
+{
+    if (!profile->enabled)
+        return;
+    tree_node *node = tree_follow(profile, *profile->top, block);
+    node->count++;
+    if (profile->top == profile->stack + profile->capacity - 1)
+        tree_grow(profile);
+    *++profile->top = node;
+}
+
+static inline void tree_replace(tree_profile *profile, uint32_t block)
+{
+    if (!profile->enabled)
+        return;
+    tree_node *node = tree_follow(profile, *profile->top, block);
+    node->count++;
+    *profile->top = node;
+}
+
+static inline void tree_leave(tree_profile *profile)
+{
+    if (profile->enabled)
+        profile->top--;
+}
+
+static inline void tree_tick(tree_profile *profile, uint32_t count)
+{
+    if (profile->enabled)
+        (*profile->top)->time += count;
+}
 
 /* Visits every node, parents first, with its path, root first. */
 typedef void tree_visitor(void *data, const uint32_t *path, size_t length, const tree_node *node);
