@@ -170,8 +170,8 @@ static const crn_option options[] = {
      .help = "Allocations and live memory by context: exact, or sampled with this mean number of "
              "bytes between samples. Default: exact for Lua programs, 524288 for native ones, "
              "which need no libcairn for this",
-     .more = "Without --wall, --cpu and --ticks the report shows memory first. See WHAT IS "
-             "ALLOCATED.",
+     .more = "Without --wall, --cpu and --ticks the report shows memory first. See "
+             "ALLOCATIONS.",
      .set = set_alloc},
     {"label", .argument = "KEY=VALUE", .help = "A note for the report; may be repeated",
      .set = add_label},

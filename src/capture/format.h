@@ -31,8 +31,8 @@ typedef enum crn_section_kind {
     CRN_SECTION_DETAILS = 9,      /* crn_disk_detail: attributes and edges of a lane's spans, up
                                      to one whose kind is 0 */
     CRN_SECTION_KEYS = 10,        /* crn_disk_key, by id */
-    CRN_SECTION_SPAN_RING = 11,   /* like SPANS, if the last are kept: parts of CRN_RING_SPANS,
-                                     each beginning with a crn_disk_ring */
+    CRN_SECTION_SPAN_RING = 11,   /* like SPANS, for lanes that overwrite their oldest spans:
+                                     parts of CRN_RING_SPANS, each beginning with a crn_disk_ring */
     CRN_SECTION_DETAIL_RING = 12, /* like DETAILS, likewise: parts of CRN_RING_DETAILS */
     CRN_SECTION_HISTOGRAMS = 13,  /* crn_disk_histogram: durations of a lane's spans, up to one
                                      whose state is 0 */
@@ -63,7 +63,7 @@ typedef struct crn_disk_moment {
     uint64_t monotonic_ns;
 } crn_disk_moment;
 
-/* What refused more space for a capture. */
+/* Reasons for refusing more space. */
 typedef enum crn_refusal {
     CRN_REFUSED_NONE = 0,
     CRN_REFUSED_LIMIT = 1, /* file_limit */
@@ -149,22 +149,21 @@ typedef enum crn_detail_kind {
     CRN_DETAIL_HANDOFF = 5, /* value: the span that asked for this one; more: when the token was
                              * taken; key: number of the adoption, the same for all that began
                              * below one */
-    CRN_DETAIL_WAITS = 6,   /* value: the span whose end it waited for; more: when that was said */
-    CRN_DETAIL_FOLLOWS = 7, /* value: the span that it goes on from; more: likewise */
-    CRN_DETAIL_STRAND = 8,  /* value: number of the strand, of spans without a parent */
-    CRN_DETAIL_WEIGHT = 9,  /* value: bits of a double; for how many trees this one stands, of
-                             * spans without a parent */
+    CRN_DETAIL_WAITS = 6,   /* value: the span whose end it waited for; more: clock when recorded */
+    CRN_DETAIL_FOLLOWS = 7, /* value: the span that this one continues; more: likewise */
+    CRN_DETAIL_STRAND = 8,  /* value: number of the strand, of root spans */
+    CRN_DETAIL_WEIGHT = 9,  /* value: bits of a double; number of trees that this one stands for,
+                               of root spans */
     CRN_DETAIL_CPU = 10,    /* value: processor time of the thread in the span, ns */
     CRN_DETAIL_NAME = 16,   /* value: the attribute's text, as offset into the strings */
-    CRN_DETAIL_REMOTE = 17  /* value, more: the 16 bytes of a trace's id, in the order in which they
-                             * are written; a CRN_DETAIL_MORE right behind it has as value, likewise,
-                             * the 8 bytes of the id of the span that asked for this one: of another
-                             * process, or of this one by way of others; key: the flags */
+    CRN_DETAIL_REMOTE = 17  /* value, more: the 16 bytes of a trace id, in written order; a
+                               CRN_DETAIL_MORE right behind it has the 8 bytes of the requesting
+                               span's id in `value`, likewise; key: the flags */
 } crn_detail_kind;
 
 typedef struct crn_disk_detail {
     uint32_t span; /* number */
-    uint16_t kind; /* crn_detail_kind; a reader skips what it does not know */
+    uint16_t kind; /* crn_detail_kind; readers skip unknown ones */
     uint16_t key;
     uint64_t value, more;
 } crn_disk_detail;
@@ -175,14 +174,13 @@ typedef struct crn_disk_detail {
  * overwritten. */
 enum { CRN_RING_SPANS = 8192, CRN_RING_DETAILS = 2048, CRN_SPAN_GONE = 0x7fffffff };
 
-/* The first item of a part of a ring, in place of a span or detail: 24 bytes of 24 or 32. */
+/* Head of a part of a ring, in the place of a span or detail: 24 bytes of 24 or 32. */
 typedef struct crn_disk_ring {
     uint64_t nothing;
-    uint64_t part;   /* which it is, counted from 1; 0 while it is not used. Parts of spans:
-                      * the number of its first span is part - 1, modulo 2 * `half`, times
-                      * CRN_RING_SPANS, + 1, and this item has it */
-    uint32_t half;   /* of spans: parts that make up half of a round of numbers */
-    uint32_t before; /* of details: in which half they were written, counted from 0 */
+    uint64_t part;   /* number of the part, from 1; 0: unused. In a part of spans, this item has
+                        the number ((part - 1) modulo 2 * `half`) * CRN_RING_SPANS + 1 */
+    uint32_t half;   /* of spans: number of parts in half a round of span numbers */
+    uint32_t before; /* of details: the half in which they were written, from 0 */
 } crn_disk_ring;
 
 /* Makes the name of a span in its capture: lane number + 1 in bits 32 to 51; place + 1, which never
@@ -209,41 +207,41 @@ enum { CRN_HISTOGRAM_BITS = 5, CRN_HISTOGRAM_BUCKETS = 47 << CRN_HISTOGRAM_BITS 
 
 typedef enum crn_histogram_kind {
     CRN_HISTOGRAM_BLOCK = 1,   /* all of a block's spans */
-    CRN_HISTOGRAM_INTEGER = 2, /* those that have this value of the attribute `key` */
+    CRN_HISTOGRAM_INTEGER = 2, /* spans with this value of the attribute `key` */
     CRN_HISTOGRAM_NUMBER = 3,
     CRN_HISTOGRAM_TEXT = 4, /* its first CRN_HISTOGRAM_TEXT_MAX bytes */
-    CRN_HISTOGRAM_OTHER = 5 /* those that have another one: there were too many */
+    CRN_HISTOGRAM_OTHER = 5 /* spans with other values, beyond the limit on values */
 } crn_histogram_kind;
 
 enum { CRN_HISTOGRAM_TEXT_MAX = 128 };
 
 typedef struct crn_disk_histogram {
-    uint32_t state; /* 1: it is there; stored after what it is of */
+    uint32_t state; /* 1: valid; stored after kind, block, key, value and text */
     uint32_t kind;  /* crn_histogram_kind */
     uint32_t block, key;
     uint64_t value;                 /* of a number: its bits; of a text: its length */
     uint64_t total, self, min, max; /* units of the clock; self: without children on the strand */
-    uint64_t cpu;                   /* ns; of cpu_count of them */
-    uint64_t cpu_count, cpu_wall;   /* cpu_wall: units of the clock that those took */
+    uint64_t cpu;                   /* ns, of cpu_count spans */
+    uint64_t cpu_count, cpu_wall;   /* cpu_wall: duration of these spans, units of the clock */
     uint64_t spare[6];
     uint8_t text[CRN_HISTOGRAM_TEXT_MAX];
-    uint64_t buckets[CRN_HISTOGRAM_BUCKETS]; /* how many took so long */
+    uint64_t buckets[CRN_HISTOGRAM_BUCKETS]; /* number of spans by duration */
 } crn_disk_histogram;
 
 /* A process of a merged capture, with readings of its own clocks. */
 typedef struct crn_disk_process {
-    uint32_t name;       /* its command */
+    uint32_t name;       /* command; offset into the strings */
     uint32_t process;    /* pid */
     uint32_t first_lane; /* its lanes end where the next one's begin */
     uint32_t spare;
     uint64_t started_unix_ns, monotonic_ns; /* when its capture began */
     uint64_t boot[2];                       /* as in the header of its capture */
-    uint64_t start;                         /* the same moment by this capture's clock */
-    uint64_t dangling;                      /* edges of its that led nowhere */
-    uint64_t trace_id[2], span_key;         /* as its notes say, 0 if they do not */
-    uint64_t clock_shift; /* ns, of two's complement: by which it was moved from where its clocks
-                           * say, among machines that do not share one */
-    uint64_t length;      /* ns: up to the last moment that its capture knew of */
+    uint64_t start;                         /* that moment by this capture's clock */
+    uint64_t dangling;                      /* edges of its spans to missing spans */
+    uint64_t trace_id[2], span_key;         /* from its notes, 0 if missing */
+    uint64_t clock_shift; /* ns, two's complement: shift against its machine's clock, if machines
+                             share none */
+    uint64_t length;      /* ns: up to the last moment of its capture */
     uint64_t spare_words[1];
 } crn_disk_process;
 
@@ -256,8 +254,8 @@ typedef struct crn_disk_tree {
 
 /* Nodes refer to each other by number, from 1; parents come first. */
 typedef struct crn_disk_node {
-    uint16_t above; /* 0: what the tree is in */
-    uint16_t same;  /* has its calls counted for it; 0: it has a counter of its own */
+    uint16_t above; /* node that this one is inlined into; 0: the function itself */
+    uint16_t same;  /* earlier node whose counter it shares; 0: has its own */
     uint32_t block;
 } crn_disk_node;
 
@@ -266,7 +264,7 @@ enum { CRN_COUNTS_GROUP = 1 << 16 };
 /* Calls of a tree's nodes, a counter for each. */
 typedef struct crn_disk_counts {
     uint32_t tree;   /* number; stored after the record */
-    uint32_t record; /* that they are below; 0: of none */
+    uint32_t record; /* context; 0: unused */
 } crn_disk_counts;
 
 typedef struct crn_disk_origin {

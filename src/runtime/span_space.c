@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where spans and what is known of them are recorded, and the thread that prepares space.
+ * Storage of spans and their details, and the thread that prepares space.
  */
 #include <sys/mman.h>
 
@@ -10,15 +10,15 @@
 #include "runtime/span.h"
 
 enum {
-    SLEEP_NS = 500000000, /* without a chunk taken for QUIET rounds: it wakes the preparer */
+    SLEEP_NS = 500000000, /* period after QUIET rounds without a chunk taken; taking one wakes it */
     QUIET = 32,           /* rounds */
-    IDLE_NS = 2000000,    /* space is looked after so often */
-    BUSY_NS = 500000,     /* where some was taken */
+    IDLE_NS = 2000000,    /* period of the preparing thread */
+    BUSY_NS = 500000,     /* the same while space is being used */
     STOCK_FIRST = 2,      /* chunks */
     STOCK_MOST = 64,
     HALF = CRN_STREAM_CHUNKS / 2,
-    LANES_FEW = 32,            /* so many have space prepared with their first span */
-    LANES_MOST = 0xffffe,      /* that a span's name can hold */
+    LANES_FEW = 32,            /* up to this many lanes get space at their first span */
+    LANES_MOST = 0xffffe,      /* limit on lanes that span names can hold */
     RING_DEFAULT = 64 << 20,   /* bytes */
     LIMIT_LEAST = 1024 * 1024, /* bytes */
     SPAN_CHUNK = CAIRN_PRIV_SPAN_CHUNK * sizeof(cairn_priv_span),
@@ -28,7 +28,7 @@ enum {
 _Static_assert((int)CAIRN_PRIV_SPAN_CHUNK == (int)CRN_RING_SPANS, "a chunk is a part of a ring");
 _Static_assert((uint64_t)CRN_STREAM_CHUNKS *CAIRN_PRIV_SPAN_CHUNK < CRN_SPAN_GONE, "numbers");
 
-/* Who takes a first chunk will want more soon. */
+/* A lane that takes its first chunk will need more soon. */
 static char *take_from(cairn_lane *lane, crn_stream *stream)
 {
     char *chunk = crn_stream_take(stream);
@@ -41,8 +41,8 @@ static char *take_from(cairn_lane *lane, crn_stream *stream)
 
 /* ---- spans ---- */
 
-/* Numbers begin to be used anew that open spans may have, which have made room long ago; and a
- * detail's chunk says which half of a round of numbers it was written in. */
+/* Begins a half round of span numbers. Open spans with reused numbers, which were overwritten long
+ * ago, are forgotten. Details go into a new chunk, because each chunk belongs to one half. */
 static void begin_half(cairn_lane *lane, uint64_t half)
 {
     for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
@@ -54,19 +54,19 @@ static void begin_half(cairn_lane *lane, uint64_t half)
     lane->detail = lane->detail_end = NULL;
 }
 
-/* The next chunk of spans becomes the one that is written to. False if none is there. */
+/* Makes the next chunk of spans the current one. Returns false if there is none. */
 static bool take_chunk(cairn_lane *lane)
 {
     cairn_priv_spans *spans = &lane->graph.hot.spans;
     crn_stream *stream = &lane->spans;
     uint64_t number = stream->taken, given = stream->given;
     cairn_priv_span *chunk = (cairn_priv_span *)(void *)take_from(lane, stream);
-    /* Before anything ends that can be recorded no more: readers leave these parts out. */
+    /* Before any span ends whose end cannot be recorded any more: readers ignore these parts. */
     CAIRN_PRIV_ADD(lane->disk->spans_recycled,
                    (stream->given - given) * (CAIRN_PRIV_SPAN_CHUNK - 1));
     if (!chunk)
         return false;
-    uint32_t first = stream->ring; /* behind what says which part it is */
+    uint32_t first = stream->ring; /* behind the part's head */
     spans->used = (uint32_t)(number % CRN_STREAM_CHUNKS) * CAIRN_PRIV_SPAN_CHUNK + first;
     spans->next = chunk + first;
     lane->spans_end = chunk + CAIRN_PRIV_SPAN_CHUNK;
@@ -132,7 +132,7 @@ static crn_disk_detail *next_detail(cairn_lane *lane)
     return NULL;
 }
 
-/* Its kind is stored last: that is what says that it is there. */
+/* The kind is stored last: it makes the detail valid. */
 void crn_spans_put_detail(cairn_lane *lane, crn_disk_detail detail)
 {
     crn_disk_detail *place = next_detail(lane);
@@ -145,7 +145,7 @@ void crn_spans_put_detail(cairn_lane *lane, crn_disk_detail detail)
     __atomic_store_n(&place->kind, detail.kind, __ATOMIC_RELEASE);
 }
 
-/* ---- their life ---- */
+/* ---- begin and end ---- */
 
 static uint64_t limit_of(const cairn_profile *profile, bool ring)
 {
@@ -198,9 +198,9 @@ void crn_spans_close(cairn_lane *lane)
     lane->detail = lane->detail_end = NULL;
 }
 
-/* ---- ahead ---- */
+/* ---- preparing ---- */
 
-/* The stream of a lane that has least, if that is less than `stock`. */
+/* Returns the stream of a lane that has the least space, if that is less than `stock`. */
 static crn_stream *needy_of(cairn_lane *lane, uint64_t *stock)
 {
     crn_stream *const streams[] = {&lane->spans, &lane->details};
@@ -213,8 +213,8 @@ static crn_stream *needy_of(cairn_lane *lane, uint64_t *stock)
     return found;
 }
 
-/* Thousands of threads may have a few spans each: who has filled half of a first chunk will need
- * more. */
+/* Among thousands of lanes, only those that have filled half of their first chunk get more
+ * space. */
 static void look_at_modest(cairn_lane *lane)
 {
     if (!__atomic_load_n(&lane->details.open, __ATOMIC_ACQUIRE))
@@ -231,7 +231,7 @@ static void look_at_modest(cairn_lane *lane)
     }
 }
 
-/* Whoever has least comes first, each time anew: while some are prepared, others are used up. */
+/* Prepares space for the lane with the least, repeatedly, because space is used meanwhile. */
 static bool prepare_lanes(cairn_profile *profile)
 {
     cairn_lane *first = __atomic_load_n(&profile->lanes, __ATOMIC_ACQUIRE);
@@ -278,7 +278,7 @@ bool crn_preparer_start(cairn_profile *profile)
     return crn_helper_start(&profile->preparer, "cairn-space", false, prepare, profile);
 }
 
-/* ---- what was not used ---- */
+/* ---- releasing unused space ---- */
 
 typedef struct in_use {
     cairn_lane **lanes; /* by number */
@@ -317,7 +317,7 @@ static uint64_t bytes_of_chunk(const void *data, const crn_disk_chunk *chunk)
     default:
         return chunk->size;
     }
-    if (unused > stream->identity.size) /* exit has come between two steps: all may be used */
+    if (unused > stream->identity.size) /* exit interrupted a change: all may be in use */
         unused = 0;
     uint64_t used = crn_stream_used(stream) - unused;
     uint64_t left = used > chunk->place ? used - chunk->place : 0;
@@ -329,7 +329,7 @@ void crn_spans_trim(cairn_profile *profile, bool shorten)
     in_use in_use = {.count = profile->lane_count};
     if (!profile->spans && !profile->span_histograms)
         return;
-    /* Not by malloc: exit may have come within it, from a signal handler. */
+    /* Not from malloc: exit in a signal handler may have interrupted it. */
     size_t size = in_use.count * sizeof *in_use.lanes;
     void *table = size
                       ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)

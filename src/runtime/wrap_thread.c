@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Threads whose work is their creator's.
+ * Threads and joins that carry hand-offs: a thread's spans belong to its creator, and a join
+ * records the wait.
  */
 #include <cairn/scope.h>
 #include <cairn/wrap.h>
@@ -13,11 +14,12 @@
 #include "base/memory.h"
 #include "runtime/process.h"
 
-/* A thread that may be joined, or has not ended: two that use it, and who waits for it to end. */
+/* A thread that has not been joined or has not ended. Used by the thread itself and by its
+ * joiner. */
 typedef struct started {
     pthread_t thread;
     uint64_t number;
-    struct started *const *mark; /* leads here as long as the thread is this one */
+    struct started *const *mark; /* points here as long as the thread is this one */
     cairn_span span;             /* atomic */
     cairn_handoff handoff;
     void *(*run)(void *argument);
@@ -28,21 +30,22 @@ typedef struct started {
     char name[];
 } started;
 
-/* Who is within cairn_pthread_join. */
+/* A thread that is in cairn_pthread_join. */
 typedef struct joining {
     pthread_t thread;
-    uint64_t before; /* threads of that number or later ones were created after it began */
+    uint64_t before; /* threads with this number or a higher one were created after the join
+                        began */
     started *found;
     struct joining *next;
 } joining;
 
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP; /* as process.c has it */
-static started *threads; /* that were not joined; under lock */
+static started *threads; /* threads that were not joined; under lock */
 static joining *joins;   /* under lock */
 static uint64_t created; /* atomic */
 
-/* In the thread's own memory, which is new when its pthread_t is another one's: so it is known
- * whether this thread is still the one that the list has. */
+/* Thread-local, so it is reset when a pthread_t is reused: shows whether the thread is still the
+ * one in the list. */
 static __thread started *this_thread __attribute__((tls_model("initial-exec")));
 
 void crn_wrap_lock(void)
@@ -63,7 +66,8 @@ static void let_go(started *own)
 
 /* ---- the list ---- */
 
-/* NULL if it is not there: whoever takes it lets it go. */
+/* Removes a thread from the list and returns it, NULL if it is not there. The caller must release
+ * it. */
 static started *take(pthread_t thread)
 {
     started **place = &threads;
@@ -87,8 +91,8 @@ static void use(joining *join, started *own)
     __atomic_add_fetch(&own->users, 1, __ATOMIC_RELAXED);
 }
 
-/* Before the thread does anything: who joins it finds it, whatever became of the pthread_t that
- * its creator was given. One of the same pthread_t is of a thread that is no more. */
+/* Adds a thread before it runs the program's code, so that a joiner finds it, even if its creator
+ * has no valid pthread_t. An entry with the same pthread_t is of a thread that has ended. */
 static void put(started *own)
 {
     pthread_mutex_lock(&lock);
@@ -101,7 +105,8 @@ static void put(started *own)
     let_go(old);
 }
 
-/* A thread that nobody has joined: its memory is there, though it may have ended. */
+/* Returns true if the entry's thread still is the one that it was made for. Its memory exists,
+ * though it may have ended. */
 __attribute__((no_sanitize("thread"))) static bool is_that(const started *own)
 {
     return __atomic_load_n(own->mark, __ATOMIC_RELAXED) == own;
@@ -124,7 +129,7 @@ static void begin_join(joining *join)
     let_go(stale);
 }
 
-/* Another one may have its place in the list by now. */
+/* Another thread may have its place in the list by now. */
 static void end_join(joining *join, bool joined)
 {
     pthread_mutex_lock(&lock);
@@ -151,7 +156,7 @@ static void give_up(void *join)
 void crn_wrap_forget(void)
 {
     started *all = threads;
-    /* Its owner has another number here, and may not unlock it. */
+    /* In the child the owner has another thread number and could not unlock it. */
     lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
     threads = NULL;
     joins = NULL;
@@ -173,7 +178,7 @@ typedef struct running {
     cairn_scope scope;
 } running;
 
-/* Also when the thread ends itself, or is cancelled. */
+/* Also called if the thread calls pthread_exit or is cancelled. */
 static void end(void *data)
 {
     running *own = data;
