@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * accounts.h - a program's own books on what its functions allocate, which the profiler's are held
- * against. Keeping them allocates nothing.
+ * accounts.h - a program's own counts of its functions' allocations, for comparison with the
+ * profile. Counting allocates nothing.
  */
 #ifndef TESTS_ALLOC_ACCOUNTS_H
 #define TESTS_ALLOC_ACCOUNTS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A program that uses libcairn itself and has libcairn-alloc follow its strands.
+ * A program that uses libcairn and lets libcairn-alloc follow its strands.
  */
 #include <cairn/alloc.h>
 #include <errno.h>

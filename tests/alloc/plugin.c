@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A library that allocates, and is unloaded: built twice, with other code in the same place.
+ * A library that allocates and is unloaded: built twice, with different code at the same address.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Programs whose allocations are known, by function. Argument: which one; see the table at the
- * end.
+ * Programs with known allocations by function. Argument: the program; see the table at the end.
  */
 #include <alloca.h>
 #include <dlfcn.h>

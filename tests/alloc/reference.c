@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Preloaded into any program: every so many calls of malloc the stack is walked by src/unwind and
- * by backtrace(3), which reads all tables anew each time and follows every rule there is. When the
- * program ends, a line is added to the file named by REFERENCE_OUT: how many walks were compared,
- * how many differed, and how many ended early for want of a rule.
+ * Preloaded into any program: at every Nth malloc, walks the stack by src/unwind and by
+ * backtrace(3), which reads all tables each time. At the end of the program, appends a line to the
+ * file named by REFERENCE_OUT: numbers of walks compared, of differing walks, and of walks that
+ * ended early for lack of a rule.
  */
 #include <execinfo.h>
 #include <fcntl.h>

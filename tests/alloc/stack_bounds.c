@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The bounds of a thread's stack, as src/unwind finds them without libc's locks, against
- * pthread_getattr_np. Both ways to ask the kernel are tried. Prints TAP.
+ * Bounds of a thread's stack, as src/unwind finds them without libc's locks, compared with
+ * pthread_getattr_np. Tests both ways of asking the kernel. Prints TAP.
  */
 #include "unwind/memory.c" /* NOLINT(bugprone-suspicious-include): tests what is static */
 

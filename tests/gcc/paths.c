@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The twin of contexts: what called what, and how often, through -O0 -finstrument-functions, for
- * which an exception is another way out of a function. Of jumps it has to be told.
+ * The reference for contexts: counts calls by path through -O0 -finstrument-functions, where an
+ * exception leaves a function like a return. Random programs report longjmp.
  */
 #include "paths.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What random programs (invent.py) have before their functions: with PATHS what they say to the
- * twin of contexts (paths.c), which cannot know it.
+ * Included by random programs (invent.py) before their functions. With PATHS, they report jumps to
+ * the reference for contexts (paths.c), which cannot see them.
  */
 #ifndef CAIRN_TESTS_GCC_PATHS_H
 #define CAIRN_TESTS_GCC_PATHS_H

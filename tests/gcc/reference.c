@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The slow twin: counts calls by function through -finstrument-functions, into a file that is
- * mapped, so that it is whole however the program ends.
+ * The slow reference: counts calls by function through -finstrument-functions, in a mapped file,
+ * so that it is complete however the program ends.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

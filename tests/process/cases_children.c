@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * cases_children.c - fork, vfork, exec, spawn, daemons. What a child does is not in its
- * parent's capture but in one of its own.
+ * cases_children.c - fork, vfork, exec, spawn, daemons. A child's events are in a capture of its
+ * own, not in its parent's.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cases_files.c - descriptors that go away, disks that are full, limits, a system without
- * /proc.
+ * cases_files.c - closed descriptors, full disks, limits, a system without /proc.
  */
 #include <fcntl.h>
 #include <linux/filter.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * cases_plugin.c - plugins that profile themselves and are closed: with their profile still
- * open, or not. Threads that Cairn has, and what it has asked to be told of (forks, ends of
- * threads), must not lead to code that is gone.
+ * cases_plugin.c - plugins that profile themselves and are closed, with their profile open or not.
+ * Cairn's threads, fork handlers and key destructors must not call unloaded code.
  */
 #include <dlfcn.h>
 #include <pthread.h>

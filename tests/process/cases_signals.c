@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cases_signals.c - signals are the program's own business.
+ * cases_signals.c - the program's own signals are not affected.
  */
 #include <pthread.h>
 #include <setjmp.h>

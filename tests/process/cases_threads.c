@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * cases_threads.c - threads that are cancelled, that end in the middle, that are many or have
- * little room.
+ * cases_threads.c - threads that are cancelled, that end within a call, many threads, small
+ * stacks.
  */
 #include <fcntl.h>
 #include <limits.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * cases_waiting.c - system calls that a signal would interrupt, whatever its handler's flags
- * say: none of them is. Before each the program computes, so that clocks of processor time
- * run out about when it falls asleep.
+ * cases_waiting.c - system calls that any signal handler would interrupt: none is. The program
+ * computes before each call, so that timers on processor time expire about when it starts to wait.
  */
 #include <fcntl.h>
 #include <limits.h>

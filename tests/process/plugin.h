@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * plugin.h - what process_plugin_*.so have; the program finds it with dlsym.
+ * plugin.h - the interface of process_plugin_*.so; the program finds it with dlsym.
  */
 #ifndef TESTS_PROCESS_PLUGIN_H
 #define TESTS_PROCESS_PLUGIN_H

@@ -2,8 +2,8 @@
  *
  * program.h - a program that does one odd thing, with or without a profile.
  *
- * CASE(its_name, flags) { ... } adds one. What it prints, how it ends and what report() finds
- * must not depend on whether it is profiled.
+ * CASE(its_name, flags) { ... } adds one. Its output, its end and the result of report() must not
+ * depend on whether it is profiled.
  */
 #ifndef TESTS_PROCESS_PROGRAM_H
 #define TESTS_PROCESS_PROGRAM_H

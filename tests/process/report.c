@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * report.c - what a program can learn about itself. Three things are left out, as they are what
- * a profile cannot be without: threads that are named "cairn", the capture's descriptor, and the
- * signal that is taken where timers were asked for.
+ * report.c - everything that a program can find out about itself. Three necessary effects of
+ * profiling are left out: threads named "cairn", the capture's descriptor, and the signal of
+ * timers.
  */
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_process.c - runs each case of the program plainly and in each mode of profiling: what
- * can be seen from outside must be the same, and the capture must hold what the program counted
- * by itself, however it ended. Usage: test_process PROGRAM.
+ * test_process.c - runs each case of the program without a profile and in each mode of profiling.
+ * The visible behaviour must be the same, and the capture must agree with the program's own
+ * counts, however it ended. Usage: test_process PROGRAM.
  */
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * truth.h - what a program under test counts by itself, in a file that outlives it.
+ * truth.h - the calls that a program under test counts itself, in a file that outlives it.
  *
- * The program says each call twice: to Cairn, and here. Whatever becomes of the program, the
- * driver holds its capture against this page.
+ * The program reports each call to Cairn and to this page. The driver compares the capture with
+ * the page, whatever happens to the program.
  */
 #ifndef TESTS_PROCESS_TRUTH_H
 #define TESTS_PROCESS_TRUTH_H

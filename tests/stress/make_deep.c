@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * make_deep.c - writes a capture with one path of any length: make_deep CAPTURE DEPTH.
- * The runtime's path limit would fold it, so it is made of a graph's records directly.
+ * make_deep.c - writes a capture with one path of any length: make_deep CAPTURE DEPTH. Writes
+ * graph records directly, because the runtime's path limit would fold the path.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * soak.c - everything at once, for a while. Threads play random events on lanes that they take
- * from each other; threads end and others follow; strands and lanes end; some fork; a signal
- * comes every 100 microseconds; clocks sample at 10 kHz. Another process, this one, reads the
- * capture all the time: nothing may go back, and where the program pauses, all that went in is
- * there, and nothing else.
- *
- * soak [--seconds N] [--threads N] [--seed N] [--steps N] [--no-signals] [--no-fork]
- *      [--fork-alone]
- *
- * --fork-alone: only where no other thread runs. gcc's address sanitizer does not see to it that
- * the memory it gives out is whole in a child.
+ * soak.c - a long test of everything at once. Threads play random events on lanes that they take
+ * from each other; threads, strands and lanes begin and end; some threads fork; a signal comes
+ * every 100 microseconds; clocks sample at 10 kHz. This process reads the capture meanwhile: no
+ * counter may decrease, and while the program pauses the figures must be exact.
  */
 #include <getopt.h>
 #include <inttypes.h>

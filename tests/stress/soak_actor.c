@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * soak_actor.c - a lane and what happens on it.
+ * soak_actor.c - a lane and its random events.
  */
 #include <time.h>
 
