@@ -249,6 +249,50 @@ def part_release(tally):
         test(tally, suites=["unit", "long"], patience=4)
 
 
+def part_coverage(tally):
+    """Lines and branches of the library and the tool that the tests execute, by folder. The hosts
+    for gcc and clang are left out: their runtime is linked into programs that have no coverage."""
+    options = ["-Db_coverage=true", "-Doptimization=0", "-Dbench=false", "-Dviewer=disabled",
+               "-Dgcc=disabled", "-Dc_args=-fprofile-update=atomic"]
+    if not build(tally, options, {"CC": "gcc", "CXX": "g++"}):
+        return
+    folder = os.path.join(BUILDS, tally.part)
+    for counters in glob.glob(folder + "/**/*.gcda", recursive=True):  # of an earlier run
+        os.remove(counters)
+    test(tally, suites=["unit", "stress", "golden", "cli", "symbols", "formats", "lua", "crash"],
+         but=["long"], patience=8)
+    summary = os.path.join(folder, "coverage.json")
+    good = run(["gcovr", "--root", ROOT, "--filter", "(src|cli|hosts)/", "--object-directory", folder,
+                "--gcov-ignore-parse-errors", "--exclude-unreachable-branches",
+                "--exclude-throw-branches", "--json-summary", summary, "--html-details",
+                os.path.join(folder, "coverage.html"), folder], "coverage.gcovr.log")
+    tally.case(good, "gcovr")
+    if good:
+        show_coverage(summary)
+    else:
+        show_log("coverage.gcovr.log")
+
+
+def show_coverage(summary):
+    """Prints the share of lines and branches by folder, and the files with the most bare lines."""
+    with open(summary, encoding="utf-8") as file:
+        found = json.load(file)
+    folders = {}
+    for each in found["files"]:
+        sums = folders.setdefault(os.path.dirname(each["filename"]), [0, 0, 0, 0])
+        for i, what in enumerate(("line_covered", "line_total", "branch_covered", "branch_total")):
+            sums[i] += each[what]
+    for folder, (lines, of_lines, branches, of_branches) in sorted(folders.items()):
+        print("    %-24s %5.1f %% of %5d lines, %5.1f %% of %5d branches" % (
+            folder, 100 * lines / max(1, of_lines), of_lines,
+            100 * branches / max(1, of_branches), of_branches))
+    print("    all: %.1f %% of %d lines, %.1f %% of %d branches" % (
+        found["line_percent"], found["line_total"], found["branch_percent"], found["branch_total"]))
+    for each in sorted(found["files"], key=lambda f: f["line_covered"] - f["line_total"])[:8]:
+        print("    %4d lines that no test runs: %s" % (
+            each["line_total"] - each["line_covered"], each["filename"]))
+
+
 def part_fuzz(tally):
     seconds = os.environ.get("CAIRN_FUZZ_SECONDS", "180")
     options = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Doptimization=1",

@@ -15,9 +15,9 @@ PACKAGES_CHECK="$PACKAGES_BUILD g++ clang libclang-rt-14-dev cmake libcmocka-dev
     golang-go libc6-dbg zstd libzstd-dev binutils python3-pyte protobuf-compiler chromium
     graphviz"
 
-# The slow tests: clang-tidy, and a cross compiler and emulator for aarch64.
+# The slow tests: clang-tidy, a cross compiler and emulator for aarch64, a reader of coverage.
 PACKAGES_ALL="$PACKAGES_CHECK clang-tidy clang-format gcc-aarch64-linux-gnu
-    libc6-dev-arm64-cross qemu-user firefox-esr"
+    libc6-dev-arm64-cross qemu-user firefox-esr gcovr"
 # The page of cairn view is built by npm, and its test is an npm package, as speedscope's own reader
 # is. Other distributions of nodejs bring npm along.
 if ! command -v npm >/dev/null 2>&1; then

@@ -202,8 +202,10 @@ def samples_say_where_the_time_went():
         local function busy() local s = 0 for i = 1, 4e7 do s = s + i end return s end
         local function idle() return 1 end
         local function deep(n) if n == 0 then return busy() + 0 end return deep(n - 1) + 0 end
+        local before = os.clock()
         idle() deep(50)
         coroutine.wrap(function() busy() end)()
+        print(os.clock() - before)
     """)
     found = run([CAIRN, "run", "--sample", "1000", "-o", "x.cairn", "script.lua"])
     assert found.returncode == 0 and found.stderr == "", found
@@ -212,9 +214,11 @@ def samples_say_where_the_time_went():
     busy = sum(value for stack, value in wall.items() if stack.endswith(";busy"))
     assert busy > total * 0.8, wall
     assert wall["main chunk of script.lua;deep;busy"] > 0
-    assert any(stack.startswith("function <script.lua:6>") for stack in wall), wall
-    elapsed = int(notes("x.cairn")["elapsed_ns"])
-    assert abs(total - elapsed) < elapsed * 0.05 + 5e6, (total, elapsed)
+    assert any(stack.startswith("function <script.lua:7>") for stack in wall), wall
+    # Bounds that hold on a busy machine: the script ran for at least its processor time (of which the
+    # sampler used a little), and for no longer than the profile was open.
+    elapsed, computed = int(notes("x.cairn")["elapsed_ns"]), float(found.stdout) * 1e9
+    assert computed * 0.97 < total < elapsed * 1.01, (computed, total, elapsed)
 
 
 @test

@@ -41,16 +41,22 @@ class Program:
     def __init__(self, seconds=60, threads=4, path=CAPTURE, wait=0.002):
         self.command = [LIVE, path, str(seconds), str(threads), "0", str(wait)]
         self.path = path
+        self.threads = threads
 
     def __enter__(self):
         if os.path.exists(self.path):
             os.remove(self.path)
         self.process = subprocess.Popen(self.command)
         end = time.time() + PATIENCE
-        while time.time() < end and not os.path.exists(self.path):
-            time.sleep(0.01)
-        time.sleep(0.2)
+        while time.time() < end and not self.has_recorded():
+            time.sleep(0.05)
         return self.process
+
+    def has_recorded(self):
+        """Returns true if the capture shows calls by each thread."""
+        found = subprocess.run([CAIRN, "top", "--once", "-b", self.path], capture_output=True,
+                               text=True, check=False)
+        return re.search(r"\b%d lanes " % self.threads, found.stdout) and "Parser::" in found.stdout
 
     def __exit__(self, *_):
         self.process.kill()
