@@ -95,7 +95,7 @@ def build(tally, options, env=None, targets=()):
 
 
 def count_tap(tally, name, lines, ended_well):
-    """One case for each line of TAP. Whatever was planned and did not come has failed."""
+    """Returns a case for each line of TAP. Planned cases without a line have failed."""
     planned = None
     seen = 0
     failed = 0
@@ -394,7 +394,7 @@ PARTS = {name[len("part_"):]: function for name, function in list(globals().item
 
 
 def show_times(tallies, slowest=10):
-    """Where the time went: by part, then the slowest test programs."""
+    """Prints the times of the parts, and the slowest test programs."""
     print("%-10s %8s %8s" % ("seconds", "build", "tests"))
     for tally in tallies:
         print("%-10s %8.0f %8.0f" % (tally.part, tally.seconds["build"], tally.seconds["tests"]))

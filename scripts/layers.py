@@ -14,7 +14,7 @@ import sys
 TOOL = ["src/base", "src/profile", "src/spans", "src/explain", "src/replay", "src/formats",
         "src/symbols", "src/query", "include/cairn"]
 
-# Which folders a folder may include, besides itself.
+# Folders that each folder may include, besides itself.
 ARROWS = {
     "include/cairn": [],
     "src/base": [],
@@ -34,7 +34,7 @@ ARROWS = {
     "src/query": ["src/base", "src/capture", "src/profile", "src/spans", "include/cairn"],
     "src/unwind": [],
     "hosts": ["include/cairn"],
-    # Native stacks are not alloc's alone: whoever samples time from outside walks them too.
+    # Native stacks are used by alloc, and by hosts that sample time.
     "hosts/alloc": ["include/cairn", "src/unwind"],
     "hosts/gcc": ["include/cairn", "src/unwind"],
     "hosts/clang": ["include/cairn", "src/unwind", "hosts/gcc"],
@@ -72,7 +72,7 @@ FACES = {
     "src/explain": "src/explain/explain.h",
 }
 
-# What all formats share: their list, and the reading of text and stacks.
+# Shared by all formats: their list, and readers of text and stacks.
 FORMAT_HELPERS = ["attributes", "formats", "names", "source", "stacks", "timeline"]
 
 # Headers of libraries beyond libc, by the folders that may use them. What is not listed
@@ -115,7 +115,7 @@ def folder_of(path):
 
 
 def resolve(root, path, name, quoted):
-    """Where in the tree an include of `name` in `path` leads, or None if out of it."""
+    """Returns the path in the tree of an include of `name` in `path`, None if it is outside."""
     tries = ["include/" + name, "src/" + name, name]
     if quoted:
         tries.insert(0, os.path.normpath(os.path.join(os.path.dirname(path), name)))
@@ -355,7 +355,7 @@ ENVIRONMENT_CASES = [
     ("cli/run/native.c", 'out = getenv("CAIRN_OUT");', False),
 ]
 
-# (file, what it includes, where that leads, whether that is right)
+# (file, included name, path in the tree, allowed)
 CASES = [
     ("src/graph/graph.c", "runtime/strand.h", "src/runtime/strand.h", False),
     ("src/graph/graph.c", "capture/reader.h", "src/capture/reader.h", False),

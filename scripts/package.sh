@@ -48,7 +48,7 @@ cp -L /etc/resolv.conf "$room/etc/resolv.conf"
 mkdir "$room/packages"
 cp "$out"/cairn_*.deb "$out"/libcairn0_*.deb "$out"/libcairn-dev_*.deb "$out"/cairn-doc_*.deb "$room/packages"
 
-# What the packages need is installed first, so that only they change the list of files.
+# Installs the dependencies first, so that only the packages change the list of files.
 cat >"$room/packages/try.sh" <<'INSIDE'
 set -eu
 export DEBIAN_FRONTEND=noninteractive

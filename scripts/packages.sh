@@ -48,7 +48,7 @@ as_root() {
     fi
 }
 
-# Runs a command quietly; what it wrote is shown if it fails.
+# Runs a command quietly; prints its output if it fails.
 quietly() {
     quiet_log=$(mktemp)
     if "$@" >"$quiet_log" 2>&1; then
@@ -70,7 +70,7 @@ packages_missing() {
     done
 }
 
-# Installs what is missing of the packages named, and nothing if none is.
+# Installs those of the named packages that are missing.
 packages_need() {
     command -v dpkg-query >/dev/null 2>&1 ||
         die "This is not a Debian system. Install by other means: $*"

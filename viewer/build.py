@@ -37,7 +37,7 @@ def run(*command):
 
 
 def fetch():
-    """What the lock file names, unless it is there."""
+    """Installs the packages of the lock file, unless they are there."""
     done = os.path.join(FOLDER, "fetched")
     lock = read(os.path.join(HERE, "package-lock.json"))
     for name in COPIED:

@@ -42,7 +42,7 @@ def build(program, front, folder, name, *options):
 
 
 def plain_name(name):
-    """As in the report: without what a copy of a function is called beyond its own name."""
+    """Names as in the report, without suffixes of clones."""
     name = re.sub(r"\s*\[clone [^]]*\]", "", name)
     name = re.sub(r"'\d+$", "", name) # callgrind: recursion
     return name.split(".", 1)[0] if not name.startswith(".") else name

@@ -49,9 +49,8 @@ static const origin *origin_recognise(crn_source *source, bool importing)
     else
         crn_cli_fail("%s: is neither %spprof, nor perf script's output, nor folded stacks; %s",
                      name, importing ? "" : "a capture, nor ",
-                     importing
-                         ? "if it is all the same, say which with --from"
-                         : "if it is all the same, cairn import --from makes a capture of it");
+                     importing ? "if it is one of these, name the format with --from"
+                               : "if it is one of these, convert it with cairn import --from");
     return NULL;
 }
 

@@ -81,7 +81,7 @@ def check(*command, status=0, whole=True):
     return found
 
 
-# ---- what is counted ----
+# ---- counts ----
 
 @test
 def each_function_of_malloc():
@@ -145,7 +145,8 @@ def frames_of_variable_size():
 
 @test
 def coroutines_have_stacks_of_their_own():
-    # What makecontext lets them return to has no caller, and does not say so.
+    # The function that makecontext contexts return to has no caller, and unwind information does
+    # not say so.
     found = check(PROGRAM, "coroutines", whole=False)
     inclusive = by_function(found, "inclusive")
     assert inclusive["run_coroutine"][:2] == books()["by_malloc"][:2], inclusive
@@ -240,7 +241,7 @@ def samples_are_unbiased():
             true = truth[name][i]
             unit = size if "bytes" in figure else 1
             count = true / unit
-            # What a sampled block stands for is rounded at random: at most a quarter of variance.
+            # The weight of a sample is rounded at random, which adds at most 1/4 to the variance.
             variance = count * (unit * unit * (1 - p) / p + p / 4)
             error = sums[name][i] / seeds - true
             assert abs(error) <= 4 * math.sqrt(variance / seeds), (name, figure, error)

@@ -1,4 +1,4 @@
-# Where exports go, what they are called, and what cannot be.
+# Names of exported files, and invalid exports.
 printf '%s\n' '>main +3 >f;g >h +4 < < <' '>main >odd +2 ~even +1 <' | play a.cairn
 cairn export a.cairn
 cairn export a.cairn --to folded
@@ -21,7 +21,7 @@ cairn export a.cairn --metric wall
 cairn export a.cairn -o a.cairn
 cairn export a.cairn -o nowhere/a.pb.gz
 cairn export a.cairn b.cairn
-# A file that cannot be written whole is not there, and what was there stays.
+# A file that cannot be written completely is removed; an existing file stays.
 if [ -w /dev/full ]; then
     cairn export a.cairn -o /dev/full
     cairn export a.cairn -o - >/dev/full

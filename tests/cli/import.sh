@@ -1,4 +1,4 @@
-# Each format is told from its content, packed or not, from a file or a pipe.
+# Each format is recognised by content, packed or not, from a file or a pipe.
 FORMATS=$DATA/../formats/data
 cp "$FORMATS"/recursion.folded "$FORMATS"/*.perf .
 cairn import recursion.folded --metric calls

@@ -1,4 +1,4 @@
-# What cannot be imported is refused in a line that says what to do.
+# Invalid input is refused with one line that says what to do.
 FORMATS=$DATA/../formats/data
 printf '>a +1 <\n' | play a.cairn
 cairn export a.cairn

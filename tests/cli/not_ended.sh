@@ -17,7 +17,7 @@ wait "$program" 2>/dev/null
 exec 3>&-
 cairn report a.cairn | without_times
 cairn report --json a.cairn | grep -E '^"(state|unaccounted_ns)"'
-# A program that ended says nothing of it; what was added up says that a part was not closed.
+# No warning for a closed capture; added captures warn if one of them was not closed.
 echo '>main +5' | play b.cairn
 cairn report b.cairn --json | grep -E '^"(state|unaccounted_ns)"'
 cairn merge -o c.cairn a.cairn b.cairn >merged

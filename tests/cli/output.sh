@@ -1,5 +1,5 @@
-# A reader that goes away is no error; a full disk is. A capture that cannot be written
-# leaves what was there.
+# A closed pipe is no error; a full disk is. If a capture cannot be written, the existing file
+# stays.
 {
     for i in $(seq 3000); do echo ">function$i +$i <"; done
 } | play a.cairn
@@ -20,7 +20,7 @@ fi 2>&1 | sort -u
 printf '>a +1 <\n' | play b.cairn
 cairn merge -o c.cairn a.cairn b.cairn
 cairn assert c.cairn 'calls("a") == 1' 'calls("function1") == 1'
-# What is written takes neither the place of what is read nor of what is no capture.
+# Output replaces neither the input file nor a file that is not a capture.
 cairn merge -o b.cairn a.cairn b.cairn
 cairn merge -o ./b.cairn b.cairn
 echo mine >notes.txt
@@ -29,7 +29,7 @@ cairn redact -o notes.txt a.cairn
 cat notes.txt
 cairn merge -o c.cairn b.cairn garbage.cairn
 cairn assert c.cairn 'calls("a") == 1' 'calls("function1") == 1' && echo stays
-# A symbolic link leads to what is written, whichever command writes it.
+# All commands write through symbolic links.
 mkdir folder
 ln -s folder/sum.cairn sum.cairn
 ln -s folder/a.pb.gz a.pb.gz

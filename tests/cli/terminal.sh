@@ -11,7 +11,7 @@ export NO_COLOR=1
 on_terminal
 cairn report --no-summary a.cairn
 
-# What to do next is said to a person only.
+# The next command is suggested only on a terminal.
 printf '>main >work +5 >sort +9\n' | play a.cairn
 script -qec "stty cols 99; TERM=xterm cairn report --no-summary a.cairn" /dev/null | tr -d '\r'
 script -qec "stty cols 99; TERM=xterm cairn report --no-summary a.cairn -f work" /dev/null | tr -d '\r'

@@ -1,4 +1,4 @@
-# What ran, as text: of a capture that is closed there is only what it holds.
+# Totals of a closed capture, as text.
 play a.cairn <<EVENTS
 note command my_program
 block parse src/parser.c 10
@@ -20,7 +20,7 @@ cairn top --once a.cairn --filter nothing_has_this | sed 1,2d
 cairn top --once a.cairn --view callers | sed 1,2d
 cairn top --once a.cairn --focus no_such_block | sed 1,2d
 
-# What a block is written inside of is said before its name, where there is room.
+# Names have their enclosing blocks if there is space.
 play nested.cairn <<EVENTS
 block run src/run.c 3
 block step src/run.c 5 run
@@ -30,7 +30,7 @@ EVENTS
 cairn top --once nested.cairn | sed 1,4d
 cairn top --once nested.cairn --view tree | sed 1,4d
 
-# Of what its children write the names are said; not of other files.
+# Lists the captures of children, and no other files.
 cp a.cairn a.77.cairn
 cp a.cairn a.77.2.cairn
 cp a.cairn a.seven.cairn
@@ -38,7 +38,7 @@ cp a.cairn ab.77.cairn
 cairn top --once a.cairn | grep children
 rm a.*.cairn
 
-# What it does not take.
+# Invalid options.
 cairn top
 cairn top a.cairn b.cairn
 cairn top a.cairn --pid 1

@@ -1,4 +1,4 @@
-# What is whole of a capture that was cut short is shown; nothing crashes.
+# The complete part of a truncated capture is shown; nothing crashes.
 {
     for i in $(seq 200); do echo ">function$i +$i"; done
 } | play a.cairn

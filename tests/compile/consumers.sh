@@ -18,7 +18,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 
 cases=0
-# Runs the command line in $2; what it wrote is shown if it fails.
+# Runs the command line in $2; prints its output if it fails.
 check() {
     cases=$((cases + 1))
     if (eval "$2") >"$work/log" 2>&1; then

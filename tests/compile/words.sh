@@ -37,7 +37,7 @@ long_options() {
 "$cairn" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p' | grep -vx cairn | sort >"$work/commands"
 
 while read -r command; do
-    # What stands before the explanations.
+    # The options in the help text, before their explanations.
     "$cairn" "$command" --help | grep -E '^ {2,6}(-., )?--[a-z]' | sed 's/\([^ ]\)  .*/\1/' |
         long_options >"$work/help"
     sed -n '/^\.SH OPTIONS/,/^\.SH EXIT/p' "$build/man/cairn-$command.1" |
@@ -64,7 +64,7 @@ sed -n '/^\.SH COMMANDS/,/^\.SH OPTIONS/s/^\.BR* \([a-z]*\)\( .*\)*$/\1/p' "$bui
 same "cairn.1 knows each command" "$work/commands" "$work/found"
 
 
-# What bash offers for a line of words.
+# The completions that bash offers for a command line.
 complete_line() {
     bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _cairn 2>"$0"
         printf "%s\n" "${COMPREPLY[@]}"' "$work/complaints" "$build/completions/cairn" "$@" | sort

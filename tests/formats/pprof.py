@@ -36,7 +36,7 @@ def report(*arguments):
 
 
 def labels(flat):
-    """What blocks are called in an export: equal names have their place added."""
+    """Returns the names of blocks in an export: equal names have their location added."""
     names = collections.Counter(row["block"]["name"] for row in flat)
     result = {}
     for row in flat:

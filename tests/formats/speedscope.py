@@ -88,7 +88,7 @@ def check(profile, metric, places, with_root):
     wanted = expected(metric, places)
     root = ("[root]", "", 0) if places else "[root]"
     if not with_root:
-        # Only what was charged to the root itself is shown, beside the rest.
+        # The root shows only its self cost, beside the other contexts.
         found.pop(root, None)
         wanted.pop(root, None)
     elif root not in wanted:

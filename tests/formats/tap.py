@@ -25,7 +25,7 @@ def same(found, expected, what="value"):
 
 
 def run(*command, status=0, **options):
-    """What the command writes on stdout, as text."""
+    """Returns the standard output of the command as text."""
     done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, check=False, **options)
     text = done.stdout.decode("utf-8")

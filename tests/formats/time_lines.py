@@ -63,7 +63,7 @@ def spans():
     return json.loads(run(CAIRN, "spans", CAPTURE, "--slowest=0", "--json"))
 
 
-# What make_spans does: name of the block, how often; and edges.
+# The spans of make_spans: block names with numbers; and edges.
 EXPECTED = {"main": 1, "ask \\ \"quoted\"": 3, "take turns": 20, "job": 120, "part": 3 * 80 + 1}
 HANDOFFS, WAITS, FOLLOWS, OPEN = 120, 3, 3 * 39, 2
 
@@ -325,7 +325,7 @@ def check_merged():
 
 
 def skipping(function):
-    """A case that cannot run here is left out, and says so."""
+    """A case that cannot run here is skipped with a reason."""
     def guarded():
         try:
             function()

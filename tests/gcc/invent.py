@@ -119,7 +119,7 @@ class Program:
         return self.pick(ways)(depth)
 
     def calls(self, _):
-        """A call of what is pure is none where nobody asks for its value."""
+        """A call of a pure function is removed if its value is unused."""
         call = self.call()
         ways = ["s += %s;", "s ^= %s;", "seen = seen + %s;", "if (%s & 1) s++;",
                 "{ unsigned t = %s; s += t; }"]
@@ -206,7 +206,7 @@ class Program:
                     self.call(), self.call()))
 
     def without_throwing(self, most):
-        """It catches all, or nobody knows that it throws nothing."""
+        """Catches everything, or may throw as far as the compiler knows."""
         if self.chance(50):
             return self.caught()
         self.is_quiet = True

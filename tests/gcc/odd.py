@@ -345,7 +345,7 @@ NOT_CALLED = "key_ends"
 
 
 def tree_of(capture):
-    """Calls by context, each below who called it; what is not of the program left out."""
+    """Returns calls by context, without functions outside of the program."""
     calls = {}
     for path, row in contexts(capture):
         if not base.own(path[-1]):
@@ -362,7 +362,7 @@ def tree_of(capture):
 
 
 def trees(words, **clocks):
-    """Of each process that the program runs as, sorted."""
+    """For each process of the program, sorted."""
     for name in captures():
         os.unlink(name)
     expected = run("./plain", *words)
@@ -376,7 +376,7 @@ CLOCKS = [{}, {"CAIRN_WALL": "off"}, {"CAIRN_WALL": "exact"}, {"CAIRN_PERIOD": "
 
 
 def is_tree(name, words=(), clocks=CLOCKS, of=trees):
-    """What calls what, and how often, is what tests/gcc/trees says."""
+    """Calls by caller equal those in tests/gcc/trees."""
     with open(os.path.join(base.HERE, "trees", name), encoding="utf-8") as file:
         right = file.read()
     for clock in clocks:

@@ -33,7 +33,7 @@ CLOCKS = [{}, {"CAIRN_WALL": "off"}, {"CAIRN_WALL": "exact"}]
 
 
 def folded(path):
-    """As a context's path is: without what is at once repeated."""
+    """Returns the canonical form of a path."""
     path, kept = list(filter(is_shown, path)), []
     for name in path:
         kept.append(name)
@@ -68,7 +68,7 @@ def front_of(name):
 
 
 def reference(name):
-    """Calls by path, and what is printed; None if it is too much."""
+    """Returns calls by path and the output; None if there are too many."""
     run(GCC, "-O1", "-c", os.path.join(HERE, "paths.c"), "-o", "paths.o")
     run(*front_of(name), "-w", "-O0", "-finstrument-functions", "-no-pie", "-DPATHS", "-I", HERE,
         name, "paths.o", "-o", "reference")
@@ -129,7 +129,7 @@ def compare(name, expected, printed, options, clock):
 
 
 def play(seed, ways):
-    """Whether they were not too much."""
+    """Returns true if there were not too many calls."""
     played = False
     for language in ("c", "cpp"):
         name, chance = "program." + language, random.Random("%d %s ways" % (seed, language))

@@ -432,7 +432,7 @@ def fault():
 
 
 def scopes(jumped, *ways):
-    """Spans hold what is called in them, also after something was caught there."""
+    """Spans contain the calls in them, also after an exception was caught."""
     for options in ways:
         profiled(["scopes.cpp"], *options, "-I", os.path.join(HERE, "..", "..", "include"))
         shutil.copy("profiled", "plain")

@@ -39,7 +39,7 @@ def run_as_nobody(program, capture):
 
 
 def fault_of(place, kind):
-    """What is wrong, or None. "skip: ..." where a set-uid program cannot be run."""
+    """Returns an error or None; "skip: ..." if set-uid programs cannot run here."""
     program, folder = os.path.join(place, kind), os.path.join(place, "out-" + kind)
     os.mkdir(folder)
     os.chmod(folder, 0o777)

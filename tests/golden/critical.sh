@@ -19,7 +19,7 @@ echo "# to the end of one span"
 cairn critical --span 1 --path pool.cairn
 LC_ALL=C cairn critical --span 1 --path pool.cairn | tail -n 2
 
-# What is said of waits and of stages goes before what is guessed.
+# Declared waits and stages take precedence over inferred ones.
 "$CAIRN_RECORDED" stages.cairn <<'END'
 lane reader
 span r0 0 10 read #0

@@ -1,4 +1,4 @@
-# Functions without names are told apart by where they stand among their like.
+# Functions without names are matched by their order.
 play a.cairn <<'END'
 block main a.lua 1
 block function_<a.lua:10> a.lua 10 main

@@ -9,7 +9,7 @@ cairn diff before.cairn before.cairn --metric cpu --fail-above-block 0 | without
 printf '>f +100 >g +10\n' | play x.cairn
 printf '>f +100 >g +11\n' | play y.cairn
 cairn diff x.cairn y.cairn --fail-above-block 9 | without_times
-# Of one in 1,000 ticks, one sample more is chance, four times as many are not.
+# With one in 1,000 ticks sampled, one more sample is chance, four times as many are not.
 printf 'note tick_period 1000\nnote tick_samples 90\n>f +80000 >g +10000 >h +2000\n' | play x.cairn
 printf 'note tick_period 1000\nnote tick_samples 130\n>f +80000 >g +40000 >h +3000\n' | play y.cairn
 cairn diff x.cairn y.cairn --fail-above-block 9 | without_times

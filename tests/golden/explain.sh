@@ -71,7 +71,7 @@ cairn explain --top 1 known.cairn f
 echo "# some of them"
 cairn explain --where "kind = 'red'" known.cairn f | head -n 3
 
-# Whose job was slower? Two that run side by side take less of the time.
+# Which job was slower? Two that run in parallel are charged less time.
 "$CAIRN_RECORDED" jobs.cairn <<'END'
 lane main
 span main 0 1000 main

@@ -1,4 +1,4 @@
-# Of other tools' files there may be no calls: then there is no column for them.
+# Files of other tools may have no calls; then there is no such column.
 printf '%s\n' 'main;work;sort 70' 'main;work 20' 'main;print 10' >a.folded
 cairn import a.folded
 cairn report a.cairn

@@ -11,8 +11,7 @@ def spans(mode):
     return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["slowest"]
 
 def varies(figures):
-    """Whether the long ones are far from the short ones: quartiles, so that a few that were
-    interrupted do not count."""
+    """Returns true if long and short iterations differ clearly. Uses quartiles, so that a few interrupted ones do not count."""
     quarter = statistics.quantiles(figures)
     return quarter[2] > 1.5 * quarter[0]
 
@@ -37,7 +36,7 @@ def what_varies(mode):
     return [name for name, figures in (("f", f), ("n", n), ("g", g), ("own time", own))
             if varies(figures)]
 
-# What interrupts the program may take longer than all of it: then it is run again.
+# Interruptions may take longer than the program itself; then it is run again.
 for mode, causes in (("n", ["n"]), ("g", ["g"]), ("both", ["n", "g"]), ("self", ["own time"])):
     for _ in range(30):
         found = what_varies(mode)

@@ -7,7 +7,7 @@ cairn merge -o sum.cairn a.cairn b.cairn
 cairn merge -o again.cairn sum.cairn
 cairn merge -o twice.cairn sum.cairn one.cairn
 
-# What is merged is what it was; in memory it is the same.
+# Merged spans are unchanged, in files and in memory.
 spans() { cairn spans "$@" --slowest=0 --json | sed '1,2s/"file":"[^"]*"//'; }
 spans a.cairn >a
 spans one.cairn | cmp - a && echo one alone is as it was
@@ -38,7 +38,7 @@ cairn spans share.cairn --slowest=0 --json | grep -o '"key":"[^"]*","value":"[^"
 cairn merge --redact -o share2.cairn a.cairn b.cairn
 grep -c -a -e foo -e bar -e image -e worker -e jobs -e convert share2.cairn
 
-# Where time lines go, and what has none.
+# Names of time line files; captures without spans.
 cairn export sum.cairn -o sum.pftrace
 cairn export sum.cairn -o sum.perfetto-trace
 cmp sum.pftrace sum.perfetto-trace

@@ -3,7 +3,7 @@ printf '%s\n' '>main' '>f +5' '>g +3' '<' '>g +4' '<' '<' '>f +1' '<' '>h' '>f +
 printf '%s\n' '>main' ">it's,x +7" '<' '<' | play b.cairn
 ask() { cairn query a.cairn "$@"; }
 
-# What there is.
+# The list of tables.
 cairn query a.cairn | sed -n '/^tables/,/^views/p' | awk '{print $1, $2}'
 cairn query --schema >schema
 sed -n '/^```text$/,/^```$/p' "$DATA/../../docs/QUERY.md" | sed '1d;$d' | cmp - schema && echo the schema is documented
@@ -34,7 +34,7 @@ cairn query jobs.cairn --csv "select asked.name from spans join spans pool on po
     group by asked.name order by sum(spans.duration) desc"
 cairn query jobs.cairn --csv "select name, iteration, image, ancestry(id) from spans where image like 'bar%' order by iteration"
 cairn query jobs.cairn --csv "select name, count from summary order by block"
-# What cairn spans says is what is said here.
+# Results equal those of cairn spans.
 python3 - <<'END'
 import json, os, subprocess
 def run(*arguments):
@@ -52,7 +52,7 @@ missing = run("spans", "jobs.cairn", "--missing", "--where", "name = 'foo' or na
 print(missing["total"] == total, missing["missing"] == self)
 END
 
-# What is wrong is said, and where.
+# Errors have their position.
 ask 'select nam from contexts'
 ask 'select name
     from contexts were id = 1'
@@ -73,6 +73,6 @@ cairn spans jobs.cairn --where 'iteration >'
 cairn spans jobs.cairn --where 'iteration > 10000'
 cairn spans jobs.cairn --where '1; drop table spans'
 
-# A capture that was cut short is asked as far as it is whole.
+# A truncated capture is read up to its end.
 head -c $(($(wc -c <jobs.cairn) - 4096)) jobs.cairn >cut.cairn
 cairn query cut.cairn 'select count(*) > 0 as some from blocks'

@@ -1,4 +1,4 @@
-# Where two clocks disagree, what may be chance last.
+# Blocks by the difference of two clocks, differences within chance last.
 play a.cairn <"$DATA/server.events"
 cairn report --no-summary a.cairn --compare wall,cpu
 cairn report --no-summary a.cairn --compare cpu,wall --top 2

@@ -1,4 +1,4 @@
-# What --dot writes is what Graphviz reads: each node and each arrow of it, whatever names hold.
+# Graphviz reads each node and arrow of --dot, with any characters in names.
 command -v dot >/dev/null || { echo 'graphviz is not installed'; exit 77; }
 play a.cairn <"$DATA/compiler.events"
 {

@@ -1,4 +1,4 @@
-# Names can hold anything: commas, spaces, UTF-8, what is not UTF-8, control characters.
+# Names with commas, spaces, UTF-8, invalid UTF-8 and control characters.
 play a.cairn <<'END'
 block f(int,int) a.c 1
 block naïve_größe π.c 2

@@ -30,7 +30,7 @@ cairn report --no-summary --merge b.cairn
 cairn report --no-summary --merge --split '"int"' b.cairn
 cairn report --no-summary --merge='"long"' b.cairn
 cairn report --no-summary --split '"long"' b.cairn
-# What has a row and what --keep leaves out are all that there is, whatever is kept.
+# The rows and the blocks that --keep leaves out add up to the total.
 for keep in 'not all' '"e"' 'from("parse") and thresh(1)' 'to("token")' '(or (pred "emit") (succ "expr"))'; do
     for view in --flat --stack; do
         cairn report --json --top 0 $view --keep "$keep" a.cairn

@@ -1,4 +1,4 @@
-# As in MLton's stack profiles: recursion counts once, the collector's work stands apart.
+# As in MLton's stack profiles: recursion counts once, the collector's work is separate.
 play a.cairn <<'END'
 block main main.c 1
 block fib fib.c 1

@@ -1,6 +1,6 @@
 play a.cairn <"$DATA/compiler.events"
 cairn report a.cairn --top 1 | without_times
-# Limits fold, and the report says so.
+# Calls that folded at limits are reported.
 play b.cairn <<'END'
 limits 4 0
 note branch main

@@ -1,4 +1,4 @@
-# Where no capture can be made the program is not run, and it is said why.
+# If no capture can be created, the program is not run, and a message gives the reason.
 [ -n "${CAIRN_JOBS-}" ] || { echo "no example program in this build"; exit 77; }
 refused() { cairn run "$@" "$CAIRN_JOBS" 2>&1 | sed -e "s,$PWD/,HERE/," -e "s,$CAIRN_JOBS,./jobs,"; }
 refused -o /dev/null
@@ -13,7 +13,7 @@ for bytes in 1 1000; do
 done
 [ -e limited.cairn ] || echo nothing is there
 
-# What can be made is made: in the place of a capture and of an empty file, and in little room.
+# Captures replace captures and empty files, and fit into little space.
 : >empty.cairn
 cairn run -o empty.cairn "$CAIRN_JOBS" >/dev/null
 cairn run -o empty.cairn "$CAIRN_JOBS" >/dev/null

@@ -1,4 +1,4 @@
-# What docs/SPANS.md and the manual show is what is printed, but for the figures.
+# The samples in docs/SPANS.md and the manual equal the output, except for figures.
 [ -n "${CAIRN_JOBS-}" ] || { echo "no example program in this build"; exit 77; }
 mask() { sed -E -e 's/[0-9][0-9,.]*( (s|ms|µs|us|ns))?/N/g' -e 's/  +/  /g' -e 's/ (s|ms|µs|ns)( |$)/ unit\2/g' -e 's/^ +//' | LC_ALL=C sort; }
 # The lines behind $1 in a page, up to the end of the sample.

@@ -17,7 +17,7 @@ for row in sorted(table["blocks"], key=lambda row: row["block"]["id"]):
     assert row["self"] <= row["total"] and sum(row["bins"]) == row["count"]
     print(row["block"]["name"], row["count"])
 
-# Whose images: each by what asked for it, wherever it ran.
+# Each image span has its requester as ancestor, on any thread.
 slowest = spans("--slowest=0", "--block", "convert_image")["slowest"]
 print(*sorted("%s by %s, #%d" % (span["attributes"][0]["value"], span["ancestors"][1]["block"]["name"],
                                  span["iteration"]) for span in slowest), sep="\n")
@@ -30,7 +30,7 @@ for span in slowest:
     cost[span["ancestors"][1]["block"]["name"]] += span["duration"]
 print("slower:", max(cost, key=cost.get))
 
-# Nothing is lost: what is missing is what the gaps are.
+# Missing time is the sum of the gaps.
 missing = spans("--missing", "--top", "0")
 assert missing["missing"] == sum(gap["missing"] for gap in missing["gaps"])
 assert missing["total"] == missing["blocks"][0]["total"]
@@ -44,11 +44,11 @@ LC_ALL=C cairn spans jobs.cairn --slowest=1 --block foo | mask
 cairn spans jobs.cairn --missing --block bar | mask | head -n 4
 cairn spans jobs.cairn --top 1 --block main | mask
 
-# The gate: the pool's images are all of their own time.
+# --fail-above: all time of the pool's images is self time.
 cairn spans jobs.cairn --missing --fail-above 100% >all
 cairn spans jobs.cairn --missing --block convert_image --fail-above 5% >gap
 
-# What is not there.
+# Errors for missing spans and blocks.
 cairn spans jobs.cairn --block nobody
 printf '>f >g +1\n' | play none.cairn
 cairn spans none.cairn

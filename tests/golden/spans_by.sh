@@ -1,4 +1,4 @@
-# Spans by what tells them apart, of known times.
+# Grouping of spans with known times.
 [ -n "${CAIRN_RECORDED-}" ] || { echo "no programs of tests in this build"; exit 77; }
 "$CAIRN_RECORDED" jobs.cairn <<'END'
 lane main

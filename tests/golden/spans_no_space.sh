@@ -1,4 +1,5 @@
-# Where no span has space it is said who had none: the limit, or the disk (here, of the process).
+# If all spans were dropped, the message names the reason: the file limit, or the disk (here, a
+# limit of the process).
 [ -n "${CAIRN_JOBS-}" ] || { echo "no example program in this build"; exit 77; }
 [ "${CAIRN_TINY-}" != true ] || { echo "in this build spans begin with next to no space"; exit 77; }
 cairn run --file-limit=300000 -o limited.cairn "$CAIRN_JOBS" >/dev/null

@@ -1,8 +1,8 @@
-# Spans of which not all are recorded: what is not there is counted, and histograms have all of them.
+# Captures without all spans: lost spans are counted, and histograms have all of them.
 [ -n "${CAIRN_JOBS-}" ] || { echo "no example program in this build"; exit 77; }
 mask() { sed -E -e 's/[0-9][0-9,.]*( (s|ms|µs|us|ns))?/N/g' -e 's/  +/  /g' -e 's/ (s|ms|µs|ns)( |$)/ unit\2/g' -e 's/^ +//' -e 's/[█▁▂▃▄▅▆▇]/#/g' -e 's/#[# ]*/# /' -e 's/ *[^ ]*jobs.c:N//'; }
 
-# Histograms and no spans: the same columns, right to what they say.
+# Histograms without spans: the same columns, within the stated accuracy.
 cairn run --spans=off --span-histograms -o counted.cairn "$CAIRN_JOBS" >/dev/null
 cairn spans counted.cairn --sort count --top 1 | mask
 cairn spans counted.cairn --json >counted.json
@@ -23,7 +23,7 @@ cairn run --span-histograms --span-cpu -o both.cairn "$CAIRN_JOBS" >/dev/null
 cairn spans both.cairn --block foo | mask
 cairn spans both.cairn --block foo --histograms | mask
 
-# A tree is drawn or not; there is one here. Sums know all calls.
+# Sampled trees: the only tree is not recorded. Contexts have all calls.
 cairn run --span-rate=0.000001 -o drawn.cairn "$CAIRN_JOBS" >/dev/null
 cairn spans drawn.cairn
 cairn report drawn.cairn | grep -c convert_image

@@ -21,7 +21,7 @@ assert plain["predicted"] == plain["replayed"] and plain["loosened"] == 0
 assert plain["latency_of"] is None and plain["recorded_latency"]["count"] == 1
 assert abs((plain["replayed"] - plain["recorded"]) / plain["recorded"] - plain["drift"]) < 1e-9
 
-# What should I optimise: all own time is somebody's, and less of it never takes longer by much.
+# The table of effects: self times add up, and less self time never takes much longer.
 effects = plain["effects"]
 print("rows:", *sorted(e["block"]["name"] for e in effects
                       if e["block"]["name"] in ("chunk", "compress", "write")))
@@ -52,7 +52,7 @@ mask() { sed -E -e 's/[-+]?[0-9][0-9,.]*( (s|ms|µs|us|ns)\b| %)?/N/g' -e 's/(^|
 cairn whatif p.cairn --no-table --speedup compress=2 --block chunk | grep -v -e '^This prediction' -e '^  thread' -e '^  an unchanged replay' -e 'share them evenly$' -e '^pool' | mask
 cairn whatif p.cairn --top 1 | grep -e 'shorter' -e 'block' | mask
 
-# What cannot be asked.
+# Invalid options.
 cairn whatif p.cairn --speedup nobody=2
 for bad in compress=0 compress=-1 compress=nan compress=inf compress= compress 2; do
     cairn whatif p.cairn --speedup "$bad" 2>&1 | head -n 1

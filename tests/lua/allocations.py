@@ -61,7 +61,7 @@ def totals():
 
 
 def sizes(count, first=1):
-    """Of base and a number as text."""
+    """Size of base and a number as text."""
     return sum(HEADER + 1000 + len(str(i)) for i in range(first, first + count))
 
 

@@ -21,7 +21,7 @@ CALLERS = FUNCTIONS + ["pcall", "xpcall", "string.gsub", "closing", "finalizing"
 MODES = [(["--exact"], {}), (["--ticks", "50"], {}), (["--wall", "exact"], {}),
          (["--exact"], {"CAIRN_LUA_LAYOUT": "api"})]
 
-# What a function may do; `g` is one of the functions, `me` its own name.
+# Statements of a function; `g` is one of the functions, `me` its own name.
 STEPS = [
     'g("ME", depth - 1)',
     'g("ME", depth - 1)',
@@ -103,7 +103,7 @@ def assertions(output):
 
 
 def check(directory, source):
-    """Returns what is wrong, a line each."""
+    """Returns the differences, one a line."""
     script = os.path.join(directory, "random.lua")
     capture = os.path.join(directory, "random.cairn")
     claims = os.path.join(directory, "claims")

@@ -18,7 +18,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ARGUMENTS = ["one", "two words"]
 INPUT = b"first line\nlast line"
-# How it is run; whether the calls must be as expected; what else is in the environment.
+# Options; whether calls are compared with the expected ones; environment.
 MODES = [
     ("exact", ["--exact"], True, {}),
     ("exact wall", ["--wall", "exact"], True, {}),

@@ -6,7 +6,7 @@ cc -g -O2 -o program "$DATA/program.c" -L. -lshape -Wl,-rpath,"$PWD"
 "$FROM_TRACE" raw.cairn <trace
 cairn report raw.cairn --no-summary --metric 'alloc bytes' --callees main --tree --threshold 0 |
     grep -v ' qsort_r\| msort_with_tmp' | sed "s|$DATA/||"
-# What is live at the end, where it was allocated.
+# Live memory at the end, by allocating context.
 cairn report raw.cairn --no-summary --metric 'live bytes' | grep -E 'allocate|recurse|compare' |
     sed "s|$DATA/||"
 cairn assert raw.cairn '"alloc bytes"() == 111208' && echo conserved

@@ -1,4 +1,4 @@
-# A file that is gone, or that was built anew, or that is none: addresses stay, and it is said.
+# A file that is missing, was rebuilt, or is not ELF: addresses stay, with a warning.
 cc -O2 -fPIC -shared -o libshape.so "$DATA/library.c" "$DATA/trace.c"
 cc -O2 -o program "$DATA/program.c" -L. -lshape -Wl,-rpath,"$PWD"
 ./program >trace

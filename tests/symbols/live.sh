@@ -1,5 +1,5 @@
-# What lives is what came less what went, wherever metrics can be chosen: in reports, diffs, sums,
-# assertions, heap profiles.
+# Live memory is allocated minus freed memory in reports, diffs, merges, assertions and heap
+# profiles.
 "$FROM_TRACE" before.cairn <<EOF
 1000 400 a.c+main a.c+parse
 24 24 a.c+main a.c+parse

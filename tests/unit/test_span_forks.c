@@ -21,7 +21,7 @@
 #include "support/profiles.h"
 #include "support/scratch.h"
 
-enum { BLOCKS = 3000, CHAIN = 11 /* more than are remembered */ };
+enum { BLOCKS = 3000, CHAIN = 11 /* longer than the list of ancestors, see fork.c */ };
 
 static cairn_handoff tokens[BLOCKS + 1];
 
