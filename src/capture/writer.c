@@ -12,7 +12,9 @@
 enum {
     FIRST_DIRECTORY = CRN_PAGE,                    /* offset */
     LATER_DIRECTORY = CRN_FIRST(16, 1) * CRN_PAGE, /* bytes */
-    CHUNK_FIRST = CRN_FIRST(4, 1) * CRN_PAGE,      /* bytes */
+    CHUNK_FIRST = CRN_PAGE,                        /* bytes */
+    CHUNK_SMALL = CRN_FIRST(4, 1) * CRN_PAGE,      /* sections double until chunks have this size */
+    RESERVE_FIRST = CRN_FIRST(16, 2) * CRN_PAGE,
     CHUNK_LAST = CRN_FIRST(256, 1) * CRN_PAGE
 };
 
@@ -309,7 +311,7 @@ static cairn_error reserve(crn_section *section, uint64_t size)
 {
     if (size <= section->reserved)
         return CAIRN_OK;
-    size *= 2;
+    size = size * 2 < RESERVE_FIRST ? RESERVE_FIRST : size * 2;
     char *base = crn_address_reserve(size);
     if (!base)
         return CAIRN_E_MEMORY;
@@ -331,8 +333,9 @@ static cairn_error reserve(crn_section *section, uint64_t size)
 
 static uint64_t chunk_size(const crn_section *section, uint64_t bytes)
 {
-    uint64_t size = section->mapped / 8;
-    size = size < CHUNK_FIRST ? CHUNK_FIRST : size > CHUNK_LAST ? CHUNK_LAST : size;
+    uint64_t size = section->mapped / 8, least = section->mapped;
+    least = least < CHUNK_FIRST ? CHUNK_FIRST : least > CHUNK_SMALL ? CHUNK_SMALL : least;
+    size = size < least ? least : size > CHUNK_LAST ? CHUNK_LAST : size;
     if (size < bytes - section->mapped)
         size = bytes - section->mapped;
     return (size + CRN_PAGE - 1) / CRN_PAGE * CRN_PAGE;

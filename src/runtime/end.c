@@ -10,17 +10,17 @@
 #include "runtime/process.h"
 #include "runtime/span.h"
 
+/* Queues for the lock: threads that begin and end in bursts take it again and again, so that tries
+ * now and then would always find it taken. */
 bool crn_lock_is_obtainable(pthread_mutex_t *lock)
 {
-    enum { TURNS = 200, TURN_NS = 1000000 };
-    for (int turn = 0; turn < TURNS; turn++) {
-        if (pthread_mutex_trylock(lock) == 0) {
-            pthread_mutex_unlock(lock);
-            return true;
-        }
-        nanosleep(&(struct timespec){.tv_nsec = TURN_NS}, NULL);
-    }
-    return false;
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += 1;
+    if (pthread_mutex_clocklock(lock, CLOCK_MONOTONIC, &until) != 0)
+        return false;
+    pthread_mutex_unlock(lock);
+    return true;
 }
 
 static bool locks_are_free(cairn_profile *profile)

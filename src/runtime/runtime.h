@@ -126,6 +126,7 @@ struct cairn_profile {
     crn_sampler sampler;
     crn_helper preparer;
     bool preparer_sleeps; /* until a lane takes a chunk; atomic */
+    bool preparer_wanted; /* a lane has taken a chunk; atomic */
     bool in_memory;
     crn_child child;        /* state after a fork */
     cairn_profile *sibling; /* ring of profiles with the same blocks; under the siblings' lock */
@@ -279,7 +280,7 @@ void crn_lane_begin_child(cairn_lane *lane, uint64_t clock);
  * threads' lock. */
 uint64_t crn_lane_cpu_now(const cairn_lane *lane);
 
-/* Returns true if the lock is free, or becomes free within tenths of a second. If a process ends in
+/* Returns true if the lock is free, or can be had within a second. If a process ends in
  * a signal handler that interrupted the holder, it never does. */
 bool crn_lock_is_obtainable(pthread_mutex_t *lock);
 

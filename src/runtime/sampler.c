@@ -10,6 +10,7 @@
 
 #include "plat/thread.h"
 #include "runtime/runtime.h"
+#include "runtime/span.h"
 
 enum {
     HEARTBEAT_NS = 125000000, /* ns between rounds if nothing is sampled, or without events */
@@ -278,6 +279,7 @@ static void *run(void *data)
     state.last = state.next;
     while (wait_for_round(profile, &state)) {
         crn_round round = go_round(profile);
+        crn_preparer_start_if_wanted(profile);
         uint64_t now = crn_clock_monotonic();
         if (samples)
             after_round(profile, &round, &state, now);

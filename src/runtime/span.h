@@ -73,8 +73,15 @@ void crn_spans_put_detail(cairn_lane *lane, crn_disk_detail detail);
 void crn_spans_trim(cairn_profile *profile, bool shorten);
 
 /* Starts the thread that prepares space for spans of all lanes; it is separate because it waits for
- * the disk. Stop it with crn_helper_stop(&profile->preparer). */
+ * the disk. A sampling thread that shares the program's files starts it when it is first needed.
+ * Stop it with crn_helper_stop(&profile->preparer), after the sampling thread. */
 bool crn_preparer_start(cairn_profile *profile);
+
+/* Wakes it, or has the sampling thread start it. Signal safe. */
+void crn_preparer_wake(cairn_profile *profile);
+
+/* Sampling thread: starts it if it is wanted and does not run yet. */
+void crn_preparer_start_if_wanted(cairn_profile *profile);
 
 /* ---- open spans: span.c ---- */
 

@@ -34,8 +34,9 @@ static char *take_from(cairn_lane *lane, crn_stream *stream)
     char *chunk = crn_stream_take(stream);
     cairn_profile *profile = lane->profile;
     if (chunk && ((stream->taken == 1 && lane->number < LANES_FEW) ||
+                  !__atomic_load_n(&profile->preparer_wanted, __ATOMIC_RELAXED) ||
                   __atomic_exchange_n(&profile->preparer_sleeps, false, __ATOMIC_RELAXED)))
-        crn_helper_wake(&profile->preparer);
+        crn_preparer_wake(profile);
     return chunk;
 }
 
@@ -273,9 +274,31 @@ static void *prepare(void *data)
     return NULL;
 }
 
-bool crn_preparer_start(cairn_profile *profile)
+static bool start_preparer(cairn_profile *profile)
 {
     return crn_helper_start(&profile->preparer, "cairn-space", false, prepare, profile);
+}
+
+bool crn_preparer_start(cairn_profile *profile)
+{
+    const crn_helper *sampler = &profile->sampler.helper;
+    __atomic_store_n(&profile->preparer_wanted, false, __ATOMIC_RELAXED);
+    return (sampler->running && !sampler->kept) || start_preparer(profile);
+}
+
+/* The sampler is awake, as events come. */
+void crn_preparer_wake(cairn_profile *profile)
+{
+    __atomic_store_n(&profile->preparer_wanted, true, __ATOMIC_RELAXED);
+    crn_helper_wake(&profile->preparer);
+}
+
+void crn_preparer_start_if_wanted(cairn_profile *profile)
+{
+    if (!__atomic_load_n(&profile->preparer_wanted, __ATOMIC_RELAXED) || profile->preparer.running)
+        return;
+    if (start_preparer(profile))
+        profile->preparer.mask = profile->sampler.helper.mask;
 }
 
 /* ---- releasing unused space ---- */

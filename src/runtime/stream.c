@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/stream.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
 enum {
-    FIRST = CRN_FIRST(512, 0) * 1024, /* bytes that exist before anything is recorded */
+    FIRST = CRN_FIRST(512, 0) * 1024, /* bytes that are made when the first chunk is taken */
     AHEAD_FIRST = CRN_FIRST(2048, 0) * 1024,
     AHEAD_MOST = 16 * 1024 * 1024,
     WINDOW_NS = 20 * 1000 * 1000, /* ns over which the rate of taken chunks is measured */
@@ -222,8 +224,9 @@ bool crn_stream_open(crn_stream *stream, crn_capture *capture, const crn_stream_
         crn_stream_close(stream);
         return false;
     }
-    uint64_t first = plan->modest ? 1 : chunks_of(plan, FIRST);
-    prepare_more(stream, stream->ahead < first ? stream->ahead : first);
+    stream->first = plan->modest ? 1 : (uint32_t)chunks_of(plan, FIRST);
+    if (stream->first > stream->ahead)
+        stream->first = stream->ahead;
     __atomic_store_n(&stream->open, true, __ATOMIC_RELEASE);
     return true;
 }
@@ -251,9 +254,22 @@ static void give(crn_stream *stream, uint64_t number)
     __atomic_store_n(&stream->given, given, __ATOMIC_RELEASE);
 }
 
+/* Makes the first chunks: the preparer does not touch a stream that nothing was taken from. Not a
+ * cancellation point, like the growth of a section. */
+static void prepare_first(crn_stream *stream)
+{
+    int saved = errno, cancelling;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
+    prepare_more(stream, stream->first);
+    pthread_setcancelstate(cancelling, NULL);
+    errno = saved;
+}
+
 char *crn_stream_take(crn_stream *stream)
 {
     uint64_t number = stream->taken;
+    if (!number && !stream->prepared && __atomic_load_n(&stream->open, __ATOMIC_RELAXED))
+        prepare_first(stream);
     give(stream, number);
     if (number == __atomic_load_n(&stream->prepared, __ATOMIC_ACQUIRE))
         return NULL;

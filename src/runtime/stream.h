@@ -21,10 +21,11 @@ typedef struct crn_stream {
     crn_disk_chunk identity; /* kind and lane; size of each chunk */
     uint32_t most;           /* limit on chunks */
     bool ring;
-    bool modest;   /* no more chunks are wanted until the preparing thread says otherwise */
-    bool open;     /* fully initialised, for the preparing thread; atomic */
-    char **chunks; /* by number modulo CRN_STREAM_CHUNKS */
-    char *nowhere; /* of a ring: dummy chunk */
+    bool modest;    /* no more chunks are wanted until the preparing thread says otherwise */
+    uint32_t first; /* chunks to make when the first one is taken */
+    bool open;      /* fully initialised, for the preparing thread; atomic */
+    char **chunks;  /* by number modulo CRN_STREAM_CHUNKS */
+    char *nowhere;  /* of a ring: dummy chunk */
     /* Written by the preparing thread: */
     uint64_t prepared; /* number of prepared chunks; atomic */
     uint32_t made;     /* chunks of the file */
@@ -49,13 +50,13 @@ typedef struct crn_stream_plan {
     bool ring;
 } crn_stream_plan;
 
-/* Opens a stream and prepares a first chunk. Returns false without memory; without space in the
- * capture the stream is open but empty. */
+/* Opens a stream. It takes space in the capture when its first chunk is taken. Returns false
+ * without memory. */
 bool crn_stream_open(crn_stream *stream, crn_capture *capture, const crn_stream_plan *plan);
 void crn_stream_close(crn_stream *stream);
 
-/* Returns the next chunk, NULL if none is prepared; in a ring, the data after its crn_disk_ring.
- * Thread: the writer. */
+/* Returns the next chunk, NULL if none is prepared or without space; in a ring, the data after its
+ * crn_disk_ring. Thread: the writer. */
 char *crn_stream_take(crn_stream *stream);
 
 /* Adapts the number of chunks to keep ready: those used in a tenth of a second, and twice those
