@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -92,6 +94,19 @@ static int create_beside(const char *path, char **name)
     return file;
 }
 
+/* Has the file system overwrite blocks in place (btrfs). Otherwise a write to a mapped page needs a
+ * new block, and raises SIGBUS if the disk is full, although the file's space was allocated. Other
+ * file systems refuse, which does no harm. The file must be empty. */
+static void write_in_place(int file)
+{
+    int flags, saved = errno;
+    if (ioctl(file, FS_IOC_GETFLAGS, &flags) == 0) {
+        flags |= FS_NOCOW_FL;
+        ioctl(file, FS_IOC_SETFLAGS, &flags);
+    }
+    errno = saved;
+}
+
 static bool create(crn_file *file, const char *path, const char *magic, size_t size)
 {
     int created = -1;
@@ -103,6 +118,7 @@ static bool create(crn_file *file, const char *path, const char *magic, size_t s
     file->descriptor = above_program_files(created);
     if (file->descriptor < 0 || fstat(file->descriptor, &status) != 0)
         return false;
+    write_in_place(file->descriptor);
     file->device = status.st_dev;
     file->inode = status.st_ino;
     return true;

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_end.c - locks at the end of a process: others may hold them for a while, or take them again
+ * and again.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "runtime/runtime.h"
+#include "support/cases.h"
+
+static void pause_for(long ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
+typedef struct holder {
+    pthread_mutex_t lock;
+    long hold_ms;
+    atomic_bool holds;
+} holder;
+
+static void *hold(void *data)
+{
+    holder *holder = data;
+    pthread_mutex_lock(&holder->lock);
+    atomic_store(&holder->holds, true);
+    pause_for(holder->hold_ms);
+    pthread_mutex_unlock(&holder->lock);
+    return NULL;
+}
+
+static bool is_obtainable_from(long hold_ms)
+{
+    holder holder = {.lock = PTHREAD_MUTEX_INITIALIZER, .hold_ms = hold_ms};
+    pthread_t thread;
+    pthread_create(&thread, NULL, hold, &holder);
+    while (!atomic_load(&holder.holds))
+        pause_for(1);
+    bool obtainable = crn_lock_is_obtainable(&holder.lock);
+    pthread_join(thread, NULL);
+    return obtainable;
+}
+
+static void a_lock_that_becomes_free_is_obtainable(void **state)
+{
+    (void)state;
+    assert_true(is_obtainable_from(1));
+    assert_true(is_obtainable_from(500));
+}
+
+/* Its holder was interrupted by the end of the process. */
+static void a_lock_that_stays_locked_is_not(void **state)
+{
+    (void)state;
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    assert_false(crn_lock_is_obtainable(&lock));
+    pthread_mutex_unlock(&lock);
+}
+
+int main(void)
+{
+    const struct CMUnitTest cases[] = {
+        cmocka_unit_test(a_lock_that_becomes_free_is_obtainable),
+        cmocka_unit_test(a_lock_that_stays_locked_is_not),
+    };
+    return cmocka_run_group_tests(cases, NULL, NULL);
+}
