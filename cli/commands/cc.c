@@ -273,7 +273,7 @@ static void add_libraries(command_line *line, const parts *parts, const crn_cc_j
         addf(line, "-L%s", parts->folders[i]);
     /* Even if nothing that is linked refers to them: libraries loaded later may. */
     if ((given.zero || is_clang) && given.kind != KIND_TIME) {
-        add(line, "-xnone"); /* it is an object, whatever -x came before */
+        add(line, "-xnone"); /* an object, whatever -x says */
         add(line, is_clang ? parts->sleds : parts->begin);
         if (is_clang && given.zero)
             add(line, "-Wl,--defsym=cairn_priv_sleds_zero=1");

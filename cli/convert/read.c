@@ -14,7 +14,7 @@ typedef struct origin {
     crn_format_recognise *recognise;
 } origin;
 
-/* In the order in which they are tried. */
+/* Formats, in the order in which they are tried. */
 static const origin origins[] = {
 #define ORIGIN(name) {crn_##name##_read, crn_##name##_recognise},
     CRN_FORMATS_READ(ORIGIN)};

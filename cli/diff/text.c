@@ -7,7 +7,7 @@
 #include "cli/common/terminal.h"
 #include "diff.h"
 
-/* How many blocks of a context's path are shown, the last ones. */
+/* Number of blocks shown of a context's path, the last ones. */
 enum { PATH_SHOWN = 6, PATH_SIZE = 1024 };
 
 static const crn_profile *side_of(const crn_diff_report *report, const crn_diff_row *row,
@@ -141,7 +141,7 @@ static uint64_t larger(uint64_t largest, const uint64_t figures[CRN_SIDES])
     return largest;
 }
 
-/* What the columns must hold, and which rows are shown: the changed ones come first. */
+/* Widths of the columns, and the number of rows; changed rows come first. */
 static extent measure(const crn_diff_report *report, crn_table *table)
 {
     extent extent = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The flat view: figures by block, whatever the caller.
+ * The flat view: figures by block, over all callers.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -239,7 +239,7 @@ static void print_next(FILE *out, const crn_report *report, const crn_flat *flat
         return;
     crn_reference_spell(report->profile, flat->blocks[first], spelling);
     if (2 * crn_terminal_width(spelling) + NEXT_WIDTH > crn_terminal_get()->width)
-        return; /* no space, or no terminal: nobody can type */
+        return; /* no space, or no terminal to type commands on */
     crn_terminal_style(out, CRN_STYLE_DIM);
     fputs("next: --tree  or  --focus '", out);
     crn_terminal_text(out, spelling, 0, false);

@@ -99,7 +99,7 @@ static void print_next(FILE *out, const crn_report *report, const crn_neighbourh
     char spelling[CRN_REFERENCE_SIZE];
     const char *joint = "next: ";
     if (!crn_terminal_get()->width)
-        return; /* nobody can type */
+        return; /* no terminal to type commands on */
     crn_terminal_style(out, CRN_STYLE_DIM);
     if (report->before && is_worth(near->before, near->before_count) && near->before[0].block) {
         crn_reference_spell(report->profile, near->before[0].block, spelling);

@@ -80,7 +80,7 @@ static void print_shape(FILE *out, const crn_profile *profile)
     putc('\n', out);
 }
 
-/* Prints what was left out at compile time, and where its cost is. */
+/* Prints which functions were left out at compile time, and where their cost is charged. */
 static void print_left_out(FILE *out, const crn_profile *profile)
 {
     const char *what = note(profile, "left_out");
@@ -205,7 +205,7 @@ static void print_warnings(FILE *out, const crn_profile *profile)
     }
 }
 
-/* For a program that runs, or was killed: how much of its time is in no figure. */
+/* For a program that runs or was killed: prints the time that is in no figure. */
 static void print_state(FILE *out, const crn_report *report)
 {
     static const char *const words[] = {

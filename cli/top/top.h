@@ -35,7 +35,7 @@ typedef enum crn_top_state {
 typedef struct crn_top_look {
     crn_top_state state;
     double changed;       /* seconds since the file last changed, if killed */
-    char problem[512];    /* why it cannot be read, or what is waited for */
+    char problem[512];    /* reason that it cannot be read, or the file that is waited for */
     unsigned run;         /* incremented when another run replaces the file */
     uint64_t taken_ns;    /* CLOCK_MONOTONIC, in the middle of reading */
     double interval;      /* seconds since the previous snapshot; 0: none of this run */

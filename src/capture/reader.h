@@ -2,7 +2,7 @@
  *
  * reader.h - reads captures, live or not, without trusting them.
  *
- * What is read is a copy, because the program goes on writing.
+ * All data are copied, because the program keeps writing.
  */
 #ifndef CRN_CAPTURE_READER_H
 #define CRN_CAPTURE_READER_H

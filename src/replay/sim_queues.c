@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What lanes wait in: heaps by the time to continue, lists, gates, and queues of jobs.
+ * Data structures of waiting lanes: heaps by the time to continue, lists, gates, and job queues.
  */
 #include "replay/sim.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Keeps code loaded that other threads run. libcairn.so is linked with -z nodelete; this is for
- * copies of the library inside of plugins.
+ * Keeps the library loaded while other threads run its code. libcairn.so is linked with -z
+ * nodelete; this is for copies of the library inside of plugins.
  */
 #include <dlfcn.h>
 #include <link.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Profiles: what is common to all lanes.
+ * Profiles: data that all lanes share.
  */
 #include <errno.h>
 #include <string.h>

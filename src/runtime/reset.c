@@ -26,7 +26,7 @@ static void clear_records(cairn_lane *lane)
     crn_counted_clear(lane->counted);
 }
 
-/* With the lane's time locked. */
+/* Call it with the lane's time locked. */
 static void clear_statistics(cairn_lane *lane)
 {
     crn_disk_lane *disk = lane->disk;

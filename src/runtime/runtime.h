@@ -445,17 +445,19 @@ bool crn_lane_waits(const cairn_lane *lane);
 void crn_lane_release_face(cairn_lane *lane);
 void crn_lane_detach_face(cairn_lane *lane);
 
-/* Makes a child's capture, if it waits for that: any thread, without the profile's lock. */
+/* In a child of fork: makes its capture, if it has none yet. Thread: any, without the profile's
+ * lock. */
 void crn_child_begin(cairn_profile *profile);
 
-/* Where a child's capture goes whose parent's is at `origin`: x.PID.cairn beside x.cairn. To be
- * freed; NULL if there is no memory. */
+/* Returns the path of a child's capture, x.PID.cairn beside its parent's at `origin`. Free it with
+ * crn_free. NULL without memory. */
 char *crn_child_path(const char *origin);
 
-/* Whether there is a capture to write into; a child that waits for one makes it now. */
+/* Returns true if there is a capture to write into. A child of fork that has none yet makes it now.
+ */
 bool crn_profile_is_ready(cairn_profile *profile);
 
-/* Begins the lane anew in the child's capture. Thread: the lane's. */
+/* In a child of fork: continues the lane in the child's capture. Thread: the lane's. */
 void crn_child_begin_lane(cairn_lane *lane);
 
 /* ---- counter trees (cairn/tree.h): counted.c ---- */
@@ -465,8 +467,8 @@ void crn_counted_clear(struct crn_counted *counted);
 /* In a child of fork: makes the counters private, and 0. */
 void crn_counted_detach(cairn_lane *lane);
 
-/* Then moves them to the child's capture, at the same addresses. Before stacks are moved; under no
- * lock. */
+/* After crn_counted_detach: moves the counters to the child's capture, at the same addresses. Call
+ * it before stacks are moved, without a lock. */
 void crn_counted_move(cairn_lane *lane, crn_translation *translation, const crn_graph *before);
 
 /* Copies the trees into the profile's present capture. Under lock. */

@@ -67,7 +67,7 @@ static void pay_waits(cairn_lane *lane)
     PUT(lane->waits, false);
 }
 
-/* With the lane's time locked. */
+/* Call it with the lane's time locked. */
 static void settle_until(cairn_lane *lane, uint64_t clock, uint64_t cpu)
 {
     cairn_strand *running = lane->running;

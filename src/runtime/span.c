@@ -223,9 +223,9 @@ static bool is_quick(const cairn_strand *strand)
     return profile->tsc && !strand->timings && crn_profile_mode(profile) == CRN_MODE_COUNT;
 }
 
-/* Sets the limits of the fast path: none if a span needs more than its record. Whoever switches
- * recording off meanwhile lowers the limit after it is set here, or before, and then the mode is
- * already off. All changes are exchanges, so there are no other cases. */
+/* Sets the limits of the fast path: none if a span needs more than its record. A thread
+ * that switches recording off meanwhile lowers the limit after it is set here, or before; then the
+ * mode is already off. All changes are atomic exchanges, so there are no other cases. */
 static void rest(cairn_strand *strand)
 {
     cairn_lane *lane = crn_lane_of(strand);

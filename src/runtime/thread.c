@@ -174,7 +174,7 @@ uint64_t crn_lane_cpu_now(const cairn_lane *lane)
         return 0;
     if (lane->owner == &self)
         return crn_thread_own_time();
-    /* In a child of fork nobody's until its first event. */
+    /* In a child of fork, a lane has no owner until its first event. */
     clockid_t thread = __atomic_load_n(&lane->thread_clock, __ATOMIC_ACQUIRE);
     return thread && crn_thread_time(thread, &cpu) ? cpu : 0;
 }

@@ -194,7 +194,7 @@ void crn_timer_stop(cairn_lane *lane)
     __atomic_store_n(&timer->lane, NULL, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&timer->handled, __ATOMIC_SEQ_CST))
         sched_yield();
-    pthread_mutex_lock(&lock); /* so that nobody rearms a timer that has a new owner */
+    pthread_mutex_lock(&lock); /* so that a timer with a new owner is not rearmed */
     timer_delete(timer->timer);
     free_slot(timer);
     pthread_mutex_unlock(&lock);

@@ -102,7 +102,7 @@ static inline bool crn_unwind_read(crn_unwind_memory *memory, uintptr_t address,
 
 /* ---- rules --------------------------------------------------------------------- */
 
-/* What is known of an address. `tag` is a number of the caller's: 0 until crn_unwind_tag. */
+/* Cached data of an address. `tag` is a number of the caller's: 0 until crn_unwind_tag. */
 typedef struct crn_unwind_code {
     crn_unwind_rule rule;
     uint32_t tag;
@@ -159,7 +159,7 @@ void crn_unwind_look(uintptr_t address, crn_unwind_code *code);
 /* Tags an address that was looked up. */
 void crn_unwind_tag(uintptr_t address, uint32_t tag);
 
-/* To be called after dlclose. */
+/* Call it after dlclose. */
 void crn_unwind_unloaded(void);
 
 /* Around fork: no thread changes the cache meanwhile. */
