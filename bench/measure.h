@@ -11,14 +11,14 @@
 /* Nanoseconds from some fixed moment. */
 double measure_now(void);
 
-/* Nanoseconds that this process has had the processor: what others do to the machine in the
- * meantime tells less in them. */
+/* Returns the nanoseconds of processor time of this process. Other programs affect it less than
+ * elapsed time. */
 double measure_processor(void);
 
-/* As measure_processor, of this thread alone. */
+/* As measure_processor, for this thread. */
 double measure_thread(void);
 
-/* How often the kernel took the processor away from this process so far. */
+/* Returns how often the kernel has preempted this process. */
 long measure_interruptions(void);
 
 /* Numbers, as many as are added. Start from a zeroed struct. */

@@ -39,7 +39,7 @@ typedef struct moment {
     uint64_t contexts;
 } moment;
 
-/* What a child found: bytes at its moments, by context. */
+/* The results of a child: bytes at certain moments, by context. */
 typedef struct finding {
     double worst, least, last; /* bytes a context */
     uint64_t worst_contexts, last_contexts;
@@ -60,7 +60,7 @@ static bool kilobytes(const char *line, const char *name, uint64_t *bytes)
     return true;
 }
 
-/* What is anonymous in all mappings, and the capture's bytes. */
+/* Returns anonymous memory in all mappings, and the bytes of the capture. */
 static uint64_t held(const char *path)
 {
     FILE *file = fopen("/proc/self/smaps", "r");
@@ -90,7 +90,7 @@ static uint64_t status_bytes(const char *name)
     return bytes;
 }
 
-/* Starts the high-water mark anew from what is resident now. */
+/* Resets the peak of resident memory to its present value. */
 static void forget_peak(void)
 {
     FILE *file = fopen("/proc/self/clear_refs", "w");
@@ -159,7 +159,7 @@ static void look(finding *found, const moment *now, const char *path, uint64_t b
 static void record(const stream *s, const moment *moments, size_t count, const char *path,
                    finding *found)
 {
-    /* Whatever is paged in by opening and closing a profile does not count. */
+    /* Pages that opening and closing a profile loads do not count. */
     cairn_profile_close(open_profile(path));
     forget_peak();
     cairn_profile *profile = open_profile(path);
@@ -221,7 +221,7 @@ static void await(pid_t child)
     }
 }
 
-/* In a child, so that the baseline's heap is not there to be used again. */
+/* In a child, so that the baseline's freed heap is not reused. */
 static moment *moments_of(const stream *s, size_t *count)
 {
     moment *moments = share(MOST_MOMENTS * sizeof(*moments) + sizeof(*count));

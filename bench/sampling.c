@@ -35,7 +35,7 @@ enum { ROUNDS = 15, TURN_MS = 80, DEPTH = 14, MOST_THREADS = 64, RATES = 5 };
 static const unsigned rates[RATES] = {0, 1000, 2000, 5000, 10000};
 static const char path[] = "sampling.cairn";
 
-/* Who takes the samples. Those of wall time by signals are here only, and not in the library. */
+/* Samplers. Sampling wall time by signals exists only here, not in the library. */
 typedef enum taker {
     BY_LIBRARY,
     BY_TIMER, /* each thread has one, on wall time */
@@ -308,7 +308,7 @@ static void measure_waits(void)
                   (unsigned long long)cut_short);
 }
 
-/* What each rate costs that is asked of the library's own timers. */
+/* Measures the cost of the library's own timers at each rate. */
 static void measure_timers(const way *w, int threads)
 {
     for (int i = 1; i < RATES; i += RATES - 2) {

@@ -8,7 +8,7 @@ cairn_strand *workload_strand;
 cairn_stack *workload_stack;
 
 #define APART __attribute__((noinline))
-/* Keeps the compiler from joining, moving or dropping what stands before and after. */
+/* A compiler barrier: keeps the code before and after it apart. */
 #define KEEP() __asm__ volatile("")
 
 #define PLAIN_BEGIN(block) KEEP()

@@ -26,14 +26,14 @@ typedef struct workload {
     const char *what;
     /* Runs a slice: a millisecond or so. Every version makes the same calls in a turn. */
     void (*run)(version kind, uint32_t turn);
-    /* How many calls that are. */
+    /* Returns the number of calls. */
     uint64_t (*calls)(uint32_t turn);
 } workload;
 
 extern const workload workloads[];
 extern const unsigned workload_count;
 
-/* What the instrumented versions record into; NULL is allowed. */
+/* The strand that the instrumented versions record into; may be NULL. */
 extern cairn_strand *workload_strand;
 extern cairn_stack *workload_stack;
 
