@@ -258,12 +258,16 @@ static bool wait_for_round(cairn_profile *profile, state *state)
 {
     crn_sampler *sampler = &profile->sampler;
     state->next += gap(profile, sampler);
-    if (!crn_helper_wait(&sampler->helper, state->next))
+    bool goes_on = crn_helper_wait(&sampler->helper, state->next);
+    crn_preparer_start_if_wanted(profile);
+    if (goes_on && !sampler->sleeps) /* if it was woken for the preparer: the rest of the gap */
+        goes_on = crn_helper_wait(&sampler->helper, state->next);
+    if (!goes_on)
         return false;
     if (!sampler->sleeps || !crn_sampler_was_woken(profile, crn_clock_monotonic(), &state->next))
         return true;
     state->woken = true;
-    bool goes_on = crn_helper_wait(&sampler->helper, state->next);
+    goes_on = crn_helper_wait(&sampler->helper, state->next);
     crn_sampler_resume(profile);
     return goes_on;
 }
@@ -279,7 +283,6 @@ static void *run(void *data)
     state.last = state.next;
     while (wait_for_round(profile, &state)) {
         crn_round round = go_round(profile);
-        crn_preparer_start_if_wanted(profile);
         uint64_t now = crn_clock_monotonic();
         if (samples)
             after_round(profile, &round, &state, now);

@@ -286,10 +286,11 @@ bool crn_preparer_start(cairn_profile *profile)
     return (sampler->running && !sampler->kept) || start_preparer(profile);
 }
 
-/* The sampler is awake, as events come. */
 void crn_preparer_wake(cairn_profile *profile)
 {
-    __atomic_store_n(&profile->preparer_wanted, true, __ATOMIC_RELAXED);
+    bool first = !__atomic_exchange_n(&profile->preparer_wanted, true, __ATOMIC_RELEASE);
+    if (first && !profile->preparer.running)
+        crn_helper_wake(&profile->sampler.helper);
     crn_helper_wake(&profile->preparer);
 }
 

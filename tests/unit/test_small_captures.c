@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "runtime/runtime.h"
 #include "support/cases.h"
@@ -69,6 +70,25 @@ static void spans_find_space(void **state)
     setup_close(&s);
 }
 
+/* The preparer starts with the first span, however long the sampling period is. */
+static void spans_find_space_with_a_long_period(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    cairn_options options = options_of(scratch_path(path, "period.cairn"));
+    options.sample_period_ns = 1000000000000;
+    setup s = setup_open(&options, 2);
+    for (int i = 0; i < 30000; i++) {
+        cairn_span_begin(s.strand, 1, CAIRN_ITERATION_NONE);
+        cairn_span_end(s.strand);
+        if (i == 100)
+            nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+    }
+    crn_disk_lane *disk = s.lane->disk;
+    assert_int_equal(disk->spans_dropped, 0);
+    setup_close(&s);
+}
+
 /* Many lanes that are open at once, with a few contexts each. */
 static void lanes_are_small(void **state)
 {
@@ -95,6 +115,7 @@ int main(void)
     const struct CMUnitTest cases[] = {
         cmocka_unit_test(an_open_profile_is_small),
         cmocka_unit_test(spans_find_space),
+        cmocka_unit_test(spans_find_space_with_a_long_period),
         cmocka_unit_test(lanes_are_small),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);
