@@ -261,9 +261,9 @@ static void add_plugin(command_line *line, const parts *parts)
 }
 
 /* Functions of libc that a statically linked libcairn-gcc replaces (hosts/gcc/interpose.h). */
-static const char *const wrapped[] = {"pthread_create", "thrd_create", "sigaction",
-                                      "signal",         "bsd_signal",  "ssignal",
-                                      "sigset",         "sysv_signal", "__sysv_signal"};
+static const char *const wrapped[] = {"pthread_create", "thrd_create", "sigaction", "signal",
+                                      "bsd_signal",     "ssignal",     "sigset",    "sysv_signal",
+                                      "__sysv_signal",  "_Fork",       "clone",     "syscall"};
 
 /* Adds our libraries behind everything else, with a run path to find them. */
 static void add_libraries(command_line *line, const parts *parts, const crn_cc_job *job,

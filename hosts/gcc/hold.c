@@ -62,6 +62,10 @@ cairn_strand *crn_site_hold(void)
 {
     if (crn_site_held.busy || !cairn_priv_thread_strand)
         return NULL;
+    if (__builtin_expect(cairn_priv_process_is_unseen(), 0)) {
+        cairn_priv_process_begin_unseen();
+        return NULL;
+    }
     int error = errno;
     uint64_t before;
     bool blocked = __atomic_load_n(&blocks, __ATOMIC_RELAXED) && crn_site_block_signals(&before);

@@ -14,6 +14,9 @@
 #define CRN_INTERPOSED(name) __wrap_##name
 #define CRN_EXPORTED
 
+/* Declares `real`, the C library's function. */
+#define CRN_REAL(type, name) type *const real = __real_##name
+
 #else
 
 #include <dlfcn.h>
@@ -33,6 +36,12 @@ static inline void *crn_next_definition(void **known, const char *name)
     }
     return next;
 }
+
+#define CRN_REAL(type, name)                                                                       \
+    static void *known;                                                                            \
+    void *next = crn_next_definition(&known, #name);                                               \
+    type *real;                                                                                    \
+    __builtin_memcpy(&real, &next, sizeof real)
 
 #endif
 

@@ -61,21 +61,11 @@ static take_signal *function_of(uintptr_t handler)
 extern action_function __real_sigaction;
 extern handler_function __real_signal, __real_bsd_signal, __real_ssignal, __real_sigset;
 
-#define REAL(type, name) type *const real = __real_##name
-
-#else
-
-#define REAL(type, name)                                                                           \
-    static void *known;                                                                            \
-    void *next = crn_next_definition(&known, #name);                                               \
-    type *real;                                                                                    \
-    memcpy(&real, &next, sizeof real)
-
 #endif
 
 static int real_sigaction(int number, const struct sigaction *action, struct sigaction *before)
 {
-    REAL(action_function, sigaction);
+    CRN_REAL(action_function, sigaction);
     return real(number, action, before);
 }
 
@@ -196,7 +186,7 @@ static __sighandler_t install(handler_function *real, int number, __sighandler_t
 #define INSTALLER(name)                                                                            \
     CRN_EXPORTED __sighandler_t CRN_INTERPOSED(name)(int number, __sighandler_t handler)           \
     {                                                                                              \
-        REAL(handler_function, name);                                                              \
+        CRN_REAL(handler_function, name);                                                          \
         return install(real, number, handler);                                                     \
     }
 

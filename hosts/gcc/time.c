@@ -229,7 +229,7 @@ __attribute__((constructor(102))) static void begin_process(void)
 
 __attribute__((destructor)) static void end_process(void)
 {
-    if (!runs)
+    if (!runs || cairn_priv_process_is_unseen())
         return;
     if (self)
         timer_delete(self->timer);

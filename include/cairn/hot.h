@@ -86,8 +86,10 @@ typedef struct cairn_priv_lane {
     /* Cache of counter trees (tree.h): like the edge cache, but a key may be in either entry of a
      * pair. */
     cairn_priv_cached_edge *nodes;
-    uint64_t node_mask;                   /* of pairs */
-    cairn_priv_cache_entry *inline_cache; /* or NULL */
+    uint64_t node_mask; /* of pairs */
+    /* NULL or the inline caches of all blocks. In a child process the kernel has zeroed them, so
+     * that all miss; the first entry is then 0, otherwise not. */
+    cairn_priv_cache_entry *inline_cache;
 } cairn_priv_lane;
 
 enum { CAIRN_PRIV_TICKS_EXACT = 0, CAIRN_PRIV_TICKS_SAMPLED = 1, CAIRN_PRIV_TICKS_OFF = 2 };

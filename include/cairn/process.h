@@ -48,6 +48,18 @@ CAIRN_API cairn_strand *cairn_priv_thread_begin(void);
 CAIRN_API void cairn_priv_strand_aside(void);
 CAIRN_API void cairn_priv_strand_back(void);
 
+/* A child process that was made without the handlers of fork (_Fork, clone, system calls) records
+ * nothing. Hosts that see it begin call cairn_priv_process_begin_unseen in the child; those that do
+ * not notice it at their next slow event: cairn_priv_process_is_unseen then returns true. Signal
+ * safe. */
+CAIRN_API void cairn_priv_process_begin_unseen(void);
+CAIRN_API extern const uint32_t *cairn_priv_process_seen;
+
+CAIRN_PRIV_INLINE bool cairn_priv_process_is_unseen(void)
+{
+    return !*cairn_priv_process_seen;
+}
+
 /* Returns zeroed memory that is not malloc's, for hosts that may be called inside of malloc; NULL
  * if there is none. Thread: any. Signal safe. */
 CAIRN_API void *cairn_priv_calloc(size_t count, size_t size);

@@ -138,6 +138,11 @@ void *crn_try_sparse(size_t size)
     return try_pages(size, PROT_READ | PROT_WRITE);
 }
 
+bool crn_zero_in_children(void *sparse, size_t size)
+{
+    return madvise(sparse, size, MADV_WIPEONFORK) == 0;
+}
+
 void *crn_try_zeros(size_t size)
 {
     return try_pages(size, PROT_READ);

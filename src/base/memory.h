@@ -39,6 +39,8 @@ void *crn_try_sparse(size_t size);
 /* Like crn_try_sparse, but read-only: a write is a segmentation fault. */
 void *crn_try_zeros(size_t size);
 void crn_free_sparse(void *memory, size_t size);
+/* Has the kernel zero sparse memory in child processes. Returns false before Linux 4.14. */
+bool crn_zero_in_children(void *sparse, size_t size);
 
 /* Never return NULL. Memory from crn_calloc is zeroed. */
 void *crn_calloc(size_t count, size_t size);

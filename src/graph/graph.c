@@ -123,7 +123,12 @@ void crn_graph_make_inline_cache(crn_graph *graph)
     cairn_priv_lane *hot = &graph->hot;
     if (hot->inline_cache)
         return;
-    __atomic_store_n(&hot->inline_cache, crn_try_sparse(INLINE_CACHE_SIZE), __ATOMIC_RELEASE);
+    cairn_priv_cache_entry *made = crn_try_sparse(INLINE_CACHE_SIZE);
+    if (made) {
+        crn_zero_in_children(made, INLINE_CACHE_SIZE);
+        made[0] = (cairn_priv_cache_entry){.from = UINT32_MAX}; /* never a node offset */
+    }
+    __atomic_store_n(&hot->inline_cache, made, __ATOMIC_RELEASE);
 }
 
 /* Empty inline caches of all blocks; if there is no space, of block 0 alone. The choice is

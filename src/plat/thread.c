@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -115,6 +116,23 @@ static bool has_program(pid_t thread)
 bool crn_thread_are_last(unsigned count)
 {
     return count_threads() == 1 + count && has_program(gettid()) && !has_program(getpid());
+}
+
+int crn_thread_first_exit_status(void)
+{
+    enum { STATE = 3, EXIT_CODE = 52, BYTE = 8, LOW = 0x7f };
+    char path[48], text[1024];
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)getpid());
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = file >= 0 ? read(file, text, sizeof text - 1) : 0;
+    if (file >= 0)
+        close(file);
+    text[got > 0 ? got : 0] = 0;
+    const char *field = strrchr(text, ')'); /* ends field 2, which may contain spaces */
+    for (int number = STATE - 1; field && number < EXIT_CODE; number++)
+        field = strchr(field + 1, ' ');
+    long code = field ? strtol(field, NULL, 10) : 0;
+    return code & LOW ? 0 : (int)(code >> BYTE);
 }
 
 bool crn_thread_leave_files(void)

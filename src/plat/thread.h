@@ -32,6 +32,9 @@ bool crn_thread_is_alone(void);
  * caller. False if unknown. Opens no file, does not allocate. */
 bool crn_thread_are_last(unsigned count);
 
+/* Returns the exit status of the main thread, which has ended; 0 if unknown. Opens a file. */
+int crn_thread_first_exit_status(void);
+
 /* Returns the number of processors that the calling thread may run on; at least 1. */
 unsigned crn_thread_cores(void);
 

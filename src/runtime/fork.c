@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "base/memory.h"
 #include "runtime/runtime.h"
 #include "runtime/siblings.h"
 #include "runtime/span.h"
@@ -191,6 +192,64 @@ static void detach(cairn_profile *profile)
         make_wait(lane);
 }
 
+/* ---- children that no handler was called for ---- */
+
+/* Zeroed by the kernel in a child, however it was made. */
+static uint32_t seen = 1;
+const uint32_t *cairn_priv_process_seen = &seen; /* atomic */
+
+static __thread bool forking __attribute__((tls_model("initial-exec")));
+
+static void watch_unseen(void)
+{
+    enum { PAGE = 4096 };
+    uint32_t *word = crn_try_sparse(PAGE);
+    if (!word)
+        return;
+    *word = 1;
+    if (crn_zero_in_children(word, PAGE))
+        __atomic_store_n(&cairn_priv_process_seen, word, __ATOMIC_RELEASE);
+    else
+        crn_free_sparse(word, PAGE);
+}
+
+static void set_seen(void)
+{
+    *(uint32_t *)cairn_priv_process_seen = 1;
+}
+
+static void abandon_all(cairn_profile *profile)
+{
+    while (profile->lanes) {
+        cairn_lane *lane = profile->lanes;
+        profile->lanes = lane->next;
+        crn_lane_abandon(lane);
+        lane->next = graves;
+        graves = lane;
+    }
+}
+
+/* Other threads may have had the locks, and memory may have been changing: nothing is recorded.
+ * Calls only what is signal safe. */
+bool crn_fork_begin_unseen(void)
+{
+    if (forking)
+        return false;
+    set_seen();
+    crn_helpers_forget();
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    crn_siblings_begin_child();
+    crn_threads_begin_unseen();
+    for (cairn_profile *profile = profiles; profile; profile = profile->next) {
+        pthread_mutex_init(&profile->lock, NULL);
+        pthread_mutex_init(&profile->capture.lock, NULL);
+        detach(profile);
+        profile->child.waiting = false;
+        abandon_all(profile);
+    }
+    return true;
+}
+
 /* ---- handlers ---- */
 
 void crn_profile_charge_own(cairn_profile *profile)
@@ -205,6 +264,7 @@ void crn_profile_charge_own(cairn_profile *profile)
 static void before(void)
 {
     cairn_priv_strand_aside();
+    forking = true;
     crn_siblings_lock();
     pthread_mutex_lock(&lock);
     crn_threads_lock();
@@ -227,12 +287,14 @@ static void after_in_parent(void)
     crn_threads_unlock();
     pthread_mutex_unlock(&lock);
     crn_siblings_unlock();
+    forking = false;
     cairn_priv_strand_back();
 }
 
 /* The thread that took the locks is the one that survives. */
 static void after_in_child(void)
 {
+    set_seen();
     crn_helpers_forget();
     for (cairn_profile *profile = profiles; profile; profile = profile->next) {
         pthread_mutex_unlock(&profile->capture.lock);
@@ -243,11 +305,13 @@ static void after_in_child(void)
         detach(profile);
     pthread_mutex_unlock(&lock);
     crn_siblings_unlock();
+    forking = false;
     cairn_priv_strand_back();
 }
 
 static void watch(void)
 {
+    watch_unseen();
     pthread_atfork(before, after_in_parent, after_in_child);
 }
 

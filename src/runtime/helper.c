@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "plat/clock.h"
 #include "plat/thread.h"
@@ -23,9 +24,16 @@ void cairn_priv_thread_is_ours(bool begins)
     __atomic_fetch_add(&ours, begins ? 1 : -1, __ATOMIC_RELAXED);
 }
 
+/* The process's exit status is its last thread's. If the main thread has ended itself by the system
+ * call, as pthread_exit does not with a status, the status is the main thread's. */
 bool cairn_priv_program_is_over(void)
 {
-    return crn_thread_are_last(__atomic_load_n(&ours, __ATOMIC_RELAXED));
+    if (!crn_thread_are_last(__atomic_load_n(&ours, __ATOMIC_RELAXED)))
+        return false;
+    int status = crn_thread_first_exit_status();
+    if (status)
+        _exit(status);
+    return true;
 }
 
 void crn_helpers_forget(void)

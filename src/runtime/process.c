@@ -136,6 +136,17 @@ static void watch(void)
     pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }
 
+void cairn_priv_process_begin_unseen(void)
+{
+    if (!crn_fork_begin_unseen())
+        return;
+    __atomic_store_n(&cairn_priv_process_off, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&profile, NULL, __ATOMIC_RELEASE);
+    cairn_priv_thread_strand = NULL;
+    ended = true;
+    lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+}
+
 /* ---- the profile ---- */
 
 /* Reads the command line, quoted as a user would type it. */
@@ -219,6 +230,8 @@ cairn_profile *cairn_process_profile(void)
 /* Runs after the program's own destructors, and those of libraries that use this one. */
 __attribute__((destructor(101))) static void end_process(void)
 {
+    if (cairn_priv_process_is_unseen())
+        cairn_priv_process_begin_unseen();
     if (!__atomic_load_n(&profile, __ATOMIC_ACQUIRE))
         return;
     __atomic_store_n(&cairn_priv_process_off, 1, __ATOMIC_RELEASE);

@@ -289,6 +289,7 @@ void crn_threads_lock(void);
 void crn_threads_unlock(void);
 bool crn_threads_lock_is_obtainable(void); /* as crn_lock_is_obtainable */
 void crn_threads_begin_child(void);
+void crn_threads_begin_unseen(void); /* another thread may have had the lock */
 
 /* Lock of the lane's time. */
 bool crn_lane_try_lock(cairn_lane *lane);
@@ -433,6 +434,10 @@ void crn_profile_charge_own(cairn_profile *profile);
 void crn_fork_watch(void);
 void crn_fork_add(cairn_profile *profile);
 void crn_fork_remove(cairn_profile *profile);
+
+/* In a child that no handler was called for: separates all profiles from the parent's captures, for
+ * good. Returns false within fork, whose handlers do that. Signal safe. */
+bool crn_fork_begin_unseen(void);
 
 /* Abandons a lane: later use of it or its strands does no harm and records nothing. */
 void crn_lane_abandon(cairn_lane *lane);

@@ -18,6 +18,12 @@ void crn_siblings_unlock(void)
     pthread_mutex_unlock(&lock);
 }
 
+/* Another thread may have had the lock at the fork. */
+void crn_siblings_begin_child(void)
+{
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
 static bool copy_block(cairn_profile *to, const cairn_profile *from, uint32_t number)
 {
     const crn_disk_block *block = (const crn_disk_block *)from->blocks.base + number;

@@ -10,6 +10,7 @@
 /* Protects the lists of siblings and of stand-in lanes. Taken before all other locks. */
 void crn_siblings_lock(void);
 void crn_siblings_unlock(void);
+void crn_siblings_begin_child(void);
 
 /* Gives `profile` the blocks of `other`, now and later. Returns false without space. */
 bool crn_siblings_join(cairn_profile *profile, cairn_profile *other);

@@ -212,3 +212,10 @@ void crn_threads_begin_child(void)
     self.id = 0;
     pthread_mutex_unlock(&lock);
 }
+
+void crn_threads_begin_unseen(void)
+{
+    crn_timers_begin_child();
+    self.id = 0;
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}

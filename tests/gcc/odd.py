@@ -131,6 +131,90 @@ int main(void)
         os.unlink("x.cairn")
 
 
+WAYS_TO_FORK = r"""#define _GNU_SOURCE
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noipa)) static int step(int n) { return n + 1; }
+__attribute__((noipa)) static int steps(int n)
+{
+    int below = n ? steps(n - 1) : 0;
+    __asm__ volatile("" : "+r"(below)); /* no loop */
+    return step(n) + below;
+}
+__attribute__((noipa)) static int only_in_child(int n) { return n + 1; }
+static int square(int n) { return n * n; }
+__attribute__((noipa)) static int squares(const int *n, int count)
+{
+    int sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += square(n[i]);
+    return sum;
+}
+static int child(void *way)
+{
+    static int numbers[100];
+    squares(numbers, 100);
+    steps(100);
+    only_in_child(1);
+    if (strstr(way, "exit"))
+        exit(3);
+    _exit(3);
+}
+int main(int count, char **words)
+{
+    static char stack[1 << 16];
+    char *way = words[count - 1];
+    int numbers[100] = {0}, status = 0;
+    squares(numbers, 100);
+    steps(100);
+    if (strstr(way, "end"))
+        syscall(SYS_exit, 7);
+    pid_t pid = -1;
+    if (strstr(way, "_Fork"))
+        pid = _Fork();
+    else if (strstr(way, "SYS_fork"))
+        pid = syscall(SYS_fork);
+    else if (strstr(way, "SYS_clone"))
+        pid = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    else if (strstr(way, "asm"))
+        __asm__ volatile("syscall" : "=a"(pid) : "a"(SYS_fork) : "rcx", "r11", "memory");
+    else
+        pid = clone(child, stack + sizeof stack, SIGCHLD, way);
+    if (pid == 0)
+        child(way);
+    squares(numbers, 100);
+    steps(100);
+    waitpid(pid, &status, 0);
+    return WEXITSTATUS(status) == 3 ? 0 : 1;
+}
+"""
+
+
+@case("a child that is made without fork records nothing, and leaves its parent's capture alone")
+def unseen_children():
+    write("ways.c", WAYS_TO_FORK)
+    for options in (["-O2"], ["-O2", "--inlined"], ["-O2", "-static"], ["-O2", "--profile=count+time"]):
+        run(CAIRN, "cc", *options, "ways.c", "-o", "ways")
+        for way in ("_Fork", "SYS_fork", "SYS_clone", "clone", "asm"):
+            for ending in ("", "exit"):
+                run("./ways", way + ending, CAIRN_OUT="x.cairn")
+                assert captures() == ["x.cairn"] and report("x.cairn")["state"] == "ended", (options, way)
+                calls = calls_of(contexts("x.cairn"))
+                found = [calls.get(name, 0) for name in ("step", "steps", "only_in_child", "squares")]
+                assert found == [202, 202, 0, 2], (options, way, ending, found)
+                assert calls.get("square", 200) == 200, (options, way, ending, calls)
+                os.unlink("x.cairn")
+        for clock in ("off", "sampled"):
+            run("./ways", "end", status=7, CAIRN_OUT="x.cairn", CAIRN_CPU=clock)
+            os.unlink("x.cairn")
+
+
 @case("what a parent counts after a fork is not its child's, however late that begins")
 def later():
     plain(["later.c"], "-O2")
