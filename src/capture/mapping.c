@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "capture/mapping.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,6 +12,7 @@
 
 /* ---- a file that gets shorter ---- */
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the two below */
 static crn_mapping *mappings;
 static struct sigaction before;
 
@@ -38,6 +40,7 @@ void crn_mapping_open(crn_mapping *mapping, const crn_reader *reader)
     void *base = mmap(NULL, reader->file_size, PROT_READ, MAP_PRIVATE, reader->file, 0);
     if (base == MAP_FAILED)
         return;
+    pthread_mutex_lock(&lock);
     if (!mappings) {
         struct sigaction action = {.sa_sigaction = fill, .sa_flags = SA_SIGINFO};
         sigemptyset(&action.sa_mask);
@@ -46,12 +49,14 @@ void crn_mapping_open(crn_mapping *mapping, const crn_reader *reader)
     mapping->base = base;
     mapping->next = mappings;
     mappings = mapping;
+    pthread_mutex_unlock(&lock);
 }
 
 void crn_mapping_close(crn_mapping *mapping)
 {
     if (!mapping->base)
         return;
+    pthread_mutex_lock(&lock);
     crn_mapping **at = &mappings;
     while (*at && *at != mapping)
         at = &(*at)->next;
@@ -59,6 +64,7 @@ void crn_mapping_close(crn_mapping *mapping)
         *at = mapping->next;
     if (!mappings)
         sigaction(SIGBUS, &before, NULL);
+    pthread_mutex_unlock(&lock);
     munmap((void *)mapping->base, mapping->size);
     mapping->base = NULL;
 }

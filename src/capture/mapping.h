@@ -4,8 +4,6 @@
  *
  * For data that is too large to copy and is read repeatedly. The file may be live, damaged or
  * hostile: check every number at each use. A file that is truncated meanwhile reads as zeros.
- *
- * Mappings are opened and closed by one thread at a time.
  */
 #ifndef CRN_CAPTURE_MAPPING_H
 #define CRN_CAPTURE_MAPPING_H

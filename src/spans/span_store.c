@@ -4,8 +4,8 @@
  * damaged file could lead astray.
  */
 #include "profile/profile.h"
-#include "spans/span_names.h"
 #include "spans/store_opening.h"
+#include "spans/trace_process.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,9 +58,14 @@ static bool open_lanes(crn_store_opening *opening, crn_capture_texts *texts)
         store->details_dropped += disk.details_dropped;
         store->recycled += disk.spans_recycled;
         store->skipped += disk.spans_skipped;
+        opening->limited += disk.spans_limited;
+        opening->late += disk.spans_late;
+        opening->trees_skipped += disk.trees_skipped;
         uint32_t count = store->lane_count + 1;
         store->lanes = crn_realloc((void *)store->lanes, count, sizeof *store->lanes);
         store->lane_numbers = crn_realloc(store->lane_numbers, count, sizeof *store->lane_numbers);
+        if (count >= CRN_LANES_MAX)
+            return crn_error_set(opening->error, CAIRN_E_FORMAT, "damaged: it has %u lanes", count);
         store->lanes[store->lane_count] = crn_capture_text_at(texts, disk.name);
         store->lane_numbers[store->lane_count++] = number;
         if (number == UINT32_MAX)
@@ -68,13 +73,14 @@ static bool open_lanes(crn_store_opening *opening, crn_capture_texts *texts)
     }
     store->lane_first = crn_calloc(store->lane_count + (size_t)1, sizeof *store->lane_first);
     store->parts = crn_calloc(store->lane_count * (size_t)2, sizeof *store->parts);
+    opening->rings = crn_calloc(store->lane_count + (size_t)1, sizeof *opening->rings);
     return true;
 }
 
 /* ---- spans ---- */
 
-static bool open_section(crn_store_opening *opening, crn_section_kind kind, uint32_t lane,
-                         uint64_t item, crn_parts **found)
+bool crn_store_section(crn_store_opening *opening, crn_section_kind kind, uint32_t lane,
+                       uint64_t item, crn_parts **found)
 {
     crn_span_store *store = opening->store;
     uint32_t number = store->lane_numbers[lane];
@@ -118,23 +124,47 @@ uint32_t crn_store_add_piece(crn_store_opening *opening, const cairn_priv_span *
     return piece.count;
 }
 
+/* Adds consecutive spans of a lane. Returns false after the lane's last span. */
+static bool add_pieces(crn_store_opening *opening, const char *data, uint64_t count, uint32_t lane)
+{
+    const cairn_priv_span *spans = (const cairn_priv_span *)(const void *)data;
+    while (count) {
+        uint64_t room = CRN_SPAN_NONE - 1 - opening->store->count;
+        uint64_t most = count < 1 << CRN_PIECE_BITS ? count : 1 << CRN_PIECE_BITS;
+        uint32_t got = crn_store_add_piece(opening, spans, most < room ? most : room, lane);
+        if (got < most)
+            return false;
+        spans += got;
+        count -= got;
+    }
+    return true;
+}
+
+/* Reads the spans and details of a lane that keeps its last spans. The store owns their bytes. */
+static bool open_ring(crn_store_opening *opening, uint32_t lane)
+{
+    crn_span_store *store = opening->store;
+    crn_ring *ring = &opening->rings[lane];
+    if (!crn_ring_read(opening->reader, store->lane_numbers[lane], &opening->left, ring,
+                       opening->error))
+        return false;
+    add_pieces(opening, ring->spans.data, ring->spans.size / sizeof(cairn_priv_span), lane);
+    store->parts[store->parts_count++].copy = ring->spans.data;
+    ring->spans.data = NULL;
+    return true;
+}
+
+/* Reads the spans of a lane. It keeps its first spans (a section) or its last ones (a ring). */
 static bool open_spans(crn_store_opening *opening, uint32_t lane)
 {
     crn_parts *parts;
-    if (!open_section(opening, CRN_SECTION_SPANS, lane, sizeof(cairn_priv_span), &parts))
+    if (!crn_reader_size(opening->reader, CRN_SECTION_SPANS, opening->store->lane_numbers[lane], 0))
+        return open_ring(opening, lane);
+    if (!crn_store_section(opening, CRN_SECTION_SPANS, lane, sizeof(cairn_priv_span), &parts))
         return false;
-    for (uint64_t i = 0; i < parts->count; i++) {
-        const cairn_priv_span *spans = (const cairn_priv_span *)(const void *)parts->parts[i].data;
-        for (uint64_t left = parts->parts[i].count; left;) {
-            uint64_t room = CRN_SPAN_NONE - 1 - opening->store->count;
-            uint64_t most = left < 1 << CRN_PIECE_BITS ? left : 1 << CRN_PIECE_BITS;
-            uint32_t got = crn_store_add_piece(opening, spans, most < room ? most : room, lane);
-            if (got < most)
-                return true;
-            spans += got;
-            left -= got;
-        }
-    }
+    for (uint64_t i = 0; i < parts->count; i++)
+        if (!add_pieces(opening, parts->parts[i].data, parts->parts[i].count, lane))
+            break;
     return true;
 }
 
@@ -150,128 +180,7 @@ void crn_store_index_pieces(crn_span_store *store)
     }
 }
 
-/* ---- attributes, edges, weights ---- */
-
-/* Returns the span of a name, CRN_SPAN_NONE if there is none. */
-static uint32_t span_named(const crn_span_store *store, uint64_t name)
-{
-    uint32_t lane = crn_lane_named(store->lane_numbers, store->lane_count, name);
-    if (lane == store->lane_count)
-        return CRN_SPAN_NONE;
-    uint64_t place = crn_span_name_place(name);
-    uint32_t count = store->lane_first[lane + 1] - store->lane_first[lane];
-    return place < count ? store->lane_first[lane] + (uint32_t)place : CRN_SPAN_NONE;
-}
-
-static void add_edge(crn_store_opening *opening, uint32_t span, const crn_disk_detail *detail)
-{
-    crn_span_store *store = opening->store;
-    uint32_t other = span_named(store, detail->value);
-    if (other == CRN_SPAN_NONE || other == span) {
-        store->dangling++;
-    } else if (detail->kind == CRN_DETAIL_HANDOFF) {
-        store->moves = crn_store_grow(store->moves, store->move_count, &opening->move_room,
-                                      sizeof *store->moves);
-        store->moves[store->move_count++] = (crn_span_move){
-            span, other, detail->more ? crn_store_moment(store, detail->more) : 0, true};
-    } else {
-        store->edges = crn_store_grow(store->edges, store->edge_count, &opening->edge_room,
-                                      sizeof *store->edges);
-        store->edges[store->edge_count++] = (crn_span_edge){
-            span, other, detail->kind == CRN_DETAIL_WAITS ? CRN_EDGE_WAITS : CRN_EDGE_FOLLOWS,
-            detail->more ? crn_store_moment(store, detail->more) : 0};
-    }
-}
-
-/* Adds a weight. Values below 1 are of a damaged file and are ignored. If a span has several
- * weights, the last one counts. */
-static void add_weight(crn_store_opening *opening, uint32_t span, const crn_disk_detail *detail)
-{
-    crn_span_store *store = opening->store;
-    double weight;
-    memcpy(&weight, &detail->value, sizeof weight);
-    if (!(weight >= 1 && weight < 0x1p62))
-        return;
-    store->weights = crn_store_grow(store->weights, store->weight_count, &opening->weight_room,
-                                    sizeof *store->weights);
-    store->weights[store->weight_count++] = (crn_span_weight){span, weight};
-}
-
-/* Progress through a text attribute that is split over several details. */
-typedef struct text_walk {
-    uint32_t span;
-    size_t length; /* 0: not within a text */
-} text_walk;
-
-static void read_detail(crn_store_opening *opening, uint32_t lane, const crn_disk_detail *detail,
-                        text_walk *text)
-{
-    crn_span_store *store = opening->store;
-    uint32_t first = store->lane_first[lane], spans = store->lane_first[lane + 1] - first;
-    if (detail->kind == CRN_DETAIL_MORE && text->length && text->length < CAIRN_TEXT_MAX &&
-        detail->span == text->span) {
-        text->length += 16;
-        return;
-    }
-    text->length = 0;
-    if (detail->span == 0 || detail->span > spans) {
-        store->dangling++;
-        return;
-    }
-    switch (detail->kind) {
-    case CRN_DETAIL_TEXT:
-        *text = (text_walk){detail->span, 16};
-        store->attribute_count += detail->key < store->key_count;
-        break;
-    case CRN_DETAIL_INTEGER:
-    case CRN_DETAIL_NUMBER:
-    case CRN_DETAIL_NAME:
-        store->attribute_count += detail->key < store->key_count;
-        break;
-    case CRN_DETAIL_HANDOFF:
-    case CRN_DETAIL_WAITS:
-    case CRN_DETAIL_FOLLOWS:
-        add_edge(opening, first + detail->span - 1, detail);
-        break;
-    case CRN_DETAIL_WEIGHT:
-        add_weight(opening, first + detail->span - 1, detail);
-        break;
-    case CRN_DETAIL_CPU:
-        store->cpu_known = true;
-        break;
-    case CRN_DETAIL_REMOTE:
-        opening->unusual = true;
-        break;
-    default: /* written by a later version */
-        break;
-    }
-}
-
-static bool open_details(crn_store_opening *opening, uint32_t lane)
-{
-    crn_parts *parts;
-    crn_span_store *store = opening->store;
-    text_walk text = {0};
-    if (!open_section(opening, CRN_SECTION_DETAILS, lane, sizeof(crn_disk_detail), &parts))
-        return false;
-    for (uint64_t i = 0; i < parts->count; i++) {
-        const crn_disk_detail *details =
-            (const crn_disk_detail *)(const void *)parts->parts[i].data;
-        crn_detail_piece piece = {details, store->detail_count, 0, lane};
-        uint64_t most = parts->parts[i].count;
-        most = most < UINT32_MAX - store->detail_count ? most : UINT32_MAX - store->detail_count;
-        while (piece.count < most && details[piece.count].kind)
-            read_detail(opening, lane, &details[piece.count++], &text);
-        store->detail_pieces = crn_store_grow(store->detail_pieces, store->detail_piece_count,
-                                              &opening->detail_room, sizeof *store->detail_pieces);
-        if (piece.count)
-            store->detail_pieces[store->detail_piece_count++] = piece;
-        store->detail_count += piece.count;
-        if (piece.count < parts->parts[i].count)
-            break;
-    }
-    return true;
-}
+/* ---- whole captures ---- */
 
 static bool open_store(crn_store_opening *opening)
 {
@@ -290,27 +199,42 @@ static bool open_store(crn_store_opening *opening)
     if (good)
         crn_store_index_pieces(store);
     for (uint32_t lane = 0; good && lane < store->lane_count; lane++)
-        good = open_details(opening, lane);
+        good = crn_store_read_details(opening, lane);
     if (good)
         crn_store_finish(opening);
     return good;
 }
 
-/* Returns true if the capture has sections that only crn_trace_load can read. */
-static bool has_unusual(const crn_reader *reader)
+bool crn_store_read(crn_store_opening *opening)
 {
-    if (reader->header.used[CRN_SECTION_PROCESSES])
+    const crn_reader *reader = opening->reader;
+    crn_span_store *store = opening->store = crn_calloc(1, sizeof *store);
+    store->texts = crn_interning_new();
+    store->clock_first = reader->header.first.clock;
+    store->scale = crn_reader_clock_scale(reader);
+    opening->left = reader->file_size;
+    if (reader->header.state != CRN_STATE_RECORDING) {
+        crn_mapping_open(&store->mapping, reader);
+        opening->mapping = &store->mapping;
+    }
+    if (open_store(opening))
         return true;
-    for (size_t i = 0; i < reader->chunk_count; i++)
-        switch (reader->chunks[i].kind) {
-        case CRN_SECTION_SPAN_RING:
-        case CRN_SECTION_DETAIL_RING:
-        case CRN_SECTION_PROCESSES:
-            return true;
-        default:
-            break;
-        }
+    crn_store_opening_end(opening);
+    crn_store_close(store);
+    opening->store = NULL;
     return false;
+}
+
+void crn_store_opening_end(crn_store_opening *opening)
+{
+    for (uint32_t lane = 0; opening->rings && lane < opening->store->lane_count; lane++)
+        crn_ring_free(&opening->rings[lane]);
+    crn_free(opening->rings);
+    crn_free(opening->remotes);
+    crn_free(opening->cut);
+    opening->rings = NULL;
+    opening->remotes = NULL;
+    opening->cut = NULL;
 }
 
 crn_span_store *crn_store_open(const char *path, crn_error *error)
@@ -318,32 +242,20 @@ crn_span_store *crn_store_open(const char *path, crn_error *error)
     crn_reader reader;
     if (!crn_reader_open(&reader, path, error))
         return NULL;
-    crn_span_store *store = crn_calloc(1, sizeof *store);
-    store->texts = crn_interning_new();
-    store->clock_first = reader.header.first.clock;
-    store->scale = crn_reader_clock_scale(&reader);
-    crn_store_opening opening = {.store = store,
-                                 .reader = &reader,
-                                 .left = reader.file_size,
-                                 .unusual = has_unusual(&reader),
-                                 .error = error};
-    if (reader.header.state != CRN_STATE_RECORDING) {
-        crn_mapping_open(&store->mapping, &reader);
-        opening.mapping = &store->mapping;
+    crn_store_opening opening = {.reader = &reader, .error = error};
+    crn_span_store *store = crn_store_read(&opening) ? opening.store : NULL;
+    if (store && (opening.remote_count || crn_trace_is_merged(&reader))) {
+        crn_trace *trace = crn_store_into_trace(&opening);
+        store = trace ? crn_store_of(trace) : NULL;
+        if (store) {
+            store->own = trace;
+            crn_free(trace->spans); /* copied into the store */
+            trace->spans = NULL;
+            trace->span_count = 0;
+        }
     }
-    bool good = opening.unusual || open_store(&opening);
+    crn_store_opening_end(&opening);
     crn_reader_close(&reader);
-    if (good && !opening.unusual)
-        return store;
-    crn_store_close(store);
-    crn_trace *trace = good ? crn_trace_load(path, error) : NULL;
-    if (!trace)
-        return NULL;
-    store = crn_store_of(trace);
-    store->own = trace;
-    crn_free(trace->spans); /* copied into the store */
-    trace->spans = NULL;
-    trace->span_count = 0;
     return store;
 }
 

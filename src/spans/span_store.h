@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * span_store.h - the spans of a capture, read in place from the mapped file. Same spans, order and
- * numbers as crn_trace (trace.h), which is a copy in memory; made for queries over millions of
- * spans.
+ * span_store.h - the spans of a capture, read in place from the mapped file. crn_trace (trace.h)
+ * is a copy of the same spans in memory.
  *
  * Memory: some bytes for each 8,192 spans, hand-off and edge. On request: 8 bytes a span for each
  * of covered time, children and weights, and 8 bytes an attribute. A capture that is still being
@@ -11,8 +10,8 @@
  * The owner of the file can change it at any time. Therefore each number read from the mapping is
  * checked at each use.
  *
- * Captures with rings of spans or merged processes are not read in place: crn_trace_load reads
- * them, and the store is made from that trace.
+ * Rings of spans are copied. Spans whose parents may be in other processes are not read in place:
+ * they are copied to a trace, which finds the parents, and the store is made from that trace.
  */
 #ifndef CRN_SPANS_SPAN_STORE_H
 #define CRN_SPANS_SPAN_STORE_H
@@ -39,6 +38,7 @@ typedef struct crn_span_move {
     uint32_t span, parent; /* parent: CRN_SPAN_NONE if there is none */
     uint64_t taken;        /* ns, when the hand-off token was taken; 0 if not known */
     bool handed_off;       /* the parent is by hand-off; otherwise the parent was cut off */
+    uint16_t adoption;     /* as in crn_span_handoff */
 } crn_span_move;
 
 typedef struct crn_detail_piece {
@@ -146,18 +146,28 @@ static inline uint64_t crn_store_duration(const crn_span_store *store, const cai
 /* Returns the move of a span, NULL if it has none. */
 const crn_span_move *crn_store_move(const crn_span_store *store, uint32_t span);
 
+static inline bool crn_store_is_moved(const crn_span_store *store, uint32_t span)
+{
+    return store->moved && store->moved[span >> 3] >> (span & 7) & 1;
+}
+
 static inline uint32_t crn_store_parent(const crn_span_store *store, const crn_span_piece *piece,
                                         uint32_t span)
 {
-    if (store->moved && store->moved[span >> 3] >> (span & 7) & 1)
+    if (crn_store_is_moved(store, span))
         return crn_store_move(store, span)->parent;
     uint32_t parent = __atomic_load_n(&piece->spans[span - piece->first].parent, __ATOMIC_RELAXED);
     return parent && parent <= span - piece->lane_first ? piece->lane_first + parent - 1
                                                         : CRN_SPAN_NONE;
 }
 
-/* Returns all fields of a span as the trace has them. */
-crn_span crn_store_span(const crn_span_store *store, uint32_t span);
+/* Returns all fields of a span, which is in `piece`. */
+crn_span crn_store_span_in(const crn_span_store *store, const crn_span_piece *piece, uint32_t span);
+
+static inline crn_span crn_store_span(const crn_span_store *store, uint32_t span)
+{
+    return crn_store_span_in(store, crn_store_piece(store, span), span);
+}
 
 /* Returns the number of executions that a span represents: 1 unless root spans were sampled. The
  * search steps up to the nearest ancestor of known weight and stores what it finds, so that all

@@ -2,7 +2,7 @@
  *
  * Attributes of a span store: an index by span, and reading of values.
  */
-#include "spans/span_store.h"
+#include "spans/store_opening.h"
 
 #include <string.h>
 
@@ -20,30 +20,6 @@ static const crn_detail_piece *piece_of_detail(const crn_span_store *store, uint
             high = middle - 1;
     }
     return &store->detail_pieces[low];
-}
-
-static void sort_attributes(crn_span_store *store)
-{
-    bool sorted = true;
-    uint32_t count = store->attribute_count;
-    for (uint32_t i = 1; i < count; i++)
-        sorted &= store->attributes[i - 1].span <= store->attributes[i].span;
-    if (sorted)
-        return;
-    uint64_t *keys = crn_calloc(count, sizeof *keys);
-    uint32_t *order = crn_calloc(count, sizeof *order);
-    for (uint32_t i = 0; i < count; i++) {
-        keys[i] = store->attributes[i].span;
-        order[i] = i;
-    }
-    crn_store_sort(order, count, keys);
-    crn_attribute_place *places = (crn_attribute_place *)keys; /* both are 8 bytes; sorted in
-                                                                  place */
-    for (uint32_t i = 0; i < count; i++)
-        places[i] = store->attributes[order[i]];
-    crn_free(store->attributes);
-    crn_free(order);
-    store->attributes = places;
 }
 
 void crn_store_attributes(crn_span_store *store)
@@ -71,7 +47,7 @@ void crn_store_attributes(crn_span_store *store)
         }
     }
     store->attribute_count = count;
-    sort_attributes(store);
+    crn_order_by_span(store->attributes, count, sizeof *store->attributes);
 }
 
 uint32_t crn_store_attributes_of(const crn_span_store *store, uint32_t span, uint32_t *count)

@@ -3,19 +3,11 @@
  * Establishes the invariants of a span store, whatever the file contained: sorted moves, no cycles
  * of parents.
  */
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "spans/store_opening.h"
-
-static int compare_moves(const void *left, const void *right)
-{
-    const crn_span_move *a = left, *b = right;
-    if (a->span != b->span)
-        return a->span < b->span ? -1 : 1;
-    return a->parent < b->parent ? -1 : a->parent > b->parent; /* moves that were cut off sort
-                                                                  last */
-}
 
 static int compare_edges(const void *left, const void *right)
 {
@@ -25,43 +17,19 @@ static int compare_edges(const void *left, const void *right)
     return a->to < b->to ? -1 : a->to > b->to;
 }
 
-/* Sorts the moves by span and keeps the last one of each span. */
+/* crn_order_by_span reads the span number at offset 0. */
+_Static_assert(offsetof(crn_span_move, span) == 0 && offsetof(crn_attribute_place, span) == 0 &&
+                   offsetof(crn_span_weight, span) == 0 && offsetof(crn_span_remote, span) == 0,
+               "by span");
+
 void crn_store_order_moves(crn_span_store *store)
 {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < store->move_count; i++) {
-        if (kept && store->moves[kept - 1].span == store->moves[i].span)
-            kept--;
-        store->moves[kept++] = store->moves[i];
-    }
-    store->move_count = kept;
+    store->move_count =
+        crn_keep_last_by_span(store->moves, store->move_count, sizeof *store->moves);
     crn_free(store->moved);
     store->moved = crn_calloc(store->count / 8 + (size_t)1, 1);
-    for (uint32_t i = 0; i < kept; i++)
-        store->moved[store->moves[i].span >> 3] |= (uint8_t)(1 << (store->moves[i].span & 7));
-}
-
-static void sort_moves(crn_span_store *store)
-{
-    bool sorted = true;
-    for (uint32_t i = 1; i < store->move_count; i++)
-        sorted &= store->moves[i - 1].span <= store->moves[i].span;
-    if (sorted)
-        return;
-    uint64_t *keys = crn_calloc(store->move_count, sizeof *keys);
-    uint32_t *order = crn_calloc(store->move_count, sizeof *order);
-    crn_span_move *moves = crn_calloc(store->move_count, sizeof *moves);
-    for (uint32_t i = 0; i < store->move_count; i++) {
-        keys[i] = store->moves[i].span;
-        order[i] = i;
-    }
-    crn_store_sort(order, store->move_count, keys);
     for (uint32_t i = 0; i < store->move_count; i++)
-        moves[i] = store->moves[order[i]];
-    crn_free(store->moves);
-    crn_free(keys);
-    crn_free(order);
-    store->moves = moves;
+        store->moved[store->moves[i].span >> 3] |= (uint8_t)(1 << (store->moves[i].span & 7));
 }
 
 /* Adds a move that removes the parent of a span. */
@@ -85,7 +53,6 @@ static void cut_circles(crn_store_opening *opening)
     uint32_t *walk = crn_calloc(store->count, sizeof *walk); /* by span: number of the walk that
                                                                 visited it, + 1 */
     uint32_t moves = store->move_count;
-    opening->move_room = moves; /* crn_store_order_moves has allocated a new array */
     for (uint32_t s = 0; s < store->count; s++) {
         for (uint32_t at = s; !walk[at];) {
             walk[at] = s + 1;
@@ -103,7 +70,6 @@ static void cut_circles(crn_store_opening *opening)
     if (moves == store->move_count)
         return;
     store->move_count = moves;
-    qsort(store->moves, moves, sizeof *store->moves, compare_moves);
     crn_store_order_moves(store);
 }
 
@@ -114,9 +80,9 @@ void crn_store_finish(crn_store_opening *opening)
     uint64_t last = header->last[header->moments & 1].clock;
     store->length = crn_store_moment(store, last > opening->last ? last : opening->last);
     if (store->move_count) {
-        sort_moves(store);
         crn_store_order_moves(store);
-        cut_circles(opening);
+        if (!opening->remote_count) /* otherwise the trace cuts them, with all parents known */
+            cut_circles(opening);
     }
     if (store->edge_count)
         qsort(store->edges, store->edge_count, sizeof *store->edges, compare_edges);

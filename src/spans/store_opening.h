@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * store_opening.h - state shared by the files that make a span store: span_store.c reads a file,
- * store_trace.c takes a trace, store_finish.c repairs.
+ * store_opening.h - state shared by the files that make a span store: span_store.c and
+ * store_details.c read a file, store_trace.c takes a trace, store_finish.c repairs.
  */
 #ifndef CRN_SPANS_STORE_OPENING_H
 #define CRN_SPANS_STORE_OPENING_H
 
 #include "capture/reader.h"
+#include "capture/ring.h"
 #include "spans/span_store.h"
 
 typedef struct crn_store_opening {
@@ -16,10 +17,31 @@ typedef struct crn_store_opening {
     uint64_t left;              /* bytes of sections that lanes may still claim: no two lanes
                                    share bytes */
     uint64_t last;              /* latest clock value seen */
-    uint32_t piece_room, detail_room, move_room, edge_room, weight_room;
-    bool unusual; /* the capture has what cannot be read in place */
+    uint32_t piece_room, detail_room, move_room, edge_room, weight_room, remote_room, cut_room;
+    crn_ring *rings;          /* by lane; without parts if the lane keeps its first spans */
+    crn_span_remote *remotes; /* in file order */
+    uint32_t remote_count;
+    uint32_t *cut; /* spans with a hand-off from a span that is not in the capture */
+    uint32_t cut_count;
+    uint64_t limited, late, trees_skipped; /* same as in crn_trace */
     crn_error *error;
 } crn_store_opening;
+
+/* Reads the spans of opening->reader into a new store. On an error the store is NULL. */
+bool crn_store_read(crn_store_opening *opening);
+/* Frees all but the store. */
+void crn_store_opening_end(crn_store_opening *opening);
+
+/* Reads the attributes, edges, weights and remote parents of a lane. The spans of all lanes must
+ * be read before. */
+bool crn_store_read_details(crn_store_opening *opening, uint32_t lane);
+
+/* Finds a section of a lane. The store owns `*found`. */
+bool crn_store_section(crn_store_opening *opening, crn_section_kind kind, uint32_t lane,
+                       uint64_t item, crn_parts **found);
+
+/* Makes a trace from the store, which it closes, and resolves remote parents. NULL on an error. */
+crn_trace *crn_store_into_trace(crn_store_opening *opening);
 
 /* Returns the array, grown if needed to hold one item more than `count`, which is less than 2^32 -
  * 1. */
@@ -30,6 +52,11 @@ uint32_t crn_store_add_piece(crn_store_opening *opening, const cairn_priv_span *
                              uint64_t most, uint32_t lane);
 /* Builds the index from spans to pieces, when all pieces are there. */
 void crn_store_index_pieces(crn_span_store *store);
+
+/* Sorts items by the span number at their begin, stably. They are nearly always sorted already. */
+void crn_order_by_span(void *items, uint32_t count, size_t size);
+/* Also keeps only the last item of each span. Returns how many. */
+uint32_t crn_keep_last_by_span(void *items, uint32_t count, size_t size);
 
 /* Sorts the moves, keeps the last of each span, and sets the `moved` bitmap. */
 void crn_store_order_moves(crn_span_store *store);

@@ -2,7 +2,7 @@
  *
  * Arrays by span: allocation with huge pages, radix sort, selection of ranks.
  */
-#include "spans/span_store.h"
+#include "spans/store_opening.h"
 
 #include <math.h>
 #include <string.h>
@@ -51,6 +51,51 @@ void crn_store_sort(uint32_t *spans, uint32_t count, const uint64_t *keys)
     if (from != spans)
         memcpy(spans, from, count * sizeof *spans);
     crn_free(spare);
+}
+
+/* ---- items by span ---- */
+
+static uint32_t span_of(const void *items, uint32_t i, size_t size)
+{
+    uint32_t span;
+    memcpy(&span, (const char *)items + i * size, sizeof span);
+    return span;
+}
+
+void crn_order_by_span(void *items, uint32_t count, size_t size)
+{
+    uint32_t sorted = 1;
+    while (sorted < count && span_of(items, sorted - 1, size) <= span_of(items, sorted, size))
+        sorted++;
+    if (sorted >= count)
+        return;
+    uint64_t *keys = crn_calloc(count, sizeof *keys);
+    uint32_t *order = crn_calloc(count, sizeof *order);
+    char *ordered = crn_calloc(count, size);
+    for (uint32_t i = 0; i < count; i++) {
+        keys[i] = span_of(items, i, size);
+        order[i] = i;
+    }
+    crn_store_sort(order, count, keys);
+    for (uint32_t i = 0; i < count; i++)
+        memcpy(ordered + i * size, (const char *)items + order[i] * size, size);
+    memcpy(items, ordered, count * size);
+    crn_free(ordered);
+    crn_free(order);
+    crn_free(keys);
+}
+
+uint32_t crn_keep_last_by_span(void *items, uint32_t count, size_t size)
+{
+    char *at = items;
+    uint32_t kept = 0;
+    crn_order_by_span(items, count, size);
+    for (uint32_t i = 0; i < count; i++) {
+        if (kept && span_of(items, kept - 1, size) == span_of(items, i, size))
+            kept--;
+        memmove(at + kept++ * size, at + i * size, size);
+    }
+    return kept;
 }
 
 /* ---- ranks ---- */

@@ -36,11 +36,11 @@ const crn_span_move *crn_store_move(const crn_span_store *store, uint32_t span)
     return low < store->move_count && store->moves[low].span == span ? &store->moves[low] : NULL;
 }
 
-crn_span crn_store_span(const crn_span_store *store, uint32_t span)
+crn_span crn_store_span_in(const crn_span_store *store, const crn_span_piece *piece, uint32_t span)
 {
-    const crn_span_piece *piece = crn_store_piece(store, span);
     const cairn_priv_span *at = &piece->spans[span - piece->first];
-    const crn_span_move *move = store->moved ? crn_store_move(store, span) : NULL;
+    const crn_span_move *move =
+        crn_store_is_moved(store, span) ? crn_store_move(store, span) : NULL;
     crn_span its = {.start = crn_store_start(store, at),
                     .end = crn_store_end(store, at),
                     .iteration = at->iteration,
@@ -49,6 +49,7 @@ crn_span crn_store_span(const crn_span_store *store, uint32_t span)
                     .lane = piece->lane,
                     .open = at->end == 0,
                     .handed_off = move && move->handed_off};
+    its.orphaned = at->parent == CRN_SPAN_GONE && !its.handed_off;
     its.end = its.end < its.start ? its.start : its.end;
     return its;
 }

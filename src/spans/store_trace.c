@@ -21,7 +21,8 @@ static void take_span(crn_span_store *store, crn_store_opening *opening, uint32_
         return;
     store->moves =
         crn_store_grow(store->moves, store->move_count, &opening->move_room, sizeof *store->moves);
-    store->moves[store->move_count++] = (crn_span_move){number, span->parent, 0, span->handed_off};
+    store->moves[store->move_count++] =
+        (crn_span_move){.span = number, .parent = span->parent, .handed_off = span->handed_off};
 }
 
 /* Copies the ends of open spans: merged processes end at different times. */

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reads the details of spans when a store is opened: counts attributes, and takes edges, weights
+ * and remote parents.
+ */
+#include <string.h>
+
+#include "spans/span_names.h"
+#include "spans/store_opening.h"
+
+/* Returns the span of a name, CRN_SPAN_NONE if there is none. */
+static uint32_t span_named(const crn_store_opening *opening, uint64_t name)
+{
+    const crn_span_store *store = opening->store;
+    uint32_t lane = crn_lane_named(store->lane_numbers, store->lane_count, name);
+    if (lane == store->lane_count)
+        return CRN_SPAN_NONE;
+    uint64_t place = crn_span_name_place(name);
+    const crn_ring *ring = &opening->rings[lane];
+    if (ring->part_count) {
+        uint32_t here = crn_ring_number(ring, place);
+        place = here ? here - 1 : UINT64_MAX;
+    }
+    uint32_t count = store->lane_first[lane + 1] - store->lane_first[lane];
+    return place < count ? store->lane_first[lane] + (uint32_t)place : CRN_SPAN_NONE;
+}
+
+static void add_edge(crn_store_opening *opening, uint32_t span, const crn_disk_detail *detail)
+{
+    crn_span_store *store = opening->store;
+    uint32_t other = span_named(opening, detail->value);
+    if (other == CRN_SPAN_NONE || other == span) {
+        store->dangling++;
+        if (detail->kind != CRN_DETAIL_HANDOFF)
+            return;
+        opening->cut = crn_store_grow(opening->cut, opening->cut_count, &opening->cut_room,
+                                      sizeof *opening->cut);
+        opening->cut[opening->cut_count++] = span;
+    } else if (detail->kind == CRN_DETAIL_HANDOFF) {
+        store->moves = crn_store_grow(store->moves, store->move_count, &opening->move_room,
+                                      sizeof *store->moves);
+        store->moves[store->move_count++] =
+            (crn_span_move){span, other, detail->more ? crn_store_moment(store, detail->more) : 0,
+                            true, detail->key};
+    } else {
+        store->edges = crn_store_grow(store->edges, store->edge_count, &opening->edge_room,
+                                      sizeof *store->edges);
+        store->edges[store->edge_count++] = (crn_span_edge){
+            span, other, detail->kind == CRN_DETAIL_WAITS ? CRN_EDGE_WAITS : CRN_EDGE_FOLLOWS,
+            detail->more ? crn_store_moment(store, detail->more) : 0};
+    }
+}
+
+/* Adds a weight. Values below 1 are of a damaged file and are ignored. If a span has several
+ * weights, the last one counts. */
+static void add_weight(crn_store_opening *opening, uint32_t span, const crn_disk_detail *detail)
+{
+    crn_span_store *store = opening->store;
+    double weight;
+    memcpy(&weight, &detail->value, sizeof weight);
+    if (!(weight >= 1 && weight < 0x1p62))
+        return;
+    store->weights = crn_store_grow(store->weights, store->weight_count, &opening->weight_room,
+                                    sizeof *store->weights);
+    store->weights[store->weight_count++] = (crn_span_weight){span, weight};
+}
+
+/* Adds a remote parent, which takes two details. Their ids are in written byte order. */
+static void add_remote(crn_store_opening *opening, uint32_t span, const crn_disk_detail *first,
+                       const crn_disk_detail *second)
+{
+    opening->remotes = crn_store_grow(opening->remotes, opening->remote_count,
+                                      &opening->remote_room, sizeof *opening->remotes);
+    opening->remotes[opening->remote_count++] = (crn_span_remote){
+        .span = span,
+        .flags = first->key,
+        .trace_id = {__builtin_bswap64(first->value), __builtin_bswap64(first->more)},
+        .parent = __builtin_bswap64(second->value)};
+}
+
+/* Progress through a text or a remote parent that is split over several details. */
+typedef struct detail_walk {
+    uint32_t span;
+    size_t length;                 /* 0: not within a text */
+    const crn_disk_detail *remote; /* first detail of a remote parent; NULL: not within one */
+} detail_walk;
+
+/* Returns true if the detail continues the one before it. A remote parent that was cut off is
+ * ignored. */
+static bool continues(crn_store_opening *opening, uint32_t lane, const crn_disk_detail *detail,
+                      detail_walk *walk)
+{
+    if (detail->kind != CRN_DETAIL_MORE || detail->span != walk->span)
+        return false;
+    if (walk->remote) {
+        add_remote(opening, opening->store->lane_first[lane] + walk->span - 1, walk->remote,
+                   detail);
+        *walk = (detail_walk){0};
+        return true;
+    }
+    if (!walk->length || walk->length >= CAIRN_TEXT_MAX)
+        return false;
+    walk->length += 16;
+    return true;
+}
+
+static void read_detail(crn_store_opening *opening, uint32_t lane, const crn_disk_detail *detail,
+                        detail_walk *walk)
+{
+    crn_span_store *store = opening->store;
+    uint32_t first = store->lane_first[lane], spans = store->lane_first[lane + 1] - first;
+    uint32_t span = __atomic_load_n(&detail->span, __ATOMIC_RELAXED);
+    if (continues(opening, lane, detail, walk))
+        return;
+    *walk = (detail_walk){.span = span};
+    if (span == 0 || span > spans) {
+        store->dangling++;
+        return;
+    }
+    switch (detail->kind) {
+    case CRN_DETAIL_TEXT:
+        walk->length = 16;
+        store->attribute_count += detail->key < store->key_count;
+        break;
+    case CRN_DETAIL_INTEGER:
+    case CRN_DETAIL_NUMBER:
+    case CRN_DETAIL_NAME:
+        store->attribute_count += detail->key < store->key_count;
+        break;
+    case CRN_DETAIL_HANDOFF:
+    case CRN_DETAIL_WAITS:
+    case CRN_DETAIL_FOLLOWS:
+        add_edge(opening, first + span - 1, detail);
+        break;
+    case CRN_DETAIL_WEIGHT:
+        add_weight(opening, first + span - 1, detail);
+        break;
+    case CRN_DETAIL_CPU:
+        store->cpu_known = true;
+        break;
+    case CRN_DETAIL_REMOTE:
+        walk->remote = detail;
+        break;
+    default: /* written by a later version */
+        break;
+    }
+}
+
+/* Reads consecutive details of a lane. Returns false after the lane's last detail. */
+static bool add_details(crn_store_opening *opening, const char *data, uint64_t count, uint32_t lane,
+                        detail_walk *walk)
+{
+    crn_span_store *store = opening->store;
+    const crn_disk_detail *details = (const crn_disk_detail *)(const void *)data;
+    crn_detail_piece piece = {details, store->detail_count, 0, lane};
+    uint64_t most = UINT32_MAX - store->detail_count;
+    most = count < most ? count : most;
+    while (piece.count < most && details[piece.count].kind)
+        read_detail(opening, lane, &details[piece.count++], walk);
+    store->detail_pieces = crn_store_grow(store->detail_pieces, store->detail_piece_count,
+                                          &opening->detail_room, sizeof *store->detail_pieces);
+    if (piece.count)
+        store->detail_pieces[store->detail_piece_count++] = piece;
+    store->detail_count += piece.count;
+    return piece.count == count;
+}
+
+bool crn_store_read_details(crn_store_opening *opening, uint32_t lane)
+{
+    crn_parts *parts;
+    crn_ring *ring = &opening->rings[lane];
+    detail_walk walk = {0};
+    if (ring->part_count) {
+        add_details(opening, ring->details.data, ring->details.size / sizeof(crn_disk_detail), lane,
+                    &walk);
+        opening->store->parts[opening->store->parts_count++].copy = ring->details.data;
+        ring->details.data = NULL;
+        return true;
+    }
+    if (!crn_store_section(opening, CRN_SECTION_DETAILS, lane, sizeof(crn_disk_detail), &parts))
+        return false;
+    for (uint64_t i = 0; i < parts->count; i++)
+        if (!add_details(opening, parts->parts[i].data, parts->parts[i].count, lane, &walk))
+            break;
+    return true;
+}
