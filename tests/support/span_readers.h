@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * span_readers.h - compares the two readers of spans: crn_trace_load, which copies them, and
- * crn_store_open, which reads them in place.
+ * span_readers.h - compares a span store with the trace that crn_trace_load makes of the same
+ * capture, and the figures that each computes.
  */
 #ifndef TESTS_SUPPORT_SPAN_READERS_H
 #define TESTS_SUPPORT_SPAN_READERS_H
