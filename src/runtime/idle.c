@@ -81,7 +81,8 @@ void crn_sampler_rest(cairn_profile *profile, bool quiet)
         return;
     double before, after, period = (double)sampler->period_ns;
     split_gap(profile, &sampler->random, &before, &after);
-    sampler->age = (uint64_t)(before * period * profile->clock_per_ns);
+    __atomic_store_n(&sampler->age, (uint64_t)(before * period * profile->clock_per_ns),
+                     __ATOMIC_RELAXED); /* a waker of the sleep before may still read it */
     sampler->rest_ns = (uint64_t)(after * period);
     __atomic_store_n(&sampler->last_before, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&sampler->sleeps, true, __ATOMIC_RELEASE);
@@ -114,7 +115,7 @@ bool crn_sampler_was_woken(const cairn_profile *profile, uint64_t now, uint64_t 
 static uint64_t wake(cairn_profile *profile, uint64_t clock)
 {
     crn_sampler *sampler = &profile->sampler;
-    uint64_t before = clock - sampler->age, none = 0;
+    uint64_t before = clock - __atomic_load_n(&sampler->age, __ATOMIC_RELAXED), none = 0;
     if (!__atomic_compare_exchange_n(&sampler->last_before, &none, before, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE))
         return none;
