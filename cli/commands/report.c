@@ -151,6 +151,9 @@ static const crn_option options[] = {
              "below the current folder: run it in another folder to include none.",
      .text = &given.html},
     {"no-summary", .help = "Without the summary above the table", .flag = &given.no_summary},
+    {"strict",
+     .help = "End with status 1 if the capture has warnings, such as misuse or lost calls",
+     .flag = &given.strict},
     {0},
 };
 
@@ -214,6 +217,8 @@ static int run(void)
     char *all = join(given.captures.list, given.captures.count);
     crn_report report = {.profile = profile, .path = all};
     int status = report_print(&report);
+    if (status == CRN_EXIT_OK && given.strict && profile->warning_count)
+        status = CRN_EXIT_NO;
 
     for (size_t i = 0; i < report.drop_count; i++)
         crn_sequence_free(&report.drops[i]);

@@ -243,6 +243,9 @@ static void put_warnings(crn_profile *profile, const crn_snapshot *snapshot)
              "%" PRIu64 " misuse%s of the interface: leave without enter, unwinding to an invalid "
              "mark, a tail call at the root, or a block that was never added",
              snapshot->misuses, snapshot->misuses == 1 ? "" : "s");
+    const char *mismatch = crn_profile_note(profile, "mismatch", NULL);
+    if (mismatch)
+        warn(profile, "enter and leave do not match: the program first %s", mismatch);
 }
 
 crn_profile *crn_profile_load(const char *path, crn_error *error)

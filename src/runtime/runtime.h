@@ -104,6 +104,7 @@ struct cairn_profile {
     bool tsc;
     crn_mode mode;         /* atomic */
     crn_mode mode_on;      /* mode to restore when recording is enabled */
+    bool mismatched;       /* a mismatch was noted (checked.c); atomic */
     uint64_t turned;       /* number of times recording was switched on or off; atomic */
     uint64_t turned_at[2]; /* clock: last switch off, last switch on */
     cairn_error stopped;   /* atomic */
