@@ -27,14 +27,11 @@
     ".previous"
 
 /* %0: strand, then height (%rax; 0 without a strand), %1: the site. */
-#define ENTER(stub)                                                                                \
-    "# cairn enter\n\t"                                                                            \
-    STRAND("%0")                                                                                   \
-    "leaq %1, %%r11\n\t"                                                                           \
-    "call " stub "\n"                                                                              \
-    "1:"
-static const char *const enter_text[] = {ENTER(CRN_STUB_ENTER),
-                                         ENTER(CRN_STUB_ENTER_GUARDED)}; /* by crn_storage */
+static const char enter_text[] = "# cairn enter\n\t"
+    STRAND("%0")
+    "leaq %1, %%r11\n\t"
+    "call " CRN_STUB_ENTER "\n"
+    "1:";
 
 /* %1: height (%rcx). */
 #define WITH_HEIGHT(name, stub)                                                                    \
@@ -43,56 +40,30 @@ static const char *const enter_text[] = {ENTER(CRN_STUB_ENTER),
     "je 1f\n\t"                                                                                    \
     "call " stub "\n"                                                                              \
     "1:"
-static const char *const leave_text[] = {WITH_HEIGHT("leave", CRN_STUB_LEAVE),
-                                         WITH_HEIGHT("leave", CRN_STUB_LEAVE),
+static const char *const leave_text[] = {WITH_HEIGHT("leave", CRN_STUB_LEAVE), /* by crn_storage */
                                          WITH_HEIGHT("leave", CRN_STUB_LEAVE_SAVED_CALLER)};
 static const char *const tail_text[] = {WITH_HEIGHT("tail", CRN_STUB_TAIL),
-                                        WITH_HEIGHT("tail", CRN_STUB_TAIL_GUARDED),
                                         WITH_HEIGHT("tail", CRN_STUB_TAIL_SAVED_CALLER)};
 
-/* Index into the inline cache: from the stack pointer, as a number; from the current context, in
- * bytes. */
-#define BY_DEPTH(found)                                                                            \
-    "imull $" CRN_TEXT(CRN_INLINE_CACHE_FACTOR) ", %%esp, %k" found "\n\t"                                          \
-    "shrl $" CRN_TEXT(CRN_INLINE_CACHE_SHIFT) ", %k" found "\n\t"
-#define BY_CURRENT(current, found)                                                                 \
-    "leal (%" current ",%" current "), %k" found "\n\t"                                            \
-    "andl $" CRN_TEXT(CRN_INLINE_CACHE_MASK) ", %k" found "\n\t"
-/* Loads the inline cache entry into `found`, and the records' base into `base`. By one load,
- * because a signal handler may change it. */
-#define READ_CACHE_ENTRY(which, found, scale, strand, base, inline_cache)                                     \
-    which                                                                                          \
-    "movl %" inline_cache ", %k" base "\n\t"                                                            \
-    "addq " CRN_AT_INLINE_CACHE "(%" strand "), %" base "\n\t"                                          \
-    "movq (%" base ",%" found "," scale "), %" found "\n\t"                                        \
-    "movq " CRN_AT_BASE "(%" strand "), %" base "\n\t"
-/* Leaves the callee's node offset in `found`. Goes to 2 if the entry is for another context, or
- * something is pending. */
-#define CACHE_ENTRY(which, current, found, scale, base, inline_cache)                                         \
-    READ_CACHE_ENTRY(which, found, scale, "1", base, inline_cache)                                            \
-    "cmpl %k" current ", %k" found "\n\t"                                                          \
-    "jne 2f\n\t"                                                                                   \
-    "shrq $32, %" found "\n\t"
+/* Looks up the inline cache: leaves the entry in %3, and the records' base in %2. */
+#define READ_CACHE_ENTRY(inline_cache, strand)                                                     \
+    CRN_TEXT(CRN_CACHE_LOOK_UP(%%esp, inline_cache, strand, %k3, %3, %k2, %2)) "\n\t"              \
+    "movq " CRN_AT_BASE "(" #strand "), %2\n\t"
 /* After a tail call the caller is stored at the end of the stack. Continues at 6. */
 #define GET_CALLER(caller, strand)                                                                    \
     "5:\n\t"                                                                                       \
     "movq " CRN_AT_TOP "(%" strand "), %" caller "\n\t"                                               \
     "movl (%" caller "), %k" caller "\n\t"                                                               \
     "jmp 6b\n"
-/* The slow side: inline cache miss, or something is pending. */
-#define ENTER_SLOWLY(function, site)                                                               \
-    "2:\n\t"                                                                                       \
-    "leaq %" site ", %%rax\n\t"                                                                    \
-    "call *" function "@GOTPCREL(%%rip)\n\t"                                                       \
-    "testq %%rax, %%rax\n\t"                                                                       \
-    "cmoveq %%rax, %1\n\t"
-
 /* %0: caller (%rax; 0: no frame), %1: strand, 0 without a frame; %2: base, %3: node offset; %4: the
  * site, %5: its inline cache. */
 static const char enter_leaf_text[] = "# cairn enter\n\t"
     STRAND("%1")
     "movq " CRN_AT_CURRENT "(%1), %0\n\t"
-    CACHE_ENTRY(BY_DEPTH("3"), "0", "3", "8", "2", "5")
+    READ_CACHE_ENTRY(%5, %1)
+    "cmpl %k0, %k3\n\t"
+    "jne 2f\n\t"
+    "shrq $32, %3\n\t"
     "addq $1, (%2,%3,8)\n\t"
     "testq %0, %0\n\t"
     "js 5f\n"
@@ -101,7 +72,11 @@ static const char enter_leaf_text[] = "# cairn enter\n\t"
     "1:\n\t"
     ".subsection 1\n"
     GET_CALLER("0", "1")
-    ENTER_SLOWLY("cairn_priv_site_enter_leaf", "4")
+    "2:\n\t"
+    "leaq %4, %%rax\n\t"
+    "call *cairn_priv_site_enter_leaf@GOTPCREL(%%rip)\n\t"
+    "testq %%rax, %%rax\n\t"
+    "cmoveq %%rax, %1\n\t"
     SLOW_END;
 
 /* %0: strand, then caller with tag (%rax); %1: caller, %2: base, %3: node offset; %4: the site, %5:
@@ -109,7 +84,7 @@ static const char enter_leaf_text[] = "# cairn enter\n\t"
 static const char enter_saved_caller_text[] = "# cairn enter\n\t"
     STRAND("%0")
     "movq " CRN_AT_CURRENT "(%0), %1\n\t"
-    READ_CACHE_ENTRY(BY_DEPTH("3"), "3", "8", "0", "2", "5")
+    READ_CACHE_ENTRY(%5, %0)
     "cmpl %k1, %k3\n\t"
     "je 3f\n\t"
     "leaq %4, %%rax\n\t"
@@ -143,103 +118,6 @@ static const char leave_leaf_text[] = "# cairn leave\n\t"
     "xchgq %0, %%rax\n\t"
     SLOW_END;
 
-/* ---- count-only leaf functions: write nothing but the count ---- */
-
-/* %0: node offset (%rax; 0: no frame), %1: strand, 0 without a frame; %2: base, %3: current
- * context; %4: the site, %5: its inline cache. A function that gave its frame back by a tail call
- * ends here. */
-#define ENTER_COUNT_ONLY(space)                                                                          \
-    "# cairn enter\n\t"                                                                            \
-    STRAND("%1")                                                                                   \
-    space                                                                                          \
-    "movq " CRN_AT_CURRENT "(%1), %3\n\t"                                                          \
-    CACHE_ENTRY(BY_CURRENT("3", "0"), "3", "0", "1", "2", "5")                                           \
-    "addq $1, (%2,%0,8)\n\t"                                                                       \
-    "testq %3, %3\n\t"                                                                             \
-    "js 5f\n"                                                                                      \
-    "1:\n\t"                                                                                       \
-    ".subsection 1\n"                                                                              \
-    "5:\n\t"                                                                                       \
-    "movq " CRN_AT_TOP "(%1), %3\n\t"                                                              \
-    "movl (%3), %k3\n\t"                                                                           \
-    "movq %3, " CRN_AT_CURRENT "(%1)\n\t"                                                          \
-    "jmp 1b\n"                                                                                     \
-    ENTER_SLOWLY("cairn_priv_site_enter_count_only", "4")                                               \
-    SLOW_END
-static const char enter_count_only_text[] = ENTER_COUNT_ONLY("");
-/* If the frame may be pushed later, there must be space for it. */
-static const char enter_late_text[] = ENTER_COUNT_ONLY(
-    "movq " CRN_AT_TOP "(%1), %0\n\t"
-    "cmpq " CRN_AT_HIGH "(%1), %0\n\t"
-    "jae 2f\n\t");
-
-#define LEAVE_COUNT_ONLY(node_offset, strand)                                                                  \
-    "testq %" strand ", %" strand "\n\t"                                                           \
-    "je 1f\n\t"                                                                                    \
-    "cmpq $0, " CRN_AT_HIGH "(%" strand ")\n\t"                                                    \
-    "je 2f\n"                                                                                      \
-    "1:\n\t"                                                                                       \
-    ".subsection 1\n"                                                                              \
-    "2:\n\t"                                                                                       \
-    "xchgq %" node_offset ", %%rax\n\t"                                                                   \
-    "call *cairn_priv_site_leave_count_only@GOTPCREL(%%rip)\n\t"                                       \
-    "xchgq %" node_offset ", %%rax\n\t"                                                                   \
-    "jmp 1b\n"
-static const char leave_count_only_text[] = "# cairn leave\n\t"
-    LEAVE_COUNT_ONLY("0", "1")
-    "\t.previous";
-
-/* %0: height (%rcx), 0 if the frame is not pushed. */
-#define IF_PUSHED(stub)                                                                            \
-    "testq %0, %0\n\t"                                                                             \
-    "je 3f\n\t"                                                                                    \
-    "call " stub "\n\t"                                                                            \
-    "jmp 1f\n"                                                                                     \
-    "3:\n\t"
-static const char leave_late_text[] = "# cairn leave\n\t"
-    IF_PUSHED(CRN_STUB_LEAVE)
-    LEAVE_COUNT_ONLY("1", "2")
-    "\t.previous";
-
-/* %0: height, 0 without a strand; %1: scratch, %2: node offset, %3: strand. Enter has checked for
- * space. A signal handler may push at the end of the stack, so the height is stored before the
- * frame is written. */
-#define PUSH                                                                                       \
-    "testq %3, %3\n\t"                                                                             \
-    "je 1f\n\t"                                                                                    \
-    "movq " CRN_AT_CURRENT "(%3), %1\n\t"                                                          \
-    "movq " CRN_AT_TOP "(%3), %0\n\t"                                                              \
-    "addq $4, " CRN_AT_TOP "(%3)\n\t"                                                              \
-    "movl %k1, (%0)\n\t"                                                                           \
-    "movq %2, " CRN_AT_CURRENT "(%3)\n\t"                                                          \
-    "movq " CRN_AT_TOP "(%3), %0\n\t"                                                              \
-    "subq " CRN_AT_BOTTOM "(%3), %0\n"                                                              \
-    "1:"
-static const char push_text[] = "# cairn push\n\t"
-    "xorl %k0, %k0\n\t"
-    PUSH;
-static const char push_once_text[] = "# cairn push\n\t"
-    "testq %0, %0\n\t"
-    "jne 1f\n\t"
-    PUSH;
-
-/* %0 and %1: scratch, %2: node offset, %3: strand. Makes the function's context current with the
- * flag of a tail call, and stores its caller at the end of the stack. */
-#define TAIL_COUNT_ONLY                                                                                 \
-    "testq %3, %3\n\t"                                                                             \
-    "je 1f\n\t"                                                                                    \
-    "movq " CRN_AT_CURRENT "(%3), %1\n\t"                                                          \
-    "movq " CRN_AT_TOP "(%3), %0\n\t"                                                              \
-    "movl %k1, (%0)\n\t"                                                                           \
-    "movq %2, %1\n\t"                                                                              \
-    "btsq $63, %1\n\t"                                                                             \
-    "movq %1, " CRN_AT_CURRENT "(%3)\n"                                                             \
-    "1:\n\t"
-static const char tail_count_only_text[] = "# cairn tail\n\t"
-    TAIL_COUNT_ONLY;
-static const char tail_late_text[] = "# cairn tail\n\t"
-    IF_PUSHED(CRN_STUB_TAIL)
-    TAIL_COUNT_ONLY;
 /* clang-format on */
 
 static tree operand(const char *constraint, tree value)
@@ -321,14 +199,9 @@ static gimple *leave_leaf(tree caller, tree strand)
 gimple *crn_emit_enter(tree site, tree height)
 {
     if (crn_by_calls())
-        return call_with_site(crn_storage_of(height) == CRN_GUARDED
-                                  ? "cairn_priv_call_enter_guarded"
-                                  : "cairn_priv_call_enter",
-                              site, height);
+        return call_with_site("cairn_priv_call_enter", site, height);
     if (tree strand = crn_leaf_strand(height))
-        return crn_leaf_is_count_only()
-                   ? enter_inline(enter_count_only_text, 2, site, height, strand)
-                   : enter_inline(enter_leaf_text, 2, site, height, strand);
+        return enter_inline(enter_leaf_text, 2, site, height, strand);
     if (crn_storage_of(height) == CRN_SAVED_CALLER)
         return enter_inline(enter_saved_caller_text, 2, site, height,
                             make_ssa_name(long_long_integer_type_node));
@@ -338,7 +211,7 @@ gimple *crn_emit_enter(tree site, tree height)
     for (const char *name : {"r8", "r9", "r10", "r11"})
         clobber(clobbers, name);
     crn_stubs_use();
-    return assemble(enter_text[crn_storage_of(height)], inputs, outputs, clobbers);
+    return assemble(enter_text, inputs, outputs, clobbers);
 }
 
 static gimple *call_with_height(const char *name, tree height)
@@ -368,8 +241,7 @@ gimple *crn_emit_leave(tree height, tree site)
     if (crn_by_calls())
         return call_with_height("cairn_priv_call_leave", height);
     if (tree strand = crn_leaf_strand(height))
-        return crn_leaf_is_count_only() ? crn_emit_leave_count_only(NULL_TREE, height, strand)
-                                        : leave_leaf(height, strand);
+        return leave_leaf(height, strand);
     return assemble_with_height(leave_text[crn_storage_of(height)], height);
 }
 
@@ -377,60 +249,6 @@ gimple *crn_emit_tail(tree height)
 {
     return crn_by_calls() ? call_with_height("cairn_priv_call_tail", height)
                           : assemble_with_height(tail_text[crn_storage_of(height)], height);
-}
-
-/* ---- count-only leaf functions ---- */
-
-gimple *crn_emit_enter_late(tree site, tree node_offset, tree strand)
-{
-    return enter_inline(enter_late_text, 2, site, node_offset, strand);
-}
-
-typedef vec<tree, va_gc> operands;
-
-static void with_frame(operands *&inputs, tree node_offset, tree strand, tree pushed)
-{
-    vec_safe_push(inputs, operand("r", node_offset));
-    vec_safe_push(inputs, operand("r", strand));
-    if (pushed)
-        vec_safe_push(inputs, operand("0", pushed));
-}
-
-gimple *crn_emit_push(tree height, tree pushed, tree node_offset, tree strand)
-{
-    operands *inputs = NULL, *outputs = NULL;
-    vec_safe_push(outputs, operand("=&r", height));
-    scratch(outputs, 1);
-    with_frame(inputs, node_offset, strand, pushed);
-    return assemble(pushed ? push_once_text : push_text, inputs, outputs, NULL);
-}
-
-/* If the frame may be pushed, a stub is called. */
-static void call_stub(operands *&outputs, operands *&clobbers)
-{
-    vec_safe_push(outputs, operand("=&c", make_ssa_name(long_long_integer_type_node)));
-    for (const char *name : {"r9", "r10", "r11"})
-        clobber(clobbers, name);
-    crn_stubs_use();
-}
-
-gimple *crn_emit_leave_count_only(tree pushed, tree node_offset, tree strand)
-{
-    operands *inputs = NULL, *outputs = NULL, *clobbers = NULL;
-    if (pushed)
-        call_stub(outputs, clobbers);
-    with_frame(inputs, node_offset, strand, pushed);
-    return assemble(pushed ? leave_late_text : leave_count_only_text, inputs, outputs, clobbers);
-}
-
-gimple *crn_emit_tail_count_only(tree pushed, tree node_offset, tree strand)
-{
-    operands *inputs = NULL, *outputs = NULL, *clobbers = NULL;
-    if (pushed)
-        call_stub(outputs, clobbers);
-    scratch(outputs, pushed ? 1 : 2);
-    with_frame(inputs, node_offset, strand, pushed);
-    return assemble(pushed ? tail_late_text : tail_count_only_text, inputs, outputs, clobbers);
 }
 
 gimple *crn_emit_restore(tree height)

@@ -68,21 +68,12 @@ void crn_place_moved_leaves(void)
 
 namespace {
 
-gimple *enter_of(const gimple *mark)
-{
-    tree height = crn_mark_height(mark), site = crn_mark_site(mark);
-    tree counters = crn_mark_counters(mark);
-    return counters && !crn_leaf_strand(height)
-               ? crn_emit_enter_counted(site, height, crn_mark_tree(mark), counters)
-               : crn_emit_enter(site, height);
-}
-
 gimple *code_of(const gimple *mark)
 {
     tree height = crn_mark_height(mark), site = crn_mark_site(mark);
     switch (crn_mark_of(mark)) {
     case CRN_MARK_ENTER:
-        return enter_of(mark);
+        return crn_emit_enter(site, height);
     case CRN_MARK_TAIL:
         return crn_emit_tail(height);
     case CRN_MARK_RESTORE:
@@ -92,12 +83,12 @@ gimple *code_of(const gimple *mark)
     }
 }
 
-/* If a frame is not pushed, counters are looked up behind its enter. */
+/* Counters are looked up behind the enter. */
 void expand(gimple_stmt_iterator *place)
 {
     gimple *mark = gsi_stmt(*place);
     tree counters = crn_mark_counters(mark);
-    if (counters && crn_leaf_strand(crn_mark_height(mark)))
+    if (counters)
         gsi_insert_after(place, crn_emit_counters(crn_mark_tree(mark), counters), GSI_SAME_STMT);
     gsi_replace(place, code_of(mark), false);
 }
@@ -126,8 +117,6 @@ class expand_pass : public gimple_opt_pass {
     {
         crn_tree_count(function);
         crn_leaf_begin(function);
-        if (crn_late_expand(function))
-            return 0;
         crn_storage_begin(function);
         basic_block block;
         FOR_EACH_BB_FN(block, function)

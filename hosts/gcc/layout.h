@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * layout.h - byte offsets and hash constants that assembler text needs.
+ * layout.h - byte offsets, hash constants and common code of assembler text.
  *
- * The only place where they are written: the plugin (emit.cc, stub.cc, tree_code.cc,
- * small.cc) pastes them into the assembler text of profiled programs, and stub_x86_64.S
- * includes this file. offsets.c asserts that each equals what the C compiler says of the struct.
- * Preprocessor only, as the assembler reads it.
+ * The plugin (emit.cc, stub.cc, tree_code.cc, small.cc) pastes them into the assembler text of
+ * profiled programs, and stub_x86_64.S includes this file. offsets.c asserts that each equals what
+ * the C compiler says of the struct. Preprocessor only, as the assembler reads it.
  */
 #ifndef CRN_HOSTS_GCC_LAYOUT_H
 #define CRN_HOSTS_GCC_LAYOUT_H
@@ -41,16 +40,41 @@
 /* Distance in bytes from a tree's counter to the node offset of its node. */
 #define CRN_COUNTERS_TO_NODE_OFFSETS 65536
 
-/* A block's inline cache has 32 entries of 8 bytes. The upper bits of the stack pointer times
- * FACTOR are the index of an entry; or the current node offset, doubled, masked with MASK, is its
- * byte offset. */
+/* A site: its block, and the place of its inline cache or of its callee in a record. */
+#define CRN_SITE_BLOCK 0
+#define CRN_SITE_INLINE_CACHE 4
+#define CRN_SITE_CALLEE 4
+
+/* An entry of the edge cache: caller's node offset, block, callee's node offset. */
+#define CRN_EDGE_SHIFT 4
+#define CRN_EDGE_FROM 0
+#define CRN_EDGE_BLOCK 4
+#define CRN_EDGE_CALLEE 12
+/* Node offsets are in units of 8 bytes, records of 32. */
+#define CRN_RECORD_SHIFT 2
+
+/* A block's inline cache has 32 entries of 8 bytes: caller's and callee's node offset. The upper
+ * bits of the stack pointer times FACTOR are the index of an entry. */
 #define CRN_INLINE_CACHE_FACTOR 0x9e3779b1
 #define CRN_INLINE_CACHE_SHIFT 27
-#define CRN_INLINE_CACHE_MASK 248
 #define CRN_INLINE_CACHE_SIZE 256
 
-/* A constant of this file as part of a string literal. */
-#define CRN_TEXT_(value) #value
-#define CRN_TEXT(value) CRN_TEXT_(value)
+/* Assembler code, for stub_x86_64.S and, by CRN_TEXT, for the plugin. A $ is apart from names
+ * because C++ takes it for a part of them. */
+/* clang-format off */
+#define CRN_CACHE_INDEX(stack, index)                                                              \
+    imull $(CRN_INLINE_CACHE_FACTOR), stack, index; shrl $(CRN_INLINE_CACHE_SHIFT), index
+/* Loads the inline cache entry into `entry`; `place` is the site's inline cache. By one load,
+ * because a signal handler may change the entry. Clobbers `cache`. */
+#define CRN_CACHE_LOOK_UP(stack, place, strand, entry32, entry, cache32, cache)                    \
+    CRN_CACHE_INDEX(stack, entry32);                                                               \
+    movl place, cache32;                                                                           \
+    addq CRN_STRAND_INLINE_CACHE(strand), cache;                                                   \
+    movq (cache, entry, 8), entry
+/* clang-format on */
+
+/* Code or a constant of this file as a string literal. */
+#define CRN_TEXT_(...) #__VA_ARGS__
+#define CRN_TEXT(...) CRN_TEXT_(__VA_ARGS__)
 
 #endif

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Leaf functions: functions that call nothing, including inlined ones. Only a signal handler can
- * see the stack while one runs, and it restores it. So the frame is not pushed, and the caller's
- * context stays in a register.
- *
- * Without a loop they end at once and are *count only*: the caller's context stays current, and
- * only the count is written. If something is pending at leave, the function's own node offset is
- * known and gets the time. Calls of a signal handler meanwhile count below the caller.
+ * see the strand's stack while one runs, and it restores it. So the frame is not pushed, and the
+ * caller's context stays in a register.
  */
 #include "plugin.h"
 
 #include "builtins.h"
-#include "cfganal.h"
 
 /* by height, of the function being compiled: the variable with the strand */
 static hash_map<tree, tree> *strands;
@@ -43,7 +38,7 @@ static bool is_of_memory(gcall *call)
     return false;
 }
 
-bool crn_is_quiet(gimple *statement)
+static bool is_quiet(gimple *statement)
 {
     crn_mark mark = crn_mark_of(statement);
     if (mark != CRN_MARK_NONE)
@@ -65,7 +60,7 @@ static bool calls_nothing(function *function)
         if (bb_has_eh_pred(block))
             return false;
         for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
-            if (!crn_is_quiet(gsi_stmt(i)))
+            if (!is_quiet(gsi_stmt(i)))
                 return false;
     }
     return true;
@@ -80,7 +75,7 @@ static void take(function *function, crn_mark wanted, void with(tree height))
             with(crn_mark_height(gsi_stmt(i)));
 }
 
-static bool all_known, count_only;
+static bool all_known;
 
 static void add(tree height)
 {
@@ -114,7 +109,7 @@ static int look_for_leave(gimple_stmt_iterator place, tree height)
         if (crn_mark_of(gsi_stmt(place)) == CRN_MARK_LEAVE &&
             crn_mark_height(gsi_stmt(place)) == height)
             return 1;
-        if (!crn_is_quiet(gsi_stmt(place)))
+        if (!is_quiet(gsi_stmt(place)))
             return -1;
     }
     return 0;
@@ -167,38 +162,11 @@ static void take_inlined(function *function)
             add(crn_mark_height(gsi_stmt(i)));
 }
 
-static unsigned entered;
-
-static void count(tree height)
-{
-    (void)height;
-    entered++;
-}
-
-/* Counters of inlined functions need the current context. */
-static bool counts_inlined(function *function)
-{
-    basic_block block;
-    FOR_EACH_BB_FN(block, function)
-    for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
-        if (crn_is_count(gsi_stmt(i)) || crn_mark_counters(gsi_stmt(i)))
-            return true;
-    return false;
-}
-
-static bool may_be_count_only(function *function)
-{
-    entered = 0;
-    take(function, CRN_MARK_ENTER, count);
-    return entered == 1 && !mark_dfs_back_edges(function) && !counts_inlined(function);
-}
-
 void crn_leaf_begin(function *function)
 {
     if (!strands)
         strands = new hash_map<tree, tree>;
     strands->empty();
-    count_only = false;
     if (crn_by_calls())
         return;
     if (!calls_nothing(function)) {
@@ -210,12 +178,6 @@ void crn_leaf_begin(function *function)
     take(function, CRN_MARK_LEAVE, look); /* the leave of either of two frames */
     if (!all_known)
         strands->empty();
-    count_only = may_be_count_only(function);
-}
-
-bool crn_leaf_is_count_only(void)
-{
-    return count_only;
 }
 
 tree crn_leaf_strand(tree height)

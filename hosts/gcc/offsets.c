@@ -24,14 +24,13 @@ _Static_assert(offsetof(cairn_priv_record, callees) == CRN_RECORD_CALLEES, "its 
 _Static_assert(CAIRN_PRIV_CALLEES == 3, "the callee's index");
 _Static_assert(offsetof(cairn_priv_edge, block) == 0, "an edge's block");
 _Static_assert(offsetof(cairn_priv_edge, node_offset) == 4, "an edge's node offset");
-_Static_assert(CRN_INLINE_CACHE_SIZE - sizeof(cairn_priv_cache_entry) == CRN_INLINE_CACHE_MASK,
-               "inline cache mask");
 _Static_assert(sizeof(crn_site) == 64, "a site");
-_Static_assert(offsetof(crn_site, block) == 0 && offsetof(crn_site, callee_offset) == 4,
-               "a site's block");
+_Static_assert(offsetof(crn_site, block) == CRN_SITE_BLOCK, "a site's block");
+_Static_assert(offsetof(crn_site, callee_offset) == CRN_SITE_CALLEE, "a site's callee");
 _Static_assert(sizeof(crn_packed_site) == 32, "SITE_SIZE");
 _Static_assert(offsetof(crn_packed_site, block) == offsetof(crn_site, block), "a block");
-_Static_assert(offsetof(crn_packed_site, inline_cache) == 4, "its inline_cache");
+_Static_assert(offsetof(crn_packed_site, inline_cache) == CRN_SITE_INLINE_CACHE,
+               "its inline_cache");
 _Static_assert(sizeof(cairn_priv_cache_entry) == 8 && offsetof(cairn_priv_cache_entry, from) == 0,
                "a cache entry");
 _Static_assert(CAIRN_PRIV_INLINE_CACHE_ENTRIES * sizeof(cairn_priv_cache_entry) ==
@@ -56,6 +55,8 @@ _Static_assert(offsetof(crn_tree, hash) == 4 && offsetof(crn_tree, nodes) == 8, 
 _Static_assert(sizeof(crn_node) == 8, "NODE_WORDS");
 _Static_assert(CAIRN_PRIV_TREE_NODE_OFFSETS == CRN_COUNTERS_TO_NODE_OFFSETS,
                "CRN_COUNTERS_TO_NODE_OFFSETS");
-_Static_assert(sizeof(cairn_priv_cached_edge) == 16 && offsetof(cairn_priv_cached_edge, key) == 0,
-               "a cache entry");
-_Static_assert(offsetof(cairn_priv_cached_edge, edge) == 8, "a cached edge's edge");
+_Static_assert(sizeof(cairn_priv_cached_edge) == 1 << CRN_EDGE_SHIFT, "edge cache entry");
+_Static_assert(offsetof(cairn_priv_cached_edge, key) == CRN_EDGE_FROM, "its key");
+_Static_assert(CRN_EDGE_BLOCK == CRN_EDGE_FROM + 4, "the key's upper half");
+_Static_assert(offsetof(cairn_priv_cached_edge, edge.node_offset) == CRN_EDGE_CALLEE, "its callee");
+_Static_assert(sizeof(cairn_priv_record) == 8 << CRN_RECORD_SHIFT, "a record");

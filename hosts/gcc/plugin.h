@@ -136,31 +136,18 @@ void crn_leaf_begin(function *function);
 /* If the function calls nothing, its frame is not pushed: returns the variable with the strand,
  * otherwise NULL. The "height" is then the node offset of the caller's context. */
 tree crn_leaf_strand(tree height);
-/* Returns true if it also has no loop and nothing that needs the current context ("count only"): the
- * caller's context stays current, and the "height" is the function's own node offset. */
-bool crn_leaf_is_count_only(void);
-/* Returns true for statements that call nothing and are no marks except enter and leave. */
-bool crn_is_quiet(gimple *statement);
-
 /* ---- saved_caller.cc ------------------------------------------------------------------- */
 
 /* Storage of a frame. */
 enum crn_storage {
-    CRN_PUSHED,  /* on the strand's stack */
-    CRN_GUARDED, /* on the strand's stack with a guard above it: control may return by jumps */
-    CRN_SAVED_CALLER     /* enter returns the caller, which the function saves and passes to leave */
+    CRN_PUSHED,      /* on the strand's stack, with a guard above it */
+    CRN_SAVED_CALLER /* enter returns the caller, which the function saves and passes to leave */
 };
 crn_storage crn_storage_of(tree height);
 
 /* Analyses a function whose marks are about to be expanded. Before, its frames are pushed. */
 void crn_storage_begin(function *function);
 void crn_storage_end(void);
-
-/* ---- late_frame.cc --------------------------------------------------------------------- */
-
-/* Expands all marks of a function whose frame is better pushed before its first call. Returns
- * false, without changes, for other functions. */
-bool crn_late_expand(function *function);
 
 /* ---- emit.cc ---------------------------------------------------------------------------- */
 
@@ -182,13 +169,11 @@ bool crn_late_expand(function *function);
 #define CRN_AT_HOST_COUNTERS CRN_TEXT(CRN_LANE_HOST_COUNTERS)
 #define CRN_AT_HOST_COUNTERS_END CRN_TEXT(CRN_LANE_HOST_COUNTERS_END)
 
-#define CRN_STUB_ENTER "cairn_priv_stub_4_enter"
+#define CRN_STUB_ENTER "cairn_priv_stub_2_enter_guarded"
 #define CRN_STUB_LEAVE "cairn_priv_stub_1_leave"
-#define CRN_STUB_TAIL "cairn_priv_stub_2_tail"
+#define CRN_STUB_TAIL "cairn_priv_stub_1_tail_guarded"
 #define CRN_STUB_LEAVE_SAVED_CALLER "cairn_priv_stub_2_leave_saved_caller"
 #define CRN_STUB_TAIL_SAVED_CALLER "cairn_priv_stub_2_tail_saved_caller"
-#define CRN_STUB_ENTER_GUARDED "cairn_priv_stub_2_enter_guarded"
-#define CRN_STUB_TAIL_GUARDED "cairn_priv_stub_1_tail_guarded"
 
 /* Writes the stub functions into each object file that calls them. */
 void crn_stubs_begin(const char *plugin);
@@ -202,14 +187,6 @@ gimple *crn_emit_enter(tree site, tree height);
 gimple *crn_emit_leave(tree height, tree site);
 gimple *crn_emit_tail(tree height);
 gimple *crn_emit_restore(tree height);
-/* Enter of a frame that is not pushed (yet), while the caller's context stays current: defines node
- * offset and strand. `pushed` is its height where it may be pushed already, 0 if it is not;
- * otherwise NULL. */
-gimple *crn_emit_enter_late(tree site, tree node_offset, tree strand);
-gimple *crn_emit_push(tree height, tree pushed, tree node_offset, tree strand);
-gimple *crn_emit_leave_count_only(tree pushed, tree node_offset, tree strand);
-gimple *crn_emit_tail_count_only(tree pushed, tree node_offset, tree strand);
-
 /* ---- tree.cc ---------------------------------------------------------------------------- */
 
 /* Replaces the frames of inlined functions by counters where possible. */
@@ -225,10 +202,8 @@ struct crn_tree_node {
     unsigned same; /* node whose counter it shares, an earlier one; 0: has its own */
 };
 
-/* Makes the tree's variable; makes the statements that use it. Counters are looked up by enter, or
- * behind it. */
+/* Makes the tree's variable; makes the statements that use it. */
 tree crn_tree_make(const auto_vec<crn_tree_node> &nodes);
-gimple *crn_emit_enter_counted(tree site, tree height, tree made, tree counters);
 gimple *crn_emit_counters(tree made, tree counters);
 gimple *crn_emit_go(tree made, tree counters, unsigned number, tree height);
 gimple *crn_emit_count(tree counters, unsigned number, unsigned times);

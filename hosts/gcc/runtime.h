@@ -17,8 +17,6 @@ void crn_site_leave_saved_caller(uint64_t saved);
 void crn_site_tail_saved_caller(uint64_t saved);
 uint64_t crn_site_enter_leaf(crn_site *site);
 void crn_site_leave_leaf(uint64_t caller);
-uint64_t crn_site_enter_count_only(crn_site *site);
-void crn_site_leave_count_only(uint64_t node_offset);
 
 uint64_t *crn_site_counters(crn_tree *tree);
 uint64_t crn_site_go(crn_node *node, uint64_t *word);

@@ -6,7 +6,8 @@
  *
  * A function to which control can return by jumps or exceptions cannot rely on the current
  * context, because functions that were left that way ran no leave. Its frame is pushed on the
- * strand's stack, with its own context above it, the *guard*.
+ * strand's stack, with its own context above it, the *guard*. So are the frames of a function that
+ * has several.
  */
 #include "plugin.h"
 
@@ -51,11 +52,8 @@ void crn_storage_begin(function *function)
     FOR_EACH_BB_FN(block, function)
     for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
         census.take(gsi_stmt(i));
-    storage = CRN_PUSHED;
-    if (census.restored)
-        storage = CRN_GUARDED;
-    else if (census.entered == 1 && !census.others && !crn_by_calls())
-        storage = CRN_SAVED_CALLER;
+    bool saved = !census.restored && census.entered == 1 && !census.others && !crn_by_calls();
+    storage = saved ? CRN_SAVED_CALLER : CRN_PUSHED;
 }
 
 void crn_storage_end(void)

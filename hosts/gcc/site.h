@@ -76,14 +76,11 @@ typedef struct crn_tree {
 /* Called by inlined code. Argument and result are in %rax; all other registers are preserved. */
 CAIRN_API int64_t cairn_priv_site_enter(crn_site *site);
 CAIRN_API int64_t cairn_priv_site_enter_slowly(crn_packed_site *site); /* not in the edge cache */
-CAIRN_API int64_t cairn_priv_site_enter_frame(crn_packed_site *site);  /* inline cache miss */
 CAIRN_API void cairn_priv_site_leave(int64_t height);
 CAIRN_API void cairn_priv_site_tail(int64_t height);
 
-/* For functions to which control can return by jumps: pushes the current context above the
- * frame. */
+/* For frames on the strand's stack: pushes the frame, and the current context above it (guard). */
 CAIRN_API int64_t cairn_priv_site_enter_guarded(crn_packed_site *site);
-CAIRN_API int64_t cairn_priv_site_enter_counted(crn_packed_site *site); /* the same, as a call */
 
 /* For functions that save their caller: the frame is not pushed. Enter returns the caller's node
  * offset with the graph's tag, 0 without a strand; leave takes it. */
@@ -95,11 +92,6 @@ CAIRN_API void cairn_priv_site_tail_saved_caller(uint64_t saved);
  * strand; leave takes it. */
 CAIRN_API uint64_t cairn_priv_site_enter_leaf(crn_packed_site *site);
 CAIRN_API void cairn_priv_site_leave_leaf(uint64_t caller);
-
-/* For count-only leaf functions: the caller's context stays current. Enter returns the node offset
- * of the entered context; leave takes it. */
-CAIRN_API uint64_t cairn_priv_site_enter_count_only(crn_packed_site *site);
-CAIRN_API void cairn_priv_site_leave_count_only(uint64_t node_offset);
 
 /* Returns the counters of a tree in the current context; without a profile, memory that may be
  * written to. Preserves every register except %rax. */
@@ -121,7 +113,6 @@ CAIRN_API void cairn_priv_call_small(void);
 
 /* The same events with the usual calling convention. */
 CAIRN_API int64_t cairn_priv_call_enter(crn_site *site);
-CAIRN_API int64_t cairn_priv_call_enter_guarded(crn_site *site);
 CAIRN_API void cairn_priv_call_leave(int64_t height);
 CAIRN_API void cairn_priv_call_tail(int64_t height);
 

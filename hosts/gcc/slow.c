@@ -119,71 +119,52 @@ uint64_t crn_site_take_frame(cairn_priv_strand *strand, int64_t before)
     return 0;
 }
 
-/* Enters, then takes the frame off the stack again. Returns the caller, with the graph's tag if the
- * function saves it; for a count-only function (its context need not be current) returns its own
- * context, and the caller's stays current. Returns 0 without memory. */
-static inline uint64_t enter_unpushed(crn_site *site, bool count_only, bool saves_caller)
+/* Enters, then takes the frame off the stack again. Returns the caller, 0 without memory. */
+static uint64_t enter_unpushed(cairn_priv_strand *strand, crn_site *site)
+{
+    int64_t before = crn_site_height(strand);
+    enter_site(strand, site);
+    return crn_site_take_frame(strand, before);
+}
+
+uint64_t crn_site_enter_leaf(crn_site *site)
 {
     cairn_strand *strand = crn_site_hold();
     if (!strand)
         return 0;
-    cairn_priv_strand *priv = (cairn_priv_strand *)strand;
-    int64_t before = crn_site_height(priv);
-    enter_site(priv, site);
-    uint64_t given = crn_site_take_frame(priv, before);
-    if (given && count_only) {
-        uint64_t caller = given;
-        given = priv->current;
-        CAIRN_PRIV_PUT(priv->current, caller);
-    }
-    given += given && saves_caller ? priv->mark : 0;
+    uint64_t caller = enter_unpushed((cairn_priv_strand *)strand, site);
     crn_site_release(strand);
-    return given;
+    return caller;
 }
 
-/* Undoes enter_unpushed: time so far belongs to the function, so it is pushed once more, beyond the
- * end of the stack if needed; there is space. */
-static inline void leave_unpushed(uint64_t given, bool count_only)
+/* Time so far belongs to the function, so its frame is pushed once more, beyond the end of the
+ * stack if needed; there is space. */
+void crn_site_leave_leaf(uint64_t caller)
 {
     cairn_strand *strand = crn_site_hold();
     if (!strand)
         return;
     cairn_priv_strand *priv = (cairn_priv_strand *)strand;
-    uint64_t caller = count_only ? priv->current : given,
-             node_offset = count_only ? given : priv->current;
     uint32_t *top = priv->top;
     *top = (uint32_t)caller;
     priv->top = top + 1;
-    CAIRN_PRIV_PUT(priv->current, node_offset);
     cairn_leave(strand);
     priv->top = top;
     CAIRN_PRIV_PUT(priv->current, caller);
     crn_site_release(strand);
 }
 
-uint64_t crn_site_enter_leaf(crn_site *site)
-{
-    return enter_unpushed(site, false, false);
-}
-
-void crn_site_leave_leaf(uint64_t caller)
-{
-    leave_unpushed(caller, false);
-}
-
-uint64_t crn_site_enter_count_only(crn_site *site)
-{
-    return enter_unpushed(site, true, false);
-}
-
-void crn_site_leave_count_only(uint64_t node_offset)
-{
-    leave_unpushed(node_offset, true);
-}
-
+/* The graph's tag is added to the caller. */
 uint64_t crn_site_enter_saved_caller(crn_site *site)
 {
-    return enter_unpushed(site, false, true);
+    cairn_strand *strand = crn_site_hold();
+    if (!strand)
+        return 0;
+    cairn_priv_strand *priv = (cairn_priv_strand *)strand;
+    uint64_t caller = enter_unpushed(priv, site);
+    uint64_t saved = caller ? caller + priv->mark : 0;
+    crn_site_release(strand);
+    return saved;
 }
 
 /* Ends a frame that was given back for code that turned out not to be profiled. */
@@ -230,11 +211,6 @@ void crn_site_tail_saved_caller(uint64_t saved)
 /* ---- functions with the usual calling convention ---- */
 
 int64_t cairn_priv_call_enter(crn_site *site)
-{
-    return cairn_priv_thread_strand ? crn_site_enter(site) : CRN_HEIGHT_NONE;
-}
-
-int64_t cairn_priv_call_enter_guarded(crn_site *site)
 {
     return cairn_priv_thread_strand ? crn_site_enter_guarded(site) : CRN_HEIGHT_NONE;
 }

@@ -18,39 +18,36 @@
  * linked together. */
 /* clang-format off */
 
-/* %r8: the edge found. Leaves the node offset there, and the caller in %r11; clobbers %r9. */
-#define COUNT_BLOCK                                                                                \
-    "\tmovq " CRN_AT_CURRENT "(%rax), %r11\n"                                                      \
-    "\tmovq " CRN_AT_BASE "(%rax), %r9\n"                                                          \
-    "\tshrq $32, %r8\n"                                                                            \
-    "\taddq $1, (%r9,%r8,8)\n"
-#define SLOWLY(site)                                                                               \
-    "2:\tmovq %r11, %rax\n"                                                                        \
-    "\tjmp *" site "@GOTPCREL(%rip)\n"
-
-/* %rax: the strand; %r11: the site. Returns the height in %rax; clobbers %r8 to %r10. */
+/* %rax: the strand; %r11: the site. Pushes the frame, and a guard above it, which the height does not
+ * include. Returns the height in %rax; clobbers %r8 to %r10. Stores the new height of the stack
+ * first, because a signal handler may push at its end, and the current context last, because the
+ * handler preserves it. After a tail call the caller is at the end of the stack; it is selected by
+ * cmov, because a branch would be unpredictable. The inline cache misses if something is pending. */
 static const char enter[] =
     BEGIN(CRN_STUB_ENTER)
-    FIND_SPACE("%r10")
-    FIND_BLOCK("2f")
-    COUNT_BLOCK
-    PUSH_BLOCK("%r10")
-    "\tmovq %r10, %rax\n"
-    "\tret\n"
-    SLOWLY("cairn_priv_site_enter_frame")
-    END(CRN_STUB_ENTER);
-
-/* The same with a guard above the frame. */
-static const char enter_guarded[] =
-    BEGIN(CRN_STUB_ENTER_GUARDED)
-    FIND_SPACE("%r10")
-    FIND_BLOCK("2f")
-    COUNT_BLOCK
-    PUSH_GUARDED("%r10")
+    "\tmovq " CRN_AT_TOP "(%rax), %r10\n"
+    "\tcmpq " CRN_AT_HIGH "(%rax), %r10\n"
+    "\tjae 2f\n"
+    "\t" CRN_TEXT(CRN_CACHE_LOOK_UP(%esp, CRN_SITE_INLINE_CACHE(%r11), %rax, %r8d, %r8, %r9d, %r9)) "\n"
+    "\tcmpl " CRN_AT_CURRENT "(%rax), %r8d\n"
+    "\tjne 2f\n"
+    "\tmovq " CRN_AT_CURRENT "(%rax), %r11\n"
+    "\tmovq " CRN_AT_BASE "(%rax), %r9\n"
+    "\tshrq $32, %r8\n"
+    "\taddq $1, (%r9,%r8,8)\n"
+    "\ttestq %r11, %r11\n"
+    "\tcmovsl (%r10), %r11d\n"
+    "\taddq $8, %r10\n"
+    "\tmovq %r10, " CRN_AT_TOP "(%rax)\n"
+    "\tmovl %r11d, -8(%r10)\n"
+    "\tmovl %r8d, -4(%r10)\n"
+    "\tmovq %r8, " CRN_AT_CURRENT "(%rax)\n"
+    "\tsubq " CRN_AT_BOTTOM "(%rax), %r10\n"
     "\tleaq -4(%r10), %rax\n"
     "\tret\n"
-    SLOWLY("cairn_priv_site_enter_guarded")
-    END(CRN_STUB_ENTER_GUARDED);
+    "2:\tmovq %r11, %rax\n"
+    "\tjmp *cairn_priv_site_enter_guarded@GOTPCREL(%rip)\n"
+    END(CRN_STUB_ENTER);
 
 #define STRAND                                                                                     \
     "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %r11\n"                                       \
@@ -81,18 +78,17 @@ static const char enter_guarded[] =
     SLOW("cairn_priv_site_leave")                                                                  \
     END(name)
 
-/* Like leave; also clobbers %r9. The frame must be the top one, `size` bytes on the stack; its
- * context stays current, flagged as replaced. A signal handler may push at the end of the stack
+/* Like leave; also clobbers %r9. The frame must be the top one, below its guard; its context stays current, flagged as replaced. A signal handler may push at the end of the stack
  * meanwhile: that is the caller, which is stored there anyway. */
-#define TAIL(name, above, size)                                                                    \
+#define TAIL(name)                                                                                 \
     BEGIN(name)                                                                                    \
     STRAND                                                                                         \
     "\tmovq " CRN_AT_BOTTOM "(%r11), %r10\n"                                                       \
-    "\tleaq " above "(%r10,%rcx), %r10\n"                                                          \
+    "\tleaq 4(%r10,%rcx), %r10\n"                                                               \
     "\tcmpq " CRN_AT_TOP "(%r11), %r10\n"                                                          \
     "\tjne 2f\n"                                                                                   \
     "\tmovq " CRN_AT_CURRENT "(%r11), %rcx\n"                                                      \
-    "\tsubq $" size ", %r10\n"                                                                     \
+    "\tsubq $8, %r10\n"                                                                           \
     "\tmovl (%r10), %r9d\n"                                                                        \
     "\tmovq %r9, " CRN_AT_CURRENT "(%r11)\n"                                                       \
     "\tmovq %r10, " CRN_AT_TOP "(%r11)\n"                                                          \
@@ -136,8 +132,7 @@ static const char enter_guarded[] =
 
 static const char text[] =
     LEAVE(CRN_STUB_LEAVE)
-    TAIL(CRN_STUB_TAIL, "0", "4")
-    TAIL(CRN_STUB_TAIL_GUARDED, "4", "8")
+    TAIL(CRN_STUB_TAIL)
     LEAVE_SAVED_CALLER(CRN_STUB_LEAVE_SAVED_CALLER)
     TAIL_SAVED_CALLER(CRN_STUB_TAIL_SAVED_CALLER)
     "\t.text\n";
@@ -155,7 +150,7 @@ static void write(void *event, void *data)
     (void)event;
     (void)data;
     if (used && asm_out_file)
-        fprintf(asm_out_file, "%s%s%s", enter, enter_guarded, text);
+        fprintf(asm_out_file, "%s%s", enter, text);
     used = false;
 }
 

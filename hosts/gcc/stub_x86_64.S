@@ -52,14 +52,51 @@
         .endm
 
 /* CFI: unwinders find the caller at each instruction, also in a cancelled thread. */
-        .macro push reg
-        pushq   \reg
+        .macro push registers:vararg
+        .irp reg, \registers
+        pushq   %\reg
         .cfi_adjust_cfa_offset 8
+        .endr
         .endm
 
-        .macro pop reg
-        popq    \reg
+        .macro pop registers:vararg
+        .irp reg, \registers
+        popq    %\reg
         .cfi_adjust_cfa_offset -8
+        .endr
+        .endm
+
+        .macro function name
+        .p2align 4
+        .type   \name, @function
+\name:
+        .endm
+
+/* A function that preserves all registers but %rax, which is the site. Goes to 2 without a strand,
+ * or without space for a frame. %rdi: strand, %rdx: end of its stack. */
+        .macro begin_enter name
+        .globl  \name
+        function \name
+        .cfi_startproc
+        endbr64
+        push    rcx, rdx, rsi, rdi, r8, r9
+        movq    cairn_priv_thread_strand@gottpoff(%rip), %rdi
+        movq    %fs:(%rdi), %rdi
+        testq   %rdi, %rdi
+        je      2f
+        movq    CRN_STRAND_TOP(%rdi), %rdx
+        cmpq    CRN_STRAND_HIGH(%rdi), %rdx
+        jae     2f
+        .endm
+
+        .macro end_enter name slowly
+        pop     r9, r8, rdi, rsi, rdx, rcx
+        ret
+2:      .cfi_adjust_cfa_offset 48
+        pop     r9, r8, rdi, rsi, rdx, rcx
+        jmp     \slowly
+        .cfi_endproc
+        .size   \name, . - \name
         .endm
 
 /* xrstor wants it so. */
@@ -128,48 +165,32 @@
         .endm
 
         .text
-/* The common slow case: nothing is pending, and only another callee is cached in the record. Looks
- * up the edge cache, as crn_graph_recall does, with few registers. */
-        .p2align 4
-        .globl  cairn_priv_site_enter
-        .type   cairn_priv_site_enter, @function
-cairn_priv_site_enter:
-        .cfi_startproc
-        endbr64
-        push    %rcx
-        push    %rdx
-        push    %rsi
-        push    %rdi
-        push    %r8
-        push    %r9
-        movq    cairn_priv_thread_strand@gottpoff(%rip), %rdi
-        movq    %fs:(%rdi), %rdi
-        testq   %rdi, %rdi
-        je      2f
-        movl    (%rax), %ecx            /* the block; a new one is not cached */
-        movq    CRN_STRAND_TOP(%rdi), %rdx            /* top */
-        movq    CRN_STRAND_CURRENT(%rdi), %rsi          /* current */
-        movq    CRN_STRAND_LANE(%rdi), %r8           /* lane */
-        cmpq    CRN_STRAND_HIGH(%rdi), %rdx
-        jae     2f
-        movl    %esi, %r9d              /* node offset */
-        push    %rax
-        movl    $CRN_INLINE_CACHE_FACTOR, %eax
-        imulq   %rcx, %rax
-        shrl    $2, %r9d                /* record */
-        addq    %r9, %rax
-        movl    %esi, %r9d
-        andq    CRN_LANE_EDGE_CACHE_MASK(%r8), %rax
-        shlq    $4, %rax
-        addq    CRN_LANE_EDGE_CACHE(%r8), %rax
-        shlq    $32, %rcx
-        orq     %rcx, %r9
-        cmpq    %r9, (%rax)
-        jne     1f
-        movl    12(%rax), %r9d          /* node offset of the callee */
-        pop     %rax
-        movl    4(%rax), %eax           /* byte offset of its entry in the record */
-        movq    CRN_LANE_BASE(%r8), %r8              /* base */
+/* Finds the block's entry in the edge cache, as crn_graph_recall does. %rax: the site, %e\from: current
+ * node offset, %\lane: the lane. Returns the entry's address in %r\entry; clobbers %r9. Goes to 2 if
+ * there is none; there is none of a new block. */
+        .macro look_up_edge from lane entry
+        imull   $CRN_INLINE_CACHE_FACTOR, CRN_SITE_BLOCK(%rax), %e\entry
+        movl    %e\from, %r9d
+        shrl    $CRN_RECORD_SHIFT, %r9d
+        addl    %r9d, %e\entry
+        andq    CRN_LANE_EDGE_CACHE_MASK(%\lane), %r\entry
+        shlq    $CRN_EDGE_SHIFT, %r\entry
+        addq    CRN_LANE_EDGE_CACHE(%\lane), %r\entry
+        cmpl    %e\from, CRN_EDGE_FROM(%r\entry)
+        jne     2f
+        movl    CRN_SITE_BLOCK(%rax), %r9d
+        cmpl    %r9d, CRN_EDGE_BLOCK(%r\entry)
+        jne     2f
+        .endm
+
+/* The common slow case: nothing is pending, and only another callee is cached in the record. */
+        begin_enter cairn_priv_site_enter
+        movq    CRN_STRAND_CURRENT(%rdi), %rsi
+        movq    CRN_STRAND_LANE(%rdi), %r8
+        look_up_edge si, r8, cx
+        movl    CRN_EDGE_CALLEE(%rcx), %r9d
+        movl    CRN_SITE_CALLEE(%rax), %eax
+        movq    CRN_LANE_BASE(%r8), %r8
         addq    %r8, %rax
         movl    %r9d, (%rax,%rsi,8)
         testq   %rsi, %rsi
@@ -180,91 +201,39 @@ cairn_priv_site_enter:
         subq    CRN_STRAND_BOTTOM(%rdi), %rax
         movq    %r9, CRN_STRAND_CURRENT(%rdi)
         addq    $1, (%r8,%r9,8)
-        pop     %r9
-        pop     %r8
-        pop     %rdi
-        pop     %rsi
-        pop     %rdx
-        pop     %rcx
-        ret
-1:      .cfi_adjust_cfa_offset 56
-        pop     %rax
-2:      pop     %r9
-        pop     %r8
-        pop     %rdi
-        pop     %rsi
-        pop     %rdx
-        pop     %rcx
-        jmp     cairn_priv_site_enter_slowly
-        .cfi_endproc
-        .size   cairn_priv_site_enter, . - cairn_priv_site_enter
+        end_enter cairn_priv_site_enter, cairn_priv_site_enter_slowly
 
 /* Looks up the callee of a packed site's block, in the current record, then in the edge cache. %rax:
  * the site, %rcx: current context, %rsi: the lane, %r8: its base. Returns the node offset in %rdx;
  * clobbers %r9. Goes to 2 if it is not cached. */
         .macro look_up_block
-        imull   $CRN_RECORD_CALLEE_FACTOR, (%rax), %edx
+        imull   $CRN_RECORD_CALLEE_FACTOR, CRN_SITE_BLOCK(%rax), %edx
         leaq    (%rdx,%rdx,2), %rdx
         shrq    $32, %rdx
         leaq    (%r8,%rcx,8), %r9
         movl    CRN_RECORD_CALLEES(%r9,%rdx,4), %edx
-        movl    (%rax), %r9d            /* the block; a new one is not cached */
+        movl    CRN_SITE_BLOCK(%rax), %r9d
         cmpl    %r9d, CRN_RECORD_BLOCK(%r8,%rdx,8)
         je      3f
-        imull   $CRN_INLINE_CACHE_FACTOR, (%rax), %edx
-        movl    %ecx, %r9d
-        shrl    $2, %r9d                /* record */
-        addl    %r9d, %edx
-        andq    CRN_LANE_EDGE_CACHE_MASK(%rsi), %rdx
-        shlq    $4, %rdx
-        addq    CRN_LANE_EDGE_CACHE(%rsi), %rdx
-        cmpl    %ecx, (%rdx)
-        jne     2f
-        movl    (%rax), %r9d
-        cmpl    %r9d, 4(%rdx)
-        jne     2f
-        movl    12(%rdx), %edx
+        look_up_edge cx, rsi, dx
+        movl    CRN_EDGE_CALLEE(%rdx), %edx
 3:
         .endm
 
 /* The same for packed sites, after an inline cache miss. The result becomes the inline cache entry.
- * frame: the frame is pushed, and its height returned; guarded: with a guard. saved_caller: the caller is
- * returned, with the graph's tag. count_only: the caller's context stays current, and the node offset is
- * returned. `above`: by how much the stack pointer is lower here than where the entry was selected. */
-        .macro enter_known name frame guarded saved_caller count_only above slowly
-        .p2align 4
-        .globl  \name
-        .type   \name, @function
-\name:
-        .cfi_startproc
-        endbr64
-        push    %rcx
-        push    %rdx
-        push    %rsi
-        push    %rdi
-        push    %r8
-        push    %r9
-        movq    cairn_priv_thread_strand@gottpoff(%rip), %rdi
-        movq    %fs:(%rdi), %rdi
-        testq   %rdi, %rdi
-        je      2f
-        movq    CRN_STRAND_TOP(%rdi), %rdx            /* top */
-        cmpq    CRN_STRAND_HIGH(%rdi), %rdx
-        jae     2f
-        movq    CRN_STRAND_LANE(%rdi), %rsi          /* lane */
-        movq    CRN_STRAND_CURRENT(%rdi), %rcx          /* current */
-        movq    CRN_LANE_BASE(%rsi), %r8             /* base */
+ * pushed: the frame is pushed with a guard, and its height returned; otherwise the caller is
+ * returned, with the graph's tag if `tagged`. `above`: by how much the stack pointer is lower here
+ * than where the entry was selected. */
+        .macro enter_known name pushed tagged above slowly
+        begin_enter \name
+        movq    CRN_STRAND_LANE(%rdi), %rsi
+        movq    CRN_STRAND_CURRENT(%rdi), %rcx
+        movq    CRN_LANE_BASE(%rsi), %r8
         look_up_block
-        .if \count_only
-        leal    (%rcx,%rcx), %r9d
-        andl    $CRN_INLINE_CACHE_MASK, %r9d
-        .else
         leaq    (48 + \above)(%rsp), %r9
-        imull   $CRN_INLINE_CACHE_FACTOR, %r9d, %r9d
-        shrl    $CRN_INLINE_CACHE_SHIFT, %r9d
+        CRN_CACHE_INDEX(%r9d, %r9d)
         shll    $3, %r9d
-        .endif
-        addl    4(%rax), %r9d
+        addl    CRN_SITE_INLINE_CACHE(%rax), %r9d
         cmpl    $CRN_INLINE_CACHE_SIZE, %r9d     /* of block 0, which has no cache */
         jb      4f
         movq    CRN_LANE_INLINE_CACHE(%rsi), %rax
@@ -277,21 +246,12 @@ cairn_priv_site_enter:
         orq     %rax, %rsi
         movq    %rsi, (%r9)
 4:      addq    $1, (%r8,%rdx,8)
-        testq   %rcx, %rcx
-        jns     5f
-        movq    CRN_STRAND_TOP(%rdi), %rsi
-        movl    (%rsi), %ecx            /* caller of the frame that was given back */
-5:      .if \count_only
-        movq    %rcx, CRN_STRAND_CURRENT(%rdi)
-        movq    %rdx, %rax
-        .elseif \frame                  /* stored last: a signal handler saves it there */
         movq    CRN_STRAND_TOP(%rdi), %rax
-        .if \guarded
+        testq   %rcx, %rcx
+        cmovsl  (%rax), %ecx            /* caller of the frame that was given back */
+        .if \pushed
         addq    $8, CRN_STRAND_TOP(%rdi)
         movl    %edx, 4(%rax)
-        .else
-        addq    $4, CRN_STRAND_TOP(%rdi)
-        .endif
         movl    %ecx, (%rax)            /* behind that: a signal handler may push at the end */
         movq    %rdx, CRN_STRAND_CURRENT(%rdi)
         addq    $4, %rax
@@ -299,180 +259,48 @@ cairn_priv_site_enter:
         .else
         movq    %rdx, CRN_STRAND_CURRENT(%rdi)
         movq    %rcx, %rax
-        .if \saved_caller
+        .if \tagged
         addq    CRN_STRAND_MARK(%rdi), %rax
         .endif
         .endif
-        pop     %r9
-        pop     %r8
-        pop     %rdi
-        pop     %rsi
-        pop     %rdx
-        pop     %rcx
-        ret
-2:      .cfi_adjust_cfa_offset 48
-        pop     %r9
-        pop     %r8
-        pop     %rdi
-        pop     %rsi
-        pop     %rdx
-        pop     %rcx
-        jmp     \slowly
-        .cfi_endproc
+        end_enter \name, \slowly
+        .endm
+
+        enter_known cairn_priv_site_enter_guarded, 1, 0, 0, site_enter_guarded_all
+        enter_known cairn_priv_site_enter_saved_caller, 0, 1, 8, site_enter_saved_caller_all
+        enter_known cairn_priv_site_enter_leaf, 0, 0, 8, site_enter_leaf_all
+
+/* A function that calls the C function with %rax and %r11. */
+        .macro slow_path name c_function
+        function \name
+        save
+        movq    %rax, %rdi
+        call_with_all \c_function
+        restore
         .size   \name, . - \name
         .endm
 
-        enter_known cairn_priv_site_enter_frame, 1, 0, 0, 0, 0, cairn_priv_site_enter_slowly
-        enter_known cairn_priv_site_enter_guarded, 1, 1, 0, 0, 0, site_enter_guarded_all
-        enter_known cairn_priv_site_enter_counted, 1, 1, 0, 0, 8, site_enter_guarded_all
-        enter_known cairn_priv_site_enter_saved_caller, 0, 0, 1, 0, 8, site_enter_saved_caller_all
-        enter_known cairn_priv_site_enter_leaf, 0, 0, 0, 0, 8, site_enter_leaf_all
-        enter_known cairn_priv_site_enter_count_only, 0, 0, 0, 1, 8, site_enter_count_only_all
+        .macro slow_paths names:vararg
+        .irp    name, \names
+        .globl  cairn_priv_site_\name
+        slow_path cairn_priv_site_\name, crn_site_\name
+        .endr
+        .endm
 
-        .p2align 4
         .globl  cairn_priv_site_enter_slowly
-        .type   cairn_priv_site_enter_slowly, @function
-cairn_priv_site_enter_slowly:
-        save
-        movq    %rax, %rdi
-        call_with_all crn_site_enter
-        restore
-        .size   cairn_priv_site_enter_slowly, . - cairn_priv_site_enter_slowly
-
-        .p2align 4
-        .type   site_enter_guarded_all, @function
-site_enter_guarded_all:
-        save
-        movq    %rax, %rdi
-        call_with_all crn_site_enter_guarded
-        restore
-        .size   site_enter_guarded_all, . - site_enter_guarded_all
-
-        .p2align 4
-        .type   site_enter_saved_caller_all, @function
-site_enter_saved_caller_all:
-        save
-        movq    %rax, %rdi
-        call_with_all crn_site_enter_saved_caller
-        restore
-        .size   site_enter_saved_caller_all, . - site_enter_saved_caller_all
-
-        .p2align 4
-        .globl  cairn_priv_site_leave_saved_caller
-        .type   cairn_priv_site_leave_saved_caller, @function
-cairn_priv_site_leave_saved_caller:
-        save
-        movq    %rax, %rdi
-        call_with_all crn_site_leave_saved_caller
-        restore
-        .size   cairn_priv_site_leave_saved_caller, . - cairn_priv_site_leave_saved_caller
-
-        .p2align 4
-        .globl  cairn_priv_site_tail_saved_caller
-        .type   cairn_priv_site_tail_saved_caller, @function
-cairn_priv_site_tail_saved_caller:
-        save
-        movq    %rax, %rdi
-        call_with_all crn_site_tail_saved_caller
-        restore
-        .size   cairn_priv_site_tail_saved_caller, . - cairn_priv_site_tail_saved_caller
-
-        .p2align 4
-        .type   site_enter_leaf_all, @function
-site_enter_leaf_all:
-        save
-        movq    %rax, %rdi
-        call_with_all crn_site_enter_leaf
-        restore
-        .size   site_enter_leaf_all, . - site_enter_leaf_all
-
-        .p2align 4
-        .type   site_enter_count_only_all, @function
-site_enter_count_only_all:
-        save
-        movq    %rax, %rdi
-        call_with_all crn_site_enter_count_only
-        restore
-        .size   site_enter_count_only_all, . - site_enter_count_only_all
-
-        .p2align 4
-        .globl  cairn_priv_site_leave_count_only
-        .type   cairn_priv_site_leave_count_only, @function
-cairn_priv_site_leave_count_only:
-        save
-        movq    %rax, %rdi
-        call_with_all crn_site_leave_count_only
-        restore
-        .size   cairn_priv_site_leave_count_only, . - cairn_priv_site_leave_count_only
-
-        .p2align 4
-        .globl  cairn_priv_site_leave_leaf
-        .type   cairn_priv_site_leave_leaf, @function
-cairn_priv_site_leave_leaf:
-        save
-        movq    %rax, %rdi
-        call_with_all crn_site_leave_leaf
-        restore
-        .size   cairn_priv_site_leave_leaf, . - cairn_priv_site_leave_leaf
-
-        .p2align 4
-        .globl  cairn_priv_site_leave
-        .type   cairn_priv_site_leave, @function
-cairn_priv_site_leave:
-        save
-        movq    %rax, %rdi
-        call_with_all crn_site_leave
-        restore
-        .size   cairn_priv_site_leave, . - cairn_priv_site_leave
-
-        .p2align 4
-        .globl  cairn_priv_site_tail
-        .type   cairn_priv_site_tail, @function
-cairn_priv_site_tail:
-        save
-        movq    %rax, %rdi
-        call_with_all crn_site_tail
-        restore
-        .size   cairn_priv_site_tail, . - cairn_priv_site_tail
+        slow_path cairn_priv_site_enter_slowly, crn_site_enter
+        slow_path site_enter_guarded_all, crn_site_enter_guarded
+        slow_path site_enter_saved_caller_all, crn_site_enter_saved_caller
+        slow_path site_enter_leaf_all, crn_site_enter_leaf
+        slow_paths leave, tail, leave_saved_caller, tail_saved_caller, leave_leaf, counters, go, small
 
 /* Any function: %rax is called with %rdi. */
-        .p2align 4
         .globl  cairn_priv_site_call
-        .type   cairn_priv_site_call, @function
-cairn_priv_site_call:
+        function cairn_priv_site_call
         save
         movq    %rax, %r11
         call_with_all *%r11
         restore
         .size   cairn_priv_site_call, . - cairn_priv_site_call
-
-        .p2align 4
-        .globl  cairn_priv_site_counters
-        .type   cairn_priv_site_counters, @function
-cairn_priv_site_counters:
-        save
-        movq    %rax, %rdi
-        call_with_all crn_site_counters
-        restore
-        .size   cairn_priv_site_counters, . - cairn_priv_site_counters
-
-        .p2align 4
-        .globl  cairn_priv_site_go
-        .type   cairn_priv_site_go, @function
-cairn_priv_site_go:
-        save
-        movq    %rax, %rdi
-        call_with_all crn_site_go
-        restore
-        .size   cairn_priv_site_go, . - cairn_priv_site_go
-
-        .p2align 4
-        .globl  cairn_priv_site_small
-        .type   cairn_priv_site_small, @function
-cairn_priv_site_small:
-        save
-        call_with_all crn_site_small
-        restore
-        .size   cairn_priv_site_small, . - cairn_priv_site_small
 
         .section .note.GNU-stack, "", @progbits

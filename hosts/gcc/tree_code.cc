@@ -10,120 +10,50 @@
 #include "output.h"
 
 /* clang-format off */
-#define CRN_STUB_ENTER_COUNTED "cairn_priv_stub_5_enter_counted"
-#define CRN_STUB_ENTER_COUNTED_SAVED_CALLER "cairn_priv_stub_5_enter_counted_saved_caller"
 #define CRN_STUB_COUNTERS "cairn_priv_stub_4_counters"
 #define CRN_STUB_GO "cairn_priv_stub_4_go"
 
-/* Enter of a function with counters. %r11: the site, %r10: the tree. Returns the height in %rax, as
- * enter in stub.cc, and the counters of the entered context in %rcx; clobbers %r8 and %r9. Behind
- * it is an entry for functions that have entered already or on the slow path: it preserves %rax.
- *
- * From 5 on: looks up the counters in the lane's table. The entry is read before its key, because a
- * signal handler may change it. %r8: node offset, %r9: lane.
- *
- * From 6 on: inline cache miss. Usually the current record has the callee cached (never a new
- * block's). It becomes the next inline cache entry, of the lane: the strand's may be the empty one. */
-#define ENTER_COUNTED(name, space, enter, slowly, counters)                                         \
-    BEGIN(name)                                                                                    \
-    "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %rax\n"                                       \
-    "\tmovq %fs:(%rax), %rax\n"                                                                    \
-    "\ttestq %rax, %rax\n"                                                                         \
-    "\tje 1f\n"                                                                                    \
-    space                                                                                          \
-    FIND_BLOCK("6f")                                                                               \
-    "7:\tshrq $32, %r8\n"                                                                          \
-    "\tmovq " CRN_AT_BASE "(%rax), %r11\n"                                                         \
-    "\tmovq " CRN_AT_LANE "(%rax), %r9\n"                                                          \
-    "\taddq $1, (%r11,%r8,8)\n"                                                                    \
-    "\tmovq " CRN_AT_CURRENT "(%rax), %r11\n"                                                      \
-    "\tmovq " CRN_AT_TOP "(%rax), %rcx\n"                                                          \
-    enter                                                                                          \
-    "5:\tmovl (%r10), %r11d\n"                                                                     \
-    "\tshlq $32, %r11\n"                                                                           \
-    "\torq %r8, %r11\n"                                                                            \
-    "\tshrl $2, %r8d\n"                                                                            \
-    "\taddl 4(%r10), %r8d\n"                                                                       \
-    "\tandq " CRN_AT_NODE_MASK "(%r9), %r8\n"                                                      \
-    "\tshlq $5, %r8\n"                                                                             \
-    "\taddq " CRN_AT_NODES "(%r9), %r8\n"                                                          \
-    "\tmovq 8(%r8), %rcx\n"                                                                        \
-    "\tcmpq %r11, (%r8)\n"                                                                         \
-    "\tjne 3f\n"                                                                                   \
-    "\tret\n"                                                                                      \
-    "3:\tmovq 24(%r8), %rcx\n"                                                                     \
-    "\tcmpq %r11, 16(%r8)\n"                                                                       \
-    "\tjne 4f\n"                                                                                   \
-    "\tret\n"                                                                                      \
-    "6:\n"                                                                                         \
-    FIND_SPACE("%rcx")                                                                              \
-    "\tmovl " CRN_AT_CURRENT "(%rax), %r8d\n"                                                      \
-    "\tmovq " CRN_AT_BASE "(%rax), %r9\n"                                                          \
-    "\timull $" CRN_TEXT(CRN_RECORD_CALLEE_FACTOR) ", (%r11), %ecx\n"                              \
-    "\tleaq (%rcx,%rcx,2), %rcx\n"                                                                 \
-    "\tshrq $32, %rcx\n"                                                                           \
-    "\tleaq (%r9,%r8,8), %r8\n"                                                                    \
-    "\tmovl " CRN_TEXT(CRN_RECORD_CALLEES) "(%r8,%rcx,4), %ecx\n"                                  \
-    "\tmovl (%r11), %r8d\n"                                                                        \
-    "\tcmpl %r8d, " CRN_TEXT(CRN_RECORD_BLOCK) "(%r9,%rcx,8)\n"                                    \
-    "\tjne 2f\n"                                                                                   \
-    "\tshlq $32, %rcx\n"                                                                           \
-    CACHE_ENTRY_PLACE                                                                                    \
-    "\ttestl %r9d, %r9d\n"                                                                         \
-    "\tje 9f\n"                                                                                    \
-    "\tmovq " CRN_AT_LANE "(%rax), %r11\n"                                                         \
-    "\tmovq " CRN_AT_LANE_INLINE_CACHE "(%r11), %r11\n"                                                 \
-    "\ttestq %r11, %r11\n"                                                                         \
-    "\tje 9f\n"                                                                                    \
-    "\taddq %r11, %r9\n"                                                                           \
-    "\tmovl " CRN_AT_CURRENT "(%rax), %r11d\n"                                                     \
-    "\tshrq $32, %rcx\n"                                                                           \
-    "\tshlq $32, %rcx\n"                                                                           \
-    "\torq %r11, %rcx\n"                                                                           \
-    "\tmovq %rcx, (%r9,%r8,8)\n"                                                                   \
-    "9:\tmovq %rcx, %r8\n"                                                                           \
-    "\tjmp 7b\n"                                                                                   \
-    "2:\tmovq %r11, %rax\n"                                                                        \
-    "\tcall *" slowly "@GOTPCREL(%rip)\n"                                                          \
-    NAME(counters)                                                                                 \
-    "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %r9\n"                                        \
-    "\tmovq %fs:(%r9), %r9\n"                                                                      \
-    "\ttestq %r9, %r9\n"                                                                           \
-    "\tje 1f\n"                                                                                    \
-    "\tmovq " CRN_AT_TOP "(%r9), %rcx\n"                                                           \
-    "\tcmpq " CRN_AT_HIGH "(%r9), %rcx\n"                                                          \
-    "\tjae 4f\n"                                                                                   \
-    "\tmovl " CRN_AT_CURRENT "(%r9), %r8d\n"                                                       \
-    "\tmovq " CRN_AT_LANE "(%r9), %r9\n"                                                           \
-    "\tjmp 5b\n"                                                                                   \
-    "1:\tmovq cairn_priv_thread_scratch@gottpoff(%rip), %rcx\n"                                    \
-    "\tmovq %fs:(%rcx), %rcx\n"                                                                    \
-    "\ttestq %rcx, %rcx\n"                                                                         \
-    "\tje 4f\n"                                                                                    \
-    "\tret\n"                                                                                      \
-    "4:\tmovq %rax, %rcx\n"                                                                        \
-    "\tmovq %r10, %rax\n"                                                                          \
-    "\tcall *cairn_priv_site_counters@GOTPCREL(%rip)\n"                                            \
-    "\txchgq %rax, %rcx\n"                                                                         \
-    "\tret\n"                                                                                      \
-    "\t.size " counters ", . - " counters "\n"                                                     \
-    END(name)
-
-/* The frame is pushed with a guard. */
-static const char enter_counted_stub[] =
-    ENTER_COUNTED(CRN_STUB_ENTER_COUNTED,
-                  FIND_SPACE("%rcx"),
-                  PUSH_GUARDED("%rcx")
-                  "\tleaq -4(%rcx), %rax\n",
-                  "cairn_priv_site_enter_counted", CRN_STUB_COUNTERS);
-/* Or the caller is returned in %rax, to be saved. */
-static const char enter_counted_saved_caller_stub[] =
-    ENTER_COUNTED(CRN_STUB_ENTER_COUNTED_SAVED_CALLER, ,
-                  GET_CALLER("%rcx")
-                  "\tmovq %r8, " CRN_AT_CURRENT "(%rax)\n"
-                  "\tmovq " CRN_AT_MARK "(%rax), %rax\n"
-                  "\taddq %r11, %rax\n",
-                  "cairn_priv_site_enter_saved_caller", CRN_STUB_COUNTERS "_saved_caller");
+/* Looks up the counters of the current context, in the lane's table. %r10: the tree. Returns them in
+ * %rcx; clobbers %r8, %r9 and %r11, and preserves %rax. The entry is read before its key, because a
+ * signal handler may change it. */
+static const char counters_stub[] =
+    BEGIN(CRN_STUB_COUNTERS)
+    "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %r9\n"
+    "\tmovq %fs:(%r9), %r9\n"
+    "\ttestq %r9, %r9\n"
+    "\tje 1f\n"
+    "\tmovq " CRN_AT_TOP "(%r9), %rcx\n"
+    "\tcmpq " CRN_AT_HIGH "(%r9), %rcx\n"
+    "\tjae 4f\n"
+    "\tmovl " CRN_AT_CURRENT "(%r9), %r8d\n"
+    "\tmovq " CRN_AT_LANE "(%r9), %r9\n"
+    "\tmovl (%r10), %r11d\n"
+    "\tshlq $32, %r11\n"
+    "\torq %r8, %r11\n"
+    "\tshrl $2, %r8d\n"
+    "\taddl 4(%r10), %r8d\n"
+    "\tandq " CRN_AT_NODE_MASK "(%r9), %r8\n"
+    "\tshlq $5, %r8\n"
+    "\taddq " CRN_AT_NODES "(%r9), %r8\n"
+    "\tmovq 8(%r8), %rcx\n"
+    "\tcmpq %r11, (%r8)\n"
+    "\tjne 3f\n"
+    "\tret\n"
+    "3:\tmovq 24(%r8), %rcx\n"
+    "\tcmpq %r11, 16(%r8)\n"
+    "\tjne 4f\n"
+    "\tret\n"
+    "1:\tmovq cairn_priv_thread_scratch@gottpoff(%rip), %rcx\n"
+    "\tmovq %fs:(%rcx), %rcx\n"
+    "\ttestq %rcx, %rcx\n"
+    "\tje 4f\n"
+    "\tret\n"
+    "4:\tmovq %rax, %rcx\n"
+    "\tmovq %r10, %rax\n"
+    "\tcall *cairn_priv_site_counters@GOTPCREL(%rip)\n"
+    "\txchgq %rax, %rcx\n"
+    "\tret\n"
+    END(CRN_STUB_COUNTERS);
 
 /* %rax: the function's own node offset with tag, %r11: address of the node's, %r10: the node. If
  * the function is current and the node's offset is of the present graph, the node becomes current:
@@ -150,15 +80,6 @@ static const char go_stub[] =
     "\tjmp *cairn_priv_site_go@GOTPCREL(%rip)\n"
     END(CRN_STUB_GO);
 
-/* %0: height, %1: counters, %2: site, %3: tree. */
-#define ENTER_TEXT(stub)                                                                           \
-    "# cairn enter\n\t"                                                                            \
-    "leaq %2, %%r11\n\t"                                                                           \
-    "leaq %3, %%r10\n\t"                                                                           \
-    "call " stub
-static const char enter_counted_text[] = ENTER_TEXT(CRN_STUB_ENTER_COUNTED);
-static const char enter_counted_saved_caller_text[] = ENTER_TEXT(CRN_STUB_ENTER_COUNTED_SAVED_CALLER);
-
 /* %0: counters, %1: tree. */
 static const char counters_text[] = "# cairn counters\n\t"
     "leaq %1, %%r10\n\t"
@@ -180,14 +101,14 @@ enum { TREE_WORDS = 2, NODE_WORDS = 2 };
 
 /* ---- the stubs ---- */
 
-static bool uses_counters, uses_go; /* uses_counters: and enter with counters */
+static bool uses_counters, uses_go;
 
 static void write(void *event, void *data)
 {
     (void)event;
     (void)data;
     if (asm_out_file && uses_counters)
-        fprintf(asm_out_file, "%s%s\t.text\n", enter_counted_stub, enter_counted_saved_caller_stub);
+        fprintf(asm_out_file, "%s\t.text\n", counters_stub);
     if (asm_out_file && uses_go)
         fprintf(asm_out_file, "%s\t.text\n", go_stub);
     uses_counters = uses_go = false;
@@ -234,19 +155,6 @@ static gimple *assemble_call(const char *text, operands *inputs, operands *outpu
     for (unsigned i = 0; i < vec_safe_length(outputs); i++)
         SSA_NAME_DEF_STMT(TREE_VALUE((*outputs)[i])) = statement;
     return statement;
-}
-
-gimple *crn_emit_enter_counted(tree site, tree height, tree made, tree counters)
-{
-    operands *inputs = NULL, *outputs = NULL;
-    vec_safe_push(outputs, operand("=&a", height));
-    vec_safe_push(outputs, operand("=&c", counters));
-    vec_safe_push(inputs, operand("m", crn_site_block(site)));
-    vec_safe_push(inputs, operand("m", word_of(made, 0)));
-    uses_counters = true;
-    const char *text = crn_storage_of(height) == CRN_SAVED_CALLER ? enter_counted_saved_caller_text
-                                                                  : enter_counted_text;
-    return assemble_call(text, inputs, outputs, {"r8", "r9", "r10", "r11", "cc"});
 }
 
 gimple *crn_emit_counters(tree made, tree counters)

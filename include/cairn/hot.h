@@ -57,8 +57,7 @@ typedef struct cairn_priv_cached_edge {
 
 /* An entry of a block's inline cache: if the current context is `from`, the block leads to `to`.
  * For compiled hosts. The entry is selected by the stack pointer, which is known early, so the
- * processor need not wait for the current context: it predicts the branch that compares it. Leaf
- * functions, whose context nobody waits for, select it by the current context. */
+ * processor need not wait for the current context: it predicts the branch that compares it. */
 typedef struct cairn_priv_cache_entry {
     uint32_t from, to; /* node offsets; from 0: empty */
 } cairn_priv_cache_entry;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Functions that call others on some of the ways through them only, chosen by chance: before, in
+ * Functions that call others on some paths through them only, chosen by chance: before, in
  * and behind loops, in tail position, by recursion, through pointers, in children, and left by a
  * jump.
  */
