@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 const char *crn_cli_name = "cairn";
 
 static _Thread_local char *caught;
@@ -26,10 +28,7 @@ int crn_cli_fail(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    /* Names in a capture can contain anything, escape sequences too. */
-    for (char *c = message; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 0x7f)
-            *c = '?';
+    crn_text_make_safe(message); /* it may quote names in a capture */
     if (caught) {
         snprintf(caught, caught_size, "%s", message);
         return CRN_EXIT_BAD;

@@ -12,6 +12,7 @@
 #include <wchar.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 
 static const crn_glyphs utf8_glyphs = {
     .branch = "├─ ",
@@ -92,7 +93,7 @@ static glyph next_glyph(const char **text)
     const unsigned char *c = (const unsigned char *)*text;
     if (*c < 0x80 || crn_terminal_get()->glyphs != &utf8_glyphs) {
         *text += 1;
-        return (glyph){*c < ' ' || *c == 0x7f ? "?" : (const char *)c, 1, 1};
+        return (glyph){crn_text_is_unsafe(*c) ? "?" : (const char *)c, 1, 1};
     }
     wchar_t wide;
     mbstate_t state = {0};
@@ -103,7 +104,7 @@ static glyph next_glyph(const char **text)
     }
     *text += size;
     int columns = wcwidth(wide);
-    if (columns < 0) /* C1 controls and the like */
+    if (columns < 0 || crn_text_is_unsafe((uint32_t)wide))
         return (glyph){"?", 1, 1};
     return (glyph){(const char *)c, size, (size_t)columns};
 }

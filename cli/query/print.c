@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "cli/common/json.h"
 #include "cli/common/terminal.h"
 #include "query.h"
@@ -162,7 +163,7 @@ static bool print_table(FILE *out, crn_statement *statement, crn_error *error)
 
 /* ---- CSV ---- */
 
-/* Prints a field. On a terminal, control characters become "?". */
+/* Prints a field. On a terminal, unsafe characters but for line ends become "?". */
 static void print_field(FILE *out, const char *text, bool quoted)
 {
     static int terminal = -1;
@@ -170,11 +171,16 @@ static void print_field(FILE *out, const char *text, bool quoted)
         terminal = isatty(STDOUT_FILENO);
     if (quoted)
         putc('"', out);
-    for (const char *c = text; *c; c++) {
-        if (*c == '"')
+    while (*text) {
+        uint32_t character;
+        size_t length = crn_text_decode(text, &character);
+        if (*text == '"')
             putc('"', out);
-        bool acts = ((unsigned char)*c < ' ' && *c != '\n') || *c == 0x7f;
-        putc(terminal && acts ? '?' : *c, out);
+        if (terminal && *text != '\n' && (!length || crn_text_is_unsafe(character)))
+            putc('?', out);
+        else
+            fwrite(text, 1, length ? length : 1, out);
+        text += length ? length : 1;
     }
     if (quoted)
         putc('"', out);
@@ -184,6 +190,21 @@ static void print_field(FILE *out, const char *text, bool quoted)
 static void print_text_field(FILE *out, const char *text)
 {
     print_field(out, text, !*text || strpbrk(text, "\",\n\r"));
+}
+
+/* Prints a text. Spreadsheets run what begins like a formula: an apostrophe before it makes them
+ * show it (OWASP, "CSV Injection"). */
+static void print_value(FILE *out, const char *text)
+{
+    if (!*text || !strchr("=+-@\t\r", *text)) {
+        print_text_field(out, text);
+        return;
+    }
+    char *shown = crn_calloc(strlen(text) + 2, 1);
+    *shown = '\'';
+    strcpy(shown + 1, text);
+    print_text_field(out, shown);
+    crn_free(shown);
 }
 
 static bool print_csv(FILE *out, crn_statement *statement, crn_error *error)
@@ -203,7 +224,7 @@ static bool print_csv(FILE *out, crn_statement *statement, crn_error *error)
             if (c)
                 putc(',', out);
             if (value.kind == CRN_VALUE_TEXT)
-                print_text_field(out, text);
+                print_value(out, text);
             else
                 fputs(text, out);
             crn_free(text);

@@ -8,20 +8,20 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "formats/names.h"
+#include "base/text.h"
 #include "profile/profile.h"
 #include "report.h"
 
 /* Graphviz interprets escapes like \n in strings; everything else is UTF-8. */
 static void write_escaped(FILE *out, const char *text)
 {
-    char *utf8 = crn_names_utf8(text);
-    for (const char *at = utf8; *at; at++) {
+    char *safe = crn_text_copy(text, true);
+    for (const char *at = safe; *at; at++) {
         if (*at == '"' || *at == '\\')
             putc('\\', out);
-        putc((unsigned char)*at < ' ' ? ' ' : *at, out);
+        putc(*at, out);
     }
-    crn_free(utf8);
+    crn_free(safe);
 }
 
 /* From white to deep orange, with legible text. */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "formats/formats.h"
 #include "formats/names.h"
 #include "formats/stacks.h"
@@ -26,26 +27,34 @@ typedef struct path_text {
     uint32_t *fresh; /* contexts to append, innermost first */
 } path_text;
 
+/* Returns true for "%XX" of a byte that escape() writes so: controls, a separator, '#', '%', and
+ * bytes of unsafe characters. */
 static bool is_escape(const char *text)
 {
-    static const char escapes[][4] = {"%3B", "%0A", "%0D", "%23", "%25"};
-    for (size_t i = 0; i < sizeof escapes / sizeof *escapes; i++)
-        if (strncasecmp(text, escapes[i], 3) == 0)
-            return true;
-    return false;
+    static const char digits[] = "0123456789ABCDEFabcdef";
+    if (text[0] != '%' || !text[1] || !strchr(digits, text[1]) || !text[2] ||
+        !strchr(digits, text[2]))
+        return false;
+    unsigned byte = (unsigned)strtoul((char[]){text[1], text[2], 0}, NULL, 16);
+    return byte && (byte < ' ' || byte >= 0x7f || strchr(";#%", (int)byte));
 }
 
 static char *escape(const char *name)
 {
     char *result = crn_calloc(strlen(name) * 3 + 1, 1), *to = result;
     bool comment = strncmp(name, "# ", 2) == 0;
-    for (; *name; name++, comment = false) {
-        if (strchr(";\n\r", *name) || comment || (*name == '%' && is_escape(name))) {
-            snprintf(to, 4, "%%%02X", (unsigned char)*name);
-            to += 3;
-        } else {
-            *to++ = *name;
+    while (*name) {
+        uint32_t character;
+        size_t length = crn_text_decode(name, &character);
+        bool escaped =
+            comment || *name == ';' || is_escape(name) || (length && crn_text_is_unsafe(character));
+        for (size_t left = length ? length : 1; left; left--, name++) {
+            if (escaped)
+                to += snprintf(to, 4, "%%%02X", (unsigned char)*name);
+            else
+                *to++ = *name;
         }
+        comment = false;
     }
     return result;
 }
@@ -54,7 +63,7 @@ static void unescape(char *name)
 {
     char *to = name;
     for (; *name; name++) {
-        if (*name == '%' && is_escape(name)) {
+        if (is_escape(name)) {
             char digits[] = {name[1], name[2], 0};
             *to++ = (char)strtol(digits, NULL, 16);
             name += 2;

@@ -6,60 +6,14 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 
 /* Limit on lexical parents in a name. */
 enum { PARENTS_MAX = 32 };
 
-/* Returns the length of the UTF-8 sequence at `bytes`, 0 if it is invalid (Unicode, table 3-7). */
-static size_t sequence_length(const unsigned char *bytes)
-{
-    unsigned char first = bytes[0], low = 0x80, high = 0xbf;
-    size_t length;
-    if (first < 0x80)
-        return 1;
-    if (first >= 0xc2 && first <= 0xdf) {
-        length = 2;
-    } else if (first >= 0xe0 && first <= 0xef) {
-        length = 3;
-        if (first == 0xe0)
-            low = 0xa0;
-        else if (first == 0xed)
-            high = 0x9f;
-    } else if (first >= 0xf0 && first <= 0xf4) {
-        length = 4;
-        if (first == 0xf0)
-            low = 0x90;
-        else if (first == 0xf4)
-            high = 0x8f;
-    } else {
-        return 0;
-    }
-    /* A NUL byte fails this test, so nothing behind the end is read. */
-    if (bytes[1] < low || bytes[1] > high)
-        return 0;
-    for (size_t i = 2; i < length; i++)
-        if (bytes[i] < 0x80 || bytes[i] > 0xbf)
-            return 0;
-    return length;
-}
-
 char *crn_names_utf8(const char *text)
 {
-    const unsigned char *from = (const unsigned char *)text;
-    char *result = crn_calloc(strlen(text) * 3 + 1, 1), *to = result;
-    while (*from) {
-        size_t length = sequence_length(from);
-        if (length) {
-            memcpy(to, from, length);
-            from += length;
-            to += length;
-        } else {
-            memcpy(to, "\xef\xbf\xbd", 3);
-            from++;
-            to += 3;
-        }
-    }
-    return result;
+    return crn_text_copy(text, false);
 }
 
 /* One byte becomes at most six: \\u001f. */
