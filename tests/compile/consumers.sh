@@ -121,6 +121,10 @@ check "pkg-config, static" '
     gcc -static -std=c17 "$here/consumer.c" $(pkg-config --static --cflags --libs cairn) \
         -o static &&
     test "$(./static)" = "$expected"'
+check "pkg-config, not installed" '
+    flags=$(PKG_CONFIG_SYSROOT_DIR= PKG_CONFIG_PATH="$build/meson-uninstalled" pkg-config --cflags --libs cairn) &&
+    gcc -std=c17 "$here/consumer.c" $flags -o uninstalled &&
+    test "$(LD_LIBRARY_PATH="$build/src" ./uninstalled)" = "$expected"'
 check "C++ links it" '
     g++ -std=c++17 -x c++ "$here/consumer.c" $(pkg-config --cflags --libs cairn) -o plusplus &&
     test "$(LD_LIBRARY_PATH="$library" ./plusplus)" = "$expected"'
