@@ -8,3 +8,9 @@ note branch main
 <
 END
 cairn report b.cairn --tree | without_times
+# The cost is a lower bound. More than the run, summed over threads, is no share of it.
+play cost.cairn <<'END'
+note cost_ns 2000000000
+>a +1 <
+END
+cairn report cost.cairn | grep ^cost
