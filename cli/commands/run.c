@@ -220,21 +220,12 @@ static bool is_elf(const char *path)
     return is;
 }
 
-/* Searches PATH for native programs; a Lua script is always a path. */
-static bool find_elf(const char *name, char *path, size_t size)
+/* Sets the path of the program: a file here, or else one on PATH. */
+static void find_program(const char *name, char path[PATH_MAX])
 {
-    snprintf(path, size, strchr(name, '/') ? "%s" : "./%s", name);
-    if (access(path, F_OK) == 0 || strchr(name, '/'))
-        return is_elf(path);
-    const char *list = getenv("PATH");
-    while (list && *list) {
-        size_t length = strcspn(list, ":");
-        snprintf(path, size, "%.*s/%s", (int)length, list, name);
-        if (access(path, X_OK) == 0 && is_elf(path))
-            return true;
-        list += length + (list[length] == ':');
-    }
-    return false;
+    snprintf(path, PATH_MAX, "%s", name);
+    if (access(path, F_OK) == 0 || strchr(name, '/') || !crn_run_find_on_path(name, path))
+        snprintf(path, PATH_MAX, "%s", name);
 }
 
 /* fib.lua -> fib.cairn, - -> stdin.cairn */
@@ -328,7 +319,8 @@ static int run_script(const char *script)
     for (size_t i = 0; i < given.pass.count; i++)
         crn_list_add(&command, given.pass.list[i]);
     crn_list_add(&command, end);
-    for (int i = 0; i <= given.count; i++) /* and the NULL at the end */
+    crn_list_add(&command, crn_strdup(script));
+    for (int i = 1; i <= given.count; i++) /* and the NULL at the end */
         crn_list_add(&command, given.program[i]);
     execv(host, command.list);
     return crn_cli_fail("%s cannot be run: %s", host, strerror(errno));
@@ -340,13 +332,21 @@ static int run(void)
     char *named = given.output ? NULL : output_name(program);
     given.output = crn_output_target(named ? named : given.output); /* the runtime follows none */
     crn_free(named);
-    char path[PATH_MAX * 2];
-    snprintf(path, sizeof path, strchr(program, '/') ? "%s" : "./%s", program);
-    bool script = given.alloc && strcmp(program, "-") != 0 && crn_run_is_script(path);
-    if (!script && (strcmp(program, "-") == 0 || !find_elf(program, path, sizeof path))) {
-        if (is_mistaken(program))
-            return crn_cli_fail("%s: %s; name a Lua script or a program", program, strerror(errno));
+    if (strcmp(program, "-") == 0)
         return run_script(program);
+    char path[PATH_MAX];
+    find_program(program, path);
+    char *interpreter = crn_run_script_interpreter(path);
+    bool script = interpreter && given.alloc;
+    if (interpreter && !script)
+        return crn_cli_fail("%s is a script for %s: cairn run profiles Lua scripts and programs "
+                            "that use libcairn, cairn run --alloc the allocations of any program",
+                            path, interpreter);
+    crn_free(interpreter);
+    if (!script && !is_elf(path)) {
+        if (is_mistaken(path))
+            return crn_cli_fail("%s: %s; name a Lua script or a program", program, strerror(errno));
+        return run_script(path);
     }
     if (crn_run_is_interpreter(program) && !given.alloc)
         return crn_cli_fail("%s is the interpreter itself: name the script, as in cairn run %s",

@@ -141,6 +141,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
         if (command->check)
             command->check(state);
         return 0;
+    case 'h': /* argp itself knows only --help */
+        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+        return 0;
     default:
         for (size_t i = 0; i < option_count(command->options); i++)
             if (command->options[i].name && key_of(command, &command->options[i]) == key) {
@@ -155,7 +158,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
 static struct argp_option *argp_options(const crn_command *command)
 {
     size_t count = option_count(command->options);
-    struct argp_option *options = crn_calloc(count + 1, sizeof *options);
+    struct argp_option *options = crn_calloc(count + 2, sizeof *options);
+    options[count] = (struct argp_option){.key = 'h', .flags = OPTION_HIDDEN};
     int group = 0;
     for (size_t i = 0; i < count; i++) {
         const crn_option *from = &command->options[i];

@@ -5,6 +5,7 @@
 #ifndef CRN_CLI_RUN_RUN_H
 #define CRN_CLI_RUN_RUN_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <time.h>
@@ -30,8 +31,12 @@ int crn_run_native(const crn_run *run);
  * reason. */
 bool crn_run_can_alloc(const char *path);
 
-/* Returns true if the file at `path` is a script whose #! names an interpreter other than Lua's. */
-bool crn_run_is_script(const char *path);
+/* Returns the interpreter that the #! of the file at `path` names, if it is not a host's, such as
+ * Lua's. Otherwise NULL. Free it with crn_free. */
+char *crn_run_script_interpreter(const char *path);
+
+/* Finds an executable file in the folders of PATH. */
+bool crn_run_find_on_path(const char *name, char found[PATH_MAX]);
 
 /* Changes the run of a script with `count` arguments into a run of its interpreter, which is then
  * profiled. If that is impossible, prints the reason and returns false. */

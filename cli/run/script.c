@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Scripts that name their interpreter (#!), for cairn run --alloc.
+ * Scripts that name their interpreter (#!).
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -27,7 +27,7 @@ static const char *base_of(const char *path)
 static bool read_line(const char *path, char line[PATH_MAX], char **interpreter, char **argument)
 {
     struct stat info;
-    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || access(path, X_OK) != 0)
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
         return false;
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
@@ -49,26 +49,28 @@ static bool read_line(const char *path, char line[PATH_MAX], char **interpreter,
     return **interpreter != '\0';
 }
 
-static bool find_on_path(const char *name, char found[PATH_MAX])
+bool crn_run_find_on_path(const char *name, char found[PATH_MAX])
 {
+    struct stat info;
     const char *list = getenv("PATH");
     while (list && *list) {
         size_t length = strcspn(list, ":");
         snprintf(found, PATH_MAX, "%.*s/%s", (int)length, list, name);
-        if (access(found, X_OK) == 0)
+        if (access(found, X_OK) == 0 && stat(found, &info) == 0 && S_ISREG(info.st_mode))
             return true;
         list += length + (list[length] == ':');
     }
     return false;
 }
 
-bool crn_run_is_script(const char *path)
+char *crn_run_script_interpreter(const char *path)
 {
     char line[PATH_MAX], *interpreter, *argument;
-    if (!read_line(path, line, &interpreter, &argument))
-        return false;
-    bool through_env = strcmp(base_of(interpreter), "env") == 0;
-    return !crn_run_suffix(path) && !crn_run_is_interpreter(through_env ? argument : interpreter);
+    if (!read_line(path, line, &interpreter, &argument) || crn_run_suffix(path))
+        return NULL;
+    if (strcmp(base_of(interpreter), "env") == 0)
+        interpreter = argument;
+    return crn_run_is_interpreter(interpreter) ? NULL : crn_strdup(interpreter);
 }
 
 /* #!/usr/bin/env NAME: runs NAME itself, so that it is profiled and not env. */
@@ -79,7 +81,7 @@ static bool leave_env(crn_run *run, int *count, const char *argument)
         return crn_cli_fail("%s: its first line names no interpreter to profile: write cairn run "
                             "--alloc INTERPRETER %s",
                             run->path, run->path) == CRN_EXIT_OK;
-    if (!find_on_path(argument, found))
+    if (!crn_run_find_on_path(argument, found))
         return crn_cli_fail("%s: its interpreter, %s, is not on the PATH", run->path, argument) ==
                CRN_EXIT_OK;
     char **program = crn_calloc((size_t)*count + 2, sizeof *program);
