@@ -2,6 +2,7 @@
 #include "json.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "formats/names.h"
@@ -21,10 +22,25 @@ json_t *crn_json_number(uint64_t number)
     return number <= INT64_MAX ? json_integer((json_int_t)number) : json_real((double)number);
 }
 
+/* JSON_ENSURE_ASCII leaves DEL. */
+static int put_ascii(const char *bytes, size_t size, void *data)
+{
+    FILE *out = data;
+    for (const char *del; (del = memchr(bytes, 0x7f, size));) {
+        fwrite(bytes, 1, (size_t)(del - bytes), out);
+        fputs("\\u007f", out);
+        size -= (size_t)(del - bytes) + 1;
+        bytes = del + 1;
+    }
+    fwrite(bytes, 1, size, out);
+    return 0;
+}
+
 void crn_json_write(FILE *out, json_t *json)
 {
-    json_dumpf(json, out,
-               JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+    json_dump_callback(json, put_ascii, out,
+                       JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY |
+                           JSON_REAL_PRECISION(15));
     json_decref(json);
 }
 

@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "terminal.h"
+
 enum { FIRST_MS = 500, EVERY_MS = 200 };
 
 static struct {
@@ -64,11 +66,10 @@ void crn_progress_begin(const char *format, ...)
         return;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(progress.what, sizeof progress.what, format, arguments);
+    char what[sizeof progress.what];
+    vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
-    for (char *c = progress.what; *c; c++)
-        if ((unsigned char)*c < ' ')
-            *c = '?';
+    crn_terminal_fit(progress.what, sizeof progress.what, what, 0, false);
     progress.ending = false;
     progress.done = progress.total = 0;
 

@@ -21,8 +21,8 @@ static crn_column *add(crn_table *table, crn_column_kind kind, const char *title
 {
     crn_column *column = &table->columns[table->count++];
     *column = (crn_column){.kind = kind, .rank = table->rank};
-    snprintf(column->title, sizeof column->title, "%s", title);
-    column->width = crn_terminal_width(title);
+    crn_terminal_fit(column->title, sizeof column->title, title, 0, false);
+    column->width = crn_terminal_width(column->title);
     return column;
 }
 
@@ -235,7 +235,7 @@ static void print_cell(FILE *out, crn_row *row, crn_style style, const char *tex
     print_spaces(out, gap + (column->width > width ? column->width - width : 0));
     if (style != CRN_STYLE_PLAIN)
         crn_terminal_style(out, style);
-    fputs(text, out);
+    crn_terminal_text(out, text, 0, false);
     if (style != CRN_STYLE_PLAIN)
         crn_terminal_style(out, CRN_STYLE_PLAIN);
 }

@@ -112,7 +112,7 @@ void crn_row_block(FILE *out, crn_row *row, const char *prefix, const crn_block_
     fprintf(out, "%*s", CRN_TABLE_MARGIN, "");
     crn_terminal_text(out, prefix, 0, false);
     size_t printed = fixed + print_name(out, table, block, limit);
-    fputs(suffix, out);
+    crn_terminal_text(out, suffix, 0, false);
     if (*place)
         print_place(out, table, place, printed);
     putc('\n', out);

@@ -3,6 +3,7 @@
 
 #include <langinfo.h>
 #include <locale.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,7 @@ const crn_terminal *crn_terminal_get(void)
     if (terminal.glyphs)
         return &terminal;
     terminal.glyphs = choose_utf8() ? &utf8_glyphs : &ascii_glyphs;
+    terminal.interactive = isatty(STDOUT_FILENO) || isatty(STDERR_FILENO);
     if (isatty(STDOUT_FILENO)) {
         struct winsize size;
         const char *term = getenv("TERM");
@@ -87,26 +89,28 @@ typedef struct glyph {
     size_t size, columns;
 } glyph;
 
-/* Takes the next character off the text. In other locales than UTF-8 each byte is a column. */
+/* Takes the next character off the text. In other locales than UTF-8, files get the bytes of safe
+ * characters, and terminals none: they might act there (0x9b is a control in Latin-1). */
 static glyph next_glyph(const char **text)
 {
-    const unsigned char *c = (const unsigned char *)*text;
-    if (*c < 0x80 || crn_terminal_get()->glyphs != &utf8_glyphs) {
-        *text += 1;
-        return (glyph){crn_text_is_unsafe(*c) ? "?" : (const char *)c, 1, 1};
-    }
-    wchar_t wide;
-    mbstate_t state = {0};
-    size_t size = mbrtowc(&wide, *text, MB_CUR_MAX, &state);
-    if (size == (size_t)-1 || size == (size_t)-2) {
-        *text += 1;
-        return (glyph){"\xef\xbf\xbd", 3, 1};
-    }
-    *text += size;
-    int columns = wcwidth(wide);
-    if (columns < 0 || crn_text_is_unsafe((uint32_t)wide))
+    const char *bytes = *text;
+    uint32_t character;
+    size_t length = crn_text_decode(bytes, &character);
+    const crn_terminal *terminal = crn_terminal_get();
+    bool utf8 = terminal->glyphs == &utf8_glyphs;
+    *text += length ? length : 1;
+    if (!length)
+        return utf8 ? (glyph){"\xef\xbf\xbd", 3, 1} : (glyph){"?", 1, 1};
+    if (crn_text_is_unsafe(character))
         return (glyph){"?", 1, 1};
-    return (glyph){(const char *)c, size, (size_t)columns};
+    if (character < 0x80)
+        return (glyph){bytes, 1, 1};
+    if (!utf8)
+        return terminal->interactive ? (glyph){"?", 1, 1} : (glyph){bytes, length, length};
+    int columns = wcwidth((wchar_t)character);
+    if (columns < 0) /* unassigned */
+        return (glyph){"?", 1, 1};
+    return (glyph){bytes, length, (size_t)columns};
 }
 
 /* Returns the number of leading bytes that are printable ASCII, which nearly all are. */
@@ -192,6 +196,24 @@ size_t crn_terminal_fit(char *to, size_t size, const char *text, size_t limit, b
     size_t width = put_text(&sink, text, limit, keep_end);
     *sink.to = 0;
     return width;
+}
+
+void crn_terminal_format(FILE *out, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = NULL;
+    if (vasprintf(&text, format, arguments) < 0)
+        abort();
+    va_end(arguments);
+    size_t length = strlen(format);
+    bool line = length && format[length - 1] == '\n';
+    if (line)
+        text[strlen(text) - 1] = 0;
+    crn_terminal_text(out, text, 0, false);
+    free(text);
+    if (line)
+        putc('\n', out);
 }
 
 void crn_terminal_wrapped(FILE *out, const char *text)

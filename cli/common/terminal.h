@@ -23,6 +23,7 @@ typedef struct crn_glyphs {
 typedef struct crn_terminal {
     size_t width; /* columns; 0: do not cut */
     bool colour;
+    bool interactive; /* stdout or stderr is a terminal */
     const crn_glyphs *glyphs;
 } crn_terminal;
 
@@ -43,13 +44,17 @@ void crn_terminal_style(FILE *out, crn_style style);
 /* Returns the number of columns that crn_terminal_text uses for the text. */
 size_t crn_terminal_width(const char *text);
 
-/* Prints untrusted text: unsafe characters (base/text.h) become '?', invalid UTF-8 U+FFFD. Cut to `limit`
- * columns (0: not) with an ellipsis at its end, or at its begin if `keep_end`. Returns the columns
- * printed. */
+/* Prints untrusted text: unsafe characters (base/text.h) become '?', invalid UTF-8 U+FFFD. Cut to
+ * `limit` columns (0: not) with an ellipsis at its end, or at its begin if `keep_end`. Returns the
+ * columns printed. */
 size_t crn_terminal_text(FILE *out, const char *text, size_t limit, bool keep_end);
 
 /* The same into `to`, which has `size` (at least 1) bytes. */
 size_t crn_terminal_fit(char *to, size_t size, const char *text, size_t limit, bool keep_end);
+
+/* Formats like printf and prints the result as such text, which is one line. A newline at the end
+ * of the format is printed as such. */
+void crn_terminal_format(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Prints such text wrapped between words at the terminal's width, and a newline. */
 void crn_terminal_wrapped(FILE *out, const char *text);

@@ -92,6 +92,8 @@ char *crn_whatif_reasons(const crn_whatif_report *report)
     return reasons.text;
 }
 
+enum { NAME_SHOWN = 100 };
+
 /* ---- model ---- */
 
 static void print_count(FILE *out, const char *before, uint64_t count, const char *one,
@@ -108,9 +110,11 @@ static void print_pools(FILE *out, const crn_whatif_report *report)
     for (uint32_t p = 0; p < facts->pool_count && p < NAMED; p++) {
         const crn_replay_pool *pool = &facts->pools[p];
         print_count(out, "pool       ", pool->lanes, "thread takes", "threads take");
-        for (uint32_t k = 0; k < pool->kinds && k < NAMED; k++)
-            fprintf(out, "%s %.100s", k ? pool->by_kind ? " before" : "," : "",
-                    report->profile->blocks[pool->blocks[k]].name);
+        for (uint32_t k = 0; k < pool->kinds && k < NAMED; k++) {
+            fputs(!k ? " " : pool->by_kind ? " before " : ", ", out);
+            crn_terminal_text(out, report->profile->blocks[pool->blocks[k]].name, NAME_SHOWN,
+                              false);
+        }
         fprintf(out, "%s%s\n", pool->kinds > NAMED ? ", ..." : "",
                 pool->kinds > 1 && !pool->by_kind ? ", oldest first" : "");
     }
@@ -148,7 +152,7 @@ static void print_trust(FILE *out, const crn_whatif_report *report)
     fprintf(out, "This prediction is not to be trusted:\n");
     for (const char *at = report->reasons; *at;) {
         size_t length = strcspn(at, "\n");
-        fprintf(out, "  %.*s\n", (int)length, at);
+        crn_terminal_format(out, "  %.*s\n", (int)length, at);
         at += length + (at[length] == '\n');
     }
     crn_terminal_style(out, CRN_STYLE_PLAIN);
@@ -185,7 +189,8 @@ static void print_prediction(FILE *out, const crn_whatif_report *report)
     fprintf(out, "\n  %-22s %12s %12s %11s\n", "", "recorded", "predicted", "change");
     print_row(out, "end to end", CRN_UNIT_TIME, facts->recorded, report->outcome->length);
     if (before->count) {
-        fprintf(out, "%.100s (%" PRIu32 ", with all that they asked for)\n", name, before->count);
+        crn_terminal_text(out, name, NAME_SHOWN, false);
+        fprintf(out, " (%" PRIu32 ", with all that they asked for)\n", before->count);
         print_rate(out, report);
         print_row(out, "median latency", CRN_UNIT_TIME, before->median, after->median);
         print_row(out, "90th percentile", CRN_UNIT_TIME, before->p90, after->p90);

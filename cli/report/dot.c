@@ -12,14 +12,18 @@
 #include "profile/profile.h"
 #include "report.h"
 
-/* Graphviz interprets escapes like \n in strings; everything else is UTF-8. */
+/* Graphviz interprets escapes like \n and the entities of HTML in strings; everything else is
+ * UTF-8. */
 static void write_escaped(FILE *out, const char *text)
 {
     char *safe = crn_text_copy(text, true);
     for (const char *at = safe; *at; at++) {
         if (*at == '"' || *at == '\\')
             putc('\\', out);
-        putc(*at, out);
+        if (*at == '&')
+            fputs("&amp;", out);
+        else
+            putc(*at, out);
     }
     crn_free(safe);
 }

@@ -217,14 +217,15 @@ void crn_report_rest(FILE *out, const crn_report *report, const crn_unshown *res
         return;
     crn_terminal_style(out, CRN_STYLE_DIM);
     if (rest->hidden)
-        fprintf(out, "%s more block%s with %.1f %% of self %s: --top 0%s shows all\n",
-                crn_figure_alone(figure, "", rest->hidden), rest->hidden == 1 ? "" : "s",
-                crn_percent(rest->hidden_self, total), metric,
-                report->threshold > 0 ? " --threshold 0" : "");
+        crn_terminal_format(out, "%s more block%s with %.1f %% of self %s: --top 0%s shows all\n",
+                            crn_figure_alone(figure, "", rest->hidden),
+                            rest->hidden == 1 ? "" : "s", crn_percent(rest->hidden_self, total),
+                            metric, report->threshold > 0 ? " --threshold 0" : "");
     if (rest->unwanted)
-        fprintf(out, "%s other block%s with %.1f %% of self %s left out by --keep\n",
-                crn_figure_alone(figure, "", rest->unwanted), rest->unwanted == 1 ? "" : "s",
-                crn_percent(rest->unwanted_self, total), metric);
+        crn_terminal_format(out, "%s other block%s with %.1f %% of self %s left out by --keep\n",
+                            crn_figure_alone(figure, "", rest->unwanted),
+                            rest->unwanted == 1 ? "" : "s", crn_percent(rest->unwanted_self, total),
+                            metric);
     crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 

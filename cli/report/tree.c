@@ -140,9 +140,9 @@ static void print_rest(FILE *out, const crn_report *report, const crn_tree_view 
     if (report->threshold > 0)
         fprintf(out, " below %g %%", 100 * report->threshold);
     if (!view->upside_down)
-        fprintf(out, ", with %.1f %% of self %s in all",
-                crn_percent(total > tree->shown ? total - tree->shown : 0, total),
-                report->profile->metrics[report->metrics[0]].name);
+        crn_terminal_format(out, ", with %.1f %% of self %s in all",
+                            crn_percent(total > tree->shown ? total - tree->shown : 0, total),
+                            report->profile->metrics[report->metrics[0]].name);
     fprintf(out, ": --threshold 0%s shows all\n", report->top ? " --top 0" : "");
     crn_terminal_style(out, CRN_STYLE_PLAIN);
 }

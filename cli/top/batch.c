@@ -47,8 +47,10 @@ static void print(FILE *out, const char *path, const crn_top_look *look, crn_top
         fprintf(out, "%" PRIu64 " more: --top 0 shows all\n", rows.hidden);
     if (rows.small)
         fprintf(out, "%" PRIu64 " more with less than 0.3 %% each\n", rows.small);
-    if (*rows.remark && look->profile)
-        fprintf(out, "\n%s\n", rows.remark);
+    if (*rows.remark && look->profile) {
+        putc('\n', out);
+        crn_terminal_format(out, "%s\n", rows.remark);
+    }
     crn_top_rows_free(&rows);
 }
 

@@ -16,22 +16,35 @@ char *crn_names_utf8(const char *text)
     return crn_text_copy(text, false);
 }
 
+/* Characters above U+FFFF are written as two surrogates. */
+static char *put_escape(char *to, uint32_t character)
+{
+    if (character < 0x10000)
+        return to + sprintf(to, "\\u%04x", (unsigned)character);
+    character -= 0x10000;
+    return to + sprintf(to, "\\u%04x\\u%04x", 0xd800 + (unsigned)(character >> 10),
+                        0xdc00 + (unsigned)(character & 0x3ff));
+}
+
 /* One byte becomes at most six: \\u001f. */
 char *crn_names_json(const char *text)
 {
-    char *valid = crn_names_utf8(text);
-    char *json = crn_calloc(strlen(valid) * 6 + 3, 1), *to = json;
+    char *json = crn_calloc(strlen(text) * 6 + 3, 1), *to = json;
     *to++ = '"';
-    for (const char *from = valid; *from; from++) {
-        if (*from == '"' || *from == '\\')
+    while (*text) {
+        uint32_t character;
+        size_t length = crn_text_decode(text, &character);
+        if (*text == '"' || *text == '\\')
             *to++ = '\\';
-        if ((unsigned char)*from < ' ')
-            to += sprintf(to, "\\u%04x", (unsigned)*from);
+        if (!length)
+            to = stpcpy(to, "\xef\xbf\xbd");
+        else if (crn_text_is_unsafe(character))
+            to = put_escape(to, character);
         else
-            *to++ = *from;
+            to = mempcpy(to, text, length);
+        text += length ? length : 1;
     }
     *to = '"';
-    crn_free(valid);
     return json;
 }
 

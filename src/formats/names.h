@@ -24,7 +24,8 @@ void crn_names_close(crn_names *names);
 /* Returns `text` as valid UTF-8; free it with crn_free. */
 char *crn_names_utf8(const char *text);
 
-/* Returns `text` as a quoted JSON string; free it with crn_free. */
+/* Returns `text` as a quoted JSON string, with escapes for unsafe characters (base/text.h); free it
+ * with crn_free. */
 char *crn_names_json(const char *text);
 
 #endif

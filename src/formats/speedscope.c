@@ -6,7 +6,6 @@
  */
 #include <cairn/cairn.h>
 #include <errno.h>
-#include <jansson.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -29,11 +28,9 @@ typedef struct writer {
 /* Writes `text` as a quoted JSON string. */
 static void put_string(writer *writer, const char *text)
 {
-    char *valid = crn_names_utf8(text);
-    json_t *string = json_string(valid);
-    json_dumpf(string, writer->out, JSON_ENCODE_ANY);
-    json_decref(string);
-    crn_free(valid);
+    char *quoted = crn_names_json(text);
+    fputs(quoted, writer->out);
+    crn_free(quoted);
 }
 
 static void put_frames(writer *writer)
