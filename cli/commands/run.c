@@ -338,11 +338,14 @@ static int run(void)
     find_program(program, path);
     char *interpreter = crn_run_script_interpreter(path);
     bool script = interpreter && given.alloc;
+    int status = CRN_EXIT_OK;
     if (interpreter && !script)
-        return crn_cli_fail("%s is a script for %s: cairn run profiles Lua scripts and programs "
-                            "that use libcairn, cairn run --alloc the allocations of any program",
-                            path, interpreter);
+        status = crn_cli_fail("%s is a script for %s: cairn run profiles Lua scripts and programs "
+                              "that use libcairn, cairn run --alloc the allocations of any program",
+                              path, interpreter);
     crn_free(interpreter);
+    if (status != CRN_EXIT_OK)
+        return status;
     if (!script && !is_elf(path)) {
         if (is_mistaken(path))
             return crn_cli_fail("%s: %s; name a Lua script or a program", program, strerror(errno));
