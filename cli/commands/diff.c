@@ -87,10 +87,13 @@ static void choose_default(crn_diff_input *input)
 
 bool crn_diff_choose_metric(crn_diff_input *input, const char *name)
 {
-    if (name)
-        return find_metric(input, name);
-    choose_default(input);
-    return true;
+    if (name && !find_metric(input, name))
+        return false;
+    if (!name)
+        choose_default(input);
+    return input->metric[CRN_BEFORE] != CRN_METRIC_CALLS ||
+           crn_calls_missing(input->profile[CRN_BEFORE]) ==
+               crn_calls_missing(input->profile[CRN_AFTER]);
 }
 
 /* A gate on a metric that one capture lacks would never fail. */
@@ -122,6 +125,14 @@ static void say_growth(const crn_diff_report *report, const char *what,
     crn_cli_fail("%s: %s %s, more than %g %%", what, report->metric_name, growth, 100 * limit);
 }
 
+/* A growth beyond the limit that fails nothing. */
+static void say_chance(const crn_diff_report *report, const char *what, double limit, bool many)
+{
+    crn_cli_fail("%s grew by more than %g %% in %s, but by no more than chance makes of so few "
+                 "samples: %s not count",
+                 what, 100 * limit, report->metric_name, many ? "they do" : "it does");
+}
+
 static bool matters(const crn_diff *blocks, const crn_diff_row *row, double share)
 {
     bool any = false;
@@ -135,7 +146,7 @@ static bool matters(const crn_diff *blocks, const crn_diff_row *row, double shar
 static bool judge_blocks(const crn_diff_report *report)
 {
     crn_diff blocks = crn_diff_blocks(&report->input);
-    unsigned count = 0, chances = 0;
+    unsigned count = 0, chances = 0, apart = 0;
     bool good = true;
     for (uint32_t i = 0; i < blocks.count; i++)
         count += matters(&blocks, &blocks.rows[i], given.share);
@@ -144,8 +155,10 @@ static bool judge_blocks(const crn_diff_report *report)
         const crn_diff_row *row = &blocks.rows[i];
         if (!matters(&blocks, row, given.share) || !exceeds(row->self, given.fail_block))
             continue;
-        if (crn_sampling_within_chance(blocks.sampling, row->self, z)) {
-            chances++;
+        bool chance = crn_sampling_within_chance(blocks.sampling, row->self, z);
+        if (chance || crn_diff_row_is_apart(row)) {
+            chances += chance;
+            apart += !chance;
             continue;
         }
         int side = row->id[CRN_AFTER] != CRN_DIFF_NONE ? CRN_AFTER : CRN_BEFORE;
@@ -153,12 +166,13 @@ static bool judge_blocks(const crn_diff_report *report)
                    given.fail_block);
         good = false;
     }
+    char what[64];
+    snprintf(what, sizeof what, "%u block%s", chances, chances == 1 ? "" : "s");
     if (chances)
-        crn_cli_fail(
-            "%u block%s grew by more than %g %% in %s, but by no more than chance makes of "
-            "so few samples: %s not count",
-            chances, chances == 1 ? "" : "s", 100 * given.fail_block, report->metric_name,
-            chances == 1 ? "it does" : "they do");
+        say_chance(report, what, given.fail_block, chances > 1);
+    if (apart)
+        crn_cli_fail("%u block%s not recorded before, so that growth is not known: not counted",
+                     apart, apart == 1 ? " was" : "s were");
     crn_diff_free(&blocks);
     return good;
 }
@@ -168,8 +182,12 @@ static int judge(const crn_diff_report *report)
 {
     int status = CRN_EXIT_OK;
     if (given.fail_total >= 0 && exceeds(report->diff.total, given.fail_total)) {
-        say_growth(report, "total", report->diff.total, given.fail_total);
-        status = CRN_EXIT_NO;
+        if (crn_diff_total_is_chance(report)) {
+            say_chance(report, "the total", given.fail_total, false);
+        } else {
+            say_growth(report, "total", report->diff.total, given.fail_total);
+            status = CRN_EXIT_NO;
+        }
     }
     if (given.fail_block < 0)
         return status;
@@ -179,10 +197,13 @@ static int judge(const crn_diff_report *report)
 static int compare(crn_diff_report *report)
 {
     crn_diff_input *input = &report->input;
-    if (!crn_diff_choose_metric(input, given.metric))
+    if (!crn_diff_choose_metric(input, given.metric) && given.metric)
         return crn_cli_fail(
             "the captures do not both have a metric \"%s\"; cairn report shows their metrics",
             given.metric);
+    if (!crn_diff_choose_metric(input, given.metric))
+        return crn_cli_fail("the captures have no metric in common; record both with the same "
+                            "clock, such as cairn run --cpu");
     bool gate = given.fail_total >= 0 || given.fail_block >= 0;
     if (gate && !can_gate(input, given.metric != NULL))
         return crn_cli_fail("the captures measure no time or ticks in common for a gate; record "

@@ -19,13 +19,20 @@ typedef struct crn_diff_report {
 } crn_diff_report;
 
 /* Chooses the metric with this name on both sides; for NULL the first of a list that both have.
- * Returns false if there is no such metric. */
+ * Returns false if there is no such metric. Calls that one side does not count are none. */
 bool crn_diff_choose_metric(crn_diff_input *input, const char *name);
 
 void crn_diff_text(FILE *out, const crn_diff_report *report);
 
 /* Returns true if figures differ, but sampling of two equal runs could cause that. */
 bool crn_diff_is_chance(const crn_diff_report *report, const uint64_t figures[CRN_SIDES]);
+
+/* The same of the totals. */
+bool crn_diff_total_is_chance(const crn_diff_report *report);
+
+/* Returns "not profiled" or the like for a row that is in one capture only for another reason than
+ * that the program changed, otherwise NULL. */
+const char *crn_diff_why_apart(const crn_diff_row *row);
 
 /* docs/REPORT_JSON.md is the schema. */
 void crn_diff_json(FILE *out, const crn_diff_report *report);

@@ -49,6 +49,8 @@ static void write_row(FILE *out, const crn_diff_report *report, const crn_diff_r
     json_object_set_new(json, "calls", pair_json(row->calls));
     json_object_set_new(json, "self", pair_json(row->self));
     json_object_set_new(json, "inclusive", pair_json(row->inclusive));
+    if (crn_diff_why_apart(row))
+        json_object_set_new(json, "apart", json_string(crn_diff_why_apart(row)));
     if (is_sampled(report)) {
         json_t *chance = json_object();
         json_object_set_new(chance, "self", json_boolean(crn_diff_is_chance(report, row->self)));
@@ -69,6 +71,8 @@ void crn_diff_json(FILE *out, const crn_diff_report *report)
     crn_json_write_member(out, "after", crn_json_text(report->paths[CRN_AFTER]));
     crn_json_write_member(out, "metric", crn_json_text(report->metric_name));
     crn_json_write_member(out, "total", pair_json(report->diff.total));
+    if (is_sampled(report))
+        crn_json_write_member(out, "total_chance", json_boolean(crn_diff_total_is_chance(report)));
     crn_json_write_member(out, "hidden", crn_json_number(report->diff.count - shown));
     fprintf(out, ",\n\"%s\":[", report->contexts ? "contexts" : "blocks");
     for (uint32_t i = 0; i < shown; i++) {

@@ -68,7 +68,7 @@ static void print_total(FILE *out, const crn_diff_report *report)
             crn_terminal_get()->glyphs->arrow, crn_figure_alone(after, unit, total[CRN_AFTER]));
     crn_terminal_text(out, report->metric_name, 0, false);
     if (total[CRN_BEFORE])
-        fprintf(out, ", %+.2f %%",
+        fprintf(out, ", %s%+.2f %%", crn_diff_total_is_chance(report) ? "~" : "",
                 100 * ((double)total[CRN_AFTER] / (double)total[CRN_BEFORE] - 1));
     fputs("\n\n", out);
 }
@@ -94,22 +94,49 @@ static void path_prefix(char prefix[PATH_SIZE], const crn_profile *profile, uint
 
 bool crn_diff_is_chance(const crn_diff_report *report, const uint64_t figures[CRN_SIDES])
 {
+    const uint64_t *total = report->diff.total;
+    if (figures[CRN_BEFORE] == total[CRN_BEFORE] && figures[CRN_AFTER] == total[CRN_AFTER])
+        return crn_diff_total_is_chance(report);
     return figures[CRN_BEFORE] != figures[CRN_AFTER] &&
            crn_sampling_within_chance(report->diff.sampling, figures, CRN_INTERVAL_Z);
+}
+
+bool crn_diff_total_is_chance(const crn_diff_report *report)
+{
+    const uint64_t *total = report->diff.total;
+    return total[CRN_BEFORE] != total[CRN_AFTER] &&
+           crn_sampling_totals_within_chance(report->diff.sampling, total, CRN_INTERVAL_Z);
+}
+
+const char *crn_diff_why_apart(const crn_diff_row *row)
+{
+    static const char *const words[] = {
+        [CRN_ABSENCE_NOT_PROFILED] = "not profiled", [CRN_ABSENCE_NOT_SAMPLED] = "not sampled"};
+    return crn_diff_row_is_apart(row) ? words[row->absence] : NULL;
+}
+
+/* The figures of a row that is in one capture only do not compare if the program did not change. */
+static void print_figures(FILE *out, const crn_diff_report *report, crn_row *cells,
+                          const crn_diff_row *row, bool calls)
+{
+    static const uint64_t none[CRN_SIDES];
+    bool apart = crn_diff_row_is_apart(row);
+    const uint64_t *self = apart ? none : row->self, *inclusive = apart ? none : row->inclusive;
+    const uint64_t *counts = apart ? none : row->calls;
+    crn_row_figure(out, cells, row->self[CRN_BEFORE]);
+    crn_row_figure(out, cells, row->self[CRN_AFTER]);
+    crn_row_change(out, cells, self[CRN_BEFORE], self[CRN_AFTER], crn_diff_is_chance(report, self));
+    crn_row_change(out, cells, inclusive[CRN_BEFORE], inclusive[CRN_AFTER],
+                   crn_diff_is_chance(report, inclusive));
+    if (calls)
+        crn_row_change(out, cells, counts[CRN_BEFORE], counts[CRN_AFTER], false);
 }
 
 static void print_row(FILE *out, const crn_diff_report *report, const crn_table *table,
                       const crn_diff_row *row, bool calls)
 {
     crn_row cells = crn_row_begin(table);
-    crn_row_figure(out, &cells, row->self[CRN_BEFORE]);
-    crn_row_figure(out, &cells, row->self[CRN_AFTER]);
-    crn_row_change(out, &cells, row->self[CRN_BEFORE], row->self[CRN_AFTER],
-                   crn_diff_is_chance(report, row->self));
-    crn_row_change(out, &cells, row->inclusive[CRN_BEFORE], row->inclusive[CRN_AFTER],
-                   crn_diff_is_chance(report, row->inclusive));
-    if (calls)
-        crn_row_change(out, &cells, row->calls[CRN_BEFORE], row->calls[CRN_AFTER], false);
+    print_figures(out, report, &cells, row, calls);
     uint32_t id;
     const crn_profile *profile = side_of(report, row, &id);
     char prefix[PATH_SIZE] = "";
@@ -117,7 +144,11 @@ static void print_row(FILE *out, const crn_diff_report *report, const crn_table 
         path_prefix(prefix, profile, id);
         id = profile->block[id];
     }
-    crn_row_block(out, &cells, prefix, &profile->blocks[id], "");
+    char suffix[64] = "";
+    if (crn_diff_why_apart(row))
+        snprintf(suffix, sizeof suffix, " (%s %s)", crn_diff_why_apart(row),
+                 profile == report->input.profile[CRN_AFTER] ? "before" : "after");
+    crn_row_block(out, &cells, prefix, &profile->blocks[id], suffix);
 }
 
 static bool is_changed(const crn_diff_row *row)
@@ -144,7 +175,7 @@ static uint64_t larger(uint64_t largest, const uint64_t figures[CRN_SIDES])
 /* Widths of the columns, and the number of rows; changed rows come first. */
 static extent measure(const crn_diff_report *report, crn_table *table)
 {
-    extent extent = {0};
+    extent extent = {.chance = crn_diff_total_is_chance(report)};
     for (uint32_t i = 0; i < report->diff.count; i++) {
         const crn_diff_row *row = &report->diff.rows[i];
         if (!is_changed(row)) {
@@ -156,8 +187,9 @@ static extent measure(const crn_diff_report *report, crn_table *table)
             extent.self = larger(extent.self, row->self);
             extent.inclusive = larger(extent.inclusive, row->inclusive);
             extent.calls = larger(extent.calls, row->calls);
-            extent.chance |=
-                crn_diff_is_chance(report, row->self) || crn_diff_is_chance(report, row->inclusive);
+            if (!crn_diff_row_is_apart(row))
+                extent.chance |= crn_diff_is_chance(report, row->self) ||
+                                 crn_diff_is_chance(report, row->inclusive);
             uint32_t id;
             const crn_profile *profile = side_of(report, row, &id);
             if (!report->contexts)

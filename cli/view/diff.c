@@ -33,7 +33,10 @@ static bool diff_begin(crn_view *view, const crn_view_query *query, crn_diff_rep
         report->input.profile[side] = view->files[numbers[side]].profile;
     }
     if (!crn_diff_choose_metric(&report->input, metric && *metric ? metric : NULL)) {
-        crn_cli_fail("there is no metric \"%.40s\" in both", metric);
+        if (metric && *metric)
+            crn_cli_fail("there is no metric \"%.40s\" in both", metric);
+        else
+            crn_cli_fail("the captures have no metric in common");
         return false;
     }
     report->metric_name =

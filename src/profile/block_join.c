@@ -6,6 +6,9 @@
  * blocks, one level of nesting at a time. Two differences are ignored: if only one profile has a
  * file, it matches the other profile's only file with the same base name (the source tree has
  * moved); and a block's own line in its name ("function <a.lua:12>") is redundant.
+ *
+ * What is left then is matched once more, without lexical parents that only one profile has, and
+ * with files that are known by a longer path in one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -201,6 +204,103 @@ static void put_entries(const crn_profile *profile, uint32_t side, entry *entrie
     }
 }
 
+/* ---- what is left ---- */
+
+/* Limit on blocks of one name that are compared with each other. */
+enum { ALIKE_MAX = 256, ROUNDS_MAX = 32 };
+
+/* Removes the entries whose block has a partner. Returns the number of the others. */
+static size_t keep_left(const crn_block_join *join, entry *entries, size_t count)
+{
+    uint8_t *sides = crn_calloc(join->count, 1);
+    for (size_t i = 0; i < count; i++)
+        sides[join->numbers[entries[i].side][entries[i].block]] |= 1 << entries[i].side;
+    size_t left = 0;
+    for (size_t i = 0; i < count; i++) {
+        entry *its = &entries[i];
+        if (sides[join->numbers[its->side][its->block]] == (1 << CRN_BEFORE | 1 << CRN_AFTER))
+            continue;
+        entry other = entries[left];
+        entries[left++] = *its;
+        *its = other;
+    }
+    crn_free(sides);
+    return left;
+}
+
+/* Returns true if one of the paths ends in the other. */
+static bool are_same_file(const char *a, const char *b)
+{
+    size_t length = strlen(a), size = strlen(b);
+    if (length < size)
+        return are_same_file(b, a);
+    const char *end = a + length - size;
+    return strcmp(end, b) == 0 && (end == a || (size && end[-1] == '/'));
+}
+
+static bool may_match(const crn_block_join *join, const entry *a, const entry *b)
+{
+    const crn_block_info *one = a->info, *other = b->info;
+    bool unknown = !*one->file || !*other->file; /* without debug information */
+    if (a->side == b->side || strcmp(a->name, b->name) != 0)
+        return false;
+    if (!unknown && (one->line != other->line || !are_same_file(a->file, b->file)))
+        return false;
+    return !a->level || !b->level ||
+           join->numbers[a->side][one->parent] == join->numbers[b->side][other->parent];
+}
+
+/* Returns the only entry of the group that may match, NULL if there is none or several. */
+static entry *only_match(const crn_block_join *join, const entry *a, entry *group, size_t count)
+{
+    entry *found = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (!may_match(join, a, &group[i]))
+            continue;
+        if (found)
+            return NULL;
+        found = &group[i];
+    }
+    return found;
+}
+
+/* Matches entries of one name. Returns true if there were any matches. */
+static bool join_alike(crn_block_join *join, entry *group, size_t count)
+{
+    bool any = false;
+    for (size_t i = 0; i < count && count <= ALIKE_MAX; i++) {
+        entry *a = &group[i];
+        entry *b = a->side == CRN_BEFORE ? only_match(join, a, group, count) : NULL;
+        if (!b || only_match(join, b, group, count) != a)
+            continue;
+        join->numbers[CRN_AFTER][b->block] = join->numbers[CRN_BEFORE][a->block];
+        any = true;
+    }
+    return any;
+}
+
+static int compare_names(const void *left, const void *right)
+{
+    return strcmp(((const entry *)left)->name, ((const entry *)right)->name);
+}
+
+/* A match of parents allows matches of their children. */
+static void join_left(crn_block_join *join, entry *entries, size_t count)
+{
+    bool any = true;
+    for (int round = 0; any && round < ROUNDS_MAX; round++) {
+        any = false;
+        count = keep_left(join, entries, count);
+        qsort(entries, count, sizeof *entries, compare_names);
+        for (size_t start = 0, end; start < count; start = end) {
+            for (end = start + 1; end < count; end++)
+                if (compare_names(&entries[start], &entries[end]) != 0)
+                    break;
+            any |= join_alike(join, entries + start, end - start);
+        }
+    }
+}
+
 crn_block_join crn_block_join_make(const crn_profile *before, const crn_profile *after)
 {
     crn_block_join join = {.numbers = {crn_calloc(before->block_count, sizeof(uint32_t)),
@@ -216,6 +316,7 @@ crn_block_join crn_block_join_make(const crn_profile *before, const crn_profile 
             end++;
         join_level(&join, entries + start, end - start);
     }
+    join_left(&join, entries, count);
     for (size_t i = 0; i < count; i++)
         crn_free(entries[i].name);
     crn_free(entries);

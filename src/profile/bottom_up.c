@@ -293,6 +293,18 @@ static crn_profile only_metric(const crn_profile *profile, uint32_t metric, int 
     return only;
 }
 
+/* Returns a set of the join's numbers: blocks that have no lexical parent in one of the profiles.
+ * They get none, so that they are one block. */
+static uint8_t *bare_blocks(const crn_block_join *join, const crn_diff_input *input)
+{
+    uint8_t *bare = crn_calloc(join->count, 1);
+    for (int side = 0; side < CRN_SIDES; side++)
+        for (uint32_t b = 0; b < input->profile[side]->block_count; b++)
+            if (!input->profile[side]->blocks[b].parent)
+                bare[join->numbers[side][b]] = 1;
+    return bare;
+}
+
 crn_profile *crn_diff_union(const crn_diff_input *input)
 {
     const crn_profile *before = input->profile[CRN_BEFORE], *after = input->profile[CRN_AFTER];
@@ -300,6 +312,7 @@ crn_profile *crn_diff_union(const crn_diff_input *input)
     uint32_t *after_of = crn_calloc(join.count, sizeof *after_of);
     for (uint32_t b = 1; b < after->block_count; b++)
         after_of[join.numbers[CRN_AFTER][b]] = b;
+    uint8_t *bare = bare_blocks(&join, input);
     crn_profile_builder *builder = crn_profile_builder_new();
     for (int side = CRN_SIDES - 1; side >= 0; side--) {
         const crn_profile *profile = input->profile[side];
@@ -307,7 +320,7 @@ crn_profile *crn_diff_union(const crn_diff_input *input)
         for (uint32_t b = 0; b < profile->block_count; b++) {
             uint32_t its = after_of[join.numbers[side][b]];
             blocks[b] = side == CRN_BEFORE && its ? after->blocks[its] : profile->blocks[b];
-            blocks[b].parent = profile->blocks[b].parent;
+            blocks[b].parent = bare[join.numbers[side][b]] ? 0 : profile->blocks[b].parent;
         }
         uint64_t *no_calls = crn_calloc(profile->context_count, sizeof *no_calls);
         crn_profile only = only_metric(profile, input->metric[side], side, blocks, no_calls);
@@ -315,6 +328,7 @@ crn_profile *crn_diff_union(const crn_diff_input *input)
         crn_free(no_calls);
         crn_free(blocks);
     }
+    crn_free(bare);
     crn_free(after_of);
     crn_block_join_free(&join);
     return crn_profile_builder_end(builder);

@@ -109,12 +109,63 @@ static bool is_empty(const crn_diff_row *row)
     return !any;
 }
 
-static void diff_end(crn_diff *diff, const crn_diff_input *input)
+/* Returns a set of the blocks that call others. */
+static uint8_t *callers_of(const crn_profile *profile)
+{
+    uint8_t *callers = crn_calloc(profile->block_count, 1);
+    for (uint32_t c = 1; c < profile->context_count; c++)
+        callers[profile->block[profile->parent[c]]] = 1;
+    return callers;
+}
+
+/* A context is missing because of the first block on its path that the other profile has not. */
+static crn_absence why_context(const crn_left_out *other, const crn_profile *profile,
+                               const uint8_t *callers, uint32_t context)
+{
+    crn_absence absence = CRN_ABSENCE_GONE;
+    for (uint32_t c = context; c && absence == CRN_ABSENCE_GONE; c = profile->parent[c]) {
+        uint32_t block = profile->block[c];
+        absence = crn_left_out_why(other, &profile->blocks[block], !callers[block]);
+    }
+    return absence;
+}
+
+static void explain_absence(crn_diff *diff, const crn_diff_input *input, bool contexts)
+{
+    for (int side = 0; side < CRN_SIDES; side++) {
+        const crn_profile *profile = input->profile[side];
+        crn_left_out *other = crn_left_out_of(input->profile[!side]);
+        uint8_t *callers = callers_of(profile);
+        for (uint32_t i = 0; i < diff->count; i++) {
+            crn_diff_row *row = &diff->rows[i];
+            uint32_t id = row->id[side];
+            if (id == CRN_DIFF_NONE || row->id[!side] != CRN_DIFF_NONE)
+                continue;
+            row->absence = contexts ? why_context(other, profile, callers, id)
+                                    : crn_left_out_why(other, &profile->blocks[id], !callers[id]);
+        }
+        crn_free(callers);
+        crn_left_out_free(other);
+    }
+}
+
+bool crn_diff_row_is_apart(const crn_diff_row *row)
+{
+    bool both = row->id[CRN_BEFORE] != CRN_DIFF_NONE && row->id[CRN_AFTER] != CRN_DIFF_NONE;
+    return !both && row->absence != CRN_ABSENCE_GONE;
+}
+
+static void diff_end(crn_diff *diff, const crn_diff_input *input, bool contexts)
 {
     uint32_t count = 0;
     crn_diff_sort sort = input->sort;
     for (int side = 0; side < CRN_SIDES; side++)
         diff->sampling[side] = crn_sampling_of(input->profile[side], input->metric[side]);
+    diff->calls = !crn_calls_missing(input->profile[CRN_BEFORE]) &&
+                  !crn_calls_missing(input->profile[CRN_AFTER]);
+    for (uint32_t i = 0; i < diff->count && !diff->calls; i++)
+        diff->rows[i].calls[CRN_BEFORE] = diff->rows[i].calls[CRN_AFTER] = 0;
+    explain_absence(diff, input, contexts);
     for (uint32_t i = 0; i < diff->count; i++)
         if (!is_empty(&diff->rows[i]))
             diff->rows[count++] = diff->rows[i];
@@ -143,7 +194,7 @@ crn_diff crn_diff_blocks(const crn_diff_input *input)
         crn_block_cost_free(&calls);
     }
     crn_block_join_free(&join);
-    diff_end(&diff, input);
+    diff_end(&diff, input, false);
     return diff;
 }
 
@@ -165,7 +216,7 @@ crn_diff crn_diff_contexts(const crn_diff_input *input)
         crn_free(totals);
         crn_free(join.numbers[side]);
     }
-    diff_end(&diff, input);
+    diff_end(&diff, input, true);
     return diff;
 }
 

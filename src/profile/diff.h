@@ -4,11 +4,13 @@
  *
  * Blocks match if name, file and lexical parent match; numbers and lines may differ. Among several
  * alike, those at the same line and column match, and the rest is paired in the order of lines.
- * Contexts match if their paths do.
+ * Profiles of another kind may lack lexical parents (sampled stacks) or know files by another path:
+ * what is left matches by name and line, if only one block does. Contexts match if their paths do.
  */
 #ifndef CRN_PROFILE_DIFF_H
 #define CRN_PROFILE_DIFF_H
 
+#include "profile/left_out.h"
 #include "profile/sampling.h"
 
 enum { CRN_BEFORE = 0, CRN_AFTER = 1, CRN_SIDES = 2 };
@@ -19,12 +21,14 @@ typedef enum crn_diff_sort { CRN_DIFF_SELF, CRN_DIFF_INCLUSIVE, CRN_DIFF_CALLS }
 /* A block or a context, with its cost before and after. */
 typedef struct crn_diff_row {
     uint32_t id[CRN_SIDES]; /* CRN_DIFF_NONE: not in that profile */
+    crn_absence absence;    /* why it is not in a profile; for blocks and contexts in one only */
     uint64_t calls[CRN_SIDES], self[CRN_SIDES], inclusive[CRN_SIDES];
 } crn_diff_row;
 
 typedef struct crn_diff {
     uint64_t total[CRN_SIDES];
     crn_sampling sampling[CRN_SIDES]; /* how the metric was sampled */
+    bool calls;                       /* both profiles count calls; otherwise rows have none */
     uint32_t count;
     crn_diff_row *rows; /* largest change first; rows with only zeros are left out */
 } crn_diff;
@@ -40,9 +44,13 @@ crn_diff crn_diff_blocks(const crn_diff_input *input);
 crn_diff crn_diff_contexts(const crn_diff_input *input);
 void crn_diff_free(crn_diff *diff);
 
+/* Returns true if the row is in one profile only, and why it is not in the other is known: its
+ * figures do not compare. */
+bool crn_diff_row_is_apart(const crn_diff_row *row);
+
 /* A number for each block: equal for blocks that match. */
 typedef struct crn_block_join {
-    uint32_t count;
+    uint32_t count;               /* all numbers are below it; some are unused */
     uint32_t *numbers[CRN_SIDES]; /* by block */
 } crn_block_join;
 

@@ -46,6 +46,11 @@ bool crn_calls_counted(const crn_profile *profile)
     return false;
 }
 
+bool crn_calls_missing(const crn_profile *profile)
+{
+    return profile->context_count > 1 && !crn_calls_counted(profile);
+}
+
 uint32_t crn_metric_default(const crn_profile *profile)
 {
     int noted = crn_profile_metric(profile, crn_profile_note(profile, "default_metric", ""));

@@ -30,6 +30,8 @@ bool crn_metric_empty(const crn_profile *profile, uint32_t metric);
 /* Returns true if calls were counted. The calls of the root, which count opened strands, are
  * ignored. */
 bool crn_calls_counted(const crn_profile *profile);
+/* Returns true if contexts are known from samples of stacks only. */
+bool crn_calls_missing(const crn_profile *profile);
 
 /* Metric: calls of functions that `cairn cc --small` left out, charged to the caller's context. */
 #define CRN_SMALL_CALLS "small calls"

@@ -22,6 +22,7 @@
 #include "profile/instances.h"
 #include "profile/interval.h"
 #include "profile/lanes.h"
+#include "profile/left_out.h"
 #include "profile/live.h"
 #include "profile/merge.h"
 #include "profile/metric.h"

@@ -82,6 +82,7 @@ static crn_sampling sampling_of_clock(const crn_profile *profile, uint32_t metri
     double squares =
         note_largest(profile, metric == CRN_METRIC_CPU ? "cpu_squares" : "wall_squares");
     double elapsed = own ? 0 : (double)crn_metric_total(profile, CRN_METRIC_WALL);
+    sampling.clock = true;
     sampling.asked = note_largest(profile, "sample_period_ns");
     sampling.in_ticks =
         metric == CRN_METRIC_CPU && strstr(crn_profile_note(profile, "sampler", ""), "timer");
@@ -182,4 +183,20 @@ bool crn_sampling_within_chance(const crn_sampling sampling[2], const uint64_t v
     if (variance > most)
         variance = most;
     return fabs(y - x) <= z * sqrt(variance);
+}
+
+/* Of a clock, each run's end is known to a gap between samples. */
+bool crn_sampling_totals_within_chance(const crn_sampling sampling[2], const uint64_t totals[2],
+                                       double z)
+{
+    if (sampling[0].open || sampling[1].open)
+        return crn_sampling_within_chance(sampling, totals, z);
+    double variance = 0;
+    for (int run = 0; run < 2; run++) {
+        double gap = sampling[run].reached;
+        if (sampling[run].clock)
+            variance +=
+                gap > sampling[run].asked ? gap * gap : sampling[run].asked * sampling[run].asked;
+    }
+    return variance > 0 && fabs((double)totals[1] - (double)totals[0]) <= z * sqrt(variance);
 }

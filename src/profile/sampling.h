@@ -24,6 +24,7 @@ typedef struct crn_sampling {
     uint64_t samples; /* number of samples */
     bool in_ticks;    /* sampled at the kernel's ticks, which can be in step with the program: no
                          intervals */
+    bool clock;       /* a clock: the total is known but for the gaps at its ends */
     bool open;        /* the total is an estimate as well (bytes); the total of a clock is known */
 } crn_sampling;
 
@@ -48,5 +49,9 @@ crn_interval crn_sampling_share(const crn_sampling *sampling, uint64_t value, do
  * deviate: CRN_INTERVAL_Z, or more for multiple comparisons. Exact figures never differ by
  * chance. */
 bool crn_sampling_within_chance(const crn_sampling sampling[2], const uint64_t values[2], double z);
+
+/* The same of the totals of two runs. That of ticks is exact. */
+bool crn_sampling_totals_within_chance(const crn_sampling sampling[2], const uint64_t totals[2],
+                                       double z);
 
 #endif

@@ -179,6 +179,33 @@ static void two_are_one(void **state)
     }
 }
 
+/* Sampled stacks know no lexical parents: their blocks are those of the exact profile. */
+static void kinds_are_one(void **state)
+{
+    (void)state;
+    crn_profile *sides[CRN_SIDES];
+    for (int side = 0; side < CRN_SIDES; side++) {
+        crn_profile_builder *builder = crn_profile_builder_new();
+        crn_block_info outer = {.name = "outer", .file = "a.lua", .line = 1};
+        crn_block_info inner = {.name = "inner", .file = "a.lua", .line = 3};
+        uint32_t a = crn_profile_builder_block(builder, &outer);
+        inner.parent = side == CRN_BEFORE ? a : 0;
+        uint32_t b = crn_profile_builder_block(builder, &inner);
+        uint32_t context =
+            crn_profile_builder_child(builder, crn_profile_builder_root(builder), a, 0);
+        context = crn_profile_builder_child(builder, context, b, 0);
+        crn_profile_builder_charge(builder, context, CRN_METRIC_TICKS, 5);
+        sides[side] = crn_profile_builder_end(builder);
+    }
+    crn_diff_input input = {
+        {sides[0], sides[1]}, {CRN_METRIC_TICKS, CRN_METRIC_TICKS}, CRN_DIFF_SELF};
+    crn_profile *both = crn_diff_union(&input);
+    assert_int_equal(both->context_count, 3);
+    crn_profile_free(both);
+    crn_profile_free(sides[0]);
+    crn_profile_free(sides[1]);
+}
+
 /* ---- spans ---- */
 
 static const char *lanes[] = {"a", "b", "c"};
@@ -384,10 +411,15 @@ static void a_tree_has_all_self_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arrows_are_sequences),  cmocka_unit_test(upside_down_is_all_there),
-        cmocka_unit_test(two_are_one),           cmocka_unit_test(bars_hold_everything),
-        cmocka_unit_test(rows_do_not_overlap),   cmocka_unit_test(a_choice_keeps_descendants),
-        cmocka_unit_test(points_are_iterations), cmocka_unit_test(a_tree_has_all_self_time),
+        cmocka_unit_test(arrows_are_sequences),
+        cmocka_unit_test(upside_down_is_all_there),
+        cmocka_unit_test(two_are_one),
+        cmocka_unit_test(kinds_are_one),
+        cmocka_unit_test(bars_hold_everything),
+        cmocka_unit_test(rows_do_not_overlap),
+        cmocka_unit_test(a_choice_keeps_descendants),
+        cmocka_unit_test(points_are_iterations),
+        cmocka_unit_test(a_tree_has_all_self_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
