@@ -4,6 +4,7 @@
 #include <cairn/cairn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -53,8 +54,28 @@ crn_source *crn_source_from(int descriptor, const char *name, crn_error *error)
     return source;
 }
 
+/* Reads the first bytes of a named pipe, which does not block until it has a writer. errno is ENXIO
+ * if none comes. */
+static ssize_t read_first(int descriptor, void *block, size_t size)
+{
+    enum { STEP_MS = 20 };
+    for (int waited = 0; waited < CRN_SOURCE_WRITER_MS; waited += STEP_MS) {
+        ssize_t count = read(descriptor, block, size);
+        int reason = errno;
+        struct pollfd pipe = {.fd = descriptor};
+        if (count == 0 && poll(&pipe, 1, STEP_MS) == 0)
+            continue; /* otherwise there was a writer: POLLHUP */
+        fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
+        if (count >= 0 || reason != EAGAIN)
+            return count;
+        return read(descriptor, block, size); /* it has a writer, who may take long */
+    }
+    errno = ENXIO;
+    return -1;
+}
+
 /* Copies a pipe to an unnamed temporary file. errno is EFBIG if it exceeds the limit. */
-static int spool(int descriptor)
+static int spool(int descriptor, bool named)
 {
     FILE *copy = tmpfile();
     if (!copy)
@@ -62,9 +83,12 @@ static int spool(int descriptor)
     static char block[READ_SIZE];
     ssize_t count;
     uint64_t total = 0;
-    while ((count = read(descriptor, block, sizeof block)) != 0) {
+    for (bool first = named;; first = false) {
+        count = (first ? read_first : read)(descriptor, block, sizeof block);
         if (count < 0 && errno == EINTR)
             continue;
+        if (!count)
+            break;
         total += count > 0 ? (uint64_t)count : 0;
         if (total > CRN_SOURCE_PIPE_MAX)
             errno = EFBIG;
@@ -85,7 +109,7 @@ crn_source *crn_source_open(const char *path, crn_error *error)
 {
     bool standard = strcmp(path, "-") == 0;
     const char *name = standard ? "standard input" : path;
-    int descriptor = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+    int descriptor = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) {
         crn_error_set(error, CAIRN_E_READ, "%s: %s; %s", name, strerror(errno),
                       errno == EACCES ? "ask its owner for read permission" : "check the path");
@@ -101,7 +125,7 @@ crn_source *crn_source_open(const char *path, crn_error *error)
         return fail(error, name, "is a device; name a file, or - for standard input");
     }
     if (!S_ISREG(status.st_mode)) {
-        int copy = spool(descriptor);
+        int copy = spool(descriptor, !standard && S_ISFIFO(status.st_mode));
         int saved = errno;
         close(descriptor);
         if (copy < 0 && saved == EFBIG) {
@@ -112,7 +136,8 @@ crn_source *crn_source_open(const char *path, crn_error *error)
             return NULL;
         }
         if (copy < 0)
-            return fail(error, name, strerror(saved));
+            return fail(error, name,
+                        saved == ENXIO ? "is a pipe that nobody writes to" : strerror(saved));
         descriptor = copy;
     } else {
         /* Standard input may be positioned anywhere in its file. */
@@ -152,6 +177,23 @@ static bool is_at_end(const crn_source *source, crn_error *error)
     return crn_error_set(error, CAIRN_E_READ, "%s: %s", source->name, reason);
 }
 
+/* A packed file of a few megabytes can stand for hours of reading. */
+static bool is_too_long(const crn_source *source, crn_error *error)
+{
+    if (source->unpacked > CRN_SOURCE_BYTES_MAX)
+        return !crn_error_set(error, CAIRN_E_LIMIT,
+                              "%s: unpacks to more than %llu GiB, which is the limit", source->name,
+                              (unsigned long long)(CRN_SOURCE_BYTES_MAX >> 30));
+    if (source->unpacked > CRN_SOURCE_RATIO_FROM &&
+        source->unpacked / CRN_SOURCE_RATIO_MAX > source->file_size)
+        return !crn_error_set(
+            error, CAIRN_E_LIMIT,
+            "%s: unpacks to more than %d times its size, as no profile does; if it "
+            "is one, unpack it with gunzip first",
+            source->name, CRN_SOURCE_RATIO_MAX);
+    return false;
+}
+
 /* Reads until `wanted` bytes are buffered or the file ends. */
 static bool fill(crn_source *source, size_t wanted, crn_error *error)
 {
@@ -174,10 +216,8 @@ static bool fill(crn_source *source, size_t wanted, crn_error *error)
             count = 0;
         source->end += (size_t)count;
         source->unpacked += (uint64_t)count;
-        if (source->unpacked > CRN_SOURCE_BYTES_MAX)
-            return crn_error_set(error, CAIRN_E_LIMIT,
-                                 "%s: unpacks to more than %llu GiB, which is the limit",
-                                 source->name, (unsigned long long)(CRN_SOURCE_BYTES_MAX >> 30));
+        if (is_too_long(source, error))
+            return false;
         if (count == 0) {
             source->ended = true;
             break;

@@ -15,6 +15,17 @@
 #ifndef CRN_SOURCE_BYTES_MAX
 #define CRN_SOURCE_BYTES_MAX ((uint64_t)16 << 30)
 #endif
+/* Limit on unpacked bytes per packed byte, above a size. Profiles as text reach 10 to 50. */
+#ifndef CRN_SOURCE_RATIO_MAX
+#define CRN_SOURCE_RATIO_MAX 100
+#endif
+#ifndef CRN_SOURCE_RATIO_FROM
+#define CRN_SOURCE_RATIO_FROM ((uint64_t)256 << 20)
+#endif
+/* Time that a named pipe may be without a writer, in milliseconds. */
+#ifndef CRN_SOURCE_WRITER_MS
+#define CRN_SOURCE_WRITER_MS 5000
+#endif
 /* Limit on bytes from a pipe, which is copied to a file. */
 #ifndef CRN_SOURCE_PIPE_MAX
 #define CRN_SOURCE_PIPE_MAX ((uint64_t)4 << 30)
@@ -32,7 +43,7 @@
 typedef struct crn_source crn_source;
 
 /* Opens a file; "-" is standard input. Pipes, which cannot be read twice, are copied to a temporary
- * file first. Devices are refused. */
+ * file first. Devices are refused, and named pipes that nobody writes to. */
 crn_source *crn_source_open(const char *path, crn_error *error);
 /* Takes ownership of a descriptor of a regular file. `name` is for messages. */
 crn_source *crn_source_from(int descriptor, const char *name, crn_error *error);

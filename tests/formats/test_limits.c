@@ -52,7 +52,43 @@ static void test_bomb(void **state)
     check(crn_folded_read, packed, packed_size, "unpacks to more than");
     check(crn_folded_read, text, size, "unpacks to more than");
     free(packed);
+    /* Below that limit, packed files have one by their size, and others have none. */
+    size = CRN_SOURCE_RATIO_FROM + CRN_SOURCE_RATIO_FROM / 2;
+    packed = zipped(text, size, &packed_size);
+    assert_true(packed_size < size / CRN_SOURCE_RATIO_MAX);
+    check(crn_folded_read, packed, packed_size, "100 times its size");
+    crn_error error;
+    crn_profile *whole = support_read(crn_folded_read, text, size / 6 * 6, NULL, &error);
+    assert_non_null(whole);
+    crn_profile_free(whole);
+    free(packed);
     free(text);
+}
+
+/* Without a writer it is refused; one who opens it late, or writes late, is awaited. */
+static void test_lonely_pipe(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    crn_error error;
+    size_t length;
+    scratch_path(path, "lonely");
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_null(crn_source_open(path, &error));
+    assert_non_null(strstr(error.message, "nobody writes to"));
+    pid_t writer = fork();
+    if (writer == 0) {
+        usleep(CRN_SOURCE_WRITER_MS / 2 * 1000);
+        int pipe = open(path, O_WRONLY);
+        usleep(CRN_SOURCE_WRITER_MS * 2 * 1000);
+        _exit(write(pipe, "a;b 1\n", 6) != 6);
+    }
+    crn_source *source = crn_source_open(path, &error);
+    assert_non_null(source);
+    assert_string_equal(crn_source_line(source, &length, &error), "a;b 1");
+    crn_source_close(source);
+    assert_int_equal(waitpid(writer, NULL, 0), writer);
+    unlink(path);
 }
 
 /* A writer who does not stop by itself. */
@@ -182,10 +218,10 @@ static void test_export(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bomb),      cmocka_unit_test(test_endless_pipe),
-        cmocka_unit_test(test_long_line), cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_field),     cmocka_unit_test(test_deep_stack),
-        cmocka_unit_test(test_export),
+        cmocka_unit_test(test_bomb),         cmocka_unit_test(test_lonely_pipe),
+        cmocka_unit_test(test_endless_pipe), cmocka_unit_test(test_long_line),
+        cmocka_unit_test(test_tables),       cmocka_unit_test(test_field),
+        cmocka_unit_test(test_deep_stack),   cmocka_unit_test(test_export),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
