@@ -181,7 +181,7 @@ void crn_command_parse(const crn_command *command, int argc, char **argv)
 {
     struct argp_option *options = argp_options(command);
     struct argp argp = {options, parse, command->arguments, command->doc, NULL, NULL, NULL};
-    /* What follows a program's name is the program's. */
+    /* Stop at the first non-option: the arguments after a program's name belong to the program. */
     argp_parse(&argp, argc, argv, command->word ? ARGP_IN_ORDER : 0, NULL,
                (void *)(uintptr_t)command);
     crn_free(options);

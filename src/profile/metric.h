@@ -21,7 +21,7 @@ enum {
 #define CRN_UNIT_TIME "nanoseconds"
 #define CRN_UNIT_BYTES "bytes"
 
-/* Of memory: hosts record allocations and frees in the context that allocated; live is their
+/* Memory metrics. Hosts charge allocations and frees to the context that allocated; live is their
  * difference (live.h). */
 #define CRN_ALLOC_BYTES "alloc bytes"
 #define CRN_ALLOC_OBJECTS "alloc objects"

@@ -29,7 +29,7 @@ static void note_mismatch(cairn_profile *profile, cairn_block left, cairn_block 
     errno = saved;
 }
 
-/* What was entered while recording was off has no context of its own. */
+/* Blocks entered while recording was off have no context of their own, so they are not checked. */
 void cairn_priv_check(cairn_priv_strand *priv, cairn_block block)
 {
     cairn_strand *strand = (cairn_strand *)priv;

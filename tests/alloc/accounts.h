@@ -18,7 +18,7 @@ extern "C" {
 #else
 #define APART __attribute__((noinline, noclone))
 #endif
-/* Keeps a call from being the last thing a function does: then it would leave no frame. */
+/* Follows a call, so that it is no tail call: a tail call would leave no frame. */
 #define STAY(value) __asm__ volatile("" : "+r"(value) : : "memory")
 
 typedef struct account {
@@ -26,25 +26,25 @@ typedef struct account {
     long bytes, objects, freed_bytes, freed_objects; /* atomic */
 } account;
 
-/* A block, and on whose account it is. */
+/* An allocation, and the account it is in. */
 typedef struct held {
     void *block;
     size_t size;
     account *of;
 } held;
 
-/* The account of a function: found by its name, made if need be. */
+/* Returns the account of the function with this name; makes it if there is none. */
 account *account_of(const char *function);
-/* Enters a block into the account. */
+/* Adds an allocation to the account. */
 held account_made(const char *function, void *block, size_t size);
-/* To be called before the block is freed. */
+/* Call this before the allocation is freed. */
 void account_gone(const held *held);
 
-/* Fails the test program, with a line on standard error. */
+/* Exits with a message on standard error if the condition is false. */
 #define MUST(condition) account_must((condition), #condition, __FILE__, __LINE__)
 void account_must(bool condition, const char *text, const char *file, int line);
 
-/* Writes the books to the file named by ALLOC_BOOKS: a line an account. */
+/* Writes a line an account to the file named by ALLOC_BOOKS. */
 void account_close(void);
 
 #ifdef __cplusplus

@@ -17,7 +17,7 @@ static cairn_block blocks[BLOCKS];
 static held slots[2][SLOTS];
 static pthread_barrier_t barrier;
 
-/* Blocks of memory on the account of what runs on the strand. */
+/* Allocates on the account of the strand's current block. */
 static void fill(cairn_strand *strand, held *into, unsigned first)
 {
     for (unsigned i = 0; i < SLOTS; i++) {
@@ -39,7 +39,7 @@ static void release(held *held)
     free(held->block);
 }
 
-/* Each thread fills its own, and frees what the other has made. */
+/* Each thread fills its own slots, and frees those of the other. */
 static void *run(void *data)
 {
     unsigned number = (unsigned)(uintptr_t)data;
@@ -75,8 +75,8 @@ static void *free_elsewhere(void *block)
     return NULL;
 }
 
-/* What lived before a reset is freed after it: by its own thread, and by another, which returns
- * it. */
+/* Allocations made before a reset are freed after it: by the thread that made them, and by another
+ * one. */
 static void reset(void)
 {
     pthread_t thread;

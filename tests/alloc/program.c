@@ -125,7 +125,7 @@ static uint32_t draw(uint64_t *random, uint32_t limit)
     return (uint32_t)(*random >> 33) % limit;
 }
 
-/* Makes a block some calls further down. */
+/* Allocates some calls deeper. */
 APART static held below(int depth, maker *make, size_t size)
 {
     held held = depth ? below(depth - 1, make, size) : make(size);
@@ -155,7 +155,7 @@ static void each(void)
     free(NULL);
 }
 
-/* What cannot be done fails as ever, and is on nobody's account. */
+/* Requests that fail return the usual errors, and are in no account. */
 static void refused(void)
 {
     volatile size_t most = SIZE_MAX, large = (size_t)1 << 62;
@@ -208,7 +208,7 @@ static void at_random(void)
 static held shared[SLOTS];
 static pthread_mutex_t slot_locks[SLOTS];
 
-/* Takes a block that any thread has made, and puts one of its own in its place. */
+/* Frees an allocation of any thread, and puts a new one in its place. */
 static void *exchange(void *data)
 {
     uint64_t random = (uint64_t)(uintptr_t)data;
@@ -240,7 +240,7 @@ static void threads(void)
 
 static pthread_key_t keys[3];
 
-/* Allocates and frees when the thread is all but gone, some rounds later even. */
+/* Allocates and frees in destructors of keys, also in later rounds of them. */
 static void at_end(void *data)
 {
     held *last = data;
@@ -260,7 +260,7 @@ static void *live_shortly(void *data)
     *last = by_malloc(8 + 4);
     pthread_setspecific(keys[1], last);
     release(&own);
-    by_calloc(16); /* nobody frees it */
+    by_calloc(16); /* never freed */
     return NULL;
 }
 
@@ -281,7 +281,7 @@ static void short_lives(void)
 
 /* ---- processes ---- */
 
-/* The child frees what is its parent's, and allocates; it keeps its own books. */
+/* The child frees allocations of its parent, and allocates; it has accounts of its own. */
 static void forks(void)
 {
     held slots[100];
@@ -458,8 +458,8 @@ APART static void raise_signal(void)
     STAY(result);
 }
 
-/* Timers interrupt malloc; their handlers do not allocate. Other handlers, which a call of raise
- * runs, do: on the stack that was interrupted, and on one of their own. */
+/* Timers interrupt malloc; their handlers do not allocate. Other handlers, called by raise, do: on
+ * the interrupted stack, and on an alternate one. */
 static void signals(void)
 {
     static char stack[64 * 1024];
@@ -521,7 +521,7 @@ static void count_lived(long bytes)
         ;
 }
 
-/* Says what the peak was, as one more account. */
+/* Writes the peak as one more account. */
 static void tell_peak(void)
 {
     account *peak = account_of("[peak]");
@@ -568,7 +568,8 @@ static void peak(void)
 
 static pthread_barrier_t barrier;
 
-/* All climb together, fall together, and the last time hand what they have to the next one. */
+/* All threads allocate together and free together; in the last round each hands its allocations to
+ * the next one. */
 static void *climb_in_thread(void *data)
 {
     static held all[4][SLOTS];
@@ -628,7 +629,7 @@ static void amounts(void)
     few_large();
 }
 
-/* As big as the mean of the samples, and each at the address of the one before. */
+/* Allocations of the mean sampling size, each at the address of the one before. */
 static void same_again(void)
 {
     for (int i = 0; i < 20000; i++) {

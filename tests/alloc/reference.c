@@ -22,8 +22,7 @@ static _Thread_local bool busy __attribute__((tls_model("initial-exec")));
 static unsigned long calls, compared, differing, early; /* atomic */
 static char first_difference[512];
 
-/* What was unwound so far is known for the next walk: rules come from the table, and not always
- * from a first look. */
+/* Walks twice: the second walk takes the rules that the first one has cached. */
 static size_t walk(const uintptr_t *start, void **out, bool *ended)
 {
     static _Thread_local char page[CRN_UNWIND_PAGE] __attribute__((tls_model("initial-exec")));
@@ -68,7 +67,7 @@ static void compare(const uintptr_t *start)
     void **rest = theirs + skip;
     size_t left = total - skip, same = count < left ? count : left;
     __atomic_add_fetch(&compared, 1, __ATOMIC_RELAXED);
-    /* Its last entry may be the null that ends some stacks. */
+    /* Some stacks end with a null entry. */
     while (left && !rest[left - 1])
         left--;
     if (memcmp(ours, rest, same * sizeof *ours) != 0 || (ended && left != count && total < DEPTH)) {

@@ -82,7 +82,7 @@ static void *allocate(void *data)
     return data;
 }
 
-/* Each ending thread frees the oldest stacks of others, after its own key destructors. */
+/* Each ending thread frees the oldest stacks of others, after its own key destructors have run. */
 static void detached(void)
 {
     enum { THREADS = 60 };
@@ -130,7 +130,7 @@ static void only_frees(void)
     }
 }
 
-/* The child goes on with the lane that threads share. It keeps no books. */
+/* The child goes on with the lane that threads share. It has no accounts. */
 static void only_frees_and_forks(void)
 {
     only_frees();

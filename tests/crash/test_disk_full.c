@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_disk_full.c - the disk fills up, or the process may not write files as long as it
- * would like: the program goes on, and what was recorded can be read.
+ * test_disk_full.c - the disk fills up, or file sizes are limited: the program goes on, and
+ * everything recorded before can be read.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@
 
 enum { BLOCKS = 200, STEPS = 400000 };
 
-/* Records more contexts than there is room for. Exits with what the profile says. */
+/* Records more contexts than there is space for. Exits with the reason that the profile gives. */
 static void record(const char *path, shared_page *page)
 {
     cairn_options options = CAIRN_OPTIONS_DEFAULT;
@@ -55,7 +55,7 @@ static void record(const char *path, shared_page *page)
     _exit((int)error);
 }
 
-/* Runs the recorder with the files limited to `most` bytes, 0 for no such limit. */
+/* Runs the recorder with files limited to `most` bytes; 0: no limit. */
 static int run(const char *path, rlim_t most, shared_page *page)
 {
     pid_t child = fork();
@@ -81,7 +81,7 @@ static void assert_readable(const char *path, const shared_page *page)
         fail_msg("%s", error.message);
     if (!profile_is_sound(profile, &found))
         fail_msg("%s", found.text);
-    assert_true(profile->warning_count > 0); /* it says that it is not all */
+    assert_true(profile->warning_count > 0); /* the loss is reported */
     uint64_t calls = profile_total(profile, CRN_METRIC_CALLS);
     if (page->ready)
         assert_int_equal(calls, page->allowed);
@@ -110,8 +110,8 @@ static void files_may_not_grow(void **state)
         try_room(path, limits[i]);
 }
 
-#ifndef CRN_TINY_LIMITS /* there, as much as this has room for spans */
-/* Spans that there is no space for, as files may have `most` bytes, or as `limit` says. */
+#ifndef CRN_TINY_LIMITS /* with tiny limits there is space for spans */
+/* Records more spans than fit into a file of `most` bytes, or into `limit`. */
 static void drop_spans(const char *path, rlim_t most, uint64_t limit)
 {
     cairn_options options = CAIRN_OPTIONS_DEFAULT;
@@ -164,7 +164,7 @@ static void it_is_said_who_had_no_space(void **state)
 }
 #endif
 
-/* A disk of its own, of a megabyte or so, which takes the right to mount one. */
+/* Mounts a file system of about a megabyte. Needs the right to mount. */
 static bool mount_disk(const char *folder, const char *size)
 {
     char options[32];

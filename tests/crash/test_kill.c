@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_kill.c - a profiled process is killed at any moment, without a chance to do
- * anything about it: its capture holds all it had done.
+ * test_kill.c - a profiled process is killed at any moment: its capture holds all events until
+ * then.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static void walk_reference(reference_graph *graph, uint32_t path_limit, uint64_t
     reference_strand_end(&strand);
 }
 
-/* All that was finished is there, and nothing but the one step that was under way. */
+/* The capture holds all finished steps, and at most the one that was under way. */
 static void assert_holds(const char *path, uint32_t path_limit, uint64_t seed, uint64_t steps)
 {
     reference_graph least, most;
@@ -126,7 +126,7 @@ static void aborted(void **state)
     kill_at_random(SIGABRT, CAIRN_WALL_OFF, 3);
 }
 
-/* Opens and closes a profile under the eyes of its parent. */
+/* Opens and closes a profile, traced by the parent. */
 static void record_shortly(const cairn_options *options)
 {
     enum { CANNOT = 77 };
@@ -142,8 +142,8 @@ static void record_shortly(const cairn_options *options)
     _exit(0);
 }
 
-/* Runs the child up to its system call of that number, before or after it, and kills it there.
- * Returns false if it has ended before. */
+/* Runs the child until its n-th stop, before or after a system call, and kills it there. Returns
+ * false if the child ended before. */
 static bool kill_at(pid_t child, int stop)
 {
     int status;
@@ -184,7 +184,7 @@ static void killed_at_each_system_call(void **state)
             record_shortly(&options);
         killed = kill_at(child, stops);
         if (!killed && stops == 0)
-            skip(); /* the system does not let processes be traced */
+            skip(); /* the system does not allow ptrace */
         assert_whole_or_not_there(path, &there);
         with_capture += there;
     }

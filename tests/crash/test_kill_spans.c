@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_kill_spans.c - a program that records spans is killed at any moment: each span whose end was
- * recorded is there, and knows what it ran in. What was recorded the program says in memory that it
+ * test_kill_spans.c - a program that records spans is killed at any moment: each span whose end
+ * was recorded is in the capture, with its parent. The program writes a journal to memory that it
  * shares with the test.
  */
 #include <pthread.h>
@@ -24,10 +24,10 @@
 
 enum { THREADS = 3, DEEPEST = 6, MOST = 1 << 19 /* spans of a thread */ };
 
-/* Of each span: whether it has ended, and which one it ran in. Numbers count from 1. */
+/* For each span: if it has ended, and its parent. Numbers count from 1. */
 typedef struct journal {
     atomic_uint_least64_t ready;
-    atomic_uint_least64_t dropped[THREADS]; /* that were not recorded */
+    atomic_uint_least64_t dropped[THREADS]; /* spans that were not recorded */
     struct {
         atomic_uint_least32_t ended;
         uint32_t parent;
@@ -99,7 +99,7 @@ static void record(const cairn_options *options, journal *journal, uint64_t seed
         pause();
 }
 
-/* ---- what must be there ---- */
+/* ---- comparison ---- */
 
 static bool has_ended(journal *journal, int thread, uint32_t span)
 {
@@ -133,7 +133,7 @@ static void check(const char *path, journal *journal, bool all)
         for (uint32_t n = 1; n < MOST; n++) {
             if (has_ended(journal, t, n) && seen[t][n] != 2) {
                 missing++;
-                assert_int_equal(seen[t][n], 0); /* it has ended, or it made room */
+                assert_int_equal(seen[t][n], 0); /* ended, or dropped to make space */
             }
         }
         if (all)

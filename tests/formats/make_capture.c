@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * make_capture.c - a capture with what pprof may get wrong, made through the public
- * interface: make_capture OUT. Recursion that folds, tail calls, two strands, blocks of
- * equal names, four metrics, time charged to the root, contexts without any cost.
+ * make_capture.c - a capture with cases that are hard for pprof, made through the public
+ * interface: make_capture OUT. Recursion that folds, tail calls, two strands, blocks of equal
+ * names, four metrics, time charged to the root, contexts without any cost.
  */
 #include <cairn/cairn.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static void add_blocks(cairn_profile *profile, cairn_block *blocks)
     blocks[13] = add(profile, "std::map<int, int>::find(int) const", "map.h", 9, 0, 0);
 }
 
-/* The same on every machine: Knuth's MMIX generator. */
+/* Knuth's MMIX generator: the same numbers on every machine. */
 static uint32_t next(uint64_t *state, uint32_t bound)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;

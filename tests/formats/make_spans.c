@@ -59,7 +59,7 @@ static void *run(void *data)
     return NULL;
 }
 
-/* Neither ends before the other does. */
+/* Each ends while the other is open. */
 static void take_turns(cairn_strand *one, cairn_strand *other)
 {
     for (int i = 0; i < 10; i++) {

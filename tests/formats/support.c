@@ -67,7 +67,7 @@ crn_profile *support_random(uint64_t seed, uint32_t stacks)
     crn_profile_builder_note(builder, "label", "a=b\nsecond line");
     crn_profile_builder_charge(builder, root, CRN_METRIC_CALLS, 3);
     crn_profile_builder_charge(builder, root, CRN_METRIC_WALL, random_below(&random, 1000));
-    /* Stacks share their outer part with the one before, as those of programs do. */
+    /* Consecutive stacks share their outer frames, as those of programs do. */
     for (uint32_t i = 0; i < stacks; i++) {
         depth = depth ? random_below(&random, depth) : 0;
         uint32_t context = depth ? kept[depth - 1] : root;

@@ -14,18 +14,18 @@ crn_profile *support_random(uint64_t seed, uint32_t stacks);
 /* A source of these bytes. */
 crn_source *support_source(const void *bytes, size_t size);
 
-/* What `write` makes of the profile, to be freed. A NUL follows. Fails the test on error. */
+/* Returns the output of `write` for the profile, with a NUL after it. Free it. Fails the test on
+ * error. */
 char *support_write(crn_format_write *write, const crn_profile *profile,
                     const crn_export_options *options, size_t *size);
 
-/* What `read` makes of the bytes. NULL, and an error with words in it, or a profile that
- * holds together: anything else fails the test. */
+/* Returns the profile that `read` makes of the bytes, or NULL and an error with a message. Fails
+ * the test on an inconsistent profile or an empty message. */
 crn_profile *support_read(crn_format_read *read, const void *bytes, size_t size, const char *metric,
                           crn_error *error);
 
-/* A line for each context that something is charged to, in order of their text: the path,
- * by labels that tell blocks apart, and the figures. To be freed. Where `metric` is not
- * NULL, just that one. */
+/* Returns a line for each context with a cost: its path, in labels that tell blocks apart, and its
+ * figures. Sorted; free it. With `metric`, only that metric. */
 char *support_figures(const crn_profile *profile, const char *metric);
 
 /* A metric's sum over all contexts. */

@@ -39,7 +39,7 @@ static char *zipped(const char *bytes, size_t size, size_t *packed_size)
     return packed;
 }
 
-/* Stacks without end, of a few bytes each once they are packed. */
+/* Stacks of a few packed bytes each, without end. */
 static void test_bomb(void **state)
 {
     (void)state;
@@ -65,7 +65,7 @@ static void test_bomb(void **state)
     free(text);
 }
 
-/* Without a writer it is refused; one who opens it late, or writes late, is awaited. */
+/* A pipe without a writer is refused; a writer that opens it late, or writes late, is awaited. */
 static void test_lonely_pipe(void **state)
 {
     (void)state;
@@ -91,7 +91,7 @@ static void test_lonely_pipe(void **state)
     unlink(path);
 }
 
-/* A writer who does not stop by itself. */
+/* The writer never stops by itself. */
 static void test_endless_pipe(void **state)
 {
     (void)state;
@@ -127,7 +127,7 @@ static void test_long_line(void **state)
     free(text);
 }
 
-/* A field that says how long it is. */
+/* Writes a protobuf field with its length. */
 static size_t put_field(uint8_t *to, unsigned number, const void *bytes, size_t size)
 {
     size_t count = 0;
@@ -159,13 +159,13 @@ static void test_field(void **state)
     uint8_t *bytes = calloc(CRN_PPROF_FIELD_MAX + 64, 1);
     size_t size = put_field(bytes, CRN_PPROF_STRING, NULL, CRN_PPROF_FIELD_MAX + 1);
     check(crn_pprof_read, bytes, size, "a field that is too long");
-    /* A length that the file does not have is found out before it is believed. */
+    /* A length beyond the end of the file is refused before memory is allocated for it. */
     size = put_field(bytes, CRN_PPROF_STRING, NULL, CRN_PPROF_FIELD_MAX);
     check(crn_pprof_read, bytes, size - 1, "truncated");
     free(bytes);
 }
 
-/* Samples of many locations, each of many inlined frames: little in, much out. */
+/* Samples of many locations, each of many inlined frames: a small file with large contents. */
 static void test_deep_stack(void **state)
 {
     (void)state;
@@ -187,7 +187,7 @@ static void test_deep_stack(void **state)
     free(bytes);
 }
 
-/* What a file of paths written out would be too large for. */
+/* Contexts whose paths, written out, would make too large a file. */
 static void test_export(void **state)
 {
     (void)state;

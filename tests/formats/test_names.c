@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_names.c - what blocks are called where the name is all there is.
+ * test_names.c - names of blocks in formats that have nothing but names.
  */
 #include <string.h>
 
@@ -55,7 +55,7 @@ static void test_qualified(void **state)
     check_labels(blocks, labels, COUNT(blocks));
 }
 
-/* Where nothing but the parent differs and that has no name either, the number does it. */
+/* Blocks that differ only in a parent without a name are told apart by a number. */
 static void test_numbered(void **state)
 {
     (void)state;
@@ -74,9 +74,9 @@ static void test_utf8(void **state)
         {"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"},
         {"\xff", BAD},
         {"a\xc3", "a" BAD},
-        {"\xc0\x80", BAD BAD},                 /* too long a form */
+        {"\xc0\x80", BAD BAD},                 /* overlong form */
         {"\xed\xa0\x80", BAD BAD BAD},         /* a surrogate */
-        {"\xe0\x80\x80", BAD BAD BAD},         /* too long a form */
+        {"\xe0\x80\x80", BAD BAD BAD},         /* overlong form */
         {"\xf4\x90\x80\x80", BAD BAD BAD BAD}, /* beyond the last character */
         {"\xe2\x82x", BAD BAD "x"},
         {"\xf0\x9f\x98", BAD BAD BAD},

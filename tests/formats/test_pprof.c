@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_pprof.c - what is written as pprof: message by message as a reader of the whole
- * sees it, and back again.
+ * test_pprof.c - profiles written as pprof, decoded by protobuf-c, and read back.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +24,7 @@ static void test_round_trip(void **state)
         assert_non_null(back);
         assert_int_equal(back->warning_count, 0);
         char *before = support_figures(profile, NULL), *after = support_figures(back, NULL);
-        /* Labels that told blocks apart have become names; that is all. */
+        /* The only change: labels that told blocks apart have become names. */
         assert_string_equal(before, after);
         assert_string_equal(crn_profile_note(back, "command", ""),
                             "program --with arguments; and more");
@@ -133,7 +132,7 @@ static void test_without_times(void **state)
     crn_profile_free(profile);
 }
 
-/* Calls along a cycle count where they lead to, and come back as calls of that context. */
+/* Calls along a cycle count at their target, and are read back as calls of that context. */
 static void test_cycles(void **state)
 {
     (void)state;
@@ -184,7 +183,7 @@ static void test_default_type(void **state)
     }
 }
 
-/* Contexts that a limit folded come back as such. */
+/* Contexts folded by a limit are read back as folded. */
 static void test_folded_block(void **state)
 {
     (void)state;

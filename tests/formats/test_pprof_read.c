@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_pprof_read.c - pprof of other tools, and of nobody's.
+ * test_pprof_read.c - pprof of other tools, and malformed pprof.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ typedef struct foreign {
     int64_t values[4][4];
 } foreign;
 
-/* By number; 0 must be "". */
+/* By index; 0 must be "". */
 static const char *const strings[] = {"",      "samples", "count",   "cpu",         "nanoseconds",
                                       "main",  "helper",  "inlined", "a.go",        "/bin/program",
                                       "calls", "wall",    "_Z3foov", "milliseconds"};
@@ -130,7 +130,7 @@ static void test_inlined(void **state)
     assert_string_equal(profile->metrics[crn_profile_metric(profile, "cpu")].unit, "nanoseconds");
     assert_string_equal(crn_profile_note(profile, "started", ""), "2023-11-14T22:13:20Z");
     assert_string_equal(crn_profile_note(profile, "imported", ""), "pprof");
-    /* What pprof shows by default, the report does. */
+    /* The report shows the metric that pprof shows by default. */
     assert_int_equal(crn_export_metric(profile, true), crn_profile_metric(profile, "cpu"));
     crn_profile_free(profile);
     f.profile.default_sample_type = 1;
@@ -211,7 +211,7 @@ static void test_overflow(void **state)
     }
 }
 
-/* Recursion folds, and calls of a file that has them are counted as such. */
+/* Recursion folds, and calls are counted if the file has them. */
 static void test_canonical(void **state)
 {
     (void)state;
@@ -231,8 +231,8 @@ static void test_canonical(void **state)
     crn_profile_free(profile);
 }
 
-/* What protobuf allows: numbers that are not packed, fields in another order and ones that
- * nobody knows, two files one behind the other. */
+/* Variants that protobuf allows: unpacked numbers, fields in another order, unknown fields, two
+ * concatenated messages. */
 static void test_encodings(void **state)
 {
     (void)state;
@@ -261,7 +261,7 @@ static void test_encodings(void **state)
         fail_msg("%s", error.message);
     assert_int_equal(support_value(profile, "g;f", "n"), 7);
     crn_profile_free(profile);
-    /* One behind the other has two sample types: the samples have too few values. */
+    /* Two concatenated messages have two sample types, so samples have too few values. */
     assert_null(support_read(crn_pprof_read, twice, sizeof twice, NULL, &error));
 }
 
@@ -279,7 +279,7 @@ static void test_cut_and_changed(void **state)
         whole += profile != NULL;
         crn_profile_free(profile);
     }
-    /* Just where a field ends can a part be taken for a whole. */
+    /* A prefix is valid only if it ends at the end of a field. */
     assert_true(whole < 40);
     random_source random = {3};
     for (uint64_t i = 0; i < scale(5000); i++) {

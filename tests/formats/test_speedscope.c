@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_speedscope.c - the JSON for speedscope, played back: what each frame's time adds up
- * to. speedscope's own reader is tried by speedscope.py.
+ * test_speedscope.c - plays the JSON for speedscope back, and sums the time of each frame.
+ * speedscope.py tests it with speedscope's own reader.
  */
 #include <jansson.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static uint64_t number(json_t *object, const char *key)
     return (uint64_t)json_integer_value(value);
 }
 
-/* Plays the events: time goes to the innermost frame that is open. By frame, self time. */
+/* Plays the events: time goes to the innermost open frame. Returns self time by frame. */
 static uint64_t *play(json_t *profile, size_t frame_count)
 {
     uint64_t *self = calloc(frame_count, sizeof *self);
@@ -44,7 +44,7 @@ static uint64_t *play(json_t *profile, size_t frame_count)
         const char *type = json_string_value(json_object_get(event, "type"));
         assert_in_range(frame, 0, frame_count - 1);
         assert_true(at >= now);
-        assert_true(depth > 0 || at == now); /* no time is nobody's */
+        assert_true(depth > 0 || at == now); /* all time is in a frame */
         if (depth > 0)
             self[stack[depth - 1]] += at - now;
         now = at;
@@ -69,7 +69,7 @@ static void check_metric(const crn_profile *profile, json_t *json, json_t *frame
     assert_true(metric >= 0);
     uint64_t *self = play(json, json_array_size(frames));
     crn_block_cost cost = crn_block_cost_make(profile, (uint32_t)metric, NULL);
-    /* Blocks that contexts are of have frames, in the same order. */
+    /* Blocks that have contexts have frames, in the same order. */
     uint8_t *used = calloc(profile->block_count, 1);
     for (uint32_t c = 0; c < profile->context_count; c++)
         used[profile->block[c]] = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_text.c - folded stacks there and back, and what perf script prints.
+ * test_text.c - folded stacks, written and read back, and output of perf script.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +71,7 @@ static void test_folded_lines(void **state)
     crn_profile_free(profile);
 }
 
-/* Calls count on the edge, also of a stack that is the one before once more. */
+/* Calls count on the edge, also for a stack that repeats the one before. */
 static void test_folded_calls(void **state)
 {
     (void)state;
@@ -196,7 +196,7 @@ static void test_perf_faults(void **state)
     assert_non_null(strstr(error.message, "2^62"));
 }
 
-/* More events than a profile has room for are counted, and the report is told. */
+/* Events beyond a profile's limit are counted, and reported. */
 static void test_perf_many_events(void **state)
 {
     (void)state;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_timeline.c - time lines: what goes in comes out, in each of the formats. As many slices as
- * spans, as long as those were, each edge once; on no row does anything stick out of what is
- * around it.
+ * test_timeline.c - time lines in each format: as many slices as spans, of the same lengths, and
+ * each edge once. On each row slices nest.
  */
 #include <inttypes.h>
 #include <jansson.h>
@@ -42,7 +41,7 @@ static crn_trace *trace_new(random_source *random)
     return merged;
 }
 
-/* What the format makes of it; a NUL follows. To be freed. */
+/* Returns the output of the format, with a NUL after it. Free it. */
 static char *written(crn_format_write_trace *write, const crn_profile *profile,
                      const crn_trace *trace, size_t *size)
 {
@@ -102,7 +101,7 @@ static void see_end(void *data, uint32_t span)
     assert_false(spans[span].open);
     assert_true(spans[span].end >= walked->now[row]);
     walked->now[row] = spans[span].end;
-    /* What is open has no end, and goes when what is below it does. */
+    /* An open span has no end, and is closed with the span around it. */
     while (*height && walked->stacks[row][*height - 1] != span) {
         assert_true(spans[walked->stacks[row][*height - 1]].open);
         --*height;
@@ -148,7 +147,7 @@ static void on_a_row_each_is_inside_of_what_is_around_it(void **state)
     crn_profile_free(profile);
 }
 
-/* Spans that nest need one row a lane. */
+/* Nested spans need one row a lane. */
 static void what_nests_is_on_one_row(void **state)
 {
     (void)state;
@@ -241,7 +240,7 @@ typedef struct slices {
     const crn_trace *trace;
     uint64_t total; /* ns; ends less begins, what is open to the end */
     uint32_t begins, ends, from, into;
-    uint64_t *sources, *targets; /* by flow, from 1: how often; at an end it counts a thousand */
+    uint64_t *sources, *targets; /* uses of each flow, by number from 1; an end counts 1000 */
     uint64_t annotations;
 } slices;
 
@@ -260,7 +259,8 @@ static void see_event(slices *slices, const Perfetto__Protos__TrackEvent *event,
         slices->targets[event->terminating_flow_ids[i]] += begin ? 1 : 1000;
 }
 
-/* Each leaves once, at a begin, and arrives once: a wait at the end of what waited. */
+/* Each flow leaves once, at a begin, and arrives once; a wait arrives at the end of the waiting
+ * span. */
 static void assert_flows(const crn_profile *profile, const crn_trace *trace, const slices *slices)
 {
     crn_timeline timeline;
@@ -331,7 +331,7 @@ static void perfetto_has_a_slice_for_each_span(void **state)
 
 /* ---- Chrome ---- */
 
-/* Microseconds with three places, as they are written. */
+/* Chrome's unit is the microsecond, with three decimals. */
 static uint64_t nanoseconds(const json_t *number)
 {
     return (uint64_t)llround(json_number_value(number) * 1000);
@@ -442,7 +442,7 @@ static void otlp_has_a_span_for_each_span(void **state)
     crn_profile_free(profile);
 }
 
-/* ---- what is hard to write ---- */
+/* ---- unusual names and numbers ---- */
 
 static void names_and_numbers_of_any_kind_are_written(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * fuzz_capture.c - the reader of captures, given any bytes at all (libFuzzer). What it
- * loads must be sound; what it refuses, it must refuse with a line of words. The same of its
- * spans, whose figures are made as well.
+ * fuzz_capture.c - the reader of captures, given any bytes (libFuzzer). A profile that it loads
+ * must be consistent; an error must have a message. The same holds for spans, and for figures made
+ * of them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The reader takes a path; a file in memory has one. */
+/* The reader takes a path; this one leads to a file in memory. */
 static const char *as_file(const uint8_t *data, size_t size)
 {
     static int file = -1;
@@ -40,7 +40,7 @@ static void refused(const crn_error *error)
         abort();
 }
 
-/* Whatever the file says, spans end after they begin, and no walk up goes round. */
+/* In any file spans end after they begin, and parents form no cycle. */
 static void check_trace(const crn_trace *trace)
 {
     for (uint32_t s = 0; s < trace->span_count; s++) {
@@ -85,7 +85,7 @@ static void check_figures(const crn_trace *trace)
     crn_spans_free(spans);
 }
 
-/* Parts add up to what they are parts of, and a path has no hole. */
+/* Parts add up to the whole, and a path has no gap. */
 static void check_causes(const crn_trace *trace)
 {
     crn_spans *spans = crn_spans_make(trace, 3);
@@ -97,7 +97,8 @@ static void check_causes(const crn_trace *trace)
     double share = 0;
     for (uint32_t p = 0; p < explain->part_count; p++)
         share += explain->parts[p].share;
-    bool exact = explain->deviation > 1e-6 * (double)explain->max; /* as far as doubles go */
+    bool exact = explain->deviation > 1e-6 * (double)explain->max; /* within the precision of
+                                                                      doubles */
     if (exact && !(share > 0.999999 && share < 1.000001))
         abort();
     crn_critical *critical = crn_critical_make(spans, CRN_SPAN_NONE);
@@ -118,7 +119,7 @@ static void check_causes(const crn_trace *trace)
     crn_spans_free(spans);
 }
 
-/* It comes to an end, twice the same, and no span ends before it begins. */
+/* A replay ends, gives the same result twice, and no span ends before it begins. */
 static void check_replay(const crn_trace *trace)
 {
     static uint32_t capacity[3] = {0, 1, 2}, threads[3] = {0, 0, 3};
@@ -140,7 +141,7 @@ static void check_replay(const crn_trace *trace)
     crn_replay_free(replay);
 }
 
-/* Bars are in order, and what is read of them lies between the shortest and the longest. */
+/* Buckets are in order, and quantiles lie between the shortest and the longest. */
 static void check_spread(const crn_spreads *spreads, const crn_spread *spread)
 {
     uint64_t count = 0;
@@ -187,7 +188,7 @@ static void load_lanes(const char *path)
     crn_lanes_free(&lanes);
 }
 
-/* Read in place it is the same. */
+/* The store, which reads in place, agrees. */
 static void check_store(const crn_trace *trace, const char *path)
 {
     crn_error error = {0};

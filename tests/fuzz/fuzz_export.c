@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * fuzz_export.c - what is made of spans, whatever file they are from (libFuzzer): they are merged
- * with themselves, saved, loaded and written in each format of time lines. Nothing is lost on the
- * way, and JSON is JSON.
+ * fuzz_export.c - spans of any file (libFuzzer) are merged with themselves, saved, loaded and
+ * written in each format of time lines. Nothing is lost, and JSON is well-formed.
  */
 #include <jansson.h>
 #include <stdio.h>
@@ -16,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Readers take a path; a file in memory has one. */
+/* Readers take a path; this one leads to a file in memory. */
 static int file_new(char path[64])
 {
     int file = memfd_create("capture", MFD_CLOEXEC);
@@ -61,7 +60,7 @@ static void remove_saved(void)
     unlink(saved);
 }
 
-/* What is written needs a place of its own. */
+/* Files are saved at a path of their own. */
 static const char *save_path(void)
 {
     if (!*saved) {
@@ -72,7 +71,7 @@ static const char *save_path(void)
     return saved;
 }
 
-/* What is saved and loaded again has as much of everything. */
+/* A saved and loaded file has the same numbers of everything. */
 static void save(const crn_profile *profile, const crn_trace *trace)
 {
     const char *path = save_path();

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * fuzz_import.c - one importer (FUZZ_READ names it), given any bytes at all (libFuzzer).
- * What it takes must be sound, and be written again in each format; what it refuses, it
- * must refuse with a line of words.
+ * fuzz_import.c - one importer (FUZZ_READ names it), given any bytes (libFuzzer). A profile that
+ * it reads must be consistent, and writable in each format; an error must have a message.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fprintf(stderr, "%s\n", found.text);
         abort();
     }
-    /* Packing takes longer than all the rest, so not each time. */
+    /* Compression takes longer than all the rest, so it is not done each time. */
     if (size > 0 && data[size - 1] % 8 == 0)
         write_again(profile);
     crn_profile_free(profile);

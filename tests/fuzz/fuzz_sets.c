@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * fuzz_sets.c - libFuzzer's entry to sets of blocks: whatever is written, it is a set without the
- * root or an error that says where; and what was read once is read so again.
+ * fuzz_sets.c - sets of blocks, given any text (libFuzzer): the result is a set without the root,
+ * or an error with a position; and a second reading gives the same.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -27,8 +27,8 @@ static crn_profile *make_profile(void)
     return crn_profile_builder_end(builder);
 }
 
-/* libc's regcomp copies what is repeated, and what is repeated in that once more: whoever writes so
- * many asks for it. */
+/* libc's regcomp copies repeated expressions, nested ones each time, so that its memory grows
+ * exponentially with the nesting. */
 static bool takes_all_memory(const uint8_t *data, size_t size)
 {
     enum { MOST = 8 };

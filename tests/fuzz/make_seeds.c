@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * make_seeds.c - writes captures for the fuzzer to begin from: make_seeds FOLDER.
+ * make_seeds.c - writes captures that the fuzzer starts from: make_seeds FOLDER.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static void run(cairn_profile *profile, uint64_t seed, uint64_t steps)
     walker_walk(&walk, steps);
 }
 
-/* Calls that are counters, below two contexts. */
+/* Calls counted in trees of inlined functions, below two contexts. */
 static void run_trees(cairn_strand *strand)
 {
     static const cairn_priv_node nodes[] = {{0, 0, 1}, {1, 0, 2}, {0, 1, 3}, {3, 0, 1}};
@@ -43,7 +43,7 @@ static void run_trees(cairn_strand *strand)
     }
 }
 
-/* Spans on two lanes, with all that can be known of them. */
+/* Spans on two lanes, with each kind of detail. */
 static void run_spans(cairn_profile *profile)
 {
     cairn_key key = cairn_key_add(profile, "key");
@@ -69,7 +69,8 @@ static void run_spans(cairn_profile *profile)
     run_trees(strand);
 }
 
-/* What is prepared for spans is large, and nearly all of it zeros: those make a fuzzer slow. */
+/* Space prepared for spans is large and mostly zeros, which makes a fuzzer slow. Returns the bytes
+ * in use. */
 static uint64_t kept_of(const crn_disk_chunk *chunk)
 {
     switch (chunk->kind) {
@@ -100,7 +101,7 @@ static void compact(const char *path)
     for (uint32_t i = 0; i < directory->count; i++) {
         crn_disk_chunk *chunk = &directory->chunks[i];
         if (kept_of(chunk) < chunk->size && chunk->place)
-            abort(); /* a second one: it would leave a gap */
+            abort(); /* a second chunk would leave a gap */
         chunk->size = kept_of(chunk) < chunk->size ? kept_of(chunk) : chunk->size;
         memcpy(new + end, old + chunk->offset, chunk->size);
         chunk->offset = end;
@@ -163,7 +164,7 @@ int main(int argc, char **argv)
         }
         run(profile, (uint64_t)i, steps[i / 2]);
         if (i == 7)
-            _exit(0); /* one that nobody closed */
+            _exit(0); /* a capture that was not closed */
         cairn_profile_close(profile);
     }
     return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * mutate.c - how libFuzzer changes captures: its own changes seldom meet a field that is read; with
- * ours alone nothing would become longer, or be cut.
+ * mutate.c - mutates captures for libFuzzer. Its own mutations seldom change a field that is read;
+ * these change no lengths. So both are used.
  */
 #include <stddef.h>
 #include <stdint.h>

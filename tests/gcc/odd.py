@@ -526,12 +526,12 @@ def callers_of_givers():
         assert len(paths) == 1 and paths[0][-2:] == ("main", "after_givers"), (options, paths)
 
 
-@case("where there is little address space, Enter guesses nothing, and all is counted")
+@case("where there is little address space, there is no inline cache, and all is counted")
 def narrow():
-    plain(["guesses.c"], "-O2")
+    plain(["inline_cache.c"], "-O2")
     for options in WAYS[:2]:
-        profiled(["guesses.c"], *options)
-        calls = calls_of(record(["guesses.c"]))
+        profiled(["inline_cache.c"], *options)
+        calls = calls_of(record(["inline_cache.c"]))
         run("sh", "-c", "ulimit -v 60000; exec ./profiled", CAIRN_OUT="x.cairn")
         assert calls_of(contexts("x.cairn")) == calls, options
 

@@ -13,11 +13,12 @@
 extern "C" {
 #endif
 
-/* A scope that is marked by hand. */
+/* A scope marked by hand. */
 void paths_scope_begin(const char *name);
 void paths_scope_end(void);
 
-/* How many run; and so many do again, as others were jumped out of. */
+/* paths_height returns the number of running functions; paths_back(height) drops those above, after
+ * a jump. */
 int paths_height(void);
 void paths_back(int height);
 
@@ -25,14 +26,15 @@ void paths_back(int height);
 }
 #endif
 
-/* What a function is declared as; with ALL_KEPT each stays as it is written. */
+/* Attributes of a function; ALL_KEPT makes each noipa, so that GCC keeps every call of the
+ * source. */
 #ifdef ALL_KEPT
 #define KIND(...) __attribute__((noipa))
 #else
 #define KIND(...) __VA_ARGS__
 #endif
 
-/* Where something may be jumped back to, and that it was. */
+/* HERE stands before code that a jump may return to, BACK where it returns. */
 #ifdef PATHS
 #define HERE() const int height = paths_height()
 #define BACK() paths_back(height)

@@ -15,7 +15,7 @@
 enum { MOST = 512 };
 
 typedef struct counted {
-    char name[112];  /* "" where it has none that the loader knows */
+    char name[112];  /* "" if the loader knows no name */
     uint64_t offset; /* in its file */
     uint64_t calls;
 } counted;

@@ -249,7 +249,7 @@ def contexts_match(name):
 
 case("a context that calls many by turns counts each, wherever it is found", "crowd.c")(
     contexts_match)
-case("contexts as deep in the stack as each other count as they are called", "guesses.c")(
+case("contexts as deep in the stack as each other count as they are called", "inline_cache.c")(
     contexts_match)
 
 
@@ -263,7 +263,7 @@ for each, ways in ((["inlined.c"], [[level] for level in LEVELS + ["-Og"]] + [
         ["-O2", "--branch"]]),
                    (["inlined.cpp"], [["-O0"], ["-O2"], ["-O3", "-flto"],
                                       ["-Os", "-fnon-call-exceptions"]]),
-                   (["guesses.c"], [["-O2"], ["-O3", "-fPIC", "-flto"],
+                   (["inline_cache.c"], [["-O2"], ["-O3", "-fPIC", "-flto"],
                                     ["-O2", "-fno-pie", "-no-pie", "-static"]])):
     for way in ways:
         case("%s counts all functions, %s" % (each[0], " ".join(way)), each, *way)(compare_all)
@@ -288,7 +288,7 @@ def different(one, other):
 @case("a call that is a counter counts in the context in which one that is entered does, or called")
 def counters():
     for names in (["inlined.c"], ["inlined.cpp"], ["exceptions.cpp"], ["jumps.c"], ["tail.c"],
-                  ["leaf.c"], ["guesses.c"], ["user.c", "library.c"], ["process.c"]):
+                  ["leaf.c"], ["inline_cache.c"], ["user.c", "library.c"], ["process.c"]):
         for level in ("-O1", "-O2", "-O3"):
             plain(names, level)
             counters, frames, by_calls = (counted_contexts(names, level, "--inlined", *more)

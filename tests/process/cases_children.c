@@ -42,7 +42,7 @@ CASE(child_works_and_exits, 0)
     enter(LAST);
     pid_t child = fork_quietly();
     if (child == 0) {
-        leave(); /* of what its parent called */
+        leave(); /* returns from the parent's call */
         work(1000);
         grow(0, MANY_COUNT);
         report();
@@ -157,7 +157,7 @@ static void *fork_on_a_thread(void *data)
     return data;
 }
 
-/* A sanitizer's memory is not whole in such a child. */
+/* A sanitizer's own memory is inconsistent in such a child. */
 CASE(forks_while_other_threads_work, NO_SANITIZER)
 {
     pthread_t threads[4];
@@ -173,7 +173,7 @@ CASE(forks_while_other_threads_work, NO_SANITIZER)
     checked();
 }
 
-/* ---- another program ---- */
+/* ---- exec ---- */
 
 CASE(becomes_another_program, 0)
 {
@@ -205,7 +205,7 @@ CASE(child_becomes_another_program, 0)
     checked();
 }
 
-/* A child of vfork shares its parent's memory: what it does there is the parent's. */
+/* A child of vfork shares its parent's memory, so its events count in the parent. */
 CASE(vfork_and_exec, 0)
 {
     const char *program = self();
@@ -248,7 +248,7 @@ CASE(system_and_popen, 0)
     checked();
 }
 
-/* LD_* and all else that is in the environment stays the program's. */
+/* The child's environment has no variable of Cairn's, and LD_* as the program set it. */
 CASE(environment_is_its_own, 0)
 {
     for (char **variable = environ; *variable; variable++)
@@ -291,7 +291,7 @@ CASE(becomes_a_daemon, NO_SANITIZER)
     checked();
 }
 
-/* The daemon opens the profile when it is one. */
+/* Opens the profile in the daemon. */
 CASE(profiles_itself_as_a_daemon, LATE)
 {
     fflush(stdout);

@@ -112,7 +112,7 @@ CASE(segmentation_fault, 0)
     raise(SIGSEGV);
 }
 
-/* A fault, and not a signal that was sent. */
+/* A real fault, not a signal that was sent. */
 CASE(writes_where_nothing_is, 0)
 {
     volatile char *guarded = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -213,7 +213,7 @@ CASE(stops_and_goes_on, 0)
 
 /* ---- the stack overflows ---- */
 
-/* What is between two frames must not matter: each is large. */
+/* Frames are large, so that nothing else matters for the overflow. */
 __attribute__((noinline)) static int overflow(volatile char *above)
 {
     volatile char frame[4096];

@@ -33,8 +33,7 @@ static void fill(char *bytes, int seed)
         bytes[i] = (char)(seed * 7 + i * 13 + 1);
 }
 
-/* Has so many files open that each number is in use, and says afterwards whether their
- * contents are what was written. */
+/* Opens files until all descriptors are in use, and returns their number. */
 static int open_own_files(int *files)
 {
     static char bytes[SIZE];
@@ -67,7 +66,7 @@ static void raise_limit(void)
     setrlimit(RLIMIT_NOFILE, &(const struct rlimit){FILES + 200, FILES + 200});
 }
 
-/* What every daemon does, and then it uses the numbers that it has closed. */
+/* Closes all descriptors, as daemons do, and opens files that get the closed numbers. */
 CASE(closes_all_descriptors_and_uses_their_numbers, 0)
 {
     static int files[FILES];
@@ -101,7 +100,7 @@ CASE(closes_descriptors_while_others_grow, 0)
     checked();
 }
 
-/* Then nothing can be opened again: what is there is kept, and counting goes on. */
+/* The capture cannot be opened again: mapped memory stays, and counting goes on. */
 CASE(closes_all_descriptors_of_a_capture_that_is_gone, NO_CAPTURE)
 {
     static int files[FILES];
@@ -187,7 +186,7 @@ CASE(descriptors_limited_later, 0)
     checked();
 }
 
-/* ---- room ---- */
+/* ---- space ---- */
 
 static int signals;
 
@@ -197,7 +196,7 @@ static void count_signal(int signal)
     signals++;
 }
 
-/* The signal and the error are those of the program's own writing. */
+/* SIGXFSZ and EFBIG come from the program's own writes. */
 CASE(files_limited_later, MAY_LOSE)
 {
     static char bytes[1 << 16];
@@ -294,9 +293,9 @@ CASE(umask_is_its_own, 0)
     checked();
 }
 
-/* ---- rights ---- */
+/* ---- permissions ---- */
 
-/* With nothing but an empty folder to see, the capture in it. */
+/* Changes the root to an empty directory with nothing but the capture. */
 static void enter_empty_room(void)
 {
     static char inside[512];
@@ -327,7 +326,8 @@ CASE(changes_its_root_later, 0)
     checked();
 }
 
-/* glibc interrupts all threads to change their user: one that blocks that would hang. */
+/* glibc signals all threads to change their user, and would wait forever for one that blocks the
+ * signal. */
 CASE(gives_up_its_rights, 0)
 {
     if (geteuid() != 0)
@@ -340,7 +340,8 @@ CASE(gives_up_its_rights, 0)
     checked();
 }
 
-/* With an error, as containers do it; what kills is not to be helped. */
+/* seccomp returns an error, as in containers. A filter that kills the process cannot be
+ * survived. */
 CASE(writing_at_a_place_is_refused, MAY_LOSE)
 {
     const struct sock_filter lines[] = {

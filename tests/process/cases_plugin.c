@@ -63,7 +63,7 @@ static void *short_life(void *data)
     return data;
 }
 
-/* What would lead to code of the plugin's, were it left behind. */
+/* Does what would call unloaded code, if Cairn left a pointer to it. */
 static void go_on(void)
 {
     pthread_t thread;

@@ -110,8 +110,8 @@ static void block_one(void)
     sigprocmask(SIG_BLOCK, &one, NULL);
 }
 
-/* A signal to the process goes to any thread that does not block it: never to Cairn's, which
- * it would end, and the program with it. */
+/* A signal to the process is delivered to any thread that does not block it. Delivered to Cairn's
+ * thread it would end the program. */
 static void wait_for_one(void)
 {
     sigset_t one;
@@ -192,7 +192,8 @@ static void jump(int signal)
     siglongjmp(back, 1);
 }
 
-/* Out of the program's own loop, which no event is in; the mark says how far to go back. */
+/* Jumps out of the program's own loop, outside all calls; the strand's mark gives the height to
+ * unwind to. */
 CASE(jumps_out_of_a_handler, 0)
 {
     volatile int jumps = 0;
@@ -241,7 +242,7 @@ CASE(broken_pipe, 0)
     must(write(ends[1], "x", 1) == 1, "write");
 }
 
-/* The program's own signals interrupt its calls. They come again, lest one comes too early. */
+/* The signals are sent repeatedly, because one alone may come too early. */
 CASE(own_signals_interrupt, 0)
 {
     int ends[2], interrupted = 0;

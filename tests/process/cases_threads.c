@@ -48,7 +48,8 @@ CASE(thread_is_cancelled_in_a_call, 0)
     checked();
 }
 
-/* No call of its own is a point of cancellation until the last: so none of Cairn's is. */
+/* The thread's own calls are no cancellation points until the last one, so neither may Cairn's
+ * be. */
 static void *no_point_until_the_end(void *data)
 {
     pthread_cancel(pthread_self());
@@ -68,7 +69,7 @@ CASE(thread_is_cancelled_while_the_capture_grows, 0)
     work(100);
 }
 
-/* What it asks of the profile itself is none, either. */
+/* Opening and closing a profile are no cancellation points, either. */
 static void *opens_and_closes(void *data)
 {
     cairn_options options = CAIRN_OPTIONS_DEFAULT;
@@ -147,7 +148,7 @@ static void at_last(void)
     printf("at exit, %d\n", sigismember(&mask, SIGTERM));
 }
 
-/* The process ends with the last of the program's threads, as if there were no others. */
+/* The process ends with the last of the program's threads; Cairn's threads do not keep it alive. */
 CASE(main_thread_ends_alone, 0)
 {
     atexit(at_last);

@@ -45,7 +45,7 @@ static uint64_t processor_time(void)
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* `wait` says how the call ended: 0, or an error, which it gives back or leaves in errno. */
+/* `wait` returns 0, or the error, which may also be in errno. */
 static void repeat(int (*wait)(void))
 {
     int ends[4] = {0}, interrupted = 0;

@@ -50,7 +50,7 @@ extern _Thread_local cairn_stack *stack; /* the same strand, in the mode that ke
 void begin(void);
 void end(void);
 
-/* What the mode asks for; false if it is no profile at all. */
+/* Sets the options of the mode. Returns false if the mode has no profile. */
 bool mode_options(cairn_options *options);
 bool mode_keeps_stacks_only(void);
 
@@ -66,10 +66,10 @@ void tick(place where, uint32_t count);
 void work(unsigned rounds);
 void grow(unsigned first, unsigned count);
 
-/* In a child of fork: what it does is in a capture of its own, and counted apart. */
+/* In a child of fork: its events are in a capture of its own, and are counted separately. */
 void count_for_child(void);
 
-/* Prints all that a program can learn about itself: signals, descriptors, limits, threads. */
+/* Prints all state that profiling could change: signals, descriptors, limits, threads. */
 void report(void);
 
 /* Leaves the descriptor of this file out of the reports, wherever it goes. */
@@ -79,7 +79,7 @@ void report_with_all(void);
 /* Ends the case as one that cannot be tried here. */
 _Noreturn void skip(const char *why);
 
-/* The case did what it is there for. */
+/* Records that the tested action took place. */
 void checked(void);
 
 /* Ends the program with a message if a call that has to work did not. */

@@ -67,7 +67,7 @@ static void report_signals(void)
            stack.ss_flags & SS_DISABLE ? 0 : stack.ss_size);
 }
 
-/* A child's capture is made when it comes to its first event. */
+/* A child's capture is created at the child's first event. */
 static void leave_out_childs(void)
 {
     char path[512];
@@ -124,7 +124,7 @@ static int count_threads(void)
     return count;
 }
 
-/* A thread that was waited for may be listed for a moment more. */
+/* The system may list a thread for a moment after it was joined. */
 static void report_threads(void)
 {
     int least = count_threads();

@@ -55,7 +55,7 @@ static pid_t start(const char *const *arguments, int out, int err)
     _exit(127);
 }
 
-/* All that comes until everyone who has the pipes is gone. */
+/* Reads until all writers of the pipes have closed them. */
 static bool collect(outcome *found, struct pollfd *pipes)
 {
     time_t begun = time(NULL);
@@ -97,7 +97,7 @@ static running begin_run(const char *const *arguments)
     return (running){child, {{out[0], POLLIN, 0}, {err[0], POLLIN, 0}}};
 }
 
-/* False if it does not end. */
+/* Returns false if the process does not end. */
 static bool end_run(running *run, outcome *found)
 {
     *found = (outcome){.status = -1};
@@ -110,7 +110,7 @@ static bool end_run(running *run, outcome *found)
 
 /* ---- what must be the same ---- */
 
-/* The first line that differs, for a person. */
+/* Prints the first line that differs. */
 static void assert_same_text(const char *mode, const char *plain, const char *found)
 {
     while (*plain && *plain == *found) {
@@ -160,8 +160,8 @@ static crn_profile *load(const char *mode, const char *path)
     return loaded;
 }
 
-/* `calls` and `ticks` are what the capture says, by place. With stacks only, no call is
- * counted but the root's. */
+/* `calls` and `ticks` come from the capture, by place. With stacks only, no calls are counted but
+ * the root's. */
 static void assert_same_sums(const char *mode, const truth *own, const uint64_t *calls,
                              const uint64_t *ticks, unsigned flags)
 {
@@ -255,7 +255,7 @@ static void assert_came_to_it(const attempt *a)
                  a->found.text[1]);
 }
 
-/* A child that came to no event has no capture. */
+/* A child without events has no capture. */
 static void assert_child_holds(const attempt *a, const truth *own)
 {
     char path[SCRATCH_PATH + 32];

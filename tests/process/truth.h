@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* Contexts that may come up: a tree whose paths are canonical. */
+/* All contexts of the cases: a tree whose paths are canonical. */
 typedef enum place {
     ROOT,
     WORK,
@@ -23,7 +23,7 @@ typedef enum place {
     DEEP, /* calls itself, which folds into one context */
     HANDLER,
     LAST,
-    MANY, /* has as many children as a program wants, to make the capture grow */
+    MANY, /* has as many children as a case needs, to make the capture grow */
     MANY_FIRST,
     MANY_COUNT = 4000,
     PLACES = MANY_FIRST + MANY_COUNT
@@ -44,29 +44,30 @@ static const place_info place_infos[MANY_FIRST] = {
     [MANY] = {ROOT, "many"},
 };
 
-/* Under way: a call that Cairn was told of and that is not counted here yet, or the other way
- * round, when the program was ended from outside. */
+/* A call is under way if the program was killed between Cairn's event and the count here, or the
+ * other way round. */
 typedef struct truth {
     _Atomic uint64_t calls[PLACES];
     _Atomic uint64_t ticks[PLACES];
     _Atomic uint64_t process;  /* whose counts these are, for children */
-    _Atomic uint64_t opened;   /* the profile could be opened */
-    _Atomic uint64_t checked;  /* what the case is about did happen */
-    _Atomic uint64_t finished; /* by a process that nobody can wait for */
+    _Atomic uint64_t opened;   /* the profile was opened */
+    _Atomic uint64_t checked;  /* the tested action took place */
+    _Atomic uint64_t finished; /* set by a process that is not a child of the test */
     char skipped[128];         /* why the case cannot be tried here; "" if it was */
 } truth;
 
 /* The file: the program's own counts, then those of children that counted. */
 enum { TRUTHS = 40 };
 
-/* What the driver must know of a case. */
+/* Flags of a case, for the driver. */
 enum {
     LATE = 1,          /* opens the profile by itself */
-    ONE_UNDER_WAY = 2, /* is ended between two instructions: one call may be under way */
+    ONE_UNDER_WAY = 2, /* killed between two instructions: one call may be under way */
     MAY_NOT_OPEN = 4,  /* the profile may be refused; the program goes on */
-    MAY_LOSE = 8,      /* contexts may be folded for want of room: only sums by block hold */
-    NO_SANITIZER = 16, /* what it does to itself a sanitizer does not survive */
-    NO_CAPTURE = 32    /* nothing is left to look at */
+    MAY_LOSE = 8,      /* contexts may be folded for want of space: only sums by block are
+                          compared */
+    NO_SANITIZER = 16, /* a sanitizer does not survive it */
+    NO_CAPTURE = 32    /* the capture does not exist afterwards */
 };
 
 #endif

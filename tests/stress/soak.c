@@ -72,14 +72,14 @@ static bool is_what_went_in(const crn_profile *profile, const soak_page *page, d
                    page->most_cpu, 0, found);
 }
 
-/* Its status stays to be fetched. */
+/* Leaves the status to be fetched. */
 static bool has_ended(pid_t program)
 {
     siginfo_t info = {.si_pid = 0};
     return waitid(P_PID, (id_t)program, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid;
 }
 
-/* Reads as long as the program runs. */
+/* Reads the capture as long as the program runs. */
 static bool read_along(const char *path, soak_page *page, pid_t program, difference *found)
 {
     crn_profile *last = load(path, found);

@@ -23,7 +23,7 @@ static soak_time both_clocks(void)
     return (soak_time){soak_now(), read_clock(CLOCK_THREAD_CPUTIME_ID)};
 }
 
-/* ---- whose the lane is ---- */
+/* ---- taking and giving lanes ---- */
 
 void soak_actor_take(soak_actor *actor)
 {
@@ -37,7 +37,7 @@ static void is_taken(soak_actor *actor)
     actor->taking = false;
 }
 
-/* `let_go` ends it: the time since it was taken lies between these. */
+/* `let_go` gives the lane up: the time since it was taken lies between these clocks. */
 static void give(soak_actor *actor, void (*let_go)(cairn_lane *lane), bool recording)
 {
     soak_time before = both_clocks();
@@ -108,7 +108,7 @@ static void run_another(soak_actor *actor, unsigned which)
         cairn_strand_switch(actor->strands[which]);
 }
 
-/* Another strand than the one that runs ends, and one begins in its place. */
+/* Closes a strand other than the current one, and opens one in its place. */
 static void renew(soak_actor *actor, unsigned which, bool recording)
 {
     if (which == actor->active)

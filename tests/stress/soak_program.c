@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * soak_program.c - the profiled program: threads that take lanes from each other, are ended
- * and followed by others, fork, and are interrupted. After each round all stand still, and the
- * capture must be what the reference says.
+ * soak_program.c - the profiled program: threads that take lanes from each other, end and are
+ * replaced, fork, and are interrupted. After each round all pause, and the capture must agree with
+ * the reference.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -18,7 +18,7 @@
 #include "support/scratch.h"
 #include "support/soundness.h"
 
-/* A lane on its way through the threads. */
+/* A lane that threads pass on. */
 typedef struct unit {
     soak_actor live, reference;
     unsigned left; /* steps of this round */
@@ -33,10 +33,10 @@ typedef struct soak {
     unit *units;
     unsigned unit_count;
     bool recording;
-    pthread_mutex_t lock; /* of the three below */
-    unit **waiting;       /* units that nobody has */
+    pthread_mutex_t lock; /* protects the three below */
+    unit **waiting;       /* lanes that no thread has */
     unsigned waiting_count;
-    unsigned threads; /* that are to begin yet */
+    unsigned threads; /* threads yet to begin */
     atomic_int wrong;
 } soak;
 
@@ -56,7 +56,7 @@ static void on_alarm(int signal)
 
 /* ---- lanes change hands ---- */
 
-/* Puts back what the thread had, and takes another one that is not done. */
+/* Puts the thread's lane back, and takes another one that is not done. */
 static unit *exchange(soak *all, random_source *random, unit *had)
 {
     if (had)
@@ -77,8 +77,8 @@ static unit *exchange(soak *all, random_source *random, unit *had)
     return next;
 }
 
-/* What the child's own capture must hold: what it did, and a root's call for each strand that
- * was open when it came to its first event, on the lanes that its thread had last. */
+/* The child's capture holds its own events, and a root's call for each strand that was open at its
+ * first event, on the lanes that its thread had last. */
 static bool childs_capture_holds(const soak *all, const soak_actor *did)
 {
     char path[SCRATCH_PATH];
@@ -87,7 +87,7 @@ static bool childs_capture_holds(const soak *all, const soak_actor *did)
     crn_error error = {0};
     crn_profile *profile = crn_profile_load(path, &error);
     if (!profile && access(path, F_OK) != 0 && did->calls + did->ticks == 0)
-        return true; /* it came to no event */
+        return true; /* the child had no event */
     if (!profile) {
         fprintf(stderr, "# child that did %llu calls and %llu ticks: %s\n",
                 (unsigned long long)did->calls, (unsigned long long)did->ticks, error.message);
@@ -107,7 +107,7 @@ static bool childs_capture_holds(const soak *all, const soak_actor *did)
     return false;
 }
 
-/* The child goes on where its parent was, in a course of its own. */
+/* The child continues with a random sequence of its own. */
 static _Noreturn void be_child(worker *w, soak_actor *actor)
 {
     actor->random.state ^= 1;
@@ -149,7 +149,7 @@ static pthread_t *begin_thread(soak *all, uint64_t seed)
     return thread;
 }
 
-/* Returns the thread that goes on in this one's place, if there is one. */
+/* Returns the thread that replaces this one, or NULL. */
 static void *work(void *data)
 {
     worker w = *(worker *)data;
@@ -240,7 +240,7 @@ static void compare(soak *all, uint64_t round)
     }
 }
 
-/* By this thread, which takes a lane to go on with in the child. */
+/* Forks on this thread, which takes a lane in the child. */
 static void fork_alone(soak *all, uint64_t round)
 {
     worker w = {all, {all->options->seed ^ round}};
@@ -250,7 +250,7 @@ static void fork_alone(soak *all, uint64_t round)
     soak_actor_give(&one->live, all->recording);
 }
 
-/* The reader looks at the same time as the reference plays. */
+/* The reader checks the capture while the reference plays. */
 static void stand_still(soak *all, uint64_t round)
 {
     if (all->options->forks_alone)
@@ -298,7 +298,7 @@ static void start(soak *all)
     }
 }
 
-/* Each fourth round nothing is recorded. */
+/* In each fourth round recording is off. */
 static void turn(soak *all, bool on)
 {
     if (on == all->recording)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_big.c - sizes at which others break: ten million calls deep, a hundred thousand
- * children, a million strands.
+ * test_big.c - large sizes: ten million calls deep, a hundred thousand children, a million
+ * strands.
  */
 #include <stdlib.h>
 
@@ -26,7 +26,7 @@ static void ten_million_deep(void **state)
     for (uint32_t i = 0; i < depth; i++)
         cairn_leave(s.strand);
     assert_int_equal(cairn_strand_depth(s.strand), 1);
-    cairn_tick(s.strand, 5); /* where the first call of 1 was */
+    cairn_tick(s.strand, 5); /* in the context of the first call of 1 */
     assert_int_equal(cost_at(s.profile, "1").ticks, 5);
     assert_int_equal(cost_at(s.profile, "1 2").ticks, 1);
     cairn_leave(s.strand);
@@ -35,7 +35,7 @@ static void ten_million_deep(void **state)
     setup_close(&s);
 }
 
-/* Deep by a cycle of three and with an unwind of it all at once. */
+/* Recursion through three blocks, left by one unwind. */
 static void deep_cycles_unwind_at_once(void **state)
 {
     (void)state;
@@ -48,7 +48,7 @@ static void deep_cycles_unwind_at_once(void **state)
         cairn_strand_unwind(s.strand, mark);
         assert_int_equal(cairn_strand_depth(s.strand), 0);
     }
-    assert_int_equal(contexts_in(s.profile), 6); /* up to 1 2 3 1 2, after which it folds */
+    assert_int_equal(contexts_in(s.profile), 6); /* up to 1 2 3 1 2, then it folds */
     assert_int_equal(cost_at(s.profile, "1 2 3").calls, 2 * (uint64_t)depth / 3);
     assert_int_equal(calls_ending_in(s.profile, "3 1"), 2 * (uint64_t)(depth / 3 - 1));
     setup_close(&s);
@@ -121,7 +121,7 @@ static void a_hundred_thousand_strands_at_once(void **state)
     }
     for (uint32_t i = 0; i < count; i++)
         assert_int_equal(cairn_strand_depth(strands[i]), 20);
-    /* They end in an order that is not that of their beginning. */
+    /* They are closed in another order than they were opened in. */
     for (uint32_t i = 0; i < count; i++) {
         uint32_t which = (uint32_t)((i * (uint64_t)7919) % count);
         cairn_strand_close(strands[which]);
@@ -155,10 +155,10 @@ static void many_lanes_one_after_the_other(void **state)
     setup_close(&s);
     size_t size = 0;
     free(scratch_read(path, &size));
-    assert_in_range(size, 1, 4 << 20); /* their room was used again */
+    assert_in_range(size, 1, 4 << 20); /* their space was reused */
 }
 
-/* With the default limits the paths reach 1,024 blocks and stay there. */
+/* With the default limits paths grow to 1,024 blocks. */
 static void square_free_tail_calls(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_long.c - what takes minutes: a hundred million tail calls that never repeat.
+ * test_long.c - takes minutes: a hundred million tail calls in a sequence that never repeats.
  */
 #include "support/cases.h"
 #include "support/profiles.h"

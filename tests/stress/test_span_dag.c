@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_span_dag.c - a million spans from eight threads that nest, hand work to one another, wait
- * for and follow one another at random: what is read is what each of them wrote down, whichever of
- * them are kept.
+ * test_span_dag.c - a million spans from eight threads that nest, hand off, wait and continue at
+ * random. The spans read from the capture must be those that the threads noted, for each policy of
+ * dropping spans.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ typedef struct noted {
     uint32_t block;
 } noted;
 
-/* What all threads share: the last hand-offs and spans. */
+/* Shared by all threads: the latest hand-offs and spans. */
 typedef struct pool {
     cairn_profile *profile;
     pthread_mutex_t lock;
@@ -42,7 +42,7 @@ typedef struct pool {
 typedef struct notes {
     noted *spans;
     edge *edges;
-    uint64_t begun; /* recorded or not */
+    uint64_t begun; /* spans, recorded or not */
     uint32_t span_count, span_room, edge_count, edge_room;
 } notes;
 
@@ -75,7 +75,7 @@ static void note_edge(notes *notes, edge edge)
     notes->edges[notes->edge_count++] = edge;
 }
 
-/* ---- what a thread does ---- */
+/* ---- threads ---- */
 
 static void nest(worker *worker, cairn_span parent, int depth);
 
@@ -129,7 +129,7 @@ static void leave_token(worker *worker)
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* `parent` is what the next span's should be. */
+/* `parent` is the expected parent of the next span. */
 static void nest(worker *worker, cairn_span parent, int depth)
 {
     for (uint32_t i = random_below(&worker->random, 4); i && depth < DEEPEST; i--) {
@@ -143,7 +143,7 @@ static void nest(worker *worker, cairn_span parent, int depth)
     }
 }
 
-/* Now and then a breath, so that a machine of two processors comes after with the space. */
+/* Sleeps now and then, so that a machine with two processors prepares space in time. */
 static void *work(void *data)
 {
     worker *worker = data;
@@ -162,7 +162,7 @@ static void *work(void *data)
     return NULL;
 }
 
-/* ---- against what they wrote down ---- */
+/* ---- comparison ---- */
 
 static int compare_noted(const void *left, const void *right)
 {
@@ -229,7 +229,8 @@ static int compare_edges(const void *left, const void *right)
     return (int)a->kind - (int)b->kind;
 }
 
-/* As many as were noted between spans that are there, unless there was no room for them. */
+/* The capture has as many edges as were noted between recorded spans, unless space for edges ran
+ * out. */
 static void check_edges(const crn_trace *trace, const uint32_t *first, notes *all)
 {
     qsort(all->edges, all->edge_count, sizeof *all->edges, compare_edges);

@@ -20,7 +20,7 @@ enum { ENTER = 0, REPLACE = 1, LEAVE = 2, TICK = 3 };
 #define STRAND_BEGINS 0x3fffffffu
 #define STRAND_ENDS 0x3ffffffeu
 
-/* What is known of this stream from its maker. */
+/* Known figures of this stream. */
 enum {
     WORDS = 35395364,
     CALLS = 8693978,
@@ -51,7 +51,7 @@ static uint32_t *read_stream(void)
     return words;
 }
 
-/* Plays it to a profile, and to the reference if there is one. */
+/* Plays the stream to a profile, and to the reference unless it is NULL. */
 static void play(const uint32_t *words, size_t count, cairn_profile *profile,
                  reference_graph *graph)
 {
@@ -146,7 +146,7 @@ static void a_real_program_whole(void **state)
     reference_graph_end(&graph);
 }
 
-/* The same in a tenth of the room that it wants: no call is lost. */
+/* A tenth of the space that the stream needs: no call is lost. */
 static void a_real_program_in_little_room(void **state)
 {
     (void)state;

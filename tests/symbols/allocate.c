@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Allocates 100 times 1,000 bytes and keeps 40 of them, 10 times 70,000 and keeps none, and ends
- * as it is asked to: by a status, or by a signal if the argument begins with '-'.
+ * Allocates 100 times 1,000 bytes and keeps 40 of them, 10 times 70,000 and keeps none. Exits with
+ * the argument as its status, or by that signal if the argument begins with '-'.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * from_trace OUT: makes a capture of allocations from what trace.c printed, on standard input:
- * raw, as libcairn-alloc leaves one.
+ * from_trace OUT: reads output of trace.c from standard input and writes a capture of allocations
+ * without names, like libcairn-alloc's.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -26,7 +26,7 @@ static APART void hidden(void)
     KEEP();
 }
 
-/* Comes back from two places. */
+/* Called from two places. */
 static APART void recurse(int depth)
 {
     if (depth % 2)
@@ -48,7 +48,7 @@ static APART int compare(const void *left, const void *right)
 
 static APART void allocate(void)
 {
-    /* As if malloc had been caught at work. */
+    /* A stack whose innermost frame is malloc. */
     trace(100000, 0, (const char *)(size_t)malloc + 4);
     KEEP();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_live.c - what lives, and whether sampled bytes are as near to the truth as is said.
+ * test_live.c - live bytes, and the stated uncertainty of sampled bytes.
  */
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 enum { RUNS = 1000, OBJECTS = 3000, MEAN = 10000 };
 
-/* A profile of one function that has allocated and freed so much. */
+/* A profile of one function that allocated `came` and freed `went`. */
 static crn_profile *profile_of(uint64_t came, uint64_t went, const char *mean)
 {
     crn_profile_builder *builder = crn_profile_builder_new();
@@ -39,7 +39,7 @@ static void what_lives_is_the_difference(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         crn_profile *profile = profile_of(cases[i].came, cases[i].went, "exact");
         crn_live_derive(profile);
-        crn_live_derive(profile); /* a capture that was saved has it already */
+        crn_live_derive(profile); /* a saved capture has it already */
         int live = crn_profile_metric(profile, CRN_LIVE_BYTES);
         assert_true(live >= 0);
         assert_int_equal(crn_metric_total(profile, (uint32_t)live), cases[i].live);
@@ -76,15 +76,15 @@ static void the_mean_is_the_coarsest(void **state)
     }
 }
 
-/* Small blocks, and now and then one that is larger than the mean. */
+/* Small sizes, and sometimes one that is larger than the mean. */
 static uint64_t draw_size(random_source *random)
 {
     return random_chance(random, 1, 50) ? 1 + random_below(random, 40000)
                                         : 1 + random_below(random, 500);
 }
 
-/* Programs that allocate at random are sampled as docs/ALLOC.md has it; the truth has to lie in
- * the interval that is stated, 95 times in 100 or more: the variance is a bound. */
+/* Random allocations, sampled as docs/ALLOC.md describes: the true value must be in the stated 95 %
+ * interval in at least 95 of 100 runs, because the stated variance is an upper bound. */
 static void sampled_bytes_are_as_sure_as_is_said(void **state)
 {
     (void)state;

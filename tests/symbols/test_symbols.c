@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_symbols.c - addresses of this very program become its functions: nothing is lost by
- * it, whatever the files hold; names and paths, case by case.
+ * test_symbols.c - names of functions at addresses of this program: no figure is lost, whatever
+ * the files hold. And names and paths, case by case.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -30,8 +30,8 @@ enum { PROFILES = 20, BLOCKS = 40, EVENTS = 4000, DAMAGED = 60, EXPANSION_MAX = 
 typedef struct own {
     char path[PATH_MAX];
     char build_id[128];
-    uint64_t base; /* where it is loaded, if it is a library */
-    uint64_t text; /* as it was linked */
+    uint64_t base; /* load address, for a library */
+    uint64_t text; /* linked address */
     uint32_t text_size;
 } own;
 
@@ -82,10 +82,10 @@ static void put_module(crn_profile *profile, const own *own)
     crn_profile_put_note(profile, key, own->build_id);
 }
 
-/* ---- what functions an address is in, one at a time ----------------------------------- */
+/* ---- functions at an address, inlined ones included ---- */
 
 typedef struct expansion {
-    char *names[EXPANSION_MAX]; /* inwards */
+    char *names[EXPANSION_MAX]; /* outermost first */
     uint32_t count;
 } expansion;
 
@@ -124,7 +124,7 @@ static expansion expand(const own *own, const crn_block_info *block)
 typedef struct sums {
     crn_interning *names;
     uint64_t *self, *inclusive;
-    uint32_t *seen; /* the last context that was added */
+    uint32_t *seen; /* the last context added */
 } sums;
 
 static sums sums_new(uint32_t most)
@@ -186,7 +186,7 @@ static sums sums_of_resolved(const crn_profile *profile, uint32_t metric, uint32
 
 /* ---- cases ---------------------------------------------------------------------------- */
 
-/* Most blocks become addresses, close to each other, so that many are one function's. */
+/* Most blocks become addresses close to each other, so that many belong to one function. */
 static void put_addresses(crn_profile *profile, const own *own, random_source *random,
                           uint32_t window)
 {
@@ -249,7 +249,7 @@ static void figures_stay_with_their_functions(void **state)
     }
 }
 
-/* Two paths that end with malloc, one of them of nothing else, named. */
+/* Two paths end with malloc; one has nothing else that has a name. */
 static crn_profile *resolve_malloc(uint64_t calls_alone, uint64_t calls_below)
 {
     Dl_info info;
@@ -280,7 +280,8 @@ static crn_profile *resolve_malloc(uint64_t calls_alone, uint64_t calls_below)
     return resolved;
 }
 
-/* A path of nothing but malloc leaves its figures to the root; one that counts calls stays. */
+/* The allocator's own frames are removed from paths. A path of nothing but malloc leaves its
+ * figures to the root; one that counts calls stays. */
 static void what_allocates_is_taken_off(void **state)
 {
     (void)state;
@@ -303,7 +304,7 @@ static void what_allocates_is_taken_off(void **state)
     crn_profile_free(resolved);
 }
 
-/* Whatever is changed in a file, the tool goes on and nothing is lost. */
+/* Whatever bytes of a file change, the tool goes on and no figure is lost. */
 static void damaged_files_end_nothing(void **state)
 {
     (void)state;
@@ -366,7 +367,7 @@ static void names_are_those_of_the_source(void **state)
     }
 }
 
-/* The name of the n-th thing that a mangled name has spelled out. */
+/* Appends a back reference to the n-th name of the mangled name. */
 static void put_back_reference(char *symbol, int n)
 {
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -380,8 +381,8 @@ static void put_back_reference(char *symbol, int n)
     *end = '\0';
 }
 
-/* Each argument is two of the one before it: some hundred bytes would be more text than there
- * is memory. */
+/* Each argument is two of the one before it: some hundred bytes would demangle to more text than
+ * there is memory. */
 static void short_symbols_make_no_endless_names(void **state)
 {
     (void)state;
@@ -471,7 +472,7 @@ static void only_addresses_in_files_are_looked_up(void **state)
     (void)state;
     static const struct {
         crn_block_info block;
-        uint64_t offset; /* 0: is none */
+        uint64_t offset; /* 0: none */
     } cases[] = {
         {{.name = "0x10", .file = "/bin/a"}, 16},
         {{.name = "0xffffffffffffffff", .file = "/a"}, UINT64_MAX},
@@ -495,7 +496,8 @@ static void only_addresses_in_files_are_looked_up(void **state)
     }
 }
 
-/* A file that no note names is a host's own affair; of many that are gone a few are named. */
+/* A missing file that no note names is no reason for a warning; of many that are missing a few are
+ * named. */
 static void many_files_that_are_gone_are_a_few_warnings(void **state)
 {
     (void)state;

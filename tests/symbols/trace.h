@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * trace.h - for the programs that are traced: prints where it was called from, as addresses
- * in files, which from_trace makes a capture of.
+ * trace.h - for traced programs: prints the stack of the call as addresses in files, from which
+ * from_trace makes a capture.
  */
 #ifndef TESTS_SYMBOLS_TRACE_H
 #define TESTS_SYMBOLS_TRACE_H
@@ -20,7 +20,7 @@ void trace_modules(void);
 }
 #endif
 
-/* Keeps a call from becoming a jump, and what is called from being merged with others. */
+/* Follows a call, so that it is no tail call; and keeps functions from being merged. */
 #define KEEP() __asm__ volatile("" ::: "memory")
 #define APART __attribute__((noinline, noclone))
 #define INSIDE static inline __attribute__((always_inline))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_model.c - what `cairn top` shows of two looks at a capture, and what its keys do.
+ * test_model.c - rows and keys of `cairn top`, given two snapshots of a capture.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 enum { ROUNDS = 40, BLOCKS = 7, EVENTS = 1500 };
 
-/* ---- what was gained ---- */
+/* ---- differences ---- */
 
 static crn_profile *sum_of(const crn_profile *a, const crn_profile *b)
 {
@@ -48,8 +48,8 @@ static uint32_t find_path(const crn_profile *profile, const char *path)
     return CRN_CONTEXT_NONE;
 }
 
-/* What came is what was added, context by context, though its numbers are others: what is
- * added comes first in the sum, as a lane with a lower number would. */
+/* The difference equals what was added, context by context, though contexts have other numbers: the
+ * added profile comes first in the sum, like a lane with a lower number. */
 static void what_came_is_what_was_added(void **state)
 {
     (void)state;
@@ -73,7 +73,7 @@ static void what_came_is_what_was_added(void **state)
                                  in_added == CRN_CONTEXT_NONE ? 0 : crn_self(added, m, in_added));
             crn_free(path);
         }
-        /* Calls by edge, too: tree edges and others. */
+        /* Calls by edge, for tree edges and aliases. */
         uint64_t calls = 0;
         for (uint32_t c = 0; c < now->context_count; c++)
             calls += since.profile.calls_tree[c];
@@ -124,10 +124,10 @@ static void counters_that_go_back_began_anew(void **state)
     assert_false(anew);
     assert_int_equal(gained("wall", "nanoseconds", 1000000, 1000, &anew), 1000);
     assert_true(anew);
-    /* A calibration that took a ten-thousandth off. */
+    /* A new calibration lowered wall by a ten-thousandth. */
     assert_int_equal(gained("wall", "nanoseconds", 1000000, 999900, &anew), 0);
     assert_false(anew);
-    /* What may fall is what there is. */
+    /* A metric that may fall shows its current value. */
     assert_int_equal(gained("live bytes", "bytes", 1000, 300, &anew), 300);
     assert_false(anew);
 }
@@ -155,7 +155,7 @@ static crn_profile *known(uint64_t times)
     return crn_profile_builder_end(builder);
 }
 
-/* A look at `now`, two seconds after `before`. */
+/* The refresh at `now`, two seconds after `before`. */
 static crn_top_look look_at(const crn_profile *before, crn_profile *now)
 {
     crn_top_look look = {.state = CRN_TOP_RUNNING, .profile = now, .interval = before ? 2 : 0};
@@ -215,7 +215,7 @@ static void rows_are_what_came(void **state)
     crn_profile_free(before);
 }
 
-/* Where nothing came, rows stand as what there is does, and so stay where they are. */
+/* Rows without an increase are ordered by their totals, and so keep their places. */
 static void rows_of_nothing_keep_their_places(void **state)
 {
     (void)state;
@@ -226,7 +226,7 @@ static void rows_of_nothing_keep_their_places(void **state)
     assert_names(&rows, "b d c a");
     assert_int_equal(rows.rows[0].self, 0);
     crn_top_rows_free(&rows);
-    look.state = CRN_TOP_ENDED; /* then it is the whole that is of interest */
+    look.state = CRN_TOP_ENDED; /* after the end the totals are shown */
     rows = crn_top_rows_make(&look, &choice);
     assert_true(rows.seconds == 0);
     assert_int_equal(rows.rows[0].self, 120);
@@ -235,8 +235,8 @@ static void rows_of_nothing_keep_their_places(void **state)
     crn_profile_free(before);
 }
 
-/* a and b have nearly the same share: the one that has more in all stands first, whichever
- * had a little more of late. */
+/* a and b have nearly the same share: the one with the larger total is first, even if the other
+ * increased a little more. */
 static void rows_that_look_alike_keep_their_places(void **state)
 {
     (void)state;
@@ -261,7 +261,7 @@ static void rows_that_look_alike_keep_their_places(void **state)
         assert_names(&rows, "b a");
         assert_int_equal(rows.rows[0].self, 100000 + (more == 1));
         crn_top_rows_free(&rows);
-        choice.view = CRN_TOP_TREE; /* there it is who came first */
+        choice.view = CRN_TOP_TREE; /* in the tree view the order of creation decides */
         rows = crn_top_rows_make(&look, &choice);
         assert_names(&rows, "a b");
         crn_top_rows_free(&rows);
@@ -287,7 +287,7 @@ static void trees_fold_and_remember(void **state)
     assert_true(crn_top_key(&choice, &look, &rows, 10, CRN_KEY_LEFT));
     crn_top_rows_free(&rows);
     crn_top_look_free(&look);
-    look = look_at(NULL, known(2)); /* another look: it is still closed */
+    look = look_at(NULL, known(2)); /* another refresh: it is still closed */
     rows = crn_top_rows_make(&look, &choice);
     assert_names(&rows, "a d");
     assert_false(rows.rows[0].open);
@@ -296,7 +296,7 @@ static void trees_fold_and_remember(void **state)
     rows = crn_top_rows_make(&look, &choice);
     assert_names(&rows, "a b c d");
 
-    /* Into it, along it, and up again. */
+    /* Open it, move along, and back up. */
     static const int keys[] = {CRN_KEY_RIGHT, CRN_KEY_DOWN, CRN_KEY_LEFT};
     static const uint32_t cursors[] = {1, 2, 0};
     for (size_t i = 0; i < COUNT(keys); i++) {
@@ -308,7 +308,7 @@ static void trees_fold_and_remember(void **state)
     crn_free(choice.folds);
 }
 
-/* By itself a context opens at a twentieth, and stays open down to a fiftieth. */
+/* A context opens by itself from 5 % on, and closes below 2 %. */
 static void trees_do_not_flap(void **state)
 {
     (void)state;
@@ -370,7 +370,7 @@ static void a_block_is_looked_at_from_both_sides(void **state)
     crn_free(choice.folds);
 }
 
-/* The cursor goes with its row, and at the first row it stays at the first. */
+/* The cursor follows its row; on the first row it stays on the first row. */
 static void the_cursor_stays_with_its_row(void **state)
 {
     (void)state;
@@ -577,8 +577,8 @@ static crn_profile *with_hostile_names(const crn_profile *profile)
     return crn_profile_builder_end(builder);
 }
 
-/* Whatever is pressed, and whatever the capture holds: the cursor is on a row, lines fit and
- * hold nothing that a terminal would obey. */
+/* After any keys, for any capture: the cursor is on a row, lines fit and contain no control
+ * characters. */
 static void any_keys_at_any_time(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_names.c - looks of `cairn top` at captures of addresses, which are of this very program:
- * what came, with names, is what was added, with names.
+ * test_names.c - refreshes of `cairn top` for captures of addresses, which are of this program:
+ * differences by name equal what was added.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -31,7 +31,7 @@ static uint64_t offset_of(const void *place)
 }
 
 typedef struct build {
-    uint64_t base; /* of the file that is meant */
+    uint64_t base; /* load address of the file */
     char id[128];
 } build;
 
@@ -59,7 +59,7 @@ static int look_for(struct dl_phdr_info *info, size_t size, void *data)
     return build->base == info->dlpi_addr;
 }
 
-/* `place` is in the file that was loaded, of which `path` may be a copy. */
+/* `place` is in a loaded file, of which `path` may be a copy. */
 static void put_module(crn_profile *profile, const char *path, const void *place)
 {
     char key[PATH_MAX + 16];
@@ -81,8 +81,8 @@ static void put_own_module(crn_profile *profile, const char *path)
     put_module(profile, path, (const void *)(uintptr_t)put_own_module);
 }
 
-/* Most blocks of a random profile become addresses around this function, in each profile the
- * same ones. */
+/* Most blocks of a random profile become addresses around this function, the same ones in each
+ * profile. */
 static void put_addresses(crn_profile *profile)
 {
     uint64_t here = offset_of((const void *)(uintptr_t)put_addresses);
@@ -98,7 +98,7 @@ static void put_addresses(crn_profile *profile)
     put_own_module(profile, own_path());
 }
 
-/* ---- looks ---- */
+/* ---- refreshes ---- */
 
 static crn_top_look look_at(const crn_profile *profile, const crn_top_look *before,
                             crn_symbols_cache *names)
@@ -119,7 +119,7 @@ static uint32_t find_block(const crn_profile *profile, const char *name)
     return 0;
 }
 
-/* Which ones lie around an address is the compiler's to say. */
+/* The compiler decides which functions lie around an address. */
 static bool has_own_function(const crn_profile *profile)
 {
     for (uint32_t b = 1; b < profile->block_count; b++)
@@ -128,7 +128,7 @@ static bool has_own_function(const crn_profile *profile)
     return false;
 }
 
-/* What the block costs alone. */
+/* Self cost of the block. */
 static uint64_t self_of(const crn_profile *profile, const char *metric, const char *block)
 {
     uint32_t number = find_block(profile, block);
@@ -147,7 +147,7 @@ static uint64_t total_of(const crn_profile *profile, const char *metric)
     return crn_metric_total(profile, (uint32_t)found);
 }
 
-/* ---- what came ---- */
+/* ---- differences ---- */
 
 static bool same_block(const crn_block_info *a, const crn_block_info *b)
 {
@@ -214,7 +214,7 @@ static void what_came_is_what_was_added(void **state)
     crn_symbols_cache_free(names);
 }
 
-/* ---- what allocates ---- */
+/* ---- the allocator's frames ---- */
 
 static uint32_t put_address(crn_profile_builder *builder, uint32_t context, const char *file,
                             uint64_t offset, uint64_t calls)
@@ -226,8 +226,8 @@ static uint32_t put_address(crn_profile_builder *builder, uint32_t context, cons
                                      calls);
 }
 
-/* This function has called malloc, and malloc has called it back, if `back`. Samples of stacks
- * count no calls. */
+/* This function has called malloc, which has called it back if `back`. Samples of stacks count no
+ * calls. */
 static crn_profile *make_allocation(uint64_t back)
 {
     Dl_info info;
@@ -253,8 +253,8 @@ static crn_profile *make_allocation(uint64_t back)
     return profile;
 }
 
-/* malloc is taken off the end of a path, until it turns out to lead on: what it cost before
- * then is no news. */
+/* malloc is removed from the end of a path until it turns out to be in the middle of one. Its cost
+ * before that must not appear as an increase then. */
 static void what_leads_on_later_is_not_counted_again(void **state)
 {
     (void)state;
@@ -274,7 +274,7 @@ static void what_leads_on_later_is_not_counted_again(void **state)
     crn_symbols_cache_free(names);
 }
 
-/* ---- what is known ---- */
+/* ---- cached names ---- */
 
 static crn_profile *make_path(const char *file, bool another)
 {
@@ -303,7 +303,7 @@ static void files_are_read_once(void **state)
     assert_true(scratch_write(file, "gone", 4));
     crn_top_look second = look_at(one, &first, names);
     assert_true(find_block(second.profile, "make_path"));
-    crn_top_look third = look_at(two, &second, names); /* the new address is asked for in vain */
+    crn_top_look third = look_at(two, &second, names); /* the new address is looked up in vain */
     assert_true(find_block(third.profile, "make_path") &&
                 !find_block(third.profile, "put_address"));
     assert_true(third.profile->warning_count > 0);

@@ -322,7 +322,7 @@ static void sleep_and_timers_are_not_work(void **state)
     crn_replay_free(replay);
 }
 
-/* Of ten milliseconds of self time it worked for four; the rest was an unknown wait. */
+/* A span with 10 ms of self time worked for 4 ms; it waited unrecorded for the other 6 ms. */
 static void time_without_processor_is_not_scaled(void **state)
 {
     (void)state;

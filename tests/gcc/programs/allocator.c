@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A program with a malloc and a strlen of its own, as many have. Cairn is called in their midst:
- * should it ask that malloc for memory then, its lists would not be what they have to be.
+ * A program with its own malloc and strlen, which are profiled: Cairn runs inside malloc. malloc
+ * traps if Cairn asks it for memory then.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -16,7 +16,8 @@ static size_t used;
 static __thread int inside;
 static int depth;
 
-/* So deep that Cairn's stack has to grow, and a tree of its own with each instance. */
+/* Recurses deep enough to make Cairn's stack grow, and uses one tree of inlined functions in each
+ * instance. */
 #define STEP(name, next)                                                                           \
     static inline int name##_inlined(int n)                                                        \
     {                                                                                              \

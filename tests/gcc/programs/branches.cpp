@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What is chosen, what never runs, and what allocates.
+// Functions that are skipped, called conditionally, never called, or that allocate.
 #include <cstdio>
 #include <cstdlib>
 

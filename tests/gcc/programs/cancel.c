@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Threads that are cancelled anywhere: in Enter, in Leave, while contexts are made.
+ * Threads that are cancelled at any moment: in Enter, in Leave, while contexts are made.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -11,7 +11,7 @@
 
 enum { THREADS = 150 };
 
-static volatile unsigned progress; /* calls of wander() by the thread that runs */
+static volatile unsigned progress; /* calls of wander() by the current thread */
 
 KEPT int one(int n)
 {
@@ -28,7 +28,7 @@ KEPT int three(int n)
     return n + 3;
 }
 
-/* Calls in an order that is new again and again. */
+/* Each `way` calls in another order, so that new contexts are made all the time. */
 KEPT int wander(unsigned way, int depth)
 {
     static int (*const steps[])(int) = {one, two, three};

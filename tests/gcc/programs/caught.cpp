@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Something is caught where a scope is open, out of functions that leave nothing to clean up.
+// Exceptions caught while a scope is open, thrown through functions with nothing to clean up.
 #include <cstdio>
 
 #include "noipa.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The other half of chains.c.
+ * The second object file of chains.c.
  */
 #include "chains.h"
 #include "noipa.h"
@@ -19,7 +19,7 @@ KEPT int link_second(int n)
     return link_third(n + 1);
 }
 
-/* Whose callee is in the same object: it stays its caller. */
+/* Calls a function of the same object file by a tail call. */
 KEPT int inner_link(int n)
 {
     step(n);

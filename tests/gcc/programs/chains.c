@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Chains of calls in tail position: over two object files, into libc and out of it again, without
- * end; and recursion that is deep, with such calls at many depths.
+ * Chains of tail calls: across two object files, into libc and back, and without end. Also deep
+ * recursion with tail calls at many depths.
  */
 #include <pthread.h>
 #include <stdio.h>

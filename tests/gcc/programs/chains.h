@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where chains of calls in tail position go from one object file to another.
+ * Functions of chains.c and chained.c that tail calls reach from the other file.
  */
 int link_second(int n);
 int link_third(int n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A function that GCC copies for callers that always pass the same, and one inside of another; one
- * that is there for each of several processors.
+ * Functions that GCC clones: for a constant argument, and for several processors (target_clones).
+ * And a nested function.
  */
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// C++20's coroutines: each resumption is a call. One throws, one is dropped before its end, and
-// two run by turns.
+// C++20 coroutines: each resumption is a call. One throws, one is destroyed before its end, and
+// two alternate.
 #include <coroutine>
 #include <cstdio>
 #include <exception>

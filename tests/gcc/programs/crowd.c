@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Functions that call many others by turns: some that call nothing, some that call, some by a jump.
- * A context has two slots, so that all ways to find one that it calls are taken: in the slot that
- * is looked into first, in the other, in the ways, in the graph.
+ * Functions that call many others in turn: leaves, functions that call, and functions that make
+ * tail calls. A context caches few callees, so each way to find a callee is taken: the cached
+ * callees, the edge cache, the graph.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #define EIGHT(make, n) FOUR(make, n##0) FOUR(make, n##1)
 #define SIXTEEN(make, n) EIGHT(make, n##0) EIGHT(make, n##1)
 
-/* Its site is where the first Enter makes it: in an order that no slot foresees. */
+/* A function's site is made by its first Enter, in an order that no cache predicts. */
 #define LEAF(n)                                                                                    \
     KEPT static uint32_t leaf_##n(uint32_t a)                                                      \
     {                                                                                              \
@@ -46,7 +46,7 @@ static function *const all[] = {SIXTEEN(LEAF_OF, 0) SIXTEEN(CALLER_OF, 0) SIXTEE
 
 enum { ALL = sizeof all / sizeof *all, ROUNDS = 3000 };
 
-/* What is called from here is one of `among`, in bursts or by turns. */
+/* Calls one of `among` functions, in bursts of `burst` calls, or in random order if that is 0. */
 KEPT static uint32_t spread(uint32_t random, unsigned first, unsigned among, unsigned burst)
 {
     uint32_t sum = 0;
@@ -58,7 +58,7 @@ KEPT static uint32_t spread(uint32_t random, unsigned first, unsigned among, uns
     return sum;
 }
 
-/* Each in a context of its own, and in those of the others. */
+/* Each depth is a context of its own, and calls the same functions as the others. */
 KEPT static uint32_t deep(uint32_t random, unsigned depth)
 {
     uint32_t sum = spread(random, depth * 7, 2 + depth, depth % 4);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Jumps over many frames that call before and behind: from their depth, out of handlers of signals
- * that interrupt it, on the stack that is there and on another one, out of what libc calls.
+ * longjmp over many frames: out of deep calls, out of signal handlers on the same stack and on an
+ * alternate one, and out of callbacks of libc.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -30,7 +30,7 @@ STEP(is_landed)
 STEP(goes_on)
 STEP(after_distance)
 
-/* What is done deep inside. */
+/* Actions of the innermost function. */
 enum { NOTHING, TO_INNER, TO_OUTER, RAISE, RAISE_AND_JUMP, RAISE_DEEP, FAULT };
 
 KEPT int jumps(int way)
@@ -90,7 +90,7 @@ KEPT int lands_outside(int way)
     return sum + goes_on(way);
 }
 
-/* Each time round the same place is landed at. */
+/* Jumps to the same setjmp many times. */
 KEPT int lands_again(int times)
 {
     volatile int sum = 0, i = 0;
@@ -149,7 +149,7 @@ KEPT int over_libc(int way)
     return goes_on(way);
 }
 
-/* Who goes on by a tail call. */
+/* Lands, then leaves by a tail call. */
 KEPT int lands_and_leaves(int way)
 {
     if (setjmp(inner_place) == 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Says how long each function took by itself, at the least: before it calls and behind, and where
-// an exception or a jump leads to.
+// Prints a lower bound of each function's self time: before and after its calls, and after an
+// exception or a jump.
 #include <csetjmp>
 #include <cstdio>
 #include <ctime>

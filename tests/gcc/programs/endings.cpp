@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Threads that end deep inside: by returning, pthread_exit, or being cancelled where they ask
-// whether they are; what destructors, handlers and keys then call. At last the process ends so.
+// Threads that end in nested calls: by return, pthread_exit, or at a cancellation point. Their
+// destructors, cleanup handlers and keys call functions. Finally the process ends so.
 #include <cstdio>
 #include <cstdlib>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Signal handlers that jump out, in whatever they interrupt: also while contexts are made.
+ * Signal handlers that longjmp out of any code, also while contexts are made.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -35,7 +35,7 @@ KEPT int three(int n)
     return n + 3;
 }
 
-/* Calls in an order that is new again and again. */
+/* Each `way` calls in another order, so that new contexts are made all the time. */
 KEPT int wander(unsigned way, int depth)
 {
     static int (*const steps[])(int) = {one, two, three};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Exceptions through profiled frames: caught, passed on, out of destructors' scopes, through
-// noexcept to terminate; and names as C++ has them.
+// Exceptions through profiled frames: caught, rethrown, through frames with destructors, through
+// noexcept to terminate; and C++ names.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -65,7 +65,7 @@ KEPT int caught(int n)
     }
 }
 
-// The standard library's code lies between.
+// The exception passes through frames of the standard library.
 KEPT int by_function(const std::function<int(int)> &call, int n)
 {
     try {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Signal handlers that jump out of a function that calls nothing, straight to who called it.
+ * Signal handlers that jump out of a leaf function, straight to its caller.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -57,7 +57,8 @@ KEPT int inner(int n)
     return n + 1;
 }
 
-/* Has frames of its own below who catches; is not right above it. */
+/* Called after each jump: its caller and its callees show that the strand's stack is right
+ * again. */
 KEPT int after_calls(int n)
 {
     return inner(n) + inner(n);

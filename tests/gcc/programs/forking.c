@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Handlers of fork that come between Cairn's own, as they are there before any constructor ran:
- * what they call, and what a signal's handler calls meanwhile, was never called before.
+ * Handlers of pthread_atfork that run between Cairn's own, because they were registered before any
+ * constructor. They call functions for the first time, and so does a signal handler that
+ * interrupts them.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -32,11 +33,12 @@ static volatile sig_atomic_t sum;
     }
 
 MANY(1)
-MANY(2) MANY(3)
+MANY(2)
+MANY(3)
 
-    static int (*volatile next)(int n);
+static int (*volatile next)(int n);
 
-/* The signal's handler, and then the same from the handler of fork itself. */
+/* Called by the signal handler, and then by the fork handler itself. */
 KEPT void handle(int number)
 {
     sum += next(number);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A child of fork returns through frames that its parent began, and calls in each of them what was
- * never called before; its own child does so, too, through frames of both. A child of vfork
- * becomes another program.
+ * A child of fork returns through frames that its parent began, and calls a new function in each
+ * of them. Its own child does so, too, through frames of both. A child of vfork becomes another
+ * program.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static volatile int generation, seen;
         return n + 1;                                                                              \
     }
 
-/* What `place` calls when it goes on: another function in each generation. */
+/* Functions that `place` calls after the fork: one for each generation. */
 #define STEPS(place)                                                                               \
     STEP(place, 0)                                                                                 \
     STEP(place, 1)                                                                                 \
@@ -41,7 +41,7 @@ KEPT int shared(int n)
     return n + seen;
 }
 
-/* The first that happens in a child is that this returns; in a grandchild it calls first. */
+/* In the child the first event is a return; in the grandchild it is a call. */
 KEPT int forks(void)
 {
     int status = 0, began = generation;
@@ -59,7 +59,7 @@ KEPT int forks(void)
     return status;
 }
 
-/* A child forks where its parent has forked, and where its frames are its parent's. */
+/* Forks again in the child, below frames that its parent began. */
 KEPT int bottom(int n)
 {
     int result = shared(n) + forks();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Deep recursion by turns of functions that have frames on the strand's stack, of each kind that
- * there is, and of one that has none and gives its own back: nothing but who gave it back makes
- * room then.
+ * Deep recursion that alternates between a function with a frame on the strand's stack (each kind
+ * of Enter) and a function that gives its frame back by a tail call. The stack grows only if the
+ * tail call checks for space.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -32,7 +32,7 @@ GIVES(gives_late, takes_late)
 GIVES(gives_guarded, takes_guarded)
 GIVES(gives_inlined, takes_inlined)
 
-/* Pushes its frame before the first call. */
+/* Enters by pushing its frame before the first call. */
 KEPT int takes_late(int n)
 {
     if (n == 0)
@@ -41,7 +41,7 @@ KEPT int takes_late(int n)
     return below + step(n);
 }
 
-/* Is jumped back into. */
+/* Calls setjmp. */
 KEPT int takes_guarded(int n)
 {
     jmp_buf back;
@@ -52,7 +52,7 @@ KEPT int takes_guarded(int n)
     return below + step(n);
 }
 
-/* Has what makes calls inlined into it. */
+/* Inlined: brings its calls into the caller. */
 static inline __attribute__((always_inline)) int inner(int n)
 {
     int below = gives_late(n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How much of its stack a signal's handler takes: prints the bytes.
+ * Prints how many bytes of stack a signal handler uses.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// setuid asks each thread of the process by a signal of the C library's and waits for all of them:
-// Cairn's own threads must answer, those too that begin at a child's first Enter.
+// setuid signals each thread of the process and waits for its answer. Cairn's own threads must
+// answer, also those that start at a child's first Enter.
 #include <setjmp.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -8,7 +8,7 @@
 
 #include "noipa.h"
 
-static jmp_buf back; // who calls setjmp gets signals after what is due, not in its midst
+static jmp_buf back; // main's setjmp delays signals until pending work is done
 
 KEPT static int step(int number)
 {

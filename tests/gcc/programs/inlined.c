@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Functions that are inlined, cloned, split, merged, turned into loops or left out when nobody
- * watches. Every call of the source counts.
+ * Functions that GCC, without the plugin, inlines, clones, splits, merges, turns into loops or
+ * removes. Every call of the source counts.
  */
 #include <setjmp.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static int once(int n)
     return sum;
 }
 
-/* What they return is needed once or not at all. */
+/* Functions without side effects: GCC would merge or drop calls. */
 static __attribute__((const)) int constant(int n)
 {
     return n + 7;
@@ -47,7 +47,7 @@ static int repeated(int n)
     return a + b;
 }
 
-/* Alike, but two. */
+/* Two functions with the same body. */
 static __attribute__((noinline)) int alike(int n)
 {
     return n * 3 + 1;
@@ -58,7 +58,7 @@ static __attribute__((noinline)) int alike_too(int n)
     return n * 3 + 1;
 }
 
-/* Its beginning is worth inlining. */
+/* Called by split(), whose beginning GCC splits off and inlines. */
 static __attribute__((noinline)) int rare(int n)
 {
     return printf("rare %d\n", n);
@@ -74,7 +74,7 @@ int split(int n)
     return sum;
 }
 
-/* Calls of itself: in tail position, before an addition, twice. */
+/* Calls itself: in tail position, before an addition, twice. */
 static int gcd(int a, int b)
 {
     return b ? gcd(b, a % b) : a;
@@ -90,7 +90,7 @@ static int fibonacci(int n)
     return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
 }
 
-/* Calls of each other, with a small one in between that is inlined into both. */
+/* They call each other, with a small function in between that is inlined into both. */
 static long odd(long n, long sum);
 
 static inline long pass_on(long n, long sum)
@@ -108,7 +108,7 @@ static __attribute__((noinline)) long odd(long n, long sum)
     return n == 0 ? -sum : even(n - 1, sum + 2);
 }
 
-/* Known only when all else is inlined; with an argument that is always the same. */
+/* The callee is known only after inlining; the argument is constant. */
 static int apply(int (*what)(int), int n)
 {
     return what(n);
@@ -122,8 +122,7 @@ static __attribute__((noinline)) int scaled(int n, int by)
     return sum;
 }
 
-/* What is inlined where it is called last, calls another one last: both have given their frames
- * back by then. */
+/* A tail call of a function that ends by a tail call itself, and is inlined. */
 KEPT static int ends(int n)
 {
     return n + 1;

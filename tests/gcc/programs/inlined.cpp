@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Templates, lambdas, destructors and exceptions, all of which are inlined: what is thrown and
-// caught in one function of the machine's passes through many of the source's.
+// Templates, lambdas, destructors and exceptions, all inlined: an exception thrown and caught in
+// one machine function passes through many functions of the source.
 #include <algorithm>
 #include <cstdio>
 #include <memory>

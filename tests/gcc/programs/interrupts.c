@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Handlers of signals which call functions that call, while such functions run: nested, on the
- * stack that is there and on another one. They come where functions raise them.
+ * Nested signal handlers, on the same stack and on an alternate one, that call functions while
+ * such functions run. The functions raise the signals themselves.
  */
 #include <signal.h>
 #include <stdio.h>

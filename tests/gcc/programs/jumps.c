@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Control that goes elsewhere than back: longjmp, also over code that is not profiled; nested
- * functions and the gotos out of them; labels as values.
+ * Control flow other than call and return: longjmp, also over code that is not profiled; nested
+ * functions and gotos out of them; labels as values.
  */
 #include <setjmp.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ KEPT int jump_out(const void *a, const void *b)
     longjmp(inner_place, 1);
 }
 
-/* libc's frames are given up with ours. */
+/* The jump drops frames of libc together with ours. */
 KEPT int over_libc(void)
 {
     int numbers[] = {3, 1, 2};
@@ -49,7 +49,7 @@ KEPT int over_libc(void)
     return 1;
 }
 
-#ifndef __clang__ /* it has no nested functions */
+#ifndef __clang__ /* clang has no nested functions */
 KEPT int with_nested(int n)
 {
     __label__ out;

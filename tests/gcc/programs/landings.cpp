@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Exceptions through many frames that have nothing to clean up, to where something is called: by
-// catches, in loops too, by destructors, by who catches again, and by who goes on.
+// Exceptions through many frames without cleanup. Functions are called where they land: in
+// handlers, also in loops, in destructors, in handlers that rethrow, and after the handlers.
 #include <cstdio>
 #include <cstdlib>
 
@@ -43,7 +43,7 @@ KEPT int throws(int n)
     return goes_down(n);
 }
 
-/* Each calls before and behind, and none has a landing pad. */
+/* Calls before and after `next`, and has no landing pad. */
 #define FRAME(name, next)                                                                          \
     KEPT int name(int n)                                                                           \
     {                                                                                              \
@@ -56,7 +56,7 @@ FRAME(third, throws)
 FRAME(second, third)
 FRAME(first, second)
 
-/* As deep as it folds, and then the others. */
+/* Recursion, folded into one context, and below it the functions above. */
 KEPT int deeper(int depth, int n)
 {
     int sum = goes_down(n);
@@ -185,7 +185,7 @@ KEPT int compare(const void *left, const void *right)
     return left < right;
 }
 
-/* What libc's code is between does not know of it. */
+/* libc calls back: its frames know nothing of exceptions. */
 KEPT int over_libc()
 {
     int numbers[] = {3, 1, 2};
@@ -217,7 +217,7 @@ KEPT int in_spans(int n)
     return sum + goes_on(sum);
 }
 
-/* The span is of a frame that catches nothing, below are more that are kept. */
+/* The span belongs to a frame without a handler; the frames below it go on. */
 KEPT int span_is_left(int n)
 {
     CAIRN_SCOPE("left");

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Functions that call others on some paths through them only, chosen by chance: before, in
- * and behind loops, in tail position, by recursion, through pointers, in children, and left by a
- * jump.
+ * Functions that call on some paths only, chosen at random: before, in and after loops, by tail
+ * call, by recursion, through pointers, in child processes, and left by longjmp.
  */
 #include <setjmp.h>
 #include <stdint.h>
@@ -57,7 +56,7 @@ KEPT uint32_t in_a_loop(uint32_t n)
     return sum;
 }
 
-/* A loop that goes round before anything is called. */
+/* Loops before the first call. */
 KEPT uint32_t behind_a_loop(const char *text)
 {
     uint32_t sum = 0;
@@ -85,7 +84,7 @@ KEPT uint32_t deeper(uint32_t n, uint32_t depth)
     uint32_t sum = deeper(n / 2, depth - 1);
     if (sum & 1) {
         sum += deeper(n / 3, depth - 1);
-        OPAQUE(sum); /* or it would be a loop */
+        OPAQUE(sum); /* prevents a tail call, which would become a loop */
         return sum;
     }
     return jumps_or_not(sum);

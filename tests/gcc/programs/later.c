@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A parent that goes on counting what is inlined before its child counts for the first time.
+ * After a fork, the parent counts inlined functions before the child counts anything.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,12 +25,14 @@ static inline int square(int n)
 #define EACH_4(number) EACH(number##0) EACH(number##1) EACH(number##2) EACH(number##3)
 #define EACH_16(number) EACH_4(number##0) EACH_4(number##1) EACH_4(number##2) EACH_4(number##3)
 EACH_16(1)
-EACH_16(2) EACH_16(3) EACH_16(4)
+EACH_16(2)
+EACH_16(3)
+EACH_16(4)
 
 #define NAME(number) each_##number,
 #define NAME_4(number) NAME(number##0) NAME(number##1) NAME(number##2) NAME(number##3)
 #define NAME_16(number) NAME_4(number##0) NAME_4(number##1) NAME_4(number##2) NAME_4(number##3)
-    static int (*const all[])(int) = {NAME_16(1) NAME_16(2) NAME_16(3) NAME_16(4)};
+static int (*const all[])(int) = {NAME_16(1) NAME_16(2) NAME_16(3) NAME_16(4)};
 enum { ALL = sizeof all / sizeof *all };
 
 #define FROM(number)                                                                               \
@@ -40,7 +42,10 @@ enum { ALL = sizeof all / sizeof *all };
             sum += all[i](i + number);                                                             \
     }
 FROM(1)
-FROM(2) FROM(3) FROM(4) FROM(5) FROM(6) FROM(7) FROM(8)
+FROM(2)
+FROM(3)
+FROM(4)
+FROM(5) FROM(6) FROM(7) FROM(8)
 
     KEPT void from_all(void)
 {

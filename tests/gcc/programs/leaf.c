@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Functions that call nothing: all registers for arguments in use, memory below the stack pointer,
- * results of all kinds, more of them in one context than it has slots for, jumps to them.
+ * Leaf functions: all argument registers in use, memory below the stack pointer, results of all
+ * kinds, more leaves in a context than it has cache entries, tail calls of leaves.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ KEPT __int128 wide(long a, long b)
     return (__int128)a * b;
 }
 
-/* What is indexed cannot be in registers. */
+/* An array that is indexed has to be in memory, below the stack pointer. */
 KEPT int below(int at)
 {
     volatile int numbers[24];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A shared object, or a part of the program: calls back.
+ * Calls back. Compiled as a shared object, or as a part of the program.
  */
 #include "library.h"
 
@@ -14,7 +14,7 @@ KEPT int library_call(int (*back)(int), int n)
     return back(n) + library_leaf(n);
 }
 
-/* In tail position. */
+/* Tail call. */
 KEPT int library_pass(int (*back)(int), int n)
 {
     return back(n + 1);

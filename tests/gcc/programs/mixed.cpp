@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Objects that are compiled in several ways, one without a profile, call each other, call back
-// and throw through each other. Compiled with FIRST, SECOND or PLAIN defined it is that object.
+// Objects compiled in several ways, one without a profile, call each other, call back and throw
+// through each other. FIRST, SECOND or PLAIN selects the object.
 #include <cstdio>
 
 #include "mixed.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the objects of mixed*.cpp call of each other; each is compiled in another way.
+ * Functions that the objects of mixed*.cpp call of each other; each object is compiled in another
+ * way.
  */
 #include "noipa.h"
 
@@ -16,7 +17,7 @@ int first_throws(int n);
 int second_throws(int n);
 int step(int n);
 
-/* Has nothing to clean up, calls before and behind. */
+/* Calls before and after `next`, and has nothing to clean up. */
 #define FRAME(name, next)                                                                          \
     KEPT int name(int n)                                                                           \
     {                                                                                              \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A profile that is disabled, enabled and reset while functions run that call before and behind:
- * between their Enter and their Leave, and at other depths than it was before.
+ * A profile that is disabled, enabled and reset while functions run: between their Enter and their
+ * Leave, and at different depths.
  */
 #include <setjmp.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ STEP(behind)
 STEP(is_landed)
 STEP(after_pause)
 
-/* On again where it was off. */
+/* Disabled and enabled in the same function. */
 KEPT int pauses(int n)
 {
     int sum = before(n);
@@ -62,7 +62,7 @@ KEPT int pauses_above(int n)
     return sum + behind(n);
 }
 
-/* Off deep inside, on when that is left. */
+/* Disabled by the innermost call, enabled after it has returned. */
 KEPT int stops(int depth)
 {
     int sum = before(depth);
@@ -81,7 +81,7 @@ KEPT int goes_on(int n)
     return sum + behind(n);
 }
 
-/* What was entered meanwhile is none of those who call. */
+/* Functions entered while the profile was disabled do not become callers of those after it. */
 KEPT int turns_on(int n)
 {
     int sum = while_off(n);

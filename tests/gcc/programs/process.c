@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What happens to a whole process: constructors before main, signals, vfork, and exit from deep
- * inside.
+ * Events of a whole process: constructors before main, signals, vfork, and exit from a nested
+ * call.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -59,7 +59,7 @@ KEPT int in_child(int n)
     return below + 1;
 }
 
-/* The child uses its parent's stack, and leaves it deep inside. */
+/* The child of vfork uses its parent's stack, and exits from a nested call. */
 KEPT int start(void)
 {
     pid_t child = vfork();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A handler that keeps who called, and calls functions that push their frames, comes behind each
- * single instruction of functions that push theirs.
+ * Single-steps functions that push their frames: a SIGTRAP handler, which calls functions that
+ * save callers and push frames, runs after each instruction.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -34,7 +34,8 @@ KEPT void handle_trap(int number)
     seen += trap_pushes(2) * 0;
 }
 
-/* Until all is known to be called from there the handler comes but here and there. */
+/* The first rounds raise the signal at a few places only, until all contexts of the handler
+ * exist. */
 static inline void begin_steps(void)
 {
     if (warming)
@@ -62,7 +63,7 @@ KEPT int behind(int n)
     return seen - n;
 }
 
-/* Before the first call. */
+/* Pushes its frame before the first call. */
 KEPT int pushes_late(int n)
 {
     if (n == 77)
@@ -71,7 +72,7 @@ KEPT int pushes_late(int n)
     return sum + step(n + 1);
 }
 
-/* When it is entered, and a guard. */
+/* Pushes its frame on entry, because it calls setjmp. */
 KEPT int pushes_guarded(int n)
 {
     jmp_buf back;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a resolver of an indirect function calls runs before there are thread-local variables.
+ * A resolver of an indirect function runs before there are thread-local variables, and calls
+ * profiled functions.
  */
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Scopes that are marked by hand, beside what the compiler enters: what is called in a scope is so
-// until it ends, whatever is caught in there.
+// Scopes marked by hand, beside functions entered by the compiler: calls belong to a scope until it
+// ends, also after an exception was caught in it.
 #include <csetjmp>
 #include <cstdio>
 #include <stdexcept>
@@ -62,7 +62,7 @@ KEPT int is_jumped_to(int n)
     CAIRN_SCOPE("jumped", .iteration = n);
     volatile int result = 0;
     if (setjmp(place) == 0) {
-        CAIRN_SCOPE("left"); // nobody ends it but the jump
+        CAIRN_SCOPE("left"); // ended by the jump
         result = jumps(n);
     } else {
         result = -1;
@@ -75,7 +75,7 @@ static inline __attribute__((always_inline)) int half(int n)
     return work(n) / 2;
 }
 
-// Its scope is open until it ends, and what is called in there is called in the scope.
+// Its scope is open until it returns; its calls belong to the scope.
 static inline __attribute__((always_inline)) int is_inlined(int n)
 {
     CAIRN_SCOPE("within", .iteration = n);
@@ -87,7 +87,7 @@ KEPT int inlines(int n)
     return is_inlined(n) + work(n);
 }
 
-// Its scope ends with what it calls last.
+// Its scope ends after its last call.
 KEPT void ends_with_scope(int n)
 {
     CAIRN_SCOPE("ending", .iteration = n);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Functions with machine frames of all shapes, which call before and behind: of a size that is
- * known when they run, aligned, large, with arguments on the stack, with results in memory, with
- * loops around calls, with many ways out, that call on some ways only, and around functions that
- * are nested.
+ * Functions with machine frames of all shapes: of variable size, aligned, large, with arguments on
+ * the stack, with results in memory, with loops around calls, with many returns, with calls on
+ * some paths only, with nested functions.
  */
 #include <alloca.h>
 #include <stdarg.h>
@@ -49,7 +48,7 @@ KEPT int allocates(int n)
     return sum + behind(n);
 }
 
-/* Each time round its memory is given back. */
+/* Its variable-length memory is freed in each round. */
 KEPT int scoped(int n)
 {
     int sum = before(n);
@@ -127,7 +126,7 @@ KEPT double floats(double a, double b)
     return a * b + inside(1);
 }
 
-/* Needs all registers that are kept over calls. */
+/* Needs all registers that calls preserve. */
 KEPT int presses(int n)
 {
     int a = before(n), b = before(a), c = before(b), d = before(c), e = before(d), f = before(e);
@@ -141,7 +140,7 @@ KEPT int presses(int n)
     return a + b + c + d + e + f + g + h + behind(n);
 }
 
-/* Some ways call nothing, some once, one in tail position. */
+/* Some paths call nothing, some once, one by tail call. */
 KEPT int ways(int n)
 {
     switch (n) {
@@ -166,7 +165,7 @@ KEPT int ways(int n)
     return behind(n) + behind(n);
 }
 
-/* Goes back to what it has passed, by labels. */
+/* Jumps back to labels. */
 KEPT int threaded(const char *code)
 {
     static const void *const labels[] = {&&one, &&two, &&both, &&end};
@@ -186,7 +185,7 @@ end:
     return sum + behind(sum);
 }
 
-/* The nested one calls itself, and jumps out of all. */
+/* The nested function calls itself, and jumps out of all instances. */
 KEPT int nests(int n)
 {
     __label__ out;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * --small: a function that calls the C library is not small, and who ends by calling one that is,
- * is not what the next function is called by.
+ * --small: a function that calls the C library is not small; and after a tail call of a small
+ * function the next function still has the right caller.
  */
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A handler of a signal, which calls functions that call, comes behind each single instruction of
- * some functions: of Enter and of Leave, too.
+ * Single-steps some functions, with Enter and Leave: a SIGTRAP handler that calls functions runs
+ * after each instruction.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ KEPT void handle_trap(int number)
     OPAQUE(last);
 }
 
-/* The contexts of the handler are all there before: in the midst of Enter none may be made. */
+/* All contexts of the handler exist before: none may be made inside Enter. */
 KEPT int works(int n)
 {
     int sum = before(n);

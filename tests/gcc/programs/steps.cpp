@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A signal handler that itself catches, and so pushes, calls behind each single instruction of a
-// function that catches, and of one that ends by calling in tail position.
+// Single-steps a function that catches, and one that ends by a tail call: after each instruction a
+// SIGTRAP handler runs, which pushes frames because it catches exceptions.
 #include <csignal>
 #include <cstdio>
 
@@ -37,7 +37,7 @@ KEPT void handle_trap(int n)
     }
 }
 
-// Until all is known to be called from there the handler comes but here and there.
+// The first rounds raise the signal at a few places only, until all contexts of the handler exist.
 static inline void begin_steps()
 {
     if (warming)
@@ -70,7 +70,7 @@ KEPT int behind(int n)
     return seen - n;
 }
 
-// Nothing is thrown while each instruction is stopped at.
+// Nothing is thrown while single-stepping.
 KEPT int catches(int n)
 {
     end_steps();

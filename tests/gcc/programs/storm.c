@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Signals that come at any moment, also in the middle of Enter and Leave. How many come is chance:
- * only what does not depend on that is printed.
+ * Signals at any moment, also inside Enter and Leave. Their number varies, so only what does not
+ * depend on it is printed.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Contexts with stacks of their own, which run by turns: within one thread, where they are left
- * and gone on with at many depths; and begun by one thread, gone on with by another one.
+ * Fibers (ucontext), each with its own stack. Some are resumed within one thread, at many depths;
+ * some are started by one thread and resumed by another.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -81,7 +81,7 @@ KEPT void begins(void)
     }
 }
 
-/* How often each fiber gives way, and one to end. */
+/* Each fiber's number of switches, with one more to end it. */
 KEPT int switches(int which)
 {
     return TURNS + which + 2;

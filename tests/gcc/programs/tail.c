@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calls in tail position: direct, through pointers, into libc, and back out of it.
+ * Tail calls: direct, through pointers, into libc and back.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ KEPT long leaf(long n, long sum)
     return n + sum;
 }
 
-/* Some ways lead to a return of their own, others to a call. */
+/* Some paths return, others end by a tail call. */
 KEPT long mixed(long n, long sum)
 {
     if (n % 3 == 0)
@@ -42,7 +42,7 @@ KEPT __attribute__((pure)) long looked_up(long n, long sum)
     return n ^ sum;
 }
 
-/* Whose callee is known to change nothing, and is profiled all the same. */
+/* GCC knows that the callee has no side effects; it is profiled nevertheless. */
 KEPT long look(long n, long sum)
 {
     return looked_up(n, sum);
@@ -61,7 +61,7 @@ KEPT int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* libc is called instead of this, and calls back. */
+/* The tail call goes to libc, which calls back. */
 KEPT void sort(int *numbers, size_t count)
 {
     qsort(numbers, count, sizeof *numbers, compare);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Threads as C11 has them, that end in both ways.
+ * C11 threads, which end by return and by thrd_exit.
  */
 #include <stdio.h>
 #include <threads.h>

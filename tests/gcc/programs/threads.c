@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Threads that end in every way there is.
+ * Threads that end in each possible way.
  */
 #include <pthread.h>
 #include <semaphore.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What Enter and Leave call in the runtime looks who called it: whoever unwinds in there must come
- * to main. Run with exact time, each event calls the runtime.
+ * Unwinds from the functions that Enter and Leave call in the runtime: each backtrace must reach
+ * main. Run with exact time, which makes each event call the runtime.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ UNSEEN static void look_for_main(void)
     lost += !found;
 }
 
-/* libcairn's own are behind these. */
+/* Replaces a function of libcairn: unwinds, then calls the real one. */
 #define BEFORE(name, parameters, arguments)                                                        \
     UNSEEN void name parameters                                                                    \
     {                                                                                              \
@@ -54,7 +54,7 @@ BEFORE(cairn_priv_replace, (cairn_priv_strand * strand, cairn_block block), (str
 BEFORE(cairn_priv_leave, (cairn_priv_strand * strand), (strand))
 BEFORE(cairn_strand_unwind, (cairn_strand * strand, cairn_mark mark), (strand, mark))
 
-/* Enter asks for the counters of what is inlined. */
+/* Called by Enter for the counters of inlined functions. */
 UNSEEN uint64_t *cairn_priv_tree_counters(cairn_strand *strand, uint32_t tree)
 {
     static uint64_t *(*real)(cairn_strand *, uint32_t);
@@ -69,8 +69,8 @@ UNSEEN KEPT int unseen(int n)
     return n;
 }
 
-/* All call something before they leave: no frame would be pushed else, and what is unusual would be
- * called from behind the function, where nobody knows its frame. */
+/* All call something before they leave, so that they push a frame. Otherwise the slow path would be
+ * called from behind the function, where it has no unwind information. */
 KEPT int leaf(int n)
 {
     int same = unseen(n);

@@ -16,7 +16,7 @@ KEPT int user_back(int n)
     return user_leaf(n) + library_leaf(n);
 }
 
-/* In tail position: nobody knows here whether that is profiled. */
+/* A tail call through a pointer; the compiler does not know if the callee is profiled. */
 KEPT int user_pass(int n)
 {
     return library_pass(user_back, n);

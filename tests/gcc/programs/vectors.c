@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What GCC itself adds: bodies for vectors, and counters of its own.
+ * Code that GCC adds itself: vector clones of functions, and its own counters.
  */
 #include <stdio.h>
 

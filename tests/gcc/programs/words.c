@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Texts that spans are given, in a program whose calloc is its own, and calls something new each
- * time: also while Cairn keeps the texts.
+ * Texts of spans in a program with its own malloc, which calls a new function each time, also
+ * while Cairn copies a text.
  */
 #include <cairn/scope.h>
 
@@ -25,12 +25,14 @@ static volatile int sum;
 #define NEW_4(number) NEW(number##0) NEW(number##1) NEW(number##2) NEW(number##3)
 #define NEW_16(number) NEW_4(number##0) NEW_4(number##1) NEW_4(number##2) NEW_4(number##3)
 NEW_16(1)
-NEW_16(2) NEW_16(3) NEW_16(4)
+NEW_16(2)
+NEW_16(3)
+NEW_16(4)
 
 #define NAME(number) new_##number,
 #define NAME_4(number) NAME(number##0) NAME(number##1) NAME(number##2) NAME(number##3)
 #define NAME_16(number) NAME_4(number##0) NAME_4(number##1) NAME_4(number##2) NAME_4(number##3)
-    static void (*const all[])(void) = {NAME_16(1) NAME_16(2) NAME_16(3) NAME_16(4)};
+static void (*const all[])(void) = {NAME_16(1) NAME_16(2) NAME_16(3) NAME_16(4)};
 
 static size_t next, began;
 
@@ -53,7 +55,7 @@ void free(void *block)
 
 void *calloc(size_t count, size_t size)
 {
-    return malloc(count * size); /* nothing is used twice */
+    return malloc(count * size); /* zeroed: nothing is used twice */
 }
 
 void *realloc(void *old, size_t size)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Code inside of other code, and code that becomes several functions.
+// Nested code, and code that the compiler turns into several functions.
 #include <cstdio>
 
 #define KEPT __attribute__((noinline))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What was entered last at a place of the stack says little of what is entered next: from ways that
- * are as deep as each other, by turns and by chance, from any depth of a recursion, and of tails.
+ * Call patterns that the inline cache predicts badly: callers of equal depth in turn and at
+ * random, recursion of any depth, tail calls.
  */
 #include <stdio.h>
 
@@ -28,7 +28,7 @@ KEPT unsigned looping(unsigned n)
     return sum;
 }
 
-/* With --inlined its calls are counted where it is inlined. */
+/* With --inlined its calls are counted in the caller's tree. */
 static unsigned mixed(unsigned n)
 {
     return n * 7 + 3;
@@ -73,12 +73,12 @@ KEPT unsigned deeper(unsigned depth, unsigned n)
 KEPT unsigned deep(unsigned depth, unsigned n)
 {
     if (depth % 2)
-        return deeper(depth - 1, n); /* a tail */
+        return deeper(depth - 1, n); /* tail call */
     unsigned sum = both(n);
     return depth ? sum ^ deeper(depth - 1, mixed(n)) : sum;
 }
 
-/* A frame of another size each time, so that the same functions run all over the stack. */
+/* A frame of another size each time, so that the same functions run at many stack heights. */
 KEPT unsigned wide(unsigned size, unsigned n)
 {
     volatile char room[size * 16 + 16];
