@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * calls.c - what a call costs under Cairn, in units of two `rdtsc`: the floor of whatever
- * takes two time stamps a call.
+ * calls.c - cost of a call under Cairn, in units of two `rdtsc`, the least that any profiler with
+ * two time stamps a call can cost.
  *
- * Two rdtsc, the program as it is and the program with instrumentation take turns, a
- * millisecond at a time; a turn's figure is (instrumented - plain) / calls / two rdtsc, in
- * processor time, to which that of Cairn's own sampling thread belongs. A turn in which
- * another process got the processor is taken again, a few times: it finds the caches full
- * of what is not its own. The median of many turns is a batch's, the median of the batches
- * is the result.
+ * Two rdtsc, the plain program and the instrumented program take turns of a millisecond. The
+ * figure of a turn is (instrumented - plain) / calls / two rdtsc, in processor time, that of
+ * Cairn's sampling thread included. A turn in which another process got the processor is repeated,
+ * up to a few times, because its caches were cold. The result is the median over batches of the
+ * median over turns.
  *
  * usage: calls MODE [WORKLOAD]...
  */

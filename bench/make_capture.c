@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * make_capture.c - a capture of a size that is asked for, for what reads captures: contexts
- * with paths up to 500 long, as a functional language's document formatter makes them.
+ * make_capture.c - writes a capture with any number of contexts, for benchmarks of readers. Paths
+ * are up to 500 blocks long, like those of a document formatter in a functional language.
  *
  * usage: make_capture FILE CONTEXTS
  */

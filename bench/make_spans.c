@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * make_spans.c - a capture of as many spans as are asked for, for what reads them: requests of
+ * make_spans.c - writes a capture with any number of spans, for benchmarks of readers: requests of
  * 14 spans, four levels deep, and for each sixteenth two more that a worker runs.
  *
  * usage: make_spans FILE SPANS
@@ -20,7 +20,7 @@ static uint32_t below(uint64_t *state, uint32_t limit)
     return (uint32_t)((*state >> 33) % limit);
 }
 
-/* Takes some time that differs, now and then much. */
+/* Takes a varying time, sometimes a long one. */
 static void work(uint64_t *state)
 {
     uint32_t turns = below(state, 20) + (below(state, 100) == 0 ? 500 : 0);
@@ -58,7 +58,7 @@ static void run_request(cairn_strand *strand, cairn_strand *worker, cairn_key wi
     cairn_span_end(strand);
 }
 
-/* Space is prepared by a thread of the profile: it is given the time to. */
+/* Waits for the profile's thread, which prepares space. */
 static void record(cairn_profile *profile, uint64_t spans)
 {
     cairn_strand *strand = cairn_strand_open(cairn_lane_open(profile, "main"));

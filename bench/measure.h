@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * measure.h - times and what is said of many of them.
+ * measure.h - times, and statistics of them.
  */
 #ifndef BENCH_MEASURE_H
 #define BENCH_MEASURE_H

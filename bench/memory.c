@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * memory.c - how much memory a context takes, everything counted: records in the capture's
- * mapping, edges, look-up tables, what malloc keeps. And what a frame of a strand's stack
- * takes.
+ * memory.c - memory of a context, everything included: records in the capture's mapping, edges,
+ * hash tables, overhead of malloc. And memory of a frame of a strand's stack.
  *
- * A child process replays events into a lane and adds up what it takes, all anonymous memory
- * (smaps) and the whole capture, whether its pages are in memory or not, each time that
- * contexts have grown by a fiftieth, from 10,000 on; how many contexts there are at that
- * moment is known from the baseline, which replays the same events first. The worst moment
- * is the result: tables that double are met just after they have.
+ * A child process replays events into a lane. Each time that contexts have grown by 2 %, from
+ * 10,000 on, it adds up all anonymous memory (smaps) and the whole capture, resident or not. The
+ * baseline has replayed the same events before, so the number of contexts at each moment is known.
+ * The result is the worst moment: tables that double are measured just after they have.
  *
  * usage: memory random|wide|stack | stream FILE
  */
@@ -43,7 +41,7 @@ typedef struct moment {
 typedef struct finding {
     double worst, least, last; /* bytes a context */
     uint64_t worst_contexts, last_contexts;
-    double peak; /* most that was resident at any time before a moment, a context */
+    double peak; /* most that was resident before any moment, a context */
     double disk; /* bytes of the capture a context, at the end */
 } finding;
 
@@ -221,7 +219,7 @@ static void await(pid_t child)
     }
 }
 
-/* In a child, so that the baseline's freed heap is not reused. */
+/* Runs in a child, so that the baseline's freed heap is not reused. */
 static moment *moments_of(const stream *s, size_t *count)
 {
     moment *moments = share(MOST_MOMENTS * sizeof(*moments) + sizeof(*count));

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * replay.c - streams of events, replayed into Cairn and into two baselines.
+ * replay.c - replays streams of events into Cairn and into two baselines.
  *
  * The baselines are the profile tree as fble's author proposed it (baseline/profile_tree.h) and a
- * plain tree at its best (baseline/plain_tree.h). All are compiled with the same compiler and
- * options, once with inlined verbs and once with called ones. The loop without any verbs is
- * subtracted from each, so what remains is the verbs, calls included.
+ * plain tree (baseline/plain_tree.h). All are compiled with the same compiler and options, once
+ * with inlined verbs and once with called ones. The time of a loop without verbs is subtracted
+ * from each, so the rest is the verbs' own time, calls included.
  *
  * Each replay is a child process. It replays the stream twice: cold, when no context exists and no
  * memory was touched, and warm, into the same profile. Children take turns; times are processor
- * time. Each turn uses one of several layouts of the loops (replay_variant.h). A loop's time is the
- * least over the turns, so each is seen in its best layout; the ratio of each turn gives the
- * median and the spread.
+ * time. Each turn uses one of several layouts of the loops (replay_variant.h). A loop's time is
+ * the least over the turns, so each is measured in its best layout; the ratio of each turn gives
+ * the median and the spread.
  *
  * usage: replay NAME=STREAM... [-r ROUNDS]
  *   STREAM: a file, or random:BLOCKS,DEPTH,EVENTS, deep:..., wide:... (stream.h)
@@ -229,8 +229,8 @@ static void run_turn(const stream *s, int turn, times *all, outcome *shared)
     all->contexts = first.contexts;
 }
 
-/* Nanoseconds for each enter or replace, with its leave and ticks. Less than a tenth of one cannot
- * be: then the subtraction is wrong. */
+/* Nanoseconds for each enter or replace, with its leave and ticks. A result below 0.1 is
+ * impossible: then the subtraction is wrong. */
 static double net(const stream *s, const times *all, double loop)
 {
     double each = (loop - all->empty) / (double)s->calls;

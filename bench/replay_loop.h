@@ -9,8 +9,8 @@
 
 #include "stream.h"
 
-/* Runs the events of `stream_` from number `from` up to `to`. The statements given may use
- * `value`: the block, or how many ticks. */
+/* Runs events `from` to `to` of `stream_`. The given statements may use `value`: the block, or the
+ * number of ticks. */
 #define REPLAY(stream_, from, to, ENTER, REPLACE, LEAVE, TICK, RESTART)                            \
     for (const uint32_t *at = (stream_)->words + (from), *end = (stream_)->words + (to); at < end; \
          at++) {                                                                                   \

@@ -2,9 +2,9 @@
  *
  * replay_variant.h - the loops of replay.c, included once for each layout of the code.
  *
- * Where a loop happens to lie in memory changes its time by up to 40 %: the processor predicts
- * branches and store forwarding by addresses. So each loop exists with several paddings before its
- * instructions, and none is judged by one layout.
+ * The address of a loop changes its time by up to 40 %, because the processor predicts branches
+ * and store forwarding by addresses. So each loop exists with several paddings before its
+ * instructions.
  *
  * Before: define PADDING (bytes) and VARIANT(name).
  */

@@ -301,7 +301,7 @@ ROWS = {
          "memory-file": Line("a file in memory", None, " × plain memory")}),
 }
 
-# What bench/lua/run prints: the name of a result says which of these it is, then which program.
+# Results of bench/lua/run: prefix of the name, bar, unit. The program's name follows the prefix.
 LUA_BARS = [
     ("exact-wall", 2.5, " × an empty call/return hook"),
     ("exact", 1.6, " × an empty call/return hook"),

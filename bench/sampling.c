@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * sampling.c - what sampled time costs a program that does little but call, beside exact counts
- * alone: from outside, and by a signal for each sample.
+ * sampling.c - cost of sampled time for a program that does little but call, compared with exact
+ * counts alone: sampled by a thread, and by a signal for each sample.
  *
- * For each way and number of threads all rates take turns. A turn opens a profile, runs the
+ * For each sampler and number of threads all rates take turns. A turn opens a profile, runs the
  * threads for some tens of milliseconds, and gives the processor time of a call: that of the
- * program's threads, where there is a processor left for the sampler, else that of the process,
- * to which the sampler's own belongs. It is divided by that of the same round at no rate, and set
- * beside the rate that was reached. The slope of the line through all of them is the part of the
- * program's time that a sample a second takes; the result is what the line says of a rate. The
- * timers on processor time go off no oftener than the kernel's ticks, so that there is no line:
- * their result is what a rate costs that was asked for.
+ * program's threads if a processor is left for the sampling thread, else that of the process. It
+ * is divided by that of the same round without samples, and paired with the rate that was reached.
+ * The slope of a line through all pairs is the cost of one sample a second; the result is the
+ * line's value at a rate. Timers on processor time expire at most as often as the kernel ticks, so
+ * for them the result is the measured cost at the requested rate.
  *
  * usage: sampling WAY THREADS        (ways: see below)
  *        sampling waits
@@ -237,8 +236,8 @@ static figures time_turn(const way *w, unsigned rate, int threads)
     return (figures){cpu / turns / (double)calls_of_fib(DEPTH), rate ? taken / seconds : 0};
 }
 
-/* A line through the point of no rate, of all rates of a round; the median of the rounds does not
- * mind that the machine did something else in some of them. */
+/* Fits a line through the point of no samples. The median of the rounds ignores rounds in which the
+ * machine was busy. */
 static void measure_way(const way *w, int threads)
 {
     measure_series slopes = {0}, reached = {0}, plain = {0};
@@ -271,7 +270,7 @@ static void measure_way(const way *w, int threads)
     }
 }
 
-/* ---- what signals do to a program that waits ---- */
+/* ---- signals that interrupt waits ---- */
 
 static void *wait_often(void *data)
 {

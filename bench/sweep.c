@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * sweep.c - what each way of profiling costs a program that does little but call, side by side.
+ * sweep.c - cost of each way of profiling for a program that does little but call, side by side.
  *
- * All ways take turns. A turn opens a profile, runs the program until it is known, and then for
- * some tens of milliseconds; its figure is the processor time of the program's own thread, a call.
- * What samplers spend on a thread of their own is in the figure beside it. What is made of the
- * turns is up to bench/sweep.py.
+ * All ways take turns. A turn opens a profile, runs the program until all contexts exist, and then
+ * for some tens of milliseconds. Its figure is the processor time of the program's own thread, a
+ * call; the time of sampling threads is in a figure of its own. bench/sweep.py makes the table.
  *
  * usage: sweep [-r ROUNDS] WORKLOAD...
  */
@@ -82,7 +81,7 @@ static cairn_profile *open_profile(const way *w, const char *path)
     options.wall = w->wall;
     options.cpu = w->cpu;
     options.sample_period_ns = w->rate ? 1000000000 / w->rate : 0;
-    options.sample_overhead = 0; /* the rate that is asked for, at any price */
+    options.sample_overhead = 0; /* sample at the requested rate, whatever it costs */
     options.tick_period = w->tick_period;
     options.disabled = w->disabled;
     cairn_profile *profile;
@@ -101,8 +100,8 @@ static cairn_profile *open_profile(const way *w, const char *path)
     return profile;
 }
 
-/* A thread that wakes as often as a sampler and does nothing: what the system takes for that alone
- * from the program. Where nothing else is sampled at a rate. */
+/* A thread that wakes as often as a sampler and does nothing: the system's part of the cost. Runs
+ * in the ways that sample nothing else at a rate. */
 static void *wake(void *data)
 {
     const atomic_uint *rate = data;
@@ -117,15 +116,15 @@ static bool only_wakes(const way *w)
     return w->rate > 0 && w->wall == OFF && w->cpu == NO_CPU;
 }
 
-/* Nanoseconds a call: of the program's thread in all, in the slice in the middle, which says more
- * of what a call costs and nothing of samples; and of the process. */
+/* Nanoseconds a call: of the program's thread in all; in the slice in the middle, which has the
+ * cost of calls without that of samples; and of the process. */
 typedef struct figures {
     double thread, slice, process;
 } figures;
 
-/* What is allocated after this lies elsewhere in its page than in other turns. A store and a load
- * that are a multiple of 4,096 bytes apart are taken for the same by processors, which can double
- * what a call costs: that should not always meet the same way of profiling. Never freed. */
+/* Moves later allocations within their page. Processors confuse a store with a load that is a
+ * multiple of 4,096 bytes away, which can double the cost of a call; the shift keeps that from
+ * always hitting the same way of profiling. Never freed. */
 static void shift_memory(void)
 {
     static uint32_t random = 1;

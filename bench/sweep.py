@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What each way of profiling costs a program that does little but call: the tables of
+"""Cost of each way of profiling for a program that does little but call: the tables of
 bench/SWEEP.md from what bench/sweep.c prints, with each compiler that there is."""
 import statistics
 import subprocess

@@ -7,8 +7,8 @@ import time
 
 from rows import Result
 
-# What is watched: contexts, calls, and turns. What is large is looked at every few seconds only, and
-# so its calls take longer.
+# Contexts, calls and turns. A large capture is refreshed every few seconds only, so its program makes
+# more calls.
 SIZES = {"small": (2_000, 250_000_000, 11), "large": (2_000_000, 300_000_000, 5)}
 
 

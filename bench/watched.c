@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * watched.c - a program that works for a fixed amount, for bench/top.py: how long it takes
- * while its capture is looked at.
+ * watched.c - a fixed amount of work for bench/top.py, which measures how `cairn top` slows it.
  *
  * usage: watched FILE CALLS CONTEXTS
  *
- * Makes the contexts, says "ready", waits for a line on stdin, and then makes the calls, all
- * counted, under a sampled clock of 1 kHz. Prints the seconds and the processor seconds that
- * those took.
+ * Makes the contexts, prints "ready", waits for a line on stdin, and then makes the calls, all
+ * counted, under a sampled clock of 1 kHz. Prints the seconds and the processor seconds that those
+ * took.
  */
 #include <cairn/cairn.h>
 
@@ -30,7 +29,7 @@ static uint32_t below(uint64_t *state, uint32_t limit)
     return (uint32_t)((*state >> 33) % limit);
 }
 
-/* Goes down random ways again and again: each call bumps a record anywhere in the capture. */
+/* Descends along random paths, so that each call counts in a random record of the capture. */
 static void calls(cairn_strand *strand, uint64_t seed, uint64_t rounds, uint64_t count)
 {
     for (uint64_t r = 0; r < rounds; r++) {

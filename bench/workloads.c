@@ -157,7 +157,7 @@ static uint64_t calls_fib(uint32_t turn)
     return FIB_CALLS;
 }
 
-/* ---- a sort that calls what it compares with through a pointer ---- */
+/* ---- a sort that calls its comparison through a pointer ---- */
 
 enum { SORTED = 1 << 12 };
 
@@ -231,16 +231,16 @@ static uint64_t calls_sort(uint32_t turn)
 
 /* ---- 64 functions that call one another through pointers, 40 deep ----
  *
- * What a call does follows from the path that led to it alone, so that the tree is the same
- * in every round. A call makes one further call, or two, until the depth is reached; it may
- * make the first of them twice, as a loop would. */
+ * A call's actions depend only on the path to it, so the tree is the same in every round. A call
+ * makes one or two further calls until the depth is reached; it may make the first of them twice,
+ * as a loop would. */
 
 enum { TREE_DEPTH = 40 };
 
 typedef struct tree_shape {
     uint32_t roots;    /* calls at the top */
-    uint32_t branches; /* of 256 calls, how many call two others */
-    uint32_t repeats;  /* of 256 calls, how many make the first call twice */
+    uint32_t branches; /* calls among 256 that call two others */
+    uint32_t repeats;  /* calls among 256 that make the first call twice */
     bool wander;       /* at a branch go one way, at random, and not both */
 } tree_shape;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * writeback.c - what it costs that a capture lies on disk while it is written: the kernel
- * writes dirty pages back and write-protects them, so that the next increment of a counter
- * on each page faults. Counters in a file on disk, in a file in memory and in plain memory
- * are bumped in turn, in short slices, for long enough that writeback comes round twice.
+ * writeback.c - cost of a capture on disk: the kernel writes dirty pages back and write-protects
+ * them, so that the next increment of a counter on each page faults. Counters in a file on disk,
+ * in a file in memory and in plain memory are incremented in turn, in short slices, for two
+ * periods of writeback.
  *
  * usage: writeback SECONDS MEGABYTES DISK_DIRECTORY MEMORY_DIRECTORY
  */

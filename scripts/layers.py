@@ -328,8 +328,7 @@ NODE_CASES = [("", True), (">=18", True), (">=20", False), ("^16.13 || >=18.2", 
               ("^20.9.0 || >=22", False), (">=12.0.0", True)]
 
 
-# What runs in the processes of users, some of which are set-uid: there the environment is not the
-# owner's to set.
+# Code that runs in users' processes, some of which are set-uid: there the environment is untrusted.
 LINKED = re.compile(r"^(include|hosts|src/(base|plat|graph|capture|snapshot|runtime|unwind))/")
 GETENV = re.compile(r"(?<!\w)getenv\b")
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The worst case: nothing but malloc and free of a small block, over and over. Argument: how many
- * millions of times.
+ * The worst case: a loop of malloc and free of a small size. Argument: millions of rounds.
  */
 #include <stdio.h>
 #include <stdlib.h>

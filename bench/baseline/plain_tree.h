@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * plain_tree.h - a tree of calling contexts that is as fast as we could make one that does nothing
- * else: the baseline for Cairn's hot path.
+ * plain_tree.h - the fastest tree of calling contexts that we could write without Cairn's other
+ * features: the baseline for its hot path.
  *
- * Each node caches its last callee; other callees are in a list, the last used one first. Nodes
+ * Each node caches its last callee; other callees are in a list, most recently used first. Nodes
  * come from an arena. Cycles are folded as in profile_tree.h, so that contexts are equal. Edges
- * have no counts; there are no limits; a crash loses all, and nobody can read it meanwhile.
+ * have no counts; there are no limits; a crash loses everything, and no other process can read it.
  */
 #ifndef BENCH_BASELINE_PLAIN_TREE_H
 #define BENCH_BASELINE_PLAIN_TREE_H

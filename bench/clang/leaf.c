@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * leaf.c - what a call of a function costs that does next to nothing: prints nanoseconds of
- * processor time a call. With -DEMPTY_XRAY an XRay handler that does nothing is installed.
+ * leaf.c - cost of calling a function that does next to nothing: prints nanoseconds of processor
+ * time a call. With -DEMPTY_XRAY an XRay handler that does nothing is installed.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,14 +25,14 @@ HOOK void __cyg_profile_func_enter(void *function, void *from)
 {
     (void)function;
     (void)from;
-    __asm__ volatile(""); /* or it would be left out */
+    __asm__ volatile(""); /* keeps the function from being removed */
 }
 
 HOOK void __cyg_profile_func_exit(void *function, void *from)
 {
     (void)function;
     (void)from;
-    __asm__ volatile(""); /* or it would be left out */
+    __asm__ volatile(""); /* keeps the call from being removed */
 }
 #endif
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * cases.c - small programs whose calls are known exactly and that profilers find hard. A
- * compiler instruments them by its flags; for Cairn the macros below do.
+ * cases.c - small programs that profilers find hard, with known numbers of calls. A compiler
+ * instruments them by its flags; for Cairn the macros below do.
  *
  * usage: cases depth|tail|longjmp|threads
  */

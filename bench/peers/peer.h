@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * peer.h - what a profiler needs done from inside the program that it profiles. There is one
- * peer_*.c for each profiler that needs anything.
+ * peer.h - what each peer_*.c defines: a profiler's set-up inside the profiled program.
  */
 #ifndef BENCH_PEER_H
 #define BENCH_PEER_H

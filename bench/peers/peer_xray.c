@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * peer_xray.c - XRay: in mode "empty" with a handler that does nothing, which is what anything
- * built on it pays before it has recorded something; in any other its profiling mode, of which
- * the mode is the configuration.
+ * peer_xray.c - XRay. Mode "empty" installs an empty handler: the least cost of any profiler built
+ * on it. Any other mode is the configuration of XRay's profiling mode.
  */
 #include "peer.h"
 #include "xray.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * speed.c - what a call costs more under a profiler. Two time stamps, the program as it is
- * and the program as it is profiled take turns within one process, as in calls.c.
+ * speed.c - extra cost of a call under a profiler. Two time stamps, the plain program and the
+ * profiled one take turns within one process, as in calls.c.
  *
- * Time is that of the thread's processor: what other processes take is not in it, and
- * neither is what a profiler does in processes of its own.
+ * Times are of the thread's processor clock, so they exclude other processes, those of the
+ * profiler too.
  *
  * usage: speed MODE TURNS
- * Prints workload, ns of two rdtsc, ns a call as it is, ns a call profiled: medians.
+ * Prints workload, ns of two rdtsc, ns of a plain call, ns of a profiled call: medians.
  */
 #include <stdio.h>
 #include <stdlib.h>

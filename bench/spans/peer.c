@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * peer.c - the loop of spans.c under another recorder: -DLTTNG records a begin with an iteration
- * number and an end; otherwise what is compiled with -pg is called, for uftrace. Prints the ratio
- * of a pair to two rdtsc, as spans.c has it, and how many pairs there were.
+ * number and an end; otherwise a function compiled with -pg is called, for uftrace. Prints the
+ * cost of a pair in units of two rdtsc, as in spans.c, and the number of pairs.
  *
  * usage: peer NAME
  */
@@ -41,7 +41,7 @@ UNSEEN static double two_stamps(void)
     return took / COUNT;
 }
 
-/* It is this call that uftrace sees. */
+/* uftrace records this call. */
 __attribute__((noinline)) void span(int64_t iteration);
 
 void span(int64_t iteration)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * spans.c - what spans cost: in units of two `rdtsc`, the floor of whatever takes two time stamps;
- * how even that is over a million of them; what they take in the capture; and hand-offs.
+ * spans.c - cost of spans in units of two `rdtsc`, the least that any recorder with two time
+ * stamps can cost; its distribution over a million spans; their size in the capture; hand-offs.
  *
- * Two rdtsc, the empty loop and the loop with spans take turns, some hundred microseconds at a
- * time; a turn's figure is (with - empty) / spans / two rdtsc, in processor time of the thread that
- * records, or of the whole process, to which the thread belongs that prepares space. A turn in
- * which the thread lost its processor is taken again, a few times. The median of the turns is a
- * batch's, the median of the batches is the result.
+ * Two rdtsc, the empty loop and the loop with spans take turns of some hundred microseconds. The
+ * figure of a turn is (with - empty) / spans / two rdtsc, in processor time of the recording
+ * thread, or of the whole process, with the thread that prepares space. A turn in which the thread
+ * lost its processor is repeated, up to a few times. The result is the median over batches of the
+ * median over turns.
  */
 #include <cairn/span.h>
 
@@ -67,7 +67,7 @@ static recording open_recording(const cairn_options *wanted)
     return r;
 }
 
-/* ---- what is measured ---- */
+/* ---- loops ---- */
 
 static void run_empty(recording *r)
 {
@@ -99,7 +99,7 @@ static void run_attributes(recording *r)
     }
 }
 
-/* Of a context of another lane, which this one has adopted before. */
+/* Hands off to a context of another lane, which this lane has adopted before. */
 static void run_handoffs(recording *r)
 {
     for (int i = 0; i < SPANS; i++) {
@@ -161,7 +161,7 @@ static double bytes_on_disk(void)
     return (double)status.st_blocks * 512;
 }
 
-/* A span that is dropped is cheap. */
+/* Dropped spans would be cheaper. */
 static void check_all_are_there(const recording *r)
 {
     int64_t spans = r->iteration / 2; /* the other half was empty loops */
@@ -174,7 +174,7 @@ static void measure_row(const row *row)
     cairn_options options = options_of(row);
     recording r = open_recording(&options);
     measure_series results = {0}, batch = {0}, net = {0}, stamps = {0};
-    cairn_span_begin(r.other, 2, 1); /* that asks */
+    cairn_span_begin(r.other, 2, 1); /* the requester */
     for (int i = 0; i < 5; i++)
         row->run(&r);
     for (int b = 0; b < BATCHES; b++) {
@@ -204,7 +204,7 @@ static void measure_row(const row *row)
     remove(path);
 }
 
-/* ---- how even it is ---- */
+/* ---- distribution ---- */
 
 static long faults(void)
 {
@@ -219,8 +219,8 @@ static int compare_times(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
-/* A million, each timed by itself, some microseconds of other work after each few thousand: two
- * million a second, say. */
+/* Times each of a million spans, with some microseconds of other work after each few thousand:
+ * about two million a second. */
 static void time_each(recording *r, uint32_t *times)
 {
     for (int i = 0; i < MILLION; i++) {
@@ -266,7 +266,7 @@ static void measure_evenness(void)
     measure_print("even/faults", &faulted, "of the thread that records, as the kernel counts them");
 }
 
-/* ---- what they take ---- */
+/* ---- size ---- */
 
 static double bytes_of(int64_t count)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What all views of rows share.
+ * Functions shared by all views of rows.
  */
 #include <string.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * pipeline.c - three stages in the manner of PARSEC's dedup: cut a text into chunks and hash them,
- * compress, check and put together; with bounded queues between. Recorded so that `cairn whatif`
- * can say beforehand what making a stage faster would bring; and --cut makes it faster, exactly,
- * so that it can be held against what happens.
+ * compress, check and put together; with bounded queues between. `cairn whatif`
+ * predicts from its capture how much a faster stage would gain; --cut makes the stage exactly that
+ * much faster, to compare.
  *
  *   pipeline -o pipeline.cairn [--layout chunk+write:1,compress:1] [--cut compress=2] ...
  *
- * What it takes to be replayed is marked with REPLAY.
+ * Calls needed for a replay are marked with REPLAY.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* processors to pin to */

@@ -7,8 +7,8 @@
  * file, it matches the other profile's only file with the same base name (the source tree has
  * moved); and a block's own line in its name ("function <a.lua:12>") is redundant.
  *
- * What is left then is matched once more, without lexical parents that only one profile has, and
- * with files that are known by a longer path in one.
+ * The other blocks are matched in a second pass, without lexical parents that only one profile has,
+ * and with files that one profile knows by a longer path.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  * only those about the measurement stay; command, labels, paths and a host's own notes are
  * dropped. Warnings can quote paths: they are dropped and counted.
  *
- * Of spans, texts of attributes become "text1", ..., keys "key1", ..., lane names "lane1", ....
+ * In spans, texts of attributes become "text1", ..., keys "key1", ..., lane names "lane1", ....
  * Iteration numbers and numeric attributes stay, as they are figures. Times and places of
  * processes, ids and remote parents are dropped, because they could be joined with other captures
  * or with logs.

@@ -7,7 +7,7 @@ escaped=$(printf '%s' "$bad" | sed -E 's/\\033/\\x1b/; s/\\177/\\x7f/' |
         -e 's/\\342\\200\\256/\\xe2\\x80\\xae/' -e 's/\\342\\201\\240/\\xe2\\x81\\xa0/' \
         -e 's/\\342\\201\\247/\\xe2\\x81\\xa7/' -e 's/\\357\\273\\277/\\xef\\xbb\\xbf/' \
         -e 's/\\201\\355\\240\\200/\\x81\\xed\\xa0\\x80/')
-# What must not be in any output, as bytes.
+# Bytes that no output may contain.
 unsafe='\x1b|\x7f|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf'
 checked=0
 check() { # command; its output must show a part of the name, and nothing unsafe

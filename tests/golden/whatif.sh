@@ -1,5 +1,5 @@
-# What if: a pipeline whose stages share two workers, predicted and then made so. Times differ from
-# run to run, so what is held is what must be so in any.
+# cairn whatif: a pipeline whose stages share two workers, predicted, then run with that change.
+# Times differ from run to run, so only relations that hold in each are tested.
 [ -n "${CAIRN_PIPELINE-}" ] || { echo "no example program in this build"; exit 77; }
 "$CAIRN_PIPELINE" -o p.cairn --items 24 --rounds 2,1,3 --layout chunk+write:1,compress:1 >times
 

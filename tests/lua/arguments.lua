@@ -1,4 +1,4 @@
--- What the program can see of how it was started.
+-- Prints what the program can see of its own start.
 print(#arg, ...)
 print(arg[0]:match("[^/]*$"), arg[-1], arg[-2])
 for line in io.lines() do print("read", line) end

@@ -3,7 +3,7 @@
  * child_threads.c - pthread_create for children of fork (ld's --wrap; only in builds with the
  * thread sanitizer).
  *
- * That sanitizer takes the parent's threads for threads of the child, and aborts if two threads
+ * The thread sanitizer takes the parent's threads for threads of the child, and aborts if two threads
  * have one id. The ids are addresses on the threads' stacks, and the C library gives a child's
  * first threads the stacks of the parent's. So they get stacks of their own, which exist until the
  * child ends.

@@ -1,5 +1,5 @@
-# Where names come from: debug information in the file, in a file beside it that it names, in
-# none; then the symbol table; then nothing. Functions are the same as far as they are known.
+# Sources of names: debug information in the file, in the file of its debug link, in neither; then
+# the symbol table; then nothing. Each source gives the same functions as far as it knows them.
 cc -g -O2 -fPIC -shared -o libshape.so "$DATA/library.c" "$DATA/trace.c"
 cc -g -O2 -o program "$DATA/program.c" -L. -lshape -Wl,-rpath,"$PWD"
 ./program >trace

@@ -157,7 +157,7 @@ static void waiting_and_work_are_distinguished(void **state)
     assert_near(share_of(explain, CRN_EXPLAIN_SELF, 0), 0, 1e-9);
     assert_whole(explain);
     crn_explain_free(explain);
-    cpu[0] = UINT64_C(1) << 60; /* what cannot be is all of its time, or none */
+    cpu[0] = UINT64_C(1) << 60; /* impossible times count as all of a span's time, or none */
     cpu[3] = UINT64_C(1) << 60;
     explain = explain_block(&made->trace, RENDER, BLOCKS);
     assert_near(share_of(explain, CRN_EXPLAIN_WAITING, 0), 1, 0.05);
@@ -391,7 +391,7 @@ static void attributes_of_parents_explain_children(void **state)
     crn_free(of_children);
 }
 
-/* ---- what there is little of, or too much ---- */
+/* ---- few spans, or many ---- */
 
 static void odd_traces_are_explained(void **state)
 {

@@ -133,8 +133,7 @@ static void views_that_cannot_be_made_say_so(void **state)
     setup_close(&s);
 }
 
-/* Frames that there is no memory for are still frames: who returns from them comes back to
- * where it was. */
+/* Frames without memory still count as frames: their return leads back to the right caller. */
 static void returns_match_calls_without_memory(void **state)
 {
     (void)state;
@@ -160,7 +159,7 @@ static void returns_match_calls_without_memory(void **state)
             cairn_leave(s.strand);
         }
         crn_memory_fail_at(0);
-        /* The deep tick is some frame's that there was memory for: with tiny limits, this one's. */
+        /* The deep tick belongs to a frame that got memory: with tiny limits, this one. */
         uint64_t deep = cost_at(s.profile, "1").ticks;
         assert_in_range(deep, 0, 1);
         cairn_tick(s.strand, 10);

@@ -26,7 +26,7 @@
 
 enum { THREADS = 8, EACH = 200, WRONG = 9 };
 
-/* ---- what the program does ---------------------------------------------------------- */
+/* ---- the program ---- */
 
 static const char *role;
 
@@ -272,7 +272,7 @@ static int play(const char *name)
     return WRONG;
 }
 
-/* ---- what is left ------------------------------------------------------------------- */
+/* ---- the files ---- */
 
 static bool is_there(const char *path)
 {

@@ -100,7 +100,7 @@ typedef struct notes {
 /* An open span or adoption on a strand, tracked without the runtime. */
 typedef struct open_one {
     bool adoption;
-    uint32_t asks; /* the span that what begins here belongs to; 0: none */
+    uint32_t asks; /* the span to which spans that begin here belong; 0: none */
 } open_one;
 
 typedef struct reference {
@@ -275,7 +275,7 @@ static void a_tree_is_sampled_once_for_all_processes(void **state)
         walk_once(0.4, seed);
 }
 
-/* ---- trees that are not drawn ---- */
+/* ---- trees that are not sampled ---- */
 
 /* Recorded trees are complete; spans of the others are counted. */
 static void trees_that_are_not_sampled_stay_so_in_children(void **state)

@@ -84,7 +84,7 @@ static void a_span_that_never_ends_is_open_to_the_last_moment(void **state)
     crn_trace_free(trace);
 }
 
-/* A begin is stored last: what has an end and none was never there, nor is what comes after. */
+/* A begin is stored last, so an end without one, and all after it, was never written. */
 static void an_end_without_a_begin_ends_the_lane(void **state)
 {
     (void)state;
@@ -323,8 +323,8 @@ static void repeat_file(const char *path, crn_section_kind kind, uint64_t offset
     transfer(path, header.directory, &directory, sizeof directory, true);
 }
 
-/* Bytes of a file belong to one lane: who says that they are several's is not believed, wherever
- * they are said to be. */
+/* Bytes of a file belong to one lane; sections that claim the same bytes for several lanes are
+ * refused. */
 static void sections_that_are_more_than_the_file(void **state)
 {
     (void)state;
@@ -454,7 +454,7 @@ static void histograms_that_add_up_to_more_than_there_is(void **state)
 
 /* ---- very much of it ---- */
 
-/* Items of no size stand for those that there is no memory for here. */
+/* Items of size 0 stand for more items than there is memory for. */
 static void counts_grow_up_to_the_limit_of_numbers(void **state)
 {
     (void)state;

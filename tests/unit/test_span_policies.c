@@ -150,18 +150,18 @@ static void the_last_spans_are_kept(void **state)
     crn_trace_free(snapshot);
 }
 
-/* A reader that comes while spans are begun shows this, too. */
-typedef struct looker {
+/* Reads the spans again and again while they are recorded. */
+typedef struct reader {
     const char *path;
     bool stop;
-    int looks;
-} looker;
+    int readings;
+} reader;
 
-static void *look(void *data)
+static void *read_spans(void *data)
 {
-    looker *looker = data;
-    while (!__atomic_load_n(&looker->stop, __ATOMIC_ACQUIRE)) {
-        crn_trace *trace = trace_of(looker->path);
+    reader *reader = data;
+    while (!__atomic_load_n(&reader->stop, __ATOMIC_ACQUIRE)) {
+        crn_trace *trace = trace_of(reader->path);
         int64_t before = -1;
         for (uint32_t i = 0; i < trace->span_count; i++) {
             const crn_span *span = &trace->spans[i];
@@ -173,7 +173,7 @@ static void *look(void *data)
                         trace->spans[span->parent].iteration == -1);
         }
         crn_trace_free(trace);
-        __atomic_fetch_add(&looker->looks, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&reader->readings, 1, __ATOMIC_RELAXED);
     }
     return NULL;
 }
@@ -186,13 +186,13 @@ static void the_last_are_read_while_they_change(void **state)
     options.span_policy = CAIRN_SPANS_KEEP_LAST;
     options.span_limit = 1024 * 1024;
     setup s = setup_open(&options, 3);
-    looker looker = {.path = path};
+    reader reader = {.path = path};
     pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, look, &looker), 0);
+    assert_int_equal(pthread_create(&thread, NULL, read_spans, &reader), 0);
     record_many(&s, cairn_key_add(s.profile, "key"), (int64_t)scale(200000) + 20000);
-    while (__atomic_load_n(&looker.looks, __ATOMIC_RELAXED) < 3)
+    while (__atomic_load_n(&reader.readings, __ATOMIC_RELAXED) < 3)
         usleep(100);
-    __atomic_store_n(&looker.stop, true, __ATOMIC_RELEASE);
+    __atomic_store_n(&reader.stop, true, __ATOMIC_RELEASE);
     pthread_join(thread, NULL);
     setup_close(&s);
 }
@@ -393,7 +393,7 @@ static void a_child_has_its_own_spans(void **state)
     crn_trace_free(parents);
 }
 
-/* ---- what was not used is given back ---- */
+/* ---- unused space is returned ---- */
 
 static void a_capture_takes_as_much_as_it_holds(void **state)
 {
@@ -414,7 +414,7 @@ static void a_capture_takes_as_much_as_it_holds(void **state)
         (uint64_t)status.st_blocks * 512; /* some of the file may have been given back */
     crn_trace *trace = trace_of(path);
     assert_int_equal(trace->span_count + trace->dropped, SPANS);
-    /* The last chunk of spans, and what else a small capture has. */
+    /* The last chunk of spans, and the fixed parts of a small capture. */
     assert_true(size <= trace->span_count * 32ull + 8192 * 32 + 64 * 4096);
     crn_trace_free(trace);
     crn_error error = {0};

@@ -59,7 +59,7 @@ static void a_ring_is_read(void **state)
     crn_trace_free(trace);
 }
 
-/* A part that is not used, or says of itself what cannot be, is not there. */
+/* A part that is unused, or whose numbers are impossible, is ignored. */
 static void rings_that_were_made_up(void **state)
 {
     (void)state;

@@ -124,9 +124,9 @@ static void record(random_source *random, const char *path, uint32_t steps)
     setup_close(&s);
 }
 
-/* ---- the same ---- */
+/* ---- comparison ---- */
 
-/* Both load it, or neither does. Returns how many spans there are. */
+/* Both load it, or neither does. Returns the number of spans. */
 static uint32_t assert_same(const char *path, bool in_place)
 {
     difference found;
@@ -204,7 +204,7 @@ static void both_readers_agree_on_damaged_files(void **state)
     assert_true(loaded > 0);
 }
 
-/* Parents by hand-off that go round: a hand-off's value is made to name a later span. */
+/* Changes a hand-off's value so that it names a later span: the parents form a cycle. */
 static void both_readers_cut_cycles_at_the_same_edge(void **state)
 {
     (void)state;

@@ -12,7 +12,7 @@
 #include "support/reference.h"
 #include "support/scratch.h"
 
-/* A profile whose own samples are so far apart that only those of the test are taken. */
+/* A profile that is sampled so seldom that it takes only the samples of the test. */
 static setup open_sampled(uint32_t blocks)
 {
     cairn_options options = CAIRN_OPTIONS_DEFAULT;

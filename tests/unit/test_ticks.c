@@ -213,7 +213,7 @@ static void other_seeds_give_other_profiles(void **state)
     assert_in_range(same, 0, 3);
 }
 
-/* Lanes sample apart: what one does is no matter to the other's profile. */
+/* Lanes sample independently of each other. */
 static void lanes_do_not_disturb_each_other(void **state)
 {
     (void)state;

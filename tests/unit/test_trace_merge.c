@@ -336,7 +336,7 @@ static void processes_of_one_machine_are_not_shifted(void **state)
     }
 }
 
-/* All links once more, one by one, until none moves anything: what the least shifts are. */
+/* Applies all links one by one until none changes anything: the least shifts. */
 static void slow_shifts(const random_world *world, const crn_trace *all,
                         int64_t shifts[RANDOM_MACHINES])
 {
@@ -390,7 +390,7 @@ static void no_child_begins_before_its_requester(void **state)
     assert_true(moved > 0);
 }
 
-/* Two of one span each: what the second is asked for by the first. */
+/* Two captures of one span each; the first's span requests the second's. */
 static crn_trace *single(uint64_t boot, uint64_t unix_ns, uint64_t start, uint64_t key)
 {
     crn_trace *trace = crn_calloc(1, sizeof *trace);
@@ -555,10 +555,9 @@ static void nothing_that_was_written_is_left_after_redaction(void **state)
     crn_profile_free(profile);
 }
 
-/* ---- files that were made to be wrong ---- */
+/* ---- inconsistent files ---- */
 
-/* Nothing is later than all times that there are: neither of a process that says that it went on so
- * long, nor where it began late. */
+/* An open span ends at CRN_TRACE_LATEST, also if its process starts late and claims that length. */
 static void open_spans_stay_open_in_files(void **state)
 {
     (void)state;
@@ -581,7 +580,7 @@ static void open_spans_stay_open_in_files(void **state)
     crn_profile_free(profile);
 }
 
-/* Any byte of what says whose spans they are. */
+/* Damages bytes of the processes' identities. */
 static void damaged_processes_do_no_harm(void **state)
 {
     (void)state;

@@ -186,7 +186,7 @@ static void a_trace_is_handed_on(void **state)
         CAIRN_SCOPE("own", .strand = strand);
         assert_true(cairn_traceparent_write(strand, own));
         CAIRN_ADOPT(handoff, strand);
-        assert_true(cairn_traceparent_write(strand, text)); /* who asks is still who asked us */
+        assert_true(cairn_traceparent_write(strand, text)); /* the requester stays the same */
         assert_string_equal(text, "00-" TRACE "-" SPAN "-01");
         CAIRN_SCOPE("served", .strand = strand);
         assert_true(cairn_traceparent_write(strand, within));

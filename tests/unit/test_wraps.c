@@ -157,7 +157,7 @@ static void *do_nothing(void *data)
     return data;
 }
 
-/* Threads that come to have the pthread_t of one that was joined without a word. */
+/* Threads that get the pthread_t of a joined one. */
 static void mix_joins(void)
 {
     pthread_t old, next;
@@ -205,7 +205,7 @@ static void *free_and_tell(void *data)
     return NULL;
 }
 
-/* Their numbers go round among those who do this at once. */
+/* Threads that run this at the same time reuse each other's numbers. */
 static void *create_many(void *data)
 {
     CAIRN_SCOPE("many");

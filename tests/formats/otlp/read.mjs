@@ -25,7 +25,7 @@ function bytesMake(value) {
     }))
 }
 
-// Where two values differ, in words; undefined if they do not.
+// Describes the first difference of two values; undefined if they are equal.
 function difference(left, right, where) {
     if (typeof left === 'number' && typeof right === 'number' && Object.is(left, right)) return
     if (left === right) return
