@@ -60,7 +60,8 @@ ARROWS = {
 # The graph and the capture share record layouts with the inline path, and nothing more
 # of the public interface.
 HEADERS = {
-    ("src/graph", "include/cairn"): ["include/cairn/hot.h", "include/cairn/cairn.h"],
+    ("src/graph", "include/cairn"): ["include/cairn/hot.h", "include/cairn/host.h",
+                                    "include/cairn/cairn.h"],
     ("src/capture", "include/cairn"): ["include/cairn/hot.h", "include/cairn/cairn.h",
                                       "include/cairn/span.h"],
 }

@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#include <cairn/process.h>
+#include <cairn/host.h>
 
 /* Defines the handlers of fork, and a constructor that registers them. The thread has no strand
  * meanwhile: a signal handler could wait for the lock. */

@@ -4,8 +4,6 @@
  */
 #include <stddef.h>
 
-#include <cairn/tree.h>
-
 #include "layout.h"
 #include "site.h"
 
@@ -15,8 +13,8 @@ _Static_assert(offsetof(cairn_priv_strand, low) == CRN_STRAND_LOW, "strand low")
 _Static_assert(offsetof(cairn_priv_strand, current) == CRN_STRAND_CURRENT, "strand current");
 _Static_assert(offsetof(cairn_priv_strand, lane) == CRN_STRAND_LANE, "strand lane");
 _Static_assert(offsetof(cairn_priv_strand, bottom) == CRN_STRAND_BOTTOM, "strand bottom");
-_Static_assert(offsetof(cairn_priv_strand, mark) == CRN_STRAND_MARK, "strand mark");
-_Static_assert(offsetof(cairn_priv_strand, leaving) == CRN_STRAND_LEAVING, "strand leaving");
+_Static_assert(offsetof(cairn_priv_strand, graph_tag) == CRN_STRAND_GRAPH_TAG, "strand graph tag");
+_Static_assert(offsetof(cairn_priv_strand, leave_tag) == CRN_STRAND_LEAVE_TAG, "strand leave tag");
 _Static_assert(offsetof(cairn_priv_lane, base) == CRN_LANE_BASE, "lane base");
 _Static_assert(offsetof(cairn_priv_record, calls) == 0, "a record's calls");
 _Static_assert(offsetof(cairn_priv_record, block) == CRN_RECORD_BLOCK, "a record's block");

@@ -11,7 +11,6 @@
  */
 
 #include <cairn/span.h>
-#include <cairn/tree.h>
 
 #include "runtime.h"
 

@@ -18,6 +18,7 @@
 #ifndef CRN_HOSTS_GCC_SITE_H
 #define CRN_HOSTS_GCC_SITE_H
 
+#include <cairn/host.h>
 #include <cairn/process.h>
 
 typedef struct crn_site {
@@ -46,7 +47,7 @@ typedef struct crn_packed_site {
 #define CRN_SITE_PACKED ((uint32_t)1 << 31)
 
 /* The functions inlined into a function form a *tree*, written by the plugin: functions that make
- * no calls are counters (cairn/tree.h). Its first node is the function itself, with the number of
+ * no calls are counters (cairn/host.h). Its first node is the function itself, with the number of
  * nodes; the others have the distance to their parent's node. */
 typedef struct crn_node {
     uint16_t up;

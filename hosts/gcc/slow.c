@@ -162,7 +162,7 @@ uint64_t crn_site_enter_saved_caller(crn_site *site)
         return 0;
     cairn_priv_strand *priv = (cairn_priv_strand *)strand;
     uint64_t caller = enter_unpushed(priv, site);
-    uint64_t saved = caller ? caller + priv->mark : 0;
+    uint64_t saved = caller ? caller + priv->graph_tag : 0;
     crn_site_release(strand);
     return saved;
 }

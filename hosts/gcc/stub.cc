@@ -105,7 +105,7 @@ static const char enter[] =
     STRAND                                                                                         \
     "\tmovl %ecx, %r10d\n"                                                                         \
     "\tmovq %rcx, %r9\n"                                                                           \
-    "\tsubq " CRN_AT_LEAVING "(%r11), %r9\n"                                                       \
+    "\tsubq " CRN_AT_LEAVE_TAG "(%r11), %r9\n"                                                       \
     "\tcmpq %r10, %r9\n"                                                                           \
     "\tjne 2f\n"
 #define LEAVE_SAVED_CALLER(name)                                                                           \

@@ -260,7 +260,7 @@
         movq    %rdx, CRN_STRAND_CURRENT(%rdi)
         movq    %rcx, %rax
         .if \tagged
-        addq    CRN_STRAND_MARK(%rdi), %rax
+        addq    CRN_STRAND_GRAPH_TAG(%rdi), %rax
         .endif
         .endif
         end_enter \name, \slowly

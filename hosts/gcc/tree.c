@@ -4,8 +4,6 @@
  */
 #include <stddef.h>
 
-#include <cairn/tree.h>
-
 #include "fork_lock.h"
 #include "runtime.h"
 
@@ -90,7 +88,7 @@ static uint64_t *word_of(uint64_t *counters, size_t node)
  * fork read it. */
 static void put_node_offset(uint64_t *word, const cairn_priv_strand *strand, uint64_t node_offset)
 {
-    __atomic_store_n(word, strand->mark + node_offset, __ATOMIC_RELAXED);
+    __atomic_store_n(word, strand->graph_tag + node_offset, __ATOMIC_RELAXED);
 }
 
 static uint64_t *find(cairn_priv_strand *strand, crn_tree *tree)
@@ -164,7 +162,7 @@ static uint64_t go(cairn_priv_strand *strand, crn_node *node, uint64_t *word)
         put_node_offset(word_of(counters, 0), strand, before);
         put_node_offset(word, strand, (uint32_t)strand->current);
     }
-    return before ? strand->mark + before : 0;
+    return before ? strand->graph_tag + before : 0;
 }
 
 uint64_t crn_site_go(crn_node *node, uint64_t *word)

@@ -69,7 +69,7 @@ static const char go_stub[] =
     "\tjne 2f\n"
     "\tmovq (%r11), %r8\n"
     "\tmovl %r8d, %ecx\n"
-    "\tsubq " CRN_AT_LEAVING "(%r9), %r8\n"
+    "\tsubq " CRN_AT_LEAVE_TAG "(%r9), %r8\n"
     "\tcmpq %rcx, %r8\n"
     "\tjne 2f\n"
     "\tmovq %rcx, " CRN_AT_CURRENT "(%r9)\n"

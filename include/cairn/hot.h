@@ -51,7 +51,7 @@ typedef struct cairn_priv_spans {
 /* An entry of the lane's edge cache: the callee that a block led to from a record; direct-
  * mapped. */
 typedef struct cairn_priv_cached_edge {
-    uint64_t key;         /* block << 32 | node offset; 0 is free, as record 0 is unused */
+    uint64_t key; /* block << 32 | node offset; 0 is free, as record 0 is unused */
     cairn_priv_edge edge;
 } cairn_priv_cached_edge;
 
@@ -63,10 +63,6 @@ typedef struct cairn_priv_cache_entry {
 } cairn_priv_cache_entry;
 
 enum { CAIRN_PRIV_INLINE_CACHE_ENTRIES = 32 };
-
-/* Returns the offset of a block's inline cache in bytes from that of block 0. Block 0 has no cache,
- * and neither have blocks for which no space was left: they get its offset. */
-CAIRN_API uint32_t cairn_priv_inline_cache_of(cairn_block block);
 
 typedef struct cairn_priv_lane {
     char *base;        /* of the records */
@@ -82,7 +78,7 @@ typedef struct cairn_priv_lane {
      * touched. */
     uint64_t *host_counters;
     uint64_t host_counters_end;
-    /* Cache of counter trees (tree.h): like the edge cache, but a key may be in either entry of a
+    /* Cache of counter trees (host.h): like the edge cache, but a key may be in either entry of a
      * pair. */
     cairn_priv_cached_edge *nodes;
     uint64_t node_mask; /* of pairs */
@@ -109,15 +105,13 @@ typedef struct cairn_priv_strand {
     cairn_priv_open *open;     /* one past the innermost open span */
     cairn_priv_open *open_end; /* beginning a span takes the slow path at or above this */
     /* For hosts that save callers in their own frames: a tag of the graph, added to each saved node
-     * offset; and the same value for leave, or CAIRN_PRIV_NO_MARK to send it to the slow path. */
-    uint64_t mark;
-    uint64_t leaving;
+     * offset; and the tag that leave expects, another one (host.h) to take the slow path. */
+    uint64_t graph_tag;
+    uint64_t leave_tag;
     char *base; /* copy of the lane's */
     /* For compiled hosts: copy of the lane's; an empty one while enter must take the slow path. */
     cairn_priv_cache_entry *inline_cache;
 } cairn_priv_strand;
-
-#define CAIRN_PRIV_NO_MARK ((uint64_t)1)
 
 CAIRN_API void cairn_priv_enter(cairn_priv_strand *strand, cairn_block block);
 CAIRN_API void cairn_priv_replace(cairn_priv_strand *strand, cairn_block block);
@@ -125,19 +119,6 @@ CAIRN_API void cairn_priv_leave(cairn_priv_strand *strand);
 CAIRN_API void cairn_priv_tick(cairn_priv_strand *strand);
 /* Counts and notes it if the current block is not `block`. */
 CAIRN_API void cairn_priv_check(cairn_priv_strand *strand, cairn_block block);
-/* Allocates inline caches, unless they exist or there is no space. */
-CAIRN_API void cairn_priv_make_inline_cache(cairn_priv_strand *strand);
-/* Returns a saved caller (with its tag) as a node offset of the strand's present graph, which a
- * child of fork has anew; 0 if it is unknown because it was another thread's. */
-CAIRN_API uint64_t cairn_priv_saved_caller(cairn_priv_strand *strand, uint64_t saved);
-/* Returns the node on the current path that was called from `node_offset`; 0 if that is not on the
- * path. */
-CAIRN_API uint64_t cairn_priv_below(cairn_priv_strand *strand, uint64_t node_offset);
-/* Makes space for one frame. Returns false without memory. */
-CAIRN_API bool cairn_priv_room(cairn_priv_strand *strand);
-/* Pushes the current node once more, without a call. */
-CAIRN_API void cairn_priv_again(cairn_priv_strand *strand);
-
 #define CAIRN_PRIV_LIKELY(condition) __builtin_expect(!!(condition), 1)
 
 /* Each counter has one writer and any number of readers: a plain increment. Fields that other

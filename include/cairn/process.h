@@ -41,44 +41,6 @@ CAIRN_API extern __thread cairn_strand *cairn_priv_thread_strand
 CAIRN_API extern int cairn_priv_process_off;
 CAIRN_API cairn_strand *cairn_priv_thread_begin(void);
 
-/* Between the two calls the calling thread has no strand, so that a signal handler, an own malloc
- * or another fork handler neither waits for a lock that this thread holds nor is counted. Pairs
- * nest. Use them around locked sections; in pthread_atfork handlers, first before the fork and last
- * after it. Signal safe. */
-CAIRN_API void cairn_priv_strand_aside(void);
-CAIRN_API void cairn_priv_strand_back(void);
-
-/* A child process that was made without the handlers of fork (_Fork, clone, system calls) records
- * nothing. Hosts that see it begin call cairn_priv_process_begin_unseen in the child; those that do
- * not notice it at their next slow event: cairn_priv_process_is_unseen then returns true. Signal
- * safe. */
-CAIRN_API void cairn_priv_process_begin_unseen(void);
-CAIRN_API extern const uint32_t *cairn_priv_process_seen;
-
-CAIRN_PRIV_INLINE bool cairn_priv_process_is_unseen(void)
-{
-    return !*cairn_priv_process_seen;
-}
-
-/* Returns zeroed memory that is not malloc's, for hosts that may be called inside of malloc; NULL
- * if there is none. Thread: any. Signal safe. */
-CAIRN_API void *cairn_priv_calloc(size_t count, size_t size);
-CAIRN_API void cairn_priv_free(void *memory);
-
-/* Threads of the runtime and its hosts: they have no strand, and do not keep the process alive.
- *
- * The creator calls cairn_priv_thread_creates(true) before pthread_create and (false) after it,
- * with all signals blocked. In between cairn_priv_thread_is_creating returns true in that thread:
- * an interposed pthread_create must then pass the call on unchanged. The new thread reports its
- * begin and end with cairn_priv_thread_is_ours.
- *
- * cairn_priv_program_is_over returns true if only such threads remain because all of the program's
- * have ended: the caller must then end, too. Thread: any. Opens no file. */
-CAIRN_API void cairn_priv_thread_creates(bool begins);
-CAIRN_API bool cairn_priv_thread_is_creating(void);
-CAIRN_API void cairn_priv_thread_is_ours(bool begins);
-CAIRN_API bool cairn_priv_program_is_over(void);
-
 /* Returns this thread's own strand in that profile, NULL without one, which costs two predictable
  * branches. It is the only strand of a lane named like the thread. Both are closed when the thread
  * ends, after the destructors of thread-local objects and all but the last rounds of

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "graph/graph.h"
 
+#include <cairn/host.h>
+
 #include <string.h>
 
 #include "base/limits.h"

@@ -123,7 +123,7 @@ static inline uint64_t crn_graph_recall(const cairn_priv_lane *hot, uint64_t nod
  * with nothing allocated. */
 bool crn_graph_open(crn_graph *graph);
 
-/* An empty pair of counter tree entries (cairn/tree.h), for graphs without any; never written
+/* An empty pair of counter tree entries (cairn/host.h), for graphs without any; never written
  * to. */
 extern crn_cached_edge crn_graph_no_nodes[2];
 

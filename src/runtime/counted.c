@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Counter trees: inlined functions and the counters of their calls (cairn/tree.h).
+ * Counter trees: inlined functions and the counters of their calls (cairn/host.h).
  *
  * Counters are looked up by context and tree once each time a function runs; hosts cache them in
  * the lane. Running functions keep their addresses, so they are mapped permanently: in a child of
@@ -9,8 +9,6 @@
  */
 #include <errno.h>
 #include <string.h>
-
-#include <cairn/tree.h>
 
 #include "base/limits.h"
 #include "base/memory.h"

@@ -67,7 +67,7 @@ void crn_lane_abandon(cairn_lane *lane)
         CAIRN_PRIV_PUT(strand->hot.current, CRN_RECORD_ROOT * CRN_RECORD_WORDS);
         strand->only =
             (cairn_priv_stack){.top = stack + 1, .blocks = stack + 1, .lane = &lane->graph.hot};
-        strand->hot.mark = 0;
+        strand->hot.graph_tag = 0;
         strand->hot.base = lane->graph.hot.base;
         strand->records = NULL;
         strand->resolved = 0;

@@ -296,8 +296,8 @@ cairn_strand *cairn_strand_open(cairn_lane *lane)
     strand->open = true;
     crn_lane_own(lane);
     crn_lane_settle(lane);
-    strand->hot.mark = crn_graph_tag(lane); /* tag of the present graph */
-    if (!lane->strands)                     /* nothing ran on the lane until now */
+    strand->hot.graph_tag = crn_graph_tag(lane); /* tag of the present graph */
+    if (!lane->strands)                          /* nothing ran on the lane until now */
         crn_lane_begin_time(lane, crn_clock_now(lane->profile->tsc));
     link_strand(lane, strand);
     if (!lane->running && !crn_redirect_someone_runs(lane))

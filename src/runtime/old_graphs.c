@@ -55,9 +55,9 @@ uint64_t cairn_priv_saved_caller(cairn_priv_strand *strand, uint64_t saved)
 {
     cairn_lane *lane = crn_lane_of((cairn_strand *)strand);
     uint64_t tag = saved & ~(uint64_t)UINT32_MAX, node_offset = saved & UINT32_MAX;
-    if (tag != strand->mark)
+    if (tag != strand->graph_tag)
         crn_lane_listen(lane); /* the graph may still be the parent's */
-    if (tag == strand->mark)
+    if (tag == strand->graph_tag)
         return node_offset;
     struct crn_old_graph *old = lane->old_graphs;
     while (old && old->tag != tag)

@@ -354,7 +354,7 @@ void crn_redirect_forget(cairn_lane *lane)
     static uint64_t serial;
     lane->serial = __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED);
     for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
-        strand->hot.mark = crn_graph_tag(lane);
+        strand->hot.graph_tag = crn_graph_tag(lane);
     for (crn_crossing *next; lane->crossings; lane->crossings = next) {
         next = lane->crossings->next;
         crn_translation_free(&lane->crossings->translation);

@@ -13,6 +13,7 @@
 #include <pthread.h>
 
 #include <cairn/cairn.h>
+#include <cairn/host.h>
 #include <cairn/process.h>
 #include <cairn/span.h>
 
@@ -466,7 +467,7 @@ bool crn_profile_is_ready(cairn_profile *profile);
 /* In a child of fork: continues the lane in the child's capture. Thread: the lane's. */
 void crn_child_begin_lane(cairn_lane *lane);
 
-/* ---- counter trees (cairn/tree.h): counted.c ---- */
+/* ---- counter trees (cairn/host.h): counted.c ---- */
 void crn_counted_free(struct crn_counted *counted);
 void crn_counted_clear(struct crn_counted *counted);
 

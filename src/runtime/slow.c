@@ -22,7 +22,7 @@ enum {
 void crn_strand_arm(cairn_strand *strand)
 {
     __atomic_store_n(&strand->hot.low, (uint32_t *)UINTPTR_MAX, __ATOMIC_RELEASE);
-    __atomic_store_n(&strand->hot.leaving, CAIRN_PRIV_NO_MARK, __ATOMIC_RELEASE);
+    __atomic_store_n(&strand->hot.leave_tag, CAIRN_PRIV_NO_TAG, __ATOMIC_RELEASE);
     __atomic_store_n(&strand->hot.inline_cache, crn_graph_empty_inline_cache(), __ATOMIC_RELEASE);
     __atomic_store_n(&strand->hot.high, NULL, __ATOMIC_RELEASE);
     __atomic_store_n(&strand->only.high, NULL, __ATOMIC_RELEASE);
@@ -49,7 +49,7 @@ void crn_strand_rest(cairn_strand *strand)
     /* Another thread has lowered the limit meanwhile: its request comes first. */
     (void)__atomic_exchange_n(&strand->hot.high, off ? HIGH_OFF : strand->end, __ATOMIC_ACQ_REL);
     (void)__atomic_exchange_n(&strand->hot.low, strand->stack, __ATOMIC_ACQ_REL);
-    (void)__atomic_exchange_n(&strand->hot.leaving, strand->hot.mark, __ATOMIC_ACQ_REL);
+    (void)__atomic_exchange_n(&strand->hot.leave_tag, strand->hot.graph_tag, __ATOMIC_ACQ_REL);
     (void)__atomic_exchange_n(&strand->hot.inline_cache, inline_cache, __ATOMIC_ACQ_REL);
     if (__atomic_load_n(&lane->pending.clock, __ATOMIC_RELAXED) ||
         __atomic_load_n(&lane->profile->changes, __ATOMIC_RELAXED) != lane->changes_seen)

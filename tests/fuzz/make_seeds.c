@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <cairn/host.h>
 #include <cairn/span.h>
-#include <cairn/tree.h>
 
 #include "capture/format.h"
 #include "support/walker.h"

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cairn/tree.h>
+#include <cairn/host.h>
 
 #include "profile/profile.h"
 #include "support/cases.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cairn/tree.h>
+#include <cairn/host.h>
 
 #include "capture/reader.h"
 #include "profile/profile.h"

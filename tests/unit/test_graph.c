@@ -2,6 +2,8 @@
  *
  * test_graph.c - the context graph alone, without strands or files, compared with the reference.
  */
+#include <cairn/host.h>
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <unwind.h>
 
+#include <cairn/host.h>
 #include <cairn/hot.h>
-#include <cairn/tree.h>
 
 #include "noipa.h"
 

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * host.h - functions of libcairn that only the compiler hosts call (hosts/gcc, hosts/clang).
+ *
+ * Not installed, and not part of the interface: hosts and library have one version.
+ */
+#ifndef CAIRN_HOST_H
+#define CAIRN_HOST_H
+
+#include "cairn.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- inline caches and callers saved in machine frames ---- */
+
+/* Returns the offset of a block's inline cache in bytes from that of block 0. Block 0 has no cache,
+ * and neither have blocks for which no space was left: they get its offset. */
+CAIRN_API uint32_t cairn_priv_inline_cache_of(cairn_block block);
+
+/* Allocates inline caches, unless they exist or there is no space. */
+CAIRN_API void cairn_priv_make_inline_cache(cairn_priv_strand *strand);
+
+/* The leave_tag of a strand whose leaves take the slow path: no graph has it. */
+#define CAIRN_PRIV_NO_TAG ((uint64_t)1)
+
+/* Returns a saved caller (with its tag) as a node offset of the strand's present graph, which a
+ * child of fork has anew; 0 if it is unknown because it was another thread's. */
+CAIRN_API uint64_t cairn_priv_saved_caller(cairn_priv_strand *strand, uint64_t saved);
+/* Returns the node on the current path that was called from `node_offset`; 0 if that is not on the
+ * path. */
+CAIRN_API uint64_t cairn_priv_below(cairn_priv_strand *strand, uint64_t node_offset);
+/* Makes space for one frame. Returns false without memory. */
+CAIRN_API bool cairn_priv_room(cairn_priv_strand *strand);
+/* Pushes the current node once more, without a call. */
+CAIRN_API void cairn_priv_again(cairn_priv_strand *strand);
+
+/* ---- counters of inlined functions ----
+ *
+ * The functions inlined into a function form a *tree* of blocks below it. A block that makes no
+ * recorded calls need not be entered: one instruction increments its counter. Each context of the
+ * function has an array of counters, one a node of the tree, in the capture. It never moves, so
+ * its address may be kept while the function runs. Readers of the capture derive the contexts of
+ * the nodes. */
+
+/* Nodes are numbered from 1; parents come first, and 0 is the function itself. Nodes that are
+ * always called together share the counter of the first of them. */
+typedef struct cairn_priv_node {
+    uint16_t above;
+    uint16_t same; /* the node whose counter it shares; 0: has its own */
+    cairn_block block;
+} cairn_priv_node;
+
+#define CAIRN_PRIV_NODES_MOST 4096u
+
+/* Above all numbers of trees and blocks. Added to a tree's number, or to that plus a node's, it
+ * gives keys in the edge caches that no block has. */
+#define CAIRN_PRIV_TREE_KEY ((uint32_t)1 << 31)
+
+/* Returns the tree's number, valid for the profile and in children of fork; 0 without space.
+ * Thread: any. */
+CAIRN_API uint32_t cairn_priv_tree_add(cairn_profile *profile, const cairn_priv_node *nodes,
+                                       uint32_t count);
+
+/* Returns the counters of the tree's nodes below the current context: node n's is at n - 1. Valid
+ * as long as the lane, also in children of fork. NULL if nothing is recorded, or without space.
+ * Thread: the lane's. */
+CAIRN_API uint64_t *cairn_priv_tree_counters(cairn_strand *strand, uint32_t tree);
+
+/* At this distance in bytes behind a counter is a word of the host's, for the node's context; the
+ * word before them is for the function itself. Initially 0; a child of fork inherits them. */
+#define CAIRN_PRIV_TREE_NODE_OFFSETS 65536
+
+/* The same, if they exist already; otherwise NULL. */
+CAIRN_API uint64_t *cairn_priv_tree_known(cairn_strand *strand, uint32_t tree);
+
+/* Makes `key` lead to `value` from a node in the edge cache, for code that looks it up itself. The
+ * key is hashed like a block. Thread: the lane's. */
+CAIRN_API void cairn_priv_tree_remember(cairn_lane *lane, uint32_t key, uint32_t node_offset,
+                                        uint64_t value);
+
+/* Enters each block of the path as one frame, which one leave ends. Counts no calls. Thread: the
+ * lane's. */
+CAIRN_API void cairn_priv_enter_path(cairn_strand *strand, const cairn_block *path, size_t length);
+
+/* ---- threads, children and memory ---- */
+
+/* Between the two calls the calling thread has no strand, so that a signal handler, an own malloc
+ * or another fork handler neither waits for a lock that this thread holds nor is counted. Pairs
+ * nest. Use them around locked sections; in pthread_atfork handlers, first before the fork and last
+ * after it. Signal safe. */
+CAIRN_API void cairn_priv_strand_aside(void);
+CAIRN_API void cairn_priv_strand_back(void);
+
+/* A child process that was made without the handlers of fork (_Fork, clone, system calls) records
+ * nothing. Hosts that see it begin call cairn_priv_process_begin_unseen in the child; those that do
+ * not notice it at their next slow event: cairn_priv_process_is_unseen then returns true. Signal
+ * safe. */
+CAIRN_API void cairn_priv_process_begin_unseen(void);
+CAIRN_API extern const uint32_t *cairn_priv_process_seen;
+
+CAIRN_PRIV_INLINE bool cairn_priv_process_is_unseen(void)
+{
+    return !*cairn_priv_process_seen;
+}
+
+/* Returns zeroed memory that is not malloc's, for hosts that may be called inside of malloc; NULL
+ * if there is none. Thread: any. Signal safe. */
+CAIRN_API void *cairn_priv_calloc(size_t count, size_t size);
+CAIRN_API void cairn_priv_free(void *memory);
+
+/* Threads of the runtime and its hosts: they have no strand, and do not keep the process alive.
+ *
+ * The creator calls cairn_priv_thread_creates(true) before pthread_create and (false) after it,
+ * with all signals blocked. In between cairn_priv_thread_is_creating returns true in that thread:
+ * an interposed pthread_create must then pass the call on unchanged. The new thread reports its
+ * begin and end with cairn_priv_thread_is_ours.
+ *
+ * cairn_priv_program_is_over returns true if only such threads remain because all of the program's
+ * have ended: the caller must then end, too. Thread: any. Opens no file. */
+CAIRN_API void cairn_priv_thread_creates(bool begins);
+CAIRN_API bool cairn_priv_thread_is_creating(void);
+CAIRN_API void cairn_priv_thread_is_ours(bool begins);
+CAIRN_API bool cairn_priv_program_is_over(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
