@@ -2,19 +2,16 @@
  *
  * Takes the strand from its thread while the runtime works on it, and gives it back.
  *
- * The other files of libcairn-gcc call this one; it calls none of them but follow.c, when a thread
- * begins. While a strand is held the thread has none: events in a signal handler, or in a malloc
- * of the program that the runtime calls, are not recorded, rather than seeing a stack that is being
- * moved.
+ * The other files of libcairn-gcc call this one; it calls only follow.c, when a thread begins, and
+ * signals.c, before main. While a strand is held the thread has none: events in a signal handler,
+ * or in a malloc of the program that the runtime calls, are not recorded, rather than seeing a
+ * stack that is being moved.
  *
  * A jump out of a signal handler would leave that state for good, with locks held. So a signal that
  * arrives meanwhile waits (signals.c). Where that is impossible, the strands of programs that can
  * jump (they have called setjmp) are held with signals blocked, which costs two system calls.
  */
 #include <errno.h>
-#include <signal.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "runtime.h"
 
@@ -22,17 +19,6 @@ __thread crn_held crn_site_held;
 
 static bool blocks; /* atomic */
 static bool defers; /* signals wait; set before main */
-
-bool crn_site_block_signals(uint64_t *before)
-{
-    const uint64_t all = CRN_SITE_DEFERRABLE;
-    return syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, before, sizeof all) == 0;
-}
-
-void crn_site_restore_signals(uint64_t before)
-{
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
-}
 
 void crn_site_block_when_held(void)
 {

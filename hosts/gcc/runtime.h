@@ -5,6 +5,10 @@
 #ifndef CRN_HOSTS_GCC_RUNTIME_H
 #define CRN_HOSTS_GCC_RUNTIME_H
 
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "site.h"
 
 /* Called by the stub with all registers saved. */
@@ -54,8 +58,16 @@ extern __thread crn_held crn_site_held
        CRN_SITE_SIGNAL(SIGABRT) | CRN_SITE_SIGNAL(33)))
 
 /* Blocks those signals; stores the mask before. */
-bool crn_site_block_signals(uint64_t *before);
-void crn_site_restore_signals(uint64_t before);
+static inline bool crn_site_block_signals(uint64_t *before)
+{
+    const uint64_t all = CRN_SITE_DEFERRABLE;
+    return syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, before, sizeof all) == 0;
+}
+
+static inline void crn_site_restore_signals(uint64_t before)
+{
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+}
 
 /* Returns true if the program installs its handlers with this library's sigaction (signals.c), so
  * that signals wait while a strand is held. */

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,8 +22,6 @@ enum { PERIOD_NS = 1000000, TURN_NS = 20000000 };
 /* The charging thread sleeps after so many turns without a sample: the next sample wakes it. */
 enum { QUIET = 8, SLEEP_NS = 125000000 };
 
-static __thread crn_timed *self __attribute__((tls_model("initial-exec")));
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list, and of charging */
 static crn_timed *threads;
 static cairn_profile *profile;
@@ -33,14 +30,7 @@ static pthread_key_t key;
 static pthread_t emptier;
 static bool runs;
 static sigset_t mask; /* signal mask of the starter */
-static sem_t wake;
-static bool stops;  /* atomic: the charging thread must end */
-static bool sleeps; /* atomic: until the next sample */
-
-crn_timed *crn_time_self(void)
-{
-    return self;
-}
+static bool stops;    /* atomic: the charging thread must end */
 
 /* The highest real-time signals are the least used; the runtime's own timers use one of them. */
 static int signal_number(void)
@@ -63,14 +53,14 @@ static void end_thread(void *data)
 {
     crn_timed *timed = data;
     timer_delete(timed->timer);
-    self = NULL;
+    crn_time_self = NULL;
     __atomic_store_n(&timed->ended, true, __ATOMIC_RELEASE);
 }
 
 /* Called by threads.c, as in the other kinds of programs. */
 void crn_site_begin_thread(void)
 {
-    if (!profile || self)
+    if (!profile || crn_time_self)
         return;
     crn_timed *timed =
         mmap(NULL, sizeof *timed, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -80,9 +70,9 @@ void crn_site_begin_thread(void)
     if (gettid() == getpid())
         strcpy(timed->name, "main");
     crn_unwind_stack_of_thread(&timed->memory.low, &timed->memory.high);
-    self = timed;
+    crn_time_self = timed;
     if (pthread_setspecific(key, timed) != 0 || !start_timer(timed)) {
-        self = NULL;
+        crn_time_self = NULL;
         munmap(timed, sizeof *timed);
         return;
     }
@@ -115,15 +105,6 @@ static bool empty_all(void)
     return any;
 }
 
-/* Called by the signal handler. */
-void crn_time_wake(void)
-{
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&sleeps, __ATOMIC_RELAXED) &&
-        __atomic_exchange_n(&sleeps, false, __ATOMIC_RELAXED))
-        sem_post(&wake);
-}
-
 /* Waits for a turn, or asleep for a sample. */
 static void wait_for_turn(uint64_t ns)
 {
@@ -132,7 +113,7 @@ static void wait_for_turn(uint64_t ns)
     until.tv_nsec += (long)ns;
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
-    sem_clockwait(&wake, CLOCK_MONOTONIC, &until);
+    sem_clockwait(&crn_time_wake, CLOCK_MONOTONIC, &until);
 }
 
 /* A process ends with its last thread: this one ends when the program's have, and exit handlers may
@@ -144,7 +125,7 @@ static void *run(void *data)
     cairn_priv_thread_is_ours(true);
     do {
         quiet = empty_all() ? 0 : quiet + 1;
-        __atomic_store_n(&sleeps, quiet > QUIET, __ATOMIC_RELAXED);
+        __atomic_store_n(&crn_time_sleeps, quiet > QUIET, __ATOMIC_RELAXED);
         __atomic_thread_fence(__ATOMIC_SEQ_CST); /* a sample before this is met by empty_all */
         if (quiet > QUIET && empty_all())
             quiet = 0;
@@ -160,7 +141,7 @@ static void *run(void *data)
 /* Rings and timers belong to the parent. */
 static void begin_child(void)
 {
-    self = NULL;
+    crn_time_self = NULL;
     profile = NULL;
     runs = false;
 }
@@ -169,8 +150,8 @@ static bool start_emptier(void)
 {
     sigset_t all;
     sigfillset(&all);
-    sem_init(&wake, 0, 0);
-    stops = sleeps = false;
+    sem_init(&crn_time_wake, 0, 0);
+    stops = crn_time_sleeps = false;
     pthread_sigmask(SIG_SETMASK, &all, &mask);
     cairn_priv_thread_creates(true);
     runs = pthread_create(&emptier, NULL, run, NULL) == 0;
@@ -231,10 +212,10 @@ __attribute__((destructor)) static void end_process(void)
 {
     if (!runs || cairn_priv_process_is_unseen())
         return;
-    if (self)
-        timer_delete(self->timer);
+    if (crn_time_self)
+        timer_delete(crn_time_self->timer);
     __atomic_store_n(&stops, true, __ATOMIC_RELEASE);
-    sem_post(&wake);
+    sem_post(&crn_time_wake);
     if (!pthread_equal(emptier, pthread_self()))
         pthread_join(emptier, NULL);
     empty_all();

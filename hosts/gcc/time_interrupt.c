@@ -8,7 +8,9 @@
 
 #include "timed.h"
 
-bool crn_time_stacks;
+__thread crn_timed *crn_time_self __attribute__((tls_model("initial-exec")));
+bool crn_time_stacks, crn_time_sleeps;
+sem_t crn_time_wake;
 
 /* Walks the stack. Addresses are like return addresses: one past the point of interruption. Returns
  * true if the walk met an address that is not cached: the charging thread looks it up. */
@@ -36,10 +38,18 @@ static bool walk(crn_timed *self, const ucontext_t *context, uintptr_t *found, s
     return false;
 }
 
+static void wake_charging(void)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&crn_time_sleeps, __ATOMIC_RELAXED) &&
+        __atomic_exchange_n(&crn_time_sleeps, false, __ATOMIC_RELAXED))
+        sem_post(&crn_time_wake);
+}
+
 void crn_time_interrupt(int number, siginfo_t *info, void *context)
 {
     (void)number;
-    crn_timed *self = crn_time_self();
+    crn_timed *self = crn_time_self;
     if (!self || info->si_code != SI_TIMER)
         return;
     int saved = errno;
@@ -57,6 +67,6 @@ void crn_time_interrupt(int number, siginfo_t *info, void *context)
             self->words[at++ % CRN_TIME_WORDS] = found[i];
         __atomic_store_n(&self->written, at, __ATOMIC_RELEASE);
     }
-    crn_time_wake();
+    wake_charging();
     errno = saved;
 }

@@ -10,6 +10,7 @@
 #ifndef CRN_HOSTS_GCC_TIMED_H
 #define CRN_HOSTS_GCC_TIMED_H
 
+#include <semaphore.h>
 #include <signal.h>
 #include <time.h>
 
@@ -37,16 +38,20 @@ typedef struct crn_timed {
 /* Flag in the first word of a sample: the walk ended at an address that was not cached. */
 #define CRN_TIME_CUT ((uint64_t)1 << 63)
 
+/* ---- time_interrupt.c ------------------------------------------------------------------- */
+
+/* The calling thread's, NULL if it is not sampled. */
+extern __thread crn_timed *crn_time_self __attribute__((tls_model("initial-exec")));
+
 extern bool crn_time_stacks; /* with callers */
+
+/* The charging thread sleeps because there were no samples: the next one posts crn_time_wake.
+ * Atomic. */
+extern bool crn_time_sleeps;
+extern sem_t crn_time_wake;
 
 /* The signal handler. */
 void crn_time_interrupt(int number, siginfo_t *info, void *context);
-
-/* Wakes the charging thread if it sleeps because there were no samples. Signal safe. */
-void crn_time_wake(void);
-
-/* Returns the calling thread's, NULL if it is not sampled. */
-crn_timed *crn_time_self(void);
 
 /* ---- time_charge.c: in our thread ------------------------------------------------------- */
 

@@ -203,47 +203,9 @@ void crn_scan_skip_unwanted(crn_scan *scan)
         crn_scan_step(scan);
 }
 
-/* ---- entry ---- */
-
-void crn_scan_begin(crn_scan *scan)
+void crn_scan_enter_file(crn_scan *scan)
 {
-    scan->capture = scan->query->captures;
-    scan->ended = scan->nothing || !scan->query->spans;
-    if (scan->ended)
-        return;
-    bool listed = crn_scan_list_named(scan);
-    if (!listed && scan->key < scan->query->key_count) {
-        crn_scan_list_with_key(scan);
-        listed = true;
-    }
-    if (!listed) {
-        scan->blocks = blocks_wanted(scan);
-        enter_piece(scan);
-        crn_scan_skip_unwanted(scan);
-        if (crn_scan_is_sorted(scan))
-            return;
-        crn_scan_list_all(scan);
-    }
-    if (!crn_scan_is_sorted(scan))
-        crn_scan_sort(scan);
-    crn_scan_enter_list(scan);
-}
-
-void crn_scan_next(crn_scan *scan)
-{
-    if (scan->list) {
-        scan->list_at++;
-        crn_scan_enter_list(scan);
-        return;
-    }
-    crn_scan_step(scan);
+    scan->blocks = blocks_wanted(scan);
+    enter_piece(scan);
     crn_scan_skip_unwanted(scan);
-}
-
-void crn_scan_free(crn_scan *scan)
-{
-    crn_free(scan->list);
-    crn_free(scan->names);
-    scan->list = NULL;
-    scan->names = NULL;
 }

@@ -71,7 +71,7 @@ void crn_scan_free(crn_scan *scan);
 /* Reads a column, except name, weight and attributes. Returns false for NULL. */
 bool crn_scan_value(const crn_scan *scan, crn_spans_column column, int64_t *value);
 
-/* ---- shared by scan.c and scan_list.c ---- */
+/* ---- scan.c: spans in file order ---- */
 
 static inline uint32_t crn_scan_local(const crn_scan *scan)
 {
@@ -89,16 +89,7 @@ bool crn_scan_is_wanted(const crn_scan *scan);
 /* Moves to the next span in the file; moves on to the next one that matches. */
 void crn_scan_step(crn_scan *scan);
 void crn_scan_skip_unwanted(crn_scan *scan);
-
-/* Make `list`: the spans that conditions name by id or parent (false if there is no such
- * condition); the spans with the attribute; all matching spans from here on. */
-bool crn_scan_list_named(crn_scan *scan);
-void crn_scan_list_with_key(crn_scan *scan);
-void crn_scan_list_all(crn_scan *scan);
-/* Returns true if the spans are in the requested order already; otherwise `list` is sorted. */
-bool crn_scan_is_sorted(const crn_scan *scan);
-void crn_scan_sort(crn_scan *scan);
-/* Moves to the current entry of the list. */
-void crn_scan_enter_list(crn_scan *scan);
+/* Moves to the first span of the file that matches, from the present capture on. */
+void crn_scan_enter_file(crn_scan *scan);
 
 #endif

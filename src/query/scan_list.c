@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Scans over a list of spans: if conditions select few, or the requested order is not file order.
+ * Scans in the order of the file (scan.c), or over a list of spans: if conditions select few, or
+ * the requested order is not file order.
  */
 #include "query/scan.h"
 
@@ -26,7 +27,7 @@ static void list_these(crn_scan *scan, uint32_t first_id, const uint32_t *spans,
 }
 
 /* Conditions on the id or the parent select few spans. */
-bool crn_scan_list_named(crn_scan *scan)
+static bool list_named(crn_scan *scan)
 {
     const crn_condition *condition = find_equal(scan, CRN_SPANS_ID);
     bool by_parent = !condition;
@@ -62,7 +63,7 @@ static void append(crn_scan *scan, uint32_t *room)
 }
 
 /* Spans with an attribute of the key are often few. */
-void crn_scan_list_with_key(crn_scan *scan)
+static void list_with_key(crn_scan *scan)
 {
     uint32_t room = 1024;
     scan->list = crn_calloc(room, sizeof *scan->list);
@@ -83,7 +84,7 @@ void crn_scan_list_with_key(crn_scan *scan)
     }
 }
 
-void crn_scan_list_all(crn_scan *scan)
+static void list_all(crn_scan *scan)
 {
     uint32_t room = scan->condition_count || scan->names ? 1024 : scan->query->spans;
     scan->list = crn_calloc(room, sizeof *scan->list);
@@ -161,7 +162,7 @@ static void sort_few(crn_scan *scan)
     crn_free(order);
 }
 
-void crn_scan_sort(crn_scan *scan)
+static void sort(crn_scan *scan)
 {
     if (scan->list_count > scan->query->spans / 4)
         sort_most(scan);
@@ -170,7 +171,7 @@ void crn_scan_sort(crn_scan *scan)
 }
 
 /* File order is the order of ids. */
-bool crn_scan_is_sorted(const crn_scan *scan)
+static bool is_sorted(const crn_scan *scan)
 {
     return !scan->term_count ||
            (scan->terms[0].column == CRN_SPANS_ID && !scan->terms[0].descending);
@@ -190,11 +191,54 @@ static void fetch_ahead(const crn_scan *scan)
         __builtin_prefetch(&store->covered[span]);
 }
 
-void crn_scan_enter_list(crn_scan *scan)
+static void enter_list(crn_scan *scan)
 {
     scan->ended = scan->list_at >= scan->list_count;
     if (scan->ended)
         return;
     crn_scan_go_to(scan, scan->list[scan->list_at]);
     fetch_ahead(scan);
+}
+
+/* ---- the scan ---- */
+
+void crn_scan_begin(crn_scan *scan)
+{
+    scan->capture = scan->query->captures;
+    scan->ended = scan->nothing || !scan->query->spans;
+    if (scan->ended)
+        return;
+    bool listed = list_named(scan);
+    if (!listed && scan->key < scan->query->key_count) {
+        list_with_key(scan);
+        listed = true;
+    }
+    if (!listed) {
+        crn_scan_enter_file(scan);
+        if (is_sorted(scan))
+            return;
+        list_all(scan);
+    }
+    if (!is_sorted(scan))
+        sort(scan);
+    enter_list(scan);
+}
+
+void crn_scan_next(crn_scan *scan)
+{
+    if (scan->list) {
+        scan->list_at++;
+        enter_list(scan);
+        return;
+    }
+    crn_scan_step(scan);
+    crn_scan_skip_unwanted(scan);
+}
+
+void crn_scan_free(crn_scan *scan)
+{
+    crn_free(scan->list);
+    crn_free(scan->names);
+    scan->list = NULL;
+    scan->names = NULL;
 }

@@ -36,11 +36,6 @@ typedef struct cursor {
     const uint32_t *order; /* NULL: rows in natural order */
 } cursor;
 
-crn_value crn_text(const char *text)
-{
-    return (crn_value){.kind = CRN_VALUE_TEXT, .text = text, .size = strlen(text)};
-}
-
 static int connect(sqlite3 *database, void *data, int count, const char *const *arguments,
                    sqlite3_vtab **made, char **error)
 {

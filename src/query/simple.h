@@ -5,6 +5,8 @@
 #ifndef CRN_QUERY_SIMPLE_H
 #define CRN_QUERY_SIMPLE_H
 
+#include <string.h>
+
 #include "query/captures.h"
 
 typedef struct crn_simple_table {
@@ -23,7 +25,10 @@ static inline crn_value crn_integer(int64_t integer)
     return (crn_value){.kind = CRN_VALUE_INTEGER, .integer = integer};
 }
 
-crn_value crn_text(const char *text);
+static inline crn_value crn_text(const char *text)
+{
+    return (crn_value){.kind = CRN_VALUE_TEXT, .text = text, .size = strlen(text)};
+}
 
 /* The entry behind the last capture: the end of all ids. */
 static inline const crn_query_capture *crn_query_end(const crn_query *query)

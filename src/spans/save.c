@@ -12,21 +12,6 @@
 #include "graph/graph.h"
 #include "spans/save.h"
 
-uint32_t crn_save_put(crn_saving *saving, crn_section *section, const void *bytes, size_t size)
-{
-    uint64_t place = 0;
-    if (!saving->error)
-        saving->error = crn_section_append(section, bytes, size, &place);
-    if (!saving->error && place > UINT32_MAX)
-        saving->error = CAIRN_E_LIMIT;
-    return (uint32_t)place;
-}
-
-uint32_t crn_save_string(crn_saving *saving, const char *text)
-{
-    return *text ? crn_save_put(saving, &saving->strings, text, strlen(text) + 1) : 0;
-}
-
 static uint32_t put_file(crn_saving *saving, const char *file, const char **last, uint32_t *place)
 {
     if (file != *last) { /* strings are interned; consecutive blocks often have the same file */

@@ -5,6 +5,8 @@
 #ifndef CRN_SPANS_SAVE_H
 #define CRN_SPANS_SAVE_H
 
+#include <string.h>
+
 #include "capture/writer.h"
 #include "spans/trace.h"
 
@@ -15,9 +17,22 @@ typedef struct crn_saving {
     cairn_error error; /* the first error */
 } crn_saving;
 
-/* Appends to a section of which a capture has one. Returns the offset. */
-uint32_t crn_save_put(crn_saving *saving, crn_section *section, const void *bytes, size_t size);
-uint32_t crn_save_string(crn_saving *saving, const char *text);
+/* Appends to a section that a capture has once. Returns the offset. */
+static inline uint32_t crn_save_put(crn_saving *saving, crn_section *section, const void *bytes,
+                                    size_t size)
+{
+    uint64_t place = 0;
+    if (!saving->error)
+        saving->error = crn_section_append(section, bytes, size, &place);
+    if (!saving->error && place > UINT32_MAX)
+        saving->error = CAIRN_E_LIMIT;
+    return (uint32_t)place;
+}
+
+static inline uint32_t crn_save_string(crn_saving *saving, const char *text)
+{
+    return *text ? crn_save_put(saving, &saving->strings, text, strlen(text) + 1) : 0;
+}
 
 /* Adds the spans of a trace. The lane of the contexts exists already. */
 void crn_save_trace(crn_saving *saving, const crn_trace *trace);
