@@ -12,14 +12,6 @@
 
 #include "base/memory.h"
 
-void *crn_store_grow(void *array, uint32_t count, uint32_t *room, size_t size)
-{
-    if (count < *room)
-        return array;
-    *room = *room > UINT32_MAX / 2 ? UINT32_MAX : *room ? *room * 2 : 64;
-    return crn_realloc(array, *room, size);
-}
-
 /* ---- names ---- */
 
 static bool read_table(crn_store_opening *opening, crn_section_kind kind, crn_bytes *bytes)
@@ -79,51 +71,6 @@ static bool open_lanes(crn_store_opening *opening, crn_capture_texts *texts)
 
 /* ---- spans ---- */
 
-bool crn_store_section(crn_store_opening *opening, crn_section_kind kind, uint32_t lane,
-                       uint64_t item, crn_parts **found)
-{
-    crn_span_store *store = opening->store;
-    uint32_t number = store->lane_numbers[lane];
-    uint64_t size = crn_reader_size(opening->reader, kind, number, 0);
-    *found = &store->parts[store->parts_count++];
-    if (size > opening->left)
-        return crn_error_set(opening->error, CAIRN_E_FORMAT, "damaged: its lanes overlap");
-    opening->left -= size;
-    return crn_mapping_section(opening->mapping, opening->reader, kind, number, item, *found,
-                               opening->error);
-}
-
-/* Adds up to `most` spans as one piece. Returns how many there were before the first unused
- * record. */
-uint32_t crn_store_add_piece(crn_store_opening *opening, const cairn_priv_span *spans,
-                             uint64_t most, uint32_t lane)
-{
-    crn_span_store *store = opening->store;
-    crn_span_piece piece = {.spans = spans,
-                            .first = store->count,
-                            .lane = lane,
-                            .lane_first = store->lane_first[lane],
-                            .earliest = UINT64_MAX};
-    uint64_t last = opening->last;
-    for (; piece.count < most && spans[piece.count].start; piece.count++) {
-        const cairn_priv_span *span = &spans[piece.count];
-        uint64_t start = span->start, end = span->end;
-        piece.earliest = start < piece.earliest ? start : piece.earliest;
-        piece.latest = start > piece.latest ? start : piece.latest;
-        piece.blocks |= UINT64_C(1) << (span->block & 63);
-        last = end > last ? end : last;
-        store->open += end == 0;
-    }
-    opening->last = piece.latest > last ? piece.latest : last;
-    if (!piece.count)
-        return 0;
-    store->pieces = crn_store_grow(store->pieces, store->piece_count, &opening->piece_room,
-                                   sizeof *store->pieces);
-    store->pieces[store->piece_count++] = piece;
-    store->count += piece.count;
-    return piece.count;
-}
-
 /* Adds consecutive spans of a lane. Returns false after the lane's last span. */
 static bool add_pieces(crn_store_opening *opening, const char *data, uint64_t count, uint32_t lane)
 {
@@ -166,18 +113,6 @@ static bool open_spans(crn_store_opening *opening, uint32_t lane)
         if (!add_pieces(opening, parts->parts[i].data, parts->parts[i].count, lane))
             break;
     return true;
-}
-
-void crn_store_index_pieces(crn_span_store *store)
-{
-    uint32_t size = (store->count >> CRN_PIECE_BITS) + 2, piece = 0;
-    store->piece_at = crn_calloc(size, sizeof *store->piece_at);
-    for (uint32_t i = 0; i < size; i++) {
-        uint64_t span = (uint64_t)i << CRN_PIECE_BITS;
-        while (piece + 1 < store->piece_count && store->pieces[piece + 1].first <= span)
-            piece++;
-        store->piece_at[i] = piece;
-    }
 }
 
 /* ---- whole captures ---- */
@@ -235,28 +170,6 @@ void crn_store_opening_end(crn_store_opening *opening)
     opening->rings = NULL;
     opening->remotes = NULL;
     opening->cut = NULL;
-}
-
-crn_span_store *crn_store_open(const char *path, crn_error *error)
-{
-    crn_reader reader;
-    if (!crn_reader_open(&reader, path, error))
-        return NULL;
-    crn_store_opening opening = {.reader = &reader, .error = error};
-    crn_span_store *store = crn_store_read(&opening) ? opening.store : NULL;
-    if (store && (opening.remote_count || crn_trace_is_merged(&reader))) {
-        crn_trace *trace = crn_store_into_trace(&opening);
-        store = trace ? crn_store_of(trace) : NULL;
-        if (store) {
-            store->own = trace;
-            crn_free(trace->spans); /* copied into the store */
-            trace->spans = NULL;
-            trace->span_count = 0;
-        }
-    }
-    crn_store_opening_end(&opening);
-    crn_reader_close(&reader);
-    return store;
 }
 
 void crn_store_close(crn_span_store *store)

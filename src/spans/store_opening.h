@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * store_opening.h - state shared by the files that make a span store: span_store.c and
- * store_details.c read a file, store_trace.c takes a trace, store_finish.c repairs.
+ * store_details.c read a file, store_trace.c takes a trace, store_build.c has the parts.
  */
 #ifndef CRN_SPANS_STORE_OPENING_H
 #define CRN_SPANS_STORE_OPENING_H
@@ -39,9 +39,6 @@ bool crn_store_read_details(crn_store_opening *opening, uint32_t lane);
 /* Finds a section of a lane. The store owns `*found`. */
 bool crn_store_section(crn_store_opening *opening, crn_section_kind kind, uint32_t lane,
                        uint64_t item, crn_parts **found);
-
-/* Makes a trace from the store, which it closes, and resolves remote parents. NULL on an error. */
-crn_trace *crn_store_into_trace(crn_store_opening *opening);
 
 /* Returns the array, grown if needed to hold one item more than `count`, which is less than 2^32 -
  * 1. */

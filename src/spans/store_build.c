@@ -1,13 +1,81 @@
 /* SPDX-License-Identifier: MIT
  *
- * Establishes the invariants of a span store, whatever the file contained: sorted moves, no cycles
- * of parents.
+ * Parts of a span store, for those that make one: from a file (span_store.c, store_details.c) or
+ * from a trace (store_trace.c). And its invariants, whatever the file contained: sorted moves, no
+ * cycles of parents.
  */
 #include <stddef.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "spans/store_opening.h"
+
+void *crn_store_grow(void *array, uint32_t count, uint32_t *room, size_t size)
+{
+    if (count < *room)
+        return array;
+    *room = *room > UINT32_MAX / 2 ? UINT32_MAX : *room ? *room * 2 : 64;
+    return crn_realloc(array, *room, size);
+}
+
+bool crn_store_section(crn_store_opening *opening, crn_section_kind kind, uint32_t lane,
+                       uint64_t item, crn_parts **found)
+{
+    crn_span_store *store = opening->store;
+    uint32_t number = store->lane_numbers[lane];
+    uint64_t size = crn_reader_size(opening->reader, kind, number, 0);
+    *found = &store->parts[store->parts_count++];
+    if (size > opening->left)
+        return crn_error_set(opening->error, CAIRN_E_FORMAT, "damaged: its lanes overlap");
+    opening->left -= size;
+    return crn_mapping_section(opening->mapping, opening->reader, kind, number, item, *found,
+                               opening->error);
+}
+
+/* Adds up to `most` spans as one piece. Returns how many there were before the first unused
+ * record. */
+uint32_t crn_store_add_piece(crn_store_opening *opening, const cairn_priv_span *spans,
+                             uint64_t most, uint32_t lane)
+{
+    crn_span_store *store = opening->store;
+    crn_span_piece piece = {.spans = spans,
+                            .first = store->count,
+                            .lane = lane,
+                            .lane_first = store->lane_first[lane],
+                            .earliest = UINT64_MAX};
+    uint64_t last = opening->last;
+    for (; piece.count < most && spans[piece.count].start; piece.count++) {
+        const cairn_priv_span *span = &spans[piece.count];
+        uint64_t start = span->start, end = span->end;
+        piece.earliest = start < piece.earliest ? start : piece.earliest;
+        piece.latest = start > piece.latest ? start : piece.latest;
+        piece.blocks |= UINT64_C(1) << (span->block & 63);
+        last = end > last ? end : last;
+        store->open += end == 0;
+    }
+    opening->last = piece.latest > last ? piece.latest : last;
+    if (!piece.count)
+        return 0;
+    store->pieces = crn_store_grow(store->pieces, store->piece_count, &opening->piece_room,
+                                   sizeof *store->pieces);
+    store->pieces[store->piece_count++] = piece;
+    store->count += piece.count;
+    return piece.count;
+}
+
+void crn_store_index_pieces(crn_span_store *store)
+{
+    uint32_t size = (store->count >> CRN_PIECE_BITS) + 2, piece = 0;
+    store->piece_at = crn_calloc(size, sizeof *store->piece_at);
+    for (uint32_t i = 0; i < size; i++) {
+        uint64_t span = (uint64_t)i << CRN_PIECE_BITS;
+        while (piece + 1 < store->piece_count && store->pieces[piece + 1].first <= span)
+            piece++;
+        store->piece_at[i] = piece;
+    }
+}
+
+/* ---- invariants ---- */
 
 static int compare_edges(const void *left, const void *right)
 {
@@ -45,8 +113,8 @@ static void cut_parent(crn_store_opening *opening, uint32_t *moves, uint32_t spa
 }
 
 /* Cuts cycles of parents, which a damaged file can contain across lanes. Each span is visited by
- * one walk upwards; a parent that the same walk has visited is cut off. trace_order.c does the same
- * for traces. */
+ * one walk upwards; a parent that the same walk has visited is cut off. trace.c does the same for
+ * traces. */
 static void cut_circles(crn_store_opening *opening)
 {
     crn_span_store *store = opening->store;
