@@ -12,7 +12,7 @@ import sys
 
 # The rooms of src that the tool may include.
 TOOL = ["src/base", "src/profile", "src/spans", "src/explain", "src/replay", "src/formats",
-        "src/symbols", "src/query", "include/cairn"]
+        "src/symbols", "src/query", "src/fleet", "include/cairn"]
 
 # Folders that each folder may include, besides itself.
 ARROWS = {
@@ -32,6 +32,7 @@ ARROWS = {
     "src/formats": ["src/base", "src/graph", "src/profile", "src/spans", "include/cairn"],
     "src/symbols": ["src/base", "src/profile"],
     "src/query": ["src/base", "src/capture", "src/profile", "src/spans", "include/cairn"],
+    "src/fleet": ["src/base", "src/profile", "src/spans", "src/explain", "include/cairn"],
     "src/unwind": [],
     "hosts": ["include/cairn"],
     # Native stacks are used by alloc, and by hosts that sample time.
@@ -45,6 +46,7 @@ ARROWS = {
     "cli/convert": TOOL + ["cli/common"],
     "cli/diff": TOOL + ["cli/common"],
     "cli/explain": TOOL + ["cli/common", "cli/spans"],
+    "cli/fleet": TOOL + ["cli/common"],
     "cli/query": TOOL + ["cli/common"],
     "cli/report": TOOL + ["cli/common"],
     "cli/run": TOOL + ["cli/common"],
@@ -71,6 +73,7 @@ FACES = {
     "src/profile": "src/profile/profile.h",
     "src/spans": "src/spans/spans.h",
     "src/explain": "src/explain/explain.h",
+    "src/fleet": "src/fleet/fleet.h",
 }
 
 # Shared by all formats: their list, and readers of text and stacks.
@@ -87,6 +90,7 @@ LIBRARIES = [
     (r"(gcc-plugin|plugin-version|tree-pass)\.h$", ["hosts/gcc"]),
     (r"(curses|term)\.h$", ["cli"]),
     (r"microhttpd\.h$", ["cli"]),
+    (r"(curl/curl|xxhash)\.h$", ["src/fleet"]),
     (r"sqlite3\.h$", ["src/query", "tests"]),
     (r"cmocka\.h$", ["tests"]),
 ]

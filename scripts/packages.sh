@@ -6,14 +6,16 @@
 # Build the tool, the Lua host and the plugin for gcc.
 PACKAGES_BUILD="gcc g++ gcc-12-plugin-dev libc6-dev meson ninja-build python3 pkg-config
     liblua5.4-dev libjansson-dev libncurses-dev libprotobuf-c-dev protobuf-c-compiler
-    zlib1g-dev libdw-dev libiberty-dev libsqlite3-dev libmicrohttpd-dev"
+    zlib1g-dev libdw-dev libiberty-dev libsqlite3-dev libmicrohttpd-dev
+    libcurl4-openssl-dev libxxhash-dev"
 
 # Run the fast tests: a second compiler; C++ and CMake for programs that use the installed library;
 # lua5.4 and go's pprof to compare with; libc6-dbg for names inside of libc; zstd for recorded
-# streams; pyte as a terminal; graphviz to read dot files.
+# streams; pyte as a terminal; graphviz to read dot files;
+# clickhouse-server for the fleet.
 PACKAGES_CHECK="$PACKAGES_BUILD g++ clang libclang-rt-14-dev cmake libcmocka-dev lua5.4
     golang-go libc6-dbg zstd libzstd-dev binutils python3-pyte protobuf-compiler chromium
-    graphviz"
+    graphviz clickhouse-server"
 
 # The slow tests: clang-tidy, a cross compiler and emulator for aarch64, a reader of coverage.
 PACKAGES_ALL="$PACKAGES_CHECK clang-tidy clang-format gcc-aarch64-linux-gnu

@@ -9,6 +9,7 @@
 #define CRN_EXPLAIN_EXPLAIN_H
 
 #include "explain/critical.h"
+#include "explain/f_test.h"
 #include "explain/variance.h"
 
 #endif

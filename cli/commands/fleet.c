@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/common/cli.h"
+#include "cli/common/progress.h"
+#include "cli/fleet/fleet.h"
+#include "commands.h"
+#include "spans/spans.h"
+
+static const double SHARE_LEAST = 0.001; /* functions below it are not compared */
+
+static struct {
+    crn_list words; /* the question, and what it is about */
+    crn_fleet_given fleet;
+    crn_list where;
+    const char *service, *metric, *block, *output;
+    long top, keep_days;
+    double fail_above;
+    bool total, json;
+} given = {.fleet = {.retry_s = 0}, .top = 20, .fail_above = -1};
+
+static const crn_option options[] = {
+    CRN_FLEET_OPTIONS(given.fleet),
+    {"service", 's', .argument = "NAME", .help = "Only runs of this service",
+     .text = &given.service},
+    {"where", 'w', .argument = "KEY=VALUE",
+     .help = "Only runs with this version, host, label; or since=7d, until=2026-11-01; may be "
+             "repeated",
+     .list = &given.where},
+    {"function", 'f', .argument = "NAME", .help = "For trend, spans, slowest: of this function",
+     .text = &given.block},
+    CRN_OPTION_METRIC(&given.metric, "METRIC",
+                      "The metric; default: wall if present, else ticks, another, calls", NULL),
+    {"total", .help = "Sort by total cost in place of self cost", .flag = &given.total},
+    CRN_OPTION_TOP(&given.top, " (20)"),
+    {"fail-above", .argument = "PERCENT",
+     .help = "For diff and regressions: exit with 1 if a function, or everything, grew by more, "
+             "beyond noise",
+     .share = &given.fail_above},
+    CRN_OPTION_OUTPUT(&given.output, "OUT", "For get: write the capture to OUT", NULL),
+    {"keep", .argument = "DAYS",
+     .help = "For init: delete runs after DAYS (servers from version 20 on)",
+     .number = &given.keep_days, .least = 1},
+    CRN_OPTION_JSON(&given.json),
+    {0},
+};
+
+static const char doc[] =
+    "Ask about the runs of many machines in a ClickHouse database.\vQuestions:\n\n"
+    "  init                  create the tables that are missing\n"
+    "  schema                print their SQL\n"
+    "  runs                  list the runs, newest first\n"
+    "  top                   functions by cost over all runs\n"
+    "  diff BEFORE AFTER     what changed beyond noise: version=1.1 version=1.2\n"
+    "  regressions SINCE     the same for runs of the last SINCE (7d) and as long before\n"
+    "  trend                 mean cost a run by version; of one function with --function\n"
+    "  spans                 durations of spans by name\n"
+    "  slowest               the longest single spans, with their runs\n"
+    "  get RUN -o OUT        fetch a run back as a capture\n\n"
+    "  cairn fleet top --service parser --where since=7d\n"
+    "  cairn fleet regressions 7d --service parser --fail-above 3%\n\n"
+    "Exit status: 0; 1 if --fail-above found a growth; 2 for bad input or an error.";
+
+/* ---- shared by the questions ---- */
+
+static bool filter_take(crn_fleet_filter *filter)
+{
+    crn_error error = {0};
+    *filter = (crn_fleet_filter){.service = given.service};
+    for (size_t i = 0; i < given.where.count; i++)
+        if (!crn_fleet_filter_add(filter, given.where.list[i], &error))
+            return crn_cli_fail("%s", error.message) == CRN_EXIT_OK;
+    return true;
+}
+
+typedef struct metric {
+    char *name, *unit;
+} metric;
+
+/* Finds the metric that was asked for, or the most useful one. */
+static bool metric_find(crn_database *database, const crn_fleet_filter *filter, metric *metric)
+{
+    crn_error error = {0};
+    crn_answer answer = {0};
+    crn_sql sql = {0};
+    *metric = (struct metric){0};
+    crn_question_metrics(&sql, filter);
+    bool good = crn_database_query(database, sql.text, &answer, &error);
+    crn_sql_free(&sql);
+    while (good && !metric->name && crn_answer_more(&answer)) {
+        char *name = crn_answer_copy(&answer), *unit = crn_answer_copy(&answer);
+        if (!given.metric || strcmp(name, given.metric) == 0) {
+            *metric = (struct metric){name, unit};
+        } else {
+            crn_free(name);
+            crn_free(unit);
+        }
+    }
+    crn_answer_free(&answer);
+    if (!good)
+        return crn_cli_fail("%s", error.message) == CRN_EXIT_OK;
+    if (!metric->name && given.metric)
+        return crn_cli_fail("no run that matches has the metric \"%s\"", given.metric) ==
+               CRN_EXIT_OK;
+    return metric->name ||
+           crn_cli_fail("no runs that match; cairn fleet runs lists all") == CRN_EXIT_OK;
+}
+
+static void metric_free(metric *metric)
+{
+    crn_free(metric->name);
+    crn_free(metric->unit);
+}
+
+/* ---- questions with one table as the answer ---- */
+
+static int ask(crn_database *database, const crn_question *question)
+{
+    crn_error error = {0};
+    crn_fleet_filter filter;
+    metric metric = {0};
+    crn_answer answer = {0};
+    crn_sql sql = {0};
+    bool costs = strcmp(question->name, "top") == 0 || strcmp(question->name, "trend") == 0;
+    if (!filter_take(&filter) || (costs && !metric_find(database, &filter, &metric)))
+        return CRN_EXIT_BAD;
+    crn_question_about about = {.filter = &filter,
+                                .metric = metric.name,
+                                .block = given.block,
+                                .by_total = given.total,
+                                .limit = given.top ? (uint64_t)given.top : INT32_MAX};
+    question->sql(&sql, &about);
+    bool good = crn_database_query(database, sql.text, &answer, &error);
+    if (good && !crn_fleet_print(stdout, question, &answer, metric.unit, given.json))
+        good = crn_error_set(&error, 1, "the server's answer is cut short or damaged");
+    crn_answer_free(&answer);
+    crn_sql_free(&sql);
+    metric_free(&metric);
+    return good ? CRN_EXIT_OK : crn_cli_fail("%s", error.message);
+}
+
+/* ---- comparisons ---- */
+
+static int compare(crn_database *database, const crn_fleet_filter filters[2])
+{
+    crn_error error = {0};
+    metric metric;
+    crn_fleet_groups groups;
+    if (!metric_find(database, &filters[0], &metric))
+        return CRN_EXIT_BAD;
+    bool good = crn_fleet_groups_fetch(&groups, database, filters, metric.name, &error);
+    if (good && (groups.costs.runs[0] < 2 || groups.costs.runs[1] < 2))
+        good = crn_error_set(&error, 1,
+                             "%zu runs before and %zu after; noise is known from two runs or more "
+                             "on each side",
+                             groups.costs.runs[0], groups.costs.runs[1]);
+    bool above = false;
+    if (good) {
+        crn_fleet_shown shown = {metric.name, metric.unit, (size_t)given.top, given.fail_above,
+                                 given.json};
+        bool time = strcmp(metric.unit, CRN_UNIT_TIME) == 0;
+        crn_fleet_compare changes = crn_fleet_compare_make(&groups.costs, time, SHARE_LEAST);
+        above = crn_fleet_print_compare(stdout, &groups, &changes, &shown);
+        crn_fleet_compare_free(&changes);
+    }
+    crn_fleet_groups_free(&groups);
+    metric_free(&metric);
+    if (!good)
+        return crn_cli_fail("%s", error.message);
+    return above ? CRN_EXIT_NO : CRN_EXIT_OK;
+}
+
+static int diff(crn_database *database)
+{
+    crn_error error = {0};
+    crn_fleet_filter filters[2];
+    for (size_t i = 0; i < 2; i++) {
+        if (!filter_take(&filters[i]))
+            return CRN_EXIT_BAD;
+        if (!crn_fleet_filter_add(&filters[i], given.words.list[i + 1], &error))
+            return crn_cli_fail("%s", error.message);
+    }
+    return compare(database, filters);
+}
+
+/* The unit of an age is its last letter: twice 7d is 14d. */
+static int regressions(crn_database *database)
+{
+    crn_error error = {0};
+    crn_fleet_filter filters[2];
+    const char *age = given.words.list[1];
+    char since[64], until[64], before[64];
+    char *unit;
+    long count = strtol(age, &unit, 10);
+    snprintf(since, sizeof since, "since=%s", age);
+    snprintf(until, sizeof until, "until=%s", age);
+    snprintf(before, sizeof before, "since=%ld%s", count * 2, unit);
+    if (!filter_take(&filters[0]) || !filter_take(&filters[1]))
+        return CRN_EXIT_BAD;
+    if (count <= 0 || !crn_fleet_filter_add(&filters[1], since, &error) ||
+        !crn_fleet_filter_add(&filters[0], until, &error) ||
+        !crn_fleet_filter_add(&filters[0], before, &error))
+        return crn_cli_fail("\"%s\" is no age; write 12h, 7d or 4w", age);
+    return compare(database, filters);
+}
+
+/* ---- the rest ---- */
+
+static bool print_statement(void *data, const char *sql, crn_error *error)
+{
+    (void)error;
+    fprintf(data, "%s;\n", sql);
+    return true;
+}
+
+static int schema(crn_database *database)
+{
+    crn_schema_options options = {.server = 20, .keep_days = (unsigned)given.keep_days};
+    crn_schema_each(crn_database_name(database), &options, print_statement, stdout, NULL);
+    return CRN_EXIT_OK;
+}
+
+static int init(crn_database *database)
+{
+    crn_error error = {0};
+    if (!crn_schema_create(database, (unsigned)given.keep_days, &error))
+        return crn_cli_fail("%s", error.message);
+    printf("the tables are there; send captures with: cairn push\n");
+    return CRN_EXIT_OK;
+}
+
+static int get(crn_database *database)
+{
+    crn_error error = {0};
+    crn_fleet_id id;
+    crn_trace *trace;
+    if (!given.output)
+        return crn_cli_fail("no output given; write -o OUT.cairn");
+    if (!crn_fleet_id_parse(&id, given.words.list[1]))
+        return crn_cli_fail("\"%s\" is no run; it has 32 hexadecimal digits, as cairn fleet runs "
+                            "prints them",
+                            given.words.list[1]);
+    crn_progress_begin("%s: fetching the run", crn_cli_name);
+    crn_profile *profile = crn_fleet_fetch(database, &id, &trace, &error);
+    crn_progress_end();
+    if (!profile)
+        return crn_cli_fail("%s", error.message);
+    int status = crn_cli_save_spans(profile, trace, given.output);
+    crn_trace_free(trace);
+    crn_profile_free(profile);
+    return status;
+}
+
+typedef struct verb {
+    const char *name;
+    size_t arguments;
+    int (*run)(crn_database *database);
+} verb;
+
+static const verb verbs[] = {{"init", 0, init},
+                             {"schema", 0, schema},
+                             {"diff", 2, diff},
+                             {"regressions", 1, regressions},
+                             {"get", 1, get}};
+
+static void check(struct argp_state *state)
+{
+    const crn_list *words = &given.words;
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        if (strcmp(words->list[0], verbs[i].name) == 0) {
+            if (words->count - 1 != verbs[i].arguments)
+                argp_error(state, "%s takes %zu arguments, not %zu", words->list[0],
+                           verbs[i].arguments, words->count - 1);
+            return;
+        }
+    for (size_t i = 0; i < crn_question_count; i++)
+        if (strcmp(words->list[0], crn_questions[i].name) == 0) {
+            if (words->count > 1)
+                argp_error(state, "\"%s\": %s takes no arguments; select runs with --where",
+                           words->list[1], words->list[0]);
+            return;
+        }
+    argp_error(state, "\"%s\" is no question; see cairn fleet --help", words->list[0]);
+}
+
+static int run(void)
+{
+    int status = CRN_EXIT_BAD;
+    crn_database *database = crn_fleet_open(&given.fleet);
+    if (!database)
+        return status;
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        if (strcmp(given.words.list[0], verbs[i].name) == 0)
+            status = verbs[i].run(database);
+    for (size_t i = 0; i < crn_question_count; i++)
+        if (strcmp(given.words.list[0], crn_questions[i].name) == 0)
+            status = ask(database, &crn_questions[i]);
+    crn_database_close(database);
+    return status;
+}
+
+const crn_command crn_command_fleet = {
+    .name = "fleet",
+    .purpose = "ask about the runs of many machines",
+    .arguments = "QUESTION [ARGUMENT...]",
+    .doc = doc,
+    .options = options,
+    .words = &given.words,
+    .least = 1,
+    .missing = "no question given; see cairn fleet --help",
+    .check = check,
+    .run = run,
+};

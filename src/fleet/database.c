@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+#include "fleet/database.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "fleet/url.h"
+
+enum {
+    ANSWER_MAX = 1 << 30,
+    PASSWORD_MAX = 1024,
+    CONNECT_S = 10,
+    STALLED_S = 60, /* give up after so long at less than a byte a second */
+    PAUSE_MS = 200, /* before the first retry; doubles up to PAUSE_MAX_MS, plus up to half */
+    PAUSE_MAX_MS = 8000,
+    OK = 200
+};
+
+struct crn_database {
+    CURL *curl;
+    crn_fleet_url url;
+    char password[PASSWORD_MAX];
+    unsigned retry_s;
+    uint32_t random;
+};
+
+/* ---- options ---- */
+
+static bool password_read(crn_database *database, const char *path, crn_error *error)
+{
+    if (!path) {
+        const char *given = getenv("CAIRN_FLEET_PASSWORD");
+        snprintf(database->password, sizeof database->password, "%s", given ? given : "");
+        return true;
+    }
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return crn_error_set(error, errno, "%s: %s; it should contain the password", path,
+                             strerror(errno));
+    if (!fgets(database->password, sizeof database->password, file))
+        database->password[0] = '\0';
+    fclose(file);
+    database->password[strcspn(database->password, "\r\n")] = '\0';
+    return true;
+}
+
+crn_database *crn_database_open(const crn_database_options *options, crn_error *error)
+{
+    crn_database *database = crn_calloc(1, sizeof *database);
+    database->retry_s = options->retry_s;
+    database->random = (uint32_t)time(NULL);
+    if (crn_fleet_url_parse(&database->url, options->url, error) &&
+        password_read(database, options->password_file, error)) {
+        curl_global_init(CURL_GLOBAL_DEFAULT);
+        database->curl = curl_easy_init();
+        if (database->curl)
+            return database;
+        crn_error_set(error, ENOMEM, "libcurl cannot start; is there memory?");
+    }
+    crn_database_close(database);
+    return NULL;
+}
+
+void crn_database_close(crn_database *database)
+{
+    if (!database)
+        return;
+    curl_easy_cleanup(database->curl);
+    explicit_bzero(database->password, sizeof database->password);
+    crn_free(database);
+}
+
+const char *crn_database_name(const crn_database *database)
+{
+    return database->url.database;
+}
+
+/* ---- one request ---- */
+
+typedef struct exchange {
+    const crn_rows *rows;
+    crn_answer answer;
+    size_t room;
+    bool too_long;
+    long status;
+    CURLcode code;
+} exchange;
+
+static size_t receive(char *bytes, size_t size, size_t count, void *data)
+{
+    exchange *exchange = data;
+    size_t more = size * count;
+    crn_answer *answer = &exchange->answer;
+    if (more > ANSWER_MAX - answer->size) {
+        exchange->too_long = true;
+        return 0;
+    }
+    if (exchange->room - answer->size < more) {
+        exchange->room = (answer->size + more) * 2;
+        answer->bytes = crn_realloc(answer->bytes, exchange->room, 1);
+    }
+    memcpy(answer->bytes + answer->size, bytes, more);
+    answer->size += more;
+    return more;
+}
+
+static void set_up(crn_database *database, exchange *exchange, const char *url)
+{
+    CURL *curl = database->curl;
+    curl_easy_reset(curl);
+    curl_easy_setopt(curl, CURLOPT_URL, url);
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)STALLED_S);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, exchange);
+    curl_easy_setopt(curl, CURLOPT_POST, 1L);
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, exchange->rows ? (char *)exchange->rows->bytes : "");
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
+                     (curl_off_t)(exchange->rows ? exchange->rows->size : 0));
+}
+
+static void perform(crn_database *database, exchange *exchange, const char *url)
+{
+    char user[CRN_FLEET_URL_PART + 32], password[PASSWORD_MAX + 32];
+    crn_answer_free(&exchange->answer);
+    exchange->room = 0;
+    set_up(database, exchange, url);
+    snprintf(user, sizeof user, "X-ClickHouse-User: %s", database->url.user);
+    snprintf(password, sizeof password, "X-ClickHouse-Key: %s", database->password);
+    struct curl_slist *headers = curl_slist_append(NULL, "Expect:");
+    headers = curl_slist_append(headers, user);
+    if (database->password[0])
+        headers = curl_slist_append(headers, password);
+    curl_easy_setopt(database->curl, CURLOPT_HTTPHEADER, headers);
+    exchange->code = curl_easy_perform(database->curl);
+    exchange->status = 0;
+    curl_easy_getinfo(database->curl, CURLINFO_RESPONSE_CODE, &exchange->status);
+    curl_slist_free_all(headers);
+    explicit_bzero(password, sizeof password);
+}
+
+/* Returns the number of ClickHouse's error, which its answer begins with: "Code: 60, ..."; 0 if it
+ * is something else. */
+static long server_code(const exchange *exchange)
+{
+    char text[32] = "";
+    size_t size = exchange->answer.size < sizeof text - 1 ? exchange->answer.size : sizeof text - 1;
+    if (size)
+        memcpy(text, exchange->answer.bytes, size);
+    return strncmp(text, "Code: ", 6) == 0 ? strtol(text + 6, NULL, 10) : 0;
+}
+
+/* Errors that pass by themselves. */
+static bool may_pass(const exchange *exchange)
+{
+    /* TOO_MANY_SIMULTANEOUS_QUERIES, TIMEOUT_EXCEEDED, SOCKET_TIMEOUT, NETWORK_ERROR,
+     * MEMORY_LIMIT_EXCEEDED, TABLE_IS_READ_ONLY, NOT_ENOUGH_SPACE, TOO_MANY_PARTS */
+    static const long codes[] = {202, 159, 209, 210, 241, 242, 243, 252};
+    if (exchange->too_long)
+        return false;
+    if (exchange->code != CURLE_OK)
+        return true;
+    long code = server_code(exchange);
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (code == codes[i])
+            return true;
+    return !code && (exchange->status == 429 || exchange->status >= 500);
+}
+
+static bool fail(const crn_database *database, const exchange *exchange, crn_error *error)
+{
+    const crn_fleet_url *url = &database->url;
+    if (exchange->too_long)
+        return crn_error_set(error, E2BIG, "%s: the answer is longer than 1 GiB; ask for less",
+                             url->host);
+    if (exchange->code != CURLE_OK)
+        return crn_error_set(error, EIO,
+                             "%s:%s: %s; is the server running, and is that its HTTP port?",
+                             url->host, url->port, curl_easy_strerror(exchange->code));
+    char text[256];
+    size_t size = exchange->answer.size < sizeof text - 1 ? exchange->answer.size : sizeof text - 1;
+    if (size)
+        memcpy(text, exchange->answer.bytes, size);
+    text[size] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    crn_text_make_safe(text);
+    long code = server_code(exchange);
+    bool missing = code == 60 || code == 81; /* UNKNOWN_TABLE, UNKNOWN_DATABASE */
+    return crn_error_set(error, EIO, "%s: HTTP status %ld: %s%s", url->host, exchange->status, text,
+                         missing ? "; create the tables with: cairn fleet init" : "");
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void pause_ms(uint64_t ms)
+{
+    struct timespec pause = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+    nanosleep(&pause, NULL);
+}
+
+/* Returns the URL; `insert`, if not NULL, is a part of it. Free it with crn_free. */
+static char *url_make(const crn_database *database, const char *insert, bool use_database)
+{
+    const crn_fleet_url *to = &database->url;
+    char *escaped = insert ? curl_easy_escape(database->curl, insert, 0) : NULL;
+    size_t size = sizeof *to + (escaped ? strlen(escaped) : 0) + 64;
+    char *url = crn_calloc(size, 1);
+    snprintf(url, size, "%s://%s:%s/?%s%s%s%s", to->scheme, to->host, to->port,
+             use_database ? "database=" : "", use_database ? to->database : "",
+             escaped ? "&query=" : "", escaped ? escaped : "");
+    curl_free(escaped);
+    return url;
+}
+
+static bool request(crn_database *database, exchange *exchange, const char *insert,
+                    bool use_database, crn_error *error)
+{
+    char *url = url_make(database, insert, use_database);
+    uint64_t end = now_ms() + database->retry_s * UINT64_C(1000), wait = PAUSE_MS;
+    for (;;) {
+        perform(database, exchange, url);
+        if ((exchange->code == CURLE_OK && exchange->status == OK) || !may_pass(exchange) ||
+            now_ms() >= end)
+            break;
+        database->random = database->random * 1664525 + 1013904223;
+        pause_ms(wait + (database->random >> 16) % (wait / 2));
+        wait = wait * 2 < PAUSE_MAX_MS ? wait * 2 : PAUSE_MAX_MS;
+    }
+    crn_free(url);
+    return (exchange->code == CURLE_OK && exchange->status == OK) ||
+           fail(database, exchange, error);
+}
+
+bool crn_database_insert(crn_database *database, const char *into, const crn_rows *rows,
+                         crn_error *error)
+{
+    if (!rows->count)
+        return true;
+    char sql[1024];
+    snprintf(sql, sizeof sql, "INSERT INTO %s FORMAT RowBinary", into);
+    exchange exchange = {.rows = rows};
+    bool good = request(database, &exchange, sql, true, error);
+    crn_answer_free(&exchange.answer);
+    return good;
+}
+
+bool crn_database_query(crn_database *database, const char *sql, crn_answer *answer,
+                        crn_error *error)
+{
+    crn_rows text = {0};
+    crn_rows_put(&text, sql, strlen(sql));
+    if (answer)
+        crn_rows_put(&text, " FORMAT RowBinary", strlen(" FORMAT RowBinary"));
+    exchange exchange = {.rows = &text};
+    /* The database may not be there yet when it is created. */
+    bool good = request(database, &exchange, NULL, answer != NULL, error);
+    crn_rows_free(&text);
+    if (answer)
+        *answer = exchange.answer;
+    else
+        crn_answer_free(&exchange.answer);
+    return good;
+}

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: MIT */
+#include "fleet/fetch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "fleet/fetching.h"
+
+enum { CONTEXTS_MAX = 1 << 28 };
+
+static const crn_fleet_id none;
+
+bool crn_fetching_ask(const crn_fetching *fetching, crn_sql *sql, crn_answer *answer)
+{
+    bool good = crn_database_query(fetching->database, sql->text, answer, fetching->error);
+    crn_sql_free(sql);
+    return good;
+}
+
+void crn_fetching_run(const crn_fetching *fetching, crn_sql *sql)
+{
+    crn_sql_add(sql, "service = ");
+    crn_sql_literal(sql, fetching->service);
+    crn_sql_add(sql, " AND run = ");
+    crn_sql_id(sql, &fetching->run);
+}
+
+bool crn_fetching_end(const crn_fetching *fetching, crn_answer *answer, bool good)
+{
+    good = good && !answer->bad;
+    crn_answer_free(answer);
+    return good || crn_error_set(fetching->error, EIO,
+                                 "the run is not complete in the database, or "
+                                 "its rows are damaged; push its capture again");
+}
+
+/* Numbers are of a table with all ids of this fetch, so a new one is not in it. */
+static uint32_t number_of(crn_interning *numbers, uint32_t count, const crn_fleet_id *id)
+{
+    uint32_t number = crn_intern_number(numbers, (const char *)id->bytes, sizeof id->bytes);
+    return number < count ? number : UINT32_MAX;
+}
+
+uint32_t crn_fetching_block(const crn_fetching *fetching, const crn_fleet_id *id)
+{
+    return number_of(fetching->block_numbers, fetching->raw.block_count, id);
+}
+
+static uint32_t context_of(const crn_fetching *fetching, const crn_fleet_id *id)
+{
+    return number_of(fetching->context_numbers, fetching->raw.context_count, id);
+}
+
+static const char *text_of(crn_fetching *fetching, crn_answer *answer)
+{
+    size_t length;
+    const char *text = crn_answer_text(answer, &length);
+    return crn_intern(fetching->texts, text, length);
+}
+
+/* ---- the run ---- */
+
+static void take_notes(crn_fetching *fetching, crn_answer *answer)
+{
+    crn_profile *raw = &fetching->raw;
+    raw->note_count = crn_answer_length(answer, 1);
+    raw->notes = crn_calloc(raw->note_count, sizeof *raw->notes);
+    for (size_t i = 0; i < raw->note_count; i++)
+        raw->notes[i] = (crn_note){text_of(fetching, answer), ""};
+    if (crn_answer_length(answer, 1) != raw->note_count)
+        answer->bad = true;
+    for (size_t i = 0; i < raw->note_count; i++)
+        raw->notes[i].value = text_of(fetching, answer);
+}
+
+static void take_warnings(crn_fetching *fetching, crn_answer *answer)
+{
+    crn_profile *raw = &fetching->raw;
+    raw->warning_count = crn_answer_length(answer, 1);
+    raw->warnings = crn_calloc(raw->warning_count, sizeof *raw->warnings);
+    for (size_t i = 0; i < raw->warning_count; i++)
+        raw->warnings[i] = crn_answer_copy(answer);
+}
+
+static void take_metrics(crn_fetching *fetching, crn_answer *answer)
+{
+    crn_profile *raw = &fetching->raw;
+    uint64_t count = crn_answer_length(answer, 1);
+    if (count > CRN_METRIC_MAX)
+        answer->bad = true;
+    raw->metric_count = answer->bad ? 0 : (uint32_t)count;
+    for (uint32_t m = 0; m < raw->metric_count; m++)
+        raw->metrics[m].name = text_of(fetching, answer);
+    if (crn_answer_length(answer, 1) != raw->metric_count)
+        answer->bad = true;
+    for (uint32_t m = 0; m < raw->metric_count; m++)
+        raw->metrics[m].unit = text_of(fetching, answer);
+}
+
+static bool fetch_run(crn_fetching *fetching)
+{
+    crn_answer answer = {0};
+    crn_sql sql = {0};
+    crn_sql_add(&sql, "SELECT service, level, folded, contexts, spans, length, span_lanes, "
+                      "notes.key, notes.value, warnings, metrics.name, metrics.unit "
+                      "FROM runs FINAL WHERE run = ");
+    crn_sql_id(&sql, &fetching->run);
+    crn_sql_add(&sql, " LIMIT 1");
+    if (!crn_fetching_ask(fetching, &sql, &answer))
+        return crn_answer_free(&answer), false;
+    if (!crn_answer_more(&answer)) {
+        crn_answer_free(&answer);
+        return crn_error_set(fetching->error, ENOENT,
+                             "the database has no such run; cairn fleet runs lists them");
+    }
+    fetching->service = crn_answer_copy(&answer);
+    fetching->level = (uint8_t)crn_answer_number(&answer, 1);
+    fetching->folded = crn_answer_id(&answer);
+    fetching->contexts = (uint32_t)crn_answer_number(&answer, 4);
+    fetching->spans = crn_answer_number(&answer, 8);
+    fetching->length = crn_answer_number(&answer, 8);
+    fetching->lane_count = (uint32_t)crn_answer_length(&answer, 1);
+    fetching->lanes = crn_calloc(fetching->lane_count, sizeof *fetching->lanes);
+    for (uint32_t i = 0; i < fetching->lane_count; i++)
+        fetching->lanes[i] = crn_answer_copy(&answer);
+    take_notes(fetching, &answer);
+    take_warnings(fetching, &answer);
+    take_metrics(fetching, &answer);
+    return crn_fetching_end(fetching, &answer, fetching->contexts <= CONTEXTS_MAX);
+}
+
+/* ---- blocks ---- */
+
+typedef struct fetched_blocks {
+    crn_fleet_id *parents;
+    uint32_t room;
+} fetched_blocks;
+
+static void add_block(crn_fetching *fetching, fetched_blocks *blocks, crn_answer *answer)
+{
+    crn_profile *raw = &fetching->raw;
+    crn_fleet_id id = crn_answer_id(answer);
+    uint32_t number =
+        crn_intern_number(fetching->block_numbers, (const char *)id.bytes, sizeof id.bytes);
+    if (number >= blocks->room) {
+        blocks->room = blocks->room ? blocks->room * 2 : 256;
+        raw->blocks = crn_realloc(raw->blocks, blocks->room, sizeof *raw->blocks);
+        blocks->parents = crn_realloc(blocks->parents, blocks->room, sizeof *blocks->parents);
+    }
+    for (; raw->block_count <= number; raw->block_count++)
+        raw->blocks[raw->block_count].name = NULL;
+    raw->blocks[number].name = text_of(fetching, answer);
+    raw->blocks[number].file = text_of(fetching, answer);
+    raw->blocks[number].line = (uint32_t)crn_answer_number(answer, 4);
+    raw->blocks[number].column = (uint32_t)crn_answer_number(answer, 4);
+    raw->blocks[number].parent = 0;
+    blocks->parents[number] = crn_answer_id(answer);
+}
+
+/* Adds the id of the root context's block as number 0. */
+static bool fetch_root(crn_fetching *fetching)
+{
+    crn_answer answer = {0};
+    crn_sql sql = {0};
+    crn_sql_add(&sql, "SELECT block FROM contexts WHERE service = ");
+    crn_sql_literal(&sql, fetching->service);
+    crn_sql_add(&sql, " AND depth = 0 LIMIT 1");
+    if (!crn_fetching_ask(fetching, &sql, &answer))
+        return crn_answer_free(&answer), false;
+    crn_fleet_id root = crn_answer_id(&answer);
+    crn_intern_number(fetching->block_numbers, (const char *)root.bytes, sizeof root.bytes);
+    return crn_fetching_end(fetching, &answer, true);
+}
+
+static bool fetch_blocks(crn_fetching *fetching)
+{
+    crn_answer answer = {0};
+    crn_sql sql = {0};
+    fetched_blocks blocks = {0};
+    crn_sql_add(&sql,
+                "SELECT block, name, file, line, position, parent FROM blocks WHERE service = ");
+    crn_sql_literal(&sql, fetching->service);
+    crn_sql_add(&sql, " AND block IN (SELECT arrayJoin(blocks) FROM block_figures FINAL WHERE ");
+    crn_fetching_run(fetching, &sql);
+    crn_sql_add(&sql, " UNION ALL SELECT DISTINCT block FROM spans WHERE ");
+    crn_fetching_run(fetching, &sql);
+    /* Lexical parents first. The root has number 0 already. */
+    crn_sql_add(&sql, ") ORDER BY nesting, block LIMIT 1 BY block");
+    if (!crn_fetching_ask(fetching, &sql, &answer))
+        return crn_answer_free(&answer), false;
+    while (crn_answer_more(&answer))
+        add_block(fetching, &blocks, &answer);
+    for (uint32_t b = 0; b < fetching->raw.block_count && !answer.bad; b++) {
+        answer.bad = !fetching->raw.blocks[b].name;
+        bool nested = memcmp(&blocks.parents[b], &none, sizeof none) != 0;
+        uint32_t parent = nested ? crn_fetching_block(fetching, &blocks.parents[b]) : 0;
+        fetching->raw.blocks[b].parent = parent == UINT32_MAX ? 0 : parent;
+    }
+    uint32_t folded = crn_fetching_block(fetching, &fetching->folded);
+    fetching->raw.folded_block = folded == UINT32_MAX ? 0 : folded;
+    crn_free(blocks.parents);
+    return crn_fetching_end(fetching, &answer, fetching->raw.block_count > 0);
+}
+
+/* ---- contexts ---- */
+
+static void add_context(crn_fetching *fetching, crn_answer *answer)
+{
+    crn_profile *raw = &fetching->raw;
+    crn_fleet_id id = crn_answer_id(answer), parent_id = crn_answer_id(answer);
+    crn_fleet_id block_id = crn_answer_id(answer);
+    uint32_t parent = raw->context_count ? context_of(fetching, &parent_id) : 0;
+    uint32_t block = crn_fetching_block(fetching, &block_id);
+    uint32_t number =
+        crn_intern_number(fetching->context_numbers, (const char *)id.bytes, sizeof id.bytes);
+    if (parent == UINT32_MAX || block == UINT32_MAX || number != raw->context_count ||
+        number >= fetching->contexts) {
+        answer->bad = true;
+        return;
+    }
+    raw->parent[number] = parent;
+    raw->block[number] = number ? block : 0;
+    raw->context_count++;
+}
+
+static bool fetch_contexts(crn_fetching *fetching)
+{
+    crn_profile *raw = &fetching->raw;
+    crn_answer answer = {0};
+    crn_sql sql = {0};
+    crn_sql_add(&sql, "SELECT context, parent, block FROM contexts WHERE service = ");
+    crn_sql_literal(&sql, fetching->service);
+    crn_sql_add(&sql, " AND context IN (SELECT arrayJoin(contexts) FROM shapes WHERE service = ");
+    crn_sql_literal(&sql, fetching->service);
+    crn_sql_add(&sql, " AND shape IN (SELECT shape FROM figures FINAL WHERE ");
+    crn_fetching_run(fetching, &sql);
+    crn_sql_add(&sql, " AND level = %u)) ORDER BY depth, context LIMIT 1 BY context",
+                fetching->level);
+    if (!crn_fetching_ask(fetching, &sql, &answer))
+        return crn_answer_free(&answer), false;
+    raw->parent = crn_calloc(fetching->contexts, sizeof *raw->parent);
+    raw->block = crn_calloc(fetching->contexts, sizeof *raw->block);
+    raw->calls_tree = crn_calloc(fetching->contexts, sizeof *raw->calls_tree);
+    while (crn_answer_more(&answer))
+        add_context(fetching, &answer);
+    return crn_fetching_end(fetching, &answer,
+                            raw->context_count == fetching->contexts && raw->context_count > 0);
+}
+
+/* ---- figures ---- */
+
+static void take_values(crn_fetching *fetching, crn_answer *answer)
+{
+    crn_profile *raw = &fetching->raw;
+    char *metric = crn_answer_copy(answer);
+    uint32_t m = 0;
+    while (m < raw->metric_count && strcmp(raw->metrics[m].name, metric) != 0)
+        m++;
+    crn_free(metric);
+    uint64_t count = crn_answer_length(answer, sizeof(crn_fleet_id));
+    uint32_t *contexts = crn_calloc(count, sizeof *contexts);
+    for (uint64_t i = 0; i < count; i++) {
+        crn_fleet_id id = crn_answer_id(answer);
+        contexts[i] = context_of(fetching, &id);
+        if (contexts[i] == UINT32_MAX)
+            answer->bad = true;
+    }
+    if (crn_answer_length(answer, 8) != count || m == raw->metric_count)
+        answer->bad = true;
+    if (!answer->bad && !raw->values[m])
+        raw->values[m] = crn_calloc(raw->context_count, sizeof **raw->values);
+    for (uint64_t i = 0; i < count && !answer->bad; i++)
+        raw->values[m][contexts[i]] = crn_answer_number(answer, 8);
+    crn_free(contexts);
+}
+
+static bool fetch_figures(crn_fetching *fetching)
+{
+    crn_answer answer = {0};
+    crn_sql sql = {0};
+    crn_sql_add(&sql, "SELECT metric, contexts, values FROM (SELECT metric, shape, values FROM "
+                      "figures FINAL WHERE ");
+    crn_fetching_run(fetching, &sql);
+    crn_sql_add(&sql,
+                " AND level = %u) ANY LEFT JOIN (SELECT shape, contexts FROM shapes WHERE "
+                "service = ",
+                fetching->level);
+    crn_sql_literal(&sql, fetching->service);
+    crn_sql_add(&sql, ") USING shape");
+    if (!crn_fetching_ask(fetching, &sql, &answer))
+        return crn_answer_free(&answer), false;
+    while (crn_answer_more(&answer))
+        take_values(fetching, &answer);
+    return crn_fetching_end(fetching, &answer, fetching->raw.values[CRN_METRIC_CALLS] != NULL);
+}
+
+static int by_from(const void *one, const void *other)
+{
+    const crn_profile_edge *a = one, *b = other;
+    return (a->from > b->from) - (a->from < b->from);
+}
+
+/* Reads one column of a row's edges into those from `first` on. */
+static void take_column(crn_fetching *fetching, crn_answer *answer, uint32_t first, int column)
+{
+    enum { SOURCE, TARGET, CALLS, FOLDED };
+    static const size_t sizes[] = {16, 16, 8, 1};
+    crn_profile *raw = &fetching->raw;
+    uint64_t count = crn_answer_length(answer, sizes[column]);
+    if (column == SOURCE && count < UINT32_MAX - first) {
+        raw->edge_count = first + (uint32_t)count;
+        raw->edges = crn_realloc(raw->edges, raw->edge_count + (size_t)1, sizeof *raw->edges);
+        memset(raw->edges + first, 0, count * sizeof *raw->edges);
+    }
+    if (count != raw->edge_count - first)
+        answer->bad = true;
+    for (uint32_t e = first; e < raw->edge_count && !answer->bad; e++) {
+        crn_fleet_id id = column <= TARGET ? crn_answer_id(answer) : none;
+        uint32_t context = column <= TARGET ? context_of(fetching, &id) : 0;
+        if (context == UINT32_MAX)
+            answer->bad = true;
+        else if (column == SOURCE)
+            raw->edges[e].from = context;
+        else if (column == TARGET)
+            raw->edges[e].target = context;
+        else if (column == CALLS)
+            raw->edges[e].calls = crn_answer_number(answer, 8);
+        else
+            raw->edges[e].folded = crn_answer_number(answer, 1) != 0;
+    }
+}
+
+static bool fetch_edges(crn_fetching *fetching)
+{
+    crn_profile *raw = &fetching->raw;
+    crn_answer answer = {0};
+    crn_sql sql = {0};
+    crn_sql_add(&sql, "SELECT source, target, calls, folded FROM edges FINAL WHERE ");
+    crn_fetching_run(fetching, &sql);
+    crn_sql_add(&sql, " AND level = %u", fetching->level);
+    if (!crn_fetching_ask(fetching, &sql, &answer))
+        return crn_answer_free(&answer), false;
+    while (crn_answer_more(&answer))
+        for (int column = 0, first = (int)raw->edge_count; column < 4; column++)
+            take_column(fetching, &answer, (uint32_t)first, column);
+    if (raw->edge_count)
+        qsort(raw->edges, raw->edge_count, sizeof *raw->edges, by_from);
+    /* Calls of a context are those of its tree edge and of all edges that lead back to it. */
+    for (uint32_t c = 0; c < raw->context_count; c++)
+        raw->calls_tree[c] = raw->values[CRN_METRIC_CALLS][c];
+    for (uint32_t e = 0; e < raw->edge_count && !answer.bad; e++) {
+        uint64_t *calls = &raw->calls_tree[raw->edges[e].target];
+        answer.bad = raw->edges[e].calls > *calls;
+        *calls -= raw->edges[e].calls;
+    }
+    return crn_fetching_end(fetching, &answer, true);
+}
+
+/* ---- all of it ---- */
+
+static crn_profile *profile_of(const crn_fetching *fetching)
+{
+    const crn_profile *raw = &fetching->raw;
+    crn_profile_builder *builder = crn_profile_builder_new();
+    for (uint32_t m = 0; m < raw->metric_count; m++)
+        crn_profile_builder_metric(builder, raw->metrics[m].name, raw->metrics[m].unit);
+    crn_profile_builder_add(builder, raw);
+    for (size_t i = 0; i < raw->note_count; i++)
+        crn_profile_builder_note(builder, raw->notes[i].key, raw->notes[i].value);
+    return crn_profile_builder_end(builder);
+}
+
+static void free_fetching(crn_fetching *fetching)
+{
+    crn_profile *raw = &fetching->raw;
+    for (uint32_t i = 0; i < fetching->lane_count; i++)
+        crn_free(fetching->lanes[i]);
+    for (size_t i = 0; i < raw->warning_count; i++)
+        crn_free(raw->warnings[i]);
+    for (uint32_t m = 0; m < CRN_METRIC_MAX; m++)
+        crn_free(raw->values[m]);
+    crn_free((void *)fetching->lanes);
+    crn_free((void *)raw->warnings);
+    crn_free(fetching->service);
+    crn_free(raw->blocks);
+    crn_free(raw->parent);
+    crn_free(raw->block);
+    crn_free(raw->calls_tree);
+    crn_free(raw->edges);
+    crn_free(raw->notes);
+    crn_interning_free(fetching->block_numbers);
+    crn_interning_free(fetching->context_numbers);
+    crn_interning_free(fetching->texts);
+}
+
+crn_profile *crn_fleet_fetch(crn_database *database, const crn_fleet_id *run, crn_trace **trace,
+                             crn_error *error)
+{
+    crn_fetching fetching = {.database = database,
+                             .error = error,
+                             .run = *run,
+                             .block_numbers = crn_interning_new(),
+                             .context_numbers = crn_interning_new(),
+                             .texts = crn_interning_new()};
+    crn_profile *profile = NULL;
+    *trace = NULL;
+    bool good = fetch_run(&fetching) && fetch_root(&fetching) && fetch_blocks(&fetching) &&
+                fetch_contexts(&fetching) && fetch_figures(&fetching) && fetch_edges(&fetching);
+    if (good && fetching.spans) {
+        *trace = crn_fetch_spans(&fetching);
+        good = *trace != NULL;
+    }
+    if (good) {
+        profile = profile_of(&fetching);
+        if (*trace) {
+            uint32_t *blocks = crn_blocks_match(&fetching.raw, profile);
+            crn_trace_rename_blocks(*trace, blocks, fetching.raw.block_count);
+            crn_free(blocks);
+        }
+    }
+    free_fetching(&fetching);
+    return profile;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * fetching.h - state of a fetch, shared by the parts that read contexts and spans.
+ */
+#ifndef CRN_FLEET_FETCHING_H
+#define CRN_FLEET_FETCHING_H
+
+#include "fleet/fetch.h"
+#include "fleet/sql.h"
+
+typedef struct crn_fetching {
+    crn_database *database;
+    crn_error *error;
+    crn_fleet_id run, folded;
+    char *service;
+    uint8_t level;
+    uint32_t contexts;
+    uint64_t spans, length;
+    uint32_t lane_count;
+    char **lanes;                 /* owned */
+    crn_interning *block_numbers; /* from block ids to numbers of `raw.blocks` */
+    crn_interning *context_numbers;
+    crn_interning *texts;
+    crn_profile raw; /* as sent, for crn_profile_builder_add; block 0 is the root */
+} crn_fetching;
+
+/* Asks and returns true if there is an answer. Frees `sql`. */
+bool crn_fetching_ask(const crn_fetching *fetching, crn_sql *sql, crn_answer *answer);
+/* Adds "service = ... AND run = ...". */
+void crn_fetching_run(const crn_fetching *fetching, crn_sql *sql);
+/* Frees the answer. Returns false and sets the error if it was cut short or not `good`. */
+bool crn_fetching_end(const crn_fetching *fetching, crn_answer *answer, bool good);
+/* Returns the number of a block, UINT32_MAX if it is not known. */
+uint32_t crn_fetching_block(const crn_fetching *fetching, const crn_fleet_id *id);
+
+/* Returns the spans, whose blocks are those of `raw`; NULL on an error. */
+crn_trace *crn_fetch_spans(crn_fetching *fetching);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#include "fleet/push.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "fleet/pushing.h"
+
+enum { PART_CONTEXTS = 8192, LEVEL_MAX = 16, SECONDS_A_DAY = 86400 };
+
+const char *crn_push_label_of(const crn_push_options *options, const char *key,
+                              const char *otherwise)
+{
+    for (size_t i = 0; i < options->label_count; i++)
+        if (strcmp(options->labels[i].key, key) == 0)
+            return options->labels[i].value;
+    return otherwise;
+}
+
+void crn_pushing_row(const crn_pushing *pushing, crn_rows *rows)
+{
+    crn_rows_text(rows, pushing->service);
+    crn_rows_number(rows, pushing->day, 2);
+    crn_rows_id(rows, &pushing->ids.run);
+}
+
+bool crn_pushing_send(crn_pushing *pushing, const char *into, crn_rows *rows, bool last)
+{
+    if (!last && rows->size < CRN_BATCH_BYTES)
+        return true;
+    if (!crn_database_insert(pushing->database, into, rows, pushing->error))
+        return false;
+    pushing->sum->rows += rows->count;
+    pushing->sum->bytes += rows->size;
+    crn_rows_clear(rows);
+    return true;
+}
+
+void crn_pushing_did(crn_pushing *pushing, uint64_t done)
+{
+    pushing->done += done;
+    if (pushing->options->progress)
+        pushing->options->progress(pushing->done, pushing->total);
+}
+
+/* The note `started` is in UTC: 2026-11-23T13:56:53Z. A capture without it counts as of 1970. */
+static void take_times(crn_pushing *pushing)
+{
+    struct tm started = {0};
+    struct timespec now;
+    const char *text = crn_profile_note(pushing->profile, "started", "");
+    time_t seconds = strptime(text, "%Y-%m-%dT%H:%M:%S", &started) ? timegm(&started) : 0;
+    pushing->started = seconds > 0 && seconds <= UINT32_MAX ? (uint32_t)seconds : 0;
+    pushing->day = (uint16_t)(pushing->started / SECONDS_A_DAY);
+    clock_gettime(CLOCK_REALTIME, &now);
+    pushing->pushed = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static uint8_t level_for(uint32_t contexts)
+{
+    uint8_t level = 0;
+    while (level < LEVEL_MAX && contexts >> level > PART_CONTEXTS)
+        level++;
+    return level;
+}
+
+static void put_notes(crn_rows *rows, const crn_profile *profile)
+{
+    crn_rows_length(rows, profile->note_count);
+    for (size_t n = 0; n < profile->note_count; n++)
+        crn_rows_text(rows, profile->notes[n].key);
+    crn_rows_length(rows, profile->note_count);
+    for (size_t n = 0; n < profile->note_count; n++)
+        crn_rows_text(rows, profile->notes[n].value);
+}
+
+static void put_labels(crn_rows *rows, const crn_push_options *options)
+{
+    crn_rows_length(rows, options->label_count);
+    for (size_t i = 0; i < options->label_count; i++)
+        crn_rows_text(rows, options->labels[i].key);
+    crn_rows_length(rows, options->label_count);
+    for (size_t i = 0; i < options->label_count; i++)
+        crn_rows_text(rows, options->labels[i].value);
+}
+
+static void put_metrics(crn_rows *rows, const crn_profile *profile)
+{
+    crn_rows_length(rows, profile->metric_count);
+    for (uint32_t m = 0; m < profile->metric_count; m++)
+        crn_rows_text(rows, profile->metrics[m].name);
+    crn_rows_length(rows, profile->metric_count);
+    for (uint32_t m = 0; m < profile->metric_count; m++)
+        crn_rows_text(rows, profile->metrics[m].unit);
+    crn_rows_length(rows, profile->metric_count);
+    for (uint32_t m = 0; m < profile->metric_count; m++)
+        crn_rows_number(rows, crn_metric_total(profile, m), 8);
+}
+
+static void put_lanes(crn_rows *rows, const crn_span_store *spans)
+{
+    crn_rows_length(rows, spans ? spans->lane_count : 0);
+    for (uint32_t lane = 0; spans && lane < spans->lane_count; lane++)
+        crn_rows_text(rows, spans->lanes[lane]);
+}
+
+static bool push_run(crn_pushing *pushing, const crn_span_store *spans)
+{
+    static const crn_fleet_id none;
+    const crn_profile *profile = pushing->profile;
+    const crn_push_options *options = pushing->options;
+    uint32_t folded = profile->folded_block;
+    crn_rows rows = {0};
+    crn_rows_text(&rows, pushing->service);
+    crn_rows_text(&rows, crn_push_label_of(options, "version", ""));
+    crn_rows_text(&rows, crn_push_label_of(options, "host", ""));
+    crn_rows_id(&rows, &pushing->ids.run);
+    crn_rows_number(&rows, pushing->day, 2);
+    crn_rows_number(&rows, pushing->started, 4);
+    crn_rows_number(&rows, strtoull(crn_profile_note(profile, "elapsed_ns", "0"), NULL, 10), 8);
+    crn_rows_number(&rows, pushing->level, 1);
+    crn_rows_id(&rows, folded ? &pushing->ids.blocks[folded] : &none);
+    crn_rows_number(&rows, profile->context_count, 4);
+    crn_rows_number(&rows, spans ? spans->count : 0, 8);
+    crn_rows_number(&rows, spans ? spans->length : 0, 8);
+    put_lanes(&rows, spans);
+    put_notes(&rows, profile);
+    put_labels(&rows, options);
+    crn_rows_length(&rows, profile->warning_count);
+    for (size_t i = 0; i < profile->warning_count; i++)
+        crn_rows_text(&rows, profile->warnings[i]);
+    put_metrics(&rows, profile);
+    crn_rows_number(&rows, pushing->pushed, 8);
+    crn_rows_end(&rows);
+    bool good = crn_pushing_send(pushing,
+                                 "runs (service, version, host, run, day, started, elapsed, level, "
+                                 "folded, contexts, spans, length, span_lanes, notes.key, "
+                                 "notes.value, labels.key, labels.value, warnings, metrics.name, "
+                                 "metrics.unit, metrics.total, pushed)",
+                                 &rows, true);
+    crn_rows_free(&rows);
+    return good;
+}
+
+bool crn_push(crn_database *database, const crn_profile *profile, const crn_profile *recorded,
+              crn_span_store *spans, const crn_push_options *options, crn_push_sum *sum,
+              crn_error *error)
+{
+    *sum = (crn_push_sum){0};
+    crn_pushing pushing = {.database = database,
+                           .profile = profile,
+                           .options = options,
+                           .sum = sum,
+                           .error = error,
+                           .service = crn_push_label_of(options, "service", ""),
+                           .level = level_for(profile->context_count)};
+    take_times(&pushing);
+    pushing.total = (uint64_t)profile->context_count * 2 + (spans ? spans->count : 0);
+    crn_fleet_ids_make(&pushing.ids, profile);
+    sum->run = pushing.ids.run;
+    bool good = crn_push_contexts(&pushing) &&
+                (!spans || crn_push_spans(&pushing, recorded, spans)) && push_run(&pushing, spans);
+    crn_fleet_ids_free(&pushing.ids);
+    return good;
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sends blocks, contexts, figures and edges.
+ *
+ * Contexts are in parts, by the first bits of their ids. The list of a part's contexts is its
+ * *shape*, and figures are one array of values for each shape and metric. Runs with the same
+ * contexts share their shapes, so that the second run takes its values alone.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "fleet/pushing.h"
+#include "fleet/sql.h"
+
+/* Innermost names in the column `path`: the paths of a deep recursion would be quadratic. */
+enum { PATH_MAX_NAMES = 32, PARTS_ASKED = 1024 };
+
+/* Contexts in the order of their ids, and where each part begins. */
+typedef struct parts {
+    uint32_t *order, *first; /* first: 1 more than parts */
+    crn_fleet_id *shapes;
+    bool *known; /* by part: the server has the shape, and so its contexts */
+} parts;
+
+static int by_id(const void *one, const void *other, void *data)
+{
+    const crn_fleet_id *ids = data;
+    return memcmp(&ids[*(const uint32_t *)one], &ids[*(const uint32_t *)other], sizeof *ids);
+}
+
+static uint32_t part_of(const crn_pushing *pushing, const crn_fleet_id *id)
+{
+    uint32_t bits = (uint32_t)id->bytes[0] << 8 | id->bytes[1];
+    return bits >> (16 - pushing->level);
+}
+
+static uint32_t part_count(const crn_pushing *pushing)
+{
+    return UINT32_C(1) << pushing->level;
+}
+
+static void parts_make(parts *parts, const crn_pushing *pushing)
+{
+    uint32_t count = pushing->profile->context_count, of = part_count(pushing);
+    parts->order = crn_calloc(count, sizeof *parts->order);
+    parts->first = crn_calloc(of + 1, sizeof *parts->first);
+    parts->shapes = crn_calloc(of, sizeof *parts->shapes);
+    parts->known = crn_calloc(of, sizeof *parts->known);
+    for (uint32_t c = 0; c < count; c++)
+        parts->order[c] = c;
+    qsort_r(parts->order, count, sizeof *parts->order, by_id, pushing->ids.contexts);
+    crn_fleet_id *sorted = crn_calloc(count, sizeof *sorted);
+    for (uint32_t c = 0; c < count; c++) {
+        sorted[c] = pushing->ids.contexts[parts->order[c]];
+        parts->first[part_of(pushing, &sorted[c]) + 1] = c + 1;
+    }
+    for (uint32_t p = 0; p < of; p++) {
+        if (parts->first[p + 1] < parts->first[p])
+            parts->first[p + 1] = parts->first[p]; /* an empty part */
+        parts->shapes[p] =
+            crn_fleet_ids_hash(sorted + parts->first[p], parts->first[p + 1] - parts->first[p]);
+    }
+    crn_free(sorted);
+}
+
+static void parts_free(parts *parts)
+{
+    crn_free(parts->order);
+    crn_free(parts->first);
+    crn_free(parts->shapes);
+    crn_free(parts->known);
+}
+
+/* ---- what is the same for all runs ---- */
+
+/* Lexical depth, so that readers meet parents first. */
+static uint8_t nesting_of(const crn_profile *profile, uint32_t block)
+{
+    uint8_t depth = 0;
+    while (depth < UINT8_MAX && (block = profile->blocks[block].parent) &&
+           block < profile->block_count)
+        depth++;
+    return depth;
+}
+
+bool crn_push_blocks(crn_pushing *pushing)
+{
+    static const crn_fleet_id none;
+    const crn_profile *profile = pushing->profile;
+    crn_rows rows = {0};
+    bool good = true;
+    for (uint32_t b = 0; good && b < profile->block_count; b++) {
+        const crn_block_info *block = &profile->blocks[b];
+        bool nested = block->parent && block->parent < profile->block_count;
+        crn_rows_text(&rows, pushing->service);
+        crn_rows_id(&rows, &pushing->ids.blocks[b]);
+        crn_rows_text(&rows, block->name);
+        crn_rows_text(&rows, block->file);
+        crn_rows_number(&rows, block->line, 4);
+        crn_rows_number(&rows, block->column, 4);
+        crn_rows_id(&rows, nested ? &pushing->ids.blocks[block->parent] : &none);
+        crn_rows_number(&rows, nesting_of(profile, b), 1);
+        crn_rows_end(&rows);
+        good = crn_pushing_send(
+            pushing, "blocks (service, block, name, file, line, position, parent, nesting)", &rows,
+            b + 1 == profile->block_count);
+    }
+    crn_rows_free(&rows);
+    return good;
+}
+
+static uint32_t *depths_make(const crn_profile *profile)
+{
+    uint32_t *depths = crn_calloc(profile->context_count, sizeof *depths);
+    for (uint32_t c = 1; c < profile->context_count; c++)
+        depths[c] = depths[profile->parent[c]] + 1;
+    return depths;
+}
+
+static void put_path(crn_rows *rows, const crn_profile *profile, uint32_t context, uint32_t depth)
+{
+    const char *names[PATH_MAX_NAMES];
+    uint32_t count = depth < PATH_MAX_NAMES ? depth : PATH_MAX_NAMES;
+    for (uint32_t i = count; i > 0; i--, context = profile->parent[context])
+        names[i - 1] = profile->blocks[profile->block[context]].name;
+    crn_rows_length(rows, count);
+    for (uint32_t i = 0; i < count; i++)
+        crn_rows_text(rows, names[i]);
+}
+
+static void put_context(crn_rows *rows, const crn_pushing *pushing, uint32_t context,
+                        const uint32_t *depths)
+{
+    static const crn_fleet_id none;
+    const crn_profile *profile = pushing->profile;
+    const crn_fleet_ids *ids = &pushing->ids;
+    crn_rows_text(rows, pushing->service);
+    crn_rows_id(rows, &ids->contexts[context]);
+    crn_rows_id(rows, context ? &ids->contexts[profile->parent[context]] : &none);
+    crn_rows_id(rows, &ids->blocks[profile->block[context]]);
+    crn_rows_number(rows, depths[context], 4);
+    put_path(rows, profile, context, depths[context]);
+    crn_rows_end(rows);
+}
+
+/* Asks which shapes the server has. A user who may only insert cannot ask: then all are sent, as
+ * they are when there are very many. */
+static void know_shapes(const crn_pushing *pushing, parts *parts)
+{
+    uint32_t of = part_count(pushing);
+    crn_answer answer = {0};
+    crn_sql sql = {0};
+    if (of > PARTS_ASKED)
+        return;
+    crn_sql_add(&sql, "SELECT DISTINCT shape FROM shapes WHERE service = ");
+    crn_sql_literal(&sql, pushing->service);
+    for (uint32_t p = 0; p < of; p++) {
+        crn_sql_add(&sql, p ? ", " : " AND shape IN (");
+        crn_sql_id(&sql, &parts->shapes[p]);
+    }
+    crn_sql_add(&sql, ")");
+    bool good = crn_database_query(pushing->database, sql.text, &answer, NULL);
+    while (good && crn_answer_more(&answer)) {
+        crn_fleet_id shape = crn_answer_id(&answer);
+        for (uint32_t p = 0; p < of; p++)
+            parts->known[p] |= memcmp(&shape, &parts->shapes[p], sizeof shape) == 0;
+    }
+    crn_answer_free(&answer);
+    crn_sql_free(&sql);
+}
+
+static bool push_part_contexts(crn_pushing *pushing, const parts *parts, uint32_t part,
+                               const uint32_t *depths, crn_rows *rows)
+{
+    bool good = true;
+    for (uint32_t i = parts->first[part]; good && i < parts->first[part + 1]; i++) {
+        put_context(rows, pushing, parts->order[i], depths);
+        good = crn_pushing_send(pushing, "contexts (service, context, parent, block, depth, path)",
+                                rows, false);
+    }
+    return good;
+}
+
+static bool push_tree(crn_pushing *pushing, const parts *parts)
+{
+    uint32_t *depths = depths_make(pushing->profile);
+    crn_rows rows = {0};
+    bool good = true;
+    for (uint32_t p = 0; good && p < part_count(pushing); p++) {
+        if (!parts->known[p])
+            good = push_part_contexts(pushing, parts, p, depths, &rows);
+        crn_pushing_did(pushing, parts->first[p + 1] - parts->first[p]);
+    }
+    good =
+        good && crn_pushing_send(pushing, "contexts (service, context, parent, block, depth, path)",
+                                 &rows, true);
+    crn_rows_free(&rows);
+    crn_free(depths);
+    return good;
+}
+
+/* After the contexts: a shape that is there says that they are, too. */
+static bool push_shapes(crn_pushing *pushing, const parts *parts)
+{
+    crn_rows rows = {0};
+    bool good = true;
+    for (uint32_t p = 0; p < part_count(pushing) && good; p++) {
+        if (parts->known[p])
+            continue;
+        crn_rows_text(&rows, pushing->service);
+        crn_rows_id(&rows, &parts->shapes[p]);
+        crn_rows_length(&rows, parts->first[p + 1] - parts->first[p]);
+        for (uint32_t i = parts->first[p]; i < parts->first[p + 1]; i++)
+            crn_rows_id(&rows, &pushing->ids.contexts[parts->order[i]]);
+        crn_rows_end(&rows);
+        good = crn_pushing_send(pushing, "shapes (service, shape, contexts)", &rows, false);
+    }
+    good = good && crn_pushing_send(pushing, "shapes (service, shape, contexts)", &rows, true);
+    crn_rows_free(&rows);
+    return good;
+}
+
+/* ---- figures of this run ---- */
+
+static bool push_part_figures(crn_pushing *pushing, const parts *parts, uint32_t part,
+                              crn_rows *rows)
+{
+    const crn_profile *profile = pushing->profile;
+    bool good = true;
+    for (uint32_t m = 0; good && m < profile->metric_count; m++) {
+        if (!crn_pushing_has(profile, m))
+            continue;
+        crn_pushing_row(pushing, rows);
+        crn_rows_text(rows, profile->metrics[m].name);
+        crn_rows_number(rows, pushing->level, 1);
+        crn_rows_number(rows, part, 2);
+        crn_rows_id(rows, &parts->shapes[part]);
+        crn_rows_length(rows, parts->first[part + 1] - parts->first[part]);
+        for (uint32_t i = parts->first[part]; i < parts->first[part + 1]; i++)
+            crn_rows_number(rows, crn_self(profile, m, parts->order[i]), 8);
+        crn_rows_number(rows, pushing->pushed, 8);
+        crn_rows_end(rows);
+        good = crn_pushing_send(
+            pushing, "figures (service, day, run, metric, level, part, shape, values, pushed)",
+            rows, false);
+    }
+    crn_pushing_did(pushing, parts->first[part + 1] - parts->first[part]);
+    return good;
+}
+
+static bool push_figures(crn_pushing *pushing, const parts *parts)
+{
+    crn_rows rows = {0};
+    bool good = true;
+    for (uint32_t p = 0; good && p < part_count(pushing); p++)
+        good = push_part_figures(pushing, parts, p, &rows);
+    good = good && crn_pushing_send(pushing,
+                                    "figures (service, day, run, metric, level, part, shape, "
+                                    "values, pushed)",
+                                    &rows, true);
+    crn_rows_free(&rows);
+    return good;
+}
+
+/* Rows of edges are by the part of the first context, too: a row replaces that of an earlier push
+ * of a live capture. */
+static void put_edges(crn_rows *rows, const crn_pushing *pushing, const uint32_t *edges,
+                      uint32_t count)
+{
+    const crn_profile *profile = pushing->profile;
+    const crn_fleet_id *ids = pushing->ids.contexts;
+    crn_rows_length(rows, count);
+    for (uint32_t i = 0; i < count; i++)
+        crn_rows_id(rows, &ids[profile->edges[edges[i]].from]);
+    crn_rows_length(rows, count);
+    for (uint32_t i = 0; i < count; i++)
+        crn_rows_id(rows, &ids[profile->edges[edges[i]].target]);
+    crn_rows_length(rows, count);
+    for (uint32_t i = 0; i < count; i++)
+        crn_rows_number(rows, profile->edges[edges[i]].calls, 8);
+    crn_rows_length(rows, count);
+    for (uint32_t i = 0; i < count; i++)
+        crn_rows_number(rows, profile->edges[edges[i]].folded, 1);
+}
+
+/* Sorts the edges by part: returns their numbers; `first` has where each part begins. */
+static uint32_t *edges_by_part(const crn_pushing *pushing, uint32_t *first)
+{
+    const crn_profile *profile = pushing->profile;
+    uint32_t *sorted = crn_calloc(profile->edge_count, sizeof *sorted);
+    uint32_t *at = crn_calloc(part_count(pushing), sizeof *at);
+    for (uint32_t e = 0; e < profile->edge_count; e++)
+        first[part_of(pushing, &pushing->ids.contexts[profile->edges[e].from]) + 1]++;
+    for (uint32_t p = 0; p < part_count(pushing); p++) {
+        first[p + 1] += first[p];
+        at[p] = first[p];
+    }
+    for (uint32_t e = 0; e < profile->edge_count; e++)
+        sorted[at[part_of(pushing, &pushing->ids.contexts[profile->edges[e].from])]++] = e;
+    crn_free(at);
+    return sorted;
+}
+
+static bool push_edges(crn_pushing *pushing)
+{
+    static const char into[] =
+        "edges (service, day, run, level, part, source, target, calls, folded, pushed)";
+    uint32_t *first = crn_calloc(part_count(pushing) + 1, sizeof *first);
+    uint32_t *sorted = edges_by_part(pushing, first);
+    crn_rows rows = {0};
+    bool good = true;
+    for (uint32_t p = 0; good && p < part_count(pushing); p++) {
+        crn_pushing_row(pushing, &rows);
+        crn_rows_number(&rows, pushing->level, 1);
+        crn_rows_number(&rows, p, 2);
+        put_edges(&rows, pushing, sorted + first[p], first[p + 1] - first[p]);
+        crn_rows_number(&rows, pushing->pushed, 8);
+        crn_rows_end(&rows);
+        good = crn_pushing_send(pushing, into, &rows, p + 1 == part_count(pushing));
+    }
+    crn_rows_free(&rows);
+    crn_free(sorted);
+    crn_free(first);
+    return good;
+}
+
+/* Sums by block: inclusive cost cannot be added up in SQL, as recursion would count twice. */
+static bool push_block_figures(crn_pushing *pushing)
+{
+    const crn_profile *profile = pushing->profile;
+    crn_rows rows = {0};
+    for (uint32_t m = 0; m < profile->metric_count; m++) {
+        if (!crn_pushing_has(profile, m))
+            continue;
+        crn_block_cost cost = crn_block_cost_make(profile, m, NULL);
+        crn_pushing_row(pushing, &rows);
+        crn_rows_text(&rows, profile->metrics[m].name);
+        crn_rows_length(&rows, profile->block_count);
+        crn_rows_put(&rows, pushing->ids.blocks, profile->block_count * sizeof(crn_fleet_id));
+        crn_rows_length(&rows, profile->block_count);
+        crn_rows_put(&rows, cost.self, profile->block_count * sizeof *cost.self);
+        crn_rows_length(&rows, profile->block_count);
+        crn_rows_put(&rows, cost.inclusive, profile->block_count * sizeof *cost.inclusive);
+        crn_rows_number(&rows, pushing->pushed, 8);
+        crn_rows_end(&rows);
+        crn_block_cost_free(&cost);
+    }
+    bool good = crn_pushing_send(
+        pushing, "block_figures (service, day, run, metric, blocks, self, total, pushed)", &rows,
+        true);
+    crn_rows_free(&rows);
+    return good;
+}
+
+bool crn_push_contexts(crn_pushing *pushing)
+{
+    parts parts;
+    parts_make(&parts, pushing);
+    know_shapes(pushing, &parts);
+    bool good = crn_push_blocks(pushing) && push_tree(pushing, &parts) &&
+                push_shapes(pushing, &parts) && push_figures(pushing, &parts) &&
+                push_edges(pushing) && push_block_figures(pushing);
+    parts_free(&parts);
+    return good;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#include "fleet/questions.h"
+
+#include <inttypes.h>
+
+static void runs_sql(crn_sql *sql, const crn_question_about *about)
+{
+    crn_sql_add(sql, "SELECT run, started, service, version, host, "
+                     "notes.value[indexOf(notes.key, 'command')] AS command, "
+                     "toUInt64(contexts) AS contexts, spans FROM runs FINAL WHERE ");
+    crn_fleet_filter_sql(about->filter, sql);
+    crn_sql_add(sql, " ORDER BY started DESC, run LIMIT %" PRIu64, about->limit);
+}
+
+static const crn_question_column runs_columns[] = {
+    {"run", CRN_QUESTION_ID},         {"started", CRN_QUESTION_TIME},
+    {"service", CRN_QUESTION_TEXT},   {"version", CRN_QUESTION_TEXT},
+    {"host", CRN_QUESTION_TEXT},      {"command", CRN_QUESTION_TEXT},
+    {"contexts", CRN_QUESTION_COUNT}, {"spans", CRN_QUESTION_COUNT}};
+
+/* Adds the sums by block: block, calls, self, total, runs. */
+static void sums_sql(crn_sql *sql, const crn_question_about *about)
+{
+    crn_sql_add(sql, "SELECT block, sumIf(s, metric = 'calls') AS calls, sumIf(s, metric = ");
+    crn_sql_literal(sql, about->metric);
+    crn_sql_add(sql, ") AS own, sumIf(t, metric = ");
+    crn_sql_literal(sql, about->metric);
+    crn_sql_add(sql, ") AS whole, uniq(run) AS in_runs FROM (SELECT run, metric, blocks, self, "
+                     "total FROM block_figures FINAL WHERE metric IN ('calls', ");
+    crn_sql_literal(sql, about->metric);
+    crn_sql_add(sql, ") AND ");
+    crn_fleet_filter_runs(about->filter, sql);
+    crn_sql_add(sql,
+                ") ARRAY JOIN blocks AS block, self AS s, total AS t WHERE s > 0 OR t > 0 "
+                "GROUP BY block ORDER BY %s DESC LIMIT %" PRIu64,
+                about->by_total ? "whole" : "own", about->limit);
+}
+
+/* Adds a table of the blocks' names, one row a block. */
+static void names_sql(crn_sql *sql, const crn_question_about *about)
+{
+    crn_sql_add(sql, "(SELECT block, any(name) AS name, any(file) AS file, "
+                     "toUInt64(any(line)) AS line FROM blocks");
+    if (about->filter->service) {
+        crn_sql_add(sql, " WHERE service = ");
+        crn_sql_literal(sql, about->filter->service);
+    }
+    crn_sql_add(sql, " GROUP BY block)");
+}
+
+static void top_sql(crn_sql *sql, const crn_question_about *about)
+{
+    crn_sql_add(sql, "SELECT own, whole, calls, in_runs, name, file, line FROM (");
+    sums_sql(sql, about);
+    crn_sql_add(sql, ") ANY LEFT JOIN ");
+    names_sql(sql, about);
+    crn_sql_add(sql, " USING block ORDER BY %s DESC, name, file, line",
+                about->by_total ? "whole" : "own");
+}
+
+static const crn_question_column top_columns[] = {
+    {"self", CRN_QUESTION_METRIC}, {"total", CRN_QUESTION_METRIC}, {"calls", CRN_QUESTION_COUNT},
+    {"runs", CRN_QUESTION_COUNT},  {"name", CRN_QUESTION_TEXT},    {"file", CRN_QUESTION_TEXT},
+    {"line", CRN_QUESTION_COUNT}};
+
+/* Mean cost a run, by version; versions in the order in which they first ran. Without a block: of
+ * whole runs. */
+static void trend_sql(crn_sql *sql, const crn_question_about *about)
+{
+    crn_sql_add(sql,
+                "SELECT version, toUInt64(count()) AS in_runs, toUInt32(min(started)) AS first, "
+                "toUInt64(avg(own)) AS mean_own, toUInt64(avg(whole)) AS mean_whole FROM "
+                "(SELECT run, version, started FROM runs FINAL WHERE ");
+    crn_fleet_filter_sql(about->filter, sql);
+    crn_sql_add(sql, ") ANY LEFT JOIN (SELECT run, sum(s) AS own, sum(t) AS whole FROM "
+                     "(SELECT run, blocks, self, total FROM block_figures FINAL WHERE metric = ");
+    crn_sql_literal(sql, about->metric);
+    crn_sql_add(sql, " AND ");
+    crn_fleet_filter_runs(about->filter, sql);
+    crn_sql_add(sql, ") ARRAY JOIN blocks AS block, self AS s, total AS t");
+    if (about->block) {
+        crn_sql_add(sql, " WHERE block IN (SELECT block FROM blocks WHERE name = ");
+        crn_sql_literal(sql, about->block);
+        crn_sql_add(sql, ")");
+    } else {
+        crn_sql_add(sql, " WHERE block IN (SELECT block FROM contexts WHERE depth = 0)");
+    }
+    crn_sql_add(sql, " GROUP BY run) USING run GROUP BY version ORDER BY first, version");
+}
+
+static const crn_question_column trend_columns[] = {{"version", CRN_QUESTION_TEXT},
+                                                    {"runs", CRN_QUESTION_COUNT},
+                                                    {"first", CRN_QUESTION_TIME},
+                                                    {"self", CRN_QUESTION_METRIC},
+                                                    {"total", CRN_QUESTION_METRIC}};
+
+/* Adds a condition on the block of a span. */
+static void block_condition(crn_sql *sql, const crn_question_about *about)
+{
+    crn_fleet_filter_runs(about->filter, sql);
+    if (!about->block)
+        return;
+    crn_sql_add(sql, " AND block IN (SELECT block FROM blocks WHERE name = ");
+    crn_sql_literal(sql, about->block);
+    crn_sql_add(sql, ")");
+}
+
+static void spans_sql(crn_sql *sql, const crn_question_about *about)
+{
+    crn_sql_add(sql, "SELECT toUInt64(number) AS number, toUInt64(q[1]) AS p50, toUInt64(q[2]) AS "
+                     "p99, longest, whole, name FROM (SELECT block, count() AS number, "
+                     "quantilesTDigest(0.5, 0.99)(duration) AS q, max(duration) AS longest, "
+                     "sum(duration) AS whole FROM spans FINAL WHERE ");
+    block_condition(sql, about);
+    crn_sql_add(sql, " GROUP BY block ORDER BY whole DESC LIMIT %" PRIu64 ") ANY LEFT JOIN ",
+                about->limit);
+    names_sql(sql, about);
+    crn_sql_add(sql, " USING block ORDER BY whole DESC, name");
+}
+
+static const crn_question_column spans_columns[] = {
+    {"spans", CRN_QUESTION_COUNT}, {"p50", CRN_QUESTION_NS},   {"p99", CRN_QUESTION_NS},
+    {"longest", CRN_QUESTION_NS},  {"total", CRN_QUESTION_NS}, {"name", CRN_QUESTION_TEXT}};
+
+static void slowest_sql(crn_sql *sql, const crn_question_about *about)
+{
+    crn_sql_add(sql, "SELECT duration, begin, iteration_text, run, version, host, name FROM "
+                     "(SELECT duration, begin, iteration_text, run, version, host, block FROM "
+                     "(SELECT run, block, duration, start AS begin, if(iteration = "
+                     "toInt64(-9223372036854775807) - 1, '', toString(iteration)) AS "
+                     "iteration_text FROM spans FINAL WHERE ");
+    block_condition(sql, about);
+    crn_sql_add(sql,
+                " ORDER BY duration DESC LIMIT %" PRIu64 ") ANY LEFT JOIN (SELECT run, "
+                "version, host FROM runs FINAL) USING run) ANY LEFT JOIN ",
+                about->limit);
+    names_sql(sql, about);
+    crn_sql_add(sql, " USING block ORDER BY duration DESC");
+}
+
+static const crn_question_column slowest_columns[] = {
+    {"duration", CRN_QUESTION_NS}, {"start", CRN_QUESTION_NS},     {"iteration", CRN_QUESTION_TEXT},
+    {"run", CRN_QUESTION_ID},      {"version", CRN_QUESTION_TEXT}, {"host", CRN_QUESTION_TEXT},
+    {"name", CRN_QUESTION_TEXT}};
+
+#define QUESTION(word)                                                                             \
+    {                                                                                              \
+#word, word##_columns, sizeof word##_columns / sizeof *word##_columns, word##_sql          \
+    }
+
+const crn_question crn_questions[] = {QUESTION(runs), QUESTION(top), QUESTION(trend),
+                                      QUESTION(spans), QUESTION(slowest)};
+const size_t crn_question_count = sizeof crn_questions / sizeof *crn_questions;
+
+void crn_question_metrics(crn_sql *sql, const crn_fleet_filter *filter)
+{
+    crn_sql_add(sql, "SELECT metric, measure FROM (SELECT metric, any(unit) AS measure, "
+                     "sum(amount) AS whole FROM (SELECT metrics.name AS names, metrics.unit AS "
+                     "units, metrics.total AS amounts FROM runs FINAL WHERE ");
+    crn_fleet_filter_sql(filter, sql);
+    crn_sql_add(
+        sql,
+        ") ARRAY JOIN names AS metric, units AS unit, amounts AS amount GROUP BY "
+        "metric) WHERE whole > 0 ORDER BY indexOf(['wall', 'ticks', '', "
+        "'cpu', 'calls'], if(metric IN ('wall', 'ticks', 'cpu', 'calls'), metric, '')), metric");
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "fleet/schema.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+enum { WITH_CODECS = 20, STATEMENT_MAX = 4096 };
+
+typedef struct table {
+    const char *name, *columns, *order;
+    bool dated; /* has the column day: weekly partitions, which can be dropped */
+} table;
+
+/* `~` stands for a codec that suits numbers that grow, on servers that have codecs. */
+static const table tables[] = {
+    {"runs",
+     "service String, version String, host String, run FixedString(16), day Date,"
+     " started DateTime, elapsed UInt64, level UInt8, folded FixedString(16), contexts UInt32,"
+     " spans UInt64, length UInt64, span_lanes Array(String), notes Nested(key String, value "
+     "String),"
+     " labels Nested(key String, value String), warnings Array(String),"
+     " metrics Nested(name String, unit String, total UInt64), pushed UInt64",
+     "service, run", true},
+    {"blocks",
+     "service String, block FixedString(16), name String, file String, line UInt32,"
+     " position UInt32, parent FixedString(16), nesting UInt8",
+     "service, block", false},
+    {"contexts",
+     "service String, context FixedString(16), parent FixedString(16), block FixedString(16),"
+     " depth UInt32, path Array(String)",
+     "service, context", false},
+    {"shapes", "service String, shape FixedString(16), contexts Array(FixedString(16))",
+     "service, shape", false},
+    {"figures",
+     "service String, day Date, run FixedString(16), metric String, level UInt8, part UInt16,"
+     " shape FixedString(16), values Array(UInt64)~, pushed UInt64",
+     "service, run, metric, level, part", true},
+    {"edges",
+     "service String, day Date, run FixedString(16), level UInt8, part UInt16,"
+     " source Array(FixedString(16)), target Array(FixedString(16)), calls Array(UInt64)~,"
+     " folded Array(UInt8), pushed UInt64",
+     "service, run, level, part", true},
+    {"block_figures",
+     "service String, day Date, run FixedString(16), metric String,"
+     " blocks Array(FixedString(16)), self Array(UInt64)~, total Array(UInt64)~, pushed UInt64",
+     "service, run, metric", true},
+    {"spans",
+     "service String, day Date, run FixedString(16), lane UInt32, span UInt32~, start UInt64~,"
+     " duration UInt64~, open UInt8, cpu UInt64, block FixedString(16), parent_lane UInt32,"
+     " parent UInt32~, handed_off UInt8, taken UInt64, adoption UInt16, iteration Int64~,"
+     " weight Float64, attributes Nested(key String, kind UInt8, integer Int64, number Float64,"
+     " text String)",
+     "service, run, lane, span", true},
+    {"span_edges",
+     "service String, day Date, run FixedString(16), lane UInt32, span UInt32, to_lane UInt32,"
+     " to_span UInt32, kind UInt8, at UInt64",
+     "service, run, lane, span, to_lane, to_span, kind, at", true},
+};
+
+/* Adds text; '~' becomes a codec, or nothing. */
+static size_t add(char *sql, size_t length, const char *text, bool codecs)
+{
+    for (; *text && length < STATEMENT_MAX; text++)
+        if (*text != '~')
+            sql[length++] = *text;
+        else if (codecs)
+            length += (size_t)snprintf(sql + length, STATEMENT_MAX - length, " CODEC(Delta, ZSTD)");
+    sql[length < STATEMENT_MAX ? length : STATEMENT_MAX - 1] = '\0';
+    return length;
+}
+
+static void table_statement(char *sql, const char *database, const table *table,
+                            const crn_schema_options *options)
+{
+    bool codecs = options->server >= WITH_CODECS;
+    bool replaces = strstr(table->columns, "pushed UInt64") != NULL;
+    char end[512], keep[64] = "";
+    size_t length = (size_t)snprintf(sql, STATEMENT_MAX, "CREATE TABLE IF NOT EXISTS %s.%s (",
+                                     database, table->name);
+    length = add(sql, length, table->columns, codecs);
+    if (table->dated && codecs && options->keep_days)
+        snprintf(keep, sizeof keep, " TTL day + INTERVAL %u DAY", options->keep_days);
+    snprintf(end, sizeof end, ") ENGINE = ReplacingMergeTree(%s)%s ORDER BY (%s)%s",
+             replaces ? "pushed" : "", table->dated ? " PARTITION BY toMonday(day)" : "",
+             table->order, keep);
+    add(sql, length, end, false);
+}
+
+bool crn_schema_each(const char *database, const crn_schema_options *options,
+                     crn_schema_statement *statement, void *data, crn_error *error)
+{
+    char sql[STATEMENT_MAX + 1];
+    snprintf(sql, sizeof sql, "CREATE DATABASE IF NOT EXISTS %s", database);
+    bool good = statement(data, sql, error);
+    for (size_t i = 0; good && i < sizeof tables / sizeof *tables; i++) {
+        table_statement(sql, database, &tables[i], options);
+        good = statement(data, sql, error);
+    }
+    return good;
+}
+
+static bool run_statement(void *data, const char *sql, crn_error *error)
+{
+    return crn_database_query(data, sql, NULL, error);
+}
+
+/* The version is asked for without naming the database, which may not exist yet. */
+static bool server_version(crn_database *database, unsigned *version, crn_error *error)
+{
+    char sql[300];
+    snprintf(sql, sizeof sql, "CREATE DATABASE IF NOT EXISTS %s", crn_database_name(database));
+    if (!crn_database_query(database, sql, NULL, error))
+        return false;
+    crn_answer answer;
+    bool good = crn_database_query(database, "SELECT toUInt16(splitByChar('.', version())[1])",
+                                   &answer, error);
+    *version = good ? (unsigned)crn_answer_number(&answer, 2) : 0;
+    good = good && (!answer.bad || crn_error_set(error, EIO, "the server is no ClickHouse server"));
+    crn_answer_free(&answer);
+    return good;
+}
+
+bool crn_schema_create(crn_database *database, unsigned keep_days, crn_error *error)
+{
+    crn_schema_options options = {.keep_days = keep_days};
+    return server_version(database, &options.server, error) &&
+           crn_schema_each(crn_database_name(database), &options, run_statement, database, error);
+}

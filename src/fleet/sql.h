@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sql.h - SQL text that grows. Foreign text becomes hexadecimal digits, so that none is SQL.
+ */
+#ifndef CRN_FLEET_SQL_H
+#define CRN_FLEET_SQL_H
+
+#include <stddef.h>
+
+#include "fleet/rows.h"
+
+/* Zero it; free it with crn_sql_free. */
+typedef struct crn_sql {
+    char *text; /* NUL-terminated */
+    size_t length, room;
+} crn_sql;
+
+/* Adds text, printf-like. Only for text of our own and numbers. */
+void crn_sql_add(crn_sql *sql, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Adds a literal with any bytes: unhex('...'). */
+void crn_sql_literal(crn_sql *sql, const char *text);
+void crn_sql_id(crn_sql *sql, const crn_fleet_id *id);
+void crn_sql_free(crn_sql *sql);
+
+#endif
