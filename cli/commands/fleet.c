@@ -249,6 +249,8 @@ static int get(crn_database *database)
     crn_progress_end();
     if (!profile)
         return crn_cli_fail("%s", error.message);
+    for (size_t i = 0; i < profile->warning_count; i++)
+        crn_cli_fail("about the capture that was sent: %s", profile->warnings[i]);
     int status = crn_cli_save_spans(profile, trace, given.output);
     crn_trace_free(trace);
     crn_profile_free(profile);

@@ -30,6 +30,8 @@ bool crn_fetching_ask(const crn_fetching *fetching, crn_sql *sql, crn_answer *an
 void crn_fetching_run(const crn_fetching *fetching, crn_sql *sql);
 /* Frees the answer. Returns false and sets the error if it was cut short or not `good`. */
 bool crn_fetching_end(const crn_fetching *fetching, crn_answer *answer, bool good);
+/* Returns the number of an id that is known, UINT32_MAX for others. `count`: of known ids. */
+uint32_t crn_fetching_number(crn_interning *numbers, uint32_t count, const crn_fleet_id *id);
 /* Returns the number of a block, UINT32_MAX if it is not known. */
 uint32_t crn_fetching_block(const crn_fetching *fetching, const crn_fleet_id *id);
 

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""A ClickHouse server of its own for a test: on free loopback ports, in a temporary folder."""
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+PATIENCE = 60  # seconds, until it answers
+
+CONFIG = """<?xml version="1.0"?>
+<yandex>
+  <logger><level>error</level><log>{path}/log</log><errorlog>{path}/errors</errorlog></logger>
+  <http_port>{http}</http_port><tcp_port>{tcp}</tcp_port><listen_host>127.0.0.1</listen_host>
+  <path>{path}/data/</path><tmp_path>{path}/tmp/</tmp_path>
+  <users_config>{path}/users.xml</users_config>
+  <default_profile>default</default_profile><default_database>default</default_database>
+  <mark_cache_size>67108864</mark_cache_size>
+</yandex>
+"""
+
+USERS = """<?xml version="1.0"?>
+<yandex>
+  <profiles><default></default><inserts><readonly>0</readonly></inserts></profiles>
+  <users>
+    <default><password></password><networks><ip>127.0.0.1</ip></networks>
+      <profile>default</profile><quota>default</quota></default>
+    <guarded><password>open sesame</password><networks><ip>127.0.0.1</ip></networks>
+      <profile>default</profile><quota>default</quota></guarded>
+  </users>
+  <quotas><default></default></quotas>
+</yandex>
+"""
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def found():
+    """Returns true if there is a server to start."""
+    return shutil.which("clickhouse-server") is not None
+
+
+class Server:
+    """A server for as long as a `with` lasts. It can be stopped and started again."""
+
+    def __init__(self):
+        self.path = tempfile.mkdtemp(prefix="cairn-clickhouse-")
+        self.http = free_port()
+        self.process = None
+        config = CONFIG.format(path=self.path, http=self.http, tcp=free_port())
+        for name, text in (("config.xml", config), ("users.xml", USERS)):
+            with open(os.path.join(self.path, name), "w", encoding="utf-8") as file:
+                file.write(text)
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def start(self):
+        with open(os.path.join(self.path, "output"), "ab") as output:
+            self.process = subprocess.Popen(
+                ["clickhouse-server", "--config-file=" + os.path.join(self.path, "config.xml")],
+                stdout=output, stderr=output, cwd=self.path)
+        end = time.time() + PATIENCE
+        while time.time() < end and self.process.poll() is None:
+            try:
+                if self.ask("SELECT 1", "default") == [["1"]]:
+                    return
+            except OSError:
+                time.sleep(0.1)
+        with open(os.path.join(self.path, "output"), encoding="utf-8") as output:
+            raise OSError("clickhouse-server does not answer: " + output.read()[-500:])
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+    def url(self, database="cairn", user=None):
+        return "clickhouse://%s127.0.0.1:%d/%s" % (user + "@" if user else "", self.http, database)
+
+    def ask(self, sql, database="cairn"):
+        """Returns the rows of the answer as lists of text."""
+        request = "http://127.0.0.1:%d/?database=%s" % (self.http, database)
+        try:
+            with urllib.request.urlopen(request, sql.encode("utf-8"), PATIENCE) as answer:
+                text = answer.read().decode("utf-8", "backslashreplace")
+        except urllib.error.HTTPError as error:
+            raise ValueError(error.read().decode("utf-8", "replace")) from error
+        return [line.split("\t") for line in text.splitlines()]

@@ -1,0 +1,330 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""cairn push and cairn fleet against a real ClickHouse server, and against false ones.
+
+usage: fleet.py CAIRN MAKE_CAPTURE MAKE_SPANS HOSTILE
+"""
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "formats"))
+import clickhouse  # noqa: E402
+from tap import case, main, run, same  # noqa: E402
+
+CAIRN, MAKE_CAPTURE, MAKE_SPANS, HOSTILE = sys.argv[1:5]
+WORK = tempfile.mkdtemp()
+KILLS = 12
+if not clickhouse.found():
+    print("1..0 # SKIP there is no clickhouse-server (Debian: clickhouse-server)")
+    sys.exit(0)
+
+
+def path(name):
+    return os.path.join(WORK, name)
+
+
+def cairn(*words, status=0, **options):
+    options.setdefault("env", dict(os.environ, CAIRN_FLEET=SERVER.url(), CAIRN_LABELS=""))
+    return run(CAIRN, *words, status=status, **options)
+
+
+def push(capture, *labels):
+    """Returns the run."""
+    words = [word for label in labels for word in ("--label", label)]
+    return cairn("push", capture, *words).split(": run ")[1].split()[0]
+
+
+def ordered(value):
+    """The same JSON without numbers of blocks and contexts, and with lists in one order."""
+    if isinstance(value, dict):
+        return {key: ordered(member) for key, member in value.items()
+                if key not in ("id", "number", "capture")}
+    if isinstance(value, list):
+        return sorted((ordered(member) for member in value),
+                      key=lambda member: json.dumps(member, sort_keys=True))
+    return value
+
+
+QUERIES = (
+    "select b.name, b.file, b.line, c.depth, c.calls, c.wall, c.ticks from contexts c "
+    "join blocks b on b.id = c.block order by 1, 2, 3, 4, 5, 6, 7",
+    "select name, lane, start, duration, iteration, weight, "
+    "(select count(*) from spans p where p.id = s.parent) from spans s order by 2, 3, 4, 1, 5",
+    "select s.name, s.start, a.key, a.value from attributes a join spans s on s.id = a.span "
+    "order by 2, 1, 3, 4",
+    "select f.start, t.start, e.kind, e.at from span_edges e join spans f on f.id = e.span "
+    "join spans t on t.id = e.other order by 1, 2, 3, 4",
+)
+
+
+def figures(capture):
+    """Everything that a capture has, in a form that can be compared."""
+    report = ordered(json.loads(cairn("report", "--json", "--top", "0", capture)))
+    tables = []
+    for query in QUERIES:
+        done = subprocess.run([CAIRN, "query", "--csv", capture, query], capture_output=True, check=False)
+        tables.append(sorted(done.stdout.splitlines()) if done.returncode == 0 else "no such table")
+    return {"report": report, "tables": tables}
+
+
+def round_trip(capture):
+    found = push(capture, "version=1")
+    cairn("fleet", "get", found, "-o", path("back.cairn"))
+    before, after = figures(capture), figures(path("back.cairn"))
+    told = before["report"].pop("warnings")  # of the file that was read: not part of a capture
+    after["report"].pop("warnings")
+    for warning in told:
+        assert warning in cairn_stderr("fleet", "get", found, "-o", path("back.cairn")), warning
+    same(after["report"], before["report"], "report")
+    for query, left, right in zip(QUERIES, after["tables"], before["tables"]):
+        same(sorted(set(left) - set(right))[:9], sorted(set(right) - set(left))[:9], query)
+        same(len(left), len(right), query)
+    assert "no such table" not in before["tables"][:2], "the queries are wrong"
+
+
+LUA = """
+local function token(n) return n > 0 and token and n - 1 or 0 end
+local function parse(n) if n > 0 then token(n) return parse(n - 1) end end
+local function walk(n) if n > 1 then walk(n - 1) walk(n - 2) end end
+for i = 1, 20 do parse(10) walk(6) end
+local co = coroutine.wrap(function() for i = 1, 5 do parse(2) coroutine.yield(i) end end)
+for i = 1, 5 do co() end
+"""
+
+
+def make_captures():
+    with open(path("a.lua"), "w", encoding="utf-8") as file:
+        file.write(LUA)
+    cairn("run", "-o", path("lua.cairn"), path("a.lua"))
+    cairn("run", "--ticks", "1000", "-o", path("ticks.cairn"), path("a.lua"))
+    run(MAKE_CAPTURE, path("c.cairn"))
+    run(MAKE_SPANS, path("spans.cairn"))
+    run(HOSTILE, path("hostile.cairn"))
+    cairn("merge", "-o", path("merged.cairn"), path("lua.cairn"), path("spans.cairn"))
+    cairn("redact", "-o", path("redacted.cairn"), path("spans.cairn"))
+    # Cut off while it was written.
+    run(MAKE_SPANS, path("cut.cairn"))
+    os.truncate(path("cut.cairn"), os.path.getsize(path("cut.cairn")) * 2 // 3)
+
+
+@case("init makes the tables, twice as well as once")
+def _():
+    cairn("fleet", "init")
+    cairn("fleet", "init")
+    same(len(SERVER.ask("SHOW TABLES")), 9, "tables")
+
+
+for kind in ("lua", "ticks", "c", "spans", "hostile", "merged", "redacted", "cut"):
+    @case("round trip: " + kind)
+    def _(kind=kind):
+        round_trip(path(kind + ".cairn"))
+
+
+def sums():
+    """All that is in the database, by run."""
+    return SERVER.ask(
+        "SELECT hex(run), metric, sum(arraySum(values)) FROM figures FINAL GROUP BY run, metric "
+        "ORDER BY run, metric") + SERVER.ask(
+            "SELECT hex(run), count(), sum(duration), sum(length(attributes.key)) FROM spans "
+            "FINAL GROUP BY run ORDER BY run") + SERVER.ask(
+                "SELECT hex(run), count() FROM span_edges FINAL GROUP BY run ORDER BY run")
+
+
+@case("a capture that is pushed twice counts once")
+def _():
+    push(path("spans.cairn"), "version=1")
+    before = sums()
+    push(path("spans.cairn"), "version=1")
+    same(sums(), before, "sums")
+
+
+@case("sums in SQL are those of the report")
+def _():
+    found = push(path("lua.cairn"), "version=1")
+    calls = SERVER.ask("SELECT sum(arraySum(values)) FROM figures FINAL WHERE metric = 'calls' "
+                       "AND hex(run) = '%s'" % found.upper())
+    report = json.loads(cairn("report", "--json", "--top", "0", path("lua.cairn")))
+    total = next(m["total"] for m in report["metrics"] if m["name"] == "calls")
+    same(int(calls[0][0]), total, "calls")
+
+
+@case("killed at random moments, then sent again: counts once")
+def _():
+    run(MAKE_SPANS, path("many.cairn"))
+    chance = random.Random(7)
+    environment = dict(os.environ, CAIRN_FLEET=SERVER.url("killed"))
+    cairn("fleet", "init", env=environment)
+    for _ in range(KILLS):
+        process = subprocess.Popen([CAIRN, "push", path("many.cairn"), path("lua.cairn")],
+                                   env=environment, stdout=subprocess.DEVNULL)
+        time.sleep(chance.random() * 0.1)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    cairn("push", path("many.cairn"), path("lua.cairn"), env=environment)
+    cairn("fleet", "init", env=dict(environment, CAIRN_FLEET=SERVER.url("whole")))
+    cairn("push", path("many.cairn"), path("lua.cairn"),
+          env=dict(environment, CAIRN_FLEET=SERVER.url("whole")))
+    for table, columns in (("figures", "metric, values"), ("spans", "lane, span, duration, start"),
+                           ("span_edges", "lane, span, to_lane, to_span"), ("runs", "contexts")):
+        sql = "SELECT hex(run), %s FROM %s FINAL ORDER BY run, %s" % (columns, table, columns)
+        same(SERVER.ask(sql, "killed"), SERVER.ask(sql, "whole"), table)
+
+
+@case("questions are answered")
+def _():
+    push(path("lua.cairn"), "version=1", "service=app")
+    text = cairn("fleet", "top", "--service", "app")
+    assert "walk" in text and "a.lua:" in text, text
+    for question in ("runs", "top", "trend", "spans", "slowest"):
+        rows = json.loads(cairn("fleet", question, "--json"))
+        assert rows, question
+    rows = json.loads(cairn("fleet", "top", "--service", "app", "--json", "-m", "calls"))
+    report = json.loads(cairn("report", "--json", "--top", "0", "-m", "calls", path("lua.cairn")))
+    expected = {(row["block"]["name"], row["block"]["line"]): row["calls"]
+                for row in report["flat"] if row["block"]["name"] != "[root]" and row["calls"]}
+    same({(row["name"], row["line"]): row["calls"] for row in rows if row["name"] != "[root]"},
+         expected, "calls")
+
+
+@case("a filter selects runs, and a hostile one selects none")
+def _():
+    for number in range(3):
+        push(path("lua.cairn"), "version=2", "service=chosen", "commit=a'b\\c%d" % number)
+    rows = json.loads(cairn("fleet", "runs", "--json", "--where", "version=2"))
+    same(len(rows), 1, "runs: the capture is one run, its labels are the newest")
+    same(len(json.loads(cairn("fleet", "runs", "--json", "--where", "commit=a'b\\c2"))), 1, "label")
+    for hostile in ("version=' OR 1 = 1 --", "x'y=1", "host=\\", "service=') UNION ALL SELECT 1"):
+        same(json.loads(cairn("fleet", "runs", "--json", "--where", hostile)), [], hostile)
+    assert "since" in cairn_error("fleet", "runs", "--where", "version")
+    assert "is no time" in cairn_error("fleet", "runs", "--where", "since=yesterday")
+
+
+def cairn_stderr(*words):
+    return subprocess.run([CAIRN, *words], capture_output=True, text=True, check=True,
+                          env=dict(os.environ, CAIRN_FLEET=SERVER.url())).stderr
+
+
+def cairn_error(*words, url=None):
+    environment = dict(os.environ, CAIRN_FLEET=url or SERVER.url())
+    done = subprocess.run([CAIRN, *words], capture_output=True, text=True, env=environment,
+                          check=False)
+    assert done.returncode == 2, (words, done.returncode, done.stdout, done.stderr)
+    return done.stderr
+
+
+@case("diff finds the function that became slower, and no other")
+def _():
+    chance = random.Random(5)
+    for version in (1, 2):
+        for number in range(8):
+            slow = chance.gauss(1, 0.1)  # the machine
+            text = "".join(
+                "main;f%d %d\n" % (f, 100000 * (f + 1) * slow * chance.gauss(1, 0.005) *
+                                   (1.05 if (f, version) == (3, 2) else 1))
+                for f in range(8))
+            name = path("noise-%d-%d.folded" % (version, number))
+            with open(name, "w", encoding="utf-8") as file:
+                file.write(text)
+            cairn("import", name, "-o", name + ".cairn", "-m", "wall")
+            push(name + ".cairn", "version=%d" % version, "service=noisy", "number=%d" % number)
+    answer = json.loads(cairn("fleet", "diff", "version=1", "version=2", "--service", "noisy",
+                              "--json"))
+    blamed = [row["name"] for row in answer["functions"] if row["beyond_noise"]]
+    same(blamed, ["f3"], "blamed")
+    same((answer["runs_before"], answer["runs_after"]), (8, 8), "runs")
+    cairn("fleet", "diff", "version=1", "version=2", "--service", "noisy", "--fail-above", "2%",
+          status=1)
+    cairn("fleet", "diff", "version=1", "version=2", "--service", "noisy", "--fail-above", "50%")
+    assert "two runs or more" in cairn_error("fleet", "diff", "version=1", "version=9", "--service",
+                                             "noisy")
+
+
+@case("passwords: asked for by the server, taken from environment or file, never in an address")
+def _():
+    url = SERVER.url(user="guarded")
+    environment = dict(os.environ, CAIRN_FLEET=url)
+    assert "assword" in cairn_error("fleet", "runs", url=url)
+    cairn("fleet", "runs", env=dict(environment, CAIRN_FLEET_PASSWORD="open sesame"))
+    with open(path("password"), "w", encoding="utf-8") as file:
+        file.write("open sesame\n")
+    cairn("fleet", "runs", "--password-file", path("password"), env=environment)
+    assert "does not belong" in cairn_error("fleet", "runs", url=url.replace("@", ":secret@"))
+    assert "fleet init" in cairn_error("fleet", "runs", url=SERVER.url("missing"))
+
+
+@case("a server that is away: push waits for it, and says so if it does not come")
+def _():
+    SERVER.stop()
+    assert "is the server running" in cairn_error("push", "--retry", "0", path("lua.cairn"))
+    timer = threading.Timer(1, SERVER.start)
+    timer.start()
+    push(path("lua.cairn"), "version=1")
+    timer.join()
+
+
+def false_server(serve):
+    """Answers each connection by `serve` until the listener is closed. Returns the listener."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def work():
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            try:
+                connection.settimeout(5)
+                connection.recv(65536)
+                serve(connection)
+            except OSError:
+                pass
+            finally:
+                connection.close()
+    threading.Thread(target=work, daemon=True).start()
+    return listener
+
+
+def http(body, status="200 OK", length=None):
+    return ("HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n" % (
+        status, len(body) if length is None else length)).encode() + body
+
+
+@case("hostile servers: garbage, lies about lengths, redirects; an error, never a crash")
+def _():
+    chance = random.Random(3)
+    huge = b"\xff" * 9 + b"\x01"
+    answers = [b"", b"garbage\r\n\r\n", http(b"\xff" * 64), http(huge), http(huge * 50),
+               http(b"\x01", length=1000), http(b"x", "301 Moved\r\nLocation: file:///etc/passwd"),
+               http(b"Code: 60, \x1b[2J", "404 Not Found")]
+    answers += [http(bytes(chance.randrange(256) for _ in range(chance.randrange(400))))
+                for _ in range(60)]
+    for answer in answers:
+        listener = false_server(lambda connection, answer=answer: connection.sendall(answer))
+        url = "clickhouse://127.0.0.1:%d/x" % listener.getsockname()[1]
+        for words in (("fleet", "get", "00" * 16, "-o", path("never.cairn")), ("fleet", "top"),
+                      ("fleet", "slowest"), ("fleet", "diff", "version=1", "version=2"),
+                      ("push", "--retry", "0", path("lua.cairn"))):
+            done = subprocess.run([CAIRN, *words], capture_output=True, timeout=60, check=False,
+                                  env=dict(os.environ, CAIRN_FLEET=url))
+            assert done.returncode in (0, 2), (words, answer, done.returncode, done.stderr)
+            assert b"\x1b" not in done.stderr, (answer, done.stderr)
+        listener.close()
+    assert not os.path.exists(path("never.cairn"))
+
+
+with clickhouse.Server() as SERVER:
+    try:
+        make_captures()
+        main()
+    finally:
+        shutil.rmtree(WORK, ignore_errors=True)
