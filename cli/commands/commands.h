@@ -8,12 +8,6 @@
 
 #include "cli/common/command.h"
 
-#ifdef CRN_WITH_FLEET
-#define CRN_COMMANDS_FLEET(X) X(push) X(fleet)
-#else
-#define CRN_COMMANDS_FLEET(X)
-#endif
-
 #define CRN_COMMANDS(X)                                                                            \
     X(run)                                                                                         \
     X(top)                                                                                         \
@@ -34,7 +28,8 @@
     X(redact)                                                                                      \
     X(export)                                                                                      \
     X(import)                                                                                      \
-    CRN_COMMANDS_FLEET(X)
+    X(push)                                                                                        \
+    X(fleet)
 
 #define CRN_COMMAND_DECLARE(name) extern const crn_command crn_command_##name;
 CRN_COMMANDS(CRN_COMMAND_DECLARE)
