@@ -219,11 +219,20 @@ typedef struct crn_thread {
 
 enum { CRN_LEFT_NEVER = 62 }; /* bits: `left` of a thread that does not record */
 
-extern _Thread_local crn_thread crn_here __attribute__((tls_model("initial-exec")));
+/* ---- state.c ---- */
+
+extern _Thread_local crn_thread crn_here
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 extern cairn_profile *crn_profile_here; /* profile of native stacks; NULL if there is none */
 extern cairn_metric crn_metrics_here[CRN_METRICS];
 extern const char *const crn_metric_names[CRN_METRICS][2]; /* name and unit */
+
+/* To be called after something could not be recorded. If the capture has no space, all threads stop
+ * recording. */
+void crn_alloc_stop_if_full(void);
+
+/* ---- lane.c: all lanes ---- */
 
 /* Called once, before the first lane. False if the thread key or the fork handlers cannot be
  * made. */
@@ -356,30 +365,19 @@ void crn_record_take(const void *block, crn_live *taken);
 void crn_record_freed(const crn_live *taken);
 void crn_record_keep(const void *block, const crn_live *taken);
 
-/* Charges an allocation as freed to a lane that the caller owns. */
-void crn_record_charge_freed(crn_lane *lane, cairn_context context, const crn_live *taken);
-
-/* ---- follow.c ----------------------------------------------------------------------------- */
-
-/* A thread has freed an allocation that was charged to another thread's strand: enters it into a
- * list. */
-void crn_follow_return(crn_lane *lane, const crn_live *taken);
-/* Charges what is in that list. Called by the lane's owner. */
-void crn_follow_collect(crn_lane *lane);
+/* Charges what other threads have freed of the lane's allocations. Called by the lane's owner. */
+void crn_record_collect(crn_lane *lane);
+/* What other threads free from now on is not charged any more. Called by the lane's owner. */
+void crn_record_retire(crn_lane *lane);
 
 /* ---- start.c ------------------------------------------------------------------------------ */
 
 /* Opens the profile, if the environment asks for it and is there already. */
 void crn_start(void);
-/* To be called after something could not be recorded. If the capture has no space, all threads stop
- * recording. */
-void crn_alloc_stop_if_full(void);
 /* Starts recording for cairn_alloc_follow. False if that is not possible. */
 bool crn_start_following(void);
 
-/* ---- interpose.c -------------------------------------------------------------------------- */
-
-/* The functions that are interposed: the next definition of each. */
+/* The next definition of each interposed function. */
 typedef struct crn_real {
     void *(*malloc)(size_t size);
     void *(*calloc)(size_t count, size_t size);
@@ -392,10 +390,6 @@ typedef struct crn_real {
     void *(*pvalloc)(size_t size);
 } crn_real;
 
-extern crn_real crn_real_now;
-
-/* Finds them. False if they are not glibc's: the table of live allocations is made for glibc's
- * heap. */
-bool crn_real_find(void);
+extern crn_real crn_real_now __attribute__((visibility("hidden")));
 
 #endif

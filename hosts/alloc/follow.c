@@ -1,67 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
  * Threads whose allocations are charged to the contexts of a strand of the program's own profile
- * (cairn_alloc_follow). Only its owner writes to such a lane: what other threads free is entered
- * into a list.
+ * (cairn_alloc_follow).
  */
 #include <errno.h>
 
 #include "alloc.h"
 
-enum { RETURNED_IN_CHUNK = 4095 };
-
-/* Part of that list. */
-typedef struct crn_returned {
-    struct crn_returned *next;
-    size_t count;
-    crn_live blocks[RETURNED_IN_CHUNK];
-} crn_returned;
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all such lists */
-
-void crn_follow_return(crn_lane *lane, const crn_live *taken)
-{
-    pthread_mutex_lock(&lock);
-    crn_returned *chunk = lane->returned;
-    if (!lane->retired && (!chunk || chunk->count == RETURNED_IN_CHUNK)) {
-        crn_returned *made = crn_pages(sizeof *made);
-        if (made) {
-            made->next = chunk;
-            __atomic_store_n(&lane->returned, made, __ATOMIC_RELEASE);
-        }
-        chunk = made;
-    }
-    if (!lane->retired && chunk)
-        chunk->blocks[chunk->count++] = *taken;
-    pthread_mutex_unlock(&lock);
-}
-
-void crn_follow_collect(crn_lane *lane)
-{
-    pthread_mutex_lock(&lock);
-    crn_returned *chunk = lane->returned;
-    __atomic_store_n(&lane->returned, NULL, __ATOMIC_RELAXED);
-    pthread_mutex_unlock(&lock);
-    for (crn_returned *next; chunk; chunk = next) {
-        next = chunk->next;
-        for (size_t i = 0; i < chunk->count; i++)
-            crn_record_charge_freed(lane, chunk->blocks[i].context, &chunk->blocks[i]);
-        crn_pages_free(chunk, sizeof *chunk);
-    }
-}
-
-/* ---- begin and end ---- */
-
 static void end_following(crn_lane *lane)
 {
-    crn_follow_collect(lane);
+    crn_record_collect(lane);
     crn_alloc_lane_listen(lane);
     crn_peak_flush(lane);
     crn_peak_settle(lane);
     crn_peak_lanes(-1);
-    pthread_mutex_lock(&lock);
-    __atomic_store_n(&lane->retired, true, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&lock);
+    crn_record_retire(lane);
     crn_here.lane = crn_here.native;
     crn_here.left = crn_here.native && !crn_sampled ? 0 : crn_here.left;
 }

@@ -16,46 +16,6 @@
 #define APART __attribute__((noinline))
 #define FRAME ((const uintptr_t *)__builtin_frame_address(0))
 
-extern void *__libc_malloc(size_t size);
-extern void *__libc_calloc(size_t count, size_t size);
-extern void *__libc_realloc(void *block, size_t size);
-extern void __libc_free(void *block);
-extern void *__libc_memalign(size_t alignment, size_t size);
-extern void *__libc_valloc(size_t size);
-extern void *__libc_pvalloc(size_t size);
-
-static int align_block(void **block, size_t alignment, size_t size)
-{
-    *block = __libc_memalign(alignment, size);
-    return *block ? 0 : ENOMEM;
-}
-
-crn_real crn_real_now = {
-    __libc_malloc,   __libc_calloc, __libc_realloc, __libc_free,    __libc_memalign,
-    __libc_memalign, align_block,   __libc_valloc,  __libc_pvalloc,
-};
-
-/* A library of the program may define another malloc. The program keeps it, and its allocations are
- * not counted. */
-bool crn_real_find(void)
-{
-    crn_real next;
-    *(void **)&next.malloc = dlsym(RTLD_NEXT, "malloc");
-    *(void **)&next.calloc = dlsym(RTLD_NEXT, "calloc");
-    *(void **)&next.realloc = dlsym(RTLD_NEXT, "realloc");
-    *(void **)&next.free = dlsym(RTLD_NEXT, "free");
-    *(void **)&next.aligned_alloc = dlsym(RTLD_NEXT, "aligned_alloc");
-    *(void **)&next.memalign = dlsym(RTLD_NEXT, "memalign");
-    *(void **)&next.posix_memalign = dlsym(RTLD_NEXT, "posix_memalign");
-    *(void **)&next.valloc = dlsym(RTLD_NEXT, "valloc");
-    *(void **)&next.pvalloc = dlsym(RTLD_NEXT, "pvalloc");
-    if (!next.malloc || !next.calloc || !next.realloc || !next.free || !next.aligned_alloc ||
-        !next.memalign || !next.posix_memalign || !next.valloc || !next.pvalloc)
-        return true;
-    crn_real_now = next;
-    return next.malloc == __libc_malloc && next.free == __libc_free;
-}
-
 /* Returns true if an allocation of this size is not recorded: the next sample is further away. */
 static inline bool passes(size_t size)
 {

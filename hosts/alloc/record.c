@@ -6,8 +6,6 @@
 
 #include "alloc.h"
 
-_Thread_local crn_thread crn_here;
-
 /* ---- reentry ---- */
 
 /* The thread is already recording. Either the allocation is the library's own, or the program has
@@ -43,8 +41,6 @@ static inline void end(void)
 __attribute__((noinline)) static crn_lane *enter_first(void)
 {
     int saved = errno;
-    if (__atomic_load_n(&crn_alloc_state_now, __ATOMIC_ACQUIRE) == CRN_ALLOC_EARLY)
-        crn_start();
     crn_lane *lane = crn_alloc_lane_first();
     int state = __atomic_load_n(&crn_alloc_state_now, __ATOMIC_ACQUIRE);
     if (!lane && state != CRN_ALLOC_EARLY)
@@ -111,12 +107,68 @@ static inline uint64_t generation_of(const crn_lane *lane)
     return lane->generation & ((1 << CRN_GENERATION_BITS) - 1);
 }
 
-void crn_record_charge_freed(crn_lane *lane, cairn_context context, const crn_live *taken)
+static void charge_freed(crn_lane *lane, cairn_context context, const crn_live *taken)
 {
     crn_alloc_lane_listen(lane);
     if (CRN_LIKELY(taken->generation == generation_of(lane)))
         charge(lane, context, taken, CRN_COUNT_FREED_BYTES);
 }
+
+/* ---- allocations that other threads have freed ----
+ *
+ * Only its owner writes to the lane of a strand (follow.c). Other threads add what they free to a
+ * list. */
+
+enum { RETURNED_IN_CHUNK = 4095 };
+
+/* Part of the list. */
+typedef struct crn_returned {
+    struct crn_returned *next;
+    size_t count;
+    crn_live blocks[RETURNED_IN_CHUNK];
+} crn_returned;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all lists */
+
+static void return_to(crn_lane *lane, const crn_live *taken)
+{
+    pthread_mutex_lock(&lock);
+    crn_returned *chunk = lane->returned;
+    if (!lane->retired && (!chunk || chunk->count == RETURNED_IN_CHUNK)) {
+        crn_returned *made = crn_pages(sizeof *made);
+        if (made) {
+            made->next = chunk;
+            __atomic_store_n(&lane->returned, made, __ATOMIC_RELEASE);
+        }
+        chunk = made;
+    }
+    if (!lane->retired && chunk)
+        chunk->blocks[chunk->count++] = *taken;
+    pthread_mutex_unlock(&lock);
+}
+
+void crn_record_collect(crn_lane *lane)
+{
+    pthread_mutex_lock(&lock);
+    crn_returned *chunk = lane->returned;
+    __atomic_store_n(&lane->returned, NULL, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&lock);
+    for (crn_returned *next; chunk; chunk = next) {
+        next = chunk->next;
+        for (size_t i = 0; i < chunk->count; i++)
+            charge_freed(lane, chunk->blocks[i].context, &chunk->blocks[i]);
+        crn_pages_free(chunk, sizeof *chunk);
+    }
+}
+
+void crn_record_retire(crn_lane *lane)
+{
+    pthread_mutex_lock(&lock);
+    __atomic_store_n(&lane->retired, true, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- allocations ---- */
 
 static inline void made(crn_lane *lane, const void *block, size_t size, const uintptr_t *frame)
 {
@@ -149,7 +201,7 @@ void crn_record_made(const void *block, size_t size, const uintptr_t *frame)
     crn_lane *lane = enter(enter_first);
     if (CRN_LIKELY(lane != NULL)) {
         if (CRN_UNLIKELY(__atomic_load_n(&lane->returned, __ATOMIC_RELAXED) != NULL))
-            crn_follow_collect(lane);
+            crn_record_collect(lane);
         if (CRN_LIKELY(!crn_sampled)) {
             made(lane, block, size, frame);
         } else if (size < crn_here.left) { /* a thread's first allocation is sampled like any
@@ -197,13 +249,13 @@ __attribute__((noinline)) static void freed_elsewhere(crn_lane *lane, const crn_
     if (!other)
         return;
     if (other->strand) {
-        crn_follow_return(other, taken);
+        return_to(other, taken);
         return;
     }
     crn_lane *here = lane->strand ? crn_alloc_lane_shared() : lane;
     cairn_context context = here ? crn_alloc_lane_translate(here, other, taken->context) : 0;
     if (context)
-        crn_record_charge_freed(here, context, taken);
+        charge_freed(here, context, taken);
     if (here && here != lane)
         crn_alloc_lane_shared_done(here);
 }
@@ -213,7 +265,7 @@ static void freed_by_nobody(const crn_live *taken)
 {
     crn_lane *other = crn_alloc_lane_numbered(taken->lane);
     if (other && other->strand)
-        crn_follow_return(other, taken);
+        return_to(other, taken);
 }
 
 void crn_record_freed(const crn_live *taken)
@@ -223,7 +275,7 @@ void crn_record_freed(const crn_live *taken)
     crn_lane *lane = enter(enter_to_free);
     if (CRN_LIKELY(lane != NULL)) {
         if (CRN_LIKELY(taken->lane == lane->number))
-            crn_record_charge_freed(lane, taken->context, taken);
+            charge_freed(lane, taken->context, taken);
         else
             freed_elsewhere(lane, taken);
         leave(lane);

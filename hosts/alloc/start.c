@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opens the profile at the first allocation after libc has set the environment; closes it after
- * the program's destructors.
+ * Finds the functions of libc that are interposed. Opens the profile at the first allocation after
+ * libc has set the environment; closes it after the program's destructors.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <stdio.h>
@@ -14,15 +15,49 @@
 
 #include "alloc.h"
 
-int crn_alloc_state_now = CRN_ALLOC_EARLY;
-cairn_profile *crn_profile_here;
-cairn_metric crn_metrics_here[CRN_METRICS];
-const char *const crn_metric_names[CRN_METRICS][2] = {
-    {"alloc bytes", "bytes"},   {"alloc objects", "count"}, {"freed bytes", "bytes"},
-    {"freed objects", "count"}, {"peak bytes", "bytes"},
+static bool glibc = true; /* the interposed malloc is glibc's */
+
+/* ---- libc's functions ---- */
+
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *block, size_t size);
+extern void __libc_free(void *block);
+extern void *__libc_memalign(size_t alignment, size_t size);
+extern void *__libc_valloc(size_t size);
+extern void *__libc_pvalloc(size_t size);
+
+static int align_block(void **block, size_t alignment, size_t size)
+{
+    *block = __libc_memalign(alignment, size);
+    return *block ? 0 : ENOMEM;
+}
+
+crn_real crn_real_now = {
+    __libc_malloc,   __libc_calloc, __libc_realloc, __libc_free,    __libc_memalign,
+    __libc_memalign, align_block,   __libc_valloc,  __libc_pvalloc,
 };
 
-static bool glibc = true; /* the interposed malloc is glibc's */
+/* A library of the program may define another malloc. The program keeps it, and its allocations are
+ * not counted: the table of live allocations is made for glibc's heap. Returns false then. */
+static bool find_real(void)
+{
+    crn_real next;
+    *(void **)&next.malloc = dlsym(RTLD_NEXT, "malloc");
+    *(void **)&next.calloc = dlsym(RTLD_NEXT, "calloc");
+    *(void **)&next.realloc = dlsym(RTLD_NEXT, "realloc");
+    *(void **)&next.free = dlsym(RTLD_NEXT, "free");
+    *(void **)&next.aligned_alloc = dlsym(RTLD_NEXT, "aligned_alloc");
+    *(void **)&next.memalign = dlsym(RTLD_NEXT, "memalign");
+    *(void **)&next.posix_memalign = dlsym(RTLD_NEXT, "posix_memalign");
+    *(void **)&next.valloc = dlsym(RTLD_NEXT, "valloc");
+    *(void **)&next.pvalloc = dlsym(RTLD_NEXT, "pvalloc");
+    if (!next.malloc || !next.calloc || !next.realloc || !next.free || !next.aligned_alloc ||
+        !next.memalign || !next.posix_memalign || !next.valloc || !next.pvalloc)
+        return true;
+    crn_real_now = next;
+    return next.malloc == __libc_malloc && next.free == __libc_free;
+}
 
 /* ---- environment that cairn run has set ---- */
 
@@ -141,7 +176,7 @@ void crn_start(void)
     uintptr_t busy = crn_here.busy;
     crn_here.busy = (uintptr_t)__builtin_frame_address(0);
     if (!looked)
-        glibc = crn_real_find();
+        glibc = find_real();
     looked = true;
     if (environ) {
         const char *path = secure_getenv("CAIRN_OUT"), *mean = secure_getenv("CAIRN_ALLOC");
@@ -153,14 +188,6 @@ void crn_start(void)
     }
     crn_here.busy = busy;
     here = false;
-}
-
-void crn_alloc_stop_if_full(void)
-{
-    int on = CRN_ALLOC_ON;
-    if (cairn_profile_status(crn_profile_here) == CAIRN_E_SPACE)
-        __atomic_compare_exchange_n(&crn_alloc_state_now, &on, CRN_ALLOC_FULL, false,
-                                    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
 bool crn_start_following(void)

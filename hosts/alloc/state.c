@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * State of the process and of its threads.
+ */
+#include "alloc.h"
+
+_Thread_local crn_thread crn_here;
+int crn_alloc_state_now = CRN_ALLOC_EARLY;
+cairn_profile *crn_profile_here;
+cairn_metric crn_metrics_here[CRN_METRICS];
+const char *const crn_metric_names[CRN_METRICS][2] = {
+    {"alloc bytes", "bytes"},   {"alloc objects", "count"}, {"freed bytes", "bytes"},
+    {"freed objects", "count"}, {"peak bytes", "bytes"},
+};
+
+void crn_alloc_stop_if_full(void)
+{
+    int on = CRN_ALLOC_ON;
+    if (cairn_profile_status(crn_profile_here) == CAIRN_E_SPACE)
+        __atomic_compare_exchange_n(&crn_alloc_state_now, &on, CRN_ALLOC_FULL, false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
