@@ -29,7 +29,8 @@
     X(export)                                                                                      \
     X(import)                                                                                      \
     X(push)                                                                                        \
-    X(fleet)
+    X(fleet)                                                                                       \
+    X(agent)
 
 #define CRN_COMMAND_DECLARE(name) extern const crn_command crn_command_##name;
 CRN_COMMANDS(CRN_COMMAND_DECLARE)

@@ -66,13 +66,18 @@ crn_fleet_id *crn_fleet_block_ids(const crn_profile *profile)
     return ids;
 }
 
-crn_fleet_id crn_fleet_ids_hash(const crn_fleet_id *ids, size_t count)
+crn_fleet_id crn_fleet_bytes_hash(const void *bytes, size_t size)
 {
     XXH3_state_t state;
     XXH3_INITSTATE(&state);
     XXH3_128bits_reset(&state);
-    XXH3_128bits_update(&state, ids, count * sizeof *ids);
+    XXH3_128bits_update(&state, bytes, size);
     return finish(&state);
+}
+
+crn_fleet_id crn_fleet_ids_hash(const crn_fleet_id *ids, size_t count)
+{
+    return crn_fleet_bytes_hash(ids, count * sizeof *ids);
 }
 
 /* A live capture keeps its id while it grows. */

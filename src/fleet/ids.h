@@ -24,7 +24,8 @@ void crn_fleet_ids_free(crn_fleet_ids *ids);
 /* Returns the ids of the blocks alone; free them with crn_free. */
 crn_fleet_id *crn_fleet_block_ids(const crn_profile *profile);
 
-/* Returns the hash of some ids in order. */
+/* Returns the hash of some bytes, and of some ids in order. */
+crn_fleet_id crn_fleet_bytes_hash(const void *bytes, size_t size);
 crn_fleet_id crn_fleet_ids_hash(const crn_fleet_id *ids, size_t count);
 
 #endif

@@ -133,8 +133,17 @@ bool crn_push(crn_database *database, const crn_profile *profile, const crn_prof
     pushing.total = (uint64_t)profile->context_count * 2 + (spans ? spans->count : 0);
     crn_fleet_ids_make(&pushing.ids, profile);
     sum->run = pushing.ids.run;
+    if (options->state && options->state->level != pushing.level)
+        crn_pushing_forget(options->state);
     bool good = crn_push_contexts(&pushing) &&
-                (!spans || crn_push_spans(&pushing, recorded, spans)) && push_run(&pushing, spans);
+                (!spans || crn_push_spans(&pushing, recorded, spans)) &&
+                (!sum->rows || push_run(&pushing, spans));
+    if (options->state) {
+        if (good)
+            options->state->level = pushing.level;
+        else
+            crn_pushing_forget(options->state);
+    }
     crn_fleet_ids_free(&pushing.ids);
     return good;
 }

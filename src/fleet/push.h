@@ -14,15 +14,22 @@ typedef struct crn_push_label {
     const char *key, *value;
 } crn_push_label;
 
+/* What was sent of a capture, so that the next push sends only what is new. */
+typedef struct crn_push_state crn_push_state;
+
+crn_push_state *crn_push_state_new(void);
+void crn_push_state_free(crn_push_state *state);
+
 typedef struct crn_push_options {
     const crn_push_label *labels; /* "service", "version" and "host" have columns of their own */
     size_t label_count;
+    crn_push_state *state; /* of earlier pushes of this capture; NULL: send everything */
     void (*progress)(uint64_t done, uint64_t total); /* or NULL */
 } crn_push_options;
 
 typedef struct crn_push_sum {
     crn_fleet_id run;
-    uint64_t rows, bytes; /* as sent */
+    uint64_t rows, bytes; /* as sent; 0 rows: nothing was new */
 } crn_push_sum;
 
 /* Sends a profile and the spans of the same capture (`recorded` is the profile that their blocks

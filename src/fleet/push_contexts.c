@@ -93,6 +93,7 @@ bool crn_push_blocks(crn_pushing *pushing)
     for (uint32_t b = 0; good && b < profile->block_count; b++) {
         const crn_block_info *block = &profile->blocks[b];
         bool nested = block->parent && block->parent < profile->block_count;
+        size_t start = rows.size;
         crn_rows_text(&rows, pushing->service);
         crn_rows_id(&rows, &pushing->ids.blocks[b]);
         crn_rows_text(&rows, block->name);
@@ -101,7 +102,7 @@ bool crn_push_blocks(crn_pushing *pushing)
         crn_rows_number(&rows, block->column, 4);
         crn_rows_id(&rows, nested ? &pushing->ids.blocks[block->parent] : &none);
         crn_rows_number(&rows, nesting_of(profile, b), 1);
-        crn_rows_end(&rows);
+        crn_pushing_end(pushing, &rows, start, CRN_PUSHED_BLOCKS, b, false);
         good = crn_pushing_send(
             pushing, "blocks (service, block, name, file, line, position, parent, nesting)", &rows,
             b + 1 == profile->block_count);
@@ -144,14 +145,25 @@ static void put_context(crn_rows *rows, const crn_pushing *pushing, uint32_t con
     crn_rows_end(rows);
 }
 
+static bool was_sent(const crn_push_state *state, const crn_fleet_id *shape, uint32_t part)
+{
+    if (!state || part >= state->tables[CRN_PUSHED_SHAPES].count)
+        return false;
+    return memcmp(&state->tables[CRN_PUSHED_SHAPES].hashes[part], shape, sizeof *shape) == 0;
+}
+
 /* Asks which shapes the server has. A user who may only insert cannot ask: then all are sent, as
  * they are when there are very many. */
 static void know_shapes(const crn_pushing *pushing, parts *parts)
 {
-    uint32_t of = part_count(pushing);
+    uint32_t of = part_count(pushing), unknown = 0;
     crn_answer answer = {0};
     crn_sql sql = {0};
-    if (of > PARTS_ASKED)
+    for (uint32_t p = 0; p < of; p++) {
+        parts->known[p] = was_sent(pushing->options->state, &parts->shapes[p], p);
+        unknown += !parts->known[p];
+    }
+    if (!unknown || of > PARTS_ASKED)
         return;
     crn_sql_add(&sql, "SELECT DISTINCT shape FROM shapes WHERE service = ");
     crn_sql_literal(&sql, pushing->service);
@@ -231,6 +243,7 @@ static bool push_part_figures(crn_pushing *pushing, const parts *parts, uint32_t
     for (uint32_t m = 0; good && m < profile->metric_count; m++) {
         if (!crn_pushing_has(profile, m))
             continue;
+        size_t start = rows->size;
         crn_pushing_row(pushing, rows);
         crn_rows_text(rows, profile->metrics[m].name);
         crn_rows_number(rows, pushing->level, 1);
@@ -239,8 +252,8 @@ static bool push_part_figures(crn_pushing *pushing, const parts *parts, uint32_t
         crn_rows_length(rows, parts->first[part + 1] - parts->first[part]);
         for (uint32_t i = parts->first[part]; i < parts->first[part + 1]; i++)
             crn_rows_number(rows, crn_self(profile, m, parts->order[i]), 8);
-        crn_rows_number(rows, pushing->pushed, 8);
-        crn_rows_end(rows);
+        crn_pushing_end(pushing, rows, start, CRN_PUSHED_FIGURES, (size_t)part * CRN_METRIC_MAX + m,
+                        true);
         good = crn_pushing_send(
             pushing, "figures (service, day, run, metric, level, part, shape, values, pushed)",
             rows, false);
@@ -311,12 +324,12 @@ static bool push_edges(crn_pushing *pushing)
     crn_rows rows = {0};
     bool good = true;
     for (uint32_t p = 0; good && p < part_count(pushing); p++) {
+        size_t start = rows.size;
         crn_pushing_row(pushing, &rows);
         crn_rows_number(&rows, pushing->level, 1);
         crn_rows_number(&rows, p, 2);
         put_edges(&rows, pushing, sorted + first[p], first[p + 1] - first[p]);
-        crn_rows_number(&rows, pushing->pushed, 8);
-        crn_rows_end(&rows);
+        crn_pushing_end(pushing, &rows, start, CRN_PUSHED_EDGES, p, true);
         good = crn_pushing_send(pushing, into, &rows, p + 1 == part_count(pushing));
     }
     crn_rows_free(&rows);
@@ -334,6 +347,7 @@ static bool push_block_figures(crn_pushing *pushing)
         if (!crn_pushing_has(profile, m))
             continue;
         crn_block_cost cost = crn_block_cost_make(profile, m, NULL);
+        size_t start = rows.size;
         crn_pushing_row(pushing, &rows);
         crn_rows_text(&rows, profile->metrics[m].name);
         crn_rows_length(&rows, profile->block_count);
@@ -342,8 +356,7 @@ static bool push_block_figures(crn_pushing *pushing)
         crn_rows_put(&rows, cost.self, profile->block_count * sizeof *cost.self);
         crn_rows_length(&rows, profile->block_count);
         crn_rows_put(&rows, cost.inclusive, profile->block_count * sizeof *cost.inclusive);
-        crn_rows_number(&rows, pushing->pushed, 8);
-        crn_rows_end(&rows);
+        crn_pushing_end(pushing, &rows, start, CRN_PUSHED_BLOCK_FIGURES, m, true);
         crn_block_cost_free(&cost);
     }
     bool good = crn_pushing_send(
@@ -361,6 +374,8 @@ bool crn_push_contexts(crn_pushing *pushing)
     bool good = crn_push_blocks(pushing) && push_tree(pushing, &parts) &&
                 push_shapes(pushing, &parts) && push_figures(pushing, &parts) &&
                 push_edges(pushing) && push_block_figures(pushing);
+    if (good && pushing->options->state)
+        crn_pushing_remember_shapes(pushing->options->state, parts.shapes, part_count(pushing));
     parts_free(&parts);
     return good;
 }

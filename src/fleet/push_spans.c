@@ -5,6 +5,15 @@
 #include "base/memory.h"
 #include "fleet/pushing.h"
 
+static void note_open(crn_pushed_lane *lane, uint32_t number)
+{
+    if (lane->open_count == lane->open_room) {
+        lane->open_room = lane->open_room ? lane->open_room * 2 : 16;
+        lane->open = crn_realloc(lane->open, lane->open_room, sizeof *lane->open);
+    }
+    lane->open[lane->open_count++] = number;
+}
+
 /* Values of a span's attributes: one array for each column. */
 static void put_attributes(crn_rows *rows, crn_span_store *store, uint32_t span)
 {
@@ -64,24 +73,83 @@ static void put_span(crn_rows *rows, const crn_pushing *pushing, const crn_fleet
     crn_rows_end(rows);
 }
 
+static const char spans_into[] =
+    "spans (service, day, run, lane, span, start, duration, open, cpu, block, parent_lane, "
+    "parent, handed_off, taken, adoption, iteration, weight, attributes.key, attributes.kind, "
+    "attributes.integer, attributes.number, attributes.text)";
+
+/* Blocks of the spans, by number. */
+typedef struct span_blocks {
+    crn_fleet_id *ids;
+    uint32_t count;
+} span_blocks;
+
+/* Sends spans of a piece from number `first` on; notes those that have not ended. */
+static bool push_piece(crn_pushing *pushing, const span_blocks *blocks, crn_span_store *store,
+                       const crn_span_piece *piece, uint32_t first, crn_rows *rows)
+{
+    uint32_t lane_first = store->lane_first[piece->lane];
+    for (uint32_t i = first > piece->first ? first - piece->first : 0; i < piece->count; i++) {
+        uint32_t number = piece->first + i;
+        put_span(rows, pushing, blocks->ids, blocks->count, store, piece, number);
+        if (pushing->options->state && crn_store_span_in(store, piece, number).open)
+            note_open(&pushing->options->state->lanes[piece->lane], number - lane_first);
+    }
+    crn_pushing_did(pushing, piece->count);
+    return crn_pushing_send(pushing, spans_into, rows, false);
+}
+
+/* Sends again the spans of a lane that had not ended last time. */
+static bool push_open(crn_pushing *pushing, const span_blocks *blocks, crn_span_store *store,
+                      uint32_t lane, crn_rows *rows)
+{
+    crn_pushed_lane *sent = &pushing->options->state->lanes[lane];
+    uint32_t count = sent->open_count;
+    sent->open_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t number = store->lane_first[lane] + sent->open[i];
+        const crn_span_piece *piece = crn_store_piece(store, number);
+        put_span(rows, pushing, blocks->ids, blocks->count, store, piece, number);
+        if (crn_store_span_in(store, piece, number).open)
+            sent->open[sent->open_count++] = sent->open[i];
+    }
+    return crn_pushing_send(pushing, spans_into, rows, false);
+}
+
+/* Makes room for the store's lanes. A lane that lost spans is sent anew. */
+static void prepare_lanes(crn_push_state *state, const crn_span_store *store)
+{
+    if (store->lane_count > state->lane_count) {
+        state->lanes = crn_realloc(state->lanes, store->lane_count, sizeof *state->lanes);
+        for (; state->lane_count < store->lane_count; state->lane_count++)
+            state->lanes[state->lane_count] = (crn_pushed_lane){0};
+    }
+    for (uint32_t lane = 0; lane < store->lane_count; lane++)
+        if (state->lanes[lane].count > store->lane_first[lane + 1] - store->lane_first[lane])
+            state->lanes[lane].count = state->lanes[lane].open_count = 0;
+}
+
 static bool push_rows(crn_pushing *pushing, const crn_profile *recorded, crn_span_store *store)
 {
-    static const char into[] =
-        "spans (service, day, run, lane, span, start, duration, open, cpu, block, parent_lane, "
-        "parent, handed_off, taken, adoption, iteration, weight, attributes.key, attributes.kind, "
-        "attributes.integer, attributes.number, attributes.text)";
-    crn_fleet_id *blocks = crn_fleet_block_ids(recorded);
+    crn_push_state *state = pushing->options->state;
+    span_blocks blocks = {crn_fleet_block_ids(recorded), recorded->block_count};
     crn_rows rows = {0};
     bool good = true;
+    if (state)
+        prepare_lanes(state, store);
+    for (uint32_t lane = 0; state && good && lane < store->lane_count; lane++)
+        good = push_open(pushing, &blocks, store, lane, &rows);
     for (uint32_t p = 0; good && p < store->piece_count; p++) {
         const crn_span_piece *piece = &store->pieces[p];
-        for (uint32_t i = 0; i < piece->count; i++)
-            put_span(&rows, pushing, blocks, recorded->block_count, store, piece, piece->first + i);
-        good = crn_pushing_send(pushing, into, &rows, p + 1 == store->piece_count);
-        crn_pushing_did(pushing, piece->count);
+        uint32_t sent = state ? state->lanes[piece->lane].count : 0;
+        good = push_piece(pushing, &blocks, store, piece, store->lane_first[piece->lane] + sent,
+                          &rows);
     }
+    for (uint32_t lane = 0; state && lane < store->lane_count; lane++)
+        state->lanes[lane].count = store->lane_first[lane + 1] - store->lane_first[lane];
+    good = good && crn_pushing_send(pushing, spans_into, &rows, true);
     crn_rows_free(&rows);
-    crn_free(blocks);
+    crn_free(blocks.ids);
     return good;
 }
 
@@ -89,8 +157,11 @@ static bool push_span_edges(crn_pushing *pushing, const crn_span_store *store)
 {
     static const char into[] =
         "span_edges (service, day, run, lane, span, to_lane, to_span, kind, at)";
+    crn_push_state *state = pushing->options->state;
     crn_rows rows = {0};
     bool good = true;
+    if (state && state->edge_count == store->edge_count)
+        return true;
     for (uint32_t e = 0; good && e < store->edge_count; e++) {
         const crn_span_edge *edge = &store->edges[e];
         crn_pushing_row(pushing, &rows);
@@ -102,6 +173,8 @@ static bool push_span_edges(crn_pushing *pushing, const crn_span_store *store)
         good = crn_pushing_send(pushing, into, &rows, e + 1 == store->edge_count);
     }
     crn_rows_free(&rows);
+    if (state)
+        state->edge_count = store->edge_count;
     return good;
 }
 
@@ -109,6 +182,9 @@ static bool push_span_edges(crn_pushing *pushing, const crn_span_store *store)
 static bool push_span_blocks(crn_pushing *pushing, const crn_profile *recorded)
 {
     crn_pushing own = *pushing;
+    crn_push_options options = *pushing->options;
+    options.state = NULL; /* block numbers are others */
+    own.options = &options;
     if (recorded == pushing->profile)
         return true;
     own.profile = recorded;

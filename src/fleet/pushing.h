@@ -10,6 +10,33 @@
 
 enum { CRN_BATCH_BYTES = 8 << 20 };
 
+/* Tables whose rows are known by a number of their own, and sent only if they differ from the last
+ * time. */
+typedef enum crn_pushed_table {
+    CRN_PUSHED_BLOCKS,        /* by block */
+    CRN_PUSHED_SHAPES,        /* by part */
+    CRN_PUSHED_FIGURES,       /* by part and metric */
+    CRN_PUSHED_EDGES,         /* by part */
+    CRN_PUSHED_BLOCK_FIGURES, /* by metric */
+    CRN_PUSHED_TABLES
+} crn_pushed_table;
+
+/* A lane's spans that were sent: those below `count`, and those of them that had not ended. */
+typedef struct crn_pushed_lane {
+    uint32_t count, open_count, open_room;
+    uint32_t *open; /* numbers within the lane, ascending */
+} crn_pushed_lane;
+
+struct crn_push_state {
+    uint8_t level;
+    struct crn_pushed_hashes {
+        crn_fleet_id *hashes; /* of the last rows that were sent, by number */
+        size_t count;
+    } tables[CRN_PUSHED_TABLES];
+    uint32_t lane_count, edge_count;
+    crn_pushed_lane *lanes;
+};
+
 typedef struct crn_pushing {
     crn_database *database;
     const crn_profile *profile;
@@ -31,8 +58,18 @@ static inline bool crn_pushing_has(const crn_profile *profile, uint32_t metric)
     return metric == CRN_METRIC_CALLS || profile->values[metric];
 }
 
+/* Remembers the shapes of all parts as sent. */
+void crn_pushing_remember_shapes(crn_push_state *state, const crn_fleet_id *shapes, size_t count);
+/* Forgets what was sent. */
+void crn_pushing_forget(crn_push_state *state);
+
 /* Begins a row with the columns service, day, run. */
 void crn_pushing_row(const crn_pushing *pushing, crn_rows *rows);
+
+/* Ends a row that began at `start`, without its column `pushed`. If it differs from the last row of
+ * this number adds it, with `pushed` if `dated`; otherwise takes it back. */
+void crn_pushing_end(crn_pushing *pushing, crn_rows *rows, size_t start, crn_pushed_table table,
+                     size_t number, bool dated);
 
 /* Sends the rows and clears them, if they fill a batch or `last`. Returns false on an error. */
 bool crn_pushing_send(crn_pushing *pushing, const char *into, crn_rows *rows, bool last);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """cairn push and cairn fleet against a real ClickHouse server, and against false ones.
 
-usage: fleet.py CAIRN MAKE_CAPTURE MAKE_SPANS HOSTILE
+usage: fleet.py CAIRN MAKE_CAPTURE MAKE_SPANS HOSTILE GROWING
 """
 import json
 import os
@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import clickhouse  # noqa: E402
 from tap import case, main, run, same  # noqa: E402
 
-CAIRN, MAKE_CAPTURE, MAKE_SPANS, HOSTILE = sys.argv[1:5]
+CAIRN, MAKE_CAPTURE, MAKE_SPANS, HOSTILE, GROWING = sys.argv[1:6]
 WORK = tempfile.mkdtemp()
 KILLS = 12
 if not clickhouse.found():
@@ -162,8 +162,7 @@ def _():
 def _():
     run(MAKE_SPANS, path("many.cairn"))
     chance = random.Random(7)
-    environment = dict(os.environ, CAIRN_FLEET=SERVER.url("killed"))
-    cairn("fleet", "init", env=environment)
+    environment = database("killed")
     for _ in range(KILLS):
         process = subprocess.Popen([CAIRN, "push", path("many.cairn"), path("lua.cairn")],
                                    env=environment, stdout=subprocess.DEVNULL)
@@ -171,13 +170,8 @@ def _():
         process.send_signal(signal.SIGKILL)
         process.wait()
     cairn("push", path("many.cairn"), path("lua.cairn"), env=environment)
-    cairn("fleet", "init", env=dict(environment, CAIRN_FLEET=SERVER.url("whole")))
-    cairn("push", path("many.cairn"), path("lua.cairn"),
-          env=dict(environment, CAIRN_FLEET=SERVER.url("whole")))
-    for table, columns in (("figures", "metric, values"), ("spans", "lane, span, duration, start"),
-                           ("span_edges", "lane, span, to_lane, to_span"), ("runs", "contexts")):
-        sql = "SELECT hex(run), %s FROM %s FINAL ORDER BY run, %s" % (columns, table, columns)
-        same(SERVER.ask(sql, "killed"), SERVER.ask(sql, "whole"), table)
+    cairn("push", path("many.cairn"), path("lua.cairn"), env=database("whole"))
+    same_tables("killed", "whole")
 
 
 @case("questions are answered")
@@ -270,6 +264,75 @@ def _():
     timer.start()
     push(path("lua.cairn"), "version=1")
     timer.join()
+
+
+TABLES = (("figures", "metric, values"), ("spans", "lane, span, duration, start, open"),
+          ("span_edges", "lane, span, to_lane, to_span"), ("edges", "source, target, calls"),
+          ("block_figures", "metric, blocks, self, total"), ("runs", "contexts, spans"))
+
+
+def same_tables(one, other):
+    for table, columns in TABLES:
+        sql = "SELECT hex(run), %s FROM %s FINAL ORDER BY run, %s" % (columns, table, columns)
+        same(SERVER.ask(sql, one) == SERVER.ask(sql, other), True, table)
+
+
+def database(name):
+    """The environment for a new database."""
+    environment = dict(os.environ, CAIRN_FLEET=SERVER.url(name), CAIRN_LABELS="")
+    cairn("fleet", "init", env=environment)
+    return environment
+
+
+@case("an agent follows captures that grow; the end is what one push at the end makes")
+def _():
+    folder = path("folder")
+    os.mkdir(folder)
+    environment = database("followed")
+    growing = [subprocess.Popen([GROWING, os.path.join(folder, "%d.cairn" % number)],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+               for number in range(3)]
+    agent = subprocess.Popen([CAIRN, "agent", folder, "--every", "1"], env=environment,
+                             stdout=subprocess.PIPE, text=True)
+    for step in range(4):
+        for program in growing:
+            program.stdin.write(b"x" * (step + 1))
+            program.stdin.flush()
+            for _ in range(step + 1):
+                program.stdout.read(1)
+        # Wait until the agent has told of each, so that what follows is an increment.
+        told = set()
+        while len(told) < len(growing):
+            told.add(agent.stdout.readline().split(":")[0])
+    refused = subprocess.run([CAIRN, "agent", folder, "--once"], env=environment,
+                             capture_output=True, text=True, check=False)
+    assert refused.returncode == 2 and "another agent" in refused.stderr, refused.stderr
+    for program in growing:
+        program.stdin.close()
+        program.wait()
+    agent.terminate()
+    agent.communicate()
+    cairn("agent", folder, "--once", env=environment)
+    same(cairn("agent", folder, "--once", env=environment), "", "sent again by the next agent")
+    captures = [os.path.join(folder, name) for name in sorted(os.listdir(folder))
+                if name.endswith(".cairn")]
+    cairn("push", *captures, env=database("at_once"))
+    same_tables("followed", "at_once")
+
+
+@case("an agent deletes only what it has sent")
+def _():
+    folder = path("old")
+    os.mkdir(folder)
+    for name in ("a.cairn", "b.cairn"):
+        shutil.copy(path("lua.cairn"), os.path.join(folder, name))
+        os.utime(os.path.join(folder, name), (1000000, 1000000))
+    with open(os.path.join(folder, "broken.cairn"), "w", encoding="utf-8") as file:
+        file.write("no capture")
+    os.utime(os.path.join(folder, "broken.cairn"), (1000000, 1000000))
+    subprocess.run([CAIRN, "agent", folder, "--once", "--delete-after", "1"], check=False,
+                   env=database("deleted"), capture_output=True)
+    same([name for name in sorted(os.listdir(folder)) if name[0] != "."], ["broken.cairn"], "left")
 
 
 def false_server(serve):

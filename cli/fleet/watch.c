@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+#include "watch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "cli/common/cli.h"
+#include "cli/common/terminal.h"
+
+#define LOCK_NAME ".cairn-agent.lock"
+#define LIST_NAME ".cairn-agent.sent"
+
+enum { IDLE_MAX = 32 };
+
+static char *path_in(const char *folder, const char *name)
+{
+    size_t size = strlen(folder) + strlen(name) + 2;
+    char *path = crn_calloc(size, 1);
+    snprintf(path, size, "%s/%s", folder, name);
+    return path;
+}
+
+char *crn_watched_path(const crn_watch *watch, const crn_watched *capture)
+{
+    return path_in(watch->folder, capture->name);
+}
+
+static bool is_capture(const char *name)
+{
+    size_t length = strlen(name);
+    return name[0] != '.' && length > 6 && strcmp(name + length - 6, ".cairn") == 0;
+}
+
+static bool is_same(const struct stat *one, const struct stat *other)
+{
+    return one->st_ino == other->st_ino && one->st_size == other->st_size &&
+           one->st_mtim.tv_sec == other->st_mtim.tv_sec &&
+           one->st_mtim.tv_nsec == other->st_mtim.tv_nsec;
+}
+
+static crn_watched *add(crn_watch *watch, const char *name, const struct stat *info)
+{
+    if (watch->count == watch->room) {
+        watch->room = watch->room ? watch->room * 2 : 64;
+        watch->captures = crn_realloc(watch->captures, watch->room, sizeof *watch->captures);
+    }
+    crn_watched *capture = &watch->captures[watch->count++];
+    *capture = (crn_watched){.name = crn_strdup(name), .info = *info};
+    return capture;
+}
+
+static crn_watched *find(crn_watch *watch, const char *name)
+{
+    for (size_t i = 0; i < watch->count; i++)
+        if (strcmp(watch->captures[i].name, name) == 0)
+            return &watch->captures[i];
+    return NULL;
+}
+
+static void clear(crn_watched *capture)
+{
+    crn_free(capture->name);
+    crn_push_state_free(capture->state);
+}
+
+/* Lines: inode, size, seconds and nanoseconds of the last change, name. What cannot be read is sent
+ * again, which does no harm. */
+static void read_list(crn_watch *watch)
+{
+    char *path = path_in(watch->folder, LIST_NAME), name[NAME_MAX + 1];
+    FILE *file = fopen(path, "re");
+    crn_free(path);
+    if (!file)
+        return;
+    uint64_t inode, size;
+    int64_t seconds, nanoseconds;
+    while (fscanf(file, "%" SCNu64 " %" SCNu64 " %" SCNd64 " %" SCNd64 " %255[^\n]", &inode, &size,
+                  &seconds, &nanoseconds, name) == 5) {
+        struct stat info = {.st_ino = inode,
+                            .st_size = (off_t)size,
+                            .st_mtim = {(time_t)seconds, (long)nanoseconds}};
+        if (is_capture(name) && !find(watch, name))
+            add(watch, name, &info)->finished = true;
+    }
+    fclose(file);
+}
+
+void crn_watch_save(const crn_watch *watch)
+{
+    char *path = path_in(watch->folder, LIST_NAME),
+         *part = path_in(watch->folder, LIST_NAME ".new");
+    FILE *file = fopen(part, "we");
+    for (size_t i = 0; file && i < watch->count; i++) {
+        const crn_watched *capture = &watch->captures[i];
+        if (capture->finished && !strchr(capture->name, '\n'))
+            fprintf(file, "%" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %s\n",
+                    (uint64_t)capture->info.st_ino, (uint64_t)capture->info.st_size,
+                    (int64_t)capture->info.st_mtim.tv_sec, (int64_t)capture->info.st_mtim.tv_nsec,
+                    capture->name);
+    }
+    bool good = file && !ferror(file);
+    if (file && fclose(file) != 0)
+        good = false;
+    if (!good || rename(part, path) != 0)
+        crn_cli_fail("%s: %s; finished captures will be sent once more", path, strerror(errno));
+    crn_free(path);
+    crn_free(part);
+}
+
+bool crn_watch_open(crn_watch *watch, const char *folder)
+{
+    *watch = (crn_watch){.folder = folder};
+    char *path = path_in(folder, LOCK_NAME);
+    watch->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (watch->lock < 0)
+        crn_cli_fail("%s: %s; the agent needs to write to the folder", path, strerror(errno));
+    else if (flock(watch->lock, LOCK_EX | LOCK_NB) != 0) {
+        crn_cli_fail("%s: another agent watches this folder", folder);
+        close(watch->lock);
+        watch->lock = -1;
+    }
+    crn_free(path);
+    if (watch->lock < 0)
+        return false;
+    read_list(watch);
+    return true;
+}
+
+void crn_watch_close(crn_watch *watch)
+{
+    crn_watch_save(watch);
+    for (size_t i = 0; i < watch->count; i++)
+        clear(&watch->captures[i]);
+    crn_free(watch->captures);
+    close(watch->lock);
+}
+
+static void see(crn_watch *watch, const char *name, const struct stat *info)
+{
+    crn_watched *capture = find(watch, name);
+    if (!capture) {
+        capture = add(watch, name, info);
+    } else if (capture->info.st_ino != info->st_ino ||
+               (capture->finished && !is_same(&capture->info, info))) {
+        crn_push_state_free(capture->state); /* another file of this name */
+        capture->state = NULL;
+        capture->finished = false;
+        capture->idle = capture->due = 0;
+    }
+    capture->info = *info;
+    capture->seen = true;
+}
+
+static void forget_unseen(crn_watch *watch)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < watch->count; i++)
+        if (watch->captures[i].seen)
+            watch->captures[kept++] = watch->captures[i];
+        else
+            clear(&watch->captures[i]);
+    watch->count = kept;
+}
+
+bool crn_watch_scan(crn_watch *watch)
+{
+    DIR *folder = opendir(watch->folder);
+    struct stat info;
+    if (!folder)
+        return crn_cli_fail("%s: %s", watch->folder, strerror(errno)) == CRN_EXIT_OK;
+    for (size_t i = 0; i < watch->count; i++)
+        watch->captures[i].seen = false;
+    for (struct dirent *entry; (entry = readdir(folder));)
+        if (is_capture(entry->d_name) &&
+            fstatat(dirfd(folder), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(info.st_mode))
+            see(watch, entry->d_name, &info);
+    closedir(folder);
+    forget_unseen(watch);
+    return true;
+}
+
+void crn_watched_note(crn_watched *capture, bool news)
+{
+    if (news)
+        capture->idle = 0;
+    else if (capture->idle < IDLE_MAX)
+        capture->idle = capture->idle ? capture->idle * 2 : 1;
+    capture->due = capture->idle;
+}
+
+static int by_age(const void *one, const void *other)
+{
+    const crn_watched *a = one, *b = other;
+    return (a->info.st_mtim.tv_sec > b->info.st_mtim.tv_sec) -
+           (a->info.st_mtim.tv_sec < b->info.st_mtim.tv_sec);
+}
+
+void crn_watch_delete(crn_watch *watch, uint64_t age_s, uint64_t bytes)
+{
+    uint64_t whole = 0;
+    time_t now = time(NULL);
+    for (size_t i = 0; i < watch->count; i++)
+        whole += (uint64_t)watch->captures[i].info.st_blocks * 512;
+    if (watch->count)
+        qsort(watch->captures, watch->count, sizeof *watch->captures, by_age);
+    for (size_t i = 0; i < watch->count; i++) {
+        crn_watched *capture = &watch->captures[i];
+        bool old = age_s && now - capture->info.st_mtim.tv_sec > (time_t)age_s;
+        if (!capture->finished || (!old && (!bytes || whole <= bytes)))
+            continue;
+        char *path = crn_watched_path(watch, capture);
+        if (unlink(path) == 0) {
+            whole -= (uint64_t)capture->info.st_blocks * 512;
+            crn_terminal_format(stdout, "%s: deleted, as it was sent and %s\n", path,
+                                old ? "is old" : "the folder is large");
+        }
+        crn_free(path);
+    }
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * watch.h - the captures of a folder: which are new, growing, finished, old.
+ */
+#ifndef CRN_CLI_FLEET_WATCH_H
+#define CRN_CLI_FLEET_WATCH_H
+
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "fleet.h"
+
+/* A capture. It is the same file while device, inode and, once finished, size and time agree. */
+typedef struct crn_watched {
+    char *name; /* in the folder */
+    struct stat info;
+    crn_push_state *state;
+    bool finished;      /* all of it was sent, and it cannot grow */
+    bool seen;          /* it was there at the last scan */
+    unsigned idle, due; /* rounds without news; rounds until it is read again */
+} crn_watched;
+
+typedef struct crn_watch {
+    const char *folder;
+    int lock; /* descriptor */
+    size_t count, room;
+    crn_watched *captures;
+} crn_watch;
+
+/* Opens a folder, and locks it against a second agent. Reads which captures were finished. On an
+ * error prints a message and returns false. */
+bool crn_watch_open(crn_watch *watch, const char *folder);
+/* Writes which captures are finished, and frees. */
+void crn_watch_close(crn_watch *watch);
+
+/* Scans the folder for files that end in .cairn. On an error prints a message and returns false. */
+bool crn_watch_scan(crn_watch *watch);
+/* Writes which captures are finished, so that the next agent does not send them again. */
+void crn_watch_save(const crn_watch *watch);
+
+/* Returns the path of a capture; free it with crn_free. */
+char *crn_watched_path(const crn_watch *watch, const crn_watched *capture);
+/* Notes a round: with news, or without. Captures without news are read less and less often, down to
+ * every 32nd round. */
+void crn_watched_note(crn_watched *capture, bool news);
+
+/* Deletes finished captures that are older than `age_s` (0: none), and the oldest of them while all
+ * together have more than `bytes` (0: any number). Prints what it deletes. */
+void crn_watch_delete(crn_watch *watch, uint64_t age_s, uint64_t bytes);
+
+#endif
