@@ -9,8 +9,7 @@
 #include "base/memory.h"
 
 enum {
-    INDEX_FIRST = CRN_FIRST(64, 2),      /* entries; powers of two, like the edge cache's */
-    EDGE_CACHE_FIRST = CRN_FIRST(64, 1), /* entries */
+    EDGE_CACHE_FIRST = CRN_FIRST(64, 1), /* entries; powers of two */
     EDGES_ROOMY = CRN_FIRST(1 << 12, 4), /* entries: up to this size there are 16 for each edge */
     EDGES_MOST = CRN_FIRST(1 << 15, 8),  /* entries: 512 KiB */
     INLINE_CACHE_SIZE =
@@ -19,57 +18,60 @@ enum {
     PATH_FIRST = CRN_FIRST(64, 1)
 };
 
-/* ---- index ----
+/* ---- edges of a context ----
  *
- * An entry has a record's number in as many low bits as the table's size has, and the rest of its
- * hash above: that distinguishes most records without reading them. */
+ * A context's callee entry for a class of blocks (cairn_priv_callee_index) is empty only if no edge
+ * of that class leaves the context. If there is one, the entry leads to it. If there are several,
+ * the entry leads to any of them, and all are in the index. So most edges need no index entry: they
+ * are found, and known to be new, by a record that is being used anyway. Edges to [folded] are in
+ * the index alone: cairn_enter must not find them. */
 
-static uint32_t hash_of(uint32_t from, cairn_block block)
+static uint32_t *callee_entry(const crn_graph *graph, uint32_t from, cairn_block block)
 {
-    return (uint32_t)((from * 0x85ebca6bu + block) * 0x9e3779b97f4a7c15u >> 32);
+    return &crn_graph_record(graph, from)->callees[cairn_priv_callee_index(block)];
 }
 
 uint32_t crn_graph_find(const crn_graph *graph, uint32_t from, cairn_block block)
 {
-    uint32_t mask = graph->index_mask, hash = hash_of(from, block);
-    for (uint32_t slot = hash;; slot++) {
-        uint32_t entry = graph->index[slot & mask];
-        if (!entry)
+    uint32_t callee = *callee_entry(graph, from, block);
+    if (block != CAIRN_BLOCK_FOLDED) {
+        if (crn_graph_is_no_callee(callee))
             return 0;
-        if ((entry ^ hash) & ~mask)
-            continue;
-        const crn_link *link = &graph->links[entry & mask];
-        if (link->from == from && link->block == block)
-            return entry & mask;
+        if (crn_graph_record(graph, callee / CRN_RECORD_WORDS)->block == block)
+            return callee / CRN_RECORD_WORDS;
     }
+    return crn_index_find(&graph->index, graph->links, from, block);
 }
 
-static void index_put(crn_graph *graph, uint32_t record)
+/* Puts the edge that `entry` of the context `from` leads to into the index, if it is not there. An
+ * entry may also lead to a record that is not an edge of the context: fold returns such. Returns
+ * false without memory. */
+static bool index_callee(crn_graph *graph, uint32_t from, const uint32_t *entry)
 {
-    uint32_t mask = graph->index_mask;
-    uint32_t hash = hash_of(graph->links[record].from, graph->links[record].block);
-    uint32_t slot = hash;
-    while (graph->index[slot & mask])
-        slot++;
-    graph->index[slot & mask] = (hash & ~mask) | record;
-}
-
-/* The table is at most 3/4 full, and the next two record numbers fit into an entry. Records are
- * reinserted by number, which reads memory in order. */
-static bool index_reserve(crn_graph *graph)
-{
-    uint64_t size = (uint64_t)graph->index_mask + 1;
-    if ((graph->index_count + 1) * 4 <= size * 3 && graph->used + 2 <= size)
+    const crn_link *links = graph->links;
+    uint32_t callee = *entry / CRN_RECORD_WORDS;
+    if (links[callee].from != from ||
+        crn_index_find(&graph->index, links, from, links[callee].block))
         return true;
-    uint32_t *index = crn_try_table(size * 2 * sizeof *index);
-    if (!index)
+    if (!crn_index_reserve(&graph->index, links, graph->used))
         return false;
-    crn_free_table(graph->index, size * sizeof *index);
-    graph->index = index;
-    graph->index_mask = (uint32_t)(size * 2 - 1);
-    for (uint32_t record = CRN_RECORD_ROOT + 1; record < graph->used; record++)
-        index_put(graph, record);
+    crn_index_put(&graph->index, links, callee);
     return true;
+}
+
+/* Makes a new edge known to crn_graph_find. There is capacity in the index. */
+static void add_edge(crn_graph *graph, uint32_t record)
+{
+    const crn_link *link = &graph->links[record];
+    uint32_t *entry = callee_entry(graph, link->from, link->block);
+    if (link->block == CAIRN_BLOCK_FOLDED) {
+        crn_index_put(&graph->index, graph->links, record);
+    } else if (crn_graph_is_no_callee(*entry)) {
+        CAIRN_PRIV_PUT(*entry, record * CRN_RECORD_WORDS);
+    } else {
+        index_callee(graph, link->from, entry);
+        crn_index_put(&graph->index, graph->links, record);
+    }
 }
 
 /* ---- edge cache ---- */
@@ -86,8 +88,8 @@ static bool edges_are_many(const crn_graph *graph)
 {
     uint64_t entries = graph->hot.edge_cache_mask + 1;
     if (entries < EDGES_ROOMY)
-        return graph->index_count * 16 > entries;
-    return entries < EDGES_MOST && graph->index_count > entries * 4;
+        return graph->used * 16 > entries;
+    return entries < EDGES_MOST && graph->used > entries * 4;
 }
 
 static void edge_cache_grow(crn_graph *graph)
@@ -107,16 +109,30 @@ static void edge_cache_grow(crn_graph *graph)
     crn_free_table(before, entries * sizeof *before);
 }
 
+/* Most records never have two callees that share an entry, so only those that do use the edge
+ * cache, and all of compiled hosts, which search there first. */
+static void cache_callee(crn_graph *graph, uint32_t record, cairn_block block, uint32_t callee)
+{
+    uint32_t node_offset = callee * CRN_RECORD_WORDS, *entry = callee_entry(graph, record, block);
+    bool shared = !crn_graph_is_no_callee(*entry) && *entry != node_offset;
+    if (crn_graph_record(graph, callee)->block == CAIRN_BLOCK_FOLDED)
+        return; /* cairn_enter must not find it */
+    if (shared && record == crn_graph_target(graph, record) && !index_callee(graph, record, entry))
+        return;
+    CAIRN_PRIV_PUT(*entry, node_offset);
+    uint64_t from = record * (uint64_t)CRN_RECORD_WORDS;
+    if (shared || graph->hot.inline_cache)
+        edge_cache_put(graph,
+                       (crn_cached_edge){crn_graph_edge_key(from, block), {block, node_offset}});
+}
+
 uint32_t crn_graph_follow(crn_graph *graph, uint32_t record, cairn_block block)
 {
-    uint64_t from = record * (uint64_t)CRN_RECORD_WORDS;
-    uint64_t callee = crn_graph_recall(&graph->hot, from, block);
+    uint64_t callee = crn_graph_recall(&graph->hot, record * (uint64_t)CRN_RECORD_WORDS, block);
     if (callee)
         return (uint32_t)(callee / CRN_RECORD_WORDS);
     uint32_t next = crn_graph_append(graph, record, block);
-    *crn_graph_edge_entry(&graph->hot, from, block) =
-        (crn_cached_edge){crn_graph_edge_key(from, block), {block, next * CRN_RECORD_WORDS}};
-    crn_graph_recall(&graph->hot, from, block);
+    cache_callee(graph, record, block, next);
     return next;
 }
 
@@ -197,16 +213,16 @@ static uint32_t put_context(crn_graph *graph, uint32_t from, cairn_block block)
 
 static bool has_room(crn_graph *graph)
 {
-    if (!graph->full && reserve_record(graph) && index_reserve(graph))
+    if (!graph->full && reserve_record(graph) &&
+        crn_index_reserve(&graph->index, graph->links, graph->used + RECORDS_RESERVED))
         return true;
     graph->full = true;
     return false;
 }
 
-static uint32_t enter_index(crn_graph *graph, uint32_t record)
+static uint32_t put_edge(crn_graph *graph, uint32_t record)
 {
-    index_put(graph, record);
-    graph->index_count++;
+    add_edge(graph, record);
     edge_cache_grow(graph);
     return record;
 }
@@ -214,7 +230,7 @@ static uint32_t enter_index(crn_graph *graph, uint32_t record)
 /* Returns 0 without space. */
 static uint32_t add_context(crn_graph *graph, uint32_t from, cairn_block block)
 {
-    return has_room(graph) ? enter_index(graph, put_context(graph, from, block)) : 0;
+    return has_room(graph) ? put_edge(graph, put_context(graph, from, block)) : 0;
 }
 
 static uint32_t add_alias(crn_graph *graph, uint32_t from, uint32_t target, uint32_t why)
@@ -222,7 +238,7 @@ static uint32_t add_alias(crn_graph *graph, uint32_t from, uint32_t target, uint
     if (graph->alias_count >= graph->alias_budget || !has_room(graph))
         return 0;
     graph->alias_count++;
-    return enter_index(
+    return put_edge(
         graph, put_record(graph, (crn_link){from, target, graph->links[target].block, why, 0}));
 }
 
@@ -379,13 +395,11 @@ crn_cached_edge crn_graph_no_nodes[2];
 bool crn_graph_open(crn_graph *graph)
 {
     graph->used = CRN_RECORD_ROOT;
-    graph->index = crn_try_table(INDEX_FIRST * sizeof *graph->index);
-    graph->index_mask = INDEX_FIRST - 1;
     graph->hot.edge_cache = crn_try_table(EDGE_CACHE_FIRST * sizeof *graph->hot.edge_cache);
     graph->hot.edge_cache_mask = EDGE_CACHE_FIRST - 1;
     graph->hot.nodes = crn_graph_no_nodes;
     make_empty_inline_cache();
-    if (!graph->index || !graph->hot.edge_cache || !reserve_record(graph)) {
+    if (!crn_index_open(&graph->index) || !graph->hot.edge_cache || !reserve_record(graph)) {
         crn_graph_close(graph);
         return false;
     }
@@ -396,14 +410,13 @@ bool crn_graph_open(crn_graph *graph)
 
 void crn_graph_close(crn_graph *graph)
 {
-    crn_free_table(graph->index, ((size_t)graph->index_mask + 1) * sizeof *graph->index);
+    crn_index_close(&graph->index);
     crn_free_table(graph->hot.edge_cache,
                    (graph->hot.edge_cache_mask + 1) * sizeof *graph->hot.edge_cache);
     crn_free_sparse(graph->hot.inline_cache, INLINE_CACHE_SIZE);
     crn_free(graph->path_blocks);
     crn_free(graph->path_contexts);
     graph->hot.inline_cache = NULL;
-    graph->index = NULL;
     graph->hot.edge_cache = NULL;
     graph->path_blocks = graph->path_contexts = NULL;
 }

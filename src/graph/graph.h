@@ -11,8 +11,8 @@
  * may be either. A record consists of two structs with the same number in two arrays: hot ones
  * (cairn/hot.h) and fixed ones (crn_link). Records are append-only and refer to each other by
  * number, so they can be in a file; only the edges cached in them are hints without meaning to
- * others. Private to the process are the index (a hash table of all edges), the edge cache (a
- * direct-mapped table in front of it) and the last path.
+ * others. Private to the process are the index (a hash table of edges that share their callee entry
+ * with another), the edge cache (a direct-mapped table in front of it) and the last path.
  *
  * One thread at a time may change a graph. Others may read records below the published number.
  *
@@ -24,17 +24,19 @@
 
 #include <cairn/hot.h>
 
+#include "graph/index.h"
+
 #define CRN_RECORD_ROOT ((uint32_t)1) /* record 0 is unused */
 
 /* The part of a record that never changes, and wall time, which changes rarely. */
-typedef struct crn_link {
+struct crn_link {
     uint32_t from;   /* the context that the edge leaves; 0 for the root */
     uint32_t target; /* the context that it leads to: itself, except for an alias */
     uint32_t block;
     uint32_t depth; /* of a context: length of its path, including the root; of an alias: its
                        kind */
     uint64_t wall;
-} crn_link;
+};
 
 enum { CRN_ALIAS_CYCLE = 0, CRN_ALIAS_FOLDED = 1 }; /* kinds of aliases */
 
@@ -67,9 +69,7 @@ struct crn_graph {
     uint32_t folded; /* the context [folded], 0 until it is needed */
     bool full;       /* out of space or memory: new edges fold */
 
-    uint32_t *index; /* hash table of records by (from, block); 0 is free */
-    uint32_t index_mask;
-    uint64_t index_count;
+    crn_index index; /* of edges that share their callee entry with another */
 
     uint32_t *path_blocks, *path_contexts; /* the last path, root first */
     uint32_t path_length, path_capacity;
@@ -104,17 +104,27 @@ static inline crn_cached_edge *crn_graph_edge_entry(const cairn_priv_lane *hot,
     return &hot->edge_cache[place & hot->edge_cache_mask];
 }
 
+/* Returns true if a record's callee entry is empty. Then no callee was ever followed whose block
+ * has this entry. (Record 0, or the root for the entry that CAIRN_BLOCK_FOLDED has.) */
+static inline bool crn_graph_is_no_callee(uint32_t callee)
+{
+    return callee <= CRN_RECORD_ROOT * CRN_RECORD_WORDS;
+}
+
 /* Looks up the callee `block` of the record at `node_offset` in the edge cache and caches it in the
  * record. Returns its node offset, 0 if it is not there. */
 static inline uint64_t crn_graph_recall(const cairn_priv_lane *hot, uint64_t node_offset,
                                         cairn_block block)
 {
+    uint32_t *entry =
+        &cairn_priv_record_at(hot, node_offset)->callees[cairn_priv_callee_index(block)];
+    if (crn_graph_is_no_callee(*entry))
+        return 0;
     const crn_cached_edge *cached = crn_graph_edge_entry(hot, node_offset, block);
     if (cached->key != crn_graph_edge_key(node_offset, block))
         return 0;
     uint32_t callee = cached->edge.node_offset;
-    cairn_priv_record *record = cairn_priv_record_at(hot, node_offset);
-    CAIRN_PRIV_PUT(record->callees[cairn_priv_callee_index(block)], callee);
+    CAIRN_PRIV_PUT(*entry, callee);
     return callee;
 }
 

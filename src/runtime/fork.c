@@ -52,7 +52,7 @@ static void bury_graph(crn_graph *graph)
                          .used = CRN_RECORD_ROOT + 1,
                          .grow = grow_nothing,
                          .full = true,
-                         .index = index};
+                         .index = {.entries = index}};
 }
 
 /* The lane's memory is never used again: it may have been moving. */

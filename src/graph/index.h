@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * index.h - a hash table of edges, by the context that they leave and their block.
+ *
+ * An entry has a record's number in its low bits and part of the edge's hash above, which
+ * distinguishes most edges without reading their records.
+ */
+#ifndef CRN_GRAPH_INDEX_H
+#define CRN_GRAPH_INDEX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <cairn/cairn.h>
+
+typedef struct crn_link crn_link; /* graph.h */
+
+typedef struct crn_index {
+    uint32_t *entries; /* 0 is free */
+    uint32_t mask;     /* number of entries, a power of two, - 1 */
+    uint32_t numbers;  /* mask of an entry's record number */
+    uint32_t count;    /* of edges */
+} crn_index;
+
+/* Returns false without memory. Closing what was not opened is harmless if it is zeroed. */
+bool crn_index_open(crn_index *index);
+void crn_index_close(crn_index *index);
+
+/* Makes capacity for two more edges and for records up to `record`. Returns false without
+ * memory. */
+bool crn_index_reserve(crn_index *index, const crn_link *links, uint32_t record);
+
+/* Returns the record of the edge, 0 if it is not in the table. */
+uint32_t crn_index_find(const crn_index *index, const crn_link *links, uint32_t from,
+                        cairn_block block);
+
+/* Adds an edge that is not in the table. */
+void crn_index_put(crn_index *index, const crn_link *links, uint32_t record);
+
+#endif
