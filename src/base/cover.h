@@ -2,8 +2,9 @@
  *
  * cover.h - the union of time intervals.
  *
- * The covered time of a span is the union of its children's intervals, on any lane, clipped to the
- * span. The rest of the span is its missing time.
+ * The covered time of a span is the union of the intervals of its children, on any lane, and of the
+ * spans that run inside it on its own lane (nesting.h), clipped to the span. The rest of the span
+ * is its self time; where children should account for all of it, its missing time.
  */
 #ifndef CRN_BASE_COVER_H
 #define CRN_BASE_COVER_H

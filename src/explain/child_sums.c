@@ -64,7 +64,7 @@ static void forget(crn_child_sums *sums)
     sums->outside = 0;
 }
 
-/* Finds the intervals of the children that ran within the span, clipped to it. Returns true if two
+/* Finds the intervals of the spans that cover time of the span, clipped to it. Returns true if two
  * of them overlap. */
 static bool find_runs(crn_child_sums *sums, uint32_t span, uint32_t *count)
 {
@@ -72,11 +72,10 @@ static bool find_runs(crn_child_sums *sums, uint32_t span, uint32_t *count)
     const crn_span *all = spans->trace->spans, *its = &all[span];
     uint64_t upto = its->start;
     bool beside = false;
-    const uint32_t *children;
-    uint32_t all_count = crn_span_children(spans, span, &children);
+    crn_cover_walk walk = crn_span_covering(spans, span);
     *count = 0;
-    for (uint32_t i = 0; i < all_count; i++) {
-        const crn_span *child = &all[children[i]];
+    for (uint32_t s; (s = crn_cover_walk_next(&walk)) != CRN_SPAN_NONE;) {
+        const crn_span *child = &all[s];
         if (child->start > its->end || child->end < its->start) {
             sums->outside++;
             continue;
@@ -86,7 +85,7 @@ static bool find_runs(crn_child_sums *sums, uint32_t span, uint32_t *count)
         beside |= start < upto;
         upto = upto < end ? end : upto;
         sums->runs[(*count)++] = (run){(double)(start - its->start), (double)(end - its->start), 0,
-                                       crn_span_block(spans, children[i])};
+                                       crn_span_block(spans, s)};
     }
     return beside;
 }
@@ -94,7 +93,8 @@ static bool find_runs(crn_child_sums *sums, uint32_t span, uint32_t *count)
 void crn_child_sums_of(crn_child_sums *sums, uint32_t span)
 {
     forget(sums);
-    uint32_t most = crn_span_children(sums->spans, span, NULL), count;
+    crn_cover_walk walk = crn_span_covering(sums->spans, span);
+    uint32_t most = walk.child_count + walk.inner_count, count;
     if (most > sums->room) {
         sums->room = most;
         sums->runs = crn_realloc(sums->runs, most, sizeof *sums->runs);

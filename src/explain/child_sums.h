@@ -18,7 +18,8 @@ typedef struct crn_child_sum {
 /* Sums of one span at a time. Zero it except for `spans`; free it with crn_child_sums_end. */
 typedef struct crn_child_sums {
     const crn_spans *spans;
-    uint32_t count, *blocks; /* blocks of the span's children */
+    uint32_t count, *blocks; /* blocks of the span's children, and of the spans that ran inside it
+                                on its lane */
     crn_child_sum *sums;     /* by block */
     uint32_t outside;        /* children that did not run within the span */
     struct crn_child_run *runs;

@@ -9,6 +9,7 @@
 
 #include "base/cover.h"
 #include "base/memory.h"
+#include "base/nesting.h"
 #include "capture/reader.h"
 #include "runtime/runtime.h"
 #include "runtime/span.h"
@@ -98,18 +99,25 @@ static bool read_all(all_spans *all, crn_error *error)
     return true;
 }
 
-/* ---- the union of children ---- */
+/* ---- the union of children, and of spans that run inside on the same lane ---- */
 
 typedef struct part {
-    crn_period period; /* of a child; an open one has no end */
-    uint32_t parent;   /* index + 1 */
+    crn_period period; /* of the inner span; an open one has no end */
+    uint32_t outer;    /* index */
 } part;
+
+typedef struct part_list {
+    const all_spans *all;
+    cairn_block block; /* asked for; 0: root spans */
+    part *parts;
+    uint32_t count;
+} part_list;
 
 static int compare_parts(const void *left, const void *right)
 {
     const part *a = left, *b = right;
-    if (a->parent != b->parent)
-        return a->parent < b->parent ? -1 : 1;
+    if (a->outer != b->outer)
+        return a->outer < b->outer ? -1 : 1;
     return a->period.start < b->period.start ? -1 : a->period.start > b->period.start;
 }
 
@@ -119,38 +127,61 @@ static bool is_asked(const recorded *span, cairn_block block)
            (block ? span->block == block : span->parent == 0);
 }
 
-static uint32_t list_children(const all_spans *all, cairn_block block, part *parts)
+static crn_period period_of(const recorded *span)
 {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < all->count; i++) {
-        const recorded *child = &all->spans[i];
-        if (child->parent && is_asked(&all->spans[child->parent - 1], block))
-            parts[count++] =
-                (part){{child->start, child->end ? child->end : UINT64_MAX}, child->parent};
+    return (crn_period){span->start, span->end ? span->end : UINT64_MAX};
+}
+
+static void add_part(void *to, uint32_t outer, uint32_t inner)
+{
+    part_list *list = to;
+    const recorded *spans = list->all->spans;
+    if (is_asked(&spans[outer], list->block))
+        list->parts[list->count++] = (part){period_of(&spans[inner]), outer};
+}
+
+/* Lists what covers time of the asked spans. A lane records its spans in the order of start. */
+static void list_parts(part_list *list, crn_nesting *nesting)
+{
+    const all_spans *all = list->all;
+    for (uint32_t i = 0; i < all->count; i++)
+        if (all->spans[i].parent)
+            add_part(list, all->spans[i].parent - 1, i);
+    for (uint32_t l = 0; l < all->lane_count; l++) {
+        const lane_part *lane = &all->lanes[l];
+        nesting->height = 0;
+        for (uint32_t i = lane->first; i < lane->first + lane->count; i++)
+            crn_nesting_add(nesting, i, period_of(&all->spans[i]), add_part, list);
     }
-    qsort(parts, count, sizeof *parts, compare_parts);
-    return count;
+    qsort(list->parts, list->count, sizeof *list->parts, compare_parts);
 }
 
 static uint64_t cover(const all_spans *all, const part *parts, uint32_t count)
 {
     uint64_t covered = 0, reach = 0;
     for (uint32_t i = 0; i < count; i++) {
-        const recorded *parent = &all->spans[parts[i].parent - 1];
-        if (!i || parts[i].parent != parts[i - 1].parent)
+        const recorded *outer = &all->spans[parts[i].outer];
+        if (!i || parts[i].outer != parts[i - 1].outer)
             reach = 0;
-        covered += crn_cover((crn_period){parent->start, parent->end}, parts[i].period, &reach);
+        covered += crn_cover((crn_period){outer->start, outer->end}, parts[i].period, &reach);
     }
     return covered;
 }
 
 static cairn_error measure(const all_spans *all, cairn_block block, cairn_missing *missing)
 {
-    part *parts = crn_try_calloc((size_t)all->count + 1, sizeof *parts);
-    if (!parts)
+    part_list list = {.all = all, .block = block};
+    crn_nesting nesting = {0};
+    list.parts = crn_try_calloc(3 * (size_t)all->count + 1, sizeof *list.parts);
+    nesting.open = crn_try_calloc((size_t)all->count + 1, sizeof *nesting.open);
+    if (list.parts && nesting.open)
+        list_parts(&list, &nesting);
+    uint64_t total = 0, covered = cover(all, list.parts, list.count);
+    bool failed = !list.parts || !nesting.open;
+    crn_free(list.parts);
+    crn_free(nesting.open);
+    if (failed)
         return CAIRN_E_MEMORY;
-    uint64_t total = 0, covered = cover(all, parts, list_children(all, block, parts));
-    crn_free(parts);
     for (uint32_t i = 0; i < all->count; i++)
         if (is_asked(&all->spans[i], block)) {
             total += all->spans[i].end - all->spans[i].start;

@@ -133,13 +133,71 @@ static void find_children(crn_spans *spans)
     crn_free(scratch);
 }
 
+/* ---- covering spans ---- */
+
+/* Groups the spans by lane and finds those that run inside others. */
+static void find_inner(crn_spans *spans)
+{
+    const crn_span *all = spans->trace->spans;
+    uint32_t count = spans->trace->span_count, lanes = 0;
+    for (uint32_t s = 0; s < count; s++)
+        lanes = all[s].lane >= lanes ? all[s].lane + 1u : lanes;
+    uint32_t *first = crn_calloc(lanes + (size_t)2, sizeof *first);
+    crn_lane_span *sorted = crn_calloc(count + (size_t)1, sizeof *sorted);
+    for (uint32_t s = 0; s < count; s++)
+        first[all[s].lane + 2]++;
+    for (uint32_t lane = 0; lane < lanes; lane++)
+        first[lane + 2] += first[lane + 1];
+    for (uint32_t s = 0; s < count; s++)
+        sorted[first[all[s].lane + 1]++] =
+            (crn_lane_span){all[s].start, all[s].end, s, all[s].parent};
+    for (uint32_t lane = 0; lane < lanes; lane++)
+        crn_coverings_add_lane(&spans->inner, sorted + first[lane], first[lane + 1] - first[lane]);
+    crn_coverings_sort(&spans->inner);
+    crn_free(first);
+    crn_free(sorted);
+}
+
+crn_cover_walk crn_span_covering(const crn_spans *spans, uint32_t span)
+{
+    crn_cover_walk walk = {.spans = spans};
+    walk.child_count = crn_span_children(spans, span, &walk.children);
+    uint32_t low = 0, high = spans->inner.count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (spans->inner.all[middle].outer < span)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    walk.inner = spans->inner.all + low;
+    while (low + walk.inner_count < spans->inner.count &&
+           walk.inner[walk.inner_count].outer == span)
+        walk.inner_count++;
+    return walk;
+}
+
+uint32_t crn_cover_walk_next(crn_cover_walk *walk)
+{
+    const crn_span *all = walk->spans->trace->spans;
+    if (walk->inner_count &&
+        (!walk->child_count || walk->inner->start < all[*walk->children].start)) {
+        walk->inner_count--;
+        return walk->inner++->inner;
+    }
+    if (!walk->child_count)
+        return CRN_SPAN_NONE;
+    walk->child_count--;
+    return *walk->children++;
+}
+
 /* ---- gaps ---- */
 
-/* Iterates over the gaps of a span: the intervals that no child covers. */
+/* Iterates over the gaps of a span: the intervals of its self time. */
 typedef struct gap_walk {
     const crn_spans *spans;
-    const uint32_t *children;
-    uint32_t span, next, count; /* children of the span: next one, and how many */
+    crn_cover_walk covering;
+    uint32_t span;
     uint32_t before;
     uint64_t at; /* covered or visited up to this time, ns */
     bool over;
@@ -148,10 +206,10 @@ typedef struct gap_walk {
 static gap_walk gaps_of(const crn_spans *spans, uint32_t span)
 {
     gap_walk walk = {.spans = spans,
+                     .covering = crn_span_covering(spans, span),
                      .span = span,
                      .before = CRN_SPAN_NONE,
                      .at = spans->trace->spans[span].start};
-    walk.count = crn_span_children(spans, span, &walk.children);
     return walk;
 }
 
@@ -160,7 +218,7 @@ static bool next_gap(gap_walk *walk, crn_span_part *gap)
     const crn_span *all = walk->spans->trace->spans;
     uint64_t end = all[walk->span].end;
     while (!walk->over) {
-        uint32_t child = walk->next < walk->count ? walk->children[walk->next++] : CRN_SPAN_NONE;
+        uint32_t child = crn_cover_walk_next(&walk->covering);
         bool inside = child != CRN_SPAN_NONE && all[child].start < end;
         uint64_t upto = inside ? all[child].start : end, from = walk->at;
         *gap = (crn_span_part){.start = from,
@@ -185,13 +243,11 @@ static bool next_gap(gap_walk *walk, crn_span_part *gap)
 static uint64_t covered_of(const crn_spans *spans, uint32_t span)
 {
     const crn_span *all = spans->trace->spans;
-    const uint32_t *children;
-    uint32_t count = crn_span_children(spans, span, &children);
+    crn_cover_walk walk = crn_span_covering(spans, span);
     crn_period whole = {all[span].start, all[span].end};
     uint64_t covered = 0, reach = 0;
-    for (uint32_t i = 0; i < count; i++)
-        covered +=
-            crn_cover(whole, (crn_period){all[children[i]].start, all[children[i]].end}, &reach);
+    for (uint32_t s; (s = crn_cover_walk_next(&walk)) != CRN_SPAN_NONE;)
+        covered += crn_cover(whole, (crn_period){all[s].start, all[s].end}, &reach);
     return covered;
 }
 
@@ -201,7 +257,7 @@ static void find_covered(crn_spans *spans)
     uint32_t count = spans->trace->span_count, long_count = 0, room = 0;
     spans->covered = crn_calloc(count + (size_t)1, sizeof *spans->covered);
     for (uint32_t s = 0; s < count; s++) {
-        if (!spans->child_counts[s])
+        if (!spans->child_counts[s] && !spans->inner.count)
             continue;
         uint64_t covered = covered_of(spans, s);
         spans->covered[s] = (uint32_t)covered;
@@ -223,6 +279,7 @@ crn_spans *crn_spans_make(const crn_trace *trace, uint32_t block_count)
     spans->trace = trace;
     spans->block_count = block_count;
     find_children(spans);
+    find_inner(spans);
     find_covered(spans);
     return spans;
 }
@@ -235,6 +292,7 @@ void crn_spans_free(crn_spans *spans)
     crn_free(spans->child_counts);
     crn_free(spans->group_first);
     crn_free(spans->many);
+    crn_free(spans->inner.all);
     crn_free(spans->covered);
     crn_free(spans->covered_long);
     crn_free(spans);

@@ -2,9 +2,10 @@
  *
  * span_figures.h - figures of spans: durations by block, the slowest spans, and missing time.
  *
- * The *covered* time of a span is the union of its children's intervals, on any lane, clipped to
- * the span. The rest is its *self* time. Where the children should account for everything (the
- * root, a frame), self time is called *missing*.
+ * The *covered* time of a span is the union of the intervals of its children, on any lane, and of
+ * the spans that run inside it on its own lane, whoever their parents are; clipped to the span. The
+ * rest is its *self* time, so no moment of a lane is self time of two spans. Where the children
+ * should account for everything (the root, a frame), self time is called *missing*.
  *
  * All functions take time linear in the number of spans, except for sorting, and none recurses.
  * Memory: 10 bytes a span besides the trace, and 4 more during construction.
@@ -12,6 +13,7 @@
 #ifndef CRN_SPANS_SPAN_FIGURES_H
 #define CRN_SPANS_SPAN_FIGURES_H
 
+#include "spans/span_cover.h"
 #include "spans/trace.h"
 
 enum { CRN_CHILDREN_MANY = 255, CRN_CHILDREN_GROUP = 16 };
@@ -29,6 +31,7 @@ typedef struct crn_spans {
         uint32_t span, count;
     } * many; /* sorted by span */
     uint32_t many_count;
+    crn_coverings inner;    /* spans that run inside others on one lane without being children */
     uint32_t *covered;      /* by span, ns; if >= CRN_COVERED_LONG: CRN_COVERED_LONG + index of
                                covered_long */
     uint64_t *covered_long; /* ns, of spans that do not fit into 31 bits */
@@ -43,6 +46,19 @@ static inline bool crn_span_is_chosen(const crn_spans *spans, uint32_t span)
 
 /* Returns the number of children and points `*children` at the first, unless it is NULL. */
 uint32_t crn_span_children(const crn_spans *spans, uint32_t span, const uint32_t **children);
+
+/* Iterates over the spans that cover time of a span, by start: its children, and those that run
+ * inside it on its lane. */
+typedef struct crn_cover_walk {
+    const crn_spans *spans;
+    const uint32_t *children;
+    const crn_covering *inner;
+    uint32_t child_count, inner_count; /* still to come */
+} crn_cover_walk;
+
+crn_cover_walk crn_span_covering(const crn_spans *spans, uint32_t span);
+/* Returns CRN_SPAN_NONE at the end. */
+uint32_t crn_cover_walk_next(crn_cover_walk *walk);
 
 /* Computes children and covered times. `trace` must outlive the result. Never NULL. */
 crn_spans *crn_spans_make(const crn_trace *trace, uint32_t block_count);

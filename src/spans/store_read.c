@@ -8,6 +8,7 @@
 
 #include "base/cover.h"
 #include "base/memory.h"
+#include "spans/span_cover.h"
 
 const crn_span_piece *crn_store_piece(const crn_span_store *store, uint32_t span)
 {
@@ -70,7 +71,8 @@ static crn_period period_of(const crn_span_store *store, const crn_span_piece *p
 typedef struct cover {
     crn_span_store *store;
     uint64_t *reach; /* by span: latest end of its children so far, ns */
-    uint8_t *slow;   /* bitmap by span: its children overlap or are not sorted */
+    uint8_t *slow;   /* bitmap by span: its children overlap or are not sorted, or other spans
+                        run inside it on its lane */
 } cover;
 
 /* Adds a child that begins after the previous child's end; otherwise marks the parent as slow.
@@ -91,41 +93,52 @@ static void cover_by(cover *cover, const crn_span_piece *piece, uint32_t parent,
         crn_cover(period_of(store, piece, parent), its, &cover->reach[parent]);
 }
 
-/* Merges the intervals of the children of slow parents, sorted by parent and start. */
-static void merge_children(cover *cover)
+/* Adds the spans that run inside others on one lane, and flags these others as slow. */
+static void add_inner(cover *cover, crn_coverings *coverings)
+{
+    const crn_span_store *store = cover->store;
+    crn_lane_span *spans = NULL;
+    for (uint32_t p = 0; p < store->piece_count;) {
+        uint32_t lane = store->pieces[p].lane, count = 0;
+        uint32_t most = store->lane_first[lane + 1] - store->lane_first[lane];
+        spans = crn_realloc(spans, most + (size_t)1, sizeof *spans);
+        for (; p < store->piece_count && store->pieces[p].lane == lane; p++)
+            for (uint32_t i = 0; i < store->pieces[p].count && count < most; i++) {
+                uint32_t span = store->pieces[p].first + i;
+                crn_period its = period_of(store, &store->pieces[p], span);
+                spans[count++] = (crn_lane_span){its.start, its.end, span,
+                                                 crn_store_parent(store, &store->pieces[p], span)};
+            }
+        crn_coverings_add_lane(coverings, spans, count);
+    }
+    crn_free(spans);
+    for (uint32_t i = 0; i < coverings->count; i++) {
+        uint32_t outer = coverings->all[i].outer;
+        cover->slow[outer >> 3] |= (uint8_t)(1 << (outer & 7));
+    }
+}
+
+/* Merges the intervals of all that covers slow spans. */
+static void merge_slow(cover *cover, crn_coverings *coverings)
 {
     crn_span_store *store = cover->store;
-    uint32_t count = 0, room = 0, *children = NULL;
     for (uint32_t s = 0; s < store->count; s++) {
         uint32_t parent = crn_store_parent(store, crn_store_piece(store, s), s);
         if (parent == CRN_SPAN_NONE || !(cover->slow[parent >> 3] >> (parent & 7) & 1))
             continue;
-        if (count == room) {
-            room = room ? room * 2 : 1024;
-            children = crn_realloc(children, room, sizeof *children);
-        }
-        children[count++] = s;
+        crn_covering child = {period_of(store, store->pieces, s).start, parent, s};
+        crn_coverings_add(coverings, &child);
     }
-    uint64_t *keys = count ? crn_calloc(store->count, sizeof *keys) : NULL;
-    for (uint32_t i = 0; i < count; i++)
-        keys[children[i]] = period_of(store, store->pieces, children[i]).start;
-    crn_store_sort(children, count, keys);
-    for (uint32_t i = 0; i < count; i++)
-        keys[children[i]] =
-            crn_store_parent(store, crn_store_piece(store, children[i]), children[i]);
-    crn_store_sort(children, count, keys);
+    crn_coverings_sort(coverings);
     uint64_t reach = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t parent = (uint32_t)keys[children[i]];
-        if (parent >= store->count) /* the file has changed under us */
-            continue;
-        if (i == 0 || parent != keys[children[i - 1]])
-            reach = store->covered[parent] = 0;
-        store->covered[parent] += crn_cover(period_of(store, store->pieces, parent),
-                                            period_of(store, store->pieces, children[i]), &reach);
+    for (uint32_t i = 0; i < coverings->count; i++) {
+        const crn_covering *its = &coverings->all[i];
+        if (i == 0 || its->outer != its[-1].outer)
+            reach = store->covered[its->outer] = 0;
+        store->covered[its->outer] +=
+            crn_cover(period_of(store, store->pieces, its->outer),
+                      period_of(store, store->pieces, its->inner), &reach);
     }
-    crn_free(keys);
-    crn_free(children);
 }
 
 void crn_store_covered(crn_span_store *store)
@@ -145,7 +158,10 @@ void crn_store_covered(crn_span_store *store)
         }
     }
     crn_free(cover.reach);
-    merge_children(&cover);
+    crn_coverings coverings = {0};
+    add_inner(&cover, &coverings);
+    merge_slow(&cover, &coverings);
+    crn_free(coverings.all);
     crn_free(cover.slow);
 }
 

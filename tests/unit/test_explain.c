@@ -452,21 +452,43 @@ typedef struct figures {
     double self, number[CHILD_BLOCKS], duration[CHILD_BLOCKS], time[CHILD_BLOCKS], took;
 } figures;
 
+static bool is_later(const crn_trace *trace, uint32_t span, uint32_t other)
+{
+    const crn_span *its = &trace->spans[span], *before = &trace->spans[other];
+    return its->lane == before->lane && its->end > its->start &&
+           (its->start > before->start || (its->start == before->start && span > other));
+}
+
+/* Returns true if `part` is a child, or interrupts the span on its lane while no span between them
+ * is open longer than either. */
+static bool is_part(const crn_trace *trace, uint32_t part, uint32_t span)
+{
+    const crn_span *its = &trace->spans[part], *outer = &trace->spans[span];
+    if (its->parent == span)
+        return its->start <= outer->end && its->end >= outer->start;
+    if (!is_later(trace, part, span) || its->start >= outer->end)
+        return false;
+    for (uint32_t s = 0; s < trace->span_count; s++)
+        if (is_later(trace, s, span) && is_later(trace, part, s) &&
+            (trace->spans[s].end > its->end || trace->spans[s].end >= outer->end))
+            return false;
+    return true;
+}
+
 /* Moment by moment. */
 static figures slow_figures(const crn_trace *trace, uint32_t span)
 {
     const crn_span *its = &trace->spans[span];
     figures figures = {.took = (double)(its->end - its->start)};
     for (uint32_t c = 0; c < trace->span_count; c++)
-        if (trace->spans[c].parent == span && trace->spans[c].start <= its->end &&
-            trace->spans[c].end >= its->start)
+        if (is_part(trace, c, span))
             figures.number[trace->spans[c].block]++;
     for (uint64_t t = its->start; t < its->end; t++) {
         double running = 0;
         for (int pass = 0; pass < 2; pass++)
             for (uint32_t c = 0; c < trace->span_count; c++) {
                 const crn_span *child = &trace->spans[c];
-                if (child->parent != span || t < child->start || t >= child->end)
+                if (t < child->start || t >= child->end || !is_part(trace, c, span))
                     continue;
                 if (pass == 0) {
                     running++;
@@ -552,20 +574,21 @@ static void parts_equal_the_reference(void **state)
     (void)state;
     random_source random = {23};
     crn_span all[SPANS];
-    const char *lanes[1] = {""};
+    const char *lanes[3] = {"", "", ""};
     uint32_t explained = 0;
     for (int round = 0; round < 600; round++) {
         crn_trace trace = {.spans = all,
                            .span_count = random_below(&random, SPANS + 1),
                            .length = LENGTH,
                            .lanes = lanes,
-                           .lane_count = 1};
+                           .lane_count = 3};
         for (uint32_t s = 0; s < trace.span_count; s++) {
             uint64_t start = random_below(&random, LENGTH);
             all[s] = (crn_span){
                 .start = start,
                 .end = start + random_below(&random, (uint32_t)(LENGTH - start) + 1),
                 .block = random_below(&random, CHILD_BLOCKS),
+                .lane = random_below(&random, 3),
                 .open = random_chance(&random, 1, 20),
                 .iteration = random_below(&random, 9),
                 .parent = s && random_chance(&random, 4, 5) ? random_below(&random, s < 8 ? s : 8)

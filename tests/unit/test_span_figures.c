@@ -11,7 +11,7 @@
 #include "support/cases.h"
 #include "support/random.h"
 
-enum { SPANS = 60, BLOCKS = 5, LENGTH = 400, ROUNDS = 400 };
+enum { SPANS = 60, BLOCKS = 5, LENGTH = 400, ROUNDS = 400, LANES = 7 };
 
 /* Any parents without circles: also children that run before or after them, on other lanes. */
 static crn_trace random_trace(random_source *random, crn_span *spans)
@@ -24,6 +24,7 @@ static crn_trace random_trace(random_source *random, crn_span *spans)
         spans[s] = (crn_span){.start = start,
                               .end = open ? LENGTH : start + random_below(random, (uint32_t)room),
                               .block = random_below(random, BLOCKS + 1),
+                              .lane = random_below(random, LANES),
                               .parent = CRN_SPAN_NONE,
                               .open = open};
         if (s && random_chance(random, 3, 4))
@@ -37,11 +38,24 @@ static crn_trace random_trace(random_source *random, crn_span *spans)
     return trace;
 }
 
-static bool covers(const crn_trace *trace, uint32_t parent, uint64_t moment)
+static bool runs(const crn_trace *trace, uint32_t span, uint64_t moment)
+{
+    return trace->spans[span].start <= moment && moment < trace->spans[span].end;
+}
+
+/* Returns true if `inner` is a child of the span or runs on its lane and began later. */
+static bool is_inside(const crn_trace *trace, uint32_t inner, uint32_t span)
+{
+    const crn_span *its = &trace->spans[inner], *outer = &trace->spans[span];
+    return its->parent == span ||
+           (its->lane == outer->lane &&
+            (its->start > outer->start || (its->start == outer->start && inner > span)));
+}
+
+static bool covers(const crn_trace *trace, uint32_t span, uint64_t moment)
 {
     for (uint32_t s = 0; s < trace->span_count; s++)
-        if (trace->spans[s].parent == parent && trace->spans[s].start <= moment &&
-            moment < trace->spans[s].end)
+        if (runs(trace, s, moment) && is_inside(trace, s, span))
             return true;
     return false;
 }
@@ -64,7 +78,24 @@ static uint64_t took(const crn_trace *trace, uint32_t span)
     return trace->spans[span].end - trace->spans[span].start;
 }
 
-static void self_time_is_not_covered_by_children(void **state)
+/* No lane has more self time than it is busy. */
+static void assert_lanes(const crn_trace *trace, const crn_spans *spans)
+{
+    uint64_t self[LANES] = {0}, busy[LANES] = {0};
+    for (uint64_t t = 0; t < LENGTH; t++)
+        for (uint32_t lane = 0; lane < LANES; lane++)
+            for (uint32_t s = 0; s < trace->span_count; s++)
+                if (trace->spans[s].lane == lane && runs(trace, s, t)) {
+                    busy[lane]++;
+                    break;
+                }
+    for (uint32_t s = 0; s < trace->span_count; s++)
+        self[trace->spans[s].lane] += crn_span_self(spans, s);
+    for (uint32_t lane = 0; lane < LANES; lane++)
+        assert_true(self[lane] <= busy[lane]);
+}
+
+static void each_moment_of_a_lane_is_charged_once(void **state)
 {
     (void)state;
     random_source random = {1};
@@ -77,6 +108,7 @@ static void self_time_is_not_covered_by_children(void **state)
             assert_int_equal(crn_span_self(spans, s), slow_self(&trace, s));
             covered += crn_span_self(spans, s) != took(&trace, s);
         }
+        assert_lanes(&trace, spans);
         crn_spans_free(spans);
     }
     assert_true(covered > ROUNDS);
@@ -224,7 +256,7 @@ static void the_slowest_are_the_slowest(void **state)
     }
 }
 
-/* Each gap is without a child from its start to its end, and as long as it can be. */
+/* Each gap is self time from its start to its end, and as long as it can be. */
 static void assert_gap(const crn_trace *trace, const crn_span_part *gap)
 {
     const crn_span *its = &trace->spans[gap->span];
@@ -236,13 +268,13 @@ static void assert_gap(const crn_trace *trace, const crn_span_part *gap)
     if (gap->before == CRN_SPAN_NONE) {
         assert_int_equal(gap->start, its->start);
     } else {
-        assert_int_equal(trace->spans[gap->before].parent, gap->span);
+        assert_true(is_inside(trace, gap->before, gap->span));
         assert_int_equal(trace->spans[gap->before].end, gap->start);
     }
     if (gap->after == CRN_SPAN_NONE) {
         assert_int_equal(end, its->end);
     } else {
-        assert_int_equal(trace->spans[gap->after].parent, gap->span);
+        assert_true(is_inside(trace, gap->after, gap->span));
         assert_int_equal(trace->spans[gap->after].start, end);
     }
 }
@@ -313,13 +345,14 @@ static void many_spans_are_measured_exactly(void **state)
     for (uint32_t p = 0; p < PARENTS; p++) {
         uint32_t parent = count++, children = p % 3 ? EACH : random_below(&random, 300);
         uint64_t covered = 0, at = 0;
-        all[parent] = (crn_span){.parent = CRN_SPAN_NONE, .block = KINDS};
+        all[parent] = (crn_span){.parent = CRN_SPAN_NONE, .block = KINDS, .lane = p};
         for (uint32_t i = 0; i < children; i++) {
             uint64_t took = random_next(&random) >> (p % 2 ? 50 : 10 + random_below(&random, 54));
             took >>= took >> 42 ? 22 : 0;
             all[count++] = (crn_span){.start = at,
                                       .end = at + took,
                                       .parent = parent,
+                                      .lane = p,
                                       .block = random_below(&random, 20) % KINDS};
             covered += took;
             at += took + 5;
@@ -353,7 +386,7 @@ static void many_spans_are_measured_exactly(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(self_time_is_not_covered_by_children),
+        cmocka_unit_test(each_moment_of_a_lane_is_charged_once),
         cmocka_unit_test(rows_sum_their_spans),
         cmocka_unit_test(rows_are_in_the_order_that_was_asked_for),
         cmocka_unit_test(the_slowest_are_the_slowest),
