@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "baseline/fold.h"
+
 enum { ARENA_CHUNK = 1 << 20, STACK_FIRST = 1 << 10 };
 #define NO_BLOCK UINT32_MAX
 
@@ -62,26 +64,7 @@ void plain_grow(plain_profile *profile)
     profile->end = profile->stack + capacity - 1;
 }
 
-/* If the path to `node`, followed by `block`, ends with two equal runs, returns the node that ends
- * the first of them. Otherwise NULL. */
-static plain_node *fold(plain_node *node, uint32_t block)
-{
-    plain_node *first = node;
-    for (size_t length = 1; first; length++, first = first->parent) {
-        if (first->block != block)
-            continue;
-        const plain_node *late = node, *early = first->parent;
-        size_t same = 1;
-        while (same < length && early && late->block == early->block) {
-            same++;
-            late = late->parent;
-            early = early->parent;
-        }
-        if (same == length)
-            return first;
-    }
-    return NULL;
-}
+DEFINE_FOLD(plain_node)
 
 plain_node *plain_follow(plain_profile *profile, plain_node *node, uint32_t block)
 {

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "baseline/fold.h"
+
 static void *must(void *memory)
 {
     if (!memory)
@@ -40,27 +42,7 @@ void tree_restart(tree_profile *profile)
     profile->root->count++;
 }
 
-/* "If the current node matches, that's a 1 compaction. Else try a 2 compaction": the node
- * that ends the earlier of two equal runs, the later of which `block` would complete below
- * `node`; or NULL. */
-static tree_node *compact(tree_node *node, uint32_t block)
-{
-    tree_node *earlier = node;
-    for (size_t length = 1; earlier; length++, earlier = earlier->parent) {
-        if (earlier->block != block)
-            continue;
-        const tree_node *late = node, *early = earlier->parent;
-        size_t same = 1;
-        while (same < length && early && late->block == early->block) {
-            same++;
-            late = late->parent;
-            early = early->parent;
-        }
-        if (same == length)
-            return earlier;
-    }
-    return NULL;
-}
+DEFINE_FOLD(tree_node)
 
 /* The vector doubles when its size is a power of two. */
 static void insert_child(tree_children *children, size_t place, tree_node *child)
@@ -76,7 +58,7 @@ static void insert_child(tree_children *children, size_t place, tree_node *child
 
 tree_node *tree_add(tree_profile *profile, tree_node *node, size_t place, uint32_t block)
 {
-    tree_node *child = compact(node, block);
+    tree_node *child = fold(node, block);
     if (!child) {
         child = new_node(node, block);
         profile->node_count++;

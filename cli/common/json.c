@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "formats/names.h"
 #include "profile/profile.h"
 
 json_t *crn_json_text(const char *text)
 {
-    char *utf8 = crn_names_utf8(text);
+    char *utf8 = crn_text_copy(text, false);
     json_t *json = json_string(utf8);
     crn_free(utf8);
     return json;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "cli/common/json.h"
 #include "formats/names.h"
 #include "report.h"
@@ -17,7 +18,7 @@
 static void set_by_metric(json_t *object, const crn_profile *profile, uint32_t metric,
                           json_t *value)
 {
-    char *utf8 = crn_names_utf8(profile->metrics[metric].name);
+    char *utf8 = crn_text_copy(profile->metrics[metric].name, false);
     json_object_set_new(object, utf8, value);
     crn_free(utf8);
 }
@@ -127,7 +128,7 @@ static void write_head(FILE *out, const crn_report *report)
     const crn_profile *profile = report->profile;
     json_t *notes = json_object(), *warnings = json_array(), *metrics = json_array();
     for (size_t i = 0; i < profile->note_count; i++) {
-        char *key = crn_names_utf8(profile->notes[i].key);
+        char *key = crn_text_copy(profile->notes[i].key, false);
         json_object_set_new(notes, key, crn_json_text(profile->notes[i].value));
         crn_free(key);
     }
@@ -265,7 +266,7 @@ static void write_context(FILE *out, tree_writer *writer, uint32_t c)
 static void write_tree(FILE *out, const crn_report *report)
 {
     crn_tree_view view = crn_tree_view_make(report);
-    char *utf8 = crn_names_utf8(report->profile->metrics[report->metrics[0]].name);
+    char *utf8 = crn_text_copy(report->profile->metrics[report->metrics[0]].name, false);
     tree_writer writer = {report, &view, json_text(json_string(utf8)),
                           crn_calloc(view.profile->block_count, sizeof *writer.blocks)};
     crn_free(utf8);

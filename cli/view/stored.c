@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "cli/common/cli.h"
 #include "cli/common/json.h"
 #include "formats/names.h"
@@ -172,7 +173,7 @@ static void put_sources(FILE *out, const crn_view *view, const crn_profile *prof
         for (size_t at = 0; text && at < size; at++)
             text[at] = text[at] ? text[at] : '?';
         if (text && total + size <= SOURCES) {
-            char *name = crn_names_utf8(all[i].name);
+            char *name = crn_text_copy(all[i].name, false);
             json_object_set_new(json, name, crn_json_text(text));
             crn_free(name);
             total += size;

@@ -120,22 +120,19 @@ static const char leave_leaf_text[] = "# cairn leave\n\t"
 
 /* clang-format on */
 
-static tree operand(const char *constraint, tree value)
+tree crn_operand(const char *constraint, tree value)
 {
     return build_tree_list(build_tree_list(NULL_TREE, build_string(strlen(constraint), constraint)),
                            value);
 }
 
-static void clobber(vec<tree, va_gc> *&clobbers, const char *name)
-{
-    vec_safe_push(clobbers, build_tree_list(NULL_TREE, build_string(strlen(name), name)));
-}
-
 /* The called stubs return below the red zone's begin: functions with them must have none. */
-static gimple *assemble(const char *text, vec<tree, va_gc> *inputs, vec<tree, va_gc> *outputs,
-                        vec<tree, va_gc> *clobbers)
+gimple *crn_assemble(const char *text, crn_operands *inputs, crn_operands *outputs,
+                     std::initializer_list<const char *> lost)
 {
-    clobber(clobbers, "cc");
+    crn_operands *clobbers = NULL;
+    for (const char *name : lost)
+        vec_safe_push(clobbers, build_tree_list(NULL_TREE, build_string(strlen(name), name)));
     ix86_pc_thunk_call_expanded = true;
     gasm *statement = gimple_build_asm_vec(text, inputs, outputs, clobbers, NULL);
     gimple_asm_set_volatile(statement, true);
@@ -144,10 +141,10 @@ static gimple *assemble(const char *text, vec<tree, va_gc> *inputs, vec<tree, va
     return statement;
 }
 
-static void scratch(vec<tree, va_gc> *&outputs, unsigned count)
+static void scratch(crn_operands *&outputs, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
-        vec_safe_push(outputs, operand("=&r", make_ssa_name(long_long_integer_type_node)));
+        vec_safe_push(outputs, crn_operand("=&r", make_ssa_name(long_long_integer_type_node)));
 }
 
 /* ---- calls ---- */
@@ -179,21 +176,21 @@ static gimple *call_with_site(const char *name, tree site, tree height)
 
 static gimple *enter_inline(const char *text, unsigned scratches, tree site, tree made, tree strand)
 {
-    vec<tree, va_gc> *inputs = NULL, *outputs = NULL;
-    vec_safe_push(outputs, operand("=&a", made));
-    vec_safe_push(outputs, operand("=&r", strand));
+    crn_operands *inputs = NULL, *outputs = NULL;
+    vec_safe_push(outputs, crn_operand("=&a", made));
+    vec_safe_push(outputs, crn_operand("=&r", strand));
     scratch(outputs, scratches);
-    vec_safe_push(inputs, operand("m", crn_site_block(site)));
-    vec_safe_push(inputs, operand("m", crn_site_inline_cache(site)));
-    return assemble(text, inputs, outputs, NULL);
+    vec_safe_push(inputs, crn_operand("m", crn_site_block(site)));
+    vec_safe_push(inputs, crn_operand("m", crn_site_inline_cache(site)));
+    return crn_assemble(text, inputs, outputs, {"cc"});
 }
 
 static gimple *leave_leaf(tree caller, tree strand)
 {
-    vec<tree, va_gc> *inputs = NULL;
-    vec_safe_push(inputs, operand("r", caller));
-    vec_safe_push(inputs, operand("r", strand));
-    return assemble(leave_leaf_text, inputs, NULL, NULL);
+    crn_operands *inputs = NULL;
+    vec_safe_push(inputs, crn_operand("r", caller));
+    vec_safe_push(inputs, crn_operand("r", strand));
+    return crn_assemble(leave_leaf_text, inputs, NULL, {"cc"});
 }
 
 gimple *crn_emit_enter(tree site, tree height)
@@ -205,13 +202,11 @@ gimple *crn_emit_enter(tree site, tree height)
     if (crn_storage_of(height) == CRN_SAVED_CALLER)
         return enter_inline(enter_saved_caller_text, 2, site, height,
                             make_ssa_name(long_long_integer_type_node));
-    vec<tree, va_gc> *inputs = NULL, *outputs = NULL, *clobbers = NULL;
-    vec_safe_push(outputs, operand("=&a", height));
-    vec_safe_push(inputs, operand("m", crn_site_block(site)));
-    for (const char *name : {"r8", "r9", "r10", "r11"})
-        clobber(clobbers, name);
+    crn_operands *inputs = NULL, *outputs = NULL;
+    vec_safe_push(outputs, crn_operand("=&a", height));
+    vec_safe_push(inputs, crn_operand("m", crn_site_block(site)));
     crn_stubs_use();
-    return assemble(enter_text, inputs, outputs, clobbers);
+    return crn_assemble(enter_text, inputs, outputs, {"r8", "r9", "r10", "r11", "cc"});
 }
 
 static gimple *call_with_height(const char *name, tree height)
@@ -222,13 +217,11 @@ static gimple *call_with_height(const char *name, tree height)
 
 static gimple *assemble_with_height(const char *text, tree height)
 {
-    vec<tree, va_gc> *inputs = NULL, *outputs = NULL, *clobbers = NULL;
-    vec_safe_push(outputs, operand("=c", make_ssa_name(long_long_integer_type_node)));
-    vec_safe_push(inputs, operand("0", height));
-    for (const char *name : {"r9", "r10", "r11"})
-        clobber(clobbers, name);
+    crn_operands *inputs = NULL, *outputs = NULL;
+    vec_safe_push(outputs, crn_operand("=c", make_ssa_name(long_long_integer_type_node)));
+    vec_safe_push(inputs, crn_operand("0", height));
     crn_stubs_use();
-    return assemble(text, inputs, outputs, clobbers);
+    return crn_assemble(text, inputs, outputs, {"r9", "r10", "r11", "cc"});
 }
 
 gimple *crn_emit_leave(tree height, tree site)

@@ -18,20 +18,14 @@ static const struct {
 };
 
 /* Any constraint will do: a mark that is left in does nothing. */
-static tree operand(const char *constraint, tree value)
-{
-    return build_tree_list(build_tree_list(NULL_TREE, build_string(strlen(constraint), constraint)),
-                           value);
-}
-
 gimple *crn_mark_make(crn_mark mark, tree site, tree height, location_t place)
 {
-    vec<tree, va_gc> *inputs = NULL, *outputs = NULL;
+    crn_operands *inputs = NULL, *outputs = NULL;
     if (mark == CRN_MARK_ENTER)
-        vec_safe_push(outputs, operand("=r", height));
+        vec_safe_push(outputs, crn_operand("=r", height));
     else
-        vec_safe_push(inputs, operand("X", height));
-    vec_safe_push(inputs, operand("X", build_fold_addr_expr(site)));
+        vec_safe_push(inputs, crn_operand("X", height));
+    vec_safe_push(inputs, crn_operand("X", build_fold_addr_expr(site)));
     const char *text = beginning;
     for (const auto &known : names)
         if (known.mark == mark)
@@ -48,11 +42,11 @@ gimple *crn_mark_make(crn_mark mark, tree site, tree height, location_t place)
 gimple *crn_mark_counted(const gimple *enter, tree made, tree counters)
 {
     tree height = crn_mark_height(enter);
-    vec<tree, va_gc> *inputs = NULL, *outputs = NULL;
-    vec_safe_push(outputs, operand("=r", height));
-    vec_safe_push(outputs, operand("=r", counters));
-    vec_safe_push(inputs, operand("X", build_fold_addr_expr(made)));
-    vec_safe_push(inputs, operand("X", build_fold_addr_expr(crn_mark_site(enter))));
+    crn_operands *inputs = NULL, *outputs = NULL;
+    vec_safe_push(outputs, crn_operand("=r", height));
+    vec_safe_push(outputs, crn_operand("=r", counters));
+    vec_safe_push(inputs, crn_operand("X", build_fold_addr_expr(made)));
+    vec_safe_push(inputs, crn_operand("X", build_fold_addr_expr(crn_mark_site(enter))));
     const char *text = gimple_asm_string(as_a<const gasm *>(enter));
     gasm *statement = gimple_build_asm_vec(text, inputs, outputs, NULL, NULL);
     gimple_asm_set_volatile(statement, true);

@@ -182,6 +182,12 @@ void crn_stubs_use(void);
 /* Returns true if all events are calls of functions with the usual convention. */
 bool crn_by_calls(void);
 
+typedef vec<tree, va_gc> crn_operands;
+tree crn_operand(const char *constraint, tree value);
+/* Makes a volatile assembler statement, which defines its outputs. `lost`: clobbered registers. */
+gimple *crn_assemble(const char *text, crn_operands *inputs, crn_operands *outputs,
+                     std::initializer_list<const char *> lost);
+
 /* The statements that marks expand to. */
 gimple *crn_emit_enter(tree site, tree height);
 gimple *crn_emit_leave(tree height, tree site);

@@ -121,14 +121,6 @@ void crn_tree_code_begin(const char *plugin)
 
 /* ---- statements ---- */
 
-typedef vec<tree, va_gc> operands;
-
-static tree operand(const char *constraint, tree value)
-{
-    return build_tree_list(build_tree_list(NULL_TREE, build_string(strlen(constraint), constraint)),
-                           value);
-}
-
 static tree word_of(tree made, unsigned place)
 {
     return build4(ARRAY_REF, TREE_TYPE(TREE_TYPE(made)), made, size_int(place), NULL_TREE,
@@ -142,50 +134,35 @@ static tree behind(tree counters, HOST_WIDE_INT bytes)
     return build2(MEM_REF, type, counters, build_int_cst(build_pointer_type(type), bytes));
 }
 
-/* The called stub returns below the red zone's begin: the function must have none. */
-static gimple *assemble_call(const char *text, operands *inputs, operands *outputs,
-                             std::initializer_list<const char *> lost)
-{
-    operands *clobbers = NULL;
-    for (const char *name : lost)
-        vec_safe_push(clobbers, build_tree_list(NULL_TREE, build_string(strlen(name), name)));
-    ix86_pc_thunk_call_expanded = true;
-    gasm *statement = gimple_build_asm_vec(text, inputs, outputs, clobbers, NULL);
-    gimple_asm_set_volatile(statement, true);
-    for (unsigned i = 0; i < vec_safe_length(outputs); i++)
-        SSA_NAME_DEF_STMT(TREE_VALUE((*outputs)[i])) = statement;
-    return statement;
-}
-
 gimple *crn_emit_counters(tree made, tree counters)
 {
-    operands *inputs = NULL, *outputs = NULL;
-    vec_safe_push(outputs, operand("=&c", counters));
-    vec_safe_push(inputs, operand("m", word_of(made, 0)));
+    crn_operands *inputs = NULL, *outputs = NULL;
+    vec_safe_push(outputs, crn_operand("=&c", counters));
+    vec_safe_push(inputs, crn_operand("m", word_of(made, 0)));
     uses_counters = true;
-    return assemble_call(counters_text, inputs, outputs, {"r8", "r9", "r10", "r11", "cc"});
+    return crn_assemble(counters_text, inputs, outputs, {"r8", "r9", "r10", "r11", "cc"});
 }
 
 gimple *crn_emit_go(tree made, tree counters, unsigned number, tree height)
 {
     enum { UNIT = 8 };
     HOST_WIDE_INT own = CRN_COUNTERS_TO_NODE_OFFSETS - UNIT;
-    operands *inputs = NULL, *outputs = NULL;
-    vec_safe_push(outputs, operand("=&a", height));
-    vec_safe_push(inputs, operand("m", behind(counters, own)));
-    vec_safe_push(inputs, operand("m", behind(counters, own + number * UNIT)));
-    vec_safe_push(inputs, operand("m", word_of(made, TREE_WORDS + number * NODE_WORDS)));
+    crn_operands *inputs = NULL, *outputs = NULL;
+    vec_safe_push(outputs, crn_operand("=&a", height));
+    vec_safe_push(inputs, crn_operand("m", behind(counters, own)));
+    vec_safe_push(inputs, crn_operand("m", behind(counters, own + number * UNIT)));
+    vec_safe_push(inputs, crn_operand("m", word_of(made, TREE_WORDS + number * NODE_WORDS)));
     uses_go = true;
-    return assemble_call(go_text, inputs, outputs, {"rcx", "r8", "r9", "r10", "r11", "cc"});
+    return crn_assemble(go_text, inputs, outputs, {"rcx", "r8", "r9", "r10", "r11", "cc"});
 }
 
 /* To GCC it changes only this counter, so it is no barrier to the code around it. */
 gimple *crn_emit_count(tree counters, unsigned number, unsigned times)
 {
-    vec<tree, va_gc> *inputs = NULL, *outputs = NULL, *clobbers = NULL;
-    vec_safe_push(outputs, operand("=m", behind(counters, (number - 1) * 8)));
-    vec_safe_push(inputs, operand("m", behind(counters, (number - 1) * 8)));
-    vec_safe_push(inputs, operand("i", build_int_cst(integer_type_node, times)));
+    crn_operands *inputs = NULL, *outputs = NULL, *clobbers = NULL;
+    vec_safe_push(outputs, crn_operand("=m", behind(counters, (number - 1) * 8)));
+    vec_safe_push(inputs, crn_operand("m", behind(counters, (number - 1) * 8)));
+    vec_safe_push(inputs, crn_operand("i", build_int_cst(integer_type_node, times)));
     vec_safe_push(clobbers, build_tree_list(NULL_TREE, build_string(2, "cc")));
     gasm *statement = gimple_build_asm_vec(count_text, inputs, outputs, clobbers, NULL);
     gimple_asm_set_inline(statement, true);

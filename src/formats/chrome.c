@@ -22,13 +22,6 @@ typedef struct writer {
     uint64_t done;
 } writer;
 
-static void put_text(writer *writer, const char *text)
-{
-    char *quoted = crn_names_json(text);
-    fputs(quoted, writer->out);
-    crn_free(quoted);
-}
-
 static void put_time(writer *writer, const char *name, uint64_t ns)
 {
     fprintf(writer->out, ",\"%s\":%" PRIu64 ".%03u", name, ns / 1000, (unsigned)(ns % 1000));
@@ -53,13 +46,13 @@ static void put_rows(writer *writer)
                 "%s\n{\"ph\":\"M\",\"pid\":%u,\"name\":\"process_name\",\"args\":{"
                 "\"name\":",
                 p ? "," : "", timeline->process_numbers[p]);
-        put_text(writer, timeline->process_names[p]);
+        crn_names_put_json(writer->out, timeline->process_names[p]);
         fputs("}}", writer->out);
     }
     for (uint32_t r = 0; r < timeline->row_count; r++) {
         open_event(writer, "M", r);
         fputs(",\"name\":\"thread_name\",\"args\":{\"name\":", writer->out);
-        put_text(writer, timeline->row_names[r]);
+        crn_names_put_json(writer->out, timeline->row_names[r]);
         fputs("}}", writer->out);
         open_event(writer, "M", r);
         fprintf(writer->out, ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":%u}}", r);
@@ -99,7 +92,7 @@ static void put_attributes(writer *writer, uint32_t span)
         else if (attribute->kind == CRN_ATTRIBUTE_NUMBER)
             crn_attribute_put_number(attribute->value.number, out);
         else
-            put_text(writer, attribute->value.text);
+            crn_names_put_json(writer->out, attribute->value.text);
     }
     fputs("}}", out);
 }

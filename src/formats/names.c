@@ -11,11 +11,6 @@
 /* Limit on lexical parents in a name. */
 enum { PARENTS_MAX = 32 };
 
-char *crn_names_utf8(const char *text)
-{
-    return crn_text_copy(text, false);
-}
-
 /* Characters above U+FFFF are written as two surrogates. */
 static char *put_escape(char *to, uint32_t character)
 {
@@ -46,6 +41,13 @@ char *crn_names_json(const char *text)
     }
     *to = '"';
     return json;
+}
+
+void crn_names_put_json(FILE *out, const char *text)
+{
+    char *quoted = crn_names_json(text);
+    fputs(quoted, out);
+    crn_free(quoted);
 }
 
 /* Adds the lexical parents, unless the host's name has them already. */
@@ -88,7 +90,7 @@ static char *label_make(const crn_profile *profile, uint32_t block, int level)
     if (level >= LEVEL_NUMBER)
         fprintf(out, " #%u", block);
     fclose(out);
-    char *label = crn_names_utf8(*text ? text : "[unnamed]");
+    char *label = crn_text_copy(*text ? text : "[unnamed]", false);
     free(text);
     return label;
 }

@@ -9,6 +9,8 @@
 #ifndef CRN_FORMATS_NAMES_H
 #define CRN_FORMATS_NAMES_H
 
+#include <stdio.h>
+
 #include "profile/profile.h"
 
 typedef struct crn_names {
@@ -21,11 +23,9 @@ typedef struct crn_names {
 void crn_names_open(crn_names *names, const crn_profile *profile);
 void crn_names_close(crn_names *names);
 
-/* Returns `text` as valid UTF-8; free it with crn_free. */
-char *crn_names_utf8(const char *text);
-
 /* Returns `text` as a quoted JSON string, with escapes for unsafe characters (base/text.h); free it
  * with crn_free. */
 char *crn_names_json(const char *text);
+void crn_names_put_json(FILE *out, const char *text);
 
 #endif

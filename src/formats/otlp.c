@@ -28,13 +28,6 @@ typedef struct writer {
     uint64_t done;
 } writer;
 
-static void put_text(writer *writer, const char *text)
-{
-    char *quoted = crn_names_json(text);
-    fputs(quoted, writer->out);
-    crn_free(quoted);
-}
-
 static void put_ids(writer *writer, uint32_t span)
 {
     uint64_t trace_id[2];
@@ -52,7 +45,7 @@ static void open_resource(writer *writer, uint32_t process)
             "%s\n{\"resource\":{\"attributes\":["
             "{\"key\":\"service.name\",\"value\":{\"stringValue\":",
             process ? "," : "");
-    put_text(writer, writer->timeline->process_names[process]);
+    crn_names_put_json(writer->out, writer->timeline->process_names[process]);
     fputs("}}", writer->out);
     if (writer->trace->process_count && writer->trace->processes[process].number)
         fprintf(writer->out, ",{\"key\":\"process.pid\",\"value\":{\"intValue\":\"%u\"}}",
@@ -85,7 +78,7 @@ static void put_attribute(writer *writer, const crn_attribute *attribute)
         break;
     default:
         fputs(",\"value\":{\"stringValue\":", out);
-        put_text(writer, attribute->value.text);
+        crn_names_put_json(writer->out, attribute->value.text);
         fputs("}}", out);
     }
 }

@@ -10,6 +10,7 @@
 #include <errno.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "formats/formats.h"
 #include "formats/names.h"
 
@@ -85,7 +86,7 @@ static void put_attribute(writer *writer, Perfetto__Protos__TrackEvent *event,
         break;
     default:
         annotation->value_case = PERFETTO__PROTOS__DEBUG_ANNOTATION__VALUE_STRING_VALUE;
-        annotation->string_value = crn_names_utf8(attribute->value.text);
+        annotation->string_value = crn_text_copy(attribute->value.text, false);
         writer->texts[event->n_debug_annotations - 1] = annotation->string_value;
     }
 }

@@ -3,6 +3,7 @@
  * Perfetto packets, and the metadata: clocks, interned names, keys and places, tracks.
  */
 #include "base/memory.h"
+#include "base/text.h"
 #include "formats/names.h"
 #include "formats/perfetto.h"
 
@@ -116,7 +117,7 @@ static void put_block(crn_perfetto *perfetto, uint32_t block)
     Perfetto__Protos__SourceLocation place = PERFETTO__PROTOS__SOURCE_LOCATION__INIT;
     Perfetto__Protos__SourceLocation *places = &place;
     Perfetto__Protos__InternedData data = PERFETTO__PROTOS__INTERNED_DATA__INIT;
-    char *file = crn_names_utf8(info->file);
+    char *file = crn_text_copy(info->file, false);
     name.has_iid = place.has_iid = true;
     name.iid = place.iid = block + (uint64_t)1;
     name.name = place.function_name = perfetto->timeline->names[block];

@@ -12,6 +12,7 @@
 #include <zlib.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "formats/formats.h"
 #include "formats/names.h"
 #include "formats/pprof.h"
@@ -76,7 +77,7 @@ static void put_message(writer *writer, unsigned field, const ProtobufCMessage *
 /* Returns the index of a string, adding it to the table if it is new. */
 static int64_t string_number(writer *writer, const char *text)
 {
-    char *valid = crn_names_utf8(text);
+    char *valid = crn_text_copy(text, false);
     size_t length = strlen(valid);
     uint32_t number = crn_intern_number(writer->strings, valid, length);
     if (number == writer->string_count) {

@@ -25,14 +25,6 @@ typedef struct writer {
     bool first;
 } writer;
 
-/* Writes `text` as a quoted JSON string. */
-static void put_string(writer *writer, const char *text)
-{
-    char *quoted = crn_names_json(text);
-    fputs(quoted, writer->out);
-    crn_free(quoted);
-}
-
 static void put_frames(writer *writer)
 {
     const crn_profile *profile = writer->profile;
@@ -45,10 +37,10 @@ static void put_frames(writer *writer)
         const crn_block_info *info = &profile->blocks[block];
         writer->frames[block] = i;
         fputs(i ? ",\n{\"name\":" : "\n{\"name\":", writer->out);
-        put_string(writer, names.labels[block]);
+        crn_names_put_json(writer->out, names.labels[block]);
         if (*info->file) {
             fputs(",\"file\":", writer->out);
-            put_string(writer, info->file);
+            crn_names_put_json(writer->out, info->file);
         }
         if (info->line)
             fprintf(writer->out, ",\"line\":%u", info->line);
@@ -107,7 +99,7 @@ static void put_profile(writer *writer, uint32_t metric)
     writer->at = 0;
     writer->first = true;
     fputs("{\"type\":\"evented\",\"name\":", writer->out);
-    put_string(writer, info->name);
+    crn_names_put_json(writer->out, info->name);
     fprintf(writer->out, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%llu,\"events\":[\n",
             unit_find(info->unit), (unsigned long long)writer->totals[0]);
     crn_children_walk(writer->profile, enter, leave, writer);
@@ -125,7 +117,7 @@ bool crn_speedscope_write(const crn_profile *profile, const crn_export_options *
     fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
           "\"exporter\":\"cairn@" CAIRN_VERSION "\",\n\"name\":",
           out);
-    put_string(&writer, crn_profile_note(profile, "command", "cairn"));
+    crn_names_put_json(writer.out, crn_profile_note(profile, "command", "cairn"));
     fputs(",\n", out);
     put_frames(&writer);
     fputs("\"profiles\":[", out);

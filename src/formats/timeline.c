@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "formats/names.h"
 #include "formats/timeline_rows.h"
 
@@ -102,7 +103,7 @@ bool crn_timeline_cpu(const crn_timeline *timeline, uint32_t span, uint64_t *cpu
 
 static char *name_of(const char *text, const char *otherwise)
 {
-    return crn_names_utf8(*text ? text : otherwise);
+    return crn_text_copy(*text ? text : otherwise, false);
 }
 
 /* "worker", "worker (2)"; a lane without a name has its number. */

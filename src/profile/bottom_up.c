@@ -215,19 +215,13 @@ static void follow(tree_builder *all, stream stream)
     part_stream(all, &stream);
 }
 
-static void map_blocks(tree_builder *all)
+static void map_tables(tree_builder *all)
 {
     const crn_profile *profile = all->profile;
     for (uint32_t m = 0; m < profile->metric_count; m++)
         crn_profile_builder_metric(all->builder, profile->metrics[m].name,
                                    profile->metrics[m].unit);
-    for (uint32_t b = 1; b < profile->block_count; b++) {
-        crn_block_info info = profile->blocks[b];
-        info.parent = info.parent < b ? all->blocks[info.parent] : 0;
-        all->blocks[b] = b == profile->folded_block
-                             ? crn_profile_builder_folded(all->builder)
-                             : crn_profile_builder_block(all->builder, &info);
-    }
+    crn_profile_builder_blocks(all->builder, profile, all->blocks);
 }
 
 /* There can be as many paths as contexts: the number that is followed is limited, most cost
@@ -251,7 +245,7 @@ crn_profile *crn_bottom_up(const crn_profile *profile, uint32_t metric, const ui
                         .counts = crn_calloc(profile->block_count, sizeof(uint32_t)),
                         .costs = crn_calloc(profile->block_count, sizeof(uint64_t)),
                         .touched = crn_calloc(profile->block_count, sizeof(uint32_t))};
-    map_blocks(&all);
+    map_tables(&all);
     begin_streams(&all);
     while (all.stream_count && all.node_count < all.node_room)
         follow(&all, next_stream(&all));

@@ -78,6 +78,17 @@ uint32_t crn_profile_builder_folded(crn_profile_builder *builder)
     return CAIRN_BLOCK_FOLDED;
 }
 
+void crn_profile_builder_blocks(crn_profile_builder *builder, const crn_profile *profile,
+                                uint32_t *blocks)
+{
+    for (uint32_t b = 1; b < profile->block_count; b++) {
+        crn_block_info info = profile->blocks[b];
+        info.parent = info.parent < b ? blocks[info.parent] : 0;
+        blocks[b] = b == profile->folded_block ? crn_profile_builder_folded(builder)
+                                               : crn_profile_builder_block(builder, &info);
+    }
+}
+
 void crn_profile_builder_edge(crn_profile_builder *builder, uint32_t from, uint32_t target,
                               uint64_t calls, bool folded)
 {

@@ -102,6 +102,9 @@ uint32_t crn_profile_builder_child(crn_profile_builder *builder, uint32_t contex
                                    uint64_t calls);
 /* Returns the block "[folded]", for crn_profile_builder_child. */
 uint32_t crn_profile_builder_folded(crn_profile_builder *builder);
+/* Adds all blocks of a profile; blocks[b] becomes the builder's number of block b, 0 for 0. */
+void crn_profile_builder_blocks(crn_profile_builder *builder, const crn_profile *profile,
+                                uint32_t *blocks);
 /* Counts calls on the edge from a context to one that is on its path, or into which a limit has
  * folded it. */
 void crn_profile_builder_edge(crn_profile_builder *builder, uint32_t from, uint32_t target,

@@ -9,18 +9,6 @@ typedef struct tree_builder {
     uint32_t *blocks; /* from the profile's blocks to the builder's */
 } tree_builder;
 
-static void map_blocks(tree_builder *all, const crn_profile *profile)
-{
-    all->blocks = crn_calloc((size_t)profile->block_count + 1, sizeof *all->blocks);
-    for (uint32_t b = 1; b < profile->block_count; b++) {
-        crn_block_info info = profile->blocks[b];
-        info.parent = info.parent < b ? all->blocks[info.parent] : 0;
-        all->blocks[b] = b == profile->folded_block
-                             ? crn_profile_builder_folded(all->builder)
-                             : crn_profile_builder_block(all->builder, &info);
-    }
-}
-
 /* Adds a span to the context below `above` and returns its context. A span whose block is not in
  * the profile counts for the root, and its children stay below `above`. */
 static uint32_t add_span(tree_builder *all, uint32_t span, uint32_t above)
@@ -60,7 +48,8 @@ crn_profile *crn_span_tree(const crn_spans *spans, const crn_profile *profile)
     uint32_t count = spans->trace->span_count;
     tree_builder all = {.spans = spans, .builder = crn_profile_builder_new()};
     pending *stack = crn_calloc((size_t)count + 1, sizeof *stack);
-    map_blocks(&all, profile);
+    all.blocks = crn_calloc((size_t)profile->block_count + 1, sizeof *all.blocks);
+    crn_profile_builder_blocks(all.builder, profile, all.blocks);
     for (uint32_t s = 0; s < count; s++)
         if (spans->trace->spans[s].parent == CRN_SPAN_NONE)
             add_descendants(&all, s, stack);

@@ -31,8 +31,7 @@ static inline int64_t crn_unwind_fixed_signed(crn_unwind_bytes *bytes, size_t si
     return (int64_t)(crn_unwind_fixed(bytes, size) << shift) >> shift;
 }
 
-/* ULEB128. */
-static inline uint64_t crn_unwind_unsigned(crn_unwind_bytes *bytes)
+static inline uint64_t crn_unwind_leb128(crn_unwind_bytes *bytes, bool is_signed)
 {
     uint64_t value = 0, byte;
     unsigned shift = 0;
@@ -42,22 +41,20 @@ static inline uint64_t crn_unwind_unsigned(crn_unwind_bytes *bytes)
             value |= (byte & 0x7f) << shift;
         shift += 7;
     } while (byte & 0x80);
+    if (is_signed && shift < 64 && (byte & 0x40))
+        value |= ~(uint64_t)0 << shift;
     return value;
+}
+
+/* ULEB128. */
+static inline uint64_t crn_unwind_unsigned(crn_unwind_bytes *bytes)
+{
+    return crn_unwind_leb128(bytes, false);
 }
 
 static inline int64_t crn_unwind_signed(crn_unwind_bytes *bytes)
 {
-    uint64_t value = 0, byte;
-    unsigned shift = 0;
-    do {
-        byte = crn_unwind_fixed(bytes, 1);
-        if (shift < 64)
-            value |= (byte & 0x7f) << shift;
-        shift += 7;
-    } while (byte & 0x80);
-    if (shift < 64 && (byte & 0x40))
-        value |= ~(uint64_t)0 << shift;
-    return (int64_t)value;
+    return (int64_t)crn_unwind_leb128(bytes, true);
 }
 
 /* Reads a size and returns that many bytes. */

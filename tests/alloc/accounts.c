@@ -78,3 +78,15 @@ void account_close(void)
     }
     close(file);
 }
+
+int account_main(const account_program *programs, size_t count, int argc, char **argv)
+{
+    for (size_t i = 0; i < count; i++)
+        if (argc > 1 && strcmp(argv[1], programs[i].name) == 0) {
+            programs[i].run();
+            account_close();
+            return 0;
+        }
+    fprintf(stderr, "which program?\n");
+    return 2;
+}

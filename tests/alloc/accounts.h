@@ -44,6 +44,14 @@ void account_gone(const held *held);
 #define MUST(condition) account_must((condition), #condition, __FILE__, __LINE__)
 void account_must(bool condition, const char *text, const char *file, int line);
 
+/* A test program: runs the one that the first argument names, and writes its accounts. Returns
+ * main's result. */
+typedef struct account_program {
+    const char *name;
+    void (*run)(void);
+} account_program;
+int account_main(const account_program *programs, size_t count, int argc, char **argv);
+
 /* Writes a line an account to the file named by ALLOC_BOOKS. */
 void account_close(void);
 

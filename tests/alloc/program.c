@@ -640,10 +640,7 @@ static void same_again(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } programs[] = {{"each", each},
+    static const account_program programs[] = {{"each", each},
                     {"refused", refused},
                     {"at_random", at_random},
                     {"threads", threads},
@@ -662,12 +659,5 @@ int main(int argc, char **argv)
                     {"peak_of_threads", peak_of_threads},
                     {"amounts", amounts},
                     {"same_again", same_again}};
-    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
-        if (argc > 1 && strcmp(argv[1], programs[i].name) == 0) {
-            programs[i].run();
-            account_close();
-            return 0;
-        }
-    fprintf(stderr, "which program?\n");
-    return 2;
+    return account_main(programs, sizeof programs / sizeof *programs, argc, argv);
 }

@@ -147,20 +147,10 @@ static void only_frees_and_forks(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } programs[] = {{"asks_for_stack", asks_for_stack},
+    static const account_program programs[] = {{"asks_for_stack", asks_for_stack},
                     {"detached", detached},
                     {"many_detached", many_detached},
                     {"only_frees", only_frees},
                     {"only_frees_and_forks", only_frees_and_forks}};
-    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
-        if (argc > 1 && strcmp(argv[1], programs[i].name) == 0) {
-            programs[i].run();
-            account_close();
-            return 0;
-        }
-    fprintf(stderr, "which program?\n");
-    return 2;
+    return account_main(programs, sizeof programs / sizeof *programs, argc, argv);
 }

@@ -295,9 +295,7 @@ static crn_trace *check(const cairn_options *options)
 
 static cairn_options options_for(char path[SCRATCH_PATH])
 {
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, "dag.cairn");
-    options.spans = true;
+    cairn_options options = span_options(scratch_path(path, "dag.cairn"));
     return options;
 }
 

@@ -11,6 +11,14 @@
 #include "support/cases.h"
 #include "support/compare.h"
 
+cairn_options span_options(const char *path)
+{
+    cairn_options options = CAIRN_OPTIONS_DEFAULT;
+    options.path = path;
+    options.spans = true;
+    return options;
+}
+
 void setup_blocks(cairn_profile *profile, uint32_t first, uint32_t last)
 {
     for (uint32_t block = first; block <= last; block++) {

@@ -18,6 +18,9 @@ typedef struct setup {
 setup setup_open(const cairn_options *options, uint32_t block_count);
 void setup_close(setup *opened);
 
+/* Options of a profile at the path that records spans. */
+cairn_options span_options(const char *path);
+
 /* Adds blocks `first` to `last` with their names. */
 void setup_blocks(cairn_profile *profile, uint32_t first, uint32_t last);
 

@@ -11,19 +11,30 @@
 #include "support/difference.h"
 #include "support/soundness.h"
 
-recorded recorded_load(const char *path)
+crn_profile *recorded_profile(const char *path)
 {
     crn_error error = {0};
     difference found;
-    recorded recorded = {crn_profile_load(path, &error), NULL};
-    if (!recorded.profile)
+    crn_profile *profile = crn_profile_load(path, &error);
+    if (!profile)
         fail_msg("%s", error.message);
-    if (!profile_is_sound(recorded.profile, &found))
+    if (!profile_is_sound(profile, &found))
         fail_msg("%s: %s", path, found.text);
-    recorded.trace = crn_trace_load(path, &error);
-    if (!recorded.trace)
+    return profile;
+}
+
+crn_trace *recorded_trace(const char *path)
+{
+    crn_error error = {0};
+    crn_trace *trace = crn_trace_load(path, &error);
+    if (!trace)
         fail_msg("%s", error.message);
-    return recorded;
+    return trace;
+}
+
+recorded recorded_load(const char *path)
+{
+    return (recorded){recorded_profile(path), recorded_trace(path)};
 }
 
 void recorded_free(recorded *recorded)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * recorded.h - looks up the spans of a capture by block name.
+ * recorded.h - loads captures, and looks up their spans by block name.
  */
 #ifndef TESTS_SUPPORT_RECORDED_H
 #define TESTS_SUPPORT_RECORDED_H
@@ -13,7 +13,9 @@ typedef struct recorded {
     crn_trace *trace;
 } recorded;
 
-/* Loads a capture; fails the test if that fails or an invariant does not hold. */
+/* Each loads a capture; fails the test if that fails or an invariant of the profile does not hold. */
+crn_profile *recorded_profile(const char *path);
+crn_trace *recorded_trace(const char *path);
 recorded recorded_load(const char *path);
 void recorded_free(recorded *recorded);
 

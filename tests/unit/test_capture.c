@@ -9,21 +9,10 @@
 
 #include "support/cases.h"
 #include "support/profiles.h"
+#include "support/recorded.h"
 #include "support/scratch.h"
 #include "support/soundness.h"
 #include "support/walker.h"
-
-static crn_profile *load(const char *path)
-{
-    crn_error error = {0};
-    difference found;
-    crn_profile *profile = crn_profile_load(path, &error);
-    if (!profile)
-        fail_msg("%s", error.message);
-    if (!profile_is_sound(profile, &found))
-        fail_msg("%s", found.text);
-    return profile;
-}
 
 static void notes_and_labels_are_stored(void **state)
 {
@@ -37,7 +26,7 @@ static void notes_and_labels_are_stored(void **state)
     assert_int_equal(cairn_profile_note(s.profile, "exit", "1"), CAIRN_OK);
     assert_int_equal(cairn_profile_note(s.profile, "exit", "0"), CAIRN_OK);
     setup_close(&s);
-    crn_profile *profile = load(path);
+    crn_profile *profile = recorded_profile(path);
     assert_string_equal(crn_profile_note(profile, "command", ""), "program --with 'arguments'");
     assert_string_equal(crn_profile_note(profile, "branch", ""), "main");
     assert_string_equal(crn_profile_note(profile, "colour", ""), "blue=green");
@@ -70,7 +59,7 @@ static void misuses_are_counted(void **state)
     assert_int_equal(note_of(path, "misuses"), 4);
     assert_int_equal(note_of(path, "strands"), 2);
     assert_int_equal(note_of(path, "dropped"), 0);
-    crn_profile *profile = load(path);
+    crn_profile *profile = recorded_profile(path);
     assert_true(profile->warning_count > 0);
     crn_profile_free(profile);
 }
@@ -93,7 +82,7 @@ static void metrics_of_one_name_add_up(void **state)
     cairn_charge(s.strand, again, 100);
     cairn_charge(s.strand, CAIRN_METRIC_TICKS, 9);
     setup_close(&s);
-    crn_profile *profile = load(path);
+    crn_profile *profile = recorded_profile(path);
     uint64_t bytes = 0;
     for (uint32_t m = CRN_METRIC_WALL + 1; m < profile->metric_count; m++)
         bytes +=
@@ -117,7 +106,7 @@ static void a_taken_metric_name_is_refused(void **state)
     cairn_metric bytes = cairn_metric_add(s.profile, "bytes", "byte");
     assert_int_equal(cairn_metric_add(s.profile, "bytes", "byte"), bytes);
     setup_close(&s);
-    crn_profile *profile = load(path);
+    crn_profile *profile = recorded_profile(path);
     assert_int_equal(profile_total(profile, CRN_METRIC_CALLS), 1);
     assert_int_equal(profile->warning_count, 1);
     assert_non_null(strstr(profile->warnings[0], "calls"));
@@ -166,11 +155,11 @@ static void saving_preserves_everything(void **state)
             cairn_charge(s.strand, metric, 7);
         }
         setup_close(&s);
-        crn_profile *original = load(path);
+        crn_profile *original = recorded_profile(path);
         crn_error error = {0};
         if (!crn_profile_save(original, copy, &error))
             fail_msg("%s", error.message);
-        crn_profile *loaded = load(copy);
+        crn_profile *loaded = recorded_profile(copy);
         assert_same(original, loaded);
         crn_profile_free(loaded);
         crn_profile_free(original);
@@ -193,7 +182,7 @@ static void a_capture_replaces_an_old_one(void **state)
     assert_int_equal(total_of(first.profile).calls, 102);
     setup_close(&first);
     setup_close(&second);
-    crn_profile *profile = load(path);
+    crn_profile *profile = recorded_profile(path);
     assert_int_equal(profile_total(profile, CRN_METRIC_CALLS), 2);
     crn_profile_free(profile);
     struct stat status;

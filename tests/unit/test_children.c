@@ -16,6 +16,7 @@
 #include "support/children.h"
 #include "support/compare.h"
 #include "support/profiles.h"
+#include "support/recorded.h"
 #include "support/scratch.h"
 #include "support/soundness.h"
 #include "support/walker.h"
@@ -28,18 +29,9 @@ static bool is_there(const char *path)
     return stat(path, &status) == 0;
 }
 
-static crn_profile *load(const char *path)
-{
-    crn_error error = {0};
-    crn_profile *profile = crn_profile_load(path, &error);
-    if (!profile)
-        fail_msg("%s", error.message);
-    return profile;
-}
-
 static uint64_t captured(const char *path, int metric)
 {
-    crn_profile *profile = load(path);
+    crn_profile *profile = recorded_profile(path);
     uint64_t total = profile_total(profile, metric);
     crn_profile_free(profile);
     return total;
@@ -145,7 +137,7 @@ static void deep_stacks_and_other_strands_continue(void **state)
     assert_int_equal(note_of(other, "misuses"), 0);
     assert_int_equal(note_of(other, "strands"), 2);
     assert_int_equal(note_of(other, "parent"), getpid());
-    crn_profile *profile = load(other);
+    crn_profile *profile = recorded_profile(other);
     assert_string_equal(crn_profile_note(profile, "forked_from", ""), path);
     crn_profile_free(profile);
 }
@@ -225,7 +217,7 @@ static void each_kind_of_event_begins_it(void **state)
         waitpid(child, NULL, 0);
         setup_close(&s);
         child_path(other, path, child);
-        crn_profile *profile = load(other);
+        crn_profile *profile = recorded_profile(other);
         difference found;
         if (!profile_is_sound(profile, &found))
             fail_msg("%s", found.text);

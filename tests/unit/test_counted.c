@@ -15,6 +15,7 @@
 #include "support/children.h"
 #include "support/profiles.h"
 #include "support/random.h"
+#include "support/recorded.h"
 #include "support/scratch.h"
 
 enum { BLOCKS = 7, NODES_MOST = 12, TREES = 5, DEPTH = 9 };
@@ -199,9 +200,7 @@ static void counters_count_as_enters_do(void **state)
         setup_close(&s);
         const char *const captures[] = {path, copy};
         for (int i = 0; i < 2; i++) {
-            crn_error error = {0};
-            crn_profile *profile = crn_profile_load(captures[i], &error);
-            assert_non_null(profile);
+            crn_profile *profile = recorded_profile(captures[i]);
             uint64_t loaded = 0;
             for (uint32_t c = 0; c < profile->context_count; c++)
                 loaded += profile->values[CRN_METRIC_CALLS][c];

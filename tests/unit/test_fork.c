@@ -10,16 +10,14 @@
 
 #include "support/cases.h"
 #include "support/profiles.h"
+#include "support/recorded.h"
 #include "support/scratch.h"
 #include "support/soundness.h"
 #include "support/walker.h"
 
 static uint64_t captured_calls(const char *path)
 {
-    crn_error error = {0};
-    crn_profile *profile = crn_profile_load(path, &error);
-    if (!profile)
-        fail_msg("%s", error.message);
+    crn_profile *profile = recorded_profile(path);
     uint64_t calls = profile_total(profile, CRN_METRIC_CALLS);
     crn_profile_free(profile);
     return calls;

@@ -8,6 +8,7 @@
 #include "support/cases.h"
 #include "support/player.h"
 #include "support/profiles.h"
+#include "support/recorded.h"
 #include "support/scratch.h"
 #include "support/soundness.h"
 
@@ -141,9 +142,7 @@ static void folded_calls_are_reported(void **state)
         cairn_strand_unwind(s.strand, 0);
     }
     setup_close(&s);
-    crn_error error = {0};
-    crn_profile *profile = crn_profile_load(path, &error);
-    assert_non_null(profile);
+    crn_profile *profile = recorded_profile(path);
     uint64_t folded = 0;
     for (uint32_t i = 0; i < profile->edge_count; i++)
         folded += profile->edges[i].folded ? profile->edges[i].calls : 0;

@@ -12,6 +12,7 @@
 #include "support/compare.h"
 #include "support/grown.h"
 #include "support/profiles.h"
+#include "support/recorded.h"
 #include "support/scratch.h"
 #include "support/shared_memory.h"
 #include "support/soundness.h"
@@ -47,18 +48,6 @@ static void record(const cairn_options *options, shared_page *page, uint64_t ste
     _exit(0);
 }
 
-static crn_profile *load(const char *path)
-{
-    crn_error error = {0};
-    difference found;
-    crn_profile *profile = crn_profile_load(path, &error);
-    if (!profile)
-        fail_msg("%s", error.message);
-    if (!profile_is_sound(profile, &found))
-        fail_msg("%s", found.text);
-    return profile;
-}
-
 static void assert_grown(const crn_profile *before, const crn_profile *after)
 {
     difference found;
@@ -85,14 +74,14 @@ static void watch(cairn_wall wall)
     reference_graph_start(&graph, options.path_limit, UINT32_MAX);
     reference_strand_start(&strand, &graph, true);
     walker walk = {.reference = &strand, .random = {SEED}, .blocks = BLOCKS};
-    crn_profile *last = load(path);
+    crn_profile *last = recorded_profile(path);
     for (uint64_t paused = 0; paused < steps;) {
         uint64_t next = paused + (steps / 10 / AT_ONCE + 1) * AT_ONCE;
         next = next < steps ? next : steps;
         page->allowed = next;
         for (bool running = true; running;) {
             running = page->done < next;
-            crn_profile *now = load(path);
+            crn_profile *now = recorded_profile(path);
             assert_grown(last, now);
             crn_profile_free(last);
             last = now;
@@ -109,7 +98,7 @@ static void watch(cairn_wall wall)
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    crn_profile *now = load(path);
+    crn_profile *now = recorded_profile(path);
     assert_grown(last, now);
     crn_profile_free(now);
     crn_profile_free(last);

@@ -18,14 +18,6 @@
 
 enum { BLOCKS = 4, ROUNDS = 20, SPANS = 2000, TOKENS = 64 };
 
-static cairn_options options_for(const char *path)
-{
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = path;
-    options.spans = true;
-    return options;
-}
-
 /* ---- two threads that ask each other ---- */
 
 typedef struct worker {
@@ -124,7 +116,7 @@ static void a_program_gets_the_figures_of_its_capture(void **state)
     (void)state;
     for (uint64_t round = 0; round < ROUNDS; round++) {
         char path[SCRATCH_PATH];
-        cairn_options options = options_for(scratch_path(path, "missing.cairn"));
+        cairn_options options = span_options(scratch_path(path, "missing.cairn"));
         setup s = setup_open(&options, BLOCKS);
         run_two(s.profile, round);
         crn_profile_end(s.profile); /* stops the calibration of its clock */
@@ -138,7 +130,7 @@ static void a_program_gets_the_figures_of_its_capture(void **state)
 static void without_children_all_is_missing(void **state)
 {
     (void)state;
-    cairn_options options = options_for(NULL);
+    cairn_options options = span_options(NULL);
     setup s = setup_open(&options, 3);
     cairn_missing missing = {7, 7, 7};
     assert_int_equal(cairn_profile_missing(s.profile, 1, &missing), CAIRN_OK);
@@ -167,7 +159,7 @@ static void unknowable_figures_are_refused(void **state)
     (void)state;
     cairn_missing missing;
     assert_int_equal(cairn_profile_missing(NULL, 1, &missing), CAIRN_E_ARGUMENT);
-    cairn_options options = options_for(NULL);
+    cairn_options options = span_options(NULL);
     options.span_policy = CAIRN_SPANS_KEEP_LAST;
     setup s = setup_open(&options, 1);
     assert_int_equal(cairn_profile_missing(s.profile, 1, NULL), CAIRN_E_ARGUMENT);

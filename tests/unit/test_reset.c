@@ -10,6 +10,7 @@
 #include "support/cases.h"
 #include "support/compare.h"
 #include "support/profiles.h"
+#include "support/recorded.h"
 #include "support/scratch.h"
 #include "support/walker.h"
 
@@ -87,9 +88,7 @@ static void ticks_add_up(void **state)
     uint64_t before = walk.ticks;
     walker_walk(&walk, 10000);
     setup_close(&s);
-    crn_error error = {0};
-    crn_profile *profile = crn_profile_load(path, &error);
-    assert_non_null(profile);
+    crn_profile *profile = recorded_profile(path);
     uint64_t total = 0;
     for (uint32_t c = 0; c < profile->context_count; c++)
         total += profile->values[CRN_METRIC_TICKS][c];

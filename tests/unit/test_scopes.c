@@ -230,9 +230,7 @@ static void a_place_knows_each_profile(void **state)
     (void)state;
     char other_path[SCRATCH_PATH];
     opened here = open_here(true, CAIRN_WALL_OFF);
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(other_path, "other.cairn");
-    options.spans = true;
+    cairn_options options = span_options(scratch_path(other_path, "other.cairn"));
     setup other = setup_open(&options, 20);
     for (int i = 0; i < 100; i++) {
         twice(here.s.strand);

@@ -18,31 +18,15 @@
 #include "support/children.h"
 #include "support/profiles.h"
 #include "support/random.h"
+#include "support/recorded.h"
 #include "support/scratch.h"
 
 enum { BLOCKS = 5 };
 
-static cairn_options options_for(char path[SCRATCH_PATH], const char *name)
-{
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, name);
-    options.spans = true;
-    return options;
-}
-
-static crn_trace *trace_of(const char *path)
-{
-    crn_error error = {0};
-    crn_trace *trace = crn_trace_load(path, &error);
-    if (!trace)
-        fail_msg("%s", error.message);
-    return trace;
-}
-
 static crn_trace *trace_of_child(const char *parent, pid_t child)
 {
     char path[SCRATCH_PATH];
-    return access(child_path(path, parent, child), F_OK) ? NULL : trace_of(path);
+    return access(child_path(path, parent, child), F_OK) ? NULL : recorded_trace(path);
 }
 
 /* The spans of a process, and of its children that recorded something. */
@@ -51,7 +35,7 @@ static crn_trace *merged(const char *path, const pid_t *children, uint32_t count
     crn_error error = {0};
     crn_trace **traces = calloc(count + (size_t)1, sizeof(void *)), *trace;
     uint32_t used = 0;
-    traces[used++] = trace_of(path);
+    traces[used++] = recorded_trace(path);
     for (uint32_t i = 0; i < count; i++)
         if ((traces[used] = trace_of_child(path, children[i])))
             used++;
@@ -234,7 +218,7 @@ static double weight_of(const crn_trace *trace)
 static void walk_once(double rate, uint64_t seed)
 {
     char path[SCRATCH_PATH];
-    cairn_options options = options_for(path, "walk.cairn");
+    cairn_options options = span_options(scratch_path(path, "walk.cairn"));
     options.span_rate = rate;
     options.seed = seed;
     notes *notes =
@@ -285,7 +269,7 @@ static void trees_that_are_not_sampled_stay_so_in_children(void **state)
     enum { ROOTS = 60, KIDS = 20 };
     char path[SCRATCH_PATH];
     pid_t children[ROOTS];
-    cairn_options options = options_for(path, "drawn.cairn");
+    cairn_options options = span_options(scratch_path(path, "drawn.cairn"));
     options.span_rate = 0.3;
     setup s = setup_open(&options, BLOCKS);
     for (int64_t root = 1; root <= ROOTS; root++) {
@@ -302,7 +286,7 @@ static void trees_that_are_not_sampled_stay_so_in_children(void **state)
         cairn_span_end(s.strand);
     }
     setup_close(&s);
-    crn_trace *parents = trace_of(path);
+    crn_trace *parents = recorded_trace(path);
     uint32_t drawn = parents->span_count;
     assert_in_range(drawn, 1, ROOTS - 1);
     for (int64_t root = 1, at = 0; root <= ROOTS; root++) {
@@ -335,7 +319,7 @@ static void remote_trees_that_are_not_sampled_stay_so_in_children(void **state)
         bool drawn = how & 1, within = how & 2;
         char path[SCRATCH_PATH];
         cairn_handoff handoff;
-        cairn_options options = options_for(path, "asked.cairn");
+        cairn_options options = span_options(scratch_path(path, "asked.cairn"));
         options.span_rate = 0.5;
         setup s = setup_open(&options, BLOCKS);
         assert_true(cairn_traceparent_read(asked[drawn], &handoff));
@@ -382,7 +366,7 @@ static void a_child_may_leave_the_span_it_was_forked_in(void **state)
     pid_t children[2];
     int report[2];
     assert_int_equal(pipe(report), 0);
-    cairn_options options = options_for(path, "leaves.cairn");
+    cairn_options options = span_options(scratch_path(path, "leaves.cairn"));
     setup s = setup_open(&options, BLOCKS);
     for (int64_t depth = 1; depth <= DEPTH; depth++) {
         cairn_enter(s.strand, 3);
@@ -438,7 +422,7 @@ static void unrecorded_parents_leave_no_roots(void **state)
     (void)state;
     skip_where_emulated();
     char path[SCRATCH_PATH];
-    cairn_options options = options_for(path, "gone.cairn");
+    cairn_options options = span_options(scratch_path(path, "gone.cairn"));
     setup s = setup_open(&options, BLOCKS);
     cairn_span_begin(s.strand, 2, 1);
     cairn_profile_disable(s.profile);
@@ -482,7 +466,7 @@ static void without_memory_parents_are_missing(void **state)
     (void)state;
     skip_where_emulated();
     char path[SCRATCH_PATH];
-    cairn_options options = options_for(path, "memory.cairn");
+    cairn_options options = span_options(scratch_path(path, "memory.cairn"));
     setup s = setup_open(&options, BLOCKS);
     cairn_span_begin(s.strand, 2, 1);
     crn_memory_fail_at(1);
@@ -515,7 +499,7 @@ static void spans_with_lost_parents_are_marked(void **state)
     skip_where_emulated();
     enum { KIDS = 60000 };
     char path[SCRATCH_PATH];
-    cairn_options options = options_for(path, "last.cairn");
+    cairn_options options = span_options(scratch_path(path, "last.cairn"));
     options.span_policy = CAIRN_SPANS_KEEP_LAST;
     options.span_limit = 1 << 20;
     setup s = setup_open(&options, BLOCKS);

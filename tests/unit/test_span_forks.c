@@ -19,6 +19,7 @@
 #include "support/cases.h"
 #include "support/children.h"
 #include "support/profiles.h"
+#include "support/recorded.h"
 #include "support/scratch.h"
 
 enum { BLOCKS = 3000, CHAIN = 11 /* longer than the list of ancestors, see fork.c */ };
@@ -27,19 +28,8 @@ static cairn_handoff tokens[BLOCKS + 1];
 
 static setup begin(char path[SCRATCH_PATH], const char *name)
 {
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(path, name);
-    options.spans = true;
+    cairn_options options = span_options(scratch_path(path, name));
     return setup_open(&options, BLOCKS);
-}
-
-static crn_trace *trace_of(const char *path)
-{
-    crn_error error = {0};
-    crn_trace *trace = crn_trace_load(path, &error);
-    if (!trace)
-        fail_msg("%s", error.message);
-    return trace;
 }
 
 static void *take_tokens(void *data)
@@ -137,7 +127,7 @@ static void tokens_from_before_name_the_parents_spans(void **state)
     child_await(child);
     setup_close(&s);
     crn_error error = {0};
-    crn_trace *traces[] = {trace_of(path), trace_of(child_path(other, path, child))}, *trace;
+    crn_trace *traces[] = {recorded_trace(path), recorded_trace(child_path(other, path, child))}, *trace;
     assert_int_equal(traces[1]->span_count, 5);
     for (uint32_t i = 0; i < 5; i++) /* no span of this process asked */
         assert_int_equal(traces[1]->spans[i].parent, CRN_SPAN_NONE);
@@ -200,9 +190,9 @@ static void tokens_of_earlier_ancestors_are_theirs(void **state)
     close(report[1]);
 
     crn_error error = {0};
-    crn_trace *traces[CHAIN + 1] = {trace_of(path)}, *trace;
+    crn_trace *traces[CHAIN + 1] = {recorded_trace(path)}, *trace;
     for (int i = 1; i <= CHAIN; i++)
-        traces[i] = trace_of(child_path(other, path, pids[i - 1]));
+        traces[i] = recorded_trace(child_path(other, path, pids[i - 1]));
     assert_true(crn_trace_merge((const crn_trace *const *)traces, CHAIN + 1, &trace, &error));
     int known = 0;
     for (uint32_t i = 0; i < trace->span_count; i++)

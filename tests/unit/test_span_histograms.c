@@ -14,15 +14,14 @@
 #include "support/cases.h"
 #include "support/profiles.h"
 #include "support/random.h"
+#include "support/recorded.h"
 #include "support/scratch.h"
 
 enum { BLOCKS = 5, SPANS = 3000, THREADS = 3 };
 
 static cairn_options options_for(const char *path)
 {
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = path;
-    options.spans = true;
+    cairn_options options = span_options(path);
     options.span_histograms = true;
     return options;
 }
@@ -35,14 +34,6 @@ static crn_spreads *spreads_of(const char *path)
         print_error("%s\n", error.message);
     assert_non_null(spreads);
     return spreads;
-}
-
-static crn_trace *trace_of(const char *path)
-{
-    crn_error error = {0};
-    crn_trace *trace = crn_trace_load(path, &error);
-    assert_non_null(trace);
-    return trace;
 }
 
 /* Returns a duration between some cycles and some 100 microseconds; each power of two is equally
@@ -169,7 +160,7 @@ static void histograms_agree_with_the_spans(void **state)
         cairn_options options = options_for(scratch_path(path, "both.cairn"));
         options.wall = walls[i];
         record(&options, 1);
-        crn_trace *trace = trace_of(path);
+        crn_trace *trace = recorded_trace(path);
         crn_spans *spans = crn_spans_make(trace, BLOCKS + 1);
         crn_spreads *spreads = spreads_of(path);
         assert_int_equal(spreads->dropped, 0);
@@ -206,7 +197,7 @@ static void they_need_no_spans(void **state)
     options.spans = false;
     record(&options, 2);
     crn_spreads *with = spreads_of(path), *alone = spreads_of(without);
-    crn_trace *trace = trace_of(without);
+    crn_trace *trace = recorded_trace(without);
     assert_int_equal(trace->span_count, 0);
     for (uint32_t s = 0; s < with->count; s++) {
         const crn_spread *spread = &with->all[s];

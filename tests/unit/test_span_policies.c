@@ -21,25 +21,8 @@
 #include "support/cases.h"
 #include "support/profiles.h"
 #include "support/random.h"
+#include "support/recorded.h"
 #include "support/scratch.h"
-
-static cairn_options options_for(const char *path)
-{
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = path;
-    options.spans = true;
-    return options;
-}
-
-static crn_trace *trace_of(const char *path)
-{
-    crn_error error = {0};
-    crn_trace *trace = crn_trace_load(path, &error);
-    if (!trace)
-        print_error("%s\n", error.message);
-    assert_non_null(trace);
-    return trace;
-}
 
 /* Space is prepared by a thread that must get its turn. */
 static void wait_a_little(int64_t i)
@@ -62,7 +45,7 @@ static void the_first_spans_are_kept(void **state)
     (void)state;
     enum { SPANS = 60000, KEPT = 1024 * 1024 / 32 };
     char path[SCRATCH_PATH];
-    cairn_options options = options_for(scratch_path(path, "first.cairn"));
+    cairn_options options = span_options(scratch_path(path, "first.cairn"));
     options.span_limit = 1024 * 1024;
     setup s = setup_open(&options, 1);
     for (int64_t i = 0; i < SPANS; i++) {
@@ -71,7 +54,7 @@ static void the_first_spans_are_kept(void **state)
         cairn_span_end(s.strand);
     }
     setup_close(&s);
-    crn_trace *trace = trace_of(path);
+    crn_trace *trace = recorded_trace(path);
     assert_int_equal(trace->span_count + trace->dropped, SPANS);
     assert_int_equal(trace->dropped, trace->late + trace->limited);
     assert_int_equal(trace->span_count, KEPT);
@@ -132,7 +115,7 @@ static void the_last_spans_are_kept(void **state)
     (void)state;
     int64_t count = (int64_t)scale(400000) + 60000;
     char path[SCRATCH_PATH];
-    cairn_options options = options_for(scratch_path(path, "last.cairn"));
+    cairn_options options = span_options(scratch_path(path, "last.cairn"));
     options.span_policy = CAIRN_SPANS_KEEP_LAST;
     options.span_limit = 1024 * 1024;
     setup s = setup_open(&options, 3);
@@ -141,7 +124,7 @@ static void the_last_spans_are_kept(void **state)
     char copy[SCRATCH_PATH];
     assert_int_equal(cairn_profile_snapshot(s.profile, scratch_path(copy, "copy.cairn")), CAIRN_OK);
     setup_close(&s);
-    crn_trace *trace = trace_of(path), *snapshot = trace_of(copy);
+    crn_trace *trace = recorded_trace(path), *snapshot = recorded_trace(copy);
     check_last(trace, count);
     check_last(snapshot, count);
     assert_true(trace->span_count >= 2 * 8191 && trace->span_count <= 4 * 8191);
@@ -161,7 +144,7 @@ static void *read_spans(void *data)
 {
     reader *reader = data;
     while (!__atomic_load_n(&reader->stop, __ATOMIC_ACQUIRE)) {
-        crn_trace *trace = trace_of(reader->path);
+        crn_trace *trace = recorded_trace(reader->path);
         int64_t before = -1;
         for (uint32_t i = 0; i < trace->span_count; i++) {
             const crn_span *span = &trace->spans[i];
@@ -182,7 +165,7 @@ static void the_last_are_read_while_they_change(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
-    cairn_options options = options_for(scratch_path(path, "live.cairn"));
+    cairn_options options = span_options(scratch_path(path, "live.cairn"));
     options.span_policy = CAIRN_SPANS_KEEP_LAST;
     options.span_limit = 1024 * 1024;
     setup s = setup_open(&options, 3);
@@ -226,7 +209,7 @@ static void sampled_trees_are_complete(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
-    cairn_options options = options_for(scratch_path(path, "drawn.cairn"));
+    cairn_options options = span_options(scratch_path(path, "drawn.cairn"));
     options.span_rate = 0.25;
     options.seed = 7;
     setup s = setup_open(&options, 4);
@@ -235,7 +218,7 @@ static void sampled_trees_are_complete(void **state)
     assert_int_equal(cost_at(s.profile, "1 2 3 4").calls, TREES);
     setup_close(&s);
 
-    crn_trace *trace = trace_of(path);
+    crn_trace *trace = recorded_trace(path);
     static uint8_t of[TREES]; /* bits: which spans of a tree were recorded */
     memset(of, 0, sizeof of);
     for (uint32_t i = 0; i < trace->span_count; i++) {
@@ -271,13 +254,13 @@ static void the_same_seed_draws_the_same(void **state)
     uint32_t counts[3];
     for (int i = 0; i < 3; i++) {
         char path[SCRATCH_PATH];
-        cairn_options options = options_for(scratch_path(path, "seed.cairn"));
+        cairn_options options = span_options(scratch_path(path, "seed.cairn"));
         options.span_rate = 0.5;
         options.seed = i < 2 ? 1 : 2;
         setup s = setup_open(&options, 4);
         record_trees(s.profile, s.strand);
         setup_close(&s);
-        crn_trace *trace = trace_of(path);
+        crn_trace *trace = recorded_trace(path);
         counts[i] = trace->span_count;
         int64_t sum = 0;
         for (uint32_t k = 0; k < trace->span_count; k++)
@@ -294,7 +277,7 @@ static void wrong_options_are_refused(void **state)
     (void)state;
     static const double rates[] = {0, -1, 1.5};
     for (int i = 0; i < 3; i++) {
-        cairn_options options = options_for(NULL);
+        cairn_options options = span_options(NULL);
         options.span_rate = rates[i];
         cairn_profile *profile;
         assert_int_equal(cairn_profile_open(&profile, &options), CAIRN_E_ARGUMENT);
@@ -318,7 +301,7 @@ static void waiting_spans_have_no_processor_time(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
-    cairn_options options = options_for(scratch_path(path, "cpu.cairn"));
+    cairn_options options = span_options(scratch_path(path, "cpu.cairn"));
     options.span_cpu = true;
     setup s = setup_open(&options, 2);
     for (int i = 0; i < 3; i++) {
@@ -330,7 +313,7 @@ static void waiting_spans_have_no_processor_time(void **state)
         cairn_span_end(s.strand);
     }
     setup_close(&s);
-    crn_trace *trace = trace_of(path);
+    crn_trace *trace = recorded_trace(path);
     assert_int_equal(trace->span_count, 6);
     assert_non_null(trace->cpu);
     for (uint32_t i = 0; i < 6; i += 2) {
@@ -351,7 +334,7 @@ static void a_child_has_its_own_spans(void **state)
     skip_where_emulated();
     enum { SPANS = 1000 };
     char path[SCRATCH_PATH], name[32], childs[SCRATCH_PATH];
-    cairn_options options = options_for(scratch_path(path, "fork.cairn"));
+    cairn_options options = span_options(scratch_path(path, "fork.cairn"));
     options.span_policy = CAIRN_SPANS_KEEP_LAST;
     options.span_rate = 0.5;
     options.span_histograms = options.span_cpu = true;
@@ -373,7 +356,7 @@ static void a_child_has_its_own_spans(void **state)
     cairn_span_end(s.strand);
     setup_close(&s);
     snprintf(name, sizeof name, "fork.%d.cairn", (int)child);
-    crn_trace *trace = trace_of(scratch_path(childs, name)), *parents = trace_of(path);
+    crn_trace *trace = recorded_trace(scratch_path(childs, name)), *parents = recorded_trace(path);
     assert_int_equal(trace->span_count + trace->skipped, SPANS);
     assert_true(trace->span_count > 400 && trace->span_count < 600);
     assert_int_equal(trace->recycled + trace->dropped, 0);
@@ -400,7 +383,7 @@ static void a_capture_takes_as_much_as_it_holds(void **state)
     (void)state;
     enum { SPANS = 100000 };
     char path[SCRATCH_PATH];
-    cairn_options options = options_for(scratch_path(path, "size.cairn"));
+    cairn_options options = span_options(scratch_path(path, "size.cairn"));
     setup s = setup_open(&options, 1);
     for (int64_t i = 0; i < SPANS; i++) {
         wait_a_little(i);
@@ -412,7 +395,7 @@ static void a_capture_takes_as_much_as_it_holds(void **state)
     assert_int_equal(stat(path, &status), 0);
     uint64_t size =
         (uint64_t)status.st_blocks * 512; /* some of the file may have been given back */
-    crn_trace *trace = trace_of(path);
+    crn_trace *trace = recorded_trace(path);
     assert_int_equal(trace->span_count + trace->dropped, SPANS);
     /* The last chunk of spans, and the fixed parts of a small capture. */
     assert_true(size <= trace->span_count * 32ull + 8192 * 32 + 64 * 4096);

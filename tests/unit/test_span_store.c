@@ -106,9 +106,7 @@ static void step(recorder *recorder)
 static void record(random_source *random, const char *path, uint32_t steps)
 {
     static const char *const names[] = {"width", "name", "odd", "width"};
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = path;
-    options.spans = true;
+    cairn_options options = span_options(path);
     options.span_cpu = random_chance(random, 1, 4);
     options.span_rate = random_chance(random, 1, 4) ? 0.5 : 1;
     setup s = setup_open(&options, BLOCKS);
@@ -254,9 +252,7 @@ static void a_store_made_of_a_trace_equals_it(void **state)
         crn_store_close(store);
         crn_trace_free(trace);
     }
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = path;
-    options.spans = true;
+    cairn_options options = span_options(path);
     options.span_policy = CAIRN_SPANS_KEEP_LAST;
     setup s = setup_open(&options, BLOCKS);
     for (int i = 0; i < 1000; i++) {

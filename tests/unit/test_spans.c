@@ -17,31 +17,14 @@
 #include "support/cases.h"
 #include "support/profiles.h"
 #include "support/random.h"
+#include "support/recorded.h"
 #include "support/scratch.h"
-
-static cairn_options options_for(const char *path)
-{
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = path;
-    options.spans = true;
-    return options;
-}
-
-static crn_trace *trace_of(const char *path)
-{
-    crn_error error = {0};
-    crn_trace *trace = crn_trace_load(path, &error);
-    if (!trace)
-        print_error("%s\n", error.message);
-    assert_non_null(trace);
-    return trace;
-}
 
 static void a_span_has_its_lane_and_times(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
-    cairn_options options = options_for(scratch_path(path, "spans.cairn"));
+    cairn_options options = span_options(scratch_path(path, "spans.cairn"));
     setup s = setup_open(&options, 3);
     cairn_key width = cairn_key_add(s.profile, "width"), name = cairn_key_add(s.profile, "name");
     char longer[2000];
@@ -63,7 +46,7 @@ static void a_span_has_its_lane_and_times(void **state)
     assert_int_equal(cost_at(s.profile, "1 3 2").calls, 3);
     setup_close(&s);
 
-    crn_trace *trace = trace_of(path);
+    crn_trace *trace = recorded_trace(path);
     assert_int_equal(trace->span_count, 6);
     assert_int_equal(trace->attribute_count, 9);
     for (uint32_t i = 0; i < 3; i++) {
@@ -96,7 +79,7 @@ static void unwound_spans_have_ended(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
-    cairn_options options = options_for(scratch_path(path, "unwound.cairn"));
+    cairn_options options = span_options(scratch_path(path, "unwound.cairn"));
     setup s = setup_open(&options, 4);
     cairn_span_begin(s.strand, 1, 0);
     cairn_mark mark = cairn_strand_mark(s.strand);
@@ -112,7 +95,7 @@ static void unwound_spans_have_ended(void **state)
     cairn_strand_close(s.strand);
     setup_close(&s);
 
-    crn_trace *trace = trace_of(path);
+    crn_trace *trace = recorded_trace(path);
     assert_int_equal(trace->span_count, 5);
     static const uint32_t parents[] = {CRN_SPAN_NONE, 0, 1, 0, 0};
     for (uint32_t i = 0; i < 5; i++) {
@@ -127,7 +110,7 @@ static void an_end_without_a_begin_is_a_misuse(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
-    cairn_options options = options_for(scratch_path(path, "misuse.cairn"));
+    cairn_options options = span_options(scratch_path(path, "misuse.cairn"));
     setup s = setup_open(&options, 2);
     cairn_span_end(s.strand);
     cairn_enter(s.strand, 1);
@@ -140,7 +123,7 @@ static void an_end_without_a_begin_is_a_misuse(void **state)
     cairn_handoff_adopt(NULL, cairn_handoff_take(NULL));
     setup_close(&s);
     assert_int_equal(note_of(path, "misuses"), 3);
-    crn_trace *trace = trace_of(path);
+    crn_trace *trace = recorded_trace(path);
     assert_int_equal(trace->span_count, 0);
     crn_trace_free(trace);
 }
@@ -151,7 +134,7 @@ static void spans_and_exact_time_are_the_same(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
-    cairn_options options = options_for(scratch_path(path, "exact.cairn"));
+    cairn_options options = span_options(scratch_path(path, "exact.cairn"));
     options.wall = CAIRN_WALL_EXACT;
     setup s = setup_open(&options, 3);
     for (int i = 0; i < 1000; i++) {
@@ -163,7 +146,7 @@ static void spans_and_exact_time_are_the_same(void **state)
         cairn_span_end(s.strand);
     }
     setup_close(&s);
-    crn_trace *trace = trace_of(path);
+    crn_trace *trace = recorded_trace(path);
     crn_error error;
     crn_profile *profile = crn_profile_load(path, &error);
     assert_non_null(profile);
@@ -293,7 +276,7 @@ static void spans_of_many_threads_are_complete(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
-    cairn_options options = options_for(scratch_path(path, "threads.cairn"));
+    cairn_options options = span_options(scratch_path(path, "threads.cairn"));
     setup s = setup_open(&options, 4);
     pool pool = {.profile = s.profile, .lock = PTHREAD_MUTEX_INITIALIZER};
     worker workers[THREADS];
@@ -312,7 +295,7 @@ static void spans_of_many_threads_are_complete(void **state)
     setup_close(&s);
     qsort(all.noted, all.count, sizeof *all.noted, compare_noted);
 
-    crn_trace *trace = trace_of(path);
+    crn_trace *trace = recorded_trace(path);
     assert_int_equal(trace->span_count, all.count);
     if (!trace->dropped) /* else who asked for some may not be there */
         assert_int_equal(trace->dangling, 0);
@@ -337,7 +320,7 @@ static void no_span_is_recorded_while_recording_is_off(void **state)
 {
     (void)state;
     char path[SCRATCH_PATH];
-    cairn_options options = options_for(scratch_path(path, "off.cairn"));
+    cairn_options options = span_options(scratch_path(path, "off.cairn"));
     setup s = setup_open(&options, 2);
     uint64_t recorded = 0;
     for (int64_t i = 0; i < 40; i++) {
@@ -355,7 +338,7 @@ static void no_span_is_recorded_while_recording_is_off(void **state)
     assert_int_equal(cost_at(s.profile, "1").calls, recorded);
     uint64_t dropped = cost_at(s.profile, "1").calls;
     setup_close(&s);
-    crn_trace *trace = trace_of(path);
+    crn_trace *trace = recorded_trace(path);
     dropped -= trace->span_count;
     assert_int_equal(dropped, trace->late);
     for (uint32_t i = 0; i < trace->span_count; i++)
@@ -392,7 +375,7 @@ static void nor_by_other_threads(void **state)
     enum { TURNS = 60 };
     char path[SCRATCH_PATH];
     int64_t off[TURNS], on[TURNS];
-    cairn_options options = options_for(scratch_path(path, "off_there.cairn"));
+    cairn_options options = span_options(scratch_path(path, "off_there.cairn"));
     setup s = setup_open(&options, 2);
     spinner spinner = {.profile = s.profile};
     pthread_t thread;
@@ -409,7 +392,7 @@ static void nor_by_other_threads(void **state)
     atomic_store(&spinner.ends, true);
     pthread_join(thread, NULL);
     setup_close(&s);
-    crn_trace *trace = trace_of(path);
+    crn_trace *trace = recorded_trace(path);
     assert_true(trace->span_count > TURNS);
     for (uint32_t n = 0; n < trace->span_count; n++)
         for (int i = 0; i < TURNS; i++)
@@ -425,7 +408,7 @@ static void a_strand_recovers_from_a_failed_allocation(void **state)
     for (int n = 0; n < 8; n++) {
         int how = n % 4;
         char path[SCRATCH_PATH];
-        cairn_options options = options_for(scratch_path(path, "recovers.cairn"));
+        cairn_options options = span_options(scratch_path(path, "recovers.cairn"));
         options.wall = n / 4 ? CAIRN_WALL_EXACT : CAIRN_WALL_OFF; /* each span is a slow one */
         setup s = setup_open(&options, 2);
         cairn_span_begin(s.strand, 1, 1);
@@ -457,7 +440,7 @@ static void a_strand_recovers_from_a_failed_allocation(void **state)
         cairn_span_end(s.strand);
         assert_int_equal(cairn_strand_depth(s.strand), 0);
         setup_close(&s);
-        crn_trace *trace = trace_of(path);
+        crn_trace *trace = recorded_trace(path);
         int found = 0;
         for (uint32_t i = 0; i < trace->span_count; i++) {
             const crn_span *span = &trace->spans[i];

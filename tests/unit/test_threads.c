@@ -12,6 +12,7 @@
 #include "support/cases.h"
 #include "support/compare.h"
 #include "support/profiles.h"
+#include "support/recorded.h"
 #include "support/scratch.h"
 #include "support/soundness.h"
 #include "support/walker.h"
@@ -219,9 +220,7 @@ static void metrics_are_added_while_others_charge(void **state)
     setup_blocks(common.profile, 1, BLOCKS);
     run_workers(&common, charge_what_is_new, 1);
     cairn_profile_close(common.profile);
-    crn_error error = {0};
-    crn_profile *profile = crn_profile_load(path, &error);
-    assert_non_null(profile);
+    crn_profile *profile = recorded_profile(path);
     assert_int_equal(profile_total(profile, crn_profile_metric(profile, "odd")) +
                          profile_total(profile, crn_profile_metric(profile, "even")),
                      THREADS * common.steps);

@@ -8,6 +8,7 @@
 #include "support/cases.h"
 #include "support/profiles.h"
 #include "support/random.h"
+#include "support/recorded.h"
 #include "support/scratch.h"
 #include "support/soundness.h"
 
@@ -133,9 +134,7 @@ static void totals_add_up(void **state)
         /* In a live profile the last sample may be missing; after the end none is. */
         assert_true(seen <= total + 2 * options.tick_period);
         assert_true(seen + 2 * options.tick_period + 40 >= total);
-        crn_error error = {0};
-        crn_profile *profile = crn_profile_load(path, &error);
-        assert_non_null(profile);
+        crn_profile *profile = recorded_profile(path);
         assert_int_equal(profile_total(profile, CRN_METRIC_TICKS), total);
         crn_profile_free(profile);
     }
@@ -168,9 +167,7 @@ static void an_event_of_any_length_is_one_event(void **state)
         uint64_t seen = total_of(s.profile).ticks;
         assert_in_range(total[0] + total[1] - seen + 2 * periods[i], 0, 4 * periods[i]);
         setup_close(&s);
-        crn_error error = {0};
-        crn_profile *profile = crn_profile_load(path, &error);
-        assert_non_null(profile);
+        crn_profile *profile = recorded_profile(path);
         assert_int_equal(profile_total(profile, CRN_METRIC_TICKS), total[0] + total[1]);
         crn_profile_free(profile);
     }

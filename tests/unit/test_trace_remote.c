@@ -15,6 +15,8 @@
 #include "spans/spans.h"
 #include "spans/trace_process.h"
 #include "support/cases.h"
+#include "support/profiles.h"
+#include "support/recorded.h"
 #include "support/scratch.h"
 
 typedef struct party {
@@ -26,21 +28,10 @@ typedef struct party {
 
 static void party_open(party *party, const char *name)
 {
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(party->path, name);
-    options.spans = true;
+    cairn_options options = span_options(scratch_path(party->path, name));
     assert_int_equal(cairn_profile_open(&party->profile, &options), CAIRN_OK);
     party->work = cairn_block_add(party->profile, &(cairn_block_info){.name = name});
     party->strand = cairn_strand_open(cairn_lane_open(party->profile, name));
-}
-
-static crn_trace *trace_of(const char *path)
-{
-    crn_error error = {0};
-    crn_trace *trace = crn_trace_load(path, &error);
-    if (!trace)
-        fail_msg("%s", error.message);
-    return trace;
 }
 
 /* Compares the spans of several captures, without blocks. */
@@ -49,7 +40,7 @@ static crn_trace *merged(const party *parties, size_t count)
     crn_error error = {0};
     crn_trace *traces[4] = {NULL}, *merged;
     for (size_t i = 0; i < count; i++)
-        traces[i] = trace_of(parties[i].path);
+        traces[i] = recorded_trace(parties[i].path);
     assert_true(crn_trace_merge((const crn_trace *const *)traces, count, &merged, &error));
     for (size_t i = 0; i < count; i++)
         crn_trace_free(traces[i]);

@@ -28,9 +28,7 @@ typedef struct opened {
 static opened open_at(const char *name, double rate)
 {
     opened here;
-    cairn_options options = CAIRN_OPTIONS_DEFAULT;
-    options.path = scratch_path(here.path, name);
-    options.spans = true;
+    cairn_options options = span_options(scratch_path(here.path, name));
     options.span_rate = rate;
     here.s = setup_open(&options, 3);
     return here;

@@ -18,7 +18,7 @@ static int depth;
 
 /* Recurses deep enough to make Cairn's stack grow, and uses one tree of inlined functions in each
  * instance. */
-#define STEP(name, next)                                                                           \
+#define CALLS(name, next)                                                                          \
     static inline int name##_inlined(int n)                                                        \
     {                                                                                              \
         return n + 1;                                                                              \
@@ -30,9 +30,9 @@ static int depth;
         return name##_inlined(below);                                                              \
     }
 KEPT int first(int n);
-STEP(third, first)
-STEP(second, third)
-STEP(first, second)
+CALLS(third, first)
+CALLS(second, third)
+CALLS(first, second)
 
 static void begin_list(void)
 {

@@ -16,13 +16,6 @@ static volatile int seen;
 static volatile int jumping;
 static int *volatile nowhere;
 
-#define STEP(name)                                                                                 \
-    KEPT int name(int n)                                                                           \
-    {                                                                                              \
-        seen += n;                                                                                 \
-        return n + 1;                                                                              \
-    }
-
 STEP(goes_down)
 STEP(comes_back)
 STEP(in_handler)

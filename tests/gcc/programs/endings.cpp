@@ -11,13 +11,6 @@
 static thread_local volatile int seen;
 static pthread_key_t key;
 
-#define STEP(name)                                                                                 \
-    KEPT int name(int n)                                                                           \
-    {                                                                                              \
-        seen = seen + n;                                                                           \
-        return n + 1;                                                                              \
-    }
-
 STEP(goes_down)
 STEP(comes_back)
 STEP(in_destructor)

@@ -16,7 +16,7 @@ enum { GENERATIONS = 3 };
 
 static volatile int generation, seen;
 
-#define STEP(place, number)                                                                        \
+#define ONE(place, number)                                                                         \
     KEPT int place##_##number(int n)                                                               \
     {                                                                                              \
         seen += n;                                                                                 \
@@ -25,9 +25,9 @@ static volatile int generation, seen;
 
 /* Functions that `place` calls after the fork: one for each generation. */
 #define STEPS(place)                                                                               \
-    STEP(place, 0)                                                                                 \
-    STEP(place, 1)                                                                                 \
-    STEP(place, 2)                                                                                 \
+    ONE(place, 0)                                                                                 \
+    ONE(place, 1)                                                                                 \
+    ONE(place, 2)                                                                                 \
     static int (*const place##_steps[GENERATIONS])(int) = {place##_0, place##_1, place##_2};
 
 STEPS(forks)

@@ -10,13 +10,6 @@
 
 static volatile int seen;
 
-#define STEP(name)                                                                                 \
-    KEPT int name(int n)                                                                           \
-    {                                                                                              \
-        seen += n;                                                                                 \
-        return n + 1;                                                                              \
-    }
-
 STEP(before)
 STEP(behind)
 STEP(in_handler)

@@ -16,13 +16,6 @@
 
 static volatile int seen;
 
-#define STEP(name)                                                                                 \
-    KEPT int name(int n)                                                                           \
-    {                                                                                              \
-        seen = seen + n;                                                                           \
-        return n + 1;                                                                              \
-    }
-
 STEP(goes_down)
 STEP(never_comes_back)
 STEP(in_catch)

@@ -14,3 +14,11 @@
 
 /* Prevents that the call before it becomes a tail call or a loop. */
 #define OPAQUE(number) __asm__ volatile("" : "+r"(number))
+
+/* Defines a function that adds its argument to the program's volatile `seen`. */
+#define STEP(name)                                                                                 \
+    KEPT int name(int n)                                                                           \
+    {                                                                                              \
+        seen = seen + n;                                                                           \
+        return n + 1;                                                                              \
+    }

@@ -23,13 +23,6 @@
 static volatile int seen;
 static jmp_buf place;
 
-#define STEP(name)                                                                                 \
-    KEPT int name(int n)                                                                           \
-    {                                                                                              \
-        seen += n;                                                                                 \
-        return n + 1;                                                                              \
-    }
-
 STEP(before)
 STEP(while_off)
 STEP(behind)

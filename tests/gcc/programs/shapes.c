@@ -13,13 +13,6 @@
 
 static volatile int seen;
 
-#define STEP(name)                                                                                 \
-    KEPT int name(int n)                                                                           \
-    {                                                                                              \
-        seen += n;                                                                                 \
-        return n + 1;                                                                              \
-    }
-
 STEP(before)
 STEP(inside)
 STEP(behind)

@@ -11,13 +11,6 @@
 
 static volatile int seen, trapped, warming;
 
-#define STEP(name)                                                                                 \
-    KEPT int name(int n)                                                                           \
-    {                                                                                              \
-        seen += n;                                                                                 \
-        return n + 1;                                                                              \
-    }
-
 STEP(before)
 STEP(behind)
 STEP(after_steps)

@@ -16,13 +16,6 @@ static ucontext_t home, fibers[FIBERS];
 static int running;
 static volatile int seen;
 
-#define STEP(name)                                                                                 \
-    KEPT int name(int n)                                                                           \
-    {                                                                                              \
-        seen += n;                                                                                 \
-        return n + 1;                                                                              \
-    }
-
 STEP(goes_down)
 STEP(comes_back)
 STEP(goes_on)
