@@ -148,9 +148,9 @@ static void only_frees_and_forks(void)
 int main(int argc, char **argv)
 {
     static const account_program programs[] = {{"asks_for_stack", asks_for_stack},
-                    {"detached", detached},
-                    {"many_detached", many_detached},
-                    {"only_frees", only_frees},
-                    {"only_frees_and_forks", only_frees_and_forks}};
+                                               {"detached", detached},
+                                               {"many_detached", many_detached},
+                                               {"only_frees", only_frees},
+                                               {"only_frees_and_forks", only_frees_and_forks}};
     return account_main(programs, sizeof programs / sizeof *programs, argc, argv);
 }

@@ -13,7 +13,8 @@ typedef struct recorded {
     crn_trace *trace;
 } recorded;
 
-/* Each loads a capture; fails the test if that fails or an invariant of the profile does not hold. */
+/* Each loads a capture; fails the test if that fails or an invariant of the profile does not hold.
+ */
 crn_profile *recorded_profile(const char *path);
 crn_trace *recorded_trace(const char *path);
 recorded recorded_load(const char *path);

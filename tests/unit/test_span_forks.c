@@ -127,7 +127,8 @@ static void tokens_from_before_name_the_parents_spans(void **state)
     child_await(child);
     setup_close(&s);
     crn_error error = {0};
-    crn_trace *traces[] = {recorded_trace(path), recorded_trace(child_path(other, path, child))}, *trace;
+    crn_trace *traces[] = {recorded_trace(path), recorded_trace(child_path(other, path, child))},
+              *trace;
     assert_int_equal(traces[1]->span_count, 5);
     for (uint32_t i = 0; i < 5; i++) /* no span of this process asked */
         assert_int_equal(traces[1]->spans[i].parent, CRN_SPAN_NONE);

@@ -25,9 +25,9 @@ static volatile int generation, seen;
 
 /* Functions that `place` calls after the fork: one for each generation. */
 #define STEPS(place)                                                                               \
-    ONE(place, 0)                                                                                 \
-    ONE(place, 1)                                                                                 \
-    ONE(place, 2)                                                                                 \
+    ONE(place, 0)                                                                                  \
+    ONE(place, 1)                                                                                  \
+    ONE(place, 2)                                                                                  \
     static int (*const place##_steps[GENERATIONS])(int) = {place##_0, place##_1, place##_2};
 
 STEPS(forks)
