@@ -162,6 +162,8 @@ crn_cover_walk crn_span_covering(const crn_spans *spans, uint32_t span)
 {
     crn_cover_walk walk = {.spans = spans};
     walk.child_count = crn_span_children(spans, span, &walk.children);
+    if (!spans->inner.count) /* `all` is NULL */
+        return walk;
     uint32_t low = 0, high = spans->inner.count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
