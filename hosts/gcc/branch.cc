@@ -14,8 +14,8 @@ void count_outcome(edge outcome, const char *name, location_t place)
         return;
     tree site = crn_site_make(name, place, cfun->decl);
     tree height = make_ssa_name(long_long_integer_type_node);
-    gsi_insert_on_edge(outcome, crn_mark_make(CRN_MARK_ENTER, site, height, place));
-    gsi_insert_on_edge(outcome, crn_mark_make(CRN_MARK_LEAVE, site, height, place));
+    gsi_insert_on_edge(outcome, crn_marker_make(CRN_MARKER_ENTER, site, height, place));
+    gsi_insert_on_edge(outcome, crn_marker_make(CRN_MARKER_LEAVE, site, height, place));
 }
 
 /* Returns the place of a case, if known. */

@@ -154,9 +154,9 @@ class checker {
     bool failed = false;
 
     void fail(const gimple *where, const char *what);
-    void enter(stack &stack, const gimple *mark);
-    void leave(stack &stack, const gimple *mark);
-    void restore(stack &stack, const gimple *mark);
+    void enter(stack &stack, const gimple *marker);
+    void leave(stack &stack, const gimple *marker);
+    void restore(stack &stack, const gimple *marker);
     void call(stack &stack, const gcall *call);
     void step(stack &stack, const gimple *statement);
     void flow(edge out, const stack &stack);
@@ -173,11 +173,11 @@ void checker::fail(const gimple *where, const char *what)
     failed = true;
 }
 
-void checker::enter(stack &stack, const gimple *mark)
+void checker::enter(stack &stack, const gimple *marker)
 {
     if (stack.now == RECEIVED)
-        fail(mark, "enter in a landing pad before restore");
-    tree height = crn_mark_height(mark);
+        fail(marker, "enter in a landing pad before restore");
+    tree height = crn_marker_height(marker);
     stack.forget(height);
     stack.push(NULL);
     bitmap_set_bit(stack.frames.last(), SSA_NAME_VERSION(height));
@@ -185,29 +185,29 @@ void checker::enter(stack &stack, const gimple *mark)
     stack.replaced = false;
 }
 
-void checker::leave(stack &stack, const gimple *mark)
+void checker::leave(stack &stack, const gimple *marker)
 {
-    bool tail = crn_mark_of(mark) == CRN_MARK_TAIL;
+    bool tail = crn_marker_of(marker) == CRN_MARKER_TAIL;
     if (stack.now != INSIDE || stack.frames.is_empty())
-        fail(mark, "leave of a frame that is not on the stack");
+        fail(marker, "leave of a frame that is not on the stack");
     else if (stack.hidden == (int)stack.frames.length())
-        fail(mark, "leave of a frame, while on some path another one is above it");
-    else if (stack.find(crn_mark_height(mark)) != (int)stack.frames.length() - 1)
-        fail(mark, "leave of another frame than the one on top");
+        fail(marker, "leave of a frame, while on some path another one is above it");
+    else if (stack.find(crn_marker_height(marker)) != (int)stack.frames.length() - 1)
+        fail(marker, "leave of another frame than the one on top");
     else if (stack.replaced && !tail)
-        fail(mark, "leave of a frame below a replaced one");
+        fail(marker, "leave of a frame below a replaced one");
     else
         stack.cut(stack.frames.length() - 1);
     stack.replaced = tail;
 }
 
-void checker::restore(stack &stack, const gimple *mark)
+void checker::restore(stack &stack, const gimple *marker)
 {
-    int found = stack.find(crn_mark_height(mark));
+    int found = stack.find(crn_marker_height(marker));
     if ((stack.now != INSIDE && stack.now != RECEIVED) || stack.frames.is_empty())
-        fail(mark, "restore of a frame that is not on the stack");
+        fail(marker, "restore of a frame that is not on the stack");
     else if (found < 0)
-        fail(mark, "restore of another frame than the one on the stack");
+        fail(marker, "restore of another frame than the one on the stack");
     stack.cut(found + 1);
     if (stack.hidden > found)
         stack.hidden = -1;
@@ -259,17 +259,17 @@ void checker::call(stack &stack, const gcall *call)
 
 void checker::step(stack &stack, const gimple *statement)
 {
-    switch (crn_mark_of(statement)) {
-    case CRN_MARK_ENTER:
+    switch (crn_marker_of(statement)) {
+    case CRN_MARKER_ENTER:
         return enter(stack, statement);
-    case CRN_MARK_LEAVE:
-    case CRN_MARK_TAIL:
+    case CRN_MARKER_LEAVE:
+    case CRN_MARKER_TAIL:
         return leave(stack, statement);
-    case CRN_MARK_RESTORE:
+    case CRN_MARKER_RESTORE:
         return restore(stack, statement);
-    case CRN_MARK_MOVED:
+    case CRN_MARKER_MOVED:
         return fail(statement, "leave before a call that is not known to be a tail call");
-    case CRN_MARK_NONE:
+    case CRN_MARKER_NONE:
         break;
     }
     if (is_gimple_call(statement))
@@ -303,9 +303,9 @@ bool is_received(basic_block block)
 {
     for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i)) {
         const gcall *call = dyn_cast<const gcall *>(gsi_stmt(i));
-        crn_mark mark = crn_mark_of(gsi_stmt(i));
-        if (mark != CRN_MARK_NONE || (call && !is_harmless(call)))
-            return mark == CRN_MARK_RESTORE;
+        crn_marker marker = crn_marker_of(gsi_stmt(i));
+        if (marker != CRN_MARKER_NONE || (call && !is_harmless(call)))
+            return marker == CRN_MARKER_RESTORE;
     }
     return false;
 }
@@ -355,12 +355,12 @@ void checker::all()
         block(work.pop());
 }
 
-bool has_marks(void)
+bool has_markers(void)
 {
     basic_block block;
     FOR_EACH_BB_FN(block, cfun)
     for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
-        if (crn_mark_of(gsi_stmt(i)) != CRN_MARK_NONE)
+        if (crn_marker_of(gsi_stmt(i)) != CRN_MARKER_NONE)
             return true;
     return false;
 }
@@ -376,7 +376,7 @@ class check_pass : public gimple_opt_pass {
     }
     unsigned execute(function *function) override
     {
-        if (crn_is_entered(function->decl) || has_marks()) {
+        if (crn_is_entered(function->decl) || has_markers()) {
             bitmap_obstack_initialize(&memory);
             checker().all();
             bitmap_obstack_release(&memory);

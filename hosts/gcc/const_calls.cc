@@ -21,8 +21,8 @@ bool forget(tree function)
     return true;
 }
 
-/* The type of a call, which C marks const as well, differs from the function's type if it is called
- * through a cast. */
+/* The type of a call, which C markers const as well, differs from the function's type if it is
+ * called through a cast. */
 tree visit(gimple_stmt_iterator *place, bool *, walk_stmt_info *)
 {
     gcall *call = dyn_cast<gcall *>(gsi_stmt(*place));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Places and expands marks after all of GCC's optimisation of statements: first moved leaves are
- * put in place; after the check, marks become code.
+ * Places and expands markers after all of GCC's optimisation of statements: first moved leaves are
+ * put in place; after the check, markers become code.
  */
 #include "plugin.h"
 
@@ -21,11 +21,11 @@ bool replaces(const gcall *call)
     return callee && crn_is_known_profiled(callee);
 }
 
-void change(gimple_stmt_iterator *place, crn_mark mark)
+void change(gimple_stmt_iterator *place, crn_marker marker)
 {
     gimple *before = gsi_stmt(*place);
-    gimple *after = crn_mark_make(mark, crn_mark_site(before), crn_mark_height(before),
-                                  gimple_location(before));
+    gimple *after = crn_marker_make(marker, crn_marker_site(before), crn_marker_height(before),
+                                    gimple_location(before));
     gsi_replace(place, after, false);
 }
 
@@ -35,17 +35,17 @@ void place_moved(gimple_stmt_iterator *place)
 {
     gcall *call = call_behind(*place);
     if (!call || gimple_call_tail_p(call)) {
-        change(place, !call || replaces(call) ? CRN_MARK_TAIL : CRN_MARK_LEAVE);
+        change(place, !call || replaces(call) ? CRN_MARKER_TAIL : CRN_MARKER_LEAVE);
         gsi_next(place);
         return;
     }
-    gimple *mark = gsi_stmt(*place);
-    gimple *leave = crn_mark_make(CRN_MARK_LEAVE, crn_mark_site(mark), crn_mark_height(mark),
-                                  gimple_location(mark));
+    gimple *marker = gsi_stmt(*place);
+    gimple *leave = crn_marker_make(CRN_MARKER_LEAVE, crn_marker_site(marker),
+                                    crn_marker_height(marker), gimple_location(marker));
     gsi_remove(place, true);
     gimple_stmt_iterator behind = gsi_for_stmt(call);
     gimple_stmt_iterator next = behind;
-    for (gsi_next(&next); !gsi_end_p(next) && crn_mark_of(gsi_stmt(next)) == CRN_MARK_LEAVE;
+    for (gsi_next(&next); !gsi_end_p(next) && crn_marker_of(gsi_stmt(next)) == CRN_MARKER_LEAVE;
          gsi_next(&next))
         behind = next;
     gsi_insert_after(&behind, leave, GSI_SAME_STMT);
@@ -58,8 +58,8 @@ void crn_place_moved_leaves(void)
     basic_block block;
     FOR_EACH_BB_FN(block, cfun)
     for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i);) {
-        crn_mark mark = crn_mark_of(gsi_stmt(i));
-        if (mark == CRN_MARK_MOVED)
+        crn_marker marker = crn_marker_of(gsi_stmt(i));
+        if (marker == CRN_MARKER_MOVED)
             place_moved(&i);
         else
             gsi_next(&i);
@@ -68,15 +68,15 @@ void crn_place_moved_leaves(void)
 
 namespace {
 
-gimple *code_of(const gimple *mark)
+gimple *code_of(const gimple *marker)
 {
-    tree height = crn_mark_height(mark), site = crn_mark_site(mark);
-    switch (crn_mark_of(mark)) {
-    case CRN_MARK_ENTER:
+    tree height = crn_marker_height(marker), site = crn_marker_site(marker);
+    switch (crn_marker_of(marker)) {
+    case CRN_MARKER_ENTER:
         return crn_emit_enter(site, height);
-    case CRN_MARK_TAIL:
+    case CRN_MARKER_TAIL:
         return crn_emit_tail(height);
-    case CRN_MARK_RESTORE:
+    case CRN_MARKER_RESTORE:
         return crn_emit_restore(height);
     default:
         return crn_emit_leave(height, site);
@@ -86,21 +86,22 @@ gimple *code_of(const gimple *mark)
 /* Counters are looked up behind the enter. */
 void expand(gimple_stmt_iterator *place)
 {
-    gimple *mark = gsi_stmt(*place);
-    tree counters = crn_mark_counters(mark);
+    gimple *marker = gsi_stmt(*place);
+    tree counters = crn_marker_counters(marker);
     if (counters)
-        gsi_insert_after(place, crn_emit_counters(crn_mark_tree(mark), counters), GSI_SAME_STMT);
-    gsi_replace(place, code_of(mark), false);
+        gsi_insert_after(place, crn_emit_counters(crn_marker_tree(marker), counters),
+                         GSI_SAME_STMT);
+    gsi_replace(place, code_of(marker), false);
 }
 
 /* Returns true if a later leave makes this one redundant: a leave of a pushed frame drops
  * everything above it, and others set the current context. */
 bool is_covered(gimple_stmt_iterator place)
 {
-    if (crn_chosen.verify || crn_mark_of(gsi_stmt(place)) != CRN_MARK_LEAVE)
+    if (crn_chosen.verify || crn_marker_of(gsi_stmt(place)) != CRN_MARKER_LEAVE)
         return false;
     gsi_next_nondebug(&place);
-    return !gsi_end_p(place) && crn_mark_of(gsi_stmt(place)) == CRN_MARK_LEAVE;
+    return !gsi_end_p(place) && crn_marker_of(gsi_stmt(place)) == CRN_MARKER_LEAVE;
 }
 
 const pass_data expand_data = {
@@ -125,7 +126,7 @@ class expand_pass : public gimple_opt_pass {
                 gsi_remove(&i, true);
                 continue;
             }
-            if (crn_mark_of(gsi_stmt(i)) != CRN_MARK_NONE)
+            if (crn_marker_of(gsi_stmt(i)) != CRN_MARKER_NONE)
                 expand(&i);
             gsi_next(&i);
         }

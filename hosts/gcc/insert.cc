@@ -120,15 +120,15 @@ class insertion {
     call_list calls;
     auto_bitmap tails;
 
-    gimple *mark(crn_mark mark)
+    gimple *marker(crn_marker marker)
     {
-        return crn_mark_make(mark, site, height, place);
+        return crn_marker_make(marker, site, height, place);
     }
     gimple *leave_at(const gimple *statement)
     {
         location_t here = gimple_location(statement);
-        return crn_mark_make(CRN_MARK_LEAVE, site, height,
-                             here == UNKNOWN_LOCATION ? cfun->function_end_locus : here);
+        return crn_marker_make(CRN_MARKER_LEAVE, site, height,
+                               here == UNKNOWN_LOCATION ? cfun->function_end_locus : here);
     }
     void enter();
     void leave_by_calls();
@@ -145,10 +145,10 @@ void insertion::enter()
     edge first = single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(cfun));
     gimple *made = is_broken("enter")
                        ? gimple_build_assign(height, build_zero_cst(TREE_TYPE(height)))
-                       : mark(CRN_MARK_ENTER);
+                       : marker(CRN_MARKER_ENTER);
     gsi_insert_on_edge(first, made);
     if (cfun->has_nonlocal_label)
-        gsi_insert_on_edge(first, mark(CRN_MARK_RESTORE));
+        gsi_insert_on_edge(first, marker(CRN_MARKER_RESTORE));
     gsi_commit_edge_inserts();
 }
 
@@ -158,7 +158,7 @@ void insertion::leave_by_calls()
         tails_of(call, tails);
         tree callee = gimple_call_fndecl(call);
         gimple *before =
-            callee && crn_is_known_profiled(callee) ? mark(CRN_MARK_TAIL) : leave_at(call);
+            callee && crn_is_known_profiled(callee) ? marker(CRN_MARKER_TAIL) : leave_at(call);
         put_before(gsi_for_stmt(call), before, "tail");
     }
 }
@@ -173,7 +173,7 @@ void insertion::leave_into_tails()
         edge_iterator edges;
         FOR_EACH_EDGE(into, edges, BASIC_BLOCK_FOR_FN(cfun, index)->preds)
         if (!bitmap_bit_p(tails, into->src->index) && !ends_in_tail_call(into->src, calls))
-            gsi_insert_on_edge(into, mark(CRN_MARK_LEAVE));
+            gsi_insert_on_edge(into, marker(CRN_MARKER_LEAVE));
     }
 }
 
@@ -197,9 +197,9 @@ void insertion::restore_block(basic_block block)
     gimple_stmt_iterator place = gsi_after_labels(block);
     gcall *call = gsi_end_p(place) ? NULL : dyn_cast<gcall *>(gsi_stmt(place));
     if (call && gimple_call_builtin_p(call, BUILT_IN_SETJMP_RECEIVER))
-        gsi_insert_after(&place, mark(CRN_MARK_RESTORE), GSI_SAME_STMT);
+        gsi_insert_after(&place, marker(CRN_MARKER_RESTORE), GSI_SAME_STMT);
     else
-        put_before(place, mark(CRN_MARK_RESTORE), "restore");
+        put_before(place, marker(CRN_MARKER_RESTORE), "restore");
 }
 
 /* Restores where a signal handler may jump back to, on the path that is not jumped on. */
@@ -207,25 +207,25 @@ void insertion::restore_before(gimple_stmt_iterator place)
 {
     basic_block block = gsi_bb(place);
     if (gsi_stmt(place) != first_stmt(block)) {
-        gsi_insert_before(&place, mark(CRN_MARK_RESTORE), GSI_SAME_STMT);
+        gsi_insert_before(&place, marker(CRN_MARKER_RESTORE), GSI_SAME_STMT);
         return;
     }
     edge into;
     edge_iterator edges;
     FOR_EACH_EDGE(into, edges, block->preds)
     if (!(into->flags & EDGE_COMPLEX))
-        gsi_insert_on_edge(into, mark(CRN_MARK_RESTORE));
+        gsi_insert_on_edge(into, marker(CRN_MARKER_RESTORE));
 }
 
 void insertion::restore_after(gimple_stmt_iterator place)
 {
     if (!stmt_ends_bb_p(gsi_stmt(place))) {
-        gsi_insert_after(&place, mark(CRN_MARK_RESTORE), GSI_SAME_STMT);
+        gsi_insert_after(&place, marker(CRN_MARKER_RESTORE), GSI_SAME_STMT);
         return;
     }
     edge on = find_fallthru_edge(gsi_bb(place)->succs);
     if (on)
-        gsi_insert_on_edge(on, mark(CRN_MARK_RESTORE));
+        gsi_insert_on_edge(on, marker(CRN_MARKER_RESTORE));
 }
 
 bool is_received(basic_block block)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * Marks would keep landing pads alive, and a call with a landing pad is no tail call. So before
- * GCC removes empty pads, this pass removes the marks of those that do nothing.
+ * GCC removes empty pads, this pass removes the markers of those that do nothing.
  */
 #include "plugin.h"
 
 namespace {
 
-/* With -fnon-call-exceptions GCC assumes that a mark can throw. Returns true if blocks have become
- * unreachable. */
-bool cannot_throw(gimple *mark)
+/* With -fnon-call-exceptions GCC assumes that a marker can throw. Returns true if blocks have
+ * become unreachable. */
+bool cannot_throw(gimple *marker)
 {
-    return remove_stmt_from_eh_lp(mark) && gimple_purge_dead_eh_edges(gimple_bb(mark));
+    return remove_stmt_from_eh_lp(marker) && gimple_purge_dead_eh_edges(gimple_bb(marker));
 }
 
 bool may_be_skipped(const gimple *statement)
@@ -28,7 +28,7 @@ void let_pass(basic_block pad)
     if (!last || gimple_code(last) != GIMPLE_RESX)
         return;
     for (gimple_stmt_iterator i = gsi_start_bb(pad); gsi_stmt(i) != last; gsi_next(&i)) {
-        if (crn_mark_of(gsi_stmt(i)) == CRN_MARK_RESTORE)
+        if (crn_marker_of(gsi_stmt(i)) == CRN_MARKER_RESTORE)
             restores.safe_push(gsi_stmt(i));
         else if (!may_be_skipped(gsi_stmt(i)))
             return;
@@ -63,7 +63,7 @@ class pads_pass : public gimple_opt_pass {
         FOR_EACH_BB_FN(block, function)
         {
             for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
-                if (crn_mark_of(gsi_stmt(i)) != CRN_MARK_NONE && cannot_throw(gsi_stmt(i)))
+                if (crn_marker_of(gsi_stmt(i)) != CRN_MARKER_NONE && cannot_throw(gsi_stmt(i)))
                     todo |= TODO_cleanup_cfg;
             let_pass(block);
         }

@@ -40,9 +40,9 @@ static bool is_of_memory(gcall *call)
 
 static bool is_quiet(gimple *statement)
 {
-    crn_mark mark = crn_mark_of(statement);
-    if (mark != CRN_MARK_NONE)
-        return mark == CRN_MARK_ENTER || mark == CRN_MARK_LEAVE;
+    crn_marker marker = crn_marker_of(statement);
+    if (marker != CRN_MARKER_NONE)
+        return marker == CRN_MARKER_ENTER || marker == CRN_MARKER_LEAVE;
     if (is_a<gasm *>(statement))
         return crn_is_count(statement);
     gcall *call = dyn_cast<gcall *>(statement);
@@ -66,13 +66,13 @@ static bool calls_nothing(function *function)
     return true;
 }
 
-static void take(function *function, crn_mark wanted, void with(tree height))
+static void take(function *function, crn_marker wanted, void with(tree height))
 {
     basic_block block;
     FOR_EACH_BB_FN(block, function)
     for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
-        if (crn_mark_of(gsi_stmt(i)) == wanted)
-            with(crn_mark_height(gsi_stmt(i)));
+        if (crn_marker_of(gsi_stmt(i)) == wanted)
+            with(crn_marker_height(gsi_stmt(i)));
 }
 
 static bool all_known;
@@ -96,7 +96,7 @@ static bool is_left_alone(tree height)
     gimple *use;
     imm_use_iterator uses;
     FOR_EACH_IMM_USE_STMT(use, uses, height)
-    if (!is_gimple_debug(use) && crn_mark_of(use) != CRN_MARK_LEAVE)
+    if (!is_gimple_debug(use) && crn_marker_of(use) != CRN_MARKER_LEAVE)
         return false;
     return true;
 }
@@ -106,8 +106,8 @@ static bool is_left_alone(tree height)
 static int look_for_leave(gimple_stmt_iterator place, tree height)
 {
     for (; !gsi_end_p(place); gsi_next(&place)) {
-        if (crn_mark_of(gsi_stmt(place)) == CRN_MARK_LEAVE &&
-            crn_mark_height(gsi_stmt(place)) == height)
+        if (crn_marker_of(gsi_stmt(place)) == CRN_MARKER_LEAVE &&
+            crn_marker_height(gsi_stmt(place)) == height)
             return 1;
         if (!is_quiet(gsi_stmt(place)))
             return -1;
@@ -132,7 +132,7 @@ static bool push_next(basic_block block, auto_vec<basic_block> &work, auto_bitma
 /* Returns true if nothing is called between the enter and each leave of the same frame. */
 static bool calls_nothing_inside(gimple *enter)
 {
-    tree height = crn_mark_height(enter);
+    tree height = crn_marker_height(enter);
     if (!is_left_alone(height))
         return false;
     auto_vec<basic_block> work;
@@ -158,8 +158,8 @@ static void take_inlined(function *function)
     basic_block block;
     FOR_EACH_BB_FN(block, function)
     for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
-        if (crn_mark_of(gsi_stmt(i)) == CRN_MARK_ENTER && calls_nothing_inside(gsi_stmt(i)))
-            add(crn_mark_height(gsi_stmt(i)));
+        if (crn_marker_of(gsi_stmt(i)) == CRN_MARKER_ENTER && calls_nothing_inside(gsi_stmt(i)))
+            add(crn_marker_height(gsi_stmt(i)));
 }
 
 void crn_leaf_begin(function *function)
@@ -173,9 +173,9 @@ void crn_leaf_begin(function *function)
         take_inlined(function);
         return;
     }
-    take(function, CRN_MARK_ENTER, add);
+    take(function, CRN_MARKER_ENTER, add);
     all_known = true;
-    take(function, CRN_MARK_LEAVE, look); /* the leave of either of two frames */
+    take(function, CRN_MARKER_LEAVE, look); /* the leave of either of two frames */
     if (!all_known)
         strands->empty();
 }

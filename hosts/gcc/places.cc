@@ -70,17 +70,17 @@ int crn_places::meet(int one, int other)
     return one;
 }
 
-int crn_places::enter(int now, gimple *mark)
+int crn_places::enter(int now, gimple *marker)
 {
-    tree site = crn_mark_site(mark);
+    tree site = crn_marker_site(marker);
     int entered = now == OUTSIDE ? site == own ? 0 : (int)FAILED : child(now, site);
-    heights[SSA_NAME_VERSION(crn_mark_height(mark))] = entered;
+    heights[SSA_NAME_VERSION(crn_marker_height(marker))] = entered;
     return entered;
 }
 
-int crn_places::leave(int now, gimple *mark)
+int crn_places::leave(int now, gimple *marker)
 {
-    if (now == OUTSIDE || nodes[now].site != crn_mark_site(mark))
+    if (now == OUTSIDE || nodes[now].site != crn_marker_site(marker))
         return FAILED;
     return now ? nodes[now].above : (int)OUTSIDE;
 }
@@ -89,16 +89,16 @@ int crn_places::step(int now, gimple *statement)
 {
     if (now == FAILED || now == UNKNOWN)
         return now;
-    switch (crn_mark_of(statement)) {
-    case CRN_MARK_NONE:
+    switch (crn_marker_of(statement)) {
+    case CRN_MARKER_NONE:
         return now;
-    case CRN_MARK_ENTER:
+    case CRN_MARKER_ENTER:
         return enter(now, statement);
-    case CRN_MARK_LEAVE:
-    case CRN_MARK_TAIL:
+    case CRN_MARKER_LEAVE:
+    case CRN_MARKER_TAIL:
         return leave(now, statement);
-    case CRN_MARK_RESTORE:
-        return of_height(crn_mark_height(statement), 8);
+    case CRN_MARKER_RESTORE:
+        return of_height(crn_marker_height(statement), 8);
     default:
         return FAILED;
     }
@@ -146,8 +146,8 @@ bool crn_places::is_whole(const int *order, int count)
             int next = step(now, gsi_stmt(s));
             if (next == FAILED || (next == UNKNOWN && now != UNKNOWN))
                 return false;
-            crn_mark mark = crn_mark_of(gsi_stmt(s));
-            if (mark == CRN_MARK_TAIL)
+            crn_marker marker = crn_marker_of(gsi_stmt(s));
+            if (marker == CRN_MARKER_TAIL)
                 jumps = now > 0; /* the function's own leave follows in the same block */
             gcall *call = dyn_cast<gcall *>(gsi_stmt(s));
             if (now > 0 && call && gimple_call_flags(call) & ECF_RETURNS_TWICE)

@@ -49,8 +49,8 @@ class crn_places {
     int child(int above, tree site);
     int of_height(tree height, int left);
     int meet(int one, int other);
-    int enter(int now, gimple *mark);
-    int leave(int now, gimple *mark);
+    int enter(int now, gimple *marker);
+    int leave(int now, gimple *marker);
     int pass(basic_block block);
     bool round(const int *order, int count);
     bool is_whole(const int *order, int count);

@@ -70,8 +70,8 @@ static void add_pass(const char *plugin, opt_pass *pass, pass_positioning_ops si
     register_callback(plugin, PLUGIN_PASS_MANAGER_SETUP, NULL, &where);
 }
 
-/* With --inlined, marks are inserted before inlining. Otherwise after the last pass on statements:
- * all optimisation has been done and tail calls are known. */
+/* With --inlined, markers are inserted before inlining. Otherwise after the last pass on
+ * statements: all optimisation has been done and tail calls are known. */
 static void add_passes(const char *plugin)
 {
     add_pass(plugin, crn_pass_const_calls(g), PASS_POS_INSERT_BEFORE, "cfg");

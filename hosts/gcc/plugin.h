@@ -88,30 +88,30 @@ tree crn_site_make(const char *name, location_t place, tree function);
 tree crn_site_block(tree site);
 tree crn_site_inline_cache(tree site);
 
-/* ---- mark.cc ---------------------------------------------------------------------------- */
+/* ---- marker.cc ---------------------------------------------------------------------------- */
 
-/* Kinds of marks: events of a frame. MOVED is a leave that was moved before the call that it
+/* Kinds of markers: events of a frame. MOVED is a leave that was moved before the call that it
  * followed. */
-enum crn_mark {
-    CRN_MARK_NONE,
-    CRN_MARK_ENTER,
-    CRN_MARK_LEAVE,
-    CRN_MARK_MOVED,
-    CRN_MARK_TAIL,
-    CRN_MARK_RESTORE
+enum crn_marker {
+    CRN_MARKER_NONE,
+    CRN_MARKER_ENTER,
+    CRN_MARKER_LEAVE,
+    CRN_MARKER_MOVED,
+    CRN_MARKER_TAIL,
+    CRN_MARKER_RESTORE
 };
 
-/* Makes a mark for the frame with that height, an SSA name that its enter defines. */
-gimple *crn_mark_make(crn_mark mark, tree site, tree height, location_t place);
-crn_mark crn_mark_of(const gimple *statement);
-tree crn_mark_height(const gimple *mark);
-tree crn_mark_site(const gimple *mark);
+/* Makes a marker for the frame with that height, an SSA name that its enter defines. */
+gimple *crn_marker_make(crn_marker marker, tree site, tree height, location_t place);
+crn_marker crn_marker_of(const gimple *statement);
+tree crn_marker_height(const gimple *marker);
+tree crn_marker_site(const gimple *marker);
 
-/* Returns a copy of an enter mark that also returns a tree's counters; NULL if the statement is
+/* Returns a copy of an enter marker that also returns a tree's counters; NULL if the statement is
  * none. */
-gimple *crn_mark_counted(const gimple *enter, tree made, tree counters);
-tree crn_mark_counters(const gimple *statement);
-tree crn_mark_tree(const gimple *mark);
+gimple *crn_marker_counted(const gimple *enter, tree made, tree counters);
+tree crn_marker_counters(const gimple *statement);
+tree crn_marker_tree(const gimple *marker);
 
 /* Marks the function as having an enter; clones inherit that. */
 void crn_set_entered(tree function);
@@ -131,7 +131,7 @@ void crn_place_moved_leaves(void);
 
 /* Returns true if the call expands to instructions here, so that nothing is entered. */
 bool crn_is_of_machine(const gcall *call);
-/* Analyses a function whose marks are about to be expanded. */
+/* Analyses a function whose markers are about to be expanded. */
 void crn_leaf_begin(function *function);
 /* If the function calls nothing, its frame is not pushed: returns the variable with the strand,
  * otherwise NULL. The "height" is then the node offset of the caller's context. */
@@ -145,7 +145,7 @@ enum crn_storage {
 };
 crn_storage crn_storage_of(tree height);
 
-/* Analyses a function whose marks are about to be expanded. Before, its frames are pushed. */
+/* Analyses a function whose markers are about to be expanded. Before, its frames are pushed. */
 void crn_storage_begin(function *function);
 void crn_storage_end(void);
 
@@ -188,7 +188,7 @@ tree crn_operand(const char *constraint, tree value);
 gimple *crn_assemble(const char *text, crn_operands *inputs, crn_operands *outputs,
                      std::initializer_list<const char *> lost);
 
-/* The statements that marks expand to. */
+/* The statements that markers expand to. */
 gimple *crn_emit_enter(tree site, tree height);
 gimple *crn_emit_leave(tree height, tree site);
 gimple *crn_emit_tail(tree height);

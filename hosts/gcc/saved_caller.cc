@@ -15,7 +15,7 @@ static crn_storage storage;
 
 namespace {
 
-/* Which marks the function has. */
+/* Which markers the function has. */
 struct census {
     unsigned entered = 0;
     bool restored = false, others = false;
@@ -32,12 +32,12 @@ bool is_of_go(tree height)
 
 void census::take(gimple *statement)
 {
-    crn_mark mark = crn_mark_of(statement);
-    if (mark == CRN_MARK_NONE)
+    crn_marker marker = crn_marker_of(statement);
+    if (marker == CRN_MARKER_NONE)
         return;
-    tree height = crn_mark_height(statement);
-    restored |= mark == CRN_MARK_RESTORE;
-    entered += mark == CRN_MARK_ENTER;
+    tree height = crn_marker_height(statement);
+    restored |= marker == CRN_MARKER_RESTORE;
+    entered += marker == CRN_MARKER_ENTER;
     if (!own)
         own = height;
     others |= height != own && !is_of_go(height);

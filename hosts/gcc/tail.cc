@@ -45,7 +45,7 @@ bool tail::pass(gimple *statement, tree *value)
 {
     if (does_nothing(statement))
         return true;
-    if (crn_mark_of(statement) == CRN_MARK_LEAVE) {
+    if (crn_marker_of(statement) == CRN_MARKER_LEAVE) {
         leaves.safe_push(statement);
         return true;
     }
@@ -92,7 +92,7 @@ bool tail::find(basic_block block)
     gimple_stmt_iterator i = gsi_last_bb(block);
     while (!gsi_end_p(i) &&
            (does_nothing(gsi_stmt(i)) || is_copy(gsi_stmt(i)) || is_a<greturn *>(gsi_stmt(i)) ||
-            crn_mark_of(gsi_stmt(i)) == CRN_MARK_LEAVE))
+            crn_marker_of(gsi_stmt(i)) == CRN_MARKER_LEAVE))
         gsi_prev(&i);
     call = gsi_end_p(i) ? NULL : dyn_cast<gcall *>(gsi_stmt(i));
     return call && !gimple_call_internal_p(call) && !stmt_ends_bb_p(call) &&
@@ -103,7 +103,7 @@ bool tail::find(basic_block block)
 /* Returns the name of a leave's height at the begin of the path. */
 tree tail::height_before(const gimple *leave)
 {
-    tree height = crn_mark_height(leave);
+    tree height = crn_marker_height(leave);
     for (unsigned i = path.length(); i-- > 0 && TREE_CODE(height) == SSA_NAME;) {
         gphi *join = dyn_cast<gphi *>(SSA_NAME_DEF_STMT(height));
         if (join && gimple_bb(join) == path[i]->dest)
@@ -117,8 +117,8 @@ void tail::move()
     gimple_stmt_iterator before = gsi_for_stmt(call);
     for (gimple *leave : leaves)
         gsi_insert_before(&before,
-                          crn_mark_make(CRN_MARK_MOVED, crn_mark_site(leave), height_before(leave),
-                                        gimple_location(leave)),
+                          crn_marker_make(CRN_MARKER_MOVED, crn_marker_site(leave),
+                                          height_before(leave), gimple_location(leave)),
                           GSI_SAME_STMT);
     basic_block own = gimple_bb(call);
     for (gimple *leave : leaves)

@@ -131,7 +131,7 @@ bool ends_stretch(gimple *statement)
 {
     gcall *call = dyn_cast<gcall *>(statement);
     return call ? !calls_nobody(call)
-                : is_a<gasm *>(statement) && crn_mark_of(statement) == CRN_MARK_NONE;
+                : is_a<gasm *>(statement) && crn_marker_of(statement) == CRN_MARKER_NONE;
 }
 
 void counting::take_calls()
@@ -144,7 +144,7 @@ void counting::take_calls()
         stretch++;
         for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i)) {
             now = places.step(now, gsi_stmt(i));
-            if (now > 0 && crn_mark_of(gsi_stmt(i)) == CRN_MARK_ENTER)
+            if (now > 0 && crn_marker_of(gsi_stmt(i)) == CRN_MARKER_ENTER)
                 take_call(gsi_stmt(i), now, stretch);
             stretch += ends_stretch(gsi_stmt(i));
         }
@@ -154,7 +154,7 @@ void counting::take_calls()
 void counting::count(gimple_stmt_iterator *place, int which)
 {
     gimple *enter = gsi_stmt(*place);
-    tree unused = crn_mark_height(enter);
+    tree unused = crn_marker_height(enter);
     gimple *nothing = gimple_build_assign(unused, build_zero_cst(TREE_TYPE(unused)));
     unsigned number = uses[which].number;
     const unsigned *call = made_nodes[number - 1].same ? NULL : calls.get(enter);
@@ -169,8 +169,8 @@ void counting::count(gimple_stmt_iterator *place, int which)
 void counting::begin(gimple_stmt_iterator *place)
 {
     tree found = make_ssa_name(TREE_TYPE(counters));
-    tree own_height = crn_mark_height(gsi_stmt(*place));
-    gsi_replace(place, crn_mark_counted(gsi_stmt(*place), made, found), false);
+    tree own_height = crn_marker_height(gsi_stmt(*place));
+    gsi_replace(place, crn_marker_counted(gsi_stmt(*place), made, found), false);
     gsi_insert_after(place, gimple_build_assign(height, own_height), GSI_NEW_STMT);
     gsi_insert_after(place, gimple_build_assign(counters, found), GSI_NEW_STMT);
 }
@@ -192,7 +192,8 @@ void counting::surround(gimple_stmt_iterator place, int which)
     if (runs)
         take_back_leave();
     tree ran = runs ? last.ran : go(&place, which);
-    gimple *leave = crn_mark_make(CRN_MARK_LEAVE, places[which].site, ran, gimple_location(call));
+    gimple *leave =
+        crn_marker_make(CRN_MARKER_LEAVE, places[which].site, ran, gimple_location(call));
     last = {};
     if (!stmt_ends_bb_p(call)) {
         gsi_insert_after(&place, leave, GSI_SAME_STMT);
@@ -212,28 +213,29 @@ void counting::take_back_leave()
 
 void counting::change_mark(gimple_stmt_iterator *place, int now, int next, bool *jumps)
 {
-    gimple *mark = gsi_stmt(*place);
-    switch (crn_mark_of(mark)) {
-    case CRN_MARK_ENTER:
+    gimple *marker = gsi_stmt(*place);
+    switch (crn_marker_of(marker)) {
+    case CRN_MARKER_ENTER:
         if (next)
             count(place, next);
         else
             begin(place);
         break;
-    case CRN_MARK_RESTORE:
+    case CRN_MARKER_RESTORE:
         last = {};
         if (next)
-            gsi_replace(place, crn_mark_make(CRN_MARK_RESTORE, own, height, gimple_location(mark)),
+            gsi_replace(place,
+                        crn_marker_make(CRN_MARKER_RESTORE, own, height, gimple_location(marker)),
                         false);
         break;
-    case CRN_MARK_TAIL: /* the first of several tells what the call replaces */
+    case CRN_MARKER_TAIL: /* the first of several tells what the call replaces */
         if (now && !*jumps)
             go(place, now);
         *jumps = now;
         /* fall through */
     default:
         if (!now) {
-            if (last.leave && crn_mark_of(mark) == CRN_MARK_LEAVE)
+            if (last.leave && crn_marker_of(marker) == CRN_MARKER_LEAVE)
                 take_back_leave(); /* the current context is set here anyway */
             last = {};
             break;
@@ -252,7 +254,7 @@ void counting::change(basic_block block)
     for (gimple_stmt_iterator i = gsi_start_bb(block);
          now != crn_places::UNKNOWN && !gsi_end_p(i);) {
         gimple *statement = gsi_stmt(i);
-        if (crn_mark_of(statement) != CRN_MARK_NONE) {
+        if (crn_marker_of(statement) != CRN_MARKER_NONE) {
             int next = places.step(now, statement);
             change_mark(&i, now, next, &jumps);
             now = next;
@@ -302,14 +304,14 @@ tree own_site(function *function)
     basic_block block;
     FOR_EACH_BB_FN(block, function)
     for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
-        others |= crn_mark_of(gsi_stmt(i)) == CRN_MARK_ENTER;
+        others |= crn_marker_of(gsi_stmt(i)) == CRN_MARKER_ENTER;
     if (!others || !crn_is_entered(function->decl))
         return NULL_TREE;
     block = single_succ(ENTRY_BLOCK_PTR_FOR_FN(function));
     for (;;) {
         for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i))
-            if (crn_mark_of(gsi_stmt(i)) == CRN_MARK_ENTER)
-                return crn_mark_site(gsi_stmt(i));
+            if (crn_marker_of(gsi_stmt(i)) == CRN_MARKER_ENTER)
+                return crn_marker_site(gsi_stmt(i));
         if (!single_succ_p(block) || single_succ(block) == EXIT_BLOCK_PTR_FOR_FN(function))
             return own;
         block = single_succ(block);
