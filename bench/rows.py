@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The rows of the table: what is run for each, and what must be reached."""
+"""The rows of the table: the commands of each, and the bars."""
 from dataclasses import dataclass, field
 
 
@@ -42,7 +42,7 @@ SHAPES = {
 }
 
 
-# Shapes that the table asks nothing of.
+# Shapes without a bar.
 UNBOUND = ["fan", "tree-random"]
 
 
@@ -52,7 +52,7 @@ def calls(mode, shapes, bar):
             for shape in shapes}
 
 
-# Streams to replay: what is recorded, and what is made; see bench/stream.h.
+# Streams to replay, recorded and generated; see bench/stream.h.
 STREAMS = ["fble=STREAM", "puzzles=LUA/puzzles", "handbook=LUA/handbook",
            "random=random:12,24,16000000", "recursive=recursive:8,200,16000000",
            "megamorphic=megamorphic:64,4,16000000"]
@@ -81,9 +81,9 @@ SAMPLERS = {
     "thread-wall": "wall from outside",
     "thread-cpu": "cpu from outside",
     "thread-both": "both from outside",
-    "timer-cpu": "cpu by timers, as they are offered",
+    "timer-cpu": "cpu by the library's timers",
     "signal-wall": "wall by timers",
-    "sender-wall": "wall by signals that a thread sends",
+    "sender-wall": "wall by signals from one thread",
 }
 
 MALLOC = {
@@ -91,7 +91,7 @@ MALLOC = {
     "terms-2": "the same, two threads",
     "documents": "maps, strings, unique_ptr in C++",
     "documents-2": "the same, two threads",
-    "pairs": "nothing but malloc and free",
+    "pairs": "only malloc and free",
 }
 
 
@@ -108,11 +108,11 @@ def malloc_lines():
         bound = name != "pairs"
         lines[f"sampled/{name}"] = Line(f"sampled, 512 KiB: {says}", 1.05 if bound else None,
                                         " × plain")
-        lines[f"exact/{name}"] = Line(f"exact, with what lives: {says}", 2.5 if bound else None,
+        lines[f"exact/{name}"] = Line(f"exact, with live bytes: {says}", 2.5 if bound else None,
                                       " × plain")
         lines[f"part/{name}"] = Line(f"exact's overhead: {says}", 0.25, " × heaptrack's")
         lines[f"part-raw/{name}"] = Line(f"exact's overhead: {says}", 0.25, " × heaptrack --raw's")
-        lines[f"names/{name}"] = Line(f"cairn run besides: {says}", None, " s")
+        lines[f"names/{name}"] = Line(f"cairn run's own time: {says}", None, " s")
         for peer in ("heaptrack", "heaptrack-raw", "massif", "dhat"):
             lines[f"{peer}/{name}"] = Line(f"{peer}: {says}", None, " × plain")
     return lines
@@ -127,7 +127,7 @@ PIPELINES = {
 def whatif_lines():
     cases = [(stage, speedup) for stage in ("chunk", "compress", "write") for speedup in (1.25, 2, 4)]
     lines = {"million": Line("a scenario, from the command to its answer", 2, " s"),
-             "million-table": Line("the same with the table of what each block would bring", None,
+             "million-table": Line("the same with the table of the effect of each block", None,
                                    " s")}
     for layout, says in PIPELINES.items():
         lines.update({f"{layout}/{stage}/{speedup:g}":
@@ -143,19 +143,19 @@ ROWS = {
     "replay": Row(
         "streams of events, against a plain tree and against the proposal's tree",
         "Enter, replace, leave and tick of Cairn and of two baselines (bench/baseline): the profile "
-        "tree as fble's author proposed it, and a plain tree at its best, with a one-entry child "
-        "cache in each node and nothing else. All are compiled alike, inlined and called; the loop "
-        "that dispatches the events, without verbs, is subtracted from each, so that calls count as "
-        "part of the verbs. Cold: no context exists, no memory was touched; warm: the same stream "
-        "again. Each replay is a fresh process; times are processor time. A loop's time depends on "
-        "where it lies in memory, so each exists in three layouts: the ratio is that of the least "
-        "times, in brackets the least and largest ratio of a turn. Contexts, calls, ticks and paths "
-        "are held equal. fble: a recorded run of a functional language; puzzles, handbook: Lua "
-        "programs, recorded (bench/lua/hook.c).",
+        "tree as fble's author proposed it, and a plain tree, with a one-entry child cache in each "
+        "node and nothing else. All are compiled alike, once inlined and once as functions. The "
+        "time of a loop that dispatches the events, without verbs, is subtracted. Cold: no context "
+        "exists, no memory was touched; warm: the same stream again. Each replay is a fresh "
+        "process; times are processor time. A loop's time depends on its address, so each exists "
+        "in three layouts: the ratio is that of the least times, in brackets the least and largest "
+        "ratio of a turn. Contexts, calls, ticks and paths are checked to be equal. fble: a "
+        "recorded run of a functional language; puzzles, handbook: recorded Lua programs "
+        "(bench/lua/hook.c).",
         [["replay", *STREAMS]], replay_lines()),
     "leaf": Row(
         "enter, one tick and leave around a leaf",
-        "Counts and ticks are on. What the loop costs without them is subtracted.",
+        "Counts and ticks are on. The time of the loop without them is subtracted.",
         [["calls", "ticks", *LEAVES]], calls("ticks", LEAVES, 0.10)),
     "calls": Row(
         "enter, one tick and leave, in recursion and in a call tree",
@@ -173,7 +173,7 @@ ROWS = {
     "memory": Row(
         "memory",
         "All anonymous memory, as the kernel counts it, and the whole capture, at the worst "
-        "moment from 10,000 contexts on; calls, ticks and wall time in use.",
+        "moment from 10,000 contexts on, with calls, ticks and wall time.",
         [["memory", "stream", "STREAM"], ["memory", "random"], ["memory", "wide"],
          ["memory", "stack"]],
         {"stream": Line("a context of the recorded stream", 96, " bytes", 1),
@@ -182,31 +182,31 @@ ROWS = {
          "stack": Line("a frame of a strand's stack, 100,000 to 10,000,000 deep", 8, " bytes", 1)}),
     "spans": Row(
         "begin and end of a span, with its iteration number",
-        "In processor time of the thread that records; the same loop without spans is subtracted. "
-        "LTTng-UST and uftrace, Debian's, run the same loop: two tracepoints, one of them with the "
-        "iteration number, and a call that is compiled with -pg.",
+        "Processor time of the recording thread; that of the same loop without spans is subtracted. "
+        "LTTng-UST and uftrace (Debian's) run the same loop: two tracepoints, one with the iteration "
+        "number; and a call of a function compiled with -pg.",
         [["spans"]],
         {"pair": Line("recorded", 1.3, STAMPS),
          "pair-whole": Line("with the thread that prepares space", None, STAMPS),
-         "pair-last": Line("of which the last are kept", None, STAMPS),
-         "pair-skipped": Line("in trees that are not drawn", None, STAMPS),
+         "pair-last": Line("recorded, keeping the last ones", None, STAMPS),
+         "pair-skipped": Line("in trees that are not sampled", None, STAMPS),
          "histograms": Line("counted in histograms alone", None, STAMPS),
          "histograms-too": Line("recorded, and counted in histograms", None, STAMPS),
          "cpu": Line("recorded with processor time", None, STAMPS, 1),
          "attribute": Line("recorded with an attribute", None, STAMPS),
          "peer/lttng": Line("LTTng-UST: two tracepoints", None, STAMPS),
          "peer/uftrace": Line("uftrace: one call", None, STAMPS),
-         "even/tail": Line("99.9th percentile of a million, each timed by itself", None,
+         "even/tail": Line("99.9th percentile of a million, each timed", None,
                            " × the median", 2),
-         "even/most": Line("the slowest of a million: interrupts, too", None, " × the median", 0),
+         "even/most": Line("the slowest of a million, interrupts included", None, " × the median", 0),
          "even/faults": Line("page faults in a million", 0, "", 0),
          "bytes": Line("a span in the capture", 32, " bytes", 2),
-         "handoff": Line("hand-off taken, adopted and left, of a context adopted before", 100,
+         "handoff": Line("hand-off taken, adopted and left; its context was adopted before", 100,
                          " ns", 1)}),
     "alloc": Row(
-        "cairn run --alloc on programs that live in malloc",
-        "Elapsed time, from start to end. heaptrack as it is without options, and raw: only "
-        "recording, to be interpreted later.",
+        "cairn run --alloc on programs that allocate most of the time",
+        "Elapsed time of the whole process. heaptrack without options, and with --raw: recording "
+        "only, to be interpreted later.",
         [["alloc"]], malloc_lines()),
     "lua": Row(
         "cairn run on Lua programs",
@@ -236,10 +236,10 @@ ROWS = {
          "by-expressions": Line("GROUP BY three expressions, one of them a text", 6.0, " s", 2),
          "memory": Line("memory", 1.0, " × the file", 2)}),
     "top": Row(
-        "a program that cairn top looks at, each second",
+        "a program watched by cairn top, each second",
         "Against the same program alone, before and after. All its calls are counted, and wall "
-        "time is sampled at 1 kHz. The second row of each is of the program's own processor time, "
-        "the third is of the two that ran alone: what the machine does by itself.",
+        "time is sampled at 1 kHz. The second row of each is the program's own processor time, "
+        "the third compares the two runs alone: the noise of the machine.",
         [["top"]],
         {"small": Line("2,000 contexts", 1.01, " × alone"),
          "small-processor": Line("2,000 contexts: processor time", 1.01, " × alone"),
@@ -249,53 +249,53 @@ ROWS = {
          "large-alone": Line("2 million contexts: alone, against alone", None, " × alone")}),
     "view": Row(
         "the page of cairn view",
-        "In Debian's Chromium, headless, from the moment at which the address is there to the "
-        "first picture, and from a click to the picture that it leads to: of one of each kind the "
-        "median. Memory is all that is resident of the server (VmRSS, and VmHWM for the most there "
-        "was; the file is not mapped), against the size of the file.",
+        "In Debian's Chromium, headless: from the printed address to the first paint, and from a "
+        "click to the paint that it causes (the median over one click of each kind). Memory is the "
+        "server's resident memory (VmRSS, and VmHWM for its maximum; the file is not mapped), "
+        "relative to the size of the file.",
         [["view"]],
         {"contexts-paint": Line("first paint of 2 million contexts", 1.5, " s", 2),
          "contexts-click": Line("a click, of 2 million contexts", 0.2, " s", 2),
          "contexts-memory": Line("memory, of 2 million contexts", 1.5, " × the capture", 2),
-         "contexts-memory-peak": Line("the most memory, loading and all clicks of that", 1.5,
+         "contexts-memory-peak": Line("maximum of that, while loading and over all clicks", 1.5,
                                       " × the capture", 2),
          "spans-paint": Line("first paint of 10 million spans", 3, " s", 2),
          "spans-click": Line("a click, of 10 million spans", 0.2, " s", 2),
          "spans-memory": Line("memory, of 10 million spans", 1.5, " × the capture", 2),
-         "spans-memory-peak": Line("the most memory, loading and all clicks of that", 1.5,
+         "spans-memory-peak": Line("maximum of that, while loading and over all clicks", 1.5,
                                    " × the capture", 2),
          "spans-explain": Line("explain, of 10 million spans", None, " s", 2),
          "spans-whatif": Line("the first what-if, of 10 million spans", None, " s", 2),
-         "spans-causes-peak": Line("the most memory with those two", None, " × the capture", 2),
+         "spans-causes-peak": Line("maximum of memory with those two", None, " × the capture", 2),
          "html-size": Line("a page in one file of 100,000 contexts", 5, " MB", 2),
          "html-open": Line("opening that", 1, " s", 2)}),
     "sampling": Row(
         "exact counts and sampled time, against exact counts alone",
-        "Double recursion on 1, 8 and 30 threads; what a line through 0, 1, 2, 5 and 10 kHz says "
-        "of 1 and of 10 kHz. From outside; by the timers on processor time, of which the library "
-        "gives each thread one if it is asked to, at the rate that was asked for; and, for "
-        "comparison, by signals on wall time, which cut the program's waits short: from a timer "
-        "of each thread, and from one thread that sends them. Eight and thirty threads are for "
-        "information: they are more than there are processors, so that whoever takes a sample puts "
-        "one of them aside, and what that takes of the system is in the figure.",
+        "Double recursion on 1, 8 and 30 threads. A line is fitted through the cost at 0, 1, 2, 5 "
+        "and 10 kHz; the figures are its values at 1 and 10 kHz. Samplers: a thread of the library; "
+        "the library's timers on processor time, one a thread, at the requested rate; and, for "
+        "comparison, signals on wall time, which interrupt the program's waits: from a timer of "
+        "each thread, and from one sending thread. Eight and thirty threads are for information: "
+        "they are more than the processors, so each sample preempts one of them, and the figure "
+        "includes that.",
         [["sampling", way, threads] for way in SAMPLERS for threads in ("1", "8", "30")]
         + [["sampling", "waits"]],
         {**{f"{way}/{threads}/{rate}":
             Line(f"{SAMPLERS[way]}, {threads} threads, {rate} Hz",
                  sampling_bar(way, threads, rate), " × counts alone", 4)
             for way in SAMPLERS for threads in (1, 8, 30) for rate in (1000, 10000)},
-         "waits": Line("sleeps that a signal cuts short", None, " of them")}),
+         "waits": Line("sleeps interrupted by a signal", None, " of them")}),
     "whatif": Row(
-        "predictions of cairn whatif against what happens",
-        "examples/pipeline with bounded queues, its workers pinned to two processors. From the "
-        "capture of a run it is predicted how long one takes that has less to do in one stage; "
-        "medians of five pairs. Off is how far predicted is from measured, end to end. coz "
-        "(Debian's, end-to-end mode, perf events) is asked for the line that calls the stage.",
+        "predictions of cairn whatif against measured runs",
+        "examples/pipeline with bounded queues, its workers pinned to two processors. The capture "
+        "of a run predicts the duration of one with less work in one stage; medians of five pairs. "
+        "Off: relative error of the predicted end-to-end time. coz (Debian's, end-to-end mode, perf "
+        "events) is given the line that calls the stage.",
         [["whatif"]], whatif_lines()),
     "writeback": Row(
-        "where the capture lies",
-        "Counters bumped at random in 4 MB for 90 seconds, over the kernel's writeback, in turn "
-        "in a file on disk, in a file in memory and in plain memory. For information.",
+        "location of the capture: disk or memory",
+        "Random counters in 4 MB are incremented for 90 seconds, over the kernel's writeback, in "
+        "turn in a file on disk, in a file in memory and in plain memory. For information.",
         [["writeback", "90", "4", ".", "/dev/shm"]],
         {"disk": Line("a file on disk", None, " × plain memory"),
          "memory-file": Line("a file in memory", None, " × plain memory")}),

@@ -206,9 +206,8 @@ def report(measured):
 Processor time of the program's own thread, in ns a call more than plain:
 
 {costs(programs)}
-What stack only costs against off, where what counts cost against off is 1; each against the same
-program with the same verbs and a NULL strand. The lesser of the two ways to leave is held against
-the bar:
+Cost of stack only relative to that of counts (1.00), each less the cost of the same program with the
+same verbs and a NULL strand. The bar is for the cheaper of the two ways to leave:
 
 {shares(programs, bars)}
 Sampled wall time, against the same without a clock. On a machine whose processors are all taken,

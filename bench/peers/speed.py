@@ -10,12 +10,11 @@ ROUNDS = 9
 SHAPES = {"leaf-inside": "leaf", "fib": "fib", "tree": "tree"}
 
 NOTE = f"""\
-What an enter and leave cost more than the program as it is, in units of two `rdtsc`, the floor
-of whatever takes two time stamps a call; lower is better. The workloads are those of
-bench/workloads.c: a leaf in a loop, double recursion, and 64 functions that call one another
-through pointers, 40 deep, on 20,000 paths. Time of the processor in the profiled thread: what a
-profiler does in threads and processes of its own (Cairn's sampler, uftrace's recorder) is not
-counted against it. Plain and profiled take turns within one process; median of {ROUNDS}
+Extra cost of an enter and leave, in units of two `rdtsc`, the least cost of any profiler with two
+time stamps a call; lower is better. The workloads are those of bench/workloads.c: a leaf in a
+loop, double recursion, and 64 functions that call one another through pointers, 40 deep, on 20,000
+paths. Processor time of the profiled thread; a profiler's own threads and processes (Cairn's
+sampler, uftrace's recorder) do not count. Plain and profiled take turns within one process; median of {ROUNDS}
 processes, which take turns with those of the other tools, least and most in brackets.
 """
 
