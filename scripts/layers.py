@@ -36,7 +36,9 @@ ARROWS = {
     "src/unwind": [],
     "hosts": ["include/cairn"],
     # Native stacks are used by alloc, and by hosts that sample time.
-    "hosts/alloc": ["include/cairn", "src/unwind"],
+    "hosts/native": ["include/cairn", "src/unwind"],
+    "hosts/alloc": ["include/cairn", "src/unwind", "hosts/native"],
+    "hosts/sample": ["include/cairn", "src/unwind", "hosts/native"],
     "hosts/gcc": ["include/cairn", "src/unwind"],
     "hosts/clang": ["include/cairn", "src/unwind", "hosts/gcc"],
     "cli": ["src/base", "include/cairn", "cli/commands", "cli/common"],
@@ -155,10 +157,13 @@ def other_format(path, target):
 
 
 def other_host(path, target):
-    """hosts/lua and hosts/gcc are strangers; what clang compiles links what gcc's does."""
+    """hosts/lua and hosts/gcc are strangers; what clang compiles links what gcc's does. Several
+    walk native stacks."""
     if not path.startswith("hosts/") or not target.startswith("hosts/"):
         return False
     if path.startswith("hosts/clang/") and target.startswith("hosts/gcc/"):
+        return False
+    if target.startswith("hosts/native/"):
         return False
     return path.split("/")[1] != target.split("/")[1]
 

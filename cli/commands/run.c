@@ -198,9 +198,10 @@ static const crn_option options[] = {
 
 static const char doc[] =
     "Run PROGRAM and profile it. A Lua script runs as lua5.4 would run it.\vA native program (ELF) "
-    "that uses libcairn is run with CAIRN_OUT=FILE and the options in its environment. With "
-    "--alloc, any dynamically linked program, or a script that names its interpreter. Anything "
-    "else is a Lua script.\n\n  cairn run script.lua input.txt\n  cairn run --ticks 1000 -o "
+    "that uses libcairn is run with CAIRN_OUT=FILE and the options in its environment. Any other "
+    "dynamically linked program, or a script that names its interpreter, is sampled as it is; with "
+    "--alloc its allocations are recorded. Anything else is a Lua script.\n\n  cairn run "
+    "script.lua input.txt\n  cairn run --ticks 1000 -o "
     "before.cairn script.lua\n  cairn run --sample 1000 --label branch=main script.lua\n  cairn "
     "run --alloc ./program argument";
 
@@ -267,7 +268,8 @@ static int run_native(const char *path, bool script)
             path, given.not_alloc);
     for (size_t i = 0; i < given.recorded.count; i++)
         crn_run_set(given.recorded.list[i] + strlen("--"));
-    if (!script && given.alloc && !crn_run_can_alloc(path))
+    bool sample = !given.alloc && (script || !crn_run_uses_cairn(path));
+    if (!script && (given.alloc || sample) && !crn_run_can_preload(path, given.alloc))
         return CRN_EXIT_BAD;
     char *output = absolute(given.output);
     crn_run run = {.program = given.program,
@@ -275,6 +277,7 @@ static int run_native(const char *path, bool script)
                    .output = output,
                    .quiet = given.quiet,
                    .alloc = given.alloc,
+                   .sample = sample,
                    .alloc_mean = given.alloc_mean,
                    .labels = &given.labels};
     int status = script && !crn_run_script(&run, given.count) ? CRN_EXIT_BAD : crn_run_native(&run);
@@ -337,15 +340,8 @@ static int run(void)
     char path[PATH_MAX];
     find_program(program, path);
     char *interpreter = crn_run_script_interpreter(path);
-    bool script = interpreter && given.alloc;
-    int status = CRN_EXIT_OK;
-    if (interpreter && !script)
-        status = crn_cli_fail("%s is a script for %s: cairn run profiles Lua scripts and programs "
-                              "that use libcairn, cairn run --alloc the allocations of any program",
-                              path, interpreter);
+    bool script = interpreter != NULL;
     crn_free(interpreter);
-    if (status != CRN_EXIT_OK)
-        return status;
     if (!script && !is_elf(path)) {
         if (is_mistaken(path))
             return crn_cli_fail("%s: %s; name a Lua script or a program", program, strerror(errno));

@@ -6,8 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/memory.h"
+#include "cli/common/cli.h"
+#include "profile/profile.h"
 #include "run.h"
 
 static const char own_number[] = "%p"; /* the pid in the name of a capture */
@@ -40,19 +43,94 @@ static char *pattern_of(const char *output)
     return pattern;
 }
 
-size_t crn_run_captures_beside(const crn_run *run, const struct timespec *since)
+crn_list crn_run_captures_beside(const crn_run *run, const struct timespec *since)
 {
     glob_t found;
     char *pattern = pattern_of(run->output);
-    size_t count = 0;
+    crn_list captures = {0};
     if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
         for (size_t i = 0; i < found.gl_pathc; i++) {
             struct stat status;
-            count += stat(found.gl_pathv[i], &status) == 0 && S_ISREG(status.st_mode) &&
-                     status.st_mtim.tv_sec >= since->tv_sec;
+            if (stat(found.gl_pathv[i], &status) == 0 && S_ISREG(status.st_mode) &&
+                status.st_mtim.tv_sec >= since->tv_sec)
+                crn_list_add(&captures, crn_strdup(found.gl_pathv[i]));
         }
         globfree(&found);
     }
     crn_free(pattern);
-    return count;
+    return captures;
+}
+
+void crn_run_captures_free(crn_list *captures)
+{
+    for (size_t i = 0; i < captures->count; i++)
+        crn_free(captures->list[i]);
+    crn_free((void *)captures->list);
+    *captures = (crn_list){0};
+}
+
+/* ---- merging ---- */
+
+/* Returns the profile with all its contexts below a block named like its program. */
+static crn_profile *below_program(const crn_profile *profile)
+{
+    const char *command = crn_profile_note(profile, "command", "?");
+    size_t length = strcspn(command, " ");
+    const char *slash = memrchr(command, '/', length);
+    char name[256];
+    snprintf(name, sizeof name, "%.*s", (int)(command + length - (slash ? slash + 1 : command)),
+             slash ? slash + 1 : command);
+    crn_profile_builder *builder = crn_profile_builder_new();
+    for (uint32_t m = 0; m < profile->metric_count; m++)
+        crn_profile_builder_metric(builder, profile->metrics[m].name, profile->metrics[m].unit);
+    uint32_t *contexts = crn_calloc(profile->context_count, sizeof *contexts);
+    uint32_t *blocks = crn_calloc(profile->block_count, sizeof *blocks);
+    for (uint32_t b = 1; b < profile->block_count; b++)
+        blocks[b] = crn_profile_builder_block(builder, &profile->blocks[b]);
+    contexts[0] = crn_profile_builder_child(
+        builder, crn_profile_builder_root(builder),
+        crn_profile_builder_block(builder, &(crn_block_info){.name = name, .file = ""}), 0);
+    for (uint32_t c = 0; c < profile->context_count; c++) {
+        if (c)
+            contexts[c] = crn_profile_builder_child(builder, contexts[profile->parent[c]],
+                                                    blocks[profile->block[c]], 0);
+        for (uint32_t m = CRN_METRIC_TICKS; m < profile->metric_count; m++)
+            crn_profile_builder_charge(builder, contexts[c], m, crn_self(profile, m, c));
+    }
+    for (size_t i = 0; i < profile->note_count; i++)
+        crn_profile_builder_note(builder, profile->notes[i].key, profile->notes[i].value);
+    crn_free(contexts);
+    crn_free(blocks);
+    return crn_profile_builder_end(builder);
+}
+
+static bool add(crn_merge *merge, const char *path)
+{
+    crn_error error = {0};
+    crn_profile *profile = crn_profile_load(path, &error);
+    if (!profile)
+        return crn_cli_fail("%s", error.message) == CRN_EXIT_OK;
+    crn_profile *below = below_program(profile);
+    crn_merge_add(merge, below);
+    crn_profile_free(below);
+    crn_profile_free(profile);
+    return true;
+}
+
+void crn_run_merge(const crn_run *run, const crn_list *others)
+{
+    if (!others->count)
+        return;
+    crn_merge *merge = crn_merge_new();
+    bool *added = crn_calloc(others->count, sizeof *added);
+    bool own = add(merge, run->output);
+    for (size_t i = 0; i < others->count; i++)
+        added[i] = add(merge, others->list[i]);
+    crn_profile *sum = crn_merge_end(merge);
+    if (own && crn_cli_save(sum, run->output) == CRN_EXIT_OK)
+        for (size_t i = 0; i < others->count; i++)
+            if (added[i])
+                unlink(others->list[i]);
+    crn_profile_free(sum);
+    crn_free(added);
 }

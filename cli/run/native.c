@@ -106,7 +106,7 @@ static bool can_begin(const crn_run *run)
                      run->path, run->output, reason);
         return false;
     }
-    if (!limit || run->alloc || is_enough(strtoull(limit, NULL, 10)))
+    if (!limit || run->alloc || run->sample || is_enough(strtoull(limit, NULL, 10)))
         return true;
     crn_cli_fail("%s was not run, because no capture fits into a file limit of %s: allow more with "
                  "--file-limit",
@@ -122,14 +122,13 @@ static void say_what_to_do(const crn_run *run)
     if (reason)
         crn_cli_fail("%s left no capture at %s: %s; name another file with -o", run->path,
                      run->output, reason);
-    else if (run->alloc)
-        crn_cli_fail("%s left no capture at %s: it ended before its first allocation, cannot write "
-                     "there, or does not use libc's loader",
+    else if (run->alloc || run->sample)
+        crn_cli_fail("%s left no capture at %s: it ended at once, cannot write there, or does not "
+                     "use libc's loader",
                      run->path, run->output);
     else
-        crn_cli_fail("%s left no capture: it does not use libcairn, ended before it did, or could "
-                     "not create one; cairn run --alloc profiles the allocations of any program, "
-                     "see cairn-run(1)",
+        crn_cli_fail("%s left no capture: it ended before it used libcairn, or could not create "
+                     "one",
                      run->path);
 }
 
@@ -161,12 +160,13 @@ int crn_run_native(const crn_run *run)
     bool was = stat(run->output, &before) == 0;
     setenv("CAIRN_OUT", run->output, 1);
     set_since();
-    if (!run->alloc && run->labels->count) { /* with --alloc the tool adds them afterwards */
+    bool preloads = run->alloc || run->sample;
+    if (!preloads && run->labels->count) { /* otherwise the tool adds them afterwards */
         char *labels = crn_run_labels(run->labels);
         setenv("CAIRN_LABELS", labels, 1);
         crn_free(labels);
     }
-    if (run->alloc && !crn_run_set_alloc(run))
+    if (preloads && !crn_run_preload(run))
         return CRN_EXIT_BAD;
     int status = 0;
     uint64_t began = now_ns();
@@ -177,12 +177,16 @@ int crn_run_native(const crn_run *run)
         return crn_cli_fail("%s cannot be run: %s", run->path, strerror(reason));
     uint64_t elapsed = now_ns() - began;
     unsetenv("LD_PRELOAD"); /* not for programs that are started from here on */
-    size_t beside = crn_run_captures_beside(run, &since);
+    crn_list beside = crn_run_captures_beside(run, &since);
     bool there = stat(run->output, &after) == 0 && !(was && is_same(&before, &after));
-    if (!there && !(beside && crn_run_is_pattern(run->output)))
+    if (!there && !(beside.count && crn_run_is_pattern(run->output)))
         say_what_to_do(run);
-    else if (run->alloc)
-        crn_run_finish_alloc(run, status, elapsed);
-    tell_of_others(run, beside);
+    if (there && run->sample)
+        crn_run_merge(run, &beside);
+    if (there && preloads)
+        crn_run_finish(run, status, elapsed);
+    if (!(there && run->sample))
+        tell_of_others(run, beside.count);
+    crn_run_captures_free(&beside);
     return end_as(status);
 }

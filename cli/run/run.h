@@ -17,19 +17,24 @@ typedef struct crn_run {
     const char *path;   /* the file to execute */
     const char *output; /* the capture */
     bool quiet;
-    bool alloc;             /* with libcairn-alloc */
+    bool alloc;             /* preload libcairn-alloc */
+    bool sample;            /* preload libcairn-sample */
     const char *alloc_mean; /* bytes between samples, or "exact"; NULL: the default */
     const crn_list *labels; /* KEY=VALUE, for the capture */
 } crn_run;
 
-/* Runs the program and waits for its end. Prints a message if it left no capture. With `alloc`,
- * replaces addresses in the capture by functions. Returns the program's exit status, or
- * CRN_EXIT_BAD if it could not be run. If a signal ended the program, raises the same signal. */
+/* Runs the program and waits for its end. Prints a message if it left no capture. With
+ * `alloc` or `sample` replaces addresses in the capture by functions. Returns the program's exit
+ * status, or CRN_EXIT_BAD if it could not be run. If a signal ended the program, raises the same
+ * signal. */
 int crn_run_native(const crn_run *run);
 
-/* Returns true if allocations of the file at `path` can be profiled. Otherwise prints the
- * reason. */
-bool crn_run_can_alloc(const char *path);
+/* Returns true if a library can be preloaded into the program at `path`, for its allocations or for
+ * its time. Otherwise prints the reason. */
+bool crn_run_can_preload(const char *path, bool alloc);
+
+/* Returns true if the program at `path` contains libcairn or names it, and so profiles itself. */
+bool crn_run_uses_cairn(const char *path);
 
 /* Returns the interpreter that the #! of the file at `path` names, if it is not a host's, such as
  * Lua's. Otherwise NULL. Free it with crn_free. */
@@ -49,17 +54,23 @@ void crn_run_set(const char *option);
 /* Returns the labels, one a line. Free it with free. */
 char *crn_run_labels(const crn_list *labels);
 
-/* Sets the environment variables of libcairn-alloc. If the library is not found, prints a message
- * and returns false. */
-bool crn_run_set_alloc(const crn_run *run);
+/* Sets the environment that preloads the run's library. If the library is not found, prints a
+ * message and returns false. */
+bool crn_run_preload(const crn_run *run);
 
 /* Makes the capture readable on other machines: replaces addresses by functions, in the same file,
  * and adds notes about the run. Prints errors. */
-void crn_run_finish_alloc(const crn_run *run, int status, unsigned long long elapsed_ns);
+void crn_run_finish(const crn_run *run, int status, unsigned long long elapsed_ns);
 
-/* Returns the number of captures that other processes of the run have written since then
- * (CLOCK_REALTIME): x.PID.cairn beside x.cairn, or all files of a name with %p. */
-size_t crn_run_captures_beside(const crn_run *run, const struct timespec *since);
+/* Lists the captures that other processes of the run have written since then (CLOCK_REALTIME):
+ * x.PID.cairn beside x.cairn, or all files of a name with %p. Free it with
+ * crn_run_captures_free. */
+crn_list crn_run_captures_beside(const crn_run *run, const struct timespec *since);
+void crn_run_captures_free(crn_list *captures);
+
+/* Merges the captures of other processes into that of the run, below a block for each program, and
+ * deletes them. Does nothing if there are none. Prints errors. */
+void crn_run_merge(const crn_run *run, const crn_list *others);
 
 /* Returns true if the name contains %p, the process number, so that each process has its own
  * file. */

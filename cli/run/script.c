@@ -79,7 +79,7 @@ static bool leave_env(crn_run *run, int *count, const char *argument)
     char found[PATH_MAX];
     if (!*argument || *argument == '-' || strpbrk(argument, "= \t"))
         return crn_cli_fail("%s: its first line names no interpreter to profile: write cairn run "
-                            "--alloc INTERPRETER %s",
+                            "INTERPRETER %s",
                             run->path, run->path) == CRN_EXIT_OK;
     if (!crn_run_find_on_path(argument, found))
         return crn_cli_fail("%s: its interpreter, %s, is not on the PATH", run->path, argument) ==
@@ -100,9 +100,10 @@ bool crn_run_script(crn_run *run, int count)
     /* The program that env finds may be a script, too. */
     for (int depth = 0; depth < DEPTH_MAX; depth++) {
         if (!read_line(run->path, line, &interpreter, &argument))
-            return crn_run_can_alloc(run->path);
+            return crn_run_can_preload(run->path, run->alloc);
         if (strcmp(base_of(interpreter), "env") != 0)
-            return crn_run_can_alloc(interpreter); /* the program that the kernel starts */
+            return crn_run_can_preload(interpreter,
+                                       run->alloc); /* the program that the kernel starts */
         if (!leave_env(run, &count, argument))
             return false;
     }

@@ -13,6 +13,8 @@
 
 #include <cairn/alloc.h>
 
+#include "../native/code.h"
+#include "../native/pages.h"
 #include "unwind/unwind.h"
 
 #define CRN_LIKELY(condition) __builtin_expect(!!(condition), 1)
@@ -34,13 +36,6 @@ typedef enum crn_alloc_state {
 } crn_alloc_state;
 
 extern int crn_alloc_state_now; /* crn_alloc_state; atomic */
-
-/* ---- memory.c: the library's own memory ------------------------------------------- */
-
-/* Zeroed pages from the system. NULL if there is no memory. errno is kept. */
-void *crn_pages(size_t size);
-void *crn_pages_grow(void *pages, size_t size, size_t larger);
-void crn_pages_free(void *pages, size_t size);
 
 /* ---- live.c: table of live allocations ---------------------------------------------- */
 
@@ -308,16 +303,6 @@ void crn_alloc_stack_begin_unknown(struct crn_stack *stack);
 void crn_alloc_stack_forget(struct crn_stack *stack);
 /* Returns true if an address is on the thread's own stack. */
 bool crn_alloc_stack_holds(const struct crn_stack *stack, uintptr_t address);
-
-/* ---- code.c: blocks of machine code --------------------------------------------------- */
-
-/* Returns the block of an address of code. The address is tagged with it (crn_unwind_tag). */
-cairn_block crn_code_block(uintptr_t address);
-/* Returns the block "[no unwind information]". */
-cairn_block crn_code_nothing(void);
-/* Around fork. */
-void crn_code_lock(void);
-void crn_code_unlock(void);
 
 /* ---- peak.c: live bytes at the process's peak ------------------------------------------ */
 

@@ -162,6 +162,7 @@ static void open_profile(const char *path, const char *mean)
         __atomic_store_n(&crn_alloc_state_now, CRN_ALLOC_OVER, __ATOMIC_RELEASE);
         return;
     }
+    crn_code_begin(crn_profile_here);
     add_metrics();
     describe();
     __atomic_store_n(&crn_alloc_state_now, CRN_ALLOC_ON, __ATOMIC_RELEASE);

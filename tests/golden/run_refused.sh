@@ -19,5 +19,3 @@ cairn run -o empty.cairn "$CAIRN_JOBS" >/dev/null
 cairn run -o empty.cairn "$CAIRN_JOBS" >/dev/null
 cairn run --file-limit 1000000 -o small.cairn "$CAIRN_JOBS" >/dev/null
 ls *.cairn
-# One that ends before it does anything.
-cairn run -o none.cairn true 2>&1 | sed -e "s,$PWD/,HERE/," -e 's,^cairn run: [^ ]*,cairn run: true,'

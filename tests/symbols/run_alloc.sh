@@ -46,7 +46,7 @@ done
 ls plain.cairn through_env.cairn split.cairn 2>/dev/null
 
 echo 'what cannot be:'
-echo 'int main(void) { return 0; }' >empty.c
+echo 'const char *uses = "libcairn"; int main(void) { return 0; }' >empty.c
 cc -static -o static empty.c && cairn run --alloc ./static
 cc -o empty empty.c
 cairn run --alloc=12x ./empty 2>&1 | head -n 1
@@ -58,4 +58,4 @@ cairn run --label a=b ./empty
 echo 'without --alloc:'
 cairn run ./empty
 cairn run --quiet ./empty
-cairn run -o killed.cairn ./allocate -15
+cairn run --wall=sampled -o killed.cairn ./allocate -15

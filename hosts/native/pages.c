@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "alloc.h"
+#include "pages.h"
 
 void *crn_pages(size_t size)
 {

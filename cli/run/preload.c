@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * cairn run --alloc: preloads libcairn-alloc between a program and its allocator.
+ * Programs as they are: preloads libcairn-sample, which samples time, or libcairn-alloc, which
+ * records allocations.
  */
 #include <elf.h>
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
@@ -24,9 +26,14 @@
 #include "run.h"
 #include "symbols/symbols.h"
 
-/* The link without a number is in the development package. */
-#define LIBRARY "libcairn-alloc.so." CAIRN_SOVERSION
 #define USUAL_MEAN "524288"
+
+/* The link without a number is in the development package. */
+static const char *library_of(const crn_run *run)
+{
+    return run->alloc ? "libcairn-alloc.so." CAIRN_SOVERSION
+                      : "libcairn-sample.so." CAIRN_SOVERSION;
+}
 
 /* ---- before the program ------------------------------------------------------------ */
 
@@ -71,7 +78,7 @@ static bool fail(const char *path, const char *why)
     return crn_cli_fail("%s: %s", path, why) == CRN_EXIT_OK;
 }
 
-bool crn_run_can_alloc(const char *path)
+bool crn_run_can_preload(const char *path, bool alloc)
 {
     Elf64_Ehdr header = {0};
     int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -83,31 +90,60 @@ bool crn_run_can_alloc(const char *path)
     bool alone = is_elf && is_for_this_machine(&header) && is_static(file, &header);
     close(file);
     if (is_elf && !is_for_this_machine(&header))
-        return fail(path, "is for another architecture than " LIBRARY);
+        return fail(path, "is for another architecture than cairn's libraries");
     if (alone)
-        return fail(path, "is linked statically, so its malloc cannot be interposed; link it "
-                          "dynamically, or with libcairn-alloc.so");
+        return fail(path, alloc ? "is linked statically, so its malloc cannot be interposed; link "
+                                  "it dynamically, or with libcairn-alloc.so"
+                                : "is linked statically, so it cannot be sampled; link it "
+                                  "dynamically, or build it with cairn cc");
     if (privileged)
         return fail(path, "is set-uid, set-gid or has capabilities, so the loader ignores "
                           "LD_PRELOAD; run it as its owner, or a copy without them");
     return true;
 }
 
+bool crn_run_uses_cairn(const char *path)
+{
+    static const char needed[] = "libcairn", linked[] = "CAIRN_OUT";
+    struct stat info;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0 || fstat(file, &info) != 0 || info.st_size <= 0) {
+        if (file >= 0)
+            close(file);
+        return false;
+    }
+    size_t size = (size_t)info.st_size;
+    void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
+    close(file);
+    if (bytes == MAP_FAILED)
+        return false;
+    bool uses = memmem(bytes, size, needed, sizeof needed - 1) ||
+                memmem(bytes, size, linked, sizeof linked - 1);
+    munmap(bytes, size);
+    return uses;
+}
+
 /* Finds the library: beside the tool in a build directory; installed, below the same prefix or the
  * configured one. */
-static bool find_library(char *path, size_t size)
+static bool find_library(const crn_run *run, char *path, size_t size)
 {
-    static const char *const places[] = {"%s/hosts/alloc/" LIBRARY, "%s/../lib/" LIBRARY,
-                                         "%s/../libexec/cairn/" LIBRARY, CAIRN_LIB_DIR "/" LIBRARY,
-                                         CAIRN_LIBEXEC_DIR "/" LIBRARY};
+    const char *name = library_of(run);
+    static const char *const places[] = {"%s/hosts/%s/%s", "%s/../lib/%s",
+                                         "%s/../libexec/cairn/%s"};
+    static const char *const configured[] = {CAIRN_LIB_DIR, CAIRN_LIBEXEC_DIR};
     char self[PATH_MAX], full[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     self[length > 0 ? length : 0] = '\0';
     char *slash = strrchr(self, '/');
     if (slash)
         *slash = '\0';
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        snprintf(path, size, places[i], self);
+    for (size_t i = 0; i < 5; i++) {
+        if (i == 0)
+            snprintf(path, size, places[i], self, run->alloc ? "alloc" : "sample", name);
+        else if (i < 3)
+            snprintf(path, size, places[i], self, name);
+        else
+            snprintf(path, size, "%s/%s", configured[i - 3], name);
         if (realpath(path, full) && access(full, R_OK) == 0) {
             snprintf(path, size, "%s", full);
             return true;
@@ -116,12 +152,13 @@ static bool find_library(char *path, size_t size)
     return false;
 }
 
-bool crn_run_set_alloc(const crn_run *run)
+bool crn_run_preload(const crn_run *run)
 {
     char library[PATH_MAX * 2];
-    if (!find_library(library, sizeof library))
-        return crn_cli_fail(LIBRARY " is neither beside the tool nor in " CAIRN_LIB_DIR
-                                    ": install it, or build all of cairn") == CRN_EXIT_OK;
+    if (!find_library(run, library, sizeof library))
+        return crn_cli_fail("%s is neither beside the tool nor in %s: install it, or build all of "
+                            "cairn",
+                            library_of(run), CAIRN_LIB_DIR) == CRN_EXIT_OK;
     if (strpbrk(library, ": "))
         return crn_cli_fail("%s: a path with a blank or a colon cannot be preloaded; install cairn "
                             "elsewhere",
@@ -132,8 +169,15 @@ bool crn_run_set_alloc(const crn_run *run)
     /* First, so that it passes calls on to other preloaded allocators. */
     snprintf(preload, size, "%s%s%s", library, others && *others ? ":" : "", others ? others : "");
     setenv("LD_PRELOAD", preload, 1);
-    setenv("CAIRN_ALLOC", run->alloc_mean ? run->alloc_mean : USUAL_MEAN, 1);
     crn_free(preload);
+    if (run->alloc) {
+        setenv("CAIRN_ALLOC", run->alloc_mean ? run->alloc_mean : USUAL_MEAN, 1);
+    } else {
+        setenv("CAIRN_SAMPLE", "on", 1);
+        setenv("CAIRN_WALL", "off", 1); /* of libcairn's own clock: the sampler charges time */
+        setenv("CAIRN_CPU", "off", 1);
+        setenv("CAIRN_SPANS", "off", 1);
+    }
     return true;
 }
 
@@ -187,7 +231,7 @@ static bool is_still_written(const crn_profile *profile)
            (kill((pid_t)process, 0) == 0 || errno == EPERM);
 }
 
-void crn_run_finish_alloc(const crn_run *run, int status, unsigned long long elapsed_ns)
+void crn_run_finish(const crn_run *run, int status, unsigned long long elapsed_ns)
 {
     crn_error error = {0};
     crn_profile *profile = crn_profile_load(run->output, &error);

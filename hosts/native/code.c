@@ -4,10 +4,13 @@
  * The report finds function and line by the file's build id.
  */
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "alloc.h"
+#include "code.h"
+#include "pages.h"
+#include "unwind/unwind.h"
 
 enum { MODULES_MAX = 1024 }; /* number of modules whose build ids are noted */
 
@@ -22,13 +25,14 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static module *modules;
 static size_t module_count;
 static cairn_block nothing;
+static cairn_profile *profile;
 
 static void note(const crn_unwind_module *module, const char *path)
 {
     char key[PATH_MAX + sizeof "module "], value[2 * CRN_UNWIND_BUILD_ID + 1];
     crn_unwind_build_id_text(module, value);
     snprintf(key, sizeof key, "module %s", path);
-    cairn_profile_note(crn_profile_here, key, value);
+    cairn_profile_note(profile, key, value);
 }
 
 /* Returns the path of a module. Notes its build id the first time. */
@@ -67,7 +71,12 @@ static cairn_block add(uintptr_t back)
         back -= module.bias;
     }
     snprintf(name, sizeof name, "0x%lx", (unsigned long)back);
-    return cairn_block_add(crn_profile_here, &info);
+    return cairn_block_add(profile, &info);
+}
+
+void crn_code_begin(cairn_profile *of)
+{
+    profile = of;
 }
 
 cairn_block crn_code_block(uintptr_t address)
@@ -87,8 +96,7 @@ cairn_block crn_code_nothing(void)
 {
     pthread_mutex_lock(&lock);
     if (!nothing)
-        nothing = cairn_block_add(crn_profile_here,
-                                  &(cairn_block_info){.name = "[no unwind information]"});
+        nothing = cairn_block_add(profile, &(cairn_block_info){.name = "[no unwind information]"});
     pthread_mutex_unlock(&lock);
     return nothing;
 }

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * code.h - blocks of machine code. docs/ALLOC.md explains how reports find functions.
+ */
+#ifndef CRN_NATIVE_CODE_H
+#define CRN_NATIVE_CODE_H
+
+#include <cairn/cairn.h>
+#include <stdint.h>
+
+/* Blocks are added to this profile. Once, before the first block. */
+void crn_code_begin(cairn_profile *profile);
+/* Returns the block of an address of code. The address is tagged with it (crn_unwind_tag). */
+cairn_block crn_code_block(uintptr_t address);
+/* Returns the block "[no unwind information]". */
+cairn_block crn_code_nothing(void);
+/* Around fork. */
+void crn_code_lock(void);
+void crn_code_unlock(void);
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Turns stacks into contexts. Runs in the collector alone.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../native/code.h"
+#include "sample.h"
+
+/* A square root of it in µs fits into the notes that intervals are computed from. */
+#define MICROSECOND 1000.0
+
+static struct {
+    uint64_t samples, looks, incomplete, lost;
+    uint64_t spent;                   /* ns, in handlers */
+    double cpu_squares, wall_squares; /* µs² */
+    bool busy;
+} counts;
+
+static double square_us(uint64_t ns)
+{
+    return (double)ns / MICROSECOND * ((double)ns / MICROSECOND);
+}
+
+/* ---- paths ---- */
+
+static cairn_block block_of(uintptr_t address)
+{
+    crn_unwind_code code;
+    if (crn_unwind_recall(address, &code) && code.tag)
+        return code.tag;
+    crn_unwind_look(address, &code);
+    return code.tag ? code.tag : crn_code_block(address);
+}
+
+/* Sets the thread's path from addresses, the youngest first. */
+static void path_set(crn_sampled *thread, const uint64_t *addresses, uint64_t mask, uint64_t at,
+                     size_t count, bool complete)
+{
+    thread->length = 0;
+    if (!complete)
+        thread->path[thread->length++] = crn_code_nothing();
+    for (size_t i = count; i--;)
+        thread->path[thread->length++] = block_of((uintptr_t)addresses[(at + i) & mask]);
+    counts.incomplete += !complete;
+}
+
+static void charge(crn_sampled *thread, cairn_metric metric, uint64_t amount)
+{
+    if (thread->strand && amount)
+        cairn_sample(thread->strand, thread->path, thread->length, metric, amount);
+}
+
+/* ---- processor time ---- */
+
+static void charge_cpu(crn_sampled *thread, uint64_t cpu)
+{
+    if (cpu <= thread->charged)
+        return;
+    uint64_t gap = cpu - thread->charged;
+    thread->charged = cpu;
+    counts.cpu_squares += square_us(gap);
+    charge(thread, CAIRN_METRIC_CPU, gap);
+}
+
+void crn_sample_drain(crn_sampled *thread)
+{
+    const uint64_t mask = CRN_RING_WORDS - 1;
+    uint64_t written = __atomic_load_n(&thread->written, __ATOMIC_ACQUIRE), at = thread->read;
+    while (at != written) {
+        uint64_t head = thread->ring[at & mask], cpu = thread->ring[(at + 1) & mask];
+        path_set(thread, thread->ring, mask, at + CRN_HEAD_WORDS, head >> 1, head & 1);
+        thread->blocked = false;
+        counts.spent += thread->ring[(at + 2) & mask];
+        counts.samples++;
+        charge_cpu(thread, cpu);
+        at += CRN_HEAD_WORDS + (head >> 1);
+        __atomic_store_n(&thread->read, at, __ATOMIC_RELEASE);
+    }
+    counts.lost += __atomic_exchange_n(&thread->lost, 0, __ATOMIC_RELAXED);
+}
+
+void crn_sample_settle(crn_sampled *thread)
+{
+    crn_sample_drain(thread);
+    charge_cpu(thread, crn_sample_clock(thread->clock));
+}
+
+/* ---- wall time ---- */
+
+/* Asks the kernel where a sleeping thread is: "NUMBER ARGUMENTS... STACK PC", or "running". */
+static bool ask_place(pid_t tid, crn_unwind_frame *frame)
+{
+    char path[64], text[256];
+    snprintf(path, sizeof path, "/proc/self/task/%d/syscall", (int)tid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        close(file);
+    if (size <= 0)
+        return false;
+    text[size] = '\0';
+    char *pc = strrchr(text, ' ');
+    if (!pc || strncmp(text, "running", 7) == 0)
+        return false;
+    *pc++ = '\0';
+    char *stack = strrchr(text, ' ');
+    if (!stack)
+        return false;
+    *frame = (crn_unwind_frame){
+        .pc = strtoull(pc, NULL, 16), .stack = strtoull(stack + 1, NULL, 16), .interrupted = true};
+    return frame->pc && frame->stack;
+}
+
+/* Unwinds a thread that sleeps. Its stack is read by the kernel: the thread may end meanwhile, and
+ * its stack with it. Returns false if it runs, or did meanwhile. */
+static bool find_sleeper(crn_sampled *thread)
+{
+    static uint64_t addresses[CRN_FRAMES_MOST];
+    static char copy[CRN_UNWIND_PAGE];
+    crn_unwind_memory memory = {.copy = copy};
+    crn_unwind_frame frame;
+    bool complete;
+    if (!ask_place(thread->tid, &frame))
+        return false;
+    size_t count =
+        crn_sample_walk(&memory, frame, true, addresses, CRN_FRAMES_MOST, UINT64_MAX, 0, &complete);
+    if (crn_sample_clock(thread->clock) != thread->cpu)
+        return false;
+    path_set(thread, addresses, UINT64_MAX, 0, count, complete);
+    return true;
+}
+
+/* A thread that has not run is where it was. One that has run was somewhere else at the last look:
+ * each place gets half of the time between. */
+void crn_sample_look(crn_sampled *thread)
+{
+    uint64_t now = crn_sample_clock(CLOCK_MONOTONIC), cpu = crn_sample_clock(thread->clock);
+    uint64_t gap = now > thread->looked ? now - thread->looked : 0;
+    bool ran = cpu != thread->cpu || !thread->blocked;
+    counts.busy |= cpu != thread->cpu;
+    thread->cpu = cpu;
+    if (ran && thread->length)
+        charge(thread, CAIRN_METRIC_WALL, gap / 2);
+    uint64_t rest = ran && thread->length ? gap - gap / 2 : gap;
+    crn_sample_drain(thread);
+    if (ran)
+        thread->blocked = find_sleeper(thread);
+    charge(thread, CAIRN_METRIC_WALL, rest);
+    counts.looks += gap != 0;
+    counts.wall_squares += square_us(gap);
+    thread->looked = now;
+}
+
+bool crn_sample_was_busy(void)
+{
+    bool busy = counts.busy;
+    counts.busy = false;
+    return busy;
+}
+
+void crn_sample_forget(void)
+{
+    memset(&counts, 0, sizeof counts);
+}
+
+/* ---- notes ---- */
+
+static void note(cairn_profile *profile, const char *key, double value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.0f", value);
+    cairn_profile_note(profile, key, text);
+}
+
+void crn_sample_note(cairn_profile *profile, uint64_t period_ns)
+{
+    char share[64];
+    cairn_profile_note(profile, "host", "sample");
+    cairn_profile_note(profile, "mode", "native stacks");
+    cairn_profile_note(profile, "wall", "sampled");
+    cairn_profile_note(profile, "sampler", "timer"); /* of the kernel: at its ticks */
+    note(profile, "sample_period_ns", (double)period_ns);
+    note(profile, "samples", (double)counts.looks);
+    note(profile, "wall_squares", counts.wall_squares);
+    note(profile, "cpu_samples", (double)counts.samples);
+    note(profile, "cpu_squares", counts.cpu_squares);
+    cairn_profile_note(profile, "default_metric", "cpu");
+    note(profile, "cost_ns",
+         (double)counts.spent + (double)crn_sample_clock(CLOCK_THREAD_CPUTIME_ID));
+    snprintf(share, sizeof share, "in %llu samples and the collector",
+             (unsigned long long)counts.samples);
+    cairn_profile_note(profile, "cost_method", share);
+    if (counts.lost)
+        note(profile, "samples_lost", (double)counts.lost);
+    snprintf(share, sizeof share, "%llu of %llu", (unsigned long long)counts.incomplete,
+             (unsigned long long)(counts.samples + counts.looks));
+    cairn_profile_note(profile, "incomplete_stacks", share);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sample.h - declarations that the parts of libcairn-sample share. docs/SAMPLING.md explains the
+ * whole.
+ *
+ * A thread of the library, the collector, makes a timer on the processor clock of each of the
+ * program's threads. The timer's signal unwinds the thread's stack in place and writes it to a ring
+ * of that thread. The collector turns the stacks into contexts. For wall time it looks at each
+ * thread now and then; a thread that sleeps is not disturbed: the kernel tells where it is.
+ *
+ * In the signal handler nothing takes a lock or allocates. Each function keeps errno.
+ */
+#ifndef CRN_SAMPLE_SAMPLE_H
+#define CRN_SAMPLE_SAMPLE_H
+
+#include <cairn/process.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "unwind/unwind.h"
+
+enum {
+    CRN_RING_WORDS = 1 << 16,
+    CRN_FRAMES_MOST = 4096, /* of a stack; the rest is left out, and the stack is not complete */
+    CRN_NAME_SIZE = 16      /* of a thread, with its NUL */
+};
+
+/* A stack in a ring: these words, then the addresses of the frames, the youngest first. */
+typedef struct crn_sample_head {
+    uint64_t frames; /* number of frames << 1 | complete */
+    uint64_t cpu;    /* the thread's processor clock, ns */
+    uint64_t spent;  /* time in the handler, ns */
+} crn_sample_head;
+
+enum { CRN_HEAD_WORDS = sizeof(crn_sample_head) / sizeof(uint64_t) };
+
+/* A thread of the program. Never freed: a later thread gets it. */
+typedef struct crn_sampled {
+    pid_t tid; /* 0: free */
+    bool seen; /* at the last scan */
+    bool own;  /* libcairn's: not sampled */
+    bool named;
+    bool has_timer;
+    int timer;       /* of the kernel */
+    clockid_t clock; /* its processor clock */
+    char name[CRN_NAME_SIZE];
+    cairn_lane *lane;
+    cairn_strand *strand;
+
+    /* Read and written by the handler. */
+    crn_unwind_memory memory;
+    bool bounds_known;
+    uint64_t written; /* words, ever; atomic */
+    uint64_t read;    /* words, ever; atomic, of the collector */
+    uint64_t lost;    /* samples that found no room in the ring; atomic */
+    uint64_t *ring;
+    char copy[CRN_UNWIND_PAGE];
+
+    /* The collector's. */
+    uint64_t charged;  /* processor time that is charged, ns */
+    uint64_t looked;   /* CLOCK_MONOTONIC of the last look, ns */
+    uint64_t cpu;      /* the processor clock at the last look, ns */
+    bool blocked;      /* `path` is where it sleeps */
+    size_t length;     /* of `path` */
+    cairn_block *path; /* where it was last: outermost first; CRN_FRAMES_MOST + 1 blocks */
+} crn_sampled;
+
+/* ---- state.c ---- */
+
+extern int crn_sample_signal; /* of the timers; atomic; 0: none */
+
+/* Reads a clock in ns; 0 if that fails. Signal safe. */
+uint64_t crn_sample_clock(clockid_t clock);
+
+/* ---- handler.c: in the program's threads ---- */
+
+/* Installs the handler for a signal. False if that fails. */
+bool crn_sample_handle(int number);
+
+/* Unwinds from `frame`. Stores the addresses of frames, the youngest first, and sets `*complete` if
+ * the outermost frame was reached. Returns their number. With `find_frame` an unknown frame pointer
+ * (0) is looked for on the stack. Signal safe. */
+size_t crn_sample_walk(crn_unwind_memory *memory, crn_unwind_frame frame, bool find_frame,
+                       uint64_t *addresses, size_t most, uint64_t mask, uint64_t at,
+                       bool *complete);
+
+/* ---- signals.c: the program must not meet our signal ---- */
+
+/* Chooses a signal that the program does not use. Returns 0 if there is none. */
+int crn_sample_signal_choose(void);
+
+/* ---- threads.c: the program's threads ---- */
+
+/* Finds new and ended threads: makes their lanes and timers, and closes those of ended ones after
+ * calling `drain`. */
+void crn_sample_threads_scan(cairn_profile *profile, uint64_t period_ns,
+                             void (*drain)(crn_sampled *thread));
+/* Calls `each` for all threads. */
+void crn_sample_threads_each(void (*each)(crn_sampled *thread));
+/* Deletes all timers; in a child of fork, where there are none, only forgets the threads. */
+void crn_sample_threads_end(bool child);
+/* Makes timers anew after the signal has changed. */
+void crn_sample_threads_renew(void);
+
+/* ---- collect.c: stacks become contexts ---- */
+
+/* Turns the stacks in a thread's ring into charges of processor time. */
+void crn_sample_drain(crn_sampled *thread);
+/* Drains the thread's ring, and charges wall time since the last look to where the thread was and
+ * is. */
+void crn_sample_look(crn_sampled *thread);
+/* Charges processor time since the last sample to where the thread was last. */
+void crn_sample_settle(crn_sampled *thread);
+/* Writes notes about what was sampled. */
+void crn_sample_note(cairn_profile *profile, uint64_t period_ns);
+/* Returns true if a thread has used processor time since this was last called. */
+bool crn_sample_was_busy(void);
+/* Forgets all counts, in a child of fork. */
+void crn_sample_forget(void);
+
+#endif

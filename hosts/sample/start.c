@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Begins with the program, ends with it, and goes on in children of fork.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "../native/code.h"
+#include "sample.h"
+
+enum {
+    LOOK_NS = 10000000,       /* between two looks at all threads */
+    LOOK_IDLE_NS = 100000000, /* while none of them runs */
+    END_S = 2,
+    PERIOD_LEAST = 10000,
+    PERIOD_USUAL = 1000000
+};
+
+static struct {
+    pthread_t thread;
+    bool running;
+    bool ending; /* under the lock */
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    pthread_mutex_t working; /* held while the collector works, so that no fork sees it half done */
+    uint64_t period_ns;      /* of processor time between two samples of a thread */
+    cairn_profile *profile;
+} collector = {.lock = PTHREAD_MUTEX_INITIALIZER,
+               .wake = PTHREAD_COND_INITIALIZER,
+               .working = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- the collector ---- */
+
+static void round_run(void)
+{
+    pthread_mutex_lock(&collector.working);
+    crn_sample_threads_scan(collector.profile, collector.period_ns, crn_sample_drain);
+    crn_sample_threads_each(crn_sample_look);
+    pthread_mutex_unlock(&collector.working);
+}
+
+static void end_run(void)
+{
+    pthread_mutex_lock(&collector.working);
+    crn_sample_threads_each(crn_sample_look);
+    crn_sample_threads_each(crn_sample_settle);
+    crn_sample_threads_end(false);
+    crn_sample_note(collector.profile, collector.period_ns);
+    pthread_mutex_unlock(&collector.working);
+}
+
+/* Waits until the next look. Returns false if the process ends. */
+static bool wait_for_next(uint64_t *gap)
+{
+    struct timespec until;
+    *gap = crn_sample_was_busy() ? LOOK_NS : *gap * 2 < LOOK_IDLE_NS ? *gap * 2 : LOOK_IDLE_NS;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    uint64_t ns = (uint64_t)until.tv_nsec + *gap;
+    until.tv_sec += (time_t)(ns / 1000000000);
+    until.tv_nsec = (long)(ns % 1000000000);
+    pthread_mutex_lock(&collector.lock);
+    while (!collector.ending && pthread_cond_clockwait(&collector.wake, &collector.lock,
+                                                       CLOCK_MONOTONIC, &until) != ETIMEDOUT) {
+    }
+    bool goes_on = !collector.ending;
+    pthread_mutex_unlock(&collector.lock);
+    return goes_on;
+}
+
+static void *collect(void *data)
+{
+    (void)data;
+    uint64_t gap = LOOK_NS;
+    prctl(PR_SET_NAME, "cairn-sample");
+    do
+        round_run();
+    while (wait_for_next(&gap));
+    end_run();
+    return NULL;
+}
+
+/* The program's signals are for its own threads. */
+static void begin(void)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    collector.ending = false;
+    collector.running = pthread_create(&collector.thread, NULL, collect, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* ---- the process ---- */
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&collector.working);
+}
+
+static void after_in_parent(void)
+{
+    pthread_mutex_unlock(&collector.working);
+}
+
+static void after_in_child(void)
+{
+    pthread_mutex_init(&collector.working, NULL);
+    pthread_mutex_init(&collector.lock, NULL);
+    pthread_cond_init(&collector.wake, NULL);
+    crn_sample_threads_end(true);
+    crn_sample_forget();
+    if (collector.running)
+        begin();
+}
+
+/* The profile's fork handlers are registered when it is opened. Ours must come later: so the last
+ * round ends before the profile is locked for the fork. */
+static void open_profile(void)
+{
+    collector.profile = cairn_process_profile();
+    if (!collector.profile)
+        return;
+    crn_code_begin(collector.profile);
+    __atomic_store_n(&crn_sample_signal, crn_sample_signal_choose(), __ATOMIC_RELEASE);
+    pthread_atfork(before_fork, after_in_parent, after_in_child);
+    begin();
+}
+
+__attribute__((constructor)) static void start_with_program(void)
+{
+    int saved = errno;
+    const char *period = secure_getenv("CAIRN_PERIOD");
+    if (secure_getenv("CAIRN_SAMPLE") && secure_getenv("CAIRN_OUT")) {
+        collector.period_ns = period ? strtoull(period, NULL, 10) : PERIOD_USUAL;
+        if (collector.period_ns < PERIOD_LEAST)
+            collector.period_ns = PERIOD_LEAST;
+        open_profile();
+    }
+    errno = saved;
+}
+
+__attribute__((destructor)) static void end_with_program(void)
+{
+    int saved = errno;
+    if (collector.running) {
+        pthread_mutex_lock(&collector.lock);
+        collector.ending = true;
+        pthread_cond_signal(&collector.wake);
+        pthread_mutex_unlock(&collector.lock);
+        struct timespec limit;
+        clock_gettime(CLOCK_REALTIME, &limit);
+        limit.tv_sec += END_S; /* the program must end, whatever the collector waits for */
+        pthread_timedjoin_np(collector.thread, NULL, &limit);
+        collector.running = false;
+    }
+    errno = saved;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Finds the program's threads and makes a timer on the processor clock of each.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../native/pages.h"
+#include "sample.h"
+
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+enum { THREADS_MOST = 1 << 16 };
+
+static crn_sampled **threads; /* in pages: the program may replace malloc */
+static size_t thread_count;
+static uint64_t period;
+
+/* The kernel's number for the processor clock of any thread of the process. */
+static clockid_t clock_of(pid_t tid)
+{
+    enum { SCHED = 2, PER_THREAD = 4 };
+    return (clockid_t)(~(unsigned)tid << 3 | PER_THREAD | SCHED);
+}
+
+/* ---- timers ---- */
+
+static void timer_make(crn_sampled *thread)
+{
+    int number = __atomic_load_n(&crn_sample_signal, __ATOMIC_ACQUIRE);
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = number};
+    event.sigev_value.sival_ptr = thread;
+    event.sigev_notify_thread_id = thread->tid;
+    struct itimerspec every;
+    every.it_interval.tv_sec = (time_t)(period / 1000000000);
+    every.it_interval.tv_nsec = (long)(period % 1000000000);
+    every.it_value = every.it_interval;
+    thread->has_timer =
+        number && syscall(SYS_timer_create, thread->clock, &event, &thread->timer) == 0;
+    if (thread->has_timer)
+        syscall(SYS_timer_settime, thread->timer, 0, &every, NULL);
+}
+
+static void timer_end(crn_sampled *thread)
+{
+    if (thread->has_timer)
+        syscall(SYS_timer_delete, thread->timer);
+    thread->has_timer = false;
+}
+
+void crn_sample_threads_renew(void)
+{
+    for (size_t i = 0; i < thread_count; i++)
+        if (threads[i]->tid) {
+            timer_end(threads[i]);
+            timer_make(threads[i]);
+        }
+}
+
+/* ---- threads ---- */
+
+static void name_read(crn_sampled *thread)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/comm", (int)thread->tid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = file < 0 ? 0 : read(file, thread->name, sizeof thread->name - 1);
+    if (file >= 0)
+        close(file);
+    thread->name[size > 0 ? size : 0] = '\0';
+    thread->name[strcspn(thread->name, "\n")] = '\0';
+}
+
+/* Returns a thread that is not in use; NULL without memory. */
+static crn_sampled *thread_new(void)
+{
+    for (size_t i = 0; i < thread_count; i++)
+        if (!threads[i]->tid)
+            return threads[i];
+    if (!threads)
+        threads = crn_pages(THREADS_MOST * sizeof *threads);
+    if (!threads || thread_count == THREADS_MOST)
+        return NULL;
+    crn_sampled *thread = crn_pages(sizeof *thread);
+    uint64_t *ring = thread ? crn_pages(CRN_RING_WORDS * sizeof *ring) : NULL;
+    cairn_block *path = ring ? crn_pages((CRN_FRAMES_MOST + 1) * sizeof *path) : NULL;
+    if (!path)
+        return NULL;
+    thread->ring = ring;
+    thread->path = path;
+    return threads[thread_count++] = thread;
+}
+
+/* Returns true for libcairn's own threads. */
+static bool is_own(const crn_sampled *thread)
+{
+    static const char names[] = "cairn-";
+    return strncmp(thread->name, names, sizeof names - 1) == 0;
+}
+
+static void thread_begin(cairn_profile *profile, pid_t tid)
+{
+    crn_sampled *thread = thread_new();
+    if (!thread)
+        return;
+    thread->tid = tid;
+    name_read(thread);
+    thread->named = false;
+    thread->own = is_own(thread); /* it keeps its entry, so that it is not looked at again */
+    if (thread->own)
+        return;
+    thread->clock = clock_of(tid);
+    thread->bounds_known = false;
+    thread->read = thread->written;
+    thread->charged = thread->cpu = 0; /* what it used before it was found counts */
+    thread->looked = crn_sample_clock(CLOCK_MONOTONIC);
+    thread->blocked = false;
+    thread->length = 0;
+    thread->seen = true;
+    thread->lane = cairn_lane_open(profile, thread->name);
+    thread->strand = thread->lane ? cairn_strand_open(thread->lane) : NULL;
+    timer_make(thread);
+}
+
+/* Its clock is gone: what it used after its last sample is not known. */
+static void thread_end(crn_sampled *thread, void (*drain)(crn_sampled *thread))
+{
+    timer_end(thread);
+    drain(thread);
+    if (thread->lane)
+        cairn_lane_close(thread->lane);
+    thread->lane = NULL;
+    thread->strand = NULL;
+    thread->tid = 0;
+}
+
+/* Threads name themselves when they begin, which may be after they were found. */
+static void thread_name_again(crn_sampled *thread)
+{
+    thread->named = true;
+    if (thread->own)
+        return;
+    name_read(thread);
+    thread->own = is_own(thread);
+    if (!thread->own)
+        return;
+    timer_end(thread);
+    cairn_lane_close(thread->lane);
+    thread->lane = NULL;
+    thread->strand = NULL;
+}
+
+static crn_sampled *thread_find(pid_t tid)
+{
+    for (size_t i = 0; i < thread_count; i++)
+        if (threads[i]->tid == tid)
+            return threads[i];
+    return NULL;
+}
+
+static void see(cairn_profile *profile, const char *name, pid_t own)
+{
+    pid_t tid = (pid_t)atoi(name);
+    if (tid <= 0 || tid == own)
+        return;
+    crn_sampled *thread = thread_find(tid);
+    if (thread && !thread->named)
+        thread_name_again(thread);
+    if (thread)
+        thread->seen = true;
+    else
+        thread_begin(profile, tid);
+}
+
+/* An entry of getdents64. */
+typedef struct entry {
+    uint64_t inode, offset;
+    uint16_t size;
+    uint8_t type;
+    char name[];
+} entry;
+
+void crn_sample_threads_scan(cairn_profile *profile, uint64_t period_ns,
+                             void (*drain)(crn_sampled *thread))
+{
+    char buffer[4096];
+    pid_t own = gettid();
+    period = period_ns;
+    int folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        return; /* a chroot without /proc: the threads that are known go on */
+    for (size_t i = 0; i < thread_count; i++)
+        threads[i]->seen = false;
+    for (long got; (got = syscall(SYS_getdents64, folder, buffer, sizeof buffer)) > 0;)
+        for (long at = 0; at < got;) {
+            const entry *found = (const entry *)(buffer + at);
+            if (found->name[0] != '.')
+                see(profile, found->name, own);
+            at += found->size;
+        }
+    close(folder);
+    for (size_t i = 0; i < thread_count; i++)
+        if (threads[i]->tid && !threads[i]->seen)
+            thread_end(threads[i], drain);
+}
+
+void crn_sample_threads_each(void (*each)(crn_sampled *thread))
+{
+    for (size_t i = 0; i < thread_count; i++)
+        if (threads[i]->tid && !threads[i]->own)
+            each(threads[i]);
+}
+
+void crn_sample_threads_end(bool child)
+{
+    for (size_t i = 0; i < thread_count; i++) {
+        if (!child)
+            timer_end(threads[i]);
+        threads[i]->has_timer = false;
+        if (child)
+            threads[i]->tid = 0;
+    }
+}

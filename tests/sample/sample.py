@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""cairn run on programs that know nothing of Cairn.
+
+usage: sample.py CAIRN PROGRAM WORK
+"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "formats"))
+from tap import case, main, run, same  # noqa: E402
+
+CAIRN, PROGRAM = (os.path.abspath(name) for name in sys.argv[1:3])
+WORK = sys.argv[3]
+PATIENCE = 120  # seconds, before a program that hangs is killed with all that it started
+shutil.rmtree(WORK, ignore_errors=True)
+os.makedirs(WORK)
+
+
+def sampled(*command, options=(), cwd=WORK):
+    """Runs under cairn run. Returns the output, the status and the report."""
+    capture = os.path.join(cwd, "out.cairn")
+    if os.path.exists(capture):
+        os.remove(capture)
+    process = subprocess.Popen([CAIRN, "run", *options, "-o", capture, *command], text=True, cwd=cwd,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        output = process.communicate(timeout=PATIENCE)[0]
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise AssertionError("%s hangs" % " ".join(command)) from None
+    report = None
+    if os.path.exists(capture):
+        report = report_of(capture, "cpu")
+        report["wall"] = report_of(capture, "wall")["flat"]
+    return output, process.returncode, report
+
+
+def report_of(capture, metric):
+    return json.loads(run(CAIRN, "report", "--json", "--top", "0", "-m", metric, capture))
+
+
+def costs(report, metric, name):
+    """The inclusive cost of a function."""
+    rows = report["wall" if metric == "wall" else "flat"]
+    return sum(row["inclusive"].get(metric, 0) for row in rows if row["block"]["name"] == name)
+
+
+def total(report, metric):
+    return next(m["total"] for m in report["metrics"] if m["name"] == metric)
+
+
+def share(report, metric, name):
+    return costs(report, metric, name) / total(report, metric)
+
+
+@case("the program's output and exit status are its own")
+def _():
+    output, status, report = sampled(PROGRAM, "split")
+    same((output, status), ("done\n", 7), "output and status")
+    same(report["notes"]["exit_status"], "7", "noted status")
+    same(report["notes"]["host"], "sample", "host")
+
+
+@case("processor time by call path: recursion, callbacks, pointers; every stack complete")
+def _():
+    report = sampled(PROGRAM, "split")[2]
+    # Of 50 pieces and qsort's about 20: 10 directly, 20 below recursion, 20 through the pointer.
+    pieces = {"recursive": 20, "through_pointer": 20}
+    whole = share(report, "cpu", "recursive") / 20
+    for name, count in pieces.items():
+        found = share(report, "cpu", name)
+        assert abs(found - whole * count) < 0.08 and 0.15 < found < 0.45, (name, found)
+    direct = share(report, "cpu", "direct")  # also below through_pointer
+    assert 0.25 < direct < 0.65, direct
+    assert share(report, "cpu", "compare") > 0.1, share(report, "cpu", "compare")
+    assert share(report, "cpu", "through_library") >= share(report, "cpu", "compare")
+    assert share(report, "cpu", "main") > 0.99, share(report, "cpu", "main")
+    incomplete, samples = report["notes"]["incomplete_stacks"].split(" of ")
+    assert int(samples) > 20 and int(incomplete) <= int(samples) / 50, (incomplete, samples)
+
+
+@case("sleeping threads are not disturbed, and wall time is where they sleep")
+def _():
+    output, _, report = sampled(PROGRAM, "sleep")
+    same(output, "done\n", "output")
+    nap, poll = costs(report, "wall", "nap"), costs(report, "wall", "wait_in_poll")
+    # Three threads: 0.8 s each in nap, 0.4 s in poll; the rest is main, which joins them.
+    # Each change of place is known to half the time between two looks at an idle process, 50 ms.
+    assert nap > 1.9e9 and poll > 0.8e9 and 1.4 < nap / poll < 2.8, (nap, poll)
+    assert costs(report, "cpu", "nap") < 0.2e9
+
+
+@case("signals: a program may reset, catch and wait for any")
+def _():
+    output, status, report = sampled(PROGRAM, "signals")
+    same(output, "waited: Resource temporarily unavailable\ndone\n", "output")
+    same(status, 7, "status")
+    assert costs(report, "cpu", "work") > 0
+
+
+@case("threads that live for a moment; processor time adds up")
+def _():
+    output, status, report = sampled(PROGRAM, "threads")
+    same((output, status), ("done\n", 7), "output and status")
+    assert share(report, "cpu", "main") > 0.2
+
+
+@case("forks in threads: nothing hangs, each child is in the report")
+def _():
+    output, status, report = sampled(PROGRAM, "forks")
+    same((output, status), ("done\n", 7), "output and status")
+    assert costs(report, "cpu", "work") > 0
+    left = [name for name in os.listdir(WORK) if name.endswith(".cairn")]
+    same(left, ["out.cairn"], "captures")
+
+
+@case("a tree of processes: programs are the first level")
+def _():
+    script = "%s split; python3 -c 'sum(i * i for i in range(2000000))'; exit 3" % PROGRAM
+    output, status, report = sampled("sh", "-c", script)
+    same((output, status), ("done\n", 3), "output and status")
+    assert share(report, "cpu", os.path.basename(PROGRAM)) > 0.2
+    assert any(row["block"]["name"].startswith("_PyEval_EvalFrame") or
+               "python" in row["block"]["file"] for row in report["flat"]), "no Python"
+
+
+@case("a script runs under its interpreter, found on PATH")
+def _():
+    folder = os.path.join(WORK, "bin")
+    os.makedirs(folder)
+    tool = os.path.join(folder, "tool")
+    with open(tool, "w", encoding="utf-8") as file:
+        file.write("#!/bin/sh\n%s split\nexit 5\n" % PROGRAM)
+    os.chmod(tool, 0o755)
+    same(sampled(tool)[:2], ("done\n", 5), "output and status")
+    os.environ["PATH"] = folder + ":" + os.environ["PATH"]
+    same(sampled("tool")[:2], ("done\n", 5), "output and status")
+
+
+@case("a program that is killed leaves a capture that can be read")
+def _():
+    capture = os.path.join(WORK, "killed.cairn")
+    process = subprocess.Popen([CAIRN, "run", "-o", capture, PROGRAM, "sleep"],
+                               stdout=subprocess.DEVNULL, start_new_session=True)
+    end = time.time() + PATIENCE
+    while not os.path.exists(capture) and time.time() < end:
+        time.sleep(0.02)
+    time.sleep(0.5)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    run(CAIRN, "report", capture)
+
+
+@case("what cannot be sampled is refused, with the reason")
+def _():
+    source = os.path.join(WORK, "static.c")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write("int main(void) { return 0; }\n")
+    if subprocess.run(["cc", "-static", "-o", source[:-2], source], check=False).returncode == 0:
+        output, status, _ = sampled(source[:-2])
+        assert "linked statically" in output and status == 2, (output, status)
+
+
+@case("descriptors closed, a tiny stack, LD_PRELOAD of others")
+def _():
+    same(sampled("sh", "-c", "exec <&- >&- 2>&-; exec %s split" % PROGRAM)[1], 7, "status")
+    same(sampled("sh", "-c", "ulimit -s 128; exec %s split" % PROGRAM)[:2], ("done\n", 7), "tiny")
+
+
+main()
