@@ -252,14 +252,15 @@ def part_release(tally):
 def part_coverage(tally):
     """Lines and branches of the library and the tool that the tests execute, by folder. The hosts
     for gcc and clang are left out: their runtime is linked into programs that have no coverage."""
-    options = ["-Db_coverage=true", "-Doptimization=0", "-Dbench=false", "-Dviewer=disabled",
-               "-Dgcc=disabled", "-Dc_args=-fprofile-update=atomic"]
+    options = ["-Db_coverage=true", "-Doptimization=0", "-Dbench=false", "-Dgcc=disabled",
+               "-Dc_args=-fprofile-update=atomic"]
     if not build(tally, options, {"CC": "gcc", "CXX": "g++"}):
         return
     folder = os.path.join(BUILDS, tally.part)
     for counters in glob.glob(folder + "/**/*.gcda", recursive=True):  # of an earlier run
         os.remove(counters)
-    test(tally, suites=["unit", "stress", "golden", "cli", "symbols", "formats", "lua", "crash"],
+    test(tally, suites=["unit", "stress", "golden", "cli", "symbols", "formats", "lua", "crash",
+                        "process", "top", "fleet", "view"],
          but=["long"], env={"GCOV_ERROR_FILE": "/dev/null"}, patience=8)  # some fill the disk
     summary = os.path.join(folder, "coverage.json")
     good = run(["gcovr", "--root", ROOT, "--filter", "(src|cli|hosts)/", "--object-directory", folder,
