@@ -34,8 +34,9 @@ static const crn_option options[] = {
 };
 
 static const char doc[] =
-    "Convert FILE to a capture: a pprof profile, the output of `perf script`, or folded stacks, "
-    "gzipped or not. - is standard input.\vWithout --output, a.pb.gz becomes a.cairn beside it, "
+    "Convert FILE to a capture: a pprof profile, V8's .cpuprofile, the output of `perf script`, or "
+    "folded stacks, gzipped or not. - is standard input.\vWithout --output, a.pb.gz becomes "
+    "a.cairn beside it, "
     "which must not exist yet. Recursion is folded as in any capture, so that calling contexts "
     "stay few.\n\n  perf script | cairn import - -o a.cairn && cairn report "
     "a.cairn\n\ndocs/FORMATS.md describes what is kept of each format and what is lost.";

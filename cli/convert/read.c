@@ -44,10 +44,15 @@ static const origin *origin_recognise(crn_source *source, bool importing)
     else if (length >= 8 && memcmp(head, "PERFILE2", 8) == 0)
         crn_cli_fail("%s: is perf's own data; %s what perf script -i prints of it", name,
                      importing ? "import" : "name");
+    else if (length >= 2 && head[0] == '{' && (unsigned char)head[1] == 0xda)
+        crn_cli_fail("%s: is Python's pstats, which has no call paths; profile with cairn run, or "
+                     "py-spy record --format raw and import that",
+                     name);
     else if (error.code) /* too little could be unpacked to recognise it */
         crn_cli_fail("%s", error.message);
     else
-        crn_cli_fail("%s: is neither %spprof, nor perf script's output, nor folded stacks; %s",
+        crn_cli_fail("%s: is neither %spprof, nor V8's .cpuprofile, nor perf script's output, nor "
+                     "folded stacks; %s",
                      name, importing ? "" : "a capture, nor ",
                      importing ? "if it is one of these, name the format with --from"
                                : "if it is one of these, convert it with cairn import --from");

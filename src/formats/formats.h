@@ -33,6 +33,7 @@
 /* The formats that are read, by crn_NAME_read, in the order in which a file is tried. */
 #define CRN_FORMATS_READ(X)                                                                        \
     X(pprof)                                                                                       \
+    X(cpuprofile)                                                                                  \
     X(perf)                                                                                        \
     X(folded)
 

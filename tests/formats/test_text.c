@@ -245,11 +245,66 @@ static void test_recognise(void **state)
     assert_true(crn_folded_recognise("#len;b 1\r\n", 10));
 }
 
+static const char v8_text[] =
+    " {\"nodes\":["
+    "{\"id\":1,\"callFrame\":{\"functionName\":\"(root)\",\"url\":\"\",\"lineNumber\":-1},"
+    "\"children\":[2,3]},"
+    "{\"id\":2,\"callFrame\":{\"functionName\":\"f\",\"url\":\"a.js\",\"lineNumber\":4,"
+    "\"columnNumber\":2},"
+    "\"children\":[7]},"
+    "{\"id\":3,\"callFrame\":{\"functionName\":\"(idle)\",\"url\":\"\",\"lineNumber\":-1}},"
+    "{\"id\":7,\"callFrame\":{\"functionName\":\"\",\"url\":\"a.js\",\"lineNumber\":9,"
+    "\"columnNumber\":0}}],"
+    "\"startTime\":1000,\"endTime\":1100,\"samples\":[2,7,3,7],\"timeDeltas\":[10,20,30,25]}";
+
+/* Samples at 10, 30, 60, 85 of 100 microseconds. */
+static void test_cpuprofile(void **state)
+{
+    (void)state;
+    crn_error error;
+    assert_true(crn_cpuprofile_recognise(v8_text, strlen(v8_text)));
+    crn_profile *profile = read_text(crn_cpuprofile_read, v8_text, NULL, &error);
+    assert_non_null(profile);
+    char *figures = support_figures(profile, "wall");
+    print_message("# %s\n", figures);
+    assert_int_equal(crn_metric_total(profile, CRN_METRIC_WALL), 90000);
+    for (uint32_t b = 1; b < profile->block_count; b++) {
+        const crn_block_info *block = &profile->blocks[b];
+        crn_block_cost cost = crn_block_cost_make(profile, CRN_METRIC_WALL, NULL);
+        bool f = strcmp(block->name, "f") == 0, idle = strcmp(block->name, "(idle)") == 0;
+        assert_int_equal(cost.self[b], f ? 20000 : idle ? 25000 : 45000);
+        assert_int_equal(cost.inclusive[b], f ? 65000 : idle ? 25000 : 45000);
+        assert_int_equal(block->line, f ? 5 : idle ? 0 : 10);
+        crn_block_cost_free(&cost);
+    }
+    free(figures);
+    crn_profile_free(profile);
+}
+
+/* Every prefix of it, and every change of one byte: an error or a profile, never a crash. */
+static void test_cpuprofile_damaged(void **state)
+{
+    (void)state;
+    crn_error error;
+    size_t length = strlen(v8_text);
+    for (size_t end = 0; end < length; end++)
+        assert_null(support_read(crn_cpuprofile_read, v8_text, end, NULL, &error));
+    random_source random = {9};
+    for (int round = 0; round < 2000; round++) {
+        char *text = strdup(v8_text);
+        text[random_below(&random, (uint32_t)length)] = (char)(32 + random_below(&random, 95));
+        crn_profile_free(read_text(crn_cpuprofile_read, text, NULL, &error));
+        free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_folded_round_trip),
         cmocka_unit_test(test_folded_lines),
+        cmocka_unit_test(test_cpuprofile),
+        cmocka_unit_test(test_cpuprofile_damaged),
         cmocka_unit_test(test_folded_calls),
         cmocka_unit_test(test_folded_faults),
         cmocka_unit_test(test_perf),
