@@ -91,8 +91,9 @@ static const crn_option options[] = {
     {"sleep", .argument = "BLOCK",
      .help = "Self time of this block is sleep: it needs no processor and keeps its length",
      .list = &given.sleeps},
-    {"timer", .argument = "BLOCK",
-     .help = "Self time of this block waits for a timer: it ends at the recorded moment",
+    {"timer", .argument = "BLOCK[=PERIOD]",
+     .help = "Self time of this block waits for a timer: it ends at the next multiple of PERIOD, "
+             "like 16.667ms; without it, at the recorded moment",
      .list = &given.timers},
     {"block", 'b', .argument = "BLOCK",
      .help = "Show the throughput and latency of this block's spans, not of root spans",
@@ -171,6 +172,29 @@ static void set_factor(void *array, uint32_t block, double value)
 static void set_count(void *array, uint32_t block, double value)
 {
     ((uint32_t *)array)[block] = (uint32_t)value;
+}
+
+/* Sets the blocks of "NAME" or "NAME=PERIOD". */
+static bool set_timer(const crn_whatif_report *report, const char *text, crn_replay_setup *setup)
+{
+    char *name = crn_strdup(text), *equals = strrchr(name, '=');
+    uint64_t period = 0;
+    bool good = !equals || crn_replay_read_period(equals + 1, &period);
+    if (!good)
+        crn_cli_fail("--timer %s: write a block's name, = and a period with ns, us, ms or s", text);
+    if (equals)
+        *equals = '\0';
+    uint8_t *named = good ? blocks_named(report, name) : NULL;
+    for (uint32_t b = 0; named && b < report->profile->block_count; b++) {
+        if (!named[b])
+            continue;
+        setup->rest[b] = CRN_REST_TIMER;
+        setup->period[b] = period ? period : setup->period[b];
+    }
+    good = named != NULL;
+    crn_free(named);
+    crn_free(name);
+    return good;
 }
 
 /* Sets the kind of rest of the blocks of these names. */
@@ -310,9 +334,11 @@ static bool make_setup(const crn_whatif_report *report, crn_replay_setup *setup)
     *setup = crn_replay_setup_read(report->profile);
     setup->fixed = given.fixed;
     setup->no_guesses = given.no_guesses;
-    if (!set_rest(report, &given.sleeps, CRN_REST_SLEEP, setup->rest) ||
-        !set_rest(report, &given.timers, CRN_REST_TIMER, setup->rest))
+    if (!set_rest(report, &given.sleeps, CRN_REST_SLEEP, setup->rest))
         return false;
+    for (size_t i = 0; i < given.timers.count; i++)
+        if (!set_timer(report, given.timers.list[i], setup))
+            return false;
     for (size_t i = 0; i < given.queues.count; i++) {
         /* If the capture has no note about the queue, the recording is assumed to have had this
          * capacity. */

@@ -62,6 +62,60 @@ static void add_lanes(const crn_whatif_report *report, reasons *reasons)
         add(reasons, "%" PRIu32 " more threads were idle like this", odd - NAMED);
 }
 
+static const char *name_of(const crn_whatif_report *report, uint32_t block)
+{
+    return report->profile->blocks[block < report->profile->block_count ? block : 0].name;
+}
+
+static void add_doubt(const crn_whatif_report *report, const crn_doubt *doubt, reasons *reasons)
+{
+    char period[CRN_FIGURE_SIZE];
+    const char *name = name_of(report, doubt->block), *other = name_of(report, doubt->other);
+    crn_figure_alone(period, CRN_UNIT_TIME, doubt->period);
+    switch (doubt->kind) {
+    case CRN_DOUBT_STEADY:
+        add(reasons,
+            "\"%.100s\" is steady, every %s: by a timer, or because its work is always equal? If "
+            "its self time is a wait for a timer, note or give --timer %.100s=%s",
+            name, period, name, period);
+        break;
+    case CRN_DOUBT_EXCLUSIVE:
+        add(reasons,
+            "\"%.100s\" runs on several threads and never at once: a lock that is not recorded?",
+            name);
+        break;
+    case CRN_DOUBT_OVERLAPS:
+        add(reasons, "\"%.100s\" is noted as a lock, but its spans overlap", name);
+        break;
+    case CRN_DOUBT_DROPS:
+        add(reasons,
+            "\"%.100s\" handed off no \"%.100s\" at times, only while one was running: a queue "
+            "that drops jobs?",
+            name, other);
+        break;
+    case CRN_DOUBT_FOLLOWS:
+        add(reasons,
+            "\"%.100s\" goes on when \"%.100s\" of another thread ends: a wait that is not "
+            "recorded?",
+            name, other);
+        break;
+    }
+}
+
+static void add_doubts(const crn_whatif_report *report, reasons *reasons)
+{
+    enum { NAMED = 5 };
+    const crn_replay_facts *facts = crn_replay_facts_of(report->replay);
+    for (uint32_t i = 0; i < facts->doubt_count && i < NAMED; i++)
+        add_doubt(report, &facts->doubts[i], reasons);
+    if (facts->doubt_count > NAMED)
+        add(reasons, "%" PRIu32 " more signs of waits that are not recorded",
+            facts->doubt_count - NAMED);
+    if (crn_replay_is_late(report->replay, report->outcome))
+        add(reasons, "a detected timer would be missed, or waited for longer than ever recorded: "
+                     "note its period (--timer BLOCK=PERIOD)");
+}
+
 char *crn_whatif_reasons(const crn_whatif_report *report)
 {
     const crn_replay_facts *facts = crn_replay_facts_of(report->replay);
@@ -89,6 +143,7 @@ char *crn_whatif_reasons(const crn_whatif_report *report)
             dropped);
     if (report->trace->skipped)
         add(&reasons, "span trees were sampled: the work of the others is not known");
+    add_doubts(report, &reasons);
     return reasons.text;
 }
 
@@ -120,6 +175,13 @@ static void print_pools(FILE *out, const crn_whatif_report *report)
     }
     if (facts->pool_count > NAMED)
         fprintf(out, "           and %" PRIu32 " more pools\n", facts->pool_count - NAMED);
+    for (uint32_t t = 0; t < facts->timer_count && t < NAMED; t++) {
+        char period[CRN_FIGURE_SIZE];
+        fputs("timer      ", out);
+        crn_terminal_text(out, name_of(report, facts->timers[t].block), NAME_SHOWN, false);
+        fprintf(out, " every %s, detected\n",
+                crn_figure_alone(period, CRN_UNIT_TIME, facts->timers[t].period));
+    }
 }
 
 static void print_head(FILE *out, const crn_whatif_report *report)

@@ -58,6 +58,8 @@ static void pass(crn_writer *writer, uint32_t owner, uint64_t to)
         crn_rest rest = (crn_rest)writer->replay->rest[crn_replay_block(writer->replay, owner)];
         if (rest == CRN_REST_SLEEP)
             emit(writer, CRN_OP_DELAY, 0, to - from);
+        else if (rest == CRN_REST_WAIT)
+            return; /* the span that has the lock begins next, and accounts for this time */
         else if (rest == CRN_REST_TIMER)
             emit(writer, CRN_OP_UNTIL, 0, to - writer->replay->origin);
         else
@@ -90,6 +92,45 @@ static void wait_within(crn_writer *writer, uint32_t owner, uint64_t until, uint
         wake(writer, writer->at, until, to, owner);
     else
         pass(writer, owner, to);
+}
+
+/* Up to the moment of the lane's timer, if there is one for this event. The wait may be in the self
+ * time of the span around it. */
+static bool pass_timer(crn_writer *writer, const crn_event *event)
+{
+    const crn_replay *replay = writer->replay;
+    bool at_end = event->kind == CRN_EVENT_END;
+    if (at_end && event->owner != event->which)
+        return false;
+    uint32_t timer =
+        replay->timer_count
+            ? crn_replay_timer(replay, writer->lane, crn_replay_block(replay, event->which), at_end)
+            : CRN_NONE;
+    if (timer == CRN_NONE || event->time <= writer->at)
+        return false;
+    if (at_end)
+        emit(writer, CRN_OP_MORE, timer * CRN_MORES + CRN_MORE_NEXT, 0);
+    else
+        emit(writer, CRN_OP_UNTIL, 0, event->time - replay->origin);
+    writer->at = event->time;
+    return true;
+}
+
+/* Takes the lock that the span has, after waiting for it. */
+static bool pass_lock(crn_writer *writer, const crn_event *event)
+{
+    const crn_hold *hold = crn_replay_hold(writer->replay, event->which);
+    if (!hold)
+        return false;
+    uint32_t block = crn_replay_block(writer->replay, event->which);
+    bool waited = hold->until > writer->at && hold->until <= event->time;
+    bool after_wait = writer->waited && !waited;
+    if (!waited && !after_wait)
+        pass(writer, event->owner, event->time);
+    emit(writer, CRN_OP_MORE, block * CRN_MORES + CRN_MORE_LOCK, 0);
+    if (waited || after_wait)
+        wake(writer, writer->at, hold->until, event->time, event->which);
+    return true;
 }
 
 /* ---- jobs ---- */
@@ -178,7 +219,7 @@ static void write_begin(crn_writer *writer, const crn_event *event)
         } else if (gate != CRN_NONE) {
             emit(writer, CRN_OP_GATE, gate, 0);
             wait_within(writer, event->owner, replay->gates[gate].until, event->time);
-        } else {
+        } else if (!pass_lock(writer, event) && !pass_timer(writer, event)) {
             pass(writer, event->owner, event->time);
         }
     }
@@ -186,6 +227,7 @@ static void write_begin(crn_writer *writer, const crn_event *event)
         writer->to_begin -= replay->trace->spans[span].handed_off && writer->to_begin > 0;
         writer->open++;
     }
+    writer->waited = false;
     writer->begun = true;
     emit_event(writer, event, in_job, outermost);
 }
@@ -195,7 +237,12 @@ static void write_end(crn_writer *writer, const crn_event *event)
     uint32_t span = event->which;
     if (writer->job == CRN_NONE)
         leave_loop(writer, event->time);
-    pass(writer, event->owner, event->time);
+    if (!pass_timer(writer, event))
+        pass(writer, event->owner, event->time);
+    if (crn_replay_hold(writer->replay, span))
+        emit(writer, CRN_OP_MORE,
+             crn_replay_block(writer->replay, span) * CRN_MORES + CRN_MORE_UNLOCK, 0);
+    writer->waited = writer->replay->rest[crn_replay_block(writer->replay, span)] == CRN_REST_WAIT;
     if (writer->deferred != CRN_NONE && writer->deferred_span == span) {
         emit(writer, CRN_OP_GATE, writer->deferred, 0);
         writer->deferred = CRN_NONE;

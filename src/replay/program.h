@@ -24,8 +24,17 @@ typedef enum crn_op_kind {
     CRN_OP_LOOP,   /* take jobs; number: the pool; amount: where to continue when there will be no
                       more */
     CRN_OP_RETURN, /* the job is done: return to the loop */
-    CRN_OP_STOP
+    CRN_OP_STOP,
+    CRN_OP_MORE /* number: CRN_MORES * argument + crn_more */
 } crn_op_kind;
+
+typedef enum crn_more {
+    CRN_MORE_NEXT,  /* continue at the next multiple of a timer's period; argument: the timer */
+    CRN_MORE_LOCK,  /* take a lock, or wait for it; argument: its block */
+    CRN_MORE_UNLOCK /* argument: its block */
+} crn_more;
+
+enum { CRN_MORES = 4 };
 
 typedef struct crn_op {
     crn_op_kind kind;
@@ -84,6 +93,21 @@ typedef struct crn_job {
     bool outer; /* other jobs began within it */
     bool dated; /* `taken` was recorded; otherwise it is an upper bound */
 } crn_job;
+
+/* A timer of a lane, noted or detected. Spans of the block begin when it fires, or end then. */
+typedef struct crn_timer {
+    uint32_t lane, block;
+    bool at_end, noted;
+    double period, phase; /* ns; phase: a moment at which it fires, since the origin */
+    double longest; /* the period may be a fraction of `period`, but waits were not longer than
+                       this; 0: the period is certain */
+} crn_timer;
+
+/* A span that has a lock. */
+typedef struct crn_hold {
+    uint32_t span;
+    uint64_t until; /* recorded end of the span that had the lock before; 0: none */
+} crn_hold;
 
 /* A lane that continued later than it could have. */
 typedef struct crn_wake {
@@ -146,6 +170,7 @@ struct crn_replay {
     const crn_trace *trace;
     uint32_t block_count;
     uint8_t *rest;
+    const uint64_t *period; /* by block, from the setup; only during construction */
     bool no_guesses, fixed;
     crn_replay_facts facts;
 
@@ -192,6 +217,12 @@ struct crn_replay {
     uint32_t *watched_first; /* by 64 spans: number of watched spans before them */
     uint32_t *above;         /* by watched index: the nearest watched ancestor; CRN_NONE: none */
     crn_latency recorded;
+
+    uint32_t timer_count, timer_room;
+    crn_timer *timers; /* sorted by lane, block, and begin before end */
+    uint32_t hold_count;
+    crn_hold *holds;                 /* sorted by span; only during construction */
+    uint32_t doubt_room, found_room; /* capacities in the facts */
 
     uint32_t wake_count, wake_room;
     crn_wake *wakes;       /* slow wake-ups; only during construction */
@@ -346,6 +377,7 @@ typedef struct crn_writer {
     uint32_t job;            /* movable job that the walk is in; CRN_NONE */
     uint32_t to_begin, open; /* spans of the job: not begun yet; open */
     bool has_loop;           /* the loop operation has been written */
+    bool waited;             /* the event before was the end of a wait for a lock */
     bool looping;            /* after a job, before anything else */
     uint32_t deferred;       /* gate to pass before `deferred_span` ends */
     uint32_t deferred_span;
@@ -380,11 +412,24 @@ void crn_plan_edges(crn_replay *replay);                               /* sets g
 void crn_plan_pools(crn_replay *replay);   /* finds movable jobs and the lanes of each pool */
 void crn_plan_ranks(crn_replay *replay);   /* finds the priorities of pools; part of
                                               crn_plan_pools */
+void crn_plan_locks(crn_replay *replay);   /* finds the spans that have a noted lock */
+void crn_plan_timers(crn_replay *replay);  /* finds timers */
+void crn_plan_doubts(crn_replay *replay);  /* finds signs of waits that are not described */
 void crn_plan_watched(crn_replay *replay); /* finds spans whose begin and end must be known */
 void crn_plan_working(crn_replay *replay); /* finds self time that was off the processor */
 /* writes the operations with each piece's work, and finds slow wake-ups */
 void crn_plan_code(crn_replay *replay);
 void crn_plan_recorded(crn_replay *replay); /* computes the recorded latencies */
+
+/* Returns the span's entry if it has a lock, else NULL. */
+const crn_hold *crn_replay_hold(const crn_replay *replay, uint32_t span);
+/* Returns the index of the lane's timer at which spans of the block begin, or end; CRN_NONE if
+ * there is none. */
+uint32_t crn_replay_timer(const crn_replay *replay, uint32_t lane, uint32_t block, bool at_end);
+/* Adds to the facts. A doubt of the same kind about the same block is added once. */
+void crn_replay_doubt(crn_replay *replay, crn_doubt_kind kind, uint32_t block, uint32_t other,
+                      double period);
+void crn_replay_note_timer(crn_replay *replay, uint32_t block, double period);
 
 /* Returns true if more lanes than processors ever worked at the same time. */
 bool crn_replay_is_shared(crn_replay *replay);

@@ -16,14 +16,36 @@ static bool is_about(const char *key, const char *what, const char **name)
     return strncmp(key, what, length) == 0;
 }
 
+bool crn_replay_read_period(const char *text, uint64_t *period)
+{
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    char *rest;
+    double number = strtod(text, &rest);
+    for (size_t u = 0; rest != text && u < sizeof units / sizeof *units; u++) {
+        double ns = number * units[u].ns;
+        if (strcmp(rest, units[u].name) != 0 || !(ns >= 1000 && ns <= 1e15))
+            continue;
+        *period = (uint64_t)(ns + 0.5);
+        return true;
+    }
+    return false;
+}
+
 static void read_note(crn_replay_setup *setup, const crn_profile *profile, const crn_note *note)
 {
     const char *name;
     bool queue = is_about(note->key, "queue.", &name);
     bool sleep = !queue && is_about(note->key, "sleep.", &name);
     bool timer = !queue && !sleep && is_about(note->key, "timer.", &name);
-    if (!queue && !sleep && !timer)
+    bool lock = !queue && !sleep && !timer && is_about(note->key, "lock.", &name);
+    if (!queue && !sleep && !timer && !lock)
         return;
+    for (uint32_t b = 0; b < profile->block_count && lock; b++)
+        if (strcmp(profile->blocks[b].name, note->value) == 0)
+            setup->rest[b] = CRN_REST_WAIT;
     unsigned long capacity = strtoul(note->value, NULL, 10);
     for (uint32_t b = 0; b < profile->block_count; b++) {
         if (strcmp(profile->blocks[b].name, name) != 0)
@@ -31,7 +53,9 @@ static void read_note(crn_replay_setup *setup, const crn_profile *profile, const
         if (queue)
             setup->capacity[b] = capacity < UINT32_MAX ? (uint32_t)capacity : 0;
         else
-            setup->rest[b] = sleep ? CRN_REST_SLEEP : CRN_REST_TIMER;
+            setup->rest[b] = sleep ? CRN_REST_SLEEP : timer ? CRN_REST_TIMER : CRN_REST_LOCK;
+        if (timer)
+            crn_replay_read_period(note->value, &setup->period[b]);
     }
 }
 
@@ -44,6 +68,7 @@ crn_replay_setup crn_replay_setup_read(const crn_profile *profile)
     crn_replay_setup setup = {.block_count = profile->block_count};
     setup.capacity = crn_calloc(profile->block_count + (size_t)1, sizeof *setup.capacity);
     setup.rest = crn_calloc(profile->block_count + (size_t)1, 1);
+    setup.period = crn_calloc(profile->block_count + (size_t)1, sizeof *setup.period);
     unsigned long cores = strtoul(crn_profile_note(profile, "cores", "0"), NULL, 10);
     setup.cores = cores < UINT16_MAX ? (unsigned)cores : 0;
     for (size_t n = 0; n < profile->note_count && n < MOST_NOTES; n++)
@@ -55,6 +80,7 @@ void crn_replay_setup_free(crn_replay_setup *setup)
 {
     crn_free(setup->capacity);
     crn_free(setup->rest);
+    crn_free(setup->period);
     *setup = (crn_replay_setup){0};
 }
 
@@ -115,12 +141,16 @@ static void free_construction(crn_replay *replay)
     crn_free(replay->point_first);
     crn_free(replay->wakes);
     crn_free(replay->working);
+    crn_free(replay->holds);
+    replay->holds = NULL;
+    replay->hold_count = 0;
     replay->order = replay->lane_first = replay->point_first = NULL;
     replay->begin_gates = NULL;
     replay->points = NULL;
     replay->wakes = NULL;
     replay->working = NULL;
     replay->kept = NULL;
+    replay->period = NULL;
 }
 
 static void run_unscaled(crn_replay *replay)
@@ -129,6 +159,7 @@ static void run_unscaled(crn_replay *replay)
     crn_replay_run(replay, &(crn_scenario){.length_only = true}, &outcome);
     replay->facts.replayed = outcome.length;
     replay->facts.loosened = outcome.loosened;
+    replay->facts.late = outcome.late;
     crn_outcome_free(&outcome);
 }
 
@@ -140,6 +171,7 @@ crn_replay *crn_replay_make(const crn_trace *trace, const crn_replay_setup *setu
     replay->no_guesses = setup->no_guesses;
     replay->fixed = setup->fixed;
     replay->kept = setup->kept;
+    replay->period = setup->period;
     replay->watched_block = setup->latency_of;
     replay->every = setup->every;
     replay->rest = crn_calloc(replay->block_count, 1);
@@ -150,6 +182,9 @@ crn_replay *crn_replay_make(const crn_trace *trace, const crn_replay_setup *setu
     crn_plan_jobs(replay, setup);
     crn_plan_edges(replay);
     crn_plan_pools(replay);
+    crn_plan_locks(replay);
+    crn_plan_timers(replay);
+    crn_plan_doubts(replay);
     crn_plan_watched(replay);
     crn_plan_working(replay);
     crn_plan_code(replay);
@@ -178,6 +213,9 @@ void crn_replay_free(crn_replay *replay)
     crn_free(replay->rest);
     crn_free(replay->facts.lanes);
     crn_free(replay->facts.pools);
+    crn_free(replay->facts.timers);
+    crn_free(replay->facts.doubts);
+    crn_free(replay->timers);
     crn_free(replay->job_code);
     crn_free(replay->job_kind);
     crn_free(replay->pending);
@@ -216,12 +254,20 @@ bool crn_replay_is_trusted(const crn_replay *replay)
     const crn_replay_facts *facts = &replay->facts;
     double drift = crn_replay_drift(replay);
     if (drift > CRN_REPLAY_TRUST || drift < -CRN_REPLAY_TRUST || facts->loosened ||
-        replay->trace->dropped || replay->trace->details_dropped || replay->trace->skipped)
+        replay->trace->dropped || replay->trace->details_dropped || replay->trace->skipped ||
+        facts->doubt_count)
         return false;
     for (uint32_t lane = 0; lane < facts->lane_count; lane++)
         if (crn_replay_is_odd(replay, &facts->lanes[lane]))
             return false;
     return true;
+}
+
+bool crn_replay_is_late(const crn_replay *replay, const crn_outcome *outcome)
+{
+    enum { SOME = 2, PERCENT = 1 };
+    const crn_replay_facts *facts = &replay->facts;
+    return outcome->late > facts->late + SOME + facts->beats / 100 * PERCENT;
 }
 
 /* ---- selection of spans ---- */

@@ -27,7 +27,9 @@
 typedef enum crn_rest {
     CRN_REST_NONE = 0,
     CRN_REST_SLEEP = 1, /* self time keeps its length and takes no processor */
-    CRN_REST_TIMER = 2  /* the same, but it ends at its recorded moment */
+    CRN_REST_TIMER = 2, /* the same, but it ends at its recorded moment */
+    CRN_REST_LOCK = 3,  /* spans of several lanes exclude each other; their self time is work */
+    CRN_REST_WAIT = 4   /* self time is the wait for a lock, whose span begins next */
 } crn_rest;
 
 typedef struct crn_replay_setup {
@@ -35,6 +37,8 @@ typedef struct crn_replay_setup {
     uint32_t *capacity;  /* by block: how many jobs that begin with a span of it the queue held
                             without them having begun, as recorded; 0: unlimited */
     uint8_t *rest;       /* by block: crn_rest, or 0 */
+    uint64_t *period;    /* by block: its spans end at multiples of this many ns; 0: no timer of a
+                            known period. NULL: all 0 */
     unsigned cores;      /* number of processors during the recording; 0: not known */
     bool fixed;          /* each lane runs the jobs that it ran in the recording */
     bool no_guesses;     /* infer no waits: only recorded ones count */
@@ -46,6 +50,9 @@ typedef struct crn_replay_setup {
 /* Reads the program's notes (docs/WHATIF.md). Free the arrays with crn_free. */
 crn_replay_setup crn_replay_setup_read(const crn_profile *profile);
 void crn_replay_setup_free(crn_replay_setup *setup);
+/* Reads a period with its unit, like "16.667ms". Returns false if it is none, or not from 1 us to
+ * 10^6 s. */
+bool crn_replay_read_period(const char *text, uint64_t *period);
 
 /* ---- a simulated program ----------------------------------------------------------- */
 
@@ -89,6 +96,8 @@ typedef struct crn_outcome {
                             `every` */
     uint64_t *ends;      /* the same for ends */
     uint64_t loosened;   /* waits that would never have ended and were cut short */
+    uint64_t late;       /* moments of timers that had passed, with no note that says what the
+                            program does then */
     crn_lengths lengths; /* of the other measured spans */
 } crn_outcome;
 
@@ -117,6 +126,29 @@ typedef struct crn_replay_pool {
     uint32_t *blocks;   /* the kinds, by priority if by_kind */
 } crn_replay_pool;
 
+/* Signs of something that the model does not contain. */
+typedef enum crn_doubt_kind {
+    CRN_DOUBT_STEADY,    /* the block's events are steady: a timer or equal work, which one cannot
+                            be told */
+    CRN_DOUBT_EXCLUSIVE, /* spans of several lanes never overlap: a lock */
+    CRN_DOUBT_OVERLAPS,  /* the block is noted as a lock, but its spans overlap */
+    CRN_DOUBT_DROPS,     /* some spans have no job, and only while `other` was busy: a queue that
+                            drops */
+    CRN_DOUBT_FOLLOWS    /* the block's begins or ends closely follow ends of `other` on other
+                            lanes: a wait */
+} crn_doubt_kind;
+
+typedef struct crn_doubt {
+    crn_doubt_kind kind;
+    uint32_t block, other;
+    uint64_t period; /* ns */
+} crn_doubt;
+
+typedef struct crn_found_timer {
+    uint32_t block;
+    uint64_t period; /* ns */
+} crn_found_timer;
+
 typedef struct crn_replay_facts {
     unsigned cores;        /* number of processors; 0: not known */
     uint64_t recorded;     /* recorded length, first begin to last end */
@@ -131,6 +163,12 @@ typedef struct crn_replay_facts {
     uint64_t work;         /* self time of all spans without waits, on a processor of its own */
     uint64_t idle;         /* recorded self time off the processor */
     bool shared;           /* at times more lanes worked than there were processors */
+    uint32_t beats;        /* events of detected timers */
+    uint64_t late;         /* moments of timers that had passed, without scaling */
+    uint32_t timer_count;
+    crn_found_timer *timers; /* detected ones, an entry a lane */
+    uint32_t doubt_count;
+    crn_doubt *doubts;
     uint32_t lane_count;
     crn_replay_lane *lanes; /* lanes that have spans; in the order of the trace */
     uint32_t pool_count;
@@ -144,10 +182,12 @@ const crn_replay_facts *crn_replay_facts_of(const crn_replay *replay);
 uint64_t *crn_replay_work(const crn_replay *replay);
 
 /* Relative error of the unscaled replay. The replay is trusted if that, and the unexplained share
- * of idle lanes, are at most CRN_REPLAY_TRUST. */
+ * of idle lanes, are at most CRN_REPLAY_TRUST, and there are no doubts. */
 #define CRN_REPLAY_TRUST 0.03
 double crn_replay_drift(const crn_replay *replay);
 bool crn_replay_is_trusted(const crn_replay *replay);
+/* Returns true if the outcome depends on what the program does when it misses a timer. */
+bool crn_replay_is_late(const crn_replay *replay, const crn_outcome *outcome);
 /* Returns true if the lane's unexplained time exceeds that. */
 bool crn_replay_is_odd(const crn_replay *replay, const crn_replay_lane *lane);
 

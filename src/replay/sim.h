@@ -12,6 +12,7 @@ typedef enum crn_lane_state {
     LANE_WORKS,  /* until the virtual processor time in the heap */
     LANE_SLEEPS, /* until a moment */
     LANE_GATED,
+    LANE_LOCKED, /* waits for a lock */
     LANE_PUSHES, /* waits for space in a queue */
     LANE_IDLE,   /* waits for a job */
     LANE_DONE
@@ -44,6 +45,11 @@ typedef struct crn_lane_list {
     uint32_t first, last; /* lanes; CRN_NONE if empty */
 } crn_lane_list;
 
+typedef struct crn_sim_lock {
+    bool held;
+    crn_lane_list waiting;
+} crn_sim_lock;
+
 typedef struct crn_job_queue {
     uint32_t base, head, tail; /* indices into sim.queued */
 } crn_job_queue;
@@ -72,6 +78,8 @@ typedef struct crn_sim {
     uint32_t *occupied;     /* by kind */
     uint32_t *capacity;     /* by kind */
     uint32_t *to_start;     /* by queue: number of jobs that have not begun */
+    crn_sim_lock *locks;    /* by block */
+    double *beats;          /* by timer: the last multiple of its period, 0: none yet */
     crn_lane_list gates;    /* lanes that wait at gates */
     uint32_t next_forced;   /* jobs below this number are ready */
 } crn_sim;

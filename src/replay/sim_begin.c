@@ -118,6 +118,8 @@ static void free_all(crn_sim *sim)
     crn_free(sim->pushing);
     crn_free(sim->occupied);
     crn_free(sim->capacity);
+    crn_free(sim->beats);
+    crn_free(sim->locks);
     crn_free(sim->pending);
     crn_free(sim->gated);
 }
@@ -129,6 +131,7 @@ static void begin_outcome(crn_sim *sim)
     crn_lengths_free(&outcome->lengths);
     outcome->begin = sim->replay->origin;
     outcome->loosened = 0;
+    outcome->late = 0;
     sim->first = UINT64_MAX;
     sim->last = 0;
     if (sim->scenario->length_only)
@@ -147,6 +150,10 @@ void crn_sim_begin(crn_sim *sim)
     begin_factors(sim);
     begin_queues(sim);
     begin_gates(sim);
+    sim->beats = crn_calloc(sim->replay->timer_count + (size_t)1, sizeof *sim->beats);
+    sim->locks = crn_calloc(sim->replay->block_count, sizeof *sim->locks);
+    for (uint32_t block = 0; block < sim->replay->block_count; block++)
+        sim->locks[block].waiting.first = CRN_NONE;
     begin_lanes(sim);
 }
 

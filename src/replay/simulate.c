@@ -4,6 +4,8 @@
  * so all of them advance at the same rate of virtual *processor time*, and the next one to finish
  * is the one with the least left, however many there are.
  */
+#include <math.h>
+
 #include "base/memory.h"
 #include "replay/sim.h"
 
@@ -120,6 +122,64 @@ static bool run_sleep(crn_sim *sim, uint32_t number, double until)
     return false;
 }
 
+/* Lateness beyond wake-ups. */
+enum { LATE_NS = 1000000 };
+
+static bool run_until(crn_sim *sim, uint32_t number, double moment)
+{
+    sim->outcome->late += sim->now > moment + LATE_NS;
+    return run_sleep(sim, number, moment);
+}
+
+/* Sleeps up to the next multiple of a timer's period. */
+static bool run_next(crn_sim *sim, uint32_t number, uint32_t index)
+{
+    const crn_timer *timer = &sim->replay->timers[index];
+    double multiple = floor((sim->now - timer->phase) / timer->period) + 1;
+    double wait = timer->phase + multiple * timer->period - sim->now;
+    bool skips = sim->beats[index] && multiple > sim->beats[index] + 1;
+    bool fires_earlier = timer->longest > 0 && wait > timer->longest + LATE_NS;
+    sim->outcome->late += !timer->noted && (skips || fires_earlier);
+    sim->beats[index] = multiple;
+    return run_sleep(sim, number, timer->phase + multiple * timer->period);
+}
+
+static bool run_lock(crn_sim *sim, uint32_t number, uint32_t block)
+{
+    crn_sim_lock *lock = &sim->locks[block];
+    if (lock->held) {
+        sim->lanes[number].state = LANE_LOCKED;
+        crn_sim_list_add(sim, &lock->waiting, number);
+        return false;
+    }
+    lock->held = true;
+    return true;
+}
+
+/* Hands the lock to the lane that asked first. */
+static void unlock(crn_sim *sim, uint32_t block)
+{
+    crn_sim_lock *lock = &sim->locks[block];
+    lock->held = lock->waiting.first != CRN_NONE;
+    if (lock->held)
+        crn_sim_wake(sim, crn_sim_list_take(sim, &lock->waiting));
+}
+
+static bool run_more(crn_sim *sim, uint32_t number, uint64_t operation)
+{
+    uint32_t argument = (uint32_t)(operation / CRN_MORES);
+    switch ((crn_more)(operation % CRN_MORES)) {
+    case CRN_MORE_NEXT:
+        return run_next(sim, number, argument);
+    case CRN_MORE_LOCK:
+        return run_lock(sim, number, argument);
+    case CRN_MORE_UNLOCK:
+        unlock(sim, argument);
+        break;
+    }
+    return true;
+}
+
 static bool run_gate(crn_sim *sim, uint32_t number, uint32_t gate)
 {
     if (sim->pending[gate] == 0)
@@ -219,7 +279,7 @@ static void run_lane(crn_sim *sim, uint32_t number)
             goes_on = run_sleep(sim, number, sim->now + (double)op.number);
             break;
         case CRN_OP_UNTIL:
-            goes_on = run_sleep(sim, number, (double)op.number);
+            goes_on = run_until(sim, number, (double)op.number);
             break;
         case CRN_OP_BEGIN:
         case CRN_OP_END:
@@ -247,6 +307,9 @@ static void run_lane(crn_sim *sim, uint32_t number)
         case CRN_OP_RETURN:
             lane->op = loop_of(sim, number);
             break;
+        case CRN_OP_MORE:
+            goes_on = run_more(sim, number, op.number);
+            break;
         case CRN_OP_STOP:
             lane->state = LANE_DONE;
             goes_on = false;
@@ -257,7 +320,8 @@ static void run_lane(crn_sim *sim, uint32_t number)
 
 /* ---- the whole run ---- */
 
-/* Breaks a deadlock: opens the first gate with a waiting lane, or lets a queue exceed its capacity.
+/* Breaks a deadlock: opens the first gate with a waiting lane, lets a queue exceed its capacity, or
+ * gives a lock to a second lane.
  * Returns false if all lanes are done. */
 static bool break_deadlock(crn_sim *sim)
 {
@@ -268,6 +332,13 @@ static bool break_deadlock(crn_sim *sim)
         uint32_t lane = crn_sim_list_take(sim, &sim->pushing[kind]);
         crn_sim_put(sim, sim->lanes[lane].job);
         crn_sim_wake(sim, lane);
+        sim->outcome->loosened++;
+        return true;
+    }
+    for (uint32_t block = 0; block < replay->block_count; block++) {
+        if (sim->locks[block].waiting.first == CRN_NONE)
+            continue;
+        unlock(sim, block);
         sim->outcome->loosened++;
         return true;
     }

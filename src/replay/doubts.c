@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Doubts: signs of waits that nobody described. The unscaled replay is right even so, because it
+ * repeats the recorded times; a scenario is not.
+ */
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "replay/program.h"
+
+/* ---- blocks whose spans never overlap: a lock ---- */
+
+typedef struct item {
+    uint64_t start, end;
+    uint32_t block, lane;
+} item;
+
+static int compare_items(const void *left, const void *right)
+{
+    const item *a = left, *b = right;
+    if (a->block != b->block)
+        return a->block < b->block ? -1 : 1;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return a->lane < b->lane ? -1 : a->lane > b->lane;
+}
+
+/* Returns the number of overlaps of different lanes that spans of this length and number would
+ * have if they were independent. */
+static double expected_overlaps(const item *items, uint32_t count, double *busy)
+{
+    double total = 0, expected = 0;
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        busy[items[i].lane] = 0;
+        last = items[i].end > last ? items[i].end : last;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        busy[items[i].lane] += (double)(items[i].end - items[i].start);
+        total += (double)(items[i].end - items[i].start);
+    }
+    double length = (double)(last - items[0].start);
+    for (uint32_t i = 0; i < count && length > 0; i++)
+        expected += (total - busy[items[i].lane]) / length;
+    return expected;
+}
+
+static uint32_t overlaps_of(const item *items, uint32_t count)
+{
+    uint32_t found = 0;
+    item latest = items[0];
+    for (uint32_t i = 1; i < count; i++) {
+        found += items[i].lane != latest.lane && items[i].start < latest.end;
+        if (items[i].end > latest.end)
+            latest = items[i];
+    }
+    return found;
+}
+
+static void find_locks(crn_replay *replay, const item *items, uint32_t count)
+{
+    enum { SURE = 8, RARE = 50 };
+    double *busy = crn_calloc(replay->trace->lane_count + (size_t)1, sizeof *busy);
+    for (uint32_t first = 0, next; first < count; first = next) {
+        for (next = first + 1; next < count && items[next].block == items[first].block; next++)
+            ;
+        double expected = expected_overlaps(items + first, next - first, busy);
+        if (replay->rest[items[first].block] != CRN_REST_LOCK && expected >= SURE &&
+            overlaps_of(items + first, next - first) * RARE <= expected)
+            crn_replay_doubt(replay, CRN_DOUBT_EXCLUSIVE, items[first].block, items[first].block,
+                             0);
+    }
+    crn_free(busy);
+}
+
+/* ---- jobs that are missing: dropped tokens ---- */
+
+/* Spans of one block, by the jobs that they handed off. */
+typedef struct giver {
+    uint32_t with, without, busy; /* busy: of those without, during a job of the kind */
+    uint32_t kind;                /* of their jobs */
+} giver;
+
+static int compare_starts(const void *left, const void *right)
+{
+    const item *a = left, *b = right;
+    if (a->block != b->block)
+        return a->block < b->block ? -1 : 1;
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+/* Returns true if a job of the kind ran at the moment. Jobs are sorted by kind and begin. */
+static bool is_kind_busy(const item *jobs, uint32_t count, uint32_t kind, uint64_t moment)
+{
+    enum { BACK = 16 }; /* lanes that may run jobs of one kind at once */
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const item *job = &jobs[middle];
+        if (job->block < kind || (job->block == kind && job->start <= moment))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (uint32_t i = low, tries = 0; i && tries < BACK && jobs[i - 1].block == kind; i--, tries++)
+        if (jobs[i - 1].end >= moment)
+            return true;
+    return false;
+}
+
+/* Spans that mostly hand a job off, and sometimes none, and that only while such a job runs: then
+ * a queue dropped it. */
+static void find_drops(crn_replay *replay)
+{
+    enum { LEAST = 8, PERCENT = 90 };
+    const crn_trace *trace = replay->trace;
+    item *jobs = crn_calloc(replay->job_count + (size_t)1, sizeof *jobs);
+    giver *givers = crn_calloc(replay->block_count, sizeof *givers);
+    uint8_t *gives = crn_walk_bits(replay);
+    for (uint32_t j = 0; j < replay->job_count; j++) {
+        const crn_job *job = &replay->jobs[j];
+        uint32_t parent = trace->spans[job->span].parent;
+        jobs[j] = (item){job->start, job->end, job->kind, job->lane};
+        givers[crn_replay_block(replay, parent)].kind = job->kind;
+        gives[parent / 8] |= (uint8_t)(1 << parent % 8);
+    }
+    if (replay->job_count)
+        qsort(jobs, replay->job_count, sizeof *jobs, compare_starts);
+    for (uint32_t s = 0; s < trace->span_count; s++) {
+        giver *giver = &givers[crn_replay_block(replay, s)];
+        bool with = gives[s / 8] >> s % 8 & 1;
+        giver->with += with;
+        giver->without += !with;
+        giver->busy += !with && replay->job_count &&
+                       is_kind_busy(jobs, replay->job_count, giver->kind, trace->spans[s].end);
+    }
+    for (uint32_t b = 0; b < replay->block_count; b++)
+        if (givers[b].with >= LEAST && givers[b].without > givers[b].with / 50 &&
+            givers[b].without >= 2 && givers[b].busy * 100.0 >= PERCENT * givers[b].without)
+            crn_replay_doubt(replay, CRN_DOUBT_DROPS, b, replay->kinds[givers[b].kind].block, 0);
+    crn_free(gives);
+    crn_free(givers);
+    crn_free(jobs);
+}
+
+/* ---- events that follow another lane's: a wait ---- */
+
+typedef struct moment {
+    uint64_t time;
+    uint32_t lane, block;
+} moment;
+
+static int compare_moments(const void *left, const void *right)
+{
+    const moment *a = left, *b = right;
+    if (a->time != b->time)
+        return a->time < b->time ? -1 : 1;
+    return a->lane < b->lane ? -1 : a->lane > b->lane;
+}
+
+/* By block, apart for begins and ends: events after an idle or self time, and how many of them
+ * closely follow the end of a span on another lane. */
+typedef struct follow {
+    uint32_t count, after, other;
+} follow;
+
+enum { CLOSE_NS = 250000, WORTH_NS = 500000 };
+
+/* Returns the index of the last end on another lane that closely precedes; CRN_NONE if there is
+ * none. An end at the same moment is rather an effect: a wake-up takes time. */
+static uint32_t cause_of(const moment *ends, uint32_t count, uint64_t time, uint32_t lane)
+{
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (ends[middle].time < time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low && time - ends[low - 1].time < CLOSE_NS; low--)
+        if (ends[low - 1].lane != lane)
+            return low - 1;
+    return CRN_NONE;
+}
+
+static void follow_lane(crn_replay *replay, uint32_t lane, uint8_t *over, const moment *ends,
+                        uint32_t count, follow *follows)
+{
+    uint64_t last = replay->origin;
+    crn_event event;
+    crn_walk walk = crn_walk_lane(replay, lane, over);
+    while (crn_walk_next(&walk, &event)) {
+        uint64_t idle = event.time - last;
+        last = event.time;
+        if (event.kind == CRN_EVENT_POINT || idle < WORTH_NS)
+            continue;
+        bool at_end = event.kind == CRN_EVENT_END;
+        uint32_t block = crn_replay_block(replay, event.which);
+        if ((!at_end && (crn_replay_job_of(replay, event.which) != CRN_NONE ||
+                         crn_replay_begin_gate(replay, event.which) ||
+                         crn_replay_hold(replay, event.which))) ||
+            (replay->rest[block] && replay->rest[block] != CRN_REST_LOCK) ||
+            crn_replay_timer(replay, lane, block, at_end) != CRN_NONE)
+            continue;
+        follow *its = &follows[block * 2 + at_end];
+        uint32_t cause = cause_of(ends, count, event.time, lane);
+        its->count++;
+        if (cause == CRN_NONE)
+            continue;
+        its->after++;
+        its->other = ends[cause].block;
+    }
+    crn_walk_free(&walk);
+}
+
+/* A third of a block's events follow closely, and more than by chance: they waited for it. */
+static void find_waits(crn_replay *replay)
+{
+    enum { LEAST = 12, SHARE = 3, CHANCE = 3 };
+    const crn_trace *trace = replay->trace;
+    moment *ends = crn_calloc(trace->span_count + (size_t)1, sizeof *ends);
+    follow *follows = crn_calloc(replay->block_count * (size_t)2, sizeof *follows);
+    uint8_t *over = crn_walk_bits(replay);
+    for (uint32_t s = 0; s < trace->span_count; s++)
+        ends[s] = (moment){trace->spans[s].end, trace->spans[s].lane, crn_replay_block(replay, s)};
+    if (trace->span_count)
+        qsort(ends, trace->span_count, sizeof *ends, compare_moments);
+    for (uint32_t lane = 0; lane < trace->lane_count; lane++)
+        follow_lane(replay, lane, over, ends, trace->span_count, follows);
+    double length = (double)(replay->last - replay->origin) + 1;
+    double chance = (double)trace->span_count * CLOSE_NS / length;
+    for (uint32_t i = 0; i < replay->block_count * 2; i++) {
+        const follow *its = &follows[i];
+        if (its->after >= LEAST && its->after * SHARE >= its->count &&
+            its->after > CHANCE * chance * its->count)
+            crn_replay_doubt(replay, CRN_DOUBT_FOLLOWS, i / 2, its->other, 0);
+    }
+    crn_free(over);
+    crn_free(follows);
+    crn_free(ends);
+}
+
+/* ---- entry ---- */
+
+void crn_plan_doubts(crn_replay *replay)
+{
+    const crn_trace *trace = replay->trace;
+    item *items = crn_calloc(trace->span_count + (size_t)1, sizeof *items);
+    for (uint32_t s = 0; s < trace->span_count; s++)
+        items[s] = (item){trace->spans[s].start, trace->spans[s].end, crn_replay_block(replay, s),
+                          trace->spans[s].lane};
+    if (trace->span_count)
+        qsort(items, trace->span_count, sizeof *items, compare_items);
+    find_locks(replay, items, trace->span_count);
+    crn_free(items);
+    find_drops(replay);
+    find_waits(replay);
+}

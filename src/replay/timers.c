@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Timers: events of a lane that happen at multiples of a period, whatever was done before them. A
+ * loop of equal work has steady intervals, too. To tell the two apart, the lateness of an event,
+ * relative to a fitted schedule, is regressed on the lateness of the event before it: a timer
+ * absorbs earlier lateness (slope 0), work and relative sleep pass it on (slope 1).
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "replay/program.h"
+
+enum {
+    LEAST_BEATS = 32,
+    LEAST_SLACK_NS = 50000, /* shorter idle times are not waits for a timer */
+    LEAST_SPREAD_NS = 500,  /* variation below this does not show a slope */
+    OUTLIER = 8             /* in median deviations */
+};
+#define LEAST_SLACK 0.02 /* of the period */
+#define STEADY 0.05      /* median deviation of an interval, of the period */
+#define ABSORBS 0.45     /* slope of a timer, at most */
+#define PASSES_ON 0.6    /* slope of work, at least */
+
+/* A begin or end of a span outside of pools and hand-offs. */
+typedef struct beat {
+    uint32_t block;
+    bool at_end;
+    uint64_t time, slack; /* slack: time since the lane's event before */
+} beat;
+
+static int compare_beats(const void *left, const void *right)
+{
+    const beat *a = left, *b = right;
+    if (a->block != b->block)
+        return a->block < b->block ? -1 : 1;
+    if (a->at_end != b->at_end)
+        return a->at_end - b->at_end;
+    return a->time < b->time ? -1 : a->time > b->time;
+}
+
+static int compare_doubles(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* Sorts the values. */
+static double median(double *values, uint32_t count)
+{
+    qsort(values, count, sizeof *values, compare_doubles);
+    return count ? values[count / 2] : 0;
+}
+
+static double deviation(const double *values, uint32_t count, double middle, double *scratch)
+{
+    for (uint32_t i = 0; i < count; i++)
+        scratch[i] = fabs(values[i] - middle);
+    return median(scratch, count);
+}
+
+/* ---- the schedule of a group of beats ---- */
+
+typedef struct schedule {
+    const beat *beats;
+    uint32_t count;
+    double period, phase;  /* since the origin */
+    double *late, *before; /* by beat: lateness of it, and of the event before it */
+    double *scratch;
+} schedule;
+
+/* Fits period and phase. Beats may be skipped. */
+static void fit(schedule *schedule, uint64_t origin)
+{
+    double number = 0, period = schedule->period, last;
+    uint32_t count = schedule->count;
+    const beat *beats = schedule->beats;
+    for (uint32_t i = 1; i < count; i++)
+        number += round((double)(beats[i].time - beats[i - 1].time) / period);
+    if (number > 0) {
+        last = (double)(beats[count - 1].time - beats[0].time) / number;
+        period = fabs(last - period) < STEADY * period ? last : period;
+    }
+    number = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i)
+            number += round((double)(beats[i].time - beats[i - 1].time) / period);
+        schedule->late[i] = (double)(beats[i].time - origin) - number * period;
+        schedule->scratch[i] = schedule->late[i];
+    }
+    schedule->period = period;
+    schedule->phase = median(schedule->scratch, count);
+    for (uint32_t i = 0; i < count; i++) {
+        schedule->late[i] -= schedule->phase;
+        schedule->before[i] = schedule->late[i] - (double)beats[i].slack;
+    }
+}
+
+/* Sets the median interval. Returns false if intervals vary or the lane was never idle before. */
+static bool is_steady(schedule *schedule)
+{
+    uint32_t count = schedule->count;
+    const beat *beats = schedule->beats;
+    for (uint32_t i = 0; i < count; i++)
+        schedule->late[i] = (double)beats[i].slack;
+    double slack = median(schedule->late, count);
+    for (uint32_t i = 1; i < count; i++)
+        schedule->late[i - 1] = (double)(beats[i].time - beats[i - 1].time);
+    for (uint32_t i = 0; i + 1 < count; i++)
+        schedule->before[i] = schedule->late[i];
+    schedule->period = median(schedule->before, count - 1);
+    double spread = deviation(schedule->late, count - 1, schedule->period, schedule->scratch);
+    return schedule->period > 0 && slack >= LEAST_SLACK_NS &&
+           slack >= LEAST_SLACK * schedule->period && spread <= STEADY * schedule->period;
+}
+
+/* Returns the slope of lateness on the lateness of the event before; below 0 by much if that does
+ * not vary. Outliers are left out: a busy machine delays some wake-ups. */
+static double slope_of(schedule *schedule)
+{
+    uint32_t count = schedule->count, used = 0;
+    double sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
+    for (uint32_t i = 0; i < count; i++)
+        schedule->scratch[i] = schedule->before[i];
+    double middle = median(schedule->scratch, count);
+    double spread = deviation(schedule->before, count, middle, schedule->scratch);
+    double late = deviation(schedule->late, count, 0, schedule->scratch);
+    if (spread < LEAST_SPREAD_NS)
+        return -1;
+    for (uint32_t i = 1; i < count; i++) {
+        double x = schedule->before[i] - middle, y = schedule->late[i];
+        if (fabs(x) > OUTLIER * spread || fabs(y) > OUTLIER * (late + LEAST_SPREAD_NS))
+            continue;
+        sum_x += x, sum_y += y, sum_xx += x * x, sum_xy += x * y, used++;
+    }
+    double variance = used ? sum_xx - sum_x * sum_x / used : 0;
+    return variance > 0 ? (sum_xy - sum_x * sum_y / used) / variance : -1;
+}
+
+/* ---- findings ---- */
+
+/* Returns the longest recorded wait if a shorter period is possible: a wait for the next multiple
+ * is shorter than the period, so if none was longer than half of the interval, the period may be
+ * half of it, with every second multiple missed. Otherwise 0. */
+static double longest_wait(const schedule *schedule)
+{
+    uint64_t longest = 0;
+    for (uint32_t i = 0; i < schedule->count; i++)
+        if (schedule->beats[i].slack > longest)
+            longest = schedule->beats[i].slack;
+    return (double)longest < 0.5 * schedule->period ? (double)longest : 0;
+}
+
+static void add_timer(crn_replay *replay, const schedule *schedule, uint32_t lane, bool noted)
+{
+    replay->timers = crn_replay_grow(replay->timers, replay->timer_count, &replay->timer_room,
+                                     sizeof *replay->timers);
+    replay->timers[replay->timer_count++] =
+        (crn_timer){.lane = lane,
+                    .block = schedule->beats->block,
+                    .at_end = schedule->beats->at_end,
+                    .noted = noted,
+                    .period = schedule->period,
+                    .phase = schedule->phase,
+                    .longest = noted ? 0 : longest_wait(schedule)};
+    if (noted)
+        return;
+    replay->facts.beats += schedule->count;
+    crn_replay_note_timer(replay, schedule->beats->block, schedule->period);
+}
+
+static void judge(crn_replay *replay, uint32_t lane, schedule *schedule)
+{
+    uint32_t block = schedule->beats->block;
+    double noted = schedule->beats->at_end && replay->period ? (double)replay->period[block] : 0;
+    if (noted > 0) {
+        schedule->period = noted;
+        fit(schedule, replay->origin);
+        add_timer(replay, schedule, lane, true);
+        return;
+    }
+    if (schedule->count < LEAST_BEATS || replay->rest[block] || !is_steady(schedule))
+        return;
+    fit(schedule, replay->origin);
+    double slope = slope_of(schedule);
+    if (slope >= PASSES_ON)
+        return;
+    if (slope > ABSORBS || slope < -ABSORBS)
+        crn_replay_doubt(replay, CRN_DOUBT_STEADY, block, block, schedule->period);
+    else
+        add_timer(replay, schedule, lane, false);
+}
+
+/* ---- lanes ---- */
+
+static uint32_t collect(crn_replay *replay, uint32_t lane, uint8_t *over, beat *beats)
+{
+    uint32_t count = 0;
+    uint64_t last = replay->origin;
+    crn_event event;
+    crn_walk walk = crn_walk_lane(replay, lane, over);
+    while (crn_walk_next(&walk, &event)) {
+        bool known = event.kind == CRN_EVENT_POINT;
+        if (event.kind == CRN_EVENT_BEGIN)
+            known = crn_replay_job_of(replay, event.which) != CRN_NONE ||
+                    crn_replay_begin_gate(replay, event.which) ||
+                    crn_replay_hold(replay, event.which);
+        if (event.kind == CRN_EVENT_END && event.owner != event.which)
+            known = true; /* not the innermost: the time before it is not its own */
+        if (!known)
+            beats[count++] = (beat){.block = crn_replay_block(replay, event.which),
+                                    .at_end = event.kind == CRN_EVENT_END,
+                                    .time = event.time,
+                                    .slack = event.time - last};
+        last = event.time;
+    }
+    crn_walk_free(&walk);
+    return count;
+}
+
+static void plan_lane(crn_replay *replay, uint32_t lane, uint8_t *over)
+{
+    uint32_t spans = replay->lane_first[lane + 1] - replay->lane_first[lane];
+    beat *beats = crn_calloc(2 * (size_t)spans + 1, sizeof *beats);
+    uint32_t count = collect(replay, lane, over, beats);
+    double *figures = crn_calloc(3 * ((size_t)count + 1), sizeof *figures);
+    if (count)
+        qsort(beats, count, sizeof *beats, compare_beats);
+    for (uint32_t first = 0, next; first < count; first = next) {
+        for (next = first + 1; next < count && beats[next].block == beats[first].block &&
+                               beats[next].at_end == beats[first].at_end;
+             next++)
+            ;
+        judge(replay, lane,
+              &(schedule){.beats = beats + first,
+                          .count = next - first,
+                          .late = figures,
+                          .before = figures + count + 1,
+                          .scratch = figures + 2 * ((size_t)count + 1)});
+    }
+    crn_free(figures);
+    crn_free(beats);
+}
+
+void crn_plan_timers(crn_replay *replay)
+{
+    uint8_t *over = crn_walk_bits(replay);
+    for (uint32_t lane = 0; lane < replay->trace->lane_count; lane++)
+        if (replay->lanes[lane].pool == CRN_NONE &&
+            replay->lane_first[lane + 1] > replay->lane_first[lane])
+            plan_lane(replay, lane, over);
+    crn_free(over);
+}
+
+uint32_t crn_replay_timer(const crn_replay *replay, uint32_t lane, uint32_t block, bool at_end)
+{
+    uint32_t low = 0, high = replay->timer_count;
+    uint64_t key = (uint64_t)block * 2 + at_end;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const crn_timer *timer = &replay->timers[middle];
+        bool before = timer->lane != lane ? timer->lane < lane
+                                          : (uint64_t)timer->block * 2 + timer->at_end < key;
+        if (before)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const crn_timer *timer = &replay->timers[low];
+    bool found = low < replay->timer_count && timer->lane == lane && timer->block == block &&
+                 timer->at_end == at_end;
+    return found ? low : CRN_NONE;
+}

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_replay_trust.c - predictions for programs with timers, locks, dropped jobs and waits that
+ * nobody described. Each scenario is simulated here, step by step, as it would run with the part
+ * faster: that is the truth. A prediction that is more than 10 % wrong must not be trusted.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "replay/replay.h"
+#include "support/cases.h"
+#include "support/random.h"
+#include "support/scratch.h"
+
+enum { MS = 1000000, MOST_SPANS = 4096, BLOCKS = 8, MAIN = 1, FIRST, SECOND, WAIT };
+
+typedef struct recording {
+    crn_span spans[MOST_SPANS];
+    crn_span_handoff handoffs[MOST_SPANS];
+    uint32_t count, handoff_count, lanes;
+} recording;
+
+typedef struct parts {
+    double factor[BLOCKS];
+    uint64_t seed;
+} parts;
+
+static uint32_t add(recording *recording, uint32_t lane, uint32_t block, double start, double end)
+{
+    uint32_t span = recording->count++;
+    recording->spans[span] = (crn_span){.start = (uint64_t)start,
+                                        .end = (uint64_t)end,
+                                        .block = block,
+                                        .parent = CRN_SPAN_NONE,
+                                        .lane = lane};
+    recording->lanes = lane >= recording->lanes ? lane + 1 : recording->lanes;
+    return span;
+}
+
+static void add_job(recording *recording, uint32_t lane, uint32_t block, double start, double end,
+                    uint32_t parent)
+{
+    uint32_t span = add(recording, lane, block, start, end);
+    recording->spans[span].parent = parent;
+    recording->spans[span].handed_off = true;
+    recording->handoffs[recording->handoff_count++] =
+        (crn_span_handoff){span, span, recording->spans[parent].end};
+}
+
+/* A stream of random numbers for each block, so that a scenario with other speeds has the same
+ * work; the first is for wake-ups. */
+typedef struct sources {
+    random_source of[BLOCKS];
+} sources;
+
+static sources sources_of(const parts *parts)
+{
+    sources sources;
+    for (uint64_t block = 0; block < BLOCKS; block++)
+        sources.of[block] = (random_source){parts->seed * BLOCKS + block};
+    return sources;
+}
+
+/* How late a thread wakes up. */
+static double wake(sources *random)
+{
+    return 20000 + (double)random_below(&random->of[0], 60000);
+}
+
+/* Sleep-modelled work: its length, a little late. */
+static double takes(sources *random, const parts *parts, uint32_t block, double ms)
+{
+    return ms * MS * parts->factor[block] + wake(random);
+}
+
+static double varies(sources *random, const parts *parts, uint32_t block, double ms)
+{
+    double share = 0.7 + 0.6 * (double)random_below(&random->of[block], 1000) / 1000;
+    return takes(random, parts, block, ms * share);
+}
+
+/* ---- scenarios: each appends the spans and returns nothing ---- */
+
+enum { TURNS = 120 };
+
+/* A camera that takes a picture each 33.3 ms (an absolute schedule). */
+static void camera(recording *out, const parts *parts)
+{
+    sources random = sources_of(parts);
+    double now = MS, due = MS;
+    for (int i = 0; i < TURNS; i++) {
+        now = (now > due ? now : due) + wake(&random);
+        double end = now + takes(&random, parts, FIRST, 10);
+        add(out, 0, FIRST, now, end);
+        now = end;
+        due += 33.3 * MS;
+    }
+}
+
+/* The same inside of a span that lasts as long as the program. */
+static void camera_in_main(recording *out, const parts *parts)
+{
+    uint32_t whole = add(out, 0, MAIN, MS, 0);
+    camera(out, parts);
+    for (uint32_t s = 1; s < out->count; s++)
+        out->spans[s].parent = whole;
+    out->spans[whole].end = out->spans[out->count - 1].end + 1000;
+}
+
+/* A camera that sleeps as long as it did before, after its work: no timer. */
+static void relative_camera(recording *out, const parts *parts)
+{
+    sources random = sources_of(parts);
+    double now = MS;
+    for (int i = 0; i < TURNS; i++) {
+        double end = now + takes(&random, parts, FIRST, 10);
+        add(out, 0, FIRST, now, end);
+        now = end + 20 * MS + wake(&random);
+    }
+}
+
+/* Equal work, one after the other. */
+static void steady_work(recording *out, const parts *parts)
+{
+    sources random = sources_of(parts);
+    double now = MS;
+    for (int i = 0; i < TURNS; i++) {
+        double between = now + takes(&random, parts, FIRST, 10);
+        add(out, 0, FIRST, now, between);
+        now = between + takes(&random, parts, SECOND, 6);
+        add(out, 0, SECOND, between, now);
+    }
+}
+
+/* Work of `ms`, and a wait for the next multiple of 16.667 ms. */
+static void vsync(recording *out, const parts *parts, double ms)
+{
+    const double period = 16.667 * MS;
+    sources random = sources_of(parts);
+    double now = 5 * MS;
+    for (int i = 0; i < TURNS; i++) {
+        double end = now + takes(&random, parts, FIRST, ms);
+        add(out, 0, FIRST, now, end);
+        now = (floor(end / period) + 1) * period + wake(&random);
+        add(out, 0, WAIT, end, now);
+    }
+}
+
+static void vsync_short(recording *out, const parts *parts)
+{
+    vsync(out, parts, 6);
+}
+
+static void vsync_missed(recording *out, const parts *parts)
+{
+    vsync(out, parts, 20);
+}
+
+/* Threads that work outside of a lock and inside; the one that asked first gets it. */
+static void lock(recording *out, const parts *parts, double outside, double inside, bool spans)
+{
+    enum { THREADS = 3 };
+    sources random = sources_of(parts);
+    double now[THREADS] = {MS, MS, MS}, ready[THREADS], free_at = 0;
+    int done[THREADS] = {0};
+    for (int t = 0; t < THREADS; t++) {
+        ready[t] = now[t] + varies(&random, parts, FIRST, outside);
+        add(out, (uint32_t)t, FIRST, now[t], ready[t]);
+    }
+    for (int turn = 0; turn < THREADS * TURNS; turn++) {
+        int next = -1;
+        for (int t = 0; t < THREADS; t++)
+            if (done[t] < TURNS && (next < 0 || ready[t] < ready[next]))
+                next = t;
+        double start = ready[next] > free_at ? ready[next] : free_at + wake(&random);
+        free_at = start + varies(&random, parts, SECOND, inside);
+        if (spans)
+            add(out, (uint32_t)next, WAIT, ready[next], start);
+        add(out, (uint32_t)next, SECOND, start, free_at);
+        if (++done[next] < TURNS) {
+            ready[next] = free_at + varies(&random, parts, FIRST, outside);
+            add(out, (uint32_t)next, FIRST, free_at, ready[next]);
+        }
+    }
+}
+
+static void contended(recording *out, const parts *parts)
+{
+    lock(out, parts, 6, 4, false);
+}
+
+static void hardly_contended(recording *out, const parts *parts)
+{
+    lock(out, parts, 20, 4, false);
+}
+
+static void contended_with_waits(recording *out, const parts *parts)
+{
+    lock(out, parts, 6, 4, true);
+}
+
+static void hardly_contended_with_waits(recording *out, const parts *parts)
+{
+    lock(out, parts, 20, 4, true);
+}
+
+/* Threads that work independently. */
+static void independent(recording *out, const parts *parts)
+{
+    sources random = sources_of(parts);
+    for (uint32_t t = 0; t < 3; t++) {
+        double now = MS;
+        for (int i = 0; i < TURNS; i++) {
+            double between = now + varies(&random, parts, FIRST, 6);
+            add(out, t, FIRST, now, between);
+            now = between + varies(&random, parts, SECOND, 4);
+            add(out, t, SECOND, between, now);
+        }
+    }
+}
+
+/* A queue of 2 that drops the oldest. The producer hands a job off at the end of its span. */
+static void drops(recording *out, const parts *parts)
+{
+    sources random = sources_of(parts);
+    uint32_t parent[TURNS];
+    double at[TURNS], now = MS, free_at = 0;
+    int head = 0;
+    for (int i = 0; i < TURNS; i++) {
+        double end = now + varies(&random, parts, FIRST, 10);
+        parent[i] = add(out, 0, FIRST, now, end);
+        at[i] = now = end;
+    }
+    for (int i = 0; i < TURNS; i++) {
+        double next = i + 1 < TURNS ? at[i + 1] : INFINITY;
+        if (i - head >= 2)
+            head = i - 1; /* the queue holds i - 1 and i */
+        while (head <= i) {
+            double start = free_at > at[head] ? free_at : at[head] + wake(&random);
+            if (start >= next)
+                break;
+            free_at = start + varies(&random, parts, SECOND, 25);
+            add_job(out, 1, SECOND, start, free_at, parent[head++]);
+        }
+    }
+}
+
+/* A consumer that is fast enough: nothing is dropped. */
+static void pipeline(recording *out, const parts *parts)
+{
+    sources random = sources_of(parts);
+    double now = MS, free_at = 0;
+    for (int i = 0; i < TURNS; i++) {
+        double end = now + varies(&random, parts, FIRST, 10);
+        uint32_t parent = add(out, 0, FIRST, now, end);
+        double start = free_at > end ? free_at : end + wake(&random);
+        free_at = start + varies(&random, parts, SECOND, 12);
+        add_job(out, 1, SECOND, start, free_at, parent);
+        now = end;
+    }
+}
+
+/* Each tenth span hands a job off, whatever the consumer does. */
+static void some_jobs(recording *out, const parts *parts)
+{
+    sources random = sources_of(parts);
+    double now = MS, free_at = 0;
+    for (int i = 0; i < TURNS; i++) {
+        double end = now + varies(&random, parts, FIRST, 10);
+        uint32_t parent = add(out, 0, FIRST, now, end);
+        now = end;
+        if (i % 3)
+            continue;
+        double start = free_at > end ? free_at : end + wake(&random);
+        free_at = start + varies(&random, parts, SECOND, 12);
+        add_job(out, 1, SECOND, start, free_at, parent);
+    }
+}
+
+/* A wait for a future: nobody says for which span. */
+static void future(recording *out, const parts *parts)
+{
+    sources random = sources_of(parts);
+    double now = MS;
+    for (int i = 0; i < TURNS; i++) {
+        double asked = now + wake(&random), other = asked + varies(&random, parts, SECOND, 12);
+        add(out, 1, SECOND, asked, other);
+        double own = now + varies(&random, parts, FIRST, 7);
+        add(out, 0, FIRST, now, own);
+        now = (own > other ? own : other) + wake(&random);
+        add(out, 0, WAIT, own, now);
+    }
+}
+
+/* Threads that meet after each turn. */
+static void barrier(recording *out, const parts *parts)
+{
+    sources random = sources_of(parts);
+    double now[2] = {MS, MS};
+    for (int i = 0; i < TURNS; i++) {
+        double first = now[0] + varies(&random, parts, FIRST, 8);
+        double second = now[1] + varies(&random, parts, SECOND, 8);
+        double last = first > second ? first : second;
+        add(out, 0, FIRST, now[0], first);
+        add(out, 1, SECOND, now[1], second);
+        now[0] = last + wake(&random);
+        now[1] = last + wake(&random);
+    }
+}
+
+/* ---- the collection ---- */
+
+typedef struct scenario {
+    const char *name;
+    void (*run)(recording *out, const parts *parts);
+    double noted_ms; /* period of the timer that WAIT is noted to be; 0: no note */
+    bool noted_lock; /* SECOND is noted as a lock, for which WAIT waits */
+    bool must_trust; /* the model has all that matters, for the speed-ups up to `up_to` */
+    double from, up_to;
+} scenario;
+
+static const scenario scenarios[] = {
+    {"camera", camera, 0, false, true, 0.5, 4},
+    {"camera in main", camera_in_main, 0, false, true, 0.5, 4},
+    {"relative sleep", relative_camera, 0, false, true, 0.2, 4},
+    {"steady work", steady_work, 0, false, true, 0.2, 4},
+    {"vsync", vsync_short, 0, false, true, 0.5, 4},
+    {"vsync, noted", vsync_short, 16.667, false, true, 0.2, 4},
+    {"vsync missed", vsync_missed, 0, false, false, 0, 0},
+    {"vsync missed, noted", vsync_missed, 16.667, false, true, 0.2, 4},
+    {"lock", contended, 0, false, false, 0, 0},
+    {"rare lock", hardly_contended, 0, false, false, 0, 0},
+    {"lock, noted", contended, 0, true, true, 0.2, 4},
+    {"rare lock, noted", hardly_contended, 0, true, true, 0.2, 4},
+    {"lock with waits", contended_with_waits, 0, false, false, 0, 0},
+    {"lock with waits, noted", contended_with_waits, 0, true, true, 0.2, 4},
+    {"rare lock with waits, noted", hardly_contended_with_waits, 0, true, true, 0.2, 4},
+    {"independent", independent, 0, false, true, 0.2, 4},
+    {"drops", drops, 0, false, false, 0, 0},
+    {"pipeline", pipeline, 0, false, true, 0.2, 4},
+    {"some jobs", some_jobs, 0, false, true, 0.2, 4},
+    {"future", future, 0, false, false, 0, 0},
+    {"barrier", barrier, 0, false, false, 0, 0},
+};
+
+static const double speedups[] = {0.2, 0.5, 1.25, 2, 4};
+
+static double length_of(const recording *recording)
+{
+    uint64_t first = UINT64_MAX, last = 0;
+    for (uint32_t s = 0; s < recording->count; s++) {
+        first = recording->spans[s].start < first ? recording->spans[s].start : first;
+        last = recording->spans[s].end > last ? recording->spans[s].end : last;
+    }
+    return (double)(last - first);
+}
+
+typedef struct tally {
+    unsigned right, distrusted; /* right: error of at most 5 % */
+} tally;
+
+static void check(const scenario *scenario, const crn_replay *replay, parts *parts, uint32_t block,
+                  double speedup, tally *tally)
+{
+    crn_outcome outcome = {.begins = NULL};
+    recording *truth = crn_calloc(1, sizeof *truth);
+    parts->factor[block] = 1 / speedup;
+    scenario->run(truth, parts);
+    crn_replay_run(replay, &(crn_scenario){.factor = parts->factor, .length_only = true}, &outcome);
+    parts->factor[block] = 1;
+    bool trusted = crn_replay_is_trusted(replay) && !crn_replay_is_late(replay, &outcome);
+    double error = (double)outcome.length / length_of(truth) - 1;
+    bool must = scenario->must_trust && speedup >= scenario->from && speedup <= scenario->up_to;
+    if ((trusted && fabs(error) > 0.1) || (must && (!trusted || fabs(error) > 0.05)))
+        fail_msg("%s, block %u %g times faster: %+.1f %%, %s (%u doubts)", scenario->name, block,
+                 speedup, 100 * error, trusted ? "trusted" : "not trusted",
+                 crn_replay_facts_of(replay)->doubt_count);
+    tally->right += fabs(error) <= 0.05;
+    tally->distrusted += fabs(error) <= 0.05 && !trusted;
+    crn_free(truth);
+    crn_outcome_free(&outcome);
+}
+
+static void run_scenario(const scenario *scenario, uint64_t seed, tally *tally)
+{
+    static const char *names[] = {"one", "two", "three", "four"};
+    recording *recording = crn_calloc(1, sizeof *recording);
+    parts parts = {{1, 1, 1, 1, 1, 1, 1, 1}, seed};
+    uint64_t period[BLOCKS] = {[WAIT] = (uint64_t)(scenario->noted_ms * MS)};
+    uint8_t rest[BLOCKS] = {[SECOND] = scenario->noted_lock ? CRN_REST_LOCK : CRN_REST_NONE,
+                            [WAIT] = scenario->noted_lock     ? CRN_REST_WAIT
+                                     : scenario->noted_ms > 0 ? CRN_REST_TIMER
+                                                              : CRN_REST_NONE};
+    scenario->run(recording, &parts);
+    bool has_second = false;
+    for (uint32_t s = 0; s < recording->count; s++)
+        has_second |= recording->spans[s].block == SECOND;
+    crn_trace trace = {.spans = recording->spans,
+                       .span_count = recording->count,
+                       .handoffs = recording->handoffs,
+                       .handoff_count = recording->handoff_count,
+                       .lane_count = recording->lanes,
+                       .lanes = names};
+    crn_replay *replay = crn_replay_make(
+        &trace, &(crn_replay_setup){.block_count = BLOCKS, .rest = rest, .period = period});
+    for (size_t s = 0; s < COUNT(speedups); s++)
+        for (uint32_t block = FIRST; block <= (has_second ? SECOND : FIRST); block++)
+            check(scenario, replay, &parts, block, speedups[s], tally);
+    crn_replay_free(replay);
+    crn_free(recording);
+}
+
+static void a_wrong_prediction_is_not_trusted(void **state)
+{
+    (void)state;
+    tally tally = {0};
+    for (uint64_t seed = 1; seed <= (uint64_t)scale(20); seed++)
+        for (size_t i = 0; i < COUNT(scenarios); i++)
+            run_scenario(&scenarios[i], seed, &tally);
+    print_message("%u of %u right predictions were not trusted\n", tally.distrusted, tally.right);
+    assert_true(tally.distrusted * 5 <= tally.right);
+}
+
+/* ---- periods in notes ---- */
+
+static void periods_have_units(void **state)
+{
+    (void)state;
+    uint64_t period = 7;
+    assert_true(crn_replay_read_period("16.667ms", &period));
+    assert_int_equal(period, 16667000);
+    assert_true(crn_replay_read_period("2s", &period));
+    assert_int_equal(period, 2000000000);
+    assert_true(crn_replay_read_period("500us", &period));
+    assert_int_equal(period, 500000);
+    static const char *bad[] = {"", "1", "ms", "-1ms", "0ms", "1e99s", "nanms", "16 ms", "1msx"};
+    for (size_t i = 0; i < COUNT(bad); i++)
+        assert_false(crn_replay_read_period(bad[i], &period));
+    assert_int_equal(period, 500000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_wrong_prediction_is_not_trusted),
+        cmocka_unit_test(periods_have_units),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
