@@ -86,7 +86,7 @@ static void append_ticks(char text[TEXT_SIZE], const crn_profile *profile)
     }
 }
 
-void crn_report_clocks(FILE *out, const crn_profile *profile)
+void crn_report_clocks(const crn_report_lines *lines, const crn_profile *profile)
 {
     char text[TEXT_SIZE] = "";
     const char *wall = crn_profile_note(profile, "wall", "off");
@@ -102,7 +102,7 @@ void crn_report_clocks(FILE *out, const crn_profile *profile)
         append_ticks(text, profile);
     }
     if (*text)
-        crn_report_line(out, "clocks", text);
+        lines->put(lines->to, "clocks", text);
 }
 
 /* Returns the block whose share of wall time most certainly exceeds its share of CPU time. */
@@ -114,7 +114,7 @@ static const crn_compare_row *most_waiting(const crn_compare *compare)
     return NULL;
 }
 
-void crn_report_waiting(FILE *out, const crn_profile *profile)
+void crn_report_waiting(const crn_report_lines *lines, const crn_profile *profile)
 {
     static const uint32_t clocks[] = {CRN_METRIC_WALL, CRN_METRIC_CPU};
     char text[TEXT_SIZE] = "", waited[CRN_FIGURE_SIZE];
@@ -129,6 +129,6 @@ void crn_report_waiting(FILE *out, const crn_profile *profile)
         append(text, "; %.200s waits: %.0f %% of wall, %.0f %% of cpu",
                profile->blocks[row->block].name, crn_percent(row->values[0], compare.totals[0]),
                crn_percent(row->values[1], compare.totals[1]));
-    crn_report_line(out, "waiting", text);
+    lines->put(lines->to, "waiting", text);
     crn_compare_free(&compare);
 }

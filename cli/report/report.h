@@ -79,12 +79,21 @@ void crn_report_summary(FILE *out, const crn_report *report);
 /* Print the label of a line of the summary; a line; those on clocks. */
 void crn_report_label(FILE *out, crn_style style, const char *label);
 void crn_report_line(FILE *out, const char *label, const char *text);
-void crn_report_clocks(FILE *out, const crn_profile *profile);
-void crn_report_waiting(FILE *out, const crn_profile *profile);
+
+/* Receives lines of the summary. */
+typedef struct crn_report_lines {
+    void (*put)(void *to, const char *label, const char *text);
+    void *to;
+} crn_report_lines;
+
+/* How the figures were measured: the clocks and their samples, the cost of profiling, waiting (wall
+ * without cpu time), and the cost of the collector. Each puts one line, or none. */
+void crn_report_clocks(const crn_report_lines *lines, const crn_profile *profile);
+void crn_report_overhead(const crn_report_lines *lines, const crn_profile *profile);
+void crn_report_waiting(const crn_report_lines *lines, const crn_profile *profile);
+void crn_report_collector(const crn_report_lines *lines, const crn_report *report);
 /* Prints the lines on memory, for a profile with allocations. */
 void crn_report_memory(FILE *out, const crn_report *report);
-/* Prints the line on the collector, if it had any cost. */
-void crn_report_collector(FILE *out, const crn_report *report);
 
 typedef enum crn_report_state {
     CRN_REPORT_ENDED,

@@ -82,7 +82,7 @@ static bool any_uncertain(const crn_report *report, const crn_stack_view *view,
     return false;
 }
 
-void crn_report_collector(FILE *out, const crn_report *report)
+void crn_report_collector(const crn_report_lines *lines, const crn_report *report)
 {
     const crn_profile *profile = report->profile;
     const crn_metric_info *metric = &profile->metrics[report->metrics[0]];
@@ -93,7 +93,7 @@ void crn_report_collector(FILE *out, const crn_report *report)
         snprintf(text, sizeof text, "%s %.64s (%.1f %%) below %.64s; --stack shows it separately",
                  crn_figure_alone(figure, metric->unit, stack.total_collector), metric->name,
                  crn_percent(stack.total_collector, stack.total), report->collector);
-        crn_report_line(out, "collector", text);
+        lines->put(lines->to, "collector", text);
     }
     crn_free(collectors);
     crn_stack_free(&stack);

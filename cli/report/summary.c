@@ -127,7 +127,7 @@ static void print_when(FILE *out, const crn_profile *profile)
 
 /* The cost is a lower bound: events are timed in a loop that has the caches to itself. It sums over
  * lanes that run at once, so it is a share of the run only where there is one. */
-static void print_cost(FILE *out, const crn_profile *profile)
+void crn_report_overhead(const crn_report_lines *lines, const crn_profile *profile)
 {
     char text[512], figure[CRN_FIGURE_SIZE];
     if (!note(profile, "cost_ns"))
@@ -144,7 +144,7 @@ static void print_cost(FILE *out, const crn_profile *profile)
     if (note_number(profile, "sampler_ns"))
         snprintf(text + strlen(text), sizeof text - strlen(text), "; its sampling thread took %s",
                  crn_figure_alone(figure, CRN_UNIT_TIME, note_number(profile, "sampler_ns")));
-    crn_report_line(out, "cost", text);
+    lines->put(lines->to, "cost", text);
 }
 
 /* Returns true for notes that are shown above, or matter only to programs: JSON has them all. */
@@ -232,19 +232,25 @@ static void print_state(FILE *out, const crn_report *report)
     putc('\n', out);
 }
 
+static void print_line(void *out, const char *label, const char *text)
+{
+    crn_report_line(out, label, text);
+}
+
 void crn_report_summary(FILE *out, const crn_report *report)
 {
+    const crn_report_lines lines = {print_line, out};
     const crn_profile *profile = report->profile;
     crn_report_line(out, "capture", report->path);
     if (note(profile, "command"))
         crn_report_line(out, "command", note(profile, "command"));
     print_when(out, profile);
-    crn_report_clocks(out, profile);
-    print_cost(out, profile);
+    crn_report_clocks(&lines, profile);
+    crn_report_overhead(&lines, profile);
     print_totals(out, profile);
     crn_report_memory(out, report);
-    crn_report_collector(out, report);
-    crn_report_waiting(out, profile);
+    crn_report_collector(&lines, report);
+    crn_report_waiting(&lines, profile);
     print_shape(out, profile);
     print_left_out(out, profile);
     print_notes(out, profile);

@@ -141,6 +141,7 @@ static const struct route {
     {"captures", crn_view_captures},
     {"blocks", crn_view_blocks},
     {"report", crn_view_report},
+    {"measured", crn_view_measured},
     {"steps", crn_view_steps},
     {"sequences", crn_view_sequences},
     {"match", crn_view_match},

@@ -92,6 +92,40 @@ bool crn_view_report(FILE *out, crn_view *view, const crn_view_query *query)
     return good;
 }
 
+static void add_line(void *lines, const char *label, const char *text)
+{
+    json_t *line = json_object();
+    json_object_set_new(line, "label", crn_json_text(label));
+    json_object_set_new(line, "text", crn_json_text(text));
+    json_array_append_new(lines, line);
+}
+
+json_t *crn_view_measured_json(const crn_report *report)
+{
+    json_t *all = json_array(), *json = json_object();
+    const crn_report_lines lines = {add_line, all};
+    crn_report_clocks(&lines, report->profile);
+    crn_report_overhead(&lines, report->profile);
+    crn_report_waiting(&lines, report->profile);
+    crn_report_collector(&lines, report);
+    json_object_set_new(json, "lines", all);
+    json_object_set_new(
+        json, "functions",
+        crn_json_number(report->profile->block_count - 1 - (report->profile->folded_block != 0)));
+    return json;
+}
+
+bool crn_view_measured(FILE *out, crn_view *view, const crn_view_query *query)
+{
+    crn_report report;
+    crn_view_file *file;
+    bool good = crn_view_report_begin(view, query, &report, &file);
+    if (good)
+        crn_json_write(out, crn_view_measured_json(&report));
+    crn_view_report_end(&report);
+    return good;
+}
+
 /* ---- files ---- */
 
 static json_t *file_json(const crn_view_file *file)
@@ -119,6 +153,9 @@ static json_t *file_json(const crn_view_file *file)
         json_object_set_new(metric, "name", crn_json_text(profile->metrics[m].name));
         json_object_set_new(metric, "unit", crn_json_text(profile->metrics[m].unit));
         json_object_set_new(metric, "total", crn_json_number(file->totals[m]));
+        crn_sampling sampling = crn_sampling_of(profile, m);
+        if (sampling.unit > 0 && !sampling.in_ticks)
+            json_object_set_new(metric, "sample", crn_json_number((uint64_t)(sampling.unit + 0.5)));
         json_array_append_new(metrics, metric);
     }
     json_object_set_new(json, "metrics", metrics);

@@ -275,6 +275,17 @@ static bool window_of(const crn_view_file *file, const crn_view_choice *choice,
     return true;
 }
 
+static json_t *counts_json(const crn_view_file *file, const crn_chart_window *window)
+{
+    crn_chart_counts counts = crn_chart_count(file->chart, window);
+    json_t *json = json_object();
+    json_object_set_new(json, "spans", crn_json_number(counts.spans));
+    json_object_set_new(json, "handoffs", crn_json_number(counts.handoffs));
+    json_object_set_new(json, "waits", crn_json_number(counts.waits));
+    json_object_set_new(json, "follows", crn_json_number(counts.follows));
+    return json;
+}
+
 static void write_look(FILE *out, const crn_view_file *file, const crn_view_choice *choice,
                        const crn_chart_window *window, const crn_chart_drawing *look)
 {
@@ -288,6 +299,7 @@ static void write_look(FILE *out, const crn_view_file *file, const crn_view_choi
                           crn_json_number((window->to - window->from) / window->pixels));
     crn_json_write_member(out, "lanes", lanes);
     crn_json_write_member(out, "arrows_left_out", crn_json_number(look->arrows_left_out));
+    crn_json_write_member(out, "counts", counts_json(file, window));
     write_bars(out, file, look, used);
     write_arrows(out, file, look);
     crn_view_write_blocks(out, file->plain, used, NULL);

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include <jansson.h>
+
 #include "cli/report/report.h"
 #include "cli/spans/spans.h"
 #include "replay/replay.h"
@@ -177,7 +179,8 @@ void crn_view_choice_clear(crn_view_choice *choice);
 
 typedef bool crn_view_answer(FILE *out, crn_view *view, const crn_view_query *query);
 crn_view_answer crn_view_captures, crn_view_blocks;
-crn_view_answer crn_view_report, crn_view_steps, crn_view_sequences, crn_view_match;
+crn_view_answer crn_view_report, crn_view_measured, crn_view_steps, crn_view_sequences,
+    crn_view_match;
 crn_view_answer crn_view_flame, crn_view_graph, crn_view_source;
 crn_view_answer crn_view_diff, crn_view_diff_flame;
 crn_view_answer crn_view_spans, crn_view_span, crn_view_timeline, crn_view_iterations;
@@ -193,6 +196,9 @@ uint32_t *crn_view_timeline_whole(FILE *out, const crn_view_file *file, uint32_t
 bool crn_view_report_begin(crn_view *view, const crn_view_query *query, crn_report *report,
                            crn_view_file **file);
 void crn_view_report_end(crn_report *report);
+
+/* Returns how the report's figures were measured (`lines`), and the number of functions. */
+json_t *crn_view_measured_json(const crn_report *report);
 
 /* Returns the part of the profile for the query's focus, exclusions, metric and direction; cached
  * for the next request. NULL after printing an error. */

@@ -194,10 +194,18 @@ static void show_span(drawing *drawing, uint32_t span)
                                     .kind = CRN_ARROW_HANDOFF});
 }
 
-static bool stretch_is_beside(const drawing *drawing, uint32_t stretch)
+static bool stretch_is_beside(const crn_chart *chart, const crn_chart_window *window,
+                              uint32_t stretch)
 {
-    const uint64_t *its = &drawing->chart->stretches[2 * (size_t)stretch];
-    return its[0] >= drawing->window->to || its[1] < drawing->window->from;
+    const uint64_t *its = &chart->stretches[2 * (size_t)stretch];
+    return its[0] >= window->to || its[1] < window->from;
+}
+
+static bool is_within(const crn_chart *chart, const crn_chart_window *window, uint32_t span)
+{
+    const crn_span *its = &chart->trace->spans[span];
+    return (!window->kept || window->kept[span]) && its->start < window->to &&
+           its->end >= window->from;
 }
 
 static void show_lane(drawing *drawing, uint32_t lane)
@@ -206,14 +214,11 @@ static void show_lane(drawing *drawing, uint32_t lane)
     const crn_chart_window *window = drawing->window;
     uint32_t end = chart->first[lane + 1];
     for (uint32_t s = chart->first[lane]; s < end; s++) {
-        if (s % STRETCH == 0 && stretch_is_beside(drawing, s / STRETCH)) {
+        if (s % STRETCH == 0 && stretch_is_beside(chart, window, s / STRETCH)) {
             s += STRETCH - 1;
             continue;
         }
-        if (window->kept && !window->kept[s])
-            continue;
-        const crn_span *span = &chart->trace->spans[s];
-        if (span->start < window->to && span->end >= window->from)
+        if (is_within(chart, window, s))
             show_span(drawing, s);
     }
     for (int row = 0; row < CRN_CHART_ROWS; row++)
@@ -225,8 +230,7 @@ static bool is_shown(const drawing *drawing, uint32_t span)
     const crn_chart_window *window = drawing->window;
     const crn_span *its = &drawing->chart->trace->spans[span];
     return its->lane >= window->first_lane && its->lane - window->first_lane < window->lane_count &&
-           (!window->kept || window->kept[span]) && its->end - its->start > narrowest(window) &&
-           its->start < window->to && its->end >= window->from;
+           its->end - its->start > narrowest(window) && is_within(drawing->chart, window, span);
 }
 
 /* Adds the arrows of edges. An arrow points from the end of the awaited span to the span that
@@ -247,6 +251,26 @@ static void show_edges(drawing *drawing)
                                              .arrives = arrives < from->end ? arrives : from->end,
                                              .kind = waits ? CRN_ARROW_WAITS : CRN_ARROW_FOLLOWS});
     }
+}
+
+crn_chart_counts crn_chart_count(const crn_chart *chart, const crn_chart_window *window)
+{
+    const crn_trace *trace = chart->trace;
+    crn_chart_counts counts = {0};
+    for (uint32_t s = 0; s < trace->span_count; s++) {
+        if (s % STRETCH == 0 && stretch_is_beside(chart, window, s / STRETCH)) {
+            s += STRETCH - 1;
+            continue;
+        }
+        bool within = is_within(chart, window, s);
+        counts.spans += within;
+        counts.handoffs +=
+            within && trace->spans[s].handed_off && trace->spans[s].start >= window->from;
+    }
+    for (uint32_t e = 0; e < trace->edge_count; e++)
+        if (is_within(chart, window, trace->edges[e].from))
+            *(trace->edges[e].kind == CRN_EDGE_WAITS ? &counts.waits : &counts.follows) += 1;
+    return counts;
 }
 
 crn_chart_drawing crn_chart_draw(const crn_chart *chart, const crn_chart_window *window)

@@ -60,6 +60,16 @@ typedef struct crn_chart_drawing {
     uint32_t arrows_left_out;
 } crn_chart_drawing;
 
+/* Numbers of all spans in a window, and of the relations between them, drawn or not. */
+typedef struct crn_chart_counts {
+    uint64_t spans;
+    uint64_t handoffs;       /* handed-off spans that begin in the window */
+    uint64_t waits, follows; /* of spans in the window */
+} crn_chart_counts;
+
+/* Counts over all lanes; ignores the window's lanes and pixels. */
+crn_chart_counts crn_chart_count(const crn_chart *chart, const crn_chart_window *window);
+
 crn_chart_drawing crn_chart_draw(const crn_chart *chart, const crn_chart_window *window);
 void crn_chart_drawing_free(crn_chart_drawing *look);
 
