@@ -20,7 +20,7 @@ export default function frame({ test, at, go, settled, quiet, same, holds, files
     await at().emulateMedia({ colorScheme: "light" });
     await quiet();
     same([await paper(), await drawn()], [light, before], "light again");
-    await at().click('button[aria-label^="Colours"]');
+    await at().click('button[aria-label$=" theme"]');
     same(await paper(), light, "light by choice");
     await at().keyboard.press("T");
     same(await paper(), dark, "dark by choice");
@@ -52,7 +52,7 @@ export default function frame({ test, at, go, settled, quiet, same, holds, files
     same(await at().evaluate(() => document.activeElement.className), "skip", "the first");
     await at().keyboard.press("Enter");
     same(await at().evaluate(() => document.activeElement.id), "content", "skips to the content");
-    for (const [key, name] of [["3", "Self"], ["4", "Sequences"]]) {
+    for (const [key, name] of [["3", "Callers & callees"], ["4", "Hot paths"]]) {
       await at().keyboard.press("g");
       await at().keyboard.press(key);
       await at().waitForFunction((text) => document.activeElement.tagName === "H1" && document.activeElement.textContent === text, name);

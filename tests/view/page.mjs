@@ -9,6 +9,7 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import figures from "./figures.mjs";
 import frame from "./frame.mjs";
 import sent from "./sent.mjs";
 import steady from "./steady.mjs";
@@ -88,7 +89,7 @@ for (const [number, name] of files.entries()) {
       await quiet();
       same(await rows("tr[data-block]", ["calls", "self", "inclusive"]), [...flatten(its.before), ...flatten(its.after)], "neighbours");
       const tip = await page.$eval(`tr[data-step="${focus.length - 1}"]`, (row) => ["calls", "self", "inclusive"].map((what) => Number(row.querySelector(`[data-what="${what}"]`).dataset.value)));
-      same(tip, [its.calls, its.self.ticks, its.inclusive.ticks], "sequence");
+      same(tip, [its.calls, its.self.ticks, its.inclusive.ticks], "the function");
       same(await page.$$eval("tbody tr", (all) => new Set(all.map((row) => Math.round(row.getBoundingClientRect().width))).size), 1, "how wide rows are");
       return its;
     };
@@ -318,7 +319,7 @@ test("a live capture is reloaded as it grows", async () => {
 test("every page opens by its key, and all its elements have names", async () => {
   await go(`flame?file=${jobs}`);
   await settled(".menu");
-  for (const [key, where] of [["2", "overall"], ["3", "self"], ["4", "sequences"], ["6", "graph"], ["t", "timeline"], ["r", "span-tree"], ["s", "spans"], ["w", "slowest"], ["i", "iterations"], ["e", "explain"], ["h", "whatif"], ["m", "missing"], ["x", "diff"], ["1", "flame"]]) {
+  for (const [key, where] of [["2", "functions"], ["3", "callers"], ["4", "paths"], ["5", "graph"], ["6", "source"], ["t", "timeline"], ["r", "span-tree"], ["s", "spans"], ["w", "slowest"], ["i", "iterations"], ["e", "explain"], ["h", "whatif"], ["m", "missing"], ["x", "diff"], ["1", "flame"]]) {
     await page.evaluate(() => document.activeElement?.blur());
     await page.keyboard.press("g");
     await page.keyboard.press(key);
@@ -337,6 +338,7 @@ const kit = { test, at: () => page, go, settled, quiet, rows, same, holds, hash,
 where(kit);
 when(kit);
 frame(kit);
+figures(kit);
 steady({ ...kit, cairn, folder, browser: () => browser });
 sent({ ...kit, browser: () => browser, cairn, folder });
 
@@ -401,7 +403,7 @@ const server = spawn(cairn, ["view", "--source", process.env.SOURCES || ".", ...
 const served = base = (await new Promise((resolve) => server.stdout.once("data", (data) => resolve(String(data))))).trim();
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox"] });
 page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: process.env.DARK ? "dark" : "light" });
-page.setDefaultTimeout(60000);
+page.setDefaultTimeout(Number(process.env.PATIENCE || 60000));
 page.on("pageerror", (error) => problems.push(error.message));
 page.on("console", (message) => { if (message.type() === "error") problems.push(message.text()); });
 page.on("request", (request) => { if (!request.url().startsWith(served) && !request.url().startsWith("data:")) problems.push("asked for " + request.url()); });

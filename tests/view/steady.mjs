@@ -162,7 +162,7 @@ export default function steady({ cairn, folder, browser, test, at, go, settled, 
     const { block } = json("spans", "--json", "jobs.cairn").blocks.find((row) => row.block.name === "convert_image"), items = `file=${jobs}&of=${block.id}&first=1&last=1`;
     await go("timeline?" + items);
     await settled(".lanes canvas");
-    holds(/\b2 spans chosen/.test(await at().textContent('[data-what="window"]')), await at().textContent('[data-what="window"]'));
+    holds(/\b2 spans selected/.test(await at().textContent('[data-what="window"]')), await at().textContent('[data-what="window"]'));
     await go("slowest?" + items);
     await settled("tr[data-span]");
     holds((await at().$$eval("tr[data-span] td.path", (all) => all.map((one) => one.textContent))).every(Boolean), "within");
@@ -293,7 +293,7 @@ export default function steady({ cairn, folder, browser, test, at, go, settled, 
       await tab.goto(address + "#/overall");
       await tab.waitForSelector("tbody tr[data-block]");
       const paper = () => tab.evaluate(() => getComputedStyle(document.body).backgroundColor);
-      while ((await tab.evaluate(() => document.documentElement.dataset.theme)) !== "dark") await tab.click('button[aria-label^="Colours"]');
+      while ((await tab.evaluate(() => document.documentElement.dataset.theme)) !== "dark") await tab.click('button[aria-label$=" theme"]');
       const dark = await paper();
       server.kill("SIGTERM");
       await tab.waitForFunction(() => document.querySelector(".badge")?.textContent.includes("cairn view has ended"));

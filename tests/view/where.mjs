@@ -44,6 +44,10 @@ export default function where({ test, at, go, settled, quiet, rows, same, holds,
     });
     holds(pixel[3] === 255, "nothing is drawn there: " + pixel);
     await at().mouse.move(canvas.x + canvas.width - 3, canvas.y + 2 * 21 + 10);
+    await at().waitForFunction(() => document.querySelector(".bubble b")?.textContent === "[missing]");
+    // The details stay with the selected box.
+    same(await at().$eval('.details [data-what="inclusive"]', (one) => Number(one.dataset.value)), 1000007, "the selected box");
+    await at().mouse.click(canvas.x + canvas.width - 3, canvas.y + 2 * 21 + 10);
     await at().waitForFunction(() => document.querySelector(".details .name")?.textContent === "[missing]");
     same(await at().$eval('.details [data-what="inclusive"]', (one) => Number(one.dataset.value)), 3, "missing");
   });
@@ -55,7 +59,7 @@ export default function where({ test, at, go, settled, quiet, rows, same, holds,
     const last = async (y) => {
       const box = await (await at().$(".boxes")).boundingBox();
       await at().mouse.move(box.x + box.width / 3, box.y + y(box.height));
-      await at().waitForFunction(() => document.querySelector(".details .name")?.textContent === "level299");
+      await at().waitForFunction(() => document.querySelector(".bubble b")?.textContent === "level299");
     };
     at().on("request", seen);
     try {
@@ -106,7 +110,7 @@ export default function where({ test, at, go, settled, quiet, rows, same, holds,
     const flat = json("report", "--json", "lua.cairn", "--flat", "--top", "0", "--sort", "inclusive", ...metric).flat;
     const wanted = flat.find((row) => row.block.name === "ordered.insert");
     const output = await at().$eval('output [data-what="matches"]', (one) => [one.textContent, Number(one.dataset.value), Number(one.dataset.of)]);
-    same(output, ["1 block, " + ((100 * wanted.inclusive.ticks) / whole).toFixed(1) + " %", wanted.inclusive.ticks, whole], "found");
+    same(output, ["1 function, " + ((100 * wanted.inclusive.ticks) / whole).toFixed(1) + " %", wanted.inclusive.ticks, whole], "found");
     await press("Enter", "n");
     await telling("ordered.insert");
     same(await hash(), "#/flame?metric=ticks&search=ordered.insert", "the address has it");
@@ -140,7 +144,7 @@ export default function where({ test, at, go, settled, quiet, rows, same, holds,
     await at().evaluate(() => document.activeElement?.blur());
     await press("j", "Enter");
     await settled('tr[data-step="0"]');
-    same(await hash(), `#/sequence?metric=ticks&focus=${first[0]}`, "focused");
+    same(await hash(), `#/callers?metric=ticks&focus=${first[0]}`, "focused");
   });
 
   test("files by cost, and the cost of each line", async () => {

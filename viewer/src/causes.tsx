@@ -21,10 +21,10 @@ function useSpanned(place: Place): { spanned: Spanned[]; first: number } {
 
 function partText(row: any): string {
   switch (row.part) {
-    case "self": return "self time";
-    case "waiting": return "waiting";
-    case "number": return "number of calls of " + row.block.name;
-    case "duration": return "duration of " + row.block.name;
+    case "self": return "self time, per span";
+    case "waiting": return "waiting, per span";
+    case "number": return "calls of " + row.block.name + ", per span";
+    case "duration": return "duration of " + row.block.name + ", per call";
     default: return "overlap of " + row.block.name + " with others";
   }
 }
@@ -72,8 +72,8 @@ export function ExplainPage({ place, search }: { place: Place; search: string })
       {search && <p class="note">{count(parts.length + factors.length)} of {count(data.parts.length + data.factors.length)} rows match the search</p>}
       {parts.length > 0 && (
         <table class="blocks">
-          <caption>Parts of the variance</caption>
-          <thead><tr><th scope="col" class="figure">share of variance</th><th scope="col" class="figure">mean</th><th scope="col" class="figure">typical spans</th><th scope="col" class="figure">slow spans</th><th scope="col" class="figure">extra in slow spans</th><th scope="col">part</th></tr></thead>
+          <caption>Parts of the variance. Durations are of one call, calls are per span; “extra” is the whole difference of a slow span.</caption>
+          <thead><tr><th scope="col" class="figure">share of variance</th><th scope="col" class="figure">mean</th><th scope="col" class="figure">typical spans</th><th scope="col" class="figure">slow spans</th><th scope="col" class="figure">extra per slow span</th><th scope="col">part</th></tr></thead>
           <tbody>
             {parts.map((row: any) => (
               <tr>
@@ -93,7 +93,7 @@ export function ExplainPage({ place, search }: { place: Place; search: string })
       )}
       {factors.length > 0 && (
         <table class="blocks">
-          <caption>Attributes that explain the duration</caption>
+          <caption>Correlated with the duration</caption>
           <thead><tr><th scope="col" class="figure">explains</th><th scope="col">attribute</th><th scope="col">slowest</th><th scope="col">fastest</th><th scope="col">verdict</th></tr></thead>
           <tbody>
             {factors.map((row: any) => (
@@ -173,7 +173,7 @@ function Latency({ was, again, now }: { was: any; again: any; now: any }) {
   };
   return (
     <table>
-      <thead><tr><td /><th scope="col" class="figure">recorded</th><th scope="col" class="figure">replayed</th><th scope="col" class="figure">predicted</th><th scope="col" class="figure">change</th></tr></thead>
+      <thead><tr><td /><th scope="col" class="figure">recorded</th><th scope="col" class="figure">simulated baseline</th><th scope="col" class="figure">predicted</th><th scope="col" class="figure">change</th></tr></thead>
       <tbody>{row("throughput", "throughput")}{row("median", "median")}{row("90th percentile", "p90")}{row("99th percentile", "p99")}{row("longest", "max")}</tbody>
     </table>
   );
@@ -184,7 +184,7 @@ function Trust({ data }: { data: any }) {
   return (
     <>
       {!data.trusted && data.reasons.map((text: string) => <p class="warning">{text}</p>)}
-      <p class="note">The recorded spans are replayed with changed self times. An unchanged replay takes {time(data.replayed)}, {share(Math.abs(data.replayed - data.recorded), data.recorded)} from the recorded time; changes are relative to it.</p>
+      <p class="note">The recorded spans are simulated with changed self times. The simulated baseline, without changes, takes {time(data.replayed)}, {share(Math.abs(data.replayed - data.recorded), data.recorded)} from the recorded time; changes are relative to it.</p>
       {data.shared && data.cores > 0 && <p class="note" data-what="shared">At times more threads ran than there are processors; the replay shares the processors evenly.</p>}
     </>
   );
@@ -203,7 +203,7 @@ export function WhatIfPage({ place, search }: { place: Place; search: string }) 
   const table = useAnswer<any>(few || route.rest.table === "1" ? "whatif" : null, [...items, ["table", "1"]], place.file.generation);
   // On an error the fields stay, so that the question can be changed.
   const data = answer.data || (error ? again.data : null);
-  if (!data) return error ? <Problem text={error} /> : <Waiting what="Replaying the recording" />;
+  if (!data) return error ? <Problem text={error} /> : <Waiting what="Simulating the recording" />;
   const set = (rest: Record<string, string>) => to(route, { rest: { ...route.rest, ...rest } });
   const write = (id: number, value: number) => {
     const next = new Map(changes);
@@ -224,22 +224,22 @@ export function WhatIfPage({ place, search }: { place: Place; search: string }) 
       {error && <Problem text={error} />}
       <p class="totals">
         <span>recorded <b data-what="recorded" data-value={data.recorded}>{time(data.recorded)}</b></span>
-        <span>unchanged replay <b data-what="replayed" data-value={data.replayed}>{time(data.replayed)}</b></span>
+        <span>simulated baseline <b data-what="replayed" data-value={data.replayed}>{time(data.replayed)}</b></span>
         <span aria-hidden="true">→</span>
         <span role="status">predicted <b data-what="predicted" data-value={data.predicted}>{error ? "–" : time(data.predicted)}</b></span>
         {changed && !error && <span data-what="change" class={data.predicted > data.replayed ? "more" : "less"}>{change(data.replayed, data.predicted)}</span>}
-        {waiting && <span class="note">replaying…</span>}
+        {waiting && <span class="note">simulating…</span>}
         {changed && <a class="button" href={set({ speed: "", cores: "", threads: "" })}>reset</a>}
       </p>
       {route.choice && <p class="note" data-what="whole">The replay includes all spans, not only the chosen iterations, because these wait for others.</p>}
       <Trust data={data} />
       <div class="whatif">
-        <section aria-label="Speed of each block">
-          <h2>Change the speed of blocks</h2>
+        <section aria-label="Speed of each span name">
+          <h2>Change the speed of</h2>
           {sliders.map((one) => (
             <Slider key={one.block.id} block={one.block} value={changes.get(one.block.id) ?? 1} set={(value) => write(one.block.id, value)} />
           ))}
-          {found.length > sliders.length && <p class="note" data-what="more-blocks">{count(found.length - sliders.length)} more blocks with less time have no slider; search for a block to get one.</p>}
+          {found.length > sliders.length && <p class="note" data-what="more-blocks">{count(found.length - sliders.length)} more names with less time have no slider; search for one to get it.</p>}
           {data.pools.map((pool: any) => (
             <label class="slider" key={"pool" + pool.blocks[0].id}><span>threads for <span class="name">{pool.blocks.map((one: Block) => one.name).join(", ")}</span></span>
               <Threads value={String(threads.get(pool.blocks[0].id) || "")} placeholder={String(pool.threads)} pool={pool.blocks[0].id} set={(value) => writeThreads(pool.blocks[0].id, value)} />
@@ -254,9 +254,9 @@ export function WhatIfPage({ place, search }: { place: Place; search: string }) 
         {!error && <section aria-label="Outcome">
           <h2>{data.latency_of ? "Spans of " + data.latency_of.name : "Root spans"}</h2>
           <Latency was={data.recorded_latency} again={again.data?.predicted_latency} now={data.predicted_latency} />
-          <h2>Effect of faster blocks</h2>
-          {table.data ? <Effects data={table.data} set={set} changes={changes} search={search} /> : few ? <Waiting what="Replaying with each block faster" />
-            : <p><a class="button" href={set({ table: "1" })}>compute for each block</a></p>}
+          <h2>Biggest wins</h2>
+          {table.data ? <Effects data={table.data} set={set} changes={changes} search={search} /> : few ? <Waiting what="Simulating each one faster" />
+            : <p><a class="button" href={set({ table: "1" })}>compute for each span name</a></p>}
         </section>}
       </div>
     </>
@@ -265,16 +265,24 @@ export function WhatIfPage({ place, search }: { place: Place; search: string }) 
 
 function Effects({ data, set, changes, search }: { data: any; set: (rest: Record<string, string>) => string; changes: Map<number, number>; search: string }) {
   const rows: any[] = (data.effects || []).filter((row: any) => !search || matches(row.block, search));
-  if (!rows.length) return <p class="note">{search ? "No block matches the search." : "No block has self time."}</p>;
+  // Changes up to the drift of the simulated baseline from the recording can be errors of the model.
+  const error = data.recorded ? Math.abs(data.replayed - data.recorded) / data.recorded : 0;
+  const unsure = (length: number) => Math.abs(length / data.predicted - 1) <= error;
+  const falls = (row: any) => row.effects.every((cell: any, i: number) => cell.length <= (i ? row.effects[i - 1].length : data.predicted));
+  if (!rows.length) return <p class="note">{search ? "No span name matches the search." : "No span has self time."}</p>;
   return (
+    <>
+    <p class="note" data-what="error" data-value={error}>± {share(error, 1)}: the simulated baseline is that far from the recording. Smaller changes are grey: they can be errors of the model.{rows.every(falls) ? "" : " ↕: not every speed-up shortens the run, because the order in which threads run changes with it."}</p>
     <table data-what="effects">
-      <thead><tr><th scope="col">self time reduced by</th>{rows[0].effects.map((cell: any) => <th scope="col" class="figure">{Math.round(100 * cell.less)} %</th>)}</tr></thead>
+      <thead><tr><th scope="col">self time reduced by</th>{rows[0].effects.map((cell: any) => <th scope="col" class="figure">{Math.round(100 * cell.less)} %</th>)}<td /></tr></thead>
       <tbody>{rows.map((row) => (
         <tr>
-          <th scope="row"><a class="name" href={set({ speed: spelled(new Map([...changes, [row.block.id, 2]])) })} title="Make this block twice as fast"><Named block={row.block} /></a></th>
-          {row.effects.map((cell: any) => <td class="figure" data-value={cell.length} title={time(cell.length)}>{change(data.predicted, cell.length)}</td>)}
+          <th scope="row"><a class="name" href={set({ speed: spelled(new Map([...changes, [row.block.id, 2]])) })} title="Make this twice as fast"><Named block={row.block} /></a></th>
+          {row.effects.map((cell: any) => <td class={unsure(cell.length) ? "figure dim" : "figure"} data-value={cell.length} title={time(cell.length) + " ± " + time(error * cell.length)}>{change(data.predicted, cell.length)}</td>)}
+          <td>{falls(row) ? "" : <span title="not every speed-up shortens the run">↕</span>}</td>
         </tr>
       ))}</tbody>
     </table>
+    </>
   );
 }

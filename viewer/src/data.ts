@@ -19,6 +19,7 @@ export interface Metric {
   name: string;
   unit: string;
   total: number;
+  sample?: number; // of a sampled metric: what one sample stands for
 }
 
 export interface File {

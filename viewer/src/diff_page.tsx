@@ -43,7 +43,7 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
   if (!data) return <Waiting what="Comparing" />;
   const set = (rest: Record<string, string>) => to(route, { rest: { ...route.rest, ...rest } });
   const unit = files[before].metrics.find((m) => m.name === data.metric)?.unit || "";
-  const what = sort === "inclusive" ? "inclusive" : sort === "calls" ? "calls" : "self";
+  const what = sort === "inclusive" ? "inclusive" : sort === "calls" ? "calls" : "self", named = what === "inclusive" ? "total" : what;
   const its = what === "calls" ? "" : unit;
   const rows = data.blocks.filter((row: any) => !search || [row.before, row.after].some((one) => one && matches(one, search)));
   const most = data.blocks.reduce((all: number, row: any) => Math.max(all, row[what].before, row[what].after), 1);
@@ -58,7 +58,7 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
           <a href={set({ beside: "1", zoom: "" })} aria-current={route.rest.beside === "1"}>side by side</a>
         </span>
         <span class="group"><b>compare</b>
-          {["self", "inclusive", "calls"].map((name) => <a href={set({ sort: name === "self" ? "" : name })} aria-current={sort === name}>{name}</a>)}
+          {["inclusive", "self", "calls"].map((name) => <a href={set({ sort: name === "self" ? "" : name })} aria-current={sort === name}>{name === "inclusive" ? "total" : name}</a>)}
         </span>
       </div>
       <p class="totals">
@@ -69,7 +69,7 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
         <span class="note">{data.metric}</span>
       </p>
       {route.rest.beside === "1" && !route.rest["zoom-before"] && !route.rest["zoom-after"] && <p class="note">Both graphs have the same scale.</p>}
-      {!data.total.before && !data.total.after ? <p class="note">No block has any cost in either file.</p> : route.rest.beside === "1" ? (
+      {!data.total.before && !data.total.after ? <p class="note">No function has any cost in either file.</p> : route.rest.beside === "1" ? (
         <div class="beside">
           <Half place={place} file={before} side="before" search={search} set={set} part={widthOf(data.total.before, data.total.after)} />
           <Half place={place} file={after} side="after" search={search} set={set} part={widthOf(data.total.after, data.total.before)} />
@@ -81,9 +81,9 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
         </>
       )}
       <table class="blocks sides">
-        <caption class="unseen">Blocks by the size of their change</caption>
+        <caption class="unseen">Functions by the size of their change</caption>
         <thead>
-          <tr><th scope="col" class="figure">{what} before</th><th scope="col" class="figure">{what} after</th><th scope="col" class="figure">change</th><th scope="col" class="figure">relative</th><th scope="col">block</th></tr>
+          <tr><th scope="col" class="figure">{named} before</th><th scope="col" class="figure">{named} after</th><th scope="col" class="figure">change</th><th scope="col" class="figure">relative</th><th scope="col">function</th></tr>
         </thead>
         <tbody>
           {rows.slice(0, ROWS_MAX).map((row: any) => {
@@ -96,16 +96,16 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
                 <Side value={row[what].after} most={most} unit={its} side="after" />
                 <td class={"figure " + (delta > 0 ? "more" : "less")} data-what="change" data-value={delta}
                   title={chance ? "within chance: sampling alone can cause this difference" : ""}>
-                  {(delta > 0 ? "+" : delta < 0 ? "−" : "") + figure(Math.abs(delta), its)}{chance ? " ~" : ""}
+                  {(delta > 0 ? "+" : delta < 0 ? "−" : "") + figure(Math.abs(delta), its)}
                 </td>
-                <td class="figure">{change(row[what].before, row[what].after)}</td>
+                <td class="figure">{chance ? "within chance" : change(row[what].before, row[what].after)}</td>
                 <th scope="row"><BlockName block={block} place={{ ...place, route: { ...route, file: row.after ? after : before } }} /></th>
               </tr>
             );
           })}
         </tbody>
       </table>
-      {search && <p class="note">{count(rows.length)} of {count(data.blocks.length)} blocks match the search{rows.length > ROWS_MAX ? "; the first " + count(ROWS_MAX) + " are shown" : ""}</p>}
+      {search && <p class="note">{count(rows.length)} of {count(data.blocks.length)} functions match the search{rows.length > ROWS_MAX ? "; the first " + count(ROWS_MAX) + " are shown" : ""}</p>}
       {!search && data.hidden > 0 && <p class="more"><a href={set({ top: String(10 * data.blocks.length) })}>{count(data.hidden)} more rows</a></p>}
     </>
   );

@@ -116,6 +116,7 @@ export class Embedded implements Source {
     switch (route) {
       case "captures": return [this.file(head, stored.count)];
       case "blocks": return one(items, "ids").split(",").map((id) => profile.blocks[Number(id)]).filter(Boolean);
+      case "measured": return head.measured;
       case "report": return { ...head, ...this.report(profile, query, items) };
       case "steps": return engine.steps(profile, query);
       case "sequences": return engine.sequences(profile, query);
@@ -135,7 +136,7 @@ export class Embedded implements Source {
     return {
       path, name: path.slice(path.lastIndexOf("/") + 1), generation: 1, state: head.state === "running" ? "ended" : head.state,
       warnings: head.warnings || [], foreign: false, spans, metric: head.metric,
-      metrics: head.metrics.filter((m: any) => m.total > 0).map(({ name, unit, total }: any) => ({ name, unit, total })),
+      metrics: head.metrics.filter((m: any) => m.total > 0).map(({ name, unit, total, sampling }: any) => ({ name, unit, total, ...(sampling ? { sample: sampling.unit } : {}) })),
     };
   }
 

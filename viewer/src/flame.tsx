@@ -5,7 +5,7 @@ import { Box, Flame, Layout, layOut, zoomTo } from "./boxes";
 import * as color from "./color";
 import { Block, Items, fullName, useAnswer, useStill } from "./data";
 import { change, count, figure, share } from "./format";
-import { Named, Place, Problem, Waiting, dropOf, sourceOf } from "./parts";
+import { Few, Named, Place, Problem, Waiting, dropOf, sourceOf } from "./parts";
 import { Route, choiceItems, go, scope, to, write } from "./route";
 import { matches as isMatch } from "./search";
 
@@ -249,6 +249,7 @@ export function FlameGraph({ place, route, items, coloring, search, height, zoom
   const matches = useMemo(() => (search && data
     ? new Set(Object.entries(data.blocks).filter(([, block]) => isMatch(block, search)).map(([id]) => Number(id))) : null), [search, data]);
   return useStill(waiting, () => error ? <Problem text={error} /> : !data ? <Waiting what="Drawing the flame graph" /> :
+    !data.total ? <p class="note" data-what="nothing">No {data.metric} was recorded here.</p> :
     <Graph key={route + " " + place.route.file} what={JSON.stringify([items, zoom])} flame={data} place={place} coloring={coloring} matches={matches} height={height} plain={route !== "flame"} link={link}
       deeper={() => setLevels(0)} />);
 }
@@ -330,14 +331,14 @@ function Graph({ what, flame, place, coloring, matches, height, plain, link, dee
     else if (event.key === "Enter") zoom(box);
     else if (event.key === "Backspace" || event.key === "Escape") {
       if (layout.above.length) go(link(layout.above[layout.above.length - 1].zoom));
-    } else if (event.key === "f" && box.block.id && !plain) go(to(place.route, { page: "sequence", focus: [box.block.id] }));
+    } else if (event.key === "f" && box.block.id && !plain) go(to(place.route, { page: "callers", focus: [box.block.id] }));
     else if (event.key === "d" && box.block.id && !plain) go(dropOf(place, box.block));
     else if (event.key === "c" && box.block.id && !plain)
       go(to(place.route, { page: "flame", focus: [box.block.id], rest: { callers: "1" } }));
     else return;
     event.preventDefault();
   };
-  const shown = hovered || selected;
+  const shown = selected || hovered;
   const tall = layout.levels * ROW;
   return (
     <div class="flame">
@@ -359,7 +360,7 @@ function Graph({ what, flame, place, coloring, matches, height, plain, link, dee
         }}>
         <div style={{ height: tall + "px" }}>
           <canvas ref={canvas} tabIndex={0} role="application" aria-roledescription="flame graph"
-            aria-label={"Flame graph of " + flame.metric + ". Arrow keys move, Enter zooms, Backspace zooms out, n and p go to matches of the search" + (plain ? "." : ", f focuses, d drops, c shows callers.")}
+            aria-label={"Flame graph of " + flame.metric + ". Arrow keys move, Enter zooms, Backspace zooms out, n and p go to matches of the search" + (plain ? "." : ", f shows callers and callees, d excludes, c turns it bottom-up.")}
             style={{ height: Math.min(tall, frame.current ? frame.current.clientHeight : innerHeight) + "px" }}
             onMouseMove={point} onMouseLeave={() => point(null)}
             onClick={(event) => {
@@ -372,21 +373,25 @@ function Graph({ what, flame, place, coloring, matches, height, plain, link, dee
             onKeyDown={key} />
         </div>
       </div>
-      {hovered && pointer.current && <Bubble box={hovered} flame={flame} at={pointer.current} />}
+      {hovered && pointer.current && <Bubble box={hovered} flame={flame} place={place} plain={plain} at={pointer.current} />}
       <Details box={shown || layout.root} flame={flame} place={place} plain={plain} />
       <p class="unseen" role="status" aria-live="polite">{selected ? say(selected, flame) : ""}</p>
     </div>
   );
 }
 
-// A tooltip at the pointer; the line below has the same text and more.
-function Bubble({ box, flame, at: [x, y] }: { box: Box; flame: Flame; at: [number, number] }) {
-  const right = x > innerWidth * 0.6, low = y > innerHeight - 90;
-  const place = { ...(right ? { right: innerWidth - x + 10 + "px" } : { left: x + 12 + "px" }), ...(low ? { bottom: innerHeight - y + 10 + "px" } : { top: y + 16 + "px" }) };
+// A tooltip at the pointer.
+function Bubble({ box, flame, place, plain, at: [x, y] }: { box: Box; flame: Flame; place: Place; plain: boolean; at: [number, number] }) {
+  const right = x > innerWidth * 0.6, low = y > innerHeight - 160, { block } = box, zoomed = flame.rows.length ? flame.rows[0][3] : flame.total;
+  const style = { ...(right ? { right: innerWidth - x + 10 + "px" } : { left: x + 12 + "px" }), ...(low ? { bottom: innerHeight - y + 10 + "px" } : { top: y + 16 + "px" }) };
   return (
-    <div class="bubble fixed" aria-hidden="true" style={place}>
-      <b>{fullName(box.block)}</b> {figure(box.inclusive, flame.unit)} <span class="dim">{share(box.inclusive, flame.total)}</span>
-      {flame.before !== undefined && <span class="dim"> {change(box.before, box.inclusive)}</span>}
+    <div class="bubble fixed" aria-hidden="true" style={style}>
+      <b>{fullName(block)}</b>
+      <div>total {!plain && <Few place={place} value={box.inclusive} />}{figure(box.inclusive, flame.unit)} <span class="dim">{share(box.inclusive, flame.total)}{zoomed !== flame.total ? ", " + share(box.inclusive, zoomed) + " of the zoom" : ""}</span>
+        {flame.before !== undefined && <span class="dim"> {change(box.before, box.inclusive)}</span>}</div>
+      {!flame.callers && flame.before === undefined && <div>self {!plain && <Few place={place} value={box.self} />}{figure(box.self, flame.unit)} <span class="dim">{share(box.self, flame.total)}</span></div>}
+      {box.calls > 0 && <div>{count(box.calls)} {plain ? (box.calls === 1 ? "span" : "spans") : box.calls === 1 ? "call" : "calls"}</div>}
+      {block.file && <div class="dim">{block.file}{block.line ? ":" + block.line : ""}</div>}
     </div>
   );
 }
@@ -401,19 +406,19 @@ function Details({ box, flame, place, plain }: { box: Box; flame: Flame; place: 
       {block.file && <span class="where">{block.file}{block.line ? ":" + block.line : ""}</span>}
       <dl>
         {flame.before !== undefined && <><dt>before</dt><dd>{figure(box.before, flame.unit)}</dd></>}
-        <dt>{flame.before !== undefined ? "after" : "inclusive"}</dt>
-        <dd data-what="inclusive" data-value={box.inclusive}>{figure(box.inclusive, flame.unit)} <i>{share(box.inclusive, flame.total)}</i></dd>
+        <dt>{flame.before !== undefined ? "after" : "total"}</dt>
+        <dd data-what="inclusive" data-value={box.inclusive}>{mine && <Few place={place} value={box.inclusive} />}{figure(box.inclusive, flame.unit)} <i>{share(box.inclusive, flame.total)}</i></dd>
         {flame.before !== undefined && <><dt>change</dt><dd>{change(box.before, box.inclusive)}</dd></>}
-        {!flame.callers && <><dt>self</dt><dd>{figure(box.self, flame.unit)}</dd></>}
+        {!flame.callers && <><dt>self</dt><dd>{mine && <Few place={place} value={box.self} />}{figure(box.self, flame.unit)}</dd></>}
         {box.calls > 0 && <><dt>{plain ? "spans" : "calls"}</dt><dd>{count(box.calls)}</dd></>}
         {box.cycles > 0 && <><dt title="recursive calls, which came back along a cycle">↺</dt><dd>{count(box.cycles)}</dd></>}
       </dl>
       {mine && box.row >= 0 && block.id > 0 && (
         <span class="acts">
-          <a href={to(place.route, { page: "sequence", focus: [block.id] })}>sequence</a>
+          <a href={to(place.route, { page: "callers", focus: [block.id] })}>callers & callees</a>
           <a href={to(place.route, { page: "flame", focus: [block.id], rest: {} })}>focus</a>
-          <a href={to(place.route, { page: "flame", focus: [block.id], rest: { callers: "1" } })}>callers</a>
-          <a href={dropOf(place, block)}>drop</a>
+          <a href={to(place.route, { page: "flame", focus: [block.id], rest: { callers: "1" } })}>bottom-up</a>
+          <a href={dropOf(place, block)}>exclude</a>
           {block.line > 0 && <a href={sourceOf(place, block)}>source</a>}
         </span>
       )}
@@ -431,14 +436,14 @@ export function SpanFlamePage({ place, search }: { place: Place; search: string 
       <div class="tools" role="toolbar" aria-label="Span tree">
         <Colorings route={route} coloring={coloring} />
         {route.rest.zoom && <a class="button" href={to(route, { rest: { ...route.rest, zoom: "" } })}>zoom out</a>}
-        <span class="note">Self time of spans, below their parents. Spans that ran in parallel are summed.</span>
+        <span class="note">Self time of spans, below their parents. Each moment of a lane counts once; lanes are summed.</span>
       </div>
       <FlameGraph place={place} route="span-flame" items={items} coloring={coloring} search={search} />
     </>
   );
 }
 
-const colorings: [Coloring, string][] = [["block", "block"], ["cost", "self cost"], ["calls", "calls"]];
+const colorings: [Coloring, string][] = [["block", "function"], ["cost", "self"], ["calls", "calls"]];
 
 function Colorings({ route, coloring }: { route: Route; coloring: Coloring }) {
   return (
@@ -449,9 +454,9 @@ function Colorings({ route, coloring }: { route: Route; coloring: Coloring }) {
         ))}
       </span>
       {coloring !== "block" && (
-        <span class="scale">{coloring === "cost" ? "little" : "seldom"}
+        <span class="scale">{coloring === "cost" ? "little" : "few"}
           {[0, 0.2, 0.4, 0.6, 0.8, 1].map((part) => <i style={{ background: color.heat(part) }} />)}
-          {coloring === "cost" ? "much" : "often"}</span>
+          {coloring === "cost" ? "much" : "many"}</span>
       )}
     </>
   );
@@ -469,8 +474,8 @@ export function FlamePage({ place, search }: { place: Place; search: string }) {
     <>
       <div class="tools" role="toolbar" aria-label="Flame graph">
         <span class="group">
-          <a href={set("callers", "", false)} aria-current={!callers}>from the root</a>
-          <a href={set("callers", "1", false)} aria-current={callers}>callers, upside down</a>
+          <a href={set("callers", "", false)} aria-current={!callers}>Top-down</a>
+          <a href={set("callers", "1", false)} aria-current={callers}>Bottom-up</a>
         </span>
         <span class="group">
           <a href={set("up", "")} aria-current={route.rest.up !== "1"}>icicle</a>

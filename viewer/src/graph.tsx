@@ -5,7 +5,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import * as color from "./color";
 import { Block, useAnswer, useStill } from "./data";
 import { base, count, figure, share } from "./format";
-import { Named, Place, Problem, Waiting } from "./parts";
+import { Few, Named, Place, fewSamples, Problem, Waiting } from "./parts";
 import { scope, to } from "./route";
 
 interface Node {
@@ -93,12 +93,12 @@ function Shown({ data, drawn, at, search }: { data: any; drawn: any; at: Place; 
   return (
     <>
       <div class="tools" role="toolbar" aria-label="Call graph">
-        <span class="group"><b>blocks</b>
+        <span class="group"><b>functions</b>
           {[15, 30, 60, 120].map((n) => <a href={set(n)} aria-current={nodes === String(n)}>{n}</a>)}
         </span>
-        {data.hidden > 0 && <span class="note">{count(data.hidden)} cheaper {data.hidden === 1 ? "block is" : "blocks are"} not drawn</span>}
+        {data.hidden > 0 && <span class="note">{count(data.hidden)} cheaper {data.hidden === 1 ? "function is" : "functions are"} not drawn</span>}
       </div>
-      {drawn ? <Drawing data={data} drawn={drawn} at={at} search={search} /> : <p class="note">No block has any cost here.</p>}
+      {drawn ? <Drawing data={data} drawn={drawn} at={at} search={search} /> : <p class="note">No function has any cost here.</p>}
     </>
   );
 }
@@ -163,11 +163,11 @@ function Drawing({ data, drawn, at, search }: { data: any; drawn: any; at: Place
         <button type="button" onClick={() => resize(scale / 1.25)} aria-label="Smaller">−</button>
         <button type="button" onClick={() => resize(toFit())}>all</button>
       </div>
-      <div class="graph" ref={frame} tabIndex={0} role="group" aria-label="Call graph; arrows move it, plus and minus resize it, Tab goes from block to block" onKeyDown={key} onWheel={wheel}
+      <div class="graph" ref={frame} tabIndex={0} role="group" aria-label="Call graph; arrows move it, plus and minus resize it, Tab goes from function to function" onKeyDown={key} onWheel={wheel}
         onClickCapture={(event) => { if (dragged.current) { event.preventDefault(); event.stopPropagation(); } dragged.current = false; }} onDragStart={(event) => event.preventDefault()}
         onPointerDown={(event) => { dragged.current = false; held.current = [event.clientX, event.clientY, frame.current!.scrollLeft, frame.current!.scrollTop]; }} onPointerMove={move} onPointerUp={() => { held.current = null; }}>
       <svg style={{ width: Math.round(width * (scale || 1)) + "px" }} viewBox={`0 0 ${width} ${height}`} role="group"
-        aria-label={"Call graph of " + data.nodes.length + " blocks"}>
+        aria-label={"Call graph of " + data.nodes.length + " functions"}>
         <defs>
           {HEADS.map((size, i) => (
             <marker id={"head" + i} viewBox="0 0 10 10" refX="9" refY="5" markerWidth={size} markerHeight={size} markerUnits="userSpaceOnUse" orient="auto">
@@ -193,12 +193,12 @@ function Drawing({ data, drawn, at, search }: { data: any; drawn: any; at: Place
           const box = graph.node(String(node.block.id));
           const found = search && (node.block.name + " " + node.block.file).toLowerCase().includes(search.toLowerCase());
           const loop = own.get(node.block.id);
-          const shown = figure(node.inclusive, at.unit) + " · " + share(node.inclusive, data.total) + (loop ? " · ↺ " + count(loop.calls) : "");
+          const shown = (fewSamples(at, node.inclusive) ? "~" : "") + figure(node.inclusive, at.unit) + " · " + share(node.inclusive, data.total) + (loop ? " · ↺ " + count(loop.calls) : "");
           return (
             <a class={"node" + (found ? " found" : "")} data-block={node.block.id}
-              href={to(at.route, { page: "sequence", focus: [node.block.id] })}
+              href={to(at.route, { page: "callers", focus: [node.block.id] })}
               onMouseEnter={() => setNear(node)} onFocus={() => setNear(node)} onMouseLeave={() => setNear(null)}
-              aria-label={`${titles.get(node.block.id)} ${shown} inclusive, ${figure(node.self, at.unit)} self, ${count(node.calls)} calls`}>
+              aria-label={`${titles.get(node.block.id)} ${shown} total, ${figure(node.self, at.unit)} self, ${count(node.calls)} calls`}>
               <rect x={box.x - box.width / 2} y={box.y - box.height / 2} width={box.width} height={box.height} rx="5"
                 style={{ fill: color.heat(Math.pow(node.self / most, 0.6)) }} />
               <text x={box.x} y={box.y - 5} text-anchor="middle" class="name">{titles.get(node.block.id)}</text>{" "}
@@ -211,11 +211,10 @@ function Drawing({ data, drawn, at, search }: { data: any; drawn: any; at: Place
       </svg>
       </div>
       <p class="note near">
-        {near ? <><span class="name"><Named block={near.block} /></span> {near.block.file && <span class="where">{near.block.file}{near.block.line ? ":" + near.block.line : ""}</span>} {figure(near.self, at.unit)} self, {count(near.calls)} {near.calls === 1 ? "call" : "calls"}</> : "\u00a0"}
+        {near ? <><span class="name"><Named block={near.block} /></span> {near.block.file && <span class="where">{near.block.file}{near.block.line ? ":" + near.block.line : ""}</span>} <Few place={at} value={near.self} />{figure(near.self, at.unit)} self, {count(near.calls)} {near.calls === 1 ? "call" : "calls"}</> : "\u00a0"}
       </p>
       <p class="note legend">
-        The colour of a box is its self cost, the figure its inclusive cost. The figure of an arrow is the inclusive cost of
-        that call.
+        The colour of a box is its self cost, the figure its total. The figure of an arrow is the total of that call.
       </p>
     </div>
   );

@@ -33,11 +33,11 @@ export function IterationsPage({ place, search }: { place: Place; search: string
           <a href={to(route, { rest: { ...route.rest, scale: "" } })} aria-current={route.rest.scale !== "linear"}>logarithmic</a>
           <a href={to(route, { rest: { ...route.rest, scale: "linear" } })} aria-current={route.rest.scale === "linear"}>linear</a>
         </span>
-        <span class="note">{count(data.spans)} {data.spans === 1 ? "span" : "spans"}{data.points.length < data.spans ? ", shown as " + count(data.points.length) + " points" : ""}{data.numbered ? "" : "; without iteration numbers, ordered by begin"}</span>
+        <span class="note">{count(data.spans)} {data.spans === 1 ? "span" : "spans"}{data.points.length < data.spans ? ", shown as " + count(data.points.length) + " points" : ""}{data.numbered ? "" : "; without iteration numbers, ordered by start"}</span>
       </div>
       <Scatter data={data} row={row} place={place} />
       <Range data={data} row={row} place={place} />
-      <h2>{"The slowest spans of " + data.block.name + (route.choice ? " in the choice" : "")}</h2>
+      <h2>{"The slowest spans of " + data.block.name + (route.choice ? " in the selection" : "")}</h2>
       <SlowestPage place={place} search={search} block={data.block.id} />
     </>
   );
@@ -79,9 +79,9 @@ function Scatter({ data, row, place }: { data: any; row: any; place: Place }) {
   }, [data, row, linear, JSON.stringify(choice), place.route.file]);
   return (
     <>
-      <div class="scatter" ref={frame} role="img" aria-label={"Duration by iteration of " + data.block.name + ", " + count(data.spans) + " spans. Drag to choose iterations, or use the fields below."} />
+      <div class="scatter" ref={frame} role="img" aria-label={"Duration by iteration of " + data.block.name + ", " + count(data.spans) + " spans. Drag to select iterations, or use the fields below."} />
       <p class="note near" data-span={near ? near[2] : undefined} data-value={near ? near[1] : undefined}>
-        {near ? `${data.block.name} #${near[0]} took ${time(near[1])}${near[3] > 1 ? ", the longest of " + count(near[3]) + " here" : ""}. Click to show it on the timeline.` : "Drag to choose iterations, click one to show it on the timeline."}
+        {near ? `${data.block.name} #${near[0]} total ${time(near[1])}${near[3] > 1 ? ", the longest of " + count(near[3]) + " here" : ""}. Click to show it on the timeline.` : "Drag to select iterations, click one to show it on the timeline."}
       </p>
     </>
   );
@@ -251,15 +251,15 @@ function Range({ data, row, place }: { data: any; row: any; place: Place }) {
     <form class="range" onSubmit={submit}>
       {field("first", "iteration from", choice?.first ?? "")}{field("last", "to", choice?.last ?? "")}
       {field("shortest", "duration from", micro(choice?.shortest))}{field("longest", "to", micro(choice?.longest))}<span>µs</span>
-      <button type="submit">choose</button>
+      <button type="submit">select</button>
       {row && row.count > 1 && (
         <>
-          <a class="button" href={from(row.p99)} data-what="p99" data-value={row.p99} title={"took " + time(row.p99) + " or longer"}>the slowest 1 %</a>
-          <a class="button" href={from(row.median)} data-what="median" data-value={row.median} title={"took " + time(row.median) + " or longer"}>the slower half</a>
+          <a class="button" href={from(row.p99)} data-what="p99" data-value={row.p99} title={"total " + time(row.p99) + " or longer"}>the slowest 1 %</a>
+          <a class="button" href={from(row.median)} data-what="median" data-value={row.median} title={"total " + time(row.median) + " or longer"}>the slower half</a>
           <a class="button" href={to(route, { page: "explain", choice: null, rest: { block: String(data.block.id) } })}>explain</a>
         </>
       )}
-      {choice && <a class="button" href={to(route, { choice: null, rest: { ...route.rest, block: String(choice.of) } })}>choose all</a>}
+      {choice && <a class="button" href={to(route, { choice: null, rest: { ...route.rest, block: String(choice.of) } })}>select all</a>}
     </form>
   );
 }

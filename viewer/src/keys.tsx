@@ -9,19 +9,19 @@ const help = (pages: Key[][]): [string, [string, string][]][] => [
   ["Everywhere", [
     ...pages.map((list): [string, string] => ["g and " + list.map((one) => one.key).join(" "), list.map((one) => one.text.toLowerCase()).join(", ")]),
     ["/", "search; Enter goes to the first match"], ["Tab, Enter", "next link, follow the link"],
-    ["Alt ←", "back"], ["T", "colours: light, dark, or as the system"], ["?", "this list"],
+    ["Alt ←", "back"], ["T", "light, dark or system theme"], ["?", "this list"],
   ]],
   ["Tables", [
-    ["↓ ↑ or j k", "next and previous row"], ["Enter", "follow the row's link"], ["d", "drop the row's block"],
+    ["↓ ↑ or j k", "next and previous row"], ["Enter", "follow the row's link"], ["d", "exclude the row's function"],
     ["o", "show the row's source line"],
   ]],
   ["Flame graphs", [
     ["↓ ↑ ← →", "move between boxes"], ["Enter, Backspace", "zoom in, zoom out"], ["n p", "next and previous match of the search"],
-    ["f d c", "focus on the box's block, drop it, show its callers"],
+    ["f d c", "callers and callees of the box, exclude it, bottom-up"],
   ]],
   ["Timeline", [
     ["+ − or w s", "zoom in, zoom out"], ["← → or a d", "scroll left, scroll right"], ["Home", "show all"],
-    ["n p", "next and previous span"], ["u", "parent of the span"], ["Enter", "zoom to the span"], ["Esc", "deselect"],
+    ["n p", "next and previous span, or match of the search"], ["u", "parent of the span"], ["Enter", "zoom to the span"], ["Esc", "deselect"],
   ]],
   ["Call graph", [["+ − 0", "larger, smaller, fit"], ["arrows", "scroll"]]],
 ];
@@ -30,8 +30,12 @@ export function Help({ pages, close }: { pages: Key[][]; close: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current!.showModal(), []);
   return (
-    <dialog ref={dialog} onClose={close} aria-label="Keys">
+    <dialog ref={dialog} onClose={close} aria-label="Help">
       <button type="button" class="close" onClick={() => dialog.current!.close()}>close</button>
+      <section>
+        <h2>What each page answers</h2>
+        <dl>{tour.map(([question, answer]) => <><dt class="question">{question}</dt><dd>{answer}</dd></>)}</dl>
+      </section>
       {help(pages).map(([title, rows]) => (
         <section>
           <h2>{title}</h2>
@@ -41,6 +45,19 @@ export function Help({ pages, close }: { pages: Key[][]; close: () => void }) {
     </dialog>
   );
 }
+
+// The questions that the pages answer.
+const tour: [string, string][] = [
+  ["Where does the time go?", "Flame graph: a box is a call path, its width the cost. Functions: the same as a table, by total or self."],
+  ["Who calls this, and what does it call?", "Callers & callees, from any function's name. Bottom-up in the flame graph shows all callers."],
+  ["Which path is hot?", "Hot paths lists whole paths by the self cost of their last function; Call graph draws the most expensive functions."],
+  ["Which line?", "Source shows the figures beside the lines."],
+  ["What happened when?", "Timeline: each lane is a thread or another group of strands of which one runs at a time."],
+  ["Which job was slow, and why?", "Slowest and Iterations find it; Explain says which part or attribute its duration goes with."],
+  ["What would help?", "What if simulates the recording with some parts faster; Biggest wins compares them."],
+  ["What is not accounted for?", "Missing time lists gaps in which nothing that was recorded ran."],
+  ["What changed?", "Difference compares two files."],
+];
 
 const rowsThere = (): HTMLElement[] => [...document.querySelectorAll<HTMLElement>("main tbody tr")].filter((row) => row.querySelector("a"));
 const rowNow = (rows: HTMLElement[]): number => rows.findIndex((row) => row.contains(document.activeElement));

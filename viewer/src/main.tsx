@@ -16,7 +16,7 @@ import { figure, share, time } from "./format";
 import { GraphPage } from "./graph";
 import { IterationsPage } from "./iterations";
 import { Help, useKeys, usePlace } from "./keys";
-import { Place, Problem, Waiting } from "./parts";
+import { Place, Problem, Strip, Waiting } from "./parts";
 import { Choice, Route, go, parse, replace, scope, to, write } from "./route";
 import { Search } from "./search";
 import { SourcePage } from "./source_page";
@@ -33,12 +33,11 @@ interface Entry {
 
 const where: Entry[] = [
   { page: "flame", text: "Flame graph", key: "1", show: (place, search) => <FlamePage place={place} search={search} /> },
-  { page: "overall", text: "Overall", key: "2", show: (place, search) => <BlocksPage place={place} by="inclusive" search={search} /> },
-  { page: "self", text: "Self", key: "3", show: (place, search) => <BlocksPage place={place} by="self" search={search} /> },
-  { page: "sequences", text: "Sequences", key: "4", show: (place, search) => <SequencesPage place={place} search={search} /> },
-  { page: "sequence", text: "Sequence", key: "5", show: (place, search) => <SequencePage place={place} search={search} /> },
-  { page: "graph", text: "Call graph", key: "6", show: (place, search) => <GraphPage place={place} search={search} /> },
-  { page: "source", text: "Source", key: "7", show: (place, search) => <SourcePage place={place} search={search} /> },
+  { page: "functions", text: "Functions", key: "2", show: (place, search) => <BlocksPage place={place} search={search} /> },
+  { page: "callers", text: "Callers & callees", key: "3", show: (place, search) => <SequencePage place={place} search={search} /> },
+  { page: "paths", text: "Hot paths", key: "4", show: (place, search) => <SequencesPage place={place} search={search} /> },
+  { page: "graph", text: "Call graph", key: "5", show: (place, search) => <GraphPage place={place} search={search} /> },
+  { page: "source", text: "Source", key: "6", show: (place, search) => <SourcePage place={place} search={search} /> },
 ];
 
 const when: Entry[] = [
@@ -153,7 +152,7 @@ function choiceText(choice: Choice, name: string): string {
   if (choice.first !== undefined || choice.last !== undefined)
     parts.push("#" + (choice.first ?? "…") + " to #" + (choice.last ?? "…"));
   if (choice.shortest !== undefined || choice.longest !== undefined)
-    parts.push("took " + (choice.longest === undefined ? time(choice.shortest!) + " or longer" : choice.shortest ? time(choice.shortest) + " to " + time(choice.longest) : time(choice.longest) + " or less"));
+    parts.push("total " + (choice.longest === undefined ? time(choice.shortest!) + " or longer" : choice.shortest ? time(choice.shortest) + " to " + time(choice.longest) : time(choice.longest) + " or less"));
   return name + " " + (parts.join(", ") || "all");
 }
 
@@ -184,14 +183,14 @@ function Crumbs({ place }: { place: Place }) {
         ))}
         {!spans && route.drops.map((drop, i) => (
           <li class="drop">
-            <span>without {drop.map(name).join(" → ")}</span>
+            <span>excluding {drop.map(name).join(" → ")}</span>
             <a class="x" href={to(route, { drops: route.drops.filter((_, j) => j !== i) })} aria-label={"Restore " + drop.map(name).join(" ")}>×</a>
           </li>
         ))}
         {spans && route.choice && (
           <li class="choice">
             <span>{choiceText(route.choice, name(route.choice.of))}</span>
-            <a class="x" href={to(route, { choice: null })} aria-label="Choose all iterations">×</a>
+            <a class="x" href={to(route, { choice: null })} aria-label="Select all iterations">×</a>
           </li>
         )}
       </ol>
@@ -205,7 +204,7 @@ function Crumbs({ place }: { place: Place }) {
   );
 }
 
-const themes: [Theme, string][] = [["", "as the system"], ["light", "light"], ["dark", "dark"]];
+const themes: [Theme, string][] = [["", "System theme"], ["light", "Light theme"], ["dark", "Dark theme"]];
 
 // Light, dark, or the system's theme.
 function useTheme(): { text: string; turn: () => void } {
@@ -236,7 +235,7 @@ function Badges({ file, route, gone }: { file: File; route: Route; gone: boolean
     <>
       {gone ? <span class="badge" role="status">cairn view has ended</span> : file.state === "running" && <span class="live" role="status">live</span>}
       {badges.map(([text, title]) => (
-        <a class="badge" data-badge={text} href={to(route, { page: "overall", focus: [], drops: [], rest: {} })} title={title}>{text}</a>
+        <a class="badge" data-badge={text} href={to(route, { page: "functions", focus: [], drops: [], rest: {} })} title={title}>{text}</a>
       ))}
     </>
   );
@@ -313,19 +312,20 @@ function App() {
         <Metrics metrics={metrics} metric={metric} link={(name) => to(route, { metric: name === file.metric ? "" : name, rest: route.rest })} />
         {(both || [file]).map((one, i) => <Badges file={one} route={{ ...place.route, file: files.indexOf(one) }} gone={gone && !i} />)}
         <Search place={place} spans={spans} share={!both} search={search} setSearch={(text) => replace(write({ ...parse(location.hash), search: text }))} />
-        <button type="button" class="help" onClick={theme.turn} title={"Colours: " + theme.text + " (T)"} aria-label={"Colours: " + theme.text}><Sun /></button>
-        <button type="button" class="help" onClick={() => setHelping(true)} aria-label="Keys">?</button>
+        <button type="button" class="help" onClick={theme.turn} title={theme.text + " (T)"} aria-label={theme.text}><Sun /></button>
+        <button type="button" class="help" onClick={() => setHelping(true)} aria-label="Help: pages and keys">?</button>
       </header>
       <nav class="menu" aria-label="Pages">
         <Menu title="Profile" list={where} route={place.route} />
-        <Menu title="Spans" list={when} route={place.route} disabled={file.spans === 0 ? (isLive() ? "no spans in this file" : "not stored in this page") : file.spans === null ? "reading…" : undefined} />
+        <Menu title="Spans" list={when} route={place.route} disabled={file.spans === 0 ? (isLive() ? "no spans in this file" : "no spans in this page") : file.spans === null ? "reading…" : undefined} />
         <Menu title="Comparison" list={what} route={place.route} disabled={files.length < 2 ? (isLive() ? "open two files to compare" : "not stored in this page") : undefined} />
       </nav>
       <main id="content" tabIndex={-1}>
         <h1 class="unseen" tabIndex={-1}>{entry.text}</h1>
         {entry.page !== "diff" && <Crumbs place={place} />}
         {error && <Problem text={error} />}
-        {spans && file.spans === null ? <Waiting what="Reading the spans" /> : entry.show(place, search)}
+        {spans && file.spans === null ? <Waiting what="Reading the spans" /> : spans && file.spans === 0 ? <p class="note">No spans were recorded in {file.name}.</p> : entry.show(place, search)}
+        {entry.page !== "diff" && <Strip key={file.path} place={place} />}
       </main>
       {helping && <Help pages={pages} close={() => setHelping(false)} />}
     </>

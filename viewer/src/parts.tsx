@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Components of several pages.
 import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useState } from "preact/hooks";
-import { Block, File } from "./data";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { Block, File, ask } from "./data";
 import { base, figure, share } from "./format";
 import { Route, to } from "./route";
 
@@ -26,7 +26,7 @@ export function Waiting({ what }: { what: string }) {
 export const Named = ({ block }: { block: Block }) =>
   block.within ? <><span class="outer">{block.within}.</span>{block.name}</> : <>{block.name}</>;
 
-// A block's name as a link to its sequence.
+// A function's name as a link to its callers and callees.
 export function BlockName({ block, place, focus }: { block: Block; place: Place; focus?: number[] }) {
   const where = block.file ? base(block.file) + (block.line ? ":" + block.line : "") : "";
   return (
@@ -34,7 +34,7 @@ export function BlockName({ block, place, focus }: { block: Block; place: Place;
       {block.id === 0 ? (
         <span class="name"><Named block={block} /></span>
       ) : (
-        <a class="name" href={to(place.route, { page: "sequence", focus: focus || [block.id] })}>
+        <a class="name" href={to(place.route, { page: "callers", focus: focus || [block.id] })}>
           <Named block={block} />
         </a>
       )}
@@ -60,9 +60,9 @@ export const dropOf = (place: Place, block: Block, page?: string): string =>
 export function Drop({ block, place }: { block: Block; place: Place }) {
   if (block.id === 0) return null;
   return (
-    <a class="act" data-act="drop" href={dropOf(place, block)} title={"Leave out all contexts with " + block.name + " in their path"}
-      aria-label={"Drop " + block.name}>
-      drop
+    <a class="act" data-act="drop" href={dropOf(place, block)} title={"Leave out all paths through " + block.name}
+      aria-label={"Exclude " + block.name}>
+      exclude
     </a>
   );
 }
@@ -76,18 +76,65 @@ export function Focus({ block, place, page, text }: { block: Block; place: Place
   );
 }
 
+// A figure of a sampled metric is sure from this number of samples on (profile/sampling.h).
+const SURE = 100;
+
+// Returns the number of samples behind a figure if it is uncertain, else 0.
+export function fewSamples(place: Place, value: number): number {
+  const metric = place.file.metrics.find((one) => one.name === place.metric), samples = metric?.sample ? value / metric.sample : 0;
+  return samples && samples < SURE ? Math.max(1, Math.round(samples)) : 0;
+}
+
+// The mark of an uncertain figure.
+export function Few({ place, value }: { place: Place; value: number }) {
+  const samples = fewSamples(place, value);
+  return samples ? <i class="likely" title={"uncertain: " + samples + (samples === 1 ? " sample" : " samples")}>~</i> : null;
+}
+
+interface Measured { lines: { label: string; text: string }[]; functions: number; }
+
+const measured = new Map<string, Measured>(); // by file and generation
+
+// Returns how the file's figures were measured.
+export function useMeasured(place: Place): Measured | null {
+  const key = place.file.path + " " + place.file.generation, [, draw] = useState(0);
+  useEffect(() => {
+    let over = false;
+    if (measured.has(key)) return;
+    ask("measured", [["file", String(place.route.file)]]).then((its: Measured) => {
+      measured.set(key, its);
+      if (!over) draw((n) => n + 1);
+    }, () => {});
+    return () => { over = true; };
+  }, [key]);
+  return measured.get(key) || null;
+}
+
+// How the figures were measured, and how to read them.
+export function Strip({ place }: { place: Place }) {
+  const its = useMeasured(place), sampled = place.file.metrics.find((one) => one.name === place.metric)?.sample;
+  if (!its) return null;
+  const shown = its.lines.filter((line) => line.text);
+  return (
+    <footer class="strip" data-what="measured" aria-label="How the figures were measured">
+      {shown.map(({ label, text }) => <span data-line={label}><b>{label}</b> {text}</span>)}
+      <span><b>reading</b> {sampled ? "~ is a figure of fewer than 100 samples: point at it for its 95 % interval or its samples" : "figures without ~ are exact or rest on at least 100 samples"}</span>
+    </footer>
+  );
+}
+
 // A figure with its share of the whole as a bar behind it.
-export function Cost({ value, whole, unit, what, interval }: {
-  value: number; whole: number; unit: string; what: string; interval?: number[];
+export function Cost({ value, whole, unit, what, interval, samples }: {
+  value: number; whole: number; unit: string; what: string; interval?: number[]; samples?: number;
 }) {
   const part = whole ? Math.min(1, value / whole) : 0;
   const likely = interval
-    ? "likely between " + figure(interval[0], unit) + " and " + figure(interval[1], unit)
-    : undefined;
+    ? "95 % interval: " + figure(interval[0], unit) + " to " + figure(interval[1], unit)
+    : samples ? "uncertain: " + samples + (samples === 1 ? " sample" : " samples") : undefined;
   return (
     <td class="cost" data-what={what} data-value={value} title={likely}>
       <span class="bar" style={{ width: (100 * part).toFixed(2) + "%" }} aria-hidden="true" />
-      <span class="value">{interval && value ? <i class="likely">~</i> : null}{value ? figure(value, unit) : "–"}</span>
+      <span class="value">{(interval || samples) && value ? <i class="likely">~</i> : null}{value ? figure(value, unit) : "–"}</span>
       <span class="share">{value ? share(value, whole) : ""}</span>
     </td>
   );

@@ -28,6 +28,11 @@ export const wholeText = (text: string | null): string | undefined => (text && /
 const numbers = (text: string): number[] =>
   text.split(".").map(whole).filter((n): n is number => n !== undefined);
 
+// Pages of links from before their names changed: the page, and its order.
+const FORMER: Record<string, [string, string]> = {
+  overall: ["functions", ""], self: ["functions", "self"], sequences: ["paths", ""], sequence: ["callers", ""],
+};
+
 export function parse(hash: string): Route {
   const [path, query] = hash.replace(/^#\/?/, "").split("?");
   const items = new URLSearchParams(query || "");
@@ -50,6 +55,11 @@ export function parse(hash: string): Route {
   items.forEach((value, key) => {
     if (!shared.includes(key)) route.rest[key] = value;
   });
+  const former = FORMER[route.page];
+  if (former) {
+    route.page = former[0];
+    if (former[1] && !route.rest.sort) route.rest.sort = former[1];
+  }
   return route;
 }
 

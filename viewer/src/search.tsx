@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The search: blocks by name and file, and the share of all matches.
+// The search: functions by name and file, and the share of all matches.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Block, Items, useAnswer } from "./data";
 import { count, share } from "./format";
@@ -44,15 +44,15 @@ function useFound(place: Place, search: string, spans: boolean): Found | null {
 export function Search({ place, spans, share: shared, search, setSearch }: {
   place: Place; spans: boolean; share: boolean; search: string; setSearch: (text: string) => void;
 }) {
-  const [text, setText] = useState(search);
+  const [text, setText] = useState(search), sent = useRef(search);
   useEffect(() => {
     if (text.trim() === search) return;
-    const wait = setTimeout(() => setSearch(text.trim()), 120);
+    const wait = setTimeout(() => setSearch((sent.current = text.trim())), 120);
     return () => clearTimeout(wait);
   }, [text]);
-  // The back button may change the search text.
+  // Links and the back button change the search text, too.
   useEffect(() => {
-    if (document.activeElement?.id !== "search") setText(search);
+    if (search !== sent.current) setText((sent.current = search));
   }, [search]);
   const found = useFound(place, shared ? search : "", spans);
   const key = (event: KeyboardEvent) => {
@@ -64,11 +64,11 @@ export function Search({ place, spans, share: shared, search, setSearch }: {
   };
   return (
     <form class="search" role="search" onSubmit={(event) => event.preventDefault()}>
-      <input id="search" type="search" placeholder="search  /" aria-label="Search blocks" value={text} autocomplete="off" spellcheck={false}
+      <input id="search" type="search" placeholder="search  /" aria-label="Search functions" value={text} autocomplete="off" spellcheck={false}
         onInput={(event) => setText((event.target as HTMLInputElement).value)} onKeyDown={key} />
       <output for="search" role="status">
         {found && (
-          <span data-what="matches" data-value={found.value} data-of={found.whole}>{found.count === 0 ? "nothing" : count(found.count) + (found.count === 1 ? " block, " : " blocks, ") + share(found.value, found.whole) + found.of}</span>
+          <span data-what="matches" data-value={found.value} data-of={found.whole}>{found.count === 0 ? "nothing" : count(found.count) + (found.count === 1 ? " function, " : " functions, ") + share(found.value, found.whole) + found.of}</span>
         )}
       </output>
     </form>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A source file with the costs of its blocks, at their lines.
+// A source file with the costs of its functions, at their lines.
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import * as color from "./color";
@@ -29,7 +29,7 @@ function byLine(rows: Row[]): Map<number, Row[]> {
   return lines;
 }
 
-// The files, by the self cost of their blocks.
+// The files, by the self cost of their functions.
 function FilesPage({ place, search }: { place: Place; search: string }) {
   const { route, metric, unit } = place;
   const { data, error } = useAnswer("report", [...scope(route), ["view", "flat"], ["sort", "self"], ["top", "0"]], place.file.generation);
@@ -51,8 +51,8 @@ function FilesPage({ place, search }: { place: Place; search: string }) {
   const whole = data.metrics.find((one: any) => one.name === metric)?.total || 0;
   return (
     <table class="blocks files">
-      <caption class="unseen">Files by the self cost of their {search ? "matching " : ""}blocks</caption>
-      <thead><tr><th scope="col" class="figure" aria-sort="descending">self</th><th scope="col" class="figure">calls</th><th scope="col" class="figure">blocks</th><th scope="col">file</th></tr></thead>
+      <caption class="unseen">Files by the self cost of their {search ? "matching " : ""}functions</caption>
+      <thead><tr><th scope="col" class="figure" aria-sort="descending">self</th><th scope="col" class="figure">calls</th><th scope="col" class="figure">functions</th><th scope="col">file</th></tr></thead>
       <tbody>{files.slice(0, 500).map((row) => (
         <tr data-file={row.file}>
           <Cost what="self" value={row.self} whole={whole} unit={unit} />
@@ -77,11 +77,11 @@ function Line({ row, place, most, number, children, chosen, search, named }: {
   const found = row && search && matches(row.block, search);
   return (
     <tr class={(chosen ? "here" : "") + (found ? " found" : "") + (number ? "" : " also")} ref={here} data-line={number} data-block={row?.block.id}>
-      <td class="figure" data-what="self" data-value={row?.self || 0} style={row?.self ? { background: color.heat(Math.pow(row.self / most, 0.5)) } : {}}>{row?.self ? figure(row.self, unit) : ""}</td>
       <td class="figure" data-what="inclusive" data-value={row?.inclusive || 0}>{row?.inclusive ? figure(row.inclusive, unit) : ""}</td>
+      <td class="figure" data-what="self" data-value={row?.self || 0} style={row?.self ? { background: color.heat(Math.pow(row.self / most, 0.5)) } : {}}>{row?.self ? figure(row.self, unit) : ""}</td>
       <td class="figure" data-what="calls" data-value={row?.calls || 0}>{row?.calls ? count(row.calls) : ""}</td>
-      <td class="line">{row && number ? <a href={to(route, { page: "sequence", focus: [row.block.id] })} aria-label={"line " + number + ", " + row.block.name}>{number}</a> : number || ""}</td>
-      <td class="text">{children}{row && named && <> <a class="its" href={to(route, { page: "sequence", focus: [row.block.id] })}><Named block={row.block} /></a></>}</td>
+      <td class="line">{row && number ? <a href={to(route, { page: "callers", focus: [row.block.id] })} aria-label={"line " + number + ", " + row.block.name}>{number}</a> : number || ""}</td>
+      <td class="text">{children}{row && named && <> <a class="its" href={to(route, { page: "callers", focus: [row.block.id] })}><Named block={row.block} /></a></>}</td>
     </tr>
   );
 }
@@ -98,10 +98,10 @@ function Text({ lines, blocks, place, block, search }: { lines: string[]; blocks
         return [
           <Line {...same} row={rows[0]} number={i + 1} chosen={is(rows[0])} named={rows.length > 1}>{text || " "}</Line>,
           ...shown.slice(1).map((row) => <Line {...same} row={row} chosen={is(row)} named>{""}</Line>),
-          rows.length > shown.length && <Line {...same}>{count(rows.length - shown.length)} more blocks at this line</Line>,
+          rows.length > shown.length && <Line {...same}>{count(rows.length - shown.length)} more functions at this line</Line>,
         ];
       })}
-      {elsewhere.length > 0 && <tr class="section"><th colSpan={5} scope="rowgroup">blocks at lines that the file does not have</th></tr>}
+      {elsewhere.length > 0 && <tr class="section"><th colSpan={5} scope="rowgroup">functions at lines that the file does not have</th></tr>}
       {elsewhere.slice(0, 200).map((row) => <Line {...same} row={row} chosen={is(row)} named>{""}</Line>)}
     </tbody>
   );
@@ -120,13 +120,13 @@ export function SourcePage({ place, search }: { place: Place; search: string }) 
   return (
     <>
       <p class="note back"><a href={to(route, { rest: {} })}>all files</a></p>
-      <h2 class="file">{data.file || "no file"}<small>{figure(whole, unit)} {unit === "nanoseconds" ? "of " + place.metric : place.metric}, self cost of its blocks</small></h2>
+      <h2 class="file">{data.file || "no file"}<small>{figure(whole, unit)} {unit === "nanoseconds" ? "of " + place.metric : place.metric}, self cost of its functions</small></h2>
       {data.lines ? (
         <div class="code">
           <table>
             <caption class="unseen">{data.file}</caption>
             <thead>
-              <tr><th scope="col" class="figure">self</th><th scope="col" class="figure">inclusive</th><th scope="col" class="figure">calls</th><th scope="col" class="figure">line</th><th scope="col">source</th></tr>
+              <tr><th scope="col" class="figure">total</th><th scope="col" class="figure">self</th><th scope="col" class="figure">calls</th><th scope="col" class="figure">line</th><th scope="col">source</th></tr>
             </thead>
             <Text lines={data.lines} blocks={data.blocks} place={place} block={block} search={search} />
           </table>
@@ -135,12 +135,12 @@ export function SourcePage({ place, search }: { place: Place; search: string }) 
         <>
           <p class="note">The text is not shown: {data.reason}.</p>
           <table class="blocks">
-            <thead><tr><th scope="col" class="figure">self</th><th scope="col" class="figure">inclusive</th><th scope="col" class="figure">calls</th><th scope="col">block</th><td /></tr></thead>
+            <thead><tr><th scope="col" class="figure">total</th><th scope="col" class="figure">self</th><th scope="col" class="figure">calls</th><th scope="col">function</th><td /></tr></thead>
             <tbody>
               {found.sort((a: Row, b: Row) => b.self - a.self || b.inclusive - a.inclusive || b.calls - a.calls).map((row: Row) => (
                 <tr>
-                  <Cost what="self" value={row.self} whole={whole} unit={unit} />
                   <Figure what="inclusive" value={row.inclusive} unit={unit} />
+                  <Cost what="self" value={row.self} whole={whole} unit={unit} />
                   <Figure what="calls" value={row.calls} unit="" />
                   <th scope="row"><BlockName block={row.block} place={place} /></th>
                   <td class="acts"><Drop block={row.block} place={place} /></td>

@@ -49,14 +49,14 @@ export function SpanCard({ span, place, bar }: { span: Span; place: Place; bar?:
       <h2>{nameOf(span.block, span.iteration)}</h2>
       {span.block.file && <p class="where">{base(span.block.file)}:{span.block.line}</p>}
       <dl>
-        <dt>took</dt><dd data-what="duration" data-value={span.duration}>{time(span.duration)}{span.open ? ", and has not ended" : ""}</dd>
-        <dt>itself</dt><dd data-what="self" data-value={span.self}>{time(span.self)} <i>{share(span.self, span.duration)}</i></dd>
-        <dt>began</dt><dd>{time(span.start)}</dd>
+        <dt>total</dt><dd data-what="duration" data-value={span.duration}>{time(span.duration)}{span.open ? ", still open" : ""}</dd>
+        <dt>self</dt><dd data-what="self" data-value={span.self}>{time(span.self)} <i>{share(span.self, span.duration)}</i></dd>
+        <dt>start</dt><dd>{time(span.start)}</dd>
         <dt>lane</dt><dd>{span.lane || span.lane_number}</dd>
         {span.iteration !== null && <><dt>iteration</dt><dd data-what="iteration">{span.iteration}</dd></>}
         {span.attributes.map((one) => <><dt class="key">{one.key}</dt><dd data-attribute={one.key}>{valueOf(one)}</dd></>)}
       </dl>
-      {span.ancestors.length > 0 && <h3>{span.handed_off ? "handed off by" : "within"}</h3>}
+      {span.ancestors.length > 0 && <h3>{span.handed_off ? "Handed off by" : "Ancestors"}</h3>}
       <ol class="ancestors">
         {span.ancestors.map((one) => (
           <li><a href={spanLink(route, one.id)} data-ancestor={one.id}>{nameOf(one.block, one.iteration)}</a></li>

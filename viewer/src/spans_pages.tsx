@@ -16,7 +16,7 @@ function Bins({ bins, edges }: { bins: number[]; edges: number[] }) {
       aria-label={"From " + time(edges[0]) + " to " + time(edges[edges.length - 1])}>
       {bins.map((n, i) => (
         <rect x={i * 7} width="6" y={20 - (n ? Math.max(2, 20 * n / most) : 0)} height={n ? Math.max(2, 20 * n / most) : 0}>
-          <title>{count(n) + " took " + time(edges[i]) + " to " + time(edges[i + 1])}</title>
+          <title>{count(n) + " spans of " + time(edges[i]) + " to " + time(edges[i + 1])}</title>
         </rect>
       ))}
     </svg>
@@ -42,13 +42,13 @@ export function SpansPage({ place, search }: { place: Place; search: string }) {
     <>
       <p class="note">{count(data.spans)} spans{data.open ? ", " + count(data.open) + " have not ended" : ""}{data.dropped ? "; " + count(data.dropped) + " were dropped for lack of space" : ""}</p>
       <table class="blocks">
-        <caption class="unseen">Spans by block</caption>
+        <caption class="unseen">Spans by name</caption>
         <thead>
           <tr>{columns.map((name) => (
             <th scope="col" class="figure" aria-sort={sort === name ? "descending" : "none"}>
               <a href={to(route, { rest: { ...route.rest, sort: name === "total" ? "" : name } })}>{name}</a>
             </th>))}
-            <th scope="col">durations</th><th scope="col">block</th></tr>
+            <th scope="col">durations</th><th scope="col">span name</th></tr>
         </thead>
         <tbody>
           {data.blocks.filter((row: any) => !search || matches(row.block, search)).map((row: any) => (
@@ -95,7 +95,7 @@ export function SlowestPage({ place, search, block }: { place: Place; search: st
     {search && <p class="note">{count(rows.length)} of the {count(data.slowest.length)} slowest match the search by name or attribute</p>}
     <table class="blocks slowest">
       <caption class="unseen">The slowest spans</caption>
-      <thead><tr><th scope="col" class="figure">took</th><th scope="col" class="figure">self</th><th scope="col">span</th><th scope="col">attributes</th><th scope="col">lane</th><th scope="col">within</th></tr></thead>
+      <thead><tr><th scope="col" class="figure">total</th><th scope="col" class="figure">self</th><th scope="col">span</th><th scope="col">attributes</th><th scope="col">lane</th><th scope="col">ancestors</th></tr></thead>
       <tbody>
         {rows.map((span: any) => (
           <tr data-span={span.id}>
@@ -137,11 +137,11 @@ export function MissingPage({ place, search }: { place: Place; search: string })
         <span>missing <b data-what="missing" data-value={data.missing}>{time(data.missing)}</b></span>
         <span>of <b data-value={data.total}>{time(data.total)}</b></span>
         <span class="more">{share(data.missing, data.total)}</span>
-        <span class="note">of root spans' time, in which none of their children ran, in {count(data.gap_count)} {data.gap_count === 1 ? "gap" : "gaps"}</span>
+        <span class="note">of root spans' time, in which nothing that was recorded ran, in {count(data.gap_count)} {data.gap_count === 1 ? "gap" : "gaps"}</span>
       </p>
       <table class="blocks">
-        <caption>Missing time by block</caption>
-        <thead><tr><th scope="col" class="figure">missing</th><th scope="col" class="figure">of</th><th scope="col" class="figure">spans</th><th scope="col">block</th></tr></thead>
+        <caption>Missing time by span name</caption>
+        <thead><tr><th scope="col" class="figure">missing</th><th scope="col" class="figure">of</th><th scope="col" class="figure">spans</th><th scope="col">span name</th></tr></thead>
         <tbody>{data.blocks.filter((row: any) => has(row)).map((row: any) => (
           <tr>
             <td class="cost" data-value={row.missing}><span class="bar" style={{ width: (row.total ? (100 * row.missing) / row.total : 0).toFixed(2) + "%" }} aria-hidden="true" /><span class="value">{time(row.missing)}</span><span class="share">{share(row.missing, row.total)}</span></td>

@@ -28,7 +28,11 @@ function timeline(all: any, items: Items): any {
   const bars = all.bars.filter((bar: number[]) =>
     bar[at.lane] >= first && bar[at.lane] < last && bar[at.start] < to && bar[at.end] >= from);
   const arrows = all.arrows.filter((arrow: any) => Math.min(arrow.left, arrow.arrives) < to && Math.max(arrow.left, arrow.arrives) >= from);
-  return { ...all, from, to, bars, arrows, sent: true };
+  const entire = from <= 0 && to >= all.to, kind = (name: string) => arrows.filter((arrow: any) => arrow.kind === name).length;
+  const counts = entire ? all.counts : {
+    spans: bars.reduce((sum: number, bar: number[]) => sum + bar[at.count], 0), handoffs: kind("handoff"), waits: kind("waits"), follows: kind("follows"),
+  };
+  return { ...all, from, to, bars, arrows, counts, sent: true };
 }
 
 function spans(all: any, items: Items): any {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The pages Overall and Self: blocks over all callers. Sequences: whole paths. Sequence: callers,
-// cost and callees of a run of blocks.
+// The pages Functions: figures over all callers. Hot paths: whole paths. Callers & callees: of a
+// function, or of a sequence of functions.
 import { Block, useAnswer, useStill } from "./data";
 import { count, figure, share } from "./format";
 import { useMemo } from "preact/hooks";
-import { BlockName, Cost, Drop, Figure, Named, Place, Problem, Waiting, dropOf, intervalOf, useFirst } from "./parts";
+import { BlockName, Cost, Drop, Figure, Named, Place, Problem, Waiting, dropOf, fewSamples, intervalOf, useFirst, useMeasured } from "./parts";
 import { scope, to } from "./route";
 import { matches } from "./search";
 
@@ -32,41 +32,40 @@ function Heading({ place, name, sort, text, default: standard }: {
   );
 }
 
-export function BlocksPage({ place, by, search }: { place: Place; by: "inclusive" | "self"; search: string }) {
+export function BlocksPage({ place, search }: { place: Place; search: string }) {
   const { route } = place;
-  const sort = route.rest.sort || by, top = search ? String(SEARCHED_MAX) : route.rest.top || "100";
+  const sort = route.rest.sort || "inclusive", top = search ? String(SEARCHED_MAX) : route.rest.top || "100";
   const { data, error, waiting } = useAnswer("report",
     [...scope(route), ["view", "flat"], ["sort", sort], ["top", top]], place.file.generation);
   return useStill(waiting, () => error ? <Problem text={error} /> : data
-    ? <Blocks place={place} by={by} search={search} data={data} sort={sort} /> : <Waiting what="Computing the table" />);
+    ? <Blocks place={place} search={search} data={data} sort={sort} /> : <Waiting what="Computing the table" />);
 }
 
-function Blocks({ place, by, search, data, sort }: { place: Place; by: "inclusive" | "self"; search: string; data: any; sort: string }) {
+function Blocks({ place, search, data, sort }: { place: Place; search: string; data: any; sort: string }) {
   const { route, metric, unit } = place;
   const whole = data.metrics.find((m: any) => m.name === metric)?.total || 0;
-  const first = by, second = by === "self" ? "inclusive" : "self";
   const calls = metric !== "calls";
   const found = useMemo(() => (search ? data.flat.filter((row: any) => matches(row.block, search)) : data.flat), [data, search]);
   const rows = useFirst<any>(useMemo(() => found.slice(0, ROWS_MAX), [found]));
   return (
     <>
-      {by === "inclusive" && !route.focus.length && !route.drops.length && <Summary report={data} place={place} />}
+      {!route.focus.length && !route.drops.length && <Summary report={data} place={place} />}
       <table class="blocks">
-        <caption class="unseen">{by === "self" ? "Blocks by self cost" : "Blocks by inclusive cost"}</caption>
+        <caption class="unseen">Functions over all callers</caption>
         <thead>
           <tr>
-            <Heading place={place} name={first} sort={sort} text={first} default={by} />
-            <Heading place={place} name={second} sort={sort} text={second} default={by} />
-            {calls && <Heading place={place} name="calls" sort={sort} text="calls" default={by} />}
-            <th scope="col">block</th>
+            <Heading place={place} name="inclusive" sort={sort} text="total" default="inclusive" />
+            <Heading place={place} name="self" sort={sort} text="self" default="inclusive" />
+            {calls && <Heading place={place} name="calls" sort={sort} text="calls" default="inclusive" />}
+            <th scope="col">function</th>
             <th scope="col"><span class="unseen">actions</span></th>
           </tr>
         </thead>
         <tbody>
           {rows.map((row) => (
             <tr key={row.block.id} data-block={row.block.id}>
-              <Cost what={first} value={row[first][metric]} whole={whole} unit={unit} interval={intervalOf(row, first, metric)} />
-              <Cost what={second} value={row[second][metric]} whole={whole} unit={unit} interval={intervalOf(row, second, metric)} />
+              <Cost what="inclusive" value={row.inclusive[metric]} whole={whole} unit={unit} interval={intervalOf(row, "inclusive", metric)} />
+              <Cost what="self" value={row.self[metric]} whole={whole} unit={unit} interval={intervalOf(row, "self", metric)} />
               {calls && <Figure what="calls" value={row.calls} unit="" />}
               <th scope="row"><BlockName block={row.block} place={place} /></th>
               <td class="acts"><Drop block={row.block} place={place} /></td>
@@ -74,7 +73,7 @@ function Blocks({ place, by, search, data, sort }: { place: Place; by: "inclusiv
           ))}
         </tbody>
       </table>
-      {search ? <p class="note">{count(found.length)} of {count(data.flat.length)} blocks match the search{found.length > ROWS_MAX ? "; the first " + count(ROWS_MAX) + " are shown" : ""}</p> : more(place, data.flat.length, data.hidden)}
+      {search ? <p class="note">{count(found.length)} of {count(data.flat.length)} functions match the search{found.length > ROWS_MAX ? "; the first " + count(ROWS_MAX) + " are shown" : ""}</p> : more(place, data.flat.length, data.hidden)}
     </>
   );
 }
@@ -82,7 +81,7 @@ function Blocks({ place, by, search, data, sort }: { place: Place; by: "inclusiv
 const told: [string, string][] = [["command", "command"], ["started", "started"], ["host", "host"], ["mode", "mode"]];
 
 function Summary({ report, place }: { report: any; place: Place }) {
-  const sum = (name: string) => report.metrics.find((m: any) => m.name === name);
+  const its = useMeasured(place), sum = (name: string) => report.metrics.find((m: any) => m.name === name);
   return (
     <section class="summary" aria-label="The run">
       <dl>
@@ -91,7 +90,7 @@ function Summary({ report, place }: { report: any; place: Place }) {
           <div><dt>{m.name}</dt><dd data-metric={m.name} data-value={m.total}>{figure(m.total, m.unit)}</dd></div>
         ))}
         <div><dt>contexts</dt><dd data-value={report.contexts}>{count(report.contexts)}</dd></div>
-        <div><dt>blocks</dt><dd>{count(report.blocks)}</dd></div>
+        {its && <div><dt>functions</dt><dd data-what="functions" data-value={its.functions}>{count(its.functions)}</dd></div>}
         {report.folded_calls > 0 && (
           <div class="warn"><dt>folded at limits</dt><dd>{count(report.folded_calls)} calls, {share(report.folded_calls, sum("calls")?.total || 0)}</dd></div>
         )}
@@ -114,7 +113,7 @@ export function SequencesPage({ place, search }: { place: Place; search: string 
   const top = search ? String(PATHS_MAX) : route.rest.top || "100";
   const { data, error, waiting } = useAnswer<any>("sequences", [...scope(route), ["top", top]], place.file.generation);
   return useStill(waiting, () => error ? <Problem text={error} /> : data ? <Sequences place={place} data={data} top={top} search={search} />
-    : <Waiting what="Finding the costliest paths" />);
+    : <Waiting what="Finding the hot paths" />);
 }
 
 function Sequences({ place, data, top, search }: { place: Place; data: any; top: string; search: string }) {
@@ -128,27 +127,27 @@ function Sequences({ place, data, top, search }: { place: Place; data: any; top:
   return (
     <>
       <table class="blocks">
-        <caption class="unseen">Call paths by the self cost of their last block</caption>
+        <caption class="unseen">Call paths by the self cost of their last function</caption>
         <thead>
           <tr>
+            <th scope="col" class="figure">total</th>
             <th scope="col" class="figure" aria-sort="descending">self</th>
-            <th scope="col" class="figure">inclusive</th>
             <th scope="col" class="figure">calls</th>
-            <th scope="col">sequence</th>
+            <th scope="col">path</th>
           </tr>
         </thead>
         <tbody>
           {rows.map((row) => (
             <tr>
-              <Cost what="self" value={row.self} whole={data.total} unit={unit} />
-              <Cost what="inclusive" value={row.inclusive} whole={data.total} unit={unit} />
+              <Cost what="inclusive" value={row.inclusive} whole={data.total} unit={unit} samples={fewSamples(place, row.inclusive)} />
+              <Cost what="self" value={row.self} whole={data.total} unit={unit} samples={fewSamples(place, row.self)} />
               <Figure what="calls" value={row.calls} unit="" />
               <th scope="row"><Path path={row.path} blocks={data.blocks} place={place} /></th>
             </tr>
           ))}
         </tbody>
       </table>
-      {search && <p class="note">{count(found.length)} of the {count(data.sequences.length)} costliest paths match the search</p>}
+      {search && <p class="note">{count(found.length)} of the {count(data.sequences.length)} most expensive paths match the search</p>}
       {!search && data.sequences.length >= Number(top) && Number(top) < PATHS_MAX && (
         <p class="more"><a href={to(route, { rest: { ...route.rest, top: String(Number(top) * MORE) } })}>more paths</a></p>
       )}
@@ -158,10 +157,10 @@ function Sequences({ place, data, top, search }: { place: Place; data: any; top:
 
 const SHOWN = 6;
 
-// Each block of a path leads to the sequence from it to the path's end.
+// Each function of a path leads to the sequence from it to the path's end.
 function Path({ path, blocks, place }: { path: number[]; blocks: Record<string, Block>; place: Place }) {
   const first = Math.max(0, path.length - SHOWN);
-  const link = (i: number) => to(place.route, { page: "sequence", focus: path.slice(i) });
+  const link = (i: number) => to(place.route, { page: "callers", focus: path.slice(i) });
   return (
     <span class="path">
       {first > 0 && <a href={link(0)} title="Show the whole path">… {first} more</a>}
@@ -183,9 +182,9 @@ function Neighbours({ rows, drawn, title, none, place, whole, extend }: {
       <tr class="section"><th colSpan={5} scope="rowgroup">{rows.length ? title : none}</th></tr>
       {rows.slice(0, Math.max(0, drawn)).map((row) => (
         <tr key={row.block.id} data-block={row.block.id}>
-          <Figure what="calls" value={row.calls} unit="" />
-          <Cost what="self" value={row.self[metric]} whole={whole} unit={unit} interval={intervalOf(row, "self", metric)} />
           <Cost what="inclusive" value={row.inclusive[metric]} whole={whole} unit={unit} interval={intervalOf(row, "inclusive", metric)} />
+          <Cost what="self" value={row.self[metric]} whole={whole} unit={unit} interval={intervalOf(row, "self", metric)} />
+          <Figure what="calls" value={row.calls} unit="" />
           <th scope="row"><BlockName block={row.block} place={place} focus={extend(row.block.id)} /></th>
           <td class="acts"><Drop block={row.block} place={place} /></td>
         </tr>
@@ -200,7 +199,7 @@ export function SequencePage({ place, search }: { place: Place; search: string }
   const steps = useAnswer<any[]>(focus.length ? "steps" : null, scope(route), place.file.generation);
   const shown = useStill(near.waiting || steps.waiting, () => near.error || steps.error ? <Problem text={near.error || steps.error} />
     : near.data && steps.data ? <Sequence place={place} near={near.data} steps={steps.data} search={search} /> : <Waiting what="Computing the sequence" />);
-  return focus.length ? shown : <BlocksPage place={place} by="inclusive" search={search} />;
+  return focus.length ? shown : <BlocksPage place={place} search={search} />;
 }
 
 function Sequence({ place, near, steps, search }: { place: Place; near: any; steps: any[]; search: string }) {
@@ -214,33 +213,33 @@ function Sequence({ place, near, steps, search }: { place: Place; near: any; ste
   const last = steps.length - 1, around = useMemo(() => [...its.before, ...its.after], [its]), drawn = useFirst(around).length;
   return (
     <>
-      <div class="tools" role="toolbar" aria-label="This sequence">
+      <div class="tools" role="toolbar" aria-label="This function">
         <a class="button" href={to(route, { page: "flame" })}>flame graph</a>
         <a class="button" href={to(route, { page: "flame", rest: { callers: "1" } })}>flame graph of callers</a>
         <a class="button" href={to(route, { page: "graph" })}>call graph</a>
       </div>
       <table class="blocks sequence">
-        <caption class="unseen">Callers, cost and callees of the sequence</caption>
+        <caption class="unseen">Callers and callees</caption>
         <thead>
           <tr>
-            <th scope="col" class="figure">calls</th>
+            <th scope="col" class="figure">total</th>
             <th scope="col" class="figure">self</th>
-            <th scope="col" class="figure">inclusive</th>
-            <th scope="col">block</th>
+            <th scope="col" class="figure">calls</th>
+            <th scope="col">function</th>
             <th scope="col"><span class="unseen">actions</span></th>
           </tr>
         </thead>
-        <Neighbours rows={its.before} drawn={drawn} title="callers" none={"callers: " + none("none")} place={place}
+        <Neighbours rows={its.before} drawn={drawn} title="Callers" none={"Callers: " + none("none")} place={place}
           whole={whole} extend={(id) => (id ? [id, ...focus] : focus)} />
         <tbody class="chosen">
-          <tr class="section"><th colSpan={5} scope="rowgroup">{focus.length === 1 ? "the block" : "the sequence, with the cost up to each block"}</th></tr>
+          <tr class="section"><th colSpan={5} scope="rowgroup">{focus.length === 1 ? "the function" : "the sequence, with the cost up to each function"}</th></tr>
           {steps.map((step, i) => (
             <tr class={i === last ? "tip" : ""} data-step={i}>
-              <Figure what="calls" value={step.calls} unit="" />
-              <Cost what="self" value={step.self} whole={whole} unit={unit}
-                interval={i === last ? intervalOf(its, "self", metric) : undefined} />
-              <Cost what="inclusive" value={step.inclusive} whole={whole} unit={unit}
+              <Cost what="inclusive" value={step.inclusive} whole={whole} unit={unit} samples={fewSamples(place, step.inclusive)}
                 interval={i === last ? intervalOf(its, "inclusive", metric) : undefined} />
+              <Cost what="self" value={step.self} whole={whole} unit={unit} samples={fewSamples(place, step.self)}
+                interval={i === last ? intervalOf(its, "self", metric) : undefined} />
+              <Figure what="calls" value={step.calls} unit="" />
               <th scope="row">
                 <div class="stepped">
                   {focus.length > 1 && <span class="arrow" aria-hidden="true">{i ? "→" : ""}</span>}
@@ -252,13 +251,13 @@ function Sequence({ place, near, steps, search }: { place: Place; near: any; ste
                   <a class="act" href={to(route, { focus: i === 0 ? focus.slice(1) : focus.slice(0, -1) })}
                     aria-label={"Remove " + step.block.name + " from the sequence"}>shorten</a>
                 )}
-                <a class="act" data-act="drop" href={dropOf(place, step.block, "overall")} aria-label={"Drop " + step.block.name}
-                  onClick={(event) => { event.preventDefault(); location.hash = to(route, { page: "overall", focus: [], drops: [...route.drops, [step.block.id]], rest: {} }); }}>drop</a>
+                <a class="act" data-act="drop" href={dropOf(place, step.block, "functions")} aria-label={"Exclude " + step.block.name}
+                  onClick={(event) => { event.preventDefault(); location.hash = to(route, { page: "functions", focus: [], drops: [...route.drops, [step.block.id]], rest: {} }); }}>exclude</a>
               </td>
             </tr>
           ))}
         </tbody>
-        <Neighbours rows={its.after} drawn={drawn - its.before.length} title="callees" none={"callees: " + none("none")} place={place}
+        <Neighbours rows={its.after} drawn={drawn - its.before.length} title="Callees" none={"Callees: " + none("none")} place={place}
           whole={whole} extend={(id) => [...focus, id]} />
       </table>
     </>

@@ -8,6 +8,7 @@ import { count, moment, time } from "./format";
 import { AXIS, Bar, Chart, EDGE, LANES, ROW, View, barOf, gutterOf, paint, paintAxis, tops } from "./lanes";
 import { Place, Problem, Waiting } from "./parts";
 import { choiceItems, go, replace, to, write } from "./route";
+import { matches as isMatch } from "./search";
 import { Span, SpanCard, nameOf, useSpan, valueOf } from "./span";
 
 export function TimelinePage({ place, search }: { place: Place; search: string }) {
@@ -153,7 +154,7 @@ function Lanes({ chart, place, search, waiting }: { chart: Chart; place: Place; 
     return () => element.removeEventListener("wheel", wheel);
   });
   const step = (by: number) => {
-    const inside = bars.filter((bar) => bar.end >= view.from && bar.start < view.to).sort((a, b) => a.start - b.start || a.row - b.row || a.lane - b.lane);
+    const inside = bars.filter((bar) => bar.end >= view.from && bar.start < view.to && (!search || isMatch(chart.blocks[bar.block], search))).sort((a, b) => a.start - b.start || a.row - b.row || a.lane - b.lane);
     if (!inside.length) return;
     const now = inside.findIndex((bar) => bar.span === selected);
     select(inside[now < 0 ? 0 : (now + by + inside.length) % inside.length].span);
@@ -192,10 +193,7 @@ function Lanes({ chart, place, search, waiting }: { chart: Chart; place: Place; 
     if (Object.keys(change).length) location.replace(write({ ...route, rest: { ...rest, ...change } }));
   }, [its]);
   const detail = its && its.id === selected ? its : hovered ? near : null;
-  const kinds: Record<string, number> = {};
-  for (const arrow of chart.arrows)
-    if (Math.max(arrow.left, arrow.arrives) >= view.from && Math.min(arrow.left, arrow.arrives) <= view.to) kinds[arrow.kind] = (kinds[arrow.kind] || 0) + 1;
-  const total = chart.lanes.reduce((all, lane) => all + lane.spans, 0), lanes = chart.lanes.filter((lane) => lane.spans).length;
+  const { counts } = chart, lanes = chart.lanes.filter((lane) => lane.spans).length;
   return (
     <div class="timeline">
       <div class="tools" role="toolbar" aria-label="Timeline">
@@ -205,13 +203,13 @@ function Lanes({ chart, place, search, waiting }: { chart: Chart; place: Place; 
           <button type="button" onClick={() => show(whole, true)}>all</button>
         </span>
         {selected >= 0 && <button type="button" class="button" onClick={() => zoomTo(selected)}>zoom to the span</button>}
-        <span class="note" data-what="window">{moment(view.from, (view.to - view.from) / 100)} to {moment(view.to, (view.to - view.from) / 100)}, {time(view.to - view.from)}; {count(total)} {total === 1 ? "span" : "spans"}{route.choice ? " chosen" : ""} on {count(lanes)} {lanes === 1 ? "lane" : "lanes"}{waiting ? "; reading…" : ""}</span>
-        <span class="keys"><i class="handoff" /> <span data-what="handoffs">{count(kinds.handoff || 0)}</span> hand-offs <i class="waits" /> <span data-what="waits">{count(kinds.waits || 0)}</span> waits</span>
+        <span class="note" data-what="window">{moment(view.from, (view.to - view.from) / 100)} to {moment(view.to, (view.to - view.from) / 100)}, {time(view.to - view.from)}; <span data-what="spans" data-value={counts.spans}>{count(counts.spans)}</span> {counts.spans === 1 ? "span" : "spans"}{route.choice ? " selected" : ""} on {count(lanes)} {lanes === 1 ? "lane" : "lanes"}{waiting ? "; reading…" : ""}</span>
+        <span class="keys"><i class="handoff" /> <span data-what="handoffs">{count(counts.handoffs)}</span> {counts.handoffs === 1 ? "hand-off" : "hand-offs"} <i class="waits" /> <span data-what="waits">{count(counts.waits)}</span> {counts.waits === 1 ? "wait" : "waits"}</span>
       </div>
       <div class="split">
         <div class="lanes">
           <canvas ref={canvas} tabIndex={0} role="application" aria-roledescription="timeline" style={{ height: layout.height + "px" }}
-            aria-label="Spans over time. Plus and minus zoom, left and right pan, n and p go from span to span, u goes to the parent, Enter zooms to a span, Home shows all."
+            aria-label="Spans over time. Plus and minus zoom, left and right pan, n and p go to the next and previous span, of the search if there is one, u goes to the parent, Enter zooms to a span, Home shows all."
             onPointerDown={down} onPointerMove={move} onPointerUp={up} onPointerLeave={() => setHovered(null)}
             onDblClick={(event) => { const bar = at(event); if (bar) zoomTo(bar.span); }} onKeyDown={key} />
           <canvas ref={axis} class="axis" aria-hidden="true" style={{ height: AXIS + "px" }} />
@@ -219,7 +217,7 @@ function Lanes({ chart, place, search, waiting }: { chart: Chart; place: Place; 
         </div>
         <aside class="side" aria-live="polite">
           {detail ? <SpanCard span={detail} place={place} bar={hovered && hovered.count > 1 && detail !== its ? hovered : null} /> :
-            <p class="note">Point at a span to show it, click it to show its ancestors. Drag to move, Shift and drag or Ctrl and the wheel to zoom.</p>}
+            <p class="note">Point at a span to show it, click it to select it. Drag to move, Shift and drag or Ctrl and the wheel to zoom.</p>}
         </aside>
       </div>
       {layout.shown.length < chart.lanes.length && (
@@ -244,7 +242,7 @@ function Tip({ bar, chart, span, at }: { bar: Bar; chart: Chart; span: Span | nu
   const name = nameOf(chart.blocks[bar.block], bar.iteration), right = at[0] > 420;
   return (
     <div class="bubble" aria-hidden="true" data-span={bar.span} style={{ top: at[1] + AXIS + 16 + "px", ...(right ? { right: `calc(100% - ${at[0]}px)` } : { left: at[0] + 12 + "px" }) }}>
-      <b>{bar.count > 1 ? count(bar.count) + " × " + chart.blocks[bar.block].name + " and others" : name}</b> {time(bar.count > 1 ? bar.busy : bar.end - bar.start)}{bar.open ? ", has not ended" : ""}
+      <b>{bar.count > 1 ? count(bar.count) + " × " + chart.blocks[bar.block].name + " and others" : name}</b> {time(bar.count > 1 ? bar.busy : bar.end - bar.start)}{its ? ", self " + time(its.self) : ""}{bar.open ? ", still open" : ""}
       {its && its.attributes.map((one) => <div><i>{one.key}</i> <bdi>{cut(valueOf(one))}</bdi></div>)}
     </div>
   );

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// Figures that cannot be misread: counts of a window, uncertainty, empty results; and small screens.
+export default function figures({ test, at, go, settled, quiet, same, holds, json, files, shot }) {
+  const jobs = files.indexOf("jobs.cairn");
+  const sql = (text) => json("query", "--json", "jobs.cairn", text);
+  const number = (rows) => Number(Object.values(rows[0] ?? rows.rows[0])[0]);
+  const value = (what) => at().textContent(`[data-what="${what}"]`).then((text) => Number(text.replace(/\D/g, "")));
+
+  test("the timeline counts the spans and hand-offs of its window, drawn or not", async () => {
+    const [{ end }] = json("spans", "--json", "jobs.cairn", "--slowest=1").slowest.map((one) => ({ end: one.start + one.duration }));
+    for (const [query, from, to] of [["", 0, 1e15], [`&from=0&to=${Math.round(end / 3)}`, 0, Math.round(end / 3)]]) {
+      await go(`timeline?file=${jobs}${query}`);
+      await settled(".lanes canvas");
+      const inside = `start < ${to} and "end" >= ${from}`;
+      same(await value("spans"), number(sql(`select count(*) from spans where ${inside}`)), "spans" + query);
+      same(await value("handoffs"), number(sql(`select count(*) from spans where handed_off and ${inside}`)), "hand-offs" + query);
+    }
+  });
+
+  test("self times of a lane add up to no more than its busy time", async () => {
+    await go(`slowest?file=${jobs}`);
+    await settled("tr[data-span]");
+    const { slowest } = await at().evaluate(async (file) => (await fetch(`api/spans?file=${file}&view=slowest&top=0`)).json(), jobs);
+    const lanes = new Map();
+    for (const span of slowest) lanes.set(span.lane, (lanes.get(span.lane) || 0) + span.self);
+    const whole = json("spans", "--json", "jobs.cairn", "--top", "0").length;
+    for (const [lane, self] of lanes) holds(self <= whole, `lane ${lane}: ${self} of ${whole}`);
+  });
+
+  test("going back restores the search box", async () => {
+    await go("functions?metric=ticks&search=sort");
+    await settled("tbody tr");
+    await go("functions?metric=ticks&search=");
+    await settled("tbody tr");
+    await at().focus("#search");
+    await at().goBack();
+    await at().waitForFunction(() => /search=sort/.test(location.hash));
+    await quiet();
+    same(await at().inputValue("#search"), "sort", "the box");
+    await at().evaluate(() => document.activeElement.blur());
+  });
+
+  test("n goes to the matches of the search on the timeline", async () => {
+    await go(`timeline?file=${jobs}&search=foo`);
+    await settled(".lanes canvas");
+    await at().focus(".lanes canvas");
+    const seen = [];
+    for (let i = 0; i < 3; i++) {
+      await at().keyboard.press("n");
+      await settled(".span-card");
+      seen.push(await at().textContent(".span-card h2"));
+    }
+    holds(seen.every((name) => /foo/.test(name)), "visited " + seen.join(", "));
+  });
+
+  test("what was not recorded is not drawn as a full box", async () => {
+    await go("flame?focus=0&metric=ticks&drop=0");
+    await at().waitForSelector('[data-what="nothing"]');
+    holds(!(await at().$(".flame canvas")), "no box");
+  });
+
+  test("the number of functions is that of the report, and every page says how it was measured", async () => {
+    await go(`flame?file=${jobs}`);
+    await settled(".flame canvas");
+    const measured = await at().evaluate(async (file) => (await fetch(`api/measured?file=${file}`)).json(), jobs);
+    const text = json("report", "--json", "jobs.cairn");
+    same(measured.functions, text.blocks - 1, "functions, without the root");
+    for (const page of ["flame", "functions", "paths", "callers", "graph", "source", "timeline", "span-tree", "spans", "slowest", "explain", "missing"]) {
+      await go(`${page}?file=${jobs}`);
+      await settled('[data-what="measured"] [data-line="clocks"]');
+      holds(/7 samples|\d+ samples?/.test(await at().textContent('[data-line="clocks"]')), page + ": samples");
+      holds(await at().$('[data-line="cost"]'), page + ": cost");
+    }
+  });
+
+  test("figures of few samples have a mark on every page of the profile", async () => {
+    for (const [page, selector] of [["flame?", ".details .likely"], ["functions?", "td.cost .likely"], ["paths?", "td.cost .likely"]]) {
+      await go(`${page}file=${jobs}&metric=wall`);
+      await settled(selector);
+      holds(/sample|interval/.test(await at().$eval(selector, (one) => one.title || one.closest("td").title)), page);
+    }
+    await go(`graph?file=${jobs}&metric=wall`);
+    await settled("a.node");
+    const [nodes, files] = await at().evaluate(async (file) => Promise.all([`graph?file=${file}&metric=wall&nodes=30`, "captures"].map(async (one) => (await fetch("api/" + one)).json())), jobs);
+    const { sample } = files[jobs].metrics.find((one) => one.name === "wall");
+    for (const node of nodes.nodes)
+      same(/~/.test(await at().textContent(`a.node[data-block="${node.block.id}"] text:last-child`)), node.inclusive / sample < 100, "the mark of " + node.block.name);
+  });
+
+  test("what-if states the error of its model", async () => {
+    await go(`whatif?file=${jobs}`);
+    await settled('[data-what="effects"]');
+    const its = json("whatif", "--json", "jobs.cairn");
+    const error = await at().$eval('[data-what="error"]', (one) => Number(one.dataset.value));
+    same(error, Math.abs(its.replayed - its.recorded) / its.recorded, "error");
+  });
+
+  test("explain says what its figures are of", async () => {
+    await go(`explain?file=${jobs}`);
+    await settled('[data-what="answer"]');
+    const parts = await at().$$eval("table:first-of-type tbody th", (all) => all.map((one) => one.textContent));
+    holds(parts.length && parts.every((one) => /, per (span|call)$|^overlap/.test(one)), parts.join("; "));
+  });
+
+  test("at 390 pixels no page is wider than the screen, and targets are 24 pixels tall", async () => {
+    const size = at().viewportSize();
+    await at().setViewportSize({ width: 390, height: 800 });
+    try {
+      for (const page of ["flame?metric=ticks", "functions?metric=ticks", "paths?metric=ticks", "callers?metric=ticks&focus=5", "graph?", "source?", `timeline?file=${jobs}&span=3`, `spans?file=${jobs}`, `slowest?file=${jobs}`, `iterations?file=${jobs}`, `explain?file=${jobs}`, `whatif?file=${jobs}`, `missing?file=${jobs}`, "diff?"]) {
+        await go(page);
+        await settled('[data-what="measured"], table.sides');
+        await shot("phone-" + page.split("?")[0]);
+        same(await at().evaluate(() => document.documentElement.scrollWidth <= innerWidth), true, page + ": fits");
+        const small = await at().$$eval("a, button, select, input, summary", (all) => all.filter((one) => {
+          const box = one.getBoundingClientRect();
+          return box.width && !one.closest("svg, .unseen, .code") && !one.classList.contains("skip") && (box.height < 23.5 || box.width < 23.5);
+        }).map((one) => one.outerHTML.slice(0, 90)));
+        same(small.slice(0, 3), [], page + ": small targets: " + small.length);
+        const cut = await at().$$eval("main table", (all) => all.filter((one) => {
+          for (let up = one; up && up.tagName !== "MAIN"; up = up.parentElement)
+            if (/auto|scroll/.test(getComputedStyle(up).overflowX)) return false;
+          return one.getBoundingClientRect().right > innerWidth;
+        }).length);
+        same(cut, 0, page + ": tables cut");
+      }
+    } finally {
+      await at().setViewportSize(size);
+    }
+  });
+}
