@@ -97,6 +97,8 @@ static json_t *effect_json(const crn_whatif_report *report, const crn_effect *ef
         json_t *cell = json_object();
         json_object_set_new(cell, "less", json_real(1 - crn_effect_factors[column]));
         set_number(cell, "length", effect->length[column]);
+        json_object_set_new(cell, "trusted",
+                            json_boolean(!report->reasons && !effect->late[column]));
         json_array_append_new(cells, cell);
     }
     json_object_set_new(json, "effects", cells);

@@ -273,6 +273,26 @@ static void row_gain(FILE *out, crn_row *row, uint64_t before, uint64_t after)
     crn_row_figure(out, row, before > after ? before - after : 0);
 }
 
+/* Names the rows that depend on what the program does when it misses a detected timer. */
+static void print_late(FILE *out, const crn_whatif_report *report)
+{
+    uint32_t shown = 0;
+    for (uint32_t i = 0; i < report->effects->count; i++) {
+        const crn_effect *effect = &report->effects->rows[i];
+        bool late = false;
+        for (int column = 0; column < CRN_EFFECTS; column++)
+            late |= effect->late[column];
+        if (!late)
+            continue;
+        fputs(shown++ ? ", "
+                      : "Not to be trusted, as the period of a detected timer may be shorter: ",
+              out);
+        crn_terminal_text(out, name_of(report, effect->block), NAME_SHOWN, false);
+    }
+    if (shown)
+        fputs("\n", out);
+}
+
 static void print_effects(FILE *out, const crn_whatif_report *report)
 {
     static const char *const titles[CRN_EFFECTS] = {"10 % less:", "50 % less:", "100 % less:"};
@@ -300,6 +320,7 @@ static void print_effects(FILE *out, const crn_whatif_report *report)
         crn_row_block(out, &row, "", &report->profile->blocks[effect->block], "");
     }
     crn_table_foot(out, &table);
+    print_late(out, report);
     crn_terminal_style(out, CRN_STYLE_DIM);
     if (effects->hidden)
         fprintf(out, "%" PRIu32 " more block%s with less self time: --top 0 shows all\n",

@@ -214,6 +214,7 @@ typedef struct crn_effect {
     uint32_t block;
     uint64_t work;                /* self time that can be saved, ns */
     uint64_t length[CRN_EFFECTS]; /* predicted length for each column */
+    bool late[CRN_EFFECTS];       /* crn_replay_is_late: not to be trusted */
 } crn_effect;
 
 typedef struct crn_effects {

@@ -422,6 +422,33 @@ static void a_wrong_prediction_is_not_trusted(void **state)
     assert_true(tally.distrusted * 5 <= tally.right);
 }
 
+/* ---- the table of effects ---- */
+
+static void effects_tell_missed_timers(void **state)
+{
+    (void)state;
+    static const char *names[] = {"one"};
+    recording *recording = crn_calloc(1, sizeof *recording);
+    parts parts = {{1, 1, 1, 1, 1, 1, 1, 1}, 1};
+    vsync_missed(recording, &parts);
+    crn_trace trace = {
+        .spans = recording->spans, .span_count = recording->count, .lane_count = 1, .lanes = names};
+    crn_replay *replay = crn_replay_make(&trace, &(crn_replay_setup){.block_count = BLOCKS});
+    crn_scenario base = {.factor = NULL};
+    crn_outcome outcome = {.begins = NULL};
+    crn_effects effects = crn_effects_make(replay, &base, 10);
+    assert_true(crn_replay_is_trusted(replay));
+    assert_int_equal(effects.count, 1); /* the wait for the timer is no candidate */
+    assert_int_equal(effects.rows[0].block, FIRST);
+    for (uint32_t cell = 0; cell < CRN_EFFECTS; cell++)
+        crn_effects_fill(&effects, cell, &outcome);
+    assert_true(effects.rows[0].late[1]); /* half of 20 ms: it would end one period earlier */
+    crn_effects_free(&effects);
+    crn_outcome_free(&outcome);
+    crn_replay_free(replay);
+    crn_free(recording);
+}
+
 /* ---- periods in notes ---- */
 
 static void periods_have_units(void **state)
@@ -444,6 +471,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wrong_prediction_is_not_trusted),
+        cmocka_unit_test(effects_tell_missed_timers),
         cmocka_unit_test(periods_have_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
