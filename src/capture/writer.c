@@ -359,6 +359,9 @@ static cairn_error grow(crn_section *section, uint64_t bytes)
     if (!crn_address_map(section->base + chunk.place, crn_capture_file(section->capture),
                          chunk.offset, chunk.size))
         return CAIRN_E_MAP;
+    if (crn_file_is_nameless(
+            &section->capture->file)) /* on disk, fetching costs more than faults */
+        crn_address_fetch(section->base + chunk.place, chunk.size);
     chunks[section->chunk_count++] = chunk;
     section->mapped += chunk.size;
     return CAIRN_OK;

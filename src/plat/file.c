@@ -164,6 +164,11 @@ int crn_file_descriptor(crn_file *file)
     return file->descriptor = above_program_files(again);
 }
 
+bool crn_file_is_nameless(const crn_file *file)
+{
+    return !file->path && !file->wanted;
+}
+
 void crn_file_close(crn_file *file)
 {
     if (is_same(file, file->descriptor))
@@ -220,6 +225,18 @@ bool crn_address_map(char *address, int file, uint64_t offset, uint64_t size)
 {
     return mmap(address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file,
                 (off_t)offset) != MAP_FAILED;
+}
+
+void crn_address_fetch(char *address, uint64_t size)
+{
+#ifdef MADV_POPULATE_WRITE
+    int saved = errno;
+    madvise(address, size, MADV_POPULATE_WRITE);
+    errno = saved;
+#else
+    (void)address;
+    (void)size;
+#endif
 }
 
 static bool detach_by_copy(char *address, uint64_t size)

@@ -34,6 +34,9 @@ bool crn_file_publish(crn_file *file, const char *magic, size_t size);
  * by its path. Returns -1 and sets errno if the file is gone. Not thread safe. */
 int crn_file_descriptor(crn_file *file);
 
+/* Returns true if the file has no name, so that it is in memory. */
+bool crn_file_is_nameless(const crn_file *file);
+
 /* Closes the descriptor, unless the program reused its number. Removes the file if it was not
  * published. */
 void crn_file_close(crn_file *file);
@@ -53,6 +56,10 @@ bool crn_address_fill(char *address, uint64_t size);
 
 /* Maps file bytes, shared and writable, at `address` within reserved space. */
 bool crn_address_map(char *address, int file, uint64_t offset, uint64_t size);
+
+/* Fetches the pages of a writable mapping, all at once: cheaper than a page fault for each. It is
+ * harmless if the system cannot. */
+void crn_address_fetch(char *address, uint64_t size);
 
 /* Replaces a shared mapping by a private copy of its contents; `file` may be -1. */
 bool crn_address_detach(char *address, int file, uint64_t offset, uint64_t size);
