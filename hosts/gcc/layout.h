@@ -35,6 +35,7 @@
  * CALLEES is the index of its own. */
 #define CRN_RECORD_BLOCK 16
 #define CRN_RECORD_CALLEES 20
+#define CRN_RECORD_WORDS_INVERSE 0xcccccccd /* times a node offset, modulo 2^32: the record */
 #define CRN_RECORD_CALLEE_FACTOR 0x9e3779b1
 
 /* Distance in bytes from a tree's counter to the node offset of its node. */
@@ -50,8 +51,6 @@
 #define CRN_EDGE_FROM 0
 #define CRN_EDGE_BLOCK 4
 #define CRN_EDGE_CALLEE 12
-/* Node offsets are in units of 8 bytes, records of 32. */
-#define CRN_RECORD_SHIFT 2
 
 /* A block's inline cache has 32 entries of 8 bytes: caller's and callee's node offset. The upper
  * bits of the stack pointer times FACTOR are the index of an entry. */

@@ -19,7 +19,9 @@ _Static_assert(offsetof(cairn_priv_lane, base) == CRN_LANE_BASE, "lane base");
 _Static_assert(offsetof(cairn_priv_record, calls) == 0, "a record's calls");
 _Static_assert(offsetof(cairn_priv_record, block) == CRN_RECORD_BLOCK, "a record's block");
 _Static_assert(offsetof(cairn_priv_record, callees) == CRN_RECORD_CALLEES, "its callees");
-_Static_assert(CAIRN_PRIV_CALLEES == 3, "the callee's index");
+_Static_assert((uint32_t)(sizeof(cairn_priv_record) / 8 * CRN_RECORD_WORDS_INVERSE) == 1,
+               "node offsets are divided by the words of a record");
+_Static_assert(CAIRN_PRIV_CALLEES == 5, "the callee's index");
 _Static_assert(offsetof(cairn_priv_edge, block) == 0, "an edge's block");
 _Static_assert(offsetof(cairn_priv_edge, node_offset) == 4, "an edge's node offset");
 _Static_assert(sizeof(crn_site) == 64, "a site");
@@ -57,4 +59,3 @@ _Static_assert(sizeof(cairn_priv_cached_edge) == 1 << CRN_EDGE_SHIFT, "edge cach
 _Static_assert(offsetof(cairn_priv_cached_edge, key) == CRN_EDGE_FROM, "its key");
 _Static_assert(CRN_EDGE_BLOCK == CRN_EDGE_FROM + 4, "the key's upper half");
 _Static_assert(offsetof(cairn_priv_cached_edge, edge.node_offset) == CRN_EDGE_CALLEE, "its callee");
-_Static_assert(sizeof(cairn_priv_record) == 8 << CRN_RECORD_SHIFT, "a record");

@@ -34,8 +34,7 @@ static void remember(const cairn_priv_strand *strand, uint64_t from, cairn_block
     uint64_t callee = cairn_priv_callee(lane->base, from, block);
     if (cairn_priv_record_at(lane, callee)->block != block)
         return;
-    uint64_t number = from / (sizeof(cairn_priv_record) / 8);
-    uint64_t place = (number + block * (uint64_t)0x9e3779b1u) & lane->edge_cache_mask;
+    uint64_t place = (from + block * (uint64_t)0x9e3779b1u) & lane->edge_cache_mask;
     lane->edge_cache[place] =
         (cairn_priv_cached_edge){(uint64_t)block << 32 | from, {block, (uint32_t)callee}};
 }

@@ -6,7 +6,10 @@
 
 #include "runtime.h"
 
-enum { AHEAD = 512, UNITS = 4 }; /* counters requested at once; node offsets in a record */
+enum {
+    AHEAD = 512,
+    UNITS = sizeof(cairn_priv_record) / 8
+}; /* counters requested at once; node offsets in a record */
 
 /* The profile's metric; one for a process and its children. */
 static cairn_metric metric_of(cairn_profile *profile)

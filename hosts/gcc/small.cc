@@ -9,8 +9,8 @@
 
 /* clang-format off */
 
-/* %0: strand, then lane, then counters; %1: current context. A node offset is in units of 8 bytes,
- * and a record has 4 of them. host_counters_end is below the current context if that is new or
+/* %0: strand, then lane, then counters; %1: current context. The multiplication divides the
+ * node offset by CRN_RECORD_WORDS, of which it is a multiple. host_counters_end is below the current context if that is new or
  * something is pending. */
 static const char count_text[] = "# small leaf\n\t"
     "movq cairn_priv_thread_strand@gottpoff(%%rip), %0\n\t"
@@ -22,7 +22,8 @@ static const char count_text[] = "# small leaf\n\t"
     "cmpq " CRN_AT_HOST_COUNTERS_END "(%0), %1\n\t"
     "jae 2f\n\t"
     "movq " CRN_AT_HOST_COUNTERS "(%0), %0\n\t"
-    "addq $1, (%0,%1,2)\n"
+    "imull $" CRN_TEXT(CRN_RECORD_WORDS_INVERSE) ", %k1, %k1\n\t"
+    "addq $1, (%0,%1,8)\n"
     "1:\n\t"
     ".subsection 1\n"
     "2:\n\t"

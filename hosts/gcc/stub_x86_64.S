@@ -170,9 +170,7 @@
  * there is none; there is none of a new block. */
         .macro look_up_edge from lane entry
         imull   $CRN_INLINE_CACHE_FACTOR, CRN_SITE_BLOCK(%rax), %e\entry
-        movl    %e\from, %r9d
-        shrl    $CRN_RECORD_SHIFT, %r9d
-        addl    %r9d, %e\entry
+        addl    %e\from, %e\entry
         andq    CRN_LANE_EDGE_CACHE_MASK(%\lane), %r\entry
         shlq    $CRN_EDGE_SHIFT, %r\entry
         addq    CRN_LANE_EDGE_CACHE(%\lane), %r\entry
@@ -208,7 +206,7 @@
  * clobbers %r9. Goes to 2 if it is not cached. */
         .macro look_up_block
         imull   $CRN_RECORD_CALLEE_FACTOR, CRN_SITE_BLOCK(%rax), %edx
-        leaq    (%rdx,%rdx,2), %rdx
+        leaq    (%rdx,%rdx,4), %rdx
         shrq    $32, %rdx
         leaq    (%r8,%rcx,8), %r9
         movl    CRN_RECORD_CALLEES(%r9,%rdx,4), %edx

@@ -30,7 +30,6 @@ static const char counters_stub[] =
     "\tmovl (%r10), %r11d\n"
     "\tshlq $32, %r11\n"
     "\torq %r8, %r11\n"
-    "\tshrl $2, %r8d\n"
     "\taddl 4(%r10), %r8d\n"
     "\tandq " CRN_AT_NODE_MASK "(%r9), %r8\n"
     "\tshlq $5, %r8\n"

@@ -2,7 +2,7 @@
  *
  * hot.h - enter, replace, leave and tick, inlined, because they run millions of times a second.
  *
- * Each record of the context graph caches three callees, one for each third of the blocks' hashes,
+ * Each record of the context graph caches five callees, one for each fifth of the blocks' hashes,
  * as node offsets. Enter and replace follow the cached callee if its record has the right block.
  * Everything else (another callee, growth of the stack, a sample, a disabled profile, exact wall
  * time) takes the slow path behind one branch: whatever needs attention sets the strand's stack
@@ -26,7 +26,7 @@ typedef struct cairn_priv_edge {
     uint32_t node_offset;
 } cairn_priv_edge;
 
-enum { CAIRN_PRIV_CALLEES = 3 };
+enum { CAIRN_PRIV_CALLEES = 5 };
 
 /* The part of a record that changes at every event. There is a record for each edge of the graph,
  * so that all are alike. */

@@ -14,7 +14,7 @@
 #define CRN_MAGIC "CAIRN\r\n\x1a"
 
 enum {
-    CRN_FORMAT_VERSION = 1,
+    CRN_FORMAT_VERSION = 2,
     CRN_PAGE = 4096 /* size of header and first directory; chunks are multiples of it */
 };
 

@@ -53,8 +53,14 @@ static bool check_header(crn_reader *reader, const char *name, crn_error *error)
     if (header->format_version > CRN_FORMAT_VERSION)
         return crn_error_set(
             error, CAIRN_E_VERSION,
-            "%s: has format version %u, and this cairn reads up to %d; use a newer cairn", name,
+            "%s: has format version %u, and this cairn reads %d; use a newer cairn", name,
             header->format_version, CRN_FORMAT_VERSION);
+    if (header->format_version && header->format_version < CRN_FORMAT_VERSION)
+        return crn_error_set(
+            error, CAIRN_E_VERSION,
+            "%s: has format version %u, and this cairn reads %d; record it again, or use the cairn "
+            "that wrote it",
+            name, header->format_version, CRN_FORMAT_VERSION);
     if (header->format_version == 0)
         return crn_error_set(error, CAIRN_E_FORMAT, "%s: damaged: it has no format version", name);
     header->library_version[sizeof header->library_version - 1] = 0;

@@ -10,7 +10,7 @@
 
 enum {
     EDGE_CACHE_FIRST = CRN_FIRST(64, 1), /* entries; powers of two */
-    EDGES_ROOMY = CRN_FIRST(1 << 12, 4), /* entries: up to this size there are 16 for each edge */
+    EDGES_ROOMY = CRN_FIRST(1 << 11, 4), /* entries: up to this size there are 16 for each edge */
     EDGES_MOST = CRN_FIRST(1 << 15, 8),  /* entries: 512 KiB */
     INLINE_CACHE_SIZE =
         CRN_FIRST(1 << 18, 32) * CAIRN_PRIV_INLINE_CACHE_ENTRIES * sizeof(cairn_priv_cache_entry),
@@ -87,9 +87,10 @@ static void edge_cache_put(crn_graph *graph, crn_cached_edge cached)
 static bool edges_are_many(const crn_graph *graph)
 {
     uint64_t entries = graph->hot.edge_cache_mask + 1;
+    uint64_t edges = graph->hot.inline_cache ? graph->used : graph->index.count;
     if (entries < EDGES_ROOMY)
-        return graph->used * 16 > entries;
-    return entries < EDGES_MOST && graph->used > entries * 4;
+        return edges * 16 > entries;
+    return entries < EDGES_MOST && edges > entries * 4;
 }
 
 static void edge_cache_grow(crn_graph *graph)
@@ -126,14 +127,19 @@ static void cache_callee(crn_graph *graph, uint32_t record, cairn_block block, u
                        (crn_cached_edge){crn_graph_edge_key(from, block), {block, node_offset}});
 }
 
+uint32_t crn_graph_extend(crn_graph *graph, uint32_t record, cairn_block block)
+{
+    uint32_t next = crn_graph_append(graph, record, block);
+    cache_callee(graph, record, block, next);
+    return next;
+}
+
 uint32_t crn_graph_follow(crn_graph *graph, uint32_t record, cairn_block block)
 {
     uint64_t callee = crn_graph_recall(&graph->hot, record * (uint64_t)CRN_RECORD_WORDS, block);
     if (callee)
         return (uint32_t)(callee / CRN_RECORD_WORDS);
-    uint32_t next = crn_graph_append(graph, record, block);
-    cache_callee(graph, record, block, next);
-    return next;
+    return crn_graph_extend(graph, record, block);
 }
 
 void crn_graph_make_inline_cache(crn_graph *graph)

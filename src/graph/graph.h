@@ -40,11 +40,17 @@ struct crn_link {
 
 enum { CRN_ALIAS_CYCLE = 0, CRN_ALIAS_FOLDED = 1 }; /* kinds of aliases */
 
-_Static_assert(sizeof(cairn_priv_record) == 32, "on disk");
+_Static_assert(sizeof(cairn_priv_record) == 40, "on disk");
 _Static_assert(sizeof(crn_link) == 24, "on disk");
 
 /* Words of 8 bytes in a record: node offset = record number * this. */
 enum { CRN_RECORD_WORDS = sizeof(cairn_priv_record) / 8 };
+
+/* Returns the record at a node offset. Hosts flag offsets in bits above the lower 32. */
+static inline uint32_t crn_record_at(uint64_t node_offset)
+{
+    return (uint32_t)node_offset / CRN_RECORD_WORDS;
+}
 
 typedef struct crn_graph crn_graph;
 
@@ -100,7 +106,7 @@ static inline uint64_t crn_graph_edge_key(uint64_t node_offset, cairn_block bloc
 static inline crn_cached_edge *crn_graph_edge_entry(const cairn_priv_lane *hot,
                                                     uint64_t node_offset, cairn_block block)
 {
-    uint64_t place = node_offset / CRN_RECORD_WORDS + block * (uint64_t)0x9e3779b1u;
+    uint64_t place = node_offset + block * (uint64_t)0x9e3779b1u;
     return &hot->edge_cache[place & hot->edge_cache_mask];
 }
 
@@ -144,7 +150,10 @@ void crn_graph_close(crn_graph *graph);
  * Never fails: without any space it returns the context [folded]. */
 uint32_t crn_graph_append(crn_graph *graph, uint32_t record, cairn_block block);
 
-/* Like append, and caches the result in the edge cache and in the record. */
+/* Like append, and caches the result in the record and, if need be, in the edge cache. */
+uint32_t crn_graph_extend(crn_graph *graph, uint32_t record, cairn_block block);
+
+/* Like extend, for an edge that may be in the edge cache. */
 uint32_t crn_graph_follow(crn_graph *graph, uint32_t record, cairn_block block);
 
 /* Allocates inline caches for the first blocks; without memory there are none. */

@@ -186,7 +186,7 @@ void crn_child_begin(cairn_profile *profile)
 static uint32_t node_offset_of(crn_translation *translation, const crn_graph *from, crn_graph *to,
                                uint64_t node_offset)
 {
-    uint32_t record = (uint32_t)(node_offset / CRN_RECORD_WORDS);
+    uint32_t record = crn_record_at(node_offset);
     record = crn_translate_record(translation, from->links, from->used, to, record);
     return (record ? record : CRN_RECORD_ROOT) * CRN_RECORD_WORDS;
 }

@@ -259,7 +259,7 @@ static cairn_error make(cairn_lane *lane, uint32_t tree, uint32_t record, uint64
 static uint32_t record_of(const cairn_strand *strand)
 {
     const cairn_lane *lane = crn_lane_of(strand);
-    uint32_t context = (uint32_t)strand->hot.current / CRN_RECORD_WORDS;
+    uint32_t context = crn_record_at(strand->hot.current);
     if (crn_profile_mode(lane->profile) == CRN_MODE_OFF || strand->records ||
         context < CAIRN_CONTEXT_ROOT || context >= lane->graph.used)
         return 0;
@@ -340,7 +340,7 @@ void cairn_priv_tree_remember(cairn_lane *lane, uint32_t key, uint32_t node_offs
     typedef uint64_t __attribute__((may_alias)) both;
     if (!counted_of(lane) || !make_nodes(lane))
         return;
-    uint64_t pair = node_offset / CRN_RECORD_WORDS + key * (uint64_t)0x9e3779b1u;
+    uint64_t pair = node_offset + key * (uint64_t)0x9e3779b1u;
     crn_cached_edge *edge_cache = &lane->counted->nodes[(pair & lane->graph.hot.node_mask) * 2];
     if (edge_cache[0].key)
         put_way(&edge_cache[1], edge_cache[0].key, *(const both *)&edge_cache[0].edge);
@@ -352,7 +352,7 @@ void cairn_priv_enter_path(cairn_strand *strand, const cairn_block *path, size_t
 {
     cairn_lane *lane = crn_lane_of(strand);
     crn_lane_settle(lane);
-    cairn_context context = (uint32_t)strand->hot.current / CRN_RECORD_WORDS;
+    cairn_context context = crn_record_at(strand->hot.current);
     if (crn_profile_mode(lane->profile) != CRN_MODE_OFF)
         for (size_t i = 0; i < length; i++)
             context = cairn_context_step(lane, context, path[i]);

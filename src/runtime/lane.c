@@ -320,8 +320,8 @@ static bool root_was_replaced(cairn_strand *strand)
     if (crn_lane_is_buried(lane) || lane->graph.hot.inline_cache) /* a compiled host may have saved
                                                                      callers */
         return false;
-    uint32_t bottom = cairn_strand_depth(strand) ? strand->stack[1] / CRN_RECORD_WORDS
-                                                 : crn_strand_record(strand);
+    uint32_t bottom =
+        cairn_strand_depth(strand) ? crn_record_at(strand->stack[1]) : crn_strand_record(strand);
     return crn_graph_target(&lane->graph, bottom) != CRN_RECORD_ROOT;
 }
 

@@ -64,7 +64,7 @@ uint64_t cairn_priv_saved_caller(cairn_priv_strand *strand, uint64_t saved)
         old = old->next;
     if (!old)
         return 0;
-    uint32_t record = (uint32_t)(node_offset / CRN_RECORD_WORDS);
+    uint32_t record = crn_record_at(node_offset);
     return crn_translate_record(&old->translation, old->links, old->used, &lane->graph, record) *
            (uint64_t)CRN_RECORD_WORDS;
 }

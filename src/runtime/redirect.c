@@ -148,7 +148,7 @@ static uint32_t record_at(cairn_strand *strand, size_t height, size_t held)
         return crn_strand_record(strand);
     if (strand->records)
         return height ? strand->records[height - 1] : CRN_RECORD_ROOT;
-    return strand->stack[height + 1] / CRN_RECORD_WORDS;
+    return crn_record_at(strand->stack[height + 1]);
 }
 
 static size_t held_by(const cairn_strand *strand)

@@ -234,7 +234,7 @@ static inline uint32_t crn_strand_record(cairn_strand *strand)
 {
     if (__builtin_expect(strand->records != NULL, 0))
         return crn_stack_resolve(strand);
-    return (uint32_t)(strand->hot.current / CRN_RECORD_WORDS);
+    return crn_record_at(strand->hot.current);
 }
 
 /* Take and release the profile's lock. The thread has no strand while it holds it: otherwise events
@@ -354,6 +354,20 @@ void crn_lane_free(cairn_lane *lane);
 
 /* Adds to a column of a lane, making it if needed. */
 void crn_lane_charge(cairn_lane *lane, uint32_t record, cairn_metric metric, uint64_t amount);
+
+/* Charges exact wall time up to now, to nobody if `record` is 0. Needs no sequence counter: there
+ * must be no waits, which could be counted twice. */
+static inline void crn_lane_charge_exact(cairn_lane *lane, uint32_t record)
+{
+    crn_disk_lane *disk = lane->disk;
+    uint64_t now = crn_clock_now(lane->profile->tsc);
+    if (now <= disk->stamp)
+        return;
+    if (record)
+        CAIRN_PRIV_ADD(lane->graph.links[record].wall, now - disk->stamp);
+    __atomic_store_n(&disk->stamp, now, __ATOMIC_RELAXED);
+    __atomic_store_n(&disk->current, record, __ATOMIC_RELAXED);
+}
 
 /* Processes everything since the last slow event: switches on or off, requested samples, exact
  * time. Charges the current context. */

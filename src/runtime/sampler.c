@@ -72,8 +72,7 @@ static void promise(cairn_lane *lane, cairn_strand *running, uint64_t clock)
     if (__atomic_load_n(&running->records, __ATOMIC_RELAXED)) /* only its owner knows the record */
         return;
     crn_disk_lane *disk = lane->disk;
-    uint32_t record =
-        (uint32_t)(__atomic_load_n(&running->hot.current, __ATOMIC_RELAXED) / CRN_RECORD_WORDS);
+    uint32_t record = crn_record_at(__atomic_load_n(&running->hot.current, __ATOMIC_RELAXED));
     crn_disk_wait *wait = wait_for(disk, record);
     if (!wait)
         return;

@@ -134,22 +134,6 @@ __attribute__((noinline)) static void settle_pending(cairn_lane *lane, crn_mode 
     crn_lane_unlock(lane);
 }
 
-/* Exact time alone needs no sequence counter, because there are no waits that could be counted
- * twice. */
-static inline void settle_exact(cairn_lane *lane)
-{
-    crn_disk_lane *disk = lane->disk;
-    uint64_t now = crn_clock_now(lane->profile->tsc);
-    if (now <= disk->stamp)
-        return;
-    cairn_strand *running = lane->running;
-    uint32_t record = running ? crn_strand_record(running) : 0;
-    if (record)
-        add_wall(lane, record, now - disk->stamp);
-    PUT(disk->stamp, now);
-    PUT(disk->current, record);
-}
-
 void crn_lane_settle(cairn_lane *lane)
 {
     crn_lane_listen(lane);
@@ -163,7 +147,7 @@ void crn_lane_settle(cairn_lane *lane)
     if (__builtin_expect(pending, 0))
         settle_pending(lane, mode);
     else if (mode == CRN_MODE_EXACT)
-        settle_exact(lane);
+        crn_lane_charge_exact(lane, lane->running ? crn_strand_record(lane->running) : 0);
 }
 
 /* ---- up to now ---- */

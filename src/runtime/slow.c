@@ -180,14 +180,70 @@ __attribute__((noinline)) static void replace_attending(cairn_strand *strand, ca
         step(strand, block);
 }
 
-/* Follows the edge for `block` if only the record had another callee cached. */
-static inline bool recall(cairn_priv_strand *strand, cairn_block block)
+/* Makes the edge for `block`. Nothing is pending. Returns 0 if the block was never added. */
+__attribute__((noinline)) static uint64_t extend(cairn_strand *strand, cairn_block block)
 {
-    uint64_t callee = crn_graph_recall(strand->lane, strand->current, block);
+    cairn_lane *lane = crn_lane_of(strand);
+    if (block >= __atomic_load_n(&lane->profile->block_count, __ATOMIC_ACQUIRE))
+        return 0;
+    return crn_graph_extend(&lane->graph, crn_strand_record(strand), block) *
+           (uint64_t)CRN_RECORD_WORDS;
+}
+
+/* Follows the edge for `block` and counts the call, if only the record had another callee cached or
+ * the edge is new. Nothing is pending. Returns false if the block was never added. */
+static inline bool follow(cairn_priv_strand *priv, cairn_block block)
+{
+    uint64_t callee = crn_graph_recall(priv->lane, priv->current, block);
+    if (!callee)
+        callee = extend((cairn_strand *)priv, block);
     if (!callee)
         return false;
-    CAIRN_PRIV_PUT(strand->current, callee);
-    CAIRN_PRIV_ADD(cairn_priv_record_at(strand->lane, callee)->calls, 1);
+    CAIRN_PRIV_PUT(priv->current, callee);
+    CAIRN_PRIV_ADD(cairn_priv_record_at(priv->lane, callee)->calls, 1);
+    return true;
+}
+
+/* Returns true if wall time is exact and attend would do nothing but charge it. Then enter and
+ * leave need no calls: they always come here. */
+static inline bool only_charges(const cairn_strand *strand, const cairn_lane *lane)
+{
+    return crn_profile_mode(lane->profile) == CRN_MODE_EXACT && lane->running == strand &&
+           !strand->records && !strand->lost && __atomic_load_n(&lane->owner, __ATOMIC_RELAXED) &&
+           !__atomic_load_n(&lane->pending.clock, __ATOMIC_RELAXED) &&
+           !__atomic_load_n(&lane->waits, __ATOMIC_RELAXED) &&
+           __atomic_load_n(&lane->profile->changes, __ATOMIC_RELAXED) == lane->changes_seen;
+}
+
+/* Enters with exact wall time, if the callee is cached and there is capacity. */
+static inline bool enter_exact(cairn_strand *strand, cairn_block block)
+{
+    cairn_lane *lane = crn_lane_of(strand);
+    uint32_t *top = strand->hot.top;
+    uint64_t current = strand->hot.current;
+    if (!only_charges(strand, lane) || top >= strand->end)
+        return false;
+    uint64_t callee = cairn_priv_callee(lane->graph.hot.base, current, block);
+    cairn_priv_record *record = cairn_priv_record_at(&lane->graph.hot, callee);
+    if (record->block != block)
+        return false;
+    crn_lane_charge_exact(lane, crn_record_at(current));
+    CAIRN_PRIV_PUT(strand->hot.current, callee);
+    CAIRN_PRIV_ADD(record->calls, 1);
+    *top = (uint32_t)current;
+    strand->hot.top = top + 1;
+    return true;
+}
+
+static inline bool leave_exact(cairn_strand *strand)
+{
+    cairn_lane *lane = crn_lane_of(strand);
+    uint32_t *top = strand->hot.top - 1;
+    if (!only_charges(strand, lane) || top <= strand->stack)
+        return false;
+    crn_lane_charge_exact(lane, crn_record_at(strand->hot.current));
+    CAIRN_PRIV_PUT(strand->hot.current, *top);
+    strand->hot.top = top;
     return true;
 }
 
@@ -196,11 +252,11 @@ void cairn_priv_enter(cairn_priv_strand *priv, cairn_block block)
     cairn_strand *strand = (cairn_strand *)priv;
     uint64_t current = priv->current;
     uint32_t *top = priv->top;
-    if (top < CAIRN_PRIV_READ(priv->high) ? recall(priv, block)
+    if (top < CAIRN_PRIV_READ(priv->high) ? follow(priv, block)
                                           : is_off(strand) && top < strand->end) {
         *top = (uint32_t)current;
         priv->top = top + 1;
-    } else {
+    } else if (!enter_exact(strand, block)) {
         enter_attending(strand, block);
     }
 }
@@ -216,13 +272,12 @@ void cairn_priv_make_inline_cache(cairn_priv_strand *priv)
 void cairn_priv_replace(cairn_priv_strand *priv, cairn_block block)
 {
     cairn_strand *strand = (cairn_strand *)priv;
-    if (priv->top < CAIRN_PRIV_READ(priv->high) ? !recall(priv, block) : !is_off(strand))
+    if (priv->top < CAIRN_PRIV_READ(priv->high) ? !follow(priv, block) : !is_off(strand))
         replace_attending(strand, block);
 }
 
-void cairn_priv_leave(cairn_priv_strand *priv)
+__attribute__((noinline)) static void leave_attending(cairn_strand *strand)
 {
-    cairn_strand *strand = (cairn_strand *)priv;
     if (strand->records) {
         crn_stack_leave(strand);
         return;
@@ -236,10 +291,17 @@ void cairn_priv_leave(cairn_priv_strand *priv)
         crn_lane_of(strand)->disk->misuses++;
 }
 
+void cairn_priv_leave(cairn_priv_strand *priv)
+{
+    cairn_strand *strand = (cairn_strand *)priv;
+    if (!leave_exact(strand))
+        leave_attending(strand);
+}
+
 uint64_t cairn_priv_below(cairn_priv_strand *priv, uint64_t node_offset)
 {
     const crn_graph *graph = &crn_lane_of((cairn_strand *)priv)->graph;
-    uint32_t above = crn_graph_target(graph, (uint32_t)(node_offset / CRN_RECORD_WORDS));
+    uint32_t above = crn_graph_target(graph, crn_record_at(node_offset));
     uint32_t record = crn_graph_target(graph, crn_strand_record((cairn_strand *)priv));
     while (record != CRN_RECORD_ROOT && graph->links[record].from != above)
         record = graph->links[record].from;
@@ -282,7 +344,7 @@ cairn_context cairn_strand_context(const cairn_strand *strand)
         return 0;
     if (crn_profile_mode(crn_lane_of(strand)->profile) == CRN_MODE_OFF) /* no new records while
                                                                            recording is off */
-        return (uint32_t)(strand->hot.current / CRN_RECORD_WORDS);
+        return crn_record_at(strand->hot.current);
     return crn_strand_record((cairn_strand *)strand);
 }
 

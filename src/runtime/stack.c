@@ -71,7 +71,7 @@ static uint32_t step(cairn_lane *lane, uint32_t record, cairn_block block)
     uint64_t callee =
         cairn_priv_callee(graph->hot.base, record * (uint64_t)CRN_RECORD_WORDS, block);
     return cairn_priv_record_at(&graph->hot, callee)->block == block
-               ? (uint32_t)(callee / CRN_RECORD_WORDS)
+               ? crn_record_at(callee)
                : crn_lane_follow(lane, record, block);
 }
 

@@ -223,22 +223,28 @@ static void other_files_are_refused(void **state)
     assert_null(crn_profile_load("", &error));
 }
 
-static void a_newer_format_is_refused(void **state)
+static void hold_refused(int version_change)
 {
-    (void)state;
     char path[SCRATCH_PATH];
     size_t size;
     uint64_t expected;
     unsigned char *bytes = make_capture(&size, &expected, true);
     crn_disk_header header;
     memcpy(&header, bytes, sizeof(header));
-    header.format_version++;
+    header.format_version += version_change;
     memcpy(bytes, &header, sizeof(header));
     assert_true(scratch_write(scratch_path(path, "newer.cairn"), bytes, size));
     free(bytes);
     crn_error error = {0};
     assert_null(crn_profile_load(path, &error));
     assert_int_equal(error.code, CAIRN_E_VERSION);
+}
+
+static void other_formats_are_refused(void **state)
+{
+    (void)state;
+    hold_refused(1);
+    hold_refused(-1);
 }
 
 /* Every 16 bytes are a directory that claims everything behind it and continues at the next 16. */
@@ -344,7 +350,7 @@ int main(void)
         cmocka_unit_test(directories_that_overlap_are_not_read_again),
         cmocka_unit_test(lanes_that_overlap_are_not_read_again),
         cmocka_unit_test(a_lane_without_a_root_has_its_statistics),
-        cmocka_unit_test(a_newer_format_is_refused),
+        cmocka_unit_test(other_formats_are_refused),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);
 }
