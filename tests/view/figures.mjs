@@ -102,11 +102,46 @@ export default function figures({ test, at, go, settled, quiet, same, holds, jso
     holds(parts.length && parts.every((one) => /, per (span|call)$|^overlap/.test(one)), parts.join("; "));
   });
 
+  test("the call tree expands by keys, with the figures of the report", async () => {
+    const tree = json("report", "--json", "lua.cairn", "--tree", "--metric", "ticks", "--top", "0", "--threshold", "0").tree;
+    const below = (parent) => tree.filter((one) => one.parent === parent && one.inclusive.ticks).map((one) => [one.block.id, one.inclusive.ticks, one.self.ticks]).sort((a, b) => b[1] - a[1]);
+    const root = tree.find((one) => one.parent === null), first = tree.find((one) => one.parent === root.context && one.block.id === below(root.context)[0][0]);
+    const shown = () => at().$$eval("tr[data-row]", (all) => all.map((row) => [Number(row.dataset.depth), Number(row.dataset.block), ...["inclusive", "self"].map((what) => Number(row.querySelector(`[data-what="${what}"]`).dataset.value))]));
+    const children = async (depth, block) => {
+      const all = await shown(), at = all.findIndex((row) => row[0] === depth && row[1] === block), its = [];
+      for (let i = at + 1; i < all.length && all[i][0] > depth; i++) if (all[i][0] === depth + 1) its.push(all[i].slice(1));
+      return its;
+    };
+    await go("tree?metric=ticks");
+    await settled("tr[data-row]");
+    await shot("tree");
+    const wide = (rows) => rows.filter((row) => row[1] > root.inclusive.ticks / 1000);
+    same(wide(await children(0, 0)), wide(below(root.context)), "below the root");
+    same(wide(await children(1, first.block.id)), wide(below(first.context)), "below the first");
+    const row = `tr[data-depth="1"][data-block="${first.block.id}"]`;
+    await at().focus(row + " a.name");
+    await at().keyboard.press("ArrowLeft");
+    await at().waitForSelector(row + '[aria-expanded="false"]');
+    same(await children(1, first.block.id), [], "collapsed");
+    await at().keyboard.press("ArrowRight");
+    await at().waitForSelector(row + '[aria-expanded="true"]');
+    const before = (await shown()).length;
+    await at().keyboard.press("*");
+    await at().waitForFunction((count) => document.querySelectorAll("tr[data-row]").length > count, before);
+    await at().keyboard.press("ArrowDown");
+    same(await at().evaluate(() => Number(document.activeElement.closest("tr").dataset.depth)), 2, "down");
+    await go("tree?metric=ticks&callers=1");
+    await settled('tr[data-row="0"]');
+    const flat = json("report", "--json", "lua.cairn", "--flat", "--metric", "ticks", "--top", "3", "--sort", "self").flat.map((one) => [one.block.id, one.self.ticks]);
+    const bottom = await at().$$eval('tr[data-depth="1"]', (all) => all.slice(0, 3).map((one) => [Number(one.dataset.block), Number(one.querySelector('[data-what="inclusive"]').dataset.value)]));
+    same(bottom, flat, "bottom-up");
+  });
+
   test("at 390 pixels no page is wider than the screen, and targets are 24 pixels tall", async () => {
     const size = at().viewportSize();
     await at().setViewportSize({ width: 390, height: 800 });
     try {
-      for (const page of ["flame?metric=ticks", "functions?metric=ticks", "paths?metric=ticks", "callers?metric=ticks&focus=5", "graph?", "source?", `timeline?file=${jobs}&span=3`, `spans?file=${jobs}`, `slowest?file=${jobs}`, `iterations?file=${jobs}`, `explain?file=${jobs}`, `whatif?file=${jobs}`, `missing?file=${jobs}`, "diff?"]) {
+      for (const page of ["flame?metric=ticks", "functions?metric=ticks", "paths?metric=ticks", "tree?metric=ticks", "callers?metric=ticks&focus=5", "graph?", "source?", `timeline?file=${jobs}&span=3`, `spans?file=${jobs}`, `slowest?file=${jobs}`, `iterations?file=${jobs}`, `explain?file=${jobs}`, `whatif?file=${jobs}`, `missing?file=${jobs}`, "diff?"]) {
         await go(page);
         await settled('[data-what="measured"], table.sides');
         await shot("phone-" + page.split("?")[0]);

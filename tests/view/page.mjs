@@ -319,7 +319,7 @@ test("a live capture is reloaded as it grows", async () => {
 test("every page opens by its key, and all its elements have names", async () => {
   await go(`flame?file=${jobs}`);
   await settled(".menu");
-  for (const [key, where] of [["2", "functions"], ["3", "callers"], ["4", "paths"], ["5", "graph"], ["6", "source"], ["t", "timeline"], ["r", "span-tree"], ["s", "spans"], ["w", "slowest"], ["i", "iterations"], ["e", "explain"], ["h", "whatif"], ["m", "missing"], ["x", "diff"], ["1", "flame"]]) {
+  for (const [key, where] of [["2", "functions"], ["3", "callers"], ["4", "paths"], ["5", "graph"], ["6", "source"], ["7", "tree"], ["t", "timeline"], ["r", "span-tree"], ["s", "spans"], ["w", "slowest"], ["i", "iterations"], ["e", "explain"], ["h", "whatif"], ["m", "missing"], ["x", "diff"], ["1", "flame"]]) {
     await page.evaluate(() => document.activeElement?.blur());
     await page.keyboard.press("g");
     await page.keyboard.press(key);

@@ -15,6 +15,7 @@ const help = (pages: Key[][]): [string, [string, string][]][] => [
     ["↓ ↑ or j k", "next and previous row"], ["Enter", "follow the row's link"], ["d", "exclude the row's function"],
     ["o", "show the row's source line"],
   ]],
+  ["Call tree", [["→ ←", "expand the row, collapse it or go to its caller"], ["*", "expand all below the row"]]],
   ["Flame graphs", [
     ["↓ ↑ ← →", "move between boxes"], ["Enter, Backspace", "zoom in, zoom out"], ["n p", "next and previous match of the search"],
     ["f d c", "callers and callees of the box, exclude it, bottom-up"],
@@ -48,7 +49,7 @@ export function Help({ pages, close }: { pages: Key[][]; close: () => void }) {
 
 // The questions that the pages answer.
 const tour: [string, string][] = [
-  ["Where does the time go?", "Flame graph: a box is a call path, its width the cost. Functions: the same as a table, by total or self."],
+  ["Where does the time go?", "Flame graph: a box is a call path, its width the cost. Functions: a table by total or self. Call tree: the paths as rows that expand."],
   ["Who calls this, and what does it call?", "Callers & callees, from any function's name. Bottom-up in the flame graph shows all callers."],
   ["Which path is hot?", "Hot paths lists whole paths by the self cost of their last function; Call graph draws the most expensive functions."],
   ["Which line?", "Source shows the figures beside the lines."],

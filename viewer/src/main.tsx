@@ -23,6 +23,7 @@ import { SourcePage } from "./source_page";
 import { MissingPage, SlowestPage, SpansPage } from "./spans_pages";
 import { BlocksPage, SequencePage, SequencesPage } from "./tables";
 import { TimelinePage } from "./timeline";
+import { TreePage } from "./tree";
 
 interface Entry {
   page: string;
@@ -34,6 +35,7 @@ interface Entry {
 const where: Entry[] = [
   { page: "flame", text: "Flame graph", key: "1", show: (place, search) => <FlamePage place={place} search={search} /> },
   { page: "functions", text: "Functions", key: "2", show: (place, search) => <BlocksPage place={place} search={search} /> },
+  { page: "tree", text: "Call tree", key: "7", show: (place, search) => <TreePage place={place} search={search} /> },
   { page: "callers", text: "Callers & callees", key: "3", show: (place, search) => <SequencePage place={place} search={search} /> },
   { page: "paths", text: "Hot paths", key: "4", show: (place, search) => <SequencesPage place={place} search={search} /> },
   { page: "graph", text: "Call graph", key: "5", show: (place, search) => <GraphPage place={place} search={search} /> },
