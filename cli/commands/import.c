@@ -16,7 +16,7 @@
 
 static struct {
     crn_list files;
-    const char *output, *metric;
+    const char *output, *metric, *sources;
     int from; /* below 0: recognised */
 } given = {.from = -1};
 
@@ -30,11 +30,15 @@ static const crn_option options[] = {
      .help = "The metric of folded stacks: calls, ticks, wall (in nanoseconds) or another name; "
              "default: samples",
      .text = &given.metric},
+    {"sources", .argument = "FILE",
+     .help = "For MLton's mlmon.out: what its program prints for @MLton show-sources --",
+     .text = &given.sources},
     {0},
 };
 
 static const char doc[] =
-    "Convert FILE to a capture: a pprof profile, V8's .cpuprofile, the output of `perf script`, or "
+    "Convert FILE to a capture: a pprof profile, V8's .cpuprofile, MLton's mlmon.out, the output "
+    "of `perf script`, or "
     "folded stacks, gzipped or not. - is standard input.\vWithout --output, a.pb.gz becomes "
     "a.cairn beside it, "
     "which must not exist yet. Recursion is folded as in any capture, so that calling contexts "
@@ -57,7 +61,7 @@ static int import(const char *input, const char *output)
 {
     if (!output_is_good(input, output))
         return CRN_EXIT_BAD;
-    crn_profile *profile = crn_convert_read(input, given.from, given.metric);
+    crn_profile *profile = crn_convert_read(input, given.from, given.metric, given.sources);
     if (!profile)
         return CRN_EXIT_BAD;
     int status = crn_cli_save(profile, output);

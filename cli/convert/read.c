@@ -51,7 +51,8 @@ static const origin *origin_recognise(crn_source *source, bool importing)
     else if (error.code) /* too little could be unpacked to recognise it */
         crn_cli_fail("%s", error.message);
     else
-        crn_cli_fail("%s: is neither %spprof, nor V8's .cpuprofile, nor perf script's output, nor "
+        crn_cli_fail("%s: is neither %spprof, nor V8's .cpuprofile, nor MLton's mlmon.out, nor "
+                     "perf script's output, nor "
                      "folded stacks; %s",
                      name, importing ? "" : "a capture, nor ",
                      importing ? "if it is one of these, name the format with --from"
@@ -59,14 +60,15 @@ static const origin *origin_recognise(crn_source *source, bool importing)
     return NULL;
 }
 
-static crn_profile *source_read(crn_source *source, int format, const char *metric)
+static crn_profile *source_read(crn_source *source, int format, const char *metric,
+                                const char *sources)
 {
     const origin *origin =
         format >= 0 ? &origins[format] : origin_recognise(source, format != CRN_CONVERT_SHOWN);
     if (!origin)
         return NULL;
     crn_error error = {0};
-    crn_import_options choice = {.metric = metric, .progress = crn_progress_at};
+    crn_import_options choice = {.metric = metric, .sources = sources, .progress = crn_progress_at};
     crn_progress_begin("%s: reading %s", crn_cli_name, crn_source_name(source));
     crn_profile *profile = origin->read(source, &choice, &error);
     crn_progress_end();
@@ -75,7 +77,7 @@ static crn_profile *source_read(crn_source *source, int format, const char *metr
     return profile;
 }
 
-crn_profile *crn_convert_read(const char *path, int format, const char *metric)
+crn_profile *crn_convert_read(const char *path, int format, const char *metric, const char *sources)
 {
     crn_error error = {0};
     crn_source *source = crn_source_open(path, &error);
@@ -83,7 +85,7 @@ crn_profile *crn_convert_read(const char *path, int format, const char *metric)
         crn_cli_fail("%s", error.message);
         return NULL;
     }
-    crn_profile *profile = source_read(source, format, metric);
+    crn_profile *profile = source_read(source, format, metric, sources);
     crn_source_close(source);
     return profile;
 }

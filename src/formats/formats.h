@@ -34,6 +34,7 @@
 #define CRN_FORMATS_READ(X)                                                                        \
     X(pprof)                                                                                       \
     X(cpuprofile)                                                                                  \
+    X(mlmon)                                                                                       \
     X(perf)                                                                                        \
     X(folded)
 
@@ -51,7 +52,8 @@ typedef struct crn_export_options {
 } crn_export_options;
 
 typedef struct crn_import_options {
-    const char *metric; /* folded: name of the metric of the numbers; NULL is "samples" */
+    const char *metric;  /* folded: name of the metric of the numbers; NULL is "samples" */
+    const char *sources; /* mlmon: path of what the program prints for @MLton show-sources -- */
     crn_format_progress *progress;
 } crn_import_options;
 

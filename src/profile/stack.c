@@ -23,6 +23,19 @@ static uint8_t *collecting(const crn_profile *profile, const uint8_t *collectors
     return within;
 }
 
+/* Replaces sums over paths by the recorded metric `name`, if there is one. */
+static void take_recorded(uint64_t *by_block, const crn_profile *profile, const char *name,
+                          const uint8_t *kept)
+{
+    int metric = crn_profile_metric(profile, name);
+    if (metric < 0)
+        return;
+    memset(by_block, 0, profile->block_count * sizeof *by_block);
+    for (uint32_t c = 0; c < profile->context_count; c++)
+        if (!kept || kept[c])
+            by_block[profile->block[c]] += crn_self(profile, (uint32_t)metric, c);
+}
+
 crn_stack crn_stack_make(const crn_profile *profile, uint32_t metric, const uint8_t *collectors,
                          const uint8_t *kept)
 {
@@ -45,6 +58,8 @@ crn_stack crn_stack_make(const crn_profile *profile, uint32_t metric, const uint
     for (uint32_t b = 0; b < profile->block_count; b++)
         stack.current[b] += of_work.self[b];
     crn_free(of_work.self);
+    take_recorded(stack.stack, profile, CRN_STACK_METRIC, kept);
+    take_recorded(stack.collector, profile, CRN_STACK_COLLECTOR_METRIC, kept);
     return stack;
 }
 

@@ -8,6 +8,11 @@
 
 #include "profile/model.h"
 
+/* Metrics of imported profiles without call paths: time on the stack, without and with the
+ * collector, as recorded. crn_stack_make takes them in place of sums over paths. */
+#define CRN_STACK_METRIC "on the stack"
+#define CRN_STACK_COLLECTOR_METRIC "on the stack, collecting"
+
 /* By block. The collector runs in contexts at or below its block, finalizers included. */
 typedef struct crn_stack {
     uint64_t *current;   /* the block itself ran */
