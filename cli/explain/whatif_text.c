@@ -76,8 +76,8 @@ static void add_doubt(const crn_whatif_report *report, const crn_doubt *doubt, r
     case CRN_DOUBT_STEADY:
         add(reasons,
             "\"%.100s\" is steady, every %s: by a timer, or because its work is always equal? If "
-            "its self time is a wait for a timer, note or give --timer %.100s=%s",
-            name, period, name, period);
+            "its self time is a wait for a timer, give the period (--timer BLOCK=16.667ms)",
+            name, period);
         break;
     case CRN_DOUBT_EXCLUSIVE:
         add(reasons,

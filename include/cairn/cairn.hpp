@@ -29,6 +29,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -259,6 +260,56 @@ class span {
     }
 
     cairn_scope scope_;
+};
+
+/* A mutex that is recorded, so that `cairn whatif` can model it: a span called like the mutex while
+ * a thread has it, and a span NAME.wait before that if another thread had it. Locking and unlocking
+ * must nest with the thread's spans and scopes. Spans are of the process's own profile; without one
+ * it is a std::mutex and two branches.
+ *     cairn::mutex lock("scene");
+ *     std::lock_guard<cairn::mutex> guard(lock); */
+class mutex {
+  public:
+    explicit mutex(const char *name)
+        : name_(name), wait_name_(name_ + ".wait"), place_(CAIRN_PLACE_WORD(name_.c_str())),
+          wait_place_(CAIRN_PLACE_WORD(wait_name_.c_str()))
+    {
+        cairn_profile_note(cairn_process_profile(), ("lock." + name_).c_str(), wait_name_.c_str());
+    }
+
+    mutex(const mutex &) = delete;
+    mutex &operator=(const mutex &) = delete;
+
+    void lock()
+    {
+        if (!mutex_.try_lock()) {
+            span wait(wait_place_);
+            mutex_.lock();
+        }
+        hold_ = cairn_scope_begin(cairn_thread_strand(), &place_, CAIRN_ITERATION_NONE);
+    }
+
+    /* Returns false if another thread has the mutex. */
+    bool try_lock()
+    {
+        if (!mutex_.try_lock())
+            return false;
+        hold_ = cairn_scope_begin(cairn_thread_strand(), &place_, CAIRN_ITERATION_NONE);
+        return true;
+    }
+
+    void unlock()
+    {
+        cairn_scope hold = hold_;
+        cairn_scope_end(&hold);
+        mutex_.unlock();
+    }
+
+  private:
+    std::mutex mutex_;
+    std::string name_, wait_name_;
+    cairn_place place_, wait_place_;
+    cairn_scope hold_; /* of the thread that has the mutex */
 };
 
 /* Takes a hand-off token of the thread's current span. */

@@ -25,9 +25,66 @@ static int compare_items(const void *left, const void *right)
     return a->lane < b->lane ? -1 : a->lane > b->lane;
 }
 
+/* The spans that have noted locks, sorted by begin. */
+typedef struct held {
+    item *items;
+    uint32_t count;
+} held;
+
+static held held_locks(const crn_replay *replay)
+{
+    held held = {crn_calloc(replay->hold_count + (size_t)1, sizeof *held.items),
+                 replay->hold_count};
+    for (uint32_t i = 0; i < held.count; i++) {
+        const crn_span *span = &replay->trace->spans[replay->holds[i].span];
+        held.items[i] = (item){span->start, span->end, 0, span->lane};
+    }
+    if (held.count)
+        qsort(held.items, held.count, sizeof *held.items, compare_items);
+    return held;
+}
+
+/* Returns true if other lanes had a noted lock for nearly all of the span. */
+static bool is_beside_lock(const item *span, const held *held)
+{
+    enum { BACK = 16, PERCENT = 90 };
+    uint32_t low = 0, high = held->count;
+    uint64_t covered = 0;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (held->items[middle].start < span->end)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (uint32_t tries = 0; low && tries < BACK; low--, tries++) {
+        const item *hold = &held->items[low - 1];
+        uint64_t from = hold->start > span->start ? hold->start : span->start;
+        uint64_t to = hold->end < span->end ? hold->end : span->end;
+        if (hold->lane != span->lane && to > from)
+            covered += to - from;
+    }
+    return covered * 100 >= PERCENT * (span->end - span->start);
+}
+
+/* Returns true if the spans are of exactly two lanes. */
+static bool are_of_two(const item *items, uint32_t count)
+{
+    uint32_t other = CRN_NONE;
+    for (uint32_t i = 1; i < count; i++) {
+        if (items[i].lane == items[0].lane || items[i].lane == other)
+            continue;
+        if (other != CRN_NONE)
+            return false;
+        other = items[i].lane;
+    }
+    return other != CRN_NONE;
+}
+
 /* Returns the number of overlaps of different lanes that spans of this length and number would
- * have if they were independent. */
-static double expected_overlaps(const item *items, uint32_t count, double *busy)
+ * have if they were independent. Of two lanes, one that has a noted lock meanwhile cannot
+ * overlap the other. */
+static double expected_overlaps(const item *items, uint32_t count, double *busy, const held *held)
 {
     double total = 0, expected = 0;
     uint64_t last = 0;
@@ -40,8 +97,10 @@ static double expected_overlaps(const item *items, uint32_t count, double *busy)
         total += (double)(items[i].end - items[i].start);
     }
     double length = (double)(last - items[0].start);
+    bool two = held->count && are_of_two(items, count);
     for (uint32_t i = 0; i < count && length > 0; i++)
-        expected += (total - busy[items[i].lane]) / length;
+        if (!two || !is_beside_lock(&items[i], held))
+            expected += (total - busy[items[i].lane]) / length;
     return expected;
 }
 
@@ -60,16 +119,18 @@ static uint32_t overlaps_of(const item *items, uint32_t count)
 static void find_locks(crn_replay *replay, const item *items, uint32_t count)
 {
     enum { SURE = 8, RARE = 50 };
+    held held = held_locks(replay);
     double *busy = crn_calloc(replay->trace->lane_count + (size_t)1, sizeof *busy);
     for (uint32_t first = 0, next; first < count; first = next) {
         for (next = first + 1; next < count && items[next].block == items[first].block; next++)
             ;
-        double expected = expected_overlaps(items + first, next - first, busy);
-        if (replay->rest[items[first].block] != CRN_REST_LOCK && expected >= SURE &&
+        double expected = expected_overlaps(items + first, next - first, busy, &held);
+        if (!replay->rest[items[first].block] && expected >= SURE &&
             overlaps_of(items + first, next - first) * RARE <= expected)
             crn_replay_doubt(replay, CRN_DOUBT_EXCLUSIVE, items[first].block, items[first].block,
                              0);
     }
+    crn_free(held.items);
     crn_free(busy);
 }
 

@@ -154,6 +154,11 @@ check "spans: C++ under exceptions, threads and futures" '
     export LD_LIBRARY_PATH="$library" &&
     test "$(./spans_cpp)" = "22143 0" && test "$(CAIRN_OUT=cpp.cairn ./spans_cpp)" = "22143 0" &&
     test -s cpp.cairn'
+check "spans: a mutex of C++ notes its name and records who has it" '
+    g++ -std=c++11 $strict "$here/locks.cpp" $(pkg-config --cflags --libs cairn) -pthread -o locks_cpp &&
+    export LD_LIBRARY_PATH="$library" && ./locks_cpp 300 300 &&
+    CAIRN_OUT=locks.cairn ./locks_cpp 300 300 && test -s locks.cairn &&
+    grep -qa "lock.scene" locks.cairn && grep -qa "scene.wait" locks.cairn'
 check "pkg-config, header and package agree on the version" '
     version=$(pkg-config --modversion cairn) &&
     grep -q "define CAIRN_VERSION \"$version\"" "$installed/include/cairn/cairn.h"'

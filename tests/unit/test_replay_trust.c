@@ -158,19 +158,20 @@ static void vsync_missed(recording *out, const parts *parts)
 }
 
 /* Threads that work outside of a lock and inside; the one that asked first gets it. */
-static void lock(recording *out, const parts *parts, double outside, double inside, bool spans)
+static void lock(recording *out, const parts *parts, double outside, double inside, int threads,
+                 bool spans)
 {
-    enum { THREADS = 3 };
+    enum { THREADS = 3 }; /* at most */
     sources random = sources_of(parts);
     double now[THREADS] = {MS, MS, MS}, ready[THREADS], free_at = 0;
     int done[THREADS] = {0};
-    for (int t = 0; t < THREADS; t++) {
+    for (int t = 0; t < threads; t++) {
         ready[t] = now[t] + varies(&random, parts, FIRST, outside);
         add(out, (uint32_t)t, FIRST, now[t], ready[t]);
     }
-    for (int turn = 0; turn < THREADS * TURNS; turn++) {
+    for (int turn = 0; turn < threads * TURNS; turn++) {
         int next = -1;
-        for (int t = 0; t < THREADS; t++)
+        for (int t = 0; t < threads; t++)
             if (done[t] < TURNS && (next < 0 || ready[t] < ready[next]))
                 next = t;
         double start = ready[next] > free_at ? ready[next] : free_at + wake(&random);
@@ -187,22 +188,27 @@ static void lock(recording *out, const parts *parts, double outside, double insi
 
 static void contended(recording *out, const parts *parts)
 {
-    lock(out, parts, 6, 4, false);
+    lock(out, parts, 6, 4, 3, false);
 }
 
 static void hardly_contended(recording *out, const parts *parts)
 {
-    lock(out, parts, 20, 4, false);
+    lock(out, parts, 20, 4, 3, false);
 }
 
 static void contended_with_waits(recording *out, const parts *parts)
 {
-    lock(out, parts, 6, 4, true);
+    lock(out, parts, 6, 4, 3, true);
 }
 
 static void hardly_contended_with_waits(recording *out, const parts *parts)
 {
-    lock(out, parts, 20, 4, true);
+    lock(out, parts, 20, 4, 3, true);
+}
+
+static void two_with_waits(recording *out, const parts *parts)
+{
+    lock(out, parts, 2, 4, 2, true);
 }
 
 /* Threads that work independently. */
@@ -336,6 +342,7 @@ static const scenario scenarios[] = {
     {"lock with waits", contended_with_waits, 0, false, false, 0, 0},
     {"lock with waits, noted", contended_with_waits, 0, true, true, 0.2, 4},
     {"rare lock with waits, noted", hardly_contended_with_waits, 0, true, true, 0.2, 4},
+    {"lock of two, with waits, noted", two_with_waits, 0, true, true, 0.2, 4},
     {"independent", independent, 0, false, true, 0.2, 4},
     {"drops", drops, 0, false, false, 0, 0},
     {"pipeline", pipeline, 0, false, true, 0.2, 4},
@@ -449,6 +456,25 @@ static void effects_tell_missed_timers(void **state)
     crn_free(recording);
 }
 
+/* Of two threads only one waits for a lock at a time. */
+static void waits_for_a_noted_lock_are_no_lock(void **state)
+{
+    (void)state;
+    static const char *names[] = {"one", "two"};
+    recording *recording = crn_calloc(1, sizeof *recording);
+    uint8_t rest[BLOCKS] = {[SECOND] = CRN_REST_LOCK, [WAIT] = CRN_REST_WAIT};
+    two_with_waits(recording, &(parts){{1, 1, 1, 1, 1, 1, 1, 1}, 1});
+    crn_trace trace = {
+        .spans = recording->spans, .span_count = recording->count, .lane_count = 2, .lanes = names};
+    crn_replay *replay =
+        crn_replay_make(&trace, &(crn_replay_setup){.block_count = BLOCKS, .rest = rest});
+    const crn_replay_facts *facts = crn_replay_facts_of(replay);
+    for (uint32_t i = 0; i < facts->doubt_count; i++)
+        assert_int_not_equal(facts->doubts[i].block, WAIT);
+    crn_replay_free(replay);
+    crn_free(recording);
+}
+
 /* ---- periods in notes ---- */
 
 static void periods_have_units(void **state)
@@ -472,6 +498,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wrong_prediction_is_not_trusted),
         cmocka_unit_test(effects_tell_missed_timers),
+        cmocka_unit_test(waits_for_a_noted_lock_are_no_lock),
         cmocka_unit_test(periods_have_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
