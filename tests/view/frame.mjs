@@ -62,15 +62,20 @@ export default function frame({ test, at, go, settled, quiet, same, holds, files
 
   test("axe-core finds no accessibility violations", async () => {
     const axe = readFileSync(join(packages, "node_modules/axe-core/axe.min.js"), "utf8"), found = [];
-    for (const [where, selector] of [["flame", ".flame canvas"], ["overall?top=4", "tbody tr"], ["sequence?focus=40", "tr[data-step]"], ["graph?nodes=15", "a.node"], ["tree?", "tr[aria-level]"], ["tree?callers=1", "tr[aria-level]"],
-      ["diff?top=3", ".flame canvas"], [`timeline?file=${jobs}&span=3`, ".span-card"], [`spans?file=${jobs}`, "tr[data-block]"], [`iterations?file=${jobs}`, ".u-over"],
-      [`explain?file=${jobs}`, '[data-what="answer"]'], [`whatif?file=${jobs}`, '[data-what="effects"]'], [`missing?file=${jobs}`, '[data-what="missing"]']]) {
-      await go(where);
-      await settled(selector);
-      if (!(await at().evaluate(() => Boolean(window.axe)))) await at().evaluate(axe);
-      const { violations } = await at().evaluate(() => window.axe.run());
-      found.push(...violations.map((one) => `${where}: ${one.id}: ${one.nodes[0].html.slice(0, 120)}`));
+    const size = at().viewportSize();
+    for (const width of [1440, 390]) {
+      await at().setViewportSize({ width, height: 900 });
+      for (const [where, selector] of [["flame", ".flame canvas"], ["overall?top=4", "tbody tr"], ["sequence?focus=40", "tr[data-step]"], ["graph?nodes=15", "a.node"], ["tree?", "tr[aria-level]"], ["tree?callers=1", "tr[aria-level]"],
+        ["diff?top=3", ".flame canvas"], [`timeline?file=${jobs}&span=3`, ".span-card"], [`spans?file=${jobs}`, "tr[data-block]"], [`iterations?file=${jobs}`, ".u-over"],
+        [`explain?file=${jobs}`, '[data-what="answer"]'], [`whatif?file=${jobs}`, '[data-what="effects"]'], [`missing?file=${jobs}`, '[data-what="missing"]']]) {
+        await go(where);
+        await settled(selector);
+        if (!(await at().evaluate(() => Boolean(window.axe)))) await at().evaluate(axe);
+        const { violations } = await at().evaluate(() => window.axe.run({ rules: { "target-size": { enabled: true } } })); // of WCAG 2.2 AA
+        found.push(...violations.map((one) => `${where} at ${width}: ${one.id}: ${one.nodes[0].html.slice(0, 120)}`));
+      }
     }
+    await at().setViewportSize(size);
     same(found, [], "violations");
   });
 }

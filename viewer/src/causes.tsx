@@ -71,7 +71,7 @@ export function ExplainPage({ place, search }: { place: Place; search: string })
       <p class="answer" data-what="answer">{data.answer}</p>
       {search && <p class="note">{count(parts.length + factors.length)} of {count(data.parts.length + data.factors.length)} rows match the search</p>}
       {parts.length > 0 && (
-        <table class="blocks">
+        <table class="blocks" tabIndex={0}>
           <caption>Parts of the variance. Durations are of one call, calls are per span; “extra” is the whole difference of a slow span.</caption>
           <thead><tr><th scope="col" class="figure">share of variance</th><th scope="col" class="figure">mean</th><th scope="col" class="figure">typical spans</th><th scope="col" class="figure">slow spans</th><th scope="col" class="figure">extra per slow span</th><th scope="col">part</th></tr></thead>
           <tbody>
@@ -92,7 +92,7 @@ export function ExplainPage({ place, search }: { place: Place; search: string })
         </table>
       )}
       {factors.length > 0 && (
-        <table class="blocks">
+        <table class="blocks" tabIndex={0}>
           <caption>Correlated with the duration</caption>
           <thead><tr><th scope="col" class="figure">explains</th><th scope="col">attribute</th><th scope="col">slowest</th><th scope="col">fastest</th><th scope="col">verdict</th></tr></thead>
           <tbody>
