@@ -44,7 +44,8 @@ static void write_again(const crn_profile *profile)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     crn_format_recognise *const recognisers[] = {crn_pprof_recognise, crn_perf_recognise,
-                                                 crn_folded_recognise};
+                                                 crn_folded_recognise, crn_cpuprofile_recognise,
+                                                 crn_mlmon_recognise};
     crn_error error = {0};
     crn_source *source = source_of(data, size);
     size_t length;
@@ -52,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; head && i < sizeof recognisers / sizeof *recognisers; i++)
         recognisers[i](head, length);
     error = (crn_error){0};
-    crn_profile *profile = FUZZ_READ(source, &(crn_import_options){0}, &error);
+    crn_profile *profile = FUZZ_READ(source, &(crn_import_options){.sources = FUZZ_SOURCES}, &error);
     crn_source_close(source);
     if (!profile) {
         if (error.code == 0 || !error.message[0] || strchr(error.message, '\n'))

@@ -16,7 +16,7 @@ if [ "$format" = pprof ]; then
         gzip -dc "$folder/corpus/$(basename "$file").pb.gz" >"$folder/corpus/$(basename "$file").pb"
     done
 else
-    cp "$data"/*."$format" "$folder/corpus"
+    cp "$data"/*."$format"* "$folder/corpus"
 fi
 if "$fuzzer" -seed=2026 -max_total_time="$seconds" -max_len=65536 -timeout=20 \
     -rss_limit_mb=2048 -malloc_limit_mb=1024 -artifact_prefix="${CAIRN_FUZZ_KEEP:-$folder}/" \
