@@ -2,8 +2,9 @@
  *
  * Timers: events of a lane that happen at multiples of a period, whatever was done before them. A
  * loop of equal work has steady intervals, too. To tell the two apart, the lateness of an event,
- * relative to a fitted schedule, is regressed on the lateness of the event before it: a timer
- * absorbs earlier lateness (slope 0), work and relative sleep pass it on (slope 1).
+ * relative to a fitted schedule, must not accumulate, and is regressed on the lateness of the event
+ * before it: a timer absorbs earlier lateness (slope at most 0), work and relative sleep pass it on
+ * (slope 1).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "replay/program.h"
 
 enum {
-    LEAST_BEATS = 32,
+    LEAST_BEATS = 48,
     LEAST_SLACK_NS = 50000, /* shorter idle times are not waits for a timer */
     LEAST_SPREAD_NS = 500,  /* variation below this does not show a slope */
     OUTLIER = 8             /* in median deviations */
@@ -20,7 +21,6 @@ enum {
 #define LEAST_SLACK 0.02 /* of the period */
 #define STEADY 0.05      /* median deviation of an interval, of the period */
 #define ABSORBS 0.45     /* slope of a timer, at most */
-#define PASSES_ON 0.6    /* slope of work, at least */
 
 /* A begin or end of a span outside of pools and hand-offs. */
 typedef struct beat {
@@ -69,23 +69,25 @@ typedef struct schedule {
     double *scratch;
 } schedule;
 
-/* Fits period and phase. Beats may be skipped. */
+/* Fits period and phase, by medians: single late beats do not matter. Beats may be skipped. */
 static void fit(schedule *schedule, uint64_t origin)
 {
-    double number = 0, period = schedule->period, last;
-    uint32_t count = schedule->count;
+    uint32_t count = schedule->count, half = count / 2;
     const beat *beats = schedule->beats;
+    double *number = schedule->before, period = schedule->period;
+    number[0] = 0;
     for (uint32_t i = 1; i < count; i++)
-        number += round((double)(beats[i].time - beats[i - 1].time) / period);
-    if (number > 0) {
-        last = (double)(beats[count - 1].time - beats[0].time) / number;
-        period = fabs(last - period) < STEADY * period ? last : period;
+        number[i] = number[i - 1] + round((double)(beats[i].time - beats[i - 1].time) / period);
+    for (uint32_t i = half; half && i < count; i++) {
+        double passed = number[i] - number[i - half];
+        double time = (double)(beats[i].time - beats[i - half].time);
+        schedule->scratch[i - half] = passed > 0 ? time / passed : period;
     }
-    number = 0;
+    double fitted = half ? median(schedule->scratch, count - half) : period;
+    if (fabs(fitted - period) < STEADY * period)
+        period = fitted;
     for (uint32_t i = 0; i < count; i++) {
-        if (i)
-            number += round((double)(beats[i].time - beats[i - 1].time) / period);
-        schedule->late[i] = (double)(beats[i].time - origin) - number * period;
+        schedule->late[i] = (double)(beats[i].time - origin) - number[i] * period;
         schedule->scratch[i] = schedule->late[i];
     }
     schedule->period = period;
@@ -114,27 +116,55 @@ static bool is_steady(schedule *schedule)
            slack >= LEAST_SLACK * schedule->period && spread <= STEADY * schedule->period;
 }
 
-/* Returns the slope of lateness on the lateness of the event before; below 0 by much if that does
- * not vary. Outliers are left out: a busy machine delays some wake-ups. */
+/* Returns the slope of lateness on the lateness of the event before; below -1 by much if that does
+ * not vary. Differences from one beat to the next are taken, because all wake-ups of a machine get
+ * later or earlier together. Outliers are left out: a busy machine delays some wake-ups. */
 static double slope_of(schedule *schedule)
 {
     uint32_t count = schedule->count, used = 0;
+    double *x = schedule->before, *y = schedule->late;
     double sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
-    for (uint32_t i = 0; i < count; i++)
-        schedule->scratch[i] = schedule->before[i];
-    double middle = median(schedule->scratch, count);
-    double spread = deviation(schedule->before, count, middle, schedule->scratch);
-    double late = deviation(schedule->late, count, 0, schedule->scratch);
-    if (spread < LEAST_SPREAD_NS)
-        return -1;
-    for (uint32_t i = 1; i < count; i++) {
-        double x = schedule->before[i] - middle, y = schedule->late[i];
-        if (fabs(x) > OUTLIER * spread || fabs(y) > OUTLIER * (late + LEAST_SPREAD_NS))
+    for (uint32_t i = count - 1; i > 0; i--) {
+        x[i] -= x[i - 1];
+        y[i] -= y[i - 1];
+    }
+    double spread_x = deviation(x + 1, count - 1, 0, schedule->scratch);
+    double spread_y = deviation(y + 1, count - 1, 0, schedule->scratch);
+    if (spread_x < LEAST_SPREAD_NS)
+        return -INFINITY;
+    for (uint32_t i = 2; i < count; i++) {
+        if (fabs(x[i]) > OUTLIER * spread_x || fabs(y[i]) > OUTLIER * (spread_y + LEAST_SPREAD_NS))
             continue;
-        sum_x += x, sum_y += y, sum_xx += x * x, sum_xy += x * y, used++;
+        sum_x += x[i], sum_y += y[i], sum_xx += x[i] * x[i], sum_xy += x[i] * y[i], used++;
     }
     double variance = used ? sum_xx - sum_x * sum_x / used : 0;
-    return variance > 0 ? (sum_xy - sum_x * sum_y / used) / variance : -1;
+    return variance > 0 ? (sum_xy - sum_x * sum_y / used) / variance : -INFINITY;
+}
+
+/* Returns by how much lateness grows in `lag` beats, relative to one beat: 1 for a timer, the root
+ * of the lag for independent steps. */
+static double growth(schedule *schedule, uint32_t lag)
+{
+    double *scratch = schedule->scratch;
+    for (uint32_t i = 1; i < schedule->count; i++)
+        scratch[i - 1] = fabs(schedule->late[i] - schedule->late[i - 1]);
+    double step = median(scratch, schedule->count - 1);
+    for (uint32_t i = lag; i < schedule->count; i++)
+        scratch[i - lag] = fabs(schedule->late[i] - schedule->late[i - lag]);
+    double far = median(scratch, schedule->count - lag);
+    return step > 0 ? far / step : far > 0 ? INFINITY : 1;
+}
+
+typedef enum verdict { NO_TIMER, MAYBE_TIMER, TIMER } verdict;
+
+static verdict verdict_on(schedule *schedule)
+{
+    enum { NEAR = 8, FAR = 24 };
+    double near = growth(schedule, NEAR), far = growth(schedule, FAR);
+    if (near > 1.7 && far > 2.2)
+        return NO_TIMER;
+    double slope = slope_of(schedule);
+    return near < 1.7 && far < 2.2 && slope <= ABSORBS && slope >= -1 ? TIMER : MAYBE_TIMER;
 }
 
 /* ---- findings ---- */
@@ -169,7 +199,9 @@ static void add_timer(crn_replay *replay, const schedule *schedule, uint32_t lan
     crn_replay_note_timer(replay, schedule->beats->block, schedule->period);
 }
 
-static void judge(crn_replay *replay, uint32_t lane, schedule *schedule)
+/* `*maybe` gets the period of a possible timer, and `*maybe_block` its block. */
+static void judge(crn_replay *replay, uint32_t lane, schedule *schedule, double *maybe,
+                  uint32_t *maybe_block)
 {
     uint32_t block = schedule->beats->block;
     double noted = schedule->beats->at_end && replay->period ? (double)replay->period[block] : 0;
@@ -182,13 +214,11 @@ static void judge(crn_replay *replay, uint32_t lane, schedule *schedule)
     if (schedule->count < LEAST_BEATS || replay->rest[block] || !is_steady(schedule))
         return;
     fit(schedule, replay->origin);
-    double slope = slope_of(schedule);
-    if (slope >= PASSES_ON)
-        return;
-    if (slope > ABSORBS || slope < -ABSORBS)
-        crn_replay_doubt(replay, CRN_DOUBT_STEADY, block, block, schedule->period);
-    else
+    verdict verdict = verdict_on(schedule);
+    if (verdict == TIMER)
         add_timer(replay, schedule, lane, false);
+    else if (verdict == MAYBE_TIMER && !*maybe)
+        *maybe = schedule->period, *maybe_block = block;
 }
 
 /* ---- lanes ---- */
@@ -226,6 +256,8 @@ static void plan_lane(crn_replay *replay, uint32_t lane, uint8_t *over)
     double *figures = crn_calloc(3 * ((size_t)count + 1), sizeof *figures);
     if (count)
         qsort(beats, count, sizeof *beats, compare_beats);
+    uint32_t before = replay->timer_count, maybe_block = 0;
+    double maybe = 0;
     for (uint32_t first = 0, next; first < count; first = next) {
         for (next = first + 1; next < count && beats[next].block == beats[first].block &&
                                beats[next].at_end == beats[first].at_end;
@@ -236,8 +268,12 @@ static void plan_lane(crn_replay *replay, uint32_t lane, uint8_t *over)
                           .count = next - first,
                           .late = figures,
                           .before = figures + count + 1,
-                          .scratch = figures + 2 * ((size_t)count + 1)});
+                          .scratch = figures + 2 * ((size_t)count + 1)},
+              &maybe, &maybe_block);
     }
+    /* With a timer on the lane, other events are steady because of it. */
+    if (maybe > 0 && replay->timer_count == before)
+        crn_replay_doubt(replay, CRN_DOUBT_STEADY, maybe_block, maybe_block, maybe);
     crn_free(figures);
     crn_free(beats);
 }
