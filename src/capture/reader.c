@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cairn/cairn.h>
+#include <cairn/hot.h>
 
 #include "base/memory.h"
 
@@ -55,12 +55,6 @@ static bool check_header(crn_reader *reader, const char *name, crn_error *error)
             error, CAIRN_E_VERSION,
             "%s: has format version %u, and this cairn reads %d; use a newer cairn", name,
             header->format_version, CRN_FORMAT_VERSION);
-    if (header->format_version && header->format_version < CRN_FORMAT_VERSION)
-        return crn_error_set(
-            error, CAIRN_E_VERSION,
-            "%s: has format version %u, and this cairn reads %d; record it again, or use the cairn "
-            "that wrote it",
-            name, header->format_version, CRN_FORMAT_VERSION);
     if (header->format_version == 0)
         return crn_error_set(error, CAIRN_E_FORMAT, "%s: damaged: it has no format version", name);
     header->library_version[sizeof header->library_version - 1] = 0;
@@ -275,6 +269,40 @@ bool crn_reader_lane_section(const crn_reader *reader, crn_section_kind kind, ui
     crn_free(bytes->data);
     *bytes = (crn_bytes){0};
     return crn_error_set(error, CAIRN_E_FORMAT, "damaged: its lanes overlap");
+}
+
+/* A record of format version 1. */
+typedef struct old_record {
+    uint64_t calls, ticks;
+    cairn_block block;
+    uint32_t callees[3];
+} old_record;
+
+_Static_assert(sizeof(old_record) == 32, "on disk");
+
+bool crn_reader_records(const crn_reader *reader, uint32_t lane, uint64_t most, uint64_t *left,
+                        crn_bytes *bytes, crn_error *error)
+{
+    bool old = reader->header.format_version == 1;
+    size_t size = old ? sizeof(old_record) : sizeof(cairn_priv_record);
+    if (!crn_reader_lane_section(reader, CRN_SECTION_RECORDS, lane, 0, most * size, left, bytes,
+                                 error))
+        return false;
+    if (!old)
+        return true;
+    size_t count = bytes->size / size;
+    cairn_priv_record *records = crn_try_calloc(count + 1, sizeof *records);
+    const old_record *from = (const old_record *)bytes->data;
+    for (size_t r = 0; records && r < count; r++)
+        records[r] = (cairn_priv_record){
+            .calls = from[r].calls, .ticks = from[r].ticks, .block = from[r].block};
+    crn_free(bytes->data);
+    *bytes = (crn_bytes){
+        .data = (char *)records, .size = count * sizeof *records, .whole = bytes->whole};
+    if (records)
+        return true;
+    *bytes = (crn_bytes){0};
+    return crn_error_set(error, CAIRN_E_MEMORY, "out of memory for %zu records", count);
 }
 
 bool crn_reader_word(const crn_reader *reader, crn_section_kind kind, uint32_t lane,

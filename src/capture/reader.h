@@ -47,6 +47,11 @@ bool crn_reader_lane_section(const crn_reader *reader, crn_section_kind kind, ui
                              uint16_t metric, uint64_t most, uint64_t *left, crn_bytes *bytes,
                              crn_error *error);
 
+/* Reads up to `most` records of a lane, likewise. Those of format version 1 have fewer cached
+ * callees: they are converted, without callees. */
+bool crn_reader_records(const crn_reader *reader, uint32_t lane, uint64_t most, uint64_t *left,
+                        crn_bytes *bytes, crn_error *error);
+
 /* Returns the size of a section in bytes. */
 uint64_t crn_reader_size(const crn_reader *reader, crn_section_kind kind, uint32_t lane,
                          uint16_t metric);

@@ -96,8 +96,7 @@ static bool read_lane(const crn_reader *reader, const crn_bytes *strings, crn_tr
         return false;
     add_links(info, &reader->header, &disk, &bytes, crn_reader_clock_scale(reader));
     crn_free(bytes.data);
-    if (!crn_reader_lane_section(reader, CRN_SECTION_RECORDS, info->number, 0,
-                                 used * sizeof(cairn_priv_record), left, &bytes, error))
+    if (!crn_reader_records(reader, info->number, used, left, &bytes, error))
         return false;
     add_records(info, &bytes);
     crn_free(bytes.data);

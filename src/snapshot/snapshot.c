@@ -162,9 +162,7 @@ static bool read_lane(crn_snapshot *snapshot, const crn_reader *reader, uint32_t
     if (!crn_reader_lane_section(reader, CRN_SECTION_LANE, number, 0,
                                  sizeof disk + used * sizeof(crn_link), &snapshot->left,
                                  &lane->links, error) ||
-        !crn_reader_lane_section(reader, CRN_SECTION_RECORDS, number, 0,
-                                 used * sizeof(cairn_priv_record), &snapshot->left, &lane->hot,
-                                 error))
+        !crn_reader_records(reader, number, used, &snapshot->left, &lane->hot, error))
         return false;
     uint64_t links = (lane->links.size - sizeof disk) / sizeof(crn_link);
     uint64_t hot = lane->hot.size / sizeof(cairn_priv_record);
