@@ -254,6 +254,20 @@ static char *absolute(const char *output)
     return full;
 }
 
+/* x.cairn -> x.sampled.cairn: programs that use libcairn may write x.cairn. */
+static const char *sampled_name(const char *output)
+{
+    static const char suffix[] = ".cairn";
+    size_t length = strlen(output), end = sizeof suffix - 1;
+    bool has = length > end && strcmp(output + length - end, suffix) == 0;
+    char *name = NULL;
+    if (crn_run_is_pattern(output))
+        return output;
+    if (asprintf(&name, "%.*s.sampled%s", (int)(length - (has ? end : 0)), output, suffix) < 0)
+        exit(crn_cli_fail("out of memory"));
+    return name; /* until the process ends */
+}
+
 static int run_native(const char *path, bool script)
 {
     if (given.host_only)
@@ -277,7 +291,7 @@ static int run_native(const char *path, bool script)
                    .output = output,
                    .quiet = given.quiet,
                    .alloc = given.alloc,
-                   .sample = sample,
+                   .sampled = sample ? sampled_name(output) : NULL,
                    .alloc_mean = given.alloc_mean,
                    .labels = &given.labels};
     int status = script && !crn_run_script(&run, given.count) ? CRN_EXIT_BAD : crn_run_native(&run);

@@ -117,20 +117,34 @@ static bool add(crn_merge *merge, const char *path)
     return true;
 }
 
-void crn_run_merge(const crn_run *run, const crn_list *others)
+static void merge_into(const char *path, const crn_list *others)
 {
-    if (!others->count)
-        return;
     crn_merge *merge = crn_merge_new();
     bool *added = crn_calloc(others->count, sizeof *added);
-    bool own = add(merge, run->output);
+    bool own = add(merge, path);
     for (size_t i = 0; i < others->count; i++)
         added[i] = add(merge, others->list[i]);
     crn_profile *sum = crn_merge_end(merge);
-    if (own && crn_cli_save(sum, run->output) == CRN_EXIT_OK)
+    if (own && crn_cli_save(sum, path) == CRN_EXIT_OK)
         for (size_t i = 0; i < others->count; i++)
             if (added[i])
                 unlink(others->list[i]);
     crn_profile_free(sum);
     crn_free(added);
+}
+
+bool crn_run_merge(const crn_run *run, const struct timespec *since)
+{
+    crn_run sampled = {.output = run->sampled};
+    crn_list others = crn_run_captures_beside(&sampled, since);
+    struct stat status;
+    bool there = stat(run->sampled, &status) == 0 && status.st_mtim.tv_sec >= since->tv_sec;
+    if (!there && others.count) { /* the first process profiles itself */
+        there = rename(others.list[others.count - 1], run->sampled) == 0;
+        crn_free(others.list[--others.count]);
+    }
+    if (there && others.count)
+        merge_into(run->sampled, &others);
+    crn_run_captures_free(&others);
+    return there;
 }

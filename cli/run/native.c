@@ -106,7 +106,7 @@ static bool can_begin(const crn_run *run)
                      run->path, run->output, reason);
         return false;
     }
-    if (!limit || run->alloc || run->sample || is_enough(strtoull(limit, NULL, 10)))
+    if (!limit || run->alloc || run->sampled || is_enough(strtoull(limit, NULL, 10)))
         return true;
     crn_cli_fail("%s was not run, because no capture fits into a file limit of %s: allow more with "
                  "--file-limit",
@@ -122,7 +122,7 @@ static void say_what_to_do(const crn_run *run)
     if (reason)
         crn_cli_fail("%s left no capture at %s: %s; name another file with -o", run->path,
                      run->output, reason);
-    else if (run->alloc || run->sample)
+    else if (run->alloc || run->sampled)
         crn_cli_fail("%s left no capture at %s: it ended at once, cannot write there, or does not "
                      "use libc's loader",
                      run->path, run->output);
@@ -152,6 +152,21 @@ static void tell_of_others(const crn_run *run, size_t count)
             where);
 }
 
+/* Makes the samples the run's capture, unless programs that use libcairn have written that. */
+static void take_sampled(const crn_run *run, bool there, int status, uint64_t elapsed)
+{
+    crn_run own = *run;
+    if (!there && rename(run->sampled, run->output) != 0) {
+        crn_cli_fail("%s cannot be named %s: %s", run->sampled, run->output, strerror(errno));
+        there = true;
+    }
+    own.output = there ? run->sampled : run->output;
+    crn_run_finish(&own, status, elapsed);
+    if (there && !run->quiet && isatty(STDERR_FILENO))
+        fprintf(stderr, "%s: programs that use libcairn wrote %s; %s has samples of the others\n",
+                crn_cli_name, run->output, run->sampled);
+}
+
 int crn_run_native(const crn_run *run)
 {
     struct stat before = {0}, after;
@@ -160,13 +175,12 @@ int crn_run_native(const crn_run *run)
     bool was = stat(run->output, &before) == 0;
     setenv("CAIRN_OUT", run->output, 1);
     set_since();
-    bool preloads = run->alloc || run->sample;
-    if (!preloads && run->labels->count) { /* otherwise the tool adds them afterwards */
+    if (!run->alloc && run->labels->count) { /* with --alloc the tool adds them afterwards */
         char *labels = crn_run_labels(run->labels);
         setenv("CAIRN_LABELS", labels, 1);
         crn_free(labels);
     }
-    if (preloads && !crn_run_preload(run))
+    if ((run->alloc || run->sampled) && !crn_run_preload(run))
         return CRN_EXIT_BAD;
     int status = 0;
     uint64_t began = now_ns();
@@ -179,14 +193,15 @@ int crn_run_native(const crn_run *run)
     unsetenv("LD_PRELOAD"); /* not for programs that are started from here on */
     crn_list beside = crn_run_captures_beside(run, &since);
     bool there = stat(run->output, &after) == 0 && !(was && is_same(&before, &after));
-    if (!there && !(beside.count && crn_run_is_pattern(run->output)))
+    bool pattern = crn_run_is_pattern(run->output);
+    bool sampled = run->sampled && !pattern && crn_run_merge(run, &since);
+    if (!there && !sampled && !(beside.count && pattern))
         say_what_to_do(run);
-    if (there && run->sample)
-        crn_run_merge(run, &beside);
-    if (there && preloads)
+    else if (there && run->alloc)
         crn_run_finish(run, status, elapsed);
-    if (!(there && run->sample))
-        tell_of_others(run, beside.count);
+    if (sampled)
+        take_sampled(run, there, status, elapsed);
+    tell_of_others(run, beside.count);
     crn_run_captures_free(&beside);
     return end_as(status);
 }

@@ -173,10 +173,7 @@ bool crn_run_preload(const crn_run *run)
     if (run->alloc) {
         setenv("CAIRN_ALLOC", run->alloc_mean ? run->alloc_mean : USUAL_MEAN, 1);
     } else {
-        setenv("CAIRN_SAMPLE", "on", 1);
-        setenv("CAIRN_WALL", "off", 1); /* of libcairn's own clock: the sampler charges time */
-        setenv("CAIRN_CPU", "off", 1);
-        setenv("CAIRN_SPANS", "off", 1);
+        setenv("CAIRN_SAMPLE", run->sampled, 1);
     }
     return true;
 }

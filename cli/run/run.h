@@ -18,13 +18,13 @@ typedef struct crn_run {
     const char *output; /* the capture */
     bool quiet;
     bool alloc;             /* preload libcairn-alloc */
-    bool sample;            /* preload libcairn-sample */
+    const char *sampled;    /* preload libcairn-sample, which writes this capture; or NULL */
     const char *alloc_mean; /* bytes between samples, or "exact"; NULL: the default */
     const crn_list *labels; /* KEY=VALUE, for the capture */
 } crn_run;
 
 /* Runs the program and waits for its end. Prints a message if it left no capture. With
- * `alloc` or `sample` replaces addresses in the capture by functions. Returns the program's exit
+ * `alloc` or `sampled` replaces addresses in the capture by functions. Returns the program's exit
  * status, or CRN_EXIT_BAD if it could not be run. If a signal ended the program, raises the same
  * signal. */
 int crn_run_native(const crn_run *run);
@@ -68,9 +68,9 @@ void crn_run_finish(const crn_run *run, int status, unsigned long long elapsed_n
 crn_list crn_run_captures_beside(const crn_run *run, const struct timespec *since);
 void crn_run_captures_free(crn_list *captures);
 
-/* Merges the captures of other processes into that of the run, below a block for each program, and
- * deletes them. Does nothing if there are none. Prints errors. */
-void crn_run_merge(const crn_run *run, const crn_list *others);
+/* Merges the sampled captures of all processes into run->sampled, below a block for each program,
+ * and deletes the others. Returns false if there are none. Prints errors. */
+bool crn_run_merge(const crn_run *run, const struct timespec *since);
 
 /* Returns true if the name contains %p, the process number, so that each process has its own
  * file. */

@@ -74,6 +74,11 @@ extern int crn_sample_signal; /* of the timers; atomic; 0: none */
 /* Reads a clock in ns; 0 if that fails. Signal safe. */
 uint64_t crn_sample_clock(clockid_t clock);
 
+/* ---- itself.c ---- */
+
+/* Returns true if the program contains libcairn, and so profiles itself. */
+bool crn_sample_profiles_itself(void);
+
 /* ---- handler.c: in the program's threads ---- */
 
 /* Installs the handler for a signal. False if that fails. */

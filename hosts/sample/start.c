@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -117,11 +118,42 @@ static void after_in_child(void)
         begin();
 }
 
+/* Sets a variable, or removes it if `value` is NULL. Returns a copy of the old value. */
+static char *variable_swap(const char *name, const char *value)
+{
+    const char *old = secure_getenv(name);
+    char *copy = old ? strdup(old) : NULL;
+    if (value)
+        setenv(name, value, 1);
+    else
+        unsetenv(name);
+    return copy;
+}
+
+/* The process's profile has libcairn's options from the environment. Those are for programs that
+ * use libcairn, so the environment is restored at once. */
+static cairn_profile *profile_open(const char *path)
+{
+    const char *const variables[][2] = {{"CAIRN_OUT", path},   {"CAIRN_WALL", "off"},
+                                        {"CAIRN_CPU", "off"},  {"CAIRN_SPANS", "off"},
+                                        {"CAIRN_TICKS", NULL}, {"CAIRN_SPAN_HISTOGRAMS", NULL}};
+    enum { COUNT = sizeof variables / sizeof *variables };
+    char *old[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        old[i] = variable_swap(variables[i][0], variables[i][1]);
+    cairn_profile *profile = cairn_process_profile();
+    for (int i = 0; i < COUNT; i++) {
+        free(variable_swap(variables[i][0], old[i]));
+        free(old[i]);
+    }
+    return profile;
+}
+
 /* The profile's fork handlers are registered when it is opened. Ours must come later: so the last
  * round ends before the profile is locked for the fork. */
-static void open_profile(void)
+static void open_profile(const char *path)
 {
-    collector.profile = cairn_process_profile();
+    collector.profile = profile_open(path);
     if (!collector.profile)
         return;
     crn_code_begin(collector.profile);
@@ -133,12 +165,12 @@ static void open_profile(void)
 __attribute__((constructor)) static void start_with_program(void)
 {
     int saved = errno;
-    const char *period = secure_getenv("CAIRN_PERIOD");
-    if (secure_getenv("CAIRN_SAMPLE") && secure_getenv("CAIRN_OUT")) {
+    const char *period = secure_getenv("CAIRN_PERIOD"), *path = secure_getenv("CAIRN_SAMPLE");
+    if (path && !crn_sample_profiles_itself()) {
         collector.period_ns = period ? strtoull(period, NULL, 10) : PERIOD_USUAL;
         if (collector.period_ns < PERIOD_LEAST)
             collector.period_ns = PERIOD_LEAST;
-        open_profile();
+        open_profile(path);
     }
     errno = saved;
 }

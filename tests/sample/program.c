@@ -16,7 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifdef __clang__
+#define NEVER_INLINE __attribute__((noinline))
+#else
 #define NEVER_INLINE __attribute__((noinline, noipa))
+#endif
 
 enum { PIECE = 4000000 };
 

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Recognises programs that profile themselves: they are not sampled as well.
+ */
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sample.h"
+
+enum { LARGEST = 8 << 20 }; /* larger programs are not searched: it takes too long */
+
+/* libcairn.so.0, libcairn-gcc.so.0; not this library, nor libcairn-alloc.so. */
+static int is_libcairn(struct dl_phdr_info *info, size_t size, void *data)
+{
+    (void)size;
+    (void)data;
+    const char *slash = strrchr(info->dlpi_name, '/');
+    const char *name = slash ? slash + 1 : info->dlpi_name;
+    return strncmp(name, "libcairn", 8) == 0 && strncmp(name, "libcairn-sample", 15) != 0 &&
+           strncmp(name, "libcairn-alloc", 14) != 0;
+}
+
+/* A program that was linked with libcairn.a reads this variable. */
+static bool is_linked(void)
+{
+    static const char variable[] = "CAIRN_OUT";
+    struct stat info;
+    int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    bool small = file >= 0 && fstat(file, &info) == 0 && info.st_size > 0 && info.st_size < LARGEST;
+    void *bytes =
+        small ? mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
+    if (file >= 0)
+        close(file);
+    if (bytes == MAP_FAILED)
+        return false;
+    bool found = memmem(bytes, (size_t)info.st_size, variable, sizeof variable - 1) != NULL;
+    munmap(bytes, (size_t)info.st_size);
+    return found;
+}
+
+bool crn_sample_profiles_itself(void)
+{
+    return dl_iterate_phdr(is_libcairn, NULL) || is_linked();
+}
