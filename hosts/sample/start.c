@@ -8,7 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "cairn/host.h"
 
 #include "../native/code.h"
 #include "sample.h"
@@ -16,15 +20,19 @@
 enum {
     LOOK_NS = 10000000,       /* between two looks at all threads */
     LOOK_IDLE_NS = 100000000, /* while none of them runs */
-    END_S = 2,
     PERIOD_LEAST = 10000,
-    PERIOD_USUAL = 1000000
+    PERIOD_USUAL = 1000000,
+    END_MS = 2000, /* the program must end, whatever the collector waits for */
+    EXIT_MS = 200  /* the same in _exit, which may run in a signal handler inside malloc */
 };
+
+typedef enum { END_NOT, END_NORMAL, END_BY_EXIT } ending;
 
 static struct {
     pthread_t thread;
     bool running;
-    bool ending; /* under the lock */
+    pid_t process; /* a child of vfork has another, but the same memory */
+    ending ending; /* under the lock */
     pthread_mutex_t lock;
     pthread_cond_t wake;
     pthread_mutex_t working; /* held while the collector works, so that no fork sees it half done */
@@ -67,7 +75,7 @@ static bool wait_for_next(uint64_t *gap)
     while (!collector.ending && pthread_cond_clockwait(&collector.wake, &collector.lock,
                                                        CLOCK_MONOTONIC, &until) != ETIMEDOUT) {
     }
-    bool goes_on = !collector.ending;
+    bool goes_on = collector.ending == END_NOT;
     pthread_mutex_unlock(&collector.lock);
     return goes_on;
 }
@@ -81,6 +89,8 @@ static void *collect(void *data)
         round_run();
     while (wait_for_next(&gap));
     end_run();
+    if (collector.ending == END_BY_EXIT)
+        cairn_priv_process_end();
     return NULL;
 }
 
@@ -90,7 +100,8 @@ static void begin(void)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
-    collector.ending = false;
+    collector.ending = END_NOT;
+    collector.process = getpid();
     collector.running = pthread_create(&collector.thread, NULL, collect, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
@@ -175,19 +186,50 @@ __attribute__((constructor)) static void start_with_program(void)
     errno = saved;
 }
 
+static struct timespec after_ms(long ms)
+{
+    struct timespec limit;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_nsec += ms * 1000000;
+    limit.tv_sec += limit.tv_nsec / 1000000000;
+    limit.tv_nsec %= 1000000000;
+    return limit;
+}
+
+/* Lets the collector end and waits for it, no longer than `ms`. */
+static void end_collector(ending how, long ms)
+{
+    struct timespec limit = after_ms(ms);
+    if (pthread_mutex_timedlock(&collector.lock, &limit) != 0)
+        return;
+    bool first = collector.running && collector.ending == END_NOT;
+    if (first)
+        collector.ending = how;
+    pthread_cond_signal(&collector.wake);
+    pthread_mutex_unlock(&collector.lock);
+    if (first)
+        pthread_timedjoin_np(collector.thread, NULL, &limit);
+}
+
 __attribute__((destructor)) static void end_with_program(void)
 {
     int saved = errno;
-    if (collector.running) {
-        pthread_mutex_lock(&collector.lock);
-        collector.ending = true;
-        pthread_cond_signal(&collector.wake);
-        pthread_mutex_unlock(&collector.lock);
-        struct timespec limit;
-        clock_gettime(CLOCK_REALTIME, &limit);
-        limit.tv_sec += END_S; /* the program must end, whatever the collector waits for */
-        pthread_timedjoin_np(collector.thread, NULL, &limit);
-        collector.running = false;
-    }
+    end_collector(END_NORMAL, END_MS);
+    collector.running = false;
     errno = saved;
+}
+
+/* ---- ends without destructors, as those of shells and of their children ---- */
+
+__attribute__((visibility("default"), noreturn)) void _exit(int status)
+{
+    if (collector.running && getpid() == collector.process)
+        end_collector(END_BY_EXIT, EXIT_MS);
+    for (;;)
+        syscall(SYS_exit_group, status);
+}
+
+__attribute__((visibility("default"), noreturn)) void _Exit(int status)
+{
+    _exit(status);
 }

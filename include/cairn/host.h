@@ -110,6 +110,10 @@ CAIRN_PRIV_INLINE bool cairn_priv_process_is_unseen(void)
 CAIRN_API void *cairn_priv_calloc(size_t count, size_t size);
 CAIRN_API void cairn_priv_free(void *memory);
 
+/* Closes the process's profile, as the end of the process does. For hosts that see the process end
+ * by _exit, which runs no destructors. Thread: any. Not signal safe. */
+CAIRN_API void cairn_priv_process_end(void);
+
 /* Threads of the runtime and its hosts: they have no strand, and do not keep the process alive.
  *
  * The creator calls cairn_priv_thread_creates(true) before pthread_create and (false) after it,

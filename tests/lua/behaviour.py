@@ -315,7 +315,7 @@ def machine_code_is_told_where_to_write():
             "CAIRN_SPANS=first", "CAIRN_SPAN_RATE=0.5", "CAIRN_LABELS=a=b", "c=d=e"} <= set(told.splitlines()), told
     assert not any(line.startswith("CAIRN_") for line in run([CAIRN, "run", "--exact", "-o", "x", "env"])
                    .stdout.replace("CAIRN_OUT", "").replace("CAIRN_SINCE", "")
-                   .replace("CAIRN_TEST", "").splitlines())
+                   .replace("CAIRN_SAMPLE", "").replace("CAIRN_TEST", "").splitlines())
     assert run([CAIRN, "run", "--sample", "5", "env"]).returncode == 2
 
 

@@ -132,6 +132,14 @@ def _():
                "python" in row["block"]["file"] for row in report["flat"]), "no Python"
 
 
+@case("a program that ends by _exit leaves a complete capture")
+def _():
+    loop = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; exit 3"
+    _, status, report = sampled("dash", "-c", loop)
+    same((status, report["notes"]["state"]), (3, "closed"), "status and state")
+    assert total(report, "cpu") > 10e6, report["metrics"]
+
+
 @case("a script runs under its interpreter, found on PATH")
 def _():
     folder = os.path.join(WORK, "bin")
