@@ -12,13 +12,13 @@ import { join } from "node:path";
 const [packages, cairn, kind, file] = process.argv.slice(2);
 const { chromium } = createRequire(join(packages, "x.js"))("playwright-core");
 const places = {
-  contexts: ["flame?zoom=c5", "flame?zoom=c50", "flame", "self", "overall", "sequence?focus=40", "sequence?focus=12.40", "flame?focus=40",
-    "flame?callers=1", "flame?focus=40&callers=1", "graph", "sequences", "sequence?focus=40&drop=12", "flame?drop=12", "self?focus=40"],
+  contexts: ["flame?zoom=c5", "flame?zoom=c50", "flame", "functions?sort=self", "functions", "tree", "callers?focus=40", "callers?focus=12.40", "flame?focus=40",
+    "flame?callers=1", "flame?focus=40&callers=1", "graph", "paths", "callers?focus=40&drop=12", "flame?drop=12", "functions?focus=40", "functions?drop=13", "paths?drop=13"],
   spans: ["timeline?from=1000000&to=200000000", "timeline?from=1000000&to=20000000", "timeline", "spans", "slowest", "iterations",
     "missing", "iterations?of=2&first=100&last=5000", "timeline?of=2&first=100&last=5000", "spans?of=2&first=100&last=5000", "span-tree"],
-  html: [],
 };
-const causes = ["explain", "whatif"];
+places.html = places.contexts;
+const causes = ["explain", "explain?block=4", "whatif"];
 
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
 const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
@@ -38,6 +38,11 @@ await drawn();
 const result = { ready: ready - began, paint: Date.now() - ready, clicks: {} };
 if (server)
   result.loading = status("VmHWM");
+// Waits until the server has computed what it computes in advance.
+const idle = async () => {
+  const used = () => readFileSync(`/proc/${server.pid}/stat`, "utf8").split(") ")[1].split(" ").slice(11, 13).reduce((sum, n) => sum + Number(n), 0);
+  for (let before = -1; before !== used(); await new Promise((done) => setTimeout(done, 500))) before = used();
+};
 const visit = async (place) => {
   const from = Date.now();
   await page.evaluate((hash) => { location.hash = hash; }, "#/" + place);
@@ -52,6 +57,7 @@ if (server) {
   result.peak = status("VmHWM");
   result.causes = {};
   for (const place of kind === "spans" ? causes : []) {
+    if (place !== causes[0]) await idle(); // the first is asked as soon as can be
     result.causes[place] = await visit(place);
     result.most = status("VmHWM");
   }

@@ -168,6 +168,7 @@ static int serve(crn_view *view)
     if (!read_files(view))
         return CRN_EXIT_BAD;
     keep_for_answers(view);
+    view->serving = true;
     sigset_t ends = signals_block();
     reading reading = {.view = view};
     pthread_mutex_lock(&view->lock); /* answers use stdout exclusively */

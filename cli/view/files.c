@@ -196,8 +196,8 @@ static void prepare_figures(crn_view *view, crn_view_file *file)
     pthread_mutex_unlock(&view->lock);
 }
 
-/* Computes the sums over all spans. Pictures are drawn meanwhile; the spans are not replaced before
- * it is done. */
+/* Computes the sums over all spans, then what takes longest: explanations and the replay. Pictures
+ * are drawn meanwhile; the spans are not replaced before it is done. */
 static void prepare(crn_view *view, crn_view_file *file)
 {
     enum { MANY = 1 << 18 }; /* spans: with fewer, a replay is made quickly on demand */
@@ -211,6 +211,7 @@ static void prepare(crn_view *view, crn_view_file *file)
         pthread_cond_broadcast(&view->looked);
         pthread_mutex_unlock(&view->lock);
     }
+    crn_view_explain_ahead(view, file);
     crn_replay *replay = replays ? crn_view_replay_make(file) : NULL;
     malloc_trim(0);
     pthread_mutex_lock(&view->lock);

@@ -20,8 +20,10 @@ crn_replay *crn_view_replay_make(const crn_view_file *file)
 
 const crn_replay *crn_view_replay_of(crn_view *view, crn_view_file *file)
 {
+    file->replay_wanted = true;
     while (file->preparing)
         pthread_cond_wait(&view->looked, &view->lock);
+    file->replay_wanted = false;
     if (!file->replay)
         file->replay = crn_view_replay_make(file);
     return file->replay;

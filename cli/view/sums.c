@@ -4,6 +4,8 @@
  * always the same: so they are computed while the page shows its first picture, in the order in
  * which they will probably be needed.
  */
+#include <stdlib.h>
+
 #include "base/memory.h"
 #include "spans/spans.h"
 #include "view.h"
@@ -37,6 +39,9 @@ void crn_view_sums_free(crn_view_sums *sums)
 {
     if (!sums)
         return;
+    for (uint32_t b = 0; b < sums->explained_count; b++)
+        free(sums->explained[b]);
+    crn_free(sums->explained);
     crn_span_table_free(&sums->table);
     crn_span_parts_free(&sums->slowest);
     crn_missing_free(&sums->missing);

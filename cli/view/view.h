@@ -74,6 +74,9 @@ typedef struct crn_view_sums {
     crn_profile *tree;      /* contexts of spans */
     uint32_t open;          /* number of open spans */
     uint32_t first;         /* block whose iterations are shown first */
+    char **explained;       /* by block: what crn_view_explain answers about all of its spans; NULL:
+                               not computed in advance */
+    uint32_t explained_count; /* length of the array */
 } crn_view_sums;
 
 typedef struct crn_view_file {
@@ -85,6 +88,7 @@ typedef struct crn_view_file {
     crn_chart *chart;
     crn_view_sums *sums;     /* NULL until there are spans */
     bool no_replay;          /* make no replay in advance */
+    bool replay_wanted;      /* a request waits for the replay */
     bool preparing;          /* sums or a replay are being computed: spans must not be replaced */
     crn_view_part span_part; /* the spans as a profile */
     crn_replay *replay;      /* NULL until requested */
@@ -116,7 +120,8 @@ typedef struct crn_view {
     crn_view_part both; /* union of two files, for their difference */
     char token[CRN_VIEW_TOKEN + 1];
     unsigned port;
-    bool page; /* serve the page, too */
+    bool page;    /* serve the page, too */
+    bool serving; /* requests come: compute answers in advance */
     crn_view_kept kept[CRN_VIEW_KEPT];
     unsigned kept_next; /* the oldest */
     size_t kept_size;   /* of all */
@@ -164,6 +169,9 @@ const crn_view_sums *crn_view_sums_of(crn_view *view, crn_view_file *file, crn_v
 /* Computes the next sum; readers check `done` first. */
 void crn_view_sums_add(crn_view_sums *sums, const crn_spans *spans, const crn_profile *profile);
 void crn_view_sums_free(crn_view_sums *sums);
+/* Explains the blocks with so many spans that a request would take long, until `explained` has them
+ * or a request waits for the replay. */
+void crn_view_explain_ahead(crn_view *view, crn_view_file *file);
 /* Sets the chosen spans of the query; NULL without a choice. Returns false after printing an
  * error. */
 bool crn_view_choice_of(crn_view_file *file, const crn_view_query *query,

@@ -4,6 +4,8 @@
 import { Block, Items, Source, parseJson } from "./data";
 import { StoredAnswers } from "./stored";
 import * as engine from "./engine";
+import { Part, flame, part } from "./engine_flame";
+import { Edge, Profile, Query } from "./profile";
 
 class Bytes {
   at = 0;
@@ -43,7 +45,7 @@ class Bytes {
 }
 
 interface All {
-  profile: engine.Profile;
+  profile: Profile;
   head: any;
   stored: StoredAnswers;
 }
@@ -59,7 +61,7 @@ function read(data: Uint8Array): All {
   bytes.numbers(block, 1);
   bytes.numbers(callsTree, 0);
   const calls = callsTree.slice();
-  const edges: engine.Edge[] = [];
+  const edges: Edge[] = [];
   let from = 0;
   for (let left = bytes.number(); left; left--) {
     from += bytes.number();
@@ -94,7 +96,7 @@ const blocksOf = (text: string): number[] => text.split(",").map((part) => Numbe
 export class Embedded implements Source {
   live = false;
   private ready: Promise<All>;
-  private parts = new Map<string, engine.Part>();
+  private parts = new Map<string, Part>();
 
   constructor(text: string) {
     this.ready = unpack(text).then(read);
@@ -105,7 +107,7 @@ export class Embedded implements Source {
     const answer = stored.count ? stored.answer(route, items) : undefined;
     if (answer) return answer;
     const metric = one(items, "metric") || head.metric;
-    const query: engine.Query = {
+    const query: Query = {
       metric,
       unit: head.metrics.find((m: any) => m.name === metric)?.unit || "",
       focus: one(items, "focus") ? blocksOf(one(items, "focus")) : [],
@@ -121,7 +123,7 @@ export class Embedded implements Source {
       case "steps": return engine.steps(profile, query);
       case "sequences": return engine.sequences(profile, query);
       case "match": return engine.match(profile, query, one(items, "text"));
-      case "flame": return engine.flame(this.part(profile, query, one(items, "callers") === "1"), query, number("root", 0), pathOf(one(items, "zoom")), number("width", 1600), one(items, "callers") === "1", number("levels", 0));
+      case "flame": return flame(this.part(profile, query, one(items, "callers") === "1"), query, number("root", 0), pathOf(one(items, "zoom")), number("width", 1600), one(items, "callers") === "1", number("levels", 0));
       case "graph": return engine.graph(profile, query, number("nodes", 40));
       case "source": {
         const its = engine.source(profile, query, number("block", 0));
@@ -140,20 +142,20 @@ export class Embedded implements Source {
     };
   }
 
-  private report(profile: engine.Profile, query: engine.Query, items: Items) {
+  private report(profile: Profile, query: Query, items: Items) {
     return one(items, "view") === "flat"
       ? engine.flat(profile, query, one(items, "sort") || "self")
       : { sequence: engine.neighbours(profile, query) };
   }
 
-  private part(profile: engine.Profile, query: engine.Query, callers: boolean): engine.Part {
+  private part(profile: Profile, query: Query, callers: boolean): Part {
     const key = JSON.stringify([query.metric, query.focus, query.drops, callers]);
-    let part = this.parts.get(key);
-    if (!part) {
-      part = engine.part(profile, query, callers);
+    let its = this.parts.get(key);
+    if (!its) {
+      its = part(profile, query, callers);
       if (this.parts.size > 8) this.parts.clear();
-      this.parts.set(key, part);
+      this.parts.set(key, its);
     }
-    return part;
+    return its;
   }
 }

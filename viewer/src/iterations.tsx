@@ -15,9 +15,9 @@ export function IterationsPage({ place, search }: { place: Place; search: string
   const items: Items = [["file", String(route.file)], ["points", "12000"]];
   if (of) items.push(["of", of]);
   const { data, error } = useAnswer("iterations", items, place.file.generation);
-  // figures of all the block's spans, chosen or not
-  const all = useAnswer<any>(data ? "spans" : null, [["file", String(route.file)], ["view", "blocks"], ["top", "1"], ["block", "#" + (data ? data.block.id : 0)]], place.file.generation);
-  const row = all.data?.blocks[0]?.block.id === data?.block.id ? all.data?.blocks[0] : null;
+  // figures of all the block's spans, chosen or not, from the table that the server has already
+  const all = useAnswer<any>("spans", [["file", String(route.file)], ["view", "blocks"], ["top", "0"]], place.file.generation);
+  const row = all.data?.blocks.find((one: any) => one.block.id === data?.block.id) || null;
   if (error) return <Problem text={error} />;
   if (!data) return <Waiting what="Reading the iterations" />;
   return (
@@ -38,7 +38,7 @@ export function IterationsPage({ place, search }: { place: Place; search: string
       <Scatter data={data} row={row} place={place} />
       <Range data={data} row={row} place={place} />
       <h2>{"The slowest spans of " + data.block.name + (route.choice ? " in the selection" : "")}</h2>
-      <SlowestPage place={place} search={search} block={data.block.id} />
+      <SlowestPage place={place} search={search} block={of ? Number(of) : data.block.id} />
     </>
   );
 }
