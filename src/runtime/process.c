@@ -228,7 +228,7 @@ cairn_profile *cairn_process_profile(void)
 }
 
 /* Runs after the program's own destructors, and those of libraries that use this one. */
-__attribute__((destructor(101))) void cairn_priv_process_end(void)
+__attribute__((destructor(101))) static void end_process(void)
 {
     if (cairn_priv_process_is_unseen())
         cairn_priv_process_begin_unseen();
@@ -244,6 +244,11 @@ __attribute__((destructor(101))) void cairn_priv_process_end(void)
         crn_profile_end(profile);
     ended = true;
     pthread_mutex_unlock(&lock);
+}
+
+void cairn_priv_process_end(void)
+{
+    end_process();
 }
 
 /* ---- threads ---- */
