@@ -302,8 +302,9 @@ uint32_t crn_replay_timer(const crn_replay *replay, uint32_t lane, uint32_t bloc
         else
             high = middle;
     }
+    if (low == replay->timer_count)
+        return CRN_NONE;
     const crn_timer *timer = &replay->timers[low];
-    bool found = low < replay->timer_count && timer->lane == lane && timer->block == block &&
-                 timer->at_end == at_end;
+    bool found = timer->lane == lane && timer->block == block && timer->at_end == at_end;
     return found ? low : CRN_NONE;
 }
