@@ -32,11 +32,11 @@ static bool is_at_rest(const crn_disk_lane *header)
     return header->settled % 2 == 0 && header->waits_changed % 2 == 0;
 }
 
-/* Lets a preempted writer finish. Returns false to give up: after 200 turns, or if the capture is no
- * longer recording or its process has ended. */
+/* Lets a preempted writer finish: on a busy machine it may not run for hundreds of ms. Returns false
+ * to give up: after a second, or if the capture is no longer recording or its process has ended. */
 static bool wait_for_writer(const crn_reader *reader, int turn)
 {
-    enum { AT_ONCE = 100, MOST = 200 };
+    enum { AT_ONCE = 100, MOST = 1100 };
     if (turn < AT_ONCE)
         return true;
     if (turn == MOST || reader->header.state != CRN_STATE_RECORDING ||
