@@ -139,7 +139,8 @@ static bool source_open(source *source)
 {
     bool spans = chosen->write_trace != NULL;
     *source = (struct source){0};
-    source->profile = crn_cli_load_spans(given.captures.list, 1, spans ? &source->trace : NULL);
+    source->profile =
+        crn_cli_load_spans(given.captures.list, 1, false, spans ? &source->trace : NULL);
     if (!source->profile)
         return false;
     if (!spans || (source->trace && source->trace->span_count))

@@ -13,11 +13,13 @@
 #include "cli/convert/convert.h"
 #include "commands.h"
 #include "formats/formats.h"
+#include "profile/profile.h"
 
 static struct {
     crn_list files;
     const char *output, *metric, *sources;
     int from; /* below 0: recognised */
+    bool run, split, tolerant;
 } given = {.from = -1};
 
 static const crn_option options[] = {
@@ -31,17 +33,25 @@ static const crn_option options[] = {
              "default: samples",
      .text = &given.metric},
     {"sources", .argument = "FILE",
-     .help = "For MLton's mlmon.out: what its program prints for @MLton show-sources --",
+     .help = "For MLton's mlmon.out: what its program prints for @MLton show-sources --, or the "
+             "program itself, with --run",
      .text = &given.sources},
+    {"run", .help = "Run the program that --sources names, to ask for its sources",
+     .flag = &given.run},
+    {"split",
+     .help = "For MLton's mlmon.out: a row for each copy that the compiler made of a function",
+     .flag = &given.split},
+    {"tolerant", .help = "Leave out files that cannot be read, with a message, as long as one can",
+     .flag = &given.tolerant},
     {0},
 };
 
 static const char doc[] =
     "Convert FILE to a capture: a pprof profile, V8's .cpuprofile, MLton's mlmon.out, the output "
     "of `perf script`, or "
-    "folded stacks, gzipped or not. - is standard input.\vWithout --output, a.pb.gz becomes "
-    "a.cairn beside it, "
-    "which must not exist yet. Recursion is folded as in any capture, so that calling contexts "
+    "folded stacks, gzipped or not. - is standard input. Several files are added up.\vWithout "
+    "--output, a.pb.gz becomes a.cairn beside it, which must not exist yet. Recursion is folded as "
+    "in any capture, so that calling contexts "
     "stay few.\n\n  perf script | cairn import - -o a.cairn && cairn report "
     "a.cairn\n\ndocs/FORMATS.md describes what is kept of each format and what is lost.";
 
@@ -57,11 +67,40 @@ static bool output_is_good(const char *input, const char *output)
     return false;
 }
 
-static int import(const char *input, const char *output)
+/* Reads all files; several are added up. NULL after printing an error. */
+static crn_profile *read_all(const crn_convert_options *options)
 {
-    if (!output_is_good(input, output))
+    size_t count = given.files.count, read = 0;
+    if (count == 1)
+        return crn_convert_read(given.files.list[0], options);
+    crn_merge *merge = crn_merge_new();
+    for (size_t i = 0; i < count && (given.tolerant || read == i); i++) {
+        crn_profile *profile = crn_convert_read(given.files.list[i], options);
+        if (profile) {
+            crn_merge_add(merge, profile);
+            crn_profile_free(profile);
+            read++;
+        }
+    }
+    crn_profile *sum = crn_merge_end(merge);
+    if (read == count || (read && given.tolerant))
+        return sum;
+    crn_profile_free(sum);
+    return NULL;
+}
+
+static int import(const char *output)
+{
+    for (size_t i = 0; i < given.files.count; i++)
+        if (!output_is_good(given.files.list[i], output))
+            return CRN_EXIT_BAD;
+    crn_convert_options options = {
+        .format = given.from, .metric = given.metric, .split = given.split};
+    if (given.sources && !(options.sources = crn_convert_sources(given.sources, given.run)))
         return CRN_EXIT_BAD;
-    crn_profile *profile = crn_convert_read(input, given.from, given.metric, given.sources);
+    crn_profile *profile = read_all(&options);
+    if (options.sources)
+        crn_source_close(options.sources);
     if (!profile)
         return CRN_EXIT_BAD;
     int status = crn_cli_save(profile, output);
@@ -74,10 +113,12 @@ static int import(const char *input, const char *output)
 static int run(void)
 {
     const char *input = given.files.list[0];
+    if (!given.output && given.files.count > 1)
+        return crn_cli_fail("name the capture with -o, because several files are added up");
     if (!given.output && strcmp(input, "-") == 0)
         return crn_cli_fail("name the capture with -o, because standard input has no name");
     char *output = given.output ? crn_strdup(given.output) : crn_output_name(input, ".cairn");
-    int status = import(input, output);
+    int status = import(output);
     crn_free(output);
     return status;
 }
@@ -85,12 +126,11 @@ static int run(void)
 const crn_command crn_command_import = {
     .name = "import",
     .purpose = "convert pprof, folded stacks or perf script to a capture",
-    .arguments = "FILE",
+    .arguments = "FILE...",
     .doc = doc,
     .options = options,
     .words = &given.files,
     .least = 1,
-    .most = 1,
     .missing = "no file given; write its path",
     .run = run,
 };

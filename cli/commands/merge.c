@@ -12,7 +12,7 @@
 static struct {
     crn_list captures;
     const char *output;
-    bool redact;
+    bool redact, tolerant;
 } given;
 
 static void check(struct argp_state *state)
@@ -25,6 +25,10 @@ static const crn_option options[] = {
     CRN_OPTION_OUTPUT(&given.output, "OUT", "Write the merged capture to OUT (required)",
                       CRN_OUTPUT_IS_CAPTURE),
     CRN_OPTION_REDACT(&given.redact),
+    {"tolerant",
+     .help = "Leave out captures that cannot be read or are of another MLton program, with a "
+             "message, as long as one can",
+     .flag = &given.tolerant},
     {0},
 };
 
@@ -71,8 +75,9 @@ static int run(void)
 {
     crn_trace *trace = NULL;
     crn_profile *profile =
-        output_is_good() ? crn_cli_load_spans(given.captures.list, given.captures.count, &trace)
-                         : NULL;
+        output_is_good()
+            ? crn_cli_load_spans(given.captures.list, given.captures.count, given.tolerant, &trace)
+            : NULL;
     crn_trace_clocks clocks = {0}; /* redacted captures have no machines */
     if (trace)
         clocks = crn_trace_clocks_of(trace);

@@ -46,7 +46,7 @@ static int redact(crn_redact_map *map)
     if (given.map && !crn_redact_map_read(map, given.map, &error))
         return crn_cli_fail("%s", error.message);
     crn_trace *trace;
-    crn_profile *profile = crn_cli_load_spans(given.captures.list, 1, &trace);
+    crn_profile *profile = crn_cli_load_spans(given.captures.list, 1, false, &trace);
     if (!profile)
         return CRN_EXIT_BAD;
     profile = crn_cli_redact(profile, trace, map);

@@ -63,6 +63,8 @@ static void check(struct argp_state *state)
         argp_error(state, "--keep needs --flat, --stack, --zero or --dot");
     if (given.zero && (given.focus || given.drops.count))
         argp_error(state, "--zero covers the whole run; --keep selects the blocks that it shows");
+    if (!given.dot && (given.title || given.gray))
+        argp_error(state, "--title and --gray are for --dot");
     if (given.dot && given.json)
         argp_error(state, "either --dot or --json");
     if (given.threshold > 1)
@@ -113,6 +115,9 @@ static const crn_option options[] = {
      .more = "Darker blocks were on the stack for longer; arrows have the number of calls. Blocks "
              "below the threshold are hidden.",
      .flag = &given.dot},
+    {"title", .argument = "TEXT", .help = "The title of the graph, for --dot",
+     .text = &given.title},
+    {"gray", .help = "Shade the graph in levels of gray, for --dot", .flag = &given.gray},
     {.help = "Narrowing:"},
     {"keep", .argument = "SET",
      .help = "Show these blocks only, such as 'from(\"parse\") and not file(\"lib\")'; with "
@@ -141,6 +146,12 @@ static const crn_option options[] = {
         "wall, ticks and cpu that is not 0; in the flat view all of these)",
         "Others are alloc bytes and live bytes (what was allocated and not freed). Only the flat "
         "view shows several; the first sorts."),
+    {"short-names",
+     .help = "Functions without parameters, template arguments, namespaces and enclosing functions",
+     .more =
+         "\"ns::f<int>(int)\" and \"Outer.f\" become \"f\". Functions of one place in the source "
+         "that then have the same name are added up.",
+     .flag = &given.short_names},
     {"sort", 's', .argument = "COLUMN", .words = crn_report_sort_names,
      .help = "self (default), inclusive, calls or name", .choice = &given.sort},
     {.help = "Output:"},
@@ -212,6 +223,8 @@ static int run(void)
     crn_profile *profile = crn_cli_load_all(given.captures.list, given.captures.count);
     if (profile && (given.merge || given.split))
         profile = crn_report_merge_instances(profile, &given);
+    if (profile && given.short_names)
+        profile = crn_report_shorten(profile);
     if (!profile)
         return CRN_EXIT_BAD;
     char *all = join(given.captures.list, given.captures.count);

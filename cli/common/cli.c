@@ -95,6 +95,13 @@ static bool add(adding *adding, const char *path, bool with_spans)
     crn_profile *profile = load(path, with_spans ? &trace : NULL);
     if (!profile)
         return false;
+    crn_error error = {0};
+    if (!crn_merge_fits(adding->merge, profile, &error)) {
+        crn_cli_fail("%s: %s", path, error.message);
+        crn_profile_free(profile);
+        crn_trace_free(trace);
+        return false;
+    }
     tell_where(profile, path);
     crn_progress_begin("%s: adding %s", crn_cli_name, path);
     crn_merge_add(adding->merge, profile);
@@ -148,7 +155,7 @@ crn_profile *crn_cli_load_all(char *const *paths, size_t count)
     return sum;
 }
 
-crn_profile *crn_cli_load_spans(char *const *paths, size_t count, crn_trace **trace)
+crn_profile *crn_cli_load_spans(char *const *paths, size_t count, bool tolerant, crn_trace **trace)
 {
     if (trace)
         *trace = NULL;
@@ -157,9 +164,10 @@ crn_profile *crn_cli_load_spans(char *const *paths, size_t count, crn_trace **tr
     adding adding = {.merge = crn_merge_new()};
     adding.profiles = crn_calloc(count + 1, sizeof *adding.profiles);
     adding.traces = crn_calloc(count + 1, sizeof *adding.traces);
-    bool good = true;
-    for (size_t i = 0; good && i < count; i++)
-        good = add(&adding, paths[i], trace != NULL);
+    size_t added = 0;
+    for (size_t i = 0; i < count && (tolerant || added == i); i++)
+        added += add(&adding, paths[i], trace != NULL);
+    bool good = added == count || (added && tolerant);
     crn_profile *sum = crn_merge_end(adding.merge);
     if (good && adding.count)
         good = join_traces(&adding, sum, trace);

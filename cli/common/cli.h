@@ -33,9 +33,11 @@ crn_profile *crn_cli_load(const char *path);
  * are left out, with a message and a warning in the profile; NULL if none can be read. */
 crn_profile *crn_cli_load_all(char *const *paths, size_t count);
 
-/* Loads all of them, or returns NULL; with their spans as one trace, NULL if there are none. */
+/* Loads all of them, or returns NULL; with their spans as one trace, NULL if there are none. Leaves
+ * out captures that cannot be read if `tolerant`, as long as there is one that can. */
 struct crn_trace;
-crn_profile *crn_cli_load_spans(char *const *paths, size_t count, struct crn_trace **trace);
+crn_profile *crn_cli_load_spans(char *const *paths, size_t count, bool tolerant,
+                                struct crn_trace **trace);
 
 /* Replaces the names of a capture and its spans, which may be NULL, by pseudonyms of the map; NULL:
  * of one of its own. Frees the profile, and returns the new one. */

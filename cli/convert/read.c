@@ -60,15 +60,18 @@ static const origin *origin_recognise(crn_source *source, bool importing)
     return NULL;
 }
 
-static crn_profile *source_read(crn_source *source, int format, const char *metric,
-                                const char *sources)
+static crn_profile *source_read(crn_source *source, const crn_convert_options *options)
 {
-    const origin *origin =
-        format >= 0 ? &origins[format] : origin_recognise(source, format != CRN_CONVERT_SHOWN);
+    const origin *origin = options->format >= 0
+                               ? &origins[options->format]
+                               : origin_recognise(source, options->format != CRN_CONVERT_SHOWN);
     if (!origin)
         return NULL;
     crn_error error = {0};
-    crn_import_options choice = {.metric = metric, .sources = sources, .progress = crn_progress_at};
+    crn_import_options choice = {.metric = options->metric,
+                                 .sources = options->sources,
+                                 .split = options->split,
+                                 .progress = crn_progress_at};
     crn_progress_begin("%s: reading %s", crn_cli_name, crn_source_name(source));
     crn_profile *profile = origin->read(source, &choice, &error);
     crn_progress_end();
@@ -77,7 +80,7 @@ static crn_profile *source_read(crn_source *source, int format, const char *metr
     return profile;
 }
 
-crn_profile *crn_convert_read(const char *path, int format, const char *metric, const char *sources)
+crn_profile *crn_convert_read(const char *path, const crn_convert_options *options)
 {
     crn_error error = {0};
     crn_source *source = crn_source_open(path, &error);
@@ -85,7 +88,7 @@ crn_profile *crn_convert_read(const char *path, int format, const char *metric, 
         crn_cli_fail("%s", error.message);
         return NULL;
     }
-    crn_profile *profile = source_read(source, format, metric, sources);
+    crn_profile *profile = source_read(source, options);
     crn_source_close(source);
     return profile;
 }

@@ -13,7 +13,8 @@ typedef struct crn_report_arguments {
     crn_list captures; /* merged */
     crn_list drops;
     const char *metrics, *focus, *compare, *collector;
-    const char *keep, *merge, *split;
+    const char *keep, *merge, *split, *title;
+    bool gray, short_names;
     const char *html; /* file for the page; NULL: none */
     int sort;         /* crn_sort */
     double threshold; /* of 1; below 0: not given */
@@ -28,6 +29,8 @@ extern const char *const crn_report_sort_names[];
  * printing an error. `profile` is freed if another is returned. */
 crn_profile *crn_report_merge_instances(crn_profile *profile,
                                         const crn_report_arguments *arguments);
+/* Returns the profile with short names, and frees the given one. */
+crn_profile *crn_report_shorten(crn_profile *profile);
 /* Processes everything else; needs report->profile. */
 int crn_report_choose(crn_report *report, const crn_report_arguments *arguments);
 

@@ -120,6 +120,13 @@ crn_profile *crn_report_merge_instances(crn_profile *profile, const crn_report_a
     return result;
 }
 
+crn_profile *crn_report_shorten(crn_profile *profile)
+{
+    crn_profile *shortened = crn_names_shorten(profile);
+    crn_profile_free(profile);
+    return shortened;
+}
+
 static int choose_sequences(crn_report *report, const crn_report_arguments *arguments)
 {
     crn_error error;
@@ -160,6 +167,8 @@ static void choose_view(crn_report *report, const crn_report_arguments *argument
                         : arguments->dot          ? THRESHOLD_DOT_DEFAULT
                                                   : 0;
     report->collector = collector_of(arguments);
+    report->title = arguments->title;
+    report->gray = arguments->gray;
 }
 
 /* Unless requested by name: then it has columns like any metric. */

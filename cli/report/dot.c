@@ -28,13 +28,13 @@ static void write_escaped(FILE *out, const char *text)
     crn_free(safe);
 }
 
-/* From white to deep orange, with legible text. */
+/* From white to deep orange, or to black, with legible text. */
 static void write_node(FILE *out, const crn_report *report, uint32_t block,
                        const crn_block_cost *cost)
 {
     const crn_block_info *info = &report->profile->blocks[block];
     double inclusive = crn_percent(cost->inclusive[block], cost->total);
-    double shade = inclusive / 100;
+    double shade = inclusive > 100 ? 1 : inclusive / 100;
     fprintf(out, "  b%" PRIu32 " [label=\"", block);
     char *name = crn_nesting_name(report->profile, block);
     write_escaped(out, name);
@@ -49,11 +49,17 @@ static void write_node(FILE *out, const crn_report *report, uint32_t block,
     }
     const char *unit = report->profile->metrics[report->metrics[0]].unit;
     char self[CRN_FIGURE_SIZE], all[CRN_FIGURE_SIZE];
-    fprintf(out, "self %s (%.1f %%)\\ninclusive %s (%.1f %%)\", fillcolor=\"#%02x%02x%02x\"];\n",
+    fprintf(out, "self %s (%.1f %%)\\ninclusive %s (%.1f %%)\", ",
             crn_figure_alone(self, unit, cost->self[block]),
             crn_percent(cost->self[block], cost->total),
-            crn_figure_alone(all, unit, cost->inclusive[block]), inclusive, 255,
-            (unsigned)(255 - 105 * shade), (unsigned)(255 - 200 * shade));
+            crn_figure_alone(all, unit, cost->inclusive[block]), inclusive);
+    unsigned gray = (unsigned)(255 - 255 * shade);
+    if (report->gray) /* fontcolor: legible on it */
+        fprintf(out, "fillcolor=\"#%02x%02x%02x\", fontcolor=\"%s\"];\n", gray, gray, gray,
+                gray < 128 ? "white" : "black");
+    else
+        fprintf(out, "fillcolor=\"#%02x%02x%02x\"];\n", 255, (unsigned)(255 - 105 * shade),
+                (unsigned)(255 - 200 * shade));
 }
 
 static void write_arrow(FILE *out, const crn_shown_arrow *arrow)
@@ -85,9 +91,11 @@ void crn_report_dot(FILE *out, const crn_report *report)
     uint8_t *shown = choose_nodes(report, &cost);
     crn_shown_graph graph = crn_shown_graph_make(profile, shown, kept);
     fputs("digraph cairn {\n  label=\"", out);
-    write_escaped(out, report->path);
-    fputs(": ", out);
-    write_escaped(out, profile->metrics[report->metrics[0]].name);
+    write_escaped(out, report->title ? report->title : report->path);
+    if (!report->title) {
+        fputs(": ", out);
+        write_escaped(out, profile->metrics[report->metrics[0]].name);
+    }
     fputs("\";\n"
           "  fontname=\"Helvetica\";\n"
           "  node [shape=box, style=filled, fontname=\"Helvetica\", fontsize=11];\n"

@@ -42,6 +42,8 @@ typedef struct crn_report {
     size_t drop_count;
     uint8_t *shown;          /* by block: it gets a row; NULL is all */
     const char *given;       /* the options that narrow, as given */
+    const char *title;       /* of the graph for Graphviz; NULL: path and metric */
+    bool gray;               /* the graph is shaded from white to black */
     const char *collector;   /* name of the collector's blocks, for the stack view */
     crn_figure_cache *known; /* cache of the profile's figures; may be NULL */
 } crn_report;

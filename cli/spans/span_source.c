@@ -51,7 +51,7 @@ bool crn_span_source_open(crn_span_source *source, const char *path)
 bool crn_span_source_open_all(crn_span_source *source, char *const *paths, size_t count)
 {
     *source = (crn_span_source){.path = paths[0]};
-    source->profile = crn_cli_load_spans(paths, count, &source->trace);
+    source->profile = crn_cli_load_spans(paths, count, false, &source->trace);
     if (!source->profile)
         return false;
     const crn_trace *trace = source->trace;

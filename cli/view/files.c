@@ -115,7 +115,7 @@ bool crn_view_file_read(crn_view_file *file)
     crn_profile *plain;
     file->foreign = !is_capture(file->path);
     if (file->foreign) {
-        plain = crn_convert_read(file->path, CRN_CONVERT_SHOWN, NULL, NULL);
+        plain = crn_convert_read(file->path, &(crn_convert_options){.format = CRN_CONVERT_SHOWN});
     } else {
         is_replaced(file);
         crn_progress_begin("%s: reading %s", crn_cli_name, file->path);

@@ -53,7 +53,8 @@ typedef struct crn_export_options {
 
 typedef struct crn_import_options {
     const char *metric;  /* folded: name of the metric of the numbers; NULL is "samples" */
-    const char *sources; /* mlmon: path of what the program prints for @MLton show-sources -- */
+    crn_source *sources; /* mlmon: what the program prints for @MLton show-sources --; or NULL */
+    bool split;          /* mlmon: copies that the compiler made of a function are rows apart */
     crn_format_progress *progress;
 } crn_import_options;
 

@@ -2,9 +2,10 @@
  *
  * MLton's mlmon.out, with the names that the profiled program prints (@MLton show-sources --).
  *
- * mlmon.out has figures by function and no call paths: current, and with -profile-stack the time
+ * mlmon.out has figures by function and no call paths: current, and with -profile-stack the cost
  * on the stack without and with the collector. So each function is one context below the root, and
- * what was on the stack has metrics of its own (profile/stack.h).
+ * what was on the stack has metrics of its own (profile/stack.h). The calls that the program may
+ * make are known: each is a context without figures, so that the call graph has an arrow for it.
  */
 #include <cairn/cairn.h>
 #include <errno.h>
@@ -14,8 +15,9 @@
 
 #include "base/memory.h"
 #include "formats/formats.h"
+#include "formats/mlmon.h"
 
-enum { ROWS_MAX = 1 << 20, TICK_NS = 10000000 /* MLton's clock has 100 ticks a second */ };
+enum { TICK_NS = 10000000 /* MLton's clock has 100 ticks a second */ };
 
 static const char first_line[] = "MLton prof";
 
@@ -23,96 +25,29 @@ typedef struct reader {
     crn_source *source;
     crn_error *error;
     crn_profile_builder *builder;
+    crn_mlmon_names *names;
     uint32_t metric, stack, collector;
     uint64_t unit;
-    bool has_stack;
+    bool has_stack, split;
 } reader;
 
 static bool fail(const reader *reader, const char *what)
 {
-    return crn_error_set(reader->error, CAIRN_E_FORMAT, "%s, line %" PRIu64 ": %s",
-                         crn_source_name(reader->source), crn_source_line_number(reader->source),
-                         what);
+    return crn_mlmon_fail(reader->source, what, reader->error);
 }
 
 static char *next_line(const reader *reader)
 {
-    size_t length;
-    char *line = crn_source_line(reader->source, &length, reader->error);
-    if (!line && !reader->error->code)
-        fail(reader, "the file ends too early");
-    if (line && length && line[length - 1] == '\r')
-        line[length - 1] = '\0';
-    return line;
+    return crn_mlmon_line(reader->source, reader->error);
 }
 
-/* Reads up to `most` numbers of a line. Returns how many there are; 0 if anything else is there. */
-static int numbers_of(const char *line, uint64_t *numbers, int most)
+/* ---- blocks and the calls between them ---- */
+
+/* Makes a block of "Calc.eval<tab>prog.sml: 44". `copy` tells copies of a function apart, from 2
+ * on. */
+static uint32_t block_of(const reader *reader, const char *line, uint32_t copy)
 {
-    int count = 0;
-    for (;;) {
-        char *end;
-        line += strspn(line, " \t");
-        if (!*line)
-            return count;
-        if (count == most || *line < '0' || *line > '9')
-            return 0;
-        errno = 0;
-        numbers[count++] = strtoull(line, &end, 10);
-        if (errno || (*end && *end != ' ' && *end != '\t'))
-            return 0;
-        line = end;
-    }
-}
-
-static bool read_count(const reader *reader, uint64_t *count)
-{
-    char *line = next_line(reader);
-    if (!line)
-        return false;
-    return (numbers_of(line, count, 1) == 1 && *count <= ROWS_MAX) ||
-           fail(reader, "a number of rows is expected here");
-}
-
-/* ---- names ---- */
-
-typedef struct names {
-    char magic[32];
-    uint64_t count;
-    char **texts;
-} names;
-
-static void names_free(names *names)
-{
-    for (uint64_t i = 0; names->texts && i < names->count; i++)
-        crn_free(names->texts[i]);
-    crn_free((void *)names->texts);
-}
-
-/* The numbers of sources and their sequences, which follow the names, are not needed. */
-static bool names_read(names *names, const char *path, crn_error *error)
-{
-    reader reader = {.source = crn_source_open(path, error), .error = error};
-    char *line = reader.source ? next_line(&reader) : NULL;
-    bool good = line != NULL;
-    if (good)
-        snprintf(names->magic, sizeof names->magic, "%s", line);
-    if (good && strncmp(names->magic, "0x", 2) != 0)
-        good = fail(&reader, "is not what a program prints for @MLton show-sources --");
-    uint64_t count = 0;
-    good = good && read_count(&reader, &count);
-    names->texts = crn_calloc(count + 1, sizeof *names->texts);
-    while (good && names->count < count && (line = next_line(&reader)))
-        names->texts[names->count++] = crn_strdup(line);
-    good = good && names->count == count;
-    if (reader.source)
-        crn_source_close(reader.source);
-    return good;
-}
-
-/* "Calc.eval<tab>prog.sml: 44" */
-static uint32_t block_of(const reader *reader, char *text)
-{
+    char *text = crn_strdup(line), *name = NULL;
     crn_block_info info = {.name = text, .file = ""};
     char *tab = strchr(text, '\t'), *colon = tab ? strrchr(tab, ':') : NULL;
     if (tab) {
@@ -124,7 +59,43 @@ static uint32_t block_of(const reader *reader, char *text)
         unsigned long line = strtoul(colon + 1, NULL, 10);
         info.line = line < UINT32_MAX ? (uint32_t)line : 0;
     }
-    return crn_profile_builder_block(reader->builder, &info);
+    if (copy > 1 && asprintf(&name, "%s [copy %" PRIu32 "]", text, copy) > 0)
+        info.name = name;
+    uint32_t block = crn_profile_builder_block(reader->builder, &info);
+    free(name);
+    crn_free(text);
+    return block;
+}
+
+/* Returns the blocks of all rows: of names, or of sources if copies are split. */
+static uint32_t *blocks_make(const reader *reader)
+{
+    const crn_mlmon_names *names = reader->names;
+    uint32_t count = reader->split ? names->source_count : names->count;
+    uint32_t *blocks = crn_calloc((size_t)count + 1, sizeof *blocks);
+    uint32_t *copies = crn_calloc((size_t)names->count + 1, sizeof *copies);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t name = reader->split ? names->sources[i].name : i;
+        blocks[i] = block_of(reader, names->texts[name], ++copies[name]);
+    }
+    crn_free(copies);
+    return blocks;
+}
+
+static void arrows_make(const reader *reader, const uint32_t *blocks)
+{
+    const crn_mlmon_names *names = reader->names;
+    uint32_t root = crn_profile_builder_root(reader->builder);
+    for (uint32_t i = 0; i < names->source_count; i++) {
+        const crn_mlmon_sequence *to = &names->sequences[names->sources[i].successors];
+        uint32_t from = blocks[reader->split ? i : names->sources[i].name];
+        for (uint32_t k = 0; k < to->count; k++) {
+            uint32_t callee = to->sources[k];
+            crn_profile_builder_child(
+                reader->builder, crn_profile_builder_child(reader->builder, root, from, 0),
+                blocks[reader->split ? callee : names->sources[callee].name], 0);
+        }
+    }
 }
 
 /* ---- figures ---- */
@@ -149,7 +120,7 @@ static bool read_kind(reader *reader)
     return true;
 }
 
-static bool read_header(reader *reader, char magic[32])
+static bool read_header(reader *reader, char magic[CRN_MLMON_MAGIC_SIZE])
 {
     char *line = next_line(reader);
     uint64_t totals[2];
@@ -162,10 +133,10 @@ static bool read_header(reader *reader, char magic[32])
         return fail(reader, "\"current\" or \"stack\" is expected here");
     if (!(line = next_line(reader)))
         return false;
-    snprintf(magic, 32, "%s", line);
-    crn_profile_builder_note(reader->builder, "mlmon_magic", magic);
-    return (line = next_line(reader)) &&
-           (numbers_of(line, totals, 2) == 2 || fail(reader, "two totals are expected here"));
+    snprintf(magic, CRN_MLMON_MAGIC_SIZE, "%s", line);
+    crn_profile_builder_note(reader->builder, CRN_NOTE_MLMON_MAGIC, magic);
+    return (line = next_line(reader)) && (crn_mlmon_numbers(line, totals, 2) == 2 ||
+                                          fail(reader, "two totals are expected here"));
 }
 
 static bool read_row(const reader *reader, uint64_t figures[3])
@@ -174,7 +145,7 @@ static bool read_row(const reader *reader, uint64_t figures[3])
     char *line = next_line(reader);
     if (!line)
         return false;
-    if (numbers_of(line, figures, 3) != expected)
+    if (crn_mlmon_numbers(line, figures, 3) != expected)
         return fail(reader, "a row has the wrong number of figures");
     for (int i = 0; i < expected; i++)
         if (figures[i] > UINT64_MAX / reader->unit)
@@ -189,60 +160,79 @@ static void charge(const reader *reader, uint32_t context, const uint64_t figure
         crn_profile_builder_charge(reader->builder, context, metrics[i], figures[i] * reader->unit);
 }
 
-/* First the rows of functions that were split, which are skipped, then a row for each name. */
-static bool read_rows(const reader *reader, names *names)
+static bool read_table(const reader *reader, const char *what, uint32_t expected,
+                       const uint32_t *blocks)
 {
-    uint64_t split, count, figures[3];
-    bool good = read_count(reader, &split);
-    for (uint64_t i = 0; good && i < split; i++)
-        good = read_row(reader, figures);
-    good = good && read_count(reader, &count);
-    if (good && count != names->count)
-        good = fail(reader, "there are more or fewer rows than names: the sources are of another "
-                            "program");
-    uint32_t root = crn_profile_builder_root(reader->builder);
-    for (uint64_t i = 0; good && i < names->count && (good = read_row(reader, figures)); i++)
-        if (figures[0] || (reader->has_stack && (figures[1] || figures[2])))
-            charge(reader,
-                   crn_profile_builder_child(reader->builder, root,
-                                             block_of(reader, names->texts[i]), 0),
-                   figures);
+    uint32_t count, root = crn_profile_builder_root(reader->builder);
+    uint64_t figures[3];
+    bool good = crn_mlmon_count(reader->source, &count, reader->error);
+    if (good && count != expected)
+        good = fail(reader, what);
+    for (uint32_t i = 0; good && i < count && (good = read_row(reader, figures)); i++)
+        if (blocks && (figures[0] || (reader->has_stack && (figures[1] || figures[2]))))
+            charge(reader, crn_profile_builder_child(reader->builder, root, blocks[i], 0), figures);
     return good;
 }
 
-static bool check_magic(const reader *reader, const char *magic, const char *sources,
-                        const char *theirs)
+/* A row for each source, which tells copies of functions apart, then a row for each name. */
+static bool read_rows(const reader *reader)
 {
-    return strcmp(magic, theirs) == 0 ||
+    const crn_mlmon_names *names = reader->names;
+    uint32_t *blocks = blocks_make(reader);
+    bool good =
+        read_table(reader, "there are more or fewer rows than sources: they are of another program",
+                   names->source_count, reader->split ? blocks : NULL) &&
+        read_table(reader, "there are more or fewer rows than names: they are of another program",
+                   names->count, reader->split ? NULL : blocks);
+    if (good)
+        arrows_make(reader, blocks);
+    crn_free(blocks);
+    return good;
+}
+
+static void stack_metrics_make(reader *reader)
+{
+    const char *unit = reader->metric == CRN_METRIC_TICKS ? "count"
+                       : reader->metric == CRN_METRIC_CPU ? CRN_UNIT_TIME
+                                                          : CRN_UNIT_BYTES;
+    reader->stack = crn_profile_builder_metric(reader->builder, CRN_STACK_METRIC, unit);
+    reader->collector =
+        crn_profile_builder_metric(reader->builder, CRN_STACK_COLLECTOR_METRIC, unit);
+}
+
+static bool check_magic(const reader *reader, const char *magic, crn_source *sources)
+{
+    return strcmp(magic, reader->names->magic) == 0 ||
            crn_error_set(reader->error, CAIRN_E_FORMAT,
-                         "%s: is of another program than %s (magic %s, not %s)", sources,
-                         crn_source_name(reader->source), theirs, magic);
+                         "%s: is of another program than %s (magic %s, not %s)",
+                         crn_source_name(sources), crn_source_name(reader->source),
+                         reader->names->magic, magic);
 }
 
 crn_profile *crn_mlmon_read(crn_source *source, const crn_import_options *options, crn_error *error)
 {
-    char magic[32] = "";
-    names names = {.count = 0};
-    reader reader = {.source = source, .error = error, .builder = crn_profile_builder_new()};
+    char magic[CRN_MLMON_MAGIC_SIZE] = "";
+    crn_mlmon_names names = {.count = 0};
+    reader reader = {.source = source,
+                     .error = error,
+                     .builder = crn_profile_builder_new(),
+                     .names = &names,
+                     .split = options->split};
     crn_profile_builder_note(reader.builder, "imported", "mlmon");
+    crn_profile_builder_note(reader.builder, CRN_NOTE_STATIC_CALLS, "1");
     bool good = options->sources ||
                 crn_error_set(error, CAIRN_E_FORMAT,
-                              "%s: the names are in the program: write PROGRAM @MLton show-sources "
-                              "-- >sources.txt, and import with --sources sources.txt",
+                              "%s: the names are in the program that wrote it: add --sources "
+                              "PROGRAM --run, or write PROGRAM @MLton show-sources -- >sources.txt "
+                              "and add --sources sources.txt",
                               crn_source_name(source));
     good = good && crn_source_rewind(source, error) && read_header(&reader, magic) &&
-           names_read(&names, options->sources, error) &&
-           check_magic(&reader, magic, options->sources, names.magic);
-    if (good && reader.has_stack) {
-        const char *unit = reader.metric == CRN_METRIC_TICKS ? "count"
-                           : reader.metric == CRN_METRIC_CPU ? CRN_UNIT_TIME
-                                                             : CRN_UNIT_BYTES;
-        reader.stack = crn_profile_builder_metric(reader.builder, CRN_STACK_METRIC, unit);
-        reader.collector =
-            crn_profile_builder_metric(reader.builder, CRN_STACK_COLLECTOR_METRIC, unit);
-    }
-    good = good && read_rows(&reader, &names);
-    names_free(&names);
+           crn_mlmon_names_read(&names, options->sources, error) &&
+           check_magic(&reader, magic, options->sources);
+    if (good && reader.has_stack)
+        stack_metrics_make(&reader);
+    good = good && read_rows(&reader);
+    crn_mlmon_names_free(&names);
     return crn_import_end(reader.builder, good);
 }
 

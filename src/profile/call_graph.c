@@ -113,8 +113,9 @@ crn_call_graph crn_call_graph_of(const crn_profile *profile, const uint8_t *kept
     add_contexts(&all, kept);
     add_edges(&all, kept);
     uint32_t count = 0;
+    bool every = crn_calls_static(profile);
     for (uint32_t i = 0; i < all.count; i++)
-        if (all.arrows[i].calls || all.arrows[i].inclusive)
+        if (every || all.arrows[i].calls || all.arrows[i].inclusive)
             all.arrows[count++] = all.arrows[i];
     if (count)
         qsort(all.arrows, count, sizeof *all.arrows, compare_arrows);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "profile/stack.h"
 
 uint64_t *crn_totals(const crn_profile *profile, uint32_t metric, const uint8_t *kept)
 {
@@ -66,6 +67,25 @@ uint32_t crn_metric_default(const crn_profile *profile)
     return CRN_METRIC_CALLS;
 }
 
+bool crn_calls_static(const crn_profile *profile)
+{
+    return strcmp(crn_profile_note(profile, CRN_NOTE_STATIC_CALLS, ""), "1") == 0;
+}
+
+/* Where no call paths were recorded, but what was on the stack, that is the inclusive cost. */
+static void take_recorded_stack(const crn_profile *profile, uint32_t metric, const uint8_t *kept,
+                                crn_block_cost *cost)
+{
+    int stack = crn_profile_metric(profile, CRN_STACK_METRIC);
+    int collector = crn_profile_metric(profile, CRN_STACK_COLLECTOR_METRIC);
+    if (stack < 0 || metric == (uint32_t)stack || (int)metric == collector || !cost->total)
+        return;
+    memset(cost->inclusive + 1, 0, (profile->block_count - 1) * sizeof *cost->inclusive);
+    for (uint32_t c = 1; c < profile->context_count; c++)
+        if (!kept || kept[c])
+            cost->inclusive[profile->block[c]] += crn_self(profile, (uint32_t)stack, c);
+}
+
 crn_block_cost crn_block_cost_of(const crn_profile *profile, uint32_t metric, const uint8_t *kept,
                                  const uint64_t *totals)
 {
@@ -81,6 +101,8 @@ crn_block_cost crn_block_cost_of(const crn_profile *profile, uint32_t metric, co
             cost.inclusive[block] += totals[c];
     }
     cost.total = totals[0];
+    if (crn_calls_static(profile))
+        take_recorded_stack(profile, metric, kept, &cost);
     return cost;
 }
 

@@ -36,6 +36,10 @@ bool crn_calls_missing(const crn_profile *profile);
 /* Metric: calls of functions that `cairn cc --small` left out, charged to the caller's context. */
 #define CRN_SMALL_CALLS "small calls"
 
+/* Returns true if contexts without figures are calls that the program may make, and no call paths
+ * were recorded. */
+bool crn_calls_static(const crn_profile *profile);
+
 /* Returns the metric to show by default: the one that the note "default_metric" names; else the
  * first with cost of wall, ticks, other metrics (except small calls), calls. */
 uint32_t crn_metric_default(const crn_profile *profile);

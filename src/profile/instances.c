@@ -79,6 +79,50 @@ static char *strip(const char *name)
     return stripped;
 }
 
+/* Returns a copy of the profile, in which equal blocks are one. */
+static crn_profile *rebuild(const crn_profile *profile)
+{
+    crn_profile_builder *builder = crn_profile_builder_new();
+    crn_profile_builder_add(builder, profile);
+    for (size_t i = 0; i < profile->note_count; i++)
+        crn_profile_builder_note(builder, profile->notes[i].key, profile->notes[i].value);
+    return crn_profile_builder_end(builder);
+}
+
+/* Returns the part of a stripped name behind its last "::" or ".": "Calc.eval" becomes "eval",
+ * "f.part.0" stays. */
+static const char *last_part(const char *name)
+{
+    const char *last = name;
+    for (const char *at = name; *at; at++) {
+        bool colons = at[0] == ':' && at[1] == ':';
+        const char *next = at + (colons ? 2 : 1);
+        if ((colons || *at == '.') && at > name &&
+            (isalpha((unsigned char)*next) || *next == '_' || *next == '~'))
+            last = next;
+    }
+    return last;
+}
+
+crn_profile *crn_names_shorten(const crn_profile *profile)
+{
+    crn_profile renamed = *profile; /* shares everything else with the original */
+    char **stripped = crn_calloc(profile->block_count, sizeof *stripped);
+    renamed.blocks = crn_calloc(profile->block_count, sizeof *renamed.blocks);
+    for (uint32_t b = 0; b < profile->block_count; b++) {
+        renamed.blocks[b] = profile->blocks[b];
+        stripped[b] = strip(profile->blocks[b].name);
+        renamed.blocks[b].name = last_part(stripped[b]);
+        renamed.blocks[b].parent = 0;
+    }
+    crn_profile *made = rebuild(&renamed);
+    for (uint32_t b = 0; b < profile->block_count; b++)
+        crn_free(stripped[b]);
+    crn_free((void *)stripped);
+    crn_free(renamed.blocks);
+    return made;
+}
+
 /* ---- blocks ---- */
 
 typedef struct place {
@@ -149,9 +193,7 @@ crn_profile *crn_instances_merge(const crn_profile *profile, const uint8_t *apar
     join(joined.blocks, first_of, places, count);
     for (uint32_t b = 0; b < profile->block_count; b++)
         joined.blocks[b].parent = first_of[joined.blocks[b].parent];
-    crn_profile_builder *builder = crn_profile_builder_new();
-    crn_profile_builder_add(builder, &joined);
-    crn_profile *merged = crn_profile_builder_end(builder);
+    crn_profile *merged = rebuild(&joined);
     for (uint32_t i = 0; i < count; i++)
         crn_free(places[i].name);
     crn_free(places);

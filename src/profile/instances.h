@@ -14,4 +14,9 @@
  * added, and calls between instances of one function fold like recursion. */
 crn_profile *crn_instances_merge(const crn_profile *profile, const uint8_t *apart);
 
+/* Returns the profile with short names: without parameters, template arguments, clone suffixes,
+ * and what they are inside of ("ns::f<int>(int)" and "Outer.f" become "f"). Blocks that then have
+ * the same name, file, line and column are one. */
+crn_profile *crn_names_shorten(const crn_profile *profile);
+
 #endif

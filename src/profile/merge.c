@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "profile/merge.h"
 
+#include <cairn/cairn.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,12 +80,21 @@ crn_merge *crn_merge_new(void)
     return merge;
 }
 
-static merged_note *find_note(crn_merge *merge, const char *key)
+static merged_note *find_note(const crn_merge *merge, const char *key)
 {
     for (size_t i = 0; i < merge->note_count; i++)
         if (strcmp(merge->notes[i].key, key) == 0)
             return &merge->notes[i];
     return NULL;
+}
+
+bool crn_merge_fits(const crn_merge *merge, const crn_profile *profile, crn_error *error)
+{
+    const merged_note *before = find_note(merge, CRN_NOTE_MLMON_MAGIC);
+    const char *magic = crn_profile_note(profile, CRN_NOTE_MLMON_MAGIC, NULL);
+    return !before || !magic || strcmp(before->value, magic) == 0 ||
+           crn_error_set(error, CAIRN_E_FORMAT, "is of another MLton program (magic %s, not %s)",
+                         magic, before->value);
 }
 
 static void set_value(merged_note *note, const char *value)

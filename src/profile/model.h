@@ -33,6 +33,11 @@ typedef struct crn_note {
     const char *key, *value;
 } crn_note;
 
+/* Keys of notes that decide something: contexts without figures are calls that the program may
+ * make; the number of the program that MLton's files begin with. */
+#define CRN_NOTE_STATIC_CALLS "static_calls"
+#define CRN_NOTE_MLMON_MAGIC "mlmon_magic"
+
 #define CRN_CONTEXT_NONE ((uint32_t)UINT32_MAX)
 
 /* A profile. Block 0 is the root, "[root]"; folded_block, if not 0, is "[folded]". Context 0 is the

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "profile/call_graph.h"
+#include "profile/figures.h"
 
 static int compare_arrows(const void *left, const void *right)
 {
@@ -50,9 +52,89 @@ static void add_up(crn_shown_graph *graph)
     graph->count = count;
 }
 
+/* ---- calls that the program may make, without paths ---- */
+
+enum { STEPS_MAX = 50000000 }; /* of the search; files are hostile */
+
+typedef struct search {
+    const uint8_t *shown;
+    const crn_call_arrow *arrows; /* by caller */
+    const uint32_t *first;        /* by block: its first arrow */
+    uint32_t *stack;              /* hidden blocks to go on from */
+    uint32_t *seen;               /* by block: the last start that reached it */
+    crn_shown_graph *graph;
+    uint32_t capacity, steps;
+} search;
+
+static void found(search *search, uint32_t caller, uint32_t callee, bool indirect)
+{
+    crn_shown_graph *graph = search->graph;
+    if (graph->count == search->capacity) {
+        search->capacity = search->capacity ? search->capacity * 2 : 64;
+        graph->arrows = crn_realloc(graph->arrows, search->capacity, sizeof *graph->arrows);
+    }
+    graph->arrows[graph->count++] = (crn_shown_arrow){caller, callee, 0, indirect};
+}
+
+/* Finds the shown blocks that `start` calls, directly and through hidden ones. */
+static void search_from(search *search, uint32_t start)
+{
+    uint32_t waiting = 0;
+    search->stack[waiting++] = start;
+    while (waiting && search->steps < STEPS_MAX) {
+        uint32_t block = search->stack[--waiting];
+        for (uint32_t i = search->first[block]; i < search->first[block + 1]; i++) {
+            uint32_t callee = search->arrows[i].callee;
+            search->steps++;
+            if (search->shown[callee])
+                found(search, start, callee, block != start);
+            else if (search->seen[callee] != start) {
+                search->seen[callee] = start;
+                search->stack[waiting++] = callee;
+            }
+        }
+    }
+}
+
+static int compare_callers(const void *left, const void *right)
+{
+    const crn_call_arrow *a = left, *b = right;
+    return a->caller < b->caller ? -1 : a->caller > b->caller;
+}
+
+static crn_shown_graph search_all(const crn_profile *profile, const uint8_t *shown)
+{
+    crn_shown_graph graph = {0};
+    uint32_t blocks = profile->block_count;
+    crn_call_graph calls = crn_call_graph_make(profile, CRN_METRIC_CALLS, NULL);
+    uint32_t *first = crn_calloc((size_t)blocks + 1, sizeof *first);
+    qsort(calls.arrows, calls.count, sizeof *calls.arrows, compare_callers);
+    for (uint32_t i = 0; i < calls.count; i++)
+        first[calls.arrows[i].caller + 1] = i + 1;
+    for (uint32_t b = 1; b <= blocks; b++)
+        first[b] = first[b] > first[b - 1] ? first[b] : first[b - 1];
+    search search = {.shown = shown,
+                     .arrows = calls.arrows,
+                     .first = first,
+                     .stack = crn_calloc((size_t)blocks + 1, sizeof(uint32_t)),
+                     .seen = crn_calloc(blocks, sizeof(uint32_t)),
+                     .graph = &graph};
+    for (uint32_t b = 1; b < blocks; b++)
+        if (shown[b])
+            search_from(&search, b);
+    crn_free(search.stack);
+    crn_free(search.seen);
+    crn_free(first);
+    crn_call_graph_free(&calls);
+    add_up(&graph);
+    return graph;
+}
+
 crn_shown_graph crn_shown_graph_make(const crn_profile *profile, const uint8_t *shown,
                                      const uint8_t *kept)
 {
+    if (crn_calls_static(profile))
+        return search_all(profile, shown);
     crn_shown_graph graph = {0};
     uint32_t *nearest = find_nearest(profile, shown);
     graph.arrows =

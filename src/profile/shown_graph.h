@@ -22,7 +22,8 @@ typedef struct crn_shown_graph {
     crn_shown_arrow *arrows; /* sorted by caller and callee, direct arrows first */
 } crn_shown_graph;
 
-/* Makes the graph. `shown` is by block; if `kept` is not NULL, only contexts with kept[c] count. */
+/* Makes the graph; for calls that the program may make (crn_calls_static) by a search. `shown` is
+ * by block; if `kept` is not NULL, only contexts with kept[c] count. */
 crn_shown_graph crn_shown_graph_make(const crn_profile *profile, const uint8_t *shown,
                                      const uint8_t *kept);
 void crn_shown_graph_free(crn_shown_graph *graph);

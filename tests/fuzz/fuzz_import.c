@@ -53,8 +53,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; head && i < sizeof recognisers / sizeof *recognisers; i++)
         recognisers[i](head, length);
     error = (crn_error){0};
-    crn_profile *profile = FUZZ_READ(source, &(crn_import_options){.sources = FUZZ_SOURCES}, &error);
+    /* What begins like the names of an mlmon.out is read as those. */
+    bool names = head && length > 2 && memcmp(head, "0x", 2) == 0;
+    crn_source *other = crn_source_open(names ? FUZZ_FIGURES : FUZZ_SOURCES, &error);
+    crn_import_options options = {.sources = names ? source : other, .split = size % 2 == 1};
+    crn_profile *profile = FUZZ_READ(names ? other : source, &options, &error);
     crn_source_close(source);
+    crn_source_close(other);
     if (!profile) {
         if (error.code == 0 || !error.message[0] || strchr(error.message, '\n'))
             abort();
