@@ -265,6 +265,8 @@ ROWS = {
          "spans-memory-peak": Line("maximum of that, while loading and over all clicks", 1.5,
                                    " × the capture", 2),
          "spans-explain": Line("explain, of 10 million spans", None, " s", 2),
+         "spans-explain-block-4": Line("explain, of the name with most of them, computed in advance",
+                                       None, " s", 2),
          "spans-whatif": Line("the first what-if, of 10 million spans", None, " s", 2),
          "spans-causes-peak": Line("maximum of memory with those two", None, " × the capture", 2),
          "html-size": Line("a page in one file of 100,000 contexts", 5, " MB", 2),

@@ -11,6 +11,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import figures from "./figures.mjs";
 import frame from "./frame.mjs";
+import linked from "./linked.mjs";
 import sent from "./sent.mjs";
 import steady from "./steady.mjs";
 import when from "./when.mjs";
@@ -339,6 +340,7 @@ where(kit);
 when(kit);
 frame(kit);
 figures(kit);
+linked(kit);
 steady({ ...kit, cairn, folder, browser: () => browser });
 sent({ ...kit, browser: () => browser, cairn, folder });
 

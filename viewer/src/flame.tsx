@@ -6,7 +6,7 @@ import * as color from "./color";
 import { Block, Items, fullName, useAnswer, useStill } from "./data";
 import { change, count, figure, share } from "./format";
 import { Few, Named, Place, Problem, Waiting, dropOf, sourceOf } from "./parts";
-import { Route, choiceItems, go, scope, to, write } from "./route";
+import { go, to, write } from "./route";
 import { matches as isMatch } from "./search";
 
 const ROW = 21;
@@ -237,9 +237,11 @@ export interface FlameProps {
   search: string;
   height?: number;
   zoomed?: { zoom: string; link: (zoom: string) => string }; // if not the page's own
+  chosen?: number; // the function that is highlighted, if nothing is searched for
+  choose?: (block: Block) => void; // called when a box is selected
 }
 
-export function FlameGraph({ place, route, items, coloring, search, height, zoomed }: FlameProps) {
+export function FlameGraph({ place, route, items, coloring, search, height, zoomed, chosen, choose }: FlameProps) {
   const zoom = (zoomed ? zoomed.zoom : place.route.rest.zoom) || "";
   const link = zoomed ? zoomed.link : (next: string) => write({ ...place.route, rest: { ...place.route.rest, zoom: next } });
   const [levels, setLevels] = useState(levelsSeen());
@@ -247,17 +249,17 @@ export function FlameGraph({ place, route, items, coloring, search, height, zoom
   if (levels && !search) asked.push(["levels", String(levels)]);
   const { data, error, waiting } = useAnswer<Flame>(route, asked, place.file.generation);
   const matches = useMemo(() => (search && data
-    ? new Set(Object.entries(data.blocks).filter(([, block]) => isMatch(block, search)).map(([id]) => Number(id))) : null), [search, data]);
+    ? new Set(Object.entries(data.blocks).filter(([, block]) => isMatch(block, search)).map(([id]) => Number(id))) : chosen ? new Set([chosen]) : null), [search, data, chosen]);
   return useStill(waiting, () => error ? <Problem text={error} /> : !data ? <Waiting what="Drawing the flame graph" /> :
     !data.total ? <p class="note" data-what="nothing">No {data.metric} was recorded here.</p> :
-    <Graph key={route + " " + place.route.file} what={JSON.stringify([items, zoom])} flame={data} place={place} coloring={coloring} matches={matches} height={height} plain={route !== "flame"} link={link}
+    <Graph key={route + " " + place.route.file} what={JSON.stringify([items, zoom])} flame={data} place={place} coloring={coloring} matches={matches} height={height} plain={route !== "flame"} link={link} choose={choose}
       deeper={() => setLevels(0)} />);
 }
 
-function Graph({ what, flame, place, coloring, matches, height, plain, link, deeper }: {
+function Graph({ what, flame, place, coloring, matches, height, plain, link, choose, deeper }: {
   what: string; // identity of the picture: a change scrolls to the root
   flame: Flame; place: Place; coloring: Coloring; matches: Set<number> | null; height?: number; plain: boolean; link: (zoom: string) => string;
-  deeper: () => void; // called when missing levels are needed
+  choose?: (block: Block) => void; deeper: () => void; // called when missing levels are needed
 }) {
   const layout = useMemo(() => layOut(flame), [flame]);
   const canvas = useRef<HTMLCanvasElement>(null), frame = useRef<HTMLDivElement>(null);
@@ -306,6 +308,7 @@ function Graph({ what, flame, place, coloring, matches, height, plain, link, dee
     if (y < view.scrollTop) view.scrollTop = y;
     else if (y + ROW > view.scrollTop + view.clientHeight) view.scrollTop = y + ROW - view.clientHeight;
     setSelected(box);
+    if (choose && box.row >= 0) choose(box.block);
   };
   const toMatch = (by: number) => {
     const all = layout.boxes.filter((box) => box.row >= 0 && matches?.has(box.block.id)).sort((a, b) => a.x - b.x || a.depth - b.depth);
@@ -369,6 +372,7 @@ function Graph({ what, flame, place, coloring, matches, height, plain, link, dee
               if (!box) return;
               setSelected(box);
               zoom(box);
+              if (choose && box.row >= 0) choose(box.block);
             }}
             onKeyDown={key} />
         </div>
@@ -423,68 +427,5 @@ function Details({ box, flame, place, plain }: { box: Box; flame: Flame; place: 
         </span>
       )}
     </div>
-  );
-}
-
-// Spans by ancestry, on all lanes.
-export function SpanFlamePage({ place, search }: { place: Place; search: string }) {
-  const { route } = place;
-  const coloring = (route.rest.color || "block") as Coloring;
-  const items: Items = [["file", String(route.file)], ...Object.entries(choiceItems(route.choice))];
-  return (
-    <>
-      <div class="tools" role="toolbar" aria-label="Span tree">
-        <Colorings route={route} coloring={coloring} />
-        {route.rest.zoom && <a class="button" href={to(route, { rest: { ...route.rest, zoom: "" } })}>zoom out</a>}
-        <span class="note">Self time of spans, below their parents. Each moment of a lane counts once; lanes are summed.</span>
-      </div>
-      <FlameGraph place={place} route="span-flame" items={items} coloring={coloring} search={search} />
-    </>
-  );
-}
-
-const colorings: [Coloring, string][] = [["block", "function"], ["cost", "self"], ["calls", "calls"]];
-
-function Colorings({ route, coloring }: { route: Route; coloring: Coloring }) {
-  return (
-    <>
-      <span class="group"><b>colour</b>
-        {colorings.map(([name, text]) => (
-          <a href={to(route, { rest: { ...route.rest, color: name === "block" ? "" : name } })} aria-current={coloring === name}>{text}</a>
-        ))}
-      </span>
-      {coloring !== "block" && (
-        <span class="scale">{coloring === "cost" ? "little" : "few"}
-          {[0, 0.2, 0.4, 0.6, 0.8, 1].map((part) => <i style={{ background: color.heat(part) }} />)}
-          {coloring === "cost" ? "much" : "many"}</span>
-      )}
-    </>
-  );
-}
-
-export function FlamePage({ place, search }: { place: Place; search: string }) {
-  const { route } = place;
-  const callers = route.rest.callers === "1";
-  const coloring = (route.rest.color || "block") as Coloring;
-  const items: Items = [...scope(route)];
-  if (callers) items.push(["callers", "1"]);
-  const set = (key: string, value: string, keep = true) =>
-    to(route, { rest: { ...route.rest, ...(keep ? {} : { zoom: "" }), [key]: value } });
-  return (
-    <>
-      <div class="tools" role="toolbar" aria-label="Flame graph">
-        <span class="group">
-          <a href={set("callers", "", false)} aria-current={!callers}>Top-down</a>
-          <a href={set("callers", "1", false)} aria-current={callers}>Bottom-up</a>
-        </span>
-        <span class="group">
-          <a href={set("up", "")} aria-current={route.rest.up !== "1"}>icicle</a>
-          <a href={set("up", "1")} aria-current={route.rest.up === "1"}>flame</a>
-        </span>
-        <Colorings route={route} coloring={coloring} />
-        {route.rest.zoom && <a class="button" href={set("zoom", "")}>zoom out</a>}
-      </div>
-      <FlameGraph place={place} route="flame" items={items} coloring={coloring} search={search} />
-    </>
   );
 }

@@ -11,7 +11,7 @@ import { Block, File, Gone, Metric, ask, forget, fullName, isLive, setSource, us
 import { ExplainPage, WhatIfPage } from "./causes";
 import { DiffPage, sidesOf } from "./diff_page";
 import { Embedded } from "./embedded";
-import { FlamePage, SpanFlamePage } from "./flame";
+import { FlamePage, SpanFlamePage } from "./flame_page";
 import { figure, share, time } from "./format";
 import { GraphPage } from "./graph";
 import { IterationsPage } from "./iterations";
