@@ -2,7 +2,6 @@
  *
  * Answers of cairn explain and cairn whatif, for the page.
  */
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,86 +14,9 @@
 #include "profile/profile.h"
 #include "view.h"
 
-enum { EXPLAIN_TOP = 12, EFFECTS_TOP = 12, THREADS_MAX = 4096 };
+enum { EFFECTS_TOP = 12, THREADS_MAX = 4096 };
 
 /* ---- explain ---- */
-
-/* Returns a bitmap of the spans of the block; other blocks may have the same name. */
-static uint64_t *spans_of(const crn_span_source *source, uint32_t block, uint32_t *count)
-{
-    uint64_t *chosen = crn_bits_new(source->trace->span_count);
-    for (uint32_t s = 0; s < source->trace->span_count; s++)
-        if (crn_span_block(source->spans, s) == block) {
-            crn_bits_set(chosen, s);
-            ++*count;
-        }
-    return chosen;
-}
-
-/* Frees the replay before explaining very many spans: both at once would need too much memory. */
-static void make_room(crn_view *view, crn_view_file *file, uint32_t count)
-{
-    enum { FEW = 1 << 22, PART = 4 };
-    if (file->trace->span_count <= FEW || count <= file->trace->span_count / PART)
-        return;
-    file->no_replay = true; /* in case it has not begun yet */
-    while (file->preparing)
-        pthread_cond_wait(&view->looked, &view->lock);
-    crn_view_replay_clear(file);
-    malloc_trim(0);
-}
-
-/* Prints the explanation of a block's spans; makes room for it if there is a view. */
-static void write_explanation(FILE *out, crn_view *view, crn_view_file *file, uint32_t block,
-                              const crn_view_choice *choice)
-{
-    crn_span_source source = {.path = file->path,
-                              .profile = file->plain,
-                              .trace = choice ? choice->trace : file->trace,
-                              .spans = choice ? choice->spans : file->spans};
-    uint32_t count = 0;
-    uint64_t *chosen = spans_of(&source, block, &count);
-    if (view)
-        make_room(view, file, count);
-    crn_explain_run(out, &source, chosen, file->plain->blocks[block].name, NULL, EXPLAIN_TOP,
-                    crn_explain_json);
-    crn_free(chosen);
-}
-
-/* Returns the explanation of all spans of a block; free it with free. NULL without memory. */
-static char *explanation_of(crn_view_file *file, uint32_t block)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return NULL;
-    write_explanation(out, NULL, file, block, NULL);
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
-}
-
-void crn_view_explain_ahead(crn_view *view, crn_view_file *file)
-{
-    enum { MANY = 1 << 15 }; /* spans: fewer are explained in some hundredths of a second */
-    crn_view_sums *sums = file->sums;
-    char **explained = crn_calloc(file->plain->block_count, sizeof *explained);
-    pthread_mutex_lock(&view->lock);
-    sums->explained = explained;
-    sums->explained_count = file->plain->block_count;
-    for (uint32_t i = 0; i < sums->table.count && view->serving && !file->replay_wanted; i++) {
-        uint32_t block = sums->table.rows[i].block;
-        if (sums->table.rows[i].count <= MANY)
-            continue;
-        pthread_mutex_unlock(&view->lock);
-        char *text = explanation_of(file, block);
-        pthread_mutex_lock(&view->lock);
-        explained[block] = text;
-    }
-    pthread_mutex_unlock(&view->lock);
-}
 
 bool crn_view_explain(FILE *out, crn_view *view, const crn_view_query *query)
 {
@@ -115,7 +37,7 @@ bool crn_view_explain(FILE *out, crn_view *view, const crn_view_query *query)
     if (explained && explained[block])
         fputs(explained[block], out);
     else
-        write_explanation(out, view, file, (uint32_t)block, choice);
+        crn_view_explanation_write(out, view, file, (uint32_t)block, choice);
     return true;
 }
 

@@ -169,6 +169,10 @@ const crn_view_sums *crn_view_sums_of(crn_view *view, crn_view_file *file, crn_v
 /* Computes the next sum; readers check `done` first. */
 void crn_view_sums_add(crn_view_sums *sums, const crn_spans *spans, const crn_profile *profile);
 void crn_view_sums_free(crn_view_sums *sums);
+/* Prints the explanation of a block's spans, all or the chosen ones. If there is a view, frees the
+ * replay first where both would need too much memory. */
+void crn_view_explanation_write(FILE *out, crn_view *view, crn_view_file *file, uint32_t block,
+                                const crn_view_choice *choice);
 /* Explains the blocks with so many spans that a request would take long, until `explained` has them
  * or a request waits for the replay. */
 void crn_view_explain_ahead(crn_view *view, crn_view_file *file);
