@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Chosen spans: some iterations of a block, and everything below them on any lane.
+ * Chosen spans: some iterations of a block and everything below them on any lane, or the spans in a
+ * range of time, cut off at its ends, or both.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -84,28 +85,81 @@ static void measure(crn_view_choice *choice)
     choice->to = (to + margin < trace->length ? to + margin : trace->length) + 1;
 }
 
+/* Parses "since" and "until" (ns). Returns false after printing an error. */
+static bool read_range(const crn_view_file *file, const crn_view_query *query, uint64_t *since,
+                       uint64_t *until)
+{
+    if (!crn_view_number(query, "since", 0, INT64_MAX, since) ||
+        !crn_view_number(query, "until", file->trace->length + 1, INT64_MAX, until))
+        return false;
+    if (*since < *until)
+        return true;
+    crn_cli_fail("the range of time is empty: it ends at %" PRIu64 " and begins at %" PRIu64,
+                 *until, *since);
+    return false;
+}
+
+static bool has_item(const crn_view_query *query, const char *key)
+{
+    const char *text = crn_view_text(query, key);
+    return text && *text;
+}
+
+/* Returns by span 1 if it is chosen. */
+static uint8_t *choose(const crn_view_file *file, const crn_iteration_choice *wanted,
+                       uint64_t since, uint64_t until)
+{
+    const crn_trace *trace = file->trace;
+    uint8_t *kept = wanted ? crn_iterations_choose(file->spans, wanted)
+                           : crn_calloc((size_t)trace->span_count + 1, 1);
+    for (uint32_t s = 0; s < trace->span_count; s++)
+        kept[s] =
+            (!wanted || kept[s]) && trace->spans[s].start < until && trace->spans[s].end > since;
+    return kept;
+}
+
+/* Cuts spans off at the ends of the range. Processor time cannot be divided: it becomes unknown. */
+static void cut_off(crn_trace *trace, uint64_t since, uint64_t until)
+{
+    for (uint32_t s = 0; s < trace->span_count; s++) {
+        crn_span *span = &trace->spans[s];
+        if (span->start >= since && span->end <= until)
+            continue;
+        span->start = span->start > since ? span->start : since;
+        span->end = span->end < until ? span->end : until;
+        if (trace->cpu)
+            trace->cpu[s] = UINT64_MAX;
+    }
+}
+
 bool crn_view_choice_of(crn_view_file *file, const crn_view_query *query,
                         const crn_view_choice **found)
 {
-    const char *of = crn_view_text(query, "of");
-    crn_iteration_choice wanted;
-    char key[160];
+    bool iterations = has_item(query, "of");
+    bool range = has_item(query, "since") || has_item(query, "until");
+    crn_iteration_choice wanted = {0};
+    uint64_t since, until;
+    char key[240];
     *found = NULL;
-    if (!of || !*of)
+    if (!iterations && !range)
         return true;
-    if (!read_choice(file, query, &wanted))
+    if ((iterations && !read_choice(file, query, &wanted)) ||
+        !read_range(file, query, &since, &until))
         return false;
-    snprintf(key, sizeof key, "%u %u %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64,
-             file->generation, wanted.block, wanted.first, wanted.last, wanted.shortest,
-             wanted.longest);
+    snprintf(key, sizeof key,
+             "%u %d %u %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
+             file->generation, iterations, wanted.block, wanted.first, wanted.last, wanted.shortest,
+             wanted.longest, since, until);
     crn_view_choice *choice = &file->choice;
     *found = choice;
     if (choice->key && strcmp(choice->key, key) == 0)
         return true;
     crn_view_choice_clear(choice);
     choice->key = crn_strdup(key);
-    choice->kept = crn_iterations_choose(file->spans, &wanted);
+    choice->kept = choose(file, iterations ? &wanted : NULL, since, until);
     choice->trace = crn_trace_keep(file->trace, choice->kept, &choice->origins);
+    if (range)
+        cut_off(choice->trace, since, until);
     choice->spans = crn_spans_make(choice->trace, file->plain->block_count);
     measure(choice);
     return true;

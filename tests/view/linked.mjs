@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Views that are linked: the functions beside a flame graph.
-export default function linked({ test, at, go, settled, quiet, rows, same, holds, hash, json, ofReport, shot }) {
+// Views that are linked: the functions beside a flame graph, a range of the timeline, the order of lanes.
+export default function linked({ test, at, go, settled, quiet, rows, same, holds, hash, json, ofReport, files, shot }) {
   const chosen = () => at().$$eval(".beside-table tr.here", (all) => all.map((row) => Number(row.dataset.block)));
   const value = (selector) => at().$eval(selector, (one) => Number(one.dataset.value));
 
@@ -31,5 +31,85 @@ export default function linked({ test, at, go, settled, quiet, rows, same, holds
     holds(block.includes(selected), "a function is selected: " + selected);
     same(await at().$eval(".beside-table tr.here .name", (one) => one.textContent), name, "the selected box's function");
     holds(selected !== id || name === sequence.blocks?.[0]?.name, "another one");
+  });
+
+  const rest = async (key) => new URLSearchParams((await hash()).split("?")[1]).get(key);
+  // What SQL says of the spans in a range of time, cut off at its ends.
+  const clipped = (since, until) => json("query", "jobs.cairn", "--json",
+    `select block, count(*), sum(min(start + duration, ${until}) - max(start, ${since})) from spans where start < ${until} and start + duration > ${since} group by block`)
+    .rows.sort((a, b) => a[0] - b[0]);
+  const panel = async () => {
+    await settled(".range-panel tr[data-block]");
+    const found = await rows(".range-panel tr[data-block]", ["count", "total", "self"]);
+    return found.sort((a, b) => a[0] - b[0]);
+  };
+
+  test("a range of the timeline has a flame graph and durations of its own", async () => {
+    const number = files.indexOf("jobs.cairn");
+    await go("timeline?file=" + number);
+    await settled(".lanes canvas");
+    await at().focus(".lanes > canvas[role=application]");
+    for (const key of ["+", "+", "ArrowRight", "r"]) await at().keyboard.press(key);
+    await at().waitForSelector(".range-panel");
+    for (const by of ["keys", "the pointer"]) {
+      if (by === "the pointer") {
+        await at().keyboard.press("Home");
+        await quiet();
+        const kept = await rest("range");
+        await at().click("text=select a range");
+        const box = await (await at().$(".lanes > canvas[role=application]")).boundingBox();
+        await at().mouse.move(box.x + 300, box.y + 10);
+        await at().mouse.down();
+        await at().mouse.move(box.x + 420, box.y + 12, { steps: 4 });
+        await at().mouse.up();
+        await quiet();
+        holds((await rest("range")) !== kept, "another range than " + kept);
+      }
+      const [since, until] = (await rest("range")).split("-").map(Number), length = json("query", "jobs.cairn", "--json", "select max(start + duration) from spans").rows[0][0];
+      holds(since < until && until - since < length, `a part of the run: ${since} to ${until} of ${length}`);
+      const found = await panel();
+      same(found.map(([block, count, total]) => [block, count, total]), clipped(since, until), "by " + by);
+      same(await at().$eval('.range-panel .details [data-what="inclusive"]', (one) => Number(one.dataset.value)), found.reduce((sum, row) => sum + row[3], 0), "the flame graph");
+    }
+    await shot("range");
+    await at().click("text=deselect it");
+    await quiet();
+    same(await at().$(".range-panel"), null, "no range");
+  });
+
+  test("lanes are pinned, moved and collapsed, and the strip above moves the window", async () => {
+    const lanes = () => at().$$eval(".lane-list li", (all) => all.map((one) => Number(one.dataset.lane)));
+    const height = () => at().$eval(".lanes > canvas[role=application]", (one) => one.clientHeight);
+    await go("timeline?file=" + files.indexOf("jobs.cairn"));
+    await settled(".lanes canvas");
+    const before = await lanes(), tall = await height();
+    await at().click(".lane-list summary");
+    await at().click(`.lane-list li[data-lane="${before[2]}"] button[aria-label^="Pin"]`);
+    await quiet();
+    same(await lanes(), [before[2], ...before.filter((one) => one !== before[2])], "pinned");
+    await at().click(`.lane-list li[data-lane="${before[0]}"] button[aria-label^="Move down"]`);
+    await quiet();
+    same((await lanes()).slice(0, 3), [before[2], before[1], before[0]], "moved");
+    await at().click(`.lane-list li[data-lane="${before[0]}"] button[aria-label^="Collapse"]`);
+    await quiet();
+    holds((await height()) < tall, "lower than " + tall);
+    // A collapsed lane has no second row to point at.
+    await at().reload();
+    await settled(".lanes canvas");
+    same((await lanes()).slice(0, 3), [before[2], before[1], before[0]], "in the address");
+    await at().click(".lane-list summary");
+    await at().click("text=as recorded");
+    await quiet();
+    same([await lanes(), await height()], [before, tall], "as recorded");
+    await at().focus(".lanes > canvas[role=application]");
+    for (const key of ["+", "+", "+"]) await at().keyboard.press(key);
+    await quiet();
+    const strip = await (await at().$(".minimap")).boundingBox();
+    await at().mouse.click(strip.x + strip.width - 30, strip.y + 20);
+    await at().waitForTimeout(200);
+    await quiet();
+    const [from, to] = [Number(await rest("from")), Number(await rest("to"))];
+    const length = json("query", "jobs.cairn", "--json", "select max(start + duration) from spans").rows[0][0];
+    holds(to > 0.9 * length && from > 0.5 * length, `the window is at the end: ${from} to ${to} of ${length}`);
   });
 }

@@ -22,7 +22,7 @@ const help = (pages: Key[][]): [string, [string, string][]][] => [
   ]],
   ["Timeline", [
     ["+ − or w s", "zoom in, zoom out"], ["← → or a d", "scroll left, scroll right"], ["Home", "show all"],
-    ["n p", "next and previous span, or match of the search"], ["u", "parent of the span"], ["Enter", "zoom to the span"], ["Esc", "deselect"],
+    ["n p", "next and previous span, or match of the search"], ["u", "parent of the span"], ["r", "select the range of time that is shown"], ["Enter", "zoom to the span"], ["Esc", "deselect"],
   ]],
   ["Call graph", [["+ − 0", "larger, smaller, fit"], ["arrows", "scroll"]]],
 ];

@@ -28,21 +28,22 @@ export const laneName = (lane: Lane | undefined, number: number): string => (lan
 export const LANES = 128;
 const TALLEST = 8000;
 
-export interface Places { at: Record<number, number>; height: number; shown: Lane[]; }
+export interface Places { at: Record<number, number>; rows: Record<number, number>; height: number; shown: Lane[]; }
 
 // Returns the position of each lane from `first` on, by number, and the total height, as far as the
 // canvas allows.
 export function tops(lanes: Lane[], first: number): Places {
-  const at: Record<number, number> = {}, shown: Lane[] = [];
+  const at: Record<number, number> = {}, rows: Record<number, number> = {}, shown: Lane[] = [];
   let y = TOP;
   for (const lane of lanes.slice(first, first + LANES)) {
     const tall = HEAD + Math.max(1, lane.rows) * ROW + GAP;
     if (shown.length && y + tall > TALLEST) break;
     at[lane.lane] = y + HEAD;
+    rows[lane.lane] = Math.max(1, lane.rows);
     shown.push(lane);
     y += tall;
   }
-  return { at, height: y, shown };
+  return { at, rows, height: y, shown };
 }
 
 const niceSteps = [1, 2, 5];
@@ -81,6 +82,7 @@ export interface Picture {
   around: Set<number>; // ancestors of the selected span
   pinned: { lane: number; row: number; start: number; end: number } | null; // the selected span
   chosen: [number, number] | null; // pixels, while dragging
+  range: { since: number; until: number } | null; // the selected range of time
 }
 
 function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
@@ -105,7 +107,7 @@ function paintBars(context: CanvasRenderingContext2D, picture: Picture, width: n
   const faint = color.ink("--faint-box"), found = color.ink("--match"), dim = color.ink("--dim"), accent = color.ink("--accent"), text = picture.search;
   for (const bar of picture.bars) {
     const left = gutter + (bar.start - view.from) * scale, right = gutter + (bar.end - view.from) * scale;
-    if (right < gutter || left > width || place.at[bar.lane] === undefined) continue;
+    if (right < gutter || left > width || place.at[bar.lane] === undefined || bar.row >= place.rows[bar.lane]) continue;
     const x = Math.max(gutter, left), w = Math.max(1, Math.min(width, right) - x);
     const y = place.at[bar.lane] + bar.row * ROW, block = chart.blocks[bar.block];
     const matches = text && isMatch(block, text);
@@ -131,7 +133,7 @@ function paintBars(context: CanvasRenderingContext2D, picture: Picture, width: n
 function paintPin(context: CanvasRenderingContext2D, picture: Picture, width: number): void {
   const { view, place, pinned } = picture, gutter = gutterOf(width), scale = (width - gutter - EDGE) / (view.to - view.from);
   if (!pinned || place.at[pinned.lane] === undefined || pinned.end < view.from || pinned.start > view.to) return;
-  const left = gutter + (pinned.start - view.from) * scale, w = (pinned.end - pinned.start) * scale, y = place.at[pinned.lane] + pinned.row * ROW;
+  const left = gutter + (pinned.start - view.from) * scale, w = (pinned.end - pinned.start) * scale, y = place.at[pinned.lane] + Math.min(pinned.row, place.rows[pinned.lane] - 1) * ROW;
   if (w > 6) return; // wide bars have an outline
   const x = left + w / 2;
   context.fillStyle = color.ink("--ink");
@@ -154,7 +156,7 @@ function paintArrows(context: CanvasRenderingContext2D, picture: Picture, width:
     const related = [arrow.from, arrow.to].some((span) => span === picture.selected || span === picture.hovered);
     const x0 = gutter + (arrow.left - view.from) * scale, x1 = gutter + (arrow.arrives - view.from) * scale;
     if (place.at[arrow.from_lane] === undefined || place.at[arrow.to_lane] === undefined) continue;
-    const top = (lane: number, row: number) => place.at[lane] + row * ROW;
+    const top = (lane: number, row: number) => place.at[lane] + Math.min(row, place.rows[lane] - 1) * ROW;
     const down = arrow.to_lane > arrow.from_lane || (arrow.to_lane === arrow.from_lane && arrow.to_row >= arrow.from_row);
     const y0 = top(arrow.from_lane, arrow.from_row) + (down ? ROW - 2 : 0);
     const y1 = top(arrow.to_lane, arrow.to_row) + (down ? 0 : ROW - 2);
@@ -236,10 +238,12 @@ export function paint(canvas: HTMLCanvasElement, picture: Picture): void {
   paintBars(context, picture, width);
   paintArrows(context, picture, width);
   paintPin(context, picture, width);
-  if (picture.chosen) {
+  const { view, range } = picture, scale = (width - gutter - EDGE) / (view.to - view.from), xOf = (at: number) => gutter + (at - view.from) * scale;
+  for (const pair of [picture.chosen, range && [xOf(range.since), xOf(range.until)]]) {
+    if (!pair) continue;
     context.globalAlpha = 0.2;
     context.fillStyle = color.ink("--accent");
-    context.fillRect(Math.min(...picture.chosen), 0, Math.abs(picture.chosen[1] - picture.chosen[0]), height);
+    context.fillRect(Math.min(...pair), 0, Math.abs(pair[1] - pair[0]), height);
     context.globalAlpha = 1;
   }
   context.restore();

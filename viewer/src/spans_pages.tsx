@@ -32,44 +32,52 @@ const bounds = ({ route }: Place, block: number) => (route.choice && route.choic
 
 const columns = ["total", "self", "count", "median", "p99", "max"];
 
+// A row for each span name. `sort` is the column's name; without `link` the columns cannot be sorted.
+export function SpanTable({ place, data, sort, link, caption }: { place: Place; data: any; sort: string; link?: (name: string) => string; caption: string }) {
+  const { route } = place, most = Math.max(1, ...data.blocks.map((row: any) => row.total));
+  return (
+    <table class="blocks">
+      <caption class="unseen">{caption}</caption>
+      <thead>
+        <tr>{columns.map((name) => (
+          <th scope="col" class="figure" aria-sort={sort === name ? "descending" : "none"}>
+            {link ? <a href={link(name)}>{name}</a> : name}
+          </th>))}
+          <th scope="col">durations</th><th scope="col">span name</th></tr>
+      </thead>
+      <tbody>
+        {data.blocks.map((row: any) => (
+          <tr data-block={row.block.id}>
+            <td class="cost" data-what="total" data-value={row.total}>
+              <span class="bar" style={{ width: ((100 * row.total) / most).toFixed(2) + "%" }} aria-hidden="true" />
+              <span class="value">{time(row.total)}</span>
+            </td>
+            <td class="figure" data-what="self" data-value={row.self}>{time(row.self)}</td>
+            <td class="figure" data-what="count" data-value={row.count}>{count(row.count)}</td>
+            <td class="figure" data-what="median" data-value={row.median}>{time(row.median)}</td>
+            <td class="figure" data-what="p99" data-value={row.p99}>
+              {link && row.count > 1 ? <a href={slowestOf(place, row)} title="The spans of at least this duration">{time(row.p99)}</a> : time(row.p99)}
+            </td>
+            <td class="figure" data-what="max" data-value={row.max}>{time(row.max)}</td>
+            <td><Bins bins={row.bins} edges={data.edges} /></td>
+            <th scope="row"><a class="name" href={to(route, { page: "iterations", rest: { block: String(row.block.id) }, choice: null })}><Named block={row.block} /></a></th>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
 export function SpansPage({ place, search }: { place: Place; search: string }) {
   const { route } = place, sort = route.rest.sort || "total";
   const { data, error } = useAnswer("spans", itemsOf(place, [["view", "blocks"], ["sort", sort], ["top", search ? "0" : route.rest.top || "200"]]), place.file.generation);
   if (error) return <Problem text={error} />;
   if (!data) return <Waiting what="Measuring the spans" />;
-  const most = Math.max(1, ...data.blocks.map((row: any) => row.total));
   return (
     <>
       <p class="note">{count(data.spans)} spans{data.open ? ", " + count(data.open) + " have not ended" : ""}{data.dropped ? "; " + count(data.dropped) + " were dropped for lack of space" : ""}</p>
-      <table class="blocks">
-        <caption class="unseen">Spans by name</caption>
-        <thead>
-          <tr>{columns.map((name) => (
-            <th scope="col" class="figure" aria-sort={sort === name ? "descending" : "none"}>
-              <a href={to(route, { rest: { ...route.rest, sort: name === "total" ? "" : name } })}>{name}</a>
-            </th>))}
-            <th scope="col">durations</th><th scope="col">span name</th></tr>
-        </thead>
-        <tbody>
-          {data.blocks.filter((row: any) => !search || matches(row.block, search)).map((row: any) => (
-            <tr data-block={row.block.id}>
-              <td class="cost" data-what="total" data-value={row.total}>
-                <span class="bar" style={{ width: ((100 * row.total) / most).toFixed(2) + "%" }} aria-hidden="true" />
-                <span class="value">{time(row.total)}</span>
-              </td>
-              <td class="figure" data-what="self" data-value={row.self}>{time(row.self)}</td>
-              <td class="figure" data-what="count" data-value={row.count}>{count(row.count)}</td>
-              <td class="figure" data-what="median" data-value={row.median}>{time(row.median)}</td>
-              <td class="figure" data-what="p99" data-value={row.p99}>
-                {row.count > 1 ? <a href={slowestOf(place, row)} title="The spans of at least this duration">{time(row.p99)}</a> : time(row.p99)}
-              </td>
-              <td class="figure">{time(row.max)}</td>
-              <td><Bins bins={row.bins} edges={data.edges} /></td>
-              <th scope="row"><a class="name" href={to(route, { page: "iterations", rest: { block: String(row.block.id) }, choice: null })}><Named block={row.block} /></a></th>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <SpanTable place={place} data={{ ...data, blocks: data.blocks.filter((row: any) => !search || matches(row.block, search)) }} sort={sort} caption="Spans by name"
+        link={(name) => to(route, { rest: { ...route.rest, sort: name === "total" ? "" : name } })} />
       {data.hidden > 0 && <p class="more"><a href={to(route, { rest: { ...route.rest, top: String(10 * data.blocks.length) } })}>{count(data.hidden)} more rows</a></p>}
     </>
   );

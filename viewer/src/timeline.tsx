@@ -6,8 +6,11 @@ import * as color from "./color";
 import { Items, ask, useAnswer } from "./data";
 import { count, moment, time } from "./format";
 import { AXIS, Bar, Chart, EDGE, LANES, ROW, View, barOf, gutterOf, paint, paintAxis, tops } from "./lanes";
+import { LaneList, arrange, orderOf } from "./lane_list";
+import { Minimap } from "./minimap";
 import { Place, Problem, Waiting } from "./parts";
-import { choiceItems, go, replace, to, write } from "./route";
+import { RangePanel, rangeOf, rangeText } from "./range";
+import { choiceItems, go, parse, replace, to, write } from "./route";
 import { matches as isMatch } from "./search";
 import { Span, SpanCard, nameOf, useSpan, valueOf } from "./span";
 
@@ -28,7 +31,7 @@ export function TimelinePage({ place, search }: { place: Place; search: string }
   }, [rest.chosen, rest.span]);
   if (error) return <Problem text={error} />;
   if (!data) return <Waiting what="Laying out the spans" />;
-  return <Lanes chart={data} place={place} search={search} waiting={waiting} />;
+  return <Lanes chart={data} place={place} search={search} waiting={waiting} base={base} />;
 }
 
 // Limits the window of an address: it begins at 0 or later and is not empty.
@@ -38,7 +41,7 @@ function bounds(rest: Record<string, string>, otherwise: View): View {
   return to <= from ? { from: to, to: Math.max(to + 100, from) } : { from, to };
 }
 
-function Lanes({ chart, place, search, waiting }: { chart: Chart; place: Place; search: string; waiting: boolean }) {
+function Lanes({ chart, place, search, waiting, base }: { chart: Chart; place: Place; search: string; waiting: boolean; base: Items }) {
   const { route } = place, { rest } = route;
   // With chosen iterations, shows their window, unless another was requested.
   const wanted: View = bounds(rest, route.choice ? chart : { from: 0, to: chart.length + 1 });
@@ -48,7 +51,10 @@ function Lanes({ chart, place, search, waiting }: { chart: Chart; place: Place; 
   const [, redraw] = useState(0);
   const bars = useMemo(() => chart.bars.map(barOf), [chart]);
   const first = Math.min(Number(rest.lane || 0) || 0, Math.max(0, chart.lanes.length - 1));
-  const layout = useMemo(() => tops(chart.lanes, first), [chart, first]);
+  const order = orderOf(rest), lanesShown = useMemo(() => arrange(chart.lanes, order), [chart, rest.pin, rest.shut, rest.order]);
+  const layout = useMemo(() => tops(lanesShown, first), [lanesShown, first]);
+  const range = rangeOf(rest.range), [choosingRange, setChoosingRange] = useState(false);
+  const setRest = (change: Record<string, string>) => replace(write({ ...route, rest: { ...rest, ...change } }));
   const selected = rest.span ? Number(rest.span) : -1;
   const settle = useRef(0), latest = useRef(view);
   latest.current = view;
@@ -61,7 +67,7 @@ function Lanes({ chart, place, search, waiting }: { chart: Chart; place: Place; 
   useLayoutEffect(() => {
     if (axis.current) paintAxis(axis.current, view);
     if (canvas.current)
-      paint(canvas.current, { chart, bars, view, place: layout, selected, hovered: hovered ? hovered.span : -1, search, around, pinned, chosen: brush });
+      paint(canvas.current, { chart, bars, view, place: layout, selected, hovered: hovered ? hovered.span : -1, search, around, pinned, chosen: brush, range });
   });
   useEffect(() => {
     const again = () => redraw((n) => n + 1);
@@ -84,7 +90,9 @@ function Lanes({ chart, place, search, waiting }: { chart: Chart; place: Place; 
     clearTimeout(settle.current);
     const write_it = () => {
       const all = !route.choice && fitted.from === 0 && fitted.to >= whole.to;
-      const href = write({ ...route, rest: { ...rest, from: all ? "" : String(fitted.from), to: all ? "" : String(fitted.to) } });
+      const current = parse(location.hash); // something else may have changed since the key or drag
+      if ((current.page || route.page) !== route.page || current.file !== route.file) return;
+      const href = write({ ...current, page: route.page, rest: { ...current.rest, from: all ? "" : String(fitted.from), to: all ? "" : String(fitted.to) } });
       if (now) go(href);
       else replace(href);
     };
@@ -109,14 +117,15 @@ function Lanes({ chart, place, search, waiting }: { chart: Chart; place: Place; 
     let found: Bar | null = null;
     for (const bar of bars) {
       const top = (layout.at[bar.lane] ?? -1e9) + bar.row * ROW;
-      if (y >= top && y < top + ROW && moment >= bar.start - slack && moment <= bar.end + slack) found = bar;
+      if (bar.row < layout.rows[bar.lane] && y >= top && y < top + ROW && moment >= bar.start - slack && moment <= bar.end + slack) found = bar;
     }
     return found;
   };
   const select = (span: number) => go(write({ ...route, rest: { ...rest, span: span < 0 ? "" : String(span) } }));
+  const selectRange = (from: number, to: number) => go(write({ ...route, rest: { ...parse(location.hash).rest, range: rangeText(from, to), rz: "" } }));
   const drag = useRef<{ x: number; part: number; view: View; moved: boolean; choosing: boolean } | null>(null);
   const down = (event: PointerEvent) => {
-    drag.current = { x: event.clientX, part: partOf(event), view: latest.current, moved: false, choosing: event.shiftKey };
+    drag.current = { x: event.clientX, part: partOf(event), view: latest.current, moved: false, choosing: event.shiftKey || choosingRange };
     canvas.current!.setPointerCapture(event.pointerId);
   };
   const move = (event: PointerEvent) => {
@@ -136,7 +145,10 @@ function Lanes({ chart, place, search, waiting }: { chart: Chart; place: Place; 
     setBrush(null);
     if (held && held.moved && held.choosing) {
       const { from, to: end } = held.view, ends = [held.part, partOf(event)].map((part) => from + Math.max(0, Math.min(1, part)) * (end - from));
-      show({ from: Math.min(...ends), to: Math.max(...ends) }, true);
+      if (choosingRange && !event.shiftKey) {
+        setChoosingRange(false);
+        selectRange(Math.min(...ends), Math.max(...ends));
+      } else show({ from: Math.min(...ends), to: Math.max(...ends) }, true);
     }
     if (!held || held.moved) return;
     const bar = at(event);
@@ -167,6 +179,7 @@ function Lanes({ chart, place, search, waiting }: { chart: Chart; place: Place; 
     else if (["ArrowRight", "d"].includes(event.key)) pan(0.15);
     else if (event.key === "u" && its && its.ancestors.length) select(its.ancestors[0].id);
     else if (event.key === "Home") show(whole, true);
+    else if (event.key === "r" && !chart.sent) selectRange(view.from, view.to);
     else if (event.key === "n") step(1);
     else if (event.key === "p") step(-1);
     else if (event.key === "Escape") select(-1);
@@ -202,24 +215,29 @@ function Lanes({ chart, place, search, waiting }: { chart: Chart; place: Place; 
           <button type="button" onClick={() => zoomAt(0.5, 2)} aria-label="Zoom out">−</button>
           <button type="button" onClick={() => show(whole, true)}>all</button>
         </span>
+        {!chart.sent && <button type="button" class="button" aria-pressed={choosingRange} onClick={() => setChoosingRange(!choosingRange)} title="Then drag over the lanes. Key r selects what is shown.">select a range</button>}
         {selected >= 0 && <button type="button" class="button" onClick={() => zoomTo(selected)}>zoom to the span</button>}
         <span class="note" data-what="window">{moment(view.from, (view.to - view.from) / 100)} to {moment(view.to, (view.to - view.from) / 100)}, {time(view.to - view.from)}; <span data-what="spans" data-value={counts.spans}>{count(counts.spans)}</span> {counts.spans === 1 ? "span" : "spans"}{route.choice ? " selected" : ""} on {count(lanes)} {lanes === 1 ? "lane" : "lanes"}{waiting ? "; reading…" : ""}</span>
         <span class="keys"><i class="handoff" /> <span data-what="handoffs">{count(counts.handoffs)}</span> {counts.handoffs === 1 ? "hand-off" : "hand-offs"} <i class="waits" /> <span data-what="waits">{count(counts.waits)}</span> {counts.waits === 1 ? "wait" : "waits"}</span>
       </div>
       <div class="split">
-        <div class="lanes">
+        <div class={choosingRange ? "lanes choosing" : "lanes"}>
           <canvas ref={canvas} tabIndex={0} role="application" aria-roledescription="timeline" style={{ height: layout.height + "px" }}
-            aria-label="Spans over time. Plus and minus zoom, left and right pan, n and p go to the next and previous span, of the search if there is one, u goes to the parent, Enter zooms to a span, Home shows all."
+            aria-label="Spans over time. Plus and minus zoom, left and right pan, n and p go to the next and previous span, of the search if there is one, u goes to the parent, Enter zooms to a span, r selects the range of time that is shown, Home shows all."
             onPointerDown={down} onPointerMove={move} onPointerUp={up} onPointerLeave={() => setHovered(null)}
             onDblClick={(event) => { const bar = at(event); if (bar) zoomTo(bar.span); }} onKeyDown={key} />
           <canvas ref={axis} class="axis" aria-hidden="true" style={{ height: AXIS + "px" }} />
+          <Minimap base={base} generation={place.file.generation} view={view} length={whole.to}
+            move={(middle) => show({ from: middle - (view.to - view.from) / 2, to: middle + (view.to - view.from) / 2 })} />
           {hovered && !brush && <Tip bar={hovered} chart={chart} span={near} at={pointer} />}
         </div>
         <aside class="side" aria-live="polite">
           {detail ? <SpanCard span={detail} place={place} bar={hovered && hovered.count > 1 && detail !== its ? hovered : null} /> :
-            <p class="note">Point at a span to show it, click it to select it. Drag to move, Shift and drag or Ctrl and the wheel to zoom.</p>}
+            <p class="note">Point at a span to show it, click it to select it. Drag to move, Shift and drag or Ctrl and the wheel to zoom. Select a range of time for its flame graph and durations.</p>}
         </aside>
       </div>
+      <LaneList lanes={lanesShown} its={order} change={setRest} />
+      {range && !chart.sent && <RangePanel place={place} range={range} search={search} />}
       {layout.shown.length < chart.lanes.length && (
         <p class="note">Lanes {count(first + 1)} to {count(first + layout.shown.length)} of {count(chart.lanes.length)}.{" "}
           {first > 0 && <a href={write({ ...route, rest: { ...rest, lane: String(Math.max(0, first - LANES) || "") } })}>previous lanes</a>}{" "}
