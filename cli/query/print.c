@@ -256,11 +256,11 @@ static json_t *value_json(crn_value value)
     }
 }
 
-static bool print_json(FILE *out, crn_statement *statement, const char *const *paths,
-                       uint32_t path_count, crn_error *error)
+bool crn_query_print_json(FILE *out, crn_statement *statement, const char *const *paths,
+                          uint32_t path_count, uint32_t most, crn_error *error)
 {
     json_t *files = json_array(), *names = json_array();
-    uint32_t columns = crn_statement_columns(statement);
+    uint32_t columns = crn_statement_columns(statement), count = 0;
     for (uint32_t i = 0; i < path_count; i++)
         json_array_append_new(files, crn_json_text(paths[i]));
     for (uint32_t c = 0; c < columns; c++)
@@ -270,15 +270,18 @@ static bool print_json(FILE *out, crn_statement *statement, const char *const *p
     crn_json_write_member(out, "columns", names);
     fputs(",\n\"rows\":[", out);
     int more;
-    for (bool first = true; (more = crn_statement_step(statement, error)) > 0; first = false) {
+    while ((more = crn_statement_step(statement, error)) > 0 && count < most) {
         json_t *row = json_array();
         for (uint32_t c = 0; c < columns; c++)
             json_array_append_new(row, value_json(crn_statement_value(statement, c)));
-        fputs(first ? "\n" : ",\n", out);
+        fputs(count++ ? ",\n" : "\n", out);
         crn_json_write(out, row);
     }
-    fputs("]}\n", out);
-    return more == 0;
+    fputs("]", out);
+    if (more > 0)
+        crn_json_write_member(out, "more", json_true());
+    fputs("}\n", out);
+    return more >= 0;
 }
 
 bool crn_query_print(FILE *out, crn_statement *statement, crn_query_form form,
@@ -288,7 +291,7 @@ bool crn_query_print(FILE *out, crn_statement *statement, crn_query_form form,
     case CRN_QUERY_CSV:
         return print_csv(out, statement, error);
     case CRN_QUERY_JSON:
-        return print_json(out, statement, paths, path_count, error);
+        return crn_query_print_json(out, statement, paths, path_count, UINT32_MAX, error);
     default:
         return print_table(out, statement, error);
     }

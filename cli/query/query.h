@@ -20,6 +20,10 @@ typedef enum crn_query_form {
 bool crn_query_print(FILE *out, crn_statement *statement, crn_query_form form,
                      const char *const *paths, uint32_t path_count, crn_error *error);
 
+/* The same as JSON, with at most `most` rows; "more" is true if there are more. */
+bool crn_query_print_json(FILE *out, crn_statement *statement, const char *const *paths,
+                          uint32_t path_count, uint32_t most, crn_error *error);
+
 /* Returns a value as tables and CSV show it: `null` for NULL, a blob as x'0A'. Free it with
  * crn_free. */
 char *crn_query_value_text(crn_value value, const char *null);

@@ -157,6 +157,8 @@ static const struct route {
     {"span-flame", crn_view_span_flame},
     {"timeline", crn_view_timeline},
     {"iterations", crn_view_iterations},
+    {"sql", crn_view_sql},
+    {"schema", crn_view_schema},
 };
 
 /* ---- the page ---- */

@@ -197,6 +197,7 @@ crn_view_answer crn_view_flame, crn_view_graph, crn_view_source;
 crn_view_answer crn_view_diff, crn_view_diff_flame;
 crn_view_answer crn_view_spans, crn_view_span, crn_view_timeline, crn_view_iterations;
 crn_view_answer crn_view_explain, crn_view_whatif, crn_view_span_flame;
+crn_view_answer crn_view_sql, crn_view_schema;
 
 /* Prints the timeline of all lanes with at most `most` bars. Returns the spans of these, longest
  * first; free them with crn_free. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Views that are linked: the functions beside a flame graph, a range of the timeline, the order of lanes.
-export default function linked({ test, at, go, settled, quiet, rows, same, holds, hash, json, ofReport, files, shot }) {
+export default function linked({ test, at, go, settled, quiet, rows, same, holds, hash, json, ofReport, files, shot, problems }) {
   const chosen = () => at().$$eval(".beside-table tr.here", (all) => all.map((row) => Number(row.dataset.block)));
   const value = (selector) => at().$eval(selector, (one) => Number(one.dataset.value));
 
@@ -111,5 +111,69 @@ export default function linked({ test, at, go, settled, quiet, rows, same, holds
     const [from, to] = [Number(await rest("from")), Number(await rest("to"))];
     const length = json("query", "jobs.cairn", "--json", "select max(start + duration) from spans").rows[0][0];
     holds(to > 0.9 * length && from > 0.5 * length, `the window is at the end: ${from} to ${to} of ${length}`);
+  });
+
+  test("bars of a histogram select the spans of their durations, on the timeline, too", async () => {
+    const number = files.indexOf("jobs.cairn"), sql = (text) => json("query", "jobs.cairn", "--json", text).rows;
+    const [[block]] = sql("select block from spans group by block order by count(*) desc limit 1");
+    await go(`iterations?file=${number}&block=${block}`);
+    await settled(".histogram [data-bin]");
+    const bars = await at().$$eval(".histogram [data-bin]", (all) => all.map((one) => Number(one.dataset.value)));
+    same(bars.reduce((sum, n) => sum + n, 0), sql(`select count(*) from spans where block = ${block}`)[0][0], "all bars");
+    const bin = bars.findIndex((n) => n > 0);
+    await at().focus(`.histogram [data-bin="${bin}"]`);
+    await at().keyboard.press("Enter");
+    await at().waitForSelector(".histogram .acts a");
+    const [shortest, longest] = [await rest("shortest"), await rest("longest")];
+    same(sql(`select count(*) from spans where block = ${block} and duration between ${shortest} and ${longest}`)[0][0], bars[bin], "the bar's spans");
+    same(await at().$$eval('.histogram [aria-pressed="true"]', (all) => all.map((one) => Number(one.dataset.bin))), [bin], "it is pressed");
+    await at().click(".histogram .acts a");
+    await settled(".lanes canvas");
+    const [[below]] = sql(`with recursive chosen(id) as (select id from spans where block = ${block} and duration between ${shortest} and ${longest}
+      union select spans.id from spans join chosen on spans.parent = chosen.id) select count(*) from chosen`);
+    same(await at().$eval('[data-what="spans"]', (one) => Number(one.dataset.value)), below, "the timeline's spans");
+    await shot("histogram");
+    // Over several bars with the pointer.
+    await at().goBack();
+    await settled(".histogram [data-bin]");
+    await at().evaluate(() => document.querySelector(".histogram").scrollIntoView());
+    const first = await (await at().$(`.histogram [data-bin="0"]`)).boundingBox(), last = await (await at().$(`.histogram [data-bin="${bars.length - 1}"]`)).boundingBox();
+    await at().mouse.move(first.x + 2, first.y + 40);
+    await at().mouse.down();
+    await at().mouse.move(last.x + 2, last.y + 40, { steps: 5 });
+    await at().mouse.up();
+    await at().waitForFunction((n) => document.querySelectorAll('.histogram [aria-pressed="true"]').length === n, bars.length);
+  });
+
+  test("SQL on the page answers like cairn query, and leads to functions and spans", async () => {
+    const cells = () => at().$$eval('[data-what="result"] tbody tr', (all) => all.map((row) => [...row.children].map((one) => one.dataset.value)));
+    const ask = async (name, text, shown) => {
+      await go(`sql?file=${files.indexOf(name)}`);
+      await settled(".sql textarea");
+      await at().fill(".sql textarea", text);
+      await at().keyboard.press("Control+Enter");
+      await settled(shown);
+      return cells();
+    };
+    const functions = "select block, name, sum(calls), sum(ticks) as self from contexts group by block order by self desc, block limit 7";
+    same(await ask("lua.cairn", functions, '[data-what="result"] td'), json("query", "lua.cairn", "--json", functions).rows.map((row) => row.map(String)), "functions");
+    await shot("sql");
+    const [[block]] = json("query", "lua.cairn", "--json", functions).rows;
+    await at().click('[data-what="result"] tbody tr:first-child td:nth-child(2) a');
+    await settled("tr[data-step]");
+    holds((await hash()).startsWith("#/callers") && (await hash()).includes("focus=" + block), await hash());
+    const slow = "select id, duration from slowest limit 3";
+    same(await ask("jobs.cairn", slow, '[data-what="result"] td a'), json("query", "jobs.cairn", "--json", slow).rows.map((row) => row.map(String)), "spans");
+    await at().click('[data-what="result"] tbody tr:nth-child(2) td:first-child a');
+    await settled(".span-card");
+    same(await at().$eval(".span-card", (one) => Number(one.dataset.span)), json("query", "jobs.cairn", "--json", slow).rows[1][0], "the span");
+    for (const text of ["delete from blocks", "selec", "select 1; select 2", "attach 'x' as y", "pragma table_info(spans)"]) {
+      problems.length = 0;
+      await ask("jobs.cairn", text, ".problem");
+      problems.splice(0); // the browser reports the status 400
+    }
+    // The schema is that of the command.
+    const tables = await at().$$eval(".schema summary .name", (all) => all.map((one) => one.textContent));
+    holds(["spans", "blocks", "contexts", "summary"].every((name) => tables.includes(name)), String(tables));
   });
 }

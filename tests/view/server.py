@@ -750,6 +750,48 @@ def a_capture_by_a_pipe_is_refused_with_what_to_do(_):
         assert "/dev/stdin: " in done.stderr and "save" in done.stderr, done
 
 
+@case
+def sql_reads_only_and_ends_in_time(server):
+    text = "select name, count(*), sum(duration) from spans group by name order by 1"
+    wanted = json.loads(run(CAIRN, "query", "jobs.cairn", "--json", text))
+    found = server.api("sql", ("file", 1), ("q", text))
+    assert (found["columns"], found["rows"]) == (wanted["columns"], wanted["rows"]), found
+    one = server.api("sql", ("file", 1), ("q", "select id from spans"), ("top", 1))
+    assert len(one["rows"]) == 1 and one["more"] is True, one
+    assert "more" not in server.api("sql", ("file", 1), ("q", "select 1"))
+    # Files without spans, and of other tools.
+    for file in (0, 3, 4):
+        assert server.api("sql", ("file", file), ("q", "select count(*) from contexts"))["rows"][0][0] > 0
+    for text in ("", "delete from blocks", "create table x(y)", "attach 'z' as z", "pragma user_version",
+                 "select 1; select 2", "select load_extension('x')", "select writefile('x', 'y')", "selec"):
+        assert server.api("sql", ("file", 1), ("q", text), status=400)["error"], text
+    assert not os.path.exists(os.path.join(FOLDER, "z"))
+    begin = time.monotonic()
+    endless = "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n"
+    answer = server.api("sql", ("file", 1), ("q", endless), ("seconds", 1), status=400)
+    assert "stopped after 1 second" in answer["error"] and time.monotonic() - begin < 5, answer
+    names = [table["name"].split("(")[0] for table in server.api("schema")]
+    schema = run(CAIRN, "query", "--schema")
+    assert "spans" in names and "percentile" in names, names
+    assert all(("table %s:" % name in schema) or ("view %s:" % name in schema) or (name + "(" in schema) for name in names), names
+
+
+@case
+def a_range_of_time_cuts_spans_off(server):
+    length = server.api("timeline", ("file", 1))["length"]
+    for since, until in ((0, length // 3), (length // 3, length // 2), (length // 2, length + 1)):
+        rows = json.loads(run(CAIRN, "query", "jobs.cairn", "--json",
+                              "select block, count(*), sum(min(end, {1}) - max(start, {0})) from spans "
+                              "where start < {1} and end > {0} group by 1".format(since, until)))["rows"]
+        answer = server.api("spans", ("file", 1), ("top", 0), ("since", since), ("until", until))
+        found = sorted([row["block"]["id"], row["count"], row["total"]] for row in answer["blocks"])
+        assert found == sorted(rows), (found, rows)
+        flame = server.api("span-flame", ("file", 1), ("since", since), ("until", until))
+        assert flame["total"] == sum(row["self"] for row in answer["blocks"]), flame["total"]
+    server.api("spans", ("file", 1), ("since", 5), ("until", 5), status=400)
+    server.api("spans", ("file", 1), ("since", "x"), status=400)
+
+
 def make_files():
     with open(os.path.join(FOLDER, "a.c"), "wb") as file:
         file.write(b"int main;\n\xc3\xa4\xff\n")

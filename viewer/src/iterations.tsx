@@ -5,6 +5,7 @@ import uPlot from "uplot";
 import * as color from "./color";
 import { Items, fullName, useAnswer } from "./data";
 import { count, time, timeOf } from "./format";
+import { Histogram } from "./histogram";
 import { Place, Problem, Waiting } from "./parts";
 import { Choice, go, to, wholeText } from "./route";
 import { SlowestPage } from "./spans_pages";
@@ -36,6 +37,7 @@ export function IterationsPage({ place, search }: { place: Place; search: string
         <span class="note">{count(data.spans)} {data.spans === 1 ? "span" : "spans"}{data.points.length < data.spans ? ", shown as " + count(data.points.length) + " points" : ""}{data.numbered ? "" : "; without iteration numbers, ordered by start"}</span>
       </div>
       <Scatter data={data} row={row} place={place} />
+      {row && row.count > 1 && <Histogram place={place} row={row} edges={all.data.edges} />}
       <Range data={data} row={row} place={place} />
       <h2>{"The slowest spans of " + data.block.name + (route.choice ? " in the selection" : "")}</h2>
       <SlowestPage place={place} search={search} block={of ? Number(of) : data.block.id} />

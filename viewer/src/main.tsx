@@ -20,6 +20,7 @@ import { Place, Problem, Strip, Waiting } from "./parts";
 import { Choice, Route, go, parse, replace, scope, to, write } from "./route";
 import { Search } from "./search";
 import { SourcePage } from "./source_page";
+import { SqlPage } from "./sql";
 import { MissingPage, SlowestPage, SpansPage } from "./spans_pages";
 import { BlocksPage, SequencePage, SequencesPage } from "./tables";
 import { TimelinePage } from "./timeline";
@@ -54,6 +55,7 @@ const when: Entry[] = [
 ];
 
 const what: Entry[] = [
+  { page: "sql", text: "SQL", key: "q", show: (place) => <SqlPage key={place.file.path} place={place} /> },
   { page: "diff", text: "Difference", key: "x", show: (place, search) => <DiffPage place={place} search={search} /> },
 ];
 
@@ -320,7 +322,8 @@ function App() {
       <nav class="menu" aria-label="Pages">
         <Menu title="Profile" list={where} route={place.route} />
         <Menu title="Spans" list={when} route={place.route} disabled={file.spans === 0 ? (isLive() ? "no spans in this file" : "no spans in this page") : file.spans === null ? "reading…" : undefined} />
-        <Menu title="Comparison" list={what} route={place.route} disabled={files.length < 2 ? (isLive() ? "open two files to compare" : "not stored in this page") : undefined} />
+        <Menu title="Queries" list={what.slice(0, 1)} route={place.route} />
+        <Menu title="Comparison" list={what.slice(1)} route={place.route} disabled={files.length < 2 ? (isLive() ? "open two files to compare" : "not stored in this page") : undefined} />
       </nav>
       <main id="content" tabIndex={-1}>
         <h1 class="unseen" tabIndex={-1}>{entry.text}</h1>
