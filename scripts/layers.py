@@ -12,7 +12,7 @@ import sys
 
 # The rooms of src that the tool may include.
 TOOL = ["src/base", "src/profile", "src/spans", "src/explain", "src/replay", "src/formats",
-        "src/symbols", "src/query", "src/fleet", "include/cairn"]
+        "src/symbols", "src/query", "src/fleet", "src/why", "include/cairn"]
 
 # Folders that each folder may include, besides itself.
 ARROWS = {
@@ -28,6 +28,7 @@ ARROWS = {
     "src/spans": ["src/base", "src/graph", "src/capture", "src/snapshot", "src/profile",
                   "include/cairn"],
     "src/explain": ["src/base", "src/profile", "src/spans", "include/cairn"],
+    "src/why": ["src/base", "src/profile", "src/spans", "src/explain"],
     "src/replay": ["src/base", "src/profile", "src/spans", "src/explain"],
     "src/formats": ["src/base", "src/graph", "src/profile", "src/spans", "include/cairn"],
     "src/symbols": ["src/base", "src/profile"],
@@ -76,6 +77,7 @@ FACES = {
     "src/spans": "src/spans/spans.h",
     "src/explain": "src/explain/explain.h",
     "src/fleet": "src/fleet/fleet.h",
+    "src/why": "src/why/why.h",
 }
 
 # Shared by all formats: their list, and readers of text and stacks.

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "cli/common/cli.h"
 #include "cli/diff/diff.h"
+#include "cli/diff/why.h"
 #include "commands.h"
 #include "profile/profile.h"
 
@@ -19,7 +20,8 @@ static struct {
     int sort; /* crn_diff_sort */
     long top;
     double fail_total, fail_block, share; /* of 1; below 0: not requested */
-    bool contexts, json;
+    long first;                           /* number of captures before; 0: half */
+    bool contexts, json, why;
 } given = {.top = TOP_DEFAULT, .fail_total = -1, .fail_block = -1, .share = SHARE_DEFAULT};
 
 static const crn_option options[] = {
@@ -28,6 +30,15 @@ static const crn_option options[] = {
         &given.metric, "METRIC",
         "ticks, wall, calls or another (default: the first of these that both captures have)",
         "The total of ticks is exact; so are the ticks of a block with cairn run --ticks 1."),
+    {"why",
+     .help = "Why the total changed: more calls, more cost a call, new functions, by call edge and "
+             "function; of several runs on each side, beyond the noise between them",
+     .more = "The parts add up to the change. Give the captures of all runs before, then of all "
+             "runs after.",
+     .flag = &given.why},
+    {"before", .argument = "N",
+     .help = "With --why: the first N captures are before (default: the first half)",
+     .number = &given.first, .least = 1},
     {"sort", 's', .argument = "COLUMN", .words = CRN_WORDS("self", "inclusive", "calls"),
      .help = "By the change of self (default), inclusive or calls", .choice = &given.sort},
     CRN_OPTION_TOP(&given.top, " (30)"),
@@ -221,8 +232,63 @@ static int compare(crn_diff_report *report)
     return status;
 }
 
+static void check(struct argp_state *state)
+{
+    if (!given.why && given.captures.count > CRN_SIDES)
+        argp_error(state, "more than two captures need --why");
+    if (given.first && !given.why)
+        argp_error(state, "--before is for --why");
+    if (given.why && (given.fail_total >= 0 || given.fail_block >= 0 || given.contexts))
+        argp_error(state, "--why takes neither --contexts nor --fail-above; see cairn gate");
+    if (given.why && !given.first && given.captures.count % 2)
+        argp_error(state, "of %zu captures, say how many are before: --before N",
+                   given.captures.count);
+    if (given.first && (size_t)given.first >= given.captures.count)
+        argp_error(state, "--before %ld leaves none after", given.first);
+}
+
+static int explain(crn_profile *const *profiles)
+{
+    size_t before = given.first ? (size_t)given.first : given.captures.count / 2;
+    crn_why_input input = {
+        .profiles = {(const crn_profile *const *)profiles,
+                     (const crn_profile *const *)profiles + before},
+        .runs = {before, given.captures.count - before},
+    };
+    crn_diff_input metric = {.profile = {profiles[0], profiles[before]}};
+    if (!crn_diff_choose_metric(&metric, given.metric))
+        return crn_cli_fail("the captures have no such metric in common; cairn report shows their "
+                            "metrics");
+    const crn_metric_info *info = &profiles[0]->metrics[metric.metric[CRN_BEFORE]];
+    input.metric = info->name;
+    crn_why why = crn_why_make(&input);
+    crn_why_report report = {.why = &why,
+                             .metric = info->name,
+                             .unit = info->unit,
+                             .runs = {input.runs[CRN_BEFORE], input.runs[CRN_AFTER]},
+                             .top = (uint32_t)given.top};
+    (given.json ? crn_why_json : crn_why_text)(stdout, &report);
+    crn_why_free(&why);
+    return CRN_EXIT_OK;
+}
+
+static int run_why(void)
+{
+    size_t count = given.captures.count, loaded = 0;
+    crn_profile **profiles = crn_calloc(count, sizeof *profiles);
+    while (loaded < count && (profiles[loaded] = crn_cli_load(given.captures.list[loaded])))
+        loaded++;
+    int status = loaded == count ? explain(profiles) : CRN_EXIT_BAD;
+    for (size_t i = 0; i < loaded; i++)
+        crn_profile_free(profiles[i]);
+    crn_free((void *)profiles);
+    return status;
+}
+
 static int run(void)
 {
+    if (given.why)
+        return run_why();
     crn_diff_report report = {.input.sort = (crn_diff_sort)given.sort};
     crn_profile *profiles[CRN_SIDES] = {NULL, NULL};
     int status = CRN_EXIT_BAD;
@@ -243,12 +309,12 @@ static int run(void)
 const crn_command crn_command_diff = {
     .name = "diff",
     .purpose = "compare two captures; test for regressions",
-    .arguments = "BEFORE AFTER",
+    .arguments = "BEFORE... AFTER...",
     .doc = doc,
     .options = options,
     .words = &given.captures,
     .least = CRN_SIDES,
-    .most = CRN_SIDES,
+    .check = check,
     .missing = "two captures are needed; write the path of the old one, then of the new one",
     .run = run,
 };

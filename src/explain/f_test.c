@@ -57,3 +57,25 @@ double crn_explained_adjusted(double explained, double between, double within)
     double adjusted = 1 - (1 - explained) * (between + within) / within;
     return adjusted > 0 ? adjusted : 0;
 }
+
+double crn_t_test(double t, double freedom)
+{
+    return crn_incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t));
+}
+
+/* By bisection. */
+double crn_t_quantile(double freedom, double p)
+{
+    enum { STEPS = 100 };
+    double low = 0, high = 1;
+    while (high < 1e12 && crn_t_test(high, freedom) > p)
+        high *= 2;
+    for (int i = 0; i < STEPS; i++) {
+        double middle = (low + high) / 2;
+        if (crn_t_test(middle, freedom) > p)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}

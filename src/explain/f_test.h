@@ -10,6 +10,10 @@
  * method. It is the only special function needed, so no library is used for it. */
 double crn_incomplete_beta(double a, double b, double x);
 
+/* Returns the two-sided p value of Student's t; the t whose two-sided p value is `p`. */
+double crn_t_test(double t, double freedom);
+double crn_t_quantile(double freedom, double p);
+
 /* Returns the probability (p value) that chance alone explains at least the share `explained` (0 to
  * 1) of the variance. Degrees of freedom: `between` of the model (1 for a line, groups - 1 for
  * groups), `within` of the rest. Returns 1 if there is nothing to test. */

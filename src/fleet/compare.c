@@ -28,26 +28,6 @@ static sample sample_of(const double *values, size_t count, size_t stride)
     return (sample){mean, squares / (double)(count - 1) / (double)count, (double)(count - 1)};
 }
 
-/* Returns the two-sided p value of Student's t. */
-static double t_test(double t, double freedom)
-{
-    return crn_incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t));
-}
-
-/* Returns the t whose two-sided p value is 5 %, by bisection. */
-static double t_for_95(double freedom)
-{
-    double low = 1.9, high = 13; /* 1.96 for many, 12.7 for 1 degree of freedom */
-    for (int i = 0; i < 50; i++) {
-        double middle = (low + high) / 2;
-        if (t_test(middle, freedom) > 0.05)
-            low = middle;
-        else
-            high = middle;
-    }
-    return high;
-}
-
 static crn_fleet_change change_of(const crn_fleet_costs *costs, const double *values, size_t stride,
                                   uint32_t column)
 {
@@ -60,10 +40,10 @@ static crn_fleet_change change_of(const crn_fleet_costs *costs, const double *va
                                       after.error * after.error / after.freedom)
                                : 1;
     if (error > 0)
-        change.p = t_test(difference / sqrt(error), freedom);
+        change.p = crn_t_test(difference / sqrt(error), freedom);
     else
         change.p = difference == 0 ? 1 : 0; /* no noise: every difference is one */
-    double half = error > 0 ? t_for_95(freedom) * sqrt(error) : 0;
+    double half = error > 0 ? crn_t_quantile(freedom, 0.05) * sqrt(error) : 0;
     double base = before.mean > 0 ? before.mean : NAN;
     change.low = (difference - half) / base;
     change.high = (difference + half) / base;

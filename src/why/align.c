@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+#include "why/align.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+enum { BOTH = 3 };
+
+/* A context below a pair, or of a group that may have moved. */
+typedef struct child {
+    uint32_t block, context, caller;
+    uint8_t side;
+} child;
+
+typedef struct aligning {
+    const crn_why_contexts *contexts;
+    const uint8_t *there;
+    uint32_t *first_child, *next_sibling;
+    crn_why_pairs pairs;
+    uint32_t child_count, child_capacity;
+    child *children; /* of one pair */
+    uint32_t moved_count, moved_capacity;
+    child *moved; /* of the whole */
+} aligning;
+
+static void add_child(child **list, uint32_t *count, uint32_t *capacity, child item)
+{
+    if (*count == *capacity) {
+        *capacity = *capacity ? *capacity * 2 : 256;
+        *list = crn_realloc(*list, *capacity, sizeof **list);
+    }
+    (*list)[(*count)++] = item;
+}
+
+static uint32_t add_pair(crn_why_pairs *pairs, crn_why_pair pair)
+{
+    if (pairs->count == pairs->capacity) {
+        pairs->capacity = pairs->capacity ? pairs->capacity * 2 : 256;
+        pairs->list = crn_realloc(pairs->list, pairs->capacity, sizeof *pairs->list);
+    }
+    pairs->list[pairs->count] = pair;
+    return pairs->count++;
+}
+
+static void add_member(crn_why_pairs *pairs, uint32_t context)
+{
+    if (pairs->member_count == pairs->member_capacity) {
+        pairs->member_capacity = pairs->member_capacity ? pairs->member_capacity * 2 : 256;
+        pairs->members =
+            crn_realloc(pairs->members, pairs->member_capacity, sizeof *pairs->members);
+    }
+    pairs->members[pairs->member_count++] = context;
+}
+
+static int compare_children(const void *left, const void *right)
+{
+    const child *a = left, *b = right;
+    if (a->block != b->block)
+        return a->block < b->block ? -1 : 1;
+    if (a->side != b->side)
+        return a->side - b->side;
+    return a->context < b->context ? -1 : a->context > b->context;
+}
+
+static void link_children(aligning *all)
+{
+    const crn_why_contexts *contexts = all->contexts;
+    all->first_child = crn_calloc(contexts->count, sizeof(uint32_t));
+    all->next_sibling = crn_calloc(contexts->count, sizeof(uint32_t));
+    for (uint32_t c = contexts->count - 1; c > 0; c--) {
+        all->next_sibling[c] = all->first_child[contexts->parent[c]];
+        all->first_child[contexts->parent[c]] = c;
+    }
+}
+
+/* Adds a pair of the children from `first` to `end`, which have one block. */
+static void pair_children(aligning *all, const child *first, const child *end, crn_why_kind kind,
+                          uint32_t parent, uint32_t caller, bool whole)
+{
+    crn_why_pair pair = {kind, parent, caller, first->block, end[-1].context, whole, {0}, {0}};
+    for (int side = 0; side < CRN_SIDES; side++) {
+        pair.first[side] = all->pairs.member_count;
+        for (const child *at = first; at < end; at++)
+            if (at->side == side)
+                add_member(&all->pairs, at->context);
+        pair.count[side] = all->pairs.member_count - pair.first[side];
+    }
+    add_pair(&all->pairs, pair);
+}
+
+/* A context of one side only. Functions that the other side has, too, have moved: those below a new
+ * function in place of it. */
+static void take_apart(aligning *all, const child *item)
+{
+    const crn_why_contexts *contexts = all->contexts;
+    uint32_t at = item->context;
+    if (all->there[item->block] == BOTH) {
+        add_child(&all->moved, &all->moved_count, &all->moved_capacity, *item);
+        return;
+    }
+    /* In preorder, without recursion: paths may be long. */
+    for (;;) {
+        bool down = contexts->present[at];
+        child here = {contexts->block[at], at, contexts->block[contexts->parent[at]], item->side};
+        if (down && all->there[here.block] == BOTH) {
+            add_child(&all->moved, &all->moved_count, &all->moved_capacity, here);
+            down = false;
+        } else if (down) {
+            pair_children(all, &here, &here + 1,
+                          here.side == CRN_AFTER ? CRN_WHY_NEW : CRN_WHY_GONE, CRN_WHY_NONE,
+                          here.caller, false);
+        }
+        if (down && all->first_child[at]) {
+            at = all->first_child[at];
+            continue;
+        }
+        while (at != item->context && !all->next_sibling[at])
+            at = contexts->parent[at];
+        if (at == item->context)
+            return;
+        at = all->next_sibling[at];
+    }
+}
+
+/* Collects the children of both sides' members, by block. */
+static void collect_children(aligning *all, const crn_why_pair *pair)
+{
+    const crn_why_contexts *contexts = all->contexts;
+    all->child_count = 0;
+    for (int side = 0; side < CRN_SIDES; side++)
+        for (uint32_t m = 0; m < pair->count[side]; m++)
+            for (uint32_t c = all->first_child[all->pairs.members[pair->first[side] + m]]; c;
+                 c = all->next_sibling[c])
+                if (contexts->present[c] >> side & 1)
+                    add_child(&all->children, &all->child_count, &all->child_capacity,
+                              (child){contexts->block[c], c, pair->block, (uint8_t)side});
+    if (all->child_count)
+        qsort(all->children, all->child_count, sizeof *all->children, compare_children);
+}
+
+/* `in_group`: what is on one side only below a group that has moved is not looked for again. */
+static void align_below(aligning *all, uint32_t index, bool in_group)
+{
+    crn_why_pair pair = all->pairs.list[index];
+    if (pair.whole || (pair.kind != CRN_WHY_COST && pair.kind != CRN_WHY_MOVED))
+        return;
+    collect_children(all, &pair);
+    for (uint32_t i = 0, end; i < all->child_count; i = end) {
+        const child *first = &all->children[i];
+        for (end = i + 1; end < all->child_count && all->children[end].block == first->block; end++)
+            ;
+        const child *last = &all->children[end - 1];
+        if (first->side != last->side)
+            pair_children(all, first, last + 1, CRN_WHY_COST, index, pair.block, false);
+        else if (in_group)
+            pair_children(all, first, last + 1,
+                          first->side == CRN_AFTER ? CRN_WHY_CALLER_NEW : CRN_WHY_CALLER_GONE,
+                          CRN_WHY_NONE, pair.block, true);
+        else
+            for (const child *at = first; at <= last; at++)
+                take_apart(all, at);
+    }
+}
+
+static void align_from(aligning *all, uint32_t index, bool in_group)
+{
+    for (; index < all->pairs.count; index++)
+        align_below(all, index, in_group);
+}
+
+/* Groups of both sides are a pair. A group of one side is a function that others call now, too, or
+ * that some call no longer: a pair for each of them. */
+static void align_moved(aligning *all)
+{
+    if (all->moved_count)
+        qsort(all->moved, all->moved_count, sizeof *all->moved, compare_children);
+    uint32_t begin = all->pairs.count;
+    for (uint32_t i = 0, end; i < all->moved_count; i = end) {
+        const child *first = &all->moved[i];
+        for (end = i + 1; end < all->moved_count && all->moved[end].block == first->block; end++)
+            ;
+        if (first->side != all->moved[end - 1].side) {
+            pair_children(all, first, &all->moved[end], CRN_WHY_MOVED, CRN_WHY_NONE,
+                          all->moved[end - 1].caller, false);
+            continue;
+        }
+        for (uint32_t m = i; m < end; m++)
+            pair_children(all, &all->moved[m], &all->moved[m] + 1,
+                          first->side == CRN_AFTER ? CRN_WHY_CALLER_NEW : CRN_WHY_CALLER_GONE,
+                          CRN_WHY_NONE, all->moved[m].caller, true);
+    }
+    align_from(all, begin, true);
+}
+
+crn_why_pairs crn_why_pairs_make(const crn_why_contexts *contexts, const uint8_t *there)
+{
+    aligning all = {.contexts = contexts, .there = there};
+    link_children(&all);
+    const child roots[] = {{0, 0, CRN_WHY_NONE, CRN_BEFORE}, {0, 0, CRN_WHY_NONE, CRN_AFTER}};
+    pair_children(&all, roots, roots + 2, CRN_WHY_COST, CRN_WHY_NONE, CRN_WHY_NONE, false);
+    align_from(&all, 0, false);
+    align_moved(&all);
+    crn_free(all.first_child);
+    crn_free(all.next_sibling);
+    crn_free(all.children);
+    crn_free(all.moved);
+    return all.pairs;
+}
+
+void crn_why_pairs_free(crn_why_pairs *pairs)
+{
+    crn_free(pairs->list);
+    crn_free(pairs->members);
+    *pairs = (crn_why_pairs){0};
+}
