@@ -47,7 +47,8 @@ static const crn_option options[] = {
 };
 
 static const char doc[] =
-    "Convert FILE to a capture: a pprof profile, V8's .cpuprofile, MLton's mlmon.out, the output "
+    "Convert FILE to a capture: a pprof profile, V8's .cpuprofile, MLton's mlmon.out, callgrind's "
+    "output, the output "
     "of `perf script`, or "
     "folded stacks, gzipped or not. - is standard input. Several files are added up.\vWithout "
     "--output, a.pb.gz becomes a.cairn beside it, which must not exist yet. Recursion is folded as "

@@ -52,6 +52,7 @@ static const origin *origin_recognise(crn_source *source, bool importing)
         crn_cli_fail("%s", error.message);
     else
         crn_cli_fail("%s: is neither %spprof, nor V8's .cpuprofile, nor MLton's mlmon.out, nor "
+                     "callgrind's output, nor "
                      "perf script's output, nor "
                      "folded stacks; %s",
                      name, importing ? "" : "a capture, nor ",

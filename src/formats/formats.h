@@ -35,6 +35,7 @@
     X(pprof)                                                                                       \
     X(cpuprofile)                                                                                  \
     X(mlmon)                                                                                       \
+    X(callgrind)                                                                                   \
     X(perf)                                                                                        \
     X(folded)
 

@@ -43,9 +43,9 @@ static void write_again(const crn_profile *profile)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    crn_format_recognise *const recognisers[] = {crn_pprof_recognise, crn_perf_recognise,
+    crn_format_recognise *const recognisers[] = {crn_pprof_recognise,  crn_perf_recognise,
                                                  crn_folded_recognise, crn_cpuprofile_recognise,
-                                                 crn_mlmon_recognise};
+                                                 crn_mlmon_recognise,  crn_callgrind_recognise};
     crn_error error = {0};
     crn_source *source = source_of(data, size);
     size_t length;

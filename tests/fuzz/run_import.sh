@@ -17,6 +17,7 @@ if [ "$format" = pprof ]; then
     done
 else
     cp "$data"/*."$format"* "$folder/corpus"
+    [ "$format" != mlmon ] || cp "$data"/*.show-sources.txt "$folder/corpus"
 fi
 if "$fuzzer" -seed=2026 -max_total_time="$seconds" -max_len=65536 -timeout=20 \
     -rss_limit_mb=2048 -malloc_limit_mb=1024 -artifact_prefix="${CAIRN_FUZZ_KEEP:-$folder}/" \
