@@ -215,6 +215,8 @@ crn_view_reply crn_view_reply_to(crn_view *view, const char *path, crn_view_quer
                            crn_page_built.style_size);
     if (strncmp(path, "api/", 4) == 0) {
         query->route = path + 4;
+        if (strcmp(query->route, "export") == 0)
+            return crn_view_export(view, query);
         for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
             if (strcmp(query->route, routes[i].name) == 0)
                 return crn_view_reply_json(view, query, routes[i].answer);

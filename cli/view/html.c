@@ -190,22 +190,28 @@ static bool write_page(FILE *file, const packed *all)
     return good && !ferror(file);
 }
 
-int crn_report_html(const crn_report *report, const char *path)
+bool crn_view_html_write(FILE *out, const crn_report *report)
 {
-    crn_output output;
     packed all = {0};
-    if (!crn_page_built.script_size)
-        return crn_cli_fail("this cairn was built without the page: install nodejs and npm, and "
-                            "rebuild it with -Dviewer=enabled");
-    if (!crn_output_open(&output, path, report->path))
-        return CRN_EXIT_BAD;
     put_json(&all, head_json(report));
     put_json(&all, blocks_json(report->profile));
     put_contexts(&all, report->profile);
     put_metrics(&all, report->profile);
     put_stored(&all, report);
-    bool good = write_page(output.file, &all);
+    bool good = write_page(out, &all);
     crn_free(all.data);
+    return good;
+}
+
+int crn_report_html(const crn_report *report, const char *path)
+{
+    crn_output output;
+    if (!crn_page_built.script_size)
+        return crn_cli_fail("this cairn was built without the page: install nodejs and npm, and "
+                            "rebuild it with -Dviewer=enabled");
+    if (!crn_output_open(&output, path, report->path))
+        return CRN_EXIT_BAD;
+    bool good = crn_view_html_write(output.file, report);
     if (!good)
         crn_cli_fail("%s: it could not be written", path);
     return crn_output_close(&output, good) ? CRN_EXIT_OK : CRN_EXIT_BAD;

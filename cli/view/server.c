@@ -96,6 +96,11 @@ static enum MHD_Result send_reply(struct MHD_Connection *connection, crn_view_re
         return MHD_NO;
     }
     MHD_add_response_header(response, "Content-Type", reply->type);
+    if (*reply->file_name) {
+        char text[sizeof reply->file_name + 32];
+        snprintf(text, sizeof text, "attachment; filename=\"%s\"", reply->file_name);
+        MHD_add_response_header(response, "Content-Disposition", text);
+    }
     MHD_add_response_header(response, "Content-Security-Policy", policy);
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     MHD_add_response_header(response, "Referrer-Policy", "no-referrer");

@@ -241,6 +241,7 @@ typedef struct crn_view_reply {
     char *body; /* free it with free, if `owned` */
     size_t size;
     bool owned;
+    char file_name[128]; /* under which a browser saves it; "": it is shown */
 } crn_view_reply;
 
 /* Answers a request for `path` ("/TOKEN/..."); its host has been checked. */
@@ -251,7 +252,13 @@ crn_view_reply crn_view_reply_json(crn_view *view, const crn_view_query *query,
 
 void crn_view_kept_clear(crn_view *view);
 
+/* Answers "api/export": the file of the query as "html" (the page in one file) or "pprof". */
+crn_view_reply crn_view_export(crn_view *view, const crn_view_query *query);
+
 /* ---- single-file page ---- */
+
+/* Prints the page with the report's profile in it. Returns false on an error. */
+bool crn_view_html_write(FILE *out, const crn_report *report);
 
 /* Returns the data of a single-file page besides the profile, as JSON: answers about the capture's
  * spans, and sources. Free it with free. NULL without memory. */

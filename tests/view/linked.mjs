@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Views that are linked: the functions beside a flame graph, a range of the timeline, the order of lanes.
-export default function linked({ test, at, go, settled, quiet, rows, same, holds, hash, json, ofReport, files, shot, problems }) {
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+
+export default function linked({ test, at, go, settled, quiet, rows, same, holds, hash, json, ofReport, files, shot, problems, cairn, folder }) {
   const chosen = () => at().$$eval(".beside-table tr.here", (all) => all.map((row) => Number(row.dataset.block)));
   const value = (selector) => at().$eval(selector, (one) => Number(one.dataset.value));
 
@@ -175,5 +180,36 @@ export default function linked({ test, at, go, settled, quiet, rows, same, holds
     // The schema is that of the command.
     const tables = await at().$$eval(".schema summary .name", (all) => all.map((one) => one.textContent));
     holds(["spans", "blocks", "contexts", "summary"].every((name) => tables.includes(name)), String(tables));
+  });
+
+  test("the export menu saves what the commands write, pictures, and copies the link", async () => {
+    await go("flame?file=0&metric=ticks");
+    await settled(".flame canvas");
+    await at().click(".export > button");
+    const saved = async (text) => {
+      const [download] = await Promise.all([at().waitForEvent("download"), at().click(`.export li >> text=${text}`)]);
+      return [download.suggestedFilename(), readFileSync(await download.path())];
+    };
+    const write = (...words) => { execFileSync(cairn, words, { cwd: folder }); return readFileSync(join(folder, words.at(-1))); };
+    const [name, pprof] = await saved("pprof");
+    same(name, "lua.pb.gz", "its name");
+    holds(gunzipSync(pprof).equals(gunzipSync(write("export", "--to", "pprof", "lua.cairn", "-o", "exported.pb.gz"))), "pprof as cairn export");
+    const [page, html] = await saved("page in one file");
+    same(page, "lua.html", "its name");
+    const data = (text) => /id="profile">([^<]*)</.exec(text)[1].length;
+    holds(data(String(html)) > 1000 && String(html).length > 1e5, "a page");
+    const [svgName, svg] = await saved("picture (.svg)");
+    same(svgName, "lua-flame.svg", "its name");
+    const { rows: boxes } = await at().evaluate(async () => (await fetch("api/flame?file=0&metric=ticks&width=200")).json());
+    holds(String(svg).includes("Press:page") && String(svg).split("<rect").length > boxes.length, "boxes: " + String(svg).split("<rect").length);
+    const [, png] = await saved("picture (.png)");
+    holds(png.subarray(1, 4).toString() === "PNG" && png.length > 2000, "a PNG");
+    await at().context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await at().click(".export li >> text=copy the link");
+    await at().waitForFunction(() => document.querySelector(".export .note").textContent.includes("copied"));
+    same(await at().evaluate(() => navigator.clipboard.readText()), at().url(), "the link");
+    await shot("export");
+    await at().keyboard.press("Escape");
+    same(await at().$(".export ul"), null, "closed");
   });
 }

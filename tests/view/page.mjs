@@ -340,7 +340,7 @@ where(kit);
 when(kit);
 frame(kit);
 figures(kit);
-linked(kit);
+linked({ ...kit, cairn, folder });
 steady({ ...kit, cairn, folder, browser: () => browser });
 sent({ ...kit, browser: () => browser, cairn, folder });
 

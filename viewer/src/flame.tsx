@@ -6,6 +6,7 @@ import * as color from "./color";
 import { Block, Items, fullName, useAnswer, useStill } from "./data";
 import { change, count, figure, share } from "./format";
 import { Few, Named, Place, Problem, Waiting, dropOf, sourceOf } from "./parts";
+import { Shape, setShapes, unsetShapes } from "./picture";
 import { go, to, write } from "./route";
 import { matches as isMatch } from "./search";
 
@@ -180,6 +181,19 @@ function paint(canvas: HTMLCanvasElement, painting: Painting, top: number): void
   for (const [box, y] of wide) paintBox(box, y);
 }
 
+const INVISIBLE = 0.3; // pixels: narrower boxes are not saved
+
+function shapesOf(painting: Painting, width: number, flame: Flame): { width: number; height: number; all: Shape[] } {
+  const context = document.createElement("canvas").getContext("2d")!, dark = color.dark(), { layout, matches } = painting;
+  context.font = TEXT;
+  const all = layout.boxes.filter((box) => box.width * width >= INVISIBLE).map((box): Shape => {
+    const w = box.width * width, found = box.row >= 0 && matches?.has(box.block.id);
+    const colour = found ? color.ink("--match") : box.row < 0 ? color.ink("--hatch") : matches ? color.ink("--faint-box") : fill(box, painting, dark);
+    return { x: box.x * width, y: yOf(box, painting), width: w - (w > 3 ? 1 : 0), height: ROW - 1, fill: colour, ink: color.ink("--box-ink"), text: w > 9 + LETTER ? label(context, fullName(box.block), w - 9) : "", title: say(box, flame) };
+  });
+  return { width, height: layout.levels * ROW, all };
+}
+
 // pixels: narrower boxes are merged with their neighbours until they are this wide
 const NARROWEST = 0.6;
 
@@ -341,6 +355,13 @@ function Graph({ what, flame, place, coloring, matches, height, plain, link, cho
     else return;
     event.preventDefault();
   };
+  // The picture to save: what is drawn, to its full height.
+  useEffect(() => {
+    if (height) return; // a small one beside the page's own
+    const shapes = () => shapesOf(painting, canvas.current!.clientWidth, flame);
+    setShapes(shapes);
+    return () => unsetShapes(shapes);
+  });
   const shown = selected || hovered;
   const tall = layout.levels * ROW;
   return (

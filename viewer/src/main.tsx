@@ -11,6 +11,7 @@ import { Block, File, Gone, Metric, ask, forget, fullName, isLive, setSource, us
 import { ExplainPage, WhatIfPage } from "./causes";
 import { DiffPage, sidesOf } from "./diff_page";
 import { Embedded } from "./embedded";
+import { ExportMenu } from "./export_menu";
 import { FlamePage, SpanFlamePage } from "./flame_page";
 import { figure, share, time } from "./format";
 import { GraphPage } from "./graph";
@@ -316,6 +317,7 @@ function App() {
         <Metrics metrics={metrics} metric={metric} link={(name) => to(route, { metric: name === file.metric ? "" : name, rest: route.rest })} />
         {(both || [file]).map((one, i) => <Badges file={one} route={{ ...place.route, file: files.indexOf(one) }} gone={gone && !i} />)}
         <Search place={place} spans={spans} share={!both} search={search} setSearch={(text) => replace(write({ ...parse(location.hash), search: text }))} />
+        <ExportMenu file={file} number={place.route.file} page={entry.page} />
         <button type="button" class="help" onClick={theme.turn} title={theme.text + " (T)"} aria-label={theme.text}><Sun /></button>
         <button type="button" class="help" onClick={() => setHelping(true)} aria-label="Help: pages and keys">?</button>
       </header>
