@@ -50,6 +50,7 @@ ARROWS = {
     "cli/diff": TOOL + ["cli/common"],
     "cli/explain": TOOL + ["cli/common", "cli/spans"],
     "cli/fleet": TOOL + ["cli/common"],
+    "cli/gate": TOOL + ["cli/common", "cli/diff"],
     "cli/query": TOOL + ["cli/common"],
     "cli/report": TOOL + ["cli/common"],
     "cli/run": TOOL + ["cli/common"],

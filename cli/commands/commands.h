@@ -23,6 +23,7 @@
     X(clang)                                                                                       \
     X(clangxx)                                                                                     \
     X(diff)                                                                                        \
+    X(gate)                                                                                        \
     X(assert)                                                                                      \
     X(merge)                                                                                       \
     X(redact)                                                                                      \
