@@ -72,12 +72,27 @@ static void both_make(crn_view_part *part, const crn_diff_input *input)
     part->others = crn_totals(part->profile, before < 0 ? 0 : (uint32_t)before, NULL);
 }
 
+/* Compares shares of each side's total instead of costs: the figures before are multiplied so that
+ * both totals are equal. */
+static void both_scale(crn_view_part *part, const crn_diff_input *input, bool shares)
+{
+    const uint64_t before = part->others[0], after = part->totals[0];
+    part->scale = shares && before && after ? (double)after / (double)before : 1;
+    for (int side = 0; side < CRN_SIDES; side++)
+        part->sampling[side] = crn_sampling_of(input->profile[side], input->metric[side]);
+    crn_sampling *its = &part->sampling[CRN_BEFORE];
+    its->unit *= part->scale;
+    its->total *= part->scale;
+    its->error *= part->scale;
+}
+
 bool crn_view_diff_flame(FILE *out, crn_view *view, const crn_view_query *query)
 {
     crn_diff_report report;
-    uint64_t numbers[CRN_SIDES];
+    uint64_t numbers[CRN_SIDES], shares;
     char key[128];
-    if (!diff_begin(view, query, &report, numbers))
+    if (!diff_begin(view, query, &report, numbers) ||
+        !crn_view_number(query, "share", 0, 1, &shares))
         return false;
     snprintf(key, sizeof key, "%u %u %u %u %u %u", (unsigned)numbers[0], (unsigned)numbers[1],
              view->files[numbers[0]].generation, view->files[numbers[1]].generation,
@@ -87,5 +102,6 @@ bool crn_view_diff_flame(FILE *out, crn_view *view, const crn_view_query *query)
         both_make(&view->both, &report.input);
         view->both.key = crn_strdup(key);
     }
+    both_scale(&view->both, &report.input, shares);
     return crn_view_write_part(out, &view->both, query);
 }

@@ -107,11 +107,26 @@ typedef struct boxes {
     uint8_t *always;   /* blocks that are always shown; may be NULL */
 } boxes;
 
+/* The cost before, as it is compared. */
+static uint64_t before_of(const crn_view_part *part, uint32_t context)
+{
+    double scaled = (double)part->others[context] * part->scale;
+    return part->scale == 1 ? part->others[context] : (uint64_t)(scaled + 0.5);
+}
+
 /* As wide as the larger of before and after. */
 static uint64_t size_of(const crn_view_part *part, uint32_t context)
 {
-    uint64_t size = part->totals[context];
-    return part->others && part->others[context] > size ? part->others[context] : size;
+    uint64_t size = part->totals[context], before = part->others ? before_of(part, context) : 0;
+    return before > size ? before : size;
+}
+
+/* Returns true if both costs differ, but sampling of two equal runs could cause that. */
+static bool is_chance(const crn_view_part *part, uint32_t context)
+{
+    const uint64_t values[] = {before_of(part, context), part->totals[context]};
+    return values[0] != values[1] &&
+           crn_sampling_within_chance(part->sampling, values, CRN_INTERVAL_Z);
 }
 
 /* Returns, by block, 1 if it stands for something unknown ([missing], [unknown]): shown however
@@ -267,8 +282,10 @@ static void write_row(FILE *out, const boxes *all, uint32_t row)
     at = put_number(at, all->cycles[row]);
     at = put_number(at, all->rest_count[row]);
     at = put_number(at, all->rest[row]);
-    if (part->others)
+    if (part->others) {
         at = put_number(at, part->others[c]);
+        at = put_number(at, is_chance(part, c));
+    }
     *at++ = ']';
     fwrite(text, 1, (size_t)(at - text), out);
 }
@@ -331,13 +348,15 @@ static void write_boxes(FILE *out, const crn_view_part *part, uint32_t root, uin
     crn_json_write(out, crn_json_text(metric->name));
     crn_json_write_member(out, "unit", crn_json_text(metric->unit));
     crn_json_write_member(out, "total", crn_json_number(part->totals[0]));
-    if (part->others)
+    if (part->others) {
         crn_json_write_member(out, "before", crn_json_number(part->others[0]));
+        crn_json_write_member(out, "scale", json_real(part->scale));
+    }
     crn_json_write_member(out, "callers", json_boolean(part->upside_down));
     fputs(",\n\"columns\":[\"parent\",\"context\",\"block\",\"inclusive\",\"self\",\"calls\","
           "\"cycles\",\"narrow\",\"narrow_cost\"",
           out);
-    fputs(part->others ? ",\"before\"],\n\"rows\":[" : "],\n\"rows\":[", out);
+    fputs(part->others ? ",\"before\",\"chance\"],\n\"rows\":[" : "],\n\"rows\":[", out);
     for (uint32_t row = 0; row < all.count; row++)
         if (all.numbers[row])
             write_row(out, &all, row);

@@ -40,6 +40,8 @@ typedef struct crn_view_part {
     const uint64_t *totals; /* by context */
     uint64_t *owned_totals; /* NULL if they are the file's cached ones */
     uint64_t *others;       /* of a difference: totals before; otherwise NULL */
+    double scale; /* of a difference: totals before are multiplied by this to compare them */
+    crn_sampling sampling[2]; /* of a difference: before, multiplied likewise, and after */
     uint32_t metric;
     bool upside_down;
 } crn_view_part;

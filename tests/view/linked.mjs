@@ -212,4 +212,40 @@ export default function linked({ test, at, go, settled, quiet, rows, same, holds
     await at().keyboard.press("Escape");
     same(await at().$(".export ul"), null, "closed");
   });
+
+  test("differences within chance are grey, by cost and by share", async () => {
+    const again = files.indexOf("again.cairn"), other = files.indexOf("other.cairn");
+    const sample = (name) => json("report", "--json", name).metrics.find((one) => one.name === "ticks").sampling.unit;
+    const flame = (after, share) => at().evaluate(async (query) => (await fetch("api/diff-flame?" + query)).json(), `before=0&after=${after}&metric=ticks&width=400${share ? "&share=1" : ""}`);
+    await go("diff?metric=ticks");
+    await settled(".flame canvas");
+    for (const share of [false, true])
+      for (const [number, name] of [[again, "again.cairn"], [other, "other.cairn"]]) {
+        const { rows: boxes, total, before, scale, columns } = await flame(number, share);
+        same(columns.slice(9), ["before", "chance"], "columns");
+        same(scale.toFixed(9), (share ? total / before : 1).toFixed(9), "scale");
+        const [u, v] = [sample("lua.cairn") * scale, sample(name)], changed = boxes.filter((row) => Math.round(row[9] * scale) !== row[3]);
+        // Twice the reach of chance, and no reach at all, are clear cases.
+        const reach = (x, y) => 1.96 * Math.sqrt((x * v + y * u) * Math.max(0, 1 - (x + y) / (before * scale + total)));
+        for (const row of changed) {
+          const x = row[9] * scale, y = row[3], far = Math.abs(y - x);
+          if (far > 2 * reach(x, y) + 2) same(row[10], 0, `${name}: ${x} and ${y}`);
+        }
+        const grey = changed.filter((row) => row[10]).length;
+        holds(name === "again.cairn" ? grey > 0.8 * changed.length : grey < 0.2 * changed.length, `${name}: ${grey} of ${changed.length} are within chance`);
+      }
+    // The table by share, largest change of share first.
+    await go(`diff?metric=ticks&after=${other}&by=share`);
+    await settled("table.sides tbody tr");
+    const diff = json("diff", "--json", "lua.cairn", "other.cairn", "--metric", "ticks", "--top", "20000");
+    const wanted = diff.blocks.map((row) => row.self.after / diff.total.after - row.self.before / diff.total.before).sort((a, b) => Math.abs(b) - Math.abs(a)).slice(0, 60);
+    const found = await at().$$eval('table.sides [data-what="change"]', (all) => all.map((one) => Number(one.dataset.value)));
+    same(found.map((one) => Math.abs(one).toFixed(9)), wanted.map((one) => Math.abs(one).toFixed(9)), "changes of shares");
+    await shot("share");
+    await go(`diff?metric=ticks&after=${again}`);
+    await settled("table.sides tbody tr");
+    await shot("again");
+    const grey = await at().$$eval("table.sides tbody tr", (all) => [all.filter((row) => row.classList.contains("chance")).length, all.length]);
+    holds(grey[0] > 0.5 * grey[1], "rows of a second run are mostly grey: " + grey);
+  });
 }

@@ -59,8 +59,8 @@ def fetch():
         file.write(lock)
 
 
-def capture_lua(folder, name, program):
-    subprocess.run([CAIRN, "run", "--ticks", "1000", "-o", os.path.join(folder, name),
+def capture_lua(folder, name, program, ticks=1000):
+    subprocess.run([CAIRN, "run", "--ticks", str(ticks), "-o", os.path.join(folder, name),
                     os.path.join("examples", program, "main.lua")], cwd=SOURCES, check=True,
                    stdout=subprocess.DEVNULL)
 
@@ -108,6 +108,8 @@ def captures(folder):
                             os.path.join(STREAMS, "fble-bench.names")],
                            stdin=words.stdout, check=True)
         names.append("stream.cairn")
+    capture_lua(folder, "again.cairn", "handbook", 1700)  # the first one's program, other samples
+    names.append("again.cairn")
     return names
 
 

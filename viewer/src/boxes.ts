@@ -11,7 +11,8 @@ export interface Box {
   self: number;
   calls: number;
   cycles: number;
-  before: number;
+  before: number; // cost before, of a difference
+  chance: boolean; // the difference can be caused by sampling
   narrow: number; // number of contexts below that are too narrow to draw
   size: number; // cost that gives the width
   x: number; // 0 to 1
@@ -28,6 +29,7 @@ export interface Flame {
   unit: string;
   total: number;
   before?: number;
+  scale?: number; // of a difference: costs before are multiplied by this to compare them
   callers: boolean;
   rows: number[][];
   levels?: number; // number of levels, if not all were requested
@@ -58,7 +60,7 @@ function boxOf(flame: Flame, row: number[], index: number, parent: Box | null): 
   return {
     row: index, context: row[1], block, inclusive: row[3], self: row[4], calls: row[5],
     // fractions of the picture, set by placeBelow
-    cycles: row[6], narrow: row[7], before, size: Math.max(row[3], before), x: NaN, width: NaN,
+    cycles: row[6], narrow: row[7], before, chance: Boolean(row[10]), size: Math.max(row[3], before * (flame.scale ?? 1)), x: NaN, width: NaN,
     depth: parent ? parent.depth + 1 : 0, parent, children: none, special, held: special,
   };
 }
@@ -73,7 +75,7 @@ function restOf(flame: Flame, box: Box): Box {
   const size = flame.rows[box.row][8];
   return {
     row: -box.row - 1, context: box.context, block: { ...unknown, name: box.narrow + " more" }, inclusive: size, self: 0, calls: 0,
-    cycles: 0, narrow: box.narrow, before: 0, size, x: NaN, width: NaN,
+    cycles: 0, narrow: box.narrow, before: 0, chance: false, size, x: NaN, width: NaN,
     depth: box.depth + 1, parent: box, children: none, special: false, held: false,
   };
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The difference between two files: a table side by side, and a flame graph of both.
 import { File, Items, useAnswer } from "./data";
-import { base, change, count, figure } from "./format";
+import { base, change, count, figure, share } from "./format";
 import { FlameGraph } from "./flame";
 import { BlockName, Place, Problem, Waiting } from "./parts";
 import { Route, to } from "./route";
@@ -36,16 +36,21 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
   items.push(["metric", place.metric]);
   const generation = (files[before]?.generation || 0) * 1000 + (files[after]?.generation || 0);
   const { data, error } = useAnswer(files.length > 1 ? "diff" : null,
-    [...items, ["sort", sort], ["top", search ? String(SEARCHED_MAX) : route.rest.top || "60"]], generation);
+    [...items, ["sort", sort], ["top", search || route.rest.by === "share" ? String(SEARCHED_MAX) : route.rest.top || "60"]], generation);
   if (files.length < 2)
     return <p class="note">Open two files to compare them: <code>cairn view before.cairn after.cairn</code></p>;
   if (error) return <Problem text={error} />;
   if (!data) return <Waiting what="Comparing" />;
+  const shares = route.rest.by === "share" && sort !== "calls";
   const set = (rest: Record<string, string>) => to(route, { rest: { ...route.rest, ...rest } });
   const unit = files[before].metrics.find((m) => m.name === data.metric)?.unit || "";
   const what = sort === "inclusive" ? "inclusive" : sort === "calls" ? "calls" : "self", named = what === "inclusive" ? "total" : what;
   const its = what === "calls" ? "" : unit;
-  const rows = data.blocks.filter((row: any) => !search || [row.before, row.after].some((one) => one && matches(one, search)));
+  const found = data.blocks.filter((row: any) => !search || [row.before, row.after].some((one) => one && matches(one, search)));
+  const part = (row: any, side: "before" | "after"): number => (data.total[side] ? row[what][side] / data.total[side] : 0);
+  const moved = (row: any): number => part(row, "after") - part(row, "before");
+  const rows = shares ? [...found].sort((a, b) => Math.abs(moved(b)) - Math.abs(moved(a))).slice(0, search ? ROWS_MAX : Number(route.rest.top || "60")) : found;
+  const samples = [before, after].map((i) => files[i].metrics.find((m) => m.name === data.metric)?.sample || 0);
   const most = data.blocks.reduce((all: number, row: any) => Math.max(all, row[what].before, row[what].after), 1);
   return (
     <>
@@ -56,6 +61,10 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
         <span class="group">
           <a href={set({ beside: "" })} aria-current={route.rest.beside !== "1"}>as one</a>
           <a href={set({ beside: "1", zoom: "" })} aria-current={route.rest.beside === "1"}>side by side</a>
+        </span>
+        <span class="group"><b>by</b>
+          <a href={set({ by: "", ...unzoomed })} aria-current={!shares}>{unit === "nanoseconds" ? "time" : "cost"}</a>
+          <a href={set({ by: "share", sort: sort === "calls" ? "" : sort, ...unzoomed })} aria-current={shares}>share</a>
         </span>
         <span class="group"><b>compare</b>
           {["inclusive", "self", "calls"].map((name) => <a href={set({ sort: name === "self" ? "" : name })} aria-current={sort === name}>{name === "inclusive" ? "total" : name}</a>)}
@@ -76,8 +85,8 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
         </div>
       ) : (
         <>
-          <FlameGraph place={{ ...place, file: { ...place.file, generation } }} route="diff-flame" items={items} coloring="diff" search={search} height={420} />
-          <p class="note legend"><span class="key less" /> costs less than before <span class="key more" /> costs more; the width is the larger of both costs</p>
+          <FlameGraph place={{ ...place, file: { ...place.file, generation } }} route="diff-flame" items={shares ? [...items, ["share", "1"]] : items} coloring="diff" search={search} height={420} />
+          <p class="note legend"><span class="key less" /> costs less than before <span class="key more" /> costs more <span class="key chance" /> within chance of sampling; the width is the larger of both {shares ? "shares" : "costs"}</p>
         </>
       )}
       <table class="blocks sides">
@@ -89,16 +98,16 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
           {rows.slice(0, ROWS_MAX).map((row: any) => {
             const delta = row[what].after - row[what].before;
             const block = row.after || row.before;
-            const chance = row.chance && what !== "calls" && row.chance[what];
+            const chance = shares ? isChance(row[what], data.total, samples) : row.chance && what !== "calls" && row.chance[what];
             return (
               <tr class={chance ? "chance" : ""}>
                 <Side value={row[what].before} most={most} unit={its} side="before" />
                 <Side value={row[what].after} most={most} unit={its} side="after" />
-                <td class={"figure " + (delta > 0 ? "more" : "less")} data-what="change" data-value={delta}
+                <td class={"figure " + ((shares ? moved(row) : delta) > 0 ? "more" : "less")} data-what="change" data-value={shares ? moved(row) : delta}
                   title={chance ? "within chance: sampling alone can cause this difference" : ""}>
-                  {(delta > 0 ? "+" : delta < 0 ? "−" : "") + figure(Math.abs(delta), its)}
+                  {shares ? points(moved(row)) : (delta > 0 ? "+" : delta < 0 ? "−" : "") + figure(Math.abs(delta), its)}
                 </td>
-                <td class="figure">{chance ? "within chance" : change(row[what].before, row[what].after)}</td>
+                <td class="figure">{chance ? "within chance" : shares ? share(row[what].before, data.total.before) + " → " + share(row[what].after, data.total.after) : change(row[what].before, row[what].after)}</td>
                 <th scope="row"><BlockName block={block} place={{ ...place, route: { ...route, file: row.after ? after : before } }} /></th>
               </tr>
             );
@@ -106,9 +115,23 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
         </tbody>
       </table>
       {search && <p class="note">{count(rows.length)} of {count(data.blocks.length)} functions match the search{rows.length > ROWS_MAX ? "; the first " + count(ROWS_MAX) + " are shown" : ""}</p>}
-      {!search && data.hidden > 0 && <p class="more"><a href={set({ top: String(10 * data.blocks.length) })}>{count(data.hidden)} more rows</a></p>}
+      {!search && (shares ? found.length > rows.length : data.hidden > 0) && <p class="more"><a href={set({ top: String(10 * data.blocks.length) })}>{count(shares ? found.length - rows.length : data.hidden)} more rows</a></p>}
     </>
   );
+}
+
+// "+1.5 points": a difference of shares.
+const points = (moved: number): string => (moved > 0 ? "+" : moved < 0 ? "−" : "") + (100 * Math.abs(moved)).toFixed(2) + " points";
+
+const Z = 1.96; // of a 95 % interval
+
+// As crn_sampling_within_chance in profile/sampling.c, with the costs before multiplied so that both
+// totals are equal.
+function isChance(row: { before: number; after: number }, total: { before: number; after: number }, samples: number[]): boolean {
+  if (!(samples[0] > 0 || samples[1] > 0) || !total.before || !total.after) return false;
+  const scale = total.after / total.before, x = row.before * scale, y = row.after;
+  const others = Math.max(0, 1 - (x + y) / (2 * total.after));
+  return Math.abs(y - x) <= Z * Math.sqrt((x * samples[1] + y * samples[0] * scale) * others);
 }
 
 // Both halves have one scale, unless one of them would become too narrow.

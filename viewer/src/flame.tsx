@@ -32,6 +32,7 @@ interface Painting {
   selected: Box | null;
   hovered: Box | null;
   upwards: boolean;
+  scale: number; // of a difference
 }
 
 // Cached by block: looking colours up by name for each box would take longer than drawing it.
@@ -52,7 +53,7 @@ function fill(box: Box, painting: Painting, dark: boolean): string {
     case "calls":
       return color.heat(Math.log1p(box.calls) / Math.log1p(painting.mostCalls || 1), dark);
     case "diff":
-      return color.diff((box.inclusive - box.before) / (Math.max(box.inclusive, box.before) || 1), dark);
+      return box.chance ? color.ink("--stone") : color.diff((box.inclusive - box.before * painting.scale) / (Math.max(box.inclusive, box.before * painting.scale) || 1), dark);
     default:
       return colorOfBlock(box.block, dark);
   }
@@ -285,7 +286,7 @@ function Graph({ what, flame, place, coloring, matches, height, plain, link, cho
     mostSelf: layout.boxes.reduce((all, box) => Math.max(all, box.self), 1),
     mostCalls: layout.boxes.reduce((all, box) => Math.max(all, box.calls), 1),
   }), [layout]);
-  const painting: Painting = { layout, coloring, ...most, matches, selected, hovered, upwards };
+  const painting: Painting = { layout, coloring, ...most, matches, selected, hovered, upwards, scale: flame.scale ?? 1 };
   const pointer = useRef<[number, number] | null>(null);
   const under = (): Box | null => {
     if (!pointer.current || !canvas.current) return null;
@@ -405,6 +406,12 @@ function Graph({ what, flame, place, coloring, matches, height, plain, link, cho
   );
 }
 
+// A box's change: of its cost, or of its share of each total.
+function changeOf(box: Box, flame: Flame): string {
+  const scale = flame.scale ?? 1, shares = scale !== 1 ? share(box.before, flame.before!) + " → " + share(box.inclusive, flame.total) + ", " : "";
+  return shares + (box.chance ? "within chance" : change(Math.round(box.before * scale), box.inclusive));
+}
+
 // A tooltip at the pointer.
 function Bubble({ box, flame, place, plain, at: [x, y] }: { box: Box; flame: Flame; place: Place; plain: boolean; at: [number, number] }) {
   const right = x > innerWidth * 0.6, low = y > innerHeight - 160, { block } = box, zoomed = flame.rows.length ? flame.rows[0][3] : flame.total;
@@ -413,7 +420,7 @@ function Bubble({ box, flame, place, plain, at: [x, y] }: { box: Box; flame: Fla
     <div class="bubble fixed" aria-hidden="true" style={style}>
       <b>{fullName(block)}</b>
       <div>total {!plain && <Few place={place} value={box.inclusive} />}{figure(box.inclusive, flame.unit)} <span class="dim">{share(box.inclusive, flame.total)}{zoomed !== flame.total ? ", " + share(box.inclusive, zoomed) + " of the zoom" : ""}</span>
-        {flame.before !== undefined && <span class="dim"> {change(box.before, box.inclusive)}</span>}</div>
+        {flame.before !== undefined && <span class="dim"> {changeOf(box, flame)}</span>}</div>
       {!flame.callers && flame.before === undefined && <div>self {!plain && <Few place={place} value={box.self} />}{figure(box.self, flame.unit)} <span class="dim">{share(box.self, flame.total)}</span></div>}
       {box.calls > 0 && <div>{count(box.calls)} {plain ? (box.calls === 1 ? "span" : "spans") : box.calls === 1 ? "call" : "calls"}</div>}
       {block.file && <div class="dim">{block.file}{block.line ? ":" + block.line : ""}</div>}
@@ -433,7 +440,7 @@ function Details({ box, flame, place, plain }: { box: Box; flame: Flame; place: 
         {flame.before !== undefined && <><dt>before</dt><dd>{figure(box.before, flame.unit)}</dd></>}
         <dt>{flame.before !== undefined ? "after" : "total"}</dt>
         <dd data-what="inclusive" data-value={box.inclusive}>{mine && <Few place={place} value={box.inclusive} />}{figure(box.inclusive, flame.unit)} <i>{share(box.inclusive, flame.total)}</i></dd>
-        {flame.before !== undefined && <><dt>change</dt><dd>{change(box.before, box.inclusive)}</dd></>}
+        {flame.before !== undefined && <><dt>change</dt><dd data-what="change">{changeOf(box, flame)}</dd></>}
         {!flame.callers && <><dt>self</dt><dd>{mine && <Few place={place} value={box.self} />}{figure(box.self, flame.unit)}</dd></>}
         {box.calls > 0 && <><dt>{plain ? "spans" : "calls"}</dt><dd>{count(box.calls)}</dd></>}
         {box.cycles > 0 && <><dt title="recursive calls, which came back along a cycle">↺</dt><dd>{count(box.cycles)}</dd></>}
