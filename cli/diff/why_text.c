@@ -234,6 +234,9 @@ static void print_causes(FILE *out, const crn_why_report *report)
         fprintf(out, "%10s %4.0f %%  ", amount, 100 * crn_why_share(why, cause));
         crn_terminal_text(out, sentence, 0, false);
         crn_terminal_style(out, CRN_STYLE_DIM);
+        if (cause->half > 0)
+            fprintf(out, " (95 %% interval: +/- %s)",
+                    crn_figure_alone(figure, report->unit, (uint64_t)llround(cause->half)));
         putc('\n', out);
         print_path(out, why, cause);
         crn_terminal_style(out, CRN_STYLE_PLAIN);

@@ -150,6 +150,7 @@ static const struct route {
     {"source", crn_view_source},
     {"diff", crn_view_diff},
     {"diff-flame", crn_view_diff_flame},
+    {"why", crn_view_why},
     {"explain", crn_view_explain},
     {"whatif", crn_view_whatif},
     {"spans", crn_view_spans},

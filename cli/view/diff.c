@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "cli/common/cli.h"
 #include "cli/diff/diff.h"
+#include "cli/diff/why.h"
 #include "view.h"
 
 /* Reads the query's files, "before" and "after", and their metric. */
@@ -104,4 +105,24 @@ bool crn_view_diff_flame(FILE *out, crn_view *view, const crn_view_query *query)
     }
     both_scale(&view->both, &report.input, shares);
     return crn_view_write_part(out, &view->both, query);
+}
+
+bool crn_view_why(FILE *out, crn_view *view, const crn_view_query *query)
+{
+    crn_diff_report report;
+    uint64_t numbers[CRN_SIDES], top;
+    if (!diff_begin(view, query, &report, numbers) ||
+        !crn_view_number(query, "top", 20, 100000, &top))
+        return false;
+    const crn_profile *const *sides = report.input.profile;
+    crn_why why = crn_why_make(
+        &(crn_why_input){{&sides[CRN_BEFORE], &sides[CRN_AFTER]}, {1, 1}, report.metric_name});
+    crn_why_json(out, &(crn_why_report){
+                          .why = &why,
+                          .metric = report.metric_name,
+                          .unit = sides[CRN_BEFORE]->metrics[report.input.metric[CRN_BEFORE]].unit,
+                          .runs = {1, 1},
+                          .top = (uint32_t)top});
+    crn_why_free(&why);
+    return true;
 }

@@ -196,7 +196,7 @@ crn_view_answer crn_view_captures, crn_view_blocks;
 crn_view_answer crn_view_report, crn_view_measured, crn_view_steps, crn_view_sequences,
     crn_view_match;
 crn_view_answer crn_view_flame, crn_view_graph, crn_view_source;
-crn_view_answer crn_view_diff, crn_view_diff_flame;
+crn_view_answer crn_view_diff, crn_view_diff_flame, crn_view_why;
 crn_view_answer crn_view_spans, crn_view_span, crn_view_timeline, crn_view_iterations;
 crn_view_answer crn_view_explain, crn_view_whatif, crn_view_span_flame;
 crn_view_answer crn_view_sql, crn_view_schema;

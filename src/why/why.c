@@ -218,6 +218,7 @@ static void judge_causes(working *work)
     double quantile = crn_t_quantile(freedom, 0.05 / (double)(tested ? tested : 1));
     for (size_t k = 0; k < why->cause_count; k++) {
         crn_why_cause *cause = &why->causes[k];
+        cause->half = crn_t_quantile(freedom, 0.05) * cause->error;
         cause->chance = cause->error > 0 && fabs(cause->amount) <= quantile * cause->error;
     }
 }

@@ -40,6 +40,7 @@ typedef struct crn_why_cause {
     uint32_t caller, block;         /* numbers of blocks; `caller` may be CRN_WHY_NONE */
     double amount;                  /* part of the change, per run, in the metric's unit */
     double error;                   /* its standard error; 0 if not known */
+    double half;                    /* half of its 95 % interval; 0 if not known */
     bool chance;                    /* the noise between runs, or sampling, explains it */
     double calls[CRN_SIDES];        /* of the function, here, per run */
     double caller_calls[CRN_SIDES]; /* of the callers; 0 if not known */

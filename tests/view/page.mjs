@@ -178,6 +178,10 @@ test("the difference between two captures", async () => {
   const found = await page.$$eval("table.sides tbody tr", (all) => all.map((row) => ["before", "after", "change"].map((what) => Number(row.querySelector(`[data-what="${what}"]`).dataset.value))));
   same(found, diff.blocks.map((row) => [row.self.before, row.self.after, row.self.after - row.self.before]), "rows");
   same(await page.$$eval(".totals > [data-value]", (all) => all.map((one) => Number(one.dataset.value))), [diff.total.before, diff.total.after], "totals");
+  await settled("table.causes tbody tr");
+  const why = json("diff", "--why", "--json", "lua.cairn", "other.cairn", "--metric", "ticks", "--top", "20");
+  same(await page.$$eval("table.causes [data-what=amount]", (all) => all.map((one) => Number(one.dataset.value))), why.causes.map((one) => one.amount), "amounts of causes");
+  same(await page.$eval("table.causes th[scope=row]", (one) => one.firstChild.textContent), why.causes[0].text, "the first cause");
   await settled(".flame canvas");
   await shot("diff");
 });

@@ -223,7 +223,7 @@ def many_open_connections_do_not_block_others(server):
 
 
 ROUTES = ("captures", "blocks", "report", "steps", "sequences", "match", "flame", "graph", "source",
-          "diff", "diff-flame", "explain", "whatif", "spans", "span", "span-flame", "timeline",
+          "diff", "diff-flame", "why", "explain", "whatif", "spans", "span", "span-flame", "timeline",
           "iterations", "", "nothing", "report/", "%72eport")
 KEYS = ("file", "metric", "focus", "drop", "view", "sort", "top", "least", "root", "width", "callers",
         "nodes", "block", "ids", "text", "before", "after", "id", "chosen", "of", "first", "last",
@@ -418,6 +418,8 @@ def paths_add_up(server):
 def differences_are_those_of_the_command(server):
     theirs = json.loads(run(CAIRN, "diff", "--json", "a.cairn", "c.cairn", "--top", "100"))
     assert server.api("diff", ("before", "0"), ("after", "2")) == theirs
+    why = json.loads(run(CAIRN, "diff", "--why", "--json", "a.cairn", "c.cairn", "--top", "20"))
+    assert server.api("why", ("before", "0"), ("after", "2")) == why
     flame = server.api("diff-flame", ("before", "0"), ("after", "2"), ("width", "20000"))
     assert (flame["before"], flame["total"]) == (theirs["total"]["before"], theirs["total"]["after"])
     totals = {}

@@ -6,6 +6,7 @@ import { FlameGraph } from "./flame";
 import { BlockName, Place, Problem, Waiting } from "./parts";
 import { Route, to } from "./route";
 import { matches } from "./search";
+import { Why } from "./why";
 
 const unzoomed = { zoom: "", "zoom-before": "", "zoom-after": "" };
 const SEARCHED_MAX = 20000, ROWS_MAX = 1000;
@@ -89,6 +90,7 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
           <p class="note legend"><span class="key less" /> costs less than before <span class="key more" /> costs more <span class="key chance" /> within chance of sampling; the width is the larger of both {shares ? "shares" : "costs"}</p>
         </>
       )}
+      <Why items={items} generation={generation} unit={unit} search={search} />
       <table class="blocks sides">
         <caption class="unseen">Functions by the size of their change</caption>
         <thead>
