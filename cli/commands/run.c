@@ -255,17 +255,17 @@ static char *absolute(const char *output)
 }
 
 /* x.cairn -> x.sampled.cairn: programs that use libcairn may write x.cairn. */
-static const char *sampled_name(const char *output)
+static char *sampled_name(const char *output)
 {
     static const char suffix[] = ".cairn";
     size_t length = strlen(output), end = sizeof suffix - 1;
     bool has = length > end && strcmp(output + length - end, suffix) == 0;
     char *name = NULL;
     if (crn_run_is_pattern(output))
-        return output;
+        return crn_strdup(output);
     if (asprintf(&name, "%.*s.sampled%s", (int)(length - (has ? end : 0)), output, suffix) < 0)
         exit(crn_cli_fail("out of memory"));
-    return name; /* until the process ends */
+    return name;
 }
 
 static int run_native(const char *path, bool script)
@@ -285,16 +285,17 @@ static int run_native(const char *path, bool script)
     bool sample = !given.alloc && (script || !crn_run_uses_cairn(path));
     if (!script && (given.alloc || sample) && !crn_run_can_preload(path, given.alloc))
         return CRN_EXIT_BAD;
-    char *output = absolute(given.output);
+    char *output = absolute(given.output), *sampled = sample ? sampled_name(output) : NULL;
     crn_run run = {.program = given.program,
                    .path = path,
                    .output = output,
                    .quiet = given.quiet,
                    .alloc = given.alloc,
-                   .sampled = sample ? sampled_name(output) : NULL,
+                   .sampled = sampled,
                    .alloc_mean = given.alloc_mean,
                    .labels = &given.labels};
     int status = script && !crn_run_script(&run, given.count) ? CRN_EXIT_BAD : crn_run_native(&run);
+    crn_free(sampled);
     crn_free(output);
     return status;
 }

@@ -108,7 +108,7 @@ bool crn_output_open(crn_output *output, const char *path, const char *input)
     }
     struct stat target;
     bool exists = stat(path, &target) == 0;
-    if (crn_output_is_same(path, input))
+    if (input && crn_output_is_same(path, input))
         return crn_cli_fail("%s: is the input file; name another file with -o", path) ==
                CRN_EXIT_OK;
     output->path = crn_output_target(path);

@@ -25,8 +25,9 @@ char *crn_output_target(const char *path);
 /* Returns true if both paths are the same existing file. */
 bool crn_output_is_same(const char *left, const char *right);
 
-/* Opens `path`; "-" is standard output. `input` must be another file. On an error prints a message.
- * Pipes and devices are written in place; files appear when they are closed. */
+/* Opens `path`; "-" is standard output. `input` must be another file, or NULL.
+ * On an error prints a message. Pipes and devices are written in place; files appear when they are
+ * closed. */
 bool crn_output_open(crn_output *output, const char *path, const char *input);
 
 /* If `good`, completes the file and prints a message if that fails; otherwise removes it. Returns
