@@ -2,6 +2,7 @@
  *
  * spans.c - each macro and function of spans, as a program outside of this tree uses them.
  */
+#include <cairn/mutex.h>
 #include <cairn/scope.h>
 #include <cairn/traceparent.h>
 #include <cairn/wrap.h>
@@ -9,10 +10,12 @@
 #include <stdio.h>
 
 static int done;
+static cairn_mutex update = CAIRN_MUTEX("update");
 
 static void job(void *argument)
 {
     CAIRN_FUNCTION();
+    CAIRN_LOCK(&update);
     done += *(int *)argument;
 }
 

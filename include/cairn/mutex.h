@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * mutex.h - a mutex that is recorded, so that `cairn whatif` can model it.
+ *
+ *     static cairn_mutex scene = CAIRN_MUTEX("scene");
+ *
+ *     void update(void)
+ *     {
+ *         CAIRN_LOCK(&scene);          until the end of the C scope
+ *         ...
+ *     }
+ *
+ * records a span "scene" while a thread has the mutex, and a span "scene.wait" before that if
+ * another thread had it, in the process's own profile (process.h). Without a profile it is a
+ * pthread_mutex_t and a few predictable branches.
+ *
+ * Locking and unlocking must nest with the thread's scopes. C++ has cairn::mutex in cairn.hpp.
+ * Functions return what pthread_mutex_lock and the like return: 0 or an error number. Thread: any.
+ * Not signal safe.
+ */
+#ifndef CAIRN_MUTEX_H
+#define CAIRN_MUTEX_H
+
+#include <pthread.h>
+
+#include "scope.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cairn_mutex {
+    pthread_mutex_t mutex;
+    cairn_place hold, wait;
+    uint32_t noted;    /* id of the profile's name space that has the note, 0: none */
+    cairn_scope scope; /* of the thread that has the mutex */
+} cairn_mutex;
+
+/* Initialiser; `name` is a string literal. Mutexes with equal names count as one lock in `cairn
+ * whatif`, so give each its own. */
+#define CAIRN_MUTEX(name)                                                                          \
+    {                                                                                              \
+        PTHREAD_MUTEX_INITIALIZER, CAIRN_PLACE_WORD(name), CAIRN_PLACE_WORD(name ".wait"), 0,      \
+        {                                                                                          \
+            NULL, 0                                                                                \
+        }                                                                                          \
+    }
+
+/* Locks the mutex. */
+CAIRN_API int cairn_mutex_lock(cairn_mutex *mutex);
+
+/* Locks the mutex; returns EBUSY at once if a thread has it. */
+CAIRN_API int cairn_mutex_trylock(cairn_mutex *mutex);
+
+/* Unlocks the mutex. Scopes that were opened since and are still open end. Thread: the one that
+ * has it. */
+CAIRN_API int cairn_mutex_unlock(cairn_mutex *mutex);
+
+/* pthread_cond_wait: gives the mutex up, waits for the condition, and locks the mutex again. The
+ * span of the mutex ends meanwhile. The wait for the condition is not recorded: put a span around
+ * it, and cairn_span_waits_for. Thread: the one that has the mutex. */
+CAIRN_API int cairn_mutex_wait(cairn_mutex *mutex, pthread_cond_t *condition);
+
+CAIRN_PRIV_INLINE void cairn_priv_mutex_end(cairn_mutex **mutex)
+{
+    cairn_mutex_unlock(*mutex);
+    CAIRN_PRIV_NO_JUMP();
+}
+
+CAIRN_PRIV_INLINE cairn_mutex *cairn_priv_mutex_begin(cairn_mutex *mutex)
+{
+    cairn_mutex_lock(mutex);
+    return mutex;
+}
+
+/* CAIRN_LOCK(&mutex): has the mutex up to the end of the enclosing C scope. */
+#define CAIRN_LOCK(mutex) CAIRN_PRIV_LOCK(__COUNTER__, mutex)
+#define CAIRN_PRIV_LOCK(number, mutex) CAIRN_PRIV_LOCK_OF(number, mutex)
+#define CAIRN_PRIV_LOCK_OF(number, mutex)                                                          \
+    __attribute__((cleanup(cairn_priv_mutex_end), unused)) cairn_mutex *cairn_priv_lock_##number = \
+        cairn_priv_mutex_begin(mutex)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
