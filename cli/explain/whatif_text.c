@@ -99,6 +99,13 @@ static void add_doubt(const crn_whatif_report *report, const crn_doubt *doubt, r
             "recorded?",
             name, other);
         break;
+    case CRN_DOUBT_ASYNC:
+        add(reasons,
+            "\"%.100s\" is asynchronous: its spans keep their lengths, since nothing says what "
+            "ends "
+            "them",
+            name);
+        break;
     }
 }
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cairn/span.h>
@@ -151,6 +152,10 @@ void crn_span_source_warn(FILE *out, const crn_span_source *source)
     uint64_t known = trace->limited + trace->late;
     warn(out, trace->dropped > known ? trace->dropped - known : 0,
          "span was dropped for lack of space", "spans were dropped for lack of space");
+    const char *asynchronous = crn_profile_note(source->profile, "async_dropped", "0");
+    warn(out, strtoull(asynchronous, NULL, 10),
+         "asynchronous span was dropped: too many were open at once",
+         "asynchronous spans were dropped: too many were open at once");
     warn(out, trace->recycled, "earlier span was overwritten by later ones",
          "earlier spans were overwritten by later ones");
     warn(out, trace->skipped, "span was not sampled (--span-rate)",

@@ -181,6 +181,65 @@ class stack {
         return place;                                                                              \
     }())
 
+namespace priv {
+
+/* Directs attributes to the span of a scope while it exists. */
+class aim {
+  public:
+    explicit aim(const cairn_scope &scope) noexcept : scope_(scope)
+    {
+        cairn_scope_aim(&scope_);
+    }
+
+    ~aim()
+    {
+        cairn_scope_aim_end(&scope_);
+    }
+
+    aim(const aim &) = delete;
+    aim &operator=(const aim &) = delete;
+
+  private:
+    const cairn_scope &scope_;
+};
+
+template <typename Number>
+void put(cairn_strand *strand, cairn_key key, Number value, std::false_type) noexcept
+{
+    const std::int64_t integer = static_cast<std::int64_t>(value);
+    if (std::is_unsigned<Number>::value && integer < 0)
+        cairn_span_number(strand, key, static_cast<double>(value));
+    else
+        cairn_span_integer(strand, key, integer);
+}
+
+template <typename Number>
+void put(cairn_strand *strand, cairn_key key, Number value, std::true_type) noexcept
+{
+    cairn_span_number(strand, key, static_cast<double>(value));
+}
+
+/* Set an attribute of the strand's innermost span. */
+template <typename Number>
+typename std::enable_if<std::is_arithmetic<Number>::value>::type set(cairn_strand *strand,
+                                                                     cairn_place &key,
+                                                                     Number value) noexcept
+{
+    put(strand, cairn_place_key(strand, &key), value, std::is_floating_point<Number>());
+}
+
+inline void set(cairn_strand *strand, cairn_place &key, const char *value) noexcept
+{
+    cairn_span_text(strand, cairn_place_key(strand, &key), value);
+}
+
+inline void set(cairn_strand *strand, cairn_place &key, const std::string &value) noexcept
+{
+    set(strand, key, value.c_str());
+}
+
+} // namespace priv
+
 /* A span from here to the end of the C++ scope, also on an exception. Thread: the strand's. */
 class span {
   public:
@@ -204,61 +263,37 @@ class span {
     span(const span &) = delete;
     span &operator=(const span &) = delete;
 
-    /* Sets an attribute. The span must be the innermost open one. Integers of 2^63 and more become
-     * doubles. */
-    template <typename Number>
-    typename std::enable_if<std::is_arithmetic<Number>::value, span &>::type set(
-        cairn_place &key, Number value) noexcept
+    /* Sets an attribute; the span need not be the innermost open one. Integers of 2^63 and more
+     * become doubles. */
+    template <typename Value> span &set(cairn_place &key, const Value &value) noexcept
     {
-        if (scope_.strand)
-            put(cairn_place_key(scope_.strand, &key), value, std::is_floating_point<Number>());
+        if (scope_.strand) {
+            const priv::aim aim(scope_);
+            priv::set(scope_.strand, key, value);
+        }
         return *this;
-    }
-
-    span &set(cairn_place &key, const char *value) noexcept
-    {
-        if (scope_.strand)
-            cairn_span_text(scope_.strand, cairn_place_key(scope_.strand, &key), value);
-        return *this;
-    }
-
-    span &set(cairn_place &key, const std::string &value) noexcept
-    {
-        return set(key, value.c_str());
     }
 
     /* Sets a text that is stored once per capture: set_name(CAIRN_KEY("phase"),
      * CAIRN_KEY("loading")). */
     span &set_name(cairn_place &key, cairn_place &text) noexcept
     {
-        if (scope_.strand)
+        if (scope_.strand) {
+            const priv::aim aim(scope_);
             cairn_span_name(scope_.strand, cairn_place_key(scope_.strand, &key),
                             cairn_place_text(scope_.strand, &text));
+        }
         return *this;
     }
 
-    /* Returns the span's name for cairn_span_waits_for. The span must be the innermost open one.
-     * Returns 0 if it is not recorded. */
+    /* Returns the span's name for cairn_span_waits_for; 0 if it is not recorded. */
     cairn_span name() const noexcept
     {
+        const priv::aim aim(scope_);
         return cairn_span_current(scope_.strand);
     }
 
   private:
-    template <typename Number> void put(cairn_key key, Number value, std::false_type) noexcept
-    {
-        const std::int64_t integer = static_cast<std::int64_t>(value);
-        if (std::is_unsigned<Number>::value && integer < 0)
-            cairn_span_number(scope_.strand, key, static_cast<double>(value));
-        else
-            cairn_span_integer(scope_.strand, key, integer);
-    }
-
-    template <typename Number> void put(cairn_key key, Number value, std::true_type) noexcept
-    {
-        cairn_span_number(scope_.strand, key, static_cast<double>(value));
-    }
-
     cairn_scope scope_;
 };
 

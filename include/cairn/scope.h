@@ -145,6 +145,13 @@ CAIRN_PRIV_INLINE void cairn_scope_end(cairn_scope *scope)
     CAIRN_PRIV_NO_JUMP();
 }
 
+/* Directs attributes, edges and cairn_span_current to the span of an open scope, which need not be
+ * the innermost one, until cairn_scope_aim_end. No span may begin or end meanwhile. Histograms by
+ * attribute value (cairn_key_split) do not have such attributes. Does nothing for a scope without a
+ * strand. */
+CAIRN_API void cairn_scope_aim(const cairn_scope *scope);
+CAIRN_API void cairn_scope_aim_end(const cairn_scope *scope);
+
 /* Adopted work, until its end. */
 typedef struct cairn_adoption {
     cairn_strand *strand;

@@ -302,6 +302,16 @@ static void find_waits(crn_replay *replay)
     crn_free(ends);
 }
 
+/* ---- asynchronous spans ---- */
+
+/* The simulation ends them after their recorded length, whatever the program does meanwhile. */
+static void find_async(crn_replay *replay)
+{
+    for (uint32_t s = 0; s < replay->trace->span_count; s++)
+        if (replay->rest[crn_replay_block(replay, s)] == CRN_REST_ASYNC)
+            crn_replay_doubt(replay, CRN_DOUBT_ASYNC, crn_replay_block(replay, s), 0, 0);
+}
+
 /* ---- entry ---- */
 
 void crn_plan_doubts(crn_replay *replay)
@@ -317,4 +327,5 @@ void crn_plan_doubts(crn_replay *replay)
     crn_free(items);
     find_drops(replay);
     find_waits(replay);
+    find_async(replay);
 }

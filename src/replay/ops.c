@@ -56,7 +56,7 @@ static void pass(crn_writer *writer, uint32_t owner, uint64_t to)
             writer->facts->outside += to - from;
     } else {
         crn_rest rest = (crn_rest)writer->replay->rest[crn_replay_block(writer->replay, owner)];
-        if (rest == CRN_REST_SLEEP)
+        if (rest == CRN_REST_SLEEP || rest == CRN_REST_ASYNC)
             emit(writer, CRN_OP_DELAY, 0, to - from);
         else if (rest == CRN_REST_WAIT)
             return; /* the span that has the lock begins next, and accounts for this time */

@@ -41,7 +41,8 @@ static void read_note(crn_replay_setup *setup, const crn_profile *profile, const
     bool sleep = !queue && is_about(note->key, "sleep.", &name);
     bool timer = !queue && !sleep && is_about(note->key, "timer.", &name);
     bool lock = !queue && !sleep && !timer && is_about(note->key, "lock.", &name);
-    if (!queue && !sleep && !timer && !lock)
+    bool async = !queue && !sleep && !timer && !lock && is_about(note->key, "async.", &name);
+    if (!queue && !sleep && !timer && !lock && !async)
         return;
     for (uint32_t b = 0; b < profile->block_count && lock; b++)
         if (strcmp(profile->blocks[b].name, note->value) == 0)
@@ -53,7 +54,10 @@ static void read_note(crn_replay_setup *setup, const crn_profile *profile, const
         if (queue)
             setup->capacity[b] = capacity < UINT32_MAX ? (uint32_t)capacity : 0;
         else
-            setup->rest[b] = sleep ? CRN_REST_SLEEP : timer ? CRN_REST_TIMER : CRN_REST_LOCK;
+            setup->rest[b] = sleep   ? CRN_REST_SLEEP
+                             : timer ? CRN_REST_TIMER
+                             : lock  ? CRN_REST_LOCK
+                                     : CRN_REST_ASYNC;
         if (timer)
             crn_replay_read_period(note->value, &setup->period[b]);
     }

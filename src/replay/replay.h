@@ -29,7 +29,8 @@ typedef enum crn_rest {
     CRN_REST_SLEEP = 1, /* self time keeps its length and takes no processor */
     CRN_REST_TIMER = 2, /* the same, but it ends at its recorded moment */
     CRN_REST_LOCK = 3,  /* spans of several lanes exclude each other; their self time is work */
-    CRN_REST_WAIT = 4   /* self time is the wait for a lock, whose span begins next */
+    CRN_REST_WAIT = 4,  /* self time is the wait for a lock, whose span begins next */
+    CRN_REST_ASYNC = 5  /* asynchronous spans: self time keeps its length and takes no processor */
 } crn_rest;
 
 typedef struct crn_replay_setup {
@@ -134,8 +135,9 @@ typedef enum crn_doubt_kind {
     CRN_DOUBT_OVERLAPS,  /* the block is noted as a lock, but its spans overlap */
     CRN_DOUBT_DROPS,     /* some spans have no job, and only while `other` was busy: a queue that
                             drops */
-    CRN_DOUBT_FOLLOWS    /* the block's begins or ends closely follow ends of `other` on other
+    CRN_DOUBT_FOLLOWS,   /* the block's begins or ends closely follow ends of `other` on other
                             lanes: a wait */
+    CRN_DOUBT_ASYNC      /* spans are asynchronous: what ends them is not recorded */
 } crn_doubt_kind;
 
 typedef struct crn_doubt {

@@ -185,13 +185,13 @@ static cairn_lane *reuse_lane(cairn_profile *profile)
     return NULL;
 }
 
-cairn_lane *cairn_lane_open(cairn_profile *profile, const char *name)
+static cairn_lane *open_lane(cairn_profile *profile, const char *name, bool reuse)
 {
     if (!profile || !crn_profile_is_ready(profile))
         return NULL;
     int saved = errno;
     crn_profile_lock(profile);
-    cairn_lane *lane = reuse_lane(profile);
+    cairn_lane *lane = reuse ? reuse_lane(profile) : NULL;
     if (!lane)
         lane = crn_lane_new(profile);
     if (lane) {
@@ -209,6 +209,16 @@ cairn_lane *cairn_lane_open(cairn_profile *profile, const char *name)
         crn_profile_stop(profile, CAIRN_E_MEMORY);
     errno = saved;
     return lane;
+}
+
+cairn_lane *cairn_lane_open(cairn_profile *profile, const char *name)
+{
+    return open_lane(profile, name, true);
+}
+
+cairn_lane *crn_lane_open_new(cairn_profile *profile, const char *name)
+{
+    return open_lane(profile, name, false);
 }
 
 /* Returns true if the lane waits for its first event in a child of fork. */

@@ -9,6 +9,7 @@
 
 #include "runtime/names.h"
 #include "runtime/runtime.h"
+#include "runtime/span.h"
 
 static const char *string_at(const cairn_profile *profile, uint32_t offset)
 {
@@ -192,6 +193,26 @@ void cairn_priv_scope_end(cairn_strand *strand, size_t height)
         cairn_span_end(strand);
     else
         cairn_strand_unwind(strand, height);
+}
+
+void cairn_scope_aim(const cairn_scope *scope)
+{
+    cairn_strand *strand = scope->strand;
+    if (!strand || !strand->open_spans)
+        return;
+    const cairn_priv_open *open = strand->hot.open - 1;
+    if (open->height == scope->height && !crn_open_is_adoption(open->span))
+        return;
+    strand->aim = CRN_AIM_NOWHERE;
+    for (; open > strand->open_spans && open->height >= scope->height; open--)
+        if (open->height == scope->height && crn_open_is_recorded(open->span))
+            strand->aim = open->span;
+}
+
+void cairn_scope_aim_end(const cairn_scope *scope)
+{
+    if (scope->strand)
+        scope->strand->aim = 0;
 }
 
 cairn_adoption cairn_adoption_begin(cairn_strand *strand, cairn_handoff handoff)

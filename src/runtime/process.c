@@ -111,10 +111,12 @@ static void before_fork(void)
     cairn_priv_strand_aside();
     pthread_mutex_lock(&lock);
     crn_wrap_lock();
+    crn_async_lock();
 }
 
 static void after_fork(void)
 {
+    crn_async_unlock();
     crn_wrap_unlock();
     pthread_mutex_unlock(&lock);
     cairn_priv_strand_back();
@@ -122,6 +124,7 @@ static void after_fork(void)
 
 static void after_fork_in_child(void)
 {
+    crn_async_forget();
     crn_wrap_forget();
     /* The owner has another thread id here and could not unlock it. */
     lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;

@@ -30,6 +30,12 @@ void crn_wrap_lock(void);
 void crn_wrap_unlock(void);
 void crn_wrap_forget(void);
 
+/* Held during a fork: the lanes of asynchronous spans. The last function releases it in the child,
+ * which begins without such lanes. */
+void crn_async_lock(void);
+void crn_async_unlock(void);
+void crn_async_forget(void);
+
 /* Ends the capture; leaves everything in place that threads may still use. */
 void crn_profile_end(cairn_profile *profile);
 

@@ -218,6 +218,7 @@ struct cairn_strand {
     cairn_strand *away;   /* runs in its place in another profile */
     cairn_strand *origin; /* the strand in whose place it runs */
     size_t paused;        /* number of redirections to no profile */
+    uint32_t aim;         /* span that attributes go to, CRN_AIM_NOWHERE; 0: the innermost one */
     bool open;
 };
 
@@ -347,6 +348,9 @@ cairn_block crn_profile_make_block(cairn_profile *profile, const cairn_block_inf
 
 /* Returns the string's offset in the capture, 0 for "" or without space. Under lock. */
 uint32_t crn_profile_string(cairn_profile *profile, const char *text);
+
+/* cairn_lane_open that reuses no closed lane. */
+cairn_lane *crn_lane_open_new(cairn_profile *profile, const char *name);
 
 /* Adds a lane, not open yet; frees one. Under the profile's lock. */
 cairn_lane *crn_lane_new(cairn_profile *profile);

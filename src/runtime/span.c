@@ -338,6 +338,8 @@ uint32_t crn_spans_innermost(const cairn_strand *strand)
 {
     if (!strand || strand->lost_spans || !strand->open_spans)
         return 0;
+    if (strand->aim)
+        return strand->aim == CRN_AIM_NOWHERE ? 0 : strand->aim;
     uint32_t number = strand->hot.open[-1].span;
     return crn_open_is_recorded(number) ? number : 0;
 }

@@ -129,7 +129,10 @@ static inline uint64_t crn_spans_stamp(const cairn_lane *lane)
     return crn_clock_now(lane->profile->tsc);
 }
 
-/* Returns the innermost open span, 0 if it is not recorded. */
+#define CRN_AIM_NOWHERE UINT32_MAX
+
+/* Returns the innermost open span, or the one that cairn_scope_aim named; 0 if it is not
+ * recorded. */
 uint32_t crn_spans_innermost(const cairn_strand *strand);
 
 /* ---- durations: timing.c ---- */

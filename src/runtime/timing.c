@@ -152,7 +152,7 @@ void crn_timing_attribute(cairn_strand *strand, crn_histogram_kind kind, cairn_k
     uint32_t most =
         most_of && key < CAIRN_KEY_MAX ? __atomic_load_n(&most_of[key], __ATOMIC_RELAXED) : 0;
     size_t top = top_of(strand);
-    if (!most || !lane->histograms || strand->lost_spans || !top ||
+    if (!most || strand->aim || !lane->histograms || strand->lost_spans || !top ||
         crn_open_is_adoption(strand->open_spans[top].span) || !strand->timings[top].start)
         return;
     crn_histogram_value which = {.block = strand->timings[top].block,

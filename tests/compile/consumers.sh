@@ -159,6 +159,18 @@ check "spans: a mutex of C++ notes its name and records who has it" '
     export LD_LIBRARY_PATH="$library" && ./locks_cpp 300 300 &&
     CAIRN_OUT=locks.cairn ./locks_cpp 300 300 && test -s locks.cairn &&
     grep -qa "lock.scene" locks.cairn && grep -qa "scene.wait" locks.cairn'
+check "spans: coroutines of C++20 have asynchronous spans" '
+    g++ -std=c++20 $strict "$here/tasks.cpp" $(pkg-config --cflags --libs cairn) -pthread -o tasks_cpp &&
+    export LD_LIBRARY_PATH="$library" && ./tasks_cpp &&
+    CAIRN_OUT=tasks.cairn ./tasks_cpp && test -s tasks.cairn && grep -qa "async.request" tasks.cairn &&
+    case $built in
+    *" tool "*)
+        "$installed/bin/cairn" spans --slowest tasks.cairn >tasks.txt && cat tasks.txt &&
+        grep -q "main → begin →\* request #0  status=200" tasks.txt &&
+        grep -q "main → begin →\* request #1  status=201" tasks.txt &&
+        grep -q "request #1 →\* answer" tasks.txt &&
+        grep -q "main → begin  tasks=2  again=3" tasks.txt ;;
+    esac'
 check "pkg-config, header and package agree on the version" '
     version=$(pkg-config --modversion cairn) &&
     grep -q "define CAIRN_VERSION \"$version\"" "$installed/include/cairn/cairn.h"'

@@ -475,6 +475,27 @@ static void waits_for_a_noted_lock_are_no_lock(void **state)
     crn_free(recording);
 }
 
+/* Their lengths do not follow from anything that is simulated. */
+static void asynchronous_spans_are_not_trusted(void **state)
+{
+    (void)state;
+    static const char *names[] = {"one", "two", "three"};
+    recording *recording = crn_calloc(1, sizeof *recording);
+    uint8_t rest[BLOCKS] = {[SECOND] = CRN_REST_NONE};
+    independent(recording, &(parts){{1, 1, 1, 1, 1, 1, 1, 1}, 1});
+    crn_trace trace = {
+        .spans = recording->spans, .span_count = recording->count, .lane_count = 3, .lanes = names};
+    for (int asynchronous = 0; asynchronous < 2; asynchronous++) {
+        rest[SECOND] = asynchronous ? CRN_REST_ASYNC : CRN_REST_NONE;
+        crn_replay *replay =
+            crn_replay_make(&trace, &(crn_replay_setup){.block_count = BLOCKS, .rest = rest});
+        assert_true(crn_replay_is_trusted(replay) == !asynchronous);
+        assert_int_equal(crn_replay_facts_of(replay)->doubt_count, asynchronous);
+        crn_replay_free(replay);
+    }
+    crn_free(recording);
+}
+
 /* ---- periods in notes ---- */
 
 static void periods_have_units(void **state)
@@ -499,6 +520,7 @@ int main(void)
         cmocka_unit_test(a_wrong_prediction_is_not_trusted),
         cmocka_unit_test(effects_tell_missed_timers),
         cmocka_unit_test(waits_for_a_noted_lock_are_no_lock),
+        cmocka_unit_test(asynchronous_spans_are_not_trusted),
         cmocka_unit_test(periods_have_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -199,6 +199,44 @@ static void a_scope_ends_scopes_left_open_in_it(void **state)
     recorded_free(&recorded);
 }
 
+/* Attributes of a scope that is not the innermost one, or not open any more. */
+static void attributes_go_to_the_scope_they_are_aimed_at(void **state)
+{
+    (void)state;
+    opened here = open_here(true, CAIRN_WALL_OFF);
+    cairn_strand *strand = here.s.strand;
+    cairn_scope outer = CAIRN_SCOPE_BEGIN("outer", .strand = strand);
+    cairn_scope middle = CAIRN_SCOPE_BEGIN("middle", .strand = strand);
+    cairn_adoption adoption = cairn_adoption_begin(strand, cairn_handoff_take(strand));
+    cairn_scope inner = CAIRN_SCOPE_BEGIN("inner", .strand = strand);
+    cairn_span named = cairn_span_current(strand);
+    const cairn_scope *scopes[] = {&outer, &middle, &inner};
+    for (int i = 0; i < 3; i++) {
+        cairn_scope_aim(scopes[i]);
+        CAIRN_SCOPE_INTEGER("number", i, strand);
+        assert_true((cairn_span_current(strand) == named) == (i == 2));
+        cairn_scope_aim_end(scopes[i]);
+    }
+    cairn_scope ended = inner;
+    cairn_scope_end(&inner);
+    cairn_scope_aim(&ended);
+    CAIRN_SCOPE_INTEGER("number", 9, strand);
+    cairn_scope_aim_end(&ended);
+    cairn_adoption_end(&adoption);
+    CAIRN_SCOPE_INTEGER("after", 1, strand);
+    cairn_scope_end(&middle);
+    cairn_scope_end(&outer);
+    recorded recorded = close_here(&here);
+    static const char *const names[] = {"outer", "middle", "inner"};
+    for (int i = 0; i < 3; i++) {
+        char number[2] = {(char)('0' + i), 0};
+        uint32_t span = recorded_find(&recorded, names[i]);
+        assert_string_equal(recorded_attribute(&recorded, span, "number"), number);
+        assert_string_equal(recorded_attribute(&recorded, span, "after"), i == 1 ? "1" : "");
+    }
+    recorded_free(&recorded);
+}
+
 static void an_adoption_ends_scopes_left_open_in_it(void **state)
 {
     (void)state;
@@ -491,6 +529,7 @@ int main(void)
         cmocka_unit_test(a_disabled_profile_has_scopes_too),
         cmocka_unit_test(stacks_have_scopes),
         cmocka_unit_test(a_scope_ends_scopes_left_open_in_it),
+        cmocka_unit_test(attributes_go_to_the_scope_they_are_aimed_at),
         cmocka_unit_test(an_adoption_ends_scopes_left_open_in_it),
         cmocka_unit_test(a_place_knows_each_profile),
         cmocka_unit_test(names_are_written_once),

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_async.c - asynchronous spans: parents, attributes, lanes and lengths. Each case runs this
+ * program again, with a task as argument.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cairn/async.h>
+
+#include "support/again.h"
+#include "support/cases.h"
+
+enum { MS = 1000000, MANY = 300, WRONG = 9 };
+
+static cairn_async requests[MANY];
+
+static void check(bool holds)
+{
+    if (!holds)
+        _exit(WRONG);
+}
+
+static void sleep_ms(long ms)
+{
+    nanosleep(&(struct timespec){0, ms * MS}, NULL);
+}
+
+static void run_thread(void *(*run)(void *), void *data)
+{
+    pthread_t thread;
+    check(pthread_create(&thread, NULL, run, data) == 0);
+    check(pthread_join(thread, NULL) == 0);
+}
+
+/* Works for the first request, then ends it. */
+static void *reply(void *data)
+{
+    CAIRN_SCOPE("server");
+    {
+        CAIRN_ASYNC_ADOPT(requests[0]);
+        CAIRN_SCOPE("parse");
+    }
+    CAIRN_SCOPE_INTEGER("status", 200, cairn_async_strand(requests[0]));
+    cairn_async_end(&requests[0]);
+    return data;
+}
+
+/* The second request begins and ends within the first; both outlive the scope "main". */
+static void overlap(void)
+{
+    {
+        CAIRN_SCOPE("main");
+        requests[0] = CAIRN_ASYNC_BEGIN("request", .iteration = 7);
+        CAIRN_SCOPE("inner");
+        requests[1] = CAIRN_ASYNC_BEGIN("other request");
+        CAIRN_SCOPE_TEXT("of", "inner");
+        CAIRN_SCOPE_TEXT("path", "/b", cairn_async_strand(requests[1]));
+    }
+    sleep_ms(10);
+    cairn_async_end(&requests[1]);
+    sleep_ms(10);
+    run_thread(reply, NULL);
+    cairn_async_end(&requests[0]); /* again: nothing */
+    CAIRN_SCOPE("later");
+    cairn_async again = CAIRN_ASYNC_BEGIN("request", .iteration = 8);
+    CAIRN_SCOPE("not below");
+    cairn_async_end(&again);
+}
+
+static void *end_all(void *data)
+{
+    for (int i = 0; i < MANY; i++)
+        cairn_async_end(&requests[i]);
+    return data;
+}
+
+/* Three times as many spans as are open at once. */
+static void many(void)
+{
+    CAIRN_SCOPE("main");
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < MANY; i++)
+            requests[i] = CAIRN_ASYNC_BEGIN("request", .iteration = i);
+        run_thread(end_all, NULL);
+    }
+}
+
+static void too_many(void)
+{
+    CAIRN_SCOPE("main");
+    for (int i = 0; i < CAIRN_ASYNC_MAX + 3; i++) {
+        cairn_async span = CAIRN_ASYNC_BEGIN("request");
+        check((span.strand != NULL) == (i < CAIRN_ASYNC_MAX && getenv("CAIRN_OUT")));
+        CAIRN_SCOPE_INTEGER("number", i, cairn_async_strand(span));
+    }
+}
+
+/* A child ends its parent's span, which changes nothing, and has one of its own. */
+static void fork_between(void)
+{
+    CAIRN_SCOPE("main");
+    cairn_async span = CAIRN_ASYNC_BEGIN("request");
+    pid_t child = fork();
+    if (child == 0) {
+        cairn_async_end(&span);
+        cairn_async own = CAIRN_ASYNC_BEGIN("request");
+        check(own.strand || !getenv("CAIRN_OUT"));
+        cairn_async_end(&own);
+        _exit(0);
+    }
+    int status;
+    check(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    sleep_ms(20);
+    cairn_async_end(&span);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} roles[] = {{"overlap", overlap}, {"many", many}, {"too many", too_many}, {"fork", fork_between}};
+
+static int play(const char *name)
+{
+    alarm(120);
+    for (size_t i = 0; i < COUNT(roles); i++)
+        if (strcmp(name, roles[i].name) == 0) {
+            roles[i].run();
+            return 0;
+        }
+    return WRONG;
+}
+
+static const crn_span *span_of(const recorded *recorded, const char *path)
+{
+    uint32_t span = recorded_find(recorded, path);
+    assert_int_not_equal(span, CRN_SPAN_NONE);
+    return &recorded->trace->spans[span];
+}
+
+static double length_ms(const crn_span *span)
+{
+    return (double)(span->end - span->start) / MS;
+}
+
+static void spans_overlap_and_outlive_their_scope(void **state)
+{
+    (void)state;
+    recorded recorded = again_record("overlap");
+    const crn_span *first = span_of(&recorded, "main/request");
+    const crn_span *second = span_of(&recorded, "main/inner/other request");
+    const crn_span *outer = span_of(&recorded, "main");
+    assert_int_equal(first->iteration, 7);
+    assert_true(length_ms(first) >= 20 && length_ms(second) >= 10);
+    assert_true(second->end < first->end && outer->end < second->end);
+    assert_int_not_equal(first->lane, second->lane);
+    assert_int_not_equal(first->lane, outer->lane);
+    assert_string_equal(recorded.trace->lanes[first->lane], "request");
+    assert_int_equal(recorded_count(&recorded, "main/request/parse"), 1);
+    assert_int_equal(recorded_count(&recorded, "later/not below"), 1);
+    const crn_span *later = span_of(&recorded, "later/request");
+    assert_int_equal(later->iteration, 8);
+    assert_int_equal(later->lane, first->lane);
+    assert_int_equal(recorded_calls(&recorded, "request"), 2);
+    assert_string_equal(crn_profile_note(recorded.profile, "misuses", ""), "0");
+    assert_string_equal(crn_profile_note(recorded.profile, "async.request", ""), "1");
+    recorded_free(&recorded);
+}
+
+static void attributes_are_those_of_the_span(void **state)
+{
+    (void)state;
+    recorded recorded = again_record("overlap");
+    uint32_t first = recorded_find(&recorded, "main/request");
+    uint32_t second = recorded_find(&recorded, "main/inner/other request");
+    assert_string_equal(recorded_attribute(&recorded, first, "status"), "200");
+    assert_string_equal(recorded_attribute(&recorded, second, "path"), "/b");
+    assert_string_equal(recorded_attribute(&recorded, second, "of"), "");
+    assert_string_equal(recorded_attribute(&recorded, recorded_find(&recorded, "main/inner"), "of"),
+                        "inner");
+    assert_string_equal(recorded_attribute(&recorded, recorded_find(&recorded, "server"), "status"),
+                        "");
+    recorded_free(&recorded);
+}
+
+static void lanes_are_used_again(void **state)
+{
+    (void)state;
+    recorded recorded = again_record("many");
+    assert_int_equal(recorded_count(&recorded, "main/request"), 3 * MANY);
+    uint32_t lanes = 0;
+    for (uint32_t l = 0; l < recorded.trace->lane_count; l++)
+        lanes += strcmp(recorded.trace->lanes[l], "request") == 0;
+    assert_int_equal(lanes, MANY);
+    for (uint32_t s = 0; s < recorded.trace->span_count; s++)
+        assert_false(recorded.trace->spans[s].open);
+    recorded_free(&recorded);
+}
+
+static void spans_beyond_the_limit_are_counted(void **state)
+{
+    (void)state;
+    recorded recorded = again_record("too many");
+    assert_int_equal(recorded_count(&recorded, "main/request"), CAIRN_ASYNC_MAX);
+    assert_string_equal(crn_profile_note(recorded.profile, "async_dropped", ""), "3");
+    recorded_free(&recorded);
+}
+
+static void a_child_does_not_end_its_parents_span(void **state)
+{
+    (void)state;
+    skip_where_emulated();
+    recorded recorded = again_record("fork");
+    assert_int_equal(recorded_count(&recorded, "main/request"), 1);
+    assert_true(length_ms(span_of(&recorded, "main/request")) >= 20);
+    recorded_free(&recorded);
+}
+
+static void without_a_profile_nothing_happens(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(roles); i++)
+        again_run(roles[i].name, NULL, NULL, NULL, 0);
+}
+
+int main(int count, char **arguments)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(spans_overlap_and_outlive_their_scope),
+        cmocka_unit_test(attributes_are_those_of_the_span),
+        cmocka_unit_test(lanes_are_used_again),
+        cmocka_unit_test(spans_beyond_the_limit_are_counted),
+        cmocka_unit_test(a_child_does_not_end_its_parents_span),
+        cmocka_unit_test(without_a_profile_nothing_happens),
+    };
+    if (count > 1)
+        return play(arguments[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
