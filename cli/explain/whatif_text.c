@@ -99,6 +99,12 @@ static void add_doubt(const crn_whatif_report *report, const crn_doubt *doubt, r
             "recorded?",
             name, other);
         break;
+    case CRN_DOUBT_DROPPED:
+        add(reasons,
+            "the unscaled replay drops more or fewer jobs \"%.100s\" than the program did: is its "
+            "queue noted as it is?",
+            name);
+        break;
     case CRN_DOUBT_ASYNC:
         add(reasons,
             "\"%.100s\" is asynchronous: its spans keep their lengths, since nothing says what "
@@ -121,6 +127,8 @@ static void add_doubts(const crn_whatif_report *report, reasons *reasons)
     if (crn_replay_is_late(report->replay, report->outcome))
         add(reasons, "a detected timer would be missed, or waited for longer than ever recorded: "
                      "note its period (--timer BLOCK=PERIOD)");
+    if (crn_replay_has_few(report->replay, report->outcome))
+        add(reasons, "jobs are dropped and few run: the result depends on which ones these are");
 }
 
 char *crn_whatif_reasons(const crn_whatif_report *report)

@@ -196,8 +196,9 @@ static void find_drops(crn_replay *replay)
                        is_kind_busy(jobs, replay->job_count, giver->kind, trace->spans[s].end);
     }
     for (uint32_t b = 0; b < replay->block_count; b++)
-        if (givers[b].with >= LEAST && givers[b].without > givers[b].with / 50 &&
-            givers[b].without >= 2 && givers[b].busy * 100.0 >= PERCENT * givers[b].without)
+        if (givers[b].with >= LEAST && !replay->kinds[givers[b].kind].full &&
+            givers[b].without > givers[b].with / 50 && givers[b].without >= 2 &&
+            givers[b].busy * 100.0 >= PERCENT * givers[b].without)
             crn_replay_doubt(replay, CRN_DOUBT_DROPS, b, replay->kinds[givers[b].kind].block, 0);
     crn_free(gives);
     crn_free(givers);

@@ -52,6 +52,9 @@ static void add_jobs(crn_replay *replay)
             signal_gate(replay, j, parent, time);
         }
     }
+    for (uint32_t i = 0; i < replay->copy_count; i++)
+        add_point(replay, CRN_POINT_TAKE, replay->copies[i].parent, replay->copies[i].taken,
+                  replay->job_count + i);
 }
 
 /* ---- edges ---- */

@@ -57,7 +57,8 @@ void crn_effects_fill(crn_effects *effects, uint32_t cell, crn_outcome *outcome)
     scenario.length_only = true;
     crn_replay_run(replay, &scenario, outcome);
     row->length[cell % CRN_EFFECTS] = outcome->length;
-    row->late[cell % CRN_EFFECTS] = crn_replay_is_late(replay, outcome);
+    row->late[cell % CRN_EFFECTS] =
+        crn_replay_is_late(replay, outcome) || crn_replay_has_few(replay, outcome);
     crn_free(factor);
 }
 

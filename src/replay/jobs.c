@@ -31,7 +31,9 @@ static uint32_t kind_of(crn_replay *replay, uint32_t block, const crn_replay_set
         replay->kinds[replay->kind_count] = (crn_kind){
             .block = block,
             .pool = CRN_NONE,
-            .capacity = block < setup->block_count && setup->capacity ? setup->capacity[block] : 0};
+            .capacity = block < setup->block_count && setup->capacity ? setup->capacity[block] : 0,
+            .full = block < setup->block_count && setup->full ? (crn_full)setup->full[block]
+                                                              : CRN_FULL_WAITS};
         replay->kind_of[block] = replay->kind_count++;
     }
     return replay->kind_of[block];
@@ -131,7 +133,7 @@ static void find_queue_space(crn_replay *replay)
     moment *begun = crn_calloc(replay->job_count + (size_t)1, sizeof *begun);
     for (uint32_t j = 0; j < replay->job_count; j++) {
         const crn_job *job = &replay->jobs[j];
-        if (!job->dated || !replay->kinds[job->kind].capacity)
+        if (!job->dated || !replay->kinds[job->kind].capacity || replay->kinds[job->kind].full)
             continue;
         taken[count] = (moment){job->taken, job->kind, j};
         begun[count++] = (moment){job->start, job->kind, j};

@@ -128,13 +128,37 @@ static bool counts(const crn_replay *replay, uint32_t span)
     return crn_is_meant(replay, span) && !replay->trace->spans[span].open;
 }
 
+/* Returns, by watched index, 1 for spans that a full queue dropped, and for those that handed these
+ * off: their work is never done. Adds the ends of copies to the spans that handed these off. */
+static uint8_t *find_lost(const crn_replay *replay, const uint64_t *begins, uint64_t *ends,
+                          const uint64_t *copy_ends)
+{
+    uint8_t *lost = crn_calloc(replay->watched_count + (size_t)1, 1);
+    for (uint32_t i = 0; i < replay->watched_count; i++) {
+        if (begins[i] != ends[i] || begins[i] != replay->origin)
+            continue;
+        lost[i] = 1;
+        if (replay->above[i] != CRN_NONE)
+            lost[replay->above[i]] = 1;
+    }
+    for (uint32_t i = 0; i < replay->copy_count; i++) {
+        uint32_t parent = crn_watched_place(replay, replay->copies[i].parent);
+        if (!copy_ends || !copy_ends[i])
+            lost[parent] = 1;
+        else if (ends[parent] < copy_ends[i])
+            ends[parent] = copy_ends[i];
+    }
+    return lost;
+}
+
 /* Adds the watched spans; times are by watched index. */
 static void add_watched(const crn_replay *replay, const uint64_t *begins, const uint64_t *ends,
-                        crn_lengths *lengths)
+                        const uint64_t *copy_ends, crn_lengths *lengths)
 {
     uint64_t *done = crn_calloc(replay->watched_count + (size_t)1, sizeof *done);
     for (uint32_t i = 0; i < replay->watched_count; i++)
         done[i] = ends[i];
+    uint8_t *lost = replay->drops ? find_lost(replay, begins, done, copy_ends) : NULL;
     raise_ends(replay, done);
     for (uint32_t s = 0, place = 0; s < replay->trace->span_count; s++) {
         if (!replay->watched[s / 64]) {
@@ -143,11 +167,12 @@ static void add_watched(const crn_replay *replay, const uint64_t *begins, const 
         }
         if (!crn_is_watched(replay, s))
             continue;
-        if (counts(replay, s))
+        if (counts(replay, s) && !(lost && lost[place]))
             crn_lengths_add(lengths, done[place] - begins[place]);
         place++;
     }
     crn_free(done);
+    crn_free(lost);
 }
 
 /* ---- latencies ---- */
@@ -167,7 +192,7 @@ void crn_plan_recorded(crn_replay *replay)
             crn_lengths_add(&lengths, span->end - span->start);
         }
     }
-    add_watched(replay, begins, ends, &lengths);
+    add_watched(replay, begins, ends, NULL, &lengths);
     replay->recorded = latency_of(&lengths, replay->facts.recorded);
     crn_lengths_free(&lengths);
     crn_free(begins);
@@ -188,7 +213,7 @@ crn_latency crn_replay_latency(const crn_replay *replay, const crn_outcome *outc
         lengths.count = outcome->lengths.count;
         lengths.max = outcome->lengths.max;
     }
-    add_watched(replay, outcome->begins, outcome->ends, &lengths);
+    add_watched(replay, outcome->begins, outcome->ends, outcome->copy_ends, &lengths);
     crn_latency latency = latency_of(&lengths, outcome->length);
     crn_lengths_free(&lengths);
     return latency;

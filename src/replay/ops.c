@@ -300,8 +300,12 @@ static void write_point(crn_writer *writer, const crn_event *event)
         pass(writer, event->owner, event->time);
         emit(writer, CRN_OP_SIGNAL, point->target, 0);
     } else {
-        wait_within(writer, event->owner, writer->replay->jobs[point->target].room_at, event->time);
-        emit(writer, CRN_OP_TAKE, point->target, 0);
+        const crn_replay *replay = writer->replay;
+        bool real = point->target < replay->job_count;
+        uint32_t job = real ? point->target : replay->copies[point->target - replay->job_count].job;
+        wait_within(writer, event->owner, real ? replay->jobs[job].room_at : 0, event->time);
+        if (real || (replay->jobs[job].movable && !replay->kinds[replay->jobs[job].kind].affects))
+            emit(writer, CRN_OP_TAKE, point->target, 0);
     }
 }
 

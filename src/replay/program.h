@@ -94,6 +94,14 @@ typedef struct crn_job {
     bool dated; /* `taken` was recorded; otherwise it is an upper bound */
 } crn_job;
 
+/* A job that a full queue dropped in the recording. Copies have the numbers behind those of jobs.
+ */
+typedef struct crn_copy {
+    uint32_t job;    /* the job whose operations it has */
+    uint32_t parent; /* span that handed it off */
+    uint64_t taken;  /* when */
+} crn_copy;
+
 /* A timer of a lane, noted or detected. Spans of the block begin when it fires, or end then. */
 typedef struct crn_timer {
     uint32_t lane, block;
@@ -143,6 +151,8 @@ typedef struct crn_kind {
     uint32_t jobs;     /* number of jobs that can move */
     uint32_t queue;    /* index among the pool's queues: a queue of its own, or the shared one */
     uint32_t capacity; /* as recorded; 0: unlimited */
+    crn_full full;
+    bool affects; /* such jobs hand off, wait, or are waited for */
 } crn_kind;
 
 typedef struct crn_lane_plan {
@@ -180,15 +190,19 @@ struct crn_replay {
     uint32_t job_count, job_room;
     crn_job *jobs; /* sorted by lane and begin; only during construction */
 
+    bool drops; /* a full queue drops jobs */
+    uint32_t copy_count, copy_room;
+    crn_copy *copies;
+
     uint32_t gate_count, gate_room;
     crn_gate *gates; /* only during construction */
 
     /* What a run needs of jobs and gates; compact, because there can be one for every second
      * span. */
-    const uint8_t **job_code; /* by job: its first operation */
-    uint32_t *job_kind;       /* by job: its kind, plus CRN_JOB_MOVABLE if any lane of the pool
-                                 may run it */
-    uint32_t *pending;        /* by gate: number of things it waits for */
+    const uint8_t **job_code; /* by job or copy: its first operation */
+    uint32_t *job_kind; /* by job or copy: its kind, plus CRN_JOB_MOVABLE if any lane of the pool
+                           may run it */
+    uint32_t *pending;  /* by gate: number of things it waits for */
 
     uint32_t begin_gate_count;
     crn_begin_gate *begin_gates; /* by span; only during construction */
@@ -408,15 +422,17 @@ void crn_writer_end(crn_writer *writer);
 
 void crn_plan_order(crn_replay *replay);                               /* sets order, lane_first */
 void crn_plan_jobs(crn_replay *replay, const crn_replay_setup *setup); /* sets jobs, kinds */
+void crn_plan_copies(crn_replay *replay);                              /* finds dropped jobs */
 void crn_plan_edges(crn_replay *replay);                               /* sets gates, points */
-void crn_plan_pools(crn_replay *replay);   /* finds movable jobs and the lanes of each pool */
-void crn_plan_ranks(crn_replay *replay);   /* finds the priorities of pools; part of
-                                              crn_plan_pools */
-void crn_plan_locks(crn_replay *replay);   /* finds the spans that have a noted lock */
-void crn_plan_timers(crn_replay *replay);  /* finds timers */
-void crn_plan_doubts(crn_replay *replay);  /* finds signs of waits that are not described */
-void crn_plan_watched(crn_replay *replay); /* finds spans whose begin and end must be known */
-void crn_plan_working(crn_replay *replay); /* finds self time that was off the processor */
+void crn_plan_pools(crn_replay *replay);    /* finds movable jobs and the lanes of each pool */
+void crn_plan_ranks(crn_replay *replay);    /* finds the priorities of pools; part of
+                                               crn_plan_pools */
+void crn_plan_dropping(crn_replay *replay); /* adds copies to their kinds, or doubts */
+void crn_plan_locks(crn_replay *replay);    /* finds the spans that have a noted lock */
+void crn_plan_timers(crn_replay *replay);   /* finds timers */
+void crn_plan_doubts(crn_replay *replay);   /* finds signs of waits that are not described */
+void crn_plan_watched(crn_replay *replay);  /* finds spans whose begin and end must be known */
+void crn_plan_working(crn_replay *replay);  /* finds self time that was off the processor */
 /* writes the operations with each piece's work, and finds slow wake-ups */
 void crn_plan_code(crn_replay *replay);
 void crn_plan_recorded(crn_replay *replay); /* computes the recorded latencies */
@@ -426,6 +442,8 @@ const crn_hold *crn_replay_hold(const crn_replay *replay, uint32_t span);
 /* Returns the index of the lane's timer at which spans of the block begin, or end; CRN_NONE if
  * there is none. */
 uint32_t crn_replay_timer(const crn_replay *replay, uint32_t lane, uint32_t block, bool at_end);
+/* Adds a doubt if the unscaled outcome drops more or fewer jobs than the program did. */
+void crn_replay_check_drops(crn_replay *replay, const crn_outcome *outcome);
 /* Adds to the facts. A doubt of the same kind about the same block is added once. */
 void crn_replay_doubt(crn_replay *replay, crn_doubt_kind kind, uint32_t block, uint32_t other,
                       double period);

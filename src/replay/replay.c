@@ -34,6 +34,15 @@ bool crn_replay_read_period(const char *text, uint64_t *period)
     return false;
 }
 
+/* Reads the part of a queue's note behind its capacity. */
+static crn_full read_full(const char *value)
+{
+    const char *comma = strchr(value, ',');
+    if (comma && strcmp(comma + 1, "drop-oldest") == 0)
+        return CRN_FULL_DROPS_OLDEST;
+    return comma && strcmp(comma + 1, "drop-newest") == 0 ? CRN_FULL_DROPS_NEWEST : CRN_FULL_WAITS;
+}
+
 static void read_note(crn_replay_setup *setup, const crn_profile *profile, const crn_note *note)
 {
     const char *name;
@@ -51,6 +60,8 @@ static void read_note(crn_replay_setup *setup, const crn_profile *profile, const
     for (uint32_t b = 0; b < profile->block_count; b++) {
         if (strcmp(profile->blocks[b].name, name) != 0)
             continue;
+        if (queue)
+            setup->full[b] = (uint8_t)read_full(note->value);
         if (queue)
             setup->capacity[b] = capacity < UINT32_MAX ? (uint32_t)capacity : 0;
         else
@@ -71,6 +82,7 @@ crn_replay_setup crn_replay_setup_read(const crn_profile *profile)
           among all blocks */
     crn_replay_setup setup = {.block_count = profile->block_count};
     setup.capacity = crn_calloc(profile->block_count + (size_t)1, sizeof *setup.capacity);
+    setup.full = crn_calloc(profile->block_count + (size_t)1, 1);
     setup.rest = crn_calloc(profile->block_count + (size_t)1, 1);
     setup.period = crn_calloc(profile->block_count + (size_t)1, sizeof *setup.period);
     unsigned long cores = strtoul(crn_profile_note(profile, "cores", "0"), NULL, 10);
@@ -83,6 +95,7 @@ crn_replay_setup crn_replay_setup_read(const crn_profile *profile)
 void crn_replay_setup_free(crn_replay_setup *setup)
 {
     crn_free(setup->capacity);
+    crn_free(setup->full);
     crn_free(setup->rest);
     crn_free(setup->period);
     *setup = (crn_replay_setup){0};
@@ -119,10 +132,11 @@ static void describe_pools(crn_replay *replay)
 static void compact_for_runs(crn_replay *replay)
 {
     uint32_t jobs = replay->job_count, gates = replay->gate_count;
-    replay->job_code = crn_calloc(jobs + (size_t)1, sizeof *replay->job_code);
-    replay->job_kind = crn_calloc(jobs + (size_t)1, sizeof *replay->job_kind);
-    for (uint32_t j = 0; j < jobs; j++) {
-        const crn_job *job = &replay->jobs[j];
+    uint32_t all = jobs + replay->copy_count;
+    replay->job_code = crn_calloc(all + (size_t)1, sizeof *replay->job_code);
+    replay->job_kind = crn_calloc(all + (size_t)1, sizeof *replay->job_kind);
+    for (uint32_t j = 0; j < all; j++) {
+        const crn_job *job = &replay->jobs[j < jobs ? j : replay->copies[j - jobs].job];
         replay->job_code[j] = replay->lanes[job->lane].code.bytes + job->first;
         replay->job_kind[j] = job->kind | (job->movable ? CRN_JOB_MOVABLE : 0);
     }
@@ -164,6 +178,7 @@ static void run_unscaled(crn_replay *replay)
     replay->facts.replayed = outcome.length;
     replay->facts.loosened = outcome.loosened;
     replay->facts.late = outcome.late;
+    crn_replay_check_drops(replay, &outcome);
     crn_outcome_free(&outcome);
 }
 
@@ -184,8 +199,10 @@ crn_replay *crn_replay_make(const crn_trace *trace, const crn_replay_setup *setu
     replay->facts.cores = setup->cores;
     crn_plan_order(replay);
     crn_plan_jobs(replay, setup);
+    crn_plan_copies(replay);
     crn_plan_edges(replay);
     crn_plan_pools(replay);
+    crn_plan_dropping(replay);
     crn_plan_locks(replay);
     crn_plan_timers(replay);
     crn_plan_doubts(replay);
@@ -222,6 +239,7 @@ void crn_replay_free(crn_replay *replay)
     crn_free(replay->timers);
     crn_free(replay->job_code);
     crn_free(replay->job_kind);
+    crn_free(replay->copies);
     crn_free(replay->pending);
     crn_free(replay->kinds);
     crn_free(replay->kind_of);
@@ -272,6 +290,12 @@ bool crn_replay_is_late(const crn_replay *replay, const crn_outcome *outcome)
     enum { SOME = 2, PERCENT = 1 };
     const crn_replay_facts *facts = &replay->facts;
     return outcome->late > facts->late + SOME + facts->beats / 100 * PERCENT;
+}
+
+bool crn_replay_has_few(const crn_replay *replay, const crn_outcome *outcome)
+{
+    enum { FEW = 30 };
+    return replay->drops && outcome->dropped && outcome->droppable < FEW;
 }
 
 /* ---- selection of spans ---- */

@@ -33,10 +33,18 @@ typedef enum crn_rest {
     CRN_REST_ASYNC = 5  /* asynchronous spans: self time keeps its length and takes no processor */
 } crn_rest;
 
+/* What a full queue does with a job. */
+typedef enum crn_full {
+    CRN_FULL_WAITS = 0, /* who hands it off waits */
+    CRN_FULL_DROPS_OLDEST = 1,
+    CRN_FULL_DROPS_NEWEST = 2
+} crn_full;
+
 typedef struct crn_replay_setup {
     uint32_t block_count;
     uint32_t *capacity;  /* by block: how many jobs that begin with a span of it the queue held
                             without them having begun, as recorded; 0: unlimited */
+    uint8_t *full;       /* by block: crn_full of that queue; NULL: all wait */
     uint8_t *rest;       /* by block: crn_rest, or 0 */
     uint64_t *period;    /* by block: its spans end at multiples of this many ns; 0: no timer of a
                             known period. NULL: all 0 */
@@ -99,6 +107,10 @@ typedef struct crn_outcome {
     uint64_t loosened;   /* waits that would never have ended and were cut short */
     uint64_t late;       /* moments of timers that had passed, with no note that says what the
                             program does then */
+    uint64_t dropped;    /* recorded jobs that a full queue dropped */
+    uint64_t copies;     /* jobs that were dropped in the recording and ran */
+    uint64_t droppable;  /* jobs that ran and could have been dropped */
+    uint64_t *copy_ends; /* by such job: its end, 0: it was dropped; NULL if there are none */
     crn_lengths lengths; /* of the other measured spans */
 } crn_outcome;
 
@@ -137,6 +149,7 @@ typedef enum crn_doubt_kind {
                             drops */
     CRN_DOUBT_FOLLOWS,   /* the block's begins or ends closely follow ends of `other` on other
                             lanes: a wait */
+    CRN_DOUBT_DROPPED,   /* the unscaled replay drops other numbers of jobs than the program did */
     CRN_DOUBT_ASYNC      /* spans are asynchronous: what ends them is not recorded */
 } crn_doubt_kind;
 
@@ -190,6 +203,8 @@ double crn_replay_drift(const crn_replay *replay);
 bool crn_replay_is_trusted(const crn_replay *replay);
 /* Returns true if the outcome depends on what the program does when it misses a timer. */
 bool crn_replay_is_late(const crn_replay *replay, const crn_outcome *outcome);
+/* Returns true if jobs are dropped and so few run that the outcome depends on their choice. */
+bool crn_replay_has_few(const crn_replay *replay, const crn_outcome *outcome);
 /* Returns true if the lane's unexplained time exceeds that. */
 bool crn_replay_is_odd(const crn_replay *replay, const crn_replay_lane *lane);
 

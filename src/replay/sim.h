@@ -27,6 +27,7 @@ typedef struct crn_sim_lane {
     crn_lane_state state;
     uint64_t serves;
     bool dismissed;  /* takes no more jobs */
+    uint32_t copy;   /* job that it runs, if that is a copy; otherwise 0 */
     uint64_t *begun; /* by slot: begins of open spans */
     uint64_t slots;
 } crn_sim_lane;
@@ -100,6 +101,10 @@ void crn_sim_signal(crn_sim *sim, uint32_t gate);
 /* Puts a job into its queue. / Notes that one has left it, so that a lane waiting for space hands
  * off the next. */
 void crn_sim_put(crn_sim *sim, uint32_t job);
+/* Removes the oldest job from the queue of a kind that waits there. */
+void crn_sim_drop(crn_sim *sim, uint32_t kind);
+/* Notes that a job will never run. */
+void crn_sim_lose(crn_sim *sim, uint32_t job);
 void crn_sim_make_room(crn_sim *sim, uint32_t job);
 /* Returns the index of the queue from which the lane takes its next job, CRN_NONE if all are
  * empty. */

@@ -57,7 +57,8 @@ static void begin_lanes(crn_sim *sim)
 static void begin_queues(crn_sim *sim)
 {
     const crn_replay *replay = sim->replay;
-    uint32_t kinds = replay->kind_count, queues = replay->queue_count, jobs = replay->job_count;
+    uint32_t kinds = replay->kind_count, queues = replay->queue_count,
+             jobs = replay->job_count + replay->copy_count;
     sim->queues = crn_calloc(queues + (size_t)1, sizeof *sim->queues);
     sim->to_start = crn_calloc(queues + (size_t)1, sizeof *sim->to_start);
     sim->queued = crn_calloc(jobs + (size_t)1, sizeof *sim->queued);
@@ -132,6 +133,7 @@ static void begin_outcome(crn_sim *sim)
     outcome->begin = sim->replay->origin;
     outcome->loosened = 0;
     outcome->late = 0;
+    outcome->dropped = outcome->copies = outcome->droppable = 0;
     sim->first = UINT64_MAX;
     sim->last = 0;
     if (sim->scenario->length_only)
@@ -140,6 +142,10 @@ static void begin_outcome(crn_sim *sim)
         outcome->begins = crn_calloc(count + (size_t)1, sizeof *outcome->begins);
         outcome->ends = crn_calloc(count + (size_t)1, sizeof *outcome->ends);
     }
+    if (!outcome->copy_ends && sim->replay->copy_count)
+        outcome->copy_ends = crn_calloc(sim->replay->copy_count, sizeof *outcome->copy_ends);
+    for (uint32_t i = 0; i < sim->replay->copy_count; i++)
+        outcome->copy_ends[i] = 0;
     for (uint32_t i = 0; i < count; i++)
         outcome->begins[i] = outcome->ends[i] = outcome->begin;
 }
@@ -168,6 +174,7 @@ void crn_outcome_free(crn_outcome *outcome)
 {
     crn_free(outcome->begins);
     crn_free(outcome->ends);
+    crn_free(outcome->copy_ends);
     crn_lengths_free(&outcome->lengths);
     *outcome = (crn_outcome){0};
 }

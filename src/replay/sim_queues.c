@@ -139,7 +139,31 @@ void crn_sim_signal(crn_sim *sim, uint32_t gate)
 void crn_sim_put(crn_sim *sim, uint32_t job)
 {
     sim->occupied[crn_job_kind_of(sim->replay, job)]++;
-    crn_sim_signal(sim, job);
+    if (job < sim->replay->job_count)
+        crn_sim_signal(sim, job);
+    else
+        enqueue(sim, job);
+}
+
+/* The job waits there, or is the one that a lane hands off now and that was never queued. */
+void crn_sim_lose(crn_sim *sim, uint32_t job)
+{
+    const crn_kind *kind = kind_of(sim, job);
+    uint32_t id = sim->replay->pools[kind->pool].first_queue + kind->queue;
+    sim->outcome->dropped += job < sim->replay->job_count;
+    if (--sim->to_start[id] == 0)
+        crn_sim_release_idle(sim, kind->pool);
+}
+
+void crn_sim_drop(crn_sim *sim, uint32_t number)
+{
+    const crn_kind *kind = &sim->replay->kinds[number];
+    crn_job_queue *queue = &sim->queues[sim->replay->pools[kind->pool].first_queue + kind->queue];
+    if (queue->head == queue->tail)
+        return;
+    uint32_t job = sim->queued[queue->base + queue->head++];
+    sim->occupied[number] -= sim->occupied[number] > 0;
+    crn_sim_lose(sim, job);
 }
 
 /* After a job has left its queue: a lane that waits for space hands off the next. */

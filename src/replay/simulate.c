@@ -90,8 +90,12 @@ static bool run_loop(crn_sim *sim, uint32_t number, const crn_op *op, const uint
     }
     uint32_t id = sim->replay->pools[lane->pool].first_queue + place;
     crn_job_queue *queue = &sim->queues[id];
-    lane->op = sim->replay->job_code[sim->queued[queue->base + queue->head]];
-    crn_sim_make_room(sim, sim->queued[queue->base + queue->head++]);
+    uint32_t job = sim->queued[queue->base + queue->head++];
+    lane->op = sim->replay->job_code[job];
+    lane->copy = job < sim->replay->job_count ? 0 : job;
+    sim->outcome->copies += lane->copy > 0;
+    sim->outcome->droppable += sim->replay->kinds[crn_job_kind_of(sim->replay, job)].full > 0;
+    crn_sim_make_room(sim, job);
     if (--sim->to_start[id] == 0)
         crn_sim_release_idle(sim, lane->pool);
     return true;
@@ -188,10 +192,23 @@ static bool run_gate(crn_sim *sim, uint32_t number, uint32_t gate)
     return false;
 }
 
+static bool is_full(const crn_sim *sim, uint32_t kind)
+{
+    return sim->capacity[kind] && sim->occupied[kind] >= sim->capacity[kind];
+}
+
 static bool run_take(crn_sim *sim, uint32_t number, uint32_t job)
 {
     uint32_t kind = crn_job_kind_of(sim->replay, job);
-    if (sim->capacity[kind] && sim->occupied[kind] >= sim->capacity[kind]) {
+    crn_full full = sim->replay->kinds[kind].full;
+    bool drops = full && sim->replay->kinds[kind].pool != CRN_NONE;
+    if (drops && is_full(sim, kind) && full == CRN_FULL_DROPS_NEWEST) {
+        crn_sim_lose(sim, job);
+        return true;
+    }
+    if (drops && is_full(sim, kind)) {
+        crn_sim_drop(sim, kind);
+    } else if (is_full(sim, kind)) {
         sim->lanes[number].state = LANE_PUSHES;
         sim->lanes[number].job = job; /* the lane that frees space hands it off */
         crn_sim_list_add(sim, &sim->pushing[kind], number);
@@ -243,7 +260,9 @@ static void run_span(crn_sim *sim, crn_sim_lane *lane, const crn_op *op)
         close_span(sim, lane, op->number);
     } else {
         uint64_t now = touch(sim);
-        if (op->kind != CRN_OP_TOUCH && !sim->scenario->length_only)
+        if (lane->copy && op->kind == CRN_OP_END && sim->outcome->copy_ends)
+            sim->outcome->copy_ends[lane->copy - sim->replay->job_count] = now;
+        else if (!lane->copy && op->kind != CRN_OP_TOUCH && !sim->scenario->length_only)
             (op->kind == CRN_OP_BEGIN ? sim->outcome->begins : sim->outcome->ends)[op->number] =
                 now;
     }
@@ -305,6 +324,7 @@ static void run_lane(crn_sim *sim, uint32_t number)
             goes_on = run_loop(sim, number, &op, code_of(sim, number));
             break;
         case CRN_OP_RETURN:
+            lane->copy = 0;
             lane->op = loop_of(sim, number);
             break;
         case CRN_OP_MORE:

@@ -90,6 +90,10 @@ void crn_plan_watched(crn_replay *replay)
         watch(replay, s);
     for (uint32_t lane = 0; lane < trace->lane_count && !replay->every; lane++)
         watch_lane(replay, lane);
+    for (uint32_t i = 0; i < replay->copy_count; i++) {
+        watch_above(replay, replay->copies[i].parent);
+        watch(replay, replay->copies[i].parent);
+    }
     number_watched(replay);
     find_above(replay);
 }

@@ -82,7 +82,7 @@ static double varies(sources *random, const parts *parts, uint32_t block, double
 
 /* ---- scenarios: each appends the spans and returns nothing ---- */
 
-enum { TURNS = 120 };
+enum { TURNS = 120, MOST_TURNS = 4 * TURNS };
 
 /* A camera that takes a picture each 33.3 ms (an absolute schedule). */
 static void camera(recording *out, const parts *parts)
@@ -226,30 +226,51 @@ static void independent(recording *out, const parts *parts)
     }
 }
 
-/* A queue of 2 that drops the oldest. The producer hands a job off at the end of its span. */
-static void drops(recording *out, const parts *parts)
+/* A queue of 2 that drops the oldest, or the newest. The producer hands a job off at the end of its
+ * span. */
+static void drops(recording *out, const parts *parts, bool newest, int turns)
 {
     sources random = sources_of(parts);
-    uint32_t parent[TURNS];
-    double at[TURNS], now = MS, free_at = 0;
-    int head = 0;
-    for (int i = 0; i < TURNS; i++) {
+    uint32_t parent[MOST_TURNS];
+    double at[MOST_TURNS], now = MS, free_at = 0;
+    for (int i = 0; i < turns; i++) {
         double end = now + varies(&random, parts, FIRST, 10);
         parent[i] = add(out, 0, FIRST, now, end);
         at[i] = now = end;
     }
-    for (int i = 0; i < TURNS; i++) {
-        double next = i + 1 < TURNS ? at[i + 1] : INFINITY;
-        if (i - head >= 2)
-            head = i - 1; /* the queue holds i - 1 and i */
-        while (head <= i) {
-            double start = free_at > at[head] ? free_at : at[head] + wake(&random);
+    int queued[2], count = 0;
+    for (int i = 0; i < turns; i++) {
+        double next = i + 1 < turns ? at[i + 1] : INFINITY;
+        if (count == 2 && !newest)
+            queued[0] = queued[--count];
+        if (count < 2)
+            queued[count++] = i;
+        while (count) {
+            int job = queued[0];
+            double start = free_at > at[job] ? free_at : at[job] + wake(&random);
             if (start >= next)
                 break;
+            queued[0] = queued[--count];
             free_at = start + varies(&random, parts, SECOND, 25);
-            add_job(out, 1, SECOND, start, free_at, parent[head++]);
+            add_job(out, 1, SECOND, start, free_at, parent[job]);
         }
     }
+}
+
+static void drops_oldest(recording *out, const parts *parts)
+{
+    drops(out, parts, false, MOST_TURNS);
+}
+
+/* Few jobs run, so that it matters which ones. */
+static void drops_most(recording *out, const parts *parts)
+{
+    drops(out, parts, false, TURNS / 2);
+}
+
+static void drops_newest(recording *out, const parts *parts)
+{
+    drops(out, parts, true, MOST_TURNS);
 }
 
 /* A consumer that is fast enough: nothing is dropped. */
@@ -324,31 +345,36 @@ typedef struct scenario {
     bool noted_lock; /* SECOND is noted as a lock, for which WAIT waits */
     bool must_trust; /* the model has all that matters, for the speed-ups up to `up_to` */
     double from, up_to;
+    crn_full full; /* of the queue of 2 of SECOND, noted; CRN_FULL_WAITS: no note */
 } scenario;
 
 static const scenario scenarios[] = {
-    {"camera", camera, 0, false, true, 0.5, 4},
-    {"camera in main", camera_in_main, 0, false, true, 0.5, 4},
-    {"relative sleep", relative_camera, 0, false, false, 0, 0},
-    {"steady work", steady_work, 0, false, false, 0, 0},
-    {"vsync", vsync_short, 0, false, true, 0.5, 4},
-    {"vsync, noted", vsync_short, 16.667, false, true, 0.2, 4},
-    {"vsync missed", vsync_missed, 0, false, false, 0, 0},
-    {"vsync missed, noted", vsync_missed, 16.667, false, true, 0.2, 4},
-    {"lock", contended, 0, false, false, 0, 0},
-    {"rare lock", hardly_contended, 0, false, false, 0, 0},
-    {"lock, noted", contended, 0, true, true, 0.2, 4},
-    {"rare lock, noted", hardly_contended, 0, true, true, 0.2, 4},
-    {"lock with waits", contended_with_waits, 0, false, false, 0, 0},
-    {"lock with waits, noted", contended_with_waits, 0, true, true, 0.2, 4},
-    {"rare lock with waits, noted", hardly_contended_with_waits, 0, true, true, 0.2, 4},
-    {"lock of two, with waits, noted", two_with_waits, 0, true, true, 0.2, 4},
-    {"independent", independent, 0, false, true, 0.2, 4},
-    {"drops", drops, 0, false, false, 0, 0},
-    {"pipeline", pipeline, 0, false, true, 0.2, 4},
-    {"some jobs", some_jobs, 0, false, true, 0.2, 4},
-    {"future", future, 0, false, false, 0, 0},
-    {"barrier", barrier, 0, false, false, 0, 0},
+    {"camera", camera, 0, false, true, 0.5, 4, CRN_FULL_WAITS},
+    {"camera in main", camera_in_main, 0, false, true, 0.5, 4, CRN_FULL_WAITS},
+    {"relative sleep", relative_camera, 0, false, false, 0, 0, CRN_FULL_WAITS},
+    {"steady work", steady_work, 0, false, false, 0, 0, CRN_FULL_WAITS},
+    {"vsync", vsync_short, 0, false, true, 0.5, 4, CRN_FULL_WAITS},
+    {"vsync, noted", vsync_short, 16.667, false, true, 0.2, 4, CRN_FULL_WAITS},
+    {"vsync missed", vsync_missed, 0, false, false, 0, 0, CRN_FULL_WAITS},
+    {"vsync missed, noted", vsync_missed, 16.667, false, true, 0.2, 4, CRN_FULL_WAITS},
+    {"lock", contended, 0, false, false, 0, 0, CRN_FULL_WAITS},
+    {"rare lock", hardly_contended, 0, false, false, 0, 0, CRN_FULL_WAITS},
+    {"lock, noted", contended, 0, true, true, 0.2, 4, CRN_FULL_WAITS},
+    {"rare lock, noted", hardly_contended, 0, true, true, 0.2, 4, CRN_FULL_WAITS},
+    {"lock with waits", contended_with_waits, 0, false, false, 0, 0, CRN_FULL_WAITS},
+    {"lock with waits, noted", contended_with_waits, 0, true, true, 0.2, 4, CRN_FULL_WAITS},
+    {"rare lock with waits, noted", hardly_contended_with_waits, 0, true, true, 0.2, 4,
+     CRN_FULL_WAITS},
+    {"lock of two, with waits, noted", two_with_waits, 0, true, true, 0.2, 4, CRN_FULL_WAITS},
+    {"independent", independent, 0, false, true, 0.2, 4, CRN_FULL_WAITS},
+    {"drops", drops_oldest, 0, false, false, 0, 0, CRN_FULL_WAITS},
+    {"drops the oldest, noted", drops_oldest, 0, false, true, 0.5, 4, CRN_FULL_DROPS_OLDEST},
+    {"drops most, noted", drops_most, 0, false, false, 0, 0, CRN_FULL_DROPS_OLDEST},
+    {"drops the newest, noted", drops_newest, 0, false, true, 0.5, 4, CRN_FULL_DROPS_NEWEST},
+    {"pipeline", pipeline, 0, false, true, 0.2, 4, CRN_FULL_WAITS},
+    {"some jobs", some_jobs, 0, false, true, 0.2, 4, CRN_FULL_WAITS},
+    {"future", future, 0, false, false, 0, 0, CRN_FULL_WAITS},
+    {"barrier", barrier, 0, false, false, 0, 0, CRN_FULL_WAITS},
 };
 
 static const double speedups[] = {0.2, 0.5, 1.25, 2, 4};
@@ -363,6 +389,28 @@ static double length_of(const recording *recording)
     return (double)(last - first);
 }
 
+static int compare_doubles(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* Returns the median latency of root spans whose job was not dropped, up to the end of that. */
+static double latency_of(const recording *recording)
+{
+    double *ends = crn_calloc(recording->count, sizeof *ends);
+    uint32_t count = 0;
+    for (uint32_t s = 0; s < recording->count; s++) {
+        const crn_span *span = &recording->spans[s];
+        if (span->parent != CRN_SPAN_NONE)
+            ends[count++] = (double)(span->end - recording->spans[span->parent].start);
+    }
+    qsort(ends, count, sizeof *ends, compare_doubles);
+    double median = ends[(count + 1) / 2 - 1];
+    crn_free(ends);
+    return median;
+}
+
 typedef struct tally {
     unsigned right, distrusted; /* right: error of at most 5 % */
 } tally;
@@ -374,15 +422,24 @@ static void check(const scenario *scenario, const crn_replay *replay, parts *par
     recording *truth = crn_calloc(1, sizeof *truth);
     parts->factor[block] = 1 / speedup;
     scenario->run(truth, parts);
-    crn_replay_run(replay, &(crn_scenario){.factor = parts->factor, .length_only = true}, &outcome);
+    bool length_only = scenario->full == CRN_FULL_WAITS;
+    crn_replay_run(replay, &(crn_scenario){.factor = parts->factor, .length_only = length_only},
+                   &outcome);
     parts->factor[block] = 1;
-    bool trusted = crn_replay_is_trusted(replay) && !crn_replay_is_late(replay, &outcome);
+    bool trusted = crn_replay_is_trusted(replay) && !crn_replay_is_late(replay, &outcome) &&
+                   !crn_replay_has_few(replay, &outcome);
     double error = (double)outcome.length / length_of(truth) - 1;
     bool must = scenario->must_trust && speedup >= scenario->from && speedup <= scenario->up_to;
     if ((trusted && fabs(error) > 0.1) || (must && (!trusted || fabs(error) > 0.05)))
         fail_msg("%s, block %u %g times faster: %+.1f %%, %s (%u doubts)", scenario->name, block,
                  speedup, 100 * error, trusted ? "trusted" : "not trusted",
                  crn_replay_facts_of(replay)->doubt_count);
+    double latency =
+        length_only ? 0
+                    : (double)crn_replay_latency(replay, &outcome).median / latency_of(truth) - 1;
+    if (must && fabs(latency) > 0.1)
+        fail_msg("%s, block %u %g times faster: median latency %+.1f %%", scenario->name, block,
+                 speedup, 100 * latency);
     tally->right += fabs(error) <= 0.05;
     tally->distrusted += fabs(error) <= 0.05 && !trusted;
     crn_free(truth);
@@ -399,6 +456,8 @@ static void run_scenario(const scenario *scenario, uint64_t seed, tally *tally)
                             [WAIT] = scenario->noted_lock     ? CRN_REST_WAIT
                                      : scenario->noted_ms > 0 ? CRN_REST_TIMER
                                                               : CRN_REST_NONE};
+    uint32_t capacity[BLOCKS] = {[SECOND] = scenario->full ? 2 : 0};
+    uint8_t full[BLOCKS] = {[SECOND] = (uint8_t)scenario->full};
     scenario->run(recording, &parts);
     bool has_second = false;
     for (uint32_t s = 0; s < recording->count; s++)
@@ -409,8 +468,11 @@ static void run_scenario(const scenario *scenario, uint64_t seed, tally *tally)
                        .handoff_count = recording->handoff_count,
                        .lane_count = recording->lanes,
                        .lanes = names};
-    crn_replay *replay = crn_replay_make(
-        &trace, &(crn_replay_setup){.block_count = BLOCKS, .rest = rest, .period = period});
+    crn_replay *replay = crn_replay_make(&trace, &(crn_replay_setup){.block_count = BLOCKS,
+                                                                     .capacity = capacity,
+                                                                     .full = full,
+                                                                     .rest = rest,
+                                                                     .period = period});
     for (size_t s = 0; s < COUNT(speedups); s++)
         for (uint32_t block = FIRST; block <= (has_second ? SECOND : FIRST); block++)
             check(scenario, replay, &parts, block, speedups[s], tally);
