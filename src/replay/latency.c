@@ -128,27 +128,37 @@ static bool counts(const crn_replay *replay, uint32_t span)
     return crn_is_meant(replay, span) && !replay->trace->spans[span].open;
 }
 
-/* Returns, by watched index, 1 for spans that a full queue dropped, and for those that handed these
- * off: their work is never done. Adds the ends of copies to the spans that handed these off. */
-static uint8_t *find_lost(const crn_replay *replay, const uint64_t *begins, uint64_t *ends,
-                          const uint64_t *copy_ends)
+enum { DROPPED = 1, RAN = 2 };
+
+/* Sets a bit of a watched span and of those above it. */
+static void set_above(const crn_replay *replay, uint8_t *bits, uint32_t place, uint8_t bit)
 {
-    uint8_t *lost = crn_calloc(replay->watched_count + (size_t)1, 1);
-    for (uint32_t i = 0; i < replay->watched_count; i++) {
-        if (begins[i] != ends[i] || begins[i] != replay->origin)
+    for (uint32_t at = place; at != CRN_NONE && !(bits[at] & bit); at = replay->above[at])
+        bits[at] |= bit;
+}
+
+/* Returns, by watched index, whether jobs that the span asked for ran or were dropped by a full
+ * queue. Adds the ends of copies to the spans that handed these off. */
+static uint8_t *find_dropped(const crn_replay *replay, const uint64_t *begins, uint64_t *ends,
+                             const uint64_t *copy_ends)
+{
+    uint8_t *bits = crn_calloc(replay->watched_count + (size_t)1, 1);
+    for (uint32_t s = 0, place = 0; s < replay->trace->span_count; s++) {
+        if (!crn_is_watched(replay, s))
             continue;
-        lost[i] = 1;
-        if (replay->above[i] != CRN_NONE)
-            lost[replay->above[i]] = 1;
+        bool never = begins[place] == ends[place] && begins[place] == replay->origin;
+        if (never || replay->trace->spans[s].handed_off)
+            set_above(replay, bits, place, never ? DROPPED : RAN);
+        place++;
     }
     for (uint32_t i = 0; i < replay->copy_count; i++) {
         uint32_t parent = crn_watched_place(replay, replay->copies[i].parent);
-        if (!copy_ends || !copy_ends[i])
-            lost[parent] = 1;
-        else if (ends[parent] < copy_ends[i])
+        bool ran = copy_ends && copy_ends[i];
+        if (ran && ends[parent] < copy_ends[i])
             ends[parent] = copy_ends[i];
+        set_above(replay, bits, parent, ran ? RAN : DROPPED);
     }
-    return lost;
+    return bits;
 }
 
 /* Adds the watched spans; times are by watched index. */
@@ -158,7 +168,7 @@ static void add_watched(const crn_replay *replay, const uint64_t *begins, const 
     uint64_t *done = crn_calloc(replay->watched_count + (size_t)1, sizeof *done);
     for (uint32_t i = 0; i < replay->watched_count; i++)
         done[i] = ends[i];
-    uint8_t *lost = replay->drops ? find_lost(replay, begins, done, copy_ends) : NULL;
+    uint8_t *dropped = replay->drops ? find_dropped(replay, begins, done, copy_ends) : NULL;
     raise_ends(replay, done);
     for (uint32_t s = 0, place = 0; s < replay->trace->span_count; s++) {
         if (!replay->watched[s / 64]) {
@@ -167,12 +177,12 @@ static void add_watched(const crn_replay *replay, const uint64_t *begins, const 
         }
         if (!crn_is_watched(replay, s))
             continue;
-        if (counts(replay, s) && !(lost && lost[place]))
+        if (counts(replay, s) && !(dropped && dropped[place] == DROPPED))
             crn_lengths_add(lengths, done[place] - begins[place]);
         place++;
     }
     crn_free(done);
-    crn_free(lost);
+    crn_free(dropped);
 }
 
 /* ---- latencies ---- */

@@ -228,14 +228,16 @@ static void independent(recording *out, const parts *parts)
 
 /* A queue of 2 that drops the oldest, or the newest. The producer hands a job off at the end of its
  * span. */
-static void drops(recording *out, const parts *parts, bool newest, int turns)
+static void drops(recording *out, const parts *parts, bool newest, int turns, bool items)
 {
     sources random = sources_of(parts);
     uint32_t parent[MOST_TURNS];
     double at[MOST_TURNS], now = MS, free_at = 0;
     for (int i = 0; i < turns; i++) {
         double end = now + varies(&random, parts, FIRST, 10);
+        uint32_t item = items ? add(out, 0, MAIN, now, end) : CRN_SPAN_NONE;
         parent[i] = add(out, 0, FIRST, now, end);
+        out->spans[parent[i]].parent = item;
         at[i] = now = end;
     }
     int queued[2], count = 0;
@@ -259,18 +261,24 @@ static void drops(recording *out, const parts *parts, bool newest, int turns)
 
 static void drops_oldest(recording *out, const parts *parts)
 {
-    drops(out, parts, false, MOST_TURNS);
+    drops(out, parts, false, MOST_TURNS, false);
+}
+
+/* A span around all work for an item. */
+static void drops_items(recording *out, const parts *parts)
+{
+    drops(out, parts, false, MOST_TURNS, true);
 }
 
 /* Few jobs run, so that it matters which ones. */
 static void drops_most(recording *out, const parts *parts)
 {
-    drops(out, parts, false, TURNS / 2);
+    drops(out, parts, false, TURNS / 2, false);
 }
 
 static void drops_newest(recording *out, const parts *parts)
 {
-    drops(out, parts, true, MOST_TURNS);
+    drops(out, parts, true, MOST_TURNS, false);
 }
 
 /* A consumer that is fast enough: nothing is dropped. */
@@ -369,6 +377,7 @@ static const scenario scenarios[] = {
     {"independent", independent, 0, false, true, 0.2, 4, CRN_FULL_WAITS},
     {"drops", drops_oldest, 0, false, false, 0, 0, CRN_FULL_WAITS},
     {"drops the oldest, noted", drops_oldest, 0, false, true, 0.5, 4, CRN_FULL_DROPS_OLDEST},
+    {"drops items, noted", drops_items, 0, false, true, 0.5, 4, CRN_FULL_DROPS_OLDEST},
     {"drops most, noted", drops_most, 0, false, false, 0, 0, CRN_FULL_DROPS_OLDEST},
     {"drops the newest, noted", drops_newest, 0, false, true, 0.5, 4, CRN_FULL_DROPS_NEWEST},
     {"pipeline", pipeline, 0, false, true, 0.2, 4, CRN_FULL_WAITS},
@@ -402,7 +411,7 @@ static double latency_of(const recording *recording)
     uint32_t count = 0;
     for (uint32_t s = 0; s < recording->count; s++) {
         const crn_span *span = &recording->spans[s];
-        if (span->parent != CRN_SPAN_NONE)
+        if (span->handed_off)
             ends[count++] = (double)(span->end - recording->spans[span->parent].start);
     }
     qsort(ends, count, sizeof *ends, compare_doubles);
