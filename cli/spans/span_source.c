@@ -141,6 +141,13 @@ void crn_span_source_warn(FILE *out, const crn_span_source *source)
 {
     const crn_trace *trace = source->trace;
     crn_terminal_style(out, CRN_STYLE_WARM);
+    const char *stray = crn_profile_note(source->profile, "stray", NULL);
+    if (stray)
+        fprintf(
+            out,
+            "a scope ended on another thread than it began, or across co_await, and is recorded "
+            "too long: first %s; use an asynchronous span (cairn/async.h)\n",
+            stray);
     if (strcmp(crn_profile_note(source->profile, "out_of_space", ""), "disk") == 0)
         warn(out, trace->limited, "span was dropped: the disk was full",
              "spans were dropped: the disk was full");

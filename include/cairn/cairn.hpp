@@ -186,14 +186,19 @@ namespace priv {
 /* Directs attributes to the span of a scope while it exists. */
 class aim {
   public:
-    explicit aim(const cairn_scope &scope) noexcept : scope_(scope)
+    explicit aim(const cairn_scope &scope) noexcept : scope_(scope), on_(cairn_scope_aim(&scope))
     {
-        cairn_scope_aim(&scope_);
     }
 
     ~aim()
     {
-        cairn_scope_aim_end(&scope_);
+        if (on_)
+            cairn_scope_aim_end(&scope_);
+    }
+
+    explicit operator bool() const noexcept
+    {
+        return on_;
     }
 
     aim(const aim &) = delete;
@@ -201,6 +206,7 @@ class aim {
 
   private:
     const cairn_scope &scope_;
+    bool on_;
 };
 
 template <typename Number>
@@ -267,10 +273,8 @@ class span {
      * become doubles. */
     template <typename Value> span &set(cairn_place &key, const Value &value) noexcept
     {
-        if (scope_.strand) {
-            const priv::aim aim(scope_);
+        if (const priv::aim aim{scope_})
             priv::set(scope_.strand, key, value);
-        }
         return *this;
     }
 
@@ -278,11 +282,9 @@ class span {
      * CAIRN_KEY("loading")). */
     span &set_name(cairn_place &key, cairn_place &text) noexcept
     {
-        if (scope_.strand) {
-            const priv::aim aim(scope_);
+        if (const priv::aim aim{scope_})
             cairn_span_name(scope_.strand, cairn_place_key(scope_.strand, &key),
                             cairn_place_text(scope_.strand, &text));
-        }
         return *this;
     }
 
@@ -290,7 +292,7 @@ class span {
     cairn_span name() const noexcept
     {
         const priv::aim aim(scope_);
-        return cairn_span_current(scope_.strand);
+        return aim ? cairn_span_current(scope_.strand) : 0;
     }
 
   private:

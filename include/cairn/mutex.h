@@ -42,7 +42,7 @@ typedef struct cairn_mutex {
     {                                                                                              \
         PTHREAD_MUTEX_INITIALIZER, CAIRN_PLACE_WORD(name), CAIRN_PLACE_WORD(name ".wait"), 0,      \
         {                                                                                          \
-            NULL, 0                                                                                \
+            NULL, 0, NULL                                                                          \
         }                                                                                          \
     }
 

@@ -108,9 +108,11 @@ typedef struct cairn_scope_options {
 typedef struct cairn_scope {
     cairn_strand *strand;
     size_t height; /* of the stack below it */
+    const cairn_place *place;
 } cairn_scope;
 
 CAIRN_API void cairn_priv_scope_end(cairn_strand *strand, size_t height);
+CAIRN_API bool cairn_priv_scope_strays(const cairn_scope *scope);
 
 /* Opens a scope of `place`; close it with cairn_scope_end. `strand` may be NULL. */
 CAIRN_PRIV_INLINE cairn_scope cairn_scope_begin(cairn_strand *strand, cairn_place *place,
@@ -119,6 +121,7 @@ CAIRN_PRIV_INLINE cairn_scope cairn_scope_begin(cairn_strand *strand, cairn_plac
     cairn_scope scope;
     scope.strand = strand;
     scope.height = 0;
+    scope.place = place;
     if (__builtin_expect(!strand, 1))
         return scope;
     const cairn_priv_strand *s = (const cairn_priv_strand *)(const void *)strand;
@@ -129,11 +132,15 @@ CAIRN_PRIV_INLINE cairn_scope cairn_scope_begin(cairn_strand *strand, cairn_plac
     return scope;
 }
 
-/* Closes the scope, and scopes opened inside of it that are still open. Call it once. */
+/* Closes the scope, and scopes opened inside of it that are still open. Call it once, on the thread
+ * that opened it: on another one it is counted as misuse, `cairn spans` names the scope, and it
+ * stays open up to the end of the enclosing one. */
 CAIRN_PRIV_INLINE void cairn_scope_end(cairn_scope *scope)
 {
     cairn_strand *strand = scope->strand;
     if (__builtin_expect(!strand, 1))
+        return;
+    if (!CAIRN_PRIV_LIKELY(strand == cairn_priv_thread_strand) && cairn_priv_scope_strays(scope))
         return;
     const cairn_priv_strand *s = (const cairn_priv_strand *)(const void *)strand;
     if (CAIRN_PRIV_LIKELY(CAIRN_PRIV_READ(s->high) != NULL &&
@@ -147,9 +154,9 @@ CAIRN_PRIV_INLINE void cairn_scope_end(cairn_scope *scope)
 
 /* Directs attributes, edges and cairn_span_current to the span of an open scope, which need not be
  * the innermost one, until cairn_scope_aim_end. No span may begin or end meanwhile. Histograms by
- * attribute value (cairn_key_split) do not have such attributes. Does nothing for a scope without a
- * strand. */
-CAIRN_API void cairn_scope_aim(const cairn_scope *scope);
+ * attribute value (cairn_key_split) do not have such attributes. Returns false, and does nothing,
+ * for a scope without a strand, or of another thread, which is counted as misuse. */
+CAIRN_API bool cairn_scope_aim(const cairn_scope *scope);
 CAIRN_API void cairn_scope_aim_end(const cairn_scope *scope);
 
 /* Adopted work, until its end. */

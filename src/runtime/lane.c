@@ -198,6 +198,7 @@ static cairn_lane *open_lane(cairn_profile *profile, const char *name, bool reus
         if (!lane->disk->name)
             lane->disk->name = crn_profile_string(profile, name);
         lane->open = true;
+        __atomic_store_n(&lane->of_thread, false, __ATOMIC_RELAXED);
         lane->disk->open = 1;
         lane->turned = __atomic_load_n(&profile->turned, __ATOMIC_ACQUIRE);
         lane->changes_seen = __atomic_load_n(&profile->changes, __ATOMIC_ACQUIRE);

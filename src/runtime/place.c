@@ -5,6 +5,7 @@
 #include <cairn/scope.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/names.h"
@@ -195,18 +196,45 @@ void cairn_priv_scope_end(cairn_strand *strand, size_t height)
         cairn_strand_unwind(strand, height);
 }
 
-void cairn_scope_aim(const cairn_scope *scope)
+/* Returns true, and counts it, if the scope is on the own strand of another thread. The first place
+ * of the process is noted. */
+bool cairn_priv_scope_strays(const cairn_scope *scope)
+{
+    enum { TEXT_MAX = 1024 };
+    static int noted;
+    const cairn_lane *lane = crn_lane_of(scope->strand);
+    if (crn_lane_is_buried(lane) || !__atomic_load_n(&lane->of_thread, __ATOMIC_RELAXED) ||
+        __atomic_load_n(&lane->owner, __ATOMIC_RELAXED) == crn_thread_self())
+        return false;
+    cairn_strand *own = cairn_thread_strand();
+    if (!own || crn_lane_is_buried(crn_lane_of(own)))
+        return true;
+    CAIRN_PRIV_ADD(crn_lane_of(own)->disk->misuses, 1);
+    if (__atomic_exchange_n(&noted, 1, __ATOMIC_RELAXED))
+        return true;
+    char text[TEXT_MAX];
+    const cairn_place *place = scope->place;
+    snprintf(text, sizeof text, "\"%s\" of %s:%u", place ? place->name : "a scope",
+             place && place->file ? place->file : "?", place ? place->line : 0);
+    cairn_profile_note(profile_of(own), "stray", text);
+    return true;
+}
+
+bool cairn_scope_aim(const cairn_scope *scope)
 {
     cairn_strand *strand = scope->strand;
-    if (!strand || !strand->open_spans)
-        return;
+    if (!strand || (strand != cairn_priv_thread_strand && cairn_priv_scope_strays(scope)))
+        return false;
+    if (!strand->open_spans)
+        return true;
     const cairn_priv_open *open = strand->hot.open - 1;
     if (open->height == scope->height && !crn_open_is_adoption(open->span))
-        return;
+        return true;
     strand->aim = CRN_AIM_NOWHERE;
     for (; open > strand->open_spans && open->height >= scope->height; open--)
         if (open->height == scope->height && crn_open_is_recorded(open->span))
             strand->aim = open->span;
+    return true;
 }
 
 void cairn_scope_aim_end(const cairn_scope *scope)
@@ -232,7 +260,7 @@ void cairn_adoption_end(cairn_adoption *adoption)
 
 cairn_scope cairn_scope_begin_named(cairn_strand *strand, const char *name, int64_t iteration)
 {
-    cairn_scope scope = {strand, 0};
+    cairn_scope scope = {strand, 0, NULL};
     if (!strand)
         return scope;
     cairn_block block = CAIRN_BLOCK_ROOT;

@@ -291,7 +291,9 @@ static cairn_strand *open_strand(void)
         name_thread(name);
     cairn_lane *lane = cairn_lane_open(here, *name ? name : "main");
     cairn_strand *strand = cairn_strand_open(lane);
-    if (!strand)
+    if (strand)
+        __atomic_store_n(&lane->of_thread, true, __ATOMIC_RELAXED);
+    else
         cairn_lane_close(lane);
     return strand;
 }

@@ -164,6 +164,7 @@ struct cairn_lane {
     crn_timer *timer;       /* timer on the owner's CPU time */
     pid_t thread_id;        /* of the owner; atomic */
     clockid_t thread_clock; /* its CPU clock; 0: no owner; atomic */
+    bool of_thread;         /* it is the own lane of a thread (process.h); atomic */
     bool open;
     bool forked; /* it still has the parent's data */
     uint32_t number;

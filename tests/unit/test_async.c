@@ -119,10 +119,39 @@ static void fork_between(void)
     cairn_async_end(&span);
 }
 
+static cairn_scope moved;
+
+static void *end_moved(void *data)
+{
+    CAIRN_SCOPE("ends");
+    check(!cairn_scope_aim(&moved)); /* an attribute is refused */
+    cairn_scope_end(&moved);
+    CAIRN_SCOPE("goes on");
+    return data;
+}
+
+/* A scope that another thread ends: it stays open up to the end of the enclosing one. */
+static void stray(void)
+{
+    CAIRN_SCOPE("main");
+    {
+        CAIRN_SCOPE("outer");
+        moved = CAIRN_SCOPE_BEGIN("moved");
+        run_thread(end_moved, NULL);
+        CAIRN_SCOPE_INTEGER("still", 1);
+        sleep_ms(5);
+    }
+    CAIRN_SCOPE("after");
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
-} roles[] = {{"overlap", overlap}, {"many", many}, {"too many", too_many}, {"fork", fork_between}};
+} roles[] = {{"overlap", overlap},
+             {"many", many},
+             {"too many", too_many},
+             {"fork", fork_between},
+             {"stray", stray}};
 
 static int play(const char *name)
 {
@@ -220,6 +249,23 @@ static void a_child_does_not_end_its_parents_span(void **state)
     recorded_free(&recorded);
 }
 
+static void a_scope_that_another_thread_ends_is_named(void **state)
+{
+    (void)state;
+    recorded recorded = again_record("stray");
+    const char *note = crn_profile_note(recorded.profile, "stray", "");
+    assert_non_null(strstr(note, "\"moved\""));
+    assert_non_null(strstr(note, "test_async.c:"));
+    assert_string_equal(crn_profile_note(recorded.profile, "misuses", ""), "2");
+    uint32_t inner = recorded_find(&recorded, "main/outer/moved");
+    assert_string_equal(recorded_attribute(&recorded, inner, "still"), "1");
+    assert_true(length_ms(&recorded.trace->spans[inner]) >= 5);
+    assert_true(recorded.trace->spans[inner].end <= span_of(&recorded, "main/outer")->end);
+    assert_int_equal(recorded_count(&recorded, "ends/goes on"), 1);
+    assert_int_equal(recorded_count(&recorded, "main/after"), 1);
+    recorded_free(&recorded);
+}
+
 static void without_a_profile_nothing_happens(void **state)
 {
     (void)state;
@@ -235,6 +281,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(lanes_are_used_again),
         cmocka_unit_test(spans_beyond_the_limit_are_counted),
         cmocka_unit_test(a_child_does_not_end_its_parents_span),
+        cmocka_unit_test(a_scope_that_another_thread_ends_is_named),
         cmocka_unit_test(without_a_profile_nothing_happens),
     };
     if (count > 1)
