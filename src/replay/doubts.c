@@ -246,6 +246,14 @@ static uint32_t cause_of(const moment *ends, uint32_t count, uint64_t time, uint
     return CRN_NONE;
 }
 
+/* Returns true if a timer explains the event. A limited rate may as well be a wait for another
+ * lane. */
+static bool is_timed(const crn_replay *replay, uint32_t lane, uint32_t block, bool at_end)
+{
+    uint32_t timer = crn_replay_timer(replay, lane, block, at_end);
+    return timer != CRN_NONE && !replay->timers[timer].relative;
+}
+
 static void follow_lane(crn_replay *replay, uint32_t lane, uint8_t *over, const moment *ends,
                         uint32_t count, follow *follows)
 {
@@ -263,7 +271,7 @@ static void follow_lane(crn_replay *replay, uint32_t lane, uint8_t *over, const 
                          crn_replay_begin_gate(replay, event.which) ||
                          crn_replay_hold(replay, event.which))) ||
             (replay->rest[block] && replay->rest[block] != CRN_REST_LOCK) ||
-            crn_replay_timer(replay, lane, block, at_end) != CRN_NONE)
+            is_timed(replay, lane, block, at_end))
             continue;
         follow *its = &follows[block * 2 + at_end];
         uint32_t cause = cause_of(ends, count, event.time, lane);

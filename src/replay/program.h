@@ -106,6 +106,7 @@ typedef struct crn_copy {
 typedef struct crn_timer {
     uint32_t lane, block;
     bool at_end, noted;
+    bool relative;        /* it fires a period after it last fired: a limited rate */
     double period, phase; /* ns; phase: a moment at which it fires, since the origin */
     double longest; /* the period may be a fraction of `period`, but waits were not longer than
                        this; 0: the period is certain */

@@ -135,10 +135,20 @@ static bool run_until(crn_sim *sim, uint32_t number, double moment)
     return run_sleep(sim, number, moment);
 }
 
+/* Sleeps up to a period after the last time. */
+static bool run_limit(crn_sim *sim, uint32_t number, const crn_timer *timer, double *last)
+{
+    double until = *last > 0 ? *last + timer->period : timer->phase;
+    *last = until > sim->now ? until : sim->now;
+    return run_sleep(sim, number, until);
+}
+
 /* Sleeps up to the next multiple of a timer's period. */
 static bool run_next(crn_sim *sim, uint32_t number, uint32_t index)
 {
     const crn_timer *timer = &sim->replay->timers[index];
+    if (timer->relative)
+        return run_limit(sim, number, timer, &sim->beats[index]);
     double multiple = floor((sim->now - timer->phase) / timer->period) + 1;
     double wait = timer->phase + multiple * timer->period - sim->now;
     bool skips = sim->beats[index] && multiple > sim->beats[index] + 1;

@@ -5,6 +5,10 @@
  * relative to a fitted schedule, must not accumulate, and is regressed on the lateness of the event
  * before it: a timer absorbs earlier lateness (slope at most 0), work and relative sleep pass it on
  * (slope 1).
+ *
+ * A limited rate waits until a period after the event before. Its lateness accumulates, but each
+ * wait is as much shorter as the work before it took longer (slope -1), while neither work nor
+ * sleep depends on that (slope 0).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,6 +25,7 @@ enum {
 #define LEAST_SLACK 0.02 /* of the period */
 #define STEADY 0.05      /* median deviation of an interval, of the period */
 #define ABSORBS 0.45     /* slope of a timer, at most */
+#define LIMITS (-0.6)    /* slope of the wait for a limited rate, at most */
 
 /* A begin or end of a span outside of pools and hand-offs. */
 typedef struct beat {
@@ -155,14 +160,29 @@ static double growth(schedule *schedule, uint32_t lag)
     return step > 0 ? far / step : far > 0 ? INFINITY : 1;
 }
 
-typedef enum verdict { NO_TIMER, MAYBE_TIMER, TIMER } verdict;
+/* Returns true if waits are shorter when the work before them takes longer. */
+static bool is_limited(schedule *schedule)
+{
+    for (uint32_t i = 0; i < schedule->count; i++) {
+        const beat *beat = &schedule->beats[i];
+        schedule->late[i] = (double)beat->slack;
+        schedule->before[i] = i ? (double)(beat->time - beat[-1].time) - (double)beat->slack : 0;
+    }
+    schedule->before[0] = schedule->before[1];
+    double slope = slope_of(schedule);
+
+    return slope <= LIMITS && slope >= 2 * LIMITS;
+}
+
+typedef enum verdict { NO_TIMER, MAYBE_TIMER, TIMER, LIMIT } verdict;
 
 static verdict verdict_on(schedule *schedule)
 {
     enum { NEAR = 8, FAR = 24 };
     double near = growth(schedule, NEAR), far = growth(schedule, FAR);
+
     if (near > 1.7 && far > 2.2)
-        return NO_TIMER;
+        return is_limited(schedule) ? LIMIT : NO_TIMER;
     double slope = slope_of(schedule);
     return near < 1.7 && far < 2.2 && slope <= ABSORBS && slope >= -1 ? TIMER : MAYBE_TIMER;
 }
@@ -181,7 +201,7 @@ static double longest_wait(const schedule *schedule)
     return (double)longest < 0.5 * schedule->period ? (double)longest : 0;
 }
 
-static void add_timer(crn_replay *replay, const schedule *schedule, uint32_t lane, bool noted)
+static crn_timer *add_timer(crn_replay *replay, const schedule *schedule, uint32_t lane, bool noted)
 {
     replay->timers = crn_replay_grow(replay->timers, replay->timer_count, &replay->timer_room,
                                      sizeof *replay->timers);
@@ -193,10 +213,19 @@ static void add_timer(crn_replay *replay, const schedule *schedule, uint32_t lan
                     .period = schedule->period,
                     .phase = schedule->phase,
                     .longest = noted ? 0 : longest_wait(schedule)};
-    if (noted)
-        return;
-    replay->facts.beats += schedule->count;
-    crn_replay_note_timer(replay, schedule->beats->block, schedule->period);
+    if (!noted) {
+        replay->facts.beats += schedule->count;
+        crn_replay_note_timer(replay, schedule->beats->block, schedule->period);
+    }
+    return &replay->timers[replay->timer_count - 1];
+}
+
+/* The first wait ends when it did. */
+static void add_limit(crn_replay *replay, const schedule *schedule, uint32_t lane)
+{
+    crn_timer *timer = add_timer(replay, schedule, lane, false);
+    timer->relative = true;
+    timer->phase = (double)(schedule->beats->time - replay->origin);
 }
 
 /* `*maybe` gets the period of a possible timer, and `*maybe_block` its block. */
@@ -217,6 +246,8 @@ static void judge(crn_replay *replay, uint32_t lane, schedule *schedule, double 
     verdict verdict = verdict_on(schedule);
     if (verdict == TIMER)
         add_timer(replay, schedule, lane, false);
+    else if (verdict == LIMIT && schedule->beats->at_end)
+        add_limit(replay, schedule, lane);
     else if (verdict == MAYBE_TIMER && !*maybe)
         *maybe = schedule->period, *maybe_block = block;
 }

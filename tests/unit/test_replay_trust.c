@@ -157,6 +157,20 @@ static void vsync_missed(recording *out, const parts *parts)
     vsync(out, parts, 20);
 }
 
+/* Output at most each 10 ms: a wait up to 10 ms after the last one. */
+static void limited_rate(recording *out, const parts *parts)
+{
+    sources random = sources_of(parts);
+    double now = 5 * MS, next = 0;
+    for (int i = 0; i < TURNS; i++) {
+        double end = now + takes(&random, parts, FIRST, 6);
+        add(out, 0, FIRST, now, end);
+        now = end < next ? next + wake(&random) : end + 1000;
+        add(out, 0, WAIT, end, now);
+        next = now + 10 * MS;
+    }
+}
+
 /* Threads that work outside of a lock and inside; the one that asked first gets it. */
 static void lock(recording *out, const parts *parts, double outside, double inside, int threads,
                  bool spans)
@@ -365,6 +379,7 @@ static const scenario scenarios[] = {
     {"vsync, noted", vsync_short, 16.667, false, true, 0.2, 4, CRN_FULL_WAITS},
     {"vsync missed", vsync_missed, 0, false, false, 0, 0, CRN_FULL_WAITS},
     {"vsync missed, noted", vsync_missed, 16.667, false, true, 0.2, 4, CRN_FULL_WAITS},
+    {"limited rate", limited_rate, 0, false, false, 0, 0, CRN_FULL_WAITS},
     {"lock", contended, 0, false, false, 0, 0, CRN_FULL_WAITS},
     {"rare lock", hardly_contended, 0, false, false, 0, 0, CRN_FULL_WAITS},
     {"lock, noted", contended, 0, true, true, 0.2, 4, CRN_FULL_WAITS},
