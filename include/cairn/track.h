@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * track.h - spans with given time stamps: what a GPU, DSP or camera did, on a track of its own.
+ *
+ *     cairn_track *queue = cairn_track_open("gpu queue", 1);         the device counts nanoseconds
+ *     uint64_t before = cairn_track_clock();
+ *     cairn_track_sync(queue, device_clock(), before);                now and then
+ *     ...
+ *     kernel->asked = cairn_handoff_take(cairn_thread_strand());      where it is submitted
+ *     ...
+ *     CAIRN_TRACK_SPAN(queue, kernel->asked, "blur", kernel->begin, kernel->end);   when it is done
+ *
+ * The device's clock is related to the profile's by pairs of readings. One pair gives the offset;
+ * from the second on, the first and the last pair give the rate as well. The profile has a note
+ * "track.NAME" with the number of pairs and the largest error seen: half of the time that a pair of
+ * readings took, plus the distance of that pair from the prediction of the pairs before.
+ *
+ * Tracks are of the process's own profile (process.h). Without one, cairn_track_open returns NULL,
+ * which all functions accept and ignore. Thread: any, but calls for the same track must not overlap
+ * in time. Not signal safe. A child of fork must open tracks of its own.
+ */
+#ifndef CAIRN_TRACK_H
+#define CAIRN_TRACK_H
+
+#include "scope.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cairn_track cairn_track;
+
+/* Opens a track. `ns_per_tick` is the nominal length of one unit of the device's clock, above 0.
+ * Returns NULL without a profile, without memory, or for a bad argument. */
+CAIRN_API cairn_track *cairn_track_open(const char *name, double ns_per_tick);
+
+/* Frees the track; its spans stay. */
+CAIRN_API void cairn_track_close(cairn_track *track);
+
+/* Reads the profile's clock; 0 without a profile. */
+CAIRN_API uint64_t cairn_track_clock(void);
+
+/* Adds a pair of readings: `device` was read from the device's clock after `before` was read with
+ * cairn_track_clock, and before this call. Readings with a device clock that does not grow are
+ * ignored. */
+CAIRN_API void cairn_track_sync(cairn_track *track, uint64_t device, uint64_t before);
+
+/* Returns the largest error seen so far, in nanoseconds; -1 before the first pair. */
+CAIRN_API double cairn_track_error(const cairn_track *track);
+
+/* Records a span of `place` from `begin` to `end` on the device's clock, a child of the token's
+ * span. Spans of a track must be given in order and must not overlap: one that begins before the
+ * last one ended, ends before it begins, or comes before the first pair is refused, and counted as
+ * misuse. Device spans are not in histograms. Returns the span, for cairn_span_waits_for; 0 if it
+ * is not recorded. */
+CAIRN_API cairn_span cairn_track_span(cairn_track *track, cairn_handoff asked, cairn_place *place,
+                                      int64_t iteration, uint64_t begin, uint64_t end);
+
+/* The same with the name as a string literal, and without an iteration. */
+#define CAIRN_TRACK_SPAN(track, asked, name, begin, end)                                           \
+    __extension__({                                                                                \
+        static cairn_place cairn_priv_place = CAIRN_PLACE_HERE(name);                              \
+        cairn_track_span((track), (asked), &cairn_priv_place, CAIRN_ITERATION_NONE, (begin),       \
+                         (end));                                                                   \
+    })
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_track.c - spans of a fake device, whose clock has another origin and rate than the
+ * profile's. Each case runs this program again, with a task as argument.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cairn/track.h>
+
+#include "support/again.h"
+#include "support/cases.h"
+
+enum { MS = 1000000, KERNELS = 20, WRONG = 9 };
+
+static void check(bool holds)
+{
+    if (!holds)
+        _exit(WRONG);
+}
+
+/* The device counts 19.2 MHz, and a little faster than it says. */
+static uint64_t device_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    double ns = (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+    return 1000000000 + (uint64_t)(ns * 0.0192 * 1.001);
+}
+
+static void sleep_ms(long ms)
+{
+    nanosleep(&(struct timespec){0, ms * MS}, NULL);
+}
+
+static void synchronise(cairn_track *track)
+{
+    uint64_t before = cairn_track_clock();
+    cairn_track_sync(track, device_clock(), before);
+}
+
+/* Each kernel runs within a span "reference" of the host, and asks for the span "reads" after it.
+ */
+static void device(void)
+{
+    CAIRN_SCOPE("main");
+    cairn_track *queue = cairn_track_open("gpu queue", 1 / 0.0192);
+    check((queue != NULL) == (getenv("CAIRN_OUT") != NULL));
+    check(cairn_track_error(queue) < 0);
+    check(CAIRN_TRACK_SPAN(queue, cairn_handoff_take(NULL), "too early", 1, 2) == 0);
+    synchronise(queue);
+    sleep_ms(20);
+    synchronise(queue);
+    uint64_t end = 0, begin = 0;
+    for (int i = 0; i < KERNELS; i++) {
+        cairn_handoff asked;
+        {
+            CAIRN_SCOPE("submit", .iteration = i);
+            asked = cairn_handoff_take(cairn_thread_strand());
+        }
+        {
+            CAIRN_SCOPE("reference", .iteration = i);
+            begin = device_clock();
+            sleep_ms(2);
+            end = device_clock();
+        }
+        cairn_span kernel = CAIRN_TRACK_SPAN(queue, asked, "kernel", begin, end);
+        CAIRN_SCOPE("reads");
+        cairn_span_waits_for(cairn_thread_strand(), kernel);
+        synchronise(queue);
+    }
+    check(CAIRN_TRACK_SPAN(queue, cairn_handoff_take(NULL), "overlaps", begin, end + 9) == 0);
+    check(CAIRN_TRACK_SPAN(queue, cairn_handoff_take(NULL), "backwards", end + 9, end + 8) == 0);
+    check(!queue || (cairn_track_error(queue) > 0 && cairn_track_error(queue) < 5 * MS));
+    cairn_track_close(queue);
+}
+
+static void device_spans_are_where_they_ran(void **state)
+{
+    (void)state;
+    recorded recorded = again_record("device");
+    const crn_trace *trace = recorded.trace;
+    assert_int_equal(recorded_count(&recorded, "main/submit/kernel"), KERNELS);
+    assert_int_equal(trace->edge_count, KERNELS);
+    assert_string_equal(crn_profile_note(recorded.profile, "misuses", ""), "3");
+    const char *note = crn_profile_note(recorded.profile, "track.gpu queue", "");
+    const char *error = strstr(note, "error=");
+    assert_true(strstr(note, "pairs=") && error);
+    double most = atof(error + strlen("error=")) + 20000; /* conversion of the capture's clock */
+    const crn_span *references[KERNELS];
+    uint32_t kernels = 0, count = 0;
+    for (uint32_t s = 0; s < trace->span_count; s++)
+        if (trace->spans[s].iteration != CAIRN_ITERATION_NONE &&
+            strcmp(recorded.profile->blocks[trace->spans[s].block].name, "reference") == 0)
+            references[count++] = &trace->spans[s];
+    assert_int_equal(count, KERNELS);
+    for (uint32_t s = 0; s < trace->span_count; s++) {
+        const crn_span *span = &trace->spans[s];
+        if (strcmp(recorded.profile->blocks[span->block].name, "kernel") != 0)
+            continue;
+        assert_string_equal(trace->lanes[span->lane], "gpu queue");
+        const crn_span *reference = references[kernels++];
+        assert_true((double)span->start + most >= (double)reference->start);
+        assert_true((double)span->end <= (double)reference->end + most);
+        assert_true((double)(span->end - span->start) >= 2 * MS - most);
+    }
+    assert_int_equal(kernels, KERNELS);
+    recorded_free(&recorded);
+}
+
+static void without_a_profile_nothing_happens(void **state)
+{
+    (void)state;
+    again_run("device", NULL, NULL, NULL, 0);
+}
+
+int main(int count, char **arguments)
+{
+    (void)arguments;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(device_spans_are_where_they_ran),
+        cmocka_unit_test(without_a_profile_nothing_happens),
+    };
+    if (count > 1) {
+        alarm(60);
+        device();
+        return 0;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
