@@ -260,6 +260,82 @@ static void back_pressure(void)
     produce(20, false);
 }
 
+/* ---- two queues, of which a worker prefers one ---- */
+
+typedef struct line {
+    item items[MOST];
+    int head, tail;
+} line;
+
+static line urgent, patient;
+
+static void put(line *line, int number)
+{
+    pthread_mutex_lock(&queue_lock);
+    line->items[line->tail++] = (item){cairn_handoff_take(cairn_thread_strand()), now_ms(), number};
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&queue_lock);
+}
+
+static bool take_one(line *line, item *job)
+{
+    if (line->head == line->tail)
+        return false;
+    *job = line->items[line->head++];
+    return true;
+}
+
+static void *serve(void *data)
+{
+    for (;;) {
+        item job;
+        pthread_mutex_lock(&queue_lock);
+        bool high = false, found = false;
+        while (!(found = (high = take_one(&urgent, &job)) || take_one(&patient, &job)) && !over)
+            pthread_cond_wait(&changed, &queue_lock);
+        pthread_mutex_unlock(&queue_lock);
+        if (!found)
+            return data;
+        CAIRN_ADOPT(job.asked);
+        if (high) {
+            CAIRN_SCOPE("first", .iteration = job.number);
+            work(FIRST, 0, job.number, 8);
+        } else {
+            CAIRN_SCOPE("second", .iteration = job.number);
+            work(SECOND, 1, job.number, 12);
+        }
+        latencies[latency_count++] = now_ms() - job.began;
+    }
+}
+
+static void *ask_patiently(void *data)
+{
+    for (int i = 0; i < TURNS; i++) {
+        equal_work(0, 18 * (0.5 + random_of(0, 1, i)));
+        CAIRN_SCOPE("ask", .iteration = i);
+        put(&patient, i);
+    }
+    return data;
+}
+
+static void priority(void)
+{
+    pthread_t worker, other;
+    pthread_create(&worker, NULL, serve, NULL);
+    pthread_create(&other, NULL, ask_patiently, NULL);
+    for (int i = 0; i < TURNS; i++) {
+        equal_work(0, 17 * (0.5 + random_of(0, 0, i)));
+        CAIRN_SCOPE("ask", .iteration = i);
+        put(&urgent, i);
+    }
+    pthread_join(other, NULL);
+    pthread_mutex_lock(&queue_lock);
+    over = true;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&queue_lock);
+    pthread_join(worker, NULL);
+}
+
 /* ---- two threads that wait for each other ---- */
 
 static pthread_barrier_t meeting;
@@ -365,6 +441,7 @@ static const struct {
                  {"drop-oldest", drop_oldest},
                  {"drop-not-noted", drop_not_noted},
                  {"back-pressure", back_pressure},
+                 {"priority", priority},
                  {"barrier", barrier},
                  {"barrier-not-recorded", barrier_not_recorded},
                  {"future", future},
