@@ -63,8 +63,8 @@ static const char doc[] =
     "0; 1 if something costs more than allowed; 2 for bad input. docs/WHY.md has recipes for "
     "GitLab, GitHub and plain shell.";
 
-/* Loads a capture or a foreign file; several are added up. */
-static crn_profile *load(void)
+/* Loads a capture or another tool's file, then sets `*imported`; several captures are added up. */
+static crn_profile *load(bool *imported)
 {
     char head[5] = "";
     const char *path = given.captures.list[0];
@@ -73,7 +73,8 @@ static crn_profile *load(void)
                                 memcmp(head, "CAIRN", sizeof head) == 0);
     if (file)
         fclose(file);
-    if (is_capture || given.captures.count > 1)
+    *imported = !is_capture && given.captures.count == 1;
+    if (!*imported)
         return crn_cli_load_all(given.captures.list, given.captures.count);
     return crn_convert_read(path, &(crn_convert_options){.format = -1});
 }
@@ -133,7 +134,7 @@ static int update(const crn_profile *profile)
     return status;
 }
 
-static int compare(const crn_profile *profile)
+static int compare(const crn_profile *profile, bool imported)
 {
     crn_baseline baseline = {.tolerance = TOLERANCE_USUAL, .share = SHARE_USUAL};
     if (!crn_baseline_read(&baseline, given.baseline, false))
@@ -147,6 +148,7 @@ static int compare(const crn_profile *profile)
         crn_gate gate = crn_gate_judge(&baseline, reduced);
         gate.baseline_path = given.baseline;
         gate.capture_path = given.captures.list[0];
+        gate.imported = imported;
         (given.json       ? crn_gate_json
          : given.markdown ? crn_gate_markdown
                           : crn_gate_text)(stdout, &gate);
@@ -160,10 +162,11 @@ static int compare(const crn_profile *profile)
 
 static int run(void)
 {
-    crn_profile *profile = load();
+    bool imported;
+    crn_profile *profile = load(&imported);
     if (!profile)
         return CRN_EXIT_BAD;
-    int status = given.update ? update(profile) : compare(profile);
+    int status = given.update ? update(profile) : compare(profile, imported);
     crn_profile_free(profile);
     return status;
 }

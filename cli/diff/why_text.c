@@ -172,6 +172,10 @@ static void print_total(FILE *out, const crn_why_report *report)
     if (!why->noise_known && is_clock(report))
         fputs("One run on a side: how much runs differ by themselves is not known. Give several.\n",
               out);
+    if (why->estimated)
+        fputs("Call paths are estimated from the numbers of calls by caller: no paths were "
+              "recorded.\n",
+              out);
     if (why->chance)
         fprintf(out, "This is no change: the %s explains it.\n",
                 why->noise_known ? "noise between runs" : "chance of sampling");
@@ -215,12 +219,22 @@ static void print_path(FILE *out, const crn_why *why, const crn_why_cause *cause
     putc('\n', out);
 }
 
+/* Causes are sorted by size. */
+static size_t rows_shown(const crn_why_report *report)
+{
+    const crn_why *why = report->why;
+    size_t shown = 0;
+    while (shown < why->cause_count &&
+           (!report->top ||
+            (shown < report->top && (!shown || crn_why_share(why, &why->causes[shown]) != 0))))
+        shown++;
+    return shown;
+}
+
 static void print_causes(FILE *out, const crn_why_report *report)
 {
     const crn_why *why = report->why;
-    size_t shown = why->cause_count;
-    if (report->top && shown > report->top)
-        shown = report->top;
+    size_t shown = rows_shown(report);
     if (shown)
         fprintf(out, "\n    change  share  cause\n");
     for (size_t i = 0; i < shown; i++) {

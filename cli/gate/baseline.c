@@ -24,12 +24,16 @@ static uint32_t block_named(crn_profile_builder *builder, const char *name)
     return crn_profile_builder_block(builder, &(crn_block_info){.name = name, .file = ""});
 }
 
-/* Returns the profile with blocks that are names alone. */
+/* Returns the profile with blocks that are names alone. In a call graph without call paths, calls
+ * of a function by itself are left out: they are on no line of their own. */
 static crn_profile *by_name(const crn_profile *profile, uint32_t metric)
 {
     crn_profile_builder *builder = crn_profile_builder_new();
     const crn_metric_info *info = &profile->metrics[metric];
     uint32_t own = crn_profile_builder_metric(builder, info->name, info->unit);
+    bool graph = crn_calls_static(profile);
+    int stack = graph ? crn_profile_metric(profile, CRN_STACK_METRIC) : -1;
+    uint32_t on_stack = stack < 0 ? own : crn_profile_builder_metric(builder, CRN_STACK_METRIC, "");
     uint32_t *contexts = crn_calloc(profile->context_count, sizeof *contexts);
     contexts[0] = crn_profile_builder_root(builder);
     for (uint32_t c = 0; c < profile->context_count; c++) {
@@ -37,12 +41,33 @@ static crn_profile *by_name(const crn_profile *profile, uint32_t metric)
             contexts[c] = crn_profile_builder_child(
                 builder, contexts[profile->parent[c]],
                 block_named(builder, profile->blocks[profile->block[c]].name),
-                crn_self(profile, CRN_METRIC_CALLS, c));
+                graph ? profile->calls_tree[c] : crn_self(profile, CRN_METRIC_CALLS, c));
         if (metric != CRN_METRIC_CALLS)
             crn_profile_builder_charge(builder, contexts[c], own, crn_self(profile, metric, c));
+        if (stack >= 0)
+            crn_profile_builder_charge(builder, contexts[c], on_stack,
+                                       crn_self(profile, (uint32_t)stack, c));
     }
     crn_free(contexts);
     return crn_profile_builder_end(builder);
+}
+
+/* Returns what decides if a context is large. Call edges have no cost in a call graph without call
+ * paths: there it is what the function costs while it is on the stack. Free it with crn_free. */
+static uint64_t *sizes_of(const crn_profile *named, uint32_t metric)
+{
+    uint64_t *sizes = crn_totals(named, metric, NULL);
+    int stack = crn_profile_metric(named, CRN_STACK_METRIC);
+    if (stack < 0 || metric == CRN_METRIC_CALLS)
+        return sizes;
+    uint64_t *of_block = crn_calloc(named->block_count, sizeof *of_block);
+    for (uint32_t c = 1; c < named->context_count; c++)
+        of_block[named->block[c]] += crn_self(named, (uint32_t)stack, c);
+    for (uint32_t c = 1; c < named->context_count; c++)
+        if (named->parent[c] == 0 || named->calls_tree[c])
+            sizes[c] = of_block[named->block[c]];
+    crn_free(of_block);
+    return sizes;
 }
 
 /* Returns, by context of `profile`, the context of `known` with the same path; CRN_CONTEXT_NONE if
@@ -81,16 +106,16 @@ crn_profile *crn_baseline_reduce(const crn_profile *profile, const char *metric,
     }
     crn_profile *named = by_name(profile, (uint32_t)number);
     uint32_t own = (uint32_t)crn_profile_metric(named, metric);
-    uint64_t *totals = crn_totals(named, own, NULL);
+    uint64_t *sizes = sizes_of(named, own);
     uint32_t *same = known ? same_paths(named, known) : NULL;
     crn_profile_builder *builder = crn_profile_builder_new();
     uint32_t to_metric = crn_profile_builder_metric(builder, metric, named->metrics[own].unit);
     uint32_t *above = crn_calloc(named->context_count, sizeof *above); /* nearest kept context */
     uint8_t *rest = crn_calloc(named->context_count, 1);
-    double least = share * (double)totals[0];
+    double least = share * (double)sizes[0];
     for (uint32_t c = 0; c < named->context_count; c++) {
         uint32_t parent = named->parent[c], to = crn_profile_builder_root(builder);
-        bool large = (double)totals[c] >= least || (same && same[c] != CRN_CONTEXT_NONE);
+        bool large = (double)sizes[c] >= least || (same && same[c] != CRN_CONTEXT_NONE);
         rest[c] = c && (rest[parent] || !large);
         const char *name = rest[c] ? rest_name : named->blocks[named->block[c]].name;
         if (c)
@@ -103,8 +128,10 @@ crn_profile *crn_baseline_reduce(const crn_profile *profile, const char *metric,
     crn_free(above);
     crn_free(rest);
     crn_free(same);
-    crn_free(totals);
+    crn_free(sizes);
     crn_profile_free(named);
+    if (crn_calls_static(profile))
+        crn_profile_builder_note(builder, CRN_NOTE_STATIC_CALLS, "1");
     return crn_profile_builder_end(builder);
 }
 
@@ -144,6 +171,8 @@ int crn_baseline_write(const crn_baseline *baseline, const char *path)
     fprintf(out, "%s\nmetric\t%s\nunit\t%s\ntolerance\t%g %%\nshare\t%g %%\n", first_line,
             baseline->metric, profile->metrics[metric].unit, 100 * baseline->tolerance,
             100 * baseline->share);
+    if (crn_calls_static(profile))
+        fputs("paths\tnone\n", out);
     fprintf(out, "# calls, self %s, tolerance (- is the one above), path\n", baseline->metric);
     for (uint32_t c = 0; c < profile->context_count; c++) {
         fprintf(out, "%" PRIu64 "\t%" PRIu64 "\t", crn_self(profile, CRN_METRIC_CALLS, c),
@@ -221,6 +250,10 @@ static bool read_header(reading *reading, const char *key, const char *value)
                bad(reading, "a percentage is expected");
     if (strcmp(key, "share") == 0)
         return read_percent(value, &baseline->share) || bad(reading, "a percentage is expected");
+    if (strcmp(key, "paths") == 0 && strcmp(value, "none") == 0) {
+        crn_profile_builder_note(reading->builder, CRN_NOTE_STATIC_CALLS, "1");
+        return true;
+    }
     return bad(reading, "is not a line of a baseline");
 }
 

@@ -44,6 +44,7 @@ typedef struct crn_gate_change {
 typedef struct crn_gate {
     const crn_baseline *baseline;
     const char *baseline_path, *capture_path;
+    bool imported; /* the file is another tool's */
     const crn_profile *reduced;
     uint64_t total[CRN_SIDES];
     size_t count, worse;      /* changes; those that fail */

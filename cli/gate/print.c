@@ -132,6 +132,17 @@ static void markdown_why(FILE *out, const crn_gate *gate)
     crn_why_free(&why);
 }
 
+static void write_commands(FILE *out, const crn_gate *gate)
+{
+    const char *capture = gate->imported ? "imported.cairn" : gate->capture_path;
+    fputs("\nTo look closer:\n\n```\n", out);
+    if (gate->imported)
+        fprintf(out, "cairn import %s -o %s\n", gate->capture_path, capture);
+    fprintf(out, "cairn report %s --tree\ncairn view %s\ncairn gate --baseline %s --update %s\n",
+            capture, capture, gate->baseline_path, gate->capture_path);
+    fputs("```\n", out);
+}
+
 void crn_gate_markdown(FILE *out, const crn_gate *gate)
 {
     fprintf(out, "### Performance: %s\n\n", gate->worse ? "worse" : "good");
@@ -155,10 +166,7 @@ void crn_gate_markdown(FILE *out, const crn_gate *gate)
         if (gate->count > SHOWN)
             fprintf(out, "\n%zu more.\n", gate->count - SHOWN);
     }
-    fputs("\nTo look closer:\n\n```\n", out);
-    fprintf(out,
-            "cairn report %s --tree\ncairn view %s\ncairn gate --baseline %s --update %s\n```\n",
-            gate->capture_path, gate->capture_path, gate->baseline_path, gate->capture_path);
+    write_commands(out, gate);
 }
 
 void crn_gate_json(FILE *out, const crn_gate *gate)

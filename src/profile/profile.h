@@ -36,5 +36,6 @@
 #include "profile/spread.h"
 #include "profile/stack.h"
 #include "profile/tree.h"
+#include "profile/unfold.h"
 
 #endif

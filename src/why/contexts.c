@@ -77,7 +77,8 @@ crn_why_contexts crn_why_contexts_make(const crn_why_input *input, uint32_t *con
     crn_why_contexts contexts = {.runs = input->runs[CRN_BEFORE] + input->runs[CRN_AFTER]};
     finding finding = {.contexts = &contexts};
     grow(&finding);
-    contexts.parent[0] = contexts.block[0] = 0;
+    contexts.parent[0] = 0;
+    contexts.block[0] = numbers[0][0];
     contexts.count = 1;
     uint32_t **of_run = crn_calloc(contexts.runs, sizeof *of_run);
     size_t run = 0;

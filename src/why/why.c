@@ -446,7 +446,7 @@ static uint8_t *name_blocks(crn_why *why, const crn_block_join *join)
     return there;
 }
 
-crn_why crn_why_make(const crn_why_input *input)
+static crn_why make(const crn_why_input *input)
 {
     crn_why why = {0};
     for (int side = 0; side < CRN_SIDES; side++)
@@ -470,6 +470,29 @@ crn_why crn_why_make(const crn_why_input *input)
     crn_why_pairs_free(&pairs);
     crn_why_contexts_free(&contexts);
     crn_block_join_free(&join);
+    return why;
+}
+
+crn_why crn_why_make(const crn_why_input *input)
+{
+    crn_why_input paths = *input;
+    size_t count = input->runs[CRN_BEFORE] + input->runs[CRN_AFTER], unfolded = 0, run = 0;
+    const crn_profile **profiles = crn_calloc(count, sizeof *profiles);
+    crn_profile **own = crn_calloc(count, sizeof *own);
+    for (int side = 0; side < CRN_SIDES; side++) {
+        paths.profiles[side] = profiles + run;
+        for (size_t i = 0; i < input->runs[side]; i++, run++) {
+            own[run] = crn_profile_unfold(input->profiles[side][i], input->metric);
+            profiles[run] = own[run] ? own[run] : input->profiles[side][i];
+            unfolded += own[run] != NULL;
+        }
+    }
+    crn_why why = make(unfolded == count ? &paths : input);
+    why.estimated = unfolded == count;
+    for (run = 0; run < count; run++)
+        crn_profile_free(own[run]);
+    crn_free((void *)own);
+    crn_free((void *)profiles);
     return why;
 }
 

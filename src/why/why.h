@@ -61,6 +61,7 @@ typedef struct crn_why {
     bool noise_known;        /* several runs on each side */
     bool chance;             /* the change of the total is within noise, or within sampling's */
     bool calls;              /* calls were counted on both sides */
+    bool estimated;          /* call paths are estimated; see profile/unfold.h */
     size_t cause_count;
     crn_why_cause *causes; /* largest part first */
     size_t match_count;
@@ -73,7 +74,8 @@ typedef struct crn_why {
     crn_profile *sums[CRN_SIDES]; /* own the names */
 } crn_why;
 
-/* Works it out. Linear in contexts and runs. Free it with crn_why_free. */
+/* Works it out. Call graphs without call paths are unfolded (profile/unfold.h). Linear in contexts
+ * and runs. Free it with crn_why_free. */
 crn_why crn_why_make(const crn_why_input *input);
 void crn_why_free(crn_why *why);
 

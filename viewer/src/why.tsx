@@ -29,6 +29,7 @@ export function Why({ items, generation, unit, search }: { items: Items; generat
   return (
     <section class="why" aria-label="Why it changed">
       <h2>Why it changed</h2>
+      {data.estimated_paths && <p class="note">Call paths are estimated from the numbers of calls by caller: no paths were recorded.</p>}
       {data.chance && <p class="note">The total is within chance: sampling alone can cause this difference.</p>}
       <table class="causes">{head}<tbody>{causes.slice(0, FEW).map(row)}</tbody></table>
       {causes.length > FEW && (
