@@ -179,7 +179,7 @@ typedef struct running {
 } running;
 
 /* Also called if the thread calls pthread_exit or is cancelled. */
-static void end(void *data)
+static void end_thread(void *data)
 {
     running *own = data;
     cairn_scope_end(&own->scope);
@@ -194,7 +194,7 @@ static void *run(void *data)
     void *result;
     int cancelling;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
-    pthread_cleanup_push(end, &own);
+    pthread_cleanup_push(end_thread, &own);
     this_thread = started;
     started->mark = &this_thread;
     started->thread = pthread_self();
