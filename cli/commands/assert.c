@@ -75,7 +75,7 @@ static const crn_option options[] = {
 static const char doc[] =
     "Check statements about a capture.\v  cairn assert a.cairn 'calls(\"main\" -> \"parse\") == 3' "
     "'ticks(\"solve\") < 1e6'\n\ncalls(S) is the number of calls that end in S, a sequence of "
-    "quoted blocks; METRIC(S) is its inclusive cost, self.METRIC(S) the self cost of its last "
+    "quoted blocks; METRIC(S) is its total cost, self.METRIC(S) the self cost of its last "
     "block. Empty brackets mean the total. contexts(S), cycles() and folded() count contexts, "
     "calls that came back along cycles, and calls that folded at limits. There are + - * /, "
     "comparisons, and, or, not, and units: 20ms, 3MiB, 5%.\n\nExit status: 0 when all hold, 1 when "

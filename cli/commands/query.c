@@ -41,8 +41,10 @@ static void check(struct argp_state *state)
 
 static const crn_option options[] = {
     {"csv", .help = "As CSV, with a line of names first",
-     .more = "NULL is an empty field, an empty text is \"\". A text that begins like a formula of a "
-             "spreadsheet (=, +, -, @) has an apostrophe before it.", .flag = &given.csv},
+     .more =
+         "NULL is an empty field, an empty text is \"\". A text that begins like a formula of a "
+         "spreadsheet (=, +, -, @) has an apostrophe before it.",
+     .flag = &given.csv},
     CRN_OPTION_JSON(&given.json),
     {"file", 'f', .argument = "FILE", .help = "Read the query from a file; \"-\" is standard input",
      .more = "\"-\" may also be given instead of the query.", .text = &given.file},

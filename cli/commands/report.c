@@ -57,7 +57,7 @@ static void check(struct argp_state *state)
     if (given.compare && given.metrics)
         argp_error(state, "--compare names its metrics itself");
     if (given.compare && given.sort > CRN_SORT_INCLUSIVE) /* it has an order of its own */
-        argp_error(state, "--compare takes only --sort self and --sort inclusive");
+        argp_error(state, "--compare takes only --sort self and --sort total");
     bool by_sequence = given.focus && !given.flat && !given.stack && !given.dot;
     if (given.keep && (given.tree || given.compare || by_sequence))
         argp_error(state, "--keep needs --flat, --stack, --zero or --dot");
@@ -93,7 +93,7 @@ static const crn_option options[] = {
              "stack, and the garbage collector's cost meanwhile",
      .more = "The column stack is without the collector's work, which is in stack/GC: the cost of "
              "the collector's blocks and their descendants. A block counts once, however often it "
-             "is on the stack. Stack and stack/GC together are the inclusive cost.",
+             "is on the stack. Stack and stack/GC together are the total cost.",
      .flag = &given.stack},
     {"gc", .argument = "NAME", .help = "The garbage collector's blocks (<gc>), for --stack",
      .more = "Also used by thresh-gc and by the summary's line on the collector.",
@@ -104,7 +104,7 @@ static const crn_option options[] = {
              "with a larger share of wall than of cpu waits",
      .more = "The surest difference comes first. The column apart is the share of the first metric "
              "minus the share of the second, in percentage points. A block with much cpu and few "
-             "ticks is slow for its work. With --sort inclusive, compares inclusive costs.",
+             "ticks is slow for its work. With --sort total, compares total costs.",
      .text = &given.compare},
     {"zero", .help = "Blocks that never ran: a coverage report",
      .more = "Sorted by file and line. A capture has the blocks that the program added: all "
@@ -153,7 +153,7 @@ static const crn_option options[] = {
          "that then have the same name are added up.",
      .flag = &given.short_names},
     {"sort", 's', .argument = "COLUMN", .words = crn_report_sort_names,
-     .help = "self (default), inclusive, calls or name", .choice = &given.sort},
+     .help = "self (default), total, calls or name", .choice = &given.sort},
     {.help = "Output:"},
     CRN_OPTION_JSON(&given.json),
     {"html", .argument = "OUT",
@@ -171,7 +171,7 @@ static const crn_option options[] = {
 static const char doc[] =
     "Show the calls and the time in a capture; several captures are added up.\vBLOCK is a name, "
     "NAME@FILE:LINE, a name inside others (outer.inner), #ID, or the beginning of a name.\nself is "
-    "the cost without callees, inclusive the cost with callees; recursion counts once.\n\n  cairn "
+    "the cost without callees, total the cost with callees; recursion counts once.\n\n  cairn "
     "report a.cairn\n  cairn report a.cairn --tree --threshold 2\n  cairn report a.cairn --focus "
     "parse,token --drop '[gc]'\n  cairn report a.cairn --tree --callers malloc\n  cairn report "
     "a.cairn --compare wall,cpu\n  cairn report a.cairn --dot --keep 'to(\"malloc\") and "

@@ -201,7 +201,7 @@ static extent measure(const crn_diff_report *report, crn_table *table)
 
 static void print_rest(FILE *out, const crn_diff_report *report, const extent *extent)
 {
-    const char *what = report->contexts ? "context" : "block";
+    const char *what = report->contexts ? "context" : "function";
     char count[CRN_FIGURE_SIZE];
     crn_terminal_style(out, CRN_STYLE_DIM);
     if (extent->chance)
@@ -237,10 +237,10 @@ void crn_diff_text(FILE *out, const crn_diff_report *report)
         crn_table_figure(&table, "self before", unit, extent.self, false);
         crn_table_figure(&table, "after", unit, extent.self, false);
         crn_table_change(&table, "change", unit, extent.self);
-        crn_table_change(&table, "inclusive", unit, extent.inclusive);
+        crn_table_change(&table, "total", unit, extent.inclusive);
         if (calls)
             crn_table_change(&table, "calls", "", extent.calls);
-        crn_table_head(out, &table, report->contexts ? "context" : "block");
+        crn_table_head(out, &table, report->contexts ? "context" : "function");
     }
     /* Rows are sorted by one column; one that changed in another only can come late. */
     for (uint32_t i = 0, shown = 0; i < report->diff.count && shown < extent.shown; i++) {

@@ -78,11 +78,11 @@ static void print_rows(FILE *out, const crn_critical_report *report)
             crn_texts_cell(row, c, "-");
         snprintf(row->before, sizeof row->before, "(no recorded span)");
     }
-    crn_texts_print(out, &texts, "block");
+    crn_texts_print(out, &texts, "span name");
     crn_terminal_style(out, CRN_STYLE_DIM);
     if (shown < critical->row_count)
-        fprintf(out, "%" PRIu32 " more block%s: --top 0 shows all\n", critical->row_count - shown,
-                critical->row_count - shown == 1 ? "" : "s");
+        fprintf(out, "%" PRIu32 " more span name%s: --top 0 shows all\n",
+                critical->row_count - shown, critical->row_count - shown == 1 ? "" : "s");
     crn_terminal_style(out, CRN_STYLE_PLAIN);
 }
 

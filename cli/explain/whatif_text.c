@@ -325,7 +325,7 @@ static void print_effects(FILE *out, const crn_whatif_report *report)
     table.rank = 0;
     for (int column = 0; column < CRN_EFFECTS; column++)
         crn_table_figure(&table, titles[column], CRN_UNIT_TIME, effects->length, true);
-    crn_table_head(out, &table, "block");
+    crn_table_head(out, &table, "span name");
     for (uint32_t i = 0; i < effects->count; i++) {
         const crn_effect *effect = &effects->rows[i];
         crn_row row = crn_row_begin(&table);
@@ -338,7 +338,7 @@ static void print_effects(FILE *out, const crn_whatif_report *report)
     print_late(out, report);
     crn_terminal_style(out, CRN_STYLE_DIM);
     if (effects->hidden)
-        fprintf(out, "%" PRIu32 " more block%s with less self time: --top 0 shows all\n",
+        fprintf(out, "%" PRIu32 " more span name%s with less self time: --top 0 shows all\n",
                 effects->hidden, effects->hidden == 1 ? "" : "s");
     crn_terminal_style(out, CRN_STYLE_PLAIN);
 }

@@ -14,7 +14,7 @@ enum { TOP_DEFAULT = 30, TOP_SEQUENCE_DEFAULT = 12 };
 #define THRESHOLD_TREE_DEFAULT 0.005
 #define THRESHOLD_DOT_DEFAULT 0.01
 
-const char *const crn_report_sort_names[] = {"self", "inclusive", "calls", "name", NULL};
+const char *const crn_report_sort_names[] = {"self", "total", "calls", "name", NULL};
 
 static bool choose_metric(crn_report *report, const char *name, size_t length)
 {

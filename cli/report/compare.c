@@ -48,7 +48,7 @@ uint64_t crn_compare_view_waited(const crn_report *report, const crn_compare_row
 
 static void make_table(crn_table *table, const crn_report *report, const crn_compare_view *view)
 {
-    const char *what = report->sort == CRN_SORT_INCLUSIVE ? "inclusive" : "self";
+    const char *what = report->sort == CRN_SORT_INCLUSIVE ? "total" : "self";
     uint64_t waits = 0, calls = 0;
     bool uncertain[2] = {false, false};
     for (uint32_t i = 0; i < view->count; i++) {
@@ -82,7 +82,7 @@ static void print_foot(FILE *out, const crn_report *report, const crn_compare_vi
     crn_terminal_text(out, report->profile->metrics[report->metrics[1]].name, 0, false);
     fprintf(out, "%s\n", chance ? "; ~ is within chance" : "");
     if (view->hidden)
-        fprintf(out, "%s more block%s: --top 0%s shows all\n",
+        fprintf(out, "%s more function%s: --top 0%s shows all\n",
                 crn_figure_alone(figure, "", view->hidden), view->hidden == 1 ? "" : "s",
                 report->threshold > 0 ? " --threshold 0" : "");
     crn_terminal_style(out, CRN_STYLE_PLAIN);
@@ -94,7 +94,7 @@ void crn_report_compare(FILE *out, const crn_report *report)
     crn_table table = {.profile = report->profile};
     bool chance = false;
     make_table(&table, report, &view);
-    crn_table_head(out, &table, "block");
+    crn_table_head(out, &table, "function");
     for (uint32_t i = 0; i < view.count; i++) {
         const crn_compare_row *compared = &view.compare.rows[i];
         bool by_chance = crn_compare_is_chance(compared);

@@ -217,7 +217,8 @@ void crn_report_rest(FILE *out, const crn_report *report, const crn_unshown *res
         return;
     crn_terminal_style(out, CRN_STYLE_DIM);
     if (rest->hidden)
-        crn_terminal_format(out, "%s more block%s with %.1f %% of self %s: --top 0%s shows all\n",
+        crn_terminal_format(out,
+                            "%s more function%s with %.1f %% of self %s: --top 0%s shows all\n",
                             crn_figure_alone(figure, "", rest->hidden),
                             rest->hidden == 1 ? "" : "s", crn_percent(rest->hidden_self, total),
                             metric, report->threshold > 0 ? " --threshold 0" : "");
@@ -304,7 +305,7 @@ static void make_table(crn_table *table, const crn_report *report, const crn_fla
     for (uint32_t m = 0; m < report->metric_count; m++) {
         const crn_block_cost *cost = &flat->cost[m];
         table->rank = m ? CRN_RANK_INTERVAL + 1 : 0;
-        crn_report_column(table, report, "inclusive", m, cost->total,
+        crn_report_column(table, report, "total", m, cost->total,
                           any_uncertain(report, flat, m, cost->inclusive, true));
     }
     table->rank = 3;
@@ -322,7 +323,7 @@ void crn_report_flat(FILE *out, const crn_report *report)
     make_table(&table, report, &flat);
     for (uint32_t i = 0; i < flat.count; i++)
         crn_table_measure(&table, "", &profile->blocks[flat.blocks[i]], "");
-    crn_table_head(out, &table, "block");
+    crn_table_head(out, &table, "function");
     print_rows(out, report, &flat, &table);
     crn_table_foot(out, &table);
     crn_report_rest(out, report, &flat.rest, flat.cost[0].total);

@@ -71,8 +71,8 @@ typedef struct crn_unshown {
     uint64_t hidden_self, unwanted_self;
 } crn_unshown;
 
-/* Prints "12 more blocks with 3.1 % of self wall: --top 0 shows all", and what --keep excludes, in
- * a dim style. */
+/* Prints "12 more functions with 3.1 % of self wall: --top 0 shows all", and what --keep excludes,
+ * in a dim style. */
 void crn_report_rest(FILE *out, const crn_report *report, const crn_unshown *rest, uint64_t total);
 void crn_report_title(char title[48], const crn_profile *profile, const char *what,
                       uint32_t metric);

@@ -74,7 +74,7 @@ static void print_sequence(FILE *out, const crn_report *report, const crn_table 
     const crn_profile *profile = report->profile;
     const crn_sequence *sequence = &report->focus;
     char prefix[16];
-    print_section(out, sequence->length == 1 ? "the block" : "the sequence");
+    print_section(out, sequence->length == 1 ? "the function" : "the sequence");
     for (uint32_t i = 0; i < sequence->length; i++) {
         snprintf(prefix, sizeof prefix, "%s%s", i ? crn_terminal_get()->glyphs->arrow : "",
                  i ? " " : "");
@@ -151,7 +151,7 @@ static void make_table(crn_table *table, const crn_report *report, const crn_nei
     table->rank = 0;
     if (has_self(report))
         crn_report_column(table, report, "self", 0, total, self);
-    crn_report_column(table, report, "inclusive", 0, total, inclusive);
+    crn_report_column(table, report, "total", 0, total, inclusive);
 }
 
 void crn_report_sequence(FILE *out, const crn_report *report)
@@ -169,7 +169,7 @@ void crn_report_sequence(FILE *out, const crn_report *report)
 
     crn_table table = {.profile = report->profile};
     make_table(&table, report, &near, total, shown);
-    crn_table_head(out, &table, "block");
+    crn_table_head(out, &table, "function");
     if (report->before)
         print_neighbours(out, report, &table, "callers", "no callers", near.before,
                          near.before_count, shown[0]);

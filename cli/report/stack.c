@@ -111,7 +111,7 @@ void crn_report_stack(FILE *out, const crn_report *report)
                           any_uncertain(report, &view, columns[i]));
     for (uint32_t i = 0; i < view.count; i++)
         crn_table_measure(&table, "", &profile->blocks[view.blocks[i]], "");
-    crn_table_head(out, &table, "block");
+    crn_table_head(out, &table, "function");
     for (uint32_t i = 0; i < view.count; i++) {
         uint32_t block = view.blocks[i];
         crn_row row = crn_row_begin(&table);

@@ -175,7 +175,7 @@ void crn_report_tree(FILE *out, const crn_report *report)
 {
     crn_tree_view view = crn_tree_view_make(report);
     crn_table table = {.profile = view.profile};
-    crn_report_column(&table, report, "inclusive", 0, view.tree.totals[0],
+    crn_report_column(&table, report, "total", 0, view.tree.totals[0],
                       any_uncertain(report, &view, true));
     if (!view.upside_down)
         crn_report_column(&table, report, "self", 0, view.tree.totals[0],

@@ -152,7 +152,7 @@ void crn_spans_groups_text(FILE *out, const crn_spans_report *report)
     if (open_ends)
         fputs("ranges: the upper end belongs to the next one\n", out);
     if (groups->hidden_blocks)
-        fprintf(out, "%" PRIu32 " more block%s: --top 0 shows all\n", groups->hidden_blocks,
+        fprintf(out, "%" PRIu32 " more span name%s: --top 0 shows all\n", groups->hidden_blocks,
                 groups->hidden_blocks == 1 ? "" : "s");
     else if (others)
         fputs("other values: --top 0 shows each\n", out);

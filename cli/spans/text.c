@@ -23,10 +23,10 @@ static void print_blocks(FILE *out, const crn_spans_report *report)
 {
     crn_span_table spans = crn_span_table_make(report->source.spans, report->kept, report->sort);
     uint32_t shown = spans.count < report->top ? spans.count : report->top;
-    crn_spans_rows(out, report, &spans, shown, "block", block_of, NULL);
+    crn_spans_rows(out, report, &spans, shown, "span name", block_of, NULL);
     crn_terminal_style(out, CRN_STYLE_DIM);
     if (shown < spans.count)
-        fprintf(out, "%" PRIu32 " more block%s: --top 0 shows all\n", spans.count - shown,
+        fprintf(out, "%" PRIu32 " more span name%s: --top 0 shows all\n", spans.count - shown,
                 spans.count - shown == 1 ? "" : "s");
     crn_terminal_style(out, CRN_STYLE_PLAIN);
     crn_span_table_free(&spans);
@@ -52,7 +52,7 @@ static void print_slowest(FILE *out, const crn_spans_report *report)
         start = start < part->start ? part->start : start;
         handed_off |= crn_words_has_handoff(&report->source, part->span);
     }
-    crn_table_figure(&table, "took", CRN_UNIT_TIME, slowest.count ? slowest.parts[0].length : 0,
+    crn_table_figure(&table, "total", CRN_UNIT_TIME, slowest.count ? slowest.parts[0].length : 0,
                      false);
     table.rank = 2;
     crn_table_figure(&table, "self", CRN_UNIT_TIME, self, false);
@@ -104,7 +104,7 @@ static void print_missing_blocks(FILE *out, const crn_spans_report *report)
     crn_table_figure(&table, "count", "", count, false);
     crn_table_figure(&table, "total", CRN_UNIT_TIME, total, false);
     crn_table_figure(&table, "missing", CRN_UNIT_TIME, missing->total, true);
-    crn_table_head(out, &table, "block");
+    crn_table_head(out, &table, "span name");
     for (uint32_t i = 0; i < shown; i++) {
         const crn_missing_row *row_of = &missing->rows[i];
         crn_row row = crn_row_begin(&table);
@@ -114,7 +114,7 @@ static void print_missing_blocks(FILE *out, const crn_spans_report *report)
         crn_row_block(out, &row, "", &report->source.profile->blocks[row_of->block], "");
     }
     if (shown < missing->count)
-        fprintf(out, "%" PRIu32 " more block%s: --top 0 shows all\n", missing->count - shown,
+        fprintf(out, "%" PRIu32 " more span name%s: --top 0 shows all\n", missing->count - shown,
                 missing->count - shown == 1 ? "" : "s");
 }
 

@@ -101,7 +101,7 @@ typedef enum column_kind {
     KINDS
 } column_kind;
 
-enum { COLUMNS = 6, SHARE_WIDTH = 6, NAME_LEAST = 24, PLACE_LEAST = 52, LANE_WIDTH = 22 };
+enum { COLUMNS = 6, SHARE_WIDTH = 7, NAME_LEAST = 24, PLACE_LEAST = 52, LANE_WIDTH = 22 };
 
 /* The first columns are always shown; others if the line is wide enough. */
 static const column_kind layouts[CRN_TOP_VIEWS][COLUMNS] = {
@@ -135,11 +135,11 @@ static const char *title_of(const crn_top_rows *rows, column_kind kind)
     case SELF_SHARE:
         return rows->view == CRN_TOP_LANES ? "share" : "self%";
     case INCLUSIVE_SHARE:
-        return "incl%";
+        return "total%";
     case SELF:
         return !rate ? "self" : unit ? unit : calls ? "calls/s" : "self/s";
     case INCLUSIVE:
-        return !rate ? "incl" : unit ? unit : "incl/s";
+        return !rate ? "total" : unit ? unit : "total/s";
     case CALLS:
         return rate ? "calls/s" : "calls";
     case CALLS_TOTAL:
@@ -147,7 +147,7 @@ static const char *title_of(const crn_top_rows *rows, column_kind kind)
     case STRANDS:
         return "strands";
     default:
-        return "total";
+        return "in all";
     }
 }
 
@@ -160,8 +160,8 @@ static column_kind sorted_by(const crn_top_choice *choice)
 
 void crn_top_titles(crn_pen *pen, const crn_top_rows *rows, const crn_top_choice *choice)
 {
-    static const char *const names[CRN_TOP_VIEWS] = {"block",       "block", "context",
-                                                     "called from", "lane",  "block"};
+    static const char *const names[CRN_TOP_VIEWS] = {"function",    "function", "context",
+                                                     "called from", "lane",     "function"};
     for (int i = 0; i < COLUMNS; i++) {
         column_kind kind = layouts[rows->view][i];
         if (kind == KINDS)

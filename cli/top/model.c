@@ -10,9 +10,9 @@
 #include "profile/profile.h"
 #include "top.h"
 
-const char *const crn_top_view_names[CRN_TOP_VIEWS + 1] = {"self",    "inclusive", "tree",
-                                                           "callers", "lanes",     "focus"};
-const char *const crn_top_sort_names[CRN_TOP_SORTS + 1] = {"self", "inclusive", "calls", "name"};
+const char *const crn_top_view_names[CRN_TOP_VIEWS + 1] = {"self",    "total", "tree",
+                                                           "callers", "lanes", "focus"};
+const char *const crn_top_sort_names[CRN_TOP_SORTS + 1] = {"self", "total", "calls", "name"};
 
 void crn_top_look_free(crn_top_look *look)
 {
@@ -177,7 +177,7 @@ static void focus_rows(crn_top_rows *rows, const crn_profile *shown, const crn_p
     crn_neighbourhood around = crn_neighbourhood_make(shown, &sequence, rows->metric, NULL);
     crn_sequence_cost total = crn_sequence_measure(whole, &sequence, rows->metric, NULL);
     neighbour_rows(rows, "callers", shown, around.before, around.before_count, 1, choice);
-    heading(rows, "the block");
+    heading(rows, "the function");
     crn_top_row *row = crn_top_rows_add(rows);
     row->identity = crn_top_identity(0, &shown->blocks[block]);
     row->block = &shown->blocks[block];

@@ -42,11 +42,13 @@ static const char *some_text(const crn_view_query *query, const char *key)
     return text && *text ? text : NULL;
 }
 
+/* The names are those of the JSON members, in the order of crn_report_sort_names. */
 static bool read_sort(const crn_view_query *query, int *sort)
 {
+    static const char *const members[] = {"self", "inclusive", "calls", "name", NULL};
     const char *text = some_text(query, "sort");
-    for (*sort = 0; text && crn_report_sort_names[*sort]; ++*sort)
-        if (strcmp(text, crn_report_sort_names[*sort]) == 0)
+    for (*sort = 0; text && members[*sort]; ++*sort)
+        if (strcmp(text, members[*sort]) == 0)
             return true;
     return !text || crn_cli_fail("cannot sort by \"%s\"", text) == CRN_EXIT_OK;
 }

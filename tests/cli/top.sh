@@ -10,7 +10,7 @@ EVENTS
 without_pid() { sed -E 's/pid +[0-9]+ +[0-9.]+ [a-zµ]+/pid PID TIME/; s/[0-9.]+[kMG]? calls\/s/N calls\/s/'; }
 cairn top --once a.cairn | without_pid
 cairn top a.cairn --count 1 --view tree | without_pid | sed 1,4d
-cairn top --once a.cairn --view inclusive --sort name | sed 1,4d
+cairn top --once a.cairn --view total --sort name | sed 1,4d
 cairn top --once a.cairn --metric calls --top 2 | sed 1,2d
 cairn top --once a.cairn --focus parse | sed 1,3d
 cairn top --once a.cairn --view callers --focus token | sed 1,3d

@@ -2,7 +2,7 @@
 play a.cairn <"$DATA/server.events"
 cairn report --no-summary a.cairn --compare wall,cpu
 cairn report --no-summary a.cairn --compare cpu,wall --top 2
-cairn report --no-summary a.cairn --compare wall,cpu --sort inclusive
+cairn report --no-summary a.cairn --compare wall,cpu --sort total
 cairn report --no-summary a.cairn --compare wall,cpu --drop read_file --threshold 2
 cairn report --json a.cairn --compare wall,cpu --top 2 | tail -n +11
 # Exact figures are never chance.

@@ -10,7 +10,7 @@ block close gc.c 9
 ><gc> +4000 <
 END
 cairn report --no-summary a.cairn --stack
-cairn report --no-summary a.cairn --stack --sort inclusive --top 3
+cairn report --no-summary a.cairn --stack --sort total --top 3
 cairn report --no-summary a.cairn --stack --metric calls --sort name
 cairn report --no-summary a.cairn --stack --gc add
 cairn report --no-summary a.cairn --stack --gc sweep --focus add

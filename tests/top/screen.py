@@ -173,7 +173,7 @@ def every_key():
 def views():
     with Program() as program:
         terminal = Terminal("-d", "0.2", CAPTURE, columns=120, rows=40)
-        terminal.wait_for(r"of the last \d\.\d\d s: [2-5]\.\d\d threads.*\n\n.*block\n"
+        terminal.wait_for(r"of the last \d\.\d\d s: [2-5]\.\d\d threads.*\n\n.*function\n"
                           r" +\d\d\.\d +\d\d\.\d +\d\.\d\d .* Parser::next_token +src/parser")
         text = terminal.text()
         assert re.match(r"\./live --stages many +running +pid %d " % program.pid, text), text
@@ -187,17 +187,17 @@ def views():
         terminal.press("/WAIT")
         terminal.wait_for(r"filter: WAIT_")
         terminal.press("\r")
-        terminal.wait_for(r"block\n[^\n]*wait_for_input[^\n]*\n\n")
+        terminal.wait_for(r"function\n[^\n]*wait_for_input[^\n]*\n\n")
         terminal.press("\r")
         terminal.wait_for(r"view: focus wait_for_input  filter: WAIT")
         terminal.press("\x1b", 0.1)
-        terminal.wait_for(r"callers\n.* stage_3.*\nthe block\n.*wait_for_input")
+        terminal.wait_for(r"callers\n.* stage_3.*\nthe function\n.*wait_for_input")
         terminal.press("\x1b", 0.1)
         terminal.wait_for(r"view: self")
         terminal.press("m")
         terminal.wait_for(r"calls of the last")
         terminal.press("h")
-        terminal.wait_for(r"Enter +callers and callees of a block")
+        terminal.wait_for(r"Enter +callers and callees of a function")
         terminal.quit()
 
 

@@ -10,7 +10,7 @@ export default function linked({ test, at, go, settled, quiet, rows, same, holds
   const value = (selector) => at().$eval(selector, (one) => Number(one.dataset.value));
 
   test("functions stand beside the flame graph, and a selection holds in both", async () => {
-    const wanted = ofReport("lua.cairn", "--metric", "ticks", "--top", "100", "--sort", "inclusive");
+    const wanted = ofReport("lua.cairn", "--metric", "ticks", "--top", "100", "--sort", "total");
     await go("flame?file=0&metric=ticks");
     await settled(".flame canvas");
     await at().click("text=functions beside it");

@@ -69,7 +69,7 @@ function ofReport(name, ...options) {
 for (const [number, name] of files.entries()) {
   if (!["lua.cairn", "other.cairn", "stream.cairn"].includes(name)) continue;
   test(name + ": self and overall are those of the report", async () => {
-    for (const [where, sort] of [["self", "self"], ["overall", "inclusive"]]) {
+    for (const [where, sort] of [["self", "self"], ["overall", "total"]]) {
       await go(`${where}?file=${number}&metric=ticks`);
       await settled("tbody tr[data-block]");
       same(await rows("tbody tr[data-block]", ["self", "inclusive", "calls"]), ofReport(name, "--metric", "ticks", "--top", "100", "--sort", sort), where);
@@ -359,7 +359,7 @@ test("a page in one file shows the same figures as the server", async () => {
   page = other;
   base = "file://" + join(folder, "sent.html");
   try {
-    for (const [where, sort] of [["self", "self"], ["overall", "inclusive"]]) {
+    for (const [where, sort] of [["self", "self"], ["overall", "total"]]) {
       await go(`${where}?metric=ticks`);
       await settled("tbody tr[data-block]");
       same(await rows("tbody tr[data-block]", ["self", "inclusive", "calls"]), ofReport(name, "--metric", "ticks", "--top", "100", "--sort", sort), where);

@@ -291,7 +291,7 @@ def the_server_listens_on_the_loopback_interface_only(server):
 def reports_are_those_of_the_command(server):
     for options, items in (
             (["--flat"], [("view", "flat")]),
-            (["--flat", "--top", "2", "--sort", "inclusive"],
+            (["--flat", "--top", "2", "--sort", "total"],
              [("view", "flat"), ("top", "2"), ("sort", "inclusive")]),
             (["--tree", "--threshold", "0"], [("view", "tree"), ("least", "0")]),
             (["--stack"], [("view", "stack")]),

@@ -107,7 +107,7 @@ export default function where({ test, at, go, settled, quiet, rows, same, holds,
     await press("/");
     await at().keyboard.type("ordered.insert");
     await settled('output [data-what="matches"]');
-    const flat = json("report", "--json", "lua.cairn", "--flat", "--top", "0", "--sort", "inclusive", ...metric).flat;
+    const flat = json("report", "--json", "lua.cairn", "--flat", "--top", "0", "--sort", "total", ...metric).flat;
     const wanted = flat.find((row) => row.block.name === "ordered.insert");
     const output = await at().$eval('output [data-what="matches"]', (one) => [one.textContent, Number(one.dataset.value), Number(one.dataset.of)]);
     same(output, ["1 function, " + ((100 * wanted.inclusive.ticks) / whole).toFixed(1) + " %", wanted.inclusive.ticks, whole], "found");
