@@ -44,13 +44,13 @@ typedef struct cairn_async {
 
 /* Opens an asynchronous span of `place`, a child of the calling thread's current span or of
  * `parent`, a token (span.h). */
-CAIRN_API cairn_async cairn_async_begin(cairn_place *place, int64_t iteration);
-CAIRN_API cairn_async cairn_async_begin_for(cairn_handoff parent, cairn_place *place,
-                                            int64_t iteration);
+CAIRN_PRIV_API cairn_async cairn_async_begin(cairn_place *place, int64_t iteration);
+CAIRN_PRIV_API cairn_async cairn_async_begin_for(cairn_handoff parent, cairn_place *place,
+                                                 int64_t iteration);
 
 /* Closes the span, and sets it to none. A second call does nothing. In a child of fork, spans that
  * began before the fork are the parent's, and this records nothing. */
-CAIRN_API void cairn_async_end(cairn_async *async);
+CAIRN_PRIV_API void cairn_async_end(cairn_async *async);
 
 /* Returns the strand to pass to attribute functions and macros; NULL if there is no span. */
 CAIRN_PRIV_INLINE cairn_strand *cairn_async_strand(cairn_async async)
@@ -77,6 +77,31 @@ CAIRN_PRIV_INLINE cairn_handoff cairn_async_take(cairn_async async)
 /* CAIRN_ASYNC_ADOPT(span): up to the end of the enclosing C scope, the calling thread works for the
  * span. */
 #define CAIRN_ASYNC_ADOPT(async) CAIRN_ADOPT(cairn_async_take(async))
+
+#ifdef CAIRN_DISABLE
+CAIRN_PRIV_INLINE cairn_async cairn_async_begin(cairn_place *place, int64_t iteration)
+{
+    const cairn_async none = {NULL, NULL};
+    (void)place;
+    (void)iteration;
+    return none;
+}
+
+CAIRN_PRIV_INLINE cairn_async cairn_async_begin_for(cairn_handoff parent, cairn_place *place,
+                                                    int64_t iteration)
+{
+    const cairn_async none = {NULL, NULL};
+    (void)parent;
+    (void)place;
+    (void)iteration;
+    return none;
+}
+
+CAIRN_PRIV_INLINE void cairn_async_end(cairn_async *async)
+{
+    (void)async;
+}
+#endif
 
 #ifdef __cplusplus
 }

@@ -24,6 +24,9 @@
 #endif
 
 namespace cairn {
+#ifdef CAIRN_DISABLE
+inline namespace disabled { /* other types than those of sources without CAIRN_DISABLE */
+#endif
 
 class task_span;
 
@@ -101,7 +104,7 @@ class task_span {
     /* Sets an attribute, as cairn::span::set. */
     template <typename Value> task_span &set(cairn_place &key, const Value &value) noexcept
     {
-        if (async_.strand)
+        if (!CAIRN_PRIV_OFF(async_.strand))
             priv::set(async_.strand, key, value);
         return *this;
     }
@@ -163,6 +166,9 @@ template <typename Awaiter> decltype(auto) runner<Awaiter>::await_resume()
 } // namespace priv
 #endif
 
+#ifdef CAIRN_DISABLE
+} // namespace disabled
+#endif
 } // namespace cairn
 
 #endif

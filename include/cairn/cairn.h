@@ -72,6 +72,22 @@ extern "C" {
 #endif
 #define CAIRN_PRIV_INLINE static inline CAIRN_PRIV_UNSEEN
 
+/* True if nothing is recorded for the strand. Compilers know it to be always true in sources that
+ * are compiled with CAIRN_DISABLE (scope.h), at every level of optimisation. */
+#ifdef CAIRN_DISABLE
+#define CAIRN_PRIV_OFF(strand) (1 || !(strand))
+#else
+#define CAIRN_PRIV_OFF(strand) __builtin_expect(!(strand), 1)
+#endif
+
+/* Declares a function of the library that has an empty body in sources compiled with
+ * CAIRN_DISABLE. */
+#ifdef CAIRN_DISABLE
+#define CAIRN_PRIV_API CAIRN_PRIV_INLINE
+#else
+#define CAIRN_PRIV_API CAIRN_API
+#endif
+
 typedef struct cairn_profile cairn_profile;
 typedef struct cairn_lane cairn_lane;
 typedef struct cairn_strand cairn_strand;

@@ -39,6 +39,9 @@
 #include "scope.h"
 
 namespace cairn {
+#ifdef CAIRN_DISABLE
+inline namespace disabled { /* other types than those of sources without CAIRN_DISABLE */
+#endif
 
 /* Enters `block`; leaves it at the end of the C++ scope, also on an exception. Thread: the
  * strand's. */
@@ -273,6 +276,8 @@ class span {
      * become doubles. */
     template <typename Value> span &set(cairn_place &key, const Value &value) noexcept
     {
+        if (CAIRN_PRIV_OFF(scope_.strand))
+            return *this;
         if (const priv::aim aim{scope_})
             priv::set(scope_.strand, key, value);
         return *this;
@@ -282,6 +287,8 @@ class span {
      * CAIRN_KEY("loading")). */
     span &set_name(cairn_place &key, cairn_place &text) noexcept
     {
+        if (CAIRN_PRIV_OFF(scope_.strand))
+            return *this;
         if (const priv::aim aim{scope_})
             cairn_span_name(scope_.strand, cairn_place_key(scope_.strand, &key),
                             cairn_place_text(scope_.strand, &text));
@@ -291,6 +298,8 @@ class span {
     /* Returns the span's name for cairn_span_waits_for; 0 if it is not recorded. */
     cairn_span name() const noexcept
     {
+        if (CAIRN_PRIV_OFF(scope_.strand))
+            return 0;
         const priv::aim aim(scope_);
         return aim ? cairn_span_current(scope_.strand) : 0;
     }
@@ -305,6 +314,14 @@ class span {
  * it is a std::mutex and two branches.
  *     cairn::mutex lock("scene");
  *     std::lock_guard<cairn::mutex> guard(lock); */
+#ifdef CAIRN_DISABLE
+class mutex : public std::mutex {
+  public:
+    constexpr explicit mutex(const char *) noexcept
+    {
+    }
+};
+#else
 class mutex {
   public:
     explicit mutex(const char *name)
@@ -348,6 +365,7 @@ class mutex {
     cairn_place place_, wait_place_;
     cairn_scope hold_; /* of the thread that has the mutex */
 };
+#endif
 
 /* Takes a hand-off token of the thread's current span. */
 CAIRN_PRIV_UNSEEN inline cairn_handoff take() noexcept
@@ -370,7 +388,7 @@ class handoff {
 
     CAIRN_PRIV_UNSEEN ~handoff()
     {
-        cairn_priv_adopted(&adoption_);
+        cairn_adoption_end(&adoption_);
     }
 
     handoff(const handoff &) = delete;
@@ -407,7 +425,7 @@ using waited = std::shared_ptr<std::atomic<cairn_span>>;
 
 inline void wait_for(const waited &other) noexcept
 {
-    if (other)
+    if (!CAIRN_PRIV_OFF(other))
         cairn_span_waits_for(cairn_thread_strand(), other->load(std::memory_order_acquire));
 }
 
@@ -425,7 +443,7 @@ class task {
     {
         handoff asked(token_);
         named own(name_);
-        if (span_)
+        if (!CAIRN_PRIV_OFF(span_))
             span_->store(cairn_span_current(cairn_thread_strand()), std::memory_order_release);
         return call(is_member<Function>(), std::forward<Function>(function),
                     std::forward<Arguments>(arguments)...);
@@ -593,6 +611,9 @@ auto async(std::launch policy, const char *name, Function &&function, Arguments 
     return {std::move(made), std::move(span)};
 }
 
+#ifdef CAIRN_DISABLE
+} // namespace disabled
+#endif
 } // namespace cairn
 
 #endif

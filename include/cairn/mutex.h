@@ -47,19 +47,19 @@ typedef struct cairn_mutex {
     }
 
 /* Locks the mutex. */
-CAIRN_API int cairn_mutex_lock(cairn_mutex *mutex);
+CAIRN_PRIV_API int cairn_mutex_lock(cairn_mutex *mutex);
 
 /* Locks the mutex; returns EBUSY at once if a thread has it. */
-CAIRN_API int cairn_mutex_trylock(cairn_mutex *mutex);
+CAIRN_PRIV_API int cairn_mutex_trylock(cairn_mutex *mutex);
 
 /* Unlocks the mutex. Scopes that were opened since and are still open end. Thread: the one that
  * has it. */
-CAIRN_API int cairn_mutex_unlock(cairn_mutex *mutex);
+CAIRN_PRIV_API int cairn_mutex_unlock(cairn_mutex *mutex);
 
 /* pthread_cond_wait: gives the mutex up, waits for the condition, and locks the mutex again. The
  * span of the mutex ends meanwhile. The wait for the condition is not recorded: put a span around
  * it, and cairn_span_waits_for. Thread: the one that has the mutex. */
-CAIRN_API int cairn_mutex_wait(cairn_mutex *mutex, pthread_cond_t *condition);
+CAIRN_PRIV_API int cairn_mutex_wait(cairn_mutex *mutex, pthread_cond_t *condition);
 
 CAIRN_PRIV_INLINE void cairn_priv_mutex_end(cairn_mutex **mutex)
 {
@@ -79,6 +79,28 @@ CAIRN_PRIV_INLINE cairn_mutex *cairn_priv_mutex_begin(cairn_mutex *mutex)
 #define CAIRN_PRIV_LOCK_OF(number, mutex)                                                          \
     __attribute__((cleanup(cairn_priv_mutex_end), unused)) cairn_mutex *cairn_priv_lock_##number = \
         cairn_priv_mutex_begin(mutex)
+
+#ifdef CAIRN_DISABLE
+CAIRN_PRIV_INLINE int cairn_mutex_lock(cairn_mutex *mutex)
+{
+    return pthread_mutex_lock(&mutex->mutex);
+}
+
+CAIRN_PRIV_INLINE int cairn_mutex_trylock(cairn_mutex *mutex)
+{
+    return pthread_mutex_trylock(&mutex->mutex);
+}
+
+CAIRN_PRIV_INLINE int cairn_mutex_unlock(cairn_mutex *mutex)
+{
+    return pthread_mutex_unlock(&mutex->mutex);
+}
+
+CAIRN_PRIV_INLINE int cairn_mutex_wait(cairn_mutex *mutex, pthread_cond_t *condition)
+{
+    return pthread_cond_wait(condition, &mutex->mutex);
+}
+#endif
 
 #ifdef __cplusplus
 }

@@ -44,14 +44,19 @@ CAIRN_API cairn_strand *cairn_priv_thread_begin(void);
 /* Returns this thread's own strand in that profile, NULL without one, which costs two predictable
  * branches. It is the only strand of a lane named like the thread. Both are closed when the thread
  * ends, after the destructors of thread-local objects and all but the last rounds of
- * pthread_key_create destructors; afterwards this returns NULL. Not signal safe. */
+ * pthread_key_create destructors; afterwards this returns NULL. Always NULL in sources that are
+ * compiled with CAIRN_DISABLE (scope.h). Not signal safe. */
 CAIRN_PRIV_INLINE cairn_strand *cairn_thread_strand(void)
 {
+#ifdef CAIRN_DISABLE
+    return NULL;
+#else
     cairn_strand *strand = cairn_priv_thread_strand;
     if (__builtin_expect(strand != NULL, 1) ||
         __builtin_expect(CAIRN_PRIV_READ(cairn_priv_process_off), 1))
         return strand;
     return cairn_priv_thread_begin();
+#endif
 }
 
 #ifdef __cplusplus

@@ -19,6 +19,11 @@
  * end inside: such spans end with the next enclosing scope that ends, or with the strand. (With
  * -fexceptions, C++ exceptions and cancellation end them.)
  *
+ * -DCAIRN_DISABLE compiles all of it to nothing: the statement macros at every level of
+ * optimisation, functions and C++ classes from -O1 on. Arguments are then not evaluated. Such
+ * sources need no libcairn, and may be linked with others that are compiled without it; objects
+ * that both use (cairn_mutex, cairn_scope, cairn_async) must be used by one kind only.
+ *
  * For C, and C++ from C++11 on; before C++20, an argument of `.iteration =` that contains a comma
  * outside of parentheses (f<a, b>) must be parenthesised. C++ has cairn::span in cairn.hpp.
  * Thread: the strand's. Not signal safe. (Based on the cleanup attribute of gcc and clang.)
@@ -113,6 +118,10 @@ typedef struct cairn_scope {
 
 CAIRN_API void cairn_priv_scope_end(cairn_strand *strand, size_t height);
 CAIRN_API bool cairn_priv_scope_strays(const cairn_scope *scope);
+CAIRN_API bool cairn_priv_scope_aim(const cairn_scope *scope);
+CAIRN_API void cairn_priv_scope_aim_end(const cairn_scope *scope);
+CAIRN_API cairn_scope cairn_priv_scope_begin_named(cairn_strand *strand, const char *name,
+                                                   int64_t iteration);
 
 /* Opens a scope of `place`; close it with cairn_scope_end. `strand` may be NULL. */
 CAIRN_PRIV_INLINE cairn_scope cairn_scope_begin(cairn_strand *strand, cairn_place *place,
@@ -122,7 +131,7 @@ CAIRN_PRIV_INLINE cairn_scope cairn_scope_begin(cairn_strand *strand, cairn_plac
     scope.strand = strand;
     scope.height = 0;
     scope.place = place;
-    if (__builtin_expect(!strand, 1))
+    if (CAIRN_PRIV_OFF(strand))
         return scope;
     const cairn_priv_strand *s = (const cairn_priv_strand *)(const void *)strand;
     cairn_block block = cairn_place_block(strand, place);
@@ -138,7 +147,7 @@ CAIRN_PRIV_INLINE cairn_scope cairn_scope_begin(cairn_strand *strand, cairn_plac
 CAIRN_PRIV_INLINE void cairn_scope_end(cairn_scope *scope)
 {
     cairn_strand *strand = scope->strand;
-    if (__builtin_expect(!strand, 1))
+    if (CAIRN_PRIV_OFF(strand))
         return;
     if (!CAIRN_PRIV_LIKELY(strand == cairn_priv_thread_strand) && cairn_priv_scope_strays(scope))
         return;
@@ -156,8 +165,16 @@ CAIRN_PRIV_INLINE void cairn_scope_end(cairn_scope *scope)
  * the innermost one, until cairn_scope_aim_end. No span may begin or end meanwhile. Histograms by
  * attribute value (cairn_key_split) do not have such attributes. Returns false, and does nothing,
  * for a scope without a strand, or of another thread, which is counted as misuse. */
-CAIRN_API bool cairn_scope_aim(const cairn_scope *scope);
-CAIRN_API void cairn_scope_aim_end(const cairn_scope *scope);
+CAIRN_PRIV_INLINE bool cairn_scope_aim(const cairn_scope *scope)
+{
+    return !CAIRN_PRIV_OFF(scope->strand) && cairn_priv_scope_aim(scope);
+}
+
+CAIRN_PRIV_INLINE void cairn_scope_aim_end(const cairn_scope *scope)
+{
+    if (!CAIRN_PRIV_OFF(scope->strand))
+        cairn_priv_scope_aim_end(scope);
+}
 
 /* Adopted work, until its end. */
 typedef struct cairn_adoption {
@@ -165,21 +182,38 @@ typedef struct cairn_adoption {
     cairn_mark height; /* of the stack below it */
 } cairn_adoption;
 
+CAIRN_API void cairn_priv_adoption_begin(cairn_adoption *adoption, cairn_strand *strand,
+                                         const cairn_handoff *handoff);
+CAIRN_API void cairn_priv_adoption_end(const cairn_adoption *adoption);
+
 /* Like cairn_handoff_adopt, for a strand that may be NULL. cairn_adoption_end ends it, with scopes
  * and adoptions inside of it that are still open. Call it once. */
-CAIRN_API cairn_adoption cairn_adoption_begin(cairn_strand *strand, cairn_handoff handoff);
-CAIRN_API void cairn_adoption_end(cairn_adoption *adoption);
-
-CAIRN_PRIV_INLINE void cairn_priv_adopted(cairn_adoption *adoption)
+CAIRN_PRIV_INLINE cairn_adoption cairn_adoption_begin(cairn_strand *strand, cairn_handoff handoff)
 {
-    cairn_adoption_end(adoption);
-    CAIRN_PRIV_NO_JUMP();
+    cairn_adoption adoption = {NULL, 0};
+    if (!CAIRN_PRIV_OFF(strand))
+        cairn_priv_adoption_begin(&adoption, strand, &handoff);
+    return adoption;
+}
+
+CAIRN_PRIV_INLINE void cairn_adoption_end(cairn_adoption *adoption)
+{
+    if (!CAIRN_PRIV_OFF(adoption->strand)) {
+        cairn_priv_adoption_end(adoption);
+        CAIRN_PRIV_NO_JUMP();
+    }
 }
 
 /* Like cairn_scope_begin, for a name that is not known at compile time: it is looked up each time,
  * under a lock. Equal names share a block, which has no file. */
-CAIRN_API cairn_scope cairn_scope_begin_named(cairn_strand *strand, const char *name,
-                                              int64_t iteration);
+CAIRN_PRIV_INLINE cairn_scope cairn_scope_begin_named(cairn_strand *strand, const char *name,
+                                                      int64_t iteration)
+{
+    const cairn_scope none = {NULL, 0, NULL};
+    if (CAIRN_PRIV_OFF(strand))
+        return none;
+    return cairn_priv_scope_begin_named(strand, name, iteration);
+}
 
 /* ---- the macros --------------------------------------------------------------------- */
 
@@ -187,14 +221,13 @@ CAIRN_API cairn_scope cairn_scope_begin_named(cairn_strand *strand, const char *
  * of the enclosing C scope. "name" is a string literal. CAIRN_FUNCTION(), CAIRN_FUNCTION(.iteration
  * = i): named after the enclosing function. */
 #define CAIRN_SCOPE(...) CAIRN_PRIV_SCOPE(__COUNTER__, __VA_ARGS__)
-#define CAIRN_FUNCTION(...) CAIRN_PRIV_SCOPE(__COUNTER__, __func__, __VA_ARGS__)
+#define CAIRN_FUNCTION(...) CAIRN_PRIV_SCOPE(__COUNTER__, CAIRN_PRIV_FUNCTION, __VA_ARGS__)
 
 /* cairn_scope scope = CAIRN_SCOPE_BEGIN("name", .iteration = i); ... cairn_scope_end(&scope); for
  * scopes that are not C scopes. */
 #define CAIRN_SCOPE_BEGIN(...)                                                                     \
     __extension__({                                                                                \
-        static cairn_place cairn_priv_place =                                                      \
-            CAIRN_PLACE_HERE(CAIRN_PRIV_FIRST(__VA_ARGS__, NULL));                                 \
+        CAIRN_PRIV_PLACE_OF(cairn_priv_place, __VA_ARGS__);                                        \
         CAIRN_PRIV_OPTIONS(cairn_priv_options, __VA_ARGS__);                                       \
         cairn_scope_begin(cairn_priv_options.strand, &cairn_priv_place,                            \
                           cairn_priv_options.iteration);                                           \
@@ -218,21 +251,40 @@ CAIRN_API cairn_scope cairn_scope_begin_named(cairn_strand *strand, const char *
 
 /* ---- implementation ----------------------------------------------------------------- */
 
+#ifdef CAIRN_DISABLE
+#define CAIRN_PRIV_FUNCTION "" /* __func__ would be put into the object */
+#else
+#define CAIRN_PRIV_FUNCTION __func__
+#endif
+
 #define CAIRN_PRIV_FIRST(first, ...) first
+#define CAIRN_PRIV_PLACE_OF(place, ...)                                                            \
+    static cairn_place place = CAIRN_PLACE_HERE(CAIRN_PRIV_FIRST(__VA_ARGS__, NULL))
 
 #define CAIRN_PRIV_SCOPE(number, ...) CAIRN_PRIV_SCOPE_OF(number, __VA_ARGS__)
+#ifdef CAIRN_DISABLE
 #define CAIRN_PRIV_SCOPE_OF(number, ...)                                                           \
-    static cairn_place cairn_priv_place_##number =                                                 \
-        CAIRN_PLACE_HERE(CAIRN_PRIV_FIRST(__VA_ARGS__, NULL));                                     \
+    ((void)sizeof(__extension__({                                                                  \
+        CAIRN_PRIV_OPTIONS(cairn_priv_options, __VA_ARGS__);                                       \
+        cairn_priv_options.iteration;                                                              \
+    })))
+#else
+#define CAIRN_PRIV_SCOPE_OF(number, ...)                                                           \
+    CAIRN_PRIV_PLACE_OF(cairn_priv_place_##number, __VA_ARGS__);                                   \
     CAIRN_PRIV_OPTIONS(cairn_priv_options_##number, __VA_ARGS__);                                  \
     __attribute__((cleanup(cairn_scope_end), unused)) cairn_scope cairn_priv_scope_##number =      \
         cairn_scope_begin(cairn_priv_options_##number.strand, &cairn_priv_place_##number,          \
                           cairn_priv_options_##number.iteration)
+#endif
 
 #define CAIRN_PRIV_ADOPT_AS(number, ...) CAIRN_PRIV_ADOPT_OF(number, __VA_ARGS__)
+#ifdef CAIRN_DISABLE
+#define CAIRN_PRIV_ADOPT_OF(number, handoff, on, ...) CAIRN_PRIV_UNUSED(handoff, on)
+#else
 #define CAIRN_PRIV_ADOPT_OF(number, handoff, on, ...)                                              \
-    __attribute__((cleanup(cairn_priv_adopted), unused))                                           \
+    __attribute__((cleanup(cairn_adoption_end), unused))                                           \
     cairn_adoption cairn_priv_adoption_##number = cairn_adoption_begin((on), (handoff))
+#endif
 
 /* In C, given options override the defaults in the initialiser, which is intended. C++ has
  * designated initialisers since C++20: before, `.iteration = i` is put behind the name of the
@@ -262,6 +314,12 @@ CAIRN_API cairn_scope cairn_scope_begin_named(cairn_strand *strand, const char *
 #endif
 #endif
 
+#ifdef CAIRN_DISABLE
+/* Checks two expressions and does not evaluate them. */
+#define CAIRN_PRIV_UNUSED(one, other) ((void)(0 ? ((void)(one), (void)(other)) : (void)0))
+#define CAIRN_PRIV_ATTRIBUTE(type, set, key, given, on, ...) CAIRN_PRIV_UNUSED(given, on)
+#define CAIRN_PRIV_NAME(key, text, on, ...) CAIRN_PRIV_UNUSED(text, on)
+#else
 #define CAIRN_PRIV_ATTRIBUTE(type, set, key, given, on, ...)                                       \
     do {                                                                                           \
         static cairn_place cairn_priv_key = CAIRN_PLACE_WORD(key);                                 \
@@ -282,6 +340,7 @@ CAIRN_API cairn_scope cairn_scope_begin_named(cairn_strand *strand, const char *
                             cairn_place_key(cairn_priv_strand_here, &cairn_priv_key),              \
                             cairn_place_text(cairn_priv_strand_here, &cairn_priv_text));           \
     } while (0)
+#endif
 
 #ifdef __cplusplus
 }

@@ -94,8 +94,16 @@ typedef struct cairn_handoff {
     uint64_t flags;
 } cairn_handoff;
 
+CAIRN_API cairn_handoff cairn_priv_handoff_take(const cairn_strand *strand);
+
 /* Returns a token for what the strand runs now. For NULL, a token without effect. */
-CAIRN_API cairn_handoff cairn_handoff_take(const cairn_strand *strand);
+CAIRN_PRIV_INLINE cairn_handoff cairn_handoff_take(const cairn_strand *strand)
+{
+    const cairn_handoff none = {0, 0, 0, 0, {0, 0}, 0, 0};
+    if (CAIRN_PRIV_OFF(strand))
+        return none;
+    return cairn_priv_handoff_take(strand);
+}
 
 /* Puts what the strand does under the token's context, and makes its spans children of the token's
  * span, until cairn_handoff_leave. Counts no call. Nests. Cost: a lookup, if the context was

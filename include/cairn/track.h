@@ -32,29 +32,30 @@ typedef struct cairn_track cairn_track;
 
 /* Opens a track. `ns_per_tick` is the nominal length of one unit of the device's clock, above 0.
  * Returns NULL without a profile, without memory, or for a bad argument. */
-CAIRN_API cairn_track *cairn_track_open(const char *name, double ns_per_tick);
+CAIRN_PRIV_API cairn_track *cairn_track_open(const char *name, double ns_per_tick);
 
 /* Frees the track; its spans stay. */
-CAIRN_API void cairn_track_close(cairn_track *track);
+CAIRN_PRIV_API void cairn_track_close(cairn_track *track);
 
 /* Reads the profile's clock; 0 without a profile. */
-CAIRN_API uint64_t cairn_track_clock(void);
+CAIRN_PRIV_API uint64_t cairn_track_clock(void);
 
 /* Adds a pair of readings: `device` was read from the device's clock after `before` was read with
  * cairn_track_clock, and before this call. Readings with a device clock that does not grow are
  * ignored. */
-CAIRN_API void cairn_track_sync(cairn_track *track, uint64_t device, uint64_t before);
+CAIRN_PRIV_API void cairn_track_sync(cairn_track *track, uint64_t device, uint64_t before);
 
 /* Returns the largest error seen so far, in nanoseconds; -1 before the first pair. */
-CAIRN_API double cairn_track_error(const cairn_track *track);
+CAIRN_PRIV_API double cairn_track_error(const cairn_track *track);
 
 /* Records a span of `place` from `begin` to `end` on the device's clock, a child of the token's
  * span. Spans of a track must be given in order and must not overlap: one that begins before the
  * last one ended, ends before it begins, or comes before the first pair is refused, and counted as
  * misuse. Device spans are not in histograms. Returns the span, for cairn_span_waits_for; 0 if it
  * is not recorded. */
-CAIRN_API cairn_span cairn_track_span(cairn_track *track, cairn_handoff asked, cairn_place *place,
-                                      int64_t iteration, uint64_t begin, uint64_t end);
+CAIRN_PRIV_API cairn_span cairn_track_span(cairn_track *track, cairn_handoff asked,
+                                           cairn_place *place, int64_t iteration, uint64_t begin,
+                                           uint64_t end);
 
 /* The same with the name as a string literal, and without an iteration. */
 #define CAIRN_TRACK_SPAN(track, asked, name, begin, end)                                           \
@@ -63,6 +64,51 @@ CAIRN_API cairn_span cairn_track_span(cairn_track *track, cairn_handoff asked, c
         cairn_track_span((track), (asked), &cairn_priv_place, CAIRN_ITERATION_NONE, (begin),       \
                          (end));                                                                   \
     })
+
+#ifdef CAIRN_DISABLE
+CAIRN_PRIV_INLINE cairn_track *cairn_track_open(const char *name, double ns_per_tick)
+{
+    (void)name;
+    (void)ns_per_tick;
+    return NULL;
+}
+
+CAIRN_PRIV_INLINE void cairn_track_close(cairn_track *track)
+{
+    (void)track;
+}
+
+CAIRN_PRIV_INLINE uint64_t cairn_track_clock(void)
+{
+    return 0;
+}
+
+CAIRN_PRIV_INLINE void cairn_track_sync(cairn_track *track, uint64_t device, uint64_t before)
+{
+    (void)track;
+    (void)device;
+    (void)before;
+}
+
+CAIRN_PRIV_INLINE double cairn_track_error(const cairn_track *track)
+{
+    (void)track;
+    return -1;
+}
+
+CAIRN_PRIV_INLINE cairn_span cairn_track_span(cairn_track *track, cairn_handoff asked,
+                                              cairn_place *place, int64_t iteration, uint64_t begin,
+                                              uint64_t end)
+{
+    (void)track;
+    (void)asked;
+    (void)place;
+    (void)iteration;
+    (void)begin;
+    (void)end;
+    return 0;
+}
+#endif
 
 #ifdef __cplusplus
 }

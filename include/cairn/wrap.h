@@ -34,26 +34,58 @@ typedef struct cairn_work {
 
 /* Wraps a job that runs at most once. About 80 bytes are allocated, and freed before the job runs;
  * if the pool drops the job, free them with cairn_wrap_drop. */
-CAIRN_API cairn_work cairn_wrap(void (*run)(void *argument), void *argument);
+CAIRN_PRIV_API cairn_work cairn_wrap(void (*run)(void *argument), void *argument);
 
 /* Wraps a job that may run many times, also in parallel: one call pushed to n workers, or a
  * registered callback. Free it with cairn_wrap_drop. */
-CAIRN_API cairn_work cairn_wrap_shared(void (*run)(void *argument), void *argument);
+CAIRN_PRIV_API cairn_work cairn_wrap_shared(void (*run)(void *argument), void *argument);
 
 /* Frees a wrapped job that is not running and will not run (again). Accepts jobs that were not
  * wrapped. Does not call `run`. */
-CAIRN_API void cairn_wrap_drop(cairn_work work);
+CAIRN_PRIV_API void cairn_wrap_drop(cairn_work work);
 
 /* pthread_create for a thread that works for its creator: everything that it does is a span of the
  * block `name` (NULL: "thread"; copied). Returns the result of pthread_create. */
-CAIRN_API int cairn_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
-                                   void *(*run)(void *argument), void *argument, const char *name);
+CAIRN_PRIV_API int cairn_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                                        void *(*run)(void *argument), void *argument,
+                                        const char *name);
 
 /* pthread_join that records that the caller's innermost open span waited for the thread. Accepts
  * threads not made by cairn_pthread_create; nothing is recorded for those. (A thread that is made
  * by cairn_pthread_create but joined with pthread_join, or detached, leaves about 130 bytes until
  * its pthread_t is reused; none in a child of fork.) */
-CAIRN_API int cairn_pthread_join(pthread_t thread, void **result);
+CAIRN_PRIV_API int cairn_pthread_join(pthread_t thread, void **result);
+
+#ifdef CAIRN_DISABLE
+CAIRN_PRIV_INLINE cairn_work cairn_wrap(void (*run)(void *argument), void *argument)
+{
+    const cairn_work work = {run, argument};
+    return work;
+}
+
+CAIRN_PRIV_INLINE cairn_work cairn_wrap_shared(void (*run)(void *argument), void *argument)
+{
+    return cairn_wrap(run, argument);
+}
+
+CAIRN_PRIV_INLINE void cairn_wrap_drop(cairn_work work)
+{
+    (void)work;
+}
+
+CAIRN_PRIV_INLINE int cairn_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                                           void *(*run)(void *argument), void *argument,
+                                           const char *name)
+{
+    (void)name;
+    return pthread_create(thread, attributes, run, argument);
+}
+
+CAIRN_PRIV_INLINE int cairn_pthread_join(pthread_t thread, void **result)
+{
+    return pthread_join(thread, result);
+}
+#endif
 
 #ifdef __cplusplus
 }

@@ -106,18 +106,15 @@ static uint32_t translate(cairn_lane *lane, const cairn_handoff *handoff)
 
 /* ---- public functions ---- */
 
-cairn_handoff cairn_handoff_take(const cairn_strand *strand)
+cairn_handoff cairn_priv_handoff_take(const cairn_strand *strand)
 {
-    cairn_handoff handoff = {.span = 0};
-    if (strand) {
-        const cairn_lane *lane = crn_lane_of(strand);
-        handoff.span = crn_spans_asking(strand);
-        handoff.context = lane->forked ? 0 : cairn_strand_context(strand); /* 0: the lane's graph
-                                                                              will be replaced */
-        handoff.lane = lane->number;
-        handoff.taken = crn_clock_now(lane->profile->tsc);
-        crn_handoff_name_trace(strand, &handoff);
-    }
+    const cairn_lane *lane = crn_lane_of(strand);
+    cairn_handoff handoff = {.span = crn_spans_asking(strand)};
+    if (!lane->forked) /* otherwise the lane's graph will be replaced */
+        handoff.context = cairn_strand_context(strand);
+    handoff.lane = lane->number;
+    handoff.taken = crn_clock_now(lane->profile->tsc);
+    crn_handoff_name_trace(strand, &handoff);
     return handoff;
 }
 

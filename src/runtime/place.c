@@ -220,7 +220,7 @@ bool cairn_priv_scope_strays(const cairn_scope *scope)
     return true;
 }
 
-bool cairn_scope_aim(const cairn_scope *scope)
+bool cairn_priv_scope_aim(const cairn_scope *scope)
 {
     cairn_strand *strand = scope->strand;
     if (!strand || (strand != cairn_priv_thread_strand && cairn_priv_scope_strays(scope)))
@@ -237,28 +237,28 @@ bool cairn_scope_aim(const cairn_scope *scope)
     return true;
 }
 
-void cairn_scope_aim_end(const cairn_scope *scope)
+void cairn_priv_scope_aim_end(const cairn_scope *scope)
 {
     if (scope->strand)
         scope->strand->aim = 0;
 }
 
-cairn_adoption cairn_adoption_begin(cairn_strand *strand, cairn_handoff handoff)
+void cairn_priv_adoption_begin(cairn_adoption *adoption, cairn_strand *strand,
+                               const cairn_handoff *handoff)
 {
-    cairn_adoption adoption = {strand, cairn_strand_mark(strand)};
-    cairn_handoff_adopt(strand, handoff);
-    return adoption;
+    *adoption = (cairn_adoption){strand, cairn_strand_mark(strand)};
+    cairn_handoff_adopt(strand, *handoff);
 }
 
 /* Ends what is above the adoption first, so that it is the innermost one. */
-void cairn_adoption_end(cairn_adoption *adoption)
+void cairn_priv_adoption_end(const cairn_adoption *adoption)
 {
     if (cairn_strand_depth(adoption->strand) > adoption->height + 1)
         cairn_strand_unwind(adoption->strand, adoption->height + 1);
     cairn_handoff_leave(adoption->strand);
 }
 
-cairn_scope cairn_scope_begin_named(cairn_strand *strand, const char *name, int64_t iteration)
+cairn_scope cairn_priv_scope_begin_named(cairn_strand *strand, const char *name, int64_t iteration)
 {
     cairn_scope scope = {strand, 0, NULL};
     if (!strand)

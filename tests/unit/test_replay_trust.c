@@ -511,7 +511,7 @@ static void a_wrong_prediction_is_not_trusted(void **state)
     for (uint64_t seed = 1; seed <= (uint64_t)scale(20); seed++)
         for (size_t i = 0; i < COUNT(scenarios); i++)
             run_scenario(&scenarios[i], seed, &tally);
-    print_message("%u of %u right predictions were not trusted\n", tally.distrusted, tally.right);
+    print_message("# %u of %u right predictions were not trusted\n", tally.distrusted, tally.right);
     assert_true(tally.distrusted * 5 <= tally.right);
 }
 
