@@ -202,7 +202,9 @@ ROWS = {
          "even/faults": Line("page faults in a million", 0, "", 0),
          "bytes": Line("a span in the capture", 32, " bytes", 2),
          "handoff": Line("hand-off taken, adopted and left; its context was adopted before", 100,
-                         " ns", 1)}),
+                         " ns", 1),
+         "job": Line("the same with a span of the adopted work", 60, " ns", 1),
+         "off": Line("hand-off taken, adopted and left without a profile", 2, " ns", 1)}),
     "alloc": Row(
         "cairn run --alloc on programs that allocate most of the time",
         "Elapsed time of the whole process. heaptrack without options, and with --raw: recording "

@@ -9,7 +9,7 @@
  * lost its processor is repeated, up to a few times. The result is the median over batches of the
  * median over turns.
  */
-#include <cairn/span.h>
+#include <cairn/scope.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,6 +108,34 @@ static void run_handoffs(recording *r)
         cairn_handoff token = cairn_handoff_take(r->other);
         cairn_handoff_adopt(r->strand, token);
         cairn_handoff_leave(r->strand);
+    }
+}
+
+/* The same as a program writes it, with a span of the adopted work. */
+static void run_jobs(recording *r)
+{
+    for (int i = 0; i < SPANS; i++) {
+        int64_t iteration = r->iteration++;
+        MEASURE_OPAQUE(iteration);
+        cairn_handoff token = cairn_handoff_take(r->other);
+        cairn_adoption adoption = cairn_adoption_begin(r->strand, token);
+        cairn_span_begin(r->strand, 1, iteration);
+        __asm__ volatile("");
+        cairn_span_end(r->strand);
+        cairn_adoption_end(&adoption);
+    }
+}
+
+/* The same in a process without a profile. */
+static void run_off(recording *r)
+{
+    for (int i = 0; i < SPANS; i++) {
+        int64_t iteration = r->iteration++;
+        MEASURE_OPAQUE(iteration);
+        cairn_handoff token = cairn_handoff_take(cairn_thread_strand());
+        MEASURE_OPAQUE(token.span);
+        CAIRN_ADOPT(token);
+        __asm__ volatile("");
     }
 }
 
@@ -313,6 +341,8 @@ int main(void)
         {.name = "cpu", .run = run_spans, .clock = measure_thread, .cpu = true},
         {.name = "attribute", .run = run_attributes, .clock = measure_thread},
         {.name = "handoff", .run = run_handoffs, .clock = measure_thread, .in_ns = true},
+        {.name = "job", .run = run_jobs, .clock = measure_thread, .in_ns = true},
+        {.name = "off", .run = run_off, .clock = measure_thread, .in_ns = true, .no_spans = true},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         measure_row(&rows[i]);
