@@ -134,6 +134,15 @@ static const crn_option options[] = {
     {"drop", .argument = "A[,B...]",
      .help = "Leave out contexts with this block or sequence in their path; may be repeated",
      .list = &given.drops},
+    {"transform", .argument = "KIND:BLOCK",
+     .help = "Simplify paths first: merge, collapse, merge-file, collapse-file or focus-file; may "
+             "be repeated",
+     .more = "\"merge:malloc\" takes malloc out of all paths: its cost counts for its callers. "
+             "\"collapse:parse\" makes all that parse calls a part of it. \"merge-file:util.c\" "
+             "takes all blocks of the file out; \"collapse-file:util.c\" makes calls within the "
+             "file a part of the block that was called from outside; \"focus-file:util.c\" shows "
+             "only what is below blocks of the file.",
+     .list = &given.transforms},
     {"top", 'n', .argument = "N", .help = "Show at most N rows (30); 0 is all",
      .more = "Default for a sequence: 12 on each side; for a tree: all.", .number = &given.top},
     {"threshold", 'T', .argument = "PERCENT",
@@ -225,6 +234,8 @@ static int run(void)
         profile = crn_report_merge_instances(profile, &given);
     if (profile && given.short_names)
         profile = crn_report_shorten(profile);
+    if (profile && given.transforms.count)
+        profile = crn_report_transform(profile, &given);
     if (!profile)
         return CRN_EXIT_BAD;
     char *all = join(given.captures.list, given.captures.count);

@@ -11,7 +11,7 @@
 
 typedef struct crn_report_arguments {
     crn_list captures; /* merged */
-    crn_list drops;
+    crn_list drops, transforms;
     const char *metrics, *focus, *compare, *collector;
     const char *keep, *merge, *split, *title;
     bool gray, short_names;
@@ -31,6 +31,11 @@ crn_profile *crn_report_merge_instances(crn_profile *profile,
                                         const crn_report_arguments *arguments);
 /* Returns the profile with short names, and frees the given one. */
 crn_profile *crn_report_shorten(crn_profile *profile);
+/* Applies the transforms, "merge:malloc". Returns the profile to show, NULL after printing an error.
+ * `profile` is freed if another is returned, and on an error. */
+crn_profile *crn_report_transform(crn_profile *profile, const crn_report_arguments *arguments);
+/* Parses such texts; free the result. NULL after printing an error. */
+crn_transform *crn_report_parse_transforms(const crn_profile *profile, const crn_list *texts);
 /* Processes everything else; needs report->profile. */
 int crn_report_choose(crn_report *report, const crn_report_arguments *arguments);
 

@@ -127,6 +127,29 @@ crn_profile *crn_report_shorten(crn_profile *profile)
     return shortened;
 }
 
+crn_transform *crn_report_parse_transforms(const crn_profile *profile, const crn_list *texts)
+{
+    crn_transform *transforms = crn_calloc(texts->count + 1, sizeof *transforms);
+    crn_error error = {0};
+    for (size_t i = 0; i < texts->count; i++)
+        if (!crn_transform_parse(profile, texts->list[i], &transforms[i], &error)) {
+            crn_cli_fail("--transform: %s", error.message);
+            crn_free(transforms);
+            return NULL;
+        }
+    return transforms;
+}
+
+crn_profile *crn_report_transform(crn_profile *profile, const crn_report_arguments *arguments)
+{
+    crn_transform *transforms = crn_report_parse_transforms(profile, &arguments->transforms);
+    crn_profile *made =
+        transforms ? crn_profile_transform(profile, transforms, arguments->transforms.count) : NULL;
+    crn_free(transforms);
+    crn_profile_free(profile);
+    return made;
+}
+
 static int choose_sequences(crn_report *report, const crn_report_arguments *arguments)
 {
     crn_error error;

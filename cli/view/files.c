@@ -62,6 +62,7 @@ static void profile_take(crn_view_file *file, crn_profile *plain)
 
 static void drop_profiles(crn_view_file *file)
 {
+    crn_view_transformed_clear(&file->transformed);
     crn_figure_cache_clear(&file->known);
     if (file->plain != file->profile)
         crn_profile_free(file->plain);
@@ -295,6 +296,7 @@ void crn_view_file_renew(crn_view *view, crn_view_file *file)
     enum { LARGE = 1 << 18 }; /* contexts: above, derived data is freed first */
     if (file->plain->context_count > LARGE) {
         crn_view_part_clear(&file->part);
+        crn_view_transformed_clear(&file->transformed);
         crn_figure_cache_clear(&file->known);
         file->known.profile = file->profile;
         malloc_trim(0);

@@ -27,7 +27,8 @@ static char *key_of(const crn_report *report, const crn_view_file *file, bool up
     FILE *text = open_memstream(&key, &size);
     if (!text)
         return NULL;
-    fprintf(text, "%u %u %d", file->generation, report->metrics[0], upside_down);
+    fprintf(text, "%u %u %d %s", file->generation, report->metrics[0], upside_down,
+            report->profile == file->profile ? "" : file->transformed.key);
     for (uint32_t i = 0; i < report->focus.length; i++)
         fprintf(text, " %u", report->focus.blocks[i]);
     for (size_t d = 0; d < report->drop_count; d++)
@@ -84,7 +85,7 @@ const crn_view_part *crn_view_part_of(crn_view *view, const crn_view_query *quer
             crn_free(key);
         }
         if (!part->owned_totals) /* the cached totals may have become another metric's */
-            part->totals = crn_figure_cache_totals(&(*file)->known, part->metric);
+            part->totals = crn_figure_cache_totals(report.known, part->metric);
     }
     crn_view_report_end(&report);
     return good ? &(*file)->part : NULL;

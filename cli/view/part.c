@@ -20,6 +20,14 @@ void crn_view_part_clear(crn_view_part *part)
     *part = (crn_view_part){0};
 }
 
+void crn_view_transformed_clear(crn_view_transformed *transformed)
+{
+    crn_figure_cache_clear(&transformed->known);
+    crn_profile_free(transformed->profile);
+    crn_free(transformed->key);
+    *transformed = (crn_view_transformed){0};
+}
+
 uint32_t *crn_view_numbers_of(const crn_profile *profile, const crn_profile *made)
 {
     crn_block_join join = crn_block_join_make(profile, made);

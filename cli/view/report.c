@@ -53,26 +53,59 @@ static bool read_sort(const crn_view_query *query, int *sort)
     return !text || crn_cli_fail("cannot sort by \"%s\"", text) == CRN_EXIT_OK;
 }
 
+/* Collects the values of the query's items `key`, which are not empty. */
+static crn_list list_items(const crn_view_query *query, const char *key, char **values)
+{
+    crn_list list = {.list = values};
+    for (size_t i = 0; i < query->count; i++)
+        if (strcmp(query->items[i].key, key) == 0 && *query->items[i].value)
+            values[list.count++] = (char *)(uintptr_t)query->items[i].value;
+    return list;
+}
+
+/* Sets the profile of the report and its cached figures: those of the file with the transforms. */
+static bool transform(crn_report *report, crn_view_file *file, const crn_list *texts)
+{
+    report->profile = file->profile;
+    report->known = &file->known;
+    if (!texts->count)
+        return true;
+    char key[CRN_VIEW_QUERY_MAX] = "";
+    for (size_t i = 0, used = 0; i < texts->count && used < sizeof key; i++)
+        used += (size_t)snprintf(key + used, sizeof key - used, "%s\n", texts->list[i]);
+    crn_view_transformed *transformed = &file->transformed;
+    if (!transformed->key || strcmp(transformed->key, key) != 0) {
+        crn_transform *transforms = crn_report_parse_transforms(file->profile, texts);
+        if (!transforms)
+            return false;
+        crn_view_part_clear(&file->part); /* it may refer to the profile */
+        crn_view_transformed_clear(transformed);
+        transformed->profile = crn_profile_transform(file->profile, transforms, texts->count);
+        transformed->known.profile = transformed->profile;
+        transformed->key = crn_strdup(key);
+        crn_free(transforms);
+    }
+    report->profile = transformed->profile;
+    report->known = &transformed->known;
+    return true;
+}
+
 bool crn_view_report_begin(crn_view *view, const crn_view_query *query, crn_report *report,
                            crn_view_file **file)
 {
-    char *drops[CRN_VIEW_ITEMS_MAX];
-    crn_report_arguments arguments = {
-        .drops.list = drops, .before = true, .after = true, .json = true};
+    char *drops[CRN_VIEW_ITEMS_MAX], *transforms[CRN_VIEW_ITEMS_MAX];
+    crn_report_arguments arguments = {.before = true, .after = true, .json = true};
     *report = (crn_report){0};
     *file = crn_view_file_of(view, query);
     if (!*file || !read_numbers(query, &arguments) || !read_sort(query, &arguments.sort))
         return false;
     arguments.metrics = some_text(query, "metric");
     arguments.focus = some_text(query, "focus");
-    for (size_t i = 0; i < query->count; i++)
-        if (strcmp(query->items[i].key, "drop") == 0 && *query->items[i].value)
-            drops[arguments.drops.count++] = (char *)(uintptr_t)query->items[i].value;
+    arguments.drops = list_items(query, "drop", drops);
+    arguments.transforms = list_items(query, "transform", transforms);
     read_view(query, &arguments);
-    report->profile = (*file)->profile;
     report->path = (*file)->path;
-    report->known = &(*file)->known;
-    return crn_report_choose(report, &arguments) == 0;
+    return transform(report, *file, &arguments.transforms) && crn_report_choose(report, &arguments) == 0;
 }
 
 void crn_view_report_end(crn_report *report)

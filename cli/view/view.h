@@ -81,6 +81,13 @@ typedef struct crn_view_sums {
     uint32_t explained_count; /* length of the array */
 } crn_view_sums;
 
+/* The profile with the transforms that were requested last. */
+typedef struct crn_view_transformed {
+    char *key;            /* the transforms; NULL: empty */
+    crn_profile *profile; /* its blocks have the numbers of the file's */
+    crn_figure_cache known;
+} crn_view_transformed;
+
 typedef struct crn_view_file {
     const char *path;
     crn_profile *profile; /* with functions for addresses */
@@ -96,6 +103,7 @@ typedef struct crn_view_file {
     crn_replay *replay;      /* NULL until requested */
     crn_view_part part;
     crn_figure_cache known; /* of `profile` */
+    crn_view_transformed transformed;
     crn_view_choice choice;
     bool foreign;            /* imported from another tool's file */
     bool left;               /* its program ended without closing it, and everything was read */
@@ -187,6 +195,7 @@ const crn_replay *crn_view_replay_of(crn_view *view, crn_view_file *file);
 crn_replay *crn_view_replay_make(const crn_view_file *file);
 void crn_view_replay_clear(crn_view_file *file);
 void crn_view_part_clear(crn_view_part *part);
+void crn_view_transformed_clear(crn_view_transformed *transformed);
 void crn_view_choice_clear(crn_view_choice *choice);
 
 /* ---- answers: each prints a JSON value, or calls crn_cli_fail and returns false ---- */

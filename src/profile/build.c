@@ -35,6 +35,20 @@ crn_profile_builder *crn_profile_builder_new(void)
     return builder;
 }
 
+crn_profile_builder *crn_profile_builder_like(const crn_profile *profile)
+{
+    crn_profile_builder *builder = crn_profile_builder_new();
+    for (uint32_t b = 1; b < profile->block_count; b++)
+        crn_profile_put_block(builder->profile, &profile->blocks[b]);
+    for (uint32_t m = 0; m < profile->metric_count; m++)
+        crn_profile_builder_metric(builder, profile->metrics[m].name, profile->metrics[m].unit);
+    for (size_t i = 0; i < profile->note_count; i++)
+        crn_profile_builder_note(builder, profile->notes[i].key, profile->notes[i].value);
+    for (size_t i = 0; i < profile->warning_count; i++)
+        crn_profile_builder_warn(builder, "%s", profile->warnings[i]);
+    return builder;
+}
+
 uint32_t crn_profile_builder_block(crn_profile_builder *builder, const crn_block_info *info)
 {
     const char *file = info->file ? info->file : "";
@@ -68,6 +82,14 @@ uint32_t crn_profile_builder_child(crn_profile_builder *builder, uint32_t contex
                                    uint64_t calls)
 {
     uint32_t record = crn_graph_append(&builder->graph, context, block);
+    crn_graph_record(&builder->graph, record)->calls += calls;
+    return crn_graph_target(&builder->graph, record);
+}
+
+uint32_t crn_profile_builder_graft(crn_profile_builder *builder, uint32_t context, uint32_t block,
+                                   uint64_t calls)
+{
+    uint32_t record = crn_graph_graft(&builder->graph, context, block);
     crn_graph_record(&builder->graph, record)->calls += calls;
     return crn_graph_target(&builder->graph, record);
 }

@@ -95,6 +95,9 @@ int crn_profile_metric(const crn_profile *profile, const char *name);
 typedef struct crn_profile_builder crn_profile_builder;
 
 crn_profile_builder *crn_profile_builder_new(void);
+/* Returns a builder with the blocks, metrics, notes and warnings of a profile, with the same
+ * numbers; use these, and add no further blocks. */
+crn_profile_builder *crn_profile_builder_like(const crn_profile *profile);
 /* Finds or adds the block with this name, file, line, column and lexical parent. */
 uint32_t crn_profile_builder_block(crn_profile_builder *builder, const crn_block_info *info);
 /* Finds or adds a metric by name ("calls", "ticks", "wall" and "cpu" are always there). */
@@ -104,6 +107,9 @@ uint32_t crn_profile_builder_metric(crn_profile_builder *builder, const char *na
  * are counted on the edge to it. */
 uint32_t crn_profile_builder_root(crn_profile_builder *builder);
 uint32_t crn_profile_builder_child(crn_profile_builder *builder, uint32_t context, uint32_t block,
+                                   uint64_t calls);
+/* The same without a search for cycles: the path stays as it is. */
+uint32_t crn_profile_builder_graft(crn_profile_builder *builder, uint32_t context, uint32_t block,
                                    uint64_t calls);
 /* Returns the block "[folded]", for crn_profile_builder_child. */
 uint32_t crn_profile_builder_folded(crn_profile_builder *builder);

@@ -35,6 +35,7 @@
 #include "profile/since.h"
 #include "profile/spread.h"
 #include "profile/stack.h"
+#include "profile/transform.h"
 #include "profile/tree.h"
 #include "profile/unfold.h"
 

@@ -137,6 +137,20 @@ export default function figures({ test, at, go, settled, quiet, same, holds, jso
     same(bottom, flat, "bottom-up");
   });
 
+  test("a flame graph is coloured by file, with the files' shares", async () => {
+    const sums = new Map();
+    const { flat, metrics } = json("report", "--json", "lua.cairn", "--flat", "--metric", "ticks", "--top", "0");
+    for (const { block, self } of flat) if (block.id && block.file) sums.set(block.file, (sums.get(block.file) || 0) + self.ticks);
+    const wanted = [...sums].sort((a, b) => b[1] - a[1]).slice(0, 3), whole = metrics.find((one) => one.name === "ticks").total;
+    await go("flame?metric=ticks&color=file");
+    await settled(".file-colors li");
+    await shot("flame-files");
+    const shown = await at().$$eval(".file-colors li[title]", (all) => all.map((one) => [one.title, parseFloat(one.querySelector(".dim").textContent.replace(/[<\s]/g, "")), one.querySelector("i").style.background]));
+    same(shown.slice(0, 3).map(([file]) => file), wanted.map(([file]) => file), "files");
+    for (const [i, [, cost]] of wanted.entries()) holds(Math.abs(shown[i][1] - (100 * cost) / whole) < 1, shown[i].join(" "));
+    same(new Set(shown.map((one) => one[2])).size, shown.length, "distinct colours");
+  });
+
   test("at 390 pixels no page is wider than the screen, and targets are 24 pixels tall", async () => {
     const size = at().viewportSize();
     await at().setViewportSize({ width: 390, height: 800 });
@@ -157,6 +171,8 @@ export default function figures({ test, at, go, settled, quiet, same, holds, jso
           return one.getBoundingClientRect().right > innerWidth;
         }).length);
         same(cut, 0, page + ": tables cut");
+        if (page.startsWith("functions"))
+          same(await at().$eval("table.blocks", (one) => one.scrollWidth <= one.clientWidth), true, page + ": the table needs no scrolling");
       }
     } finally {
       await at().setViewportSize(size);

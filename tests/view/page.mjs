@@ -14,6 +14,7 @@ import frame from "./frame.mjs";
 import linked from "./linked.mjs";
 import sent from "./sent.mjs";
 import steady from "./steady.mjs";
+import transform from "./transform.mjs";
 import when from "./when.mjs";
 import where from "./where.mjs";
 
@@ -345,6 +346,7 @@ when(kit);
 frame(kit);
 figures(kit);
 linked({ ...kit, cairn, folder });
+transform(kit);
 steady({ ...kit, cairn, folder, browser: () => browser });
 sent({ ...kit, browser: () => browser, cairn, folder });
 
@@ -371,8 +373,10 @@ test("a page in one file shows the same figures as the server", async () => {
     const second = json("report", "--json", name, "--metric", "ticks", "--focus", "#" + first[0][0]).sequence.before[0].block.id;
     await other.waitForFunction(() => window.cairnAsk);
     const questions = [];
-    for (const narrowed of ["", `focus=%23${first[0][0]}`, `focus=%23${second},%23${first[0][0]}`, `drop=%23${first[0][0]}`, `focus=%23${first[1][0]}&drop=%23${first[2][0]}`])
-      questions.push(...["flame?width=900", "flame?width=900&levels=3", "flame?width=300&callers=1", "graph?nodes=30", "sequences?top=20", "match?text=a", "report?view=flat&top=50", ...(narrowed.includes("focus") ? ["steps?top=1", "report?top=40"] : [])].map((one) => one + (narrowed ? "&" + narrowed : "") + "&metric=ticks"));
+    for (const narrowed of ["", `focus=%23${first[0][0]}`, `focus=%23${second},%23${first[0][0]}`, `drop=%23${first[0][0]}`, `focus=%23${first[1][0]}&drop=%23${first[2][0]}`,
+      ...["merge", "merge-file", "collapse", "collapse-file", "focus-file"].map((kind) => `transform=${kind}:%23${first[1][0]}`),
+      `transform=merge:%23${first[2][0]}&transform=collapse:%23${first[1][0]}&focus=%23${first[0][0]}`])
+      questions.push(...["flame?width=900", "flame?width=900&levels=3", "flame?width=300&callers=1", "graph?nodes=30", "sequences?top=20", "match?text=a", "report?view=flat&top=50", ...(/(^|&)focus=/.test(narrowed) ? ["steps?top=1", "report?top=40"] : [])].map((one) => one + (narrowed ? "&" + narrowed : "") + "&metric=ticks"));
     for (const question of questions) {
       const theirs = await ask(question + "&file=" + number);
       const mine = await other.evaluate((one) => window.cairnAsk(one), question);

@@ -76,6 +76,12 @@ export function ofBlock(name: string, file: string, now = dark()): string {
   return color;
 }
 
+// Returns one of `count` hues that are told apart easily; neighbours in rank are far apart.
+export function distinct(rank: number, count: number, now = dark()): string {
+  const stride = 5, hue = (360 * ((rank * stride) % count)) / count;
+  return now ? oklch(rank % 2 ? 0.47 : 0.4, 0.1, hue) : oklch(rank % 2 ? 0.86 : 0.78, 0.1, hue);
+}
+
 const STEPS = 256;
 const scales = new Map<string, string[]>();
 

@@ -6,6 +6,7 @@ import { StoredAnswers } from "./stored";
 import * as engine from "./engine";
 import { Part, flame, part } from "./engine_flame";
 import { Edge, Profile, Query } from "./profile";
+import { transformed } from "./transform";
 
 class Bytes {
   at = 0;
@@ -103,10 +104,10 @@ export class Embedded implements Source {
   }
 
   async ask(route: string, items: Items): Promise<any> {
-    const { profile, head, stored } = await this.ready;
+    const { profile: whole, head, stored } = await this.ready;
     const answer = stored.count ? stored.answer(route, items) : undefined;
     if (answer) return answer;
-    const metric = one(items, "metric") || head.metric;
+    const metric = one(items, "metric") || head.metric, transforms = all(items, "transform"), profile = transformed(whole, transforms);
     const query: Query = {
       metric,
       unit: head.metrics.find((m: any) => m.name === metric)?.unit || "",
@@ -123,7 +124,7 @@ export class Embedded implements Source {
       case "steps": return engine.steps(profile, query);
       case "sequences": return engine.sequences(profile, query);
       case "match": return engine.match(profile, query, one(items, "text"));
-      case "flame": return flame(this.part(profile, query, one(items, "callers") === "1"), query, number("root", 0), pathOf(one(items, "zoom")), number("width", 1600), one(items, "callers") === "1", number("levels", 0));
+      case "flame": return flame(this.part(profile, query, one(items, "callers") === "1", transforms), query, number("root", 0), pathOf(one(items, "zoom")), number("width", 1600), one(items, "callers") === "1", number("levels", 0));
       case "graph": return engine.graph(profile, query, number("nodes", 40));
       case "source": {
         const its = engine.source(profile, query, number("block", 0));
@@ -148,8 +149,8 @@ export class Embedded implements Source {
       : { sequence: engine.neighbours(profile, query) };
   }
 
-  private part(profile: Profile, query: Query, callers: boolean): Part {
-    const key = JSON.stringify([query.metric, query.focus, query.drops, callers]);
+  private part(profile: Profile, query: Query, callers: boolean, transforms: string[]): Part {
+    const key = JSON.stringify([query.metric, query.focus, query.drops, transforms, callers]);
     let its = this.parts.get(key);
     if (!its) {
       its = part(profile, query, callers);

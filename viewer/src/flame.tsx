@@ -3,9 +3,10 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Box, Flame, Layout, layOut, zoomTo } from "./boxes";
 import * as color from "./color";
+import { FileLegend, FileRanks, colorOfFile, rankFiles } from "./file_colors";
 import { Block, Items, fullName, useAnswer, useStill } from "./data";
 import { change, count, figure, share } from "./format";
-import { Few, Named, Place, Problem, Waiting, dropOf, sourceOf } from "./parts";
+import { Few, Named, Place, Problem, Transforms, Waiting, dropOf, sourceOf, transformByKey } from "./parts";
 import { Shape, setShapes, unsetShapes } from "./picture";
 import { go, to, write } from "./route";
 import { matches as isMatch } from "./search";
@@ -21,11 +22,12 @@ const widthAsked = (): string => String(Math.min(4096, Math.max(512, Math.round(
 const LEVELS = 8, levelsSeen = (): number => Math.ceil(innerHeight / ROW / LEVELS) * LEVELS;
 const TEXT = "12px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
 
-export type Coloring = "block" | "cost" | "calls" | "diff";
+export type Coloring = "block" | "file" | "cost" | "calls" | "diff";
 
 interface Painting {
   layout: Layout;
   coloring: Coloring;
+  files: FileRanks;
   mostSelf: number;
   mostCalls: number;
   matches: Set<number> | null;
@@ -46,12 +48,14 @@ function colorOfBlock(block: Block, dark: boolean): string {
 }
 
 function fill(box: Box, painting: Painting, dark: boolean): string {
-  if (box.block.id === 0 && box.depth === 0 && painting.coloring === "block") return color.ink("--stone");
+  if (box.block.id === 0 && box.depth === 0 && (painting.coloring === "block" || painting.coloring === "file")) return color.ink("--stone");
   switch (painting.coloring) {
     case "cost":
       return color.heat(Math.sqrt(box.self / (painting.mostSelf || 1)), dark);
     case "calls":
       return color.heat(Math.log1p(box.calls) / Math.log1p(painting.mostCalls || 1), dark);
+    case "file":
+      return colorOfFile(painting.files, box.block.file, dark);
     case "diff":
       return box.chance ? color.ink("--stone") : color.diff((box.inclusive - box.before * painting.scale) / (Math.max(box.inclusive, box.before * painting.scale) || 1), dark);
     default:
@@ -286,7 +290,8 @@ function Graph({ what, flame, place, coloring, matches, height, plain, link, cho
     mostSelf: layout.boxes.reduce((all, box) => Math.max(all, box.self), 1),
     mostCalls: layout.boxes.reduce((all, box) => Math.max(all, box.calls), 1),
   }), [layout]);
-  const painting: Painting = { layout, coloring, ...most, matches, selected, hovered, upwards, scale: flame.scale ?? 1 };
+  const files = useMemo(() => rankFiles(layout, Boolean(flame.callers)), [layout]);
+  const painting: Painting = { layout, coloring, files, ...most, matches, selected, hovered, upwards, scale: flame.scale ?? 1 };
   const pointer = useRef<[number, number] | null>(null);
   const under = (): Box | null => {
     if (!pointer.current || !canvas.current) return null;
@@ -353,7 +358,7 @@ function Graph({ what, flame, place, coloring, matches, height, plain, link, cho
     else if (event.key === "d" && box.block.id && !plain) go(dropOf(place, box.block));
     else if (event.key === "c" && box.block.id && !plain)
       go(to(place.route, { page: "flame", focus: [box.block.id], rest: { callers: "1" } }));
-    else return;
+    else if (plain || !transformByKey(place, box.block, event.key)) return;
     event.preventDefault();
   };
   // The picture to save: what is drawn, to its full height.
@@ -400,6 +405,7 @@ function Graph({ what, flame, place, coloring, matches, height, plain, link, cho
         </div>
       </div>
       {hovered && pointer.current && <Bubble box={hovered} flame={flame} place={place} plain={plain} at={pointer.current} />}
+      {coloring === "file" && <FileLegend ranks={files} total={flame.total} />}
       <Details box={shown || layout.root} flame={flame} place={place} plain={plain} />
       <p class="unseen" role="status" aria-live="polite">{selected ? say(selected, flame) : ""}</p>
     </div>
@@ -451,6 +457,7 @@ function Details({ box, flame, place, plain }: { box: Box; flame: Flame; place: 
           <a href={to(place.route, { page: "flame", focus: [block.id], rest: {} })}>focus</a>
           <a href={to(place.route, { page: "flame", focus: [block.id], rest: { callers: "1" } })}>bottom-up</a>
           <a href={dropOf(place, block)}>exclude</a>
+          <Transforms block={block} place={place} />
           {block.line > 0 && <a href={sourceOf(place, block)}>source</a>}
         </span>
       )}

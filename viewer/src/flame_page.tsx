@@ -24,7 +24,7 @@ export function SpanFlamePage({ place, search }: { place: Place; search: string 
   );
 }
 
-const colorings: [Coloring, string][] = [["block", "function"], ["cost", "self"], ["calls", "calls"]];
+const colorings: [Coloring, string][] = [["block", "function"], ["file", "file"], ["cost", "self"], ["calls", "calls"]];
 
 function Colorings({ route, coloring }: { route: Route; coloring: Coloring }) {
   return (
@@ -34,7 +34,7 @@ function Colorings({ route, coloring }: { route: Route; coloring: Coloring }) {
           <a href={to(route, { rest: { ...route.rest, color: name === "block" ? "" : name } })} aria-current={coloring === name}>{text}</a>
         ))}
       </span>
-      {coloring !== "block" && (
+      {coloring !== "block" && coloring !== "file" && (
         <span class="scale">{coloring === "cost" ? "little" : "few"}
           {[0, 0.2, 0.4, 0.6, 0.8, 1].map((part) => <i style={{ background: color.heat(part) }} />)}
           {coloring === "cost" ? "much" : "many"}</span>

@@ -16,6 +16,9 @@ const help = (pages: Key[][]): [string, [string, string][]][] => [
     ["o", "show the row's source line"],
   ]],
   ["Call tree", [["→ ←", "expand the row, collapse it or go to its caller"], ["*", "expand all below the row"]]],
+  ["Call tree and flame graphs", [
+    ["m x", "merge the function into its callers, collapse it with its callees"], ["M X F", "merge its file, collapse it, focus on it"],
+  ]],
   ["Flame graphs", [
     ["↓ ↑ ← →", "move between boxes"], ["Enter, Backspace", "zoom in, zoom out"], ["n p", "next and previous match of the search"],
     ["f d c", "callers and callees of the box, exclude it, bottom-up"],

@@ -17,8 +17,8 @@ import { figure, share, time } from "./format";
 import { GraphPage } from "./graph";
 import { IterationsPage } from "./iterations";
 import { Help, useKeys, usePlace } from "./keys";
-import { Place, Problem, Strip, Waiting } from "./parts";
-import { Choice, Route, go, parse, replace, scope, to, write } from "./route";
+import { Place, Problem, Strip, Waiting, transformText, withoutPlace } from "./parts";
+import { Choice, Route, go, parse, parseTransform, replace, scope, to, write } from "./route";
 import { Search } from "./search";
 import { SourcePage } from "./source_page";
 import { SqlPage } from "./sql";
@@ -164,10 +164,11 @@ function choiceText(choice: Choice, name: string): string {
 // The steps by which the profile was narrowed; each can be undone separately.
 function Crumbs({ place }: { place: Place }) {
   const { route, unit } = place;
-  const ids = [...route.focus, ...route.drops.flat(), ...(route.choice ? [route.choice.of] : [])];
+  const transforms = route.transforms.map((text) => parseTransform(text)!);
+  const ids = [...route.focus, ...route.drops.flat(), ...transforms.map((one) => one.block), ...(route.choice ? [route.choice.of] : [])];
   const names = useNames(place, [...new Set(ids)]);
   const name = (id: number) => { const block = names.get(id); return block ? fullName(block) : "#" + id; };
-  const narrowed = route.focus.length > 0 || route.drops.length > 0;
+  const narrowed = route.focus.length > 0 || route.drops.length > 0 || transforms.some((one) => one.kind === "focus-file");
   // The cost of a sequence is that of its last step. Dropped blocks leave a profile of its own.
   const question = !narrowed ? null : route.focus.length ? "steps" : "flame";
   const { data } = useAnswer<any>(question, route.focus.length ? scope(route) : [...scope(route), ["width", "1"], ["root", "0"]], place.file.generation);
@@ -177,7 +178,7 @@ function Crumbs({ place }: { place: Place }) {
   return (
     <nav class="crumbs" aria-label="Selection">
       <ol>
-        <li><a href={to(route, { focus: [], drops: [], choice: null, rest: {} })}>all of {place.file.name}</a></li>
+        <li><a href={to(route, { focus: [], drops: [], transforms: [], choice: null, rest: {} })}>all of {place.file.name}</a></li>
         {!spans && route.focus.map((id, i) => (
           <li class="step">
             <a href={to(route, { focus: route.focus.slice(0, i + 1), rest: {} })} aria-current={i === route.focus.length - 1 ? "true" : undefined}>{name(id)}</a>
@@ -190,6 +191,12 @@ function Crumbs({ place }: { place: Place }) {
           <li class="drop">
             <span>excluding {drop.map(name).join(" → ")}</span>
             <a class="x" href={to(route, { drops: route.drops.filter((_, j) => j !== i) })} aria-label={"Restore " + drop.map(name).join(" ")}>×</a>
+          </li>
+        ))}
+        {!spans && transforms.map((one, i) => (
+          <li class="drop" data-what="transform">
+            <span>{transformText(one, names.get(one.block))}</span>
+            <a class="x" href={to(route, { transforms: route.transforms.filter((_, j) => j !== i), rest: withoutPlace(route.rest) })} aria-label={"Undo " + transformText(one, names.get(one.block))}>×</a>
           </li>
         ))}
         {spans && route.choice && (
@@ -240,7 +247,7 @@ function Badges({ file, route, gone }: { file: File; route: Route; gone: boolean
     <>
       {gone ? <span class="badge" role="status">cairn view has ended</span> : file.state === "running" && <span class="live" role="status">live</span>}
       {badges.map(([text, title]) => (
-        <a class="badge" data-badge={text} href={to(route, { page: "functions", focus: [], drops: [], rest: {} })} title={title}>{text}</a>
+        <a class="badge" data-badge={text} href={to(route, { page: "functions", focus: [], drops: [], transforms: [], rest: {} })} title={title}>{text}</a>
       ))}
     </>
   );
@@ -306,10 +313,10 @@ function App() {
     <>
       <a class="skip" href="#content" onClick={(event) => { event.preventDefault(); document.getElementById("content")?.focus(); }}>Skip to content</a>
       <header ref={head}>
-        <a class="brand" href={to(route, { page: "", focus: [], drops: [], choice: null, rest: {} })} aria-label="cairn"><Mark /> cairn</a>
+        <a class="brand" href={to(route, { page: "", focus: [], drops: [], transforms: [], choice: null, rest: {} })} aria-label="cairn"><Mark /> cairn</a>
         {both ? <span class="pick" title={both.map((one) => one.path).join(" → ")}>{both.map((one) => one.name).join(" → ")}</span> : files.length > 1 ? (
           <label class="pick"><span class="unseen">file</span>
-            <select value={String(files.indexOf(file))} onChange={(event) => go(to(route, { file: Number((event.target as HTMLSelectElement).value), focus: [], drops: [], choice: null, metric: "", rest: {} }))}>
+            <select value={String(files.indexOf(file))} onChange={(event) => go(to(route, { file: Number((event.target as HTMLSelectElement).value), focus: [], drops: [], transforms: [], choice: null, metric: "", rest: {} }))}>
               {files.map((one, i) => <option value={String(i)}>{one.name}</option>)}
             </select>
           </label>

@@ -2,9 +2,9 @@
 // Components of several pages.
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
-import { Block, File, ask } from "./data";
+import { Block, File, ask, fullName } from "./data";
 import { base, figure, share } from "./format";
-import { Route, to } from "./route";
+import { Route, Transform, TransformKind, go, to } from "./route";
 
 export interface Place {
   route: Route;
@@ -64,6 +64,53 @@ export function Drop({ block, place }: { block: Block; place: Place }) {
       aria-label={"Exclude " + block.name}>
       exclude
     </a>
+  );
+}
+
+// What a page shows is a place in the profile as it was before a transform.
+export const withoutPlace = (rest: Record<string, string>): Record<string, string> => {
+  const { zoom, root, fn, top, ...others } = rest;
+  return others;
+};
+
+const transformWords: Record<TransformKind, [string, string, string]> = {
+  merge: ["m", "merge into callers", "merged"],
+  collapse: ["x", "collapse with callees", "collapsed"],
+  "merge-file": ["M", "merge the file", "merged file"],
+  "collapse-file": ["X", "collapse the file", "collapsed file"],
+  "focus-file": ["F", "focus on the file", "only file"],
+};
+
+export const transformText = ({ kind, block }: Transform, its?: Block): string =>
+  transformWords[kind][2] + " " + (!its ? "#" + block : kind.endsWith("-file") ? base(its.file) || its.name : fullName(its));
+
+export const transformOf = (place: Place, block: Block, kind: TransformKind): string => {
+  const text = kind + ":#" + block.id, { transforms, focus } = place.route, gone = kind.startsWith("merge");
+  return to(place.route, {
+    transforms: [...transforms.filter((one) => one !== text), text],
+    focus: gone ? focus.filter((id) => id !== block.id) : focus,
+    rest: withoutPlace(place.route.rest),
+  });
+};
+
+// Returns the transform of a key; false if the key is another's, or the block has no such.
+export function transformByKey(place: Place, block: Block, key: string): boolean {
+  const found = (Object.keys(transformWords) as TransformKind[]).find((kind) => transformWords[kind][0] === key);
+  if (!found || !block.id || (found.endsWith("-file") && !block.file)) return false;
+  go(transformOf(place, block, found));
+  return true;
+}
+
+// A menu of transforms of the paths by a function or its file.
+export function Transforms({ block, place }: { block: Block; place: Place }) {
+  if (!block.id) return null;
+  return (
+    <select class="act" data-act="transform" aria-label={"Simplify paths with " + block.name} value=""
+      onChange={(event) => { const kind = event.currentTarget.value as TransformKind; event.currentTarget.value = ""; if (kind) go(transformOf(place, block, kind)); }}>
+      <option value="">simplify…</option>
+      {(Object.keys(transformWords) as TransformKind[]).filter((kind) => block.file || !kind.endsWith("-file"))
+        .map((kind) => <option value={kind}>{transformWords[kind][1]}</option>)}
+    </select>
   );
 }
 

@@ -16,9 +16,20 @@ export interface Route {
   metric: string;
   focus: number[]; // blocks, callers first
   drops: number[][];
+  transforms: string[]; // "merge:#12", as cairn report --transform
   choice: Choice | null; // chosen iterations
   search: string;
   rest: Record<string, string>; // state of the page itself
+}
+
+export type TransformKind = "merge" | "merge-file" | "collapse" | "collapse-file" | "focus-file";
+
+// A transform of paths by a function, or by its file.
+export interface Transform { kind: TransformKind; block: number; }
+
+export function parseTransform(text: string): Transform | null {
+  const parts = /^(merge|merge-file|collapse|collapse-file|focus-file):#(\d{1,9})$/.exec(text);
+  return parts && { kind: parts[1] as TransformKind, block: Number(parts[2]) };
 }
 
 // Ignores text that is not a number.
@@ -42,6 +53,7 @@ export function parse(hash: string): Route {
     metric: items.get("metric") || "",
     focus: numbers(items.get("focus") || "").slice(0, 1024),
     drops: items.getAll("drop").map(numbers).filter((d) => d.length > 0),
+    transforms: items.getAll("transform").filter((text) => parseTransform(text)).slice(0, 32),
     choice: null,
     search: items.get("search") || "",
     rest: {},
@@ -51,7 +63,7 @@ export function parse(hash: string): Route {
     const number = (key: string) => whole(items.get(key)), iteration = (key: string) => wholeText(items.get(key));
     route.choice = { of, first: iteration("first"), last: iteration("last"), shortest: number("shortest"), longest: number("longest") };
   }
-  const shared = ["file", "metric", "focus", "drop", "of", "first", "last", "shortest", "longest", "search"];
+  const shared = ["file", "metric", "focus", "drop", "transform", "of", "first", "last", "shortest", "longest", "search"];
   items.forEach((value, key) => {
     if (!shared.includes(key)) route.rest[key] = value;
   });
@@ -78,6 +90,7 @@ export function write(route: Route): string {
   if (route.metric) items.set("metric", route.metric);
   if (route.focus.length) items.set("focus", route.focus.join("."));
   for (const drop of route.drops) items.append("drop", drop.join("."));
+  for (const text of route.transforms) items.append("transform", text);
   for (const [key, value] of Object.entries(choiceItems(route.choice))) items.set(key, value);
   if (route.search) items.set("search", route.search);
   for (const [key, value] of Object.entries(route.rest)) if (value !== "") items.set(key, value);
@@ -108,6 +121,7 @@ export function scope(route: Route): [string, string][] {
   if (route.metric) items.push(["metric", route.metric]);
   if (route.focus.length) items.push(["focus", spell(route.focus)]);
   for (const drop of route.drops) items.push(["drop", spell(drop)]);
+  for (const text of route.transforms) items.push(["transform", text]);
   return items;
 }
 

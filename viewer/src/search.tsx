@@ -21,7 +21,7 @@ interface Found { count: number; value: number; whole: number; of: string; }
 // the previous result until both answers are there, because a cost and a total of different
 // questions give no share.
 function useFound(place: Place, search: string, spans: boolean): Found | null {
-  const { route, file } = place, contexts = search && !spans, narrowed = route.focus.length || route.drops.length;
+  const { route, file } = place, contexts = search && !spans, narrowed = route.focus.length || route.drops.length || route.transforms.length;
   const match = useAnswer<any>(contexts ? "match" : null, [...scope(route), ["text", search]], file.generation);
   const part = useAnswer<any>(contexts && narrowed ? "flame" : null, [...scope(route), ["root", "0"], ["width", "1"]], file.generation);
   const items: Items = [["file", String(route.file)], ...Object.entries(choiceItems(route.choice)), ["view", "blocks"], ["top", "0"]];

@@ -4,7 +4,7 @@
 import { Block, useAnswer, useStill } from "./data";
 import { count, figure, share } from "./format";
 import { useMemo } from "preact/hooks";
-import { BlockName, Cost, Drop, Figure, Named, Place, Problem, Waiting, dropOf, fewSamples, intervalOf, useFirst, useMeasured } from "./parts";
+import { BlockName, Cost, Drop, Figure, Named, Place, Problem, Transforms, Waiting, dropOf, fewSamples, intervalOf, useFirst, useMeasured } from "./parts";
 import { scope, to } from "./route";
 import { matches } from "./search";
 
@@ -49,7 +49,7 @@ function Blocks({ place, search, data, sort }: { place: Place; search: string; d
   const rows = useFirst<any>(useMemo(() => found.slice(0, ROWS_MAX), [found]));
   return (
     <>
-      {!route.focus.length && !route.drops.length && <Summary report={data} place={place} />}
+      {!route.focus.length && !route.drops.length && !route.transforms.length && <Summary report={data} place={place} />}
       <table class="blocks">
         <caption class="unseen">Functions over all callers</caption>
         <thead>
@@ -68,7 +68,7 @@ function Blocks({ place, search, data, sort }: { place: Place; search: string; d
               <Cost what="self" value={row.self[metric]} whole={whole} unit={unit} interval={intervalOf(row, "self", metric)} />
               {calls && <Figure what="calls" value={row.calls} unit="" />}
               <th scope="row"><BlockName block={row.block} place={place} /></th>
-              <td class="acts"><Drop block={row.block} place={place} /></td>
+              <td class="acts"><Drop block={row.block} place={place} /><Transforms block={row.block} place={place} /></td>
             </tr>
           ))}
         </tbody>

@@ -5,7 +5,7 @@ import { useMemo, useState } from "preact/hooks";
 import { Box, Flame, layOut, zoomTo } from "./boxes";
 import { Items, useAnswer } from "./data";
 import { count } from "./format";
-import { BlockName, Cost, Figure, Place, Problem, Waiting, fewSamples, useFirst } from "./parts";
+import { BlockName, Cost, Figure, Place, Problem, Waiting, fewSamples, transformByKey, useFirst } from "./parts";
 import { go, scope, to } from "./route";
 import { matches } from "./search";
 
@@ -85,7 +85,7 @@ function Tree({ flame, place, search }: { flame: Flame; place: Place; search: st
       const below = [box];
       for (let i = 0; i < below.length && i < ROWS_MAX; i++) below.push(...below[i].children.filter((one) => !hidden(one)));
       toggle(below.filter((one) => one.children.length && !isOpen(one)));
-    } else return;
+    } else if (hidden(box) || !transformByKey(place, box.block, event.key)) return;
     event.preventDefault();
   };
   return (
