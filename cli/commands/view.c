@@ -106,22 +106,6 @@ static void wait_for_end(const sigset_t *ends)
     pthread_sigmask(SIG_UNBLOCK, ends, NULL);
 }
 
-/* Spans are read while the page is already in use. */
-typedef struct reading {
-    crn_view *view;
-    pthread_t thread;
-    atomic_bool done;
-} reading;
-
-static void *read_spans(void *data)
-{
-    reading *reading = data;
-    for (size_t i = 0; i < reading->view->file_count; i++)
-        crn_view_file_look(reading->view, &reading->view->files[i]);
-    atomic_store(&reading->done, true);
-    return NULL;
-}
-
 /* Returns freed memory to the system: malloc would keep it, for each thread. */
 static void keep_little(void)
 {
@@ -146,11 +130,11 @@ static void keep_for_answers(const crn_view *view)
     mallopt(M_TRIM_THRESHOLD, (int)(column > LEAST ? 2 * column : 4 * LEAST));
 }
 
-/* Returns NULL after printing an error. */
-static struct MHD_Daemon *begin(crn_view *view, reading *reading)
+/* Spans are read while the page is already in use. Returns NULL after printing an error. */
+static struct MHD_Daemon *begin(crn_view *view)
 {
     struct MHD_Daemon *daemon = crn_view_listen(view, (unsigned)given.port);
-    int problem = daemon ? pthread_create(&reading->thread, NULL, read_spans, reading) : 0;
+    int problem = daemon ? crn_view_files_look(view, 0) : 0;
     if (problem) {
         crn_cli_fail("cannot start a thread: %s", strerror(problem));
         crn_view_stop(daemon);
@@ -170,17 +154,18 @@ static int serve(crn_view *view)
     keep_for_answers(view);
     view->serving = true;
     sigset_t ends = signals_block();
-    reading reading = {.view = view};
     pthread_mutex_lock(&view->lock); /* answers use stdout exclusively */
-    struct MHD_Daemon *daemon = begin(view, &reading);
+    struct MHD_Daemon *daemon = begin(view);
     pthread_mutex_unlock(&view->lock);
     if (!daemon)
         return CRN_EXIT_BAD;
     wait_for_end(&ends);
-    if (!atomic_load(&reading.done))
+    if (atomic_load(&view->readers)) {
+        crn_view_uploads_remove(view);
         _exit(CRN_EXIT_OK); /* does not wait for running answers */
-    pthread_join(reading.thread, NULL);
+    }
     crn_view_stop(daemon);
+    crn_view_uploads_remove(view);
     return CRN_EXIT_OK;
 }
 
@@ -193,6 +178,7 @@ static void end(crn_view *view)
     for (size_t i = 0; i < view->source_count; i++)
         free(view->sources[i]);
     crn_free(view->sources);
+    crn_free(view->uploads);
 }
 
 static int run(void)

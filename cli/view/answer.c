@@ -104,14 +104,26 @@ void crn_view_kept_clear(crn_view *view)
         kept_free(view, i);
 }
 
+crn_view_reply crn_view_reply_problem(unsigned status, const char *text)
+{
+    crn_view_reply reply = {.status = status, .type = "application/json", .owned = true};
+    json_t *error = json_object();
+    json_object_set_new(error, "error", crn_json_text(text));
+    reply.body = json_dumps(error, JSON_COMPACT);
+    reply.size = reply.body ? strlen(reply.body) : 0;
+    json_decref(error);
+    return reply;
+}
+
 crn_view_reply crn_view_reply_json(crn_view *view, const crn_view_query *query,
                                    crn_view_answer *answer)
 {
     char message[1024];
     crn_view_reply reply = {.status = 200, .type = "application/json", .owned = true};
     pthread_mutex_lock(&view->lock);
-    /* The list of captures changes by itself, so it is not cached. */
-    char *key = answer == crn_view_captures ? NULL : key_of(view, query);
+    /* The list of captures changes by itself, and opening a file changes it. */
+    bool cached = answer != crn_view_captures && strcmp(query->route, "open") != 0;
+    char *key = cached ? key_of(view, query) : NULL;
     if (!kept_find(view, key, &reply)) {
         reply.body = answer_text(view, query, answer, &reply.size, message, sizeof message);
         if (reply.body) {
@@ -123,15 +135,7 @@ crn_view_reply crn_view_reply_json(crn_view *view, const crn_view_query *query,
         malloc_trim(0); /* answers allocate much, and fragments of other allocations lie between */
     pthread_mutex_unlock(&view->lock);
     free(key);
-    if (!reply.body) {
-        json_t *error = json_object();
-        json_object_set_new(error, "error", crn_json_text(message));
-        reply.status = 400;
-        reply.body = json_dumps(error, JSON_COMPACT);
-        reply.size = reply.body ? strlen(reply.body) : 0;
-        json_decref(error);
-    }
-    return reply;
+    return reply.body ? reply : crn_view_reply_problem(400, message);
 }
 
 static const struct route {
@@ -199,13 +203,20 @@ static bool is_token(const crn_view *view, const char *text)
     return !different;
 }
 
+bool crn_view_has_token(const crn_view *view, const char *path, const char **rest)
+{
+    if (*path != '/' || !is_token(view, path + 1) || path[1 + CRN_VIEW_TOKEN] != '/')
+        return false;
+    *rest = path + 2 + CRN_VIEW_TOKEN;
+    return true;
+}
+
 crn_view_reply crn_view_reply_to(crn_view *view, const char *path, crn_view_query *query)
 {
     static const char no_token[] =
         "This address is incomplete: use the one that cairn view printed.\n";
-    if (*path != '/' || !is_token(view, path + 1) || path[1 + CRN_VIEW_TOKEN] != '/')
+    if (!crn_view_has_token(view, path, &path))
         return reply_error(403, no_token);
-    path += 2 + CRN_VIEW_TOKEN;
     if (view->page && !*path)
         return reply_fixed("text/html; charset=utf-8", page, sizeof page - 1);
     if (view->page && strcmp(path, "page.js") == 0)

@@ -241,6 +241,36 @@ void crn_view_file_look(crn_view *view, crn_view_file *file)
         prepare(view, file);
 }
 
+typedef struct reader {
+    crn_view *view;
+    size_t first, end; /* numbers of files */
+} reader;
+
+static void *read_spans(void *data)
+{
+    reader reader = *(const struct reader *)data;
+    crn_free(data);
+    for (size_t i = reader.first; i < reader.end; i++)
+        crn_view_file_look(reader.view, &reader.view->files[i]);
+    atomic_fetch_sub(&reader.view->readers, 1);
+    return NULL;
+}
+
+int crn_view_files_look(crn_view *view, size_t first)
+{
+    pthread_t thread;
+    reader *reader = crn_calloc(1, sizeof *reader);
+    *reader = (struct reader){view, first, view->file_count};
+    atomic_fetch_add(&view->readers, 1);
+    int problem = pthread_create(&thread, NULL, read_spans, reader);
+    if (problem) {
+        atomic_fetch_sub(&view->readers, 1);
+        crn_free(reader);
+        return problem;
+    }
+    return pthread_detach(thread);
+}
+
 bool crn_view_file_spans(crn_view *view, crn_view_file *file)
 {
     while (!file->looked_at)
@@ -332,6 +362,7 @@ void crn_view_file_close(crn_view_file *file)
 {
     if (!file->profile)
         return;
+    crn_free(file->uploaded);
     crn_view_part_clear(&file->part);
     spans_take(file, (spans_read){0});
     drop_profiles(file);

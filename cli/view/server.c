@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "cli/common/cli.h"
 #include "view.h"
 
@@ -112,15 +113,64 @@ static enum MHD_Result send_reply(struct MHD_Connection *connection, crn_view_re
     return result;
 }
 
+/* A request that is more than an address. */
+typedef struct request {
+    const char *refusal;     /* why its address is rejected; NULL: it is not */
+    crn_view_upload *upload; /* NULL: it is answered */
+} request;
+
+/* Begins "POST /TOKEN/api/open?name=NAME", whose body is a file. The Origin is required: browsers
+ * always send it with such requests. */
+static enum MHD_Result upload_begin(crn_view *view, struct MHD_Connection *connection,
+                                    const char *path, request **state)
+{
+    const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
+    const char *origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Origin");
+    const char *name = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "name");
+    const char *size = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
+    crn_view_reply reply;
+    bool token = crn_view_has_token(view, path, &path);
+    if (!is_host(view, host) || !is_origin(view, origin))
+        reply = refuse(403, "This server answers only requests to 127.0.0.1 and localhost.\n");
+    else if (!token || strcmp(path, "api/open") != 0)
+        reply = refuse(405, "Only GET is supported here.\n");
+    else if (!origin)
+        reply = refuse(403, "Files are taken from the page only.\n");
+    else if (size && strtoull(size, NULL, 10) > CRN_VIEW_UPLOAD_MAX)
+        reply = refuse(413, "The file is too large; name it on the command line of cairn view.\n");
+    else {
+        MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
+                                  (unsigned)IDLE_SECONDS);
+        *state = crn_calloc(1, sizeof **state);
+        (*state)->upload = crn_view_upload_begin(view, name ? name : "");
+        return MHD_YES;
+    }
+    return send_reply(connection, &reply);
+}
+
+static void request_ended(void *data, struct MHD_Connection *connection, void **state,
+                          enum MHD_RequestTerminationCode how)
+{
+    (void)data;
+    (void)connection;
+    (void)how;
+    request *request = *state;
+    if (!request || request->refusal)
+        return;
+    if (request->upload)
+        crn_view_upload_abort(request->upload);
+    crn_free(request);
+}
+
 /* Called before decoding: rejects addresses that are too long or contain an encoded NUL. NULL
  * accepts. */
 static void *address_seen(void *data, const char *address, struct MHD_Connection *connection)
 {
     (void)data;
     (void)connection;
-    static char too_long[] = "The address is too long.\n",
-                cut[] = "The address contains a NUL byte.\n";
-    return strlen(address) > CRN_VIEW_QUERY_MAX ? too_long : strstr(address, "%00") ? cut : NULL;
+    static request too_long = {.refusal = "The address is too long.\n"};
+    static request cut = {.refusal = "The address contains a NUL byte.\n"};
+    return strlen(address) > CRN_VIEW_QUERY_MAX ? &too_long : strstr(address, "%00") ? &cut : NULL;
 }
 
 static enum MHD_Result request_came(void *data, struct MHD_Connection *connection, const char *path,
@@ -128,10 +178,20 @@ static enum MHD_Result request_came(void *data, struct MHD_Connection *connectio
                                     size_t *upload_size, void **state)
 {
     (void)version;
-    (void)upload;
     crn_view_reply reply;
-    if (*state)
-        reply = refuse(414, *state);
+    request *request = *state;
+    if (request && request->upload && *upload_size) {
+        crn_view_upload_add(request->upload, upload, *upload_size);
+        *upload_size = 0;
+        return MHD_YES;
+    }
+    if (request && request->upload) {
+        reply = crn_view_upload_end(request->upload);
+        request->upload = NULL;
+    } else if (request)
+        reply = refuse(414, request->refusal);
+    else if (strcmp(method, MHD_HTTP_METHOD_POST) == 0)
+        return upload_begin(data, connection, path, (struct request **)state);
     else if (*upload_size)
         return MHD_NO;
     else
@@ -148,7 +208,7 @@ struct MHD_Daemon *crn_view_listen(crn_view *view, unsigned port)
         view, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)STRANGER_SECONDS,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY, MHD_OPTION_URI_LOG_CALLBACK,
-        address_seen, NULL, MHD_OPTION_END);
+        address_seen, NULL, MHD_OPTION_NOTIFY_COMPLETED, request_ended, NULL, MHD_OPTION_END);
     if (!daemon) {
         crn_cli_fail("cannot listen at 127.0.0.1:%u; is the port taken? --port names another",
                      port);

@@ -10,6 +10,7 @@
 #define CRN_CLI_VIEW_VIEW_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -28,6 +29,7 @@ enum {
     CRN_VIEW_LONGEST = 1000,
     CRN_VIEW_KEPT = 32,           /* limit on cached answers */
     CRN_VIEW_KEPT_SIZE = 4 << 20, /* and on their total size in bytes */
+    CRN_VIEW_UPLOAD_MAX = 1 << 30, /* bytes of a file that is dropped onto the page */
 };
 
 /* The part of the profile that was shown last, with what drawing it needs. */
@@ -105,6 +107,7 @@ typedef struct crn_view_file {
     crn_figure_cache known; /* of `profile` */
     crn_view_transformed transformed;
     crn_view_choice choice;
+    char *uploaded;          /* the same path of a file that was dropped onto the page */
     bool foreign;            /* imported from another tool's file */
     bool left;               /* its program ended without closing it, and everything was read */
     bool looked_at;          /* its spans were read; there may be none */
@@ -135,6 +138,9 @@ typedef struct crn_view {
     crn_view_kept kept[CRN_VIEW_KEPT];
     unsigned kept_next; /* the oldest */
     size_t kept_size;   /* of all */
+    char *uploads;      /* folder of files that were dropped onto the page; NULL: none yet */
+    unsigned upload_count;
+    atomic_uint readers; /* threads that read spans */
     pthread_mutex_t lock;
     pthread_cond_t looked; /* signalled when a file's spans have been read */
 } crn_view;
@@ -170,8 +176,11 @@ void crn_view_file_renew(crn_view *view, crn_view_file *file);
 /* As in a report; a file whose program has ended counts as running until it is reloaded. */
 crn_report_state crn_view_file_state(const crn_view_file *file);
 void crn_view_file_close(crn_view_file *file);
-/* Starts a thread that reads the spans. */
+/* Reads the spans. */
 void crn_view_file_look(crn_view *view, crn_view_file *file);
+/* Starts a thread that reads the spans of the files from number `first` on. Returns 0 or an error
+ * number. */
+int crn_view_files_look(crn_view *view, size_t first);
 /* Waits for the spans; returns false after printing why there are none. */
 bool crn_view_file_spans(crn_view *view, crn_view_file *file);
 /* Returns the sums of a file with spans, after waiting for that one and those before it. */
@@ -261,7 +270,23 @@ crn_view_reply crn_view_reply_to(crn_view *view, const char *path, crn_view_quer
 crn_view_reply crn_view_reply_json(crn_view *view, const crn_view_query *query,
                                    crn_view_answer *answer);
 
+/* Returns {"error": text}. */
+crn_view_reply crn_view_reply_problem(unsigned status, const char *text);
+
 void crn_view_kept_clear(crn_view *view);
+
+/* Returns true if the path begins with the secret; `*rest` becomes what follows it and a slash. */
+bool crn_view_has_token(const crn_view *view, const char *path, const char **rest);
+
+/* A file that the page sends. Begin and add never fail; end answers with the file's number, or with
+ * what went wrong. */
+typedef struct crn_view_upload crn_view_upload;
+crn_view_upload *crn_view_upload_begin(crn_view *view, const char *name);
+void crn_view_upload_add(crn_view_upload *upload, const char *data, size_t size);
+crn_view_reply crn_view_upload_end(crn_view_upload *upload);
+void crn_view_upload_abort(crn_view_upload *upload);
+/* Deletes the uploaded files from the disk. */
+void crn_view_uploads_remove(crn_view *view);
 
 /* Answers "api/export": the file of the query as "html" (the page in one file) or "pprof". */
 crn_view_reply crn_view_export(crn_view *view, const crn_view_query *query);

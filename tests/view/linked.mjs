@@ -248,4 +248,44 @@ export default function linked({ test, at, go, settled, quiet, rows, same, holds
     const grey = await at().$$eval("table.sides tbody tr", (all) => [all.filter((row) => row.classList.contains("chance")).length, all.length]);
     holds(grey[0] > 0.5 * grey[1], "rows of a second run are mostly grey: " + grey);
   });
+
+  test("files that are dropped or opened are loaded as further files", async () => {
+    const number = await at().evaluate(async () => (await (await fetch("api/captures")).json()).length);
+    await go("flame?file=0&metric=ticks");
+    await settled(".flame canvas");
+    execFileSync(cairn, ["export", "lua.cairn", "--to", "pprof", "-o", "again.pb.gz"], { cwd: folder });
+    const send = (name, as) => at().evaluate(([data, called]) => {
+      const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0)), moved = new DataTransfer();
+      moved.items.add(new File([bytes], called));
+      document.body.dispatchEvent(new DragEvent("dragover", { bubbles: true, cancelable: true, dataTransfer: moved }));
+      document.body.dispatchEvent(new DragEvent("drop", { bubbles: true, cancelable: true, dataTransfer: moved }));
+    }, [readFileSync(join(folder, name)).toString("base64"), as]);
+    await send("lua.cairn", "../../over there.cairn");
+    await at().waitForFunction((count) => location.hash.includes("file=" + count), number);
+    await go(`functions?file=${number}&metric=ticks`);
+    await settled("tr[data-block]");
+    same(await rows("tbody tr[data-block]", ["self", "inclusive", "calls"]), ofReport("lua.cairn", "--metric", "ticks", "--top", "100", "--sort", "total"), "the capture");
+    same(await at().$eval("header select", (one) => one.selectedOptions[0].textContent), "over_there.cairn", "its name");
+    await at().setInputFiles("input[type=file]", join(folder, "again.pb.gz"));
+    await at().waitForFunction((count) => location.hash.includes("file=" + count), number + 1);
+    await settled(".flame canvas");
+    const total = json("report", "--json", "lua.cairn").metrics.find((one) => one.name === "ticks").total;
+    same(await at().evaluate(async (n) => (await (await fetch("api/captures")).json())[n].metrics.find((one) => one.name === "ticks").total, number + 1), total, "pprof");
+    await send("jobs.cairn", "jobs.cairn");
+    await at().waitForFunction((count) => location.hash.includes("file=" + count), number + 2);
+    await go(`spans?file=${number + 2}`);
+    await settled("tr[data-block]");
+    // What is no profile is refused, and the page stays.
+    await at().evaluate(() => {
+      const moved = new DataTransfer();
+      moved.items.add(new File(["\x00\x01nothing"], "x.bin"));
+      document.body.dispatchEvent(new DragEvent("drop", { bubbles: true, cancelable: true, dataTransfer: moved }));
+    });
+    await at().waitForFunction(() => document.querySelector(".said button"));
+    const said = await at().$eval(".said", (one) => one.textContent);
+    holds(said.includes("x.bin"), said);
+    same(await at().evaluate(async () => (await (await fetch("api/captures")).json()).length), number + 3, "files");
+    const expected = problems.findIndex((one) => one.includes("400"));
+    if (expected >= 0) problems.splice(expected, 1);
+  });
 }

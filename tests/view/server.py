@@ -778,6 +778,85 @@ def sql_reads_only_and_ends_in_time(server):
     assert all(("table %s:" % name in schema) or ("view %s:" % name in schema) or (name + "(" in schema) for name in names), names
 
 
+def upload(server, data, name="x.cairn", origin=True, length=None, token=None):
+    """Sends a file as the page does; returns the status and the answer."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    connection.putrequest("POST", "/%s/api/open?%s" % (token or server.token,
+                                                       urllib.parse.urlencode({"name": name})))
+    if origin:
+        connection.putheader("Origin", "http://127.0.0.1:%d" % server.port if origin is True
+                             else origin)
+    connection.putheader("Content-Length", str(len(data) if length is None else length))
+    connection.endheaders()
+    try:
+        connection.send(data)
+        response = connection.getresponse()
+        return response.status, response.read()
+    finally:
+        connection.close()
+
+
+@case
+def uploads_become_files(_):
+    temporary = os.path.join(FOLDER, "uploads")
+    os.mkdir(temporary)
+    os.environ["TMPDIR"] = temporary
+    server = Server("a.cairn")
+    del os.environ["TMPDIR"]
+
+    def read(name):
+        with open(os.path.join(FOLDER, name), "rb") as file:
+            return file.read()
+    capture = read("a.cairn")
+    # Refused: other origins, no origin, no token, too large.
+    assert upload(server, capture, origin="http://evil.example")[0] == 403
+    assert upload(server, capture, origin=False)[0] == 403
+    assert upload(server, capture, token="0" * 32)[0] == 405
+    assert upload(server, b"", length=(1 << 30) + 1)[0] == 413
+    assert not os.listdir(temporary)
+    # Not a profile: an error that names it, and nothing stays.
+    for data in (b"", b"\0\1\2", b"CAIRN" + bytes(1000), b"\x1f\x8b" + bytes(50), capture[:300]):
+        status, answer = upload(server, data, "bad")
+        assert status == 400 and b"bad" in answer, (data[:20], status, answer)
+    randomness = random.Random(5)
+    for _ in range(30):
+        broken = bytearray(capture)
+        for _ in range(20):
+            broken[randomness.randrange(len(broken))] = randomness.randrange(256)
+        if upload(server, bytes(broken), "broken.cairn")[0] == 200 and \
+                len(server.api("captures")) > 4:
+            break
+    # Names cannot leave the folder.
+    before = len(server.api("captures"))
+    for name in ("../../../x", "/etc/passwd", ".", "..", "", "a\nb", "n" * 5000, "n" * 9000):
+        status, answer = upload(server, capture, name)
+        assert status in (200, 414), (name, status, answer)
+    for where, _, names in os.walk(temporary):
+        assert where.startswith(temporary) and all(name[0] != "." for name in names), names
+    now = server.api("captures")
+    assert [one["name"] for one in now[before:]] == ["x", "passwd", "dropped", "dropped", "dropped", "a_b", "n" * 100], \
+        [one["name"] for one in now]
+    assert server.api("report", ("file", len(now) - 1), ("view", "flat"))["flat"] == \
+        server.api("report", ("file", 0), ("view", "flat"))["flat"]
+    # An upload that breaks off leaves nothing; at the limit of files there is an error.
+    files = sum(len(names) for _, _, names in os.walk(temporary))
+    with socket.create_connection(("127.0.0.1", server.port)) as line:
+        line.sendall(("POST /%s/api/open?name=half HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nOrigin: http://127.0.0.1:%d\r\n"
+                      "Content-Length: 1000\r\n\r\nabc" % (server.token, server.port, server.port)).encode())
+        time.sleep(0.2)
+    for _ in range(100):
+        if sum(len(names) for _, _, names in os.walk(temporary)) == files:
+            break
+        time.sleep(0.05)
+    assert sum(len(names) for _, _, names in os.walk(temporary)) == files
+    while len(server.api("captures")) < 16:
+        assert upload(server, capture)[0] == 200
+    status, answer = upload(server, capture)
+    assert status == 400 and b"limit" in answer, answer
+    assert server.stop() == 0
+    assert not os.listdir(temporary), os.listdir(temporary)
+
+
 @case
 def a_range_of_time_cuts_spans_off(server):
     length = server.api("timeline", ("file", 1))["length"]

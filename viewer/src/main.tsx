@@ -17,6 +17,7 @@ import { figure, share, time } from "./format";
 import { GraphPage } from "./graph";
 import { IterationsPage } from "./iterations";
 import { Help, useKeys, usePlace } from "./keys";
+import { OpenFiles } from "./dropped";
 import { Place, Problem, Strip, Waiting, transformText, withoutPlace } from "./parts";
 import { Choice, Route, go, parse, parseTransform, replace, scope, to, write } from "./route";
 import { Search } from "./search";
@@ -76,7 +77,8 @@ function useRoute(): Route {
 // recording may replace an ended one.
 const OFTEN = 1000, SELDOM = 3000, SOON = 250; // ms
 
-function useFiles(): { files: File[]; error: string; gone: boolean } {
+function useFiles(): { files: File[]; error: string; gone: boolean; look: () => Promise<void> } {
+  const now = useRef(async () => {});
   const [files, setFiles] = useState<File[]>([]);
   const [error, setError] = useState(""), [gone, setGone] = useState(false);
   useLayoutEffect(() => { // before the page is painted without them
@@ -102,10 +104,11 @@ function useFiles(): { files: File[]; error: string; gone: boolean } {
         timer = window.setTimeout(look, SELDOM);
       }
     };
+    now.current = () => { clearTimeout(timer); return look(); };
     look();
     return () => { over = true; clearTimeout(timer); };
   }, []);
-  return { files, error, gone };
+  return { files, error, gone, look: () => now.current() };
 }
 
 function Mark() {
@@ -290,7 +293,7 @@ function landing(file: File | undefined): string {
 }
 
 function App() {
-  const { files, error, gone } = useFiles(), head = useHead(), asked = useRoute();
+  const { files, error, gone, look } = useFiles(), head = useHead(), asked = useRoute();
   const route = asked.page ? asked : { ...asked, page: landing(files[Math.min(asked.file, files.length - 1)]) };
   const [helping, setHelping] = useState(false);
   const theme = useTheme();
@@ -324,6 +327,7 @@ function App() {
         <Metrics metrics={metrics} metric={metric} link={(name) => to(route, { metric: name === file.metric ? "" : name, rest: route.rest })} />
         {(both || [file]).map((one, i) => <Badges file={one} route={{ ...place.route, file: files.indexOf(one) }} gone={gone && !i} />)}
         <Search place={place} spans={spans} share={!both} search={search} setSearch={(text) => replace(write({ ...parse(location.hash), search: text }))} />
+        <OpenFiles opened={(number) => look().then(() => go(to(route, { page: "", file: number, focus: [], drops: [], transforms: [], choice: null, metric: "", search: "", rest: {} })))} />
         <ExportMenu file={file} number={place.route.file} page={entry.page} />
         <button type="button" class="help" onClick={theme.turn} title={theme.text + " (T)"} aria-label={theme.text}><Sun /></button>
         <button type="button" class="help" onClick={() => setHelping(true)} aria-label="Help: pages and keys">?</button>
