@@ -67,7 +67,7 @@ static bool are_all_asked(const cairn_profile *profile)
     const cairn_lane *lane = __atomic_load_n(&profile->lanes, __ATOMIC_ACQUIRE);
     for (; lane; lane = lane->next)
         if (__atomic_load_n(&lane->running, __ATOMIC_RELAXED) &&
-            __atomic_load_n(&lane->thread_clock, __ATOMIC_RELAXED) &&
+            __atomic_load_n(&lane->thread_clock, __ATOMIC_RELAXED) && crn_lane_is_on(lane) &&
             !__atomic_load_n(&lane->pending.clock, __ATOMIC_RELAXED))
             return false;
     return true;

@@ -200,7 +200,8 @@ static cairn_lane *open_lane(cairn_profile *profile, const char *name, bool reus
         lane->open = true;
         __atomic_store_n(&lane->of_thread, false, __ATOMIC_RELAXED);
         lane->disk->open = 1;
-        lane->turned = __atomic_load_n(&profile->turned, __ATOMIC_ACQUIRE);
+        __atomic_store_n(&lane->turned, __atomic_load_n(&profile->turned, __ATOMIC_ACQUIRE),
+                         __ATOMIC_RELAXED);
         lane->changes_seen = __atomic_load_n(&profile->changes, __ATOMIC_ACQUIRE);
     }
     crn_profile_unlock(profile);

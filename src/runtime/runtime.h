@@ -155,7 +155,7 @@ struct cairn_lane {
     bool waits;             /* the file shows time that is not charged yet; atomic */
     uint64_t seen_cpu;      /* the thread's CPU time at the sampler's last round; atomic */
     uint64_t seen_stamp;    /* sampler only: the lane's stamp at the last round */
-    uint64_t turned;        /* the profile's `turned` when last seen */
+    uint64_t turned;        /* the profile's `turned` when last seen; atomic */
     uint64_t turned_cpu[2]; /* like the profile's turned_at, by the thread's clock; atomic */
     uint64_t changes_seen;  /* the profile's `changes` when last seen */
     uint64_t reset_cpu;     /* like the profile's reset_at, by the thread's clock; atomic */
@@ -308,6 +308,13 @@ void crn_profile_announce_change(cairn_profile *profile);
 /* Processes announced changes. Thread: the lane's. */
 void crn_lane_apply_changes(cairn_lane *lane);
 
+/* Returns true if recording is on, and the lane has noticed the last switch. Any thread. */
+static inline bool crn_lane_is_on(const cairn_lane *lane)
+{
+    uint64_t turned = __atomic_load_n(&lane->profile->turned, __ATOMIC_ACQUIRE);
+    return turned % 2 == 0 && __atomic_load_n(&lane->turned, __ATOMIC_RELAXED) == turned;
+}
+
 static inline void crn_lane_listen(cairn_lane *lane)
 {
     if (__builtin_expect(
@@ -383,6 +390,10 @@ void crn_lane_settle_turn(cairn_lane *lane);
 
 /* Counts an event that was dropped without memory. */
 void crn_lane_drop(cairn_lane *lane);
+
+/* Charges the time that the lane's waits show, before its time begins anew. Call it with the lane's
+ * time locked. */
+void crn_lane_charge_waits(cairn_lane *lane);
 
 /* Charges the time since the last sample to the current context. */
 void crn_lane_charge_rest(cairn_lane *lane);

@@ -110,13 +110,14 @@ static void make_due(cairn_lane *lane, uint64_t clock, uint64_t cpu, crn_round *
 }
 
 /* With the lane's time locked, so that the lane is still that of the thread whose clock was
- * read. */
+ * read. A lane that has not noticed a switch of recording has no time to show: it will charge up to
+ * the switch off, and begin anew at the switch on. */
 static void ask_locked(cairn_lane *lane, uint64_t cpu, crn_round *round)
 {
     cairn_strand *running = __atomic_load_n(&lane->running, __ATOMIC_ACQUIRE);
-    if (!running)
-        return;
     uint64_t clock = crn_clock_now(lane->profile->tsc);
+    if (!running || !crn_lane_is_on(lane))
+        return;
     bool waited = waits(lane);
     bool samples = samples_by_thread(lane->profile);
     if (samples)

@@ -67,6 +67,16 @@ static void pay_waits(cairn_lane *lane)
     PUT(lane->waits, false);
 }
 
+void crn_lane_charge_waits(cairn_lane *lane)
+{
+    crn_disk_lane *disk = lane->disk;
+    if (!lane->waits)
+        return;
+    __atomic_exchange_n(&disk->settled, disk->settled + 1, __ATOMIC_ACQ_REL);
+    pay_waits(lane);
+    __atomic_store_n(&disk->settled, disk->settled + 1, __ATOMIC_RELEASE);
+}
+
 /* Call it with the lane's time locked. */
 static void settle_until(cairn_lane *lane, uint64_t clock, uint64_t cpu)
 {
@@ -192,13 +202,17 @@ void crn_lane_settle_turn(cairn_lane *lane)
     if (was_on && lane->owner) /* time without an owner stays uncharged */
         settle_until(lane, __atomic_load_n(&profile->turned_at[0], __ATOMIC_RELAXED),
                      __atomic_load_n(&lane->turned_cpu[0], __ATOMIC_RELAXED));
-    PUT(lane->disk->stamp, __atomic_load_n(&profile->turned_at[1], __ATOMIC_RELAXED));
+    uint64_t clock = __atomic_load_n(&profile->turned_at[1], __ATOMIC_RELAXED);
+    if (clock > lane->disk->stamp) /* a lane without a thread may have been taken since then */
+        PUT(lane->disk->stamp, clock);
     uint64_t cpu = __atomic_load_n(&lane->turned_cpu[1], __ATOMIC_RELAXED);
     if (!cpu)
         cpu = crn_lane_cpu_now(lane);
     if (cpu > lane->disk->cpu_stamp)
         PUT(lane->disk->cpu_stamp, cpu);
-    lane->turned = turned;
+    __atomic_store_n(&lane->turned, turned, __ATOMIC_RELAXED);
     __atomic_store_n(&lane->pending.clock, 0, __ATOMIC_RELAXED);
     crn_lane_unlock(lane);
+    if (turned % 2 == 0)
+        crn_sampler_wake(profile);
 }

@@ -112,9 +112,12 @@ void crn_lane_begin_time(cairn_lane *lane, uint64_t clock)
         self.id = gettid();
     uint64_t cpu = lane->profile->cpu != CAIRN_CPU_OFF ? crn_thread_own_time() : 0;
     crn_lane_lock(lane);
+    /* The sampler may have shown time after the last owner charged the rest of its own. */
+    crn_lane_charge_waits(lane);
     __atomic_store_n(&lane->pending.clock, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&lane->pending.cpu, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&lane->disk->stamp, clock, __ATOMIC_RELAXED);
+    if (clock > lane->disk->stamp)
+        __atomic_store_n(&lane->disk->stamp, clock, __ATOMIC_RELAXED);
     __atomic_store_n(&lane->disk->cpu_stamp, cpu, __ATOMIC_RELAXED);
     __atomic_store_n(&lane->thread_id, self.id, __ATOMIC_RELAXED);
     __atomic_store_n(&lane->thread_clock, crn_thread_clock(self.id), __ATOMIC_RELEASE);

@@ -44,6 +44,28 @@ static void assert_between(uint64_t low, uint64_t value, uint64_t high)
                  (unsigned long long)low, (unsigned long long)high);
 }
 
+/* The first event after the lane was taken opens a strand, in a profile that was switched on before
+ * that. */
+static void time_without_a_thread_is_not_charged(void **state)
+{
+    (void)state;
+    for (cairn_wall wall = CAIRN_WALL_SAMPLED; wall <= CAIRN_WALL_EXACT; wall++) {
+        cairn_options options = with_wall(wall);
+        uint64_t begin = now();
+        setup s = setup_open(&options, 1);
+        cairn_lane_hand_over(s.lane);
+        uint64_t owned = now() - begin;
+        cairn_profile_disable(s.profile);
+        cairn_profile_enable(s.profile);
+        spin(50000000);
+        begin = now();
+        cairn_strand_close(cairn_strand_open(s.lane));
+        cairn_lane_hand_over(s.lane);
+        assert_between(0, total_of(s.profile).wall, owned + now() - begin);
+        setup_close(&s);
+    }
+}
+
 static void exact_time_goes_to_the_context_that_ran(void **state)
 {
     (void)state;
@@ -203,6 +225,7 @@ int main(void)
 {
     const struct CMUnitTest cases[] = {
         cmocka_unit_test(exact_time_goes_to_the_context_that_ran),
+        cmocka_unit_test(time_without_a_thread_is_not_charged),
         cmocka_unit_test(exact_time_sums_to_the_elapsed_time),
         cmocka_unit_test(time_belongs_to_the_strand_that_runs),
         cmocka_unit_test(no_time_passes_while_off),
