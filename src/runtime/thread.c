@@ -110,6 +110,8 @@ void crn_lane_begin_time(cairn_lane *lane, uint64_t clock)
 {
     if (!self.id)
         self.id = gettid();
+    if (lane->forked) /* its graph is the parent's still, and the sampler must not look at it */
+        return;
     uint64_t cpu = lane->profile->cpu != CAIRN_CPU_OFF ? crn_thread_own_time() : 0;
     crn_lane_lock(lane);
     /* The sampler may have shown time after the last owner charged the rest of its own. */
