@@ -22,14 +22,28 @@
 #define NEVER_INLINE __attribute__((noinline, noipa))
 #endif
 
-enum { PIECE = 4000000 };
+enum { PIECE_NS = 5000000 }; /* of processor time, so that the split is the same on any machine */
 
 static volatile unsigned long sink;
 
+static inline long processor_time(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return now.tv_sec * 1000000000L + now.tv_nsec;
+}
+
+static inline void use_processor(long ns)
+{
+    for (long end = processor_time() + ns; processor_time() < end;)
+        for (unsigned long i = 0; i < 10000; i++)
+            sink += i;
+}
+
 NEVER_INLINE static void work(int pieces)
 {
-    for (unsigned long i = 0; i < (unsigned long)pieces * PIECE; i++)
-        sink += i;
+    use_processor((long)pieces * PIECE_NS);
+    sink++;
 }
 
 NEVER_INLINE static void direct(void)
@@ -51,8 +65,7 @@ NEVER_INLINE static int recursive(int depth)
 
 NEVER_INLINE static int compare(const void *one, const void *other)
 {
-    for (unsigned long i = 0; i < PIECE / 100; i++)
-        sink += i;
+    use_processor(PIECE_NS / 100);
     return *(const int *)one - *(const int *)other;
 }
 
@@ -154,8 +167,7 @@ static void signals(void)
 static void *short_lived(void *data)
 {
     (void)data;
-    for (unsigned long i = 0; i < PIECE / 50; i++)
-        sink += i;
+    use_processor(PIECE_NS / 50);
     return NULL;
 }
 

