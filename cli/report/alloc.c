@@ -49,7 +49,7 @@ static bool is_stopped(const crn_profile *profile)
     return crn_profile_note(profile, "stopped_by", NULL) != NULL;
 }
 
-static void print_figures(FILE *out, const crn_report *report)
+static void put_figures(const crn_report_lines *lines, const crn_report *report)
 {
     const crn_profile *profile = report->profile;
     const char *live = is_stopped(profile)                                 ? "; live then %s"
@@ -66,7 +66,7 @@ static void print_figures(FILE *out, const crn_report *report)
     append_objects(text, sizeof text, " in %s object%s", total(profile, CRN_LIVE_OBJECTS));
     if (peak)
         append_bytes(text, sizeof text, "; at the peak %s", peak);
-    crn_report_line(out, "memory", text);
+    lines->put(lines->to, "memory", text);
 }
 
 /* Appends the 95 % interval of a sampled total. */
@@ -88,16 +88,15 @@ static void append_interval(char *text, size_t size, const crn_profile *profile,
     append_bytes(text, size, " and %s", (uint64_t)interval.high);
 }
 
-/* Prints "every one", or the sampling and the resulting error of the totals. */
-static void print_sampling(FILE *out, const crn_report *report)
+/* Puts "every one", or the sampling and the resulting error of the totals. */
+static void put_sampling(const crn_report_lines *lines, const crn_report *report)
 {
     const crn_profile *profile = report->profile;
     double mean = crn_alloc_mean(profile);
     if (!(mean > 0)) {
-        crn_report_line(out, "",
-                        is_stopped(profile)
-                            ? "every allocation up to then was counted, none after it"
-                            : "every allocation was counted");
+        lines->put(lines->to, "",
+                   is_stopped(profile) ? "every allocation up to then was counted, none after it"
+                                       : "every allocation was counted");
         return;
     }
     uint32_t metric = (uint32_t)crn_profile_metric(profile, CRN_ALLOC_BYTES);
@@ -111,7 +110,7 @@ static void print_sampling(FILE *out, const crn_report *report)
     bool live = crn_profile_metric(profile, CRN_LIVE_BYTES) >= 0;
     if (live) {
         append_text(text, sizeof text, ",");
-        crn_report_line(out, "", text);
+        lines->put(lines->to, "", text);
         snprintf(text, sizeof text, "live ");
         append_interval(text, sizeof text, profile, CRN_LIVE_BYTES);
     }
@@ -119,23 +118,23 @@ static void print_sampling(FILE *out, const crn_report *report)
         append_text(text, sizeof text, ", the peak ");
         append_interval(text, sizeof text, profile, CRN_PEAK_BYTES);
     }
-    crn_report_line(out, "", text);
+    lines->put(lines->to, "", text);
 }
 
-void crn_report_memory(FILE *out, const crn_report *report)
+void crn_report_memory(const crn_report_lines *lines, const crn_report *report)
 {
     if (crn_profile_metric(report->profile, CRN_ALLOC_BYTES) < 0)
         return;
     if (crn_alloc_recorded(report->profile)) {
-        print_figures(out, report);
-        print_sampling(out, report);
+        put_figures(lines, report);
+        put_sampling(lines, report);
     } else if (is_stopped(report->profile)) {
-        crn_report_line(out, "memory", "nothing: recording stopped before the first allocation");
+        lines->put(lines->to, "memory", "nothing: recording stopped before the first allocation");
     } else if (crn_alloc_mean(report->profile) > 0) {
-        crn_report_line(out, "memory",
-                        "no allocation was sampled: cairn run --alloc=exact counts all");
+        lines->put(lines->to, "memory",
+                   "no allocation was sampled: cairn run --alloc=exact counts all");
     } else {
-        crn_report_line(out, "memory", "nothing was allocated");
+        lines->put(lines->to, "memory", "nothing was allocated");
     }
 }
 

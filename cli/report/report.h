@@ -88,14 +88,14 @@ typedef struct crn_report_lines {
     void *to;
 } crn_report_lines;
 
-/* How the figures were measured: the clocks and their samples, the cost of profiling, waiting (wall
- * without cpu time), and the cost of the collector. Each puts one line, or none. */
+/* How the figures were measured: the clocks and their samples, the cost of profiling, what was
+ * allocated and how it was sampled, waiting (wall without cpu time), and the cost of the collector.
+ * Each puts its lines, or none; a further line of the same one has no label. */
 void crn_report_clocks(const crn_report_lines *lines, const crn_profile *profile);
 void crn_report_overhead(const crn_report_lines *lines, const crn_profile *profile);
 void crn_report_waiting(const crn_report_lines *lines, const crn_profile *profile);
+void crn_report_memory(const crn_report_lines *lines, const crn_report *report);
 void crn_report_collector(const crn_report_lines *lines, const crn_report *report);
-/* Prints the lines on memory, for a profile with allocations. */
-void crn_report_memory(FILE *out, const crn_report *report);
 
 typedef enum crn_report_state {
     CRN_REPORT_ENDED,

@@ -269,7 +269,7 @@ void crn_report_summary(FILE *out, const crn_report *report)
     crn_report_clocks(&lines, profile);
     crn_report_overhead(&lines, profile);
     print_totals(out, profile);
-    crn_report_memory(out, report);
+    crn_report_memory(&lines, report);
     crn_report_collector(&lines, report);
     crn_report_waiting(&lines, profile);
     print_shape(out, profile);

@@ -53,9 +53,9 @@ bool crn_view_diff(FILE *out, crn_view *view, const crn_view_query *query)
     if (!diff_begin(view, query, &report, numbers) ||
         !crn_view_number(query, "top", 100, 100000, &top))
         return false;
-    report.input.sort = sort && strcmp(sort, "inclusive") == 0 ? CRN_DIFF_INCLUSIVE
-                        : sort && strcmp(sort, "calls") == 0   ? CRN_DIFF_CALLS
-                                                               : CRN_DIFF_SELF;
+    report.input.sort = sort && strcmp(sort, "total") == 0   ? CRN_DIFF_INCLUSIVE
+                        : sort && strcmp(sort, "calls") == 0 ? CRN_DIFF_CALLS
+                                                             : CRN_DIFF_SELF;
     report.top = (uint32_t)top;
     report.diff = crn_diff_blocks(&report.input);
     crn_diff_json(out, &report);

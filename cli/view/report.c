@@ -42,13 +42,11 @@ static const char *some_text(const crn_view_query *query, const char *key)
     return text && *text ? text : NULL;
 }
 
-/* The names are those of the JSON members, in the order of crn_report_sort_names. */
 static bool read_sort(const crn_view_query *query, int *sort)
 {
-    static const char *const members[] = {"self", "inclusive", "calls", "name", NULL};
     const char *text = some_text(query, "sort");
-    for (*sort = 0; text && members[*sort]; ++*sort)
-        if (strcmp(text, members[*sort]) == 0)
+    for (*sort = 0; text && crn_report_sort_names[*sort]; ++*sort)
+        if (strcmp(text, crn_report_sort_names[*sort]) == 0)
             return true;
     return !text || crn_cli_fail("cannot sort by \"%s\"", text) == CRN_EXIT_OK;
 }
@@ -105,7 +103,8 @@ bool crn_view_report_begin(crn_view *view, const crn_view_query *query, crn_repo
     arguments.transforms = list_items(query, "transform", transforms);
     read_view(query, &arguments);
     report->path = (*file)->path;
-    return transform(report, *file, &arguments.transforms) && crn_report_choose(report, &arguments) == 0;
+    return transform(report, *file, &arguments.transforms) &&
+           crn_report_choose(report, &arguments) == 0;
 }
 
 void crn_view_report_end(crn_report *report)
@@ -141,8 +140,9 @@ json_t *crn_view_measured_json(const crn_report *report)
     const crn_report_lines lines = {add_line, all};
     crn_report_clocks(&lines, report->profile);
     crn_report_overhead(&lines, report->profile);
-    crn_report_waiting(&lines, report->profile);
+    crn_report_memory(&lines, report);
     crn_report_collector(&lines, report);
+    crn_report_waiting(&lines, report->profile);
     json_object_set_new(json, "lines", all);
     json_object_set_new(
         json, "functions",

@@ -292,7 +292,7 @@ def reports_are_those_of_the_command(server):
     for options, items in (
             (["--flat"], [("view", "flat")]),
             (["--flat", "--top", "2", "--sort", "total"],
-             [("view", "flat"), ("top", "2"), ("sort", "inclusive")]),
+             [("view", "flat"), ("top", "2"), ("sort", "total")]),
             (["--tree", "--threshold", "0"], [("view", "tree"), ("least", "0")]),
             (["--stack"], [("view", "stack")]),
             (["--focus", "token"], [("focus", "token")]),

@@ -18,7 +18,7 @@ const setRest = (change: Record<string, string>) => {
 };
 
 export function WithFunctions({ place, items, coloring, search }: { place: Place; items: Items; coloring: Coloring; search: string }) {
-  const { route } = place, chosen = Number(route.rest.fn || 0), sort = route.rest.by === "self" ? "self" : "inclusive";
+  const { route } = place, chosen = Number(route.rest.fn || 0), sort = route.rest.by === "self" ? "self" : "total";
   const { data, error } = useAnswer<any>("report", [...scope(route), ["view", "flat"], ["sort", sort], ["top", ROWS]], place.file.generation);
   const rows = useMemo(() => (data ? data.flat.filter((row: any) => !search || matches(row.block, search)) : []), [data, search]);
   const row = rows.find((one: any) => one.block.id === chosen);
@@ -45,16 +45,16 @@ function Functions({ place, rows, data, sort, chosen }: { place: Place; rows: an
     if (row && view && (row.offsetTop < view.scrollTop || row.offsetTop + row.offsetHeight > view.scrollTop + view.clientHeight))
       view.scrollTop = row.offsetTop - view.clientHeight / 2;
   }, [chosen, rows]);
-  const heading = (name: string, text: string) => (
+  const heading = (name: string) => (
     <th scope="col" class="figure" aria-sort={sort === name ? "descending" : "none"}>
-      <a href={to(route, { rest: { ...route.rest, by: name === "inclusive" ? "" : name } })}>{text}</a>
+      <a href={to(route, { rest: { ...route.rest, by: name === "total" ? "" : name } })}>{name}</a>
     </th>
   );
   return (
     <div class="beside-table" ref={frame} tabIndex={0} role="region" aria-label="Functions">
       <table class="blocks">
         <caption class="unseen">Functions</caption>
-        <thead><tr>{heading("inclusive", "total")}{heading("self", "self")}<th scope="col">function</th></tr></thead>
+        <thead><tr>{heading("total")}{heading("self")}<th scope="col">function</th></tr></thead>
         <tbody>
           {rows.map((row) => (
             <tr key={row.block.id} data-block={row.block.id} class={row.block.id === chosen ? "here" : ""} ref={row.block.id === chosen ? here : undefined}>

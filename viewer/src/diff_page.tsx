@@ -45,7 +45,7 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
   const shares = route.rest.by === "share" && sort !== "calls";
   const set = (rest: Record<string, string>) => to(route, { rest: { ...route.rest, ...rest } });
   const unit = files[before].metrics.find((m) => m.name === data.metric)?.unit || "";
-  const what = sort === "inclusive" ? "inclusive" : sort === "calls" ? "calls" : "self", named = what === "inclusive" ? "total" : what;
+  const what = sort === "total" ? "inclusive" : sort === "calls" ? "calls" : "self", named = what === "inclusive" ? "total" : what;
   const its = what === "calls" ? "" : unit;
   const found = data.blocks.filter((row: any) => !search || [row.before, row.after].some((one) => one && matches(one, search)));
   const part = (row: any, side: "before" | "after"): number => (data.total[side] ? row[what][side] / data.total[side] : 0);
@@ -68,7 +68,7 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
           <a href={set({ by: "share", sort: sort === "calls" ? "" : sort, ...unzoomed })} aria-current={shares}>share</a>
         </span>
         <span class="group"><b>compare</b>
-          {["inclusive", "self", "calls"].map((name) => <a href={set({ sort: name === "self" ? "" : name })} aria-current={sort === name}>{name === "inclusive" ? "total" : name}</a>)}
+          {["total", "self", "calls"].map((name) => <a href={set({ sort: name === "self" ? "" : name })} aria-current={sort === name}>{name}</a>)}
         </span>
       </div>
       <p class="totals">

@@ -11,7 +11,7 @@ export function flat(profile: Profile, query: Query, sort: string) {
     if ((cost.self[b] && (b || metric !== "calls")) || (b && (cost.inclusive[b] || calls.self[b]))) shown.push(b);
   const name = (a: number, b: number) => (profile.blocks[a].name < profile.blocks[b].name ? -1 : profile.blocks[a].name > profile.blocks[b].name ? 1 : a - b);
   const keys: Record<string, Float64Array[]> = {
-    self: [cost.self, cost.inclusive, calls.self], inclusive: [cost.inclusive, cost.self, calls.self], calls: [calls.self, cost.self, cost.inclusive],
+    self: [cost.self, cost.inclusive, calls.self], total: [cost.inclusive, cost.self, calls.self], calls: [calls.self, cost.self, cost.inclusive],
   };
   const order = keys[sort] || keys.self;
   shown.sort((a, b) => order.reduce((so, key) => so || falling(key[a], key[b]), 0) || name(a, b));

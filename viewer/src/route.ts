@@ -67,6 +67,7 @@ export function parse(hash: string): Route {
   items.forEach((value, key) => {
     if (!shared.includes(key)) route.rest[key] = value;
   });
+  if (route.rest.sort === "inclusive") route.rest.sort = "total"; // its name before
   const former = FORMER[route.page];
   if (former) {
     route.page = former[0];

@@ -47,7 +47,7 @@ function FilesPage({ place, search }: { place: Place; search: string }) {
   }, [data, metric, search]);
   if (error) return <Problem text={error} />;
   if (!data) return <Waiting what="Reading the files' names" />;
-  if (!files.length) return <p class="note">{search ? "No block matches the search." : "No block has a known source file."}</p>;
+  if (!files.length) return <p class="note">{search ? "No function matches the search." : "No function has a known source file."}</p>;
   const whole = data.metrics.find((one: any) => one.name === metric)?.total || 0;
   return (
     <table class="blocks files">

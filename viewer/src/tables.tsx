@@ -22,19 +22,17 @@ function more(place: Place, shown: number, hidden: number) {
   );
 }
 
-function Heading({ place, name, sort, text, default: standard }: {
-  place: Place; name: string; sort: string; text: string; default: string;
-}) {
+function Heading({ place, name, sort, default: standard }: { place: Place; name: string; sort: string; default: string }) {
   return (
     <th scope="col" class="figure" aria-sort={sort === name ? "descending" : "none"}>
-      <a href={to(place.route, { rest: { ...place.route.rest, sort: name === standard ? "" : name } })}>{text}</a>
+      <a href={to(place.route, { rest: { ...place.route.rest, sort: name === standard ? "" : name } })}>{name}</a>
     </th>
   );
 }
 
 export function BlocksPage({ place, search }: { place: Place; search: string }) {
   const { route } = place;
-  const sort = route.rest.sort || "inclusive", top = search ? String(SEARCHED_MAX) : route.rest.top || "100";
+  const sort = route.rest.sort || "total", top = search ? String(SEARCHED_MAX) : route.rest.top || "100";
   const { data, error, waiting } = useAnswer("report",
     [...scope(route), ["view", "flat"], ["sort", sort], ["top", top]], place.file.generation);
   return useStill(waiting, () => error ? <Problem text={error} /> : data
@@ -54,9 +52,9 @@ function Blocks({ place, search, data, sort }: { place: Place; search: string; d
         <caption class="unseen">Functions over all callers</caption>
         <thead>
           <tr>
-            <Heading place={place} name="inclusive" sort={sort} text="total" default="inclusive" />
-            <Heading place={place} name="self" sort={sort} text="self" default="inclusive" />
-            {calls && <Heading place={place} name="calls" sort={sort} text="calls" default="inclusive" />}
+            <Heading place={place} name="total" sort={sort} default="total" />
+            <Heading place={place} name="self" sort={sort} default="total" />
+            {calls && <Heading place={place} name="calls" sort={sort} default="total" />}
             <th scope="col">function</th>
             <th scope="col"><span class="unseen">actions</span></th>
           </tr>
