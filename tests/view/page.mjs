@@ -9,6 +9,7 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import captures from "./captures.mjs";
 import figures from "./figures.mjs";
 import frame from "./frame.mjs";
 import linked from "./linked.mjs";
@@ -302,23 +303,20 @@ test("a live capture is reloaded as it grows", async () => {
   if (!process.env.LIVE) return;
   const program = spawn(process.env.LIVE, [join(folder, "live.cairn"), "60", "2"], { stdio: "ignore" });
   await until(() => spawnSync(cairn, ["report", "live.cairn"], { cwd: folder }).status === 0, "the program records");
-  const other = spawn(cairn, ["view", "live.cairn"], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
-  const tab = await browser.newPage();
-  tab.setDefaultTimeout(60000);
+  const live = await serve(["live.cairn"]);
   try {
-    const address = String(await new Promise((done) => other.stdout.once("data", done))).trim();
-    await tab.goto(address + "#/overall");
-    await tab.waitForSelector(".live");
-    const ticks = () => tab.$eval('[data-metric="calls"]', (at) => Number(at.dataset.value));
-    await tab.waitForSelector('[data-metric="calls"]');
-    const first = await ticks();
-    await tab.waitForFunction((before) => Number(document.querySelector('[data-metric="calls"]').dataset.value) > before, first);
-    program.kill("SIGKILL");
-    await tab.waitForSelector(".badge");
+    await elsewhere(live.address, async () => {
+      await go("functions");
+      await page.waitForSelector(".live");
+      await page.waitForSelector('[data-metric="calls"]');
+      const first = await page.$eval('[data-metric="calls"]', (at) => Number(at.dataset.value));
+      await page.waitForFunction((before) => Number(document.querySelector('[data-metric="calls"]').dataset.value) > before, first);
+      program.kill("SIGKILL");
+      await page.waitForSelector(".badge");
+    });
   } finally {
     program.kill("SIGKILL");
-    other.kill("SIGTERM");
-    await tab.close();
+    live.stop();
   }
 });
 
@@ -340,7 +338,32 @@ test("every page opens by its key, and all its elements have names", async () =>
   }
 });
 
-const kit = { test, at: () => page, go, settled, quiet, rows, same, holds, hash, json, ofReport, files, shot, packages, problems };
+// Starts a server of its own for some files.
+async function serve(names, ...options) {
+  const other = spawn(cairn, ["view", ...options, ...names], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
+  const address = String(await new Promise((done) => other.stdout.once("data", done))).trim();
+  return { address, stop: () => other.kill("SIGTERM") };
+}
+
+// Runs a test in a tab of its own, at another address; it gets the page that was there before.
+async function elsewhere(address, run) {
+  const other = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+  other.setDefaultTimeout(60000);
+  other.on("pageerror", (error) => problems.push(error.message));
+  other.on("console", (message) => { if (message.type() === "error") problems.push(message.text()); });
+  const before = page;
+  page = other;
+  base = address;
+  try {
+    await run(before);
+  } finally {
+    page = before;
+    base = served;
+    await other.close();
+  }
+}
+
+const kit = { test, at: () => page, serve, elsewhere, until, go, settled, quiet, rows, same, holds, hash, json, ofReport, files, shot, packages, problems };
 where(kit);
 when(kit);
 frame(kit);
@@ -349,18 +372,12 @@ linked({ ...kit, cairn, folder });
 transform(kit);
 steady({ ...kit, cairn, folder, browser: () => browser });
 sent({ ...kit, browser: () => browser, cairn, folder });
+captures({ ...kit, cairn, folder });
 
 test("a page in one file shows the same figures as the server", async () => {
   const name = files.includes("stream.cairn") ? "stream.cairn" : "lua.cairn";
   execFileSync(cairn, ["report", name, "--html", "sent.html"], { cwd: folder });
-  const other = await browser.newPage({ viewport: { width: 1280, height: 800 } });
-  other.setDefaultTimeout(60000);
-  other.on("pageerror", (error) => problems.push(error.message));
-  other.on("console", (message) => { if (message.type() === "error") problems.push(message.text()); });
-  const kept = page;
-  page = other;
-  base = "file://" + join(folder, "sent.html");
-  try {
+  await elsewhere("file://" + join(folder, "sent.html"), async (kept) => {
     for (const [where, sort] of [["self", "self"], ["overall", "total"]]) {
       await go(`${where}?metric=ticks`);
       await settled("tbody tr[data-block]");
@@ -371,7 +388,7 @@ test("a page in one file shows the same figures as the server", async () => {
     const number = files.indexOf(name);
     const first = ofReport(name, "--metric", "ticks", "--top", "5").filter(([id]) => id);
     const second = json("report", "--json", name, "--metric", "ticks", "--focus", "#" + first[0][0]).sequence.before[0].block.id;
-    await other.waitForFunction(() => window.cairnAsk);
+    await page.waitForFunction(() => window.cairnAsk);
     const questions = [];
     for (const narrowed of ["", `focus=%23${first[0][0]}`, `focus=%23${second},%23${first[0][0]}`, `drop=%23${first[0][0]}`, `focus=%23${first[1][0]}&drop=%23${first[2][0]}`,
       ...["merge", "merge-file", "collapse", "collapse-file", "focus-file"].map((kind) => `transform=${kind}:%23${first[1][0]}`),
@@ -379,17 +396,13 @@ test("a page in one file shows the same figures as the server", async () => {
       questions.push(...["flame?width=900", "flame?width=900&levels=3", "flame?width=300&callers=1", "graph?nodes=30", "sequences?top=20", "match?text=a", "report?view=flat&top=50", ...(/(^|&)focus=/.test(narrowed) ? ["steps?top=1", "report?top=40"] : [])].map((one) => one + (narrowed ? "&" + narrowed : "") + "&metric=ticks"));
     for (const question of questions) {
       const theirs = await ask(question + "&file=" + number);
-      const mine = await other.evaluate((one) => window.cairnAsk(one), question);
+      const mine = await page.evaluate((one) => window.cairnAsk(one), question);
       const part = (answer) => answer.flat || answer.sequence || (answer.rows && canonical(answer)) || answer.nodes || answer.sequences || answer;
       same(plain(part(mine)), plain(part(theirs)), question);
       if (question.includes("levels=")) same([mine.levels, mine.asked], [theirs.levels, theirs.asked], "levels");
       if (theirs.arrows) same(new Set(mine.arrows.map((a) => JSON.stringify(a))).size, theirs.arrows.length, "arrows");
     }
-  } finally {
-    page = kept;
-    base = served;
-    await other.close();
-  }
+  });
 });
 
 // Contexts of a part are numbered anew, so they are compared by path.
@@ -409,8 +422,8 @@ function plain(value) {
   return value;
 }
 
-const server = spawn(cairn, ["view", "--source", process.env.SOURCES || ".", ...files], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
-const served = base = (await new Promise((resolve) => server.stdout.once("data", (data) => resolve(String(data))))).trim();
+const server = await serve(files, "--source", process.env.SOURCES || ".");
+const served = base = server.address;
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox"] });
 page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: process.env.DARK ? "dark" : "light" });
 page.setDefaultTimeout(Number(process.env.PATIENCE || 60000));
@@ -433,5 +446,5 @@ for (const [name, run] of chosen) {
 for (const problem of problems) console.log("# " + problem);
 console.log(`${problems.length ? "not ok" : "ok"} ${number + 1} - nothing is fetched from elsewhere, and the console is quiet`);
 await browser.close();
-server.kill("SIGTERM");
+server.stop();
 process.exit(failed || problems.length ? 1 : 0);

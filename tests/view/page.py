@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes captures of a Lua program, of a program with spans and, if available, of a recorded stream of
+"""Makes captures of Lua and C programs, of a program with spans and, if available, of a recorded stream of
 events, and runs page.mjs, which drives the page of cairn view with them in Debian's Chromium.
 
 page.py CAIRN JOBS PLAY_STREAM LIVE SOURCES FOLDER [PICTURES]
@@ -93,12 +93,45 @@ def capture_jobs(path):
     raise AssertionError("one worker took all jobs in 20 runs")
 
 
+C_PROGRAM = """#include <stdlib.h>
+#include <string.h>
+static __attribute__((noinline)) int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+static __attribute__((noinline)) char *grow(size_t n) { return memset(malloc(n), 1, n); }
+static __attribute__((noinline)) void fill(int n)
+{
+    for (int i = 0; i < n; i++) {
+        char *p = grow((size_t)i * 8 + 1);
+        if (i % 3)
+            free(p);
+    }
+}
+int main(void)
+{
+    fill(3000);
+    return fib(22) == 0;
+}
+"""
+
+
+def capture_c(folder):
+    """A C program with its calls, the same with its allocations, and both kinds of lanes merged."""
+    run = {"cwd": folder, "check": True, "stdout": subprocess.DEVNULL}
+    with open(os.path.join(folder, "filling.c"), "w", encoding="ascii") as file:
+        file.write(C_PROGRAM)
+    subprocess.run([CAIRN, "cc", "-O1", "-g", "filling.c", "-o", "filling"], **run)
+    subprocess.run([CAIRN, "run", "-o", "c.cairn", "./filling"], **run)
+    subprocess.run(["gcc", "-O1", "-g", "filling.c", "-o", "plain"], **run)
+    subprocess.run([CAIRN, "run", "--alloc=exact", "-o", "alloc.cairn", "./plain"], **run)
+    subprocess.run([CAIRN, "merge", "-o", "merged.cairn", "c.cairn", "jobs.cairn"], **run)
+
+
 def captures(folder):
     """Returns their names; the first two are compared."""
     capture_lua(folder, "lua.cairn", "handbook")
     capture_lua(folder, "other.cairn", "puzzles")
     capture_jobs(os.path.join(folder, "jobs.cairn"))
     capture_deep(folder)
+    capture_c(folder)
     with open(os.path.join(folder, "imported.txt"), "w", encoding="ascii") as file:
         file.write("main;work 1000000\nmain;[missing] 3\nmain;work;[folded] 4\n")
     with open(os.path.join(folder, "tall.txt"), "w", encoding="ascii") as file:

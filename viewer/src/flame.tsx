@@ -439,7 +439,7 @@ function Details({ box, flame, place, plain }: { box: Box; flame: Flame; place: 
   const block: Block = box.block;
   const mine = !plain;
   return (
-    <div class="details">
+    <div class="details" data-block={block.id}>
       <strong class="name"><Named block={block} /></strong>
       {block.file && <span class="where">{block.file}{block.line ? ":" + block.line : ""}</span>}
       <dl>
@@ -447,8 +447,8 @@ function Details({ box, flame, place, plain }: { box: Box; flame: Flame; place: 
         <dt>{flame.before !== undefined ? "after" : "total"}</dt>
         <dd data-what="inclusive" data-value={box.inclusive}>{mine && <Few place={place} value={box.inclusive} />}{figure(box.inclusive, flame.unit)} <i>{share(box.inclusive, flame.total)}</i></dd>
         {flame.before !== undefined && <><dt>change</dt><dd data-what="change">{changeOf(box, flame)}</dd></>}
-        {!flame.callers && <><dt>self</dt><dd>{mine && <Few place={place} value={box.self} />}{figure(box.self, flame.unit)}</dd></>}
-        {box.calls > 0 && <><dt>{plain ? "spans" : "calls"}</dt><dd>{count(box.calls)}</dd></>}
+        {!flame.callers && <><dt>self</dt><dd data-what="self" data-value={box.self}>{mine && <Few place={place} value={box.self} />}{figure(box.self, flame.unit)}</dd></>}
+        {box.calls > 0 && <><dt>{plain ? "spans" : "calls"}</dt><dd data-what="calls" data-value={box.calls}>{count(box.calls)}</dd></>}
         {box.cycles > 0 && <><dt title="recursive calls, which came back along a cycle">↺</dt><dd>{count(box.cycles)}</dd></>}
       </dl>
       {mine && box.row >= 0 && block.id > 0 && (

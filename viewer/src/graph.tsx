@@ -195,7 +195,7 @@ function Drawing({ data, drawn, at, search }: { data: any; drawn: any; at: Place
           const loop = own.get(node.block.id);
           const shown = (fewSamples(at, node.inclusive) ? "~" : "") + figure(node.inclusive, at.unit) + " · " + share(node.inclusive, data.total) + (loop ? " · ↺ " + count(loop.calls) : "");
           return (
-            <a class={"node" + (found ? " found" : "")} data-block={node.block.id}
+            <a class={"node" + (found ? " found" : "")} data-block={node.block.id} data-inclusive={node.inclusive} data-self={node.self} data-calls={node.calls}
               href={to(at.route, { page: "callers", focus: [node.block.id] })}
               onMouseEnter={() => setNear(node)} onFocus={() => setNear(node)} onMouseLeave={() => setNear(null)}
               aria-label={`${titles.get(node.block.id)} ${shown} total, ${figure(node.self, at.unit)} self, ${count(node.calls)} calls`}>
