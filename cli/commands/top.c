@@ -48,7 +48,7 @@ static const crn_option options[] = {
      .least = 1},
     {.help = "What to show at first (keys change it):"},
     {"view", 'v', .argument = "VIEW", .words = crn_top_view_names,
-     .help = "self (the default), total, tree, callers, lanes or focus", .choice = &given.view},
+     .help = "self (the default), total, tree, callers, lanes, source or focus", .choice = &given.view},
     CRN_OPTION_METRIC(&given.metric, "METRIC",
                       "wall, cpu, ticks, calls or another that is recorded",
                       "Default: wall if present, else ticks, another, calls."),

@@ -31,8 +31,9 @@ static void print(FILE *out, const char *path, const crn_top_look *look, crn_top
 {
     crn_pen pen = {.put = put, .out = out, .width = crn_terminal_get()->width};
     crn_top_rows rows = crn_top_rows_make(look, choice);
+    crn_top_header header = {.path = path, .look = look, .choice = choice, .rows = &rows};
     for (int line = 0; line < CRN_TOP_HEADER_LINES; line++)
-        if (crn_top_header_line(&pen, line, path, look, choice, &rows, 0))
+        if (crn_top_header_line(&pen, line, &header))
             end_line(&pen);
     if (rows.count) {
         end_line(&pen);
@@ -86,8 +87,7 @@ int crn_top_batch(FILE *out, const crn_top_options *options, crn_top_choice *cho
             wait_for(crn_top_wait(choice, look.cost));
             putc('\n', out);
         }
-        crn_top_look next = crn_top_look_take(options->path, i ? &look : NULL,
-                                              choice->view == CRN_TOP_LANES, names);
+        crn_top_look next = crn_top_look_take(options->path, i ? &look : NULL, choice->view, names);
         if (!next.profile) { /* what cannot be read now may be complete next time */
             status = crn_cli_fail("%s", next.problem);
             crn_top_look_free(&next);

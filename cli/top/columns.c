@@ -2,8 +2,6 @@
  *
  * Rows as text. All widths are fixed, so that nothing moves when figures change.
  */
-#include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,80 +9,6 @@
 #include "cli/common/figure.h"
 #include "profile/profile.h"
 #include "top.h"
-
-/* ---- pen ---- */
-
-void crn_pen_text(crn_pen *pen, crn_style style, const char *text, size_t limit, bool keep_end)
-{
-    char safe[2048];
-    if (pen->width) {
-        size_t left = pen->width > pen->used ? pen->width - pen->used : 0;
-        if (!left)
-            return;
-        limit = limit && limit < left ? limit : left;
-    }
-    pen->used += crn_terminal_fit(safe, sizeof safe, text, limit, keep_end);
-    pen->put(pen, style, safe);
-}
-
-void crn_pen_format(crn_pen *pen, crn_style style, const char *format, ...)
-{
-    char text[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    crn_pen_text(pen, style, text, 0, false);
-}
-
-void crn_pen_to(crn_pen *pen, size_t column)
-{
-    if (column > pen->used)
-        crn_pen_format(pen, CRN_STYLE_PLAIN, "%*s", (int)(column - pen->used), "");
-}
-
-/* ---- figures ---- */
-
-/* Prints three digits of `amount` in the largest step that it fills. */
-static const char *put_steps(char *text, double amount, const crn_unit_step *steps,
-                             const char *space)
-{
-    int i = 0;
-    while (steps[i + 1].unit && amount >= 0.9995 * steps[i + 1].divisor)
-        i++;
-    double shown = amount / steps[i].divisor;
-    bool whole = i == 0 && amount == floor(amount);
-    int decimals = whole || shown >= 99.95 ? 0 : shown >= 9.995 ? 1 : 2;
-    snprintf(text, CRN_AMOUNT_SIZE, "%.*f%s%s", decimals, shown, space, steps[i].unit);
-    return text;
-}
-
-static const char *put_time(char *text, double ns)
-{
-    double seconds = ns / 1e9;
-    if (seconds < 99.95)
-        return put_steps(text, ns, crn_unit_steps(CRN_UNIT_TIME), " ");
-    unsigned long long whole = (unsigned long long)(seconds + 0.5);
-    if (whole < 6000)
-        snprintf(text, CRN_AMOUNT_SIZE, "%llu:%02llu", whole / 60, whole % 60);
-    else if (whole < 360000)
-        snprintf(text, CRN_AMOUNT_SIZE, "%lluh%02llum", whole / 3600, whole / 60 % 60);
-    else
-        snprintf(text, CRN_AMOUNT_SIZE, "%llud%02lluh", whole / 86400, whole / 3600 % 24);
-    return text;
-}
-
-const char *crn_top_amount(char text[CRN_AMOUNT_SIZE], const char *unit, double amount)
-{
-    static const crn_unit_step counts[] = {{1, ""},     {1e3, "k"},  {1e6, "M"},  {1e9, "G"},
-                                           {1e12, "T"}, {1e15, "P"}, {1e18, "E"}, {0, NULL}};
-    const crn_unit_step *steps = crn_unit_steps(unit);
-    if (amount <= 0)
-        return strcpy(text, "-");
-    if (steps == crn_unit_steps(CRN_UNIT_TIME))
-        return put_time(text, amount);
-    return put_steps(text, amount, steps ? steps : counts, steps ? " " : "");
-}
 
 /* ---- columns ---- */
 
@@ -101,7 +25,15 @@ typedef enum column_kind {
     KINDS
 } column_kind;
 
-enum { COLUMNS = 6, SHARE_WIDTH = 7, NAME_LEAST = 24, PLACE_LEAST = 52, LANE_WIDTH = 22 };
+enum {
+    COLUMNS = 6,
+    SHARE_WIDTH = 7,
+    NAME_LEAST = 24,
+    PLACE_LEAST = 52,
+    LANE_WIDTH = 22,
+    WIDE = 100,
+    METER_WIDTH = 10
+};
 
 /* The first columns are always shown; others if the line is wide enough. */
 static const column_kind layouts[CRN_TOP_VIEWS][COLUMNS] = {
@@ -111,6 +43,7 @@ static const column_kind layouts[CRN_TOP_VIEWS][COLUMNS] = {
     [CRN_TOP_TREE] = {INCLUSIVE_SHARE, SELF_SHARE, INCLUSIVE, CALLS, INCLUSIVE_TOTAL, CALLS_TOTAL},
     [CRN_TOP_CALLERS] = {INCLUSIVE_SHARE, INCLUSIVE, CALLS, KINDS},
     [CRN_TOP_LANES] = {SELF_SHARE, SELF, CALLS, STRANDS, SELF_TOTAL, CALLS_TOTAL},
+    [CRN_TOP_SOURCE] = {SELF_SHARE, INCLUSIVE_SHARE, SELF, CALLS, KINDS},
     [CRN_TOP_FOCUS] = {INCLUSIVE_SHARE, SELF_SHARE, INCLUSIVE, CALLS, KINDS},
 };
 
@@ -158,10 +91,15 @@ static column_kind sorted_by(const crn_top_choice *choice)
                                                                            : kinds[choice->sort];
 }
 
+static uint32_t meter_width(const crn_pen *pen)
+{
+    return !pen->width || pen->width >= WIDE ? METER_WIDTH : 1;
+}
+
 void crn_top_titles(crn_pen *pen, const crn_top_rows *rows, const crn_top_choice *choice)
 {
-    static const char *const names[CRN_TOP_VIEWS] = {"function",    "function", "context",
-                                                     "called from", "lane",     "function"};
+    static const char *const names[CRN_TOP_VIEWS] = {
+        "function", "function", "context", "called from", "lane", "line  source", "function"};
     for (int i = 0; i < COLUMNS; i++) {
         column_kind kind = layouts[rows->view][i];
         if (kind == KINDS)
@@ -178,7 +116,7 @@ void crn_top_titles(crn_pen *pen, const crn_top_rows *rows, const crn_top_choice
     crn_pen_text(pen, sorted_by(choice) == KINDS ? CRN_STYLE_TITLE : CRN_STYLE_DIM,
                  names[rows->view], 0, false);
     if (rows->view == CRN_TOP_LANES) {
-        crn_pen_to(pen, name + LANE_WIDTH);
+        crn_pen_to(pen, name + meter_width(pen) + 1 + LANE_WIDTH);
         crn_pen_text(pen, CRN_STYLE_DIM, "last seen in", 0, false);
     }
 }
@@ -337,8 +275,13 @@ static void put_block(crn_pen *pen, const crn_top_rows *rows, const crn_top_row 
         put_place(pen, row->block, column);
 }
 
-static void put_lane(crn_pen *pen, const crn_top_row *row)
+/* The bar is of one processor for time, otherwise of all lanes together. */
+static void put_lane(crn_pen *pen, const crn_top_rows *rows, const crn_top_row *row)
 {
+    bool time = rows->info->rate && rows->seconds > 0;
+    double whole = time ? 1e9 * rows->seconds : (double)rows->whole;
+    crn_top_meter(pen, whole > 0 ? (double)row->self / whole : 0, meter_width(pen));
+    crn_pen_text(pen, CRN_STYLE_PLAIN, " ", 0, false);
     size_t column = pen->used;
     char name[96];
     snprintf(name, sizeof name, *row->lane->name ? "%u %s" : "%u", row->lane->number,
@@ -348,6 +291,12 @@ static void put_lane(crn_pen *pen, const crn_top_row *row)
     crn_pen_to(pen, column + LANE_WIDTH);
     crn_pen_text(pen, row->lane->open ? CRN_STYLE_PLAIN : CRN_STYLE_DIM,
                  row->lane->open ? row->block->name : "(free)", 0, false);
+}
+
+static void put_line(crn_pen *pen, const crn_top_row *row)
+{
+    crn_pen_format(pen, CRN_STYLE_DIM, "%4u  ", row->line);
+    crn_pen_text(pen, row->self ? CRN_STYLE_TITLE : CRN_STYLE_PLAIN, row->text, 0, false);
 }
 
 void crn_top_row_draw(crn_pen *pen, const crn_top_rows *rows, const crn_top_row *row)
@@ -363,8 +312,10 @@ void crn_top_row_draw(crn_pen *pen, const crn_top_rows *rows, const crn_top_row 
             put_cell(pen, rows, row, layouts[rows->view][i]);
     }
     crn_pen_text(pen, CRN_STYLE_PLAIN, "  ", 0, false);
-    if (row->lane)
-        put_lane(pen, row);
+    if (row->text)
+        put_line(pen, row);
+    else if (row->lane)
+        put_lane(pen, rows, row);
     else
         put_block(pen, rows, row);
 }

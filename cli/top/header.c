@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/common/figure.h"
 #include "profile/profile.h"
@@ -95,9 +96,31 @@ static void put_shape(crn_pen *pen, const crn_top_look *look, const crn_top_rows
     }
 }
 
-static void put_choice(crn_pen *pen, const crn_top_choice *choice, const crn_top_rows *rows,
-                       double every)
+enum { METER_WIDTH = 20, SPARK_NARROW = 10, WIDE = 100 };
+
+static uint32_t spark_width(const crn_pen *pen)
 {
+    return pen->width >= WIDE ? CRN_TOP_HISTORY : SPARK_NARROW;
+}
+
+/* "cpu [#####     ] 0.52 of 2 cores", and how it was before. */
+static void put_cpu(crn_pen *pen, const crn_top_look *look, const crn_top_history *history)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN); /* the program runs on this machine */
+    crn_pen_text(pen, CRN_STYLE_TITLE, "cpu", 0, false);
+    crn_pen_text(pen, CRN_STYLE_DIM, " [", 0, false);
+    crn_top_meter(pen, look->cpu / (double)(cores > 0 ? cores : 1), METER_WIDTH);
+    crn_pen_text(pen, CRN_STYLE_DIM, "]", 0, false);
+    crn_pen_format(pen, CRN_STYLE_PLAIN, " %.2f", look->cpu);
+    crn_pen_format(pen, CRN_STYLE_DIM, " of %ld cores", cores > 0 ? cores : 1);
+    if (history)
+        crn_top_sparkline(pen, history, history->cpu, CRN_TOP_HISTORY);
+}
+
+static void put_choice(crn_pen *pen, const crn_top_header *header)
+{
+    const crn_top_choice *choice = header->choice;
+    const crn_top_rows *rows = header->rows;
     char text[CRN_AMOUNT_SIZE];
     crn_pen_text(pen, CRN_STYLE_TITLE, rows->info->name, 24, false);
     if (rows->seconds > 0)
@@ -115,15 +138,20 @@ static void put_choice(crn_pen *pen, const crn_top_choice *choice, const crn_top
             crn_top_amount(text, rows->info->unit,
                            (double)rows->whole / (rows->seconds > 0 ? rows->seconds : 1)),
             rows->seconds > 0 ? "/s" : "");
+    if (header->history)
+        crn_top_sparkline(pen, header->history, header->history->rates[rows->metric],
+                          spark_width(pen));
     crn_pen_format(pen, CRN_STYLE_PLAIN, "  view: %s", crn_top_view_names[choice->view]);
-    if ((choice->view == CRN_TOP_FOCUS || choice->view == CRN_TOP_CALLERS) && *choice->focus)
+    if ((choice->view == CRN_TOP_FOCUS || choice->view == CRN_TOP_CALLERS ||
+         choice->view == CRN_TOP_SOURCE) &&
+        *choice->focus)
         crn_pen_format(pen, CRN_STYLE_TITLE, " %.100s", choice->focus);
     if (*choice->filter && !choice->typing)
         crn_pen_format(pen, CRN_STYLE_WARM, "  filter: %.60s", choice->filter);
     if (choice->paused)
         crn_pen_text(pen, CRN_STYLE_HOT, "  paused", 0, false);
-    else if (every > choice->delay * 1.1)
-        crn_pen_format(pen, CRN_STYLE_WARM, "  large: refreshed every %.1f s", every);
+    else if (header->every > choice->delay * 1.1)
+        crn_pen_format(pen, CRN_STYLE_WARM, "  large: refreshed every %.1f s", header->every);
 }
 
 static void put_warnings(crn_pen *pen, const crn_top_look *look)
@@ -144,16 +172,18 @@ static void put_warnings(crn_pen *pen, const crn_top_look *look)
                        crn_percent(folded, crn_metric_total(profile, CRN_METRIC_CALLS)));
 }
 
-bool crn_top_header_line(crn_pen *pen, int line, const char *path, const crn_top_look *look,
-                         const crn_top_choice *choice, const crn_top_rows *rows, double every)
+bool crn_top_header_line(crn_pen *pen, int line, const crn_top_header *header)
 {
+    const crn_top_look *look = header->look;
     if (line == 0)
-        put_program(pen, path, look);
+        put_program(pen, header->path, look);
     else if (line == 1 && look->profile)
-        put_shape(pen, look, rows);
-    else if (line == 2 && look->profile && rows->info)
-        put_choice(pen, choice, rows, every);
-    else if (line == 3)
+        put_shape(pen, look, header->rows);
+    else if (line == 2 && look->profile && look->cpu >= 0)
+        put_cpu(pen, look, header->history);
+    else if (line == 3 && look->profile && header->rows->info)
+        put_choice(pen, header);
+    else if (line == 4)
         put_warnings(pen, look);
     return pen->used > 0;
 }

@@ -130,8 +130,10 @@ static void do_view(context *context)
     crn_top_view view = (crn_top_view)context->argument;
     if (view == CRN_TOP_VIEWS) /* the next one */
         view = choice->view >= CRN_TOP_LANES ? CRN_TOP_SELF : choice->view + 1;
-    if (view == CRN_TOP_CALLERS && choice->view != CRN_TOP_CALLERS)
+    if ((view == CRN_TOP_CALLERS || view == CRN_TOP_SOURCE) && choice->view != view)
         take_focus(context);
+    if (view == CRN_TOP_SOURCE && choice->view != view && choice->view != CRN_TOP_FOCUS)
+        choice->back = choice->view;
     if (view == CRN_TOP_SELF)
         choice->sort = CRN_TOP_BY_SELF;
     if (view == CRN_TOP_INCLUSIVE)
@@ -161,7 +163,7 @@ static void do_escape(context *context)
         choice->help = false;
     else if (*choice->filter)
         choice->filter[0] = 0;
-    else if (choice->view == CRN_TOP_FOCUS) {
+    else if (choice->view == CRN_TOP_FOCUS || choice->view == CRN_TOP_SOURCE) {
         show(choice, choice->back);
         if (choice->back == CRN_TOP_SELF)
             choice->sort = CRN_TOP_BY_SELF;
@@ -261,6 +263,7 @@ static const binding bindings[] = {
     {'3', CRN_TOP_TREE, do_view},
     {'4', CRN_TOP_CALLERS, do_view},
     {'5', CRN_TOP_LANES, do_view},
+    {'6', CRN_TOP_SOURCE, do_view},
     {'s', 0, do_sort},
     {'r', 0, do_total},
     {'/', 0, do_filter},
@@ -279,6 +282,7 @@ const crn_top_key_help crn_top_help[] = {
     {"3", "tree of contexts, costly ones open"},
     {"4", "callers of the function at the cursor"},
     {"5", "lanes: the threads and their current functions"},
+    {"6", "source of the function at the cursor, with costs by line"},
     {"v", "next view"},
     {"m  M", "next metric, previous metric"},
     {"s", "sort by the next column"},
@@ -286,7 +290,7 @@ const crn_top_key_help crn_top_help[] = {
     {"/", "filter by name or file"},
     {"Enter", "callers and callees of a function"},
     {"Left Right", "close and open a context of the tree"},
-    {"Esc", "leave a function, a filter, this help"},
+    {"Esc", "leave a function, its source, a filter, this help"},
     {"Up Down PgUp PgDn Home End", "move; the cursor follows its row"},
     {"Space", "pause, continue"},
     {"+  -", "refresh slower, faster"},

@@ -10,8 +10,8 @@
 #include "profile/profile.h"
 #include "top.h"
 
-const char *const crn_top_view_names[CRN_TOP_VIEWS + 1] = {"self",    "total", "tree",
-                                                           "callers", "lanes", "focus"};
+const char *const crn_top_view_names[CRN_TOP_VIEWS + 1] = {"self",  "total",  "tree", "callers",
+                                                           "lanes", "source", "focus"};
 const char *const crn_top_sort_names[CRN_TOP_SORTS + 1] = {"self", "total", "calls", "name"};
 
 void crn_top_look_free(crn_top_look *look)
@@ -19,6 +19,9 @@ void crn_top_look_free(crn_top_look *look)
     crn_since_free(&look->since);
     crn_profile_free(look->profile);
     crn_profile_free(look->read);
+    crn_free(look->places);
+    for (uint32_t m = 0; m < CRN_METRIC_MAX; m++)
+        crn_free(look->gained[m]);
     crn_lanes_free(&look->lanes);
     crn_lanes_free(&look->lanes_before);
     *look = (crn_top_look){0};
@@ -248,17 +251,20 @@ static void view_rows(crn_top_rows *rows, const crn_profile *shown, const crn_to
         return;
     case CRN_TOP_LANES:
         crn_top_lane_rows(rows, look, choice);
-        sort_rows(rows, 0, choice);
+        sort_rows(rows, rows->count ? 1 : 0, choice);
         return;
     case CRN_TOP_CALLERS:
+    case CRN_TOP_SOURCE:
     case CRN_TOP_FOCUS:
         if (!*choice->focus)
             snprintf(rows->remark, sizeof rows->remark,
-                     "select a block in another view first, or give --focus");
+                     "select a function in another view first, or give --focus");
         else if (!crn_reference_block(whole, choice->focus, strlen(choice->focus), &block, &error))
             snprintf(rows->remark, sizeof rows->remark, "%.250s", error.message);
         else if (rows->view == CRN_TOP_FOCUS)
             focus_rows(rows, shown, whole, block, choice);
+        else if (rows->view == CRN_TOP_SOURCE)
+            crn_top_line_rows(rows, shown, look, block);
         else
             caller_rows(rows, shown, block, choice);
         return;
@@ -318,6 +324,7 @@ void crn_top_lane_rows(crn_top_rows *rows, const crn_top_look *look, const crn_t
     uint32_t at = 0;
     uint64_t sum = 0;
     static const crn_lane_info none;
+    heading(rows, "a lane (thread or interpreter) runs one strand (stack of calls) at a time");
     for (uint32_t i = 0; i < look->lanes.count; i++) {
         const crn_lane_info *lane = &look->lanes.lanes[i], *before = &none;
         const crn_lanes *earlier = &look->lanes_before;
@@ -342,4 +349,6 @@ void crn_top_lane_rows(crn_top_rows *rows, const crn_top_look *look, const crn_t
         row->calls = since(before->calls, lane->calls);
     }
     rows->whole = sum;
+    if (rows->count == 1)
+        rows->count = 0; /* the heading alone */
 }

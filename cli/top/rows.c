@@ -22,6 +22,7 @@ void crn_top_rows_free(crn_top_rows *rows)
 {
     crn_free(rows->rows);
     crn_profile_free(rows->owned);
+    crn_free(rows->source);
     *rows = (crn_top_rows){0};
 }
 

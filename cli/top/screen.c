@@ -25,6 +25,7 @@ typedef struct screen {
     crn_top_looker looker;
     crn_top_look look;
     crn_top_rows rows;
+    crn_top_history history;
     bool asked; /* a snapshot has been requested */
     double taken_at, next_at, every;
     double spent; /* processor seconds at that time */
@@ -85,8 +86,8 @@ static crn_pen pen_at(int line)
 static void draw_keys(screen *screen, int line)
 {
     static const char *const keys[][2] = {
-        {"1-5", "view"},    {"m", "metric"}, {"s", "sort"}, {"r", "total"},    {"/", "filter"},
-        {"Enter", "focus"}, {"h", "help"},   {"q", "quit"}, {"Space", "hold"}, {"+ -", "pace"}};
+        {"1-6", "view"},    {"m", "metric"}, {"s", "sort"}, {"r", "total"},     {"/", "filter"},
+        {"Enter", "focus"}, {"h", "help"},   {"q", "quit"}, {"Space", "pause"}, {"+ -", "pace"}};
     crn_pen pen = pen_at(line);
     const crn_top_choice *choice = screen->choice;
     if (choice->typing) {
@@ -153,10 +154,11 @@ static void draw(screen *screen)
 {
     erase();
     int line = 0, last = LINES - 1;
+    crn_top_header header = {screen->options->path, &screen->look,    screen->choice,
+                             &screen->rows,         &screen->history, screen->every};
     for (int i = 0; i < CRN_TOP_HEADER_LINES && line < last; i++) {
         crn_pen pen = pen_at(line);
-        line += crn_top_header_line(&pen, i, screen->options->path, &screen->look, screen->choice,
-                                    &screen->rows, screen->every);
+        line += crn_top_header_line(&pen, i, &header);
     }
     if (line + 2 < last)
         line++;
@@ -254,6 +256,7 @@ static void accept_look(screen *screen, crn_top_look *found)
             screen->choice->selected = 0;
         crn_top_look_free(&screen->look);
         screen->look = *found;
+        crn_top_history_add(&screen->history, found);
     }
     remake(screen);
     /* Everything: reading, making rows, drawing. */
@@ -272,7 +275,7 @@ static void ask_if_due(screen *screen)
         return;
     screen->asked = true;
     screen->spent = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
-    crn_top_looker_ask(&screen->looker, &screen->look, screen->choice->view == CRN_TOP_LANES);
+    crn_top_looker_ask(&screen->looker, &screen->look, screen->choice->view);
 }
 
 static int wait_ms(const screen *screen)
@@ -306,8 +309,9 @@ static void loop(screen *screen)
         if (files[2].revents && crn_top_looker_take(&screen->looker, &found))
             accept_look(screen, &found);
         /* A view that needs other data is refreshed soon. */
-        bool lanes = screen->choice->view != view && screen->choice->view == CRN_TOP_LANES;
-        if (lanes || delay != screen->choice->delay || (paused && !screen->choice->paused))
+        bool more = screen->choice->view != view && (screen->choice->view == CRN_TOP_LANES ||
+                                                     screen->choice->view == CRN_TOP_SOURCE);
+        if (more || delay != screen->choice->delay || (paused && !screen->choice->paused))
             screen->next_at = screen->taken_at + LEAST_INTERVAL;
     }
 }

@@ -69,6 +69,27 @@ static void set_state(crn_top_look *look, const crn_top_look *before, const stru
     }
 }
 
+/* A process of that number elsewhere, or a later one, is not the program: it must have the file
+ * mapped. */
+static void measure_cpu(crn_top_look *look, const crn_top_look *before, const struct stat *file)
+{
+    bool same = before && before->profile && before->run == look->run;
+    long pid = (long)number(look->profile, "process");
+    clockid_t clock;
+    struct timespec used;
+    look->cpu = look->cpu_s = -1;
+    if (look->state != CRN_TOP_RUNNING)
+        return;
+    look->here = same && before->here ? true : crn_writer_of(pid, file->st_ino) == CRN_WRITER_RUNS;
+    if (!look->here || clock_getcpuclockid((pid_t)pid, &clock) != 0 ||
+        clock_gettime(clock, &used) != 0)
+        return;
+    look->cpu_s = (double)used.tv_sec + (double)used.tv_nsec / 1e9;
+    look->cpu_at = (double)now_of(CLOCK_MONOTONIC) / 1e9;
+    if (same && before->cpu_s >= 0 && look->cpu_at > before->cpu_at)
+        look->cpu = (look->cpu_s - before->cpu_s) / (look->cpu_at - before->cpu_at);
+}
+
 /* ---- child processes ---- */
 
 /* Returns true for digits and dots, the part of a child's file name between stem and suffix. */
@@ -187,24 +208,27 @@ static void compare(crn_top_look *look, const crn_top_look *before)
 
 /* Differences are computed on addresses, and functions are shown: which functions a path of
  * addresses becomes depends on everything else in the profile. */
-static void name_functions(crn_top_look *look, crn_symbols_cache *names)
+static void name_functions(crn_top_look *look, crn_symbols_cache *names, bool lines)
 {
     if (!crn_symbols_wanted(look->profile))
         return;
-    uint32_t *blocks;
-    crn_profile *named = crn_symbols_resolve_cached(look->profile, names, &blocks);
+    crn_symbols_place *places;
+    crn_profile *named = crn_symbols_resolve_cached(look->profile, names, &places);
     crn_profile *gained = crn_symbols_resolve_cached(&look->since.profile, names, NULL);
+    for (uint32_t m = 0; lines && m < look->profile->metric_count; m++)
+        look->gained[m] = crn_top_address_costs(&look->since.profile, places, m);
     if (crn_since_rename(&look->since, named, gained)) {
         for (uint32_t i = 0; i < look->lanes.count; i++) {
             uint32_t *block = &look->lanes.lanes[i].current;
-            *block = *block < look->profile->block_count ? blocks[*block] : 0;
+            *block = *block < look->profile->block_count ? places[*block].block : 0;
         }
         look->read = look->profile;
         look->profile = named;
+        look->places = places;
     } else {
         crn_profile_free(named);
+        crn_free(places);
     }
-    crn_free(blocks);
 }
 
 /* CPU time of child processes that read files. */
@@ -216,7 +240,7 @@ static double helpers_so_far(void)
            (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
 }
 
-crn_top_look crn_top_look_take(const char *path, const crn_top_look *before, bool lanes,
+crn_top_look crn_top_look_take(const char *path, const crn_top_look *before, crn_top_view view,
                                crn_symbols_cache *names)
 {
     crn_top_look look = {0};
@@ -231,12 +255,13 @@ crn_top_look crn_top_look_take(const char *path, const crn_top_look *before, boo
     if (look.profile) {
         set_state(&look, before, &file);
         compare(&look, before);
+        measure_cpu(&look, before, &file);
         find_children(look.children, sizeof look.children, path, started_at(look.profile));
-        if (lanes && !crn_lanes_load(&look.lanes, path, &error))
+        if (view == CRN_TOP_LANES && !crn_lanes_load(&look.lanes, path, &error))
             look.lanes = (crn_lanes){0};
         if (before && look.run != before->run)
             crn_symbols_cache_forget(names);
-        name_functions(&look, names);
+        name_functions(&look, names, view == CRN_TOP_SOURCE);
     } else {
         look.state = there ? CRN_TOP_UNREADABLE : CRN_TOP_WAITING;
         snprintf(look.problem, sizeof look.problem, "%s", error.message);

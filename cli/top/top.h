@@ -7,6 +7,8 @@
  *   model     rows from a snapshot and a choice; independent of the terminal
  *   input     from keys to changes of the choice; independent of the terminal
  *   columns, header    rows and state as pieces of styled text
+ *   history   sparklines of the last snapshots
+ *   pen       text, amounts and bars on a line
  *   screen, batch      these pieces on ncurses, or stdout
  */
 #ifndef CRN_CLI_TOP_TOP_H
@@ -21,6 +23,17 @@
 
 /* ---- snapshots ---- */
 
+typedef enum crn_top_view {
+    CRN_TOP_SELF,
+    CRN_TOP_INCLUSIVE,
+    CRN_TOP_TREE,
+    CRN_TOP_CALLERS,
+    CRN_TOP_LANES,
+    CRN_TOP_SOURCE, /* of a function, by line */
+    CRN_TOP_FOCUS,  /* a block with its callers and callees */
+    CRN_TOP_VIEWS
+} crn_top_view;
+
 typedef enum crn_top_state {
     CRN_TOP_WAITING, /* the file does not exist yet */
     CRN_TOP_RUNNING,
@@ -34,26 +47,32 @@ typedef enum crn_top_state {
 /* A snapshot of the capture, and the difference to the one before. */
 typedef struct crn_top_look {
     crn_top_state state;
-    double changed;       /* seconds since the file last changed, if killed */
-    char problem[512];    /* reason that it cannot be read, or the file that is waited for */
-    unsigned run;         /* incremented when another run replaces the file */
-    uint64_t taken_ns;    /* CLOCK_MONOTONIC, in the middle of reading */
-    double interval;      /* seconds since the previous snapshot; 0: none of this run */
-    crn_profile *profile; /* NULL if nothing was read yet */
-    crn_profile *read;    /* as recorded, if that was addresses and `profile` has functions */
-    crn_since since;      /* difference of `profile` */
+    double changed;            /* seconds since the file last changed, if killed */
+    char problem[512];         /* reason that it cannot be read, or the file that is waited for */
+    unsigned run;              /* incremented when another run replaces the file */
+    uint64_t taken_ns;         /* CLOCK_MONOTONIC, in the middle of reading */
+    double interval;           /* seconds since the previous snapshot; 0: none of this run */
+    crn_profile *profile;      /* NULL if nothing was read yet */
+    crn_profile *read;         /* as recorded, if that was addresses and `profile` has functions */
+    crn_symbols_place *places; /* by block of `read` */
+    uint64_t *gained[CRN_METRIC_MAX]; /* for the view of source: by block of `read`, `since` */
+    crn_since since;                  /* difference of `profile` */
     crn_lanes lanes, lanes_before;
-    char children[256]; /* file names of captures of forked children */
-    double cost;        /* processor seconds of this snapshot */
-    double helpers;     /* part of it in child processes that read files */
-    uint64_t samples;   /* number of samples since the previous snapshot */
+    char children[256];   /* file names of captures of forked children */
+    double cost;          /* processor seconds of this snapshot */
+    double helpers;       /* part of it in child processes that read files */
+    uint64_t samples;     /* number of samples since the previous snapshot */
+    bool here;            /* the process runs on this machine */
+    double cpu;           /* processors that it used since the previous snapshot; < 0: not known */
+    double cpu_s, cpu_at; /* its processor seconds so far, < 0: not known; CLOCK_MONOTONIC */
 } crn_top_look;
 
 void crn_top_look_free(crn_top_look *look);
 
-/* Takes a snapshot of `path`. `before` is the last one that could be read, or NULL; it stays the
- * caller's. `names` is shared by all snapshots of a path. */
-crn_top_look crn_top_look_take(const char *path, const crn_top_look *before, bool lanes,
+/* Takes a snapshot of `path`, with what a view needs beside the profile. `before` is the last one
+ * that could be read, or NULL; it stays the caller's. `names` is shared by all snapshots of a path.
+ */
+crn_top_look crn_top_look_take(const char *path, const crn_top_look *before, crn_top_view view,
                                crn_symbols_cache *names);
 
 /* A thread that takes snapshots on request. */
@@ -62,7 +81,7 @@ typedef struct crn_top_looker {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     bool wanted, ending; /* under the lock, as everything below */
-    bool lanes;
+    crn_top_view view;
     const crn_top_look *before;
     crn_top_look found;
     bool done;
@@ -73,22 +92,12 @@ typedef struct crn_top_looker {
 
 bool crn_top_looker_start(crn_top_looker *looker, const char *path);
 /* Requests a snapshot, one at a time. `before` must not change until it is available. */
-void crn_top_looker_ask(crn_top_looker *looker, const crn_top_look *before, bool lanes);
+void crn_top_looker_ask(crn_top_looker *looker, const crn_top_look *before, crn_top_view view);
 /* Returns true if the requested snapshot is available, which the caller then owns. */
 bool crn_top_looker_take(crn_top_looker *looker, crn_top_look *found);
 void crn_top_looker_end(crn_top_looker *looker);
 
 /* ---- choice ---- */
-
-typedef enum crn_top_view {
-    CRN_TOP_SELF,
-    CRN_TOP_INCLUSIVE,
-    CRN_TOP_TREE,
-    CRN_TOP_CALLERS,
-    CRN_TOP_LANES,
-    CRN_TOP_FOCUS, /* a block with its callers and callees */
-    CRN_TOP_VIEWS
-} crn_top_view;
 
 typedef enum crn_top_sort {
     CRN_TOP_BY_SELF,
@@ -110,7 +119,7 @@ typedef struct crn_top_fold {
 } crn_top_fold;
 
 typedef struct crn_top_choice {
-    crn_top_view view, back; /* back: where Esc leads to from a focus */
+    crn_top_view view, back; /* back: where Esc leads to from a focus or a source */
     char metric[64];         /* "" is the capture's main metric */
     crn_top_sort sort;
     bool total; /* since the start, in place of since the last snapshot */
@@ -131,8 +140,10 @@ typedef struct crn_top_choice {
 typedef struct crn_top_row {
     uint64_t identity; /* of a block, a context's path or a lane; 0 only for headings */
     const crn_block_info *block;
-    const char *heading;             /* of a part of the table: no figures */
-    const crn_lane_info *lane;       /* in the view of lanes */
+    const char *heading;       /* of a part of the table: no figures */
+    const crn_lane_info *lane; /* in the view of lanes */
+    const char *text;          /* in the view of source */
+    uint32_t line;
     uint64_t self, inclusive, calls; /* in the interval, or since the start */
     uint64_t self_total, inclusive_total, calls_total;
     uint64_t cycles; /* calls that came back over cycles */
@@ -154,6 +165,7 @@ typedef struct crn_top_rows {
     bool calls; /* calls were counted and are not the metric */
     crn_top_view view;
     crn_profile *owned; /* rows point into this, or into the snapshot */
+    char *source;       /* lines of the view of source */
     const crn_profile *looked_at;
     char remark[256]; /* why there is nothing, or "" */
 } crn_top_rows;
@@ -172,6 +184,13 @@ void crn_top_rows_free(crn_top_rows *rows);
 void crn_top_tree_rows(crn_top_rows *rows, const crn_profile *shown, const crn_profile *totals,
                        crn_top_choice *choice, bool upside_down);
 void crn_top_lane_rows(crn_top_rows *rows, const crn_top_look *look, const crn_top_choice *choice);
+/* The source of a function with costs by line; a remark if it cannot be read. */
+void crn_top_line_rows(crn_top_rows *rows, const crn_profile *shown, const crn_top_look *look,
+                       uint32_t block);
+/* Returns, by block, the self cost of a profile of addresses; that of allocation functions is their
+ * callers'. Free it with crn_free. */
+uint64_t *crn_top_address_costs(const crn_profile *profile, const crn_symbols_place *places,
+                                uint32_t metric);
 /* Returns an identity that is the same in each snapshot: of a block in a context, or in any (0). */
 uint64_t crn_top_identity(uint64_t context, const crn_block_info *block);
 crn_top_row *crn_top_rows_add(crn_top_rows *rows);
@@ -206,6 +225,20 @@ typedef struct crn_top_key_help {
 } crn_top_key_help;
 extern const crn_top_key_help crn_top_help[];
 
+/* ---- history ---- */
+
+enum { CRN_TOP_HISTORY = 40 };
+
+/* What the last snapshots of a run measured; the last one comes last. */
+typedef struct crn_top_history {
+    unsigned run;
+    uint32_t count; /* number of snapshots, at most CRN_TOP_HISTORY */
+    double cpu[CRN_TOP_HISTORY];
+    double rates[CRN_METRIC_MAX][CRN_TOP_HISTORY]; /* a second; of live bytes their number */
+} crn_top_history;
+
+void crn_top_history_add(crn_top_history *history, const crn_top_look *look);
+
 /* ---- drawing ---- */
 
 /* Appends sanitised, styled text to the current line. */
@@ -229,10 +262,27 @@ void crn_pen_to(crn_pen *pen, size_t column);
 enum { CRN_AMOUNT_SIZE = 24, CRN_AMOUNT_WIDTH = 8 };
 const char *crn_top_amount(char text[CRN_AMOUNT_SIZE], const char *unit, double amount);
 
-enum { CRN_TOP_HEADER_LINES = 4 };
+/* Appends the last `width` values, of those in the history, as a line of bars; nothing if all are
+ * 0. */
+void crn_top_sparkline(crn_pen *pen, const crn_top_history *history, const double *values,
+                       uint32_t width);
+/* Returns the glyph of a bar that is `part` (0 to 1) of a line tall. */
+const char *crn_top_level(double part);
+/* Appends a bar that fills `part` (0 to 1) of `width` columns; of one column it grows upwards. */
+void crn_top_meter(crn_pen *pen, double part, uint32_t width);
+
+typedef struct crn_top_header {
+    const char *path;
+    const crn_top_look *look;
+    const crn_top_choice *choice;
+    const crn_top_rows *rows;
+    const crn_top_history *history; /* NULL: no sparklines */
+    double every;                   /* seconds between snapshots */
+} crn_top_header;
+
+enum { CRN_TOP_HEADER_LINES = 5 };
 /* Prints a line above the table. Returns false if there is nothing to show. */
-bool crn_top_header_line(crn_pen *pen, int line, const char *path, const crn_top_look *look,
-                         const crn_top_choice *choice, const crn_top_rows *rows, double every);
+bool crn_top_header_line(crn_pen *pen, int line, const crn_top_header *header);
 void crn_top_titles(crn_pen *pen, const crn_top_rows *rows, const crn_top_choice *choice);
 void crn_top_row_draw(crn_pen *pen, const crn_top_rows *rows, const crn_top_row *row);
 

@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "cli/common/cli.h"
 #include "cli/common/json.h"
+#include "cli/common/source_text.h"
 #include "profile/profile.h"
 #include "view.h"
 
@@ -113,8 +114,6 @@ bool crn_view_graph(FILE *out, crn_view *view, const crn_view_query *query)
 
 /* ---- sources ---- */
 
-enum { SOURCE_MAX = 4 << 20 };
-
 /* Returns true if `path`, resolved, is below a folder whose files may be shown. */
 static bool is_below(const crn_view *view, const char *path)
 {
@@ -149,31 +148,11 @@ static char *source_find(const crn_view *view, const char *name, const char **re
     return NULL;
 }
 
-static char *source_read(const char *path, size_t *size, const char **reason)
-{
-    struct stat info;
-    char *text = NULL;
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-    *reason = "it cannot be read";
-    if (file >= 0 && fstat(file, &info) == 0 && S_ISREG(info.st_mode)) {
-        if (info.st_size > SOURCE_MAX) {
-            *reason = "the file is too long to be shown";
-        } else {
-            text = crn_calloc((size_t)info.st_size + 1, 1);
-            ssize_t got = read(file, text, (size_t)info.st_size);
-            *size = got > 0 ? (size_t)got : 0;
-        }
-    }
-    if (file >= 0)
-        close(file);
-    return text;
-}
-
 char *crn_view_source_text(const crn_view *view, const char *name, size_t *size,
                            const char **reason)
 {
     char *path = source_find(view, name, reason);
-    char *text = path ? source_read(path, size, reason) : NULL;
+    char *text = path ? crn_source_text(path, size, reason) : NULL;
     free(path);
     return text;
 }

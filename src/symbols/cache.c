@@ -11,6 +11,7 @@
 typedef struct known_address {
     uint64_t offset;
     uint32_t first, count; /* index and number in the module's `frames` */
+    uint32_t line;         /* its own; 0 if not known */
 } known_address;
 
 typedef struct known_module {
@@ -133,14 +134,14 @@ static void keep_function(void *data, const char *name, const char *file, uint32
 }
 
 static void keep_address(void *data, const crn_module *module, const crn_address *address,
-                         const uint32_t *functions, uint32_t count)
+                         const uint32_t *functions, uint32_t count, uint32_t line)
 {
     (void)module;
     known_module *known = ((crn_symbols_cache *)data)->current;
     known->addresses = grown(known->addresses, known->address_count, &known->address_capacity,
                              sizeof *known->addresses);
     known->addresses[known->address_count++] =
-        (known_address){address->offset, known->frame_count, count};
+        (known_address){address->offset, known->frame_count, count, line};
     for (uint32_t i = 0; i < count; i++) {
         known->frames =
             grown(known->frames, known->frame_count, &known->frame_capacity, sizeof *known->frames);
@@ -195,7 +196,7 @@ static void look_up(crn_symbols_cache *cache, const crn_addresses *addresses)
 /* Reports a function to the sink when it first occurs, as the sink numbers functions in that
  * order. */
 static void report_module(const known_module *known, const crn_module *module,
-                        const crn_symbols_sink *sink)
+                          const crn_symbols_sink *sink)
 {
     sink->module(sink->data, module, known->state);
     uint32_t *numbers = crn_calloc(known->function_count + (size_t)1, sizeof *numbers), told = 0;
@@ -212,7 +213,8 @@ static void report_module(const known_module *known, const crn_module *module,
             functions[f] = numbers[number] - 1;
         }
         if (address)
-            sink->address(sink->data, module, &module->addresses[i], functions, address->count);
+            sink->address(sink->data, module, &module->addresses[i], functions, address->count,
+                          address->line);
     }
     crn_free(numbers);
 }

@@ -194,7 +194,28 @@ static void put_symbol(crn_module_file *file, uint64_t address, crn_frame *frame
     put(data, number, first ? frame : NULL);
 }
 
-void crn_module_find(crn_module_file *file, uint64_t address, crn_module_put *put, void *data)
+static const char *last_name(const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return slash ? slash + 1 : path;
+}
+
+/* The unit's line table is read once, by libdw. Code of a macro or an included file is elsewhere.
+ */
+static uint32_t line_of(Dwarf_Die *outermost, Dwarf_Die *innermost, uint64_t address)
+{
+    Dwarf_Die unit;
+    int number;
+    Dwarf_Line *line =
+        dwarf_diecu(outermost, &unit, NULL, NULL) ? dwarf_getsrc_die(&unit, address) : NULL;
+    const char *file = line ? last_name(dwarf_linesrc(line, NULL, NULL)) : NULL;
+    const char *declared = last_name(dwarf_decl_file(innermost));
+    if (!file || !declared || strcmp(file, declared) != 0 || dwarf_lineno(line, &number) != 0)
+        return 0;
+    return number > 0 ? (uint32_t)number : 0;
+}
+
+uint32_t crn_module_find(crn_module_file *file, uint64_t address, crn_module_put *put, void *data)
 {
     static crn_frame frame; /* too large for the stack */
     Dwarf_Die dies[CRN_INLINES_MAX];
@@ -207,6 +228,8 @@ void crn_module_find(crn_module_file *file, uint64_t address, crn_module_put *pu
             prefer_symbol(file, place, &frame);
         put(data, number, first ? &frame : NULL);
     }
-    if (!count)
-        put_symbol(file, address, &frame, put, data);
+    if (count)
+        return line_of(&dies[0], &dies[count - 1], place - file->debug_bias);
+    put_symbol(file, address, &frame, put, data);
+    return 0;
 }

@@ -28,8 +28,9 @@ crn_module_file *crn_module_open(const char *path, const char *build_id, crn_mod
 void crn_module_close(crn_module_file *file);
 
 /* Calls `put` for the function at `address` (in the linked file), then for those inlined there,
- * outermost first. `number` identifies the function; `frame` is NULL if it was reported before. */
+ * outermost first. `number` identifies the function; `frame` is NULL if it was reported before.
+ * Returns the line of the address in the file of the innermost function; 0 if it is not known. */
 typedef void crn_module_put(void *data, uint64_t number, const crn_frame *frame);
-void crn_module_find(crn_module_file *file, uint64_t address, crn_module_put *put, void *data);
+uint32_t crn_module_find(crn_module_file *file, uint64_t address, crn_module_put *put, void *data);
 
 #endif

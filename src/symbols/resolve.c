@@ -17,6 +17,7 @@ enum { WARNINGS_MAX = 8 };
 /* The replacement of a block: blocks of the new profile, outermost first. */
 typedef struct stand_in {
     uint32_t first, count; /* index and number in `frames` */
+    uint32_t line;         /* of the address in the innermost one; 0 if not known */
 } stand_in;
 
 typedef struct resolving {
@@ -148,7 +149,7 @@ static void put_frame(resolving *resolving, uint32_t block)
 }
 
 static void put_address(void *data, const crn_module *module, const crn_address *address,
-                        const uint32_t *functions, uint32_t count)
+                        const uint32_t *functions, uint32_t count, uint32_t line)
 {
     resolving *resolving = data;
     uint32_t first = resolving->frame_count;
@@ -162,7 +163,7 @@ static void put_address(void *data, const crn_module *module, const crn_address 
                   put_block(resolving, &(crn_block_info){.name = name, .file = module->path},
                             resolving->allocator));
     }
-    resolving->stand_ins[address->block] = (stand_in){first, resolving->frame_count - first};
+    resolving->stand_ins[address->block] = (stand_in){first, resolving->frame_count - first, line};
     resolving->named++;
     if (resolving->progress)
         resolving->progress(++resolving->done, resolving->total);
@@ -181,7 +182,7 @@ static void keep_unresolved(resolving *resolving)
         uint64_t unused;
         bool allocator = strncmp(last_name(info.file), "libcairn-alloc.so", 17) == 0 &&
                          crn_address_parse(&info, &unused);
-        resolving->stand_ins[b] = (stand_in){resolving->frame_count, 1};
+        resolving->stand_ins[b] = (stand_in){resolving->frame_count, 1, 0};
         put_frame(resolving, put_block(resolving, &info, allocator));
     }
 }
@@ -288,23 +289,28 @@ static void put_words(resolving *resolving)
 
 /* ---- entry ---------------------------------------------------------------------------- */
 
-static uint32_t *innermost(const resolving *resolving)
+static crn_symbols_place *innermost(const resolving *resolving)
 {
     const crn_profile *profile = resolving->profile;
-    uint32_t *blocks = crn_calloc(profile->block_count, sizeof *blocks);
+    crn_symbols_place *places = crn_calloc(profile->block_count, sizeof *places);
     for (uint32_t b = 1; b < profile->block_count; b++) {
         const stand_in *stand_in = &resolving->stand_ins[b];
         uint32_t left = stand_in->count;
         while (left > 1 && is_at_end(resolving, stand_in->first + left - 1))
             left--;
         if (left)
-            blocks[b] = resolving->frames[stand_in->first + left - 1];
+            places[b] = (crn_symbols_place){
+                .block = resolving->frames[stand_in->first + left - 1],
+                .line = left == stand_in->count ? stand_in->line : 0,
+                .allocates = is_at_end(resolving, stand_in->first + left - 1),
+            };
     }
-    return blocks;
+    return places;
 }
 
 static crn_profile *resolve(const crn_profile *profile, crn_symbols_cache *cache,
-                            crn_symbols_progress *progress, uint64_t *named, uint32_t **blocks)
+                            crn_symbols_progress *progress, uint64_t *named,
+                            crn_symbols_place **places)
 {
     crn_addresses addresses = crn_addresses_find(profile);
     resolving resolving = {
@@ -327,8 +333,8 @@ static crn_profile *resolve(const crn_profile *profile, crn_symbols_cache *cache
     put_contexts(&resolving);
     if (named)
         *named = resolving.named;
-    if (blocks)
-        *blocks = innermost(&resolving);
+    if (places)
+        *places = innermost(&resolving);
     crn_addresses_free(&addresses);
     crn_free(resolving.stand_ins);
     crn_free(resolving.frames);
@@ -344,7 +350,7 @@ crn_profile *crn_symbols_resolve(const crn_profile *profile, crn_symbols_progres
 }
 
 crn_profile *crn_symbols_resolve_cached(const crn_profile *profile, crn_symbols_cache *cache,
-                                        uint32_t **blocks)
+                                        crn_symbols_place **places)
 {
-    return resolve(profile, cache, NULL, NULL, blocks);
+    return resolve(profile, cache, NULL, NULL, places);
 }

@@ -39,10 +39,17 @@ void crn_symbols_cache_free(crn_symbols_cache *cache);
 /* Empties it: files without a build id may have changed. */
 void crn_symbols_cache_forget(crn_symbols_cache *cache);
 
+/* Where an address is. */
+typedef struct crn_symbols_place {
+    uint32_t block; /* of the resolved profile: the innermost function that does not allocate */
+    uint32_t line;  /* of the address in the function's file; 0 if not known */
+    bool allocates; /* there are only allocation functions: `block` is the outermost */
+} crn_symbols_place;
+
 /* Like crn_symbols_resolve, but looks up an address only once. Profiles with the same contexts get
- * results with the same contexts and edges, in the same order. `*blocks`, unless NULL, is by block
- * of `profile` its innermost function that does not allocate; free it with crn_free. */
+ * results with the same contexts and edges, in the same order. `*places`, unless NULL, is by block
+ * of `profile`; free it with crn_free. */
 crn_profile *crn_symbols_resolve_cached(const crn_profile *profile, crn_symbols_cache *cache,
-                                        uint32_t **blocks);
+                                        crn_symbols_place **places);
 
 #endif

@@ -36,10 +36,10 @@ typedef enum answer_kind {
 
 /* A new function has a name and a file, which follow. */
 typedef struct answer {
-    uint32_t kind;   /* answer_kind */
-    uint32_t number; /* of the module or function */
-    uint32_t state;  /* of a module */
-    uint32_t line, column;
+    uint32_t kind;                 /* answer_kind */
+    uint32_t number;               /* of the module or function */
+    uint32_t state;                /* of a module */
+    uint32_t line, column;         /* of a function's declaration; of an address */
     uint32_t name_size, file_size; /* bytes without NUL */
 } answer;
 
@@ -75,8 +75,8 @@ static void read_module(const crn_module *module, uint32_t number, FILE *pipe)
         return;
     for (uint32_t i = 0; i < module->count; i++) {
         /* A return address belongs to the next instruction, perhaps of another function. */
-        crn_module_find(file, module->addresses[i].offset - 1, say_function, pipe);
-        say(pipe, &(answer){.kind = ANSWER_ADDRESS}, "", "");
+        uint32_t line = crn_module_find(file, module->addresses[i].offset - 1, say_function, pipe);
+        say(pipe, &(answer){.kind = ANSWER_ADDRESS, .line = line}, "", "");
     }
     crn_module_close(file);
 }
@@ -210,13 +210,13 @@ static bool take_function(listener *listener, const answer *answer)
     return true;
 }
 
-static bool take_address(listener *listener)
+static bool take_address(listener *listener, const answer *answer)
 {
     const crn_module *module = &listener->addresses->modules[listener->module];
     if (!listener->opened || listener->place == module->count)
         return false;
     listener->sink->address(listener->sink->data, module, &module->addresses[listener->place++],
-                            listener->functions, listener->count);
+                            listener->functions, listener->count, answer->line);
     listener->count = 0;
     return true;
 }
@@ -234,7 +234,7 @@ static bool take_answer(listener *listener)
     case ANSWER_FUNCTION:
         return take_function(listener, &answer);
     case ANSWER_ADDRESS:
-        return take_address(listener);
+        return take_address(listener, &answer);
     case ANSWER_END:
         listener->ended = true;
         return false;

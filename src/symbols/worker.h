@@ -17,9 +17,10 @@ typedef struct crn_symbols_sink {
     /* The module's next function; numbered from 0 in this order. */
     void (*function)(void *data, const char *name, const char *file, uint32_t line,
                      uint32_t column);
-    /* The functions at an address, outermost first; none if nothing is known. */
+    /* The functions at an address, outermost first; none if nothing is known. `line` is the
+     * address's own in the innermost one's file; 0 if not known. */
     void (*address)(void *data, const crn_module *module, const crn_address *address,
-                    const uint32_t *functions, uint32_t count);
+                    const uint32_t *functions, uint32_t count, uint32_t line);
 } crn_symbols_sink;
 
 /* Looks up all addresses. Those of files that cannot be read are skipped. */

@@ -160,7 +160,7 @@ def every_key():
         for columns, rows in [(80, 24), (200, 60), (40, 10), (12, 3), (1, 1)]:
             terminal = Terminal("-d", "0.1", CAPTURE, columns=columns, rows=rows)
             terminal.read(0.4)
-            for view in "12345":
+            for view in "123456":
                 terminal.press(view, 0.02)
                 for key in KEYS:
                     terminal.press(key, 0.005)
@@ -181,8 +181,10 @@ def views():
         assert "wait_for_input" in text and "src/queue.cpp:31" in text, text
         terminal.press("3")
         terminal.wait_for(r"├─ stage_0.*\n.*│  ├─ Parser::parse ↺")
+        terminal.wait_for(r"\ncpu \[█+ *\] \d\.\d\d of \d+ cores +[ ▁▂▃▄▅▆▇█]{2,}\nwall of .* threads +[ ▁▂▃▄▅▆▇█]{2,}  view")
         terminal.press("5")
-        terminal.wait_for(r"[01]\.\d\d +\d+ +1 .* \d worker 3 +wait_for_input")
+        terminal.wait_for(r"\na lane \(thread or interpreter\) runs one strand")
+        terminal.wait_for(r"[01]\.\d\d +\d+ +1 .*█+ +\d worker 3 +wait_for_input")
         terminal.press("1")
         terminal.press("/WAIT")
         terminal.wait_for(r"filter: WAIT_")
@@ -285,7 +287,7 @@ def hostile():
         with open(CAPTURE, "r+b") as file:
             file.truncate(len(data))
             file.write(data)
-        terminal.press("12345"[i % 5], 0.06)
+        terminal.press("123456"[i % 6], 0.06)
     terminal.wait_for(r"unreadable")
     with open(CAPTURE, "wb") as file:
         file.write(whole)
@@ -316,7 +318,7 @@ def resized():
             terminal.read(0.3)
             terminal.alive()
         terminal.wait_for(r"\./live .* running (.*\n)+.*src/parser/token")
-        assert terminal.screen.display[29].strip().startswith("1-5 view"), terminal.text()
+        assert terminal.screen.display[29].strip().startswith("1-6 view"), terminal.text()
         terminal.quit()
 
 
@@ -413,6 +415,14 @@ def functions():
         terminal.press("3")
         terminal.wait_for(r"─ begin_late.*\n.*work.*\n(.*\n)?.*make_kept .*\n.*fill ")
         assert not re.search(r"\b0x[0-9a-f]", terminal.text())
+        terminal.press("1")
+        terminal.press("/fill\r")
+        terminal.wait_for(r"function\n[^\n]* fill +")
+        terminal.press("\x1b6")  # its source: the line that allocates has the cost
+        terminal.wait_for(r"view: source fill\n(.*\n)+ +- +[\d.]+ +- .* INSIDE void \*fill\(void\)\n"
+                          r".*\{\n +\d\d\.\d +- +[\d.]+ .* void \*memory = malloc\(100000\);\n +- +- +- .*KEEP")
+        terminal.press("\x1b", 0.1)
+        terminal.wait_for(r"view: self")
         terminal.quit()
         text = run(CAIRN, "top", "-b", "-n", "3", "-d", "0.2", "--metric", "alloc objects",
                    capture)

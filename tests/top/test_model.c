@@ -548,10 +548,15 @@ static void draw_all(const crn_top_look *look, const crn_top_choice *choice,
 {
     static line line;
     line.pen = (crn_pen){.put = put, .width = width};
+    crn_top_history *history = crn_calloc(1, sizeof *history);
+    crn_top_history_add(history, look);
+    crn_top_history_add(history, look);
+    crn_top_header header = {"a\x1b.cairn", look, choice, rows, history, 1};
     for (int i = 0; i < CRN_TOP_HEADER_LINES; i++) {
-        crn_top_header_line(&line.pen, i, "a\x1b.cairn", look, choice, rows, 1);
+        crn_top_header_line(&line.pen, i, &header);
         check_line(&line);
     }
+    crn_free(history);
     if (rows->count)
         crn_top_titles(&line.pen, rows, choice);
     check_line(&line);
@@ -603,6 +608,7 @@ static void any_keys_at_any_time(void **state)
                                '3',
                                '4',
                                '5',
+                               '6',
                                's',
                                'r',
                                '/',

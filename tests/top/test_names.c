@@ -288,6 +288,30 @@ static crn_profile *make_path(const char *file, bool another)
     return profile;
 }
 
+enum { THIS_LINE = __LINE__ + 1 };
+static void addresses_have_lines(void **state)
+{
+    (void)state;
+    crn_symbols_cache *names = crn_symbols_cache_new();
+    crn_profile_builder *builder = crn_profile_builder_new();
+    put_address(builder, crn_profile_builder_root(builder), own_path(),
+                offset_of((const void *)(uintptr_t)addresses_have_lines) + 1, 1);
+    crn_profile *profile = crn_profile_builder_end(builder);
+    put_own_module(profile, own_path());
+    for (int i = 0; i < 2; i++) { /* looked up, then from the cache */
+        crn_symbols_place *places;
+        crn_profile *named = crn_symbols_resolve_cached(profile, names, &places);
+        const crn_symbols_place *place = &places[profile->block[1]];
+        assert_string_equal(named->blocks[place->block].name, "addresses_have_lines");
+        assert_in_range(place->line, THIS_LINE, THIS_LINE + 2);
+        assert_false(place->allocates);
+        crn_free(places);
+        crn_profile_free(named);
+    }
+    crn_profile_free(profile);
+    crn_symbols_cache_free(names);
+}
+
 static void files_are_read_once(void **state)
 {
     (void)state;
@@ -328,6 +352,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_came_is_what_was_added),
         cmocka_unit_test(what_leads_on_later_is_not_counted_again),
+        cmocka_unit_test(addresses_have_lines),
         cmocka_unit_test(files_are_read_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
