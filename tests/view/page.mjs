@@ -12,6 +12,7 @@ import { join } from "node:path";
 import captures from "./captures.mjs";
 import figures from "./figures.mjs";
 import frame from "./frame.mjs";
+import keyboard from "./keyboard.mjs";
 import linked from "./linked.mjs";
 import sent from "./sent.mjs";
 import steady from "./steady.mjs";
@@ -373,6 +374,7 @@ transform(kit);
 steady({ ...kit, cairn, folder, browser: () => browser });
 sent({ ...kit, browser: () => browser, cairn, folder });
 captures({ ...kit, cairn, folder });
+keyboard(kit);
 
 test("a page in one file shows the same figures as the server", async () => {
   const name = files.includes("stream.cairn") ? "stream.cairn" : "lua.cairn";
