@@ -299,7 +299,7 @@ void rename(edge into, stack &stack)
 
 /* Returns true if the block restores a frame before anything else: then other frames may be above
  * it. */
-bool is_received(basic_block block)
+bool restores_first(basic_block block)
 {
     for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i)) {
         const gcall *call = dyn_cast<const gcall *>(gsi_stmt(i));
@@ -321,7 +321,7 @@ void checker::flow(edge out, const stack &stack_there)
         fail(last, "exception edge to a landing pad that expects another stack");
     if (there.now == INSIDE &&
         (out->flags & EDGE_EH || (out->flags & EDGE_ABNORMAL && last && is_gimple_call(last)) ||
-         is_received(out->dest)))
+         restores_first(out->dest)))
         there.receive();
     rename(out, there);
     bool agree = true;

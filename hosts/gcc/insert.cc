@@ -228,7 +228,7 @@ void insertion::restore_after(gimple_stmt_iterator place)
         gsi_insert_on_edge(on, marker(CRN_MARKER_RESTORE));
 }
 
-bool is_received(basic_block block)
+bool arrives_without_return(basic_block block)
 {
     if (bb_has_eh_pred(block))
         return true;
@@ -248,7 +248,7 @@ void insertion::restore()
     basic_block block;
     FOR_EACH_BB_FN(block, cfun)
     {
-        if (is_received(block))
+        if (arrives_without_return(block))
             restore_block(block);
         for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i)) {
             gcall *call = dyn_cast<gcall *>(gsi_stmt(i));

@@ -49,7 +49,7 @@ static const char enter[] =
     "\tjmp *cairn_priv_site_enter_guarded@GOTPCREL(%rip)\n"
     END(CRN_STUB_ENTER);
 
-#define STRAND                                                                                     \
+#define LOAD_STRAND                                                                                \
     "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %r11\n"                                       \
     "\tmovq %fs:(%r11), %r11\n"                                                                    \
     "\ttestq %r11, %r11\n"                                                                         \
@@ -64,7 +64,7 @@ static const char enter[] =
 /* %rcx: the height; clobbers it, %r10 and %r11. */
 #define LEAVE(name)                                                                                \
     BEGIN(name)                                                                                    \
-    STRAND                                                                                         \
+    LOAD_STRAND                                                                                    \
     "\tmovq " CRN_AT_BOTTOM "(%r11), %r10\n"                                                       \
     "\tleaq -4(%r10,%rcx), %r10\n"                                                                 \
     "\tcmpq " CRN_AT_LOW "(%r11), %r10\n"                                                          \
@@ -82,7 +82,7 @@ static const char enter[] =
  * meanwhile: that is the caller, which is stored there anyway. */
 #define TAIL(name)                                                                                 \
     BEGIN(name)                                                                                    \
-    STRAND                                                                                         \
+    LOAD_STRAND                                                                                    \
     "\tmovq " CRN_AT_BOTTOM "(%r11), %r10\n"                                                       \
     "\tleaq 4(%r10,%rcx), %r10\n"                                                               \
     "\tcmpq " CRN_AT_TOP "(%r11), %r10\n"                                                          \
@@ -102,7 +102,7 @@ static const char enter[] =
  * upper half is not the strand's tag for leave: the caller is of another graph, or something is
  * pending. */
 #define TAKE_SAVED_CALLER                                                                                  \
-    STRAND                                                                                         \
+    LOAD_STRAND                                                                                    \
     "\tmovl %ecx, %r10d\n"                                                                         \
     "\tmovq %rcx, %r9\n"                                                                           \
     "\tsubq " CRN_AT_LEAVE_TAG "(%r11), %r9\n"                                                       \

@@ -92,7 +92,7 @@ static const char go_text[] = "# cairn go\n\t"
     "call " CRN_STUB_GO;
 
 /* A single instruction: signal handlers run before or after it. */
-static const char count_text[] = "# cairn count\n\t"
+static const char counter_text[] = "# cairn count\n\t"
     "addq %2, %0";
 /* clang-format on */
 
@@ -102,7 +102,7 @@ enum { TREE_WORDS = 2, NODE_WORDS = 2 };
 
 static bool uses_counters, uses_go;
 
-static void write(void *event, void *data)
+static void write_counter_stubs(void *event, void *data)
 {
     (void)event;
     (void)data;
@@ -115,7 +115,7 @@ static void write(void *event, void *data)
 
 void crn_tree_code_begin(const char *plugin)
 {
-    register_callback(plugin, PLUGIN_FINISH_UNIT, write, NULL);
+    register_callback(plugin, PLUGIN_FINISH_UNIT, write_counter_stubs, NULL);
 }
 
 /* ---- statements ---- */
@@ -163,7 +163,7 @@ gimple *crn_emit_count(tree counters, unsigned number, unsigned times)
     vec_safe_push(inputs, crn_operand("m", behind(counters, (number - 1) * 8)));
     vec_safe_push(inputs, crn_operand("i", build_int_cst(integer_type_node, times)));
     vec_safe_push(clobbers, build_tree_list(NULL_TREE, build_string(2, "cc")));
-    gasm *statement = gimple_build_asm_vec(count_text, inputs, outputs, clobbers, NULL);
+    gasm *statement = gimple_build_asm_vec(counter_text, inputs, outputs, clobbers, NULL);
     gimple_asm_set_inline(statement, true);
     return statement;
 }
@@ -177,7 +177,7 @@ bool crn_is_go(const gimple *statement)
 bool crn_is_count(const gimple *statement)
 {
     const gasm *assembler = dyn_cast<const gasm *>(statement);
-    return assembler && strcmp(gimple_asm_string(assembler), count_text) == 0;
+    return assembler && strcmp(gimple_asm_string(assembler), counter_text) == 0;
 }
 
 /* ---- the variable ---- */
@@ -187,7 +187,7 @@ static tree number(HOST_WIDE_INT value)
     return build_int_cst(unsigned_type_node, value);
 }
 
-static tree distance(tree from, tree site)
+static tree distance_between(tree from, tree site)
 {
     tree type = long_long_unsigned_type_node;
     tree here = build1(NOP_EXPR, type, build_fold_addr_expr(from));
@@ -222,7 +222,7 @@ tree crn_tree_make(const auto_vec<crn_tree_node> &nodes)
     add_words(words, {number(nodes.length()), number(0)});
     for (unsigned i = 0; i < nodes.length(); i++)
         add_words(words, {number((HOST_WIDE_INT)nodes[i].same << 16 | (i + 1 - nodes[i].above)),
-                          distance(made, nodes[i].site)});
+                          distance_between(made, nodes[i].site)});
     tree constructor = build_constructor(type, words);
     TREE_CONSTANT(constructor) = 1;
     TREE_STATIC(constructor) = 1;
