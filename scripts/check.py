@@ -209,7 +209,7 @@ def part_gcc(tally):
 
 
 def part_clang(tally):
-    options = ["-Dwerror=true", "-Dviewer=disabled"]
+    options = ["-Dwerror=true", "-Dviewer=disabled", "-Dbench=false"]
     if build(tally, options, {"CC": "clang", "CXX": "clang++"}):
         test(tally, but=["long", "once", *ONCE])
 
