@@ -171,6 +171,8 @@ export default function figures({ test, at, go, settled, quiet, same, holds, jso
           return one.getBoundingClientRect().right > innerWidth;
         }).length);
         same(cut, 0, page + ": tables cut");
+        if (page.startsWith("slowest")) // no name is broken into more than two lines
+          holds(await at().$$eval("tr[data-span] a.name", (all) => all.every((one) => one.getBoundingClientRect().height < 60)), page + ": names are readable");
         if (page.startsWith("functions"))
           same(await at().$eval("table.blocks", (one) => one.scrollWidth <= one.clientWidth), true, page + ": the table needs no scrolling");
       }
