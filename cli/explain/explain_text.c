@@ -275,7 +275,7 @@ static void print_slow(FILE *out, const crn_explain_report *report)
     crn_texts_cell(whole, 1, "%s", crn_texts_time(from, explain->typical_mean));
     crn_texts_cell(whole, 2, "%s",
                    crn_texts_time(from, explain->slow_mean - explain->typical_mean));
-    snprintf(whole->before, sizeof whole->before, "took");
+    snprintf(whole->before, sizeof whole->before, "total");
     place *places = crn_calloc(explain->part_count + (size_t)1, sizeof *places);
     uint32_t shown = choose(report, extra_of, places);
     for (uint32_t i = 0; i < shown; i++)

@@ -139,12 +139,14 @@ char *crn_whatif_reasons(const crn_whatif_report *report)
     uint64_t dropped = report->trace->dropped + report->trace->details_dropped;
     if (drift > CRN_REPLAY_TRUST)
         add(&reasons,
-            "an unchanged replay takes %.1f %% longer than recorded: threads did not take the next "
+            "the simulated baseline takes %.1f %% longer than recorded: threads did not take the "
+            "next "
             "job of their queue, or in another order",
             100 * drift);
     if (drift < -CRN_REPLAY_TRUST)
         add(&reasons,
-            "an unchanged replay takes %.1f %% less than recorded: there were waits that are not "
+            "the simulated baseline takes %.1f %% less than recorded: there were waits that are "
+            "not "
             "recorded",
             -100 * drift);
     add_lanes(report, &reasons);
@@ -215,7 +217,7 @@ static void print_head(FILE *out, const crn_whatif_report *report)
         print_count(out, "; ", facts->waits, "wait", "waits");
     putc('\n', out);
     print_pools(out, report);
-    fprintf(out, "took       %s; unchanged replay %s: %+.1f %%\n",
+    fprintf(out, "total      %s; simulated baseline %s: %+.1f %%\n",
             crn_figure_alone(recorded, CRN_UNIT_TIME, facts->recorded),
             crn_figure_alone(replayed, CRN_UNIT_TIME, facts->replayed),
             100 * crn_replay_drift(report->replay));
@@ -321,7 +323,7 @@ static void print_effects(FILE *out, const crn_whatif_report *report)
         crn_table_measure(&table, "", &report->profile->blocks[effects->rows[i].block], "");
     }
     table.rank = 1;
-    crn_table_figure(&table, "own", CRN_UNIT_TIME, work, false);
+    crn_table_figure(&table, "self", CRN_UNIT_TIME, work, false);
     table.rank = 0;
     for (int column = 0; column < CRN_EFFECTS; column++)
         crn_table_figure(&table, titles[column], CRN_UNIT_TIME, effects->length, true);

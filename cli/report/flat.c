@@ -191,16 +191,16 @@ static void print_rows(FILE *out, const crn_report *report, const crn_flat *flat
     for (uint32_t i = 0; i < flat->count; i++) {
         uint32_t block = flat->blocks[i];
         crn_row row = crn_row_begin(table);
-        for (uint32_t m = 0; m < report->metric_count; m++)
-            crn_row_figure(out, &row, flat->cost[m].self[block]);
-        if (report->waits)
-            crn_row_figure(out, &row, crn_flat_waited(report, flat, block));
         for (uint32_t m = 0; m < report->metric_count; m++) {
             if (block)
                 crn_row_figure(out, &row, flat->cost[m].inclusive[block]);
             else
                 crn_row_whole(out, &row, flat->cost[m].inclusive[block]);
         }
+        for (uint32_t m = 0; m < report->metric_count; m++)
+            crn_row_figure(out, &row, flat->cost[m].self[block]);
+        if (report->waits)
+            crn_row_figure(out, &row, crn_flat_waited(report, flat, block));
         if (report->calls)
             crn_row_figure(out, &row, flat->calls.self[block]);
         if (report->small)
@@ -290,6 +290,12 @@ static void make_table(crn_table *table, const crn_report *report, const crn_fla
 {
     for (uint32_t m = 0; m < report->metric_count; m++) {
         const crn_block_cost *cost = &flat->cost[m];
+        table->rank = m ? CRN_RANK_INTERVAL + 1 : 0;
+        crn_report_column(table, report, "total", m, cost->total,
+                          any_uncertain(report, flat, m, cost->inclusive, true));
+    }
+    for (uint32_t m = 0; m < report->metric_count; m++) {
+        const crn_block_cost *cost = &flat->cost[m];
         table->rank = m ? 1 : 0;
         crn_report_column(table, report, "self", m, cost->total,
                           any_uncertain(report, flat, m, cost->self, false));
@@ -302,12 +308,6 @@ static void make_table(crn_table *table, const crn_report *report, const crn_fla
     table->rank = 2;
     if (report->waits)
         crn_table_figure(table, "waits", CRN_UNIT_TIME, most, false);
-    for (uint32_t m = 0; m < report->metric_count; m++) {
-        const crn_block_cost *cost = &flat->cost[m];
-        table->rank = m ? CRN_RANK_INTERVAL + 1 : 0;
-        crn_report_column(table, report, "total", m, cost->total,
-                          any_uncertain(report, flat, m, cost->inclusive, true));
-    }
     table->rank = 3;
     if (report->calls)
         crn_table_figure(table, "calls", "", largest_of(flat, flat->calls.self), false);

@@ -33,11 +33,11 @@ static void print_row(FILE *out, const crn_report *report, const crn_table *tabl
                       const crn_block_info *block)
 {
     crn_row row = crn_row_begin(table);
-    if (has_calls(report))
-        crn_row_figure(out, &row, cost->calls);
+    crn_row_figure(out, &row, cost->inclusive);
     if (has_self(report))
         crn_row_figure(out, &row, cost->self);
-    crn_row_figure(out, &row, cost->inclusive);
+    if (has_calls(report))
+        crn_row_figure(out, &row, cost->calls);
     crn_row_block(out, &row, prefix, block, "");
 }
 
@@ -145,13 +145,12 @@ static void make_table(crn_table *table, const crn_report *report, const crn_nei
     }
     for (uint32_t i = 0; i < report->focus.length; i++)
         crn_table_measure(table, i ? "  " : "", &profile->blocks[report->focus.blocks[i]], "");
+    crn_report_column(table, report, "total", 0, total, inclusive);
+    if (has_self(report))
+        crn_report_column(table, report, "self", 0, total, self);
     table->rank = 2;
     if (has_calls(report))
         crn_table_figure(table, "calls", "", calls, false);
-    table->rank = 0;
-    if (has_self(report))
-        crn_report_column(table, report, "self", 0, total, self);
-    crn_report_column(table, report, "total", 0, total, inclusive);
 }
 
 void crn_report_sequence(FILE *out, const crn_report *report)

@@ -23,16 +23,17 @@ static void make_table(crn_table *table, const crn_spans_report *report,
         for (int f = 0; f < 10; f++)
             most[f] = most[f] < figures[f] ? figures[f] : most[f];
     }
+    table->rank = 1;
+    crn_table_figure(table, "total", CRN_UNIT_TIME, most[2], false);
+    table->rank = 3;
+    crn_table_figure(table, "self", CRN_UNIT_TIME, spans->self, true);
+    table->rank = 0;
     crn_table_figure(table, "count", "", most[0], false);
     if (report->source.trace->weight_count)
         crn_table_figure(table, "stand for", "", most[9], false);
     table->rank = 5;
     if (report->source.open)
         crn_table_figure(table, "open", "", most[1], false);
-    table->rank = 1;
-    crn_table_figure(table, "total", CRN_UNIT_TIME, most[2], false);
-    table->rank = 3;
-    crn_table_figure(table, "self", CRN_UNIT_TIME, spans->self, true);
     table->rank = 0;
     if (report->source.trace->cpu) {
         crn_table_figure(table, "cpu", CRN_UNIT_TIME, most[8], false);
@@ -111,13 +112,13 @@ void crn_spans_rows(FILE *out, const crn_spans_report *report, const crn_span_ta
     for (uint32_t i = 0; i < shown; i++) {
         const crn_span_row *span = &spans->rows[i];
         crn_row row = crn_row_begin(&table);
+        crn_row_figure(out, &row, span->total);
+        crn_row_figure(out, &row, span->self);
         crn_row_figure(out, &row, span->count);
         if (report->source.trace->weight_count)
             crn_row_figure(out, &row, (uint64_t)(span->weight + 0.5));
         if (report->source.open)
             crn_row_figure(out, &row, span->open);
-        crn_row_figure(out, &row, span->total);
-        crn_row_figure(out, &row, span->self);
         if (report->source.trace->cpu) {
             char text[WAITING_SIZE];
             crn_row_figure(out, &row, span->cpu);

@@ -169,12 +169,12 @@ static void make_table(crn_table *table, const view *view)
         for (int f = 0; f < 7; f++)
             most[f] = most[f] < figures[f] ? figures[f] : most[f];
     }
-    crn_table_figure(table, "count", "", most[0], false);
     table->rank = 1;
     crn_table_figure(table, "total", CRN_UNIT_TIME, most[1], false);
     table->rank = 2;
     crn_table_figure(table, "self", CRN_UNIT_TIME, view->self, true);
     table->rank = 0;
+    crn_table_figure(table, "count", "", most[0], false);
     if (view->cpu) {
         crn_table_figure(table, "cpu", CRN_UNIT_TIME, most[2], false);
         crn_table_text(table, "waiting", WAITING_SIZE - 1);
@@ -203,9 +203,9 @@ static void print_line(FILE *out, const crn_table *table, const view *view, cons
     const crn_spread *spread = line->spread;
     char picture[PICTURE_SIZE], name[NAME_SIZE], waiting[WAITING_SIZE] = "      -";
     crn_row row = crn_row_begin(table);
-    crn_row_figure(out, &row, spread->count);
     crn_row_figure(out, &row, spread->total);
     crn_row_figure(out, &row, spread->self);
+    crn_row_figure(out, &row, spread->count);
     if (view->cpu) {
         double share = (double)spread->cpu / fmax((double)spread->cpu_wall, 1);
         if (spread->cpu_count)

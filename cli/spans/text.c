@@ -101,16 +101,16 @@ static void print_missing_blocks(FILE *out, const crn_spans_report *report)
         total = total < row->total ? row->total : total;
         crn_table_measure(&table, "", &report->source.profile->blocks[row->block], "");
     }
-    crn_table_figure(&table, "count", "", count, false);
-    crn_table_figure(&table, "total", CRN_UNIT_TIME, total, false);
     crn_table_figure(&table, "missing", CRN_UNIT_TIME, missing->total, true);
+    crn_table_figure(&table, "total", CRN_UNIT_TIME, total, false);
+    crn_table_figure(&table, "count", "", count, false);
     crn_table_head(out, &table, "span name");
     for (uint32_t i = 0; i < shown; i++) {
         const crn_missing_row *row_of = &missing->rows[i];
         crn_row row = crn_row_begin(&table);
-        crn_row_figure(out, &row, row_of->count);
-        crn_row_figure(out, &row, row_of->total);
         crn_row_figure(out, &row, row_of->missing);
+        crn_row_figure(out, &row, row_of->total);
+        crn_row_figure(out, &row, row_of->count);
         crn_row_block(out, &row, "", &report->source.profile->blocks[row_of->block], "");
     }
     if (shown < missing->count)

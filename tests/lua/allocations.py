@@ -175,7 +175,7 @@ def first_column(terminal=False):
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True,
                           env=dict(os.environ, TERM="xterm"))
     lines = done.stdout.replace("\r", "").split("\n")
-    heading = [line.strip() for line in lines if line.strip().startswith("self ")]
+    heading = [line.strip() for line in lines if line.strip().endswith("function")]
     return heading[0], [line for line in lines if line.startswith("next: ")]
 
 
@@ -186,7 +186,7 @@ def memory_is_shown_first_unless_a_clock_is_asked_for():
                             (["--alloc", "--wall=sampled"], False), (["--alloc", "--cpu"], False),
                             (["--alloc", "--ticks=100"], False)):
         run(program, options)
-        assert first_column()[0].startswith("self alloc bytes") == memory, options
+        assert first_column()[0].startswith("total alloc bytes") == memory, options
     run(program, ["--alloc"])
     if subprocess.run(["script", "-qec", "true", "/dev/null"], check=False,
                       capture_output=True).returncode == 0:

@@ -419,8 +419,8 @@ def functions():
         terminal.press("/fill\r")
         terminal.wait_for(r"function\n[^\n]* fill +")
         terminal.press("\x1b6")  # its source: the line that allocates has the cost
-        terminal.wait_for(r"view: source fill\n(.*\n)+ +- +[\d.]+ +- .* INSIDE void \*fill\(void\)\n"
-                          r".*\{\n +\d\d\.\d +- +[\d.]+ .* void \*memory = malloc\(100000\);\n +- +- +- .*KEEP")
+        terminal.wait_for(r"view: source fill\n(.*\n)+ +[\d.]+ +- +- .* INSIDE void \*fill\(void\)\n"
+                          r".*\{\n +- +\d\d\.\d +[\d.]+ .* void \*memory = malloc\(100000\);\n +- +- +- .*KEEP")
         terminal.press("\x1b", 0.1)
         terminal.wait_for(r"view: self")
         terminal.quit()
