@@ -14,6 +14,7 @@ import figures from "./figures.mjs";
 import frame from "./frame.mjs";
 import keyboard from "./keyboard.mjs";
 import linked from "./linked.mjs";
+import questions from "./questions.mjs";
 import sent from "./sent.mjs";
 import steady from "./steady.mjs";
 import transform from "./transform.mjs";
@@ -375,6 +376,7 @@ steady({ ...kit, cairn, folder, browser: () => browser });
 sent({ ...kit, browser: () => browser, cairn, folder });
 captures({ ...kit, cairn, folder });
 keyboard(kit);
+questions(kit);
 
 test("a page in one file shows the same figures as the server", async () => {
   const name = files.includes("stream.cairn") ? "stream.cairn" : "lua.cairn";
