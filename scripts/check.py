@@ -6,6 +6,9 @@ A part configures and builds below build-check/ and runs tests there with `meson
 counts is the single case: a line of TAP, or a whole program where it prints none. A
 build that fails is a failed case; so is a case that was announced and never came.
 
+The parts take turns: one builds, and one that is built runs its tests. The build has the lowest
+priority, so that it uses the processors while tests wait.
+
 A test that fails has failed, whatever it does later. A few of them run once more, one after the
 other with nothing beside them, only to say more: a test that passes alone depends on the load of
 the machine, or the code has a race.
@@ -18,7 +21,9 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
+import traceback
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILDS = os.path.join(ROOT, "build-check")
@@ -27,9 +32,33 @@ TAP_PLAN = re.compile(r"^1\.\.(\d+)")
 TAP_CASE = re.compile(r"^(not )?ok\b\s*(\d+)?\s*-?\s*([^#]*)(#\s*(\w+)(.*))?")
 
 
+class Turns:
+    """Lets the parts through a stage one after the other, in their order."""
+
+    def __init__(self, parts):
+        self.left = list(parts)
+        self.changed = threading.Condition()
+
+    def wait(self, part):
+        with self.changed:
+            self.changed.wait_for(lambda: self.left[0] == part)
+
+    def end(self, part):
+        with self.changed:
+            if part in self.left:
+                self.left.remove(part)
+            self.changed.notify_all()
+
+
+CHOSEN = list(dict.fromkeys(sys.argv[1:]))
+BUILD_TURNS = Turns(CHOSEN)
+TEST_TURNS = Turns(CHOSEN)
+
+
 class Tally:
     def __init__(self, part):
         self.part = part
+        self.said = []  # lines, printed when the part has ended
         self.passed = 0
         self.failures = []
         self.skipped = []
@@ -37,6 +66,17 @@ class Tally:
         self.skipped_oddly = False
         self.seconds = {"build": 0.0, "tests": 0.0}
         self.durations = {}  # seconds, by test program
+
+    def say(self, text):
+        self.said.append(text)
+
+    def show(self, text, lines=60):
+        for line in text.rstrip("\n").split("\n")[-lines:]:
+            self.say("    | " + line)
+
+    def show_log(self, log, lines=60):
+        with open(os.path.join(BUILDS, log), encoding="utf-8", errors="replace") as file:
+            self.show(file.read(), lines)
 
     def case(self, good, name):
         if good:
@@ -52,6 +92,7 @@ class Tally:
         self.failures += other.failures
         self.skipped += other.skipped
         self.skipped_oddly |= other.skipped_oddly
+        self.said += other.said
         self.durations.update(other.durations)
 
 
@@ -64,18 +105,10 @@ def run(command, log, env=None, cwd=ROOT):
     return status == 0
 
 
-def show(text, lines=60):
-    tail = text.rstrip("\n").split("\n")[-lines:]
-    print("\n".join("    | " + line for line in tail), flush=True)
-
-
-def show_log(log, lines=60):
-    with open(os.path.join(BUILDS, log), encoding="utf-8", errors="replace") as file:
-        show(file.read(), lines)
-
-
 def build(tally, options, env=None, targets=()):
     """Configures and builds a part's directory, or some targets of it; one case."""
+    BUILD_TURNS.wait(tally.part)
+    print("%s is built ..." % tally.part, flush=True)
     begin = time.monotonic()
     folder = os.path.join(BUILDS, tally.part)
     log = tally.part + ".build.log"
@@ -86,11 +119,15 @@ def build(tally, options, env=None, targets=()):
     if not good and os.path.isdir(folder):
         shutil.rmtree(folder)
         good = run(["meson", "setup", folder, *options], log, env)
-    good = good and run(["ninja", "--quiet", "-C", folder, *targets], log, env)
+    good = good and run(["nice", "-n", "19", "ninja", "--quiet", "-C", folder, *targets], log, env)
     tally.case(good, "build")
     tally.seconds["build"] += time.monotonic() - begin
+    BUILD_TURNS.end(tally.part)
     if not good:
-        show_log(log)
+        tally.show_log(log)
+    TEST_TURNS.wait(tally.part)
+    if good:
+        print("%s is tested ..." % tally.part, flush=True)
     return good
 
 
@@ -143,9 +180,9 @@ def count_tests(part, folder):
             else:
                 tally.case(test["result"] in ("OK", "EXPECTEDFAIL"), name)
             if tally.failures:
-                print("    %s: %s" % (name, test["result"].lower()))
-                show("\n".join(text for text in lines if not text.startswith("ok ")))
-                show(test.get("stderr") or "")
+                tally.say("    %s: %s" % (name, test["result"].lower()))
+                tally.show("\n".join(text for text in lines if not text.startswith("ok ")))
+                tally.show(test.get("stderr") or "")
     return tallies
 
 
@@ -168,6 +205,9 @@ def run_again(tally, tallies, patience, env):
         alone, _ = run_tests(tally.part, ["--num-processes", "1", *patience, name], env)
         if name in alone and not alone[name].failures:
             tally.unsteady += tallies[name].failures
+        elif name in alone:
+            tally.say("    once more, alone:")
+            tally.said += alone[name].said
 
 
 def test(tally, suites=(), but=(), env=None, patience=1, names=()):
@@ -180,16 +220,16 @@ def test(tally, suites=(), but=(), env=None, patience=1, names=()):
         arguments += ["--no-suite", suite]
     tallies, good = run_tests(tally.part, arguments, env)
     failed = sum(bool(result.failures) for result in tallies.values())
-    if failed <= AGAIN_MOST:
-        run_again(tally, tallies, patience, env)
     for result in tallies.values():
         tally.add(result)
+    if failed <= AGAIN_MOST:
+        run_again(tally, tallies, patience, env)
     if not tallies:
         tally.case(False, "no test was run")
     if not good and not failed and not tally.skipped_oddly:
         tally.case(False, "meson test ended with an error")
     if not tallies or (not good and not failed):
-        show_log(tally.part + ".test.log")
+        tally.show_log(tally.part + ".test.log")
     tally.seconds["tests"] += time.monotonic() - begin
 
 
@@ -223,9 +263,10 @@ def part_address(tally):
 
 
 def part_tiny(tally):
-    """First sizes as small as can be, so that each thing grows, folds and runs out early."""
+    """First sizes as small as can be, so that each thing grows, folds and runs out early. What -O2 and
+    -g bring is tested in the part gcc."""
     options = ["-Dwerror=true", "-Dtiny_limits=true", "-Dtool=false", "-Dlua=disabled",
-               "-Dbench=false"]
+               "-Dbench=false", "-Doptimization=1", "-Ddebug=false"]
     if build(tally, options, {"CC": "gcc", "CXX": "g++"}):
         test(tally, suites=["unit", "stress"], but=["long"])
 
@@ -270,12 +311,12 @@ def part_coverage(tally):
                 os.path.join(folder, "coverage.html"), folder], "coverage.gcovr.log")
     tally.case(good, "gcovr")
     if good:
-        show_coverage(summary)
+        show_coverage(tally, summary)
     else:
-        show_log("coverage.gcovr.log")
+        tally.show_log("coverage.gcovr.log")
 
 
-def show_coverage(summary):
+def show_coverage(tally, summary):
     """Prints the share of lines and branches by folder, and the files with the most bare lines."""
     with open(summary, encoding="utf-8") as file:
         found = json.load(file)
@@ -285,13 +326,13 @@ def show_coverage(summary):
         for i, what in enumerate(("line_covered", "line_total", "branch_covered", "branch_total")):
             sums[i] += each[what]
     for folder, (lines, of_lines, branches, of_branches) in sorted(folders.items()):
-        print("    %-24s %5.1f %% of %5d lines, %5.1f %% of %5d branches" % (
+        tally.say("    %-24s %5.1f %% of %5d lines, %5.1f %% of %5d branches" % (
             folder, 100 * lines / max(1, of_lines), of_lines,
             100 * branches / max(1, of_branches), of_branches))
-    print("    all: %.1f %% of %d lines, %.1f %% of %d branches" % (
+    tally.say("    all: %.1f %% of %d lines, %.1f %% of %d branches" % (
         found["line_percent"], found["line_total"], found["branch_percent"], found["branch_total"]))
     for each in sorted(found["files"], key=lambda f: f["line_covered"] - f["line_total"])[:8]:
-        print("    %4d lines that no test runs: %s" % (
+        tally.say("    %4d lines that no test runs: %s" % (
             each["line_total"] - each["line_covered"], each["filename"]))
 
 
@@ -324,7 +365,7 @@ def part_tidy(tally):
         for source, log, good in zip(sources, logs, threads.map(tidy, sources, logs)):
             tally.case(good, "clang-tidy " + source)
             if not good:
-                show_log(log, 40)
+                tally.show_log(log, 40)
     for pattern in ("include/**/*.h", "src/**/*.[ch]", "cli/**/*.[ch]", "hosts/**/*.[ch]",
                     "tests/**/*.[ch]", "bench/**/*.[ch]"):
         for source in sorted(glob.glob(pattern, root_dir=ROOT, recursive=True)):
@@ -351,7 +392,6 @@ def aarch64_libraries(folder):
         for package in glob.glob(state + "/*.deb"):
             good = good and run(["dpkg-deb", "-x", package, unpacked], "aarch64.apt.log")
         if not good:
-            show_log("aarch64.apt.log")
             return None
     return unpacked
 
@@ -379,6 +419,7 @@ def part_aarch64(tally):
     root = aarch64_libraries(folder)
     tally.case(root is not None, "cmocka for arm64")
     if root is None:
+        tally.show_log("aarch64.apt.log")
         return
     libraries = os.path.join(root, "usr/lib/aarch64-linux-gnu")
     cross = os.path.join(folder, "cross.ini")
@@ -395,38 +436,57 @@ PARTS = {name[len("part_"):]: function for name, function in list(globals().item
          if name.startswith("part_")}
 
 
-def show_times(tallies, slowest=10):
-    """Prints the times of the parts, and the slowest test programs."""
+def show_times(tallies, all_seconds, slowest=10):
+    """Prints the times of the parts, and the slowest test programs. The build of a part takes longer
+    beside the tests of one before it."""
     print("%-10s %8s %8s" % ("seconds", "build", "tests"))
     for tally in tallies:
         print("%-10s %8.0f %8.0f" % (tally.part, tally.seconds["build"], tally.seconds["tests"]))
+    print("%-10s %8.0f" % ("all", all_seconds))
     durations = [(seconds, tally.part, name) for tally in tallies
                  for name, seconds in tally.durations.items()]
     for seconds, part, name in sorted(durations, reverse=True)[:slowest]:
         print("%-10s %8s %8.1f  %s" % (part, "", seconds, name))
 
 
+def run_part(tally):
+    try:
+        PARTS[tally.part](tally)
+    except Exception:  # a fault of this script
+        tally.case(False, "ended early")
+        tally.show(traceback.format_exc())
+    finally:
+        BUILD_TURNS.end(tally.part)
+        TEST_TURNS.end(tally.part)
+
+
+def show_part(tally):
+    print("%s:" % tally.part)
+    for line in tally.said:
+        print(line)
+    for skipped in tally.skipped:
+        print("  skipped: %s" % skipped)
+    for case in tally.unsteady:
+        print("  unsteady, fails beside other tests and passes alone: %s" % case)
+    for failure in tally.failures:
+        print("  FAILED: %s" % failure)
+    print("  %d passed, %d failed, %d skipped" % (
+        tally.passed, len(tally.failures), len(tally.skipped)), flush=True)
+
+
 def main():
-    passed = failed = 0
-    tallies = []
-    for name in sys.argv[1:]:
-        tally = Tally(name)
-        tallies.append(tally)
-        begin = time.monotonic()
-        print("%s ..." % name, flush=True)
-        PARTS[name](tally)
-        for skipped in tally.skipped:
-            print("  skipped: %s" % skipped)
-        for case in tally.unsteady:
-            print("  unsteady, fails beside other tests and passes alone: %s" % case)
-        for failure in tally.failures:
-            print("  FAILED: %s" % failure)
-        print("  %d passed, %d failed, %d skipped, %.0f s" % (
-            tally.passed, len(tally.failures), len(tally.skipped), time.monotonic() - begin),
-            flush=True)
-        passed += tally.passed
-        failed += len(tally.failures)
-    show_times(tallies)
+    begin = time.monotonic()
+    tallies = [Tally(name) for name in CHOSEN]
+    # Daemons: an interrupt ends the script, and with it all parts.
+    threads = [threading.Thread(target=run_part, args=(tally,), daemon=True) for tally in tallies]
+    for thread in threads:
+        thread.start()
+    for thread, tally in zip(threads, tallies):
+        thread.join()
+        show_part(tally)
+    passed = sum(tally.passed for tally in tallies)
+    failed = sum(len(tally.failures) for tally in tallies)
+    show_times(tallies, time.monotonic() - begin)
     print("%d passed, %d failed" % (passed, failed))
     return 1 if failed or not passed else 0
 
