@@ -18,6 +18,9 @@ json_t *crn_json_block(const crn_profile *profile, uint32_t block);
 /* Returns the summary of memory; NULL for a profile without allocations. */
 json_t *crn_report_memory_json(const crn_profile *profile);
 
+/* Returns how a metric was sampled. */
+json_t *crn_report_sampling_json(const crn_sampling *sampling);
+
 /* Returns a span with its attributes and ancestors; owned by the caller. */
 struct crn_spans_report;
 json_t *crn_spans_span_json(const struct crn_spans_report *report, uint32_t span);

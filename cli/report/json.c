@@ -85,7 +85,7 @@ static void set_figure(json_t *row, const crn_report *report, const char *what, 
         set_interval(row, report, what, place, value);
 }
 
-static json_t *sampling_json(const crn_sampling *sampling)
+json_t *crn_report_sampling_json(const crn_sampling *sampling)
 {
     json_t *json = json_object();
     json_object_set_new(json, "asked", crn_json_number((uint64_t)sampling->asked));
@@ -94,6 +94,9 @@ static json_t *sampling_json(const crn_sampling *sampling)
                                           : json_null());
     json_object_set_new(json, "samples", crn_json_number(sampling->samples));
     json_object_set_new(json, "unit", crn_json_number((uint64_t)(sampling->unit + 0.5)));
+    json_object_set_new(json, "error", crn_json_number((uint64_t)(sampling->error + 0.5)));
+    json_object_set_new(json, "open", json_boolean(sampling->open));
+    json_object_set_new(json, "kernel_ticks", json_boolean(sampling->in_ticks));
     return json;
 }
 
@@ -141,7 +144,7 @@ static void write_head(FILE *out, const crn_report *report)
         json_object_set_new(metric, "total", crn_json_number(crn_report_total(report, m)));
         crn_sampling sampling = crn_sampling_of(profile, m);
         if (sampling.unit > 0)
-            json_object_set_new(metric, "sampling", sampling_json(&sampling));
+            json_object_set_new(metric, "sampling", crn_report_sampling_json(&sampling));
         json_array_append_new(metrics, metric);
     }
     fputs("{\"schema\":\"cairn-report/1\"", out);

@@ -189,8 +189,8 @@ static json_t *file_json(const crn_view_file *file)
         json_object_set_new(metric, "unit", crn_json_text(profile->metrics[m].unit));
         json_object_set_new(metric, "total", crn_json_number(file->totals[m]));
         crn_sampling sampling = crn_sampling_of(profile, m);
-        if (sampling.unit > 0 && !sampling.in_ticks)
-            json_object_set_new(metric, "sample", crn_json_number((uint64_t)(sampling.unit + 0.5)));
+        if (sampling.unit > 0)
+            json_object_set_new(metric, "sampling", crn_report_sampling_json(&sampling));
         json_array_append_new(metrics, metric);
     }
     json_object_set_new(json, "metrics", metrics);

@@ -29,8 +29,22 @@ export default function captures({ test, at, elsewhere, serve, go, settled, quie
       same(await rows("table.blocks tbody tr[data-block]", ["inclusive", "self", ...(metric === "calls" ? [] : ["calls"])]),
         wanted.map((row) => [row.block.id, row.inclusive[metric], row.self[metric], ...(metric === "calls" ? [] : [row.calls])]), "functions by " + sort);
     }
+    await intervals(json("report", "--json", name, "--flat", "--metric", metric, "--top", "100", "--sort", "self").flat, metric);
     for (const one of json("report", "--json", name).metrics.filter((each) => each.total))
       same(await value(`[data-metric="${one.name}"]`), one.total, "the total of " + one.name);
+  }
+
+  // The page computes the intervals of uncertain figures; it shows three digits of them.
+  async function intervals(rows, metric) {
+    const shown = await at().$$eval("table.blocks tbody tr[data-block]", (all) => all.map((row) => ["inclusive", "self"].map((what) => row.querySelector(`[data-what="${what}"]`).title)));
+    const scale = { "ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9, B: 1, KiB: 1024, MiB: 1 << 20, GiB: 2 ** 30 };
+    rows.forEach((row, i) => ["inclusive", "self"].forEach((what, j) => {
+      const wanted = row.interval?.[what]?.[metric], text = shown[i][j];
+      same(Boolean(text), Boolean(wanted && row[what][metric]), `an interval of ${row.block.name}`);
+      if (!text) return;
+      const ends = [...text.matchAll(/([\d,.]+)\s?(ns|µs|ms|s|B|KiB|MiB|GiB)?(?= to|$)/g)].map(([, digits, unit]) => Number(digits.replace(/,/g, "")) * (scale[unit] || 1));
+      for (const end of [0, 1]) holds(Math.abs(ends[end] - wanted[end]) <= 0.02 * wanted[end] + 1, `${row.block.name}: ${text}, the command has ${wanted}`);
+    }));
   }
 
   async function callers(name, metric) {

@@ -74,17 +74,17 @@ export default function figures({ test, at, go, settled, quiet, same, holds, jso
   });
 
   test("figures of few samples have a mark on every page of the profile", async () => {
-    for (const [page, selector] of [["flame?", ".details .likely"], ["functions?", "td.cost .likely"], ["paths?", "td.cost .likely"]]) {
-      await go(`${page}file=${jobs}&metric=wall`);
-      await settled(selector);
-      holds(/sample|interval/.test(await at().$eval(selector, (one) => one.title || one.closest("td").title)), page);
-    }
+    await go(`functions?file=${jobs}&metric=wall`);
+    await settled("tbody tr[data-block]");
+    const { flat } = json("report", "--json", "jobs.cairn", "--flat", "--metric", "wall", "--top", "0");
+    const wanted = flat.reduce((sum, { interval, self, inclusive }) => sum + Number(Boolean(interval?.self && self.wall)) + Number(Boolean(interval?.inclusive && inclusive.wall)), 0);
+    same(await at().$$eval("td.cost .likely", (all) => all.length), wanted, "marks");
     await go(`graph?file=${jobs}&metric=wall`);
     await settled("a.node");
     const [nodes, files] = await at().evaluate(async (file) => Promise.all([`graph?file=${file}&metric=wall&nodes=30`, "captures"].map(async (one) => (await fetch("api/" + one)).json())), jobs);
-    const { sample } = files[jobs].metrics.find((one) => one.name === "wall");
+    const { sampling } = files[jobs].metrics.find((one) => one.name === "wall");
     for (const node of nodes.nodes)
-      same(/~/.test(await at().textContent(`a.node[data-block="${node.block.id}"] text:last-child`)), node.inclusive / sample < 100, "the mark of " + node.block.name);
+      same(/~/.test(await at().textContent(`a.node[data-block="${node.block.id}"] text:last-child`)), Math.max(node.inclusive / sampling.unit, sampling.error && (node.inclusive / sampling.error) ** 2) < 100, "the mark of " + node.block.name);
   });
 
   test("what-if states the error of its model", async () => {

@@ -5,8 +5,9 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { Block, Items, fullName, useAnswer } from "./data";
 import { Coloring, FlameGraph } from "./flame";
 import { count } from "./format";
-import { Cost, Named, Place, Problem, Waiting, intervalOf } from "./parts";
+import { Cost, Named, Place, Problem, Waiting } from "./parts";
 import { parse, replace, scope, to, write } from "./route";
+import { likelyBelow, likelyOf } from "./sampling";
 import { matches } from "./search";
 
 const ROWS = "500", HEIGHT = 260;
@@ -58,8 +59,8 @@ function Functions({ place, rows, data, sort, chosen }: { place: Place; rows: an
         <tbody>
           {rows.map((row) => (
             <tr key={row.block.id} data-block={row.block.id} class={row.block.id === chosen ? "here" : ""} ref={row.block.id === chosen ? here : undefined}>
-              <Cost what="inclusive" value={row.inclusive[metric]} whole={whole} unit={unit} interval={intervalOf(row, "inclusive", metric)} />
-              <Cost what="self" value={row.self[metric]} whole={whole} unit={unit} interval={intervalOf(row, "self", metric)} />
+              <Cost what="inclusive" value={row.inclusive[metric]} whole={whole} unit={unit} interval={likelyBelow(place, row.block, row.inclusive[metric])} />
+              <Cost what="self" value={row.self[metric]} whole={whole} unit={unit} interval={likelyOf(place, row.self[metric])} />
               <th scope="row"><Choose block={row.block} chosen={row.block.id === chosen} /></th>
             </tr>
           ))}

@@ -2,6 +2,7 @@
 // The source of the figures: the server, or the data in the page (embedded.ts). Both answer the
 // same questions with the same JSON: docs/VIEW.md.
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { Sampling } from "./sampling";
 
 export interface Block {
   id: number;
@@ -19,7 +20,7 @@ export interface Metric {
   name: string;
   unit: string;
   total: number;
-  sample?: number; // of a sampled metric: what one sample stands for
+  sampling?: Sampling;
 }
 
 export interface File {

@@ -51,7 +51,7 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
   const part = (row: any, side: "before" | "after"): number => (data.total[side] ? row[what][side] / data.total[side] : 0);
   const moved = (row: any): number => part(row, "after") - part(row, "before");
   const rows = shares ? [...found].sort((a, b) => Math.abs(moved(b)) - Math.abs(moved(a))).slice(0, search ? ROWS_MAX : Number(route.rest.top || "60")) : found;
-  const samples = [before, after].map((i) => files[i].metrics.find((m) => m.name === data.metric)?.sample || 0);
+  const samples = [before, after].map((i) => files[i].metrics.find((m) => m.name === data.metric)?.sampling?.unit || 0);
   const most = data.blocks.reduce((all: number, row: any) => Math.max(all, row[what].before, row[what].after), 1);
   return (
     <>

@@ -6,7 +6,7 @@ import * as color from "./color";
 import { FileLegend, FileRanks, colorOfFile, rankFiles } from "./file_colors";
 import { Block, Items, fullName, useAnswer, useStill } from "./data";
 import { change, count, figure, share } from "./format";
-import { Few, Named, Place, Problem, Transforms, Waiting, dropOf, sourceOf, transformByKey } from "./parts";
+import { Few, Likely, Named, Place, Problem, Transforms, Waiting, dropOf, sourceOf, transformByKey } from "./parts";
 import { Shape, setShapes, unsetShapes } from "./picture";
 import { go, to, write } from "./route";
 import { matches as isMatch } from "./search";
@@ -425,8 +425,9 @@ function Bubble({ box, flame, place, plain, at: [x, y] }: { box: Box; flame: Fla
   return (
     <div class="bubble fixed" aria-hidden="true" style={style}>
       <b>{fullName(block)}</b>
-      <div>total {!plain && <Few place={place} value={box.inclusive} />}{figure(box.inclusive, flame.unit)} <span class="dim">{share(box.inclusive, flame.total)}{zoomed !== flame.total ? ", " + share(box.inclusive, zoomed) + " of the zoom" : ""}</span>
+      <div>total {!plain && block.id > 0 && <Few place={place} value={box.inclusive} />}{figure(box.inclusive, flame.unit)} <span class="dim">{share(box.inclusive, flame.total)}{zoomed !== flame.total ? ", " + share(box.inclusive, zoomed) + " of the zoom" : ""}</span>
         {flame.before !== undefined && <span class="dim"> {changeOf(box, flame)}</span>}</div>
+      {!plain && block.id > 0 && <Likely place={place} value={box.inclusive} />}
       {!flame.callers && flame.before === undefined && <div>self {!plain && <Few place={place} value={box.self} />}{figure(box.self, flame.unit)} <span class="dim">{share(box.self, flame.total)}</span></div>}
       {box.calls > 0 && <div>{count(box.calls)} {plain ? (box.calls === 1 ? "span" : "spans") : box.calls === 1 ? "call" : "calls"}</div>}
       {block.file && <div class="dim">{block.file}{block.line ? ":" + block.line : ""}</div>}
@@ -445,7 +446,7 @@ function Details({ box, flame, place, plain }: { box: Box; flame: Flame; place: 
       <dl>
         {flame.before !== undefined && <><dt>before</dt><dd>{figure(box.before, flame.unit)}</dd></>}
         <dt>{flame.before !== undefined ? "after" : "total"}</dt>
-        <dd data-what="inclusive" data-value={box.inclusive}>{mine && <Few place={place} value={box.inclusive} />}{figure(box.inclusive, flame.unit)} <i>{share(box.inclusive, flame.total)}</i></dd>
+        <dd data-what="inclusive" data-value={box.inclusive}>{mine && block.id > 0 && <Few place={place} value={box.inclusive} />}{figure(box.inclusive, flame.unit)} <i>{share(box.inclusive, flame.total)}</i></dd>
         {flame.before !== undefined && <><dt>change</dt><dd data-what="change">{changeOf(box, flame)}</dd></>}
         {!flame.callers && <><dt>self</dt><dd data-what="self" data-value={box.self}>{mine && <Few place={place} value={box.self} />}{figure(box.self, flame.unit)}</dd></>}
         {box.calls > 0 && <><dt>{plain ? "spans" : "calls"}</dt><dd data-what="calls" data-value={box.calls}>{count(box.calls)}</dd></>}

@@ -5,8 +5,9 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import * as color from "./color";
 import { Block, useAnswer, useStill } from "./data";
 import { base, count, figure, share } from "./format";
-import { Few, Named, Place, fewSamples, Problem, Waiting } from "./parts";
+import { Few, Named, Place, Problem, Waiting } from "./parts";
 import { scope, to } from "./route";
+import { likelyOf } from "./sampling";
 
 interface Node {
   block: Block;
@@ -193,7 +194,7 @@ function Drawing({ data, drawn, at, search }: { data: any; drawn: any; at: Place
           const box = graph.node(String(node.block.id));
           const found = search && (node.block.name + " " + node.block.file).toLowerCase().includes(search.toLowerCase());
           const loop = own.get(node.block.id);
-          const shown = (fewSamples(at, node.inclusive) ? "~" : "") + figure(node.inclusive, at.unit) + " · " + share(node.inclusive, data.total) + (loop ? " · ↺ " + count(loop.calls) : "");
+          const shown = (likelyOf(at, node.inclusive) ? "~" : "") + figure(node.inclusive, at.unit) + " · " + share(node.inclusive, data.total) + (loop ? " · ↺ " + count(loop.calls) : "");
           return (
             <a class={"node" + (found ? " found" : "")} data-block={node.block.id} data-inclusive={node.inclusive} data-self={node.self} data-calls={node.calls}
               href={to(at.route, { page: "callers", focus: [node.block.id] })}

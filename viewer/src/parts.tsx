@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { Block, File, ask, fullName } from "./data";
 import { base, figure, share } from "./format";
 import { Route, Transform, TransformKind, go, to } from "./route";
+import { likelyOf } from "./sampling";
 
 export interface Place {
   route: Route;
@@ -123,19 +124,18 @@ export function Focus({ block, place, page, text }: { block: Block; place: Place
   );
 }
 
-// A figure of a sampled metric is sure from this number of samples on (profile/sampling.h).
-const SURE = 100;
-
-// Returns the number of samples behind a figure if it is uncertain, else 0.
-export function fewSamples(place: Place, value: number): number {
-  const metric = place.file.metrics.find((one) => one.name === place.metric), samples = metric?.sample ? value / metric.sample : 0;
-  return samples && samples < SURE ? Math.max(1, Math.round(samples)) : 0;
-}
+const likelyText = (interval: [number, number], unit: string): string => "95 % interval: " + figure(interval[0], unit) + " to " + figure(interval[1], unit);
 
 // The mark of an uncertain figure.
 export function Few({ place, value }: { place: Place; value: number }) {
-  const samples = fewSamples(place, value);
-  return samples ? <i class="likely" title={"uncertain: " + samples + (samples === 1 ? " sample" : " samples")}>~</i> : null;
+  const interval = likelyOf(place, value);
+  return interval ? <i class="likely" title={likelyText(interval, place.unit)}>~</i> : null;
+}
+
+// The interval of an uncertain figure, in words.
+export function Likely({ place, value }: { place: Place; value: number }) {
+  const interval = likelyOf(place, value);
+  return interval ? <div class="dim">{likelyText(interval, place.unit)}</div> : null;
 }
 
 interface Measured { lines: { label: string; text: string }[]; functions: number; }
@@ -159,29 +159,26 @@ export function useMeasured(place: Place): Measured | null {
 
 // How the figures were measured, and how to read them.
 export function Strip({ place }: { place: Place }) {
-  const its = useMeasured(place), sampled = place.file.metrics.find((one) => one.name === place.metric)?.sample;
+  const its = useMeasured(place), sampled = place.file.metrics.find((one) => one.name === place.metric)?.sampling;
   if (!its) return null;
   const shown = its.lines.filter((line) => line.text);
   return (
     <footer class="strip" data-what="measured" aria-label="How the figures were measured">
       {shown.map(({ label, text }) => <span data-line={label}><b>{label}</b> {text}</span>)}
-      <span><b>reading</b> {sampled ? "~ is a figure of fewer than 100 samples: point at it for its 95 % interval or its samples" : "figures without ~ are exact or rest on at least 100 samples"}</span>
+      <span><b>reading</b> {sampled && !sampled.kernel_ticks ? "~ is a figure of fewer than 100 samples: point at it for its 95 % interval" : "figures without ~ are exact or rest on at least 100 samples"}</span>
     </footer>
   );
 }
 
 // A figure with its share of the whole as a bar behind it.
-export function Cost({ value, whole, unit, what, interval, samples }: {
-  value: number; whole: number; unit: string; what: string; interval?: number[]; samples?: number;
+export function Cost({ value, whole, unit, what, interval }: {
+  value: number; whole: number; unit: string; what: string; interval?: [number, number];
 }) {
   const part = whole ? Math.min(1, value / whole) : 0;
-  const likely = interval
-    ? "95 % interval: " + figure(interval[0], unit) + " to " + figure(interval[1], unit)
-    : samples ? "uncertain: " + samples + (samples === 1 ? " sample" : " samples") : undefined;
   return (
-    <td class="cost" data-what={what} data-value={value} title={likely}>
+    <td class="cost" data-what={what} data-value={value} title={interval && likelyText(interval, unit)}>
       <span class="bar" style={{ width: (100 * part).toFixed(2) + "%" }} aria-hidden="true" />
-      <span class="value">{(interval || samples) && value ? <i class="likely">~</i> : null}{value ? figure(value, unit) : "–"}</span>
+      <span class="value">{interval && value ? <i class="likely">~</i> : null}{value ? figure(value, unit) : "–"}</span>
       <span class="share">{value ? share(value, whole) : ""}</span>
     </td>
   );
@@ -199,9 +196,6 @@ export function Card({ title, children, note }: { title: string; children: Compo
     </section>
   );
 }
-
-export const intervalOf = (row: any, what: string, metric: string): number[] | undefined =>
-  row.interval && row.interval[what] ? row.interval[what][metric] : undefined;
 
 // Visible rows are rendered first, the others after a pause. html[data-rest] shows scripts how many
 // are left.

@@ -4,8 +4,9 @@
 import { Block, useAnswer, useStill } from "./data";
 import { count, figure, share } from "./format";
 import { useMemo } from "preact/hooks";
-import { BlockName, Cost, Drop, Figure, Named, Place, Problem, Transforms, Waiting, dropOf, fewSamples, intervalOf, useFirst, useMeasured } from "./parts";
+import { BlockName, Cost, Drop, Figure, Named, Place, Problem, Transforms, Waiting, dropOf, useFirst, useMeasured } from "./parts";
 import { scope, to } from "./route";
+import { likelyBelow, likelyOf } from "./sampling";
 import { matches } from "./search";
 
 const MORE = 10, ROWS_MAX = 1000, SEARCHED_MAX = 20000;
@@ -62,8 +63,8 @@ function Blocks({ place, search, data, sort }: { place: Place; search: string; d
         <tbody>
           {rows.map((row) => (
             <tr key={row.block.id} data-block={row.block.id}>
-              <Cost what="inclusive" value={row.inclusive[metric]} whole={whole} unit={unit} interval={intervalOf(row, "inclusive", metric)} />
-              <Cost what="self" value={row.self[metric]} whole={whole} unit={unit} interval={intervalOf(row, "self", metric)} />
+              <Cost what="inclusive" value={row.inclusive[metric]} whole={whole} unit={unit} interval={likelyBelow(place, row.block, row.inclusive[metric])} />
+              <Cost what="self" value={row.self[metric]} whole={whole} unit={unit} interval={likelyOf(place, row.self[metric])} />
               {calls && <Figure what="calls" value={row.calls} unit="" />}
               <th scope="row"><BlockName block={row.block} place={place} /></th>
               <td class="acts"><Drop block={row.block} place={place} /><Transforms block={row.block} place={place} /></td>
@@ -137,8 +138,8 @@ function Sequences({ place, data, top, search }: { place: Place; data: any; top:
         <tbody>
           {rows.map((row) => (
             <tr>
-              <Cost what="inclusive" value={row.inclusive} whole={data.total} unit={unit} samples={fewSamples(place, row.inclusive)} />
-              <Cost what="self" value={row.self} whole={data.total} unit={unit} samples={fewSamples(place, row.self)} />
+              <Cost what="inclusive" value={row.inclusive} whole={data.total} unit={unit} interval={likelyOf(place, row.inclusive)} />
+              <Cost what="self" value={row.self} whole={data.total} unit={unit} interval={likelyOf(place, row.self)} />
               <Figure what="calls" value={row.calls} unit="" />
               <th scope="row"><Path path={row.path} blocks={data.blocks} place={place} /></th>
             </tr>
@@ -180,8 +181,8 @@ function Neighbours({ rows, drawn, title, none, place, whole, extend }: {
       <tr class="section"><th colSpan={5} scope="rowgroup">{rows.length ? title : none}</th></tr>
       {rows.slice(0, Math.max(0, drawn)).map((row) => (
         <tr key={row.block.id} data-block={row.block.id}>
-          <Cost what="inclusive" value={row.inclusive[metric]} whole={whole} unit={unit} interval={intervalOf(row, "inclusive", metric)} />
-          <Cost what="self" value={row.self[metric]} whole={whole} unit={unit} interval={intervalOf(row, "self", metric)} />
+          <Cost what="inclusive" value={row.inclusive[metric]} whole={whole} unit={unit} interval={likelyOf(place, row.inclusive[metric])} />
+          <Cost what="self" value={row.self[metric]} whole={whole} unit={unit} interval={likelyOf(place, row.self[metric])} />
           <Figure what="calls" value={row.calls} unit="" />
           <th scope="row"><BlockName block={row.block} place={place} focus={extend(row.block.id)} /></th>
           <td class="acts"><Drop block={row.block} place={place} /></td>
@@ -233,10 +234,8 @@ function Sequence({ place, near, steps, search }: { place: Place; near: any; ste
           <tr class="section"><th colSpan={5} scope="rowgroup">{focus.length === 1 ? "the function" : "the sequence, with the cost up to each function"}</th></tr>
           {steps.map((step, i) => (
             <tr class={i === last ? "tip" : ""} data-step={i}>
-              <Cost what="inclusive" value={step.inclusive} whole={whole} unit={unit} samples={fewSamples(place, step.inclusive)}
-                interval={i === last ? intervalOf(its, "inclusive", metric) : undefined} />
-              <Cost what="self" value={step.self} whole={whole} unit={unit} samples={fewSamples(place, step.self)}
-                interval={i === last ? intervalOf(its, "self", metric) : undefined} />
+              <Cost what="inclusive" value={step.inclusive} whole={whole} unit={unit} interval={likelyOf(place, step.inclusive)} />
+              <Cost what="self" value={step.self} whole={whole} unit={unit} interval={likelyOf(place, step.self)} />
               <Figure what="calls" value={step.calls} unit="" />
               <th scope="row">
                 <div class="stepped">

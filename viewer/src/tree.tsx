@@ -5,8 +5,9 @@ import { useMemo, useState } from "preact/hooks";
 import { Box, Flame, layOut, zoomTo } from "./boxes";
 import { Items, useAnswer } from "./data";
 import { count } from "./format";
-import { BlockName, Cost, Figure, Place, Problem, Waiting, fewSamples, transformByKey, useFirst } from "./parts";
+import { BlockName, Cost, Figure, Place, Problem, Waiting, transformByKey, useFirst } from "./parts";
 import { go, scope, to } from "./route";
+import { likelyBelow, likelyOf } from "./sampling";
 import { matches } from "./search";
 
 const FINEST = "2000", ROWS_MAX = 2000; // parts of the whole that a row may be; rows shown
@@ -99,8 +100,8 @@ function Tree({ flame, place, search }: { flame: Flame; place: Place; search: st
             </tr>
           ) : (
             <tr key={box.row} data-row={box.row} data-block={box.block.id} data-depth={box.depth} aria-level={box.depth + 1} aria-expanded={box.children.length ? isOpen(box) : undefined} class={those && matches(box.block, search) ? "found" : ""}>
-              <Cost what="inclusive" value={box.inclusive} whole={flame.total} unit={flame.unit} samples={fewSamples(place, box.inclusive)} />
-              {flame.callers ? <td /> : <Cost what="self" value={box.self} whole={flame.total} unit={flame.unit} samples={fewSamples(place, box.self)} />}
+              <Cost what="inclusive" value={box.inclusive} whole={flame.total} unit={flame.unit} interval={likelyBelow(place, box.block, box.inclusive)} />
+              {flame.callers ? <td /> : <Cost what="self" value={box.self} whole={flame.total} unit={flame.unit} interval={likelyOf(place, box.self)} />}
               {flame.callers ? <td /> : <Figure what="calls" value={box.calls} unit="" />}
               <th scope="row" style={{ paddingLeft: 8 + 16 * box.depth + "px" }}>
                 <div class="stepped">
