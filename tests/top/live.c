@@ -5,7 +5,8 @@
  * usage: live OUT.cairn SECONDS THREADS [CONTEXTS [WAIT]]
  *
  * Each thread runs stage_N: parse (three quarters of its work), which calls itself, then
- * render; every fourth thread sleeps instead, WAIT seconds at a time (0.002 if it is not given).
+ * render; every fourth thread sleeps instead, WAIT seconds at a time (0.002 if it is not given). Only the
+ * first of those that work needs a processor all the time: the others wait for each first token.
  * With a number of contexts, the threads first make that many. Ends by itself or when it is asked
  * to (SIGTERM), closing its capture, or is killed.
  */
@@ -13,6 +14,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -45,23 +47,25 @@ static void spin(unsigned rounds)
         ;
 }
 
-static void parse_deep(cairn_strand *strand, int depth)
+static void parse_deep(cairn_strand *strand, int depth, bool waits)
 {
     cairn_enter(strand, parse);
     for (int i = 0; i < 10; i++) {
         cairn_enter(strand, token);
+        if (waits && i == 0)
+            usleep(1000);
         spin(200);
         cairn_tick(strand, 200);
         cairn_leave(strand);
     }
     if (depth)
-        parse_deep(strand, depth - 1);
+        parse_deep(strand, depth - 1, waits);
     cairn_leave(strand);
 }
 
-static void work(cairn_strand *strand)
+static void work(cairn_strand *strand, bool waits)
 {
-    parse_deep(strand, 2);
+    parse_deep(strand, 2, waits);
     cairn_enter(strand, render);
     cairn_enter(strand, hostile);
     spin(2000);
@@ -97,7 +101,7 @@ static void *run(void *data)
             usleep((useconds_t)(wait_seconds * 1e6));
             cairn_leave(strand);
         } else {
-            work(strand);
+            work(strand, number != 0);
         }
     }
     cairn_leave(strand);
