@@ -133,9 +133,9 @@ static bool class_of(Dwarf_Die *die, Dwarf_Die *class)
     return found;
 }
 
-/* From DWARF 5 on file 0 is the unit's own, and clang says so; elfutils before 0.190 takes it for
+/* From DWARF 5 on file 0 is the unit's own, and clang uses it; elfutils before 0.190 takes it for
  * none. */
-static const char *file_of(Dwarf_Die *die)
+const char *crn_function_file(Dwarf_Die *die)
 {
     const char *file = dwarf_decl_file(die);
     Dwarf_Attribute attribute;
@@ -152,10 +152,10 @@ static const char *file_of(Dwarf_Die *die)
 static void put_place(Dwarf_Die *die, crn_frame *frame)
 {
     Dwarf_Die class;
-    const char *file = file_of(die);
+    const char *file = crn_function_file(die);
     if (!file && is_cpp(die) && class_of(die, &class)) {
         die = &class;
-        file = file_of(die);
+        file = crn_function_file(die);
     }
     int line = 0, column = 0;
     frame->file[0] = '\0';

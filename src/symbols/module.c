@@ -209,7 +209,7 @@ static uint32_t line_of(Dwarf_Die *outermost, Dwarf_Die *innermost, uint64_t add
     Dwarf_Line *line =
         dwarf_diecu(outermost, &unit, NULL, NULL) ? dwarf_getsrc_die(&unit, address) : NULL;
     const char *file = line ? last_name(dwarf_linesrc(line, NULL, NULL)) : NULL;
-    const char *declared = last_name(dwarf_decl_file(innermost));
+    const char *declared = last_name(crn_function_file(innermost));
     if (!file || !declared || strcmp(file, declared) != 0 || dwarf_lineno(line, &number) != 0)
         return 0;
     return number > 0 ? (uint32_t)number : 0;
