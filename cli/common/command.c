@@ -122,6 +122,15 @@ static void take_words(struct argp_state *state, const crn_command *command)
         argp_error(state, "unexpected argument \"%s\"", words->list[command->most]);
 }
 
+/* A file that is named like an option is a mistake, as in `--html -o x.html`. */
+static void refuse_option(struct argp_state *state, const crn_option *option, const char *value)
+{
+    if (value && value[0] == '-' && value[1] && option->argument &&
+        strcmp(option->argument, "OUT") == 0)
+        argp_error(state, "--%s needs a file name, not \"%s\"; ./%s is a file of that name",
+                   option->name, value, value);
+}
+
 static error_t parse(int key, char *value, struct argp_state *state)
 {
     const crn_command *command = state->input;
@@ -147,6 +156,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
     default:
         for (size_t i = 0; i < option_count(command->options); i++)
             if (command->options[i].name && key_of(command, &command->options[i]) == key) {
+                refuse_option(state, &command->options[i], value);
                 set(state, &command->options[i], value);
                 return 0;
             }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "cli/common/terminal.h"
 #include "profile/profile.h"
 #include "report.h"
@@ -253,6 +254,26 @@ static void print_state(FILE *out, const crn_report *report)
     putc('\n', out);
 }
 
+/* Merged captures have several commands, joined like a pipe: one a line, unless a command has pipes
+ * of its own. */
+static void print_command(FILE *out, const crn_profile *profile)
+{
+    static const char joint[] = " | ";
+    const char *all = note(profile, "command"), *label = "command", *end;
+    uint64_t parts = 1;
+    for (const char *at = all; at && (at = strstr(at, joint)) != NULL; at += strlen(joint))
+        parts++;
+    bool split = parts <= note_number(profile, "merged");
+    for (const char *at = all; at; at = end ? end + strlen(joint) : NULL, label = "") {
+        char *command = crn_strdup(at);
+        end = split ? strstr(at, joint) : NULL;
+        if (end)
+            command[end - at] = '\0';
+        crn_report_line(out, label, command);
+        crn_free(command);
+    }
+}
+
 static void print_line(void *out, const char *label, const char *text)
 {
     crn_report_line(out, label, text);
@@ -263,8 +284,7 @@ void crn_report_summary(FILE *out, const crn_report *report)
     const crn_report_lines lines = {print_line, out};
     const crn_profile *profile = report->profile;
     crn_report_line(out, "capture", report->path);
-    if (note(profile, "command"))
-        crn_report_line(out, "command", note(profile, "command"));
+    print_command(out, profile);
     print_when(out, profile);
     crn_report_clocks(&lines, profile);
     crn_report_overhead(&lines, profile);

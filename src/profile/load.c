@@ -246,6 +246,11 @@ static void put_warnings(crn_profile *profile, const crn_snapshot *snapshot)
     const char *mismatch = crn_profile_note(profile, "mismatch", NULL);
     if (mismatch)
         warn(profile, "enter and leave do not match: the program first %s", mismatch);
+    const char *wrong = crn_profile_note(profile, "not_understood", NULL);
+    if (wrong)
+        warn(profile,
+             "the value of %.60s in the program's environment was not understood: see cairn-run(1)",
+             wrong);
 }
 
 crn_profile *crn_profile_load(const char *path, crn_error *error)

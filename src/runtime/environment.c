@@ -81,9 +81,9 @@ static bool read_span_rate(cairn_options *options, const char *text)
 
 static bool read_on(bool *is_on, const char *text)
 {
-    static const char *const words[] = {"off", "on", NULL};
+    static const char *const words[] = {"off", "on", "0", "1", NULL};
     int word = read_word(text, words);
-    *is_on = word < 0 ? *is_on : word > 0;
+    *is_on = word < 0 ? *is_on : word % 2 == 1;
     return word >= 0;
 }
 

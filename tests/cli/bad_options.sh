@@ -28,3 +28,4 @@ try merge -o out.cairn
 try assert a.cairn
 try assert
 try redact a.cairn
+try report --html -o x.html a.cairn

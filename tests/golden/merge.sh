@@ -10,4 +10,8 @@ cairn assert more.cairn 'ticks("sweep") == 200'
 cairn export --to folded -o - --metric calls a.cairn >a.folded
 cairn merge -o one.cairn a.cairn
 cairn export --to folded -o - --metric calls one.cairn | diff a.folded - && echo the same
+sed 's/^note project .*/note command serve --port 80/' "$DATA/compiler.events" | play c.cairn
+sed 's/^note project .*/note command load --all/' "$DATA/compiler.events" | play d.cairn
+cairn merge -o commands.cairn c.cairn d.cairn
+cairn report commands.cairn | head -n 4
 ls

@@ -527,6 +527,8 @@ static void the_environment_sets_options(void **state)
         {"CAIRN_FILE_LIMIT", "99999999999999999999", "not_understood", "CAIRN_FILE_LIMIT"},
         {"CAIRN_SPAN_RATE", "nan", "not_understood", "CAIRN_SPAN_RATE"},
         {"CAIRN_SPANS", "", "not_understood", ""},
+        {"CAIRN_SPAN_CPU", "1", "not_understood", ""},
+        {"CAIRN_SPAN_CPU", "yes", "not_understood", "CAIRN_SPAN_CPU"},
     };
     char path[SCRATCH_PATH];
     scratch_path(path, "options.cairn");

@@ -84,7 +84,7 @@ function Summary({ report, place }: { report: any; place: Place }) {
   return (
     <section class="summary" aria-label="The run">
       <dl>
-        {told.map(([key, text]) => report.notes[key] && <div><dt>{text}</dt><dd>{report.notes[key]}</dd></div>)}
+        {told.map(([key, text]) => report.notes[key] && <div><dt>{text}</dt><dd>{key === "command" && report.notes.command.split(" | ").length <= Number(report.notes.merged) ? report.notes.command.split(" | ").map((one: string) => <div>{one}</div>) : report.notes[key]}</dd></div>)}
         {report.metrics.filter((m: any) => m.total).map((m: any) => (
           <div><dt>{m.name}</dt><dd data-metric={m.name} data-value={m.total}>{figure(m.total, m.unit)}</dd></div>
         ))}
