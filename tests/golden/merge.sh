@@ -13,5 +13,5 @@ cairn export --to folded -o - --metric calls one.cairn | diff a.folded - && echo
 sed 's/^note project .*/note command serve --port 80/' "$DATA/compiler.events" | play c.cairn
 sed 's/^note project .*/note command load --all/' "$DATA/compiler.events" | play d.cairn
 cairn merge -o commands.cairn c.cairn d.cairn
-cairn report commands.cairn | head -n 4
+cairn report commands.cairn | head -n 3
 ls
