@@ -21,7 +21,8 @@ typedef struct crn_frame {
  * function that the compiler made. */
 bool crn_function_name(Dwarf_Die *die, crn_frame *frame);
 
-/* Returns the file that declares the function, as the compiler named it; NULL if it is not known. */
+/* Returns the file that declares the function, as the compiler named it; NULL if it is not known.
+ */
 const char *crn_function_file(Dwarf_Die *die);
 
 /* Removes "." and ".." from a path, as text, in place. */

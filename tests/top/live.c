@@ -5,10 +5,10 @@
  * usage: live OUT.cairn SECONDS THREADS [CONTEXTS [WAIT]]
  *
  * Each thread runs stage_N: parse (three quarters of its work), which calls itself, then
- * render; every fourth thread sleeps instead, WAIT seconds at a time (0.002 if it is not given). Only the
- * first of those that work needs a processor all the time: the others wait for each first token.
- * With a number of contexts, the threads first make that many. Ends by itself or when it is asked
- * to (SIGTERM), closing its capture, or is killed.
+ * render; every fourth thread sleeps instead, WAIT seconds at a time (0.002 if it is not given).
+ * Only the first of those that work needs a processor all the time: the others wait for each first
+ * token. With a number of contexts, the threads first make that many. Ends by itself or when it is
+ * asked to (SIGTERM), closing its capture, or is killed.
  */
 #include <cairn/cairn.h>
 
