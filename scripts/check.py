@@ -238,9 +238,9 @@ SANITIZED = {
     "UBSAN_OPTIONS": "print_stacktrace=1",
     "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
 }
-# Suites that do not depend on the compiler run once, in the first part. The comment at the top of
+# Suites that do not depend on how Cairn is built run once, in the first part. The comment at the top of
 # tests/meson.build says what `once` and `smoke` are.
-ONCE = ["layers", "compile"]
+ONCE = ["layers", "compile", "disabled"]
 
 
 def part_gcc(tally):
