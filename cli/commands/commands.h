@@ -16,6 +16,7 @@
     X(spans)                                                                                       \
     X(explain)                                                                                     \
     X(critical)                                                                                    \
+    X(latency)                                                                                     \
     X(query)                                                                                       \
     X(whatif)                                                                                      \
     X(cc)                                                                                          \

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,18 +79,11 @@ static void set_rate(struct argp_state *state, const crn_option *option, char *v
 /* Passes the period on in ns. */
 static void set_period(struct argp_state *state, const crn_option *option, char *value)
 {
-    static const struct {
-        const char *unit;
-        double ns;
-    } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-    char *end, text[32];
-    double number = strtod(value, &end), ns = 0;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (end != value && strcmp(end, units[i].unit) == 0)
-            ns = number * units[i].ns;
-    if (!(ns >= 1000 && ns <= 3600e9))
+    char text[32];
+    uint64_t ns;
+    if (!crn_cli_time(value, 1000, 3600e9, &ns))
         argp_error(state, "--period needs a time from 1us to 3600s, not \"%s\"", value);
-    snprintf(text, sizeof text, "%.0f", ns);
+    snprintf(text, sizeof text, "%" PRIu64, ns);
     record(state, option, text);
 }
 

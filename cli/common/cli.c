@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -238,4 +239,21 @@ int crn_cli_save_spans(const crn_profile *profile, const crn_trace *trace, const
 int crn_cli_save(const crn_profile *profile, const char *path)
 {
     return crn_cli_save_spans(profile, NULL, path);
+}
+
+bool crn_cli_time(const char *text, double least, double most, uint64_t *ns)
+{
+    static const struct {
+        const char *unit;
+        double ns;
+    } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    char *end;
+    double number = strtod(text, &end), time = -1;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (end != text && strcmp(end, units[i].unit) == 0)
+            time = number * units[i].ns;
+    if (!(time >= least && time <= most))
+        return false;
+    *ns = (uint64_t)(time + 0.5);
+    return true;
 }

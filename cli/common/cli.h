@@ -25,6 +25,9 @@ int crn_cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Messages of this thread go to `message` from now on; to stderr again if it is NULL. */
 void crn_cli_catch(char *message, size_t size);
 
+/* Reads a time with its unit, "16.7ms" (ns, us, ms or s), in ns from `least` to `most`. */
+bool crn_cli_time(const char *text, double least, double most, uint64_t *ns);
+
 /* Loads a capture while showing progress, with functions for addresses and live memory derived. On
  * an error prints a message and returns NULL. */
 crn_profile *crn_cli_load(const char *path);

@@ -10,6 +10,7 @@
 
 #include "spans/chart.h"
 #include "spans/iterations.h"
+#include "spans/latency.h"
 #include "spans/redact.h"
 #include "spans/save.h"
 #include "spans/span_figures.h"

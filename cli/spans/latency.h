@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * latency.h - the request of `cairn latency`, and its printers.
+ */
+#ifndef CRN_CLI_SPANS_LATENCY_H
+#define CRN_CLI_SPANS_LATENCY_H
+
+#include <stdio.h>
+
+#include "span_source.h"
+#include "spans/spans.h"
+
+enum { CRN_LATENCY_SHARES = 3 };
+extern const double crn_latency_shares[CRN_LATENCY_SHARES]; /* of the percentiles: 0.5, 0.9, 0.99 */
+
+/* Times of the spans of one block on the way to results. */
+typedef struct crn_latency_part {
+    uint32_t block, count; /* count: of stages */
+    uint64_t length;       /* ns, of all */
+} crn_latency_part;
+
+typedef struct crn_latency_report {
+    const crn_span_source *source;
+    const char *from, *to; /* names */
+    uint64_t deadline;     /* ns; 0: none */
+    uint32_t top;
+    crn_latencies latencies;
+
+    /* Filled by crn_latency_measure. */
+    uint64_t ranks[CRN_LATENCY_SHARES], least, most, sum;
+    uint64_t ages[CRN_LATENCY_SHARES], oldest;
+    uint32_t missed;         /* results beyond the deadline */
+    crn_latency_part *parts; /* by block, the longest first */
+    uint32_t part_count;
+    uint32_t *slowest; /* rows, the slowest first */
+} crn_latency_report;
+
+void crn_latency_measure(crn_latency_report *report);
+void crn_latency_report_free(crn_latency_report *report);
+
+void crn_latency_text(FILE *out, const crn_latency_report *report);
+void crn_latency_json(FILE *out, const crn_latency_report *report);
+
+#endif
