@@ -17,12 +17,13 @@ typedef struct crn_explain_report {
                                 of the variance; otherwise NULL */
     const char *block;       /* its name */
     const char *where;       /* NULL: all of its spans */
+    uint64_t slow;           /* ns, from which on spans are slow; 0: from the 99th percentile on */
     uint32_t top;            /* rows of each table; UINT32_MAX: all */
 } crn_explain_report;
 
-/* Explains the chosen spans (a bitmap) and calls the printer; other arguments as in the struct. */
-void crn_explain_run(FILE *out, const crn_span_source *source, const uint64_t *chosen,
-                     const char *block, const char *where, uint32_t top,
+/* Explains the chosen spans (a bitmap) and calls the printer. `report` has everything but the
+ * explanations. */
+void crn_explain_run(FILE *out, crn_explain_report *report, const uint64_t *chosen,
                      void (*print)(FILE *, const crn_explain_report *));
 
 void crn_explain_text(FILE *out, const crn_explain_report *report);

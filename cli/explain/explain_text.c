@@ -265,8 +265,12 @@ static void print_rest(FILE *out, const crn_explain *rest)
 static void print_slow(FILE *out, const crn_explain_report *report)
 {
     const crn_explain *explain = report->explain;
-    if (!explain->slow_count)
+    if (!explain->slow_count || !explain->typical_count) {
+        if (report->slow)
+            print_dim(out, report->slow > explain->max ? "slow: no span (--slow)"
+                                                       : "slow: every span (--slow)");
         return;
+    }
     crn_texts texts = {
         .columns = 4, .titles = {"slow", "typical", "extra", "%"}, .ranks = {0, 0, 1, 0}};
     char from[CRN_FIGURE_SIZE], low[CRN_FIGURE_SIZE], high[CRN_FIGURE_SIZE], line[256];
@@ -289,11 +293,13 @@ static void print_slow(FILE *out, const crn_explain_report *report)
     putc('\n', out);
     crn_texts_print(out, &texts, "slow spans");
     snprintf(line, sizeof line,
-             "slow: %" PRIu32 " from %s on (p99); typical: %" PRIu32
-             " between %s and %s (the quartiles); extra: of the difference",
+             "slow: %" PRIu32 " from %s on (%s); typical: %" PRIu32
+             " between %s and %s%s; extra: of the difference",
              explain->slow_count, crn_texts_time(from, (double)explain->slow_from),
-             explain->typical_count, crn_texts_time(low, (double)explain->typical_from),
-             crn_texts_time(high, (double)explain->typical_to));
+             report->slow ? "--slow" : "p99", explain->typical_count,
+             crn_texts_time(low, (double)explain->typical_from),
+             crn_texts_time(high, (double)explain->typical_to),
+             report->slow ? "" : " (the quartiles)");
     print_dim(out, line);
 }
 

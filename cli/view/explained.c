@@ -49,8 +49,9 @@ void crn_view_explanation_write(FILE *out, crn_view *view, crn_view_file *file, 
     uint64_t *chosen = spans_of(&source, block, &count);
     if (view)
         make_room(view, file, count);
-    crn_explain_run(out, &source, chosen, file->plain->blocks[block].name, NULL, EXPLAIN_TOP,
-                    crn_explain_json);
+    crn_explain_report report = {
+        .source = &source, .block = file->plain->blocks[block].name, .top = EXPLAIN_TOP};
+    crn_explain_run(out, &report, chosen, crn_explain_json);
     crn_free(chosen);
 }
 

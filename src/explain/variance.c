@@ -115,7 +115,19 @@ static double mean_where(const working *working, const uint64_t *marked, uint32_
     return mean;
 }
 
-static void find_slow(working *working)
+/* From which duration on spans are slow; typical ones end before it. False: nothing to compare. */
+static bool choose_slow(crn_explain *explain, uint64_t slow)
+{
+    explain->slow_from = slow ? slow : explain->p99;
+    if (slow && slow <= explain->typical_to) {
+        explain->typical_to = slow - 1;
+        if (explain->typical_from > explain->typical_to)
+            explain->typical_from = explain->min;
+    }
+    return explain->slow_from > explain->typical_to && explain->typical_from <= explain->typical_to;
+}
+
+static void find_slow(working *working, uint64_t slow)
 {
     static const double shares[] = {0, 0.25, 0.5, 0.75, 0.95, 0.99, 1};
     uint64_t ranks[sizeof shares / sizeof *shares] = {0};
@@ -126,9 +138,9 @@ static void find_slow(working *working)
     explain->median = ranks[2];
     explain->typical_to = ranks[3];
     explain->p95 = ranks[4];
-    explain->p99 = explain->slow_from = ranks[5];
+    explain->p99 = ranks[5];
     explain->max = ranks[6];
-    if (explain->slow_from <= explain->typical_to)
+    if (!choose_slow(explain, slow))
         return;
     CRN_EACH_EXPLAINED(s, &working->explained)
     {
@@ -372,7 +384,8 @@ static void make_parts(working *working)
 
 /* ---- entry ---- */
 
-crn_explain *crn_explain_make(const crn_spans *spans, const uint64_t *chosen, uint64_t limit)
+crn_explain *crn_explain_make(const crn_spans *spans, const uint64_t *chosen, uint64_t limit,
+                              uint64_t slow)
 {
     crn_explain *explain = crn_calloc(1, sizeof *explain);
     working working = {.spans = spans,
@@ -385,7 +398,7 @@ crn_explain *crn_explain_make(const crn_spans *spans, const uint64_t *chosen, ui
     working.explained =
         (crn_explained){spans, working.count, working.list, working.slow, working.typical};
     find_variance(&working);
-    find_slow(&working);
+    find_slow(&working, slow);
     if (working.count) {
         working.blocks = crn_calloc(working.block_count, sizeof *working.blocks);
         explain->has_cpu = has_cpu(&working);

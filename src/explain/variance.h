@@ -101,16 +101,18 @@ typedef struct crn_explain {
     uint32_t factor_count;
     crn_explain_factor *factors; /* best explanation first */
 
-    /* Slow spans are those from the 99th percentile on, typical ones those between the quartiles.
-     * slow_count is 0 if there are too few spans or they are alike. */
+    /* Slow spans are those from the 99th percentile on, or from a chosen duration on; typical ones
+     * those between the quartiles that are not slow. slow_count is 0 if there are too few spans or
+     * they are alike. */
     uint32_t slow_count, typical_count;
     uint64_t slow_from, typical_from, typical_to; /* ns */
     double slow_mean, typical_mean;
 } crn_explain;
 
 /* Explains the durations of the spans in the bitmap `chosen`. Spans longer than `limit` ns are left
- * out. Never NULL. */
-crn_explain *crn_explain_make(const crn_spans *spans, const uint64_t *chosen, uint64_t limit);
+ * out; those from `slow` ns on are slow (0: from the 99th percentile on). Never NULL. */
+crn_explain *crn_explain_make(const crn_spans *spans, const uint64_t *chosen, uint64_t limit,
+                              uint64_t slow);
 void crn_explain_free(crn_explain *explain);
 
 /* Internal: the explained spans and the factors. */

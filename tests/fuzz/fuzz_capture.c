@@ -93,7 +93,7 @@ static void check_causes(const crn_trace *trace)
     for (uint32_t s = 0; s < trace->span_count; s++)
         if (crn_span_block(spans, s) == 1)
             crn_bits_set(chosen, s);
-    crn_explain *explain = crn_explain_make(spans, chosen, UINT64_MAX);
+    crn_explain *explain = crn_explain_make(spans, chosen, UINT64_MAX, 0);
     double share = 0;
     for (uint32_t p = 0; p < explain->part_count; p++)
         share += explain->parts[p].share;

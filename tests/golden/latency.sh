@@ -41,3 +41,9 @@ for row in found["slowest"]:
 assert sum(stage["total"] for stage in found["stages"]) == found["total"]
 print([(row["from"], row["to"], row["latency"], row["age"]) for row in found["slowest"]])
 END
+echo "# slow by a deadline"
+cairn explain xr.cairn track --slow '> 13us'
+cairn explain xr.cairn track --slow '>= 13us' | tail -n 2
+cairn explain xr.cairn track --slow 13us --json | grep -o '"slow":{[^}]*}'
+cairn explain xr.cairn track --slow 1s
+cairn explain xr.cairn track --slow 13

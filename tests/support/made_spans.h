@@ -90,7 +90,7 @@ static inline crn_explain *explain_block(const crn_trace *trace, uint32_t block,
     for (uint32_t s = 0; s < trace->span_count; s++)
         if (crn_span_block(spans, s) == block)
             crn_bits_set(chosen, s);
-    crn_explain *explain = crn_explain_make(spans, chosen, UINT64_MAX);
+    crn_explain *explain = crn_explain_make(spans, chosen, UINT64_MAX, 0);
     crn_free(chosen);
     crn_spans_free(spans);
     return explain;
