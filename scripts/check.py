@@ -6,7 +6,7 @@ A part configures and builds below build-check/ and runs tests there with `meson
 counts is the single case: a line of TAP, or a whole program where it prints none. A
 build that fails is a failed case; so is a case that was announced and never came.
 
-The parts take turns: one builds, and one that is built runs its tests. The build has the lowest
+The parts take turns: one builds, and one that is built runs its tests. The build has a low
 priority, so that it uses the processors while tests wait.
 
 A test that fails has failed, whatever it does later. A few of them run once more, one after the
@@ -112,6 +112,7 @@ def build(tally, options, env=None, targets=()):
     begin = time.monotonic()
     folder = os.path.join(BUILDS, tally.part)
     log = tally.part + ".build.log"
+    priority = [] if tally.part == CHOSEN[0] else ["nice"]  # beside tests, but not starved by others
     configure = ["meson", "setup", folder, *options]
     if os.path.isfile(os.path.join(folder, "build.ninja")):
         configure.insert(2, "--reconfigure")
@@ -119,7 +120,7 @@ def build(tally, options, env=None, targets=()):
     if not good and os.path.isdir(folder):
         shutil.rmtree(folder)
         good = run(["meson", "setup", folder, *options], log, env)
-    good = good and run(["nice", "-n", "19", "ninja", "--quiet", "-C", folder, *targets], log, env)
+    good = good and run([*priority, "ninja", "--quiet", "-C", folder, *targets], log, env)
     tally.case(good, "build")
     tally.seconds["build"] += time.monotonic() - begin
     BUILD_TURNS.end(tally.part)
