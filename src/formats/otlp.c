@@ -6,6 +6,7 @@
 #include <cairn/span.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "formats/attributes.h"
@@ -39,12 +40,31 @@ static void put_ids(writer *writer, uint32_t span)
 
 /* ---- resources ---- */
 
+/* The label `service`, if all processes have the same one; otherwise the program's file name. */
+static void put_service(writer *writer, uint32_t process)
+{
+    const char *label = crn_profile_note(writer->timeline->profile, "service", NULL);
+    if (label && *label && !strstr(label, " | ")) {
+        crn_names_put_json(writer->out, label);
+        return;
+    }
+    const char *command = writer->timeline->process_names[process];
+    size_t length = strcspn(command, " ");
+    const char *slash = memrchr(command, '/', length);
+    char *name = crn_strdup(slash && slash + 1 < command + length ? slash + 1 : command);
+    name[strcspn(name, " ")] = '\0';
+    crn_names_put_json(writer->out, *name ? name : command);
+    crn_free(name);
+}
+
 static void open_resource(writer *writer, uint32_t process)
 {
     fprintf(writer->out,
             "%s\n{\"resource\":{\"attributes\":["
             "{\"key\":\"service.name\",\"value\":{\"stringValue\":",
             process ? "," : "");
+    put_service(writer, process);
+    fputs("}},{\"key\":\"process.command_line\",\"value\":{\"stringValue\":", writer->out);
     crn_names_put_json(writer->out, writer->timeline->process_names[process]);
     fputs("}}", writer->out);
     if (writer->trace->process_count && writer->trace->processes[process].number)

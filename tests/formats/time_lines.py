@@ -287,6 +287,8 @@ def check_otlp():
     with open(exported("b.otlp.json"), encoding="utf-8") as file:
         resources = json.load(file)["resourceSpans"]
     same(len(resources), 1, "resources")
+    labels = {one["key"]: one["value"].get("stringValue") for one in resources[0]["resource"]["attributes"]}
+    same(labels["service.name"], os.path.basename(labels["process.command_line"].split(" ")[0]), "service")
     found = resources[0]["scopeSpans"][0]["spans"]
     wanted = spans()["slowest"]
     same(len(found), len(wanted), "spans")

@@ -37,3 +37,8 @@ span j2 40000 60000 job #2 <main @0
 END
 cairn query helps.cairn 'select name, ms(sum(self)) from spans group by name; select ms(busy) from threads'
 cairn critical helps.cairn | head -n 1
+
+# The service of OTLP: the program, or a label.
+cairn export jobs.cairn --to otlp -o - | grep -o '"service.name","value":{[^}]*}'
+CAIRN_LABELS='service=front "end"' CAIRN_OUT=labelled.cairn "$CAIRN_JOBS"
+cairn export labelled.cairn --to otlp -o - | grep -o '"service.name","value":{[^}]*}'
