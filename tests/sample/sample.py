@@ -119,7 +119,8 @@ def _():
 def _():
     output, status, report = sampled(PROGRAM, "forks")
     same((output, status), ("done\n", 7), "output and status")
-    assert costs(report, "cpu", "work") > 0
+    found = sorted(row["block"]["name"] for row in report["flat"])
+    assert costs(report, "cpu", "work") > 0, (report["metrics"], report["notes"], found)
     left = [name for name in os.listdir(WORK) if name.endswith(".cairn")]
     same(left, ["out.cairn"], "captures")
 
