@@ -96,6 +96,12 @@ class Tally:
         self.durations.update(other.durations)
 
 
+def tell(*lines):
+    """Prints whole lines, whatever other threads print."""
+    sys.stdout.write("".join(line + "\n" for line in lines))
+    sys.stdout.flush()
+
+
 def run(command, log, env=None, cwd=ROOT):
     """Runs a command with its output in a log below build-check/. True if it ended well."""
     os.makedirs(BUILDS, exist_ok=True)
@@ -108,7 +114,7 @@ def run(command, log, env=None, cwd=ROOT):
 def build(tally, options, env=None, targets=()):
     """Configures and builds a part's directory, or some targets of it; one case."""
     BUILD_TURNS.wait(tally.part)
-    print("%s is built ..." % tally.part, flush=True)
+    tell("%s is built ..." % tally.part)
     begin = time.monotonic()
     folder = os.path.join(BUILDS, tally.part)
     log = tally.part + ".build.log"
@@ -128,7 +134,7 @@ def build(tally, options, env=None, targets=()):
         tally.show_log(log)
     TEST_TURNS.wait(tally.part)
     if good:
-        print("%s is tested ..." % tally.part, flush=True)
+        tell("%s is tested ..." % tally.part)
     return good
 
 
@@ -462,17 +468,13 @@ def run_part(tally):
 
 
 def show_part(tally):
-    print("%s:" % tally.part)
-    for line in tally.said:
-        print(line)
-    for skipped in tally.skipped:
-        print("  skipped: %s" % skipped)
-    for case in tally.unsteady:
-        print("  unsteady, fails beside other tests and passes alone: %s" % case)
-    for failure in tally.failures:
-        print("  FAILED: %s" % failure)
-    print("  %d passed, %d failed, %d skipped" % (
-        tally.passed, len(tally.failures), len(tally.skipped)), flush=True)
+    lines = ["%s:" % tally.part, *tally.said]
+    lines += ["  skipped: %s" % skipped for skipped in tally.skipped]
+    lines += ["  unsteady, fails beside other tests and passes alone: %s" % case
+              for case in tally.unsteady]
+    lines += ["  FAILED: %s" % failure for failure in tally.failures]
+    tell(*lines, "  %d passed, %d failed, %d skipped" % (
+        tally.passed, len(tally.failures), len(tally.skipped)))
 
 
 def main():
