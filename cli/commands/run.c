@@ -356,7 +356,7 @@ static int run(void)
             return crn_cli_fail("%s: %s; name a Lua script or a program", program, strerror(errno));
         return run_script(path);
     }
-    if (crn_run_is_interpreter(program) && !given.alloc)
+    if (crn_run_is_interpreter(program) && !given.alloc && !crn_run_uses_cairn(path))
         return crn_cli_fail("%s is the interpreter itself: name the script, as in cairn run %s",
                             program, given.count > 1 ? given.program[1] : "-");
     return run_native(path, script);
