@@ -140,6 +140,8 @@ void crn_sampler_catch_up(cairn_lane *lane, bool own, uint64_t *clock, uint64_t 
     cairn_profile *profile = lane->profile;
     if (!sleeps(profile))
         return;
+    /* Read before the sampler wakes: its next round sets it, even if that skips this lane. */
+    uint64_t seen = __atomic_load_n(&lane->seen_cpu, __ATOMIC_ACQUIRE);
     uint64_t now = crn_clock_now(profile->tsc), before = wake(profile, now);
     if (before > *clock)
         *clock = before;
@@ -149,7 +151,6 @@ void crn_sampler_catch_up(cairn_lane *lane, bool own, uint64_t *clock, uint64_t 
      * last round. Processor time before that round may be another context's. */
     uint64_t used = crn_lane_cpu_now(lane);
     uint64_t age = now > before ? (uint64_t)((double)(now - before) / profile->clock_per_ns) : 0;
-    uint64_t seen = __atomic_load_n(&lane->seen_cpu, __ATOMIC_RELAXED);
     if (used > age && used - age > seen && used - age > *cpu)
         *cpu = used - age;
 }

@@ -168,11 +168,16 @@ static bool compute_in_context(void)
     cairn_enter(s.strand, 1);
     pause_for(200000000);
     others before = others_now();
-    for (long round = before.switches; before.switches == round; before = others_now())
-        pause_for(1000000); /* until a round: the next is 125 ms later */
+    uint64_t round = now(CLOCK_MONOTONIC);
+    for (long last = before.switches; before.switches == last; before = others_now()) {
+        round =
+            now(CLOCK_MONOTONIC); /* the last that is before a round; the next is 125 ms later */
+        pause_for(1000000);
+    }
     uint64_t used = compute_for(30000000);
     bool slept = slept_since(before);
     cairn_leave(s.strand);
+    slept &= now(CLOCK_MONOTONIC) - round < 110000000;
     cairn_enter(s.strand, 2);
     cost_at(s.profile, "1");
     compute_for(40000000);
