@@ -64,8 +64,9 @@ static bool open_lanes(crn_store_opening *opening, crn_capture_texts *texts)
             break;
     }
     store->lane_first = crn_calloc(store->lane_count + (size_t)1, sizeof *store->lane_first);
-    store->parts = crn_calloc(store->lane_count * (size_t)2, sizeof *store->parts);
+    store->parts = crn_calloc(store->lane_count * (size_t)3, sizeof *store->parts);
     opening->rings = crn_calloc(store->lane_count + (size_t)1, sizeof *opening->rings);
+    opening->details = crn_calloc(store->lane_count + (size_t)1, sizeof *opening->details);
     return true;
 }
 
@@ -101,6 +102,17 @@ static bool open_ring(crn_store_opening *opening, uint32_t lane)
     return true;
 }
 
+/* Finds the details of all lanes. In a live capture this copies them, and must be before any span
+ * is copied: a detail is written after the spans that it names, in its lane and in others. */
+static bool find_details(crn_store_opening *opening)
+{
+    bool good = true;
+    for (uint32_t lane = 0; good && lane < opening->store->lane_count; lane++)
+        good = crn_store_section(opening, CRN_SECTION_DETAILS, lane, sizeof(crn_disk_detail),
+                                 &opening->details[lane]);
+    return good;
+}
+
 /* Reads the spans of a lane. It keeps its first spans (a section) or its last ones (a ring). */
 static bool open_spans(crn_store_opening *opening, uint32_t lane)
 {
@@ -126,6 +138,7 @@ static bool open_store(crn_store_opening *opening)
     crn_capture_texts texts = {.strings = strings, .into = store->texts};
     bool good = open_keys(opening, &texts) && open_lanes(opening, &texts);
     crn_capture_texts_end(&texts);
+    good = good && find_details(opening);
     for (uint32_t lane = 0; good && lane < store->lane_count; lane++) {
         store->lane_first[lane] = store->count;
         good = open_spans(opening, lane);
@@ -134,7 +147,7 @@ static bool open_store(crn_store_opening *opening)
     if (good)
         crn_store_index_pieces(store);
     for (uint32_t lane = 0; good && lane < store->lane_count; lane++)
-        good = crn_store_read_details(opening, lane);
+        crn_store_read_details(opening, lane);
     if (good)
         crn_store_finish(opening);
     return good;
@@ -165,9 +178,11 @@ void crn_store_opening_end(crn_store_opening *opening)
     for (uint32_t lane = 0; opening->rings && lane < opening->store->lane_count; lane++)
         crn_ring_free(&opening->rings[lane]);
     crn_free(opening->rings);
+    crn_free((void *)opening->details);
     crn_free(opening->remotes);
     crn_free(opening->cut);
     opening->rings = NULL;
+    opening->details = NULL;
     opening->remotes = NULL;
     opening->cut = NULL;
 }

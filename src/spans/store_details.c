@@ -165,9 +165,9 @@ static bool add_details(crn_store_opening *opening, const char *data, uint64_t c
     return piece.count == count;
 }
 
-bool crn_store_read_details(crn_store_opening *opening, uint32_t lane)
+void crn_store_read_details(crn_store_opening *opening, uint32_t lane)
 {
-    crn_parts *parts;
+    const crn_parts *parts = opening->details[lane];
     crn_ring *ring = &opening->rings[lane];
     detail_walk walk = {0};
     if (ring->part_count) {
@@ -175,12 +175,9 @@ bool crn_store_read_details(crn_store_opening *opening, uint32_t lane)
                     &walk);
         opening->store->parts[opening->store->parts_count++].copy = ring->details.data;
         ring->details.data = NULL;
-        return true;
+        return;
     }
-    if (!crn_store_section(opening, CRN_SECTION_DETAILS, lane, sizeof(crn_disk_detail), &parts))
-        return false;
     for (uint64_t i = 0; i < parts->count; i++)
         if (!add_details(opening, parts->parts[i].data, parts->parts[i].count, lane, &walk))
             break;
-    return true;
 }

@@ -19,6 +19,7 @@ typedef struct crn_store_opening {
     uint64_t last;              /* latest clock value seen */
     uint32_t piece_room, detail_room, move_room, edge_room, weight_room, remote_room, cut_room;
     crn_ring *rings;          /* by lane; without parts if the lane keeps its first spans */
+    crn_parts **details;      /* by lane; empty if it keeps its last spans */
     crn_span_remote *remotes; /* in file order */
     uint32_t remote_count;
     uint32_t *cut; /* spans with a hand-off from a span that is not in the capture */
@@ -34,7 +35,7 @@ void crn_store_opening_end(crn_store_opening *opening);
 
 /* Reads the attributes, edges, weights and remote parents of a lane. The spans of all lanes must
  * be read before. */
-bool crn_store_read_details(crn_store_opening *opening, uint32_t lane);
+void crn_store_read_details(crn_store_opening *opening, uint32_t lane);
 
 /* Finds a section of a lane. The store owns `*found`. */
 bool crn_store_section(crn_store_opening *opening, crn_section_kind kind, uint32_t lane,

@@ -184,25 +184,75 @@ static void the_last_are_read_while_they_change(void **state)
 
 enum { TREES = 4000 };
 
-/* Work on another thread belongs to the tree that asked for it. */
+/* Work on another lane belongs to the tree that asked for it. */
+static void record_tree(cairn_strand *strand, cairn_strand *other, int64_t i)
+{
+    cairn_span_begin(strand, 1, i);
+    cairn_span_begin(strand, 2, i);
+    cairn_handoff token = cairn_handoff_take(strand);
+    cairn_span_end(strand);
+    cairn_span_end(strand);
+    cairn_handoff_adopt(other, token);
+    cairn_span_begin(other, 3, i);
+    cairn_handoff_adopt(strand, cairn_handoff_take(other)); /* and back */
+    cairn_span_begin(strand, 4, i);
+    cairn_span_end(strand);
+    cairn_handoff_leave(strand);
+    cairn_span_end(other);
+    cairn_handoff_leave(other);
+}
+
 static void record_trees(cairn_profile *profile, cairn_strand *strand)
 {
     cairn_strand *other = cairn_strand_open(cairn_lane_open(profile, "other"));
-    for (int64_t i = 0; i < TREES; i++) {
-        cairn_span_begin(strand, 1, i);
-        cairn_span_begin(strand, 2, i);
-        cairn_handoff token = cairn_handoff_take(strand);
-        cairn_span_end(strand);
-        cairn_span_end(strand);
-        cairn_handoff_adopt(other, token);
-        cairn_span_begin(other, 3, i);
-        cairn_handoff_adopt(strand, cairn_handoff_take(other)); /* and back */
-        cairn_span_begin(strand, 4, i);
-        cairn_span_end(strand);
-        cairn_handoff_leave(strand);
-        cairn_span_end(other);
-        cairn_handoff_leave(other);
+    for (int64_t i = 0; i < TREES; i++)
+        record_tree(strand, other, i);
+}
+
+typedef struct watcher {
+    const char *path;
+    bool stop;
+    uint64_t readings, dangling;
+} watcher;
+
+static void *count_dangling(void *data)
+{
+    watcher *watcher = data;
+    while (!__atomic_load_n(&watcher->stop, __ATOMIC_ACQUIRE)) {
+        crn_trace *trace = recorded_trace(watcher->path);
+        watcher->dangling += trace->dangling;
+        crn_trace_free(trace);
+        __atomic_fetch_add(&watcher->readings, 1, __ATOMIC_RELAXED);
     }
+    return NULL;
+}
+
+/* A reader that copies the details of a lane after its spans finds edges to spans that were not
+ * there yet. */
+static void edges_of_a_live_capture_lead_to_spans(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    cairn_options options = span_options(scratch_path(path, "crossing.cairn"));
+    setup s = setup_open(&options, 4);
+    cairn_strand *other = cairn_strand_open(cairn_lane_open(s.profile, "other"));
+    watcher watcher = {.path = path};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, count_dangling, &watcher), 0);
+    for (int64_t i = 1;
+         i < 50000 || (i < 200000 && __atomic_load_n(&watcher.readings, __ATOMIC_RELAXED) < 5);
+         i++) {
+        record_tree(s.strand, other, i);
+        if (i % 100 == 0)
+            usleep(200); /* space is prepared by a thread */
+    }
+    __atomic_store_n(&watcher.stop, true, __ATOMIC_RELEASE);
+    pthread_join(thread, NULL);
+    setup_close(&s);
+    crn_trace *trace = recorded_trace(path);
+    if (trace->dropped == 0 && trace->details_dropped == 0)
+        assert_int_equal(watcher.dangling, 0);
+    crn_trace_free(trace);
 }
 
 static void sampled_trees_are_complete(void **state)
@@ -413,6 +463,7 @@ int main(void)
         cmocka_unit_test(the_first_spans_are_kept),
         cmocka_unit_test(the_last_spans_are_kept),
         cmocka_unit_test(the_last_are_read_while_they_change),
+        cmocka_unit_test(edges_of_a_live_capture_lead_to_spans),
         cmocka_unit_test(sampled_trees_are_complete),
         cmocka_unit_test(the_same_seed_draws_the_same),
         cmocka_unit_test(wrong_options_are_refused),
