@@ -23,7 +23,7 @@ struct cairn_track {
     pair first, last;
     unsigned pairs;
     double error;      /* clock units */
-    uint64_t last_end; /* clock */
+    uint64_t last_end, last_device_end; /* of the last span: clock, device's clock */
     char name[];
 };
 
@@ -136,10 +136,13 @@ cairn_span cairn_track_span(cairn_track *track, cairn_handoff asked, cairn_place
     cairn_lane *lane = crn_lane_of(strand);
     uint64_t from = track->pairs ? convert(track, begin) : 0;
     uint64_t to = track->pairs ? convert(track, end) : 0;
-    if (!from || to < from || end < begin || from < track->last_end) {
+    if (!from || end < begin || begin < track->last_device_end) {
         CAIRN_PRIV_ADD(lane->disk->misuses, 1);
         return 0;
     }
+    /* A new pair of readings can move what follows to before the last end. */
+    from = from < track->last_end ? track->last_end : from;
+    to = to < from ? from : to;
     cairn_handoff_adopt(strand, asked);
     cairn_span_begin(strand, cairn_place_block(strand, place), iteration);
     uint32_t number = crn_spans_innermost(strand);
@@ -150,6 +153,7 @@ cairn_span cairn_track_span(cairn_track *track, cairn_handoff asked, cairn_place
         __atomic_store_n(&span->start, from, __ATOMIC_RELAXED);
         __atomic_store_n(&span->end, to, __ATOMIC_RELAXED);
         track->last_end = to;
+        track->last_device_end = end;
     }
     cairn_handoff_leave(strand);
     cairn_lane_hand_over(lane);

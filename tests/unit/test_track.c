@@ -41,6 +41,24 @@ static void synchronise(cairn_track *track)
     cairn_track_sync(track, device_clock(), before);
 }
 
+/* A pair of readings that took long moves the next span to before the end of the last one: it begins
+ * there, and is not lost. */
+static void device_with_a_late_reading(void)
+{
+    CAIRN_SCOPE("main");
+    cairn_track *queue = cairn_track_open("gpu queue", 1);
+    uint64_t clock = cairn_track_clock(), device = 1000000000;
+    cairn_track_sync(queue, device, clock);
+    check(CAIRN_TRACK_SPAN(queue, cairn_handoff_take(NULL), "kernel", device + 90 * MS,
+                           device + 100 * MS) != 0);
+    cairn_track_sync(queue, device + 101 * MS, cairn_track_clock());
+    check(CAIRN_TRACK_SPAN(queue, cairn_handoff_take(NULL), "kernel", device + 100 * MS,
+                           device + 101 * MS) != 0);
+    check(CAIRN_TRACK_SPAN(queue, cairn_handoff_take(NULL), "overlaps", device + 100 * MS,
+                           device + 102 * MS) == 0);
+    cairn_track_close(queue);
+}
+
 /* Each kernel runs within a span "reference" of the host, and asks for the span "reads" after it.
  */
 static void device(void)
@@ -110,6 +128,23 @@ static void device_spans_are_where_they_ran(void **state)
     recorded_free(&recorded);
 }
 
+static void a_late_reading_loses_no_span(void **state)
+{
+    (void)state;
+    recorded recorded = again_record("late");
+    const crn_trace *trace = recorded.trace;
+    assert_int_equal(recorded_count(&recorded, "kernel"), 2);
+    uint64_t end = 0;
+    for (uint32_t s = 0; s < trace->span_count; s++)
+        if (strcmp(recorded.profile->blocks[trace->spans[s].block].name, "kernel") == 0) {
+            assert_true(trace->spans[s].start >= end);
+            assert_true(trace->spans[s].end >= trace->spans[s].start);
+            end = trace->spans[s].end;
+        }
+    assert_string_equal(crn_profile_note(recorded.profile, "misuses", ""), "1");
+    recorded_free(&recorded);
+}
+
 static void without_a_profile_nothing_happens(void **state)
 {
     (void)state;
@@ -118,14 +153,17 @@ static void without_a_profile_nothing_happens(void **state)
 
 int main(int count, char **arguments)
 {
-    (void)arguments;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(device_spans_are_where_they_ran),
+        cmocka_unit_test(a_late_reading_loses_no_span),
         cmocka_unit_test(without_a_profile_nothing_happens),
     };
     if (count > 1) {
         alarm(60);
-        device();
+        if (strcmp(arguments[1], "late") == 0)
+            device_with_a_late_reading();
+        else
+            device();
         return 0;
     }
     return cmocka_run_group_tests(tests, NULL, NULL);
