@@ -120,6 +120,7 @@ static void work_end(const work *work, lua_State *L, bool names)
     if (names && crn_sampler_armed(work->host, L) && lua_getstack(L, 0, &ar)) {
         ar.event = LUA_HOOKCOUNT;
         crn_sampler_take(work->host, L, &ar, true);
+        crn_hook_install(work->host, work->host->running);
     }
 }
 

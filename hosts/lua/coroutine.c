@@ -222,7 +222,7 @@ void crn_coroutine_leave(crn_host *host)
 void crn_coroutine_switch(crn_host *host, crn_coroutine *coroutine)
 {
     if (host->mode == CRN_MODE_TICKS)
-        crn_hook_move(host, host->running, coroutine);
+        crn_count_move(host, host->running, coroutine);
     host->running = coroutine;
     cairn_strand_switch(coroutine->strand);
 }

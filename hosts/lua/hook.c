@@ -2,9 +2,6 @@
  *
  * hook.c - handles the interpreter's call, tail call, return and count events.
  */
-#include <limits.h>
-#include <stdlib.h>
-
 #include "host.h"
 
 /* Another coroutine than the current one runs, or another state, or one that is not profiled. */
@@ -84,87 +81,12 @@ static void replaced(crn_host *host, crn_coroutine *coroutine, lua_State *L, lua
         cairn_replace(coroutine->strand, block);
 }
 
-/* ---- instructions --------------------------------------------------------------
- *
- * The runtime says after how many instructions it takes its next sample of ticks. The interpreter's
- * counter is set to that: by lua_sethook, which visits every frame of the stack, or by a store if
- * layout.c has found the counter. Each coroutine has its own counter; its rest is passed to the
- * next coroutine that runs. If the counter was not found, each coroutine counts periods of its own,
- * and one that ends within its first period is not counted. */
-
-static int *counter_of(const crn_coroutine *coroutine)
-{
-    return &CRN_FIELD(int, coroutine->L, CRN_STATE_COUNTER);
-}
-
-/* While the program counts instructions itself, the sampler does not change the counter but checks
- * this often. */
-enum { SAMPLE_SLICE = 1000 };
-
-/* Returns the next value of the counter; 0 if it is not used. */
-static int count_next(const crn_host *host, const crn_coroutine *coroutine)
-{
-    int own = 0;
-    if (host->mode == CRN_MODE_TICKS && host->layout.counter && coroutine->strand) {
-        uint32_t due = cairn_tick_due(coroutine->strand);
-        own = due < INT_MAX ? (int)due + 1 : INT_MAX;
-    } else if (host->mode == CRN_MODE_TICKS) {
-        own = host->period;
-    } else if (host->mode == CRN_MODE_SAMPLE && coroutine->program_count) {
-        own = SAMPLE_SLICE;
-    }
-    int program = coroutine->program_count ? coroutine->program_left : 0;
-    return !own ? program : !program || own < program ? own : program;
-}
-
-/* Sets the counter directly if possible; otherwise returns false. */
-static bool count_set(const crn_host *host, crn_coroutine *coroutine)
-{
-    if (!host->layout.counter || !coroutine->L)
-        return false;
-    coroutine->installed_count = count_next(host, coroutine);
-    *counter_of(coroutine) = coroutine->installed_count;
-    return true;
-}
-
-/* The counter has run out and been reset by Lua. Returns the instructions that passed. */
-static int count_ended(const crn_host *host, crn_coroutine *coroutine)
-{
-    int passed = coroutine->installed_count ? coroutine->installed_count : host->period;
-    if (host->layout.counter)
-        coroutine->installed_count = *counter_of(coroutine);
-    return passed;
-}
-
 /* After a count event. */
 static void count_again(crn_host *host, crn_coroutine *coroutine)
 {
-    if (!count_set(host, coroutine) && count_next(host, coroutine) != coroutine->installed_count)
+    if (!crn_count_set(host, coroutine) &&
+        crn_count_next(host, coroutine) != coroutine->installed_count)
         crn_hook_install(host, coroutine);
-}
-
-/* A counter above its start value was reset while no event could come: the instructions before that
- * are unknown and not charged. */
-void crn_hook_settle(crn_host *host, crn_coroutine *coroutine)
-{
-    if (!host->layout.counter || !coroutine->L || !coroutine->installed_count)
-        return;
-    int passed = coroutine->installed_count - *counter_of(coroutine);
-    if (passed <= 0)
-        return;
-    coroutine->installed_count -= passed;
-    if (coroutine->program_count)
-        coroutine->program_left -= passed;
-    if (host->mode == CRN_MODE_TICKS)
-        cairn_tick(coroutine->strand, (uint32_t)passed);
-}
-
-void crn_hook_move(crn_host *host, crn_coroutine *from, crn_coroutine *to)
-{
-    if (from == to || !host->layout.counter)
-        return;
-    crn_hook_settle(host, from);
-    count_set(host, to);
 }
 
 static void counted(crn_host *host, crn_coroutine *coroutine, const lua_Debug *ar, int passed)
@@ -193,7 +115,7 @@ static void hook_plain(lua_State *L, lua_Debug *ar)
         replaced(host, coroutine, L, ar);
         break;
     case LUA_HOOKCOUNT:
-        counted(host, coroutine, ar, count_ended(host, coroutine));
+        counted(host, coroutine, ar, crn_count_ended(host, coroutine));
         count_again(host, coroutine);
         break;
     default:
@@ -212,26 +134,11 @@ static bool count_is_theirs(crn_coroutine *coroutine, int passed)
     return true;
 }
 
-/* No events come within the program's hook: a counter that runs out there would be lost.
- * Instructions there count for the program's next event, as under lua5.4, but are not charged. */
-static void count_pause(crn_host *host, crn_coroutine *coroutine)
+static void sampled(crn_host *host, lua_State *L, lua_Debug *ar)
 {
-    if (host->mode != CRN_MODE_TICKS || !host->layout.counter)
-        return;
-    crn_hook_settle(host, coroutine);
-    *counter_of(coroutine) = coroutine->installed_count = INT_MAX;
-}
-
-static void count_resume(crn_host *host, crn_coroutine *coroutine)
-{
-    /* Otherwise the hook has set a new one, or resumed another coroutine. */
-    if (coroutine->installed_count != INT_MAX)
-        return;
-    int passed = INT_MAX - *counter_of(coroutine);
-    if (coroutine->program_count)
-        coroutine->program_left =
-            coroutine->program_left > passed ? coroutine->program_left - passed : 1;
-    count_set(host, coroutine);
+    crn_sampler_take(host, L, ar, false);
+    /* Also if a thread inherited a hook that was armed when it was made. */
+    crn_hook_install(host, host->running);
 }
 
 static void hook_shared(lua_State *L, lua_Debug *ar)
@@ -245,11 +152,11 @@ static void hook_shared(lua_State *L, lua_Debug *ar)
     /* An error may have ended the hook; there are no events from inside of it. */
     if (host->hooked == coroutine) {
         host->hooked = NULL;
-        count_resume(host, coroutine);
+        crn_count_resume(host, coroutine);
     }
     bool theirs = (coroutine->program_mask & mask_of[ar->event]) != 0;
     if (ar->event == LUA_HOOKCOUNT && coroutine->installed_count) {
-        int passed = count_ended(host, coroutine);
+        int passed = crn_count_ended(host, coroutine);
         theirs = count_is_theirs(coroutine, passed);
         if (host->mode == CRN_MODE_TICKS)
             counted(host, coroutine, ar, passed);
@@ -258,16 +165,16 @@ static void hook_shared(lua_State *L, lua_Debug *ar)
         hook_plain(L, ar);
     }
     if (crn_sampler_armed(host, L))
-        crn_sampler_take(host, L, ar, false);
+        sampled(host, L, ar);
     /* Last, because it may raise an error. To the program, finalizers seem to run with hooks
      * off. */
     lua_Hook program = coroutine->program_hook;
     if (!theirs || !program || host->finalizing)
         return;
     host->hooked = coroutine;
-    count_pause(host, coroutine);
+    crn_count_pause(host, coroutine);
     program(L, ar);
-    count_resume(host, coroutine);
+    crn_count_resume(host, coroutine);
     host->hooked = NULL;
 }
 
@@ -276,7 +183,7 @@ static void hook_sample(lua_State *L, lua_Debug *ar)
 {
     crn_host *host = hook_host(L);
     if (host)
-        crn_sampler_take(host, L, ar, false);
+        sampled(host, L, ar);
 }
 
 static int mode_mask(const crn_host *host)
@@ -294,8 +201,8 @@ static int mode_mask(const crn_host *host)
 void crn_hook_install(crn_host *host, crn_coroutine *coroutine)
 {
     int mask = mode_mask(host);
-    crn_hook_settle(host, coroutine);
-    coroutine->installed_count = count_next(host, coroutine);
+    crn_count_settle(host, coroutine);
+    coroutine->installed_count = crn_count_next(host, coroutine);
     if (coroutine->program_hook)
         crn_real_sethook(coroutine->L, hook_shared, mask | coroutine->program_mask,
                          coroutine->installed_count);

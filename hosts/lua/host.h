@@ -13,6 +13,7 @@
 #include <cairn/span.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "frame.h"
 
@@ -66,7 +67,7 @@ typedef struct crn_code_table {
 
 struct crn_coroutine_table;
 struct crn_namer;
-struct crn_sampler;
+typedef struct crn_sampler crn_sampler;
 typedef struct crn_ledger crn_ledger;
 
 typedef struct crn_host {
@@ -89,8 +90,8 @@ typedef struct crn_host {
     const crn_frame *main_base; /* of the main stack, below hidden frames */
     struct crn_coroutine_table *coroutines;
     struct crn_namer *namer;
-    struct crn_sampler *sampler;
-    struct crn_ledger *ledger; /* NULL if allocations are not recorded */
+    crn_sampler *sampler;
+    crn_ledger *ledger; /* NULL if allocations are not recorded */
 
     lua_Alloc allocate; /* the state's own allocator */
     void *allocate_data;
@@ -103,7 +104,7 @@ typedef struct crn_host {
     uint64_t count_events;
 } crn_host;
 
-/* ---- host.c: begin and end of a profile --------------------------------------- */
+/* ---- host.c, end.c: begin and end of a profile ----------------------------------- */
 
 typedef struct crn_host_options {
     cairn_options profile;
@@ -112,12 +113,6 @@ typedef struct crn_host_options {
     bool allocations;    /* record allocations */
     uint64_t alloc_mean; /* mean bytes between samples; 0: every allocation */
 } crn_host_options;
-
-/* The host of the state that runs on this thread; never NULL. */
-extern _Thread_local crn_host *crn_host_here;
-
-/* Returns the host of a state, NULL if there is none. */
-crn_host *crn_host_of(lua_State *L);
 
 /* Makes a host; the state may come later. NULL on an error. */
 crn_host *crn_host_open(const crn_host_options *options, cairn_error *error);
@@ -131,11 +126,6 @@ void crn_host_stop(crn_host *host);
 void crn_host_discard(crn_host *host);
 /* Adds notes about the program and the options. */
 void crn_host_describe(crn_host *host, const crn_host_options *options);
-void crn_host_note(crn_host *host, const char *key, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* The allocator around the state's own: sees which code and coroutines are freed. */
-void *crn_host_allocate(void *data, void *block, size_t old_size, size_t new_size);
 
 /* ---- the interpreter's own functions -------------------------------------------- */
 
@@ -149,18 +139,42 @@ void *crn_host_allocate(void *data, void *block, size_t old_size, size_t new_siz
 void crn_real_sethook(lua_State *L, lua_Hook hook, int mask, int count) CRN_REAL(lua_sethook);
 int crn_real_gethookmask(lua_State *L) CRN_REAL(lua_gethookmask);
 
+/* ---- allocator.c ------------------------------------------------------------------ */
+
+/* The allocator around the state's own: sees which code and coroutines are freed. */
+void *crn_host_allocate(void *data, void *block, size_t old_size, size_t new_size);
+
+/* The host of the state that runs on this thread; never NULL. */
+extern _Thread_local crn_host *crn_host_here;
+/* Returns the host of a state, NULL if there is none. */
+crn_host *crn_host_of(lua_State *L);
+/* No state that is profiled runs on this thread from now on. */
+void crn_host_leave(void);
+
 /* ---- hook.c: events ---------------------------------------------------------- */
 
 /* Sets the hook on L to the combination of ours and the program's. */
 void crn_hook_install(crn_host *host, crn_coroutine *coroutine);
-/* Charges the instructions since the coroutine's counter was set. */
-void crn_hook_settle(crn_host *host, crn_coroutine *coroutine);
-/* `to` runs from now on: it continues the count of the previous coroutine. */
-void crn_hook_move(crn_host *host, crn_coroutine *from, crn_coroutine *to);
 /* Like crn_hook_install, but the next event is a sample. As signal safe as lua_sethook. */
 void crn_hook_arm(crn_coroutine *coroutine);
 /* Arms again if something else was set since crn_hook_arm; otherwise costs next to nothing. */
 void crn_hook_arm_again(crn_coroutine *coroutine);
+
+/* ---- count.c: the interpreter's counter of instructions --------------------------- */
+
+/* Returns the next value of the counter; 0 if it is not used. */
+int crn_count_next(const crn_host *host, const crn_coroutine *coroutine);
+/* Sets the counter directly if possible; otherwise returns false. */
+bool crn_count_set(const crn_host *host, crn_coroutine *coroutine);
+/* The counter has run out and been reset by Lua. Returns the instructions that passed. */
+int crn_count_ended(const crn_host *host, crn_coroutine *coroutine);
+/* The program's own hook begins and ends. */
+void crn_count_pause(crn_host *host, crn_coroutine *coroutine);
+void crn_count_resume(crn_host *host, crn_coroutine *coroutine);
+/* Charges the instructions since the coroutine's counter was set. */
+void crn_count_settle(crn_host *host, crn_coroutine *coroutine);
+/* `to` runs from now on: it continues the count of the previous coroutine. */
+void crn_count_move(crn_host *host, crn_coroutine *from, crn_coroutine *to);
 
 /* ---- coroutine.c ------------------------------------------------------------- */
 
@@ -273,21 +287,36 @@ void crn_scope_hide(crn_host *host);
 /* Another profile begins: forgets key numbers. */
 void crn_scope_forget_keys(lua_State *L);
 
-/* ---- sample.c ------------------------------------------------------------------ */
+/* ---- sample.c: takes samples ---------------------------------------------------- */
 
-bool crn_sampler_open(crn_host *host);
-void crn_sampler_close(crn_host *host);
+struct crn_sampler {
+    timer_t timer;
+    bool ticking;
+    crn_coroutine *volatile armed; /* the coroutine whose next event is the sample */
+    uint64_t last_ns;
+    uint64_t rest_until_ns; /* see crn_sampler_take */
+    uint64_t cost_ns;
+    uint64_t count;
+    volatile uint64_t signals;
+    cairn_metric samples;
+};
+
 /* Takes a sample on a hook event if L is the one that was armed. `collecting`: of collector work
  * that has just ended. */
 void crn_sampler_take(crn_host *host, lua_State *L, lua_Debug *ar, bool collecting);
 /* Returns true if the next event of L is a sample. */
 bool crn_sampler_armed(const crn_host *host, const lua_State *L);
-/* `to` runs in place of `from`: passes on a pending sample. */
-void crn_sampler_move(crn_host *host, crn_coroutine *from, crn_coroutine *to);
 /* Returns the ns that samples took so far. */
 uint64_t crn_sampler_cost_ns(const crn_host *host);
 /* Returns the number of delivered timer signals; fewer than were sent on a busy machine. */
 uint64_t crn_sampler_signals(const crn_host *host);
+
+/* ---- timer.c: the timer that requests samples ------------------------------------ */
+
+bool crn_sampler_open(crn_host *host);
+void crn_sampler_close(crn_host *host);
+/* `to` runs in place of `from`: passes on a pending sample. */
+void crn_sampler_move(crn_host *host, crn_coroutine *from, crn_coroutine *to);
 
 /* ---- allocation.c ------------------------------------------------------------------ */
 
@@ -298,9 +327,14 @@ void crn_ledger_close(crn_host *host);
 void crn_ledger_add(crn_host *host, uintptr_t block, size_t size);
 void crn_ledger_remove(crn_host *host, uintptr_t block, size_t size);
 
-/* ---- cost.c ---------------------------------------------------------------------- */
+/* ---- note.c ---------------------------------------------------------------------- */
 
 uint64_t crn_now_ns(void);
+void crn_host_note(crn_host *host, const char *key, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- cost.c ---------------------------------------------------------------------- */
+
 /* Notes the cost of profiling, from the measured cost of one event. */
 void crn_cost_note(crn_host *host);
 

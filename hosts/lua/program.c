@@ -11,7 +11,7 @@ void crn_program_sethook(crn_host *host, lua_State *L, lua_Hook hook, int mask, 
     crn_coroutine *coroutine = L == host->main ? host->main_record : crn_coroutine_record(host, L);
     if (!coroutine->L)
         return;
-    crn_hook_settle(host, coroutine);
+    crn_count_settle(host, coroutine);
     bool on = hook && mask;
     coroutine->program_hook = on ? hook : NULL;
     coroutine->program_mask = on ? mask : 0;
