@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "cli/common/cli.h"
 #include "cli/explain/explain.h"
+#include "cli/spans/latency.h"
 #include "commands.h"
 
 enum { TOP_DEFAULT = 12, REST_LEAST = 40 };
@@ -13,7 +14,8 @@ enum { TOP_DEFAULT = 12, REST_LEAST = 40 };
 static struct {
     crn_list words; /* captures, the block's name */
     const char *where;
-    uint64_t slow; /* ns; 0: the 99th percentile */
+    char *from, *to; /* --latency; NULL: none */
+    uint64_t slow;   /* ns; 0: the 99th percentile */
     long top;
     bool json;
 } given = {.top = TOP_DEFAULT};
@@ -30,7 +32,23 @@ static void set_slow(struct argp_state *state, const crn_option *option, char *v
     given.slow += more && !equal;
 }
 
+static void set_latency(struct argp_state *state, const crn_option *option, char *value)
+{
+    char *comma = strchr(value, ',');
+    if (!comma || comma == value || !comma[1])
+        argp_error(state, "--%s needs two names such as camera,display, not \"%s\"", option->name,
+                   value);
+    *comma = 0;
+    given.from = value;
+    given.to = comma + 1;
+    if (strcmp(given.from, given.to) == 0)
+        argp_error(state, "--%s needs two different names", option->name);
+}
+
 static const crn_option options[] = {
+    {"latency", 'l', .argument = "FROM,TO",
+     .help = "Explain the end-to-end latency from inputs to results: camera,display",
+     .more = "In place of BLOCK, along hand-offs as in cairn-latency(1).", .set = set_latency},
     {"slow", 's', .argument = "TIME", .help = "Spans above this are slow: '> 16.7ms'",
      .more = "Without it the slowest hundredth is. Units are ns, us, ms and s; without > the time "
              "itself "
@@ -49,7 +67,8 @@ static const char doc[] =
     "attributes, less the share that chance would explain; and the slowest hundredth compared with "
     "the spans between the quartiles.\n\n  cairn explain app.cairn render\n  cairn explain "
     "app.cairn "
-    "frame --slow '> 16.7ms'\n\nExit status: 0, or 2 "
+    "frame --slow '> 16.7ms'\n  cairn explain app.cairn --latency camera,display\n\nExit status: "
+    "0, or 2 "
     "for bad input.";
 
 /* Returns a bitmap of the spans to explain; NULL after printing an error. */
@@ -67,15 +86,21 @@ static uint64_t *choose(const crn_span_source *source, const char *block)
     return chosen;
 }
 
+static crn_explain *make(const crn_explain_report *report, const uint64_t *chosen, uint64_t limit,
+                         uint64_t slow)
+{
+    const crn_spans *spans = report->source->spans;
+    return report->latencies ? crn_explain_latency_make(spans, report->latencies, limit, slow)
+                             : crn_explain_make(spans, chosen, limit, slow);
+}
+
 void crn_explain_run(FILE *out, crn_explain_report *report, const uint64_t *chosen,
                      void (*print)(FILE *, const crn_explain_report *))
 {
-    const crn_spans *spans = report->source->spans;
-    crn_explain *explain = crn_explain_make(spans, chosen, UINT64_MAX, report->slow);
+    crn_explain *explain = make(report, chosen, UINT64_MAX, report->slow);
     /* If a few outliers make half of the variance, explains the others as well. */
     bool few = explain->count >= REST_LEAST && explain->half <= explain->count / 20;
-    crn_explain *rest =
-        few && explain->variance > 0 ? crn_explain_make(spans, chosen, explain->p95, 0) : NULL;
+    crn_explain *rest = few && explain->variance > 0 ? make(report, chosen, explain->p95, 0) : NULL;
     report->explain = explain;
     report->rest = rest;
     print(out, report);
@@ -98,13 +123,45 @@ static int explain(const crn_span_source *source, const char *block)
     return CRN_EXIT_OK;
 }
 
+static int explain_latency(const crn_span_source *source)
+{
+    crn_latencies latencies = {0};
+    char name[512];
+    if (!crn_latency_find(source, given.from, given.to, given.where, &latencies))
+        return CRN_EXIT_BAD;
+    snprintf(name, sizeof name, "%.200s to %.200s", given.from, given.to);
+    crn_explain_report report = {.source = source,
+                                 .block = name,
+                                 .latencies = &latencies,
+                                 .where = given.where,
+                                 .slow = given.slow,
+                                 .top = given.top ? (uint32_t)given.top : UINT32_MAX};
+    bool any = latencies.count > 0;
+    if (any)
+        crn_explain_run(stdout, &report, NULL, given.json ? crn_explain_json : crn_explain_text);
+    else
+        crn_latency_fail_unlinked(source, given.from, given.to);
+    crn_latencies_free(&latencies);
+    return any ? CRN_EXIT_OK : CRN_EXIT_BAD;
+}
+
+static const char missing[] =
+    "a capture and a block are needed; write the path and the block's name, or --latency";
+
+static void check(struct argp_state *state)
+{
+    if (!given.from && given.words.count < 2)
+        argp_error(state, "%s", missing);
+}
+
 static int run(void)
 {
     crn_span_source source;
-    size_t captures = given.words.count - 1;
+    size_t captures = given.words.count - !given.from;
     int status = CRN_EXIT_BAD;
     if (crn_span_source_open_all(&source, given.words.list, captures))
-        status = explain(&source, given.words.list[captures]);
+        status =
+            given.from ? explain_latency(&source) : explain(&source, given.words.list[captures]);
     crn_span_source_close(&source);
     return status;
 }
@@ -112,11 +169,12 @@ static int run(void)
 const crn_command crn_command_explain = {
     .name = "explain",
     .purpose = "explain why the durations of a block's spans differ",
-    .arguments = "CAPTURE... BLOCK",
+    .arguments = "CAPTURE... [BLOCK]",
     .doc = doc,
     .options = options,
     .words = &given.words,
-    .least = 2,
-    .missing = "a capture and a block are needed; write the path and the block's name",
+    .least = 1,
+    .missing = missing,
+    .check = check,
     .run = run,
 };

@@ -71,14 +71,10 @@ static int judge(const crn_latency_report *report)
     return CRN_EXIT_NO;
 }
 
-static int show(crn_latency_report *report, const uint8_t *from, const uint8_t *to)
+static int show(crn_latency_report *report)
 {
-    report->latencies = crn_latencies_make(report->source->trace, from, to);
     if (!report->latencies.count && !given.json)
-        crn_cli_fail(
-            "%s: no \"%s\" leads to a \"%s\": hand work off inside of the input's span, or "
-            "record cairn_span_follows; see cairn-latency(1)",
-            report->source->path, given.from, given.to);
+        crn_latency_fail_unlinked(report->source, given.from, given.to);
     crn_latency_measure(report);
     if (given.json)
         crn_latency_json(stdout, report);
@@ -94,17 +90,13 @@ static int run(void)
     crn_span_source source;
     int status = CRN_EXIT_BAD;
     if (crn_span_source_open_all(&source, given.captures.list, given.captures.count)) {
-        uint8_t *from = crn_span_source_named(&source, given.from);
-        uint8_t *to = from ? crn_span_source_named(&source, given.to) : NULL;
         crn_latency_report report = {.source = &source,
                                      .from = given.from,
                                      .to = given.to,
                                      .deadline = given.deadline,
                                      .top = given.top ? (uint32_t)given.top : UINT32_MAX};
-        if (to)
-            status = show(&report, from, to);
-        crn_free(from);
-        crn_free(to);
+        if (crn_latency_find(&source, given.from, given.to, NULL, &report.latencies))
+            status = show(&report);
     }
     crn_span_source_close(&source);
     return status;

@@ -15,16 +15,28 @@ typedef struct crn_explain_report {
     const crn_explain *explain;
     const crn_explain *rest; /* the same without the slowest twentieth, if a few spans make half
                                 of the variance; otherwise NULL */
-    const char *block;       /* its name */
-    const char *where;       /* NULL: all of its spans */
-    uint64_t slow;           /* ns, from which on spans are slow; 0: from the 99th percentile on */
-    uint32_t top;            /* rows of each table; UINT32_MAX: all */
+    const char *block;       /* its name; of a latency "camera to display" */
+    const crn_latencies *latencies; /* what to explain in place of durations; NULL: none */
+    const char *where;              /* NULL: all of its spans */
+    uint64_t slow; /* ns, from which on spans are slow; 0: from the 99th percentile on */
+    uint32_t top;  /* rows of each table; UINT32_MAX: all */
 } crn_explain_report;
 
 /* Explains the chosen spans (a bitmap) and calls the printer. `report` has everything but the
  * explanations. */
 void crn_explain_run(FILE *out, crn_explain_report *report, const uint64_t *chosen,
                      void (*print)(FILE *, const crn_explain_report *));
+
+/* A stage of the explained latencies: means over results, in ns. */
+typedef struct crn_explain_stage {
+    uint32_t block;
+    double mean, queue, work, wait;
+    double slow, typical; /* NaN: nothing to compare */
+} crn_explain_stage;
+
+/* Returns the sums of the parts by stage, the longest first, and sets `*count`; free them with
+ * crn_free. */
+crn_explain_stage *crn_explain_stages(const crn_explain_report *report, uint32_t *count);
 
 void crn_explain_text(FILE *out, const crn_explain_report *report);
 void crn_explain_json(FILE *out, const crn_explain_report *report);

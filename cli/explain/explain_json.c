@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/memory.h"
 #include "cli/common/json.h"
 #include "explain.h"
 
@@ -21,7 +22,8 @@ static void set_number(json_t *json, const char *key, uint64_t number)
 
 static json_t *part_json(const crn_explain_report *report, const crn_explain_part *part)
 {
-    static const char *const kinds[] = {"self", "number", "duration", "overlap", "waiting"};
+    static const char *const kinds[] = {"self",    "number", "duration", "overlap",
+                                        "waiting", "queue",  "work",     "wait"};
     json_t *json = json_object();
     json_object_set_new(json, "part", json_string(kinds[part->kind]));
     json_object_set_new(json, "block",
@@ -138,6 +140,27 @@ static void write_items(FILE *out, const char *key,
     fputs("]", out);
 }
 
+static json_t *stages_json(const crn_explain_report *report)
+{
+    uint32_t count;
+    json_t *all = json_array();
+    crn_explain_stage *stages = crn_explain_stages(report, &count);
+    for (uint32_t i = 0; i < count && i < report->top; i++) {
+        const crn_explain_stage *stage = &stages[i];
+        json_t *json = json_object();
+        json_object_set_new(json, "block", crn_json_block(report->source->profile, stage->block));
+        json_object_set_new(json, "mean", real(stage->mean));
+        json_object_set_new(json, "queue", real(stage->queue));
+        json_object_set_new(json, "work", real(stage->work));
+        json_object_set_new(json, "wait", real(stage->wait));
+        json_object_set_new(json, "slow", real(stage->slow));
+        json_object_set_new(json, "typical", real(stage->typical));
+        json_array_append_new(all, json);
+    }
+    crn_free(stages);
+    return all;
+}
+
 static json_t *part_at(const crn_explain_report *report, uint32_t at)
 {
     return part_json(report, &report->explain->parts[at]);
@@ -173,6 +196,8 @@ void crn_explain_json(FILE *out, const crn_explain_report *report)
     crn_json_write_member(out, "half", crn_json_number(explain->half));
     crn_json_write_member(out, "slow", slow_json(explain));
     crn_json_write_member(out, "rest", rest_json(report));
+    if (report->latencies)
+        crn_json_write_member(out, "stages", stages_json(report));
     write_items(out, "parts", part_at, report, explain->part_count);
     write_items(out, "factors", factor_at, report, explain->factor_count);
     fputs("}\n", out);

@@ -41,7 +41,10 @@ static void name_part(crn_texts_row *row, const crn_explain_report *report,
                                          [CRN_EXPLAIN_NUMBER] = "calls of ",
                                          [CRN_EXPLAIN_DURATION] = "duration of ",
                                          [CRN_EXPLAIN_OVERLAP] = "overlap of ",
-                                         [CRN_EXPLAIN_WAITING] = "self time without a processor"};
+                                         [CRN_EXPLAIN_WAITING] = "self time without a processor",
+                                         [CRN_EXPLAIN_STAGE_QUEUE] = "queueing before ",
+                                         [CRN_EXPLAIN_STAGE_WORK] = "work of ",
+                                         [CRN_EXPLAIN_STAGE_WAIT] = "waiting of "};
     snprintf(row->before, sizeof row->before, "%s", before[part->kind]);
     if (part->kind == CRN_EXPLAIN_SELF && report->explain->has_cpu)
         snprintf(row->before, sizeof row->before, "work");
@@ -126,6 +129,35 @@ static void print_parts(FILE *out, const crn_explain_report *report)
     crn_free(places);
     putc('\n', out);
     crn_texts_print(out, &texts, "because of");
+}
+
+/* ---- stages of a latency ---- */
+
+static void print_stages(FILE *out, const crn_explain_report *report)
+{
+    crn_texts texts = {.columns = 5,
+                       .titles = {"mean", "%", "queueing", "work", "waiting"},
+                       .ranks = {0, 0, 1, 1, 1}};
+    char text[CRN_FIGURE_SIZE];
+    uint32_t count;
+    crn_explain_stage *stages = crn_explain_stages(report, &count);
+    for (uint32_t i = 0; i < count && i < report->top; i++) {
+        const double times[] = {stages[i].queue, stages[i].work, stages[i].wait};
+        crn_texts_row *row = crn_texts_add(&texts);
+        crn_texts_cell(row, 0, "%s", crn_texts_time(text, stages[i].mean));
+        crn_texts_share(row, 1, stages[i].mean / report->explain->mean);
+        for (size_t k = 0; k < 3; k++)
+            crn_texts_cell(row, 2 + k, "%s", times[k] > 0 ? crn_texts_time(text, times[k]) : "-");
+        row->block = report->source->profile->blocks[stages[i].block];
+    }
+    putc('\n', out);
+    crn_texts_print(out, &texts, "stage: from its hand-over to that of the next");
+    if (count > report->top) {
+        char line[64];
+        snprintf(line, sizeof line, "%" PRIu32 " more: --top 0 shows all", count - report->top);
+        print_dim(out, line);
+    }
+    crn_free(stages);
 }
 
 /* ---- factors ---- */
@@ -262,13 +294,21 @@ static void print_rest(FILE *out, const crn_explain *rest)
     print_dim(out, line);
 }
 
+static void print_slow_none(FILE *out, const crn_explain_report *report)
+{
+    char line[64];
+    snprintf(line, sizeof line, "slow: %s %s (--slow)",
+             report->slow > report->explain->max ? "no" : "every",
+             report->latencies ? "result" : "span");
+    print_dim(out, line);
+}
+
 static void print_slow(FILE *out, const crn_explain_report *report)
 {
     const crn_explain *explain = report->explain;
     if (!explain->slow_count || !explain->typical_count) {
         if (report->slow)
-            print_dim(out, report->slow > explain->max ? "slow: no span (--slow)"
-                                                       : "slow: every span (--slow)");
+            print_slow_none(out, report);
         return;
     }
     crn_texts texts = {
@@ -291,7 +331,7 @@ static void print_slow(FILE *out, const crn_explain_report *report)
             more++;
         }
     putc('\n', out);
-    crn_texts_print(out, &texts, "slow spans");
+    crn_texts_print(out, &texts, report->latencies ? "slow results" : "slow spans");
     snprintf(line, sizeof line,
              "slow: %" PRIu32 " from %s on (%s); typical: %" PRIu32
              " between %s and %s%s; extra: of the difference",
@@ -311,13 +351,18 @@ static void print_summary(FILE *out, const crn_explain_report *report)
     char mean[CRN_FIGURE_SIZE], deviation[CRN_FIGURE_SIZE], min[CRN_FIGURE_SIZE],
         median[CRN_FIGURE_SIZE], max[CRN_FIGURE_SIZE], line[512];
     snprintf(line, sizeof line,
-             "%" PRIu32 " spans: mean %s, standard deviation %s, from %s to %s, median %s",
-             explain->count, crn_texts_time(mean, explain->mean),
-             crn_texts_time(deviation, explain->deviation),
+             "%" PRIu32 " %s: mean %s, standard deviation %s, from %s to %s, median %s",
+             explain->count, report->latencies ? "results" : "spans",
+             crn_texts_time(mean, explain->mean), crn_texts_time(deviation, explain->deviation),
              crn_texts_time(min, (double)explain->min), crn_texts_time(max, (double)explain->max),
              crn_texts_time(median, (double)explain->median));
     crn_terminal_wrapped(out, line);
-    if (explain->nested || explain->open) {
+    if (report->latencies) {
+        if (explain->open) {
+            snprintf(line, sizeof line, "left out: %" PRIu32 " open", explain->open);
+            print_dim(out, line);
+        }
+    } else if (explain->nested || explain->open) {
         snprintf(line, sizeof line,
                  "left out: %" PRIu32 " inside another span of %.200s, %" PRIu32 " open",
                  explain->nested, report->block, explain->open);
@@ -342,6 +387,8 @@ void crn_explain_text(FILE *out, const crn_explain_report *report)
     crn_terminal_style(out, CRN_STYLE_PLAIN);
     if (report->explain->variance > 0) {
         print_summary(out, report);
+        if (report->latencies)
+            print_stages(out, report);
         print_parts(out, report);
         print_factors(out, report);
         if (report->rest)

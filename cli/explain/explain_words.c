@@ -40,6 +40,15 @@ void crn_explain_part_words(crn_words *words, const crn_explain_report *report,
     case CRN_EXPLAIN_WAITING:
         crn_words_add(words, "how long it waits");
         break;
+    case CRN_EXPLAIN_STAGE_QUEUE:
+        crn_words_add(words, "how long work queues before %.200s", name);
+        break;
+    case CRN_EXPLAIN_STAGE_WORK:
+        crn_words_add(words, "how long %.200s works", name);
+        break;
+    case CRN_EXPLAIN_STAGE_WAIT:
+        crn_words_add(words, "how long %.200s waits", name);
+        break;
     default:
         crn_words_add(words, report->explain->has_cpu ? "its work" : "its self time");
         break;
@@ -220,10 +229,11 @@ static void add_rest(crn_words *words, const crn_explain_report *report)
     if (!rest)
         return;
     if (explain->half == 1)
-        crn_words_add(words, " One span alone makes up half of the variance or more");
+        crn_words_add(words, " One %s alone makes up half of the variance or more",
+                      report->latencies ? "result" : "span");
     else
-        crn_words_add(words, " %" PRIu32 " of the %" PRIu32 " spans make up half of the variance",
-                      explain->half, explain->count);
+        crn_words_add(words, " %" PRIu32 " of the %" PRIu32 " %s make up half of the variance",
+                      explain->half, explain->count, report->latencies ? "results" : "spans");
     if (!(rest->variance > 0)) {
         crn_words_add(words, "; without the slowest twentieth there is no variance.");
         return;
@@ -245,16 +255,17 @@ static void add_rest(crn_words *words, const crn_explain_report *report)
 static bool nothing_to_say(crn_words *words, const crn_explain_report *report)
 {
     const crn_explain *explain = report->explain;
+    const char *what = report->latencies ? "result" : "span";
     char time[CRN_FIGURE_SIZE];
     if (explain->count == 0)
-        crn_words_add(words, "No span of %.200s has ended%s: nothing to compare.", report->block,
-                      report->where ? " among the chosen ones" : "");
+        crn_words_add(words, "No %s of %.200s has ended%s: nothing to compare.", what,
+                      report->block, report->where ? " among the chosen ones" : "");
     else if (explain->count == 1)
-        crn_words_add(words, "There is one span of %.200s, of %s: nothing to compare it with.",
+        crn_words_add(words, "There is one %s of %.200s, of %s: nothing to compare it with.", what,
                       report->block, crn_texts_time(time, explain->mean));
     else if (!(explain->variance > 0))
-        crn_words_add(words, "%.200s does not vary: each of its %" PRIu32 " spans took %s.",
-                      report->block, explain->count, crn_texts_time(time, explain->mean));
+        crn_words_add(words, "%.200s does not vary: each of its %" PRIu32 " %ss took %s.",
+                      report->block, explain->count, what, crn_texts_time(time, explain->mean));
     else
         return false;
     return true;

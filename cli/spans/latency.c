@@ -7,8 +7,33 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "cli/common/cli.h"
 
 const double crn_latency_shares[CRN_LATENCY_SHARES] = {0.5, 0.9, 0.99};
+
+bool crn_latency_find(const crn_span_source *source, const char *from, const char *to,
+                      const char *where, crn_latencies *latencies)
+{
+    uint8_t *inputs = crn_span_source_named(source, from);
+    uint8_t *results = inputs ? crn_span_source_named(source, to) : NULL;
+    uint8_t *chosen = results && where ? crn_span_source_where(source, where) : NULL;
+    bool good = results && (chosen || !where);
+    for (uint32_t s = 0; chosen && s < source->trace->span_count; s++)
+        results[s] &= chosen[s];
+    if (good)
+        *latencies = crn_latencies_make(source->trace, inputs, results);
+    crn_free(inputs);
+    crn_free(results);
+    crn_free(chosen);
+    return good;
+}
+
+void crn_latency_fail_unlinked(const crn_span_source *source, const char *from, const char *to)
+{
+    crn_cli_fail("%s: no \"%s\" leads to a \"%s\": hand work off inside of the input's span, or "
+                 "record cairn_span_follows; see cairn-latency(1)",
+                 source->path, from, to);
+}
 
 static int compare_lengths(const void *left, const void *right, void *data)
 {

@@ -35,6 +35,13 @@ typedef struct crn_latency_report {
     uint32_t *slowest; /* rows, the slowest first */
 } crn_latency_report;
 
+/* Finds the latencies between spans of two names; of the results, only those that `where` (an SQL
+ * expression, NULL: none) selects. On an error prints a message and returns false. */
+bool crn_latency_find(const crn_span_source *source, const char *from, const char *to,
+                      const char *where, crn_latencies *latencies);
+/* Prints that no input leads to any result. */
+void crn_latency_fail_unlinked(const crn_span_source *source, const char *from, const char *to);
+
 void crn_latency_measure(crn_latency_report *report);
 void crn_latency_report_free(crn_latency_report *report);
 

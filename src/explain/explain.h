@@ -10,6 +10,7 @@
 
 #include "explain/critical.h"
 #include "explain/f_test.h"
+#include "explain/latency_parts.h"
 #include "explain/variance.h"
 
 #endif

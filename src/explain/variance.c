@@ -80,78 +80,9 @@ static void choose(working *working, const uint64_t *chosen, uint64_t limit)
     crn_free(nested);
 }
 
-/* ---- durations ---- */
-
 static double duration_of(const working *working, uint32_t span)
 {
     return (double)crn_span_duration(working->spans, span);
-}
-
-static void find_variance(working *working)
-{
-    crn_explain *explain = working->explain;
-    double sum = 0;
-    uint32_t seen = 0;
-    CRN_EACH_EXPLAINED(s, &working->explained)
-    explain->mean += (duration_of(working, s) - explain->mean) / ++seen;
-    CRN_EACH_EXPLAINED(s, &working->explained)
-    {
-        double deviation = duration_of(working, s) - explain->mean;
-        sum += deviation * deviation;
-    }
-    explain->variance = working->count ? sum / working->count : 0;
-    explain->deviation = sqrt(explain->variance);
-    explain->half = crn_explain_half(&working->explained, explain->mean, sum);
-}
-
-/* Returns the mean duration of the spans in a bitmap. */
-static double mean_where(const working *working, const uint64_t *marked, uint32_t *count)
-{
-    double mean = 0;
-    *count = 0;
-    CRN_EACH_EXPLAINED(s, &working->explained)
-    if (crn_bits_has(marked, s))
-        mean += (duration_of(working, s) - mean) / ++*count;
-    return mean;
-}
-
-/* From which duration on spans are slow; typical ones end before it. False: nothing to compare. */
-static bool choose_slow(crn_explain *explain, uint64_t slow)
-{
-    explain->slow_from = slow ? slow : explain->p99;
-    if (slow && slow <= explain->typical_to) {
-        explain->typical_to = slow - 1;
-        if (explain->typical_from > explain->typical_to)
-            explain->typical_from = explain->min;
-    }
-    return explain->slow_from > explain->typical_to && explain->typical_from <= explain->typical_to;
-}
-
-static void find_slow(working *working, uint64_t slow)
-{
-    static const double shares[] = {0, 0.25, 0.5, 0.75, 0.95, 0.99, 1};
-    uint64_t ranks[sizeof shares / sizeof *shares] = {0};
-    crn_explain *explain = working->explain;
-    crn_explain_ranks(&working->explained, shares, ranks, (int)(sizeof shares / sizeof *shares));
-    explain->min = ranks[0];
-    explain->typical_from = ranks[1];
-    explain->median = ranks[2];
-    explain->typical_to = ranks[3];
-    explain->p95 = ranks[4];
-    explain->p99 = ranks[5];
-    explain->max = ranks[6];
-    if (!choose_slow(explain, slow))
-        return;
-    CRN_EACH_EXPLAINED(s, &working->explained)
-    {
-        uint64_t took = crn_span_duration(working->spans, s);
-        if (took >= explain->slow_from)
-            crn_bits_set(working->slow, s);
-        if (took >= explain->typical_from && took <= explain->typical_to)
-            crn_bits_set(working->typical, s);
-    }
-    explain->slow_mean = mean_where(working, working->slow, &explain->slow_count);
-    explain->typical_mean = mean_where(working, working->typical, &explain->typical_count);
 }
 
 /* ---- two passes ---- */
@@ -346,16 +277,6 @@ static void add_child_parts(working *working, uint32_t block)
     }
 }
 
-static int compare_parts(const void *left, const void *right)
-{
-    const crn_explain_part *a = left, *b = right;
-    if (a->share != b->share)
-        return a->share > b->share ? -1 : 1;
-    if (a->block != b->block)
-        return a->block < b->block ? -1 : 1;
-    return (int)a->kind - (int)b->kind;
-}
-
 static void make_parts(working *working)
 {
     crn_explain *explain = working->explain;
@@ -379,7 +300,7 @@ static void make_parts(working *working)
     for (uint32_t b = 0; b < working->block_count; b++)
         if (working->blocks[b].spans > 0)
             add_child_parts(working, b);
-    qsort(explain->parts, explain->part_count, sizeof *explain->parts, compare_parts);
+    crn_explain_sort_parts(explain);
 }
 
 /* ---- entry ---- */
@@ -396,9 +317,8 @@ crn_explain *crn_explain_make(const crn_spans *spans, const uint64_t *chosen, ui
     working.slow = crn_bits_new(spans->trace->span_count);
     working.typical = crn_bits_new(spans->trace->span_count);
     working.explained =
-        (crn_explained){spans, working.count, working.list, working.slow, working.typical};
-    find_variance(&working);
-    find_slow(&working, slow);
+        (crn_explained){spans, working.count, working.list, working.slow, working.typical, NULL};
+    crn_explain_lengths(explain, &working.explained, slow);
     if (working.count) {
         working.blocks = crn_calloc(working.block_count, sizeof *working.blocks);
         explain->has_cpu = has_cpu(&working);

@@ -28,6 +28,10 @@ typedef enum crn_explain_kind {
     CRN_EXPLAIN_DURATION,
     CRN_EXPLAIN_OVERLAP,
     CRN_EXPLAIN_WAITING, /* self time off the processor; where known, SELF is the rest */
+    /* Parts of an end-to-end latency, by block of the stage: latency_parts.h. */
+    CRN_EXPLAIN_STAGE_QUEUE, /* the stage had been asked for and had not begun */
+    CRN_EXPLAIN_STAGE_WORK,
+    CRN_EXPLAIN_STAGE_WAIT, /* its lane waited */
     CRN_EXPLAIN_KINDS
 } crn_explain_kind;
 
@@ -35,7 +39,7 @@ typedef enum crn_explain_kind {
  * 0..1 (overlap). NaN: undefined, like the duration of children that never ran. */
 typedef struct crn_explain_part {
     crn_explain_kind kind;
-    uint32_t block;         /* block of the children; 0 (the root) for self time */
+    uint32_t block;         /* of the children, or the stage; 0 (the root) for self time */
     double share;           /* of the variance; negative if it evens out other parts */
     double mean, deviation; /* over spans; for figures of children, over spans that have any */
     double slow, typical;   /* the mean in slow and in typical spans */
@@ -119,8 +123,16 @@ void crn_explain_free(crn_explain *explain);
 typedef struct crn_explained {
     const crn_spans *spans;
     uint32_t count;
-    const uint64_t *list, *slow, *typical; /* bitmaps by span */
+    uint64_t *list, *slow, *typical; /* bitmaps by span */
+    const uint64_t *lengths;         /* by span, ns, explained in place of durations; NULL: none */
 } crn_explained;
+
+/* Returns what is explained of a span, in ns: its duration, if no other length is. */
+static inline uint64_t crn_explained_length(const crn_explained *explained, uint32_t span)
+{
+    return explained->lengths ? explained->lengths[span]
+                              : crn_span_duration(explained->spans, span);
+}
 
 /* Returns the first explained span >= from; the number of all spans if there is none. */
 static inline uint32_t crn_explained_next(const crn_explained *explained, uint32_t from)
@@ -135,7 +147,13 @@ static inline uint32_t crn_explained_next(const crn_explained *explained, uint32
 
 void crn_explain_factors(crn_explain *explain, const crn_explained *explained);
 
-/* Internal: sets the nearest-rank quantiles of the explained durations for `shares`, each in 0..1;
+/* Internal: sets the figures of the explained lengths, from mean to max and half, and those of slow
+ * and typical spans, and marks these in the bitmaps. */
+void crn_explain_lengths(crn_explain *explain, const crn_explained *explained, uint64_t slow);
+/* Internal: sorts the parts, largest share first. */
+void crn_explain_sort_parts(crn_explain *explain);
+
+/* Internal: sets the nearest-rank quantiles of the explained lengths for `shares`, each in 0..1;
  * and the number of spans, farthest from the mean, that make half of `sum`, the sum of all squared
  * deviations. */
 void crn_explain_ranks(const crn_explained *explained, const double *shares, uint64_t *ranks,

@@ -35,7 +35,7 @@ static void find_digits(const crn_explained *explained, rank_search *all, int co
         memset(all[i].counts, 0, DIGITS * sizeof *all[i].counts);
     CRN_EACH_EXPLAINED(s, explained)
     {
-        uint64_t took = crn_span_duration(explained->spans, s);
+        uint64_t took = crn_explained_length(explained, s);
         uint64_t high = shift + DIGIT_BITS < 64 ? took >> (shift + DIGIT_BITS) : 0;
         for (int i = 0; i < count; i++)
             all[i].counts[took >> shift & (DIGITS - 1)] += high == all[i].high;
@@ -53,7 +53,7 @@ void crn_explain_ranks(const crn_explained *explained, const double *shares, uin
         return;
     CRN_EACH_EXPLAINED(s, explained)
     {
-        uint64_t took = crn_span_duration(explained->spans, s);
+        uint64_t took = crn_explained_length(explained, s);
         longest = took > longest ? took : longest;
     }
     for (int i = 0; i < rank_count; i++) {
@@ -80,7 +80,7 @@ void crn_explain_ranks(const crn_explained *explained, const double *shares, uin
 static uint64_t square_of(const crn_explained *explained, uint32_t span, double mean,
                           double *square)
 {
-    double deviation = (double)crn_span_duration(explained->spans, span) - mean;
+    double deviation = (double)crn_explained_length(explained, span) - mean;
     uint64_t bits;
     *square = deviation * deviation;
     memcpy(&bits, square, sizeof bits);

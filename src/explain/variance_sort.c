@@ -52,7 +52,7 @@ const char *crn_factor_text(const crn_factor *factor, uint32_t at)
 
 double crn_factor_duration(const crn_factor *factor, uint32_t at)
 {
-    return (double)crn_span_duration(factor->explained->spans, factor->spans[at]);
+    return (double)crn_explained_length(factor->explained, factor->spans[at]);
 }
 
 static void swap(crn_factor *factor, uint32_t left, uint32_t right)

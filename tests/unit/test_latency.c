@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_latency.c - end-to-end latencies of random spans, against a search that visits everything.
+ * test_latency.c - end-to-end latencies of random spans, against a search that visits everything,
+ * and their parts, against ones that are added up nanosecond by nanosecond.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "explain/explain.h"
+#include "explain/moments.h"
 #include "spans/spans.h"
 #include "support/cases.h"
 #include "support/random.h"
 
-enum { ROUNDS = 400, MOST = 60, BLOCKS = 5, FROM = 1, TO = 2 };
+enum { ROUNDS = 400, MOST = 60, BLOCKS = 5, LANES = 3, FROM = 1, TO = 2 };
 
 typedef struct graph {
     crn_trace trace;
     crn_span spans[MOST];
     crn_span_edge edges[3 * MOST];
+    crn_span_handoff handoffs[MOST];
+    const char *lanes[LANES];
     uint8_t from[MOST], to[MOST];
 } graph;
 
@@ -28,7 +34,11 @@ static int compare_edges(const void *left, const void *right)
 /* Any parents and edges, circles among them: damaged captures have these. */
 static void make(graph *graph, random_source *random, bool circles)
 {
-    *graph = (struct graph){.trace = {.spans = graph->spans, .edges = graph->edges}};
+    *graph = (struct graph){.trace = {.spans = graph->spans,
+                                      .edges = graph->edges,
+                                      .handoffs = graph->handoffs,
+                                      .lanes = graph->lanes,
+                                      .lane_count = LANES}};
     uint32_t count = 1 + random_below(random, MOST);
     graph->trace.span_count = count;
     for (uint32_t s = 0; s < count; s++) {
@@ -132,6 +142,128 @@ static void results_have_their_newest_input(void **state)
     assert_true(rows > ROUNDS && unlinked > ROUNDS / 4);
 }
 
+/* ---- parts ---- */
+
+static void hand_off(graph *graph, random_source *random)
+{
+    for (uint32_t s = 0; s < graph->trace.span_count; s++) {
+        crn_span *span = &graph->spans[s];
+        span->lane = random_below(random, LANES);
+        span->handed_off = span->parent != CRN_SPAN_NONE && random_below(random, 3);
+        if (span->handed_off && random_below(random, 3))
+            graph->handoffs[graph->trace.handoff_count++] =
+                (crn_span_handoff){.span = s, .taken = 1 + random_below(random, 1000)};
+    }
+}
+
+/* Returns true if the lane waits at this time. */
+static bool waits_at(const crn_moments *moments, const graph *graph, uint32_t lane, uint64_t time)
+{
+    bool waits = false, ours = false;
+    for (uint32_t m = 0; m < moments->count; m++) {
+        const crn_moment *moment = &moments->moments[m];
+        if (moment->first)
+            ours = graph->spans[moment->span].lane == lane;
+        if (ours && moment->time <= time)
+            waits = moment->waits && m + 1 < moments->count && !moment[1].first;
+    }
+    return waits;
+}
+
+static uint64_t handed_over_at(const graph *graph, uint32_t span, uint32_t next)
+{
+    const crn_span *its = &graph->spans[span], *other = &graph->spans[next];
+    if (other->parent != span)
+        return its->end;
+    if (!other->handed_off)
+        return other->start;
+    for (uint32_t h = 0; h < graph->trace.handoff_count; h++)
+        if (graph->handoffs[h].span == next && graph->handoffs[h].taken < its->end)
+            return graph->handoffs[h].taken;
+    return its->end;
+}
+
+enum { KINDS = 3 }; /* queueing, work, waiting */
+
+/* Adds up one latency by block and kind. */
+static void add_up(const graph *graph, const crn_moments *moments, const crn_latencies *found,
+                   const crn_latency_row *row, double *parts)
+{
+    uint32_t count;
+    crn_latency_stage *stages = crn_latency_stages(&graph->trace, found, row, &count);
+    uint64_t time = graph->spans[row->from].start;
+    for (uint32_t i = 0; i < count; i++) {
+        const crn_span *span = &graph->spans[stages[i].span];
+        bool last = i + 1 == count;
+        for (uint64_t end = time + stages[i].length; time < end; time++) {
+            bool over = !last && time >= handed_over_at(graph, stages[i].span, stages[i + 1].span);
+            uint32_t block = over ? graph->spans[stages[i + 1].span].block : span->block;
+            int kind = over ? 0 : waits_at(moments, graph, span->lane, time) ? 2 : 1;
+            parts[KINDS * block + (uint32_t)kind]++;
+        }
+    }
+    crn_free(stages);
+}
+
+/* Holds the parts against means and covariances of a full table, results by parts. */
+static void check_parts(const crn_explain *explain, const crn_latencies *found,
+                        double (*table)[KINDS * BLOCKS])
+{
+    double count = found->count, shares = 0, means = 0, extra = 0;
+    for (uint32_t p = 0; p < explain->part_count; p++) {
+        const crn_explain_part *part = &explain->parts[p];
+        uint32_t place = KINDS * part->block + (uint32_t)part->kind - CRN_EXPLAIN_STAGE_QUEUE;
+        double mean = 0, covariance = 0, squares = 0;
+        for (uint32_t r = 0; r < found->count; r++)
+            mean += table[r][place] / count;
+        for (uint32_t r = 0; r < found->count; r++) {
+            double off = table[r][place] - mean;
+            covariance += off * ((double)found->rows[r].length - explain->mean) / count;
+            squares += off * off / count;
+        }
+        assert_true(fabs(part->mean - mean) < 1e-6);
+        assert_true(fabs(part->deviation - sqrt(squares)) < 1e-6);
+        assert_true(fabs(part->share * explain->variance - covariance) < 1e-5);
+        shares += part->share;
+        means += part->mean;
+        extra += part->extra;
+    }
+    assert_true(fabs(means - explain->mean) < 1e-6);
+    assert_true(explain->variance == 0 || fabs(shares - 1) < 1e-6);
+    assert_true(!explain->slow_count ||
+                fabs(extra - (explain->slow_mean - explain->typical_mean)) < 1e-6);
+}
+
+static void latencies_are_divided(void **state)
+{
+    (void)state;
+    random_source random = {32};
+    static graph graph;
+    static double table[MOST][KINDS * BLOCKS];
+    double kinds[KINDS] = {0};
+    for (int i = 0; i < ROUNDS / 4; i++) {
+        make(&graph, &random, false);
+        hand_off(&graph, &random);
+        crn_spans *spans = crn_spans_make(&graph.trace, BLOCKS);
+        crn_latencies found = crn_latencies_make(&graph.trace, graph.from, graph.to);
+        crn_moments moments = crn_moments_make(spans);
+        memset(table, 0, sizeof table);
+        for (uint32_t r = 0; r < found.count; r++) {
+            add_up(&graph, &moments, &found, &found.rows[r], table[r]);
+            for (int p = 0; p < KINDS * BLOCKS; p++)
+                kinds[p % KINDS] += table[r][p];
+        }
+        crn_explain *explain = crn_explain_latency_make(spans, &found, UINT64_MAX, i % 2 ? 500 : 0);
+        assert_int_equal(explain->count, found.count);
+        check_parts(explain, &found, table);
+        crn_explain_free(explain);
+        crn_moments_free(&moments);
+        crn_latencies_free(&found);
+        crn_spans_free(spans);
+    }
+    assert_true(kinds[0] > 1000 && kinds[1] > 1000 && kinds[2] > 1000);
+}
+
 static void jitter_is_the_mean_difference(void **state)
 {
     (void)state;
@@ -146,6 +278,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_have_their_newest_input),
+        cmocka_unit_test(latencies_are_divided),
         cmocka_unit_test(jitter_is_the_mean_difference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

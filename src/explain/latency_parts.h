@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * latency_parts.h - divides end-to-end latencies (spans/latency.h) among their stages, and the time
+ * of each stage into queueing, work and waiting.
+ *
+ * A stage begins when the one before it hands over: when the token was taken that led to its span,
+ * or when the span ended that it follows; where the token's time is not known, when the span that
+ * asked ended. From then until its span begins it queues. Afterwards its lane works, or waits as in
+ * the critical path (moments.h), until the stage hands over itself, or the result ends. A call on
+ * the same lane is handed over when it begins. So the stages of a result add up to its latency.
+ */
+#ifndef CRN_EXPLAIN_LATENCY_PARTS_H
+#define CRN_EXPLAIN_LATENCY_PARTS_H
+
+#include "explain/variance.h"
+
+typedef struct crn_latency_share {
+    uint32_t span;
+    uint64_t queue, work, wait; /* ns */
+} crn_latency_share;
+
+/* When lanes wait; the same for all latencies of the spans. */
+typedef struct crn_lane_waits crn_lane_waits;
+crn_lane_waits *crn_lane_waits_make(const crn_spans *spans);
+void crn_lane_waits_free(crn_lane_waits *waits);
+
+/* Returns the stages of a row, the input first, and sets `*count`; free it with crn_free. */
+crn_latency_share *crn_latency_divide(const crn_lane_waits *waits, const crn_latencies *latencies,
+                                      const crn_latency_row *row, uint32_t *count);
+
+/* Explains why the latencies vary, as crn_explain_make explains durations: by stage and
+ * kind of time, and by the attributes of the results. Never NULL. */
+crn_explain *crn_explain_latency_make(const crn_spans *spans, const crn_latencies *latencies,
+                                      uint64_t limit, uint64_t slow);
+
+#endif
