@@ -127,7 +127,11 @@ static int explain_latency(const crn_span_source *source)
 {
     crn_latencies latencies = {0};
     char name[512];
-    if (!crn_latency_find(source, given.from, given.to, given.where, &latencies))
+    uint8_t *kept = given.where ? crn_span_source_where(source, given.where) : NULL;
+    bool found =
+        (kept || !given.where) && crn_latency_find(source, given.from, given.to, kept, &latencies);
+    crn_free(kept);
+    if (!found)
         return CRN_EXIT_BAD;
     snprintf(name, sizeof name, "%.200s to %.200s", given.from, given.to);
     crn_explain_report report = {.source = source,

@@ -94,6 +94,7 @@ static int run(void)
                                      .from = given.from,
                                      .to = given.to,
                                      .deadline = given.deadline,
+                                     .frames = CRN_LATENCY_FRAMES,
                                      .top = given.top ? (uint32_t)given.top : UINT32_MAX};
         if (crn_latency_find(&source, given.from, given.to, NULL, &report.latencies))
             status = show(&report);

@@ -12,20 +12,18 @@
 const double crn_latency_shares[CRN_LATENCY_SHARES] = {0.5, 0.9, 0.99};
 
 bool crn_latency_find(const crn_span_source *source, const char *from, const char *to,
-                      const char *where, crn_latencies *latencies)
+                      const uint8_t *kept, crn_latencies *latencies)
 {
     uint8_t *inputs = crn_span_source_named(source, from);
     uint8_t *results = inputs ? crn_span_source_named(source, to) : NULL;
-    uint8_t *chosen = results && where ? crn_span_source_where(source, where) : NULL;
-    bool good = results && (chosen || !where);
-    for (uint32_t s = 0; chosen && s < source->trace->span_count; s++)
-        results[s] &= chosen[s];
-    if (good)
+    for (uint32_t s = 0; results && kept && s < source->trace->span_count; s++)
+        results[s] &= kept[s];
+    if (results)
         *latencies = crn_latencies_make(source->trace, inputs, results);
+    bool found = results;
     crn_free(inputs);
     crn_free(results);
-    crn_free(chosen);
-    return good;
+    return found;
 }
 
 void crn_latency_fail_unlinked(const crn_span_source *source, const char *from, const char *to)

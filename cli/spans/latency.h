@@ -10,7 +10,7 @@
 #include "span_source.h"
 #include "spans/spans.h"
 
-enum { CRN_LATENCY_SHARES = 3 };
+enum { CRN_LATENCY_SHARES = 3, CRN_LATENCY_FRAMES = 1000 /* as the command prints */ };
 extern const double crn_latency_shares[CRN_LATENCY_SHARES]; /* of the percentiles: 0.5, 0.9, 0.99 */
 
 /* Times of the spans of one block on the way to results. */
@@ -24,6 +24,7 @@ typedef struct crn_latency_report {
     const char *from, *to; /* names */
     uint64_t deadline;     /* ns; 0: none */
     uint32_t top;
+    uint32_t frames; /* most frames in the JSON: if there are more results, each is of several */
     crn_latencies latencies;
 
     /* Filled by crn_latency_measure. */
@@ -35,10 +36,10 @@ typedef struct crn_latency_report {
     uint32_t *slowest; /* rows, the slowest first */
 } crn_latency_report;
 
-/* Finds the latencies between spans of two names; of the results, only those that `where` (an SQL
- * expression, NULL: none) selects. On an error prints a message and returns false. */
+/* Finds the latencies between spans of two names; of the results, only those in `kept` (by span;
+ * NULL: all). On an error prints a message and returns false. */
 bool crn_latency_find(const crn_span_source *source, const char *from, const char *to,
-                      const char *where, crn_latencies *latencies);
+                      const uint8_t *kept, crn_latencies *latencies);
 /* Prints that no input leads to any result. */
 void crn_latency_fail_unlinked(const crn_span_source *source, const char *from, const char *to);
 

@@ -25,15 +25,20 @@ static json_t *ranks_json(const uint64_t ranks[CRN_LATENCY_SHARES], uint64_t mos
     return json;
 }
 
+static void set_iteration(json_t *json, const crn_span *span)
+{
+    json_object_set_new(json, "iteration",
+                        span->iteration == CAIRN_ITERATION_NONE ? json_null()
+                                                                : json_integer(span->iteration));
+}
+
 static json_t *stage_json(const crn_latency_report *report, const crn_latency_stage *stage)
 {
     const crn_span *span = &report->source->trace->spans[stage->span];
     json_t *json = json_object();
     set_number(json, "id", stage->span);
     json_object_set_new(json, "block", crn_json_block(report->source->profile, span->block));
-    json_object_set_new(json, "iteration",
-                        span->iteration == CAIRN_ITERATION_NONE ? json_null()
-                                                                : json_integer(span->iteration));
+    set_iteration(json, span);
     set_number(json, "time", stage->length);
     return json;
 }
@@ -65,6 +70,42 @@ static json_t *part_json(const crn_latency_report *report, const crn_latency_par
     return json;
 }
 
+/* The slowest of the results from `first` up to `last` stands for them. */
+static json_t *frame_json(const crn_latency_report *report, uint32_t first, uint32_t last)
+{
+    const crn_latency_row *rows = report->latencies.rows, *slowest = &rows[first];
+    uint32_t missed = 0, count;
+    for (uint32_t i = first; i < last; i++) {
+        slowest = rows[i].length > slowest->length ? &rows[i] : slowest;
+        missed += report->deadline && rows[i].length > report->deadline;
+    }
+    json_t *json = json_object(), *chain = json_array();
+    crn_latency_stage *stages =
+        crn_latency_stages(report->source->trace, &report->latencies, slowest, &count);
+    for (uint32_t i = 0; i < count; i++)
+        json_array_append_new(chain, crn_json_number(stages[i].span));
+    crn_free(stages);
+    set_number(json, "count", last - first);
+    set_number(json, "missed", missed);
+    set_number(json, "start", report->source->trace->spans[slowest->from].start);
+    set_number(json, "latency", slowest->length);
+    set_number(json, "age", slowest->age);
+    set_iteration(json, &report->source->trace->spans[slowest->to]);
+    json_object_set_new(json, "chain", chain);
+    return json;
+}
+
+static json_t *frames_json(const crn_latency_report *report)
+{
+    uint32_t count = report->latencies.count;
+    uint64_t shown = count < report->frames ? count : report->frames;
+    json_t *frames = json_array();
+    for (uint64_t i = 0; i < shown; i++)
+        json_array_append_new(frames, frame_json(report, (uint32_t)(i * count / shown),
+                                                 (uint32_t)((i + 1) * count / shown)));
+    return frames;
+}
+
 void crn_latency_json(FILE *out, const crn_latency_report *report)
 {
     const crn_latencies *latencies = &report->latencies;
@@ -90,5 +131,6 @@ void crn_latency_json(FILE *out, const crn_latency_report *report)
     for (uint32_t i = 0; i < latencies->count && i < report->top; i++)
         json_array_append_new(slowest, row_json(report, &latencies->rows[report->slowest[i]]));
     json_object_set_new(json, "slowest", slowest);
+    json_object_set_new(json, "frames", frames_json(report));
     crn_json_write(out, json);
 }

@@ -156,6 +156,7 @@ static const struct route {
     {"diff-flame", crn_view_diff_flame},
     {"why", crn_view_why},
     {"explain", crn_view_explain},
+    {"latency", crn_view_latency},
     {"whatif", crn_view_whatif},
     {"spans", crn_view_spans},
     {"span", crn_view_span},

@@ -27,8 +27,8 @@ enum {
     CRN_VIEW_ITEMS_MAX = 64,   /* limit on items of a query */
     CRN_VIEW_FILES_MAX = 16,
     CRN_VIEW_LONGEST = 1000,
-    CRN_VIEW_KEPT = 32,           /* limit on cached answers */
-    CRN_VIEW_KEPT_SIZE = 4 << 20, /* and on their total size in bytes */
+    CRN_VIEW_KEPT = 32,            /* limit on cached answers */
+    CRN_VIEW_KEPT_SIZE = 4 << 20,  /* and on their total size in bytes */
     CRN_VIEW_UPLOAD_MAX = 1 << 30, /* bytes of a file that is dropped onto the page */
 };
 
@@ -216,7 +216,7 @@ crn_view_answer crn_view_report, crn_view_measured, crn_view_steps, crn_view_seq
 crn_view_answer crn_view_flame, crn_view_graph, crn_view_source;
 crn_view_answer crn_view_diff, crn_view_diff_flame, crn_view_why;
 crn_view_answer crn_view_spans, crn_view_span, crn_view_timeline, crn_view_iterations;
-crn_view_answer crn_view_explain, crn_view_whatif, crn_view_span_flame;
+crn_view_answer crn_view_explain, crn_view_latency, crn_view_whatif, crn_view_span_flame;
 crn_view_answer crn_view_sql, crn_view_schema;
 
 /* Prints the timeline of all lanes with at most `most` bars. Returns the spans of these, longest

@@ -40,6 +40,7 @@ for row in found["slowest"]:
     assert sum(stage["time"] for stage in row["stages"]) == row["latency"], row
 assert sum(stage["total"] for stage in found["stages"]) == found["total"]
 print([(row["from"], row["to"], row["latency"], row["age"]) for row in found["slowest"]])
+print([(frame["chain"], frame["iteration"], frame["latency"], frame["count"], frame["missed"]) for frame in found["frames"]])
 END
 echo "# slow by a deadline"
 cairn explain xr.cairn track --slow '> 13us'

@@ -2,8 +2,9 @@
 // The frame of all pages: themes, keys, focus, accessibility.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { framesOf } from "./frames.mjs";
 
-export default function frame({ test, at, go, settled, quiet, same, holds, files, packages }) {
+export default function frame({ test, at, go, settled, quiet, same, holds, json, files, packages }) {
   const jobs = files.indexOf("jobs.cairn");
   const paper = () => at().evaluate(() => getComputedStyle(document.body).backgroundColor);
 
@@ -67,7 +68,7 @@ export default function frame({ test, at, go, settled, quiet, same, holds, files
       await at().setViewportSize({ width, height: 900 });
       for (const [where, selector] of [["flame", ".flame canvas"], ["overall?top=4", "tbody tr"], ["sequence?focus=40", "tr[data-step]"], ["graph?nodes=15", "a.node"], ["flame?beside=1&fn=138", "section[data-flame] canvas"], ["tree?", "tr[aria-level]"], ["tree?callers=1", "tr[aria-level]"],
         ["diff?top=3", ".flame canvas"], [`timeline?file=${jobs}&span=3&range=1000-90000000`, ".range-panel tr[data-block]"], [`spans?file=${jobs}`, "tr[data-block]"], [`iterations?file=${jobs}`, ".u-over"],
-        [`explain?file=${jobs}`, '[data-what="answer"]'], [`whatif?file=${jobs}`, '[data-what="effects"]'], [`missing?file=${jobs}`, '[data-what="missing"]'], [`sql?file=${jobs}&q=select id, name, start from spans`, '[data-what="result"]']]) {
+        [framesOf(files, json), ".frames .plot"], [`explain?file=${jobs}`, '[data-what="answer"]'], [`whatif?file=${jobs}`, '[data-what="effects"]'], [`missing?file=${jobs}`, '[data-what="missing"]'], [`sql?file=${jobs}&q=select id, name, start from spans`, '[data-what="result"]']]) {
         await go(where);
         await settled(selector);
         if (!(await at().evaluate(() => Boolean(window.axe)))) await at().evaluate(axe);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The page by keyboard alone: every control of every view is reached by Tab, is seen when it has the
 // focus, and nothing holds the focus.
+import { framesOf } from "./frames.mjs";
+
 const LONGEST = 900; // stops of a page
 
 // Runs in the page: the controls that Tab stops at, in order.
@@ -53,7 +55,7 @@ export default function keyboard({ test, at, go, settled, quiet, same, holds, ha
     for (const [where, selector] of [["flame?metric=ticks", ".flame canvas"], ["flame?metric=ticks&beside=1&fn=" + row.block.id, "section[data-flame] canvas"], ["functions?top=12", "tbody tr"], ["paths?top=8", "tbody tr"],
       ["callers?top=8&focus=" + row.block.id, "tr[data-step]"], ["graph?nodes=8", "a.node"], ["tree?", "tr[data-row]"], ["source?", "tr[data-file]"], ["source?block=" + row.block.id, "tr.here"], ["diff?top=6", "table.sides tbody tr"],
       [`timeline?file=${jobs}&span=3`, ".span-card"], [`span-tree?file=${jobs}`, ".flame canvas"], [`spans?file=${jobs}`, "tr[data-block]"], [`slowest?file=${jobs}`, "tr[data-span]"], [`iterations?file=${jobs}`, ".u-over"],
-      [`explain?file=${jobs}`, '[data-what="answer"]'], [`whatif?file=${jobs}`, '[data-what="effects"]'], [`missing?file=${jobs}`, '[data-what="missing"]'], [`sql?file=${jobs}&q=select id, name from spans`, '[data-what="result"]']]) {
+      [framesOf(files, json), ".frames .plot"], [`explain?file=${jobs}`, '[data-what="answer"]'], [`whatif?file=${jobs}`, '[data-what="effects"]'], [`missing?file=${jobs}`, '[data-what="missing"]'], [`sql?file=${jobs}&q=select id, name from spans`, '[data-what="result"]']]) {
       await go(where);
       await settled(selector);
       await tabThrough(where);

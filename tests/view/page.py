@@ -125,12 +125,32 @@ def capture_c(folder):
     subprocess.run([CAIRN, "merge", "-o", "merged.cairn", "c.cairn", "jobs.cairn"], **run)
 
 
+def capture_frames(folder):
+    """A camera at 60 Hz, a tracker and a display; every ninth image is tracked too late."""
+    lanes = {"camera": [], "tracker": [], "display": []}
+    for i in range(45):
+        start, took = i * 16000, 20000 if i % 9 == 4 else 4000
+        lanes["camera"].append("span c%d %d %d camera #%d" % (i, start, start + 2000, i))
+        if i % 9 != 5:
+            lanes["tracker"].append("span t%d %d %d track #%d <c%d @%d" %
+                                    (i, start + 2500, start + 2500 + took, i, i, start + 1500))
+            lanes["display"].append("span d%d %d %d display #%d" %
+                                    (i, start + 3000 + took, start + 5000 + took, i))
+    lines = []
+    for lane, spans in lanes.items():
+        lines += ["lane " + lane] + spans
+    lines += ["follows d%d t%d %d" % (i, i, i * 16000 + 30000) for i in range(45) if i % 9 != 5]
+    subprocess.run([os.environ["RECORDED"], os.path.join(folder, "frames.cairn")], check=True,
+                   input="\n".join(lines) + "\n", text=True)
+
+
 def captures(folder):
     """Returns their names; the first two are compared."""
     capture_lua(folder, "lua.cairn", "handbook")
     capture_lua(folder, "other.cairn", "puzzles")
     capture_jobs(os.path.join(folder, "jobs.cairn"))
     capture_deep(folder)
+    capture_frames(folder)
     capture_c(folder)
     with open(os.path.join(folder, "imported.txt"), "w", encoding="ascii") as file:
         file.write("main;work 1000000\nmain;[missing] 3\nmain;work;[folded] 4\n")
@@ -153,8 +173,7 @@ def captures(folder):
                            stdin=words.stdout, check=True)
         names.append("stream.cairn")
     capture_lua(folder, "again.cairn", "handbook", 1700)  # the first one's program, other samples
-    names.append("again.cairn")
-    return names
+    return names + ["again.cairn", "frames.cairn"]
 
 
 def main():

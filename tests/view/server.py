@@ -223,12 +223,12 @@ def many_open_connections_do_not_block_others(server):
 
 
 ROUTES = ("captures", "blocks", "report", "steps", "sequences", "match", "flame", "graph", "source",
-          "diff", "diff-flame", "why", "explain", "whatif", "spans", "span", "span-flame", "timeline",
+          "diff", "diff-flame", "why", "explain", "latency", "whatif", "spans", "span", "span-flame", "timeline",
           "iterations", "", "nothing", "report/", "%72eport")
 KEYS = ("file", "metric", "focus", "drop", "view", "sort", "top", "least", "root", "width", "callers",
         "nodes", "block", "ids", "text", "before", "after", "id", "chosen", "of", "first", "last",
         "shortest", "longest", "points", "from", "to", "pixels", "lane", "lanes", "speed", "threads",
-        "cores", "table", "", "%00x", "x")
+        "deadline", "frames", "cores", "table", "", "%00x", "x")
 VALUES = ("", "0", "1", "2", "3", "7", "-1", "4294967295", "4294967296", "9223372036854775807",
           "18446744073709551616", "1e3", "0x10", "nan", "inf", "1:2", "1:nan", "1:1e300", "0:0", "2:-3",
           "1:2:3", ":", "#", "%231", "%23999", "main", "parse,token", ",", ",,,,", "a" * 300, "%", "%zz",
@@ -259,6 +259,10 @@ def bad_questions_get_an_error(server):
                          ("report", [("top", "x")]), ("flame", [("root", "999999")]),
                          ("flame", [("width", "1e9")]), ("flame", [("levels", "100000")]), ("source", [("block", "99999")]),
                          ("span", [("file", "1"), ("id", "99999")]), ("spans", []),
+                         ("latency", [("file", "1")]), ("latency", [("file", "1"), ("from", "1"), ("to", "1")]),
+                         ("latency", [("file", "1"), ("from", "1"), ("to", "99999")]),
+                         ("latency", [("file", "1"), ("from", "1"), ("to", "2"), ("deadline", "x")]),
+                         ("latency", [("file", "1"), ("from", "1"), ("to", "2"), ("frames", "99999")]),
                          ("timeline", [("file", "1"), ("pixels", "99999")]),
                          ("diff", [("before", "9")]), ("diff-flame", [("metric", "love")])):
         answer = server.api(route, *items, status=400)
@@ -507,6 +511,22 @@ def a_choice_of_iterations_filters(server):
     assert chart["to"] - chart["from"] < 1.05 * (max(ends) - min(ends)) + 2, chart["to"]
     thin = server.api("iterations", ("file", "1"), ("points", "1"))
     assert len(thin["points"]) == 1 and thin["points"][0][3] == 4
+
+
+@case
+def latencies_are_those_of_the_command(server):
+    blocks = {row["block"]["name"]: row["block"]["id"]
+              for row in json.loads(run(CAIRN, "spans", "--json", "jobs.cairn"))["blocks"]}
+    ends = (("file", "1"), ("from", blocks["foo"]), ("to", blocks["convert_image"]))
+    whole = json.loads(run(CAIRN, "latency", "--json", "jobs.cairn", "--from", "foo", "--to", "convert_image",
+                           "--deadline", "1us", "--top", "0"))
+    found = server.api("latency", *ends, ("deadline", "1000"), ("top", "1000"))
+    assert found.pop("capture").endswith(whole.pop("capture")) and found == whole, (found, whole)
+    assert whole["missed"] == whole["count"] == 2 and len(whole["frames"]) == 2, whole
+    one = server.api("latency", *ends, ("deadline", "1000"), ("frames", "1"))["frames"]
+    assert [(row["count"], row["missed"], row["latency"]) for row in one] == [(2, 2, whole["latency"]["max"])], one
+    first = server.api("latency", *ends, ("of", blocks["convert_image"]), ("first", "0"), ("last", "0"))
+    assert first["count"] == 1 and first["frames"][0]["iteration"] == 0, first
 
 
 @case

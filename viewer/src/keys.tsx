@@ -27,6 +27,7 @@ const help = (pages: Key[][]): [string, [string, string][]][] => [
     ["+ − or w s", "zoom in, zoom out"], ["← → or a d", "scroll left, scroll right"], ["Home", "show all"],
     ["n p", "next and previous span, or match of the search"], ["u", "parent of the span"], ["r", "select the range of time that is shown"], ["Enter", "zoom to the span"], ["Esc", "deselect"],
   ]],
+  ["Frames", [["← →", "previous and next result"], ["n p", "next and previous one that missed the deadline"], ["Enter", "its spans on the timeline"]]],
   ["Call graph", [["+ − 0", "larger, smaller, fit"], ["arrows", "scroll"]]],
 ];
 
@@ -58,6 +59,7 @@ const tour: [string, string][] = [
   ["Which line?", "Source shows the figures beside the lines."],
   ["What happened when?", "Timeline: each lane is a thread or another group of strands of which one runs at a time."],
   ["Which job was slow, and why?", "Slowest and Iterations find it; Explain says which part or attribute its duration goes with."],
+  ["Which results came too late?", "Frames: the latency from an input to the result made from it, along hand-offs; a bar leads to its spans."],
   ["What would help?", "What if simulates the recording with some parts faster; Biggest wins compares them."],
   ["What is not accounted for?", "Missing time lists gaps in which nothing that was recorded ran."],
   ["What changed?", "Difference compares two files."],

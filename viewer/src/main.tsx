@@ -14,6 +14,7 @@ import { Embedded } from "./embedded";
 import { ExportMenu } from "./export_menu";
 import { FlamePage, SpanFlamePage } from "./flame_page";
 import { figure, share, time } from "./format";
+import { FramesPage } from "./frames";
 import { GraphPage } from "./graph";
 import { IterationsPage } from "./iterations";
 import { Help, useKeys, usePlace } from "./keys";
@@ -51,6 +52,7 @@ const when: Entry[] = [
   { page: "spans", text: "Spans", key: "s", show: (place, search) => <SpansPage place={place} search={search} /> },
   { page: "slowest", text: "Slowest", key: "w", show: (place, search) => <SlowestPage place={place} search={search} /> },
   { page: "iterations", text: "Iterations", key: "i", show: (place, search) => <IterationsPage place={place} search={search} /> },
+  { page: "frames", text: "Frames", key: "f", show: (place) => <FramesPage place={place} /> },
   { page: "explain", text: "Explain", key: "e", show: (place, search) => <ExplainPage place={place} search={search} /> },
   { page: "whatif", text: "What if", key: "h", show: (place, search) => <WhatIfPage place={place} search={search} /> },
   { page: "missing", text: "Missing time", key: "m", show: (place, search) => <MissingPage place={place} search={search} /> },

@@ -107,6 +107,7 @@ export class StoredAnswers {
       case "span-flame": return flame(all["span-flame"], items);
       case "iterations": return ofBlock(all.iterations, all.first, one(items, "of"), "iterations");
       case "explain": whole(items); return ofBlock(all.explain, all.first, one(items, "block"), "causes");
+      case "latency": throw new NotStored("end-to-end latencies");
       case "whatif": throw new NotStored("the data for what-if");
       case "span": {
         const found = all.span[one(items, "id")];

@@ -61,7 +61,8 @@ function Lanes({ chart, place, search, waiting, base }: { chart: Chart; place: P
   const [brush, setBrush] = useState<[number, number] | null>(null), [pointer, setPointer] = useState<[number, number]>([0, 0]);
   const its = useSpan(route.file, selected, place.file.generation), near = useSpan(route.file, hovered ? hovered.span : -1, place.file.generation);
   const pinned = its && its.id === selected ? { lane: its.lane_number, row: its.row, start: its.start, end: its.start + its.duration } : null;
-  const around = useMemo(() => new Set<number>(its && its.id === selected ? its.ancestors.map((one) => one.id) : []), [its, selected]);
+  // the ancestors of the selected span, and the chain that a link led to
+  const around = useMemo(() => new Set<number>([...(its && its.id === selected ? its.ancestors.map((one) => one.id) : []), ...(rest.chain || "").split(".").filter(Boolean).map(Number)]), [its, selected, rest.chain]);
   const choice = JSON.stringify(route.choice);
   useEffect(() => setView(wanted), [rest.from, rest.to, chart.length, choice, route.choice && !rest.from ? chart.from + " " + chart.to : ""]);
   useLayoutEffect(() => {
@@ -121,7 +122,7 @@ function Lanes({ chart, place, search, waiting, base }: { chart: Chart; place: P
     }
     return found;
   };
-  const select = (span: number) => go(write({ ...route, rest: { ...rest, span: span < 0 ? "" : String(span) } }));
+  const select = (span: number) => go(write({ ...route, rest: { ...rest, span: span < 0 ? "" : String(span), chain: span < 0 ? "" : rest.chain || "" } }));
   const selectRange = (from: number, to: number) => go(write({ ...route, rest: { ...parse(location.hash).rest, range: rangeText(from, to), rz: "" } }));
   const drag = useRef<{ x: number; part: number; view: View; moved: boolean; choosing: boolean } | null>(null);
   const down = (event: PointerEvent) => {
