@@ -222,16 +222,6 @@ static bool open_graph(cairn_lane *lane, const crn_graph *before)
     return false;
 }
 
-static void close_columns(cairn_lane *lane)
-{
-    for (int i = 0; i < (int)CAIRN_METRIC_MAX; i++) {
-        if (lane->columns[i])
-            crn_section_close(lane->columns[i]);
-        crn_free(lane->columns[i]);
-        lane->columns[i] = NULL;
-    }
-}
-
 /* Figures begin at the fork; open strands count as calls of the root. */
 static void begin_figures(cairn_lane *lane, uint32_t name)
 {
@@ -261,7 +251,7 @@ void crn_child_begin_lane(cairn_lane *lane)
     crn_translation translation = {0};
     uint64_t tag = crn_graph_tag(lane);
     lane->forked = false;
-    close_columns(lane);
+    crn_columns_close(lane);
     forget_foreign(lane);
     crn_redirect_forget(lane);
     crn_lane_release_face(lane);
@@ -281,5 +271,5 @@ void crn_child_begin_lane(cairn_lane *lane)
     if (!opened)
         crn_lane_abandon(lane);
     else
-        crn_lane_charge_rest(lane);
+        crn_lane_charge_now(lane);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "plat/thread.h"
 #include "runtime/span.h"
 
 enum { BATCHES = 8, PAIRS = 128 };
@@ -71,12 +72,18 @@ static double least_time(cairn_profile *profile, uint64_t (*batch)(cairn_strand 
     return strand ? (double)least / PAIRS : 0;
 }
 
-double crn_cost_of_call(cairn_profile *profile)
+void crn_profile_put_costs(cairn_profile *profile, const cairn_options *options)
 {
-    return least_time(profile, time_batch);
-}
-
-double crn_cost_of_sample(cairn_profile *profile)
-{
-    return least_time(profile, time_batch_of_samples);
+    char cost[32];
+    if (options->spans) { /* facts that a replay needs */
+        snprintf(cost, sizeof cost, "%u", crn_thread_cores());
+        crn_profile_add_note(profile, "cores", cost);
+    }
+    snprintf(cost, sizeof cost, "%.2f", least_time(profile, time_batch));
+    crn_profile_add_note(profile, "call_ns", cost);
+    if (options->wall != CAIRN_WALL_SAMPLED && options->cpu == CAIRN_CPU_OFF)
+        return;
+    profile->sampler.sample_ns = least_time(profile, time_batch_of_samples);
+    snprintf(cost, sizeof cost, "%.2f", profile->sampler.sample_ns);
+    crn_profile_add_note(profile, "sample_ns", cost);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Counter trees: inlined functions and the counters of their calls (cairn/host.h).
+ * Counters of the calls of inlined functions, by context and tree (trees.c).
  *
  * Counters are looked up by context and tree once each time a function runs; hosts cache them in
  * the lane. Running functions keep their addresses, so they are mapped permanently: in a child of
@@ -12,98 +12,18 @@
 
 #include "base/limits.h"
 #include "base/memory.h"
-#include "runtime/runtime.h"
+#include "runtime/counted.h"
 #include "runtime/translation.h"
 
 enum {
     FIRST_ENTRIES = CRN_FIRST(64, 2),
     FIRST_PAIRS = CRN_FIRST(512, 1),
     LAST_PAIRS = CRN_FIRST(1 << 16, 8), /* 2 MiB */
-    SIZES_MOST = 8,                     /* from the first size to the last */
     GROUP_AND_UNITS = 2 * CRN_COUNTS_GROUP
 };
 
 _Static_assert(CAIRN_PRIV_TREE_NODE_OFFSETS == CRN_COUNTS_GROUP,
                "node_offsets lie behind their counters");
-
-typedef struct entry {
-    uint64_t key; /* tree << 32 | record; 0: free */
-    uint64_t *counters;
-    uint64_t count; /* number of counters */
-} entry;
-
-/* A group of counters: a section with one chunk, because larger sections may move. */
-typedef struct group {
-    char *base;      /* address, the same in each child of fork */
-    uint64_t offset; /* offset of its chunk in this process's capture */
-} group;
-
-struct crn_counted {
-    group *groups;
-    uint32_t group_count; /* limited by the 16 bits of a chunk's number */
-    uint64_t in_group;    /* bytes used in the last group */
-    entry *entries;
-    uint32_t mask, used;
-    crn_cached_edge *nodes; /* the lane's cache, in pairs */
-    uint64_t put;           /* number of insertions since it has its present size */
-    /* Its smaller predecessors, still mapped: a signal handler may have made it grow during a
-     * lookup of the lane's own code. */
-    crn_cached_edge *outgrown[SIZES_MOST];
-    uint32_t outgrown_count;
-};
-
-/* ---- trees ---- */
-
-static uint64_t size_of(uint32_t count)
-{
-    return sizeof(crn_disk_tree) + count * sizeof(crn_disk_node);
-}
-
-/* A tree is terminated before it is counted, so readers always find an end. */
-static cairn_error put_tree(cairn_profile *profile, const cairn_priv_node *nodes, uint32_t count)
-{
-    uint64_t begin = profile->trees_used, end = begin + size_of(count);
-    if (end / sizeof(uint64_t) >= CAIRN_PRIV_TREE_KEY)
-        return CAIRN_E_LIMIT;
-    cairn_error error = crn_section_grow(&profile->trees, end + sizeof(crn_disk_tree));
-    if (error)
-        return error;
-    crn_disk_tree *tree = (crn_disk_tree *)(void *)(profile->trees.base + begin);
-    crn_disk_node *to = (crn_disk_node *)(tree + 1);
-    for (uint32_t i = 0; i < count; i++)
-        to[i] = (crn_disk_node){nodes[i].above, nodes[i].same, nodes[i].block};
-    __atomic_store_n(&tree->count, count, __ATOMIC_RELEASE);
-    profile->trees_used = end;
-    return CAIRN_OK;
-}
-
-static bool are_nodes(const cairn_priv_node *nodes, uint32_t count)
-{
-    if (!nodes || !count || count > CAIRN_PRIV_NODES_MOST)
-        return false;
-    for (uint32_t i = 0; i < count; i++)
-        if (nodes[i].above > i || nodes[i].same > i ||
-            (nodes[i].same && nodes[nodes[i].same - 1].same))
-            return false;
-    return true;
-}
-
-uint32_t cairn_priv_tree_add(cairn_profile *profile, const cairn_priv_node *nodes, uint32_t count)
-{
-    if (!profile || !are_nodes(nodes, count) || !crn_profile_is_ready(profile))
-        return 0;
-    int saved = errno;
-    crn_profile_lock(profile);
-    if (!profile->trees_used)
-        profile->trees_used = sizeof(crn_disk_tree);
-    uint32_t number = (uint32_t)(profile->trees_used / sizeof(uint64_t));
-    cairn_error error = put_tree(profile, nodes, count);
-    crn_profile_unlock(profile);
-    if (error)
-        crn_profile_stop(profile, error);
-    errno = saved;
-    return error ? 0 : number;
-}
 
 void crn_trees_move(cairn_profile *profile)
 {
@@ -131,22 +51,6 @@ static uint32_t count_of(cairn_profile *profile, uint32_t tree)
     return count;
 }
 
-/* ---- counters, by context and tree ---- */
-
-static uint64_t key_of(uint32_t tree, uint32_t record)
-{
-    return (uint64_t)tree << 32 | record;
-}
-
-static entry *entry_of(const struct crn_counted *counted, uint64_t key)
-{
-    uint64_t at = key * 0x9e3779b97f4a7c15u >> 32;
-    while (counted->entries[at & counted->mask].key &&
-           counted->entries[at & counted->mask].key != key)
-        at++;
-    return &counted->entries[at & counted->mask];
-}
-
 /* Keeps the table at most half full. */
 static bool make_room(struct crn_counted *counted)
 {
@@ -154,14 +58,14 @@ static bool make_room(struct crn_counted *counted)
     if (counted->used * 2 < size)
         return true;
     uint32_t room = size ? size * 2 : FIRST_ENTRIES;
-    entry *entries = crn_try_calloc(room, sizeof *entries), *old = counted->entries;
+    crn_counted_entry *entries = crn_try_calloc(room, sizeof *entries), *old = counted->entries;
     if (!entries)
         return false;
     counted->entries = entries;
     counted->mask = room - 1;
     for (uint32_t i = 0; i < size; i++)
         if (old[i].key)
-            *entry_of(counted, old[i].key) = old[i];
+            *crn_counted_entry_of(counted, old[i].key) = old[i];
     crn_free(old);
     return true;
 }
@@ -174,7 +78,8 @@ static struct crn_counted *counted_of(cairn_lane *lane)
 }
 
 /* Maps a chunk for the group at its address, and copies the `used` bytes that are there. */
-static cairn_error place_group(cairn_lane *lane, uint32_t number, group *group, uint64_t used)
+static cairn_error place_group(cairn_lane *lane, uint32_t number, crn_counted_group *group,
+                               uint64_t used)
 {
     crn_section section;
     crn_section_open(&section, &lane->profile->capture, CRN_SECTION_COUNTS, (uint16_t)number,
@@ -198,11 +103,12 @@ static cairn_error add_group(cairn_lane *lane)
     uint32_t number = counted->group_count;
     if (number > UINT16_MAX)
         return CAIRN_E_LIMIT;
-    group *groups = crn_try_realloc(counted->groups, (uint64_t)number + 1, sizeof *groups);
+    crn_counted_group *groups =
+        crn_try_realloc(counted->groups, (uint64_t)number + 1, sizeof *groups);
     if (!groups)
         return CAIRN_E_MEMORY;
     counted->groups = groups;
-    group made = {.base = crn_address_reserve(GROUP_AND_UNITS)};
+    crn_counted_group made = {.base = crn_address_reserve(GROUP_AND_UNITS)};
     if (!made.base ||
         !crn_address_fill(made.base + CAIRN_PRIV_TREE_NODE_OFFSETS, CRN_COUNTS_GROUP)) {
         crn_address_release(made.base, GROUP_AND_UNITS);
@@ -233,7 +139,7 @@ static cairn_error take(cairn_lane *lane, uint64_t size, crn_disk_counts **count
     return CAIRN_OK;
 }
 
-static cairn_error make(cairn_lane *lane, uint32_t tree, uint32_t record, uint64_t **counters)
+cairn_error crn_counted_make(cairn_lane *lane, uint32_t tree, uint32_t record, uint64_t **counters)
 {
     uint32_t count = count_of(lane->profile, tree);
     if (!count)
@@ -245,56 +151,14 @@ static cairn_error make(cairn_lane *lane, uint32_t tree, uint32_t record, uint64
     if (error)
         return error;
     *counters = (uint64_t *)(counts + 1);
-    entry *entry = entry_of(lane->counted, key_of(tree, record));
-    entry->key = key_of(tree, record);
+    crn_counted_entry *entry = crn_counted_entry_of(lane->counted, crn_counted_key(tree, record));
+    entry->key = crn_counted_key(tree, record);
     entry->counters = *counters;
     entry->count = count;
     lane->counted->used++;
     counts->record = record;
     __atomic_store_n(&counts->tree, tree, __ATOMIC_RELEASE);
     return CAIRN_OK;
-}
-
-/* Returns the current record; 0 if nothing is counted. */
-static uint32_t record_of(const cairn_strand *strand)
-{
-    const cairn_lane *lane = crn_lane_of(strand);
-    uint32_t context = crn_record_at(strand->hot.current);
-    if (crn_profile_mode(lane->profile) == CRN_MODE_OFF || strand->records ||
-        context < CAIRN_CONTEXT_ROOT || context >= lane->graph.used)
-        return 0;
-    return context;
-}
-
-static uint64_t *known(const cairn_lane *lane, uint32_t tree, uint32_t record)
-{
-    return record && lane->counted && lane->counted->entries
-               ? entry_of(lane->counted, key_of(tree, record))->counters
-               : NULL;
-}
-
-uint64_t *cairn_priv_tree_known(cairn_strand *strand, uint32_t tree)
-{
-    cairn_lane *lane = crn_lane_of(strand);
-    crn_lane_listen(lane); /* in a child of fork this changes the current record */
-    return known(lane, tree, record_of(strand));
-}
-
-uint64_t *cairn_priv_tree_counters(cairn_strand *strand, uint32_t tree)
-{
-    uint64_t *counters = cairn_priv_tree_known(strand, tree);
-    uint32_t record = record_of(strand);
-    if (counters || !record)
-        return counters;
-    cairn_lane *lane = crn_lane_of(strand);
-    int saved = errno, cancelling;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
-    cairn_error error = make(lane, tree, record, &counters);
-    pthread_setcancelstate(cancelling, NULL);
-    if (error)
-        crn_profile_stop(lane->profile, error);
-    errno = saved;
-    return counters;
 }
 
 /* Grows the cache if there were as many insertions as entries. Its contents are dropped and return
@@ -348,17 +212,6 @@ void cairn_priv_tree_remember(cairn_lane *lane, uint32_t key, uint32_t node_offs
     lane->counted->put++;
 }
 
-void cairn_priv_enter_path(cairn_strand *strand, const cairn_block *path, size_t length)
-{
-    cairn_lane *lane = crn_lane_of(strand);
-    crn_lane_settle(lane);
-    cairn_context context = crn_record_at(strand->hot.current);
-    if (crn_profile_mode(lane->profile) != CRN_MODE_OFF)
-        for (size_t i = 0; i < length; i++)
-            context = cairn_context_step(lane, context, path[i]);
-    crn_strand_push(strand, context);
-}
-
 /* ---- destruction ---- */
 
 void crn_counted_free(struct crn_counted *counted)
@@ -399,7 +252,7 @@ static bool move_entries(cairn_lane *lane, crn_translation *translation, const c
     struct crn_counted *counted = lane->counted, fresh = {0};
     bool moved = true;
     for (uint32_t i = 0; moved && counted->entries && i <= counted->mask; i++) {
-        entry *old = &counted->entries[i];
+        crn_counted_entry *old = &counted->entries[i];
         if (!old->key)
             continue;
         crn_disk_counts *counts = (crn_disk_counts *)(void *)old->counters - 1;
@@ -408,8 +261,8 @@ static bool move_entries(cairn_lane *lane, crn_translation *translation, const c
         moved = make_room(&fresh);
         if (!moved)
             break;
-        uint64_t key = key_of(counts->tree, counts->record);
-        *entry_of(&fresh, key) = (entry){key, old->counters, old->count};
+        uint64_t key = crn_counted_key(counts->tree, counts->record);
+        *crn_counted_entry_of(&fresh, key) = (crn_counted_entry){key, old->counters, old->count};
         fresh.used++;
     }
     crn_free(counted->entries);

@@ -10,19 +10,6 @@
 #include "runtime/process.h"
 #include "runtime/span.h"
 
-/* Queues for the lock: threads that begin and end in bursts take it again and again, so that tries
- * now and then would always find it taken. */
-bool crn_lock_is_obtainable(pthread_mutex_t *lock)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until); /* the thread sanitizer does not know clocklock */
-    until.tv_sec += 1;
-    if (pthread_mutex_timedlock(lock, &until) != 0)
-        return false;
-    pthread_mutex_unlock(lock);
-    return true;
-}
-
 static bool locks_are_free(cairn_profile *profile)
 {
     return crn_threads_lock_is_obtainable() && crn_lock_is_obtainable(&profile->lock) &&

@@ -15,90 +15,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static cairn_profile *profiles;
 
-/* ---- abandoned lanes ---- */
-
-/* The shared memory of abandoned lanes: a root, [folded], and nothing else. Using their strands
- * does no harm and records nothing. */
-static crn_disk_header grave_header;
-static cairn_profile grave = {
-    .lock = PTHREAD_MUTEX_INITIALIZER,
-    .capture = {.header = &grave_header, .detached = true, .lock = PTHREAD_MUTEX_INITIALIZER},
-    .tick_period = 1,
-    .metric_count = CAIRN_METRIC_USER,
-    .mode = CRN_MODE_OFF,
-    .mode_on = CRN_MODE_OFF};
 static cairn_lane *graves;
-
-static bool grow_nothing(crn_graph *graph, uint64_t records)
-{
-    (void)graph;
-    (void)records;
-    return false;
-}
-
-static void bury_graph(crn_graph *graph)
-{
-    static cairn_priv_record records[4] = {{.block = CAIRN_BLOCK_FOLDED}};
-    static crn_link links[4] = {[CRN_RECORD_ROOT] = {.target = CRN_RECORD_ROOT, .depth = 1}};
-    static uint64_t published;
-    static uint32_t index[1];
-    static crn_cached_edge edge_cache[1];
-    *graph = (crn_graph){.hot = {.base = (char *)records,
-                                 .tick_mode = CAIRN_PRIV_TICKS_OFF,
-                                 .edge_cache = edge_cache,
-                                 .nodes = crn_graph_no_nodes},
-                         .links = links,
-                         .published = &published,
-                         .used = CRN_RECORD_ROOT + 1,
-                         .grow = grow_nothing,
-                         .full = true,
-                         .index = {.entries = index}};
-}
-
-/* The lane's memory is never used again: it may have been moving. */
-void crn_lane_abandon(cairn_lane *lane)
-{
-    static crn_disk_lane disk;
-    static uint32_t stack[8];
-    bury_graph(&lane->graph);
-    for (cairn_strand *strand = lane->strands; strand; strand = strand->next) {
-        strand->stack = strand->end = stack;
-        strand->hot.top = stack + 1;
-        CAIRN_PRIV_PUT(strand->hot.current, CRN_RECORD_ROOT * CRN_RECORD_WORDS);
-        strand->only =
-            (cairn_priv_stack){.top = stack + 1, .blocks = stack + 1, .lane = &lane->graph.hot};
-        strand->hot.graph_tag = 0;
-        strand->hot.base = lane->graph.hot.base;
-        strand->records = NULL;
-        strand->resolved = 0;
-        strand->lost = SIZE_MAX / 2;
-        strand->away = strand->origin = NULL;
-        strand->paused = 0;
-        crn_strand_spans_bury(strand);
-        crn_strand_arm(strand);
-    }
-    lane->profile = &grave;
-    lane->disk = &disk;
-    lane->spans = lane->details = (crn_stream){0};
-    lane->histograms = NULL;
-    lane->counted = NULL;
-    lane->old_graphs = NULL;
-    lane->foreign = NULL;
-    lane->changes_seen = 0;
-    lane->turned = 0;
-    crn_lane_forget_thread(lane);
-    lane->locked = false;
-    lane->running = NULL;
-    lane->spare = NULL;
-    lane->home = lane->stand_ins = NULL;
-    lane->silent = NULL;
-    lane->forked = false;
-}
-
-bool crn_lane_is_buried(const cairn_lane *lane)
-{
-    return lane->profile == &grave;
-}
 
 /* ---- in the child ---- */
 
@@ -239,6 +156,7 @@ bool crn_fork_begin_unseen(void)
     crn_helpers_forget();
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     crn_siblings_begin_child();
+    crn_timers_begin_child();
     crn_threads_begin_unseen();
     for (cairn_profile *profile = profiles; profile; profile = profile->next) {
         pthread_mutex_init(&profile->lock, NULL);
@@ -300,6 +218,7 @@ static void after_in_child(void)
         pthread_mutex_unlock(&profile->capture.lock);
         pthread_mutex_unlock(&profile->lock);
     }
+    crn_timers_begin_child();
     crn_threads_begin_child();
     for (cairn_profile *profile = profiles; profile; profile = profile->next)
         detach(profile);

@@ -17,11 +17,6 @@ struct crn_old_graph {
     struct crn_old_graph *next;
 };
 
-uint64_t crn_graph_tag(const cairn_lane *lane)
-{
-    return lane->serial << 32;
-}
-
 bool crn_old_graph_add(cairn_lane *lane, uint64_t tag, const crn_graph *graph,
                        const crn_section *links)
 {
@@ -51,20 +46,12 @@ void crn_old_graphs_free(cairn_lane *lane)
     }
 }
 
-uint64_t cairn_priv_saved_caller(cairn_priv_strand *strand, uint64_t saved)
+uint32_t crn_old_graph_translate(cairn_lane *lane, uint64_t tag, uint32_t record)
 {
-    cairn_lane *lane = crn_lane_of((cairn_strand *)strand);
-    uint64_t tag = saved & ~(uint64_t)UINT32_MAX, node_offset = saved & UINT32_MAX;
-    if (tag != strand->graph_tag)
-        crn_lane_listen(lane); /* the graph may still be the parent's */
-    if (tag == strand->graph_tag)
-        return node_offset;
     struct crn_old_graph *old = lane->old_graphs;
     while (old && old->tag != tag)
         old = old->next;
-    if (!old)
-        return 0;
-    uint32_t record = crn_record_at(node_offset);
-    return crn_translate_record(&old->translation, old->links, old->used, &lane->graph, record) *
-           (uint64_t)CRN_RECORD_WORDS;
+    return old ? crn_translate_record(&old->translation, old->links, old->used, &lane->graph,
+                                      record)
+               : 0;
 }

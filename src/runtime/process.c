@@ -14,17 +14,7 @@
 #include "base/memory.h"
 #include "runtime/process.h"
 
-__thread cairn_strand *cairn_priv_thread_strand __attribute__((tls_model("initial-exec")));
 int cairn_priv_process_off; /* atomic */
-
-/* State of a thread. busy: it is opening the profile or a strand; an own malloc may ask for the
- * strand meanwhile. over: its strand has ended. ours: a thread of the runtime, without a strand.
- * creating: it is creating such a thread. */
-typedef struct own_thread {
-    bool busy, over, ours, creating;
-} own_thread;
-
-static __thread own_thread self __attribute__((tls_model("initial-exec")));
 
 /* Recursive, because a child of fork may register twice. */
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
@@ -43,65 +33,6 @@ void *cairn_priv_calloc(size_t count, size_t size)
 void cairn_priv_free(void *memory)
 {
     crn_free(memory);
-}
-
-/* ---- threads of the runtime ---- */
-
-void cairn_priv_thread_creates(bool begins)
-{
-    self.creating = begins;
-}
-
-bool cairn_priv_thread_is_creating(void)
-{
-    return self.creating;
-}
-
-void crn_process_refuse_strand(bool refuse)
-{
-    self.ours = refuse;
-}
-
-/* ---- threads without a strand ---- */
-
-/* The thread's strand before the first of nested pairs. */
-static __thread struct {
-    int depth;
-    bool busy;
-    cairn_strand *strand;
-} aside __attribute__((tls_model("initial-exec")));
-
-/* Signal handlers, and forks in them, may come between any two steps. */
-void cairn_priv_strand_aside(void)
-{
-    if (aside.depth) {
-        aside.depth++;
-        return;
-    }
-    cairn_strand *strand = cairn_priv_thread_strand;
-    bool busy = self.busy;
-    self.busy = true;
-    cairn_priv_thread_strand = NULL;
-    __asm__ volatile("" ::: "memory");
-    aside.strand = strand;
-    aside.busy = busy;
-    aside.depth = 1;
-    __asm__ volatile("" ::: "memory");
-}
-
-void cairn_priv_strand_back(void)
-{
-    __asm__ volatile("" ::: "memory");
-    cairn_strand *strand = aside.strand;
-    bool busy = aside.busy;
-    if (aside.depth > 1 || !aside.depth) {
-        aside.depth -= aside.depth > 0;
-        return;
-    }
-    aside.depth = 0;
-    __asm__ volatile("" ::: "memory");
-    self.busy = busy;
-    cairn_priv_thread_strand = strand;
 }
 
 /* ---- fork: not while the profile is being opened ---- */
@@ -213,18 +144,18 @@ cairn_profile *cairn_process_profile(void)
     if (__atomic_load_n(&cairn_priv_process_off, __ATOMIC_ACQUIRE))
         return NULL;
     cairn_profile *here = __atomic_load_n(&profile, __ATOMIC_ACQUIRE);
-    if (here || self.busy || !environ) /* environ: the C library has not started yet */
+    if (here || crn_own.busy || !environ) /* environ: the C library has not started yet */
         return here;
     int saved = errno, cancelling;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
-    self.busy = true;
+    crn_own.busy = true;
     pthread_once(&once, watch);
     pthread_mutex_lock(&lock);
     if (!profile && !cairn_priv_process_off)
         look();
     here = profile;
     pthread_mutex_unlock(&lock);
-    self.busy = false;
+    crn_own.busy = false;
     pthread_setcancelstate(cancelling, NULL);
     errno = saved;
     return here;
@@ -239,7 +170,7 @@ __attribute__((destructor(101))) static void end_process(void)
         return;
     __atomic_store_n(&cairn_priv_process_off, 1, __ATOMIC_RELEASE);
     cairn_priv_thread_strand = NULL;
-    self.over = true;
+    crn_own.over = true;
     if (!crn_lock_is_obtainable(&lock))
         return;
     pthread_mutex_lock(&lock);
@@ -266,7 +197,7 @@ static void end_thread(void *value)
         return;
     cairn_strand *strand = cairn_priv_thread_strand;
     cairn_priv_thread_strand = NULL;
-    self.over = true;
+    crn_own.over = true;
     if (__atomic_load_n(&cairn_priv_process_off, __ATOMIC_ACQUIRE))
         return;
     pthread_mutex_lock(&lock); /* the process may end meanwhile and close lanes without an owner */
@@ -300,15 +231,15 @@ static cairn_strand *open_strand(void)
 
 cairn_strand *cairn_priv_thread_begin(void)
 {
-    if (self.busy || self.over || self.ours ||
+    if (crn_own.busy || crn_own.over || crn_own.ours ||
         __atomic_load_n(&cairn_priv_process_off, __ATOMIC_ACQUIRE) || !cairn_process_profile())
         return NULL;
     int saved = errno, cancelling;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
-    self.busy = true;
+    crn_own.busy = true;
     cairn_strand *strand = open_strand();
-    self.busy = false;
-    self.over = !strand; /* without memory, it is not tried again */
+    crn_own.busy = false;
+    crn_own.over = !strand; /* without memory, it is not tried again */
     cairn_priv_thread_strand = strand;
     pthread_setcancelstate(cancelling, NULL);
     errno = saved;

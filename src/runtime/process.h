@@ -21,6 +21,15 @@ bool crn_process_options(cairn_options *options, char **path, const char **wrong
 int crn_place_lock(void);
 void crn_place_unlock(int place);
 
+/* State of a thread. busy: it is opening the profile or a strand; an own malloc may ask for the
+ * strand meanwhile. over: its strand has ended. ours: a thread of the runtime, without a strand.
+ * creating: it is creating such a thread. */
+typedef struct crn_own_thread {
+    bool busy, over, ours, creating;
+} crn_own_thread;
+
+extern __thread crn_own_thread crn_own __attribute__((tls_model("initial-exec")));
+
 /* The calling thread gets no strand while `refuse` was set last: it is the runtime's. */
 void crn_process_refuse_strand(bool refuse);
 

@@ -12,46 +12,6 @@
 #include "runtime/siblings.h"
 #include "runtime/span.h"
 
-/* ---- opening and closing ---- */
-
-void crn_profile_stop(cairn_profile *profile, cairn_error error)
-{
-    cairn_error none = CAIRN_OK;
-    if (__atomic_compare_exchange_n(&profile->stopped, &none, error, false, __ATOMIC_RELAXED,
-                                    __ATOMIC_RELAXED))
-        profile->capture.header->stopped_by = error;
-}
-
-cairn_error cairn_profile_status(const cairn_profile *profile)
-{
-    return profile ? __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED) : CAIRN_E_ARGUMENT;
-}
-
-/* Repeats the readings and takes the fastest, in which nothing interrupted the two clocks. */
-crn_disk_moment crn_profile_read_moment(const cairn_profile *profile)
-{
-    enum { READINGS = 4 };
-    crn_disk_moment best = {0};
-    uint64_t least = UINT64_MAX;
-    for (int i = 0; i < READINGS; i++) {
-        uint64_t before = crn_clock_now(profile->tsc);
-        uint64_t monotonic = crn_clock_monotonic();
-        uint64_t took = crn_clock_now(profile->tsc) - before;
-        if (took < least) {
-            least = took;
-            best = (crn_disk_moment){before + took / 2, monotonic};
-        }
-    }
-    return best;
-}
-
-void crn_profile_moment(cairn_profile *profile)
-{
-    crn_disk_header *header = profile->capture.header;
-    header->last[(header->moments + 1) & 1] = crn_profile_read_moment(profile);
-    __atomic_store_n(&header->moments, header->moments + 1, __ATOMIC_RELEASE);
-}
-
 /* Calibrates the time stamp counter for some microseconds; later points make it more accurate. */
 static void begin_clock(cairn_profile *profile)
 {
@@ -184,6 +144,8 @@ static cairn_error open_profile(cairn_profile *profile, const cairn_options *opt
     take_options(profile, options);
     begin_clock(profile);
     crn_profile_put_first(profile, options);
+    if (options->spans)
+        crn_ids_begin(profile);
     /* Makes space for one lane now, so that an open profile can always count. */
     bool lane = crn_lane_new(profile) != NULL;
     error = __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED);
@@ -270,69 +232,4 @@ void cairn_profile_close(cairn_profile *profile)
     crn_free(profile);
     pthread_setcancelstate(cancelling, NULL);
     errno = saved;
-}
-
-/* ---- switching on and off ---- */
-
-void crn_profile_announce_change(cairn_profile *profile)
-{
-    __atomic_store_n(&profile->changes, profile->changes + 1, __ATOMIC_RELEASE);
-    for (cairn_lane *lane = profile->lanes; lane; lane = lane->next) {
-        cairn_strand *running = __atomic_load_n(&lane->running, __ATOMIC_ACQUIRE);
-        __atomic_store_n(&lane->graph.hot.host_counters_end, 0, __ATOMIC_RELAXED);
-        if (running)
-            crn_strand_arm(running);
-    }
-}
-
-/* Ticks check a mode in place of a limit. Lanes that are still the parent's keep asking for
- * attention until they are begun anew. Spans are sent to the slow path after the mode has changed,
- * as their slow path reads the mode again. */
-static void turn_others(cairn_profile *profile)
-{
-    for (cairn_lane *lane = profile->lanes; lane; lane = lane->next) {
-        bool waits = profile->child.waiting && profile->child.mode != CRN_MODE_OFF;
-        __atomic_store_n(&lane->graph.hot.tick_mode,
-                         waits ? CAIRN_PRIV_TICKS_SAMPLED : crn_ticks_mode(profile),
-                         __ATOMIC_RELAXED);
-        crn_spans_slow(lane);
-    }
-}
-
-/* Stores the clocks' readings for lanes that notice later. */
-static void note_turn(cairn_profile *profile, bool on)
-{
-    __atomic_store_n(&profile->turned_at[on], crn_clock_now(profile->tsc), __ATOMIC_RELAXED);
-    for (cairn_lane *lane = profile->lanes; lane; lane = lane->next)
-        __atomic_store_n(&lane->turned_cpu[on], crn_lane_cpu_now(lane), __ATOMIC_RELAXED);
-}
-
-static void turn(cairn_profile *profile, bool on)
-{
-    crn_threads_lock();
-    crn_profile_lock(profile);
-    crn_mode *mode = profile->child.waiting ? &profile->child.mode : &profile->mode;
-    bool lost = profile->capture.detached && !profile->child.waiting;
-    if ((__atomic_load_n(mode, __ATOMIC_RELAXED) != CRN_MODE_OFF) != on && !lost) {
-        note_turn(profile, on);
-        __atomic_store_n(mode, on ? profile->mode_on : CRN_MODE_OFF, __ATOMIC_RELEASE);
-        __atomic_store_n(&profile->turned, profile->turned + 1, __ATOMIC_RELEASE);
-        crn_profile_announce_change(profile);
-        turn_others(profile);
-        crn_sampler_wake(profile);
-    }
-    crn_profile_unlock(profile);
-    crn_threads_unlock();
-}
-
-void cairn_profile_enable(cairn_profile *profile)
-{
-    if (profile)
-        turn(profile, true);
-}
-
-void cairn_profile_disable(cairn_profile *profile)
-{
-    if (profile)
-        turn(profile, false);
 }

@@ -13,95 +13,6 @@
 #include "runtime/siblings.h"
 #include "runtime/translation.h"
 
-/* Cache: where contexts of another lane are in this lane's graph. */
-struct crn_crossing {
-    uint64_t from; /* serial number of the other lane */
-    crn_translation translation;
-    crn_crossing *next;
-};
-
-cairn_strand *crn_strand_innermost(cairn_strand *strand)
-{
-    while (strand->away)
-        strand = strand->away;
-    return strand;
-}
-
-static cairn_lane *home_of(cairn_lane *lane)
-{
-    return lane->home ? lane->home : lane;
-}
-
-/* ---- the current strand ---- */
-
-/* Returns the current strand of the lane and its stand-ins. */
-static cairn_strand *running_of(cairn_lane *home)
-{
-    cairn_strand *running = home->silent;
-    crn_siblings_lock();
-    for (cairn_lane *lane = home; !running && lane;
-         lane = lane == home ? home->stand_ins : lane->next_stand_in)
-        running = lane->running;
-    crn_siblings_unlock();
-    return running;
-}
-
-bool crn_redirect_someone_runs(cairn_lane *lane)
-{
-    if (!lane->home && !lane->silent && !__atomic_load_n(&lane->stand_ins, __ATOMIC_RELAXED))
-        return lane->running != NULL;
-    return running_of(home_of(lane)) != NULL;
-}
-
-/* Charges the time of the current strand. Returns its lane, NULL if there was none. */
-static cairn_lane *stop(cairn_strand *strand)
-{
-    cairn_lane *lane = crn_lane_of(strand);
-    if (strand->paused) {
-        home_of(lane)->silent = NULL;
-        return NULL;
-    }
-    crn_lane_charge_rest(lane);
-    __atomic_store_n(&lane->running, NULL, __ATOMIC_RELEASE);
-    return lane;
-}
-
-/* Continues at the time up to which `before` was charged, if both have the same clock. */
-static void begin_time(cairn_lane *lane, const cairn_lane *before)
-{
-    const cairn_profile *profile = lane->profile, *other = before ? before->profile : NULL;
-    bool charged = other && crn_profile_mode(other) != CRN_MODE_OFF;
-    crn_lane_listen(lane);
-    crn_lane_own(lane);
-    crn_lane_begin_time(lane, crn_clock_now(profile->tsc));
-    if (charged && other->wall != CAIRN_WALL_OFF && other->tsc == profile->tsc)
-        __atomic_store_n(&lane->disk->stamp, before->disk->stamp, __ATOMIC_RELAXED);
-    if (charged && other->cpu != CAIRN_CPU_OFF && profile->cpu != CAIRN_CPU_OFF)
-        __atomic_store_n(&lane->disk->cpu_stamp, before->disk->cpu_stamp, __ATOMIC_RELAXED);
-}
-
-static void start(cairn_strand *strand, const cairn_lane *before)
-{
-    cairn_lane *lane = crn_lane_of(strand);
-    if (strand->paused) {
-        home_of(lane)->silent = strand;
-        return;
-    }
-    begin_time(lane, before);
-    crn_lane_run(lane, strand);
-    crn_strand_rest(strand);
-}
-
-void crn_redirect_switch(cairn_strand *strand)
-{
-    cairn_strand *running = running_of(home_of(crn_lane_of(strand)));
-    strand = crn_strand_innermost(strand);
-    if (running == strand)
-        return;
-    cairn_lane *before = running ? stop(running) : NULL;
-    start(strand, before);
-}
-
 /* ---- stand-in lanes ---- */
 
 /* Returns the lane of `to` that stands in for `home`, making it if needed. */
@@ -121,22 +32,6 @@ static cairn_lane *stand_in(cairn_lane *home, cairn_profile *to)
     }
     crn_siblings_unlock();
     return lane;
-}
-
-static crn_translation *crossing(const cairn_lane *from, cairn_lane *to)
-{
-    crn_crossing *found = to->crossings;
-    while (found && found->from != from->serial)
-        found = found->next;
-    if (!found) {
-        found = crn_try_calloc(1, sizeof *found);
-        if (!found)
-            return NULL;
-        found->from = from->serial;
-        found->next = to->crossings;
-        to->crossings = found;
-    }
-    return &found->translation;
 }
 
 /* ---- stacks ---- */
@@ -159,7 +54,7 @@ static size_t held_by(const cairn_strand *strand)
 /* Returns the corresponding record in the other graph; the root without memory. */
 static uint32_t cross(const cairn_lane *from, cairn_lane *to, uint32_t record)
 {
-    crn_translation *translation = crossing(from, to);
+    crn_translation *translation = crn_crossing_find(from, to);
     uint32_t there = 0;
     if (translation)
         there = crn_translate_record(translation, from->graph.links, from->graph.used, &to->graph,
@@ -224,7 +119,7 @@ static bool is_sibling(const cairn_profile *profile, const cairn_profile *to)
 
 static cairn_strand *open_away(cairn_strand *from, cairn_profile *to)
 {
-    cairn_lane *home = home_of(crn_lane_of(from));
+    cairn_lane *home = crn_lane_home(crn_lane_of(from));
     if (!to)
         return NULL;
     if (!is_sibling(home->profile, to)) {
@@ -250,9 +145,9 @@ cairn_strand *cairn_strand_redirect(cairn_strand *from, cairn_profile *to)
     cairn_strand *before = crn_strand_innermost(from);
     cairn_lane *lane = crn_lane_of(before), *charged = NULL;
     crn_lane_listen(lane);
-    bool ran = running_of(home_of(lane)) == before;
+    bool ran = crn_redirect_running(crn_lane_home(lane)) == before;
     if (ran)
-        charged = stop(before);
+        charged = crn_redirect_stop(before);
     cairn_strand *away = open_away(before, to);
     before->away = away;
     if (away)
@@ -260,7 +155,7 @@ cairn_strand *cairn_strand_redirect(cairn_strand *from, cairn_profile *to)
     else
         before->paused++;
     if (ran)
-        start(away ? away : before, charged);
+        crn_redirect_start(away ? away : before, charged);
     errno = saved;
     return away;
 }
@@ -294,70 +189,14 @@ void cairn_strand_return(cairn_strand *from)
         return;
     }
     crn_lane_listen(lane);
-    bool ran = running_of(home_of(lane)) == before;
+    bool ran = crn_redirect_running(crn_lane_home(lane)) == before;
     if (ran)
-        charged = stop(before);
+        charged = crn_redirect_stop(before);
     if (before->paused)
         before->paused--;
     else
         back = come_back(before);
     if (ran)
-        start(back, charged);
+        crn_redirect_start(back, charged);
     errno = saved;
-}
-
-/* ---- closing ---- */
-
-void crn_redirect_close(cairn_strand *strand)
-{
-    cairn_lane *home = home_of(crn_lane_of(strand));
-    while (strand->away)
-        cairn_strand_close(crn_strand_innermost(strand));
-    if (home->silent == strand)
-        home->silent = NULL;
-    if (strand->origin) { /* the original records nothing until it returns */
-        if (crn_lane_of(strand)->running == strand)
-            home->silent = strand->origin;
-        strand->origin->away = NULL;
-        strand->origin->paused++;
-    }
-    strand->origin = NULL;
-    strand->paused = 0;
-}
-
-void crn_redirect_close_lane(cairn_lane *lane)
-{
-    if (!lane->home && !__atomic_load_n(&lane->stand_ins, __ATOMIC_RELAXED))
-        return;
-    crn_siblings_lock();
-    cairn_lane *stand_ins = lane->stand_ins;
-    __atomic_store_n(&lane->stand_ins, NULL, __ATOMIC_RELAXED);
-    for (cairn_lane *each = stand_ins; each; each = each->next_stand_in)
-        each->home = NULL;
-    if (lane->home) {
-        cairn_lane **place = &lane->home->stand_ins;
-        while (*place && *place != lane)
-            place = &(*place)->next_stand_in;
-        if (*place)
-            __atomic_store_n(place, lane->next_stand_in, __ATOMIC_RELAXED);
-        lane->home = NULL;
-    }
-    crn_siblings_unlock();
-    for (cairn_lane *next; stand_ins; stand_ins = next) {
-        next = stand_ins->next_stand_in;
-        cairn_lane_close(stand_ins);
-    }
-}
-
-void crn_redirect_forget(cairn_lane *lane)
-{
-    static uint64_t serial;
-    lane->serial = __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED);
-    for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
-        strand->hot.graph_tag = crn_graph_tag(lane);
-    for (crn_crossing *next; lane->crossings; lane->crossings = next) {
-        next = lane->crossings->next;
-        crn_translation_free(&lane->crossings->translation);
-        crn_free(lane->crossings);
-    }
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Resets all figures. A lane is written by its owner alone, so the profile's generation is
- * incremented and each lane follows at its next event. Until then readers treat its figures as 0:
- * whatever they see is of one generation.
+ * Resets a lane's figures. A lane is written by its owner alone, so the profile's generation is
+ * incremented (turn.c) and each lane follows at its next event. Until then readers treat its
+ * figures as 0: whatever they see is of one generation.
  */
-#include <errno.h>
 #include <string.h>
 
 #include <cairn/alloc.h>
@@ -68,56 +67,6 @@ void crn_lane_catch_up(cairn_lane *lane)
     crn_ticks_begin(lane);
     __atomic_store_n(&lane->disk->generation, generation, __ATOMIC_RELEASE);
     crn_lane_unlock(lane);
-}
-
-/* Exact ticks have no limit that could be lowered. */
-static void ask_ticks(cairn_profile *profile)
-{
-    if (crn_ticks_mode(profile) != CAIRN_PRIV_TICKS_EXACT)
-        return;
-    for (cairn_lane *lane = profile->lanes; lane; lane = lane->next)
-        __atomic_store_n(&lane->graph.hot.tick_mode, CAIRN_PRIV_TICKS_SAMPLED, __ATOMIC_RELAXED);
-}
-
-/* Under the locks of threads and of the profile. */
-static void begin_generation(cairn_profile *profile)
-{
-    for (cairn_lane *lane = profile->lanes; lane; lane = lane->next)
-        __atomic_store_n(&lane->reset_cpu, crn_lane_cpu_now(lane), __ATOMIC_RELAXED);
-    __atomic_store_n(&profile->reset_at, crn_clock_now(profile->tsc), __ATOMIC_RELAXED);
-    uint64_t generation = profile->generation + 1;
-    __atomic_store_n(&profile->capture.header->generation, generation, __ATOMIC_RELEASE);
-    __atomic_store_n(&profile->generation, generation, __ATOMIC_RELEASE);
-    crn_profile_announce_change(profile);
-    ask_ticks(profile);
-    for (cairn_lane *lane = profile->lanes; lane; lane = lane->next)
-        if (!lane->open)
-            crn_lane_catch_up(lane);
-}
-
-static void catch_up_own(cairn_profile *profile)
-{
-    cairn_lane *lane = __atomic_load_n(&profile->lanes, __ATOMIC_ACQUIRE);
-    for (; lane; lane = lane->next)
-        if (__atomic_load_n(&lane->owner, __ATOMIC_RELAXED) == crn_thread_self())
-            crn_lane_listen(lane);
-}
-
-void cairn_profile_reset(cairn_profile *profile)
-{
-    if (!profile)
-        return;
-    int saved = errno;
-    crn_threads_lock();
-    crn_profile_lock(profile);
-    bool begun = !profile->capture.detached; /* a child without a capture has no figures yet */
-    if (begun)
-        begin_generation(profile);
-    crn_profile_unlock(profile);
-    crn_threads_unlock();
-    if (begun)
-        catch_up_own(profile);
-    errno = saved;
 }
 
 /* ---- for libcairn-alloc, which increments columns directly ---- */

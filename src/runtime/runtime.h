@@ -100,7 +100,7 @@ struct cairn_profile {
     crn_names texts, places; /* texts: offsets into strings; places: blocks of cairn_block_once;
                                 under lock */
     uint32_t names;          /* id of the name space, unique to this profile, not 0 */
-    uint64_t trace_id[2], span_key; /* of spans: see traceparent.c */
+    uint64_t trace_id[2], span_key; /* of spans: see ids.c */
     cairn_lane *lanes;              /* newest first; lanes are only added */
     bool tsc;
     crn_mode mode;         /* atomic */
@@ -151,7 +151,7 @@ struct cairn_lane {
                     owner; atomic */
     crn_sample_time
         first_pending;      /* the first request that has not been served; precedes `pending` */
-    bool locked;            /* lock of the lane's time: see settle.c; atomic */
+    bool locked;            /* lock of the lane's time: see charge.c; atomic */
     bool waits;             /* the file shows time that is not charged yet; atomic */
     uint64_t seen_cpu;      /* the thread's CPU time at the sampler's last round; atomic */
     uint64_t seen_stamp;    /* sampler only: the lane's stamp at the last round */
@@ -258,8 +258,16 @@ static inline crn_mode crn_profile_mode(const cairn_profile *profile)
     return __atomic_load_n(&profile->mode, __ATOMIC_ACQUIRE);
 }
 
+extern __thread crn_thread crn_this_thread __attribute__((tls_model("initial-exec")));
+
 /* Returns the calling thread; the same in a child of fork. */
-crn_thread *crn_thread_self(void);
+static inline crn_thread *crn_thread_self(void)
+{
+    return &crn_this_thread;
+}
+
+/* Removes the lane from its owner's list. Under the threads' lock. */
+void crn_thread_remove(cairn_lane *lane);
 
 /* Makes the calling thread the owner of the lane. */
 void crn_lane_own(cairn_lane *lane);
@@ -267,7 +275,6 @@ void crn_lane_own(cairn_lane *lane);
 /* Charges outstanding time and gives up ownership. Any thread, while the lane is not in use. */
 void crn_lane_let_go(cairn_lane *lane);
 
-void crn_lane_forget_thread(cairn_lane *lane);
 void crn_lane_settle_moved(cairn_lane *lane);
 
 /* Starts charging time at `clock`, and at the current CPU time of the calling thread, which owns
@@ -298,7 +305,6 @@ void crn_threads_begin_unseen(void); /* another thread may have had the lock */
 /* Lock of the lane's time. */
 bool crn_lane_try_lock(cairn_lane *lane);
 void crn_lane_lock(cairn_lane *lane);
-void crn_lane_lock(cairn_lane *lane);
 void crn_lane_unlock(cairn_lane *lane);
 
 /* Announces a change to all lanes: their current strands take the slow path at the next event.
@@ -313,6 +319,12 @@ static inline bool crn_lane_is_on(const cairn_lane *lane)
 {
     uint64_t turned = __atomic_load_n(&lane->profile->turned, __ATOMIC_ACQUIRE);
     return turned % 2 == 0 && __atomic_load_n(&lane->turned, __ATOMIC_RELAXED) == turned;
+}
+
+/* Returns true if the lane waits for its first event in a child of fork. */
+static inline bool crn_lane_waits(const cairn_lane *lane)
+{
+    return lane->forked && __atomic_load_n(&lane->profile->child.waiting, __ATOMIC_ACQUIRE);
 }
 
 static inline void crn_lane_listen(cairn_lane *lane)
@@ -344,11 +356,20 @@ void crn_profile_put_costs(cairn_profile *profile, const cairn_options *options)
 /* Adds a block. Under lock. */
 typedef cairn_block crn_put_block(cairn_profile *profile, const cairn_block_info *info);
 crn_put_block crn_profile_add_block;
+cairn_metric crn_profile_add_metric(cairn_profile *profile, const char *name, const char *unit);
+cairn_key crn_profile_add_key(cairn_profile *profile, const char *name);
 bool crn_profile_add_note(cairn_profile *profile, const char *key, const char *value);
 
 /* Returns the record for `block` at `record`, adding it if needed; never fails. A block that was
- * never added is counted as misuse and becomes [folded]. */
-uint32_t crn_lane_follow(cairn_lane *lane, uint32_t record, cairn_block block);
+ * never added is counted as misuse, each time, and becomes [folded]. */
+static inline uint32_t crn_lane_follow(cairn_lane *lane, uint32_t record, cairn_block block)
+{
+    if (block < __atomic_load_n(&lane->profile->block_count, __ATOMIC_ACQUIRE))
+        return crn_graph_follow(&lane->graph, record, block);
+    lane->disk->misuses++;
+    return crn_graph_append(&lane->graph, record, CAIRN_BLOCK_FOLDED); /* not cached: counted each
+                                                                          time */
+}
 
 /* Calls `put_block` to find or add a block, under the profile's lock, in step with its siblings. */
 cairn_block crn_profile_make_block(cairn_profile *profile, const cairn_block_info *info,
@@ -363,6 +384,12 @@ cairn_lane *crn_lane_open_new(cairn_profile *profile, const char *name);
 /* Adds a lane, not open yet; frees one. Under the profile's lock. */
 cairn_lane *crn_lane_new(cairn_profile *profile);
 void crn_lane_free(cairn_lane *lane);
+
+/* ---- column.c ---- */
+
+/* Makes the column for a metric, with space for that many records. */
+cairn_error crn_column_grow(cairn_lane *lane, cairn_metric metric, uint64_t records);
+void crn_columns_close(cairn_lane *lane);
 
 /* Adds to a column of a lane, making it if needed. */
 void crn_lane_charge(cairn_lane *lane, uint32_t record, cairn_metric metric, uint64_t amount);
@@ -388,6 +415,9 @@ void crn_lane_settle(cairn_lane *lane);
 /* Processes a switch on or off. */
 void crn_lane_settle_turn(cairn_lane *lane);
 
+/* Charges the current context up to these moments. Call it with the lane's time locked. */
+void crn_lane_settle_until(cairn_lane *lane, uint64_t clock, uint64_t cpu);
+
 /* Counts an event that was dropped without memory. */
 void crn_lane_drop(cairn_lane *lane);
 
@@ -395,8 +425,14 @@ void crn_lane_drop(cairn_lane *lane);
  * time locked. */
 void crn_lane_charge_waits(cairn_lane *lane);
 
-/* Charges the time since the last sample to the current context. */
-void crn_lane_charge_rest(cairn_lane *lane);
+/* Charges the time since the last sample to the current context; the second function processes
+ * announced changes before. */
+void crn_lane_charge_now(cairn_lane *lane);
+static inline void crn_lane_charge_rest(cairn_lane *lane)
+{
+    crn_lane_listen(lane);
+    crn_lane_charge_now(lane);
+}
 
 /* Begins the intervals of sampled ticks, once for all threads that use a lane in turn: short-lived
  * threads would otherwise cut most intervals short. The end charges the rest of the last one. */
@@ -406,6 +442,10 @@ void crn_ticks_finish(cairn_lane *lane);
 
 /* Pushes a frame without a call: `record` becomes current. */
 void crn_strand_push(cairn_strand *strand, uint32_t record);
+
+/* Upper limit of a strand while recording is off and nothing is pending: enter pushes and does
+ * nothing else, leave is fast. Below every stack, as NULL is. */
+#define CRN_HIGH_OFF ((uint32_t *)sizeof(uint32_t))
 
 /* Set the stack limits: lowered, so that the next event takes the slow path; or to the stack's real
  * limits. */
@@ -446,14 +486,11 @@ void crn_timers_begin_child(void);
 /* Rearms timers whose signal the program consumed without the handler. Call it now and then. */
 void crn_timers_go_on(void);
 
-/* Starts a timer on the CPU time of the calling thread, which owns the lane. */
-bool crn_timer_start(cairn_lane *lane);
+/* Starts a timer on the CPU time of the calling thread, which owns the lane, if the profile wants
+ * one. */
+void crn_timer_start(cairn_lane *lane);
 void crn_timer_stop(cairn_lane *lane);
 void crn_timer_forget(cairn_lane *lane);
-
-/* Measure the cost in ns of a call and its return; of a sample. 0 without memory. */
-double crn_cost_of_call(cairn_profile *profile);
-double crn_cost_of_sample(cairn_profile *profile);
 
 /* Keeps this shared object loaded: a plugin that contains Cairn may be closed while a thread of
  * Cairn runs or a thread's end will be reported. */
@@ -474,9 +511,7 @@ bool crn_fork_begin_unseen(void);
 /* Abandons a lane: later use of it or its strands does no harm and records nothing. */
 void crn_lane_abandon(cairn_lane *lane);
 bool crn_lane_is_buried(const cairn_lane *lane);
-
-/* Returns true if the lane waits for its first event in a child of fork. */
-bool crn_lane_waits(const cairn_lane *lane);
+extern cairn_profile crn_grave; /* the profile of abandoned lanes */
 
 /* Unmaps the permanent mapping of the lane's header. */
 void crn_lane_release_face(cairn_lane *lane);
@@ -497,7 +532,7 @@ bool crn_profile_is_ready(cairn_profile *profile);
 /* In a child of fork: continues the lane in the child's capture. Thread: the lane's. */
 void crn_child_begin_lane(cairn_lane *lane);
 
-/* ---- counter trees (cairn/host.h): counted.c ---- */
+/* ---- counter trees (cairn/host.h): counted.c, trees.c ---- */
 void crn_counted_free(struct crn_counted *counted);
 void crn_counted_clear(struct crn_counted *counted);
 
@@ -511,7 +546,7 @@ void crn_counted_move(cairn_lane *lane, crn_translation *translation, const crn_
 /* Copies the trees into the profile's present capture. Under lock. */
 void crn_trees_move(cairn_profile *profile);
 
-/* ---- old_graphs.c ----------------------------------------------------------------------- */
+/* ---- crossing.c, old_graphs.c ----------------------------------------------------------- */
 
 /* Returns the tag that hosts add to node offsets of the lane's graph when they save them. */
 uint64_t crn_graph_tag(const cairn_lane *lane);
@@ -521,5 +556,9 @@ uint64_t crn_graph_tag(const cairn_lane *lane);
 bool crn_old_graph_add(cairn_lane *lane, uint64_t tag, const crn_graph *graph,
                        const crn_section *links);
 void crn_old_graphs_free(cairn_lane *lane);
+
+/* Returns the record in the present graph for one of the graph with that tag; 0 if there is none.
+ */
+uint32_t crn_old_graph_translate(cairn_lane *lane, uint64_t tag, uint32_t record);
 
 #endif

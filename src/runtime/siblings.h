@@ -24,15 +24,39 @@ void crn_siblings_tell(cairn_profile *profile);
 /* Returns the strand that currently runs in place of this one; itself, if it is not redirected. */
 cairn_strand *crn_strand_innermost(cairn_strand *strand);
 
+/* Returns the lane that this one stands in for; itself, if it is no stand-in. */
+static inline cairn_lane *crn_lane_home(cairn_lane *lane)
+{
+    return lane->home ? lane->home : lane;
+}
+
+/* Returns the current strand of a lane that is no stand-in, and of its stand-ins. */
+cairn_strand *crn_redirect_running(cairn_lane *home);
+
+/* Charges the time of the current strand. Returns its lane, NULL if there was none. */
+cairn_lane *crn_redirect_stop(cairn_strand *strand);
+
+/* Makes the strand current. `before` is what crn_redirect_stop returned. */
+void crn_redirect_start(cairn_strand *strand, const cairn_lane *before);
+
 /* Returns true if a strand of the lane or of its stand-ins is current. */
 bool crn_redirect_someone_runs(cairn_lane *lane);
 
 /* Like cairn_strand_switch, for a lane that is a stand-in or has one. */
 void crn_redirect_switch(cairn_strand *strand);
 
-/* Ends redirections when a strand closes; when a lane closes or begins anew. */
-void crn_redirect_close(cairn_strand *strand);
-void crn_redirect_close_lane(cairn_lane *lane);
+/* Ends the redirections of a strand that closes, and that no other one runs in place of. */
+void crn_redirect_end(cairn_strand *strand);
+
+/* Separates a lane that closes from its stand-ins, or from the lane that it stands in for. Returns
+ * the list of its stand-ins. */
+cairn_lane *crn_redirect_end_lane(cairn_lane *lane);
+
+/* The lane has a new graph. */
 void crn_redirect_forget(cairn_lane *lane);
+
+/* Returns the cache of where contexts of a lane are in another lane's graph. NULL without memory.
+ */
+struct crn_translation *crn_crossing_find(const cairn_lane *from, cairn_lane *to);
 
 #endif

@@ -15,50 +15,9 @@ enum {
 
 /* ---- stack limits ---- */
 
-/* Upper limit of a strand while recording is off and nothing is pending: enter pushes and does
- * nothing else, leave is fast. Below every stack, as NULL is. */
-#define HIGH_OFF ((uint32_t *)sizeof(uint32_t))
-
-void crn_strand_arm(cairn_strand *strand)
-{
-    __atomic_store_n(&strand->hot.low, (uint32_t *)UINTPTR_MAX, __ATOMIC_RELEASE);
-    __atomic_store_n(&strand->hot.leave_tag, CAIRN_PRIV_NO_TAG, __ATOMIC_RELEASE);
-    __atomic_store_n(&strand->hot.inline_cache, crn_graph_empty_inline_cache(), __ATOMIC_RELEASE);
-    __atomic_store_n(&strand->hot.high, NULL, __ATOMIC_RELEASE);
-    __atomic_store_n(&strand->only.high, NULL, __ATOMIC_RELEASE);
-    __atomic_store_n(&strand->only.low, (cairn_block *)UINTPTR_MAX, __ATOMIC_RELEASE);
-}
-
-void crn_strand_rest(cairn_strand *strand)
-{
-    if (strand->records) {
-        crn_stack_rest(strand);
-        return;
-    }
-    const cairn_lane *lane = crn_lane_of(strand);
-    strand->hot.base = lane->graph.hot.base;
-    crn_mode mode = crn_profile_mode(lane->profile);
-    bool off = mode == CRN_MODE_OFF && lane->running == strand && strand->stack;
-    if ((mode != CRN_MODE_COUNT && !off) || strand->lost) {
-        crn_strand_arm(strand);
-        return;
-    }
-    cairn_priv_cache_entry *inline_cache = off ? NULL : lane->graph.hot.inline_cache;
-    if (!inline_cache)
-        inline_cache = crn_graph_empty_inline_cache();
-    /* Another thread has lowered the limit meanwhile: its request comes first. */
-    (void)__atomic_exchange_n(&strand->hot.high, off ? HIGH_OFF : strand->end, __ATOMIC_ACQ_REL);
-    (void)__atomic_exchange_n(&strand->hot.low, strand->stack, __ATOMIC_ACQ_REL);
-    (void)__atomic_exchange_n(&strand->hot.leave_tag, strand->hot.graph_tag, __ATOMIC_ACQ_REL);
-    (void)__atomic_exchange_n(&strand->hot.inline_cache, inline_cache, __ATOMIC_ACQ_REL);
-    if (__atomic_load_n(&lane->pending.clock, __ATOMIC_RELAXED) ||
-        __atomic_load_n(&lane->profile->changes, __ATOMIC_RELAXED) != lane->changes_seen)
-        crn_strand_arm(strand);
-}
-
 static inline bool is_off(const cairn_strand *strand)
 {
-    return CAIRN_PRIV_READ(strand->hot.high) == HIGH_OFF;
+    return CAIRN_PRIV_READ(strand->hot.high) == CRN_HIGH_OFF;
 }
 
 /* Returns false without memory. */
@@ -112,22 +71,7 @@ void crn_strand_push(cairn_strand *strand, uint32_t record)
         CAIRN_PRIV_PUT(strand->hot.current, record * (uint64_t)CRN_RECORD_WORDS);
 }
 
-void crn_lane_drop(cairn_lane *lane)
-{
-    lane->disk->dropped++;
-    crn_profile_stop(lane->profile, CAIRN_E_MEMORY);
-}
-
 /* ---- enter, replace, leave ---- */
-
-uint32_t crn_lane_follow(cairn_lane *lane, uint32_t record, cairn_block block)
-{
-    if (block < __atomic_load_n(&lane->profile->block_count, __ATOMIC_ACQUIRE))
-        return crn_graph_follow(&lane->graph, record, block);
-    lane->disk->misuses++;
-    return crn_graph_append(&lane->graph, record, CAIRN_BLOCK_FOLDED); /* not cached: counted each
-                                                                          time */
-}
 
 /* Follows the edge for `block` and counts the call. */
 static inline void step(cairn_strand *strand, cairn_block block)
@@ -148,7 +92,7 @@ static inline bool attend(cairn_strand *strand)
     crn_lane_settle(lane);
     crn_mode mode = crn_profile_mode(lane->profile);
     const uint32_t *high = CAIRN_PRIV_READ(strand->hot.high);
-    if (mode != CRN_MODE_EXACT && high != strand->end && high != HIGH_OFF)
+    if (mode != CRN_MODE_EXACT && high != strand->end && high != CRN_HIGH_OFF)
         crn_strand_rest(strand);
     return mode != CRN_MODE_OFF;
 }
@@ -313,6 +257,18 @@ void cairn_priv_again(cairn_priv_strand *priv)
     cairn_strand *strand = (cairn_strand *)priv;
     crn_lane_listen(crn_lane_of(strand)); /* the graph may be replaced */
     crn_strand_push(strand, crn_strand_record(strand));
+}
+
+uint64_t cairn_priv_saved_caller(cairn_priv_strand *strand, uint64_t saved)
+{
+    cairn_lane *lane = crn_lane_of((cairn_strand *)strand);
+    uint64_t tag = saved & ~(uint64_t)UINT32_MAX, node_offset = saved & UINT32_MAX;
+    if (tag != strand->graph_tag)
+        crn_lane_listen(lane); /* the graph may still be the parent's */
+    if (tag == strand->graph_tag)
+        return node_offset;
+    return crn_old_graph_translate(lane, tag, crn_record_at(node_offset)) *
+           (uint64_t)CRN_RECORD_WORDS;
 }
 
 /* ---- charges ---- */

@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "base/memory.h"
+#include "base/random.h"
 
 enum { OPEN_FIRST = CRN_FIRST(16, 2) /* entries; the first is the bottom */ };
 
@@ -115,20 +116,11 @@ void crn_strand_spans_bury(cairn_strand *strand)
 
 /* ---- sampling of trees ---- */
 
-/* Returns a number of the splitmix64 generator. */
-static uint64_t next_random(cairn_lane *lane)
-{
-    uint64_t z = lane->span_random += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
 /* Decides if the tree of a new root span is recorded. */
 static bool draw(cairn_lane *lane)
 {
-    bool drawn =
-        !lane->profile->span_threshold || next_random(lane) < lane->profile->span_threshold;
+    bool drawn = !lane->profile->span_threshold ||
+                 crn_random_next(&lane->span_random) < lane->profile->span_threshold;
     lane->disk->trees_skipped += !drawn;
     return drawn;
 }

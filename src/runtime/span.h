@@ -107,12 +107,19 @@ cairn_span crn_spans_asking(const cairn_strand *strand);
 void crn_spans_forget(cairn_lane *lane);
 
 /* Returns the id of the innermost open span if an ancestor process began it; otherwise 0. */
-uint64_t crn_spans_forked(const cairn_strand *strand);
+static inline uint64_t crn_spans_forked(const cairn_strand *strand)
+{
+    if (strand->lost_spans || !strand->open_spans || strand->hot.open[-1].span != CRN_OPEN_FORKED)
+        return 0;
+    return strand->forked[strand->hot.open - strand->open_spans - 1];
+}
+
+enum { CRN_TRACE_SAMPLED = 1 }; /* flag of a trace that is recorded */
 
 /* Adds the trace ids of the strand's work to a token. */
 void crn_handoff_name_trace(const cairn_strand *strand, cairn_handoff *handoff);
 
-/* Makes the ids that spans have outside of the process (traceparent.c). A child of fork keeps the
+/* Makes the ids that spans have outside of the process (ids.c). A child of fork keeps the
  * trace id and gets another key for its spans. Under the profile's lock. */
 void crn_ids_begin(cairn_profile *profile);
 void crn_ids_begin_child(cairn_profile *profile);

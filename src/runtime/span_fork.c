@@ -44,7 +44,7 @@ static void leave_adoptions(const cairn_profile *profile, cairn_strand *strand)
             crn_span_is_gone(adoption->span))
             continue;
         if (crn_trace_make_own(profile, adoption->trace))
-            adoption->flags = 1;
+            adoption->flags = CRN_TRACE_SAMPLED;
         adoption->remote = adoption->span ^ profile->span_key;
         adoption->span = 0;
     }
@@ -66,11 +66,4 @@ void crn_spans_forget(cairn_lane *lane)
         forget_figures(strand);
     }
     crn_spans_close(lane);
-}
-
-uint64_t crn_spans_forked(const cairn_strand *strand)
-{
-    if (strand->lost_spans || !strand->open_spans || strand->hot.open[-1].span != CRN_OPEN_FORKED)
-        return 0;
-    return strand->forked[strand->hot.open - strand->open_spans - 1];
 }

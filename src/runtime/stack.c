@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The slow path of strands that keep only a stack of blocks (cairn/stack.h), and the lookup of
+ * The slow path of strands that keep only a stack of blocks (cairn/stack.h). resolve.c looks up
  * their contexts.
  *
  * records[i] is the record of frame i, valid for the lowest `resolved` frames. `low` is at that
@@ -18,23 +18,7 @@ static cairn_strand *strand_of(cairn_priv_stack *stack)
     return (cairn_strand *)((char *)stack - offsetof(cairn_strand, only));
 }
 
-/* ---- limits ---- */
-
-void crn_stack_rest(cairn_strand *strand)
-{
-    if (crn_profile_mode(crn_lane_of(strand)->profile) == CRN_MODE_EXACT || strand->lost) {
-        crn_strand_arm(strand);
-        return;
-    }
-    cairn_block *low = strand->only.blocks + strand->resolved;
-    /* See crn_strand_rest. */
-    (void)__atomic_exchange_n(&strand->only.high, strand->end, __ATOMIC_ACQ_REL);
-    (void)__atomic_exchange_n(&strand->only.low, low, __ATOMIC_ACQ_REL);
-    const cairn_lane *lane = crn_lane_of(strand);
-    if (__atomic_load_n(&lane->pending.clock, __ATOMIC_RELAXED) ||
-        __atomic_load_n(&lane->profile->changes, __ATOMIC_RELAXED) != lane->changes_seen)
-        crn_strand_arm(strand);
-}
+/* ---- memory ---- */
 
 /* The first entry is unused, because `top` of an empty stack must be a valid address. */
 static void place(cairn_strand *strand, uint32_t *stack, size_t held)
@@ -63,38 +47,6 @@ static bool grow(cairn_strand *strand)
     return true;
 }
 
-/* ---- contexts ---- */
-
-static uint32_t step(cairn_lane *lane, uint32_t record, cairn_block block)
-{
-    const crn_graph *graph = &lane->graph;
-    uint64_t callee =
-        cairn_priv_callee(graph->hot.base, record * (uint64_t)CRN_RECORD_WORDS, block);
-    return cairn_priv_record_at(&graph->hot, callee)->block == block
-               ? crn_record_at(callee)
-               : crn_lane_follow(lane, record, block);
-}
-
-uint32_t crn_stack_resolve(cairn_strand *strand)
-{
-    cairn_lane *lane = crn_lane_of(strand);
-    size_t top = crn_stack_held(strand), at = strand->resolved;
-    uint32_t record = CRN_RECORD_ROOT;
-    if (at > 0)
-        record = strand->records[at - 1];
-    else if (strand->at_root != CAIRN_BLOCK_ROOT)
-        record = step(lane, record, strand->at_root);
-    for (; at < top; at++)
-        record = strand->records[at] = step(lane, record, strand->only.blocks[at]);
-    CAIRN_PRIV_PUT(strand->hot.current, record * (uint64_t)CRN_RECORD_WORDS);
-    strand->stride = 1;
-    if (strand->resolved != top) {
-        strand->resolved = top;
-        crn_stack_rest(strand);
-    }
-    return record;
-}
-
 /* Invalidates the records of frames from `height` on. */
 static void invalidate(cairn_strand *strand, size_t height)
 {
@@ -108,13 +60,6 @@ static void drop_to(cairn_strand *strand, size_t height)
 {
     strand->only.top = strand->only.blocks + height;
     invalidate(strand, height);
-}
-
-void crn_stack_forget(cairn_strand *strand)
-{
-    strand->resolved = 0;
-    CAIRN_PRIV_PUT(strand->hot.current, CRN_RECORD_ROOT * CRN_RECORD_WORDS);
-    crn_stack_rest(strand);
 }
 
 /* ---- enter, replace, leave, tick ---- */

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tables of a capture that all lanes share: strings, blocks, metrics, keys, notes.
+ * Writes tables of a capture that all lanes share: strings, blocks, metrics, keys, notes. Under the
+ * profile's lock.
  */
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "plat/thread.h"
 #include "runtime/runtime.h"
-#include "runtime/siblings.h"
-#include "runtime/span.h"
-
-/* ---- under the profile's lock ---- */
 
 static uint32_t put(cairn_profile *profile, crn_section *section, const void *bytes, size_t size)
 {
@@ -47,7 +41,7 @@ cairn_block crn_profile_add_block(cairn_profile *profile, const cairn_block_info
     return __atomic_fetch_add(&profile->block_count, 1, __ATOMIC_RELEASE);
 }
 
-static cairn_metric put_metric(cairn_profile *profile, const char *name, const char *unit)
+cairn_metric crn_profile_add_metric(cairn_profile *profile, const char *name, const char *unit)
 {
     crn_disk_metric metric = {crn_profile_string(profile, name), crn_profile_string(profile, unit)};
     if (profile->metric_count == CAIRN_METRIC_MAX ||
@@ -56,14 +50,13 @@ static cairn_metric put_metric(cairn_profile *profile, const char *name, const c
     return __atomic_fetch_add(&profile->metric_count, 1, __ATOMIC_RELAXED);
 }
 
-/* Finds a host's metric; CAIRN_METRIC_MAX if there is none. */
-static cairn_metric find_metric(const cairn_profile *profile, const char *name)
+cairn_key crn_profile_add_key(cairn_profile *profile, const char *name)
 {
-    const crn_disk_metric *metrics = (const crn_disk_metric *)profile->metrics.base;
-    for (cairn_metric i = CAIRN_METRIC_USER; i < profile->metric_count; i++)
-        if (strcmp(profile->strings.base + metrics[i].name, name) == 0)
-            return i;
-    return CAIRN_METRIC_MAX;
+    crn_disk_key key = {crn_profile_string(profile, name)};
+    if (profile->key_count == CAIRN_KEY_MAX ||
+        put(profile, &profile->keys, &key, sizeof key) == UINT32_MAX)
+        return CAIRN_KEY_MAX;
+    return profile->key_count++;
 }
 
 bool crn_profile_add_note(cairn_profile *profile, const char *key, const char *value)
@@ -97,103 +90,11 @@ void crn_profile_put_first(cairn_profile *profile, const cairn_options *options)
 {
     put(profile, &profile->strings, "", 1);
     crn_profile_add_block(profile, &(cairn_block_info){.name = "[root]"});
-    put_metric(profile, "calls", "count");
-    put_metric(profile, "ticks", "instructions");
-    put_metric(profile, "wall", "nanoseconds");
-    put_metric(profile, "cpu", "nanoseconds");
+    crn_profile_add_metric(profile, "calls", "count");
+    crn_profile_add_metric(profile, "ticks", "instructions");
+    crn_profile_add_metric(profile, "wall", "nanoseconds");
+    crn_profile_add_metric(profile, "cpu", "nanoseconds");
     if (options->command)
         crn_profile_add_note(profile, "command", options->command);
     put_labels(profile, options->labels);
-    if (options->spans)
-        crn_ids_begin(profile);
-}
-
-void crn_profile_put_costs(cairn_profile *profile, const cairn_options *options)
-{
-    char cost[32];
-    if (options->spans) { /* facts that a replay needs */
-        snprintf(cost, sizeof cost, "%u", crn_thread_cores());
-        crn_profile_add_note(profile, "cores", cost);
-    }
-    snprintf(cost, sizeof cost, "%.2f", crn_cost_of_call(profile));
-    crn_profile_add_note(profile, "call_ns", cost);
-    if (options->wall != CAIRN_WALL_SAMPLED && options->cpu == CAIRN_CPU_OFF)
-        return;
-    profile->sampler.sample_ns = crn_cost_of_sample(profile);
-    snprintf(cost, sizeof cost, "%.2f", profile->sampler.sample_ns);
-    crn_profile_add_note(profile, "sample_ns", cost);
-}
-
-/* ---- public functions ---- */
-
-cairn_error cairn_profile_note(cairn_profile *profile, const char *key, const char *value)
-{
-    if (!profile || !key || !value)
-        return CAIRN_E_ARGUMENT;
-    int saved = errno;
-    bool done = crn_profile_is_ready(profile);
-    crn_profile_lock(profile);
-    done = done && crn_profile_add_note(profile, key, value);
-    crn_profile_unlock(profile);
-    errno = saved;
-    return done ? CAIRN_OK : cairn_profile_status(profile);
-}
-
-cairn_metric cairn_metric_add(cairn_profile *profile, const char *name, const char *unit)
-{
-    if (!profile || !name)
-        return CAIRN_METRIC_MAX;
-    int saved = errno;
-    bool ready = crn_profile_is_ready(profile);
-    crn_profile_lock(profile);
-    cairn_metric metric = ready ? find_metric(profile, name) : CAIRN_METRIC_MAX;
-    if (ready && metric == CAIRN_METRIC_MAX)
-        metric = put_metric(profile, name, unit);
-    crn_profile_unlock(profile);
-    errno = saved;
-    return metric;
-}
-
-static cairn_key put_key(cairn_profile *profile, const char *name)
-{
-    crn_disk_key key = {crn_profile_string(profile, name)};
-    if (profile->key_count == CAIRN_KEY_MAX ||
-        put(profile, &profile->keys, &key, sizeof key) == UINT32_MAX)
-        return CAIRN_KEY_MAX;
-    return profile->key_count++;
-}
-
-cairn_key cairn_key_add(cairn_profile *profile, const char *name)
-{
-    if (!profile || !name)
-        return CAIRN_KEY_MAX;
-    int saved = errno;
-    bool ready = crn_profile_is_ready(profile);
-    crn_profile_lock(profile);
-    cairn_key key = ready ? put_key(profile, name) : CAIRN_KEY_MAX;
-    crn_profile_unlock(profile);
-    errno = saved;
-    return key;
-}
-
-cairn_block crn_profile_make_block(cairn_profile *profile, const cairn_block_info *info,
-                                   crn_put_block *put_block)
-{
-    if (!profile || !info || !info->name)
-        return CAIRN_BLOCK_ROOT;
-    int saved = errno;
-    crn_siblings_lock();
-    bool ready = crn_profile_is_ready(profile) && crn_siblings_catch_up(profile);
-    crn_profile_lock(profile);
-    cairn_block block = ready ? put_block(profile, info) : CAIRN_BLOCK_ROOT;
-    crn_profile_unlock(profile);
-    crn_siblings_tell(profile);
-    crn_siblings_unlock();
-    errno = saved;
-    return block;
-}
-
-cairn_block cairn_block_add(cairn_profile *profile, const cairn_block_info *info)
-{
-    return crn_profile_make_block(profile, info, crn_profile_add_block);
 }

@@ -1,20 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sampled ticks: time is cut into intervals of N ticks; in each, one tick is chosen at random, and
- * its context is charged N when the interval is over. docs/SAMPLING.md shows that this is unbiased
- * for any program.
+ * Begins the intervals of sampled ticks (sampled_tick.c) of a lane.
  */
+#include "base/random.h"
 #include "runtime/runtime.h"
-
-/* Returns a random number below `limit`, from the splitmix64 generator. */
-static uint64_t draw(cairn_lane *lane, uint64_t limit)
-{
-    uint64_t z = lane->random += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    z ^= z >> 31;
-    return (uint64_t)((unsigned __int128)z * limit >> 64);
-}
 
 uint64_t crn_ticks_mode(const cairn_profile *profile)
 {
@@ -29,7 +18,7 @@ void crn_ticks_begin(cairn_lane *lane)
     __atomic_store_n(&hot->tick_mode, crn_ticks_mode(lane->profile), __ATOMIC_RELAXED);
     lane->random = lane->profile->seed + lane->number * 0x632be59bd9b4e019u +
                    lane->profile->child.forks * 0xd1342543de82ef95u;
-    lane->tick_point = draw(lane, lane->profile->tick_period);
+    lane->tick_point = crn_random_below(&lane->random, lane->profile->tick_period);
     lane->tick_interval = 0;
     lane->tick_waiting = 0;
     hot->tick_left = lane->profile->tick_period == 1 ? -1 : (int64_t)lane->tick_point;
@@ -43,90 +32,4 @@ uint32_t cairn_tick_due(const cairn_strand *strand)
     if (left < 0)
         return 0;
     return left < UINT32_MAX ? (uint32_t)left : UINT32_MAX;
-}
-
-static void charge_waiting(cairn_lane *lane, uint64_t amount)
-{
-    CAIRN_PRIV_ADD(crn_graph_record(&lane->graph, lane->tick_waiting)->ticks, amount);
-    lane->tick_waiting = 0;
-}
-
-/* Skips intervals that lie within one event: wherever their ticks are chosen, they fall on the
- * current context. So a long event takes no longer than a short one. */
-static void skip_whole(cairn_lane *lane, uint32_t record)
-{
-    uint64_t period = lane->profile->tick_period;
-    uint64_t whole = (uint64_t) - (lane->graph.hot.tick_left + 1) / period;
-    if (lane->graph.hot.tick_left >= 0 || whole < 2)
-        return;
-    if (lane->tick_waiting)
-        charge_waiting(lane, period);
-    lane->tick_waiting = record;
-    CAIRN_PRIV_ADD(crn_graph_record(&lane->graph, record)->ticks, (whole - 1) * period);
-    uint64_t point = draw(lane, period); /* in the interval that began within the event and goes
-                                            on after it */
-    lane->graph.hot.tick_left += (int64_t)(whole * period - lane->tick_point + point);
-    lane->tick_point = point;
-    lane->disk->tick_samples += whole;
-    lane->tick_interval += whole;
-}
-
-/* Handles a tick that takes the slow path only because of an announced change: ticks were exact, so
- * their number is known. */
-static void apply_changes_at_tick(cairn_strand *strand)
-{
-    cairn_lane *lane = crn_lane_of(strand);
-    bool counted = lane->forked || lane->profile->tick_period == 1;
-    uint64_t count = (uint64_t)(-1 - lane->graph.hot.tick_left);
-    if (counted)
-        lane->graph.hot.tick_left = -1;
-    crn_lane_apply_changes(lane);
-    crn_lane_settle(lane);
-    uint64_t mode = crn_ticks_mode(lane->profile);
-    if (counted && mode == CAIRN_PRIV_TICKS_SAMPLED)
-        lane->graph.hot.tick_left -= (int64_t)count;
-    else if (counted && mode == CAIRN_PRIV_TICKS_EXACT)
-        CAIRN_PRIV_ADD(crn_graph_record(&lane->graph, crn_strand_record(strand))->ticks, count);
-}
-
-void cairn_priv_tick(cairn_priv_strand *priv)
-{
-    cairn_strand *strand = (cairn_strand *)priv;
-    cairn_lane *lane = crn_lane_of(strand);
-    uint64_t period = lane->profile->tick_period;
-    if (period == 1 ||
-        __atomic_load_n(&lane->profile->changes, __ATOMIC_RELAXED) != lane->changes_seen)
-        apply_changes_at_tick(strand);
-    if (crn_ticks_mode(lane->profile) != CAIRN_PRIV_TICKS_SAMPLED)
-        return;
-    skip_whole(lane, crn_strand_record(strand));
-    while (lane->graph.hot.tick_left < 0) {
-        if (lane->tick_waiting)
-            charge_waiting(lane, period);
-        lane->tick_waiting = crn_strand_record(strand);
-        lane->disk->tick_samples++;
-        uint64_t point = draw(lane, period);
-        lane->graph.hot.tick_left += (int64_t)(period - lane->tick_point + point);
-        lane->tick_point = point;
-        lane->tick_interval++;
-    }
-}
-
-void crn_ticks_finish(cairn_lane *lane)
-{
-    cairn_priv_lane *hot = &lane->graph.hot;
-    uint64_t period = lane->profile->tick_period;
-    if (period == 1)
-        return;
-    uint64_t seen = lane->tick_interval * period + lane->tick_point - (uint64_t)hot->tick_left;
-    /* The interval of the last sample may be over or not. */
-    uint64_t begun = lane->tick_interval ? (lane->tick_interval - 1) * period : 0;
-    uint64_t rest = seen - begun;
-    if (lane->tick_waiting) {
-        uint64_t share = rest < period ? rest : period;
-        charge_waiting(lane, share);
-        rest -= share;
-    }
-    uint32_t record = lane->running ? crn_strand_record(lane->running) : CRN_RECORD_ROOT;
-    CAIRN_PRIV_ADD(crn_graph_record(&lane->graph, record)->ticks, rest);
 }

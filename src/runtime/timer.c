@@ -163,7 +163,7 @@ static void give_slot(crn_timer *timer)
     pthread_mutex_unlock(&lock);
 }
 
-bool crn_timer_start(cairn_lane *lane)
+static bool start(cairn_lane *lane)
 {
     crn_timer *timer = take_slot();
     if (!timer)
@@ -182,6 +182,15 @@ bool crn_timer_start(cairn_lane *lane)
     __atomic_store_n(&timer->lane, lane, __ATOMIC_SEQ_CST);
     set_timer(timer);
     return true;
+}
+
+/* Without a timer, time is charged when ownership ends, and the report says so. */
+void crn_timer_start(cairn_lane *lane)
+{
+    cairn_profile *profile = lane->profile;
+    if (profile->cpu != CAIRN_CPU_OFF && profile->how_sampled == CAIRN_SAMPLER_TIMER &&
+        !lane->timer && !start(lane))
+        crn_profile_stop(profile, CAIRN_E_THREAD);
 }
 
 /* Waits for handlers in other threads, which take little time. */

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Whether the calling thread may have a strand.
+ */
+#include "runtime/process.h"
+
+__thread cairn_strand *cairn_priv_thread_strand __attribute__((tls_model("initial-exec")));
+
+__thread crn_own_thread crn_own __attribute__((tls_model("initial-exec")));
+
+/* ---- threads of the runtime ---- */
+
+void cairn_priv_thread_creates(bool begins)
+{
+    crn_own.creating = begins;
+}
+
+bool cairn_priv_thread_is_creating(void)
+{
+    return crn_own.creating;
+}
+
+void crn_process_refuse_strand(bool refuse)
+{
+    crn_own.ours = refuse;
+}
+
+/* ---- threads without a strand ---- */
+
+/* The thread's strand before the first of nested pairs. */
+static __thread struct {
+    int depth;
+    bool busy;
+    cairn_strand *strand;
+} aside __attribute__((tls_model("initial-exec")));
+
+/* Signal handlers, and forks in them, may come between any two steps. */
+void cairn_priv_strand_aside(void)
+{
+    if (aside.depth) {
+        aside.depth++;
+        return;
+    }
+    cairn_strand *strand = cairn_priv_thread_strand;
+    bool busy = crn_own.busy;
+    crn_own.busy = true;
+    cairn_priv_thread_strand = NULL;
+    __asm__ volatile("" ::: "memory");
+    aside.strand = strand;
+    aside.busy = busy;
+    aside.depth = 1;
+    __asm__ volatile("" ::: "memory");
+}
+
+void cairn_priv_strand_back(void)
+{
+    __asm__ volatile("" ::: "memory");
+    cairn_strand *strand = aside.strand;
+    bool busy = aside.busy;
+    if (aside.depth > 1 || !aside.depth) {
+        aside.depth -= aside.depth > 0;
+        return;
+    }
+    aside.depth = 0;
+    __asm__ volatile("" ::: "memory");
+    crn_own.busy = busy;
+    cairn_priv_thread_strand = strand;
+}

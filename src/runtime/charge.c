@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Charges time, on the lane's owner.
+ *
+ * Readers of a live file add the time that a lane's waits show to what is charged. So that nothing
+ * is counted twice, `settled` is odd while both change, and time that was shown for a context is
+ * charged to that context, whatever ran afterwards. Waits are changed only with the lane's time
+ * locked: by the sampler, which gives up if it cannot lock, or by the owner, which then leaves the
+ * sample for its next event.
+ */
+#include <sched.h>
+#include <unistd.h>
+
+#include "plat/thread.h"
+#include "runtime/runtime.h"
+
+/* Stores a word that other threads or processes read. */
+#define PUT(word, value) __atomic_store_n(&(word), value, __ATOMIC_RELAXED)
+
+/* ---- the lock ---- */
+
+bool crn_lane_try_lock(cairn_lane *lane)
+{
+    return !__atomic_exchange_n(&lane->locked, true, __ATOMIC_ACQUIRE);
+}
+
+void crn_lane_unlock(cairn_lane *lane)
+{
+    __atomic_store_n(&lane->locked, false, __ATOMIC_RELEASE);
+}
+
+void crn_lane_lock(cairn_lane *lane)
+{
+    while (!crn_lane_try_lock(lane))
+        sched_yield();
+}
+
+/* ---- charging ---- */
+
+static void add_wall(cairn_lane *lane, uint32_t record, uint64_t amount)
+{
+    CAIRN_PRIV_ADD(lane->graph.links[record].wall, amount);
+}
+
+/* Charges up to these moments, for each clock that is ahead. To nobody if `record` is 0. */
+static void charge_until(cairn_lane *lane, uint32_t record, uint64_t clock, uint64_t cpu)
+{
+    crn_disk_lane *disk = lane->disk;
+    if (clock > disk->stamp) {
+        if (record && lane->profile->wall != CAIRN_WALL_OFF)
+            add_wall(lane, record, clock - disk->stamp);
+        PUT(disk->stamp, clock);
+    }
+    if (cpu > disk->cpu_stamp) {
+        if (record)
+            crn_lane_charge(lane, record, CAIRN_METRIC_CPU, cpu - disk->cpu_stamp);
+        PUT(disk->cpu_stamp, cpu);
+    }
+}
+
+static void pay_waits(cairn_lane *lane)
+{
+    for (int i = 0; i < 2; i++) {
+        crn_disk_wait *wait = &lane->disk->waits[i];
+        if (wait->clock)
+            charge_until(lane, (uint32_t)wait->record, wait->clock, wait->cpu);
+        PUT(wait->clock, 0);
+    }
+    PUT(lane->waits, false);
+}
+
+void crn_lane_charge_waits(cairn_lane *lane)
+{
+    crn_disk_lane *disk = lane->disk;
+    if (!lane->waits)
+        return;
+    __atomic_exchange_n(&disk->settled, disk->settled + 1, __ATOMIC_ACQ_REL);
+    pay_waits(lane);
+    __atomic_store_n(&disk->settled, disk->settled + 1, __ATOMIC_RELEASE);
+}
+
+void crn_lane_settle_until(cairn_lane *lane, uint64_t clock, uint64_t cpu)
+{
+    cairn_strand *running = lane->running;
+    crn_disk_lane *disk = lane->disk;
+    const cairn_profile *profile = lane->profile;
+    /* Without a clock nothing is charged, and a stack of blocks need not be looked up. */
+    bool timed = profile->wall != CAIRN_WALL_OFF || profile->cpu != CAIRN_CPU_OFF;
+    uint32_t record = running && timed ? crn_strand_record(running) : 0;
+    __atomic_exchange_n(&disk->settled, disk->settled + 1, __ATOMIC_ACQ_REL);
+    if (lane->waits)
+        pay_waits(lane);
+    charge_until(lane, record, clock, cpu);
+    PUT(disk->current, record);
+    __atomic_store_n(&disk->settled, disk->settled + 1, __ATOMIC_RELEASE);
+}
+
+void crn_lane_charge_now(cairn_lane *lane)
+{
+    cairn_profile *profile = lane->profile;
+    if (crn_profile_mode(profile) == CRN_MODE_OFF ||
+        (profile->wall == CAIRN_WALL_OFF && profile->cpu == CAIRN_CPU_OFF))
+        return;
+    crn_lane_lock(lane);
+    uint64_t cpu = crn_lane_cpu_now(lane);
+    __atomic_store_n(&lane->pending.clock, 0, __ATOMIC_RELAXED);
+    crn_lane_settle_until(lane, crn_clock_now(profile->tsc), cpu);
+    crn_lane_unlock(lane);
+}
+
+/* Charges up to the CPU time at which the previous thread was last seen. */
+void crn_lane_settle_moved(cairn_lane *lane)
+{
+    crn_lane_lock(lane);
+    uint64_t clock = __atomic_exchange_n(&lane->pending.clock, 0, __ATOMIC_ACQUIRE);
+    uint64_t cpu = __atomic_load_n(&lane->pending.cpu, __ATOMIC_RELAXED);
+    if (clock)
+        crn_sampler_catch_up(lane, false, &clock, &cpu);
+    crn_lane_settle_until(lane, clock, cpu);
+    crn_lane_unlock(lane);
+}
+
+/* Charges up to the last moment when recording was on, and starts from the last moment when it was
+ * switched on. If the thread's clock is unknown for that moment, its time up to now is charged to
+ * nobody. */
+void crn_lane_settle_turn(cairn_lane *lane)
+{
+    cairn_profile *profile = lane->profile;
+    uint64_t turned = __atomic_load_n(&profile->turned, __ATOMIC_ACQUIRE);
+    if (turned == lane->turned)
+        return;
+    crn_lane_lock(lane);
+    bool was_on = lane->turned % 2 == 0;
+    if (was_on && lane->owner) /* time without an owner stays uncharged */
+        crn_lane_settle_until(lane, __atomic_load_n(&profile->turned_at[0], __ATOMIC_RELAXED),
+                              __atomic_load_n(&lane->turned_cpu[0], __ATOMIC_RELAXED));
+    uint64_t clock = __atomic_load_n(&profile->turned_at[1], __ATOMIC_RELAXED);
+    if (clock > lane->disk->stamp) /* a lane without a thread may have been taken since then */
+        PUT(lane->disk->stamp, clock);
+    uint64_t cpu = __atomic_load_n(&lane->turned_cpu[1], __ATOMIC_RELAXED);
+    if (!cpu)
+        cpu = crn_lane_cpu_now(lane);
+    if (cpu > lane->disk->cpu_stamp)
+        PUT(lane->disk->cpu_stamp, cpu);
+    __atomic_store_n(&lane->turned, turned, __ATOMIC_RELAXED);
+    __atomic_store_n(&lane->pending.clock, 0, __ATOMIC_RELAXED);
+    crn_lane_unlock(lane);
+    if (turned % 2 == 0)
+        crn_sampler_wake(profile);
+}
+
+/* ---- beginning ---- */
+
+void crn_lane_begin_time(cairn_lane *lane, uint64_t clock)
+{
+    if (!crn_this_thread.id)
+        crn_this_thread.id = gettid();
+    if (lane->forked) /* its graph is the parent's still, and the sampler must not look at it */
+        return;
+    uint64_t cpu = lane->profile->cpu != CAIRN_CPU_OFF ? crn_thread_own_time() : 0;
+    crn_lane_lock(lane);
+    /* The sampler may have shown time after the last owner charged the rest of its own. */
+    crn_lane_charge_waits(lane);
+    __atomic_store_n(&lane->pending.clock, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&lane->pending.cpu, 0, __ATOMIC_RELAXED);
+    if (clock > lane->disk->stamp)
+        __atomic_store_n(&lane->disk->stamp, clock, __ATOMIC_RELAXED);
+    __atomic_store_n(&lane->disk->cpu_stamp, cpu, __ATOMIC_RELAXED);
+    __atomic_store_n(&lane->thread_id, crn_this_thread.id, __ATOMIC_RELAXED);
+    __atomic_store_n(&lane->thread_clock, crn_thread_clock(crn_this_thread.id), __ATOMIC_RELEASE);
+    crn_lane_unlock(lane);
+    crn_sampler_wake(lane->profile);
+}
+
+void crn_lane_begin_child(cairn_lane *lane, uint64_t clock)
+{
+    crn_lane_begin_time(lane, clock);
+    __atomic_store_n(&lane->disk->cpu_stamp, 0, __ATOMIC_RELAXED);
+    if (lane->owner)
+        crn_timer_start(lane);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * counted.h - a lane's counters of inlined functions.
+ */
+#ifndef CRN_RUNTIME_COUNTED_H
+#define CRN_RUNTIME_COUNTED_H
+
+#include "runtime/runtime.h"
+
+enum { CRN_COUNTED_SIZES = 8 }; /* of the lane's cache, from the first to the last */
+
+typedef struct crn_counted_entry {
+    uint64_t key; /* tree << 32 | record; 0: free */
+    uint64_t *counters;
+    uint64_t count; /* number of counters */
+} crn_counted_entry;
+
+/* A group of counters: a section with one chunk, because larger sections may move. */
+typedef struct crn_counted_group {
+    char *base;      /* address, the same in each child of fork */
+    uint64_t offset; /* offset of its chunk in this process's capture */
+} crn_counted_group;
+
+struct crn_counted {
+    crn_counted_group *groups;
+    uint32_t group_count; /* limited by the 16 bits of a chunk's number */
+    uint64_t in_group;    /* bytes used in the last group */
+    crn_counted_entry *entries;
+    uint32_t mask, used;
+    crn_cached_edge *nodes; /* the lane's cache, in pairs */
+    uint64_t put;           /* number of insertions since it has its present size */
+    /* Its smaller predecessors, still mapped: a signal handler may have made it grow during a
+     * lookup of the lane's own code. */
+    crn_cached_edge *outgrown[CRN_COUNTED_SIZES];
+    uint32_t outgrown_count;
+};
+
+static inline uint64_t crn_counted_key(uint32_t tree, uint32_t record)
+{
+    return (uint64_t)tree << 32 | record;
+}
+
+static inline crn_counted_entry *crn_counted_entry_of(const struct crn_counted *counted,
+                                                      uint64_t key)
+{
+    uint64_t at = key * 0x9e3779b97f4a7c15u >> 32;
+    while (counted->entries[at & counted->mask].key &&
+           counted->entries[at & counted->mask].key != key)
+        at++;
+    return &counted->entries[at & counted->mask];
+}
+
+/* Returns the counters of a tree in a context; NULL if there are none. */
+static inline uint64_t *crn_counted_known(const cairn_lane *lane, uint32_t tree, uint32_t record)
+{
+    return record && lane->counted && lane->counted->entries
+               ? crn_counted_entry_of(lane->counted, crn_counted_key(tree, record))->counters
+               : NULL;
+}
+
+/* Makes them. */
+cairn_error crn_counted_make(cairn_lane *lane, uint32_t tree, uint32_t record, uint64_t **counters);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Identity of a lane's graph, and where contexts of other lanes are in it.
+ */
+#include "base/memory.h"
+#include "runtime/siblings.h"
+#include "runtime/translation.h"
+
+uint64_t crn_graph_tag(const cairn_lane *lane)
+{
+    return lane->serial << 32;
+}
+
+/* Cache: where contexts of another lane are in this lane's graph. */
+struct crn_crossing {
+    uint64_t from; /* serial number of the other lane */
+    crn_translation translation;
+    crn_crossing *next;
+};
+
+crn_translation *crn_crossing_find(const cairn_lane *from, cairn_lane *to)
+{
+    crn_crossing *found = to->crossings;
+    while (found && found->from != from->serial)
+        found = found->next;
+    if (!found) {
+        found = crn_try_calloc(1, sizeof *found);
+        if (!found)
+            return NULL;
+        found->from = from->serial;
+        found->next = to->crossings;
+        to->crossings = found;
+    }
+    return &found->translation;
+}
+
+void crn_redirect_forget(cairn_lane *lane)
+{
+    static uint64_t serial;
+    lane->serial = __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED);
+    for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
+        strand->hot.graph_tag = crn_graph_tag(lane);
+    for (crn_crossing *next; lane->crossings; lane->crossings = next) {
+        next = lane->crossings->next;
+        crn_translation_free(&lane->crossings->translation);
+        crn_free(lane->crossings);
+    }
+}

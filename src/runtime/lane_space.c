@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Memory of lanes.
+ */
+#include <errno.h>
+
+#include "base/memory.h"
+#include "runtime/siblings.h"
+#include "runtime/span.h"
+
+void crn_lane_release_face(cairn_lane *lane)
+{
+    crn_address_release(lane->face, CRN_PAGE);
+    lane->face = NULL;
+}
+
+/* Maps the lane's header a second time, for the sampler: `links` may move meanwhile. */
+static cairn_error map_face(cairn_lane *lane)
+{
+    lane->face = crn_address_reserve(CRN_PAGE);
+    int file = crn_capture_file(&lane->profile->capture);
+    if (lane->face && crn_address_map(lane->face, file, lane->links.chunks[0].offset, CRN_PAGE)) {
+        lane->disk = (crn_disk_lane *)lane->face;
+        return CAIRN_OK;
+    }
+    crn_lane_release_face(lane);
+    return CAIRN_E_MAP;
+}
+
+void crn_lane_detach_face(cairn_lane *lane)
+{
+    if (lane->face)
+        crn_address_detach(lane->face, crn_capture_file(&lane->profile->capture),
+                           lane->links.chunks[0].offset, CRN_PAGE);
+}
+
+/* Grows the column of processor time with the graph, so that charging never allocates. */
+static bool grow_lane(crn_graph *graph, uint64_t records)
+{
+    cairn_lane *lane = graph->storage;
+    int saved = errno;
+    pthread_mutex_lock(&lane->moving);
+    cairn_error error =
+        crn_section_grow(&lane->links, sizeof(crn_disk_lane) + records * sizeof(crn_link));
+    if (!error)
+        error = crn_section_grow(&lane->records, records * sizeof(cairn_priv_record));
+    if (!error && lane->profile->cpu != CAIRN_CPU_OFF)
+        error = crn_column_grow(lane, CAIRN_METRIC_CPU, records);
+    if (lane->links.base && !lane->face) {
+        cairn_error unmapped = map_face(lane);
+        error = error ? error : unmapped;
+    }
+    errno = saved;
+    if (lane->face) {
+        graph->links = (crn_link *)(lane->links.base + sizeof(crn_disk_lane));
+        graph->published = &lane->disk->used;
+    }
+    graph->hot.base = lane->records.base;
+    for (cairn_strand *strand = lane->strands; strand; strand = strand->next)
+        strand->hot.base = graph->hot.base;
+    graph->hot.names = lane->profile->names;
+    pthread_mutex_unlock(&lane->moving);
+    if (error) {
+        crn_profile_stop(lane->profile, error);
+        return false;
+    }
+    uint64_t links = (lane->links.mapped - sizeof(crn_disk_lane)) / sizeof(crn_link);
+    uint64_t hot = lane->records.mapped / sizeof(cairn_priv_record);
+    graph->capacity = (uint32_t)(links < hot ? links : hot);
+    return true;
+}
+
+cairn_lane *crn_lane_new(cairn_profile *profile)
+{
+    cairn_lane *lane = crn_try_calloc(1, sizeof *lane);
+    if (!lane)
+        return NULL;
+    lane->profile = profile;
+    lane->number = profile->lane_count;
+    pthread_mutex_init(&lane->moving, NULL);
+    crn_section_open(&lane->links, &profile->capture, CRN_SECTION_LANE, 0, lane->number);
+    crn_section_open(&lane->records, &profile->capture, CRN_SECTION_RECORDS, 0, lane->number);
+    lane->graph = (crn_graph){.grow = grow_lane,
+                              .storage = lane,
+                              .path_limit = profile->path_limit,
+                              .context_budget = profile->context_budget,
+                              .alias_budget = profile->context_budget};
+    if (!crn_graph_open(&lane->graph) || !crn_spans_open(lane)) {
+        crn_lane_free(lane);
+        return NULL;
+    }
+    crn_ticks_begin(lane);
+    crn_redirect_forget(lane);
+    lane->disk->generation = profile->generation;
+    profile->lane_count++;
+    lane->next = profile->lanes;
+    __atomic_store_n(&profile->lanes, lane, __ATOMIC_RELEASE);
+    return lane;
+}
+
+static void free_strands(cairn_strand *strand)
+{
+    for (cairn_strand *next; strand; strand = next) {
+        next = strand->next;
+        crn_free(strand->stack);
+        crn_strand_spans_free(strand);
+        crn_free(strand);
+    }
+}
+
+void crn_lane_free(cairn_lane *lane)
+{
+    if (crn_lane_is_buried(lane))
+        return;
+    free_strands(lane->spare);
+    crn_redirect_forget(lane);
+    crn_spans_close(lane);
+    pthread_mutex_destroy(&lane->moving);
+    crn_free(lane->foreign);
+    crn_counted_free(lane->counted);
+    crn_old_graphs_free(lane);
+    crn_graph_close(&lane->graph);
+    crn_lane_release_face(lane);
+    crn_section_close(&lane->links);
+    crn_section_close(&lane->records);
+    crn_columns_close(lane);
+    crn_free(lane);
+}

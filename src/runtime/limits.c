@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Stack limits: lowered, they send a strand's next event to the slow path.
+ */
+#include "runtime/stack.h"
+
+void crn_strand_arm(cairn_strand *strand)
+{
+    __atomic_store_n(&strand->hot.low, (uint32_t *)UINTPTR_MAX, __ATOMIC_RELEASE);
+    __atomic_store_n(&strand->hot.leave_tag, CAIRN_PRIV_NO_TAG, __ATOMIC_RELEASE);
+    __atomic_store_n(&strand->hot.inline_cache, crn_graph_empty_inline_cache(), __ATOMIC_RELEASE);
+    __atomic_store_n(&strand->hot.high, NULL, __ATOMIC_RELEASE);
+    __atomic_store_n(&strand->only.high, NULL, __ATOMIC_RELEASE);
+    __atomic_store_n(&strand->only.low, (cairn_block *)UINTPTR_MAX, __ATOMIC_RELEASE);
+}
+
+void crn_stack_rest(cairn_strand *strand)
+{
+    if (crn_profile_mode(crn_lane_of(strand)->profile) == CRN_MODE_EXACT || strand->lost) {
+        crn_strand_arm(strand);
+        return;
+    }
+    cairn_block *low = strand->only.blocks + strand->resolved;
+    /* See crn_strand_rest. */
+    (void)__atomic_exchange_n(&strand->only.high, strand->end, __ATOMIC_ACQ_REL);
+    (void)__atomic_exchange_n(&strand->only.low, low, __ATOMIC_ACQ_REL);
+    const cairn_lane *lane = crn_lane_of(strand);
+    if (__atomic_load_n(&lane->pending.clock, __ATOMIC_RELAXED) ||
+        __atomic_load_n(&lane->profile->changes, __ATOMIC_RELAXED) != lane->changes_seen)
+        crn_strand_arm(strand);
+}
+
+void crn_strand_rest(cairn_strand *strand)
+{
+    if (strand->records) {
+        crn_stack_rest(strand);
+        return;
+    }
+    const cairn_lane *lane = crn_lane_of(strand);
+    strand->hot.base = lane->graph.hot.base;
+    crn_mode mode = crn_profile_mode(lane->profile);
+    bool off = mode == CRN_MODE_OFF && lane->running == strand && strand->stack;
+    if ((mode != CRN_MODE_COUNT && !off) || strand->lost) {
+        crn_strand_arm(strand);
+        return;
+    }
+    cairn_priv_cache_entry *inline_cache = off ? NULL : lane->graph.hot.inline_cache;
+    if (!inline_cache)
+        inline_cache = crn_graph_empty_inline_cache();
+    /* Another thread has lowered the limit meanwhile: its request comes first. */
+    (void)__atomic_exchange_n(&strand->hot.high, off ? CRN_HIGH_OFF : strand->end,
+                              __ATOMIC_ACQ_REL);
+    (void)__atomic_exchange_n(&strand->hot.low, strand->stack, __ATOMIC_ACQ_REL);
+    (void)__atomic_exchange_n(&strand->hot.leave_tag, strand->hot.graph_tag, __ATOMIC_ACQ_REL);
+    (void)__atomic_exchange_n(&strand->hot.inline_cache, inline_cache, __ATOMIC_ACQ_REL);
+    if (__atomic_load_n(&lane->pending.clock, __ATOMIC_RELAXED) ||
+        __atomic_load_n(&lane->profile->changes, __ATOMIC_RELAXED) != lane->changes_seen)
+        crn_strand_arm(strand);
+}
+
+void crn_profile_announce_change(cairn_profile *profile)
+{
+    __atomic_store_n(&profile->changes, profile->changes + 1, __ATOMIC_RELEASE);
+    for (cairn_lane *lane = profile->lanes; lane; lane = lane->next) {
+        cairn_strand *running = __atomic_load_n(&lane->running, __ATOMIC_ACQUIRE);
+        __atomic_store_n(&lane->graph.hot.host_counters_end, 0, __ATOMIC_RELAXED);
+        if (running)
+            crn_strand_arm(running);
+    }
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The owner thread of a lane. A change is noticed when an event comes from another thread, and is
+ * exact if the host calls cairn_lane_hand_over. A thread that ends gives up its lanes: its last
+ * period is charged even if the host does not close them.
+ */
+#include <errno.h>
+
+#include "runtime/runtime.h"
+
+static pthread_key_t key;
+static bool has_key;
+
+/* ---- under the lock ---- */
+
+/* Sends the next thread to the slow path, where it finds that the lane has no owner. */
+static void let_go(cairn_lane *lane)
+{
+    if (!crn_lane_waits(lane))
+        crn_lane_charge_rest(lane);
+    crn_timer_stop(lane);
+    crn_thread_remove(lane);
+    crn_lane_lock(lane); /* so that the sampler does not store what it has just read of this
+                            thread */
+    __atomic_store_n(&lane->thread_clock, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&lane->pending.clock, 0, __ATOMIC_RELAXED);
+    crn_lane_unlock(lane);
+    __atomic_store_n(&lane->owner, NULL, __ATOMIC_RELEASE);
+    if (lane->running)
+        crn_strand_arm(lane->running);
+}
+
+static void take(cairn_lane *lane)
+{
+    bool moved = lane->owner != NULL; /* it changed threads without cairn_lane_hand_over */
+    if (moved) {
+        crn_timer_stop(lane);
+        crn_thread_remove(lane);
+    }
+    lane->next_owned = crn_this_thread.lanes;
+    crn_this_thread.lanes = lane;
+    __atomic_store_n(&lane->owner, &crn_this_thread, __ATOMIC_RELEASE);
+    crn_lane_begin_time(lane, moved ? lane->disk->stamp : crn_clock_now(lane->profile->tsc));
+    crn_timer_start(lane);
+}
+
+/* ---- end of a thread ---- */
+
+static void end(void *data)
+{
+    (void)data;
+    int saved = errno;
+    crn_this_thread.told = false;
+    cairn_priv_strand_aside();
+    crn_threads_lock();
+    while (crn_this_thread.lanes)
+        let_go(crn_this_thread.lanes);
+    crn_threads_unlock();
+    cairn_priv_strand_back();
+    errno = saved;
+}
+
+static void make_key(void)
+{
+    has_key = pthread_key_create(&key, end) == 0;
+}
+
+/* Sets the thread-specific value, so that the destructor runs. */
+static void be_told_of_end(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_key);
+    crn_this_thread.told = true;
+    if (has_key)
+        pthread_setspecific(key, &crn_this_thread);
+}
+
+/* ---- changes of ownership ---- */
+
+void crn_lane_own(cairn_lane *lane)
+{
+    if (__atomic_load_n(&lane->owner, __ATOMIC_RELAXED) == &crn_this_thread)
+        return;
+    int saved = errno;
+    if (!crn_this_thread.told)
+        be_told_of_end();
+    if (__atomic_load_n(&lane->owner, __ATOMIC_RELAXED))
+        crn_lane_settle_moved(lane);
+    cairn_priv_strand_aside();
+    crn_threads_lock();
+    take(lane);
+    crn_threads_unlock();
+    cairn_priv_strand_back();
+    errno = saved;
+}
+
+void crn_lane_let_go(cairn_lane *lane)
+{
+    cairn_priv_strand_aside();
+    crn_threads_lock();
+    if (lane->owner)
+        let_go(lane);
+    crn_threads_unlock();
+    cairn_priv_strand_back();
+}
+
+void cairn_lane_hand_over(cairn_lane *lane)
+{
+    if (!lane || !lane->open)
+        return;
+    int saved = errno;
+    crn_lane_let_go(lane);
+    errno = saved;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The contexts of strands that keep only a stack of blocks; stack.c has the method.
+ */
+#include "runtime/stack.h"
+
+static uint32_t step(cairn_lane *lane, uint32_t record, cairn_block block)
+{
+    const crn_graph *graph = &lane->graph;
+    uint64_t callee =
+        cairn_priv_callee(graph->hot.base, record * (uint64_t)CRN_RECORD_WORDS, block);
+    return cairn_priv_record_at(&graph->hot, callee)->block == block
+               ? crn_record_at(callee)
+               : crn_lane_follow(lane, record, block);
+}
+
+uint32_t crn_stack_resolve(cairn_strand *strand)
+{
+    cairn_lane *lane = crn_lane_of(strand);
+    size_t top = crn_stack_held(strand), at = strand->resolved;
+    uint32_t record = CRN_RECORD_ROOT;
+    if (at > 0)
+        record = strand->records[at - 1];
+    else if (strand->at_root != CAIRN_BLOCK_ROOT)
+        record = step(lane, record, strand->at_root);
+    for (; at < top; at++)
+        record = strand->records[at] = step(lane, record, strand->only.blocks[at]);
+    CAIRN_PRIV_PUT(strand->hot.current, record * (uint64_t)CRN_RECORD_WORDS);
+    strand->stride = 1;
+    if (strand->resolved != top) {
+        strand->resolved = top;
+        crn_stack_rest(strand);
+    }
+    return record;
+}
+
+void crn_stack_forget(cairn_strand *strand)
+{
+    strand->resolved = 0;
+    CAIRN_PRIV_PUT(strand->hot.current, CRN_RECORD_ROOT * CRN_RECORD_WORDS);
+    crn_stack_rest(strand);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a profile's header says of its recording: why it is incomplete, and moments by both clocks.
+ */
+#include "runtime/runtime.h"
+
+void crn_profile_stop(cairn_profile *profile, cairn_error error)
+{
+    cairn_error none = CAIRN_OK;
+    if (__atomic_compare_exchange_n(&profile->stopped, &none, error, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED))
+        profile->capture.header->stopped_by = error;
+}
+
+cairn_error cairn_profile_status(const cairn_profile *profile)
+{
+    return profile ? __atomic_load_n(&profile->stopped, __ATOMIC_RELAXED) : CAIRN_E_ARGUMENT;
+}
+
+/* Repeats the readings and takes the fastest, in which nothing interrupted the two clocks. */
+crn_disk_moment crn_profile_read_moment(const cairn_profile *profile)
+{
+    enum { READINGS = 4 };
+    crn_disk_moment best = {0};
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < READINGS; i++) {
+        uint64_t before = crn_clock_now(profile->tsc);
+        uint64_t monotonic = crn_clock_monotonic();
+        uint64_t took = crn_clock_now(profile->tsc) - before;
+        if (took < least) {
+            least = took;
+            best = (crn_disk_moment){before + took / 2, monotonic};
+        }
+    }
+    return best;
+}
+
+void crn_profile_moment(cairn_profile *profile)
+{
+    crn_disk_header *header = profile->capture.header;
+    header->last[(header->moments + 1) & 1] = crn_profile_read_moment(profile);
+    __atomic_store_n(&header->moments, header->moments + 1, __ATOMIC_RELEASE);
+}
+
+void crn_lane_drop(cairn_lane *lane)
+{
+    lane->disk->dropped++;
+    crn_profile_stop(lane->profile, CAIRN_E_MEMORY);
+}
