@@ -36,6 +36,19 @@ static void percent_of(char text[32], const uint64_t figures[CRN_SIDES])
         snprintf(text, 32, "new");
 }
 
+typedef struct texts {
+    char before[CRN_FIGURE_SIZE], after[CRN_FIGURE_SIZE], percent[32];
+} texts;
+
+static texts texts_of(const crn_gate *gate, const crn_gate_change *change)
+{
+    texts texts;
+    figure_of(texts.before, gate, change, CRN_BEFORE);
+    figure_of(texts.after, gate, change, CRN_AFTER);
+    percent_of(texts.percent, change->figures);
+    return texts;
+}
+
 static crn_why why_of(const crn_gate *gate)
 {
     const crn_profile *sides[] = {gate->baseline->profile, gate->reduced};
@@ -90,12 +103,9 @@ void crn_gate_text(FILE *out, const crn_gate *gate)
     putc('\n', out);
     for (size_t i = 0; i < gate->count && i < SHOWN; i++) {
         const crn_gate_change *change = &gate->changes[i];
-        char before[CRN_FIGURE_SIZE], after[CRN_FIGURE_SIZE], percent[32];
-        figure_of(before, gate, change, CRN_BEFORE);
-        figure_of(after, gate, change, CRN_AFTER);
-        percent_of(percent, change->figures);
-        fprintf(out, "  %-6s %10s to %10s %-9s %8s  ", change->worse ? "worse" : "better", before,
-                after, change->what, percent);
+        texts texts = texts_of(gate, change);
+        fprintf(out, "  %-6s %10s to %10s %-9s %8s  ", change->worse ? "worse" : "better",
+                texts.before, texts.after, change->what, texts.percent);
         crn_terminal_text(out, change->path, 0, false);
         putc('\n', out);
     }
@@ -155,13 +165,11 @@ void crn_gate_markdown(FILE *out, const crn_gate *gate)
               out);
         for (size_t i = 0; i < gate->count && i < SHOWN; i++) {
             const crn_gate_change *change = &gate->changes[i];
-            char before[CRN_FIGURE_SIZE], after[CRN_FIGURE_SIZE], percent[32];
-            figure_of(before, gate, change, CRN_BEFORE);
-            figure_of(after, gate, change, CRN_AFTER);
-            percent_of(percent, change->figures);
+            texts texts = texts_of(gate, change);
             fputs("| ", out);
             write_code(out, change->path);
-            fprintf(out, " | %s | %s | %s | %s |\n", change->what, before, after, percent);
+            fprintf(out, " | %s | %s | %s | %s |\n", change->what, texts.before, texts.after,
+                    texts.percent);
         }
         if (gate->count > SHOWN)
             fprintf(out, "\n%zu more.\n", gate->count - SHOWN);

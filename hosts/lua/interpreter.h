@@ -11,7 +11,7 @@
 typedef struct crn_script {
     int count; /* number of `arguments`; the first is the script, "-" for standard input */
     char **arguments;
-    bool repeatable;                         /* see repeatable.h */
+    bool repeatable;                         /* see repeatable.c */
     void (*begin)(lua_State *L, void *data); /* called when the libraries are open */
     void *data;
 } crn_script;
@@ -21,5 +21,12 @@ int crn_interpreter_error_handler(lua_State *L);
 
 /* Runs the script to its end. Returns the exit status. */
 int crn_interpreter_run(const crn_script *script);
+
+/* ---- repeatable.c: makes two runs of a program execute the same instructions ---- */
+
+/* Call it before the state is made: fixes the string hash. */
+void crn_repeatable_begin(void);
+/* Call it when the libraries are open: fixes math.random and the pivots of table.sort. */
+void crn_repeatable_libraries(lua_State *L);
 
 #endif

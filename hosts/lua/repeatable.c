@@ -5,7 +5,7 @@
  * these seeds are fixed. What the program requests itself (os.time, os.clock, math.randomseed())
  * is unchanged.
  */
-#include "repeatable.h"
+#include "interpreter.h"
 
 #include <lauxlib.h>
 #include <stdbool.h>

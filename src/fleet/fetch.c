@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fleet/fetch.h"
+#include "fleet/fleet.h"
 
 #include <errno.h>
 #include <stdlib.h>

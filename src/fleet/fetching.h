@@ -5,8 +5,10 @@
 #ifndef CRN_FLEET_FETCHING_H
 #define CRN_FLEET_FETCHING_H
 
-#include "fleet/fetch.h"
+#include "fleet/database.h"
 #include "fleet/sql.h"
+#include "profile/profile.h"
+#include "spans/spans.h"
 
 typedef struct crn_fetching {
     crn_database *database;

@@ -10,10 +10,16 @@
 
 #include "fleet/compare.h"
 #include "fleet/database.h"
-#include "fleet/fetch.h"
 #include "fleet/filter.h"
 #include "fleet/push.h"
 #include "fleet/questions.h"
 #include "fleet/schema.h"
+#include "profile/profile.h"
+#include "spans/spans.h"
+
+/* Fetches a run. `*trace` is NULL if it has no spans. The server's answers are checked: on anything
+ * that cannot be, returns NULL and sets `*error`. Free both. */
+crn_profile *crn_fleet_fetch(crn_database *database, const crn_fleet_id *run, crn_trace **trace,
+                             crn_error *error);
 
 #endif

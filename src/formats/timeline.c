@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "formats/names.h"
-#include "formats/timeline_rows.h"
 
 /* ---- arrows ---- */
 

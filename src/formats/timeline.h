@@ -73,4 +73,7 @@ uint32_t crn_timeline_arriving(const crn_timeline *timeline, uint32_t span, uint
 typedef void crn_timeline_level(void *data, uint32_t process, uint64_t time, uint32_t level);
 void crn_timeline_levels(const crn_timeline *timeline, crn_timeline_level *level, void *data);
 
+/* Assigns spans to rows and orders them by time: sets rows, row and order. */
+void crn_timeline_find_rows(crn_timeline *timeline);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "formats/timeline_rows.h"
+#include "formats/timeline.h"
 
 #include <stdlib.h>
 

@@ -17,16 +17,16 @@
 #include "base/memory.h"
 #include "profile/figures.h"
 #include "profile/reference.h"
+#include "profile/text_reading.h"
 
 enum { NESTING_MAX = 100, NAME_SIZE = 64 };
 
 typedef struct reading {
+    crn_text_reading in;
     const crn_profile *profile;
-    const char *text, *at;
-    bool unknown_is_zero, failed;
+    bool unknown_is_zero;
     int nesting;
     crn_assertion *assertion;
-    crn_error *error;
 } reading;
 
 typedef struct value {
@@ -36,30 +36,10 @@ typedef struct value {
 
 static const value nothing = {false, 0};
 
-/* Records an error at a position; the first one stays. Parsing goes on, without effect. */
-__attribute__((format(printf, 3, 4))) static value fail(reading *reading, const char *at,
-                                                        const char *format, ...)
-{
-    if (reading->failed)
-        return nothing;
-    reading->failed = true;
-    char what[400];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
-    va_end(arguments);
-    crn_error_set(reading->error, CAIRN_E_ARGUMENT, "column %zu: %s",
-                  (size_t)(at - reading->text) + 1, what);
-    return nothing;
-}
+/* Records an error, and is a value. */
+#define FAILED(...) (crn_text_fail(__VA_ARGS__), nothing)
 
 /* ---- tokens ---- */
-
-static void skip_space(reading *reading)
-{
-    while (isspace((unsigned char)*reading->at))
-        reading->at++;
-}
 
 static bool is_word(char c)
 {
@@ -70,20 +50,20 @@ static bool is_word(char c)
 static bool take(reading *reading, const char *token)
 {
     size_t length = strlen(token);
-    skip_space(reading);
-    if (reading->failed || strncmp(reading->at, token, length) != 0)
+    crn_text_skip_space(&reading->in);
+    if (reading->in.failed || strncmp(reading->in.at, token, length) != 0)
         return false;
-    if (is_word(*token) && is_word(reading->at[length]))
+    if (is_word(*token) && is_word(reading->in.at[length]))
         return false;
-    reading->at += length;
+    reading->in.at += length;
     return true;
 }
 
 static void expect(reading *reading, const char *token)
 {
     if (!take(reading, token))
-        fail(reading, reading->at, "expected %s %s", token,
-             *reading->at ? "here" : "before the end");
+        crn_text_fail(&reading->in, reading->in.at, "expected %s %s", token,
+                      *reading->in.at ? "here" : "before the end");
 }
 
 static bool take_arrow(reading *reading)
@@ -98,48 +78,42 @@ static uint32_t take_metric(reading *reading)
 {
     char name[NAME_SIZE];
     size_t length = 0;
-    const char *start = reading->at;
+    const char *start = reading->in.at;
     char quote = *start == '"' || *start == '\'' ? *start : 0;
-    reading->at += quote != 0;
-    while (*reading->at && (quote ? *reading->at != quote : is_word(*reading->at))) {
+    reading->in.at += quote != 0;
+    while (*reading->in.at && (quote ? *reading->in.at != quote : is_word(*reading->in.at))) {
         if (length + 1 < sizeof name)
-            name[length++] = *reading->at;
-        reading->at++;
+            name[length++] = *reading->in.at;
+        reading->in.at++;
     }
     name[length] = 0;
-    if (quote && *reading->at++ != quote) {
-        reading->at = start;
-        fail(reading, start, "missing closing quote");
+    if (quote && *reading->in.at++ != quote) {
+        reading->in.at = start;
+        crn_text_fail(&reading->in, start, "missing closing quote");
         return CRN_METRIC_MAX;
     }
     int metric = crn_profile_metric(reading->profile, name);
     if (metric >= 0)
         return (uint32_t)metric;
-    fail(reading, start,
-         "unknown metric or function \"%s\": write calls, ticks, wall, self.METRIC, "
-         "inclusive.METRIC, contexts, cycles or folded",
-         name);
+    crn_text_fail(&reading->in, start,
+                  "unknown metric or function \"%s\": write calls, ticks, wall, self.METRIC, "
+                  "inclusive.METRIC, contexts, cycles or folded",
+                  name);
     return CRN_METRIC_MAX;
 }
 
 /* Parses a quoted block. Returns false if it is not in the profile, or on an error. */
 static bool take_block(reading *reading, uint32_t *block)
 {
-    skip_space(reading);
-    const char *start = reading->at;
-    const char *end = *start == '"' || *start == '\'' ? strchr(start + 1, *start) : NULL;
-    if (!end) {
-        fail(reading, start,
-             *start == '"' || *start == '\'' ? "the quote is not closed"
-                                             : "expected a block in quotes");
+    size_t length;
+    const char *name = crn_text_quoted(&reading->in, "a block", &length);
+    if (!name)
         return false;
-    }
-    reading->at = end + 1;
     crn_error error = {0};
-    if (crn_reference_block(reading->profile, start + 1, (size_t)(end - start - 1), block, &error))
+    if (crn_reference_block(reading->profile, name, length, block, &error))
         return true;
     if (!reading->unknown_is_zero || error.code != CAIRN_E_READ)
-        fail(reading, start + 1, "%s", error.message);
+        crn_text_fail(&reading->in, name, "%s", error.message);
     return false;
 }
 
@@ -156,15 +130,17 @@ static crn_sequence take_sequence(reading *reading, bool *known)
         uint32_t block = 0;
         *known &= take_block(reading, &block);
         if (sequence.length == CRN_SEQUENCE_MAX)
-            fail(reading, reading->at, "a sequence has at most %d blocks", CRN_SEQUENCE_MAX);
-        if (reading->failed)
+            crn_text_fail(&reading->in, reading->in.at, "a sequence has at most %d blocks",
+                          CRN_SEQUENCE_MAX);
+        if (reading->in.failed)
             break;
         sequence.blocks =
             crn_realloc(sequence.blocks, sequence.length + 1, sizeof *sequence.blocks);
         sequence.blocks[sequence.length++] = block;
     } while (take_arrow(reading));
-    if (!reading->failed && !take(reading, ")"))
-        fail(reading, reading->at, "expected ) or -> %s", *reading->at ? "here" : "before the end");
+    if (!reading->in.failed && !take(reading, ")"))
+        crn_text_fail(&reading->in, reading->in.at, "expected ) or -> %s",
+                      *reading->in.at ? "here" : "before the end");
     return sequence;
 }
 
@@ -207,7 +183,7 @@ static value read_figure(reading *reading)
                  {"contexts", ASPECT_CONTEXTS, false},
                  {"folded", ASPECT_FOLDED, false},
                  {"cycles", ASPECT_CYCLES, false}};
-    const char *start = reading->at;
+    const char *start = reading->in.at;
     aspect aspect = ASPECT_USUAL;
     bool metric_follows = true;
     for (size_t i = 0; i < sizeof forms / sizeof *forms && aspect == ASPECT_USUAL; i++) {
@@ -218,23 +194,23 @@ static value read_figure(reading *reading)
         if (metric_follows)
             expect(reading, ".");
     }
-    if (reading->failed)
+    if (reading->in.failed)
         return nothing;
     uint32_t metric = metric_follows ? take_metric(reading) : CRN_METRIC_CALLS;
     bool known = false;
     crn_sequence sequence = {0};
-    if (!reading->failed)
+    if (!reading->in.failed)
         sequence = take_sequence(reading, &known);
     if ((aspect == ASPECT_FOLDED || aspect == ASPECT_CYCLES) && sequence.length)
-        fail(reading, start, "this function takes no blocks");
+        crn_text_fail(&reading->in, start, "this function takes no blocks");
     value value = nothing;
-    if (!reading->failed) {
+    if (!reading->in.failed) {
         if (known)
             value.number = (long double)look_up(reading->profile, aspect, metric, &sequence);
         crn_assertion *assertion = reading->assertion;
         if (assertion->count < CRN_ASSERTION_FIGURES)
             assertion->figures[assertion->count++] =
-                (crn_assertion_figure){start, (size_t)(reading->at - start), value.number};
+                (crn_assertion_figure){start, (size_t)(reading->in.at - start), value.number};
     }
     crn_sequence_free(&sequence);
     return value;
@@ -248,16 +224,17 @@ static value read_number(reading *reading)
     } units[] = {{"ns", 1}, {"us", 1e3L},  {"µs", 1e3L},     {"ms", 1e6L},        {"s", 1e9L},
                  {"B", 1},  {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}, {"%", 0.01L}};
     char *end;
-    const char *start = reading->at;
+    const char *start = reading->in.at;
     long double number = strtold(start, &end);
     if (end == start || !isfinite(number))
-        return fail(reading, start, "expected a number or a figure such as calls(\"f\")");
-    reading->at = end;
+        return FAILED(&reading->in, start, "expected a number or a figure such as calls(\"f\")");
+    reading->in.at = end;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (take(reading, units[i].unit))
             return (value){false, number * units[i].factor};
     if (is_word(*end))
-        return fail(reading, end, "unknown unit: write ns, us, ms, s, B, KiB, MiB, GiB or %%");
+        return FAILED(&reading->in, end,
+                      "unknown unit: write ns, us, ms, s, B, KiB, MiB, GiB or %%");
     return (value){false, number};
 }
 
@@ -267,32 +244,32 @@ static value read_truth(reading *reading);
 
 static value need(reading *reading, const char *at, value given, bool truth)
 {
-    if (!reading->failed && given.is_truth != truth)
-        return fail(reading, at, truth ? "expected a comparison" : "expected a number");
+    if (!reading->in.failed && given.is_truth != truth)
+        return FAILED(&reading->in, at, truth ? "expected a comparison" : "expected a number");
     return given;
 }
 
 static value read_unary(reading *reading)
 {
     if (reading->nesting++ >= NESTING_MAX)
-        return fail(reading, reading->at, "nested too deep");
+        return FAILED(&reading->in, reading->in.at, "nested too deep");
     value result;
-    skip_space(reading);
-    const char *start = reading->at;
+    crn_text_skip_space(&reading->in);
+    const char *start = reading->in.at;
     if (take(reading, "-")) {
         result = need(reading, start, read_unary(reading), false);
         result.number = -result.number;
     } else if (take(reading, "(")) {
         result = read_truth(reading);
-        if (!reading->failed)
+        if (!reading->in.failed)
             expect(reading, ")");
     } else if (isdigit((unsigned char)*start) || *start == '.') {
         result = read_number(reading);
     } else if (is_word(*start) || *start == '"' || *start == '\'') {
         result = read_figure(reading);
     } else {
-        result = fail(reading, start, "expected a number or a figure such as calls(\"f\")%s",
-                      *start ? "" : " before the end");
+        result = FAILED(&reading->in, start, "expected a number or a figure such as calls(\"f\")%s",
+                        *start ? "" : " before the end");
     }
     reading->nesting--;
     return result;
@@ -300,34 +277,34 @@ static value read_unary(reading *reading)
 
 static value read_product(reading *reading)
 {
-    skip_space(reading);
-    const char *start = reading->at;
+    crn_text_skip_space(&reading->in);
+    const char *start = reading->in.at;
     value left = read_unary(reading);
     for (;;) {
         bool times = take(reading, "*");
         if (!times && !take(reading, "/"))
             return left;
         need(reading, start, left, false);
-        const char *at = reading->at;
+        const char *at = reading->in.at;
         value right = need(reading, at, read_unary(reading), false);
-        if (!times && !reading->failed && right.number == 0)
-            return fail(reading, at, "division by zero");
+        if (!times && !reading->in.failed && right.number == 0)
+            return FAILED(&reading->in, at, "division by zero");
         left.number = times ? left.number * right.number : left.number / right.number;
     }
 }
 
 static value read_sum(reading *reading)
 {
-    skip_space(reading);
-    const char *start = reading->at;
+    crn_text_skip_space(&reading->in);
+    const char *start = reading->in.at;
     value left = read_product(reading);
     for (;;) {
-        skip_space(reading);
+        crn_text_skip_space(&reading->in);
         bool plus = take(reading, "+");
-        if (!plus && (strncmp(reading->at, "->", 2) == 0 || !take(reading, "-")))
+        if (!plus && (strncmp(reading->in.at, "->", 2) == 0 || !take(reading, "-")))
             return left;
         need(reading, start, left, false);
-        value right = need(reading, reading->at, read_product(reading), false);
+        value right = need(reading, reading->in.at, read_product(reading), false);
         left.number = plus ? left.number + right.number : left.number - right.number;
     }
 }
@@ -343,33 +320,33 @@ static int take_comparison(reading *reading)
 
 static value read_comparison(reading *reading)
 {
-    skip_space(reading);
-    const char *start = reading->at;
+    crn_text_skip_space(&reading->in);
+    const char *start = reading->in.at;
     value left = read_sum(reading);
     int sign = take_comparison(reading);
     if (sign < 0)
         return left;
     need(reading, start, left, false);
     long double a = left.number;
-    long double b = need(reading, reading->at, read_sum(reading), false).number;
+    long double b = need(reading, reading->in.at, read_sum(reading), false).number;
     const bool results[] = {a == b, a != b, a <= b, a >= b, a<b, a> b};
-    skip_space(reading);
-    start = reading->at;
+    crn_text_skip_space(&reading->in);
+    start = reading->in.at;
     if (take_comparison(reading) >= 0)
-        return fail(reading, start, "join two comparisons with \"and\"");
+        return FAILED(&reading->in, start, "join two comparisons with \"and\"");
     return (value){true, results[sign]};
 }
 
 static value read_not(reading *reading)
 {
     bool inverted = false, any = false;
-    skip_space(reading);
-    while (take(reading, "not") || (strncmp(reading->at, "!=", 2) != 0 && take(reading, "!"))) {
+    crn_text_skip_space(&reading->in);
+    while (take(reading, "not") || (strncmp(reading->in.at, "!=", 2) != 0 && take(reading, "!"))) {
         inverted = !inverted;
         any = true;
-        skip_space(reading);
+        crn_text_skip_space(&reading->in);
     }
-    const char *start = reading->at;
+    const char *start = reading->in.at;
     value result = read_comparison(reading);
     if (any)
         result = need(reading, start, result, true);
@@ -380,12 +357,12 @@ static value read_not(reading *reading)
 
 static value read_and(reading *reading)
 {
-    skip_space(reading);
-    const char *start = reading->at;
+    crn_text_skip_space(&reading->in);
+    const char *start = reading->in.at;
     value left = read_not(reading);
     while (take(reading, "and") || take(reading, "&&")) {
         need(reading, start, left, true);
-        value right = need(reading, reading->at, read_not(reading), true);
+        value right = need(reading, reading->in.at, read_not(reading), true);
         left.number = left.number && right.number;
     }
     return left;
@@ -393,12 +370,12 @@ static value read_and(reading *reading)
 
 static value read_truth(reading *reading)
 {
-    skip_space(reading);
-    const char *start = reading->at;
+    crn_text_skip_space(&reading->in);
+    const char *start = reading->in.at;
     value left = read_and(reading);
     while (take(reading, "or") || take(reading, "||")) {
         need(reading, start, left, true);
-        value right = need(reading, reading->at, read_and(reading), true);
+        value right = need(reading, reading->in.at, read_and(reading), true);
         left.number = left.number || right.number;
     }
     return left;
@@ -408,16 +385,14 @@ bool crn_assertion_check(const crn_profile *profile, const char *text, bool unkn
                          crn_assertion *assertion, crn_error *error)
 {
     *assertion = (crn_assertion){0};
-    reading reading = {.profile = profile,
-                       .text = text,
-                       .at = text,
+    reading reading = {.in = {.text = text, .at = text, .error = error},
+                       .profile = profile,
                        .unknown_is_zero = unknown_is_zero,
-                       .assertion = assertion,
-                       .error = error};
+                       .assertion = assertion};
     value result = need(&reading, text, read_truth(&reading), true);
-    skip_space(&reading);
-    if (*reading.at)
-        fail(&reading, reading.at, "expected the end of the expression");
+    crn_text_skip_space(&reading.in);
+    if (*reading.in.at)
+        crn_text_fail(&reading.in, reading.in.at, "expected the end of the expression");
     assertion->holds = result.number != 0;
-    return !reading.failed;
+    return !reading.in.failed;
 }

@@ -20,64 +20,41 @@
 #include "profile/nesting.h"
 #include "profile/reference.h"
 #include "profile/stack.h"
+#include "profile/text_reading.h"
 
 enum { NESTING_MAX = 100, WORD_SIZE = 32 };
 
 typedef struct reading {
+    crn_text_reading in;
     const crn_profile *profile;
     crn_block_set_about about;
-    const char *text, *at;
     int nesting;
-    bool failed;
-    crn_error *error;
     crn_call_graph graph; /* computed on first use, like the costs */
     crn_block_cost cost;
     crn_stack stack;
 } reading;
 
-/* Records an error at a position; the first one stays. Parsing goes on, without effect. */
-__attribute__((format(printf, 3, 4))) static void fail(reading *reading, const char *at,
-                                                       const char *format, ...)
-{
-    if (reading->failed)
-        return;
-    reading->failed = true;
-    char what[400];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
-    va_end(arguments);
-    crn_error_set(reading->error, CAIRN_E_ARGUMENT, "column %zu: %s",
-                  (size_t)(at - reading->text) + 1, what);
-}
-
 /* ---- tokens ---- */
-
-static void skip_space(reading *reading)
-{
-    while (isspace((unsigned char)*reading->at))
-        reading->at++;
-}
 
 static bool take(reading *reading, char what)
 {
-    skip_space(reading);
-    if (*reading->at != what)
+    crn_text_skip_space(&reading->in);
+    if (*reading->in.at != what)
         return false;
-    reading->at++;
+    reading->in.at++;
     return true;
 }
 
 /* Parses a word; "" if none comes next. */
 static const char *take_word(reading *reading, char word[WORD_SIZE])
 {
-    skip_space(reading);
-    const char *start = reading->at;
+    crn_text_skip_space(&reading->in);
+    const char *start = reading->in.at;
     size_t length = 0;
-    while (isalpha((unsigned char)*reading->at) || (length && *reading->at == '-')) {
+    while (isalpha((unsigned char)*reading->in.at) || (length && *reading->in.at == '-')) {
         if (length + 1 < WORD_SIZE)
-            word[length++] = *reading->at;
-        reading->at++;
+            word[length++] = *reading->in.at;
+        reading->in.at++;
     }
     word[length] = 0;
     return start;
@@ -89,32 +66,23 @@ static bool take_this_word(reading *reading, const char *wanted)
     const char *start = take_word(reading, word);
     if (strcmp(word, wanted) == 0)
         return true;
-    reading->at = start;
+    reading->in.at = start;
     return false;
 }
 
 /* Parses a quoted text. Returns NULL on an error. Free it with crn_free. */
 static char *take_text(reading *reading)
 {
-    skip_space(reading);
-    const char *start = reading->at;
-    const char *end = *start == '"' || *start == '\'' ? strchr(start + 1, *start) : NULL;
-    if (!end) {
-        fail(reading, start,
-             *start == '"' || *start == '\'' ? "the quote is not closed"
-                                             : "expected a text in quotes");
-        return NULL;
-    }
-    reading->at = end + 1;
-    size_t length = (size_t)(end - start - 1);
-    return memcpy(crn_calloc(length + 1, 1), start + 1, length);
+    size_t length;
+    const char *text = crn_text_quoted(&reading->in, "a text", &length);
+    return text ? memcpy(crn_calloc(length + 1, 1), text, length) : NULL;
 }
 
 static void expect(reading *reading, char what)
 {
     if (!take(reading, what))
-        fail(reading, reading->at, "expected %c %s", what,
-             *reading->at ? "here" : "before the end");
+        crn_text_fail(&reading->in, reading->in.at, "expected %c %s", what,
+                      *reading->in.at ? "here" : "before the end");
 }
 
 /* ---- sets ---- */
@@ -146,14 +114,14 @@ static bool matches_name(const crn_profile *profile, uint32_t block, const regex
 static uint8_t *matching(reading *reading, bool files)
 {
     uint8_t *set = nothing(reading);
-    const char *start = reading->at;
+    const char *start = reading->in.at;
     char *text = take_text(reading);
     regex_t expression;
     int reason = text ? regcomp(&expression, text, REG_EXTENDED | REG_NOSUB) : 0;
     if (reason) {
         char why[200];
         regerror(reason, &expression, why, sizeof why);
-        fail(reading, start, "\"%.100s\" is not a regular expression: %s", text, why);
+        crn_text_fail(&reading->in, start, "\"%.100s\" is not a regular expression: %s", text, why);
     } else if (text) {
         for (uint32_t b = 1; b < reading->profile->block_count; b++)
             set[b] = files ? regexec(&expression, reading->profile->blocks[b].file, 0, NULL, 0) == 0
@@ -167,12 +135,12 @@ static uint8_t *matching(reading *reading, bool files)
 static uint8_t *this_block(reading *reading)
 {
     uint8_t *set = nothing(reading);
-    const char *start = reading->at;
+    const char *start = reading->in.at;
     char *text = take_text(reading);
     uint32_t block;
     crn_error error = {0};
     if (text && !crn_reference_block(reading->profile, text, strlen(text), &block, &error))
-        fail(reading, start, "%s", error.message);
+        crn_text_fail(&reading->in, start, "%s", error.message);
     else if (text && block)
         set[block] = 1;
     crn_free(text);
@@ -193,15 +161,15 @@ static const uint64_t *collector_cost(reading *reading)
 static uint8_t *above(reading *reading, const char *which)
 {
     uint8_t *set = nothing(reading);
-    skip_space(reading);
-    const char *start = reading->at;
+    crn_text_skip_space(&reading->in);
+    const char *start = reading->in.at;
     char *end;
     double percent = strtod(start, &end);
     if (end == start || !(percent >= 0 && percent <= 100)) {
-        fail(reading, start, "expected a percentage from 0 to 100");
+        crn_text_fail(&reading->in, start, "expected a percentage from 0 to 100");
         return set;
     }
-    reading->at = end + (*end == '%');
+    reading->in.at = end + (*end == '%');
     if (!reading->cost.self)
         reading->cost = crn_block_cost_make(reading->profile, reading->about.metric, NULL);
     const uint64_t *cost = strcmp(which, "-gc") == 0 ? collector_cost(reading)
@@ -238,7 +206,8 @@ static uint8_t *read_bracketed(reading *reading)
     uint8_t *set;
     if (both || take_this_word(reading, "or")) {
         set = read_term(reading);
-        while (!reading->failed && (skip_space(reading), *reading->at) && *reading->at != ')')
+        while (!reading->in.failed && (crn_text_skip_space(&reading->in), *reading->in.at) &&
+               *reading->in.at != ')')
             join(reading, set, read_term(reading), both);
     } else {
         set = read_or(reading);
@@ -251,7 +220,7 @@ typedef enum operation { PRED, SUCC, TO, FROM } operation;
 static uint8_t *apply(reading *reading, operation operation, bool in_brackets)
 {
     uint8_t *set = in_brackets ? read_bracketed(reading) : read_term(reading);
-    if (reading->failed)
+    if (reading->in.failed)
         return set;
     const crn_call_graph *graph = graph_of(reading);
     uint32_t blocks = reading->profile->block_count;
@@ -290,9 +259,9 @@ static uint8_t *read_function(reading *reading)
     bool in_brackets = take(reading, '(');
     uint8_t *set = read_named(reading, word, in_brackets);
     if (!set) {
-        fail(reading, start,
-             "expected a name in quotes, all, pred(), succ(), to(), from(), thresh(), "
-             "thresh-stack(), thresh-gc(), file() or is()");
+        crn_text_fail(&reading->in, start,
+                      "expected a name in quotes, all, pred(), succ(), to(), from(), thresh(), "
+                      "thresh-stack(), thresh-gc(), file() or is()");
         return nothing(reading);
     }
     if (in_brackets)
@@ -302,14 +271,14 @@ static uint8_t *read_function(reading *reading)
 
 static uint8_t *read_term(reading *reading)
 {
-    if (reading->failed)
+    if (reading->in.failed)
         return nothing(reading);
     if (++reading->nesting > NESTING_MAX) {
-        fail(reading, reading->at, "nested too deeply: at most %d", NESTING_MAX);
+        crn_text_fail(&reading->in, reading->in.at, "nested too deeply: at most %d", NESTING_MAX);
         return nothing(reading);
     }
     uint8_t *set;
-    skip_space(reading);
+    crn_text_skip_space(&reading->in);
     if (take_this_word(reading, "not")) {
         set = read_term(reading);
         for (uint32_t b = 1; b < reading->profile->block_count; b++)
@@ -317,7 +286,7 @@ static uint8_t *read_term(reading *reading)
     } else if (take(reading, '(')) {
         set = read_bracketed(reading);
         expect(reading, ')');
-    } else if (*reading->at == '"' || *reading->at == '\'') {
+    } else if (*reading->in.at == '"' || *reading->in.at == '\'') {
         set = matching(reading, false);
     } else {
         set = read_function(reading);
@@ -329,7 +298,7 @@ static uint8_t *read_term(reading *reading)
 static uint8_t *read_and(reading *reading)
 {
     uint8_t *set = read_term(reading);
-    while (!reading->failed && take_this_word(reading, "and"))
+    while (!reading->in.failed && take_this_word(reading, "and"))
         join(reading, set, read_term(reading), true);
     return set;
 }
@@ -337,7 +306,7 @@ static uint8_t *read_and(reading *reading)
 static uint8_t *read_or(reading *reading)
 {
     uint8_t *set = read_and(reading);
-    while (!reading->failed && take_this_word(reading, "or"))
+    while (!reading->in.failed && take_this_word(reading, "or"))
         join(reading, set, read_and(reading), false);
     return set;
 }
@@ -345,16 +314,18 @@ static uint8_t *read_or(reading *reading)
 uint8_t *crn_block_set_make(const crn_profile *profile, crn_block_set_about about,
                             const char *expression, crn_error *error)
 {
-    reading reading = {
-        .profile = profile, .about = about, .text = expression, .at = expression, .error = error};
+    reading reading = {.in = {.text = expression, .at = expression, .error = error},
+                       .profile = profile,
+                       .about = about};
     uint8_t *set = read_or(&reading);
-    skip_space(&reading);
-    if (*reading.at)
-        fail(&reading, reading.at, "expected \"and\", \"or\" or the end of the expression");
+    crn_text_skip_space(&reading.in);
+    if (*reading.in.at)
+        crn_text_fail(&reading.in, reading.in.at,
+                      "expected \"and\", \"or\" or the end of the expression");
     crn_call_graph_free(&reading.graph);
     crn_block_cost_free(&reading.cost);
     crn_stack_free(&reading.stack);
-    if (!reading.failed)
+    if (!reading.in.failed)
         return set;
     crn_free(set);
     return NULL;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "profile/figures.h"
 
 /* Calibration can reduce a clock's total by at most 1 / CALIBRATION. */
@@ -111,14 +112,7 @@ static uint64_t *gains(const crn_since *since, const uint64_t *before, const uin
 /* Returns the first edge of `profile` whose source is `from` or later. */
 static uint32_t first_edge(const crn_profile *profile, uint32_t from)
 {
-    uint32_t low = 0, high = profile->edge_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (profile->edges[middle].from < from)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = CRN_BELOW(profile->edges, profile->edge_count, from, from);
     return low;
 }
 

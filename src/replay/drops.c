@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "replay/program.h"
 
 typedef struct handed {
@@ -32,14 +33,7 @@ static int compare_to_end(const void *left, const void *right)
 /* Returns the job that was handed off last before the moment, or else the first one. */
 static uint32_t job_before(const handed *jobs, uint32_t count, uint64_t moment)
 {
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (jobs[middle].taken <= moment)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = CRN_UP_TO(jobs, count, taken, moment);
     return jobs[low ? low - 1 : 0].job;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "replay/program.h"
 
 static uint32_t add_gate(crn_replay *replay, uint32_t pending, uint64_t until)
@@ -85,14 +86,7 @@ static void make_begin_gates(crn_replay *replay)
 
 crn_begin_gate *crn_replay_begin_gate(const crn_replay *replay, uint32_t span)
 {
-    uint32_t low = 0, high = replay->begin_gate_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (replay->begin_gates[middle].span < span)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = CRN_BELOW(replay->begin_gates, replay->begin_gate_count, span, span);
     bool found = low < replay->begin_gate_count && replay->begin_gates[low].span == span;
     return found ? &replay->begin_gates[low] : NULL;
 }

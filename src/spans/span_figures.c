@@ -6,6 +6,7 @@
 
 #include "base/cover.h"
 #include "base/memory.h"
+#include "base/search.h"
 
 uint32_t crn_span_block(const crn_spans *spans, uint32_t span)
 {
@@ -78,14 +79,7 @@ static void count_children(crn_spans *spans, const uint32_t *first)
 
 static uint32_t count_many(const crn_spans *spans, uint32_t span)
 {
-    uint32_t low = 0, high = spans->many_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (spans->many[middle].span < span)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = CRN_BELOW(spans->many, spans->many_count, span, span);
     return spans->many[low].count;
 }
 
@@ -164,14 +158,7 @@ crn_cover_walk crn_span_covering(const crn_spans *spans, uint32_t span)
     walk.child_count = crn_span_children(spans, span, &walk.children);
     if (!spans->inner.count) /* `all` is NULL */
         return walk;
-    uint32_t low = 0, high = spans->inner.count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (spans->inner.all[middle].outer < span)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = CRN_BELOW(spans->inner.all, spans->inner.count, outer, span);
     walk.inner = spans->inner.all + low;
     while (low + walk.inner_count < spans->inner.count &&
            walk.inner[walk.inner_count].outer == span)

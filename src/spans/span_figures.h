@@ -156,4 +156,12 @@ void crn_missing_free(crn_missing *missing);
 /* Returns missing / total, clamped to 0..1. */
 double crn_missing_share(uint64_t missing, uint64_t total);
 
+/* ---- span_ranks.c: exact ranks without a copy of all durations ---- */
+
+/* Sets `median` and `p99` of `rows`, which are by block and have `count` and `min`; 0 where no span
+ * has ended. `kept`: by block; NULL is all. Memory: one byte a span, and 8 for each value within
+ * 1/64 of a rank. */
+void crn_span_ranks(const crn_spans *spans, const uint8_t *kept, crn_span_row *rows,
+                    uint32_t blocks);
+
 #endif

@@ -4,7 +4,7 @@
  * sorted. For blocks with many, a histogram finds the bucket of each rank, and only the values of
  * those buckets are kept and sorted.
  */
-#include "spans/span_ranks.h"
+#include "spans/span_figures.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "spans/span_ranks.h"
+#include "spans/span_figures.h"
 
 static void add_extremes(crn_span_row *row, const crn_spans *spans, uint32_t span)
 {

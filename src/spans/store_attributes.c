@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "capture/reader.h"
 
 static const crn_detail_piece *piece_of_detail(const crn_span_store *store, uint32_t detail)
@@ -52,14 +53,7 @@ void crn_store_attributes(crn_span_store *store)
 
 uint32_t crn_store_attributes_of(const crn_span_store *store, uint32_t span, uint32_t *count)
 {
-    uint32_t low = 0, high = store->attribute_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (store->attributes[middle].span < span)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = CRN_BELOW(store->attributes, store->attribute_count, span, span);
     *count = 0;
     while (low + *count < store->attribute_count && store->attributes[low + *count].span == span)
         ++*count;

@@ -8,6 +8,7 @@
 
 #include "base/cover.h"
 #include "base/memory.h"
+#include "base/search.h"
 #include "spans/span_cover.h"
 
 const crn_span_piece *crn_store_piece(const crn_span_store *store, uint32_t span)
@@ -26,14 +27,7 @@ const crn_span_piece *crn_store_piece(const crn_span_store *store, uint32_t span
 
 const crn_span_move *crn_store_move(const crn_span_store *store, uint32_t span)
 {
-    uint32_t low = 0, high = store->move_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (store->moves[middle].span < span)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = CRN_BELOW(store->moves, store->move_count, span, span);
     return low < store->move_count && store->moves[low].span == span ? &store->moves[low] : NULL;
 }
 

@@ -5,6 +5,7 @@
 #include "spans/trace.h"
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "spans/trace_histograms.h"
 #include "spans/trace_process.h"
 
@@ -35,14 +36,7 @@ void crn_trace_cut_circles(crn_trace *trace)
 
 const crn_attribute *crn_trace_attributes(const crn_trace *trace, uint32_t span, uint32_t *count)
 {
-    uint32_t low = 0, high = trace->attribute_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (trace->attributes[middle].span < span)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = CRN_BELOW(trace->attributes, trace->attribute_count, span, span);
     *count = 0;
     while (low + *count < trace->attribute_count && trace->attributes[low + *count].span == span)
         ++*count;

@@ -2,16 +2,15 @@
 #include "spans/trace_ids.h"
 
 #include "base/memory.h"
+#include "base/random.h"
+#include "base/search.h"
 #include "capture/format.h"
 #include "spans/trace_process.h"
 
-/* Hashes two numbers (finalizer of splitmix64). */
+/* Hashes two numbers. */
 static uint64_t mix(uint64_t a, uint64_t b)
 {
-    uint64_t x = a ^ (b + 0x9e3779b97f4a7c15u);
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
+    return crn_random_mix(a ^ (b + 0x9e3779b97f4a7c15u));
 }
 
 /* Returns the ids of a process. A capture without any (no traceparent was requested) gets ids
@@ -78,14 +77,7 @@ void crn_trace_ids_close(crn_trace_ids *ids)
 /* Returns the remote parent of a span, or NULL. */
 static const crn_span_remote *remote_of(const crn_trace *trace, uint32_t span)
 {
-    uint32_t low = 0, high = trace->remote_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (trace->remotes[middle].span < span)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = CRN_BELOW(trace->remotes, trace->remote_count, span, span);
     return low < trace->remote_count && trace->remotes[low].span == span ? &trace->remotes[low]
                                                                          : NULL;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 
 typedef struct notes {
     const crn_bytes *strings;
@@ -248,15 +249,8 @@ static uint32_t span_of_id(const origins *origins, uint64_t id, uint32_t parent)
 {
     enum { TRIES = 16 };
     uint32_t found = CRN_SPAN_NONE;
-    size_t low = 0, high = origins->count;
     uint32_t upper = (uint32_t)(id >> 32);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (origins->all[middle].upper < upper)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = CRN_BELOW(origins->all, origins->count, upper, upper);
     for (size_t i = low; i < origins->count && i < low + TRIES; i++) {
         const origin *its = &origins->all[i];
         uint64_t place = crn_span_name_place(id ^ its->key) - its->place;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "symbols/inlines.h"
 
 /* Limits on nested types and namespaces, and on overlapping ranges; real ones are small. */
@@ -74,14 +75,7 @@ static void add_ranges(ranges *ranges, Dwarf_Die *die, uint32_t unit)
 /* Returns the innermost range that contains the address: of those that do, the last to begin. */
 static range *find_range(ranges *ranges, uint64_t address)
 {
-    size_t low = 0, high = ranges->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ranges->ranges[middle].low <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = CRN_UP_TO(ranges->ranges, ranges->count, low, address);
     for (int back = 0; low > 0 && back < OVERLAPS_MAX; back++, low--)
         if (address < ranges->ranges[low - 1].high)
             return &ranges->ranges[low - 1];

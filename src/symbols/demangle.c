@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "symbols/shorten.h"
 
 typedef struct output {
     char *text;

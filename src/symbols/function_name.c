@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/shorten.h"
 
 void crn_path_tidy(char *path)
 {

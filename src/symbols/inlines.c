@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 
 enum { NESTING_MAX = 128 };
 
@@ -73,14 +74,7 @@ void crn_inlines_free(crn_inlines *inlines)
 
 const crn_inline *crn_inlines_find(const crn_inlines *inlines, uint64_t address)
 {
-    uint32_t low = 0, high = inlines->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (inlines->inlines[middle].low <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = CRN_UP_TO(inlines->inlines, inlines->count, low, address);
     while (low && address >= inlines->inlines[low - 1].high)
         low = inlines->inlines[low - 1].outer;
     return low ? &inlines->inlines[low - 1] : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "symbols/shorten.h"
+#include "symbols/demangle.h"
 
 #include <stdbool.h>
 #include <stddef.h>

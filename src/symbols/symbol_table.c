@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "symbols/demangle.h"
 
 static int compare(const void *left, const void *right)
@@ -81,14 +82,7 @@ void crn_symbol_table_free(crn_symbol_table *table)
 
 const crn_symbol *crn_symbol_table_find(const crn_symbol_table *table, uint64_t address)
 {
-    size_t low = 0, high = table->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (table->symbols[middle].low <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = CRN_UP_TO(table->symbols, table->count, low, address);
     /* A symbol within another may end before the address: looks further back. */
     for (size_t back = 0; low > 0 && back < 8; back++, low--) {
         const crn_symbol *symbol = &table->symbols[low - 1];

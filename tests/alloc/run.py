@@ -14,7 +14,8 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
+
+from cases import run_all
 
 CAIRN, PROGRAM, PLUGINS = (os.path.abspath(argument) for argument in sys.argv[1:4])
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -380,26 +381,6 @@ def a_malloc_of_the_programs_own_is_left_alone():
     assert totals(report())["alloc bytes"] == 0
 
 
-def main():
-    wanted = sys.argv[4:]
-    tests = [t for t in TESTS if not wanted or t.__name__ in wanted]
-    print(f"1..{len(tests)}")
-    failed = 0
-    for number, function in enumerate(tests, 1):
-        name = re.sub("_", " ", function.__name__)
-        with tempfile.TemporaryDirectory() as place:
-            os.chdir(place)
-            try:
-                skipped = function()
-                print(f"ok {number} - {name}" + (f" # SKIP {skipped}" if skipped else ""))
-            except (AssertionError, subprocess.SubprocessError, OSError, KeyError) as error:
-                failed += 1
-                print(f"not ok {number} - {name}")
-                print("\n".join("# " + line for line in str(error)[:2000].split("\n")))
-            os.chdir("/")
-        sys.stdout.flush()
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    wanted = sys.argv[4:]
+    sys.exit(run_all([t for t in TESTS if not wanted or t.__name__ in wanted]))

@@ -11,7 +11,8 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
+
+from cases import run_all
 
 CAIRN, THREADS = (os.path.abspath(argument) for argument in sys.argv[1:3])
 MODES = ["exact", "524288"]
@@ -143,24 +144,5 @@ TESTS = [a_thread_asks_for_its_stack_before_it_allocates, java, rust,
          threads_that_only_free_in_a_child_of_fork]
 
 
-def main():
-    print(f"1..{len(TESTS)}")
-    failed = 0
-    for number, function in enumerate(TESTS, 1):
-        name = function.__name__.replace("_", " ")
-        with tempfile.TemporaryDirectory() as place:
-            os.chdir(place)
-            try:
-                skipped = function()
-                print(f"ok {number} - {name}" + (f" # SKIP {skipped}" if skipped else ""))
-            except (AssertionError, subprocess.SubprocessError, OSError, KeyError) as error:
-                failed += 1
-                print(f"not ok {number} - {name}")
-                print("\n".join("# " + line for line in str(error)[:2000].split("\n")))
-            os.chdir("/")
-        sys.stdout.flush()
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_all(TESTS))

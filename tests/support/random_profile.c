@@ -97,3 +97,11 @@ crn_profile *profile_chain(uint32_t length, uint32_t block_count)
     }
     return profile;
 }
+
+uint8_t *random_contexts(random_source *random, const crn_profile *profile)
+{
+    uint8_t *kept = crn_calloc(profile->context_count, sizeof *kept);
+    for (uint32_t c = 0; c < profile->context_count; c++)
+        kept[c] = random_chance(random, 2, 3);
+    return kept;
+}

@@ -28,4 +28,7 @@ uint32_t profile_path(const crn_profile *profile, uint32_t context, uint32_t *pa
  * like a hostile capture. */
 crn_profile *profile_chain(uint32_t length, uint32_t block_count);
 
+/* Returns flags by context that choose about two of three. Free it with crn_free. */
+uint8_t *random_contexts(random_source *random, const crn_profile *profile);
+
 #endif

@@ -20,7 +20,6 @@
 #include "symbols/addresses.h"
 #include "symbols/demangle.h"
 #include "symbols/function_name.h"
-#include "symbols/shorten.h"
 #include "symbols/symbols.h"
 
 enum { PROFILES = 20, BLOCKS = 40, EVENTS = 4000, DAMAGED = 60, EXPANSION_MAX = 64 };

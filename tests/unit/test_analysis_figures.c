@@ -12,14 +12,6 @@
 
 enum { PROFILES = 60, BLOCKS = 9, EVENTS = 3000 };
 
-static uint8_t *random_kept(random_source *random, const crn_profile *profile)
-{
-    uint8_t *kept = crn_calloc(profile->context_count, sizeof *kept);
-    for (uint32_t c = 0; c < profile->context_count; c++)
-        kept[c] = random_chance(random, 2, 3);
-    return kept;
-}
-
 /* Each context is charged to each block on its path, once. */
 static uint64_t *slow_inclusive(const crn_profile *profile, uint32_t metric, const uint8_t *kept)
 {
@@ -44,7 +36,7 @@ static void block_costs_are_sums_over_contexts(void **state)
     random_source random = {1};
     for (int i = 0; i < PROFILES; i++) {
         crn_profile *profile = random_profile(&random, BLOCKS, EVENTS, NULL);
-        uint8_t *kept = i % 2 ? random_kept(&random, profile) : NULL;
+        uint8_t *kept = i % 2 ? random_contexts(&random, profile) : NULL;
         for (uint32_t m = 0; m < profile->metric_count; m++) {
             crn_block_cost cost = crn_block_cost_make(profile, m, kept);
             uint64_t *inclusive = slow_inclusive(profile, m, kept);
@@ -150,7 +142,7 @@ static void trees_show_the_costliest_contexts(void **state)
     random_source random = {3};
     for (int i = 0; i < PROFILES; i++) {
         crn_profile *profile = random_profile(&random, BLOCKS, EVENTS, NULL);
-        uint8_t *kept = i % 2 ? random_kept(&random, profile) : NULL;
+        uint8_t *kept = i % 2 ? random_contexts(&random, profile) : NULL;
         crn_tree_options options = {CRN_METRIC_TICKS, kept, 0.02 * (i % 5), i % 3 ? 20 : 0};
         crn_tree tree = crn_tree_make(profile, &options);
         check_rows(profile, &tree);

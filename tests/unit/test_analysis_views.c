@@ -14,14 +14,6 @@
 
 enum { PROFILES = 60, BLOCKS = 9, EVENTS = 3000 };
 
-static uint8_t *random_kept(random_source *random, const crn_profile *profile)
-{
-    uint8_t *kept = crn_calloc(profile->context_count, sizeof *kept);
-    for (uint32_t c = 0; c < profile->context_count; c++)
-        kept[c] = random_chance(random, 2, 3);
-    return kept;
-}
-
 /* Each context is charged to its block, and once to each block of its path: to the stack, or to
  * the collector if that is anywhere on the path. */
 static crn_stack slow_stack(const crn_profile *profile, uint32_t metric, const char *collector,
@@ -59,7 +51,7 @@ static void the_stack_view_sums_contexts(void **state)
     uint64_t collected = 0;
     for (int i = 0; i < PROFILES; i++) {
         crn_profile *profile = random_profile(&random, BLOCKS, EVENTS, NULL);
-        uint8_t *kept = i % 2 ? random_kept(&random, profile) : NULL;
+        uint8_t *kept = i % 2 ? random_contexts(&random, profile) : NULL;
         const char *collector = i % 5 ? "b3" : "none of them";
         uint8_t *collectors = crn_stack_collectors(profile, collector);
         for (uint32_t m = 0; m < profile->metric_count; m++) {
