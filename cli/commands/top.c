@@ -34,6 +34,21 @@ static void set_delay(struct argp_state *state, const crn_option *option, char *
     given.choice.delay = delay;
 }
 
+/* "frame=16.7ms" */
+static void set_deadline(struct argp_state *state, const crn_option *option, char *value)
+{
+    crn_top_deadlines *deadlines = &given.options.deadlines;
+    char *equals = strrchr(value, '=');
+    if (!equals || equals == value ||
+        !crn_cli_time(equals + 1, 1, 1e18, &deadlines->all[deadlines->count].time))
+        argp_error(state, "--%s needs a name and a time such as frame=16.7ms, not \"%s\"",
+                   option->name, value);
+    if (deadlines->count + 1 == CRN_TOP_DEADLINES)
+        argp_error(state, "--%s is given too often", option->name);
+    *equals = 0;
+    deadlines->all[deadlines->count++].name = value;
+}
+
 static void check(struct argp_state *state)
 {
     if (!given.captures.count == !given.pid)
@@ -48,7 +63,8 @@ static const crn_option options[] = {
      .least = 1},
     {.help = "What to show at first (keys change it):"},
     {"view", 'v', .argument = "VIEW", .words = crn_top_view_names,
-     .help = "self (the default), total, tree, callers, lanes, source or focus", .choice = &given.view},
+     .help = "self (the default), total, tree, callers, lanes, source, spans or focus",
+     .choice = &given.view},
     CRN_OPTION_METRIC(&given.metric, "METRIC",
                       "wall, cpu, ticks, calls or another that is recorded",
                       "Default: wall if present, else ticks, another, calls."),
@@ -60,6 +76,9 @@ static const crn_option options[] = {
      .more = "Blocks are written as for cairn-report(1).", .text = &given.focus},
     {"filter", 'F', .argument = "TEXT", .help = "Only blocks whose name or file contains this",
      .more = "Case is ignored.", .text = &given.filter},
+    {"deadline", 'D', .argument = "NAME=TIME",
+     .help = "Count spans of this name that took longer: frame=16.7ms",
+     .more = "In the view of spans. May be given several times.", .set = set_deadline},
     {"total", .help = "Figures since the start, not since the last refresh",
      .flag = &given.choice.total},
     {.help = "How often:"},

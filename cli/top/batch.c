@@ -87,7 +87,8 @@ int crn_top_batch(FILE *out, const crn_top_options *options, crn_top_choice *cho
             wait_for(crn_top_wait(choice, look.cost));
             putc('\n', out);
         }
-        crn_top_look next = crn_top_look_take(options->path, i ? &look : NULL, choice->view, names);
+        const crn_top_needs needs = {choice->view, &options->deadlines};
+        crn_top_look next = crn_top_look_take(options->path, i ? &look : NULL, needs, names);
         if (!next.profile) { /* what cannot be read now may be complete next time */
             status = crn_cli_fail("%s", next.problem);
             crn_top_look_free(&next);

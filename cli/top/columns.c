@@ -22,6 +22,12 @@ typedef enum column_kind {
     INCLUSIVE_TOTAL,
     CALLS_TOTAL,
     STRANDS,
+    SPANS, /* their number; the others of spans are times */
+    MEDIAN,
+    P99,
+    LONGEST,
+    MISSED,
+    SPANS_TOTAL,
     KINDS
 } column_kind;
 
@@ -44,6 +50,7 @@ static const column_kind layouts[CRN_TOP_VIEWS][COLUMNS] = {
     [CRN_TOP_CALLERS] = {INCLUSIVE_SHARE, INCLUSIVE, CALLS, KINDS},
     [CRN_TOP_LANES] = {SELF_SHARE, SELF, CALLS, STRANDS, SELF_TOTAL, CALLS_TOTAL},
     [CRN_TOP_SOURCE] = {INCLUSIVE_SHARE, SELF_SHARE, SELF, CALLS, KINDS},
+    [CRN_TOP_SPANS] = {SPANS, MEDIAN, P99, LONGEST, MISSED, SPANS_TOTAL},
     [CRN_TOP_FOCUS] = {INCLUSIVE_SHARE, SELF_SHARE, INCLUSIVE, CALLS, KINDS},
 };
 
@@ -79,6 +86,18 @@ static const char *title_of(const crn_top_rows *rows, column_kind kind)
         return "calls";
     case STRANDS:
         return "strands";
+    case SPANS:
+        return rate ? "spans/s" : "spans";
+    case MEDIAN:
+        return "median";
+    case P99:
+        return "p99";
+    case LONGEST:
+        return "longest";
+    case MISSED:
+        return "missed";
+    case SPANS_TOTAL:
+        return rate ? "total/s" : "total";
     default:
         return "in all";
     }
@@ -87,6 +106,9 @@ static const char *title_of(const crn_top_rows *rows, column_kind kind)
 static column_kind sorted_by(const crn_top_choice *choice)
 {
     static const column_kind kinds[] = {SELF_SHARE, INCLUSIVE_SHARE, CALLS, KINDS};
+    static const column_kind of_spans[] = {P99, SPANS_TOTAL, SPANS, KINDS};
+    if (choice->view == CRN_TOP_SPANS)
+        return of_spans[choice->sort];
     return choice->view == CRN_TOP_TREE || choice->view == CRN_TOP_CALLERS ? INCLUSIVE_SHARE
                                                                            : kinds[choice->sort];
 }
@@ -98,8 +120,9 @@ static uint32_t meter_width(const crn_pen *pen)
 
 void crn_top_titles(crn_pen *pen, const crn_top_rows *rows, const crn_top_choice *choice)
 {
-    static const char *const names[CRN_TOP_VIEWS] = {
-        "function", "function", "context", "called from", "lane", "line  source", "function"};
+    static const char *const names[CRN_TOP_VIEWS] = {"function",    "function", "context",
+                                                     "called from", "lane",     "line  source",
+                                                     "span name",   "function"};
     for (int i = 0; i < COLUMNS; i++) {
         column_kind kind = layouts[rows->view][i];
         if (kind == KINDS)
@@ -162,6 +185,30 @@ static void put_rate(crn_pen *pen, const crn_top_rows *rows, uint64_t value)
     crn_pen_text(pen, *text == '-' ? CRN_STYLE_DIM : CRN_STYLE_PLAIN, text, 0, false);
 }
 
+/* Of a block without a deadline nothing is missed. */
+static void put_missed(crn_pen *pen, const crn_top_row *row)
+{
+    char text[CRN_AMOUNT_SIZE] = "";
+    if (row->span.deadline)
+        crn_top_amount(text, "count", (double)row->span.missed);
+    crn_pen_to(pen, pen->used + CRN_AMOUNT_WIDTH + 2 - crn_terminal_width(text));
+    crn_pen_text(pen, row->span.missed ? CRN_STYLE_HOT : CRN_STYLE_DIM, text, 0, false);
+}
+
+static void put_span_cell(crn_pen *pen, const crn_top_row *row, column_kind kind, double seconds)
+{
+    if (kind == SPANS)
+        put_amount(pen, "count", (double)row->calls / seconds);
+    else if (kind == MISSED)
+        put_missed(pen, row);
+    else
+        put_amount(pen, CRN_UNIT_TIME,
+                   kind == MEDIAN    ? (double)row->span.median
+                   : kind == P99     ? (double)row->self
+                   : kind == LONGEST ? (double)row->span.most
+                                     : (double)row->inclusive / seconds);
+}
+
 static void put_cell(crn_pen *pen, const crn_top_rows *rows, const crn_top_row *row,
                      column_kind kind)
 {
@@ -190,6 +237,14 @@ static void put_cell(crn_pen *pen, const crn_top_rows *rows, const crn_top_row *
         return;
     case CALLS_TOTAL:
         put_amount(pen, "count", (double)row->calls_total);
+        return;
+    case SPANS:
+    case MEDIAN:
+    case P99:
+    case LONGEST:
+    case MISSED:
+    case SPANS_TOTAL:
+        put_span_cell(pen, row, kind, seconds);
         return;
     default:
         put_amount(pen, "count", row->lane ? (double)row->lane->strands : 0);

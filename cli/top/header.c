@@ -122,23 +122,25 @@ static void put_choice(crn_pen *pen, const crn_top_header *header)
     const crn_top_choice *choice = header->choice;
     const crn_top_rows *rows = header->rows;
     char text[CRN_AMOUNT_SIZE];
-    crn_pen_text(pen, CRN_STYLE_TITLE, rows->info->name, 24, false);
+    bool spans = rows->view == CRN_TOP_SPANS;
+    crn_pen_text(pen, CRN_STYLE_TITLE, spans ? "spans that ended" : rows->info->name, 24, false);
     if (rows->seconds > 0)
-        crn_pen_format(pen, CRN_STYLE_PLAIN, " of the last %.2f s", rows->seconds);
-    else if (rows->info->is_level)
+        crn_pen_format(pen, CRN_STYLE_PLAIN, " %s the last %.2f s", spans ? "in" : "of",
+                       rows->seconds);
+    else if (rows->info->is_level && !spans)
         crn_pen_text(pen, CRN_STYLE_PLAIN, " as it is", 0, false);
     else
         crn_pen_text(pen, CRN_STYLE_PLAIN, " since the start", 0, false);
-    if (rows->info->rate && rows->seconds > 0)
+    if (rows->info->rate && rows->seconds > 0 && !spans)
         crn_pen_format(pen, CRN_STYLE_PLAIN, ": %.2f %s", (double)rows->whole / 1e9 / rows->seconds,
                        rows->info->rate);
     else
         crn_pen_format(
             pen, CRN_STYLE_PLAIN, ": %s%s",
-            crn_top_amount(text, rows->info->unit,
+            crn_top_amount(text, spans ? "count" : rows->info->unit,
                            (double)rows->whole / (rows->seconds > 0 ? rows->seconds : 1)),
             rows->seconds > 0 ? "/s" : "");
-    if (header->history)
+    if (header->history && !spans)
         crn_top_sparkline(pen, header->history, header->history->rates[rows->metric],
                           spark_width(pen));
     crn_pen_format(pen, CRN_STYLE_PLAIN, "  view: %s", crn_top_view_names[choice->view]);

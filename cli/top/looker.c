@@ -17,9 +17,9 @@ static void *work(void *data)
         if (looker->ending)
             break;
         const crn_top_look *before = looker->before;
-        crn_top_view view = looker->view;
+        crn_top_needs needs = looker->needs;
         pthread_mutex_unlock(&looker->lock);
-        crn_top_look found = crn_top_look_take(looker->path, before, view, looker->names);
+        crn_top_look found = crn_top_look_take(looker->path, before, needs, looker->names);
         pthread_mutex_lock(&looker->lock);
         looker->found = found;
         looker->done = true;
@@ -40,11 +40,11 @@ bool crn_top_looker_start(crn_top_looker *looker, const char *path)
     return looker->event >= 0 && pthread_create(&looker->thread, NULL, work, looker) == 0;
 }
 
-void crn_top_looker_ask(crn_top_looker *looker, const crn_top_look *before, crn_top_view view)
+void crn_top_looker_ask(crn_top_looker *looker, const crn_top_look *before, crn_top_needs needs)
 {
     pthread_mutex_lock(&looker->lock);
     looker->before = before;
-    looker->view = view;
+    looker->needs = needs;
     looker->wanted = true;
     pthread_cond_signal(&looker->wake);
     pthread_mutex_unlock(&looker->lock);

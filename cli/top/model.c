@@ -10,8 +10,8 @@
 #include "profile/profile.h"
 #include "top.h"
 
-const char *const crn_top_view_names[CRN_TOP_VIEWS + 1] = {"self",  "total",  "tree", "callers",
-                                                           "lanes", "source", "focus"};
+const char *const crn_top_view_names[CRN_TOP_VIEWS + 1] = {"self",  "total",  "tree",  "callers",
+                                                           "lanes", "source", "spans", "focus"};
 const char *const crn_top_sort_names[CRN_TOP_SORTS + 1] = {"self", "total", "calls", "name"};
 
 void crn_top_look_free(crn_top_look *look)
@@ -23,6 +23,7 @@ void crn_top_look_free(crn_top_look *look)
     for (uint32_t m = 0; m < CRN_METRIC_MAX; m++)
         crn_free(look->gained[m]);
     crn_lanes_free(&look->lanes);
+    crn_top_spans_free(look->spans);
     crn_lanes_free(&look->lanes_before);
     *look = (crn_top_look){0};
 }
@@ -113,7 +114,7 @@ static int compare_rows(const void *left, const void *right, void *data)
 /* Sorts the rows of a view from `first` on, and drops those beyond choice->most. */
 static void sort_rows(crn_top_rows *rows, uint32_t first, const crn_top_choice *choice)
 {
-    order order = {choice->sort, rows->seconds > 0, rows->whole};
+    order order = {choice->sort, rows->seconds > 0 && rows->view != CRN_TOP_SPANS, rows->whole};
     if (rows->count > first)
         qsort_r(rows->rows + first, rows->count - first, sizeof *rows->rows, compare_rows, &order);
     if (choice->most && rows->count - first > choice->most) {
@@ -231,7 +232,9 @@ static void remark(crn_top_rows *rows, const crn_top_look *look, const crn_top_c
 {
     const char *why = rows->count                                         ? ""
                       : rows->view == CRN_TOP_LANES && !look->lanes.count ? "looking"
+                      : rows->view == CRN_TOP_SPANS && !look->spans       ? "looking"
                       : *choice->filter             ? "no name or file matches the filter"
+                      : rows->view == CRN_TOP_SPANS ? "no span has ended"
                       : rows->seconds > 0           ? "nothing ran since the last refresh"
                       : look->state < CRN_TOP_ENDED ? "nothing has run yet"
                                                     : "nothing was recorded";
@@ -252,6 +255,10 @@ static void view_rows(crn_top_rows *rows, const crn_profile *shown, const crn_to
     case CRN_TOP_LANES:
         crn_top_lane_rows(rows, look, choice);
         sort_rows(rows, rows->count ? 1 : 0, choice);
+        return;
+    case CRN_TOP_SPANS:
+        crn_top_span_rows(rows, look, choice);
+        sort_rows(rows, 0, choice);
         return;
     case CRN_TOP_CALLERS:
     case CRN_TOP_SOURCE:
@@ -285,7 +292,9 @@ crn_top_rows crn_top_rows_make(const crn_top_look *look, crn_top_choice *choice)
     rows.calls = rows.metric != CRN_METRIC_CALLS && crn_calls_counted(look->profile);
     bool ended = look->state >= CRN_TOP_STOPPED && look->state <= CRN_TOP_KILLED;
     /* For a program that has ended, the totals are shown. */
-    bool total = choice->total || !look->interval || rows.info->is_level ||
+    bool spans = rows.view == CRN_TOP_SPANS;
+    bool total = choice->total || !look->interval || (!spans && rows.info->is_level) ||
+                 (spans && (ended || !look->spans || !look->spans->compared)) ||
                  (rows.view == CRN_TOP_LANES && !look->lanes_before.count) ||
                  (ended && crn_metric_empty(&look->since.profile, rows.metric));
     rows.seconds = total ? 0 : look->interval;

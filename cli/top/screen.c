@@ -86,7 +86,7 @@ static crn_pen pen_at(int line)
 static void draw_keys(screen *screen, int line)
 {
     static const char *const keys[][2] = {
-        {"1-6", "view"},    {"m", "metric"}, {"s", "sort"}, {"r", "total"},     {"/", "filter"},
+        {"1-7", "view"},    {"m", "metric"}, {"s", "sort"}, {"r", "total"},     {"/", "filter"},
         {"Enter", "focus"}, {"h", "help"},   {"q", "quit"}, {"Space", "pause"}, {"+ -", "pace"}};
     crn_pen pen = pen_at(line);
     const crn_top_choice *choice = screen->choice;
@@ -275,7 +275,8 @@ static void ask_if_due(screen *screen)
         return;
     screen->asked = true;
     screen->spent = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
-    crn_top_looker_ask(&screen->looker, &screen->look, screen->choice->view);
+    const crn_top_needs needs = {screen->choice->view, &screen->options->deadlines};
+    crn_top_looker_ask(&screen->looker, &screen->look, needs);
 }
 
 static int wait_ms(const screen *screen)
@@ -309,8 +310,8 @@ static void loop(screen *screen)
         if (files[2].revents && crn_top_looker_take(&screen->looker, &found))
             accept_look(screen, &found);
         /* A view that needs other data is refreshed soon. */
-        bool more = screen->choice->view != view && (screen->choice->view == CRN_TOP_LANES ||
-                                                     screen->choice->view == CRN_TOP_SOURCE);
+        bool more = screen->choice->view != view && screen->choice->view >= CRN_TOP_LANES &&
+                    screen->choice->view <= CRN_TOP_SPANS;
         if (more || delay != screen->choice->delay || (paused && !screen->choice->paused))
             screen->next_at = screen->taken_at + LEAST_INTERVAL;
     }

@@ -240,7 +240,7 @@ static double helpers_so_far(void)
            (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
 }
 
-crn_top_look crn_top_look_take(const char *path, const crn_top_look *before, crn_top_view view,
+crn_top_look crn_top_look_take(const char *path, const crn_top_look *before, crn_top_needs needs,
                                crn_symbols_cache *names)
 {
     crn_top_look look = {0};
@@ -257,11 +257,15 @@ crn_top_look crn_top_look_take(const char *path, const crn_top_look *before, crn
         compare(&look, before);
         measure_cpu(&look, before, &file);
         find_children(look.children, sizeof look.children, path, started_at(look.profile));
-        if (view == CRN_TOP_LANES && !crn_lanes_load(&look.lanes, path, &error))
+        if (needs.view == CRN_TOP_LANES && !crn_lanes_load(&look.lanes, path, &error))
             look.lanes = (crn_lanes){0};
-        if (before && look.run != before->run)
+        bool same = before && look.run == before->run;
+        if (needs.view == CRN_TOP_SPANS)
+            look.spans = crn_top_spans_read(path, look.profile, same ? before->spans : NULL,
+                                            needs.deadlines);
+        if (before && !same)
             crn_symbols_cache_forget(names);
-        name_functions(&look, names, view == CRN_TOP_SOURCE);
+        name_functions(&look, names, needs.view == CRN_TOP_SOURCE);
     } else {
         look.state = there ? CRN_TOP_UNREADABLE : CRN_TOP_WAITING;
         snprintf(look.problem, sizeof look.problem, "%s", error.message);

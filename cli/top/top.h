@@ -7,6 +7,7 @@
  *   model     rows from a snapshot and a choice; independent of the terminal
  *   input     from keys to changes of the choice; independent of the terminal
  *   columns, header    rows and state as pieces of styled text
+ *   spans     durations of spans, and missed deadlines
  *   history   sparklines of the last snapshots
  *   pen       text, amounts and bars on a line
  *   screen, batch      these pieces on ncurses, or stdout
@@ -19,6 +20,7 @@
 
 #include "cli/common/terminal.h"
 #include "profile/profile.h"
+#include "spans/spans.h"
 #include "symbols/symbols.h"
 
 /* ---- snapshots ---- */
@@ -30,6 +32,7 @@ typedef enum crn_top_view {
     CRN_TOP_CALLERS,
     CRN_TOP_LANES,
     CRN_TOP_SOURCE, /* of a function, by line */
+    CRN_TOP_SPANS,  /* durations, by block */
     CRN_TOP_FOCUS,  /* a block with its callers and callees */
     CRN_TOP_VIEWS
 } crn_top_view;
@@ -43,6 +46,43 @@ typedef enum crn_top_state {
     CRN_TOP_KILLED,    /* the program ended without closing the file */
     CRN_TOP_UNREADABLE /* the last good snapshot is still shown */
 } crn_top_state;
+
+/* How long spans of a name may take. */
+enum { CRN_TOP_DEADLINES = 32 };
+typedef struct crn_top_deadlines {
+    uint32_t count;
+    struct {
+        const char *name;
+        uint64_t time; /* ns */
+    } all[CRN_TOP_DEADLINES];
+} crn_top_deadlines;
+
+/* What a snapshot must have beside the profile. */
+typedef struct crn_top_needs {
+    crn_top_view view;
+    const crn_top_deadlines *deadlines; /* NULL: none */
+} crn_top_needs;
+
+typedef struct crn_top_span_table {
+    crn_span_table table; /* of spans that have ended */
+    uint64_t *missed;     /* by block: of these, those beyond the deadline */
+    uint32_t *row;        /* by block: its row of the table + 1; 0: none */
+} crn_top_span_table;
+
+/* The spans of a snapshot, by block as read. */
+typedef struct crn_top_spans {
+    uint32_t block_count;
+    uint64_t *deadlines; /* by block, ns; 0: none */
+    uint64_t length;     /* ns, the last moment that is known */
+    bool compared;       /* `since` is known: spans that ended after the previous snapshot */
+    crn_top_span_table all, since;
+} crn_top_spans;
+
+/* Reads the spans. `before` is of the previous snapshot of the same run, or NULL. NULL if they
+ * cannot be read. */
+crn_top_spans *crn_top_spans_read(const char *path, const crn_profile *profile,
+                                  const crn_top_spans *before, const crn_top_deadlines *deadlines);
+void crn_top_spans_free(crn_top_spans *spans);
 
 /* A snapshot of the capture, and the difference to the one before. */
 typedef struct crn_top_look {
@@ -58,6 +98,7 @@ typedef struct crn_top_look {
     uint64_t *gained[CRN_METRIC_MAX]; /* for the view of source: by block of `read`, `since` */
     crn_since since;                  /* difference of `profile` */
     crn_lanes lanes, lanes_before;
+    crn_top_spans *spans; /* for the view of spans; otherwise NULL */
     char children[256];   /* file names of captures of forked children */
     double cost;          /* processor seconds of this snapshot */
     double helpers;       /* part of it in child processes that read files */
@@ -69,10 +110,10 @@ typedef struct crn_top_look {
 
 void crn_top_look_free(crn_top_look *look);
 
-/* Takes a snapshot of `path`, with what a view needs beside the profile. `before` is the last one
+/* Takes a snapshot of `path`, with what is needed beside the profile. `before` is the last one
  * that could be read, or NULL; it stays the caller's. `names` is shared by all snapshots of a path.
  */
-crn_top_look crn_top_look_take(const char *path, const crn_top_look *before, crn_top_view view,
+crn_top_look crn_top_look_take(const char *path, const crn_top_look *before, crn_top_needs needs,
                                crn_symbols_cache *names);
 
 /* A thread that takes snapshots on request. */
@@ -81,7 +122,7 @@ typedef struct crn_top_looker {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     bool wanted, ending; /* under the lock, as everything below */
-    crn_top_view view;
+    crn_top_needs needs;
     const crn_top_look *before;
     crn_top_look found;
     bool done;
@@ -92,7 +133,7 @@ typedef struct crn_top_looker {
 
 bool crn_top_looker_start(crn_top_looker *looker, const char *path);
 /* Requests a snapshot, one at a time. `before` must not change until it is available. */
-void crn_top_looker_ask(crn_top_looker *looker, const crn_top_look *before, crn_top_view view);
+void crn_top_looker_ask(crn_top_looker *looker, const crn_top_look *before, crn_top_needs needs);
 /* Returns true if the requested snapshot is available, which the caller then owns. */
 bool crn_top_looker_take(crn_top_looker *looker, crn_top_look *found);
 void crn_top_looker_end(crn_top_looker *looker);
@@ -137,12 +178,18 @@ typedef struct crn_top_choice {
 
 /* ---- rows ---- */
 
+typedef struct crn_top_span_figures {
+    uint64_t median, most;     /* ns; the 99th percentile is the row's `self` */
+    uint64_t missed, deadline; /* deadline: ns, 0: none */
+} crn_top_span_figures;
+
 typedef struct crn_top_row {
     uint64_t identity; /* of a block, a context's path or a lane; 0 only for headings */
     const crn_block_info *block;
     const char *heading;       /* of a part of the table: no figures */
     const crn_lane_info *lane; /* in the view of lanes */
     const char *text;          /* in the view of source */
+    crn_top_span_figures span; /* in the view of spans */
     uint32_t line;
     uint64_t self, inclusive, calls; /* in the interval, or since the start */
     uint64_t self_total, inclusive_total, calls_total;
@@ -183,6 +230,7 @@ void crn_top_rows_free(crn_top_rows *rows);
 /* ---- internal to the model ---- */
 void crn_top_tree_rows(crn_top_rows *rows, const crn_profile *shown, const crn_profile *totals,
                        crn_top_choice *choice, bool upside_down);
+void crn_top_span_rows(crn_top_rows *rows, const crn_top_look *look, const crn_top_choice *choice);
 void crn_top_lane_rows(crn_top_rows *rows, const crn_top_look *look, const crn_top_choice *choice);
 /* The source of a function with costs by line; a remark if it cannot be read. */
 void crn_top_line_rows(crn_top_rows *rows, const crn_profile *shown, const crn_top_look *look,
@@ -291,6 +339,7 @@ void crn_top_row_draw(crn_pen *pen, const crn_top_rows *rows, const crn_top_row 
 typedef struct crn_top_options {
     const char *path;
     uint64_t count; /* number of snapshots; 0: until it is ended */
+    crn_top_deadlines deadlines;
 } crn_top_options;
 
 /* Returns the seconds to wait after a snapshot: the delay, or longer so that at most a twentieth of

@@ -2,15 +2,17 @@
  *
  * live.c - a program to be watched: a pipeline of threads that work and wait.
  *
- * usage: live OUT.cairn SECONDS THREADS [CONTEXTS [WAIT]]
+ * usage: live OUT.cairn SECONDS THREADS [CONTEXTS [WAIT [spans]]]
  *
  * Each thread runs stage_N: parse (three quarters of its work), which calls itself, then
  * render; every fourth thread sleeps instead, WAIT seconds at a time (0.002 if it is not given).
- * Only the first of those that work needs a processor all the time: the others wait for each first
- * token. With a number of contexts, the threads first make that many. Ends by itself or when it is
- * asked to (SIGTERM), closing its capture, or is killed.
+ * With "spans" each of the sleeps is a span. Only the first of those that work needs a processor
+ * all the time: the others wait for each first token. With a number of contexts, the threads first
+ * make that many. Ends by itself or when it is asked to (SIGTERM), closing its capture, or is
+ * killed.
  */
 #include <cairn/cairn.h>
+#include <cairn/span.h>
 
 #include <pthread.h>
 #include <signal.h>
@@ -97,9 +99,9 @@ static void *run(void *data)
     cairn_enter(strand, stages[number]);
     while (!asked && now() < end) {
         if (number % 4 == 3) {
-            cairn_enter(strand, rest);
+            cairn_span_begin(strand, rest, CAIRN_ITERATION_NONE);
             usleep((useconds_t)(wait_seconds * 1e6));
-            cairn_leave(strand);
+            cairn_span_end(strand);
         } else {
             work(strand, number != 0);
         }
@@ -128,6 +130,7 @@ int main(int argc, char **argv)
     contexts = argc > 4 ? strtoul(argv[4], NULL, 10) : 0;
     if (argc > 5)
         wait_seconds = atof(argv[5]);
+    options.spans = argc > 6;
     if (cairn_profile_open(&profile, &options) != CAIRN_OK)
         return 1;
     parse = block("Parser::parse", "src/parser/parse.cpp", 120);

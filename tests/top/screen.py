@@ -38,8 +38,8 @@ PATIENCE = 30  # seconds, on a machine that has other things to do
 class Program:
     """The program that is watched, for as long as a `with` lasts."""
 
-    def __init__(self, seconds=60, threads=4, path=CAPTURE, wait=0.002):
-        self.command = [LIVE, path, str(seconds), str(threads), "0", str(wait)]
+    def __init__(self, seconds=60, threads=4, path=CAPTURE, wait=0.002, spans=False):
+        self.command = [LIVE, path, str(seconds), str(threads), "0", str(wait)] + ["spans"] * spans
         self.path = path
         self.threads = threads
 
@@ -160,7 +160,7 @@ def every_key():
         for columns, rows in [(80, 24), (200, 60), (40, 10), (12, 3), (1, 1)]:
             terminal = Terminal("-d", "0.1", CAPTURE, columns=columns, rows=rows)
             terminal.read(0.4)
-            for view in "123456":
+            for view in "1234567":
                 terminal.press(view, 0.02)
                 for key in KEYS:
                     terminal.press(key, 0.005)
@@ -319,7 +319,7 @@ def resized():
             terminal.read(0.3)
             terminal.alive()
         terminal.wait_for(r"\./live .* running (.*\n)+.*src/parser/token")
-        assert terminal.screen.display[29].strip().startswith("1-6 view"), terminal.text()
+        assert terminal.screen.display[29].strip().startswith("1-7 view"), terminal.text()
         terminal.quit()
 
 
@@ -387,6 +387,31 @@ def batch():
         assert " running  pid %d " % program.pid in text, text
         by_pid = run(CAIRN, "top", "--once", "--pid", program.pid)
         assert " running  pid %d " % program.pid in by_pid, by_pid
+
+
+@case("spans: percentiles of those that ended since the last refresh, and missed deadlines")
+def spans():
+    with Program(spans=True):
+        text = run(CAIRN, "top", "-b", "-n", "3", "-d", "0.5", "--view", "spans", "--deadline", "wait_for_input=2ms", CAPTURE)
+        tables = text.split("./live --stages many")[1:]
+        assert len(tables) == 3 and "spans that ended since the start" in tables[0], text
+        for table in tables:
+            row = re.search(r"\n +(\S+) +([\d.]+) ms +([\d.]+) ([mµ]?s) +([\d.]+) ([mµ]?s) +(\S+) +(\S+ \S+) +wait_for_input", table)
+            assert row and row[1] == row[7] if "since the start" in table else row, table  # no sleep is shorter than 2 ms
+            scale = {"ms": 1, "s": 1000, "µs": 0.001}
+            p99, longest = float(row[3]) * scale[row[4]], float(row[5]) * scale[row[6]]
+            assert 2 <= float(row[2]) <= p99 <= longest, table
+        for table in tables[1:]:
+            assert re.search(r"spans that ended in the last \d\.\d\d s: ", table), table
+            assert "spans/s" in table and "missed" in table, table
+        terminal = Terminal("-d", "0.2", "--deadline", "wait_for_input=10s", CAPTURE, columns=120, rows=40)
+        terminal.wait_for(r"view: self")
+        terminal.press("7")
+        terminal.wait_for(r"spans that ended in the last .*view: spans\n\n +spans/s +median +p99 +longest +missed +total/s +span name\n"
+                          r" +\d+(\.\d+)? .* - .*wait_for_input")
+        terminal.press("r")
+        terminal.wait_for(r"spans that ended since the start")
+        terminal.quit()
 
 
 @case("a thread that waits is seen to wait, while it does")

@@ -106,7 +106,7 @@ static crn_top_look look_at(const crn_profile *profile, const crn_top_look *befo
     char path[SCRATCH_PATH];
     crn_error error = {0};
     assert_true(crn_profile_save(profile, scratch_path(path, "look.cairn"), &error));
-    crn_top_look look = crn_top_look_take(path, before, false, names);
+    crn_top_look look = crn_top_look_take(path, before, (crn_top_needs){0}, names);
     assert_non_null(look.profile);
     return look;
 }
