@@ -4,7 +4,6 @@
  * Expected times are read from the system's clocks in the test itself, so no bound requires an
  * idle machine.
  */
-#include <inttypes.h>
 #include <math.h>
 #include <poll.h>
 #include <pthread.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "support/cases.h"
+#include "support/processor.h"
 #include "support/profiles.h"
 #include "support/scratch.h"
 
@@ -438,19 +438,6 @@ static int shares_inside(clockid_t clock, bool cpu, bool sleeps)
         inside += fabs((double)took[0] / total - middle) <= half;
     }
     return inside;
-}
-
-/* Returns how long this thread was runnable without a processor, in ns; 0 if the kernel does not
- * say. */
-static uint64_t waited_for_processor(void)
-{
-    uint64_t ran = 0, waited = 0;
-    FILE *file = fopen("/proc/thread-self/schedstat", "r");
-    if (file && fscanf(file, "%" SCNu64 " %" SCNu64, &ran, &waited) != 2)
-        waited = 0;
-    if (file)
-        fclose(file);
-    return waited;
 }
 
 /* On a busy machine the sampler's schedule is not independent of this thread's, so a single failure
