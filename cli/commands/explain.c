@@ -35,9 +35,11 @@ static void set_slow(struct argp_state *state, const crn_option *option, char *v
 static void set_latency(struct argp_state *state, const crn_option *option, char *value)
 {
     char *comma = strchr(value, ',');
-    if (!comma || comma == value || !comma[1])
+    if (!comma || comma == value || !comma[1]) {
         argp_error(state, "--%s needs two names such as camera,display, not \"%s\"", option->name,
                    value);
+        return; /* not reached */
+    }
     *comma = 0;
     given.from = value;
     given.to = comma + 1;

@@ -55,7 +55,7 @@ static void check(struct argp_state *state)
 {
     if (!given.from || !given.to)
         argp_error(state, "--from and --to name the spans of inputs and of results");
-    if (strcmp(given.from, given.to) == 0)
+    else if (strcmp(given.from, given.to) == 0)
         argp_error(state, "--from and --to are the same; cairn spans shows how long a span takes");
     if (given.fail_above >= 0 && !given.deadline)
         argp_error(state, "--fail-above needs --deadline");

@@ -40,9 +40,11 @@ static void set_deadline(struct argp_state *state, const crn_option *option, cha
     crn_top_deadlines *deadlines = &given.options.deadlines;
     char *equals = strrchr(value, '=');
     if (!equals || equals == value ||
-        !crn_cli_time(equals + 1, 1, 1e18, &deadlines->all[deadlines->count].time))
+        !crn_cli_time(equals + 1, 1, 1e18, &deadlines->all[deadlines->count].time)) {
         argp_error(state, "--%s needs a name and a time such as frame=16.7ms, not \"%s\"",
                    option->name, value);
+        return; /* not reached */
+    }
     if (deadlines->count + 1 == CRN_TOP_DEADLINES)
         argp_error(state, "--%s is given too often", option->name);
     *equals = 0;
