@@ -217,6 +217,18 @@ static int scope_set(lua_State *L)
     return 1;
 }
 
+/* cairn.counter(name, value): the counter has this value from now on. */
+static int counter_set(lua_State *L)
+{
+    luaL_checkstring(L, 1);
+    double value = luaL_checknumber(L, 2);
+    crn_host *host = host_here(L);
+    lua_settop(L, 1);
+    if (host)
+        cairn_counter_set(host->running->strand, key_find(host, L), value);
+    return 0;
+}
+
 /* ---- hand-offs ------------------------------------------------------------------------ */
 
 /* cairn.handoff(): a token for the current work; nil if nothing is recorded. */
@@ -265,13 +277,10 @@ static int handoff_adopt(lua_State *L)
 
 /* ---- the module's part ------------------------------------------------------------------ */
 
-static const luaL_Reg functions[] = {{"scope", scope_open},
-                                     {"begin", scope_open},
-                                     {"finish", scope_close},
-                                     {"handoff", handoff_take},
-                                     {"traceparent", handoff_write},
-                                     {"adopt", handoff_adopt},
-                                     {NULL, NULL}};
+static const luaL_Reg functions[] = {{"scope", scope_open},     {"begin", scope_open},
+                                     {"finish", scope_close},   {"counter", counter_set},
+                                     {"handoff", handoff_take}, {"traceparent", handoff_write},
+                                     {"adopt", handoff_adopt},  {NULL, NULL}};
 
 void crn_scope_functions(lua_State *L)
 {

@@ -249,6 +249,11 @@ CAIRN_PRIV_INLINE cairn_scope cairn_scope_begin_named(cairn_strand *strand, cons
     CAIRN_PRIV_ATTRIBUTE(const char *, cairn_span_text, key, __VA_ARGS__, cairn_thread_strand(), 0)
 #define CAIRN_SCOPE_NAME(key, ...) CAIRN_PRIV_NAME(key, __VA_ARGS__, cairn_thread_strand(), 0)
 
+/* CAIRN_COUNTER("queue depth", length): the counter has this value from now on, on the thread's own
+ * strand or the one given last (cairn_counter_set). The name is a string literal. */
+#define CAIRN_COUNTER(name, ...)                                                                   \
+    CAIRN_PRIV_ATTRIBUTE(double, cairn_counter_set, name, __VA_ARGS__, cairn_thread_strand(), 0)
+
 /* ---- implementation ----------------------------------------------------------------- */
 
 #ifdef CAIRN_DISABLE

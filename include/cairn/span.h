@@ -111,6 +111,14 @@ CAIRN_PRIV_INLINE cairn_handoff cairn_handoff_take(const cairn_strand *strand)
 CAIRN_API void cairn_handoff_adopt(cairn_strand *strand, cairn_handoff handoff);
 CAIRN_API void cairn_handoff_leave(cairn_strand *strand);
 
+/* ---- counters ----------------------------------------------------------------------- */
+
+/* Records that the counter `key` (a queue's depth, a buffer's fill level) has this value from now
+ * on. It belongs to the innermost open span of the strand; if none is recorded there, to the last
+ * one that the lane recorded; before a lane's first span nothing is recorded. Cost: that of an
+ * attribute, and a reading of the clock; 24 bytes. */
+CAIRN_API void cairn_counter_set(cairn_strand *strand, cairn_key key, double value);
+
 /* ---- missing time ------------------------------------------------------------------- */
 
 /* Durations of ended spans, and the part of them in which no child ran on any thread. Sums, in

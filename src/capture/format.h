@@ -156,9 +156,10 @@ typedef enum crn_detail_kind {
                                of root spans */
     CRN_DETAIL_CPU = 10,    /* value: processor time of the thread in the span, ns */
     CRN_DETAIL_NAME = 16,   /* value: the attribute's text, as offset into the strings */
-    CRN_DETAIL_REMOTE = 17  /* value, more: the 16 bytes of a trace id, in written order; a
-                               CRN_DETAIL_MORE right behind it has the 8 bytes of the requesting
-                               span's id in `value`, likewise; key: the flags */
+    CRN_DETAIL_COUNTER = 18, /* key: the counter; value: the bits of a double; more: clock */
+    CRN_DETAIL_REMOTE = 17   /* value, more: the 16 bytes of a trace id, in written order; a
+                                CRN_DETAIL_MORE right behind it has the 8 bytes of the requesting
+                                span's id in `value`, likewise; key: the flags */
 } crn_detail_kind;
 
 typedef struct crn_disk_detail {

@@ -8,6 +8,8 @@
 
 #include <cairn/span.h>
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/text.h"
@@ -194,6 +196,38 @@ static void put_level(void *data, uint32_t process, uint64_t time, uint32_t leve
     put_event(data, &event, time);
 }
 
+static int compare_times(const void *left, const void *right)
+{
+    const crn_counter *a = left, *b = right;
+    if (a->at != b->at)
+        return a->at < b->at ? -1 : 1;
+    return a->span < b->span ? -1 : a->span > b->span;
+}
+
+static void put_counter(writer *writer, const crn_counter *counter)
+{
+    uint32_t process = writer->timeline->process[writer->trace->spans[counter->span].lane];
+    Perfetto__Protos__TrackEvent event = PERFETTO__PROTOS__TRACK_EVENT__INIT;
+    event.type = PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_COUNTER;
+    event.track_uuid = crn_perfetto_own_counter(process, counter->key);
+    event.has_double_counter_value = true;
+    event.double_counter_value = counter->value;
+    put_event(writer, &event, counter->at);
+}
+
+/* Several lanes can set the same counter: their values are written in the order of time. */
+static void put_counters(writer *writer)
+{
+    const crn_trace *trace = writer->trace;
+    crn_counter *counters = crn_calloc(trace->counter_count + (size_t)1, sizeof *counters);
+    if (trace->counter_count)
+        memcpy(counters, trace->counters, trace->counter_count * sizeof *counters);
+    qsort(counters, trace->counter_count, sizeof *counters, compare_times);
+    for (uint32_t c = 0; c < trace->counter_count; c++)
+        put_counter(writer, &counters[c]);
+    crn_free(counters);
+}
+
 bool crn_perfetto_write(const crn_profile *profile, const crn_trace *trace,
                         const crn_export_options *options, FILE *out, crn_error *error)
 {
@@ -204,6 +238,7 @@ bool crn_perfetto_write(const crn_profile *profile, const crn_trace *trace,
     crn_perfetto_begin(&writer.perfetto);
     crn_timeline_walk(&timeline, put_begin, put_end, &writer);
     crn_timeline_levels(&timeline, put_level, &writer);
+    put_counters(&writer);
     crn_free(writer.perfetto.packed);
     crn_free(writer.annotations);
     crn_free(writer.annotation_list);

@@ -178,6 +178,31 @@ static void put_process(crn_perfetto *perfetto, uint32_t number)
     put_track(perfetto, &counter);
 }
 
+/* A track for each counter of each process. */
+static void put_counters(crn_perfetto *perfetto)
+{
+    const crn_timeline *timeline = perfetto->timeline;
+    const crn_trace *trace = timeline->trace;
+    uint8_t *known = crn_calloc((size_t)timeline->process_count * trace->key_count + 1, 1);
+    for (uint32_t c = 0; c < trace->counter_count; c++) {
+        uint32_t process = timeline->process[trace->spans[trace->counters[c].span].lane];
+        uint32_t key = trace->counters[c].key;
+        uint8_t *its = &known[(size_t)process * trace->key_count + key];
+        if (*its)
+            continue;
+        *its = 1;
+        Perfetto__Protos__TrackDescriptor track = PERFETTO__PROTOS__TRACK_DESCRIPTOR__INIT;
+        Perfetto__Protos__CounterDescriptor counter = PERFETTO__PROTOS__COUNTER_DESCRIPTOR__INIT;
+        track.uuid = crn_perfetto_own_counter(process, key);
+        track.has_parent_uuid = true;
+        track.parent_uuid = crn_perfetto_process(process);
+        track.name = timeline->keys[key];
+        track.counter = &counter;
+        put_track(perfetto, &track);
+    }
+    crn_free(known);
+}
+
 /* The first row of a lane is its thread. The kernel's thread id is not known, so the lane's number
  * is used, counted from 1 over all processes. */
 static void put_row(crn_perfetto *perfetto, uint32_t number)
@@ -211,4 +236,5 @@ void crn_perfetto_begin(crn_perfetto *perfetto)
         put_process(perfetto, p);
     for (uint32_t r = 0; r < perfetto->timeline->row_count; r++)
         put_row(perfetto, r);
+    put_counters(perfetto);
 }

@@ -186,14 +186,15 @@ static bool count_ids(crn_query_capture *next, const crn_query_capture *capture,
                                profile->edge_count + (uint64_t)profile->context_count - 1,
                                store->edge_count + (uint64_t)store->move_count,
                                store->attribute_count,
+                               store->counter_count,
                                profile->note_count,
                                profile->metric_count};
-    uint32_t *const places[] = {&next->span,      &next->block, &next->context,
-                                &next->lane,      &next->edge,  &next->span_edge,
-                                &next->attribute, &next->note,  &next->metric};
-    const uint32_t from[] = {capture->span,      capture->block, capture->context,
-                             capture->lane,      capture->edge,  capture->span_edge,
-                             capture->attribute, capture->note,  capture->metric};
+    uint32_t *const places[] = {&next->span, &next->block,     &next->context,   &next->lane,
+                                &next->edge, &next->span_edge, &next->attribute, &next->counter,
+                                &next->note, &next->metric};
+    const uint32_t from[] = {
+        capture->span,      capture->block,     capture->context, capture->lane, capture->edge,
+        capture->span_edge, capture->attribute, capture->counter, capture->note, capture->metric};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         uint64_t sum = from[i] + counts[i];
         largest = sum > largest ? sum : largest;

@@ -29,7 +29,7 @@ typedef struct crn_query_capture {
     int *name_size;                  /* by block */
     uint32_t *name_rank; /* by block: rank of its name over all captures; equal for equal names */
     crn_query_costs costs;
-    uint32_t span, block, context, lane, edge, span_edge, attribute, note, metric;
+    uint32_t span, block, context, lane, edge, span_edge, attribute, counter, note, metric;
 } crn_query_capture;
 
 struct crn_query {

@@ -89,6 +89,32 @@ static crn_value attribute_value(crn_query *query, uint64_t row, int column, cha
     }
 }
 
+/* ---- counters ---- */
+
+static uint64_t count_counters(crn_query *query)
+{
+    return crn_query_end(query)->counter;
+}
+
+static crn_value counter_value(crn_query *query, uint64_t row, int column, char *text)
+{
+    const crn_query_capture *capture = CRN_CAPTURE_OF(query, counter, (uint32_t)row);
+    const crn_counter *counter = &capture->store->counters[(uint32_t)row - capture->counter];
+    (void)text;
+    switch (column) {
+    case 0:
+        return crn_text(capture->store->keys[counter->key]);
+    case 1:
+        return crn_figure_value(counter->at);
+    case 2:
+        return (crn_value){.kind = CRN_VALUE_NUMBER, .number = counter->value};
+    case 3:
+        return crn_integer((int64_t)capture->span + counter->span);
+    default:
+        return crn_capture_number(query, capture);
+    }
+}
+
 /* ---- lanes ---- */
 
 static uint64_t count_lanes(crn_query *query)
@@ -196,6 +222,8 @@ const crn_simple_table crn_trace_tables[] = {
      count_span_edges, span_edge_value},
     {"attributes", "span INTEGER, key TEXT, value, kind TEXT, capture INTEGER", count_attributes,
      attribute_value},
+    {"counters", "name TEXT, at INTEGER, value REAL, span INTEGER, capture INTEGER", count_counters,
+     counter_value},
     {"lanes", "id INTEGER, name TEXT, spans INTEGER, capture INTEGER", count_lanes, lane_value},
     {"lane_figures",
      "lane INTEGER, name TEXT, spans INTEGER, first INTEGER, last INTEGER, busy INTEGER, "

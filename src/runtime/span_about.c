@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Attributes of spans, and edges to other spans.
+ * Attributes of spans, edges to other spans, and counters.
  */
 #include <string.h>
 
@@ -103,4 +103,28 @@ void cairn_span_waits_for(cairn_strand *strand, cairn_span other)
 void cairn_span_follows(cairn_strand *strand, cairn_span other)
 {
     add_edge(strand, CRN_DETAIL_FOLLOWS, other);
+}
+
+/* Returns the span that a counter belongs to; 0 if there is none. */
+static uint32_t span_of_counter(const cairn_strand *strand)
+{
+    uint32_t number = crn_spans_innermost(strand);
+    const cairn_lane *lane = crn_lane_of(strand);
+    return number ? number : lane->spans.chunks ? lane->graph.hot.spans.used : 0;
+}
+
+void cairn_counter_set(cairn_strand *strand, cairn_key key, double value)
+{
+    if (!strand || key >= CAIRN_KEY_MAX ||
+        crn_profile_mode(crn_lane_of(strand)->profile) == CRN_MODE_OFF)
+        return;
+    uint32_t number = span_of_counter(strand);
+    if (!number)
+        return;
+    crn_disk_detail detail = {.span = number,
+                              .kind = CRN_DETAIL_COUNTER,
+                              .key = (uint16_t)key,
+                              .more = crn_spans_stamp(crn_lane_of(strand))};
+    memcpy(&detail.value, &value, sizeof value);
+    crn_spans_put_detail(crn_lane_of(strand), detail);
 }

@@ -268,6 +268,13 @@ static void keep_details(crn_trace *made, const crn_trace *trace, const numberin
         if (edge.from != CRN_SPAN_NONE && edge.to != CRN_SPAN_NONE)
             made->edges[made->edge_count++] = edge;
     }
+    made->counters = crn_calloc((size_t)trace->counter_count + 1, sizeof *made->counters);
+    for (uint32_t i = 0; i < trace->counter_count; i++) {
+        crn_counter counter = trace->counters[i];
+        counter.span = renumbered(numbers, counter.span);
+        if (counter.span != CRN_SPAN_NONE)
+            made->counters[made->counter_count++] = counter;
+    }
 }
 
 /* Copies the arrays that only some spans have entries in, and those by span. */

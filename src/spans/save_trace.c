@@ -18,9 +18,9 @@ typedef struct writer {
     uint32_t *lane_first; /* by lane: its first span */
     uint64_t zero;        /* the clock value of the trace's begin; never 0, because a start of 0
                              means "no span" */
-    uint32_t attribute, edge, handoff, remote, weight; /* next entries to write; all arrays are
-                                                          sorted by span */
-    uint32_t histogram;                                /* next histogram; sorted by lane */
+    uint32_t attribute, edge, counter, handoff, remote, weight; /* next entries to write; all arrays
+                                                          are sorted by span */
+    uint32_t histogram;                                         /* next histogram; sorted by lane */
     crn_section details;
     uint64_t details_size;
 } writer;
@@ -73,6 +73,16 @@ static void put_attribute(writer *writer, uint32_t number, const crn_attribute *
     }
     crn_disk_detail detail = {.span = number, .kind = attribute->kind, .key = attribute->key};
     memcpy(&detail.value, &attribute->value, sizeof detail.value);
+    put_detail(writer, detail);
+}
+
+static void put_counter(writer *writer, uint32_t number, const crn_counter *counter)
+{
+    crn_disk_detail detail = {.span = number,
+                              .kind = CRN_DETAIL_COUNTER,
+                              .key = counter->key,
+                              .more = writer->zero + counter->at};
+    memcpy(&detail.value, &counter->value, sizeof detail.value);
     put_detail(writer, detail);
 }
 
@@ -155,6 +165,9 @@ static void put_details(writer *writer, uint32_t number, uint32_t span)
          writer->attribute++)
         put_attribute(writer, number, &trace->attributes[writer->attribute]);
     put_relations(writer, number, span);
+    for (; writer->counter < trace->counter_count && trace->counters[writer->counter].span <= span;
+         writer->counter++)
+        put_counter(writer, number, &trace->counters[writer->counter]);
 }
 
 /* ---- lanes ---- */

@@ -203,6 +203,7 @@ void crn_store_close(crn_span_store *store)
     crn_free(store->lane_numbers);
     crn_free((void *)store->keys);
     crn_free(store->edges);
+    crn_free(store->counters);
     crn_free(store->moves);
     crn_free(store->moved);
     crn_free(store->attributes);

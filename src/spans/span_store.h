@@ -67,6 +67,9 @@ typedef struct crn_span_store {
     crn_span_move *moves; /* sorted by span */
     uint8_t *moved;       /* bitmap by span: it has a move; NULL if there are none */
 
+    uint32_t counter_count;
+    crn_counter *counters; /* sorted by span */
+
     uint32_t weight_count;
     crn_span_weight *weights; /* in file order; of several for one span the last counts */
     double *weight;           /* by span, 0 until it is asked for; NULL before the first request */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads the details of spans when a store is opened: counts attributes, and takes edges, weights
- * and remote parents.
+ * Reads the details of spans when a store is opened: counts attributes, and takes edges, counters,
+ * weights and remote parents.
  */
+#include <math.h>
 #include <string.h>
 
 #include "spans/span_names.h"
@@ -49,6 +50,20 @@ static void add_edge(crn_store_opening *opening, uint32_t span, const crn_disk_d
             span, other, detail->kind == CRN_DETAIL_WAITS ? CRN_EDGE_WAITS : CRN_EDGE_FOLLOWS,
             detail->more ? crn_store_moment(store, detail->more) : 0};
     }
+}
+
+/* Values that are no numbers are of a damaged file, or of a program that divides by 0. */
+static void add_counter(crn_store_opening *opening, uint32_t span, const crn_disk_detail *detail)
+{
+    crn_span_store *store = opening->store;
+    double value;
+    memcpy(&value, &detail->value, sizeof value);
+    if (detail->key >= store->key_count || !isfinite(value))
+        return;
+    store->counters = crn_store_grow(store->counters, store->counter_count, &opening->counter_room,
+                                     sizeof *store->counters);
+    store->counters[store->counter_count++] =
+        (crn_counter){span, detail->key, value, crn_store_moment(store, detail->more)};
 }
 
 /* Adds a weight. Values below 1 are of a damaged file and are ignored. If a span has several
@@ -134,6 +149,9 @@ static void read_detail(crn_store_opening *opening, uint32_t lane, const crn_dis
         break;
     case CRN_DETAIL_WEIGHT:
         add_weight(opening, first + span - 1, detail);
+        break;
+    case CRN_DETAIL_COUNTER:
+        add_counter(opening, first + span - 1, detail);
         break;
     case CRN_DETAIL_CPU:
         store->cpu_known = true;

@@ -17,7 +17,8 @@ typedef struct crn_store_opening {
     uint64_t left;              /* bytes of sections that lanes may still claim: no two lanes
                                    share bytes */
     uint64_t last;              /* latest clock value seen */
-    uint32_t piece_room, detail_room, move_room, edge_room, weight_room, remote_room, cut_room;
+    uint32_t piece_room, detail_room, move_room, edge_room, counter_room, weight_room, remote_room,
+        cut_room;
     crn_ring *rings;          /* by lane; without parts if the lane keeps its first spans */
     crn_parts **details;      /* by lane; empty if it keeps its last spans */
     crn_span_remote *remotes; /* in file order */

@@ -98,6 +98,8 @@ static void take_tables(crn_span_store *store)
     const crn_trace *trace = store->trace;
     store->edge_count = trace->edge_count;
     store->edges = copy_of(trace->edges, trace->edge_count, sizeof *store->edges);
+    store->counter_count = trace->counter_count;
+    store->counters = copy_of(trace->counters, trace->counter_count, sizeof *store->counters);
     store->key_count = trace->key_count;
     store->keys = copy_of((const void *)trace->keys, trace->key_count, sizeof *store->keys);
     store->weight_count = trace->weight_count;
@@ -184,6 +186,9 @@ static void move_tables(crn_trace *trace, crn_store_opening *opening)
     trace->lanes = store->lanes;
     trace->keys = store->keys;
     trace->edges = store->edges;
+    trace->counters = store->counters;
+    trace->counter_count = store->counter_count;
+    store->counters = NULL;
     trace->weights = store->weights;
     trace->cpu = store->cpu;
     trace->remotes = opening->remotes;

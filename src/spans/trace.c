@@ -73,6 +73,7 @@ void crn_trace_free(crn_trace *trace)
     crn_free(trace->cpu);
     crn_free(trace->weights);
     crn_free(trace->edges);
+    crn_free(trace->counters);
     crn_free(trace->handoffs);
     crn_free(trace->remotes);
     crn_trace_histograms_free(trace);

@@ -61,6 +61,14 @@ typedef struct crn_span_edge {
     uint64_t at; /* ns, when it was recorded (a wait: when it ended); 0 if not known */
 } crn_span_edge;
 
+/* A counter's value from a moment on. */
+typedef struct crn_counter {
+    uint32_t span; /* that it was recorded in, or after */
+    uint16_t key;  /* its name: index of crn_trace.keys */
+    double value;
+    uint64_t at; /* ns */
+} crn_counter;
+
 /* The hand-off by which a span got its parent. */
 typedef struct crn_span_handoff {
     uint32_t span;
@@ -121,8 +129,8 @@ typedef enum crn_arrow_kind {
 
 typedef struct crn_trace {
     /* Lengths of the arrays below. process_count can be 0 in traces that tests make. */
-    uint32_t span_count, weight_count, attribute_count, edge_count, histogram_count, handoff_count,
-        remote_count, lane_count, process_count, key_count;
+    uint32_t span_count, weight_count, attribute_count, edge_count, counter_count, histogram_count,
+        handoff_count, remote_count, lane_count, process_count, key_count;
 
     crn_span *spans;
     uint64_t *cpu;             /* by span, ns, UINT64_MAX where not measured; NULL: measured for
@@ -130,6 +138,7 @@ typedef struct crn_trace {
     crn_span_weight *weights;  /* sorted by span, at most one each */
     crn_attribute *attributes; /* sorted by span */
     crn_span_edge *edges;      /* sorted by `from` */
+    crn_counter *counters;     /* sorted by span, and then in the order of recording */
     crn_trace_histogram *histograms; /* sorted by lane */
     uint64_t histograms_dropped;     /* spans counted in no histogram, for lack of space */
     crn_span_handoff *handoffs;      /* sorted by span; only of spans with a hand-off, at most

@@ -200,6 +200,10 @@ static void move_spans(crn_trace *trace, const uint64_t *starts)
         const crn_trace_process *its = process_of(trace, trace->edges[e].from);
         move_known(&trace->edges[e].at, its, starts[its - trace->processes]);
     }
+    for (uint32_t c = 0; c < trace->counter_count; c++) {
+        const crn_trace_process *its = process_of(trace, trace->counters[c].span);
+        trace->counters[c].at = moved(trace->counters[c].at, its, starts[its - trace->processes]);
+    }
 }
 
 /* Moves everything so that the earliest process begins at 0, and clamps the ends. */

@@ -105,6 +105,21 @@ static uint32_t *map_keys(merging *merging, const crn_trace *from)
     return keys;
 }
 
+static void add_counters(merging *merging, const crn_trace *from, const uint32_t *keys)
+{
+    crn_trace *to = merging->to;
+    for (uint32_t c = 0; c < from->counter_count; c++) {
+        crn_counter counter = from->counters[c];
+        if (keys[counter.key] == UINT32_MAX) {
+            to->details_dropped++;
+            continue;
+        }
+        counter.span = move_span(merging, counter.span);
+        counter.key = (uint16_t)keys[counter.key];
+        to->counters[to->counter_count++] = counter;
+    }
+}
+
 static void add_attributes(merging *merging, const crn_trace *from)
 {
     crn_trace *to = merging->to;
@@ -122,6 +137,7 @@ static void add_attributes(merging *merging, const crn_trace *from)
                 crn_intern(to->texts, attribute.value.text, strlen(attribute.value.text));
         to->attributes[to->attribute_count++] = attribute;
     }
+    add_counters(merging, from, keys);
     crn_trace_histograms_add(to, from, merging->lane, keys);
     crn_free(keys);
 }
@@ -194,12 +210,13 @@ static void add_trace(merging *merging, const crn_trace *from)
 static bool make_room(crn_trace *to, const crn_trace *const *traces, size_t count)
 {
     uint64_t spans = 0, attributes = 0, edges = 0, handoffs = 0, remotes = 0, lanes = 0, keys = 0;
-    uint64_t processes = 0, weights = 0;
+    uint64_t processes = 0, weights = 0, counters = 0;
     bool cpu = false;
     for (size_t t = 0; t < count; t++) {
         spans += traces[t]->span_count;
         attributes += traces[t]->attribute_count;
         edges += traces[t]->edge_count;
+        counters += traces[t]->counter_count;
         handoffs += traces[t]->handoff_count;
         remotes += traces[t]->remote_count;
         lanes += traces[t]->lane_count;
@@ -209,12 +226,13 @@ static bool make_room(crn_trace *to, const crn_trace *const *traces, size_t coun
         cpu |= traces[t]->cpu != NULL;
     }
     const uint64_t most = CRN_SPAN_NONE - 1;
-    if (spans > most || attributes > most || edges > most || lanes > most ||
+    if (spans > most || attributes > most || edges > most || counters > most || lanes > most ||
         processes > CRN_PROCESSES_MAX)
         return false;
     to->spans = crn_calloc(spans + 1, sizeof *to->spans);
     to->attributes = crn_calloc(attributes + 1, sizeof *to->attributes);
     to->edges = crn_calloc(edges + 1, sizeof *to->edges);
+    to->counters = crn_calloc(counters + 1, sizeof *to->counters);
     to->handoffs = crn_calloc(handoffs + 1, sizeof *to->handoffs);
     to->remotes = crn_calloc(remotes + 1, sizeof *to->remotes);
     to->lanes = crn_calloc(lanes + 1, sizeof *to->lanes);

@@ -30,6 +30,7 @@ int statements(int given)
         LINES(CAIRN_SCOPE("round", .iteration = i);)
         LINES(CAIRN_SCOPE_INTEGER("work", work(i));) /* not evaluated */
         LINES(CAIRN_SCOPE_NUMBER("part", i / 2.0);)
+        LINES(CAIRN_COUNTER("left", 10 - i);)
         if (i % 2) {
             LINES(CAIRN_SCOPE_TEXT("text", "odd");)
             sum += work(i);

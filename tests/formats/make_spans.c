@@ -17,7 +17,7 @@ enum { WORKERS = 3, JOBS = 40 };
 static struct {
     cairn_profile *profile;
     cairn_block main, turn, ask, job, part;
-    cairn_key width, ratio, name;
+    cairn_key width, ratio, name, depth;
 } here;
 
 typedef struct job {
@@ -35,6 +35,7 @@ static void work(cairn_strand *strand, job *job, cairn_span before)
     job->span = cairn_span_current(strand);
     if (before)
         cairn_span_follows(strand, before);
+    cairn_counter_set(strand, here.depth, JOBS - 0.5 - job->number);
     cairn_span_integer(strand, here.width, job->number * (int64_t)1000000007);
     cairn_span_number(strand, here.ratio, job->number / 8.0);
     snprintf(name, sizeof name, "image \"%d\" of a long name, <\xc3\xa9>", job->number % 4);
@@ -100,6 +101,7 @@ int main(int argc, char **argv)
     here.width = cairn_key_add(here.profile, "width");
     here.ratio = cairn_key_add(here.profile, "ratio");
     here.name = cairn_key_add(here.profile, "name");
+    here.depth = cairn_key_add(here.profile, "queue depth");
     cairn_lane *lane = cairn_lane_open(here.profile, "main");
     cairn_strand *strand = cairn_strand_open(lane), *other = cairn_strand_open(lane);
     cairn_strand_switch(strand);

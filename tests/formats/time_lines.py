@@ -133,6 +133,7 @@ def double(fields, field):
 
 TRACE_PACKET, TIMESTAMP, EVENT, DESCRIPTOR, INTERNED, SEQUENCE, CLOCKS = 1, 8, 11, 60, 12, 10, 6
 EVENT_TYPE, EVENT_NAME, EVENT_TRACK, ANNOTATION = 9, 10, 11, 4
+DOUBLE_COUNTER_VALUE = 44
 FLOW, FLOW_END, COUNTER_VALUE, BEGIN, END, COUNTER = 47, 48, 30, 1, 2, 4
 
 
@@ -225,8 +226,22 @@ def check_perfetto():
 @case("the counter of lanes that have a span open ends where spans do")
 def check_counter():
     levels = [number(e, COUNTER_VALUE) for p in perfetto() for e in messages(p, EVENT)
-              if number(e, EVENT_TYPE) == COUNTER]
+              if number(e, EVENT_TYPE) == COUNTER and e[COUNTER_VALUE]]
     assert max(levels) <= 4 and levels[0] == 1 and levels[-1] == 1, levels[-5:]
+
+
+@case("the program's counters are tracks with their values, when they had them")
+def check_own_counters():
+    wanted = [(row[0], row[1]) for row in json.loads(run(CAIRN, "query", "--json", CAPTURE, "select at, value from counters"))["rows"]]
+    packets, base = perfetto(), None
+    base = min(number(c, 2) for p in packets for s in messages(p, CLOCKS) for c in messages(s, 1) if number(c, 1) == 3)
+    tracks = [number(t, 1) for p in packets for t in messages(p, DESCRIPTOR) if t[2] and text(t, 2) == "queue depth"]
+    same(len(tracks), 1, "tracks of the counter")
+    found = [(number(p, TIMESTAMP) - base, double(e, DOUBLE_COUNTER_VALUE)) for p in packets for e in messages(p, EVENT)
+             if e[DOUBLE_COUNTER_VALUE]]
+    same({number(e, EVENT_TRACK) for p in packets for e in messages(p, EVENT) if e[DOUBLE_COUNTER_VALUE]}, set(tracks), "its track")
+    same(sorted(found), sorted(wanted), "values")
+    assert len(found) == 120, len(found)
 
 
 # ---- Chrome ----

@@ -6,6 +6,7 @@
  *   span LABEL START END BLOCK [#ITERATION] [<PARENT] [@TAKEN] [KEY=VALUE ...]
  *   waits LABEL LABEL AT
  *   follows LABEL LABEL AT
+ *   counter LABEL NAME VALUE AT      in this span; in the order of the spans
  *
  * Spans are of the lane before them, in the order of their starts; times are in microseconds. END
  * is "-" for one that has not ended. Labels are for the lines only. What has a TAKEN was handed off
@@ -103,6 +104,18 @@ static void add_attribute(recording *recording, uint32_t span, char *word)
     trace->attributes[trace->attribute_count++] = attribute;
 }
 
+static void add_counter(recording *recording)
+{
+    crn_trace *trace = recording->trace;
+    uint32_t span = span_of(recording, strtok(NULL, " \n"));
+    uint16_t key = key_of(recording, strtok(NULL, " \n"));
+    double value = strtod(strtok(NULL, " \n"), NULL);
+    trace->counters =
+        crn_realloc(trace->counters, trace->counter_count + (size_t)1, sizeof *trace->counters);
+    trace->counters[trace->counter_count++] =
+        (crn_counter){span, key, value, time_of(strtok(NULL, " \n"))};
+}
+
 static void add_handoff(recording *recording, uint32_t span, uint64_t taken)
 {
     crn_trace *trace = recording->trace;
@@ -171,6 +184,8 @@ static void read_lines(recording *recording)
             add_lane(recording, strtok(NULL, "\n"));
         else if (strcmp(word, "span") == 0)
             add_span(recording);
+        else if (strcmp(word, "counter") == 0)
+            add_counter(recording);
         else if (strcmp(word, "waits") == 0 || strcmp(word, "follows") == 0)
             add_edge(recording, word);
         else

@@ -444,6 +444,8 @@ SPANS = """
         local own <close> = cairn.scope("work", {iteration = i, width = 7 * i, scale = 0.5,
             image = "x" .. i, big = i == 3})
         own:set("late", math.mininteger)
+        cairn.counter("queue depth", i / 2)
+        assert(not pcall(cairn.counter, "queue depth", "many"))
         local inner = cairn.begin "inner"
         if i == 2 then error "two" end
         inner:finish()
@@ -507,6 +509,8 @@ def assert_spans(capture):
     attributes = {each["key"]: each["value"] for each in work[2]["attributes"]}
     assert attributes == {"width": 21, "scale": 0.5, "image": "x3", "big": "true",
                           "late": -2**63}, attributes
+    done = run([CAIRN, "query", "--json", capture, "select c.name, value, s.iteration from counters c join spans s on s.id = c.span order by at"])
+    assert json.loads(done.stdout)["rows"] == [["queue depth", i / 2, i] for i in (1, 2, 3)], done
     assert found["main/asks/task"][0]["iteration"] == 2**63 - 1
     assert not any(span["open"] for spans in found.values() for span in spans if span != found["alone"][0])
 

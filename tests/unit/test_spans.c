@@ -3,6 +3,7 @@
  * test_spans.c - the capture contains the spans that were begun and ended, with their parents on
  * any lane.
  */
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -72,6 +73,48 @@ static void a_span_has_its_lane_and_times(void **state)
         if (i == 0)
             assert_string_equal(text, "sixteen letters.");
     }
+    crn_trace_free(trace);
+}
+
+/* A counter is of the innermost open span, or else of the last one; 0 and what is no number too. */
+static void counters_have_times(void **state)
+{
+    (void)state;
+    char path[SCRATCH_PATH];
+    cairn_options options = span_options(scratch_path(path, "counters.cairn"));
+    setup s = setup_open(&options, 3);
+    cairn_key depth = cairn_key_add(s.profile, "queue depth");
+    cairn_key level = cairn_key_add(s.profile, "level");
+    cairn_counter_set(s.strand, depth, 9); /* before any span */
+    cairn_span_begin(s.strand, 1, 0);
+    cairn_counter_set(s.strand, depth, 1);
+    cairn_span_begin(s.strand, 2, 0);
+    cairn_counter_set(s.strand, level, -0.5);
+    cairn_counter_set(s.strand, depth, NAN);
+    cairn_span_end(s.strand);
+    cairn_counter_set(s.strand, depth, 0);
+    cairn_span_end(s.strand);
+    cairn_counter_set(s.strand, depth, 3);
+    cairn_counter_set(s.strand, CAIRN_KEY_MAX, 4);
+    cairn_counter_set(NULL, depth, 4);
+    cairn_profile_disable(s.profile);
+    cairn_counter_set(s.strand, depth, 5);
+    setup_close(&s);
+
+    static const crn_counter wanted[] = {{0, 0, 1, 0}, {0, 0, 0, 0}, {1, 1, -0.5, 0}, {1, 0, 3, 0}};
+    crn_trace *trace = recorded_trace(path);
+    assert_int_equal(trace->counter_count, 4);
+    for (uint32_t c = 0; c < 4; c++) {
+        const crn_counter *found = &trace->counters[c];
+        assert_int_equal(found->span, wanted[c].span);
+        assert_string_equal(trace->keys[found->key], wanted[c].key ? "level" : "queue depth");
+        assert_true(found->value == wanted[c].value);
+        assert_true(found->at >= trace->spans[found->span].start && found->at <= trace->length);
+    }
+    assert_true(trace->counters[2].at <= trace->counters[1].at &&
+                trace->counters[1].at <= trace->spans[0].end &&
+                trace->spans[0].end <= trace->counters[3].at);
+    assert_int_equal(trace->dangling + trace->details_dropped, 0);
     crn_trace_free(trace);
 }
 
@@ -459,6 +502,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_span_has_its_lane_and_times),
+        cmocka_unit_test(counters_have_times),
         cmocka_unit_test(unwound_spans_have_ended),
         cmocka_unit_test(an_end_without_a_begin_is_a_misuse),
         cmocka_unit_test(spans_and_exact_time_are_the_same),
