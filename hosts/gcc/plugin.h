@@ -81,6 +81,11 @@ bool crn_is_known_profiled(tree function);
 /* ---- site.cc ---------------------------------------------------------------------------- */
 
 void crn_sites_begin(const char *plugin);
+
+/* Makes a variable that only code and tables refer to; its name is for the assembler. `align`: in
+ * bytes. The caller sets its value and finalizes it. */
+tree crn_variable_make(const char *name, tree type, unsigned align);
+
 /* Returns the function's site, a variable. */
 tree crn_site_of(tree function);
 /* Makes a site for something within a function. */

@@ -98,22 +98,26 @@ static tree initial(tree site, const char *name, location_t location, tree funct
     return constructor;
 }
 
-/* Only code and a table refer to it; its name is for the assembler. */
+tree crn_variable_make(const char *name, tree type, unsigned align)
+{
+    tree made = build_decl(BUILTINS_LOCATION, VAR_DECL, create_tmp_var_name(name), type);
+    TREE_STATIC(made) = 1;
+    TREE_ADDRESSABLE(made) = 1;
+    TREE_USED(made) = 1;
+    DECL_ARTIFICIAL(made) = 1;
+    DECL_IGNORED_P(made) = 1;
+    DECL_PRESERVE_P(made) = 1;
+    DECL_CONTEXT(made) = NULL_TREE;
+    SET_DECL_ALIGN(made, align * BITS_PER_UNIT);
+    DECL_USER_ALIGN(made) = 1;
+    return made;
+}
+
 static tree make(const char *name, location_t place, tree function)
 {
     if (!site_type)
         type_make();
-    tree site =
-        build_decl(BUILTINS_LOCATION, VAR_DECL, create_tmp_var_name("cairn_site"), site_type);
-    TREE_STATIC(site) = 1;
-    TREE_ADDRESSABLE(site) = 1;
-    TREE_USED(site) = 1;
-    DECL_ARTIFICIAL(site) = 1;
-    DECL_IGNORED_P(site) = 1;
-    DECL_PRESERVE_P(site) = 1;
-    DECL_CONTEXT(site) = NULL_TREE;
-    SET_DECL_ALIGN(site, SITE_SIZE * BITS_PER_UNIT);
-    DECL_USER_ALIGN(site) = 1;
+    tree site = crn_variable_make("cairn_site", site_type, SITE_SIZE);
     DECL_INITIAL(site) = initial(site, name, place, function);
     if (crn_chosen.zero)
         set_decl_section_name(site, "cairn_sites");

@@ -207,16 +207,7 @@ tree crn_tree_make(const auto_vec<crn_tree_node> &nodes)
 {
     tree type =
         build_array_type_nelts(unsigned_type_node, TREE_WORDS + NODE_WORDS * (nodes.length() + 1));
-    tree made = build_decl(BUILTINS_LOCATION, VAR_DECL, create_tmp_var_name("cairn_tree"), type);
-    TREE_STATIC(made) = 1;
-    TREE_ADDRESSABLE(made) = 1;
-    TREE_USED(made) = 1;
-    DECL_ARTIFICIAL(made) = 1;
-    DECL_IGNORED_P(made) = 1;
-    DECL_PRESERVE_P(made) = 1;
-    DECL_CONTEXT(made) = NULL_TREE;
-    SET_DECL_ALIGN(made, 16 * BITS_PER_UNIT);
-    DECL_USER_ALIGN(made) = 1;
+    tree made = crn_variable_make("cairn_tree", type, 16);
     vec<constructor_elt, va_gc> *words = NULL;
     add_words(words, {number((HOST_WIDE_INT)0xfffffffe), number(0)});
     add_words(words, {number(nodes.length()), number(0)});
