@@ -227,9 +227,9 @@ def arrow_faults(root, files):
 
 
 # A function or variable of a source that other sources may name, and names of such.
-DEFINED = re.compile(r"^(?!static\b|extern\b|typedef\b)[a-z][^\n;{}()=]*?\b(crn_\w+)(?=\(|\[| =|;)",
-                     re.M)
-NAMED = re.compile(r"\bcrn_\w+")
+DEFINED = re.compile(
+    r"^(?!static\b|extern\b|typedef\b)[a-z_][^\n;{}()=]*?\b((?:crn|cairn)_\w+)(?=\(|\[| =|;)", re.M)
+NAMED = re.compile(r"\b(?:crn|cairn)_\w+")
 NOT_CODE = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
 
 
@@ -413,6 +413,8 @@ CIRCLE_CASES = [
     ({"a.c": "int crn_one;\nint crn_a(int crn_x)\n{\n    return crn_two[0];\n}\n",
       "b.c": "const int crn_two[] = {1};\nint crn_b(void)\n{\n    return crn_one;\n}\n"},
      [["a.c", "b.c"]]),
+    ({"a.c": "__thread int cairn_a;\nint crn_a(void)\n{\n    return cairn_b();\n}\n",
+      "b.c": "int cairn_b(void)\n{\n    return cairn_a;\n}\n"}, [["a.c", "b.c"]]),
     ({"a.c": "int crn_a(void)\n{\n    /* crn_b */ puts(\"crn_b\");\n}\n",
       "b.c": "int crn_b(void)\n{\n    return crn_a();\n}\n"}, []),
 ]

@@ -15,8 +15,6 @@
 
 #include "runtime.h"
 
-__thread crn_held crn_site_held;
-
 static bool blocks; /* atomic */
 static bool defers; /* signals wait; set before main */
 

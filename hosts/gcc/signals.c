@@ -20,6 +20,8 @@
 #include "interpose.h"
 #include "runtime.h"
 
+__thread crn_held crn_site_held;
+
 typedef void take_signal(int number, siginfo_t *info, void *context);
 typedef int action_function(int number, const struct sigaction *action, struct sigaction *before);
 typedef __sighandler_t handler_function(int number, __sighandler_t handler);

@@ -260,3 +260,15 @@ void cairn_strand_unwind(cairn_strand *strand, cairn_mark mark)
     strand->hot.top = strand->stack + 1 + mark;
     CAIRN_PRIV_PUT(strand->hot.current, *strand->hot.top);
 }
+
+cairn_stack *cairn_stack_open(cairn_lane *lane)
+{
+    cairn_strand *strand = cairn_strand_open(lane);
+    if (!strand)
+        return NULL;
+    if (crn_stack_begin(strand))
+        return (cairn_stack *)&strand->only;
+    cairn_strand_close(strand);
+    crn_profile_stop(lane->profile, CAIRN_E_MEMORY);
+    return NULL;
+}

@@ -1,61 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * The slow path of spans.
+ * The slow path of spans: begin and end.
  */
 #include "runtime/span.h"
 
-#include "base/limits.h"
-#include "base/memory.h"
 #include "base/random.h"
-
-enum { OPEN_FIRST = CRN_FIRST(16, 2) /* entries; the first is the bottom */ };
-
-/* The stack of strands that record no spans: nothing can be ended there. */
-static cairn_priv_open bottom[1];
-
-/* ---- the stack of open spans ---- */
-
-/* Returns false for strands that keep only a stack of blocks. */
-static bool has_spans(const cairn_strand *strand)
-{
-    const cairn_profile *profile = crn_lane_of(strand)->profile;
-    return (profile->spans || profile->span_histograms) && !strand->records;
-}
-
-static bool grow_timings(cairn_strand *strand, size_t room)
-{
-    const cairn_profile *profile = crn_lane_of(strand)->profile;
-    if (!profile->span_histograms && !profile->span_cpu)
-        return true;
-    crn_timing *timings = crn_try_realloc(strand->timings, room, sizeof *timings);
-    if (!timings)
-        return false;
-    strand->timings = timings;
-    return true;
-}
-
-static bool grow_open(cairn_strand *strand)
-{
-    cairn_priv_open *old = strand->open_spans;
-    size_t used = old ? (size_t)(strand->hot.open - old) : 1;
-    size_t room = old ? (size_t)(strand->hot.open_end - old) * 2 : OPEN_FIRST;
-    if (!grow_timings(strand, room))
-        return false;
-    cairn_priv_open *open = crn_try_realloc(old, room, sizeof *open);
-    if (!open)
-        return false;
-    open[0] =
-        (cairn_priv_open){crn_lane_of(strand)->profile->span_threshold ? CRN_OPEN_DRAWN : 0, 0};
-    strand->open_spans = open;
-    strand->hot.open = open + used;
-    strand->hot.open_end = open + room;
-    return true;
-}
 
 /* Makes space for one more entry. Without memory, returns false: entries above are only counted. */
 static bool has_room(cairn_strand *strand, size_t height)
 {
-    if (!strand->lost_spans && (strand->hot.open < strand->hot.open_end || grow_open(strand)))
+    if (!strand->lost_spans && (strand->hot.open < strand->hot.open_end || crn_spans_grow(strand)))
         return true;
     if (!strand->lost_spans++)
         strand->lost_spans_from = height + 1;
@@ -63,55 +17,9 @@ static bool has_room(cairn_strand *strand, size_t height)
     return false;
 }
 
-/* The stack is now at most `height` high: ends the spans without memory that were above. */
-static void end_lost(cairn_strand *strand, size_t height)
-{
-    if (height < strand->lost_spans_from)
-        strand->lost_spans = strand->lost_spans_from = 0;
-}
-
 static void push_open(cairn_strand *strand, uint32_t span, size_t height)
 {
     *strand->hot.open++ = (cairn_priv_open){span, (uint32_t)height};
-}
-
-static bool any_open(const cairn_strand *strand)
-{
-    return strand->open_spans && strand->hot.open > strand->open_spans + 1;
-}
-
-/* ---- begin and end of a strand ---- */
-
-void crn_strand_spans_begin(cairn_strand *strand)
-{
-    strand->split_count = 0;
-    if (!crn_lane_is_buried(crn_lane_of(strand))) {
-        strand->lost_spans = strand->lost_spans_from = 0;
-        strand->lost_adoptions = strand->lost_adoptions_at = 0;
-        strand->adoption_count = 0;
-    }
-    if (strand->open_spans)
-        strand->hot.open = strand->open_spans + 1;
-    else if (!has_spans(strand) || !grow_open(strand)) /* allocated here, so that the begin of a
-                                                          span need not */
-        strand->hot.open = strand->hot.open_end = bottom + 1;
-}
-
-void crn_strand_spans_free(cairn_strand *strand)
-{
-    crn_free(strand->open_spans);
-    crn_free(strand->timings);
-    crn_free((void *)strand->splits);
-    crn_free(strand->adoptions);
-    crn_free(strand->forked);
-}
-
-void crn_strand_spans_bury(cairn_strand *strand)
-{
-    strand->hot.open = strand->open_spans ? strand->open_spans + 1 : bottom + 1;
-    strand->adoption_count = 0;
-    strand->lost_spans = strand->lost_adoptions = SIZE_MAX / 2;
-    strand->lost_spans_from = strand->lost_adoptions_at = 0;
 }
 
 /* ---- sampling of trees ---- */
@@ -204,11 +112,6 @@ static void put_details(const cairn_strand *strand, uint32_t number, const begin
 
 /* ---- begin, end ---- */
 
-void crn_spans_slow(cairn_lane *lane)
-{
-    (void)__atomic_exchange_n(&lane->graph.hot.spans.limit, NULL, __ATOMIC_ACQ_REL);
-}
-
 static bool is_quick(const cairn_strand *strand)
 {
     const cairn_profile *profile = crn_lane_of(strand)->profile;
@@ -263,7 +166,7 @@ void cairn_priv_span_begin(cairn_strand *strand, cairn_block block, int64_t iter
 {
     size_t height = cairn_strand_depth(strand);
     cairn_enter(strand, block);
-    if (!has_spans(strand) || !has_room(strand, height))
+    if (!crn_has_spans(strand) || !has_room(strand, height))
         return;
     if (crn_profile_mode(crn_lane_of(strand)->profile) != CRN_MODE_OFF) {
         cairn_priv_span what = {.block = block, .iteration = iteration};
@@ -276,28 +179,15 @@ void cairn_priv_span_begin(cairn_strand *strand, cairn_block block, int64_t iter
     rest(strand);
 }
 
-/* Ends the innermost open span; does nothing for a hand-off. */
-static void pop_open(cairn_strand *strand)
-{
-    uint32_t number = (--strand->hot.open)->span;
-    if (crn_open_is_adoption(number))
-        return;
-    uint64_t now = crn_spans_stamp(crn_lane_of(strand));
-    if (crn_open_is_recorded(number))
-        crn_spans_at(crn_lane_of(strand), number)->end = now;
-    if (strand->timings)
-        crn_timing_end(strand, number, now);
-}
-
 void cairn_priv_span_end(cairn_strand *strand)
 {
-    if (!has_spans(strand) || strand->lost_spans) {
+    if (!crn_has_spans(strand) || strand->lost_spans) {
         strand->lost_spans -= strand->lost_spans > 0;
         cairn_leave(strand);
-        end_lost(strand, cairn_strand_depth(strand));
+        crn_spans_end_lost(strand, cairn_strand_depth(strand));
         return;
     }
-    if (!any_open(strand) || crn_open_is_adoption(strand->hot.open[-1].span)) {
+    if (!crn_spans_any_open(strand) || crn_open_is_adoption(strand->hot.open[-1].span)) {
         crn_lane_of(strand)->disk->misuses++;
         return;
     }
@@ -307,52 +197,8 @@ void cairn_priv_span_end(cairn_strand *strand)
     crn_spans_unwind(strand, height);
 }
 
-void crn_spans_unwind(cairn_strand *strand, size_t height)
-{
-    end_lost(strand, height);
-    if (height < strand->lost_adoptions_at)
-        strand->lost_adoptions = strand->lost_adoptions_at = 0;
-    while (any_open(strand) && strand->hot.open[-1].height >= height)
-        pop_open(strand);
-    while (strand->adoption_count && strand->adoptions[strand->adoption_count - 1].mark >= height)
-        strand->adoption_count--;
-}
-
 void crn_spans_adopt(cairn_strand *strand, uint32_t adoption, size_t height)
 {
-    if (has_spans(strand) && has_room(strand, height))
+    if (crn_has_spans(strand) && has_room(strand, height))
         push_open(strand, CAIRN_PRIV_ADOPTED | adoption, height);
-}
-
-/* ---- queries ---- */
-
-uint32_t crn_spans_innermost(const cairn_strand *strand)
-{
-    if (!strand || strand->lost_spans || !strand->open_spans)
-        return 0;
-    if (strand->aim)
-        return strand->aim == CRN_AIM_NOWHERE ? 0 : strand->aim;
-    uint32_t number = strand->hot.open[-1].span;
-    return crn_open_is_recorded(number) ? number : 0;
-}
-
-cairn_span cairn_span_current(const cairn_strand *strand)
-{
-    uint32_t number = crn_spans_innermost(strand);
-    return number ? crn_spans_name(crn_lane_of(strand), number) : 0;
-}
-
-cairn_span crn_spans_asking(const cairn_strand *strand)
-{
-    if (strand->lost_spans || !strand->open_spans)
-        return 0;
-    uint32_t above = strand->hot.open[-1].span;
-    if (crn_open_is_adoption(above))
-        return strand->adoptions[above - CAIRN_PRIV_ADOPTED].span;
-    if (above == CRN_OPEN_SKIPPED)
-        return CAIRN_SPAN_SKIPPED;
-    const cairn_lane *lane = crn_lane_of(strand);
-    if (above == CRN_SPAN_GONE) /* also in a child of fork that has recorded nothing yet */
-        return lane->profile->spans ? crn_span_name_gone(lane) : 0;
-    return crn_open_is_recorded(above) && lane->spans.chunks ? crn_spans_name(lane, above) : 0;
 }

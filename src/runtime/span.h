@@ -83,7 +83,29 @@ void crn_preparer_wake(cairn_profile *profile);
 /* Sampling thread: starts it if it is wanted and does not run yet. */
 void crn_preparer_start_if_wanted(cairn_profile *profile);
 
-/* ---- open spans: span.c ---- */
+/* ---- open spans: open_spans.c, span.c ---- */
+
+/* Returns false for strands that keep only a stack of blocks. */
+static inline bool crn_has_spans(const cairn_strand *strand)
+{
+    const cairn_profile *profile = crn_lane_of(strand)->profile;
+    return (profile->spans || profile->span_histograms) && !strand->records;
+}
+
+/* The stack is now at most `height` high: ends the spans without memory that were above. */
+static inline void crn_spans_end_lost(cairn_strand *strand, size_t height)
+{
+    if (height < strand->lost_spans_from)
+        strand->lost_spans = strand->lost_spans_from = 0;
+}
+
+static inline bool crn_spans_any_open(const cairn_strand *strand)
+{
+    return strand->open_spans && strand->hot.open > strand->open_spans + 1;
+}
+
+/* Makes the stack of open spans larger. Returns false without memory. */
+bool crn_spans_grow(cairn_strand *strand);
 
 /* A strand begins without open spans; is freed; its lane is abandoned. */
 void crn_strand_spans_begin(cairn_strand *strand);

@@ -123,7 +123,7 @@ void crn_stack_unwind(cairn_strand *strand, cairn_mark mark)
 
 cairn_mark cairn_priv_stack_enter(cairn_priv_stack *stack, cairn_block block)
 {
-    cairn_mark mark = cairn_strand_depth(strand_of(stack));
+    cairn_mark mark = crn_stack_held(strand_of(stack)) + strand_of(stack)->lost;
     crn_stack_enter(strand_of(stack), block);
     return mark;
 }
@@ -156,25 +156,19 @@ void cairn_priv_stack_tick(cairn_priv_stack *stack, uint64_t count)
 
 /* ---- open and close ---- */
 
-cairn_stack *cairn_stack_open(cairn_lane *lane)
+bool crn_stack_begin(cairn_strand *strand)
 {
-    cairn_strand *strand = cairn_strand_open(lane);
-    if (!strand)
-        return NULL;
     uint32_t *records = crn_try_calloc((size_t)(strand->end - strand->stack), sizeof *records);
+    if (!records)
+        return false;
     __atomic_store_n(&strand->records, records, __ATOMIC_RELAXED);
-    if (!records) {
-        cairn_strand_close(strand);
-        crn_profile_stop(lane->profile, CAIRN_E_MEMORY);
-        return NULL;
-    }
     place(strand, strand->stack, 0);
-    strand->only.lane = &lane->graph.hot;
+    strand->only.lane = &crn_lane_of(strand)->graph.hot;
     strand->at_root = CAIRN_BLOCK_ROOT;
     strand->stride = 1;
     crn_strand_arm(strand); /* the counting functions stay on the slow path */
     crn_stack_forget(strand);
-    return (cairn_stack *)&strand->only;
+    return true;
 }
 
 void crn_stack_end(cairn_strand *strand)

@@ -25,6 +25,9 @@ void crn_stack_rest(cairn_strand *strand);
 /* The lane has a new graph: forgets the records of the old one. */
 void crn_stack_forget(cairn_strand *strand);
 
+/* Makes a new strand keep only a stack of blocks. Returns false without memory. */
+bool crn_stack_begin(cairn_strand *strand);
+
 /* Makes it an empty strand of the counting kind again. */
 void crn_stack_end(cairn_strand *strand);
 
