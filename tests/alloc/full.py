@@ -7,11 +7,11 @@ Usage: full.py CAIRN        prints TAP
 """
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 CAIRN = os.path.abspath(sys.argv[1])
 SIZES = [240, 400, 640]  # KiB of the disk. Less than 128 KiB hold no capture
@@ -56,12 +56,19 @@ def report(path):
     return json.loads(done.stdout)
 
 
+def processor_time():
+    """Of the children that have ended, in seconds: what else runs on the machine adds nothing to it."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def run(program, capture):
-    begin = time.monotonic()
+    """Returns the processor time and what was said. One that waits is ended after two minutes."""
+    begin = processor_time()
     done = subprocess.run([CAIRN, "run", "--quiet", "--alloc=exact", "-o", capture, program],
                           capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0 and done.stdout == "done\n", done
-    return time.monotonic() - begin, done.stderr
+    return processor_time() - begin, done.stderr
 
 
 def with_disk(size, function):
