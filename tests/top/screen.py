@@ -32,7 +32,7 @@ except ImportError:
 CAIRN, LIVE, ALLOCATING = sys.argv[1:4]
 WORK = tempfile.mkdtemp()
 CAPTURE = os.path.join(WORK, "live.cairn")
-PATIENCE = 30  # seconds, on a machine that has other things to do
+PATIENCE = 120  # seconds, on a machine that has other things to do
 
 
 class Program:
