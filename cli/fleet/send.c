@@ -30,7 +30,7 @@ static bool label_add(crn_fleet_labels *labels, char *text)
     return true;
 }
 
-/* Labels of the command line first: of two for one key the first counts. */
+/* Adds labels of the command line, then of CAIRN_LABELS. For a repeated key the first counts. */
 bool crn_fleet_labels_take(crn_fleet_labels *labels, const crn_list *given)
 {
     const char *environment = getenv("CAIRN_LABELS");

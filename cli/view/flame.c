@@ -108,7 +108,7 @@ typedef struct boxes {
     uint8_t *always;   /* blocks that are always shown; may be NULL */
 } boxes;
 
-/* The cost before, as it is compared. */
+/* The cost in the run before, multiplied by the scale of the comparison. */
 static uint64_t before_of(const crn_view_part *part, uint32_t context)
 {
     double scaled = (double)part->others[context] * part->scale;

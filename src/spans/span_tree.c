@@ -10,7 +10,7 @@ typedef struct tree_builder {
 } tree_builder;
 
 /* Adds a span to the context below `above` and returns its context. A span whose block is not in
- * the profile counts for the root, and its children stay below `above`. */
+ * the profile is charged to the root, and `above` is returned. */
 static uint32_t add_span(tree_builder *all, uint32_t span, uint32_t above)
 {
     uint32_t block = all->blocks[crn_span_block(all->spans, span)];

@@ -130,7 +130,7 @@ static void tokens_from_before_name_the_parents_spans(void **state)
     crn_trace *traces[] = {recorded_trace(path), recorded_trace(child_path(other, path, child))},
               *trace;
     assert_int_equal(traces[1]->span_count, 5);
-    for (uint32_t i = 0; i < 5; i++) /* no span of this process asked */
+    for (uint32_t i = 0; i < 5; i++) /* no parent in this process */
         assert_int_equal(traces[1]->spans[i].parent, CRN_SPAN_NONE);
     assert_int_equal(traces[1]->remote_count, 2);
     assert_true(crn_trace_merge((const crn_trace *const *)traces, 2, &trace, &error));

@@ -9,8 +9,8 @@
 #include "support/hostile.h"
 #include "support/span_readers.h"
 
-/* The rest of the directory becomes lanes, each with a ring whose bytes are all the others', too.
- * None of its parts is used. */
+/* Fills the rest of the directory with lanes whose rings all share the same bytes, which are
+ * zero. */
 static void repeat_ring(const char *path, uint64_t size)
 {
     crn_disk_header header;
