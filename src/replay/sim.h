@@ -28,7 +28,7 @@ typedef struct crn_sim_lane {
     uint64_t serves;
     bool dismissed;  /* takes no more jobs */
     uint32_t copy;   /* job that it runs, if that is a copy; otherwise 0 */
-    uint64_t *begun; /* by slot: begins of open spans */
+    uint64_t *begun; /* by slot (program.h): begin of the open span */
     uint64_t slots;
 } crn_sim_lane;
 

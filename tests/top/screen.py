@@ -337,7 +337,7 @@ def signals():
 def colour():
     with Program():
         terminal = Terminal("-d", "0.1", CAPTURE)
-        end = time.time() + PATIENCE  # until some block has a large share of an interval
+        end = time.time() + PATIENCE  # longest wait for a block with a large share
         while "red" not in terminal.colours() and time.time() < end:
             terminal.read(0.1)
         assert "red" in terminal.colours(), terminal.colours()
