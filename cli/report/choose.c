@@ -216,6 +216,11 @@ static void complete(crn_report *report)
         cpu |= report->metrics[m] == CRN_METRIC_CPU;
     }
     report->waits = wall && cpu && crn_compare_has_waiting(report->profile);
+    report->ready = report->waits ? crn_compare_ready(report->profile) : 0;
+    report->ready_column = report->ready != 0;
+    for (uint32_t m = 0; m < report->metric_count; m++)
+        if (report->metrics[m] == report->ready)
+            report->ready_column = false;
     report->small = find_small_calls(report);
     report->calls = report->metrics[0] != CRN_METRIC_CALLS && crn_calls_counted(report->profile);
 }

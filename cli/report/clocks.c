@@ -122,7 +122,9 @@ void crn_report_waiting(const crn_report_lines *lines, const crn_profile *profil
         return;
     crn_compare compare = crn_compare_make(profile, clocks, false, NULL);
     const crn_compare_row *row = most_waiting(&compare);
-    uint64_t wait = crn_compare_waited(compare.totals[0], compare.totals[1]);
+    uint32_t metric = crn_compare_ready(profile);
+    uint64_t ready = metric ? crn_metric_total(profile, metric) : 0;
+    uint64_t wait = crn_compare_waited(compare.totals[0], compare.totals[1], ready);
     append(text, "%s, %.0f %% of wall", crn_figure_alone(waited, CRN_UNIT_TIME, wait),
            crn_percent(wait, compare.totals[0]));
     if (row)
@@ -130,5 +132,12 @@ void crn_report_waiting(const crn_report_lines *lines, const crn_profile *profil
                profile->blocks[row->block].name, crn_percent(row->values[0], compare.totals[0]),
                crn_percent(row->values[1], compare.totals[1]));
     lines->put(lines->to, "waiting", text);
+    if (ready) {
+        *text = '\0';
+        append(text, "%s, %.0f %% of wall: no core was free",
+               crn_figure_alone(waited, CRN_UNIT_TIME, ready),
+               crn_percent(ready, compare.totals[0]));
+        lines->put(lines->to, "ready", text);
+    }
     crn_compare_free(&compare);
 }

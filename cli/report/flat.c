@@ -121,6 +121,8 @@ crn_flat crn_flat_make(const crn_report *report)
     while (++metric < report->metric_count);
     if (report->small)
         flat.small = crn_report_cost(report, report->small, kept);
+    if (report->ready)
+        flat.ready = crn_report_cost(report, report->ready, kept);
     crn_free(kept);
 
     flat.blocks = crn_calloc(profile->block_count, sizeof *flat.blocks);
@@ -146,6 +148,7 @@ void crn_flat_free(crn_flat *flat, const crn_report *report)
         crn_block_cost_free(&flat->cost[i]);
     crn_block_cost_free(&flat->calls);
     crn_block_cost_free(&flat->small);
+    crn_block_cost_free(&flat->ready);
     crn_free(flat->blocks);
 }
 
@@ -182,7 +185,8 @@ uint64_t crn_flat_waited(const crn_report *report, const crn_flat *flat, uint32_
     for (uint32_t m = 0; m < report->metric_count; m++)
         if (report->metrics[m] <= CRN_METRIC_CPU)
             values[report->metrics[m]] = flat->cost[m].self[block];
-    return crn_compare_waited(values[CRN_METRIC_WALL], values[CRN_METRIC_CPU]);
+    return crn_compare_waited(values[CRN_METRIC_WALL], values[CRN_METRIC_CPU],
+                              report->ready ? flat->ready.self[block] : 0);
 }
 
 static void print_rows(FILE *out, const crn_report *report, const crn_flat *flat,
@@ -201,6 +205,8 @@ static void print_rows(FILE *out, const crn_report *report, const crn_flat *flat
             crn_row_figure(out, &row, flat->cost[m].self[block]);
         if (report->waits)
             crn_row_figure(out, &row, crn_flat_waited(report, flat, block));
+        if (report->ready_column)
+            crn_row_figure(out, &row, flat->ready.self[block]);
         if (report->calls)
             crn_row_figure(out, &row, flat->calls.self[block]);
         if (report->small)
@@ -308,6 +314,8 @@ static void make_table(crn_table *table, const crn_report *report, const crn_fla
     table->rank = 2;
     if (report->waits)
         crn_table_figure(table, "waits", CRN_UNIT_TIME, most, false);
+    if (report->ready_column)
+        crn_table_figure(table, "ready", CRN_UNIT_TIME, largest_of(flat, flat->ready.self), false);
     table->rank = 3;
     if (report->calls)
         crn_table_figure(table, "calls", "", largest_of(flat, flat->calls.self), false);

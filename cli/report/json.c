@@ -181,6 +181,8 @@ static void write_flat(FILE *out, const crn_report *report)
         if (report->waits)
             json_object_set_new(row, "waits",
                                 crn_json_number(crn_flat_waited(report, &flat, block)));
+        if (report->ready)
+            json_object_set_new(row, "ready", crn_json_number(flat.ready.self[block]));
         fputs(i ? ",\n" : "\n", out);
         crn_json_write(out, row);
     }
@@ -366,7 +368,9 @@ static void write_compare(FILE *out, const crn_report *report)
         json_object_set_new(row, "chance", json_boolean(crn_compare_is_chance(compared)));
         if (report->waits)
             json_object_set_new(row, "waits",
-                                crn_json_number(crn_compare_view_waited(report, compared)));
+                                crn_json_number(crn_compare_view_waited(report, &view, compared)));
+        if (view.ready)
+            json_object_set_new(row, "ready", crn_json_number(view.ready[compared->block]));
         fputs(i ? ",\n" : "\n", out);
         crn_json_write(out, row);
     }

@@ -28,10 +28,12 @@ typedef struct crn_report {
     crn_view_kind view;
     uint32_t metrics[CRN_METRIC_MAX], metric_count; /* the first one determines the order */
     crn_sampling sampling[CRN_METRIC_MAX];          /* by index of metrics */
-    bool waits;     /* wall and cpu are both among the metrics: waiting gets a column */
-    bool calls;     /* calls were recorded and do not determine the order: they get a column */
-    uint32_t small; /* metric of calls of functions left out by --small, which gets a column; 0
-                       if none */
+    bool waits;        /* wall and cpu are both among the metrics: waiting gets a column */
+    uint32_t ready;    /* with `waits`: metric of time in which no core was free; 0 if none */
+    bool ready_column; /* `ready` is not among the metrics: it gets a column */
+    bool calls;        /* calls were recorded and do not determine the order: they get a column */
+    uint32_t small;    /* metric of calls of functions left out by --small, which gets a column; 0
+                          if none */
     crn_sort sort;
     uint32_t top;       /* limit on rows (of each part); 0: no limit */
     double threshold;   /* smallest share to show, 0 to 1 */
@@ -128,6 +130,7 @@ typedef struct crn_flat {
     uint32_t *blocks;                           /* sorted */
     crn_block_cost calls, cost[CRN_METRIC_MAX]; /* cost is by index of report->metrics */
     crn_block_cost small;                       /* if report->small */
+    crn_block_cost ready;                       /* if report->ready */
 } crn_flat;
 
 /* The requested tree: of the profile, of the callees of a sequence, or of its callers (bottom-
@@ -195,11 +198,13 @@ typedef struct crn_compare_view {
     crn_compare compare;
     uint32_t count, hidden;
     uint64_t *calls; /* by block */
+    uint64_t *ready; /* the same, if report->ready; else NULL */
 } crn_compare_view;
 
 crn_compare_view crn_compare_view_make(const crn_report *report);
 /* The same for a row of the comparison, in either order of the metrics. */
-uint64_t crn_compare_view_waited(const crn_report *report, const crn_compare_row *row);
+uint64_t crn_compare_view_waited(const crn_report *report, const crn_compare_view *view,
+                                 const crn_compare_row *row);
 void crn_compare_view_free(crn_compare_view *view);
 
 #endif

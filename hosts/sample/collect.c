@@ -137,6 +137,36 @@ static bool find_sleeper(crn_sampled *thread)
     return true;
 }
 
+/* Returns how long the thread was ready without a core since the last look, ns: the second number
+ * of "CPU READY TURNS". The kernel adds it when the thread gets a core. */
+static uint64_t find_ready(crn_sampled *thread)
+{
+    char path[64], text[96];
+    snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", (int)thread->tid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = file < 0 ? 0 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        close(file);
+    text[size > 0 ? size : 0] = '\0';
+    const char *second = strchr(text, ' ');
+    uint64_t ready = second ? strtoull(second, NULL, 10) : 0;
+    uint64_t more = ready > thread->ready ? ready - thread->ready : 0;
+    thread->ready += more;
+    return more;
+}
+
+/* Charges time without a core; adds the metric with the first. */
+static void charge_ready(crn_sampled *thread, uint64_t amount)
+{
+    static cairn_metric metric;
+    if (!thread->lane || !amount)
+        return;
+    if (!metric)
+        metric = cairn_metric_add(cairn_lane_profile(thread->lane), "ready", "nanoseconds");
+    if (metric < CAIRN_METRIC_MAX)
+        charge(thread, metric, amount);
+}
+
 /* A thread that has not run is where it was. One that has run was somewhere else at the last look:
  * each place gets half of the time between. */
 void crn_sample_look(crn_sampled *thread)
@@ -144,15 +174,20 @@ void crn_sample_look(crn_sampled *thread)
     uint64_t now = crn_sample_clock(CLOCK_MONOTONIC), cpu = crn_sample_clock(thread->clock);
     uint64_t gap = now > thread->looked ? now - thread->looked : 0;
     bool ran = cpu != thread->cpu || !thread->blocked;
+    uint64_t ready = cpu != thread->cpu ? find_ready(thread) : 0;
     counts.busy |= cpu != thread->cpu;
     thread->cpu = cpu;
-    if (ran && thread->length)
+    if (ran && thread->length) {
         charge(thread, CAIRN_METRIC_WALL, gap / 2);
+        charge_ready(thread, ready / 2);
+        ready -= ready / 2;
+    }
     uint64_t rest = ran && thread->length ? gap - gap / 2 : gap;
     crn_sample_drain(thread);
     if (ran)
         thread->blocked = find_sleeper(thread);
     charge(thread, CAIRN_METRIC_WALL, rest);
+    charge_ready(thread, ready);
     counts.looks += gap != 0;
     counts.wall_squares += square_us(gap);
     thread->looked = now;

@@ -62,6 +62,7 @@ typedef struct crn_sampled {
     uint64_t charged;  /* processor time that is charged, ns */
     uint64_t looked;   /* CLOCK_MONOTONIC of the last look, ns */
     uint64_t cpu;      /* the processor clock at the last look, ns */
+    uint64_t ready;    /* time without a core at the last look, ns */
     bool blocked;      /* `path` is where it sleeps */
     size_t length;     /* of `path` */
     cairn_block *path; /* where it was last: outermost first; CRN_FRAMES_MOST + 1 blocks */

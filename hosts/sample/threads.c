@@ -121,7 +121,7 @@ static void thread_begin(cairn_profile *profile, pid_t tid)
     thread->clock = clock_of(tid);
     thread->bounds_known = false;
     thread->read = thread->written;
-    thread->charged = thread->cpu = 0; /* what it used before it was found counts */
+    thread->charged = thread->cpu = thread->ready = 0; /* what it used before it was found counts */
     thread->looked = crn_sample_clock(CLOCK_MONOTONIC);
     thread->blocked = false;
     thread->length = 0;

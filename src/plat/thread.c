@@ -91,6 +91,24 @@ bool crn_thread_is_runnable(pid_t thread)
     return !name_end || name_end[1] != ' ' || name_end[2] == 'R';
 }
 
+/* "CPU READY TURNS", in nanoseconds. */
+bool crn_thread_ready_time(pid_t thread, uint64_t *ns)
+{
+    enum { DECIMAL = 10 };
+    char path[48], text[96];
+    snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", (int)thread);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    ssize_t got = read(file, text, sizeof text - 1);
+    close(file);
+    text[got > 0 ? got : 0] = 0;
+    const char *second = strchr(text, ' ');
+    if (second)
+        *ns = strtoull(second, NULL, DECIMAL);
+    return second != NULL;
+}
+
 /* Returns 0 if unknown. */
 static unsigned count_threads(void)
 {

@@ -24,6 +24,11 @@ uint64_t crn_thread_own_time(void);
  * closes a file. */
 bool crn_thread_is_runnable(pid_t thread);
 
+/* Reads the time that the thread has been ready to run without a core, in nanoseconds. It grows
+ * when the thread gets a core. Returns false if the system does not say. Opens and closes a file.
+ */
+bool crn_thread_ready_time(pid_t thread, uint64_t *ns);
+
 /* Returns true if the process certainly has no other thread. Can return false for a short time
  * after a join. Signal safe. */
 bool crn_thread_is_alone(void);

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "profile/figures.h"
@@ -77,4 +78,12 @@ bool crn_compare_has_waiting(const crn_profile *profile)
 {
     return !crn_metric_empty(profile, CRN_METRIC_WALL) &&
            !crn_metric_empty(profile, CRN_METRIC_CPU);
+}
+
+uint32_t crn_compare_ready(const crn_profile *profile)
+{
+    for (uint32_t m = CRN_METRIC_FIXED; m < profile->metric_count; m++)
+        if (strcmp(profile->metrics[m].name, CRN_READY) == 0 && !crn_metric_empty(profile, m))
+            return m;
+    return 0;
 }

@@ -35,13 +35,17 @@ static inline bool crn_compare_is_chance(const crn_compare_row *row)
     return row->sure == 0 && row->apart != 0;
 }
 
-/* Returns wall time off the processor, in nanoseconds. */
-static inline uint64_t crn_compare_waited(uint64_t wall, uint64_t cpu)
+/* Returns wall time off the processor in which the thread was not ready to run, in nanoseconds. */
+static inline uint64_t crn_compare_waited(uint64_t wall, uint64_t cpu, uint64_t ready)
 {
-    return wall > cpu ? wall - cpu : 0;
+    uint64_t off = wall > cpu ? wall - cpu : 0;
+    return off > ready ? off - ready : 0;
 }
 
 /* Returns true if both wall and CPU time were recorded, so that waiting is known. */
 bool crn_compare_has_waiting(const crn_profile *profile);
+
+/* Returns the metric of time that was ready, without a core; 0 if none was recorded. */
+uint32_t crn_compare_ready(const crn_profile *profile);
 
 #endif

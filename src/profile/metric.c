@@ -8,6 +8,7 @@ const crn_metric_info crn_metrics_known[] = {
     {.name = "ticks", .unit = "instructions", .is_clock = true},
     {.name = "wall", .unit = CRN_UNIT_TIME, .is_clock = true, .rate = "threads"},
     {.name = "cpu", .unit = CRN_UNIT_TIME, .is_clock = true, .rate = "cores"},
+    {.name = CRN_READY, .unit = CRN_UNIT_TIME, .is_clock = true, .rate = "threads"},
     {.name = CRN_ALLOC_BYTES, .unit = CRN_UNIT_BYTES, .is_memory = true},
     {.name = CRN_ALLOC_OBJECTS, .unit = "count", .is_memory = true},
     {.name = CRN_FREED_BYTES, .unit = CRN_UNIT_BYTES, .is_memory = true},

@@ -21,6 +21,10 @@ enum {
 #define CRN_UNIT_TIME "nanoseconds"
 #define CRN_UNIT_BYTES "bytes"
 
+/* Time in which a thread could run but had no core, as the kernel says: a part of wall without
+ * cpu. Waiting is the rest of it. */
+#define CRN_READY "ready"
+
 /* Memory metrics. Hosts charge allocations and frees to the context that allocated; live is their
  * difference (live.h). */
 #define CRN_ALLOC_BYTES "alloc bytes"

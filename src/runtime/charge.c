@@ -42,6 +42,18 @@ static void add_wall(cairn_lane *lane, uint32_t record, uint64_t amount)
     CAIRN_PRIV_ADD(lane->graph.links[record].wall, amount);
 }
 
+/* Charges the time without a core that the sampler has seen, to nobody if `record` is 0. */
+static void charge_ready(cairn_lane *lane, uint32_t record)
+{
+    uint64_t ready = __atomic_load_n(&lane->ready, __ATOMIC_RELAXED);
+    if (ready == lane->ready_charged)
+        return;
+    cairn_metric metric = __atomic_load_n(&lane->profile->ready, __ATOMIC_ACQUIRE);
+    if (record && metric)
+        crn_lane_charge(lane, record, metric, ready - lane->ready_charged);
+    lane->ready_charged = ready;
+}
+
 /* Charges up to these moments, for each clock that is ahead. To nobody if `record` is 0. */
 static void charge_until(cairn_lane *lane, uint32_t record, uint64_t clock, uint64_t cpu)
 {
@@ -91,6 +103,7 @@ void crn_lane_settle_until(cairn_lane *lane, uint64_t clock, uint64_t cpu)
     if (lane->waits)
         pay_waits(lane);
     charge_until(lane, record, clock, cpu);
+    charge_ready(lane, record);
     PUT(disk->current, record);
     __atomic_store_n(&disk->settled, disk->settled + 1, __ATOMIC_RELEASE);
 }

@@ -7,16 +7,6 @@
 
 #include "runtime/siblings.h"
 
-/* Finds a host's metric; CAIRN_METRIC_MAX if there is none. */
-static cairn_metric find_metric(const cairn_profile *profile, const char *name)
-{
-    const crn_disk_metric *metrics = (const crn_disk_metric *)profile->metrics.base;
-    for (cairn_metric i = CAIRN_METRIC_USER; i < profile->metric_count; i++)
-        if (strcmp(profile->strings.base + metrics[i].name, name) == 0)
-            return i;
-    return CAIRN_METRIC_MAX;
-}
-
 cairn_error cairn_profile_note(cairn_profile *profile, const char *key, const char *value)
 {
     if (!profile || !key || !value)
@@ -37,7 +27,7 @@ cairn_metric cairn_metric_add(cairn_profile *profile, const char *name, const ch
     int saved = errno;
     bool ready = crn_profile_is_ready(profile);
     crn_profile_lock(profile);
-    cairn_metric metric = ready ? find_metric(profile, name) : CAIRN_METRIC_MAX;
+    cairn_metric metric = ready ? crn_profile_find_metric(profile, name) : CAIRN_METRIC_MAX;
     if (ready && metric == CAIRN_METRIC_MAX)
         metric = crn_profile_add_metric(profile, name, unit);
     crn_profile_unlock(profile);

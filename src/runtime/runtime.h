@@ -126,6 +126,7 @@ struct cairn_profile {
     uint64_t span_weight;    /* bits of a double: executions that a recorded root span represents */
     uint32_t *splits;        /* by key: number of values with a histogram of their own; atomic */
     crn_sampler sampler;
+    cairn_metric ready; /* metric of time without a core; 0: none yet; atomic */
     crn_helper preparer;
     bool preparer_sleeps; /* until a lane takes a chunk; atomic */
     bool preparer_wanted; /* a lane has taken a chunk; atomic */
@@ -154,6 +155,10 @@ struct cairn_lane {
     bool locked;            /* lock of the lane's time: see charge.c; atomic */
     bool waits;             /* the file shows time that is not charged yet; atomic */
     uint64_t seen_cpu;      /* the thread's CPU time at the sampler's last round; atomic */
+    uint64_t ready;         /* ns without a core that the sampler has seen; atomic */
+    uint64_t ready_charged; /* of those, charged by the owner or left out */
+    uint64_t seen_ready;    /* sampler only: the thread's own figure at the last look */
+    pid_t ready_thread;     /* sampler only: that thread */
     uint64_t seen_stamp;    /* sampler only: the lane's stamp at the last round */
     uint64_t turned;        /* the profile's `turned` when last seen; atomic */
     uint64_t turned_cpu[2]; /* like the profile's turned_at, by the thread's clock; atomic */
@@ -356,6 +361,8 @@ void crn_profile_put_costs(cairn_profile *profile, const cairn_options *options)
 /* Adds a block. Under lock. */
 typedef cairn_block crn_put_block(cairn_profile *profile, const cairn_block_info *info);
 crn_put_block crn_profile_add_block;
+/* Returns the metric of that name; CAIRN_METRIC_MAX if there is none. With the lock held. */
+cairn_metric crn_profile_find_metric(const cairn_profile *profile, const char *name);
 cairn_metric crn_profile_add_metric(cairn_profile *profile, const char *name, const char *unit);
 cairn_key crn_profile_add_key(cairn_profile *profile, const char *name);
 bool crn_profile_add_note(cairn_profile *profile, const char *key, const char *value);

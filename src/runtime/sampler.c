@@ -41,6 +41,41 @@ static bool computes(const cairn_lane *lane, clockid_t clock, uint64_t *cpu)
            crn_thread_is_runnable(__atomic_load_n(&lane->thread_id, __ATOMIC_RELAXED));
 }
 
+/* Adds the metric when there is something to charge, so that captures of idle machines are without
+ * it. Does not wait for the profile's lock: then the next round tries again. */
+static bool has_ready_metric(cairn_profile *profile)
+{
+    if (profile->ready)
+        return true;
+    if (pthread_mutex_trylock(&profile->lock) != 0)
+        return false;
+    cairn_metric metric = crn_profile_find_metric(profile, "ready");
+    if (metric == CAIRN_METRIC_MAX)
+        metric = crn_profile_add_metric(profile, "ready", "nanoseconds");
+    pthread_mutex_unlock(&profile->lock);
+    if (metric != CAIRN_METRIC_MAX)
+        __atomic_store_n(&profile->ready, metric, __ATOMIC_RELEASE);
+    return metric != CAIRN_METRIC_MAX;
+}
+
+/* Notes how long the thread was ready to run without a core. What it was before its first look may
+ * be another lane's. */
+static void look_at_ready(cairn_lane *lane)
+{
+    uint64_t ready;
+    pid_t thread = __atomic_load_n(&lane->thread_id, __ATOMIC_RELAXED);
+    if (!lane->profile->sampler.helper.apart || !crn_thread_ready_time(thread, &ready))
+        return;
+    bool known = thread == lane->ready_thread;
+    lane->ready_thread = thread;
+    if (known && ready > lane->seen_ready) {
+        if (!has_ready_metric(lane->profile))
+            return;
+        PUT(lane->ready, lane->ready + ready - lane->seen_ready);
+    }
+    lane->seen_ready = ready;
+}
+
 /* Returns the thread's CPU time if its context is to be charged, otherwise 0. A thread that used
  * none since the last round does not compute. */
 static uint64_t look_at_cpu(cairn_lane *lane, clockid_t clock)
@@ -50,6 +85,8 @@ static uint64_t look_at_cpu(cairn_lane *lane, clockid_t clock)
         return 0;
     bool same = cpu == lane->seen_cpu;
     PUT(lane->seen_cpu, cpu);
+    if (!same) /* the kernel adds the time when the thread gets a core */
+        look_at_ready(lane);
     return !same && computes(lane, clock, &cpu) ? cpu : 0;
 }
 

@@ -41,6 +41,15 @@ cairn_block crn_profile_add_block(cairn_profile *profile, const cairn_block_info
     return __atomic_fetch_add(&profile->block_count, 1, __ATOMIC_RELEASE);
 }
 
+cairn_metric crn_profile_find_metric(const cairn_profile *profile, const char *name)
+{
+    const crn_disk_metric *metrics = (const crn_disk_metric *)profile->metrics.base;
+    for (cairn_metric i = CAIRN_METRIC_USER; i < profile->metric_count; i++)
+        if (strcmp(profile->strings.base + metrics[i].name, name) == 0)
+            return i;
+    return CAIRN_METRIC_MAX;
+}
+
 cairn_metric crn_profile_add_metric(cairn_profile *profile, const char *name, const char *unit)
 {
     crn_disk_metric metric = {crn_profile_string(profile, name), crn_profile_string(profile, unit)};

@@ -110,6 +110,20 @@ def _():
     raise AssertionError(wrong)
 
 
+@case("two programs on one core: ready is apart from waiting, and the parts add up")
+def _():
+    core = str(min(os.sched_getaffinity(0)))
+    loop = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"
+    report = sampled("taskset", "-c", core, "dash", "-c", "(%s) & %s; wait" % (loop, loop))[2]
+    wall, cpu, ready = (total(report, metric) for metric in ("wall", "cpu", "ready"))
+    assert ready > 0.2 * cpu, (wall, cpu, ready)
+    assert ready < 1.1 * (wall - cpu), (wall, cpu, ready)
+    compared = json.loads(run(CAIRN, "report", "--json", "--compare", "wall,cpu", "--top", "0",
+                              os.path.join(WORK, "out.cairn")))["compare"]
+    same(sum(row["ready"] for row in compared), ready, "ready of all functions")
+    assert all(row["waits"] <= row["self"]["wall"] for row in compared), compared
+
+
 @case("signals: a program may reset, catch and wait for any")
 def _():
     output, status, report = sampled(PROGRAM, "signals")

@@ -176,8 +176,10 @@ static void waiting_blocks_come_first(void **state)
     for (uint32_t i = 0; i < compare.count; i++)
         sum += compare.rows[i].apart;
     assert_true(fabs(sum) < 1e-12);
-    assert_int_equal(crn_compare_waited(600, 10), 590);
-    assert_int_equal(crn_compare_waited(10, 600), 0);
+    assert_int_equal(crn_compare_waited(600, 10, 0), 590);
+    assert_int_equal(crn_compare_waited(600, 10, 500), 90);
+    assert_int_equal(crn_compare_waited(600, 10, 591), 0);
+    assert_int_equal(crn_compare_waited(10, 600, 0), 0);
     crn_compare_free(&compare);
     crn_profile_free(profile);
 }
