@@ -65,6 +65,7 @@ static void ready_is_apart_from_waiting(void **state)
     options.path = path;
     options.wall = CAIRN_WALL_SAMPLED;
     options.cpu = CAIRN_CPU_SAMPLED;
+    uint64_t first = waited_for_processor();
     setup s = setup_open(&options, 2); /* its helpers may use any core */
     share_a_core();
     for (int i = 0; i < CROWD; i++)
@@ -85,7 +86,7 @@ static void ready_is_apart_from_waiting(void **state)
         waitpid(rivals[i], NULL, 0);
     }
     setup_close(&s);
-    uint64_t most = waited_for_processor() - before;
+    uint64_t most = waited_for_processor() - first;
     crn_error error = {0};
     crn_profile *profile = crn_profile_load(path, &error);
     assert_non_null(profile);
