@@ -151,11 +151,38 @@ export default function figures({ test, at, go, settled, quiet, same, holds, jso
     same(new Set(shown.map((one) => one[2])).size, shown.length, "distinct colours");
   });
 
+  test("the slowest spans have whole names and no empty column", async () => {
+    await go(`slowest?file=${jobs}`);
+    await settled("tr[data-span]");
+    const lines = (selector) => at().$$eval(selector, (all) => all.filter((one) => one.getBoundingClientRect().height > 30).map((one) => one.textContent));
+    same([await lines("tr[data-span] a.name"), await lines("tr[data-span] td.lane")], [[], []], "names of several lines");
+    await go(`slowest?file=${files.indexOf("frames.cairn")}`);
+    await settled("tr[data-span]");
+    same(await at().$$("td.attributes"), [], "attributes of spans without any");
+  });
+
+  test("on a phone the list of pages opens and closes, and pages begin in the upper third", async () => {
+    const size = at().viewportSize();
+    await at().setViewportSize({ width: 390, height: 800 });
+    try {
+      await go(`timeline?file=${jobs}`);
+      await settled(".lanes canvas");
+      holds(await at().$eval("main", (one) => one.getBoundingClientRect().top < 800 / 3), "the page begins in the upper third");
+      same(await at().isVisible('.menu a[data-page="spans"]'), false, "the list is closed");
+      await at().click(".menu .turn");
+      await at().click('.menu a[data-page="spans"]');
+      await settled("tr[data-block]");
+      same([await at().isVisible('.menu a[data-page="spans"]'), await at().textContent(".menu .turn")].map(String), ["false", "Spans▾"], "closed again");
+    } finally {
+      await at().setViewportSize(size);
+    }
+  });
+
   test("at 390 pixels no page is wider than the screen, and targets are 24 pixels tall", async () => {
     const size = at().viewportSize();
     await at().setViewportSize({ width: 390, height: 800 });
     try {
-      for (const page of ["flame?metric=ticks", "functions?metric=ticks", "paths?metric=ticks", "tree?metric=ticks", "callers?metric=ticks&focus=5", "graph?", "source?", `timeline?file=${jobs}&span=3`, `spans?file=${jobs}`, `slowest?file=${jobs}`, `iterations?file=${jobs}`, `explain?file=${jobs}`, `whatif?file=${jobs}`, `missing?file=${jobs}`, "diff?"]) {
+      for (const page of ["flame?metric=ticks", "functions?metric=ticks", "paths?metric=ticks", "tree?metric=ticks", "callers?metric=ticks&focus=5", "graph?", "source?", `timeline?file=${jobs}&span=3`, `spans?file=${jobs}`, `slowest?file=${jobs}`, `iterations?file=${jobs}`, `explain?file=${jobs}`, `whatif?file=${jobs}`, `missing?file=${jobs}`, `frames?file=${files.indexOf("frames.cairn")}&input=1&result=3`, "diff?"]) {
         await go(page);
         await settled('[data-what="measured"], table.sides');
         await shot("phone-" + page.split("?")[0]);
@@ -173,8 +200,11 @@ export default function figures({ test, at, go, settled, quiet, same, holds, jso
         same(cut, 0, page + ": tables cut");
         if (page.startsWith("slowest")) // no name is broken into more than two lines
           holds(await at().$$eval("tr[data-span] a.name", (all) => all.every((one) => one.getBoundingClientRect().height < 60)), page + ": names are readable");
-        if (page.startsWith("functions"))
-          same(await at().$eval("table.blocks", (one) => one.scrollWidth <= one.clientWidth), true, page + ": the table needs no scrolling");
+        const outside = await at().$$eval("main :is(table.blocks, .whatif table) :is(th, td)", (all) => all.filter((one) => {
+          const box = one.getBoundingClientRect();
+          return box.width > 1 && (box.left < 0 || box.right > innerWidth || one.scrollWidth > one.clientWidth + 1);
+        }).map((one) => one.outerHTML.slice(0, 120)));
+        same(outside.slice(0, 3), [], page + ": cells that need scrolling");
       }
     } finally {
       await at().setViewportSize(size);

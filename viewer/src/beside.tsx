@@ -53,7 +53,7 @@ function Functions({ place, rows, data, sort, chosen }: { place: Place; rows: an
   );
   return (
     <div class="beside-table" ref={frame} tabIndex={0} role="region" aria-label="Functions">
-      <table class="blocks">
+      <table class="blocks stacked">
         <caption class="unseen">Functions</caption>
         <thead><tr>{heading("total")}{heading("self")}<th scope="col">function</th></tr></thead>
         <tbody>

@@ -71,7 +71,7 @@ export function ExplainPage({ place, search }: { place: Place; search: string })
       <p class="answer" data-what="answer">{data.answer}</p>
       {search && <p class="note">{count(parts.length + factors.length)} of {count(data.parts.length + data.factors.length)} rows match the search</p>}
       {parts.length > 0 && (
-        <table class="blocks" tabIndex={0}>
+        <table class="blocks stacked" tabIndex={0}>
           <caption>Parts of the variance. Durations are of one call, calls are per span; “extra” is the whole difference of a slow span.</caption>
           <thead><tr><th scope="col" class="figure">share of variance</th><th scope="col" class="figure">mean</th><th scope="col" class="figure">typical spans</th><th scope="col" class="figure">slow spans</th><th scope="col" class="figure">extra per slow span</th><th scope="col">part</th></tr></thead>
           <tbody>
@@ -92,7 +92,7 @@ export function ExplainPage({ place, search }: { place: Place; search: string })
         </table>
       )}
       {factors.length > 0 && (
-        <table class="blocks" tabIndex={0}>
+        <table class="blocks stacked" tabIndex={0}>
           <caption>Correlated with the duration</caption>
           <thead><tr><th scope="col" class="figure">explains</th><th scope="col">attribute</th><th scope="col">slowest</th><th scope="col">fastest</th><th scope="col">verdict</th></tr></thead>
           <tbody>
@@ -172,7 +172,7 @@ function Latency({ was, again, now }: { was: any; again: any; now: any }) {
     );
   };
   return (
-    <table>
+    <table class="stacked">
       <thead><tr><td /><th scope="col" class="figure">recorded</th><th scope="col" class="figure">simulated baseline</th><th scope="col" class="figure">predicted</th><th scope="col" class="figure">change</th></tr></thead>
       <tbody>{row("throughput", "throughput")}{row("median", "median")}{row("90th percentile", "p90")}{row("99th percentile", "p99")}{row("longest", "max")}</tbody>
     </table>
@@ -273,7 +273,7 @@ function Effects({ data, set, changes, search }: { data: any; set: (rest: Record
   return (
     <>
     <p class="note" data-what="error" data-value={error}>± {share(error, 1)}: the simulated baseline is that far from the recording. Smaller changes are grey: they can be errors of the model.{rows.every(falls) ? "" : " ↕: not every speed-up shortens the run, because the order in which threads run changes with it."}</p>
-    <table data-what="effects">
+    <table class="stacked" data-what="effects">
       <thead><tr><th scope="col">self time reduced by</th>{rows[0].effects.map((cell: any) => <th scope="col" class="figure">{Math.round(100 * cell.less)} %</th>)}<td /></tr></thead>
       <tbody>{rows.map((row) => (
         <tr>

@@ -91,7 +91,7 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
         </>
       )}
       <Why items={items} generation={generation} unit={unit} search={search} />
-      <table class="blocks sides">
+      <table class="blocks stacked sides">
         <caption class="unseen">Functions by the size of their change</caption>
         <thead>
           <tr><th scope="col" class="figure">{named} before</th><th scope="col" class="figure">{named} after</th><th scope="col" class="figure">change</th><th scope="col" class="figure">relative</th><th scope="col">function</th></tr>

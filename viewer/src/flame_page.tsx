@@ -15,7 +15,7 @@ export function SpanFlamePage({ place, search }: { place: Place; search: string 
   return (
     <>
       <div class="tools" role="toolbar" aria-label="Span tree">
-        <Colorings route={route} coloring={coloring} />
+        <Colorings route={route} coloring={coloring} spans />
         {route.rest.zoom && <a class="button" href={to(route, { rest: { ...route.rest, zoom: "" } })}>zoom out</a>}
         <span class="note">Self time of spans, below their parents. Each moment of a lane counts once; lanes are summed.</span>
       </div>
@@ -26,12 +26,12 @@ export function SpanFlamePage({ place, search }: { place: Place; search: string 
 
 const colorings: [Coloring, string][] = [["block", "function"], ["file", "file"], ["cost", "self"], ["calls", "calls"]];
 
-function Colorings({ route, coloring }: { route: Route; coloring: Coloring }) {
+function Colorings({ route, coloring, spans }: { route: Route; coloring: Coloring; spans?: boolean }) {
   return (
     <>
       <span class="group"><b>colour</b>
         {colorings.map(([name, text]) => (
-          <a href={to(route, { rest: { ...route.rest, color: name === "block" ? "" : name } })} aria-current={coloring === name}>{text}</a>
+          <a href={to(route, { rest: { ...route.rest, color: name === "block" ? "" : name } })} aria-current={coloring === name}>{(spans && ({ block: "span name", calls: "spans" } as Record<string, string>)[name]) || text}</a>
         ))}
       </span>
       {coloring !== "block" && coloring !== "file" && (

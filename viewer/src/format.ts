@@ -52,7 +52,7 @@ export function share(part: number, whole: number): string {
   if (!whole) return "–";
   const percent = (100 * part) / whole;
   if (part && Math.abs(percent) < 0.05) return "< 0.1 %";
-  return percent.toFixed(1) + " %";
+  return (percent < 0 ? "−" : "") + Math.abs(percent).toFixed(1) + " %";
 }
 
 export function change(before: number, after: number): string {

@@ -147,7 +147,7 @@ function FrameStrip({ place, data }: { place: Place; data: Latencies }) {
 
 function Stages({ data }: { data: Latencies }) {
   return (
-    <table class="blocks">
+    <table class="blocks stacked">
       <caption>Stages, each from its begin to that of the next</caption>
       <thead><tr><th scope="col" class="figure">total</th><th scope="col" class="figure">mean</th><th scope="col" class="figure">count</th><th scope="col">span name</th></tr></thead>
       <tbody>
@@ -166,7 +166,7 @@ function Stages({ data }: { data: Latencies }) {
 function Slowest({ place, data }: { place: Place; data: Latencies }) {
   const last = data.slowest.length ? data.slowest[0].latency : 1;
   return (
-    <table class="blocks slowest">
+    <table class="blocks stacked slowest">
       <caption>The slowest, with the time of each stage</caption>
       <thead><tr><th scope="col" class="figure">latency</th><th scope="col" class="figure">age</th><th scope="col" class="figure">began</th><th scope="col">result</th><th scope="col">stages</th></tr></thead>
       <tbody>

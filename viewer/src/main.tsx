@@ -298,6 +298,8 @@ function App() {
   const { files, error, gone, look } = useFiles(), head = useHead(), asked = useRoute();
   const route = asked.page ? asked : { ...asked, page: landing(files[Math.min(asked.file, files.length - 1)]) };
   const [helping, setHelping] = useState(false);
+  const [open, setOpen] = useState(false); // the menu, on a phone
+  useEffect(() => setOpen(false), [route.page]);
   const theme = useTheme();
   useKeys(route, pages, setHelping, theme.turn);
   usePlace(route, files.length > 0);
@@ -318,7 +320,7 @@ function App() {
     <>
       <a class="skip" href="#content" onClick={(event) => { event.preventDefault(); document.getElementById("content")?.focus(); }}>Skip to content</a>
       <header ref={head}>
-        <a class="brand" href={to(route, { page: "", focus: [], drops: [], transforms: [], choice: null, rest: {} })} aria-label="cairn"><Mark /> cairn</a>
+        <a class="brand" href={to(route, { page: "", focus: [], drops: [], transforms: [], choice: null, rest: {} })} aria-label="cairn"><Mark /> <span class="word">cairn</span></a>
         {both ? <span class="pick" title={both.map((one) => one.path).join(" → ")}>{both.map((one) => one.name).join(" → ")}</span> : files.length > 1 ? (
           <label class="pick"><span class="unseen">file</span>
             <select value={String(files.indexOf(file))} onChange={(event) => go(to(route, { file: Number((event.target as HTMLSelectElement).value), focus: [], drops: [], transforms: [], choice: null, metric: "", rest: {} }))}>
@@ -334,7 +336,8 @@ function App() {
         <button type="button" class="help" onClick={theme.turn} title={theme.text + " (T)"} aria-label={theme.text}><Sun /></button>
         <button type="button" class="help" onClick={() => setHelping(true)} aria-label="Help: pages and keys">?</button>
       </header>
-      <nav class="menu" aria-label="Pages">
+      <nav class={open ? "menu open" : "menu"} aria-label="Pages">
+        <button type="button" class="turn" aria-expanded={open} onClick={() => setOpen(!open)}>{entry.text}<span aria-hidden="true">{open ? "▴" : "▾"}</span></button>
         <Menu title="Profile" list={where} route={place.route} />
         <Menu title="Spans" list={when} route={place.route} disabled={file.spans === 0 ? (isLive() ? "no spans in this file" : "no spans in this page") : file.spans === null ? "reading…" : undefined} />
         <Menu title="Queries" list={what.slice(0, 1)} route={place.route} />

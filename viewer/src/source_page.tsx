@@ -50,7 +50,7 @@ function FilesPage({ place, search }: { place: Place; search: string }) {
   if (!files.length) return <p class="note">{search ? "No function matches the search." : "No function has a known source file."}</p>;
   const whole = data.metrics.find((one: any) => one.name === metric)?.total || 0;
   return (
-    <table class="blocks files">
+    <table class="blocks stacked files">
       <caption class="unseen">Files by the self cost of their {search ? "matching " : ""}functions</caption>
       <thead><tr><th scope="col" class="figure" aria-sort="descending">self</th><th scope="col" class="figure">calls</th><th scope="col" class="figure">functions</th><th scope="col">file</th></tr></thead>
       <tbody>{files.slice(0, 500).map((row) => (
@@ -134,7 +134,7 @@ export function SourcePage({ place, search }: { place: Place; search: string }) 
       ) : (
         <>
           <p class="note">The text is not shown: {data.reason}.</p>
-          <table class="blocks">
+          <table class="blocks stacked">
             <thead><tr><th scope="col" class="figure">total</th><th scope="col" class="figure">self</th><th scope="col" class="figure">calls</th><th scope="col">function</th><td /></tr></thead>
             <tbody>
               {found.sort((a: Row, b: Row) => b.self - a.self || b.inclusive - a.inclusive || b.calls - a.calls).map((row: Row) => (

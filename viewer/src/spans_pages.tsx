@@ -36,7 +36,7 @@ const columns = ["total", "self", "count", "median", "p99", "max"];
 export function SpanTable({ place, data, sort, link, caption }: { place: Place; data: any; sort: string; link?: (name: string) => string; caption: string }) {
   const { route } = place, most = Math.max(1, ...data.blocks.map((row: any) => row.total));
   return (
-    <table class="blocks">
+    <table class="blocks stacked">
       <caption class="unseen">{caption}</caption>
       <thead>
         <tr>{columns.map((name) => (
@@ -59,7 +59,7 @@ export function SpanTable({ place, data, sort, link, caption }: { place: Place; 
               {link && row.count > 1 ? <a href={slowestOf(place, row)} title="The spans of at least this duration">{time(row.p99)}</a> : time(row.p99)}
             </td>
             <td class="figure" data-what="max" data-value={row.max}>{time(row.max)}</td>
-            <td><Bins bins={row.bins} edges={data.edges} /></td>
+            <td class="bins"><Bins bins={row.bins} edges={data.edges} /></td>
             <th scope="row"><a class="name" href={to(route, { page: "iterations", rest: { block: String(row.block.id) }, choice: null })}><Named block={row.block} /></a></th>
           </tr>
         ))}
@@ -97,13 +97,14 @@ export function SlowestPage({ place, search, block }: { place: Place; search: st
   if (error) return <Problem text={error} />;
   if (!data) return <Waiting what="Finding the slowest spans" />;
   const most = data.slowest.length ? data.slowest[0].duration : 1;
+  const attributes = data.slowest.some((span: any) => span.attributes.length > 0);
   const rows = search ? data.slowest.filter((span: any) => isFound(span, search)) : data.slowest;
   return (
     <>
     {search && <p class="note">{count(rows.length)} of the {count(data.slowest.length)} slowest match the search by name or attribute</p>}
-    <table class="blocks slowest">
+    <table class="blocks stacked slowest">
       <caption class="unseen">The slowest spans</caption>
-      <thead><tr><th scope="col" class="figure">total</th><th scope="col" class="figure">self</th><th scope="col">span</th><th scope="col">attributes</th><th scope="col">lane</th><th scope="col">ancestors</th></tr></thead>
+      <thead><tr><th scope="col" class="figure">total</th><th scope="col" class="figure">self</th><th scope="col">span</th>{attributes && <th scope="col">attributes</th>}<th scope="col">lane</th><th scope="col">ancestors</th></tr></thead>
       <tbody>
         {rows.map((span: any) => (
           <tr data-span={span.id}>
@@ -113,8 +114,8 @@ export function SlowestPage({ place, search, block }: { place: Place; search: st
             </td>
             <td class="figure" data-value={span.self}>{time(span.self)}</td>
             <th scope="row"><SpanName span={span} place={place} /></th>
-            <td class="attributes">{span.attributes.map((a: any) => <span title={a.key + " " + valueOf(a)}><i>{a.key}</i> <bdi>{valueOf(a)}</bdi></span>)}</td>
-            <td><bdi>{span.lane || "–"}</bdi></td>
+            {attributes && <td class="attributes">{span.attributes.map((a: any) => <span title={a.key + " " + valueOf(a)}><i>{a.key}</i> <bdi>{valueOf(a)}</bdi></span>)}</td>}
+            <td class="lane" title={span.lane}><bdi>{span.lane || "–"}</bdi></td>
             <td class="path dim">{span.ancestors.slice(0, 4).map((one: any) => <span>{nameOf(one.block, one.iteration)}</span>)}</td>
           </tr>
         ))}
@@ -147,7 +148,7 @@ export function MissingPage({ place, search }: { place: Place; search: string })
         <span class="more">{share(data.missing, data.total)}</span>
         <span class="note">of root spans' time, in which nothing that was recorded ran, in {count(data.gap_count)} {data.gap_count === 1 ? "gap" : "gaps"}</span>
       </p>
-      <table class="blocks">
+      <table class="blocks stacked">
         <caption>Missing time by span name</caption>
         <thead><tr><th scope="col" class="figure">missing</th><th scope="col" class="figure">of</th><th scope="col" class="figure">spans</th><th scope="col">span name</th></tr></thead>
         <tbody>{data.blocks.filter((row: any) => has(row)).map((row: any) => (
@@ -158,7 +159,7 @@ export function MissingPage({ place, search }: { place: Place; search: string })
           </tr>))}
         </tbody>
       </table>
-      <table class="blocks">
+      <table class="blocks stacked">
         <caption>The largest gaps</caption>
         <thead><tr><th scope="col" class="figure">gap</th><th scope="col" class="figure">at</th><th scope="col">in</th><th scope="col">between</th></tr></thead>
         <tbody>{data.gaps.filter((gap: any) => has(gap.span, gap.before, gap.after)).map((gap: any) => (

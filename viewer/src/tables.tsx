@@ -49,7 +49,7 @@ function Blocks({ place, search, data, sort }: { place: Place; search: string; d
   return (
     <>
       {!route.focus.length && !route.drops.length && !route.transforms.length && <Summary report={data} place={place} />}
-      <table class="blocks">
+      <table class="blocks stacked">
         <caption class="unseen">Functions over all callers</caption>
         <thead>
           <tr>
@@ -125,7 +125,7 @@ function Sequences({ place, data, top, search }: { place: Place; data: any; top:
   const rows = useFirst<any>(found);
   return (
     <>
-      <table class="blocks">
+      <table class="blocks stacked">
         <caption class="unseen">Call paths by the self cost of their last function</caption>
         <thead>
           <tr>
@@ -217,7 +217,7 @@ function Sequence({ place, near, steps, search }: { place: Place; near: any; ste
         <a class="button" href={to(route, { page: "flame", rest: { callers: "1" } })}>flame graph of callers</a>
         <a class="button" href={to(route, { page: "graph" })}>call graph</a>
       </div>
-      <table class="blocks sequence">
+      <table class="blocks stacked sequence">
         <caption class="unseen">Callers and callees</caption>
         <thead>
           <tr>

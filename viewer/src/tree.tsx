@@ -91,19 +91,19 @@ function Tree({ flame, place, search }: { flame: Flame; place: Place; search: st
   };
   return (
     <>
-      <table class="blocks tree" role="treegrid" aria-label="Call tree" onKeyDown={key}>
+      <table class="blocks stacked tree" role="treegrid" aria-label="Call tree" onKeyDown={key}>
         <thead><tr><th scope="col" class="figure" aria-sort="descending">total</th><th scope="col" class="figure">self</th><th scope="col" class="figure">calls</th><th scope="col">function</th></tr></thead>
         <tbody>
           {rows.map((box) => hidden(box) ? (
             <tr aria-level={box.depth + 1}><Cost what="narrow" value={box.inclusive} whole={flame.total} unit={flame.unit} /><td /><td />
-              <th scope="row" style={{ paddingLeft: 10 + 16 * box.depth + "px" }}><button type="button" class="rest" onClick={() => go(to(place.route, { rest: { ...place.route.rest, zoom: zoomTo(flame, box.parent!) } }))}>{box.block.name}</button></th>
+              <th scope="row" style={{ "--depth": box.depth }}><button type="button" class="rest" onClick={() => go(to(place.route, { rest: { ...place.route.rest, zoom: zoomTo(flame, box.parent!) } }))}>{box.block.name}</button></th>
             </tr>
           ) : (
             <tr key={box.row} data-row={box.row} data-block={box.block.id} data-depth={box.depth} aria-level={box.depth + 1} aria-expanded={box.children.length ? isOpen(box) : undefined} class={those && matches(box.block, search) ? "found" : ""}>
               <Cost what="inclusive" value={box.inclusive} whole={flame.total} unit={flame.unit} interval={likelyBelow(place, box.block, box.inclusive)} />
               {flame.callers ? <td /> : <Cost what="self" value={box.self} whole={flame.total} unit={flame.unit} interval={likelyOf(place, box.self)} />}
               {flame.callers ? <td /> : <Figure what="calls" value={box.calls} unit="" />}
-              <th scope="row" style={{ paddingLeft: 8 + 16 * box.depth + "px" }}>
+              <th scope="row" style={{ "--depth": box.depth }}>
                 <div class="stepped">
                   <button type="button" class="twist" tabIndex={box.block.id ? -1 : 0} disabled={!box.children.length} onClick={() => toggle([box])} aria-label={(isOpen(box) ? "Collapse " : "Expand ") + box.block.name}>{box.children.length && isOpen(box) ? "▾" : "▸"}</button>
                   <BlockName block={box.block} place={place} />

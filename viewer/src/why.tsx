@@ -31,11 +31,11 @@ export function Why({ items, generation, unit, search }: { items: Items; generat
       <h2>Why it changed</h2>
       {data.estimated_paths && <p class="note">Call paths are estimated from the numbers of calls by caller: no paths were recorded.</p>}
       {data.chance && <p class="note">The total is within chance: sampling alone can cause this difference.</p>}
-      <table class="causes">{head}<tbody>{causes.slice(0, FEW).map(row)}</tbody></table>
+      <table class="blocks causes stacked">{head}<tbody>{causes.slice(0, FEW).map(row)}</tbody></table>
       {causes.length > FEW && (
         <details>
           <summary>{causes.length + data.hidden - FEW} more causes{data.hidden ? ", the next " + (causes.length - FEW) + " of them" : ""}</summary>
-          <table class="causes">{head}<tbody>{causes.slice(FEW).map(row)}</tbody></table>
+          <table class="blocks causes stacked">{head}<tbody>{causes.slice(FEW).map(row)}</tbody></table>
         </details>
       )}
       {data.matches.map((match: any) => <p class="note">{match.before.name} is taken for {match.after.name}: {Math.round(100 * match.likeness)} % alike</p>)}
