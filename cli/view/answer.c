@@ -162,6 +162,7 @@ static const struct route {
     {"span", crn_view_span},
     {"span-flame", crn_view_span_flame},
     {"timeline", crn_view_timeline},
+    {"counters", crn_view_counters},
     {"iterations", crn_view_iterations},
     {"sql", crn_view_sql},
     {"schema", crn_view_schema},

@@ -142,6 +142,7 @@ typedef struct spans_read {
     crn_trace *trace;
     crn_spans *spans;
     crn_chart *chart;
+    crn_counter_tracks *counters;
     crn_view_sums *sums;
 } spans_read;
 
@@ -149,6 +150,7 @@ static void spans_free(spans_read *read)
 {
     crn_view_sums_free(read->sums);
     crn_chart_free(read->chart);
+    crn_counter_tracks_free(read->counters);
     crn_spans_free(read->spans);
     crn_trace_free(read->trace);
     *read = (spans_read){0};
@@ -165,6 +167,7 @@ static spans_read spans_load(const crn_view_file *file)
     if (read.trace) {
         read.spans = crn_spans_make(read.trace, file->plain->block_count);
         read.chart = crn_chart_make(read.trace);
+        read.counters = crn_counter_tracks_make(read.trace);
         malloc_trim(0);
     }
     return read;
@@ -172,7 +175,7 @@ static spans_read spans_load(const crn_view_file *file)
 
 static void spans_take(crn_view_file *file, spans_read read)
 {
-    spans_read before = {file->trace, file->spans, file->chart, file->sums};
+    spans_read before = {file->trace, file->spans, file->chart, file->counters, file->sums};
     crn_view_choice_clear(&file->choice);
     crn_view_replay_clear(file);
     crn_view_part_clear(&file->span_part);
@@ -180,6 +183,7 @@ static void spans_take(crn_view_file *file, spans_read read)
     file->trace = read.trace;
     file->spans = read.spans;
     file->chart = read.chart;
+    file->counters = read.counters;
     file->sums = read.sums;
     file->looked_at = true;
 }

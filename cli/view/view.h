@@ -97,6 +97,7 @@ typedef struct crn_view_file {
     crn_trace *trace;     /* NULL until requested */
     crn_spans *spans;
     crn_chart *chart;
+    crn_counter_tracks *counters;
     crn_view_sums *sums;     /* NULL until there are spans */
     bool no_replay;          /* make no replay in advance */
     bool replay_wanted;      /* a request waits for the replay */
@@ -215,7 +216,8 @@ crn_view_answer crn_view_report, crn_view_measured, crn_view_steps, crn_view_seq
     crn_view_match;
 crn_view_answer crn_view_flame, crn_view_graph, crn_view_source;
 crn_view_answer crn_view_diff, crn_view_diff_flame, crn_view_why;
-crn_view_answer crn_view_spans, crn_view_span, crn_view_timeline, crn_view_iterations;
+crn_view_answer crn_view_spans, crn_view_span, crn_view_timeline, crn_view_counters,
+    crn_view_iterations;
 crn_view_answer crn_view_explain, crn_view_latency, crn_view_whatif, crn_view_span_flame;
 crn_view_answer crn_view_sql, crn_view_schema;
 

@@ -9,6 +9,7 @@
 #define CRN_SPANS_SPANS_H
 
 #include "spans/chart.h"
+#include "spans/counter_tracks.h"
 #include "spans/iterations.h"
 #include "spans/latency.h"
 #include "spans/redact.h"

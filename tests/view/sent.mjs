@@ -61,6 +61,17 @@ export default function sent({ test, at, go, same, holds, json, files, browser, 
     });
   });
 
+  test("a page in one file has counters", async () => {
+    const number = files.indexOf("frames.cairn");
+    await go(`timeline?file=${number}`);
+    await opened("frames.cairn", async (page, ask) => {
+      const mine = await ask("counters");
+      same([mine.tracks[0].points.length, mine], [45, await served(`counters?pixels=2000&file=${number}`)], "counters");
+      await show(page, "timeline");
+      await page.waitForSelector(".counter canvas");
+    });
+  });
+
   test("a page in one file has sources", async () => {
     await opened("lua.cairn", async (page, ask) => {
       const blocks = json("report", "--json", "lua.cairn", "--flat", "--top", "0").flat.map((row) => row.block);

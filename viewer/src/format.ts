@@ -55,6 +55,14 @@ export function share(part: number, whole: number): string {
   return (percent < 0 ? "−" : "") + Math.abs(percent).toFixed(1) + " %";
 }
 
+// Writes a number with at most four digits that count.
+export function quantity(value: number): string {
+  const size = Math.abs(value);
+  if (size >= 1e15 || (size && size < 1e-3)) return value.toExponential(2).replace(/-/g, "−");
+  const text = size >= 1000 ? group.format(size) : String(Number(size.toPrecision(4)));
+  return (value < 0 ? "−" : "") + text;
+}
+
 export function change(before: number, after: number): string {
   if (!before) return after ? "new" : "–";
   const percent = 100 * (after / before - 1);

@@ -103,6 +103,7 @@ export class StoredAnswers {
     const { all } = this;
     switch (route) {
       case "timeline": return timeline(all.timeline, items);
+      case "counters": return all.counters;
       case "spans": whole(items); return spans(all, items);
       case "span-flame": return flame(all["span-flame"], items);
       case "iterations": return ofBlock(all.iterations, all.first, one(items, "of"), "iterations");

@@ -4,6 +4,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import * as color from "./color";
 import { Items, ask, useAnswer } from "./data";
+import { Counters } from "./counters";
 import { count, moment, time } from "./format";
 import { AXIS, Bar, Chart, EDGE, LANES, ROW, View, barOf, gutterOf, paint, paintAxis, tops } from "./lanes";
 import { LaneList, arrange, orderOf } from "./lane_list";
@@ -17,12 +18,13 @@ import { Span, SpanCard, nameOf, useSpan, valueOf } from "./span";
 export function TimelinePage({ place, search }: { place: Place; search: string }) {
   const { route } = place, { rest } = route;
   const base: Items = [["file", String(route.file)], ...Object.entries(choiceItems(route.choice))];
-  const items: Items = [...base, ["pixels", "1400"], ["lane", rest.lane || "0"], ["lanes", String(LANES)]];
+  const asked: Items = [];
   if (rest.from || rest.to) {
     const { from, to: end } = bounds(rest, { from: 0, to: NaN });
-    items.push(["from", String(Math.floor(from))]);
-    if (end) items.push(["to", String(Math.ceil(end))]);
+    asked.push(["from", String(Math.floor(from))]);
+    if (end) asked.push(["to", String(Math.ceil(end))]);
   }
+  const items: Items = [...base, ["pixels", "1400"], ["lane", rest.lane || "0"], ["lanes", String(LANES)], ...asked];
   const { data, error, waiting } = useAnswer<Chart>("timeline", items, place.file.generation);
   useEffect(() => {
     if (rest.chosen !== "1" || !rest.span) return;
@@ -31,7 +33,7 @@ export function TimelinePage({ place, search }: { place: Place; search: string }
   }, [rest.chosen, rest.span]);
   if (error) return <Problem text={error} />;
   if (!data) return <Waiting what="Laying out the spans" />;
-  return <Lanes chart={data} place={place} search={search} waiting={waiting} base={base} />;
+  return <Lanes chart={data} place={place} search={search} waiting={waiting} base={base} asked={asked} />;
 }
 
 // Limits the window of an address: it begins at 0 or later and is not empty.
@@ -41,7 +43,7 @@ function bounds(rest: Record<string, string>, otherwise: View): View {
   return to <= from ? { from: to, to: Math.max(to + 100, from) } : { from, to };
 }
 
-function Lanes({ chart, place, search, waiting, base }: { chart: Chart; place: Place; search: string; waiting: boolean; base: Items }) {
+function Lanes({ chart, place, search, waiting, base, asked }: { chart: Chart; place: Place; search: string; waiting: boolean; base: Items; asked: Items }) {
   const { route } = place, { rest } = route;
   // With chosen iterations, shows their window, unless another was requested.
   const wanted: View = bounds(rest, route.choice ? chart : { from: 0, to: chart.length + 1 });
@@ -219,7 +221,7 @@ function Lanes({ chart, place, search, waiting, base }: { chart: Chart; place: P
         {!chart.sent && <button type="button" class="button" aria-pressed={choosingRange} onClick={() => setChoosingRange(!choosingRange)} title="Then drag over the lanes. Key r selects what is shown.">select a range</button>}
         {selected >= 0 && <button type="button" class="button" onClick={() => zoomTo(selected)}>zoom to the span</button>}
         <span class="note" data-what="window">{moment(view.from, (view.to - view.from) / 100)} to {moment(view.to, (view.to - view.from) / 100)}, {time(view.to - view.from)}; <span data-what="spans" data-value={counts.spans}>{count(counts.spans)}</span> {counts.spans === 1 ? "span" : "spans"}{route.choice ? " selected" : ""} on {count(lanes)} {lanes === 1 ? "lane" : "lanes"}{waiting ? "; reading…" : ""}</span>
-        <span class="keys"><i class="handoff" /> <span data-what="handoffs">{count(counts.handoffs)}</span> {counts.handoffs === 1 ? "hand-off" : "hand-offs"} <i class="waits" /> <span data-what="waits">{count(counts.waits)}</span> {counts.waits === 1 ? "wait" : "waits"}</span>
+        <span class="keys"><i class="handoff" /> <span data-what="handoffs">{count(counts.handoffs)}</span> {counts.handoffs === 1 ? "hand-off" : "hand-offs"} <i class="waits" /> <span data-what="waits">{count(counts.waits)}</span> {counts.waits === 1 ? "wait" : "waits"}{counts.follows > 0 && <> <i class="follows" /> <span data-what="follows">{count(counts.follows)}</span> {counts.follows === 1 ? "pipeline link" : "pipeline links"}</>}</span>
       </div>
       <div class="split">
         <div class={choosingRange ? "lanes choosing" : "lanes"}>
@@ -230,6 +232,7 @@ function Lanes({ chart, place, search, waiting, base }: { chart: Chart; place: P
           <canvas ref={axis} class="axis" aria-hidden="true" style={{ height: AXIS + "px" }} />
           <Minimap base={base} generation={place.file.generation} view={view} length={whole.to}
             move={(middle) => show({ from: middle - (view.to - view.from) / 2, to: middle + (view.to - view.from) / 2 })} />
+          {chart.counters > 0 && <Counters base={base} generation={place.file.generation} view={view} asked={asked} />}
           {hovered && !brush && <Tip bar={hovered} chart={chart} span={near} at={pointer} />}
         </div>
         <aside class="side" aria-live="polite">
