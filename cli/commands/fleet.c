@@ -11,13 +11,11 @@
 #include "commands.h"
 #include "spans/spans.h"
 
-static const double SHARE_LEAST = 0.001; /* functions below it are not compared */
-
 static struct {
     crn_list words; /* the question, and what it is about */
     crn_fleet_given fleet;
     crn_list where;
-    const char *service, *metric, *block, *output;
+    const char *service, *metric, *output, *cluster, *by, *since;
     long top, keep_days;
     double fail_above;
     bool total, json;
@@ -31,8 +29,6 @@ static const crn_option options[] = {
      .help = "Only runs with this version, host, label; or since=7d, until=2026-11-01; may be "
              "repeated",
      .list = &given.where},
-    {"function", 'f', .argument = "NAME", .help = "For trend, spans, slowest: of this function",
-     .text = &given.block},
     CRN_OPTION_METRIC(&given.metric, "METRIC",
                       "The metric; default: wall if present, else ticks, another, calls", NULL),
     {"total", .help = "Sort by total cost in place of self cost", .flag = &given.total},
@@ -45,6 +41,15 @@ static const crn_option options[] = {
     {"keep", .argument = "DAYS",
      .help = "For init: delete runs after DAYS (servers from version 20 on)",
      .number = &given.keep_days, .least = 1},
+    {"cluster", .argument = "NAME",
+     .help = "For init: distribute the rows over the shards of this cluster; run it once for each "
+             "server",
+     .text = &given.cluster},
+    {"by", .argument = "KEY",
+     .help = "For top: a row for each version, host, service, or value of this label",
+     .text = &given.by},
+    {"since", .argument = "AGE", .help = "Only runs of the last AGE: 12h, 7d, 4w",
+     .text = &given.since},
     CRN_OPTION_JSON(&given.json),
     {0},
 };
@@ -56,13 +61,16 @@ static const char doc[] =
     "  runs                  list the runs, newest first\n"
     "  top                   functions by cost over all runs\n"
     "  diff BEFORE AFTER     what changed beyond noise: version=1.1 version=1.2\n"
-    "  regressions SINCE     the same for runs of the last SINCE (7d) and as long before\n"
-    "  trend                 mean cost a run by version; of one function with --function\n"
-    "  spans                 durations of spans by name\n"
-    "  slowest               the longest single spans, with their runs\n"
+    "  regressions           the same for runs of the last --since (7d) and as long before\n"
+    "  trend [FUNCTION]      mean cost a run, by version\n"
+    "  history [FUNCTION]    the same, a line for each run\n"
+    "  spans [FUNCTION]      durations of spans by name\n"
+    "  heat [FUNCTION]       numbers of spans by hour and duration, with the longest\n"
+    "  slowest [FUNCTION]    the longest single spans, with their runs\n"
+    "  explain FUNCTION      why its spans differ, also by version and host\n"
     "  get RUN -o OUT        fetch a run back as a capture\n\n"
     "  cairn fleet top --service parser --where since=7d\n"
-    "  cairn fleet regressions 7d --service parser --fail-above 3%\n\n"
+    "  cairn fleet regressions --since 7d --service parser --fail-above 3%\n\n"
     "Exit status: 0; 1 if --fail-above found a growth; 2 for bad input or an error.";
 
 /* ---- shared by the questions ---- */
@@ -70,107 +78,47 @@ static const char doc[] =
 static bool filter_take(crn_fleet_filter *filter)
 {
     crn_error error = {0};
+    static char since[64];
     *filter = (crn_fleet_filter){.service = given.service};
+    if (given.since && strcmp(given.words.list[0], "regressions") != 0) {
+        snprintf(since, sizeof since, "since=%s", given.since);
+        if (!crn_fleet_filter_add(filter, since, &error))
+            return crn_cli_fail("%s", error.message) == CRN_EXIT_OK;
+    }
     for (size_t i = 0; i < given.where.count; i++)
         if (!crn_fleet_filter_add(filter, given.where.list[i], &error))
             return crn_cli_fail("%s", error.message) == CRN_EXIT_OK;
     return true;
 }
 
-typedef struct metric {
-    char *name, *unit;
-} metric;
-
-/* Finds the metric that was asked for, or the most useful one. */
-static bool metric_find(crn_database *database, const crn_fleet_filter *filter, metric *metric)
-{
-    crn_error error = {0};
-    crn_answer answer = {0};
-    crn_sql sql = {0};
-    *metric = (struct metric){0};
-    crn_question_metrics(&sql, filter);
-    bool good = crn_database_query(database, sql.text, &answer, &error);
-    crn_sql_free(&sql);
-    while (good && !metric->name && crn_answer_more(&answer)) {
-        char *name = crn_answer_copy(&answer), *unit = crn_answer_copy(&answer);
-        if (!given.metric || strcmp(name, given.metric) == 0) {
-            *metric = (struct metric){name, unit};
-        } else {
-            crn_free(name);
-            crn_free(unit);
-        }
-    }
-    crn_answer_free(&answer);
-    if (!good)
-        return crn_cli_fail("%s", error.message) == CRN_EXIT_OK;
-    if (!metric->name && given.metric)
-        return crn_cli_fail("no run that matches has the metric \"%s\"", given.metric) ==
-               CRN_EXIT_OK;
-    return metric->name ||
-           crn_cli_fail("no runs that match; cairn fleet runs lists all") == CRN_EXIT_OK;
-}
-
-static void metric_free(metric *metric)
-{
-    crn_free(metric->name);
-    crn_free(metric->unit);
-}
-
 /* ---- questions with one table as the answer ---- */
 
 static int ask(crn_database *database, const crn_question *question)
 {
-    crn_error error = {0};
     crn_fleet_filter filter;
-    metric metric = {0};
-    crn_answer answer = {0};
-    crn_sql sql = {0};
-    bool costs = strcmp(question->name, "top") == 0 || strcmp(question->name, "trend") == 0;
-    if (!filter_take(&filter) || (costs && !metric_find(database, &filter, &metric)))
+    if (!filter_take(&filter))
         return CRN_EXIT_BAD;
     crn_question_about about = {.filter = &filter,
-                                .metric = metric.name,
-                                .block = given.block,
+                                .metric = given.metric,
+                                .block = given.words.count > 1 ? given.words.list[1] : NULL,
+                                .by = given.by,
                                 .by_total = given.total,
                                 .limit = given.top ? (uint64_t)given.top : INT32_MAX};
-    question->sql(&sql, &about);
-    bool good = crn_database_query(database, sql.text, &answer, &error);
-    if (good && !crn_fleet_print(stdout, question, &answer, metric.unit, given.json))
-        good = crn_error_set(&error, 1, "the server's answer is cut short or damaged");
-    crn_answer_free(&answer);
-    crn_sql_free(&sql);
-    metric_free(&metric);
-    return good ? CRN_EXIT_OK : crn_cli_fail("%s", error.message);
+    return crn_fleet_ask(stdout, database, question, &about, given.json) ? CRN_EXIT_OK
+                                                                         : CRN_EXIT_BAD;
 }
 
 /* ---- comparisons ---- */
 
 static int compare(crn_database *database, const crn_fleet_filter filters[2])
 {
-    crn_error error = {0};
-    metric metric;
-    crn_fleet_groups groups;
-    if (!metric_find(database, &filters[0], &metric))
-        return CRN_EXIT_BAD;
-    bool good = crn_fleet_groups_fetch(&groups, database, filters, metric.name, &error);
-    if (good && (groups.costs.runs[0] < 2 || groups.costs.runs[1] < 2))
-        good = crn_error_set(&error, 1,
-                             "%zu runs before and %zu after; noise is known from two runs or more "
-                             "on each side",
-                             groups.costs.runs[0], groups.costs.runs[1]);
     bool above = false;
-    if (good) {
-        crn_fleet_shown shown = {metric.name, metric.unit, (size_t)given.top, given.fail_above,
-                                 given.json};
-        bool time = strcmp(metric.unit, CRN_UNIT_TIME) == 0;
-        crn_fleet_compare changes = crn_fleet_compare_make(&groups.costs, time, SHARE_LEAST);
-        above = crn_fleet_print_compare(stdout, &groups, &changes, &shown);
-        crn_fleet_compare_free(&changes);
-    }
-    crn_fleet_groups_free(&groups);
-    metric_free(&metric);
-    if (!good)
-        return crn_cli_fail("%s", error.message);
+    crn_fleet_shown shown = {.metric = given.metric,
+                             .limit = (size_t)given.top,
+                             .fail_above = given.fail_above,
+                             .json = given.json};
+    if (!crn_fleet_ask_compare(stdout, database, filters, &shown, &above))
+        return CRN_EXIT_BAD;
     return above ? CRN_EXIT_NO : CRN_EXIT_OK;
 }
 
@@ -192,7 +140,7 @@ static int regressions(crn_database *database)
 {
     crn_error error = {0};
     crn_fleet_filter filters[2];
-    const char *age = given.words.list[1];
+    const char *age = given.since ? given.since : "7d";
     char since[64], until[64], before[64];
     char *unit;
     long count = strtol(age, &unit, 10);
@@ -210,6 +158,16 @@ static int regressions(crn_database *database)
 
 /* ---- the rest ---- */
 
+static int explain(crn_database *database)
+{
+    crn_fleet_filter filter;
+    crn_fleet_shown shown = {.limit = (size_t)given.top, .json = given.json};
+    if (!filter_take(&filter))
+        return CRN_EXIT_BAD;
+    return crn_fleet_explain(database, &filter, given.words.list[1], &shown) ? CRN_EXIT_OK
+                                                                             : CRN_EXIT_BAD;
+}
+
 static bool print_statement(void *data, const char *sql, crn_error *error)
 {
     (void)error;
@@ -219,15 +177,20 @@ static bool print_statement(void *data, const char *sql, crn_error *error)
 
 static int schema(crn_database *database)
 {
-    crn_schema_options options = {.server = 20, .keep_days = (unsigned)given.keep_days};
-    crn_schema_each(crn_database_name(database), &options, print_statement, stdout, NULL);
-    return CRN_EXIT_OK;
+    crn_error error = {0};
+    crn_schema_options options = {
+        .server = 20, .keep_days = (unsigned)given.keep_days, .cluster = given.cluster};
+    bool good = crn_schema_each(crn_database_name(database), &options, print_statement, stdout,
+                                &error);
+    return good ? CRN_EXIT_OK : crn_cli_fail("%s", error.message);
 }
 
 static int init(crn_database *database)
 {
     crn_error error = {0};
-    if (!crn_schema_create(database, (unsigned)given.keep_days, &error))
+    crn_schema_options options = {.keep_days = (unsigned)given.keep_days,
+                                  .cluster = given.cluster};
+    if (!crn_schema_create(database, options, &error))
         return crn_cli_fail("%s", error.message);
     printf("the tables are there; send captures with: cairn push\n");
     return CRN_EXIT_OK;
@@ -266,7 +229,8 @@ typedef struct verb {
 static const verb verbs[] = {{"init", 0, init},
                              {"schema", 0, schema},
                              {"diff", 2, diff},
-                             {"regressions", 1, regressions},
+                             {"regressions", 0, regressions},
+                             {"explain", 1, explain},
                              {"get", 1, get}};
 
 static void check(struct argp_state *state)
@@ -281,9 +245,10 @@ static void check(struct argp_state *state)
         }
     for (size_t i = 0; i < crn_question_count; i++)
         if (strcmp(words->list[0], crn_questions[i].name) == 0) {
-            if (words->count > 1)
-                argp_error(state, "\"%s\": %s takes no arguments; select runs with --where",
-                           words->list[1], words->list[0]);
+            if (words->count > 1 + (size_t)crn_questions[i].by_block)
+                argp_error(state, "\"%s\": %s takes %s; select runs with --where",
+                           words->list[words->count - 1], words->list[0],
+                           crn_questions[i].by_block ? "one function" : "no arguments");
             return;
         }
     argp_error(state, "\"%s\" is no question; see cairn fleet --help", words->list[0]);

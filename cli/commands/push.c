@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <argp.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/memory.h"
 #include "cli/common/cli.h"
@@ -25,35 +26,54 @@ static const crn_option options[] = {
 static const char doc[] =
     "Send captures to a ClickHouse database, for cairn fleet.\vThe same capture counts once, "
     "however often it is sent: after an error or a broken connection send it again. Create the "
-    "tables once with cairn fleet init. docs/FLEET.md describes them.\n\n  export "
+    "tables once with cairn fleet init. docs/FLEET.md describes them.\n\nWith --to "
+    "otlp://HOST:PORT spans and profiles go to a collector of OpenTelemetry, with --to "
+    "pyroscope://HOST:PORT profiles to Pyroscope; otlps and pyroscopes with TLS.\n\n  export "
     "CAIRN_FLEET=clickhouse://db.example/cairn\n  cairn push build.cairn --label version=1.2\n\n"
     "Exit status: 0, or 2 if a capture was not sent.";
 
-static int push(crn_database *database, crn_fleet_labels *labels, const char *path)
+static bool push(crn_database *database, crn_fleet_labels *labels, const char *path,
+                 crn_error *error)
 {
-    crn_error error = {0};
     crn_fleet_sent sent;
     crn_progress_begin("%s: sending %s", crn_cli_name, path);
-    bool good = crn_fleet_send(database, labels, path, NULL, &sent, &error);
+    bool good = crn_fleet_send(database, labels, path, NULL, &sent, error);
     crn_progress_end();
-    if (!good)
-        return crn_cli_fail("%s: not all of it was sent: %s; to send it again is safe", path,
-                            error.message);
-    crn_fleet_print_sent(stdout, path, &sent);
-    return CRN_EXIT_OK;
+    if (good)
+        crn_fleet_print_sent(stdout, path, &sent);
+    return good;
+}
+
+static int push_all(crn_database *database, crn_collector *collector, crn_fleet_labels *labels)
+{
+    int status = CRN_EXIT_OK;
+    for (size_t i = 0; i < given.captures.count; i++) {
+        crn_error error = {0};
+        const char *path = given.captures.list[i];
+        if (collector ? crn_collector_send(collector, labels, path, &error)
+                      : push(database, labels, path, &error))
+            continue;
+        status = crn_cli_fail("%s: not all of it was sent: %s%s", path, error.message,
+                              collector ? "" : "; to send it again is safe");
+    }
+    return status;
 }
 
 static int run(void)
 {
     crn_fleet_labels labels = {.count = 0};
-    int status = CRN_EXIT_OK;
-    crn_database *database =
-        crn_fleet_labels_take(&labels, &given.labels) ? crn_fleet_open(&given.fleet) : NULL;
-    if (!database)
-        status = CRN_EXIT_BAD;
-    for (size_t i = 0; database && i < given.captures.count; i++)
-        if (push(database, &labels, given.captures.list[i]) != CRN_EXIT_OK)
-            status = CRN_EXIT_BAD;
+    const char *url = given.fleet.url ? given.fleet.url : getenv("CAIRN_FLEET");
+    crn_collector *collector = NULL;
+    crn_database *database = NULL;
+    bool good = crn_fleet_labels_take(&labels, &given.labels);
+    if (good && crn_collector_is(url)) {
+        given.fleet.url = url;
+        collector = crn_collector_open(&given.fleet);
+    } else if (good) {
+        database = crn_fleet_open(&given.fleet);
+    }
+    int status = database || collector ? push_all(database, collector, &labels) : CRN_EXIT_BAD;
+    crn_collector_close(collector);
     crn_database_close(database);
     crn_free(labels.texts);
     return status;

@@ -13,11 +13,13 @@
 
 #include "base/memory.h"
 #include "cli/common/cli.h"
+#include "cli/fleet/fleet.h"
 #include "cli/view/view.h"
 #include "commands.h"
 
 static struct {
     crn_list files, sources;
+    crn_fleet_given fleet;
     long port;
     bool api;
 } given;
@@ -29,6 +31,12 @@ static const crn_option options[] = {
      .help = "Show sources below this folder; may be repeated (default: the current folder)",
      .more = "A capture can name any file, so files elsewhere are not opened.",
      .list = &given.sources},
+    {"fleet", .argument = "URL",
+     .help = "Show the runs in a fleet's database: clickhouse://[USER@]HOST[:PORT]/DATABASE",
+     .text = &given.fleet.url},
+    {"password-file", .argument = "FILE",
+     .help = "Of the database: read the password from FILE; default: $CAIRN_FLEET_PASSWORD",
+     .text = &given.fleet.password_file},
     {"api", .help = "Serve only the JSON interface, without the page",
      .more = "docs/VIEW.md describes it.", .flag = &given.api},
     {0},
@@ -40,7 +48,7 @@ static const char doc[] =
     "written), a pprof profile, the output of `perf script`, or folded stacks. Of two files, the "
     "first is the old one.\n\nPrints the address of the page, which works only on this machine and "
     "contains a secret. Ctrl-C ends the server.\n\n  cairn view a.cairn\n  cairn view before.cairn "
-    "after.cairn\n\ncairn report --html writes the page to a single file.";
+    "after.cairn\n  cairn view --fleet clickhouse://db.example/cairn\n\ncairn report --html writes the page to a single file.";
 
 /* ---- server ---- */
 
@@ -149,8 +157,13 @@ static struct MHD_Daemon *begin(crn_view *view)
 
 static int serve(crn_view *view)
 {
-    if (!read_files(view))
+    if (given.fleet.url && !(view->fleet = crn_fleet_open(&given.fleet)))
         return CRN_EXIT_BAD;
+    if (!read_files(view) ||
+        (view->fleet && !view->file_count && !crn_view_fleet_begin(view))) {
+        crn_view_uploads_remove(view);
+        return CRN_EXIT_BAD;
+    }
     keep_for_answers(view);
     view->serving = true;
     sigset_t ends = signals_block();
@@ -179,6 +192,13 @@ static void end(crn_view *view)
         free(view->sources[i]);
     crn_free(view->sources);
     crn_free(view->uploads);
+    crn_database_close(view->fleet);
+}
+
+static void check(struct argp_state *state)
+{
+    if (!given.files.count && !given.fleet.url)
+        argp_error(state, "no file given; write its path");
 }
 
 static int run(void)
@@ -203,8 +223,7 @@ const crn_command crn_command_view = {
     .doc = doc,
     .options = options,
     .words = &given.files,
-    .least = 1,
     .most = CRN_VIEW_FILES_MAX,
-    .missing = "no file given; write its path",
+    .check = check,
     .run = run,
 };

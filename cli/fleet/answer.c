@@ -105,34 +105,57 @@ static void put_cell(crn_texts_row *row, size_t cell, const crn_question_column 
         crn_texts_cell(row, cell, "%s", crn_figure_alone(figure, measure, value->number));
 }
 
+/* Finds the columns with any value; the others are not shown. The answer can be read again. */
+static void find_used(const crn_question *question, crn_answer *answer, bool *used)
+{
+    while (crn_answer_more(answer))
+        for (size_t c = 0; c < question->column_count; c++) {
+            value value = value_read(answer, question->columns[c].kind);
+            used[c] |= value.text ? *value.text != '\0' : value.number != 0;
+            crn_free(value.text);
+        }
+    answer->at = 0;
+}
+
+static void add_row(crn_texts *texts, const crn_question *question, crn_answer *answer,
+                    const bool *used, const char *unit, char run[33])
+{
+    crn_texts_row *row = crn_texts_add(texts);
+    row->block.name = row->block.file = "";
+    for (size_t c = 0, cell = 0; c < question->column_count; c++) {
+        value value = value_read(answer, question->columns[c].kind);
+        if (is_place(&question->columns[c]))
+            put_place(row, &question->columns[c], &value);
+        else if (used[c])
+            put_cell(row, cell++, &question->columns[c], &value, unit);
+        if (question->columns[c].kind == CRN_QUESTION_ID && !*run)
+            snprintf(run, 33, "%s", value.text);
+        crn_free(value.text);
+    }
+}
+
 bool crn_fleet_print(FILE *out, const crn_question *question, crn_answer *answer, const char *unit,
                      bool json)
 {
     crn_texts texts = {0};
-    bool named = false;
+    bool named = false, used[CRN_TEXTS_COLUMNS + 3] = {false};
+    char run[33] = "";
     if (json)
         return print_json(out, question, answer);
+    find_used(question, answer, used);
     for (size_t c = 0; c < question->column_count; c++) {
         named |= is_place(&question->columns[c]);
-        if (!is_place(&question->columns[c]))
+        if (!is_place(&question->columns[c]) && used[c])
             texts.titles[texts.columns++] = question->columns[c].title;
     }
-    while (crn_answer_more(answer)) {
-        crn_texts_row *row = crn_texts_add(&texts);
-        row->block.name = row->block.file = "";
-        for (size_t c = 0, cell = 0; c < question->column_count; c++) {
-            value value = value_read(answer, question->columns[c].kind);
-            if (is_place(&question->columns[c]))
-                put_place(row, &question->columns[c], &value);
-            else
-                put_cell(row, cell++, &question->columns[c], &value, unit);
-            crn_free(value.text);
-        }
-    }
+    while (crn_answer_more(answer))
+        add_row(&texts, question, answer, used, unit, run);
     bool good = !answer->bad;
     if (texts.count)
         crn_texts_print(out, &texts, named ? "name" : "");
     else
         fprintf(out, "no runs that match; cairn fleet runs lists all\n");
+    if (*run)
+        fprintf(out, "\nthe whole run of the first line: cairn fleet get %s -o run.cairn\n", run);
     return good;
 }

@@ -46,6 +46,25 @@ typedef struct crn_fleet_labels {
  * prints a message and returns false. */
 bool crn_fleet_labels_take(crn_fleet_labels *labels, const crn_list *given);
 
+/* Adds the service and the host that are known without labels, as the last ones: cut the list to its
+ * length before afterwards. */
+void crn_fleet_labels_add_own(crn_fleet_labels *labels, const crn_profile *profile);
+
+/* ---- collectors: otlp://HOST:PORT, pyroscope://HOST:PORT, with an s for TLS ---- */
+
+typedef struct crn_collector crn_collector;
+
+/* Returns true if the address is a collector's. */
+bool crn_collector_is(const char *url);
+/* `given->url` is a collector's address. Never NULL. */
+crn_collector *crn_collector_open(const crn_fleet_given *given);
+void crn_collector_close(crn_collector *collector);
+/* Reads a capture, sends it, and prints what was sent. */
+bool crn_collector_send(crn_collector *collector, crn_fleet_labels *labels, const char *path,
+                        crn_error *error);
+
+/* ---- the database ---- */
+
 typedef struct crn_fleet_sent {
     crn_push_sum sum;
     char service[256];
@@ -78,5 +97,20 @@ typedef struct crn_fleet_shown {
 /* Prints a comparison. Returns true if a growth beyond noise is above the threshold. */
 bool crn_fleet_print_compare(FILE *out, const crn_fleet_groups *groups,
                              const crn_fleet_compare *compare, const crn_fleet_shown *shown);
+
+/* Asks and prints a question; about->metric may be NULL for the most useful one. Returns false
+ * after printing an error. */
+bool crn_fleet_ask(FILE *out, crn_database *database, const crn_question *question,
+                   const crn_question_about *about, bool json);
+
+/* Compares two groups of runs and prints it; shown->metric likewise, shown->unit is not used. Sets
+ * `*above` as crn_fleet_print_compare. Returns false after printing an error. */
+bool crn_fleet_ask_compare(FILE *out, crn_database *database, const crn_fleet_filter filters[2],
+                           const crn_fleet_shown *shown, bool *above);
+
+/* Explains why the spans of a function differ, within and between the runs that match: fetches the
+ * newest 50 of them. Returns false after printing an error. */
+bool crn_fleet_explain(crn_database *database, const crn_fleet_filter *filter, const char *function,
+                       const crn_fleet_shown *shown);
 
 #endif

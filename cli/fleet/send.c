@@ -60,6 +60,12 @@ static const char *service_of(crn_fleet_labels *labels, const crn_profile *profi
     return labels->service;
 }
 
+void crn_fleet_labels_add_own(crn_fleet_labels *labels, const crn_profile *profile)
+{
+    labels->list[labels->count++] = (crn_push_label){"service", service_of(labels, profile)};
+    labels->list[labels->count++] = (crn_push_label){"host", labels->host};
+}
+
 /* ---- captures ---- */
 
 typedef struct loaded {
@@ -81,7 +87,7 @@ static bool load(loaded *loaded, const char *path, crn_error *error)
     loaded->shown = loaded->recorded;
     if (!loaded->recorded)
         return false;
-    loaded->spans = crn_store_open(path, error);
+    loaded->spans = crn_store_open_whole(path, error);
     if (loaded->spans && crn_symbols_wanted(loaded->recorded))
         loaded->shown = crn_symbols_resolve(loaded->recorded, NULL, NULL);
     return loaded->spans != NULL;
@@ -94,9 +100,7 @@ bool crn_fleet_send(crn_database *database, crn_fleet_labels *labels, const char
     size_t own = labels->count;
     bool good = load(&loaded, path, error);
     if (good) {
-        labels->list[labels->count++] =
-            (crn_push_label){"service", service_of(labels, loaded.shown)};
-        labels->list[labels->count++] = (crn_push_label){"host", labels->host};
+        crn_fleet_labels_add_own(labels, loaded.shown);
         crn_push_options options = {labels->list, labels->count, state, crn_progress_at};
         good = crn_push(database, loaded.shown, loaded.recorded, loaded.spans, &options, &sent->sum,
                         error);

@@ -122,7 +122,8 @@ crn_view_reply crn_view_reply_json(crn_view *view, const crn_view_query *query,
     crn_view_reply reply = {.status = 200, .type = "application/json", .owned = true};
     pthread_mutex_lock(&view->lock);
     /* The list of captures changes by itself, and opening a file changes it. */
-    bool cached = answer != crn_view_captures && strcmp(query->route, "open") != 0;
+    bool cached = answer != crn_view_captures && strcmp(query->route, "open") != 0 &&
+                  strncmp(query->route, "fleet", 5) != 0; /* a database changes by itself */
     char *key = cached ? key_of(view, query) : NULL;
     if (!kept_find(view, key, &reply)) {
         reply.body = answer_text(view, query, answer, &reply.size, message, sizeof message);
@@ -166,6 +167,10 @@ static const struct route {
     {"iterations", crn_view_iterations},
     {"sql", crn_view_sql},
     {"schema", crn_view_schema},
+    {"fleet", crn_view_fleet},
+    {"fleet-ask", crn_view_fleet_ask},
+    {"fleet-diff", crn_view_fleet_diff},
+    {"fleet-open", crn_view_fleet_open},
 };
 
 /* ---- the page ---- */

@@ -163,7 +163,7 @@ bool crn_view_measured(FILE *out, crn_view *view, const crn_view_query *query)
 
 /* ---- files ---- */
 
-static json_t *file_json(const crn_view_file *file)
+static json_t *file_json(const crn_view *view, const crn_view_file *file)
 {
     static const char *const states[] = {"ended", "running", "killed", "unclosed"};
     const crn_profile *profile = file->profile;
@@ -177,6 +177,7 @@ static json_t *file_json(const crn_view_file *file)
         json_array_append_new(warnings, crn_json_text(profile->warnings[i]));
     json_object_set_new(json, "warnings", warnings);
     json_object_set_new(json, "foreign", json_boolean(file->foreign));
+    json_object_set_new(json, "fleet", json_boolean(view->fleet != NULL));
     json_object_set_new(json, "spans",
                         !file->looked_at
                             ? json_null()
@@ -205,7 +206,7 @@ bool crn_view_captures(FILE *out, crn_view *view, const crn_view_query *query)
     json_t *files = json_array();
     for (size_t i = 0; i < view->file_count; i++) {
         crn_view_file_renew(view, &view->files[i]);
-        json_array_append_new(files, file_json(&view->files[i]));
+        json_array_append_new(files, file_json(view, &view->files[i]));
     }
     crn_json_write(out, files);
     return true;

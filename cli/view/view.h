@@ -141,6 +141,7 @@ typedef struct crn_view {
     size_t kept_size;   /* of all */
     char *uploads;      /* folder of files that were dropped onto the page; NULL: none yet */
     unsigned upload_count;
+    struct crn_database *fleet; /* cairn view --fleet; NULL: none */
     atomic_uint readers; /* threads that read spans */
     pthread_mutex_t lock;
     pthread_cond_t looked; /* signalled when a file's spans have been read */
@@ -282,6 +283,26 @@ bool crn_view_has_token(const crn_view *view, const char *path, const char **res
 
 /* A file that the page sends. Begin and add never fail; end answers with the file's number, or with
  * what went wrong. */
+/* Returns the path of a new file in the folder of uploads, whose name is made safe. Free it with
+ * crn_free; NULL with errno set on an error. */
+char *crn_view_upload_path(crn_view *view, const char *name);
+/* Deletes it. */
+void crn_view_upload_remove(const char *path);
+/* Loads such a file as one more of the view, which then owns the path. Returns false after printing
+ * an error. */
+bool crn_view_upload_open(crn_view *view, const char *path);
+
+/* ---- runs in a fleet's database: cairn view --fleet ---- */
+
+/* Fetches the sum of the runs that match as one more file. Returns false after printing an error. */
+bool crn_view_fleet_begin(crn_view *view);
+/* The database's services and versions; a question of cairn fleet; a comparison; and opening of a
+ * run, or of the sum of several, as one more file. */
+bool crn_view_fleet(FILE *out, crn_view *view, const crn_view_query *query);
+bool crn_view_fleet_ask(FILE *out, crn_view *view, const crn_view_query *query);
+bool crn_view_fleet_diff(FILE *out, crn_view *view, const crn_view_query *query);
+bool crn_view_fleet_open(FILE *out, crn_view *view, const crn_view_query *query);
+
 typedef struct crn_view_upload crn_view_upload;
 crn_view_upload *crn_view_upload_begin(crn_view *view, const char *name);
 void crn_view_upload_add(crn_view_upload *upload, const char *data, size_t size);

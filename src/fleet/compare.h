@@ -4,7 +4,7 @@
  *
  * Time: each run is divided by its machine's speed first, the median of the ratios of its functions
  * to their means, so that a slow machine is not a regression (Anders and Huber 2010, median of
- * ratios). Then Welch's t-test for each function; p values are adjusted by Holm's method, so that
+ * ratios), of those functions that did not change. Then Welch's t-test for each function; p values are adjusted by Holm's method, so that
  * with probability 95 % no function is blamed by chance.
  */
 #ifndef CRN_FLEET_COMPARE_H

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "fleet/backoff.h"
 #include "fleet/url.h"
 
 enum {
@@ -17,8 +17,6 @@ enum {
     PASSWORD_MAX = 1024,
     CONNECT_S = 10,
     STALLED_S = 60, /* give up after so long at less than a byte a second */
-    PAUSE_MS = 200, /* before the first retry; doubles up to PAUSE_MAX_MS, plus up to half */
-    PAUSE_MAX_MS = 8000,
     OK = 200
 };
 
@@ -27,7 +25,6 @@ struct crn_database {
     crn_fleet_url url;
     char password[PASSWORD_MAX];
     unsigned retry_s;
-    uint32_t random;
 };
 
 /* ---- options ---- */
@@ -54,7 +51,6 @@ crn_database *crn_database_open(const crn_database_options *options, crn_error *
 {
     crn_database *database = crn_calloc(1, sizeof *database);
     database->retry_s = options->retry_s;
-    database->random = (uint32_t)time(NULL);
     if (crn_fleet_url_parse(&database->url, options->url, error) &&
         password_read(database, options->password_file, error)) {
         curl_global_init(CURL_GLOBAL_DEFAULT);
@@ -164,8 +160,10 @@ static long server_code(const exchange *exchange)
 static bool may_pass(const exchange *exchange)
 {
     /* TOO_MANY_SIMULTANEOUS_QUERIES, TIMEOUT_EXCEEDED, SOCKET_TIMEOUT, NETWORK_ERROR,
-     * MEMORY_LIMIT_EXCEEDED, TABLE_IS_READ_ONLY, NOT_ENOUGH_SPACE, TOO_MANY_PARTS */
-    static const long codes[] = {202, 159, 209, 210, 241, 242, 243, 252};
+     * MEMORY_LIMIT_EXCEEDED, TABLE_IS_READ_ONLY, NOT_ENOUGH_SPACE, TOO_MANY_PARTS; and when another
+     * shard is away ATTEMPT_TO_READ_AFTER_EOF, ALL_CONNECTION_TRIES_FAILED; CANNOT_WRITE of a full
+     * disk (75) */
+    static const long codes[] = {202, 159, 209, 210, 241, 242, 243, 252, 32, 279, 75};
     if (exchange->too_long)
         return false;
     if (exchange->code != CURLE_OK)
@@ -200,19 +198,6 @@ static bool fail(const crn_database *database, const exchange *exchange, crn_err
                          missing ? "; create the tables with: cairn fleet init" : "");
 }
 
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-static void pause_ms(uint64_t ms)
-{
-    struct timespec pause = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
-    nanosleep(&pause, NULL);
-}
-
 /* Returns the URL; `insert`, if not NULL, is a part of it. Free it with crn_free. */
 static char *url_make(const crn_database *database, const char *insert, bool use_database)
 {
@@ -220,9 +205,11 @@ static char *url_make(const crn_database *database, const char *insert, bool use
     char *escaped = insert ? curl_easy_escape(database->curl, insert, 0) : NULL;
     size_t size = sizeof *to + (escaped ? strlen(escaped) : 0) + 64;
     char *url = crn_calloc(size, 1);
-    snprintf(url, size, "%s://%s:%s/?%s%s%s%s", to->scheme, to->host, to->port,
+    /* A row that goes to another shard is stored there before the answer. */
+    snprintf(url, size, "%s://%s:%s/?%s%s%s%s%s", to->scheme, to->host, to->port,
              use_database ? "database=" : "", use_database ? to->database : "",
-             escaped ? "&query=" : "", escaped ? escaped : "");
+             escaped ? "&insert_distributed_sync=1" : "", escaped ? "&query=" : "",
+             escaped ? escaped : "");
     curl_free(escaped);
     return url;
 }
@@ -231,16 +218,11 @@ static bool request(crn_database *database, exchange *exchange, const char *inse
                     bool use_database, crn_error *error)
 {
     char *url = url_make(database, insert, use_database);
-    uint64_t end = now_ms() + database->retry_s * UINT64_C(1000), wait = PAUSE_MS;
-    for (;;) {
+    crn_backoff backoff = crn_backoff_begin(database->retry_s);
+    do
         perform(database, exchange, url);
-        if ((exchange->code == CURLE_OK && exchange->status == OK) || !may_pass(exchange) ||
-            now_ms() >= end)
-            break;
-        database->random = database->random * 1664525 + 1013904223;
-        pause_ms(wait + (database->random >> 16) % (wait / 2));
-        wait = wait * 2 < PAUSE_MAX_MS ? wait * 2 : PAUSE_MAX_MS;
-    }
+    while ((exchange->code != CURLE_OK || exchange->status != OK) && may_pass(exchange) &&
+           crn_backoff_pause(&backoff));
     crn_free(url);
     return (exchange->code == CURLE_OK && exchange->status == OK) ||
            fail(database, exchange, error);

@@ -63,12 +63,28 @@ static void take_metrics(crn_fetching *fetching, crn_answer *answer)
         raw->metrics[m].unit = text_of(fetching, answer);
 }
 
+static void take_lost(crn_fetching *fetching, crn_answer *answer)
+{
+    if (crn_answer_length(answer, 8) != CRN_LOST_COUNTS)
+        answer->bad = true;
+    for (size_t i = 0; i < CRN_LOST_COUNTS; i++)
+        fetching->lost[i] = crn_answer_number(answer, 8);
+    uint64_t lanes = crn_answer_length(answer, 8);
+    if (lanes && lanes != fetching->lane_count)
+        answer->bad = true;
+    fetching->origins = crn_calloc(fetching->lane_count + (size_t)1, sizeof *fetching->origins);
+    for (uint64_t i = 0; i < lanes && !answer->bad; i++)
+        fetching->origins[i] = crn_answer_number(answer, 8);
+    fetching->histograms = (uint32_t)crn_answer_number(answer, 4);
+}
+
 static bool fetch_run(crn_fetching *fetching)
 {
     crn_answer answer = {0};
     crn_sql sql = {0};
     crn_sql_add(&sql, "SELECT service, level, folded, contexts, spans, length, span_lanes, "
-                      "notes.key, notes.value, warnings, metrics.name, metrics.unit "
+                      "notes.key, notes.value, warnings, metrics.name, metrics.unit, lost, origins, "
+                      "histograms "
                       "FROM runs FINAL WHERE run = ");
     crn_sql_id(&sql, &fetching->run);
     crn_sql_add(&sql, " LIMIT 1");
@@ -92,7 +108,48 @@ static bool fetch_run(crn_fetching *fetching)
     take_notes(fetching, &answer);
     take_warnings(fetching, &answer);
     take_metrics(fetching, &answer);
+    take_lost(fetching, &answer);
     return crn_fetching_end(fetching, &answer, fetching->contexts <= CONTEXTS_MAX);
+}
+
+/* Adds the condition for rows of the runs' present partition: a capture that grew may have older
+ * rows of fewer parts. */
+static void add_level(const crn_fetching *fetching, crn_sql *sql)
+{
+    crn_fetching_run(fetching, sql);
+    if (!fetching->filter) {
+        crn_sql_add(sql, " AND level = %u", fetching->level);
+        return;
+    }
+    crn_sql_add(sql, " AND (run, level) GLOBAL IN (SELECT run, level FROM runs FINAL WHERE ");
+    crn_fleet_filter_sql(fetching->filter, sql);
+    crn_sql_add(sql, ")");
+}
+
+/* Takes the metrics of all runs to add up. The first ones have fixed numbers. */
+static bool fetch_metrics(crn_fetching *fetching)
+{
+    crn_profile *raw = &fetching->raw;
+    crn_answer answer = {0};
+    crn_sql sql = {0};
+    raw->metric_count = CRN_METRIC_FIXED;
+    for (uint32_t m = 0; m < CRN_METRIC_FIXED; m++)
+        raw->metrics[m] = crn_metrics_known[m];
+    crn_question_metrics(&sql, fetching->filter);
+    if (!crn_fetching_ask(fetching, &sql, &answer))
+        return crn_answer_free(&answer), false;
+    while (crn_answer_more(&answer)) {
+        const char *name = text_of(fetching, &answer), *unit = text_of(fetching, &answer);
+        uint32_t m = 0;
+        while (m < raw->metric_count && strcmp(raw->metrics[m].name, name) != 0)
+            m++;
+        if (m == raw->metric_count && m < CRN_METRIC_MAX) {
+            raw->metrics[m].name = name;
+            raw->metrics[m].unit = unit;
+            raw->metric_count++;
+        }
+    }
+    return crn_fetching_end(fetching, &answer, true);
 }
 
 /* ---- blocks ---- */
@@ -128,8 +185,8 @@ static bool fetch_root(crn_fetching *fetching)
 {
     crn_answer answer = {0};
     crn_sql sql = {0};
-    crn_sql_add(&sql, "SELECT block FROM contexts WHERE service = ");
-    crn_sql_literal(&sql, fetching->service);
+    crn_sql_add(&sql, "SELECT block FROM contexts WHERE ");
+    crn_fetching_service(fetching, &sql);
     crn_sql_add(&sql, " AND depth = 0 LIMIT 1");
     if (!crn_fetching_ask(fetching, &sql, &answer))
         return crn_answer_free(&answer), false;
@@ -143,12 +200,13 @@ static bool fetch_blocks(crn_fetching *fetching)
     crn_answer answer = {0};
     crn_sql sql = {0};
     fetched_blocks blocks = {0};
-    crn_sql_add(&sql,
-                "SELECT block, name, file, line, position, parent FROM blocks WHERE service = ");
-    crn_sql_literal(&sql, fetching->service);
-    crn_sql_add(&sql, " AND block IN (SELECT arrayJoin(blocks) FROM block_figures FINAL WHERE ");
+    crn_sql_add(&sql, "SELECT block, name, file, line, position, parent FROM blocks WHERE ");
+    crn_fetching_service(fetching, &sql);
+    crn_sql_add(&sql, " AND block GLOBAL IN (SELECT arrayJoin(blocks) FROM block_figures FINAL WHERE ");
     crn_fetching_run(fetching, &sql);
     crn_sql_add(&sql, " UNION ALL SELECT DISTINCT block FROM spans WHERE ");
+    crn_fetching_run(fetching, &sql);
+    crn_sql_add(&sql, " UNION ALL SELECT DISTINCT block FROM histograms WHERE ");
     crn_fetching_run(fetching, &sql);
     /* Lexical parents first. The root has number 0 already. */
     crn_sql_add(&sql, ") ORDER BY nesting, block LIMIT 1 BY block");
@@ -194,16 +252,17 @@ static bool fetch_contexts(crn_fetching *fetching)
     crn_profile *raw = &fetching->raw;
     crn_answer answer = {0};
     crn_sql sql = {0};
-    crn_sql_add(&sql, "SELECT context, parent, block FROM contexts WHERE service = ");
-    crn_sql_literal(&sql, fetching->service);
-    crn_sql_add(&sql, " AND context IN (SELECT arrayJoin(contexts) FROM shapes WHERE service = ");
-    crn_sql_literal(&sql, fetching->service);
-    crn_sql_add(&sql, " AND shape IN (SELECT shape FROM figures FINAL WHERE ");
-    crn_fetching_run(fetching, &sql);
-    crn_sql_add(&sql, " AND level = %u)) ORDER BY depth, context LIMIT 1 BY context",
-                fetching->level);
+    crn_sql_add(&sql, "SELECT context, parent, block FROM contexts WHERE ");
+    crn_fetching_service(fetching, &sql);
+    crn_sql_add(&sql, " AND context GLOBAL IN (SELECT arrayJoin(contexts) FROM shapes WHERE ");
+    crn_fetching_service(fetching, &sql);
+    crn_sql_add(&sql, " AND shape GLOBAL IN (SELECT shape FROM figures FINAL WHERE ");
+    add_level(fetching, &sql);
+    crn_sql_add(&sql, ")) ORDER BY depth, context LIMIT 1 BY context");
     if (!crn_fetching_ask(fetching, &sql, &answer))
         return crn_answer_free(&answer), false;
+    if (fetching->filter)
+        fetching->contexts = (uint32_t)(answer.size / (3 * sizeof(crn_fleet_id)));
     raw->parent = crn_calloc(fetching->contexts, sizeof *raw->parent);
     raw->block = crn_calloc(fetching->contexts, sizeof *raw->block);
     raw->calls_tree = crn_calloc(fetching->contexts, sizeof *raw->calls_tree);
@@ -236,7 +295,7 @@ static void take_values(crn_fetching *fetching, crn_answer *answer)
     if (!answer->bad && !raw->values[m])
         raw->values[m] = crn_calloc(raw->context_count, sizeof **raw->values);
     for (uint64_t i = 0; i < count && !answer->bad; i++)
-        raw->values[m][contexts[i]] = crn_answer_number(answer, 8);
+        raw->values[m][contexts[i]] += crn_answer_number(answer, 8);
     crn_free(contexts);
 }
 
@@ -244,14 +303,13 @@ static bool fetch_figures(crn_fetching *fetching)
 {
     crn_answer answer = {0};
     crn_sql sql = {0};
-    crn_sql_add(&sql, "SELECT metric, contexts, values FROM (SELECT metric, shape, values FROM "
-                      "figures FINAL WHERE ");
-    crn_fetching_run(fetching, &sql);
-    crn_sql_add(&sql,
-                " AND level = %u) ANY LEFT JOIN (SELECT shape, contexts FROM shapes WHERE "
-                "service = ",
-                fetching->level);
-    crn_sql_literal(&sql, fetching->service);
+    crn_sql_add(&sql, "SELECT metric, contexts, sums FROM (SELECT metric, shape, "
+                      "sumForEach(values) AS sums FROM (SELECT metric, shape, values FROM figures "
+                      "FINAL WHERE ");
+    add_level(fetching, &sql);
+    crn_sql_add(&sql, ") GROUP BY metric, shape) ANY LEFT JOIN (SELECT shape, contexts FROM shapes "
+                      "WHERE ");
+    crn_fetching_service(fetching, &sql);
     crn_sql_add(&sql, ") USING shape");
     if (!crn_fetching_ask(fetching, &sql, &answer))
         return crn_answer_free(&answer), false;
@@ -301,9 +359,12 @@ static bool fetch_edges(crn_fetching *fetching)
     crn_profile *raw = &fetching->raw;
     crn_answer answer = {0};
     crn_sql sql = {0};
-    crn_sql_add(&sql, "SELECT source, target, calls, folded FROM edges FINAL WHERE ");
-    crn_fetching_run(fetching, &sql);
-    crn_sql_add(&sql, " AND level = %u", fetching->level);
+    crn_sql_add(&sql, "SELECT groupArray(s), groupArray(t), groupArray(sums), groupArray(folds) "
+                      "FROM (SELECT s, t, sum(c) AS sums, max(f) AS folds FROM (SELECT source, target, calls, "
+                      "folded FROM edges FINAL WHERE ");
+    add_level(fetching, &sql);
+    crn_sql_add(&sql, ") ARRAY JOIN source AS s, target AS t, calls AS c, folded AS f "
+                      "GROUP BY s, t)");
     if (!crn_fetching_ask(fetching, &sql, &answer))
         return crn_answer_free(&answer), false;
     while (crn_answer_more(&answer))
@@ -347,6 +408,7 @@ static void free_fetching(crn_fetching *fetching)
         crn_free(raw->values[m]);
     crn_free((void *)fetching->lanes);
     crn_free((void *)raw->warnings);
+    crn_free(fetching->origins);
     crn_free(fetching->service);
     crn_free(raw->blocks);
     crn_free(raw->parent);
@@ -359,20 +421,30 @@ static void free_fetching(crn_fetching *fetching)
     crn_interning_free(fetching->texts);
 }
 
+static crn_fetching fetching_begin(crn_database *database, crn_error *error)
+{
+    return (crn_fetching){.database = database,
+                          .error = error,
+                          .block_numbers = crn_interning_new(),
+                          .context_numbers = crn_interning_new(),
+                          .texts = crn_interning_new()};
+}
+
+static bool fetch_graph(crn_fetching *fetching)
+{
+    return fetch_root(fetching) && fetch_blocks(fetching) && fetch_contexts(fetching) &&
+           fetch_figures(fetching) && fetch_edges(fetching);
+}
+
 crn_profile *crn_fleet_fetch(crn_database *database, const crn_fleet_id *run, crn_trace **trace,
                              crn_error *error)
 {
-    crn_fetching fetching = {.database = database,
-                             .error = error,
-                             .run = *run,
-                             .block_numbers = crn_interning_new(),
-                             .context_numbers = crn_interning_new(),
-                             .texts = crn_interning_new()};
+    crn_fetching fetching = fetching_begin(database, error);
     crn_profile *profile = NULL;
     *trace = NULL;
-    bool good = fetch_run(&fetching) && fetch_root(&fetching) && fetch_blocks(&fetching) &&
-                fetch_contexts(&fetching) && fetch_figures(&fetching) && fetch_edges(&fetching);
-    if (good && fetching.spans) {
+    fetching.run = *run;
+    bool good = fetch_run(&fetching) && fetch_graph(&fetching);
+    if (good && (fetching.spans || fetching.histograms)) {
         *trace = crn_fetch_spans(&fetching);
         good = *trace != NULL;
     }
@@ -384,6 +456,17 @@ crn_profile *crn_fleet_fetch(crn_database *database, const crn_fleet_id *run, cr
             crn_free(blocks);
         }
     }
+    free_fetching(&fetching);
+    return profile;
+}
+
+crn_profile *crn_fleet_fetch_sum(crn_database *database, const crn_fleet_filter *filter,
+                                 crn_error *error)
+{
+    crn_fetching fetching = fetching_begin(database, error);
+    fetching.filter = filter;
+    crn_profile *profile =
+        fetch_metrics(&fetching) && fetch_graph(&fetching) ? profile_of(&fetching) : NULL;
     free_fetching(&fetching);
     return profile;
 }

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "fleet/fetching.h"
 
-enum { SPANS_AT_A_TIME = 250000, KEYS_MAX = UINT16_MAX };
+enum { SPANS_AT_A_TIME = 250000 };
 
 typedef struct reading {
     crn_fetching *fetching;
@@ -19,15 +19,6 @@ typedef struct reading {
     crn_interning *keys;
     size_t span_room, attribute_room, weight_room, handoff_room, edge_room;
 } reading;
-
-/* Makes room for one more of `count` items. */
-static void *grow(void *items, size_t count, size_t *room, size_t size)
-{
-    if (count < *room)
-        return items;
-    *room = *room ? *room * 2 : 64;
-    return crn_realloc(items, *room, size);
-}
 
 static void reserve_span(reading *reading)
 {
@@ -41,24 +32,6 @@ static void reserve_span(reading *reading)
         crn_realloc(reading->parent_lanes, reading->span_room, sizeof *reading->parent_lanes);
 }
 
-static uint16_t key_of(reading *reading, crn_answer *answer)
-{
-    crn_trace *trace = reading->trace;
-    size_t length;
-    const char *key = crn_answer_text(answer, &length);
-    uint32_t number = crn_intern_number(reading->keys, key, length);
-    if (number >= KEYS_MAX) {
-        answer->bad = true;
-        return 0;
-    }
-    if (number == trace->key_count) {
-        trace->keys = crn_realloc((void *)trace->keys, number + (size_t)1, sizeof *trace->keys);
-        trace->keys[number] = crn_intern(trace->texts, key, length);
-        trace->key_count++;
-    }
-    return (uint16_t)number;
-}
-
 /* Reads one column of a span's attributes into those from `first` on. */
 static void read_column(reading *reading, crn_answer *answer, uint32_t first, int column)
 {
@@ -66,10 +39,10 @@ static void read_column(reading *reading, crn_answer *answer, uint32_t first, in
     crn_trace *trace = reading->trace;
     uint64_t count = crn_answer_length(answer, 1);
     for (uint64_t i = 0; column == KEY && i < count && !answer->bad; i++) {
-        trace->attributes = grow(trace->attributes, trace->attribute_count,
+        trace->attributes = crn_fetching_grow(trace->attributes, trace->attribute_count,
                                  &reading->attribute_room, sizeof *trace->attributes);
         trace->attributes[trace->attribute_count++] =
-            (crn_attribute){.span = trace->span_count, .key = key_of(reading, answer)};
+            (crn_attribute){.span = trace->span_count, .key = crn_fetching_key(trace, reading->keys, answer)};
     }
     if (count != trace->attribute_count - first)
         answer->bad = true;
@@ -104,7 +77,7 @@ static void read_origin(reading *reading, crn_answer *answer, crn_span *span)
     uint16_t adoption = (uint16_t)crn_answer_number(answer, 2);
     if (!span->handed_off)
         return;
-    trace->handoffs = grow(trace->handoffs, trace->handoff_count, &reading->handoff_room,
+    trace->handoffs = crn_fetching_grow(trace->handoffs, trace->handoff_count, &reading->handoff_room,
                            sizeof *trace->handoffs);
     trace->handoffs[trace->handoff_count++] =
         (crn_span_handoff){trace->span_count, adoption, taken};
@@ -118,7 +91,7 @@ static void read_weight(reading *reading, crn_answer *answer, const crn_span *sp
     if (span->parent || !(weight > 1))
         return;
     trace->weights =
-        grow(trace->weights, trace->weight_count, &reading->weight_room, sizeof *trace->weights);
+        crn_fetching_grow(trace->weights, trace->weight_count, &reading->weight_room, sizeof *trace->weights);
     trace->weights[trace->weight_count++] = (crn_span_weight){trace->span_count, weight};
 }
 
@@ -185,21 +158,12 @@ static bool read_lane(reading *reading, uint32_t lane)
     return true;
 }
 
-/* Returns the span with this number in a lane, CRN_SPAN_NONE if there is none. */
-static uint32_t span_of(const reading *reading, uint64_t lane, uint64_t number)
-{
-    if (!number || lane >= reading->trace->lane_count)
-        return CRN_SPAN_NONE;
-    uint64_t span = reading->lane_first[lane] + number - 1;
-    return span < reading->lane_first[lane + 1] ? (uint32_t)span : CRN_SPAN_NONE;
-}
-
 static void resolve_parents(const reading *reading)
 {
     crn_trace *trace = reading->trace;
     bool cpu = false;
     for (uint32_t s = 0; s < trace->span_count; s++) {
-        trace->spans[s].parent = span_of(reading, reading->parent_lanes[s], trace->spans[s].parent);
+        trace->spans[s].parent = crn_fetching_span(trace, reading->lane_first, reading->parent_lanes[s], trace->spans[s].parent);
         cpu |= trace->cpu[s] != UINT64_MAX;
     }
     if (cpu)
@@ -223,12 +187,12 @@ static bool read_edges(reading *reading)
         uint64_t lane = crn_answer_number(&answer, 4), span = crn_answer_number(&answer, 4);
         uint64_t to_lane = crn_answer_number(&answer, 4), to_span = crn_answer_number(&answer, 4);
         uint64_t kind = crn_answer_number(&answer, 1), at = crn_answer_number(&answer, 8);
-        crn_span_edge edge = {span_of(reading, lane, span), span_of(reading, to_lane, to_span),
+        crn_span_edge edge = {crn_fetching_span(trace, reading->lane_first, lane, span), crn_fetching_span(trace, reading->lane_first, to_lane, to_span),
                               (crn_edge_kind)kind, at};
         good = edge.from != CRN_SPAN_NONE && edge.to != CRN_SPAN_NONE &&
                (kind == CRN_EDGE_WAITS || kind == CRN_EDGE_FOLLOWS);
         trace->edges =
-            grow(trace->edges, trace->edge_count, &reading->edge_room, sizeof *trace->edges);
+            crn_fetching_grow(trace->edges, trace->edge_count, &reading->edge_room, sizeof *trace->edges);
         trace->edges[trace->edge_count++] = edge;
     }
     return crn_fetching_end(reading->fetching, &answer, good);
@@ -256,7 +220,8 @@ crn_trace *crn_fetch_spans(crn_fetching *fetching)
                              trace->span_count, (unsigned long long)fetching->spans);
     if (good) {
         resolve_parents(&reading);
-        good = read_edges(&reading);
+        good = read_edges(&reading) &&
+               crn_fetch_details(fetching, trace, reading.keys, reading.lane_first);
     }
     crn_free(reading.parent_lanes);
     crn_free(reading.lane_first);

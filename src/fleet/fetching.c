@@ -11,10 +11,21 @@ bool crn_fetching_ask(const crn_fetching *fetching, crn_sql *sql, crn_answer *an
     return good;
 }
 
+void crn_fetching_service(const crn_fetching *fetching, crn_sql *sql)
+{
+    const char *service = fetching->filter ? fetching->filter->service : fetching->service;
+    crn_sql_add(sql, service ? "service = " : "1");
+    if (service)
+        crn_sql_literal(sql, service);
+}
+
 void crn_fetching_run(const crn_fetching *fetching, crn_sql *sql)
 {
-    crn_sql_add(sql, "service = ");
-    crn_sql_literal(sql, fetching->service);
+    if (fetching->filter) {
+        crn_fleet_filter_runs(fetching->filter, sql);
+        return;
+    }
+    crn_fetching_service(fetching, sql);
     crn_sql_add(sql, " AND run = ");
     crn_sql_id(sql, &fetching->run);
 }

@@ -141,7 +141,7 @@ void crn_fleet_filter_runs(const crn_fleet_filter *filter, crn_sql *sql)
         crn_sql_literal(sql, filter->service);
         crn_sql_add(sql, " AND ");
     }
-    crn_sql_add(sql, "run IN (SELECT run FROM runs FINAL WHERE ");
+    crn_sql_add(sql, "run GLOBAL IN (SELECT run FROM runs FINAL WHERE ");
     crn_fleet_filter_sql(filter, sql);
     crn_sql_add(sql, ")");
 }

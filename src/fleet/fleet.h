@@ -11,6 +11,7 @@
 #include "fleet/compare.h"
 #include "fleet/database.h"
 #include "fleet/filter.h"
+#include "fleet/post.h"
 #include "fleet/push.h"
 #include "fleet/questions.h"
 #include "fleet/schema.h"
@@ -21,5 +22,10 @@
  * that cannot be, returns NULL and sets `*error`. Free both. */
 crn_profile *crn_fleet_fetch(crn_database *database, const crn_fleet_id *run, crn_trace **trace,
                              crn_error *error);
+
+/* Fetches the sum of all runs that match, without spans. Returns NULL on an error, also if there is
+ * none. */
+crn_profile *crn_fleet_fetch_sum(crn_database *database, const crn_fleet_filter *filter,
+                                 crn_error *error);
 
 #endif

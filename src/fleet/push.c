@@ -18,12 +18,15 @@ const char *crn_push_label_of(const crn_push_options *options, const char *key,
     return otherwise;
 }
 
-/* The note `started` is in UTC: 2026-11-23T13:56:53Z. A capture without it counts as of 1970. */
+/* The note `started` is in UTC: 2026-11-23T13:56:53Z. A capture without it, as one that was imported,
+ * has the label of this name; without that it counts as of 1970. */
 static void take_times(crn_pushing *pushing)
 {
     struct tm started = {0};
     struct timespec now;
     const char *text = crn_profile_note(pushing->profile, "started", "");
+    if (!*text)
+        text = crn_push_label_of(pushing->options, "started", "");
     time_t seconds = strptime(text, "%Y-%m-%dT%H:%M:%S", &started) ? timegm(&started) : 0;
     pushing->started = seconds > 0 && seconds <= UINT32_MAX ? (uint32_t)seconds : 0;
     pushing->day = (uint16_t)(pushing->started / SECONDS_A_DAY);
@@ -105,13 +108,14 @@ static bool push_run(crn_pushing *pushing, const crn_span_store *spans)
     for (size_t i = 0; i < profile->warning_count; i++)
         crn_rows_text(&rows, profile->warnings[i]);
     put_metrics(&rows, profile);
+    crn_push_lost(&rows, spans);
     crn_rows_number(&rows, pushing->pushed, 8);
     crn_rows_end(&rows);
     bool good = crn_pushing_send(pushing,
                                  "runs (service, version, host, run, day, started, elapsed, level, "
                                  "folded, contexts, spans, length, span_lanes, notes.key, "
                                  "notes.value, labels.key, labels.value, warnings, metrics.name, "
-                                 "metrics.unit, metrics.total, pushed)",
+                                 "metrics.unit, metrics.total, lost, origins, histograms, pushed)",
                                  &rows, true);
     crn_rows_free(&rows);
     return good;

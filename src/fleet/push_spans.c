@@ -41,14 +41,6 @@ static void put_attributes(crn_rows *rows, crn_span_store *store, uint32_t span)
     }
 }
 
-/* Spans are numbered within their lanes, from 1; 0 is none. */
-static void put_name(crn_rows *rows, const crn_span_store *store, uint32_t span)
-{
-    uint32_t lane = span == CRN_SPAN_NONE ? 0 : crn_store_piece(store, span)->lane;
-    crn_rows_number(rows, lane, 4);
-    crn_rows_number(rows, span == CRN_SPAN_NONE ? 0 : span - store->lane_first[lane] + 1, 4);
-}
-
 static void put_span(crn_rows *rows, const crn_pushing *pushing, const crn_fleet_id *blocks,
                      uint32_t block_count, crn_span_store *store, const crn_span_piece *piece,
                      uint32_t number)
@@ -57,13 +49,13 @@ static void put_span(crn_rows *rows, const crn_pushing *pushing, const crn_fleet
     const crn_span_move *move =
         crn_store_is_moved(store, number) ? crn_store_move(store, number) : NULL;
     crn_pushing_row(pushing, rows);
-    put_name(rows, store, number);
+    crn_pushing_span(rows, store, number);
     crn_rows_number(rows, span.start, 8);
     crn_rows_number(rows, span.end - span.start, 8);
     crn_rows_number(rows, span.open, 1);
     crn_rows_number(rows, store->cpu ? store->cpu[number] : UINT64_MAX, 8);
     crn_rows_id(rows, &blocks[span.block < block_count ? span.block : 0]);
-    put_name(rows, store, span.parent);
+    crn_pushing_span(rows, store, span.parent);
     crn_rows_number(rows, span.handed_off, 1);
     crn_rows_number(rows, move ? move->taken : 0, 8);
     crn_rows_number(rows, move ? move->adoption : 0, 2);
@@ -165,8 +157,8 @@ static bool push_span_edges(crn_pushing *pushing, const crn_span_store *store)
     for (uint32_t e = 0; good && e < store->edge_count; e++) {
         const crn_span_edge *edge = &store->edges[e];
         crn_pushing_row(pushing, &rows);
-        put_name(&rows, store, edge->from);
-        put_name(&rows, store, edge->to);
+        crn_pushing_span(&rows, store, edge->from);
+        crn_pushing_span(&rows, store, edge->to);
         crn_rows_number(&rows, edge->kind, 1);
         crn_rows_number(&rows, edge->at, 8);
         crn_rows_end(&rows);
@@ -197,10 +189,11 @@ static bool push_span_blocks(crn_pushing *pushing, const crn_profile *recorded)
 bool crn_push_spans(crn_pushing *pushing, const crn_profile *recorded, crn_span_store *store)
 {
     if (!store->count)
-        return true;
+        return !store->more || !store->more->histogram_count ||
+               (push_span_blocks(pushing, recorded) && crn_push_details(pushing, recorded, store));
     if (store->cpu_known)
         crn_store_cpu(store);
     crn_store_attributes(store);
     return push_span_blocks(pushing, recorded) && push_rows(pushing, recorded, store) &&
-           push_span_edges(pushing, store);
+           push_span_edges(pushing, store) && crn_push_details(pushing, recorded, store);
 }

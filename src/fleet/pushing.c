@@ -43,6 +43,13 @@ void crn_pushing_row(const crn_pushing *pushing, crn_rows *rows)
     crn_rows_id(rows, &pushing->ids.run);
 }
 
+void crn_pushing_span(crn_rows *rows, const crn_span_store *store, uint32_t span)
+{
+    uint32_t lane = span == CRN_SPAN_NONE ? 0 : crn_store_piece(store, span)->lane;
+    crn_rows_number(rows, lane, 4);
+    crn_rows_number(rows, span == CRN_SPAN_NONE ? 0 : span - store->lane_first[lane] + 1, 4);
+}
+
 /* Returns true if this row is not the last one of its number, and remembers it. */
 static bool is_new(crn_push_state *state, const crn_fleet_id *hash, crn_pushed_table table,
                    size_t number)

@@ -18,6 +18,10 @@ typedef enum crn_pushed_table {
     CRN_PUSHED_FIGURES,       /* by part and metric */
     CRN_PUSHED_EDGES,         /* by part */
     CRN_PUSHED_BLOCK_FIGURES, /* by metric */
+    CRN_PUSHED_HISTOGRAMS,    /* by their position */
+    CRN_PUSHED_PROCESSES,
+    CRN_PUSHED_REMOTES,
+    CRN_PUSHED_COUNTERS,
     CRN_PUSHED_TABLES
 } crn_pushed_table;
 
@@ -81,6 +85,19 @@ void crn_pushing_did(crn_pushing *pushing, uint64_t done);
 bool crn_push_blocks(crn_pushing *pushing);
 /* Sends blocks, contexts, figures and edges. */
 bool crn_push_contexts(crn_pushing *pushing);
+/* Puts the columns lane and span: spans are numbered within their lanes, from 1; 0 is none. */
+void crn_pushing_span(crn_rows *rows, const crn_span_store *store, uint32_t span);
+
+/* Numbers in the column `lost` of `runs`: spans dropped, of these for a limit and for space that
+ * was late; spans overwritten; spans below roots that were not sampled, and these roots; attributes
+ * and edges dropped; spans in no histogram. */
+enum { CRN_LOST_COUNTS = 8 };
+/* Puts the columns lost, origins and histograms of `runs`. `store` may be NULL. */
+void crn_push_lost(crn_rows *rows, const crn_span_store *store);
+
+/* Sends histograms, processes, parents in other processes and counters. */
+bool crn_push_details(crn_pushing *pushing, const crn_profile *recorded,
+                      const crn_span_store *store);
 /* Sends spans and their edges. */
 bool crn_push_spans(crn_pushing *pushing, const crn_profile *recorded, crn_span_store *spans);
 

@@ -2,6 +2,7 @@
 #include "fleet/questions.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static void runs_sql(crn_sql *sql, const crn_question_about *about)
 {
@@ -18,22 +19,67 @@ static const crn_question_column runs_columns[] = {
     {"host", CRN_QUESTION_TEXT},      {"command", CRN_QUESTION_TEXT},
     {"contexts", CRN_QUESTION_COUNT}, {"spans", CRN_QUESTION_COUNT}};
 
-/* Adds the sums by block: block, calls, self, total, runs. */
-static void sums_sql(crn_sql *sql, const crn_question_about *about)
+/* Adds the value by which rows are told apart, "" without any. */
+static void by_sql(crn_sql *sql, const char *by)
 {
-    crn_sql_add(sql, "SELECT block, sumIf(s, metric = 'calls') AS calls, sumIf(s, metric = ");
-    crn_sql_literal(sql, about->metric);
-    crn_sql_add(sql, ") AS own, sumIf(t, metric = ");
-    crn_sql_literal(sql, about->metric);
-    crn_sql_add(sql, ") AS whole, uniq(run) AS in_runs FROM (SELECT run, metric, blocks, self, "
-                     "total FROM block_figures FINAL WHERE metric IN ('calls', ");
+    static const char *const columns[] = {"version", "host", "service"};
+    for (size_t i = 0; by && i < sizeof columns / sizeof *columns; i++)
+        if (strcmp(by, columns[i]) == 0) {
+            crn_sql_add(sql, "%s", columns[i]);
+            return;
+        }
+    if (!by) {
+        crn_sql_add(sql, "''");
+        return;
+    }
+    crn_sql_add(sql, "labels.value[indexOf(labels.key, ");
+    crn_sql_literal(sql, by);
+    crn_sql_add(sql, ")]");
+}
+
+/* Adds figures by block of the runs that match: run, metric, blocks, self, total, and `by_value`. */
+static void figures_sql(crn_sql *sql, const crn_question_about *about)
+{
+    crn_sql_add(sql, about->by ? "SELECT run, metric, blocks, self, total, by_value FROM "
+                               : "SELECT run, metric, blocks, self, total, '' AS by_value FROM ");
+    crn_sql_add(sql, about->by ? "(SELECT run, metric, blocks, self, total FROM " : "");
+    crn_sql_add(sql, "block_figures FINAL WHERE metric IN ('calls', ");
     crn_sql_literal(sql, about->metric);
     crn_sql_add(sql, ") AND ");
     crn_fleet_filter_runs(about->filter, sql);
+    if (!about->by)
+        return;
+    crn_sql_add(sql, ") ANY LEFT JOIN (SELECT run, ");
+    by_sql(sql, about->by);
+    crn_sql_add(sql, " AS by_value FROM runs FINAL WHERE ");
+    crn_fleet_filter_sql(about->filter, sql);
+    crn_sql_add(sql, ") USING run");
+}
+
+/* Adds the sums by block: block, by_value, calls, self, total, runs. */
+static void sums_sql(crn_sql *sql, const crn_question_about *about)
+{
+    crn_sql_add(sql,
+                "SELECT block, by_value, sumIf(s, metric = 'calls') AS calls, sumIf(s, metric = ");
+    crn_sql_literal(sql, about->metric);
+    crn_sql_add(sql, ") AS own, sumIf(t, metric = ");
+    crn_sql_literal(sql, about->metric);
+    crn_sql_add(sql, ") AS whole, uniq(run) AS in_runs FROM (");
+    figures_sql(sql, about);
     crn_sql_add(sql,
                 ") ARRAY JOIN blocks AS block, self AS s, total AS t WHERE s > 0 OR t > 0 "
-                "GROUP BY block ORDER BY %s DESC LIMIT %" PRIu64,
+                "GROUP BY block, by_value ORDER BY %s DESC LIMIT %" PRIu64,
                 about->by_total ? "whole" : "own", about->limit);
+}
+
+/* Adds the 99th percentile of the durations of spans that ended, by block. Without FINAL: the same
+ * span twice changes no percentile by more than sampling does, and a span that ended is sent once. */
+static void percentiles_sql(crn_sql *sql, const crn_question_about *about)
+{
+    crn_sql_add(sql, "(SELECT block, toUInt64(quantileTDigest(0.99)(duration)) AS p99 FROM spans "
+                     "WHERE open = 0 AND ");
+    crn_fleet_filter_runs(about->filter, sql);
+    crn_sql_add(sql, " GROUP BY block)");
 }
 
 /* Adds a table of the blocks' names, one row a block. */
@@ -50,21 +96,42 @@ static void names_sql(crn_sql *sql, const crn_question_about *about)
 
 static void top_sql(crn_sql *sql, const crn_question_about *about)
 {
-    crn_sql_add(sql, "SELECT own, whole, calls, in_runs, name, file, line FROM (");
+    crn_sql_add(sql, "SELECT own, whole, calls, in_runs, p99, by_value, name, file, line FROM "
+                     "(SELECT own, whole, calls, in_runs, by_value, block, p99 FROM (");
     sums_sql(sql, about);
     crn_sql_add(sql, ") ANY LEFT JOIN ");
+    percentiles_sql(sql, about);
+    crn_sql_add(sql, " USING block) ANY LEFT JOIN ");
     names_sql(sql, about);
-    crn_sql_add(sql, " USING block ORDER BY %s DESC, name, file, line",
+    crn_sql_add(sql, " USING block ORDER BY %s DESC, name, file, line, by_value",
                 about->by_total ? "whole" : "own");
 }
 
 static const crn_question_column top_columns[] = {
     {"self", CRN_QUESTION_METRIC}, {"total", CRN_QUESTION_METRIC}, {"calls", CRN_QUESTION_COUNT},
-    {"runs", CRN_QUESTION_COUNT},  {"name", CRN_QUESTION_TEXT},    {"file", CRN_QUESTION_TEXT},
-    {"line", CRN_QUESTION_COUNT}};
+    {"runs", CRN_QUESTION_COUNT},  {"span p99", CRN_QUESTION_NS},  {"by", CRN_QUESTION_TEXT},
+    {"name", CRN_QUESTION_TEXT},   {"file", CRN_QUESTION_TEXT},    {"line", CRN_QUESTION_COUNT}};
 
-/* Mean cost a run, by version; versions in the order in which they first ran. Without a block: of
- * whole runs. */
+/* Adds a table of the cost of each run: of a block, or of everything: run, own, whole. */
+static void costs_sql(crn_sql *sql, const crn_question_about *about)
+{
+    crn_sql_add(sql, "(SELECT run, sum(s) AS own, sum(t) AS whole FROM "
+                     "(SELECT run, blocks, self, total FROM block_figures FINAL WHERE metric = ");
+    crn_sql_literal(sql, about->metric);
+    crn_sql_add(sql, " AND ");
+    crn_fleet_filter_runs(about->filter, sql);
+    crn_sql_add(sql, ") ARRAY JOIN blocks AS block, self AS s, total AS t");
+    if (about->block) {
+        crn_sql_add(sql, " WHERE block GLOBAL IN (SELECT block FROM blocks WHERE name = ");
+        crn_sql_literal(sql, about->block);
+        crn_sql_add(sql, ")");
+    } else {
+        crn_sql_add(sql, " WHERE block GLOBAL IN (SELECT block FROM contexts WHERE depth = 0)");
+    }
+    crn_sql_add(sql, " GROUP BY run)");
+}
+
+/* Mean cost a run, by version; versions in the order in which they first ran. */
 static void trend_sql(crn_sql *sql, const crn_question_about *about)
 {
     crn_sql_add(sql,
@@ -72,20 +139,9 @@ static void trend_sql(crn_sql *sql, const crn_question_about *about)
                 "toUInt64(avg(own)) AS mean_own, toUInt64(avg(whole)) AS mean_whole FROM "
                 "(SELECT run, version, started FROM runs FINAL WHERE ");
     crn_fleet_filter_sql(about->filter, sql);
-    crn_sql_add(sql, ") ANY LEFT JOIN (SELECT run, sum(s) AS own, sum(t) AS whole FROM "
-                     "(SELECT run, blocks, self, total FROM block_figures FINAL WHERE metric = ");
-    crn_sql_literal(sql, about->metric);
-    crn_sql_add(sql, " AND ");
-    crn_fleet_filter_runs(about->filter, sql);
-    crn_sql_add(sql, ") ARRAY JOIN blocks AS block, self AS s, total AS t");
-    if (about->block) {
-        crn_sql_add(sql, " WHERE block IN (SELECT block FROM blocks WHERE name = ");
-        crn_sql_literal(sql, about->block);
-        crn_sql_add(sql, ")");
-    } else {
-        crn_sql_add(sql, " WHERE block IN (SELECT block FROM contexts WHERE depth = 0)");
-    }
-    crn_sql_add(sql, " GROUP BY run) USING run GROUP BY version ORDER BY first, version");
+    crn_sql_add(sql, ") ANY LEFT JOIN ");
+    costs_sql(sql, about);
+    crn_sql_add(sql, " USING run GROUP BY version ORDER BY first, version");
 }
 
 static const crn_question_column trend_columns[] = {{"version", CRN_QUESTION_TEXT},
@@ -94,13 +150,29 @@ static const crn_question_column trend_columns[] = {{"version", CRN_QUESTION_TEX
                                                     {"self", CRN_QUESTION_METRIC},
                                                     {"total", CRN_QUESTION_METRIC}};
 
+/* The newest runs, oldest first. */
+static void history_sql(crn_sql *sql, const crn_question_about *about)
+{
+    crn_sql_add(sql,
+                "SELECT started, version, host, run, toUInt64(own) AS own, toUInt64(whole) AS "
+                "whole FROM (SELECT started, version, host, run FROM runs FINAL WHERE ");
+    crn_fleet_filter_sql(about->filter, sql);
+    crn_sql_add(sql, " ORDER BY started DESC, run LIMIT %" PRIu64 ") ANY LEFT JOIN ", about->limit);
+    costs_sql(sql, about);
+    crn_sql_add(sql, " USING run ORDER BY started, run");
+}
+
+static const crn_question_column history_columns[] = {
+    {"started", CRN_QUESTION_TIME}, {"version", CRN_QUESTION_TEXT}, {"host", CRN_QUESTION_TEXT},
+    {"run", CRN_QUESTION_ID},       {"self", CRN_QUESTION_METRIC},  {"total", CRN_QUESTION_METRIC}};
+
 /* Adds a condition on the block of a span. */
 static void block_condition(crn_sql *sql, const crn_question_about *about)
 {
     crn_fleet_filter_runs(about->filter, sql);
     if (!about->block)
         return;
-    crn_sql_add(sql, " AND block IN (SELECT block FROM blocks WHERE name = ");
+    crn_sql_add(sql, " AND block GLOBAL IN (SELECT block FROM blocks WHERE name = ");
     crn_sql_literal(sql, about->block);
     crn_sql_add(sql, ")");
 }
@@ -121,6 +193,29 @@ static void spans_sql(crn_sql *sql, const crn_question_about *about)
 static const crn_question_column spans_columns[] = {
     {"spans", CRN_QUESTION_COUNT}, {"p50", CRN_QUESTION_NS},   {"p99", CRN_QUESTION_NS},
     {"longest", CRN_QUESTION_NS},  {"total", CRN_QUESTION_NS}, {"name", CRN_QUESTION_TEXT}};
+
+/* Rows of durations are half powers of two. */
+static void heat_sql(crn_sql *sql, const crn_question_about *about)
+{
+    uint64_t step = about->step ? about->step : 3600;
+    crn_sql_add(sql,
+                "SELECT toUInt32(slot) AS moment, toUInt64(round(exp2(bin / 2))) AS low, "
+                "toUInt64(number) AS number, longest, exemplar FROM (SELECT intDiv(started + "
+                "intDiv(start, 1000000000), %" PRIu64 ") * %" PRIu64 " AS slot, "
+                "floor(log2(duration + 1) * 2) AS bin, count() AS number, max(duration) AS longest, "
+                "argMax(run, duration) AS exemplar FROM (SELECT run, start, duration FROM spans "
+                "FINAL WHERE ",
+                step, step);
+    block_condition(sql, about);
+    crn_sql_add(sql, ") ANY LEFT JOIN (SELECT run, toUInt64(toUInt32(started)) AS started FROM "
+                     "runs FINAL) USING run GROUP BY slot, bin) ORDER BY moment, low");
+}
+
+static const crn_question_column heat_columns[] = {{"time", CRN_QUESTION_TIME},
+                                                   {"at_least", CRN_QUESTION_NS},
+                                                   {"spans", CRN_QUESTION_COUNT},
+                                                   {"longest", CRN_QUESTION_NS},
+                                                   {"run", CRN_QUESTION_ID}};
 
 static void slowest_sql(crn_sql *sql, const crn_question_about *about)
 {
@@ -143,13 +238,16 @@ static const crn_question_column slowest_columns[] = {
     {"run", CRN_QUESTION_ID},      {"version", CRN_QUESTION_TEXT}, {"host", CRN_QUESTION_TEXT},
     {"name", CRN_QUESTION_TEXT}};
 
-#define QUESTION(word)                                                                             \
-    {                                                                                              \
-#word, word##_columns, sizeof word##_columns / sizeof *word##_columns, word##_sql          \
-    }
+/* clang-format off */
+#define QUESTION(word, by_block, costs)                                                            \
+    {#word, word##_columns, sizeof word##_columns / sizeof *word##_columns, by_block, costs,       \
+     word##_sql}
+/* clang-format on */
 
-const crn_question crn_questions[] = {QUESTION(runs), QUESTION(top), QUESTION(trend),
-                                      QUESTION(spans), QUESTION(slowest)};
+const crn_question crn_questions[] = {
+    QUESTION(runs, false, false), QUESTION(top, false, true),   QUESTION(trend, true, true),
+    QUESTION(history, true, true), QUESTION(spans, true, false), QUESTION(heat, true, false),
+    QUESTION(slowest, true, false)};
 const size_t crn_question_count = sizeof crn_questions / sizeof *crn_questions;
 
 void crn_question_metrics(crn_sql *sql, const crn_fleet_filter *filter)

@@ -25,19 +25,25 @@ typedef struct crn_question_column {
 typedef struct crn_question_about {
     const crn_fleet_filter *filter;
     const char *metric, *block; /* block: its name; NULL: all */
+    const char *by;             /* of top: "version", "host", "service" or a label's name, whose
+                                   values have rows of their own; NULL: none */
     bool by_total;              /* sort by total, else by self */
     uint64_t limit;             /* rows */
+    uint64_t step;              /* of heat: seconds of a column; 0: an hour */
 } crn_question_about;
 
 typedef struct crn_question {
     const char *name;
     const crn_question_column *columns;
     size_t column_count;
+    bool by_block; /* it can be about one block */
+    bool costs;    /* its figures are in a metric */
     void (*sql)(crn_sql *sql, const crn_question_about *about);
 } crn_question;
 
 /* runs: newest first. top: functions by cost over all runs. trend: a function, or everything, by
- * version. spans: durations by name. slowest: single spans. */
+ * version; history: by run. spans: durations by name. heat: numbers of spans by time and duration,
+ * each with the run of the longest. slowest: single spans. */
 extern const crn_question crn_questions[];
 extern const size_t crn_question_count;
 

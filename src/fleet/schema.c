@@ -22,7 +22,8 @@ static const table tables[] = {
      " spans UInt64, length UInt64, span_lanes Array(String), notes Nested(key String, value "
      "String),"
      " labels Nested(key String, value String), warnings Array(String),"
-     " metrics Nested(name String, unit String, total UInt64), pushed UInt64",
+     " metrics Nested(name String, unit String, total UInt64), lost Array(UInt64),"
+     " origins Array(UInt64), histograms UInt32, pushed UInt64",
      "service, run", true},
     {"blocks",
      "service String, block FixedString(16), name String, file String, line UInt32,"
@@ -58,6 +59,26 @@ static const table tables[] = {
      "service String, day Date, run FixedString(16), lane UInt32, span UInt32, to_lane UInt32,"
      " to_span UInt32, kind UInt8, at UInt64",
      "service, run, lane, span, to_lane, to_span, kind, at", true},
+    {"histograms",
+     "service String, day Date, run FixedString(16), lane UInt32, number UInt32, kind UInt8,"
+     " block FixedString(16), key String, value UInt64, text String, unit Float64, total UInt64,"
+     " self UInt64, shortest UInt64, longest UInt64, cpu UInt64, cpu_spans UInt64,"
+     " cpu_wall UInt64, buckets Array(UInt16), counts Array(UInt64)~, pushed UInt64",
+     "service, run, lane, number", true},
+    {"processes",
+     "service String, day Date, run FixedString(16), process UInt32, name String, number UInt32,"
+     " first_lane UInt32, unix_time UInt64, monotonic UInt64, boot FixedString(16), start UInt64,"
+     " clock_shift Int64, trace FixedString(16), span_key UInt64, length UInt64, dangling UInt64,"
+     " pushed UInt64",
+     "service, run, process", true},
+    {"remote_parents",
+     "service String, day Date, run FixedString(16), lane UInt32, span UInt32, flags UInt16,"
+     " trace FixedString(16), parent UInt64",
+     "service, run, lane, span", true},
+    {"counters",
+     "service String, day Date, run FixedString(16), lane UInt32, span UInt32, number UInt32,"
+     " name String, at UInt64~, value Float64",
+     "service, run, lane, span, number", true},
 };
 
 /* Adds text; '~' becomes a codec, or nothing. */
@@ -78,8 +99,9 @@ static void table_statement(char *sql, const char *database, const table *table,
     bool codecs = options->server >= WITH_CODECS;
     bool replaces = strstr(table->columns, "pushed UInt64") != NULL;
     char end[512], keep[64] = "";
-    size_t length = (size_t)snprintf(sql, STATEMENT_MAX, "CREATE TABLE IF NOT EXISTS %s.%s (",
-                                     database, table->name);
+    size_t length =
+        (size_t)snprintf(sql, STATEMENT_MAX, "CREATE TABLE IF NOT EXISTS %s.%s%s (", database,
+                         table->name, options->cluster ? "_local" : "");
     length = add(sql, length, table->columns, codecs);
     if (table->dated && codecs && options->keep_days)
         snprintf(keep, sizeof keep, " TTL day + INTERVAL %u DAY", options->keep_days);
@@ -89,15 +111,39 @@ static void table_statement(char *sql, const char *database, const table *table,
     add(sql, length, end, false);
 }
 
+/* The table over all shards. Rows that replace each other have the same value of the column that
+ * selects the shard: the run, otherwise the second of the key, which is an id. */
+static void shards_statement(char *sql, const char *database, const table *table,
+                             const char *cluster)
+{
+    char key[32] = "run";
+    if (!table->dated)
+        sscanf(table->order, "service, %31[a-z]", key);
+    size_t length = (size_t)snprintf(sql, STATEMENT_MAX, "CREATE TABLE IF NOT EXISTS %s.%s (",
+                                     database, table->name);
+    length = add(sql, length, table->columns, false);
+    snprintf(sql + length, STATEMENT_MAX - length,
+             ") ENGINE = Distributed(%s, %s, %s_local, cityHash64(%s))", cluster, database,
+             table->name, key);
+}
+
 bool crn_schema_each(const char *database, const crn_schema_options *options,
                      crn_schema_statement *statement, void *data, crn_error *error)
 {
+    const char *cluster = options->cluster ? options->cluster : "";
+    if (cluster[strspn(cluster, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")])
+        return crn_error_set(error, EINVAL, "\"%s\" is no cluster's name: letters, digits and _",
+                             cluster);
     char sql[STATEMENT_MAX + 1];
     snprintf(sql, sizeof sql, "CREATE DATABASE IF NOT EXISTS %s", database);
     bool good = statement(data, sql, error);
     for (size_t i = 0; good && i < sizeof tables / sizeof *tables; i++) {
         table_statement(sql, database, &tables[i], options);
         good = statement(data, sql, error);
+        if (good && options->cluster) {
+            shards_statement(sql, database, &tables[i], options->cluster);
+            good = statement(data, sql, error);
+        }
     }
     return good;
 }
@@ -123,9 +169,8 @@ static bool server_version(crn_database *database, unsigned *version, crn_error 
     return good;
 }
 
-bool crn_schema_create(crn_database *database, unsigned keep_days, crn_error *error)
+bool crn_schema_create(crn_database *database, crn_schema_options options, crn_error *error)
 {
-    crn_schema_options options = {.keep_days = keep_days};
     return server_version(database, &options.server, error) &&
            crn_schema_each(crn_database_name(database), &options, run_statement, database, error);
 }

@@ -217,6 +217,7 @@ void crn_store_close(crn_span_store *store)
     crn_free(store->made_ends);
     crn_free(store->strings.data);
     crn_trace_free(store->own);
+    crn_trace_free(store->own_more);
     if (store->texts)
         crn_interning_free(store->texts);
     crn_free(store);

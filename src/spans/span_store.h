@@ -86,6 +86,9 @@ typedef struct crn_span_store {
     const crn_trace *trace; /* the trace that the store was made from; NULL if it is read in
                                place */
     crn_trace *own;         /* the same trace if the store owns it */
+    const crn_trace *more; /* processes, origins, histograms, parents in other processes and lost
+                              spans, as in crn_trace; NULL unless crn_store_open_whole read them */
+    crn_trace *own_more;   /* the same if the store owns it apart from `own` */
     cairn_priv_span *made;
     uint64_t *made_ends; /* by span, ns, ends of open spans; NULL: all end at `length` */
     crn_bytes strings;
@@ -107,6 +110,8 @@ typedef struct crn_span_store {
 /* Opens the spans of a capture; without spans the store is empty. On an error returns NULL and sets
  * `*error`. */
 crn_span_store *crn_store_open(const char *path, crn_error *error);
+/* The same, and reads `more`. */
+crn_span_store *crn_store_open_whole(const char *path, crn_error *error);
 void crn_store_close(crn_span_store *store);
 
 /* Makes a store from a trace, which must outlive it. Never NULL. */

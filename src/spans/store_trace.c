@@ -276,7 +276,31 @@ crn_trace *crn_trace_load(const char *path, crn_error *error)
     return trace;
 }
 
-crn_span_store *crn_store_open(const char *path, crn_error *error)
+/* Reads what the store of one process does not have. Returns false on an error. */
+static bool read_more_of_store(crn_store_opening *opening)
+{
+    crn_span_store *store = opening->store;
+    crn_trace *more = crn_calloc(1, sizeof *more);
+    more->texts = crn_interning_new();
+    more->lane_count = store->lane_count;
+    bool good = read_more(more, opening);
+    more->dropped = store->dropped;
+    more->limited = opening->limited;
+    more->late = opening->late;
+    more->recycled = store->recycled;
+    more->skipped = store->skipped;
+    more->trees_skipped = opening->trees_skipped;
+    more->details_dropped = store->details_dropped;
+    more->dangling = store->dangling;
+    if (good) {
+        more->processes[0].length = store->length;
+        crn_trace_share_dangling(more);
+    }
+    store->more = store->own_more = more;
+    return good;
+}
+
+static crn_span_store *store_open(const char *path, bool whole, crn_error *error)
 {
     crn_reader reader;
     if (!crn_reader_open(&reader, path, error))
@@ -291,9 +315,23 @@ crn_span_store *crn_store_open(const char *path, crn_error *error)
             crn_free(trace->spans); /* copied into the store */
             trace->spans = NULL;
             trace->span_count = 0;
+            store->more = trace;
         }
+    } else if (store && whole && !read_more_of_store(&opening)) {
+        crn_store_close(store);
+        store = NULL;
     }
     crn_store_opening_end(&opening);
     crn_reader_close(&reader);
     return store;
+}
+
+crn_span_store *crn_store_open(const char *path, crn_error *error)
+{
+    return store_open(path, false, error);
+}
+
+crn_span_store *crn_store_open_whole(const char *path, crn_error *error)
+{
+    return store_open(path, true, error);
 }

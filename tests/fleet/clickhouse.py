@@ -18,7 +18,7 @@ CONFIG = """<?xml version="1.0"?>
   <path>{path}/data/</path><tmp_path>{path}/tmp/</tmp_path>
   <users_config>{path}/users.xml</users_config>
   <default_profile>default</default_profile><default_database>default</default_database>
-  <mark_cache_size>67108864</mark_cache_size>
+  <mark_cache_size>67108864</mark_cache_size>{more}
 </yandex>
 """
 
@@ -28,6 +28,9 @@ USERS = """<?xml version="1.0"?>
   <users>
     <default><password></password><networks><ip>127.0.0.1</ip></networks>
       <profile>default</profile><quota>default</quota></default>
+    <writer><password></password><networks><ip>127.0.0.1</ip></networks>
+      <profile>inserts</profile><quota>default</quota>
+      <allow_databases><database>written</database></allow_databases></writer>
     <guarded><password>open sesame</password><networks><ip>127.0.0.1</ip></networks>
       <profile>default</profile><quota>default</quota></guarded>
   </users>
@@ -50,11 +53,15 @@ def found():
 class Server:
     """A server for as long as a `with` lasts. It can be stopped and started again."""
 
-    def __init__(self):
-        self.path = tempfile.mkdtemp(prefix="cairn-clickhouse-")
-        self.http = free_port()
+    def __init__(self, more="", folder=None):
+        """`more` is XML for the configuration; `folder`, if given, is where all files go."""
+        self.path = tempfile.mkdtemp(prefix="cairn-clickhouse-", dir=folder)
+        self.http, self.tcp = free_port(), free_port()
         self.process = None
-        config = CONFIG.format(path=self.path, http=self.http, tcp=free_port())
+        self.configure(more)
+
+    def configure(self, more):
+        config = CONFIG.format(path=self.path, http=self.http, tcp=self.tcp, more=more)
         for name, text in (("config.xml", config), ("users.xml", USERS)):
             with open(os.path.join(self.path, name), "w", encoding="utf-8") as file:
                 file.write(text)
@@ -81,6 +88,10 @@ class Server:
                 time.sleep(0.1)
         with open(os.path.join(self.path, "output"), encoding="utf-8") as output:
             raise OSError("clickhouse-server does not answer: " + output.read()[-500:])
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
 
     def stop(self):
         if self.process and self.process.poll() is None:

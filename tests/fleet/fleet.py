@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: MIT
 """cairn push and cairn fleet against a real ClickHouse server, and against false ones.
 
-usage: fleet.py CAIRN MAKE_CAPTURE MAKE_SPANS HOSTILE GROWING
+usage: fleet.py CAIRN MAKE_CAPTURE MAKE_SPANS HOSTILE REQUESTS GROWING
 """
 import json
 import os
 import random
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -21,9 +20,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import clickhouse  # noqa: E402
 from tap import case, main, run, same  # noqa: E402
 
-CAIRN, MAKE_CAPTURE, MAKE_SPANS, HOSTILE, GROWING = sys.argv[1:6]
+CAIRN, MAKE_CAPTURE, MAKE_SPANS, HOSTILE, REQUESTS, GROWING = sys.argv[1:7]
 WORK = tempfile.mkdtemp()
-KILLS = 12
 if not clickhouse.found():
     print("1..0 # SKIP there is no clickhouse-server (Debian: clickhouse-server)")
     sys.exit(0)
@@ -48,7 +46,7 @@ def ordered(value):
     """The same JSON without numbers of blocks and contexts, and with lists in one order."""
     if isinstance(value, dict):
         return {key: ordered(member) for key, member in value.items()
-                if key not in ("id", "number", "capture")}
+                if key not in ("id", "number", "capture", "file") or isinstance(member, dict)}
     if isinstance(value, list):
         return sorted((ordered(member) for member in value),
                       key=lambda member: json.dumps(member, sort_keys=True))
@@ -64,7 +62,25 @@ QUERIES = (
     "order by 2, 1, 3, 4",
     "select f.start, t.start, e.kind, e.at from span_edges e join spans f on f.id = e.span "
     "join spans t on t.id = e.other order by 1, 2, 3, 4",
+    "select name, at, value from counters",
 )
+
+
+def exported(capture):
+    """Ids, parents in other processes, processes and clocks, as OTLP has them."""
+    name = path("exported.otlp.json")
+    done = subprocess.run([CAIRN, "export", "-o", name, capture], capture_output=True, check=False)
+    if done.returncode:
+        assert b"has no spans" in done.stderr, done.stderr
+        return "none"
+    with open(name, encoding="utf-8") as file:
+        return ordered(json.load(file))
+
+
+def histograms(capture):
+    words = ("spans", "--histograms", "--json", "--top", "0", capture)
+    done = subprocess.run([CAIRN, *words], capture_output=True, check=False)
+    return ordered(json.loads(done.stdout)) if done.returncode == 0 else "none"
 
 
 def figures(capture):
@@ -74,7 +90,8 @@ def figures(capture):
     for query in QUERIES:
         done = subprocess.run([CAIRN, "query", "--csv", capture, query], capture_output=True, check=False)
         tables.append(sorted(done.stdout.splitlines()) if done.returncode == 0 else "no such table")
-    return {"report": report, "tables": tables}
+    return {"report": report, "tables": tables, "otlp": exported(capture),
+            "histograms": histograms(capture)}
 
 
 def round_trip(capture):
@@ -86,6 +103,8 @@ def round_trip(capture):
     for warning in told:
         assert warning in cairn_stderr("fleet", "get", found, "-o", path("back.cairn")), warning
     same(after["report"], before["report"], "report")
+    same(after["otlp"] == before["otlp"], True, "ids, processes, clocks")
+    same(after["histograms"], before["histograms"], "histograms")
     for query, left, right in zip(QUERIES, after["tables"], before["tables"]):
         same(sorted(set(left) - set(right))[:9], sorted(set(right) - set(left))[:9], query)
         same(len(left), len(right), query)
@@ -110,6 +129,13 @@ def make_captures():
     run(MAKE_CAPTURE, path("c.cairn"))
     run(MAKE_SPANS, path("spans.cairn"))
     run(HOSTILE, path("hostile.cairn"))
+    with open(path("asked"), "wb") as asked:
+        subprocess.run([REQUESTS, path("asks.cairn")], stdin=subprocess.DEVNULL, stdout=asked, check=True)
+    with open(path("asked"), "rb") as asked:
+        subprocess.run([REQUESTS, path("asked.cairn")], stdin=asked, stdout=subprocess.DEVNULL,
+                       check=True)
+    assert histograms(path("asked.cairn")) != "none"
+    cairn("merge", "-o", path("both.cairn"), path("asks.cairn"), path("asked.cairn"))
     cairn("merge", "-o", path("merged.cairn"), path("lua.cairn"), path("spans.cairn"))
     cairn("redact", "-o", path("redacted.cairn"), path("spans.cairn"))
     # Cut off while it was written.
@@ -121,10 +147,11 @@ def make_captures():
 def _():
     cairn("fleet", "init")
     cairn("fleet", "init")
-    same(len(SERVER.ask("SHOW TABLES")), 9, "tables")
+    same(len(SERVER.ask("SHOW TABLES")), 13, "tables")
 
 
-for kind in ("lua", "ticks", "c", "spans", "hostile", "merged", "redacted", "cut"):
+for kind in ("lua", "ticks", "c", "spans", "hostile", "merged", "redacted", "cut", "asks", "asked",
+             "both"):
     @case("round trip: " + kind)
     def _(kind=kind):
         round_trip(path(kind + ".cairn"))
@@ -158,22 +185,6 @@ def _():
     same(int(calls[0][0]), total, "calls")
 
 
-@case("killed at random moments, then sent again: counts once")
-def _():
-    run(MAKE_SPANS, path("many.cairn"))
-    chance = random.Random(7)
-    environment = database("killed")
-    for _ in range(KILLS):
-        process = subprocess.Popen([CAIRN, "push", path("many.cairn"), path("lua.cairn")],
-                                   env=environment, stdout=subprocess.DEVNULL)
-        time.sleep(chance.random() * 0.1)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    cairn("push", path("many.cairn"), path("lua.cairn"), env=environment)
-    cairn("push", path("many.cairn"), path("lua.cairn"), env=database("whole"))
-    same_tables("killed", "whole")
-
-
 @case("questions are answered")
 def _():
     push(path("lua.cairn"), "version=1", "service=app")
@@ -190,11 +201,44 @@ def _():
          expected, "calls")
 
 
+@case("top by a label; functions of spans, their percentiles; what was asked for before")
+def _():
+    for version in ("1", "2"):
+        run(MAKE_SPANS, path("by.cairn"))
+        push(path("by.cairn"), "version=" + version, "service=by", "ring=r" + version)
+    rows = json.loads(cairn("fleet", "top", "--json", "--service", "by", "--by", "ring"))
+    same({row["by"] for row in rows}, {"r1", "r2"}, "rings")
+    whole = json.loads(cairn("fleet", "top", "--json", "--service", "by"))
+    same(sorted((name, sum(row["calls"] for row in rows if row["name"] == name))
+                for name in {row["name"] for row in rows}),
+         sorted((row["name"], row["calls"]) for row in whole), "calls")
+    same(sorted({row["name"] for row in json.loads(cairn("fleet", "spans", "job", "--json"))}),
+         ["job"], "spans of one function")
+    assert any(row["span p99"] for row in whole), whole
+    slowest = json.loads(cairn("fleet", "slowest", "part", "--json", "--since", "1h"))
+    same({row["name"] for row in slowest}, {"part"}, "slowest")
+    same({row["version"] for row in json.loads(cairn("fleet", "trend", "main", "--json",
+                                                     "--service", "by"))}, {"1", "2"}, "trend")
+    assert "cairn fleet get " in cairn("fleet", "slowest", "part"), "the way to the whole run"
+
+
+@case("explain across runs finds that a version is slow")
+def _():
+    for number in range(6):
+        subprocess.run([REQUESTS, path("slow.cairn"), "3000" if number % 2 else "10"],
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
+        push(path("slow.cairn"), "version=%d" % (number % 2), "service=explained")
+    answer = json.loads(cairn("fleet", "explain", "request", "--json", "--service",
+                              "explained"))
+    share = {factor["name"]: factor["explained"] for factor in answer["factors"]}
+    assert share["version"] > max(share["size"], share["kind"]), share
+
+
 @case("a filter selects runs, and a hostile one selects none")
 def _():
     for number in range(3):
-        push(path("lua.cairn"), "version=2", "service=chosen", "commit=a'b\\c%d" % number)
-    rows = json.loads(cairn("fleet", "runs", "--json", "--where", "version=2"))
+        push(path("lua.cairn"), "version=filtered", "service=chosen", "commit=a'b\\c%d" % number)
+    rows = json.loads(cairn("fleet", "runs", "--json", "--where", "version=filtered"))
     same(len(rows), 1, "runs: the capture is one run, its labels are the newest")
     same(len(json.loads(cairn("fleet", "runs", "--json", "--where", "commit=a'b\\c2"))), 1, "label")
     for hostile in ("version=' OR 1 = 1 --", "x'y=1", "host=\\", "service=') UNION ALL SELECT 1"):
@@ -268,7 +312,9 @@ def _():
 
 TABLES = (("figures", "metric, values"), ("spans", "lane, span, duration, start, open"),
           ("span_edges", "lane, span, to_lane, to_span"), ("edges", "source, target, calls"),
-          ("block_figures", "metric, blocks, self, total"), ("runs", "contexts, spans"))
+          ("block_figures", "metric, blocks, self, total"), ("runs", "contexts, spans"),
+          ("histograms", "lane, number, counts, total"), ("counters", "lane, span, number, value"),
+          ("remote_parents", "lane, span, parent"), ("processes", "process, name, length"))
 
 
 def same_tables(one, other):

@@ -7,11 +7,12 @@ import "uplot/dist/uPlot.min.css";
 import "./page.css";
 import * as color from "./color";
 import { Theme } from "./color";
-import { Block, File, Gone, Metric, ask, forget, fullName, isLive, setSource, useAnswer } from "./data";
+import { Block, File, Gone, Metric, ask, forget, fullName, isLive, reload, setSource, useAnswer } from "./data";
 import { ExplainPage, WhatIfPage } from "./causes";
 import { DiffPage, sidesOf } from "./diff_page";
 import { Embedded } from "./embedded";
 import { ExportMenu } from "./export_menu";
+import { FleetPage } from "./fleet";
 import { FlamePage, SpanFlamePage } from "./flame_page";
 import { figure, share, time } from "./format";
 import { FramesPage } from "./frames";
@@ -63,7 +64,11 @@ const what: Entry[] = [
   { page: "diff", text: "Difference", key: "x", show: (place, search) => <DiffPage place={place} search={search} /> },
 ];
 
-const pages = [where, when, what], entries = pages.flat();
+const fleet: Entry[] = [
+  { page: "fleet", text: "Fleet", key: "l", show: (place) => <FleetPage place={place} /> },
+];
+
+const pages = [where, when, what, fleet], entries = pages.flat();
 
 function useRoute(): Route {
   const [route, setRoute] = useState(parse(location.hash));
@@ -107,6 +112,7 @@ function useFiles(): { files: File[]; error: string; gone: boolean; look: () => 
       }
     };
     now.current = () => { clearTimeout(timer); return look(); };
+    reload.files = now.current;
     look();
     return () => { over = true; clearTimeout(timer); };
   }, []);
@@ -289,14 +295,15 @@ function useHead(): (header: HTMLElement | null) => void {
   }, []);
 }
 
-// Returns the default page: spans if only calls were counted.
-function landing(file: File | undefined): string {
+// Returns the default page: the fleet, if there is one; spans if only calls were counted.
+function landing(file: File | undefined, number: number): string {
+  if (file?.fleet && number === 0) return "fleet";
   return file && file.metric === "calls" && file.spans !== 0 ? "timeline" : "flame";
 }
 
 function App() {
   const { files, error, gone, look } = useFiles(), head = useHead(), asked = useRoute();
-  const route = asked.page ? asked : { ...asked, page: landing(files[Math.min(asked.file, files.length - 1)]) };
+  const route = asked.page ? asked : { ...asked, page: landing(files[Math.min(asked.file, files.length - 1)], asked.file) };
   const [helping, setHelping] = useState(false);
   const [open, setOpen] = useState(false); // the menu, on a phone
   useEffect(() => setOpen(false), [route.page]);
@@ -338,6 +345,7 @@ function App() {
       </header>
       <nav class={open ? "menu open" : "menu"} aria-label="Pages">
         <button type="button" class="turn" aria-expanded={open} onClick={() => setOpen(!open)}>{entry.text}<span aria-hidden="true">{open ? "▴" : "▾"}</span></button>
+        {file.fleet && <Menu title="Database" list={fleet} route={place.route} />}
         <Menu title="Profile" list={where} route={place.route} />
         <Menu title="Spans" list={when} route={place.route} disabled={file.spans === 0 ? (isLive() ? "no spans in this file" : "no spans in this page") : file.spans === null ? "reading…" : undefined} />
         <Menu title="Queries" list={what.slice(0, 1)} route={place.route} />
@@ -345,10 +353,10 @@ function App() {
       </nav>
       <main id="content" tabIndex={-1}>
         <h1 class="unseen" tabIndex={-1}>{entry.text}</h1>
-        {entry.page !== "diff" && <Crumbs place={place} />}
+        {entry.page !== "diff" && entry.page !== "fleet" && <Crumbs place={place} />}
         {error && <Problem text={error} />}
         {spans && file.spans === null ? <Waiting what="Reading the spans" /> : spans && file.spans === 0 ? <p class="note">No spans were recorded in {file.name}.</p> : entry.show(place, search)}
-        {entry.page !== "diff" && <Strip key={file.path} place={place} />}
+        {entry.page !== "diff" && entry.page !== "fleet" && <Strip key={file.path} place={place} />}
       </main>
       {helping && <Help pages={pages} close={() => setHelping(false)} />}
     </>

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sends what belongs to spans beside their own rows: histograms of durations, counters, the
+ * processes that recorded with their clocks, and parents in other processes.
+ */
+#include <string.h>
+
+#include "base/memory.h"
+#include "capture/format.h"
+#include "fleet/pushing.h"
+
+/* Two numbers as 16 bytes, big-endian as W3C ids are written. */
+static crn_fleet_id id_of(const uint64_t words[2])
+{
+    crn_fleet_id id;
+    uint64_t swapped[2] = {__builtin_bswap64(words[0]), __builtin_bswap64(words[1])};
+    memcpy(id.bytes, swapped, sizeof id.bytes);
+    return id;
+}
+
+/* ---- histograms ---- */
+
+/* Buckets that counted something: an array of their indexes, and one of their numbers. */
+static void put_buckets(crn_rows *rows, const crn_disk_histogram *disk)
+{
+    uint32_t used = 0;
+    for (uint32_t b = 0; b < CRN_HISTOGRAM_BUCKETS; b++)
+        used += disk->buckets[b] != 0;
+    crn_rows_length(rows, used);
+    for (uint32_t b = 0; b < CRN_HISTOGRAM_BUCKETS; b++)
+        if (disk->buckets[b])
+            crn_rows_number(rows, b, 2);
+    crn_rows_length(rows, used);
+    for (uint32_t b = 0; b < CRN_HISTOGRAM_BUCKETS; b++)
+        if (disk->buckets[b])
+            crn_rows_number(rows, disk->buckets[b], 8);
+}
+
+static void put_histogram(crn_rows *rows, const crn_span_store *store,
+                          const crn_trace_histogram *histogram, const crn_fleet_id *block)
+{
+    const crn_disk_histogram *disk = histogram->disk;
+    bool keyed = disk->kind != CRN_HISTOGRAM_BLOCK && disk->key < store->key_count;
+    bool text = disk->kind == CRN_HISTOGRAM_TEXT;
+    size_t length = text && disk->value < sizeof disk->text ? disk->value : sizeof disk->text;
+    crn_rows_number(rows, disk->kind, 1);
+    crn_rows_id(rows, block);
+    crn_rows_text(rows, keyed ? store->keys[disk->key] : "");
+    crn_rows_number(rows, disk->value, 8);
+    crn_rows_length(rows, text ? length : 0);
+    crn_rows_put(rows, disk->text, text ? length : 0);
+    crn_rows_real(rows, histogram->unit);
+    const uint64_t figures[] = {disk->total, disk->self,      disk->min,     disk->max,
+                                disk->cpu,   disk->cpu_count, disk->cpu_wall};
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        crn_rows_number(rows, figures[i], 8);
+    put_buckets(rows, disk);
+}
+
+static bool push_histograms(crn_pushing *pushing, const crn_profile *recorded,
+                            const crn_span_store *store)
+{
+    static const char into[] =
+        "histograms (service, day, run, lane, number, kind, block, key, value, text, unit, total, "
+        "self, shortest, longest, cpu, cpu_spans, cpu_wall, buckets, counts, pushed)";
+    crn_fleet_id *blocks = crn_fleet_block_ids(recorded);
+    crn_rows rows = {0};
+    bool good = true;
+    for (uint32_t h = 0; good && h < store->more->histogram_count; h++) {
+        const crn_trace_histogram *histogram = &store->more->histograms[h];
+        uint32_t block = histogram->disk->block;
+        size_t start = rows.size;
+        crn_pushing_row(pushing, &rows);
+        crn_rows_number(&rows, histogram->lane, 4);
+        crn_rows_number(&rows, h, 4);
+        put_histogram(&rows, store, histogram, &blocks[block < recorded->block_count ? block : 0]);
+        crn_pushing_end(pushing, &rows, start, CRN_PUSHED_HISTOGRAMS, h, true);
+        good = crn_pushing_send(pushing, into, &rows, h + 1 == store->more->histogram_count);
+    }
+    crn_rows_free(&rows);
+    crn_free(blocks);
+    return good;
+}
+
+/* ---- processes ---- */
+
+static void put_process(crn_rows *rows, const crn_trace_process *process)
+{
+    crn_fleet_id boot = id_of(process->boot), trace = id_of(process->trace_id);
+    crn_rows_text(rows, process->name);
+    crn_rows_number(rows, process->number, 4);
+    crn_rows_number(rows, process->first_lane, 4);
+    crn_rows_number(rows, process->unix_ns, 8);
+    crn_rows_number(rows, process->monotonic_ns, 8);
+    crn_rows_id(rows, &boot);
+    crn_rows_number(rows, process->start, 8);
+    crn_rows_number(rows, (uint64_t)process->clock_shift, 8);
+    crn_rows_id(rows, &trace);
+    crn_rows_number(rows, process->span_key, 8);
+    crn_rows_number(rows, process->length, 8);
+    crn_rows_number(rows, process->dangling, 8);
+}
+
+static bool push_processes(crn_pushing *pushing, const crn_span_store *store)
+{
+    static const char into[] =
+        "processes (service, day, run, process, name, number, first_lane, unix_time, monotonic, "
+        "boot, start, clock_shift, trace, span_key, length, dangling, pushed)";
+    crn_rows rows = {0};
+    bool good = true;
+    for (uint32_t p = 0; good && p < store->more->process_count; p++) {
+        size_t start = rows.size;
+        crn_pushing_row(pushing, &rows);
+        crn_rows_number(&rows, p, 4);
+        put_process(&rows, &store->more->processes[p]);
+        crn_pushing_end(pushing, &rows, start, CRN_PUSHED_PROCESSES, p, true);
+        good = crn_pushing_send(pushing, into, &rows, p + 1 == store->more->process_count);
+    }
+    crn_rows_free(&rows);
+    return good;
+}
+
+/* ---- parents in other processes, and counters: of spans ---- */
+
+static bool push_remotes(crn_pushing *pushing, const crn_span_store *store)
+{
+    static const char into[] = "remote_parents (service, day, run, lane, span, flags, trace, parent)";
+    crn_rows rows = {0};
+    bool good = true;
+    for (uint32_t r = 0; good && r < store->more->remote_count; r++) {
+        const crn_span_remote *remote = &store->more->remotes[r];
+        crn_fleet_id trace = id_of(remote->trace_id);
+        size_t start = rows.size;
+        crn_pushing_row(pushing, &rows);
+        crn_pushing_span(&rows, store, remote->span);
+        crn_rows_number(&rows, remote->flags, 2);
+        crn_rows_id(&rows, &trace);
+        crn_rows_number(&rows, remote->parent, 8);
+        crn_pushing_end(pushing, &rows, start, CRN_PUSHED_REMOTES, r, false);
+        good = crn_pushing_send(pushing, into, &rows, r + 1 == store->more->remote_count);
+    }
+    crn_rows_free(&rows);
+    return good;
+}
+
+/* `number` keeps the order of recording: a span's counter can have two values at one moment. */
+static bool push_counters(crn_pushing *pushing, const crn_span_store *store)
+{
+    static const char into[] =
+        "counters (service, day, run, lane, span, number, name, at, value)";
+    const crn_counter *counters = store->trace ? store->trace->counters : store->counters;
+    uint32_t count = store->trace ? store->trace->counter_count : store->counter_count;
+    uint32_t number = 0;
+    crn_rows rows = {0};
+    bool good = true;
+    for (uint32_t c = 0; good && c < count; c++) {
+        const crn_counter *counter = &counters[c];
+        size_t start = rows.size;
+        number = c && counters[c - 1].span == counter->span ? number + 1 : 0;
+        crn_pushing_row(pushing, &rows);
+        crn_pushing_span(&rows, store, counter->span);
+        crn_rows_number(&rows, number, 4);
+        crn_rows_text(&rows, store->keys[counter->key]);
+        crn_rows_number(&rows, counter->at, 8);
+        crn_rows_real(&rows, counter->value);
+        crn_pushing_end(pushing, &rows, start, CRN_PUSHED_COUNTERS, c, false);
+        good = crn_pushing_send(pushing, into, &rows, c + 1 == count);
+    }
+    crn_rows_free(&rows);
+    return good;
+}
+
+bool crn_push_details(crn_pushing *pushing, const crn_profile *recorded,
+                      const crn_span_store *store)
+{
+    if (!store->more || (!store->count && !store->more->histogram_count))
+        return true;
+    return push_histograms(pushing, recorded, store) && push_processes(pushing, store) &&
+           push_remotes(pushing, store) && push_counters(pushing, store);
+}
+
+void crn_push_lost(crn_rows *rows, const crn_span_store *store)
+{
+    const crn_trace *more = store ? store->more : NULL;
+    const uint64_t none[CRN_LOST_COUNTS] = {0};
+    const uint64_t lost[CRN_LOST_COUNTS] = {
+        more ? more->dropped : 0,         more ? more->limited : 0,
+        more ? more->late : 0,            more ? more->recycled : 0,
+        more ? more->skipped : 0,         more ? more->trees_skipped : 0,
+        more ? more->details_dropped : 0, more ? more->histograms_dropped : 0};
+    crn_rows_length(rows, CRN_LOST_COUNTS);
+    crn_rows_put(rows, more ? lost : none, sizeof lost);
+    crn_rows_length(rows, more ? more->lane_count : 0);
+    if (more)
+        crn_rows_put(rows, more->origins, more->lane_count * sizeof *more->origins);
+    crn_rows_number(rows, more ? more->histogram_count : 0, 4);
+}
