@@ -8,6 +8,7 @@
 #include "cli/common/cli.h"
 #include "commands.h"
 #include "profile/profile.h"
+#include "query/query.h"
 
 static struct {
     crn_list words; /* the capture, assertions */
@@ -73,24 +74,26 @@ static const crn_option options[] = {
 };
 
 static const char doc[] =
-    "Check statements about a capture.\v  cairn assert a.cairn 'calls(\"main\" -> \"parse\") == 3' "
-    "'ticks(\"solve\") < 1e6'\n\ncalls(S) is the number of calls that end in S, a sequence of "
-    "quoted blocks; METRIC(S) is its total cost, self.METRIC(S) the self cost of its last "
-    "block. Empty brackets mean the total. contexts(S), cycles() and folded() count contexts, "
-    "calls that came back along cycles, and calls that folded at limits. There are + - * /, "
-    "comparisons, and, or, not, and units: 20ms, 3MiB, 5%.\n\nExit status: 0 when all hold, 1 when "
-    "one does not, 2 for bad input.";
+    "Check statements about a capture.\v  cairn assert a.cairn 'calls(\"main\" -> \"parse\") = 3' "
+    "'ticks(\"solve\") < 1e6'\n\nAn assertion is an SQL expression (cairn query --schema). "
+    "calls(S) "
+    "is the number of calls that end in S, a sequence of quoted blocks; METRIC(S) is its total "
+    "cost, self.METRIC(S) the self cost of its last block. Empty brackets mean the total. "
+    "contexts(S), cycles() and folded() count contexts, calls that came back along cycles, and "
+    "calls that folded at limits. Numbers may have units: 20ms, 3MiB, 5%. A query in brackets is a "
+    "number: '(select count(*) from spans where duration > 16e6) = 0'.\n\nExit status: 0 when all "
+    "hold, 1 when one does not, 2 for bad input.";
 
 static void print_figure(const crn_assertion_figure *figure)
 {
-    fprintf(stderr, "; %.*s is %.0Lf", (int)figure->length, figure->start, figure->value);
+    fprintf(stderr, "; %.*s is %.0f", (int)figure->length, figure->start, figure->value);
 }
 
-static int check(const crn_profile *profile, const char *text)
+static int check(crn_query *query, const char *text)
 {
     crn_assertion assertion;
     crn_error error = {0};
-    if (!crn_assertion_check(profile, text, given.unknown_is_zero, &assertion, &error))
+    if (!crn_assertion_check(query, text, given.unknown_is_zero, &assertion, &error))
         return crn_cli_fail("%s: %s", text, error.message);
     if (assertion.holds) {
         if (given.verbose)
@@ -105,11 +108,11 @@ static int check(const crn_profile *profile, const char *text)
     return CRN_EXIT_NO;
 }
 
-static int check_all(const crn_profile *profile, char *const *texts, size_t count)
+static int check_all(crn_query *query, char *const *texts, size_t count)
 {
     int status = CRN_EXIT_OK;
     for (size_t i = 0; i < count; i++) {
-        int found = check(profile, texts[i]);
+        int found = check(query, texts[i]);
         status = found > status ? found : status;
     }
     return status;
@@ -117,13 +120,22 @@ static int check_all(const crn_profile *profile, char *const *texts, size_t coun
 
 static int run(void)
 {
-    crn_profile *profile = crn_cli_load(given.words.list[0]);
+    crn_query_file file = {.path = given.words.list[0]};
+    crn_profile *profile = crn_cli_load(file.path);
+    crn_error error = {0};
     if (!profile)
         return CRN_EXIT_BAD;
-    int status = check_all(profile, given.words.list + 1, given.words.count - 1);
-    int other = check_all(profile, given.lines.list, given.lines.count);
+    file.profile = profile;
+    crn_query *query = crn_query_open(&file, 1, &error);
+    int status = query ? CRN_EXIT_OK : crn_cli_fail("%s", error.message);
+    if (query) {
+        status = check_all(query, given.words.list + 1, given.words.count - 1);
+        int other = check_all(query, given.lines.list, given.lines.count);
+        status = other > status ? other : status;
+    }
+    crn_query_close(query);
     crn_profile_free(profile);
-    return other > status ? other : status;
+    return status;
 }
 
 const crn_command crn_command_assert = {

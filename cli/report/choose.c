@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "cli/common/cli.h"
 #include "profile/profile.h"
+#include "query/query.h"
 
 enum { TOP_DEFAULT = 30, TOP_SEQUENCE_DEFAULT = 12 };
 #define THRESHOLD_TREE_DEFAULT 0.005

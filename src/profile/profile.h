@@ -8,8 +8,7 @@
 #ifndef CRN_PROFILE_PROFILE_H
 #define CRN_PROFILE_PROFILE_H
 
-#include "profile/assertion.h"
-#include "profile/block_set.h"
+#include "profile/block_reach.h"
 #include "profile/bottom_up.h"
 #include "profile/call_graph.h"
 #include "profile/capture_texts.h"

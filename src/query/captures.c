@@ -160,13 +160,14 @@ static void name_keys(crn_query *query)
 
 static bool open_capture(crn_query_capture *capture, const crn_query_file *file, crn_error *error)
 {
+    static const crn_trace no_spans;
+    const crn_trace *trace = file->path ? file->trace : &no_spans;
     capture->path = file->path;
     capture->profile = file->profile;
     if (!file->profile)
         capture->profile = capture->own = crn_profile_load(file->path, error);
     if (capture->profile)
-        capture->store =
-            file->trace ? crn_store_of(file->trace) : crn_store_open(file->path, error);
+        capture->store = trace ? crn_store_of(trace) : crn_store_open(file->path, error);
     if (!capture->store)
         return false;
     map_blocks(capture, file->recorded ? file->recorded : capture->profile);
@@ -236,6 +237,9 @@ void crn_captures_close(crn_query *query)
         crn_free(capture->lanes);
         crn_free(capture->name_size);
         crn_free(capture->name_rank);
+        crn_call_graph_free(&capture->graph);
+        crn_block_cost_free(&capture->cost);
+        crn_stack_free(&capture->stack);
         crn_store_close(capture->store);
         crn_profile_free(capture->own);
         if (query->key_of)

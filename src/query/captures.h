@@ -8,6 +8,7 @@
 #include <sqlite3.h>
 
 #include "query/query.h"
+#include "query/texts.h"
 #include "spans/spans.h"
 
 /* Inclusive costs, computed on first use. */
@@ -29,6 +30,10 @@ typedef struct crn_query_capture {
     int *name_size;                  /* by block */
     uint32_t *name_rank; /* by block: rank of its name over all captures; equal for equal names */
     crn_query_costs costs;
+    /* For functions over sets of blocks; computed on first use. */
+    crn_call_graph graph;
+    crn_block_cost cost;
+    crn_stack stack;
     uint32_t span, block, context, lane, edge, span_edge, attribute, counter, note, metric;
 } crn_query_capture;
 
@@ -44,6 +49,8 @@ struct crn_query {
     char **key_columns;               /* names of their columns */
     uint32_t **key_of;                /* by capture, by its key: index into `keys` */
     struct crn_key_order *key_orders; /* by attribute column */
+    crn_block_set_about about;        /* parameters of thresh(), thresh_stack() and thresh_gc() */
+    bool unknown_is_zero;             /* unknown blocks cost 0; otherwise they are an error */
     volatile int stopped;
 };
 
@@ -97,11 +104,23 @@ typedef struct crn_lane_row {
 /* Returns an attribute's value to SQLite, which copies texts. */
 void crn_result_attribute(sqlite3_context *context, crn_attribute attribute);
 
-/* ---- the tables ---- */
+/* ---- statements ---- */
+
+/* Prepares `spelled`, the SQL of an expression that the user wrote as `text`. Returns NULL on an
+ * error. */
+crn_statement *crn_statement_of(crn_query *query, const char *text, const crn_texts *spelled,
+                                crn_error *error);
+
+/* Sets marks[id] for each id that the statement returns. Returns false on an error. */
+bool crn_statement_mark(crn_statement *statement, uint8_t *marks, uint32_t count, crn_error *error);
+
+/* ---- the tables and functions ---- */
 
 int crn_table_spans(crn_query *query);
 int crn_tables_simple(crn_query *query);
 int crn_query_functions(crn_query *query);
+int crn_cost_functions(crn_query *query);
+int crn_set_functions(crn_query *query);
 int crn_query_views(crn_query *query);
 
 #endif

@@ -9,7 +9,6 @@
 
 #include "base/memory.h"
 #include "query/captures.h"
-#include "query/texts.h"
 
 struct crn_statement {
     crn_query *query;
@@ -115,6 +114,10 @@ static int open_database(crn_query *query)
     if (status == SQLITE_OK)
         status = crn_query_functions(query);
     if (status == SQLITE_OK)
+        status = crn_cost_functions(query);
+    if (status == SQLITE_OK)
+        status = crn_set_functions(query);
+    if (status == SQLITE_OK)
         status = crn_query_views(query);
     if (status == SQLITE_OK)
         status = connect_tables(query->database);
@@ -157,13 +160,12 @@ void crn_query_stop(crn_query *query)
 
 #define READ_ONLY "captures are read-only: use SELECT"
 
-/* Sets an error with line, column and the text there. The first `skip` bytes of the SQL are not the
- * user's. `texts` maps positions back; NULL: unknown positions. */
-static void set_error(crn_query *query, const char *sql, int skip, const crn_texts *texts,
-                      crn_error *error)
+/* Sets an error from SQLite's message. `text` is what the user wrote, `texts` the SQL that was
+ * prepared, and `spelled`, if not NULL, the SQL between the two. NULL `texts`: no position. */
+static void set_error(crn_query *query, const char *text, const crn_texts *spelled,
+                      const crn_texts *texts, crn_error *error)
 {
     int at = sqlite3_error_offset(query->database);
-    at = texts && at >= 0 && (size_t)at <= texts->size ? (int)texts->from[at] - skip : -1;
     const char *message = sqlite3_errmsg(query->database);
     if (query->stopped) {
         crn_error_set(error, CAIRN_E_ARGUMENT, "stopped");
@@ -171,35 +173,25 @@ static void set_error(crn_query *query, const char *sql, int skip, const crn_tex
     }
     if (sqlite3_errcode(query->database) == SQLITE_AUTH)
         message = READ_ONLY;
-    if (at < 0) {
+    if (!texts || at < 0 || (size_t)at > texts->size) {
         crn_error_set(error, CAIRN_E_ARGUMENT, "%s", message);
         return;
     }
-    int line = 1, column = 1, length = 0;
-    sql += skip;
-    for (int i = 0; i < at && sql[i]; i++) {
-        column = sql[i] == '\n' ? 1 : column + ((sql[i] & 0xc0) != 0x80);
-        line += sql[i] == '\n';
-    }
-    while (length < 30 && sql[at + length] && sql[at + length] != '\n')
-        length++;
-    while (length > 0 && (sql[at + length] & 0xc0) == 0x80)
-        length--;
-    crn_error_set(error, CAIRN_E_ARGUMENT, "%s; line %d, column %d%s%.*s", message, line, column,
-                  length ? ", at: " : "", length, sql + at);
+    size_t from = texts->from[at];
+    crn_texts_fail(error, text, spelled ? spelled->from[from] : from, "%s", message);
 }
 
-static crn_statement *prepare(crn_query *query, const char *sql, int skip, const char **rest,
-                              crn_error *error)
+static crn_statement *prepare(crn_query *query, const char *text, const crn_texts *spelled,
+                              const char **rest, crn_error *error)
 {
     sqlite3_stmt *made = NULL;
-    const char *tail;
+    const char *tail, *sql = spelled ? spelled->sql : text;
     *error = (crn_error){0};
     crn_texts texts = crn_texts_make(sql, SQL_MAX);
     int status = sqlite3_prepare_v2(query->database, texts.sql, -1, &made, &tail);
     *rest = sql + texts.from[status == SQLITE_OK && tail ? (size_t)(tail - texts.sql) : texts.size];
     if (status != SQLITE_OK)
-        set_error(query, sql, skip, &texts, error);
+        set_error(query, text, spelled, &texts, error);
     crn_texts_free(&texts);
     if (status != SQLITE_OK)
         return NULL;
@@ -218,7 +210,7 @@ static crn_statement *prepare(crn_query *query, const char *sql, int skip, const
 crn_statement *crn_statement_new(crn_query *query, const char *sql, const char **rest,
                                  crn_error *error)
 {
-    return prepare(query, sql, 0, rest, error);
+    return prepare(query, sql, NULL, rest, error);
 }
 
 void crn_statement_free(crn_statement *statement)
@@ -248,7 +240,7 @@ int crn_statement_step(crn_statement *statement, crn_error *error)
     case SQLITE_DONE:
         return 0;
     default:
-        set_error(statement->query, NULL, 0, NULL, error);
+        set_error(statement->query, NULL, NULL, NULL, error);
         return -1;
     }
 }
@@ -279,26 +271,33 @@ crn_value crn_statement_value(crn_statement *statement, uint32_t column)
     }
 }
 
-/* ---- spans that match an expression ---- */
+/* ---- expressions ---- */
 
-static crn_statement *prepare_where(crn_query *query, const char *expression, crn_error *error)
+crn_statement *crn_statement_of(crn_query *query, const char *text, const crn_texts *spelled,
+                                crn_error *error)
 {
-    static const char before[] = "select id from spans where\n";
-    size_t size = strlen(expression) + sizeof before + 1;
-    char *sql = crn_calloc(size, 1);
     const char *rest;
-    snprintf(sql, size, "%s%s", before, expression);
-    crn_statement *statement = prepare(query, sql, sizeof before - 1, &rest, error);
+    crn_statement *statement = prepare(query, text, spelled, &rest, error);
     if (statement && *rest) {
         crn_statement_free(statement);
         statement = NULL;
-        crn_error_set(error, CAIRN_E_ARGUMENT,
-                      "only one expression is allowed; after it comes: %.60s", rest);
+        crn_texts_fail(error, text, spelled->from[rest - spelled->sql],
+                       "only one expression is allowed");
     }
     if (!statement && !error->code)
         crn_error_set(error, CAIRN_E_ARGUMENT, "the expression is empty");
-    crn_free(sql);
     return statement;
+}
+
+bool crn_statement_mark(crn_statement *statement, uint8_t *marks, uint32_t count, crn_error *error)
+{
+    int more;
+    while ((more = crn_statement_step(statement, error)) > 0) {
+        int64_t id = crn_statement_value(statement, 0).integer;
+        if (id >= 0 && id < count)
+            marks[id] = 1;
+    }
+    return more == 0;
 }
 
 uint8_t *crn_query_select(const crn_profile *profile, const crn_trace *trace,
@@ -308,18 +307,18 @@ uint8_t *crn_query_select(const crn_profile *profile, const crn_trace *trace,
     crn_query *query = crn_query_open(&file, 1, error);
     if (!query)
         return NULL;
-    crn_statement *statement = prepare_where(query, expression, error);
+    crn_texts spelled = {0};
+    crn_texts_insert(&spelled, "select id from spans where\n", 0);
+    crn_texts_copy(&spelled, expression, 0, strlen(expression));
+    crn_texts_end(&spelled, strlen(expression));
+    crn_statement *statement = crn_statement_of(query, expression, &spelled, error);
     uint8_t *kept = statement ? crn_calloc(trace->span_count, 1) : NULL;
-    int more = 0;
-    while (statement && (more = crn_statement_step(statement, error)) > 0) {
-        int64_t id = crn_statement_value(statement, 0).integer;
-        if (id >= 0 && id < trace->span_count)
-            kept[id] = 1;
+    if (statement && !crn_statement_mark(statement, kept, trace->span_count, error)) {
+        crn_free(kept);
+        kept = NULL;
     }
     crn_statement_free(statement);
+    crn_texts_free(&spelled);
     crn_query_close(query);
-    if (more == 0)
-        return kept;
-    crn_free(kept);
-    return NULL;
+    return kept;
 }

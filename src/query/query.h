@@ -15,7 +15,7 @@ typedef struct crn_query crn_query;
 
 /* A capture to query. */
 typedef struct crn_query_file {
-    const char *path;
+    const char *path;            /* NULL: `profile` alone, without spans */
     const crn_profile *profile;  /* profile to show, owned by the caller; NULL: load it from the
                                     file */
     const crn_profile *recorded; /* the profile as recorded, which spans refer to, if `profile`
@@ -67,6 +67,42 @@ crn_value crn_statement_value(crn_statement *statement, uint32_t column);
  * NULL on an error. */
 uint8_t *crn_query_select(const crn_profile *profile, const crn_trace *trace,
                           const char *expression, crn_error *error);
+
+/* ---- expressions ---- */
+
+/* The costs that thresh() and its kin compare. */
+typedef struct crn_block_set_about {
+    uint32_t metric;
+    const char *collector; /* name of the garbage collector's blocks */
+} crn_block_set_about;
+
+/* Returns, by block, 1 if an expression over the columns of `blocks` is true; never for the root.
+ * Also understands MLton's words for sets: docs/QUERY.md. Free it with crn_free. NULL on an
+ * error. */
+uint8_t *crn_block_set_make(const crn_profile *profile, crn_block_set_about about,
+                            const char *expression, crn_error *error);
+
+/* A figure that an assertion asks for: the part of its text, and the value. */
+typedef struct crn_assertion_figure {
+    const char *start;
+    size_t length;
+    double value;
+} crn_assertion_figure;
+
+enum { CRN_ASSERTION_FIGURES = 64 };
+
+typedef struct crn_assertion {
+    bool holds;
+    size_t count;
+    crn_assertion_figure figures[CRN_ASSERTION_FIGURES]; /* the first ones, if it does not hold */
+} crn_assertion;
+
+/* Evaluates an SQL expression that is a comparison. Also understands arrows, units and the other
+ * spellings of docs/QUERY.md. If `unknown_is_zero`, blocks that are not in the profile count as
+ * never called; otherwise they are an error, as the name may be misspelt. Returns false on an
+ * error. */
+bool crn_assertion_check(crn_query *query, const char *text, bool unknown_is_zero,
+                         crn_assertion *assertion, crn_error *error);
 
 /* ---- schema ---- */
 

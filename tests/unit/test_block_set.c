@@ -9,11 +9,12 @@
 
 #include "base/memory.h"
 #include "profile/profile.h"
+#include "query/query.h"
 #include "support/cases.h"
 #include "support/profiles.h"
 #include "support/random_profile.h"
 
-enum { PROFILES = 60, BLOCKS = 8, EVENTS = 600, MATRIX = BLOCKS + 1 };
+enum { PROFILES = 25, BLOCKS = 8, EVENTS = 600, MATRIX = BLOCKS + 1 };
 
 /* ---- expressions ---- */
 
@@ -272,7 +273,18 @@ static void operators_bind_as_they_are_read(void **state)
                  {"(and 'a' (not 'beta') 'l|g')", {0, 1, 0, 1}},
                  {"(or 'alpha')", {0, 1, 0, 0}},
                  {"to 'beta' and not is 'alpha'", {0, 0, 1, 0}},
-                 {"(thresh 50%) or ( thresh-stack (100) )", {0, 1, 0, 1}}};
+                 {"(thresh 50%) or ( thresh-stack (100) )", {0, 1, 0, 1}},
+                 {"name = 'beta'", {0, 0, 1, 0}},
+                 {"\"name\" = \"beta\"", {0, 0, 1, 0}},
+                 {"name regexp '^[ab]' and line between 2 and 3 and not 'gamma'", {0, 0, 1, 0}},
+                 {"name like 'G%' or to(line * 2 = 4)", {0, 1, 1, 1}},
+                 {"(line + 1) * 2 = 8 or line in (1, 9)", {0, 1, 0, 1}},
+                 {"file regexp 'cpp$' and (select count(*) from blocks) = 4", {0, 1, 1, 1}},
+                 {"file is not null and is('beta')", {0, 0, 1, 0}},
+                 {"case when line = 2 and 1 then 1 else 0 end or 'gamma'", {0, 0, 1, 1}},
+                 {"pred(id = block('gamma'))", {0, 0, 1, 0}},
+                 {"thresh(id, 50) and ticks(id) > 3", {0, 0, 0, 1}},
+                 {"name = 'it''s' or 'alpha' -- said", {0, 1, 0, 0}}};
     crn_profile *profile = named(names, lines, 3);
     for (size_t i = 0; i < COUNT(cases); i++) {
         uint8_t *set = set_of(profile, cases[i].expression);
@@ -310,14 +322,20 @@ static void invalid_expressions_are_refused(void **state)
                                       "to",
                                       "thresh",
                                       "thresh-gc(",
-                                      "thresh 1 2"};
+                                      "thresh 1 2",
+                                      "nme = 'a'",
+                                      "name =",
+                                      "name = 'a' name",
+                                      "1) or (1",
+                                      "1; delete from blocks",
+                                      "(select 1"};
     static const char *const names[] = {"alpha"};
     static const uint32_t lines[] = {1};
     crn_profile *profile = named(names, lines, 1);
     for (size_t i = 0; i < COUNT(bad); i++) {
         crn_error error = {0};
         assert_null(crn_block_set_make(profile, about, bad[i], &error));
-        assert_non_null(strstr(error.message, "column "));
+        assert_true(*error.message);
     }
     char deep[4096];
     memset(deep, '(', sizeof deep - 1);

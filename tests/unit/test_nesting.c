@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "profile/profile.h"
+#include "query/query.h"
 #include "support/cases.h"
 #include "support/random_profile.h"
 
