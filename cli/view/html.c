@@ -135,6 +135,7 @@ static json_t *head_json(const crn_report *report)
     free(text);
     json_object_del(json, "flat");
     json_object_del(json, "hidden");
+    json_object_set_new(json, "calls_counted", json_boolean(crn_calls_counted(report->profile)));
     json_object_set_new(json, "measured", crn_view_measured_json(report));
     json_object_set_new(
         json, "metric",

@@ -182,8 +182,10 @@ static json_t *file_json(const crn_view *view, const crn_view_file *file)
                         !file->looked_at
                             ? json_null()
                             : crn_json_number(file->trace ? file->trace->span_count : 0));
+    uint32_t standard = crn_metric_default(profile);
+    bool uncounted = standard != CRN_METRIC_CALLS && !crn_calls_counted(profile);
     for (uint32_t m = 0; m < profile->metric_count; m++) {
-        if (!file->totals[m])
+        if (!file->totals[m] || (m == CRN_METRIC_CALLS && uncounted))
             continue;
         json_t *metric = json_object();
         json_object_set_new(metric, "name", crn_json_text(profile->metrics[m].name));
@@ -196,7 +198,7 @@ static json_t *file_json(const crn_view *view, const crn_view_file *file)
     }
     json_object_set_new(json, "metrics", metrics);
     json_object_set_new(json, "metric",
-                        crn_json_text(profile->metrics[crn_metric_default(profile)].name));
+                        crn_json_text(profile->metrics[standard].name));
     return json;
 }
 

@@ -21,17 +21,33 @@ export default function captures({ test, at, elsewhere, serve, go, settled, quie
     return found;
   }
 
+  // Calls that nobody counted are not shown: the root's is that of the thread.
+  const counted = (name) => json("report", "--json", name, "--flat", "--metric", "calls", "--top", "0").flat.some((row) => row.block.id && row.calls);
+  const shownMetrics = (name) => json("report", "--json", name).metrics.filter((one) => one.total && (one.name !== "calls" || counted(name)));
+
   async function functions(name, metric) {
+    const calls = metric !== "calls" && counted(name);
     for (const sort of ["total", "self"]) {
       await go(`functions?metric=${metric}&sort=${sort}`);
       await settled("tbody tr[data-block]");
       const wanted = json("report", "--json", name, "--flat", "--metric", metric, "--top", "100", "--sort", sort).flat;
-      same(await rows("table.blocks tbody tr[data-block]", ["inclusive", "self", ...(metric === "calls" ? [] : ["calls"])]),
-        wanted.map((row) => [row.block.id, row.inclusive[metric], row.self[metric], ...(metric === "calls" ? [] : [row.calls])]), "functions by " + sort);
+      same(await rows("table.blocks tbody tr[data-block]", ["inclusive", "self", ...(calls ? ["calls"] : [])]),
+        wanted.map((row) => [row.block.id, row.inclusive[metric], row.self[metric], ...(calls ? [row.calls] : [])]), "functions by " + sort);
     }
+    await waits(name, metric);
     await intervals(json("report", "--json", name, "--flat", "--metric", metric, "--top", "100", "--sort", "self").flat, metric);
-    for (const one of json("report", "--json", name).metrics.filter((each) => each.total))
+    for (const one of shownMetrics(name))
       same(await value(`[data-metric="${one.name}"]`), one.total, "the total of " + one.name);
+  }
+
+  // With wall and processor time there are columns of what waited, and of what was ready without a core.
+  async function waits(name, metric) {
+    const columns = ["waits", "ready"], has = metric === "wall" && json("report", "--json", name).metrics.some((one) => one.name === "cpu" && one.total);
+    const wanted = has ? json("report", "--json", name, "--flat", "--metric", "wall,cpu", "--top", "100", "--sort", "self").flat.filter((row) => row.inclusive.wall) : [];
+    const shown = columns.filter((one) => wanted.some((row) => row[one] !== undefined));
+    holds(name !== "waits.cairn" || !has || shown.includes("waits"), "the report says what waits");
+    same(await at().$$eval("table.blocks thead th", (all) => all.map((one) => one.textContent).filter((text) => text === "waits" || text === "ready")), shown, "columns");
+    same(await rows("table.blocks tbody tr[data-block]", shown), shown.length ? wanted.map((row) => [row.block.id, ...shown.map((one) => row[one] || 0)]) : await rows("table.blocks tbody tr[data-block]", []), "what waits");
   }
 
   // The page computes the intervals of uncertain figures; it shows three digits of them.
@@ -208,7 +224,7 @@ export default function captures({ test, at, elsewhere, serve, go, settled, quie
     const served = await serve([name, other]);
     try {
       await elsewhere(served.address, async () => {
-        const { metrics } = json("report", "--json", name), its = metrics.filter((one) => one.total);
+        const its = shownMetrics(name);
         holds(its.length, "the capture has costs");
         for (const { name: metric } of its)
           for (const view of [functions, callers, paths, graph, tree, flame, source, difference, sql]) {
@@ -227,7 +243,7 @@ export default function captures({ test, at, elsewhere, serve, go, settled, quie
     }
   }
 
-  for (const name of ["c.cairn", "lua.cairn", "jobs.cairn", "alloc.cairn", "merged.cairn"])
+  for (const name of ["c.cairn", "lua.cairn", "jobs.cairn", "alloc.cairn", "merged.cairn", "waits.cairn"])
     test(name + ": every view shows the figures of the commands", () => compare(name, name === "c.cairn" ? "merged.cairn" : "c.cairn"));
 
   // The program is stopped meanwhile, so that the page and the commands read the same state.

@@ -113,8 +113,31 @@ int main(void)
 """
 
 
+NAPPING = """#include <time.h>
+static volatile unsigned long sum;
+static __attribute__((noinline)) void nap(void)
+{
+    nanosleep(&(struct timespec){0, 20000000}, 0);
+}
+static __attribute__((noinline)) void compute(void)
+{
+    for (unsigned long i = 0; i < 20000000; i++)
+        sum += i * sum + 1;
+}
+int main(void)
+{
+    for (int i = 0; i < 8; i++) {
+        nap();
+        compute();
+    }
+    return 0;
+}
+"""
+
+
 def capture_c(folder):
-    """A C program with its calls, the same with its allocations, and both kinds of lanes merged."""
+    """A C program with its calls, the same with its allocations, and both kinds of lanes merged. One
+    that is sampled from outside and waits."""
     run = {"cwd": folder, "check": True, "stdout": subprocess.DEVNULL}
     with open(os.path.join(folder, "filling.c"), "w", encoding="ascii") as file:
         file.write(C_PROGRAM)
@@ -122,6 +145,10 @@ def capture_c(folder):
     subprocess.run([CAIRN, "run", "-o", "c.cairn", "./filling"], **run)
     subprocess.run(["gcc", "-O1", "-g", "filling.c", "-o", "plain"], **run)
     subprocess.run([CAIRN, "run", "--alloc=exact", "-o", "alloc.cairn", "./plain"], **run)
+    with open(os.path.join(folder, "napping.c"), "w", encoding="ascii") as file:
+        file.write(NAPPING)
+    subprocess.run(["gcc", "-O1", "-g", "napping.c", "-o", "napping"], **run)
+    subprocess.run([CAIRN, "run", "-o", "waits.cairn", "./napping"], **run)
     subprocess.run([CAIRN, "merge", "-o", "merged.cairn", "c.cairn", "jobs.cairn"], **run)
 
 

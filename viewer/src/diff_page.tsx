@@ -3,7 +3,7 @@
 import { File, Items, useAnswer } from "./data";
 import { base, change, count, figure, share } from "./format";
 import { FlameGraph } from "./flame";
-import { BlockName, Place, Problem, Waiting } from "./parts";
+import { BlockName, Place, Problem, Waiting, callsCounted } from "./parts";
 import { Route, to } from "./route";
 import { matches } from "./search";
 import { Why } from "./why";
@@ -68,7 +68,7 @@ export function DiffPage({ place, search }: { place: Place; search: string }) {
           <a href={set({ by: "share", sort: sort === "calls" ? "" : sort, ...unzoomed })} aria-current={shares}>share</a>
         </span>
         <span class="group"><b>compare</b>
-          {["total", "self", "calls"].map((name) => <a href={set({ sort: name === "self" ? "" : name })} aria-current={sort === name}>{name}</a>)}
+          {["total", "self", "calls"].filter((name) => name !== "calls" || callsCounted(files[before])).map((name) => <a href={set({ sort: name === "self" ? "" : name })} aria-current={sort === name}>{name}</a>)}
         </span>
       </div>
       <p class="totals">

@@ -139,7 +139,7 @@ export class Embedded implements Source {
     return {
       path, name: path.slice(path.lastIndexOf("/") + 1), generation: 1, state: head.state === "running" ? "ended" : head.state,
       warnings: head.warnings || [], foreign: false, spans, metric: head.metric,
-      metrics: head.metrics.filter((m: any) => m.total > 0).map(({ name, unit, total, sampling }: any) => ({ name, unit, total, ...(sampling ? { sampling } : {}) })),
+      metrics: head.metrics.filter((m: any) => m.total > 0 && (m.name !== "calls" || head.calls_counted || head.metric === "calls")).map(({ name, unit, total, sampling }: any) => ({ name, unit, total, ...(sampling ? { sampling } : {}) })),
     };
   }
 

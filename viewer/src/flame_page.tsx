@@ -4,8 +4,8 @@ import { WithFunctions } from "./beside";
 import * as color from "./color";
 import { Items } from "./data";
 import { Coloring, FlameGraph } from "./flame";
-import { Place } from "./parts";
-import { Route, choiceItems, scope, to } from "./route";
+import { Place, callsCounted } from "./parts";
+import { choiceItems, scope, to } from "./route";
 
 // Spans by ancestry, on all lanes.
 export function SpanFlamePage({ place, search }: { place: Place; search: string }) {
@@ -15,7 +15,7 @@ export function SpanFlamePage({ place, search }: { place: Place; search: string 
   return (
     <>
       <div class="tools" role="toolbar" aria-label="Span tree">
-        <Colorings route={route} coloring={coloring} spans />
+        <Colorings place={place} coloring={coloring} spans />
         {route.rest.zoom && <a class="button" href={to(route, { rest: { ...route.rest, zoom: "" } })}>zoom out</a>}
         <span class="note">Self time of spans, below their parents. Each moment of a lane counts once; lanes are summed.</span>
       </div>
@@ -26,11 +26,12 @@ export function SpanFlamePage({ place, search }: { place: Place; search: string 
 
 const colorings: [Coloring, string][] = [["block", "function"], ["file", "file"], ["cost", "self"], ["calls", "calls"]];
 
-function Colorings({ route, coloring, spans }: { route: Route; coloring: Coloring; spans?: boolean }) {
+function Colorings({ place, coloring, spans }: { place: Place; coloring: Coloring; spans?: boolean }) {
+  const { route } = place;
   return (
     <>
       <span class="group"><b>colour</b>
-        {colorings.map(([name, text]) => (
+        {colorings.filter(([name]) => name !== "calls" || spans || callsCounted(place.file)).map(([name, text]) => (
           <a href={to(route, { rest: { ...route.rest, color: name === "block" ? "" : name } })} aria-current={coloring === name}>{(spans && ({ block: "span name", calls: "spans" } as Record<string, string>)[name]) || text}</a>
         ))}
       </span>
@@ -63,7 +64,7 @@ export function FlamePage({ place, search }: { place: Place; search: string }) {
           <a href={set("up", "")} aria-current={route.rest.up !== "1"}>icicle</a>
           <a href={set("up", "1")} aria-current={route.rest.up === "1"}>flame</a>
         </span>
-        <Colorings route={route} coloring={coloring} />
+        <Colorings place={place} coloring={coloring} />
         <a class="button" href={to(route, { rest: { ...route.rest, beside: beside ? "" : "1", fn: "" } })} aria-pressed={beside} role="button">functions beside it</a>
         {route.rest.zoom && <a class="button" href={set("zoom", "")}>zoom out</a>}
       </div>

@@ -20,7 +20,7 @@ import { GraphPage } from "./graph";
 import { IterationsPage } from "./iterations";
 import { Help, useKeys, usePlace } from "./keys";
 import { OpenFiles } from "./dropped";
-import { Place, Problem, Strip, Waiting, transformText, withoutPlace } from "./parts";
+import { Place, Problem, Strip, Waiting, callsCounted, transformText, withoutPlace } from "./parts";
 import { Choice, Route, go, parse, parseTransform, replace, scope, to, write } from "./route";
 import { Search } from "./search";
 import { SourcePage } from "./source_page";
@@ -351,7 +351,7 @@ function App() {
         <Menu title="Queries" list={what.slice(0, 1)} route={place.route} />
         <Menu title="Comparison" list={what.slice(1)} route={place.route} disabled={files.length < 2 ? (isLive() ? "open two files to compare" : "not stored in this page") : undefined} />
       </nav>
-      <main id="content" tabIndex={-1}>
+      <main id="content" tabIndex={-1} class={callsCounted(file) ? "" : "uncounted"}>
         <h1 class="unseen" tabIndex={-1}>{entry.text}</h1>
         {entry.page !== "diff" && entry.page !== "fleet" && <Crumbs place={place} />}
         {error && <Problem text={error} />}

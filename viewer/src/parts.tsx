@@ -15,6 +15,9 @@ export interface Place {
   metric: string;
 }
 
+// False if a file's functions were sampled, and calls not counted.
+export const callsCounted = (file: File): boolean => file.metrics.some((one) => one.name === "calls");
+
 export function Problem({ text }: { text: string }) {
   return <p class="problem" role="alert">{text}</p>;
 }

@@ -52,7 +52,7 @@ function FilesPage({ place, search }: { place: Place; search: string }) {
   return (
     <table class="blocks stacked files">
       <caption class="unseen">Files by the self cost of their {search ? "matching " : ""}functions</caption>
-      <thead><tr><th scope="col" class="figure" aria-sort="descending">self</th><th scope="col" class="figure">calls</th><th scope="col" class="figure">functions</th><th scope="col">file</th></tr></thead>
+      <thead><tr><th scope="col" class="figure" aria-sort="descending">self</th><th scope="col" class="figure" data-what="calls">calls</th><th scope="col" class="figure">functions</th><th scope="col">file</th></tr></thead>
       <tbody>{files.slice(0, 500).map((row) => (
         <tr data-file={row.file}>
           <Cost what="self" value={row.self} whole={whole} unit={unit} />
@@ -126,7 +126,7 @@ export function SourcePage({ place, search }: { place: Place; search: string }) 
           <table>
             <caption class="unseen">{data.file}</caption>
             <thead>
-              <tr><th scope="col" class="figure">total</th><th scope="col" class="figure">self</th><th scope="col" class="figure">calls</th><th scope="col" class="figure">line</th><th scope="col">source</th></tr>
+              <tr><th scope="col" class="figure">total</th><th scope="col" class="figure">self</th><th scope="col" class="figure" data-what="calls">calls</th><th scope="col" class="figure">line</th><th scope="col">source</th></tr>
             </thead>
             <Text lines={data.lines} blocks={data.blocks} place={place} block={block} search={search} />
           </table>
@@ -135,7 +135,7 @@ export function SourcePage({ place, search }: { place: Place; search: string }) 
         <>
           <p class="note">The text is not shown: {data.reason}.</p>
           <table class="blocks stacked">
-            <thead><tr><th scope="col" class="figure">total</th><th scope="col" class="figure">self</th><th scope="col" class="figure">calls</th><th scope="col">function</th><td /></tr></thead>
+            <thead><tr><th scope="col" class="figure">total</th><th scope="col" class="figure">self</th><th scope="col" class="figure" data-what="calls">calls</th><th scope="col">function</th><td /></tr></thead>
             <tbody>
               {found.sort((a: Row, b: Row) => b.self - a.self || b.inclusive - a.inclusive || b.calls - a.calls).map((row: Row) => (
                 <tr>

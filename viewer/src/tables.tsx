@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The pages Functions: figures over all callers. Hot paths: whole paths. Callers & callees: of a
 // function, or of a sequence of functions.
-import { Block, useAnswer, useStill } from "./data";
+import { Block, File, Items, isLive, useAnswer, useStill } from "./data";
 import { count, figure, share } from "./format";
 import { useMemo } from "preact/hooks";
-import { BlockName, Cost, Drop, Figure, Named, Place, Problem, Transforms, Waiting, dropOf, useFirst, useMeasured } from "./parts";
+import { BlockName, Cost, Drop, Figure, Named, Place, Problem, Transforms, Waiting, callsCounted, dropOf, useFirst, useMeasured } from "./parts";
 import { scope, to } from "./route";
 import { likelyBelow, likelyOf } from "./sampling";
 import { matches } from "./search";
@@ -31,11 +31,19 @@ function Heading({ place, name, sort, default: standard }: { place: Place; name:
   );
 }
 
+// Asked for processor time beside wall time, the server also says what waited, and what was ready without a core.
+function withWaits(file: File, metric: string, items: Items): Items {
+  if (!isLive() || metric !== "wall" || !file.metrics.some((one) => one.name === "cpu")) return items;
+  return [...items.filter(([key]) => key !== "metric"), ["metric", "wall,cpu"]];
+}
+
+const waitColumns: [string, string][] = [["waits", "Wall time in which the function neither had a core nor was ready to use one"], ["ready", "Wall time in which it was ready and no core was free"]];
+
 export function BlocksPage({ place, search }: { place: Place; search: string }) {
   const { route } = place;
   const sort = route.rest.sort || "total", top = search ? String(SEARCHED_MAX) : route.rest.top || "100";
   const { data, error, waiting } = useAnswer("report",
-    [...scope(route), ["view", "flat"], ["sort", sort], ["top", top]], place.file.generation);
+    [...withWaits(place.file, place.metric, scope(route)), ["view", "flat"], ["sort", sort], ["top", top]], place.file.generation);
   return useStill(waiting, () => error ? <Problem text={error} /> : data
     ? <Blocks place={place} search={search} data={data} sort={sort} /> : <Waiting what="Computing the table" />);
 }
@@ -43,8 +51,8 @@ export function BlocksPage({ place, search }: { place: Place; search: string }) 
 function Blocks({ place, search, data, sort }: { place: Place; search: string; data: any; sort: string }) {
   const { route, metric, unit } = place;
   const whole = data.metrics.find((m: any) => m.name === metric)?.total || 0;
-  const calls = metric !== "calls";
-  const found = useMemo(() => (search ? data.flat.filter((row: any) => matches(row.block, search)) : data.flat), [data, search]);
+  const calls = metric !== "calls" && callsCounted(place.file), waits = waitColumns.filter(([name]) => data.flat.some((row: any) => row[name] !== undefined));
+  const found = useMemo(() => data.flat.filter((row: any) => (row.inclusive[metric] || row.calls) && (!search || matches(row.block, search))), [data, metric, search]);
   const rows = useFirst<any>(useMemo(() => found.slice(0, ROWS_MAX), [found]));
   return (
     <>
@@ -55,6 +63,7 @@ function Blocks({ place, search, data, sort }: { place: Place; search: string; d
           <tr>
             <Heading place={place} name="total" sort={sort} default="total" />
             <Heading place={place} name="self" sort={sort} default="total" />
+            {waits.map(([name, title]) => <th scope="col" class="figure" title={title}>{name}</th>)}
             {calls && <Heading place={place} name="calls" sort={sort} default="total" />}
             <th scope="col">function</th>
             <th scope="col"><span class="unseen">actions</span></th>
@@ -65,6 +74,7 @@ function Blocks({ place, search, data, sort }: { place: Place; search: string; d
             <tr key={row.block.id} data-block={row.block.id}>
               <Cost what="inclusive" value={row.inclusive[metric]} whole={whole} unit={unit} interval={likelyBelow(place, row.block, row.inclusive[metric])} />
               <Cost what="self" value={row.self[metric]} whole={whole} unit={unit} interval={likelyOf(place, row.self[metric])} />
+              {waits.map(([name]) => <Figure what={name} value={row[name] || 0} unit="nanoseconds" />)}
               {calls && <Figure what="calls" value={row.calls} unit="" />}
               <th scope="row"><BlockName block={row.block} place={place} /></th>
               <td class="acts"><Drop block={row.block} place={place} /><Transforms block={row.block} place={place} /></td>
@@ -85,7 +95,7 @@ function Summary({ report, place }: { report: any; place: Place }) {
     <section class="summary" aria-label="The run">
       <dl>
         {told.map(([key, text]) => report.notes[key] && <div><dt>{text}</dt><dd>{key === "command" && report.notes.command.split(" | ").length <= Number(report.notes.merged) ? report.notes.command.split(" | ").map((one: string) => <div>{one}</div>) : report.notes[key]}</dd></div>)}
-        {report.metrics.filter((m: any) => m.total).map((m: any) => (
+        {place.file.metrics.map((m: any) => (
           <div><dt>{m.name}</dt><dd data-metric={m.name} data-value={m.total}>{figure(m.total, m.unit)}</dd></div>
         ))}
         <div><dt>contexts</dt><dd data-value={report.contexts}>{count(report.contexts)}</dd></div>
@@ -131,7 +141,7 @@ function Sequences({ place, data, top, search }: { place: Place; data: any; top:
           <tr>
             <th scope="col" class="figure">total</th>
             <th scope="col" class="figure" aria-sort="descending">self</th>
-            <th scope="col" class="figure">calls</th>
+            <th scope="col" class="figure" data-what="calls">calls</th>
             <th scope="col">path</th>
           </tr>
         </thead>
@@ -223,7 +233,7 @@ function Sequence({ place, near, steps, search }: { place: Place; near: any; ste
           <tr>
             <th scope="col" class="figure">total</th>
             <th scope="col" class="figure">self</th>
-            <th scope="col" class="figure">calls</th>
+            <th scope="col" class="figure" data-what="calls">calls</th>
             <th scope="col">function</th>
             <th scope="col"><span class="unseen">actions</span></th>
           </tr>

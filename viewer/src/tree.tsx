@@ -92,7 +92,7 @@ function Tree({ flame, place, search }: { flame: Flame; place: Place; search: st
   return (
     <>
       <table class="blocks stacked tree" role="treegrid" aria-label="Call tree" onKeyDown={key}>
-        <thead><tr><th scope="col" class="figure" aria-sort="descending">total</th><th scope="col" class="figure">self</th><th scope="col" class="figure">calls</th><th scope="col">function</th></tr></thead>
+        <thead><tr><th scope="col" class="figure" aria-sort="descending">total</th><th scope="col" class="figure">self</th><th scope="col" class="figure" data-what="calls">calls</th><th scope="col">function</th></tr></thead>
         <tbody>
           {rows.map((box) => hidden(box) ? (
             <tr aria-level={box.depth + 1}><Cost what="narrow" value={box.inclusive} whole={flame.total} unit={flame.unit} /><td /><td />
