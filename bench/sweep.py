@@ -183,9 +183,9 @@ def answer(measured):
 Yes. A call and its return with exact counts cost {min(counts):.1f} to {max(counts):.1f} ns more than with profiling
 compiled in and off. Where counts are not wanted, a strand that keeps only its stack
 (`cairn/stack.h`) costs {100 * typical:.0f} % of that in the median of these programs and compilers, {100 * worst:.0f} % at
-the worst, left by whichever of its two verbs suits: what remains is to store the block and the
-height, and the height again. `cairn_stack_leave` reads the height back; where a compiler makes the
-program wait for that, going back to the mark that entering gave does not.
+the worst: entering stores the block and the height, leaving stores the height again. There are two
+ways to leave, and the figures are of the faster one. `cairn_stack_leave` loads the height that entering stored, and
+with some compilers the program waits for that load. Going back to the mark that entering returned loads nothing.
 
 *Do we lose accurate information about the number of times a block is called?* Not by sampling.
 A sample of wall time costs the program {sampled:,.0f} ns in the median, {sampled / 1e4:.2f} % at 1 kHz, with exact

@@ -21,7 +21,7 @@ static struct {
 static const crn_option options[] = {
     CRN_FLEET_OPTIONS(given.fleet),
     CRN_FLEET_OPTION_LABEL(&given.labels),
-    {"every", .argument = "SECONDS", .help = "Look for news this often (10)",
+    {"every", .argument = "SECONDS", .help = "Look for changes this often (10)",
      .number = &given.every_s, .least = 1, .most = DAY_S},
     {"once", .help = "Send what is there, and end", .flag = &given.once},
     {"delete-after", .argument = "DAYS",

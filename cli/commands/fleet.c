@@ -251,7 +251,7 @@ static void check(struct argp_state *state)
                            crn_questions[i].by_block ? "one function" : "no arguments");
             return;
         }
-    argp_error(state, "\"%s\" is no question; see cairn fleet --help", words->list[0]);
+    argp_error(state, "\"%s\" is not a subcommand; see cairn fleet --help", words->list[0]);
 }
 
 static int run(void)

@@ -302,13 +302,13 @@ void crn_row_change(FILE *out, crn_row *row, uint64_t from, uint64_t to, bool ch
         crn_figure_change(text, row->table->columns[row->column].scale, from, to);
     print_cell(out, row, quiet ? CRN_STYLE_DIM : CRN_STYLE_PLAIN, text);
     double percent = from ? 100.0 * ((double)to - (double)from) / (double)from : 0;
-    const char *mark = chance ? "~" : "";
+    const char *sign = chance ? "~" : "";
     if (!from && to)
-        snprintf(text, sizeof text, "%snew", mark);
+        snprintf(text, sizeof text, "%snew", sign);
     else if (from && !to)
-        snprintf(text, sizeof text, "%sgone", mark);
+        snprintf(text, sizeof text, "%sgone", sign);
     else if (from != to)
-        snprintf(text, sizeof text, fabs(percent) < 10000 ? "%s%+.1f" : "%s%+.2g", mark, percent);
+        snprintf(text, sizeof text, fabs(percent) < 10000 ? "%s%+.1f" : "%s%+.2g", sign, percent);
     print_cell(out, row,
                quiet          ? CRN_STYLE_DIM
                : percent >= 5 ? CRN_STYLE_HOT

@@ -188,9 +188,9 @@ bool crn_watch_scan(crn_watch *watch)
     return true;
 }
 
-void crn_watched_note(crn_watched *capture, bool news)
+void crn_watched_note(crn_watched *capture, bool changed)
 {
-    if (news)
+    if (changed)
         capture->idle = 0;
     else if (capture->idle < IDLE_MAX)
         capture->idle = capture->idle ? capture->idle * 2 : 1;

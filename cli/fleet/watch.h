@@ -17,7 +17,7 @@ typedef struct crn_watched {
     crn_push_state *state;
     bool finished;      /* all of it was sent, and it cannot grow */
     bool seen;          /* it was there at the last scan */
-    unsigned idle, due; /* rounds without news; rounds until it is read again */
+    unsigned idle, due; /* rounds without a change; rounds until it is read again */
 } crn_watched;
 
 typedef struct crn_watch {
@@ -40,9 +40,9 @@ void crn_watch_save(const crn_watch *watch);
 
 /* Returns the path of a capture; free it with crn_free. */
 char *crn_watched_path(const crn_watch *watch, const crn_watched *capture);
-/* Notes a round: with news, or without. Captures without news are read less and less often, down to
- * every 32nd round. */
-void crn_watched_note(crn_watched *capture, bool news);
+/* Notes a round in which the capture changed or not. One that does not change is read less and less
+ * often, down to every 32nd round. */
+void crn_watched_note(crn_watched *capture, bool changed);
 
 /* Deletes finished captures that are older than `age_s` (0: none), and the oldest of them while all
  * together have more than `bytes` (0: any number). Prints what it deletes. */

@@ -20,8 +20,8 @@
 enum { PIXELS_DEFAULT = 1600, PIXELS_MAX = 8000, LANES_MAX = 256, ARROWS_MAX = 400 };
 enum { POINTS_DEFAULT = 20000, POINTS_MAX = 100000, TOP_DEFAULT = 30, TOP_MAX = 10000 };
 
-/* Returns, by block, the blocks that "block" names; NULL for all. Returns false after printing an
- * error. */
+/* Sets `*kept`: by block, 1 for the block that the parameter "block" names; NULL, which means all,
+ * without the parameter. Returns false after printing an error. */
 static bool blocks_of(const crn_view_file *file, const crn_view_query *query, uint8_t **kept)
 {
     const char *name = crn_view_text(query, "block");

@@ -164,7 +164,8 @@ static inline crn_segment *segment_of(crn_stack *stack, uintptr_t pc, uintptr_t 
 
 _Static_assert(CRN_HINTS == 1 << 8 && CRN_SEGMENTS == 1 << 11, "what is left of the hashes");
 
-/* Caches the frames that were unwound, if only return addresses determined the slots. */
+/* Caches the frames that were unwound, unless one was found by the frame pointer: then the
+ * return addresses alone do not tell where their slots are. */
 static void keep_segment(crn_stack *stack)
 {
     const crn_frame *caller = &stack->frames[stack->count - 1];

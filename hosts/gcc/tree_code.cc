@@ -84,7 +84,8 @@ static const char counters_text[] = "# cairn counters\n\t"
     "leaq %1, %%r10\n\t"
     "call " CRN_STUB_COUNTERS;
 
-/* %0: caller, %1: the function's saved node offset, %2: address of the node's, %3: the node. */
+/* %0: caller, %1: the node offset that the function saved, %2: the address where the node of the
+ * tree keeps its own, %3: that node. */
 static const char go_text[] = "# cairn go\n\t"
     "leaq %2, %%r11\n\t"
     "movq %1, %%rax\n\t"

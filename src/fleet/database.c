@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fleet/database.h"
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,15 +9,10 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "fleet/backoff.h"
+#include "fleet/http.h"
 #include "fleet/url.h"
 
-enum {
-    ANSWER_MAX = 1 << 30,
-    PASSWORD_MAX = 1024,
-    CONNECT_S = 10,
-    STALLED_S = 60, /* give up after so long at less than a byte a second */
-    OK = 200
-};
+enum { ANSWER_MAX = 1 << 30, PASSWORD_MAX = 1024, OK = 200 };
 
 struct crn_database {
     CURL *curl;
@@ -106,31 +100,14 @@ static size_t receive(char *bytes, size_t size, size_t count, void *data)
     return more;
 }
 
-static void set_up(crn_database *database, exchange *exchange, const char *url)
-{
-    CURL *curl = database->curl;
-    curl_easy_reset(curl);
-    curl_easy_setopt(curl, CURLOPT_URL, url);
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)STALLED_S);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, exchange);
-    curl_easy_setopt(curl, CURLOPT_POST, 1L);
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, exchange->rows ? (char *)exchange->rows->bytes : "");
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
-                     (curl_off_t)(exchange->rows ? exchange->rows->size : 0));
-}
-
 static void perform(crn_database *database, exchange *exchange, const char *url)
 {
     char user[CRN_FLEET_URL_PART + 32], password[PASSWORD_MAX + 32];
     crn_answer_free(&exchange->answer);
     exchange->room = 0;
-    set_up(database, exchange, url);
+    const crn_rows *rows = exchange->rows;
+    crn_http_post(database->curl, url, rows ? (const void *)rows->bytes : "", rows ? rows->size : 0,
+                  receive, exchange);
     snprintf(user, sizeof user, "X-ClickHouse-User: %s", database->url.user);
     snprintf(password, sizeof password, "X-ClickHouse-Key: %s", database->password);
     struct curl_slist *headers = curl_slist_append(NULL, "Expect:");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fleet/post.h"
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,8 +10,9 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "fleet/backoff.h"
+#include "fleet/http.h"
 
-enum { CONNECT_S = 10, STALLED_S = 60, ANSWER_SHOWN = 200, GZIP_BITS = 15 + 16 };
+enum { ANSWER_SHOWN = 200, GZIP_BITS = 15 + 16 };
 
 struct crn_post {
     CURL *curl;
@@ -85,28 +85,11 @@ static uint8_t *pack(const void *body, size_t size, size_t *packed)
     return NULL;
 }
 
-static void set_up(crn_post *post, const char *url, const void *body, size_t size)
-{
-    CURL *curl = post->curl;
-    curl_easy_reset(curl);
-    curl_easy_setopt(curl, CURLOPT_URL, url);
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)STALLED_S);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, post);
-    curl_easy_setopt(curl, CURLOPT_POST, 1L);
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, (const char *)body);
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
-}
-
 static bool fail(const crn_post *post, CURLcode code, long status, crn_error *error)
 {
     if (code != CURLE_OK)
-        return crn_error_set(error, EIO, "%s: %s; is the server running, and is that its HTTP port?",
+        return crn_error_set(error, EIO,
+                             "%s: %s; is the server running, and is that its HTTP port?",
                              post->address, curl_easy_strerror(code));
     char text[ANSWER_SHOWN + 1];
     snprintf(text, sizeof text, "%s", post->answer);
@@ -126,7 +109,7 @@ static bool attempt(crn_post *post, const char *url, struct curl_slist *headers,
     do {
         post->answered = 0;
         memset(post->answer, 0, sizeof post->answer);
-        set_up(post, url, body, size);
+        crn_http_post(post->curl, url, body, size, receive, post);
         curl_easy_setopt(post->curl, CURLOPT_HTTPHEADER, headers);
         code = curl_easy_perform(post->curl);
         status = 0;

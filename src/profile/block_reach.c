@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "profile/block_reach.h"
+#include "profile/call_graph.h"
 
 #include "base/memory.h"
 

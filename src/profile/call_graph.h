@@ -32,4 +32,14 @@ crn_call_graph crn_call_graph_of(const crn_profile *profile, const uint8_t *kept
                                  const uint8_t *shown, const uint64_t *totals);
 void crn_call_graph_free(crn_call_graph *graph);
 
+/* ---- callers and callees of a set of blocks ---- */
+
+/* Sets are arrays of bytes by block, `blocks` long. The root is never in a returned set. */
+
+/* Returns the direct callers (or callees) of the blocks in `of`. Free it with crn_free. */
+uint8_t *crn_block_neighbours(const crn_call_graph *graph, uint32_t blocks, const uint8_t *of,
+                              bool callers);
+/* Adds to `set` all transitive callers (or callees). Linear in blocks and arrows. */
+void crn_block_reach(const crn_call_graph *graph, uint32_t blocks, uint8_t *set, bool callers);
+
 #endif

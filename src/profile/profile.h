@@ -8,7 +8,6 @@
 #ifndef CRN_PROFILE_PROFILE_H
 #define CRN_PROFILE_PROFILE_H
 
-#include "profile/block_reach.h"
 #include "profile/bottom_up.h"
 #include "profile/call_graph.h"
 #include "profile/capture_texts.h"

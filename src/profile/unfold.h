@@ -16,8 +16,8 @@
 /* Returns a profile with the calls and one other metric of `profile` by estimated path; the sums by
  * function are those of `profile`. Calls that close a cycle are not followed. Paths are cut where
  * their inclusive cost is below a millionth of the total, or when there are 100,000; what
- * is cut stays with the largest path of its function. Returns NULL if `profile` has call paths, or no numbers of calls by caller. Free it
- * with crn_profile_free. */
+ * is cut stays with the largest path of its function. Returns NULL if `profile` has call paths, or
+ * no numbers of calls by caller. Free it with crn_profile_free. */
 crn_profile *crn_profile_unfold(const crn_profile *profile, const char *metric);
 
 #endif

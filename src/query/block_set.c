@@ -370,7 +370,7 @@ uint8_t *crn_block_set_make(const crn_profile *profile, crn_block_set_about abou
     }
     if (statement) {
         set = crn_calloc(profile->block_count, 1);
-        if (!crn_statement_mark(statement, set, profile->block_count, error)) {
+        if (!crn_statement_collect(statement, set, profile->block_count, error)) {
             crn_free(set);
             set = NULL;
         }

@@ -174,32 +174,38 @@ static bool open_capture(crn_query_capture *capture, const crn_query_file *file,
     return true;
 }
 
+static uint32_t *first_id(crn_query_capture *capture, size_t offset)
+{
+    return (uint32_t *)(void *)((char *)capture + offset);
+}
+
 /* Computes the first ids of the next capture. */
-static bool count_ids(crn_query_capture *next, const crn_query_capture *capture, crn_error *error)
+static bool count_ids(crn_query_capture *next, crn_query_capture *capture, crn_error *error)
 {
     const crn_profile *profile = capture->profile;
     const crn_span_store *store = capture->store;
+    const struct {
+        size_t id; /* offset of the first id of this kind in crn_query_capture */
+        uint64_t count;
+    } kinds[] = {
+#define KIND(id, count) {offsetof(crn_query_capture, id), (count)}
+        KIND(span, store->count),
+        KIND(block, profile->block_count),
+        KIND(context, profile->context_count),
+        KIND(lane, store->lane_count),
+        KIND(edge, profile->edge_count + (uint64_t)profile->context_count - 1),
+        KIND(span_edge, store->edge_count + (uint64_t)store->move_count),
+        KIND(attribute, store->attribute_count),
+        KIND(counter, store->counter_count),
+        KIND(note, profile->note_count),
+        KIND(metric, profile->metric_count),
+#undef KIND
+    };
     uint64_t largest = 0;
-    const uint64_t counts[] = {store->count,
-                               profile->block_count,
-                               profile->context_count,
-                               store->lane_count,
-                               profile->edge_count + (uint64_t)profile->context_count - 1,
-                               store->edge_count + (uint64_t)store->move_count,
-                               store->attribute_count,
-                               store->counter_count,
-                               profile->note_count,
-                               profile->metric_count};
-    uint32_t *const places[] = {&next->span, &next->block,     &next->context,   &next->lane,
-                                &next->edge, &next->span_edge, &next->attribute, &next->counter,
-                                &next->note, &next->metric};
-    const uint32_t from[] = {
-        capture->span,      capture->block,     capture->context, capture->lane, capture->edge,
-        capture->span_edge, capture->attribute, capture->counter, capture->note, capture->metric};
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        uint64_t sum = from[i] + counts[i];
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        uint64_t sum = *first_id(capture, kinds[i].id) + kinds[i].count;
         largest = sum > largest ? sum : largest;
-        *places[i] = (uint32_t)sum;
+        *first_id(next, kinds[i].id) = (uint32_t)sum;
     }
     if (largest < UINT32_MAX)
         return true;

@@ -111,8 +111,9 @@ void crn_result_attribute(sqlite3_context *context, crn_attribute attribute);
 crn_statement *crn_statement_of(crn_query *query, const char *text, const crn_texts *spelled,
                                 crn_error *error);
 
-/* Sets marks[id] for each id that the statement returns. Returns false on an error. */
-bool crn_statement_mark(crn_statement *statement, uint8_t *marks, uint32_t count, crn_error *error);
+/* Sets set[id] to 1 for each id that the statement returns. Returns false on an error. */
+bool crn_statement_collect(crn_statement *statement, uint8_t *set, uint32_t count,
+                           crn_error *error);
 
 /* ---- the tables and functions ---- */
 

@@ -289,13 +289,13 @@ crn_statement *crn_statement_of(crn_query *query, const char *text, const crn_te
     return statement;
 }
 
-bool crn_statement_mark(crn_statement *statement, uint8_t *marks, uint32_t count, crn_error *error)
+bool crn_statement_collect(crn_statement *statement, uint8_t *set, uint32_t count, crn_error *error)
 {
     int more;
     while ((more = crn_statement_step(statement, error)) > 0) {
         int64_t id = crn_statement_value(statement, 0).integer;
         if (id >= 0 && id < count)
-            marks[id] = 1;
+            set[id] = 1;
     }
     return more == 0;
 }
@@ -313,7 +313,7 @@ uint8_t *crn_query_select(const crn_profile *profile, const crn_trace *trace,
     crn_texts_end(&spelled, strlen(expression));
     crn_statement *statement = crn_statement_of(query, expression, &spelled, error);
     uint8_t *kept = statement ? crn_calloc(trace->span_count, 1) : NULL;
-    if (statement && !crn_statement_mark(statement, kept, trace->span_count, error)) {
+    if (statement && !crn_statement_collect(statement, kept, trace->span_count, error)) {
         crn_free(kept);
         kept = NULL;
     }

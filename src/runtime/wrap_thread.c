@@ -19,8 +19,8 @@
 typedef struct started {
     pthread_t thread;
     uint64_t number;
-    struct started *const *mark; /* points here as long as the thread is this one */
-    cairn_span span;             /* atomic */
+    struct started *const *owner; /* points here as long as the thread is this one */
+    cairn_span span;              /* atomic */
     cairn_handoff handoff;
     void *(*run)(void *argument);
     void *argument;
@@ -109,7 +109,7 @@ static void put(started *own)
  * though it may have ended. */
 __attribute__((no_sanitize("thread"))) static bool is_that(const started *own)
 {
-    return __atomic_load_n(own->mark, __ATOMIC_RELAXED) == own;
+    return __atomic_load_n(own->owner, __ATOMIC_RELAXED) == own;
 }
 
 static void begin_join(joining *join)
@@ -196,7 +196,7 @@ static void *run(void *data)
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
     pthread_cleanup_push(end_thread, &own);
     this_thread = started;
-    started->mark = &this_thread;
+    started->owner = &this_thread;
     started->thread = pthread_self();
     if (started->may_be_joined)
         put(started);

@@ -91,7 +91,8 @@ static uint32_t first_from(const crn_counter *values, uint32_t count, uint64_t a
 
 static uint32_t pixel_of(uint64_t at, uint64_t from, uint64_t to, uint32_t pixels)
 {
-    enum { COARSE = 16 }; /* bits: centuries are cut into pixels by units of 65 us */
+    /* Bits by which a long window is shifted, so that the product below fits 64 bits. */
+    enum { COARSE = 16 };
     uint64_t since = at - from, length = to - from;
     if (length > UINT64_MAX / pixels) {
         since >>= COARSE;

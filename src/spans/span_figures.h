@@ -164,4 +164,11 @@ double crn_missing_share(uint64_t missing, uint64_t total);
 void crn_span_ranks(const crn_spans *spans, const uint8_t *kept, crn_span_row *rows,
                     uint32_t blocks);
 
+/* ---- as a profile ---- */
+
+/* Makes a profile with a context for each path of blocks from a root span; recursion folds as in
+ * any profile. Calls are the number of spans, and wall is their self time. If children ran in
+ * parallel, the inclusive time of a span exceeds its duration. Metrics have their usual numbers. */
+crn_profile *crn_span_tree(const crn_spans *spans, const crn_profile *profile);
+
 #endif

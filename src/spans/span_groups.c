@@ -171,7 +171,7 @@ static void find_runs(grouping *grouping)
 
 /* ---- groups ---- */
 
-/* Adds a group with the spans of a run. Returns its index. */
+/* Adds a group. Returns its number, from 1. */
 static uint32_t add_group(grouping *grouping, crn_span_group group)
 {
     crn_span_groups *made = &grouping->made;

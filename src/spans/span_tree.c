@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "spans/span_tree.h"
+#include "spans/span_figures.h"
 
 #include "base/memory.h"
 

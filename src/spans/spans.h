@@ -18,7 +18,6 @@
 #include "spans/span_groups.h"
 #include "spans/span_names.h"
 #include "spans/span_store.h"
-#include "spans/span_tree.h"
 #include "spans/trace.h"
 #include "spans/trace_ids.h"
 #include "spans/trace_merge.h"

@@ -20,7 +20,7 @@ typedef struct crn_store_opening {
     uint32_t piece_room, detail_room, move_room, edge_room, counter_room, weight_room, remote_room,
         cut_room;
     crn_ring *rings;          /* by lane; without parts if the lane keeps its first spans */
-    crn_parts **details;      /* by lane; empty if it keeps its last spans */
+    crn_parts **details;      /* by lane; empty if the lane keeps its last spans: `rings` has those */
     crn_span_remote *remotes; /* in file order */
     uint32_t remote_count;
     uint32_t *cut; /* spans with a hand-off from a span that is not in the capture */

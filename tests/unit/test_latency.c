@@ -67,7 +67,7 @@ static void make(graph *graph, random_source *random, bool circles)
     qsort(graph->edges, graph->trace.edge_count, sizeof *graph->edges, compare_edges);
 }
 
-/* The slow twin: visits all that is before a span, but nothing beyond an input. */
+/* The slow reference: visits all that is before a span, but nothing beyond an input. */
 static void visit(const graph *graph, uint32_t span, uint8_t *seen, uint32_t *newest)
 {
     uint32_t before[3 * MOST + 1], count = 0;
