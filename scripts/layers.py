@@ -40,6 +40,8 @@ ARROWS = {
     "hosts/native": ["include/cairn", "src/unwind"],
     "hosts/alloc": ["include/cairn", "src/unwind", "hosts/native"],
     "hosts/sample": ["include/cairn", "src/unwind", "hosts/native"],
+    # Linked into the tool, in place of the profiled program.
+    "hosts/outside": ["include/cairn", "src/base", "src/unwind", "hosts/native"],
     "hosts/gcc": ["include/cairn", "src/unwind"],
     "hosts/clang": ["include/cairn", "src/unwind", "hosts/gcc"],
     "cli": ["src/base", "include/cairn", "cli/commands", "cli/common"],
@@ -53,7 +55,7 @@ ARROWS = {
     "cli/gate": TOOL + ["cli/common", "cli/diff"],
     "cli/query": TOOL + ["cli/common"],
     "cli/report": TOOL + ["cli/common"],
-    "cli/run": TOOL + ["cli/common"],
+    "cli/run": TOOL + ["cli/common", "hosts/outside"],
     "cli/spans": TOOL + ["cli/common"],
     "cli/top": TOOL + ["cli/common"],
     "cli/view": TOOL + ["cli/common", "cli/convert", "cli/diff", "cli/explain", "cli/fleet",

@@ -10,6 +10,7 @@
 
 #define CRN_COMMANDS(X)                                                                            \
     X(run)                                                                                         \
+    X(attach)                                                                                      \
     X(top)                                                                                         \
     X(view)                                                                                        \
     X(report)                                                                                      \

@@ -27,7 +27,8 @@ static struct {
     const char *host_only;  /* an option that only the Lua host knows */
     const char *not_alloc;  /* an option that excludes --alloc */
     const char *alloc_mean; /* "exact", a number, or NULL */
-    bool alloc, quiet;
+    uint64_t period_ns;     /* 0: not given */
+    bool alloc, outside, quiet;
     int mode_count, word; /* word: index of a choice, which is not used */
     long number;          /* likewise */
     char **program;       /* with its arguments */
@@ -83,6 +84,7 @@ static void set_period(struct argp_state *state, const crn_option *option, char 
     uint64_t ns;
     if (!crn_cli_time(value, 1000, 3600e9, &ns))
         argp_error(state, "--period needs a time from 1us to 3600s, not \"%s\"", value);
+    given.period_ns = ns;
     snprintf(text, sizeof text, "%" PRIu64, ns);
     record(state, option, text);
 }
@@ -100,8 +102,7 @@ static void set_alloc(struct argp_state *state, const crn_option *option, char *
 static void add_label(struct argp_state *state, const crn_option *option, char *value)
 {
     (void)option;
-    if (!strchr(value, '=') || *value == '=')
-        argp_error(state, "--label needs KEY=VALUE, not \"%s\"", value);
+    crn_run_check_label(state, value);
     crn_list_add(&given.labels, value);
 }
 
@@ -169,6 +170,12 @@ static const crn_option options[] = {
      .set = set_alloc},
     {"label", .argument = "KEY=VALUE", .help = "A note for the report; may be repeated",
      .set = add_label},
+    {"outside",
+     .help = "Sample a program as it is from outside, by the kernel (perf_event_open), as cairn "
+             "attach does. Static, set-uid and Go programs always are",
+     .more = "In place of a library that is preloaded. Processes that the program starts are "
+             "sampled, too, static ones included.",
+     .flag = &given.outside},
     {.help = "Limits:"},
     {"path-limit", .argument = "N",
      .help = "Limit on the length of a context's path (1024); longer ones fold",
@@ -277,8 +284,6 @@ static int run_native(const char *path, bool script)
     for (size_t i = 0; i < given.recorded.count; i++)
         crn_run_set(given.recorded.list[i] + strlen("--"));
     bool sample = !given.alloc && (script || !crn_run_uses_cairn(path));
-    if (!script && (given.alloc || sample) && !crn_run_can_preload(path, given.alloc))
-        return CRN_EXIT_BAD;
     char *output = absolute(given.output), *sampled = sample ? sampled_name(output) : NULL;
     crn_run run = {.program = given.program,
                    .path = path,
@@ -286,9 +291,13 @@ static int run_native(const char *path, bool script)
                    .quiet = given.quiet,
                    .alloc = given.alloc,
                    .sampled = sampled,
+                   .outside = sample && given.outside ? "" : NULL,
+                   .period_ns = given.period_ns ? given.period_ns : 1000000,
                    .alloc_mean = given.alloc_mean,
                    .labels = &given.labels};
-    int status = script && !crn_run_script(&run, given.count) ? CRN_EXIT_BAD : crn_run_native(&run);
+    bool can = script ? crn_run_script(&run, given.count)
+                      : (!given.alloc && !sample) || crn_run_choose_sampler(&run, path);
+    int status = can ? crn_run_native(&run) : CRN_EXIT_BAD;
     crn_free(sampled);
     crn_free(output);
     return status;

@@ -162,6 +162,9 @@ static void take_sampled(const crn_run *run, bool there, int status, uint64_t el
     }
     own.output = there ? run->sampled : run->output;
     crn_run_finish(&own, status, elapsed);
+    if (run->outside && *run->outside && !run->quiet && isatty(STDERR_FILENO))
+        fprintf(stderr, "%s: %s %s, so it was sampled from outside\n", crn_cli_name, run->path,
+                run->outside);
     if (there && !run->quiet && isatty(STDERR_FILENO))
         fprintf(stderr, "%s: programs that use libcairn wrote %s; %s has samples of the others\n",
                 crn_cli_name, run->output, run->sampled);
@@ -180,13 +183,16 @@ int crn_run_native(const crn_run *run)
         setenv("CAIRN_LABELS", labels, 1);
         crn_free(labels);
     }
-    if ((run->alloc || run->sampled) && !crn_run_preload(run))
+    if ((run->alloc || (run->sampled && !run->outside)) && !crn_run_preload(run))
         return CRN_EXIT_BAD;
     int status = 0;
     uint64_t began = now_ns();
     struct timespec since;
     clock_gettime(CLOCK_REALTIME_COARSE, &since); /* file time stamps are from this clock */
-    int reason = crn_run_wait(run, &status);
+    int reason =
+        run->outside ? crn_run_wait_outside(run, &status) : crn_run_wait(run, NULL, &status);
+    if (reason < 0)
+        return CRN_EXIT_BAD;
     if (reason)
         return crn_cli_fail("%s cannot be run: %s", run->path, strerror(reason));
     uint64_t elapsed = now_ns() - began;

@@ -45,3 +45,9 @@ char *crn_run_labels(const crn_list *labels)
         strcat(strcat(lines, labels->list[i]), "\n");
     return lines;
 }
+
+void crn_run_check_label(struct argp_state *state, const char *label)
+{
+    if (!strchr(label, '=') || *label == '=')
+        argp_error(state, "--label needs KEY=VALUE, not \"%s\"", label);
+}

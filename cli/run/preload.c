@@ -73,32 +73,61 @@ static bool is_for_this_machine(const Elf64_Ehdr *header)
                          own.e_ident[EI_CLASS] == header->e_ident[EI_CLASS]);
 }
 
-static bool fail(const char *path, const char *why)
+/* Go's runtime replaces signal handlers, and most of its programs have no loader. */
+static bool is_go(int file)
 {
-    return crn_cli_fail("%s: %s", path, why) == CRN_EXIT_OK;
+    static const char mark[] = "\xff Go buildinf:";
+    struct stat info;
+    if (fstat(file, &info) != 0 || info.st_size <= 0)
+        return false;
+    void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    bool is = bytes != MAP_FAILED && memmem(bytes, (size_t)info.st_size, mark, sizeof mark - 1);
+    if (bytes != MAP_FAILED)
+        munmap(bytes, (size_t)info.st_size);
+    return is;
 }
 
-bool crn_run_can_preload(const char *path, bool alloc)
+/* Returns why a library cannot be preloaded into the program, for its allocations or for its time;
+ * NULL if it can be. `*foreign` if it is for another architecture. */
+static const char *obstacle_of(const char *path, bool alloc, bool *foreign)
 {
     Elf64_Ehdr header = {0};
+    const char *why = NULL;
+    *foreign = false;
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
-        return true; /* executable without being readable */
+        return NULL; /* executable without being readable */
     bool is_elf = pread(file, &header, sizeof header, 0) == (ssize_t)sizeof header &&
                   memcmp(header.e_ident, ELFMAG, SELFMAG) == 0;
-    bool privileged = is_privileged(file);
-    bool alone = is_elf && is_for_this_machine(&header) && is_static(file, &header);
+    *foreign = is_elf && !is_for_this_machine(&header);
+    if (*foreign)
+        why = "is for another architecture than cairn's libraries";
+    else if (is_elf && is_static(file, &header))
+        why = alloc ? "is linked statically, so its malloc cannot be interposed; link it "
+                      "dynamically, or with libcairn-alloc.so"
+                    : "is linked statically";
+    else if (is_privileged(file))
+        why = alloc ? "is set-uid, set-gid or has capabilities, so the loader ignores LD_PRELOAD; "
+                      "run it as its owner, or a copy without them"
+                    : "is set-uid, set-gid or has capabilities";
+    else if (!alloc && is_elf && is_go(file))
+        why = "is a Go program";
     close(file);
-    if (is_elf && !is_for_this_machine(&header))
-        return fail(path, "is for another architecture than cairn's libraries");
-    if (alone)
-        return fail(path, alloc ? "is linked statically, so its malloc cannot be interposed; link "
-                                  "it dynamically, or with libcairn-alloc.so"
-                                : "is linked statically, so it cannot be sampled; link it "
-                                  "dynamically, or build it with cairn cc");
-    if (privileged)
-        return fail(path, "is set-uid, set-gid or has capabilities, so the loader ignores "
-                          "LD_PRELOAD; run it as its owner, or a copy without them");
+    return why;
+}
+
+bool crn_run_choose_sampler(crn_run *run, const char *path)
+{
+    bool foreign = false;
+    const char *obstacle = run->outside ? NULL : obstacle_of(path, run->alloc, &foreign);
+    if (obstacle && (run->alloc || foreign))
+        return crn_cli_fail("%s: %s", path, obstacle) == CRN_EXIT_OK;
+    if (obstacle)
+        run->outside = obstacle;
+    if (run->outside && crn_run_is_pattern(run->output))
+        return crn_cli_fail("%s: the sampler from outside writes one capture: remove %%p from its "
+                            "name",
+                            path) == CRN_EXIT_OK;
     return true;
 }
 
@@ -205,12 +234,14 @@ static void put_command(crn_profile *profile, char **program)
 static void put_notes(crn_profile *profile, const crn_run *run, int status,
                       unsigned long long elapsed_ns)
 {
-    put_command(profile, run->program);
-    note(profile, "elapsed_ns", "%llu", elapsed_ns);
-    if (WIFEXITED(status))
-        note(profile, "exit_status", "%d", WEXITSTATUS(status));
-    else
-        note(profile, "ended_by", "%s", strsignal(WTERMSIG(status)));
+    if (!run->attached) {
+        put_command(profile, run->program);
+        note(profile, "elapsed_ns", "%llu", elapsed_ns);
+        if (WIFEXITED(status))
+            note(profile, "exit_status", "%d", WEXITSTATUS(status));
+        else
+            note(profile, "ended_by", "%s", strsignal(WTERMSIG(status)));
+    }
     for (size_t i = 0; i < run->labels->count; i++) {
         const char *label = run->labels->list[i], *equals = strchr(label, '=');
         char *key = crn_strdup(label);

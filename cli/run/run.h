@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <time.h>
 
 #include "cli/common/command.h"
@@ -17,8 +18,11 @@ typedef struct crn_run {
     const char *path;   /* the file to execute */
     const char *output; /* the capture */
     bool quiet;
+    bool attached;          /* to a process that ran already */
     bool alloc;             /* preload libcairn-alloc */
-    const char *sampled;    /* preload libcairn-sample, which writes this capture; or NULL */
+    const char *sampled;    /* sample time into this capture; or NULL */
+    const char *outside;    /* why it is sampled from outside; NULL: preload libcairn-sample */
+    uint64_t period_ns;     /* of the sampler from outside */
     const char *alloc_mean; /* bytes between samples, or "exact"; NULL: the default */
     const crn_list *labels; /* KEY=VALUE, for the capture */
 } crn_run;
@@ -29,9 +33,16 @@ typedef struct crn_run {
  * signal. */
 int crn_run_native(const crn_run *run);
 
-/* Returns true if a library can be preloaded into the program at `path`, for its allocations or for
- * its time. Otherwise prints the reason. */
-bool crn_run_can_preload(const char *path, bool alloc);
+/* Samples a process that runs already until it ends, for_ns are over (0: no limit) or the user
+ * stops it. Returns an exit status. */
+int crn_run_attach(const crn_run *run, int process, uint64_t period_ns, uint64_t for_ns);
+
+/* Refuses a label that is not KEY=VALUE. */
+void crn_run_check_label(struct argp_state *state, const char *label);
+
+/* Chooses the sampler from outside if a library cannot be preloaded into the program at `path`:
+ * sets run->outside. If it cannot be profiled at all, prints the reason and returns false. */
+bool crn_run_choose_sampler(crn_run *run, const char *path);
 
 /* Returns true if the program at `path` contains libcairn or names it, and so profiles itself. */
 bool crn_run_uses_cairn(const char *path);
@@ -86,9 +97,23 @@ const char *crn_run_suffix(const char *script);
 /* Returns true if the program is a host's interpreter: the host's name and a version, "lua5.4". */
 bool crn_run_is_interpreter(const char *program);
 
+/* Told about the program's process. */
+typedef struct crn_run_watch {
+    void *data;
+    /* Before it executes the program. If this returns false, it does not. */
+    bool (*begin)(void *data, int process);
+    /* After it has ended. */
+    void (*end)(void *data);
+} crn_run_watch;
+
 /* Runs the program and waits for it, like a shell: signals from the terminal reach the program
- * directly, and signals to this process are passed on. `*status` is that of waitpid. Returns 0, or
- * an errno if the program could not be run. */
-int crn_run_wait(const crn_run *run, int *status);
+ * directly, and signals to this process are passed on. `watch` may be NULL. `*status` is that of
+ * waitpid. Returns 0, an errno if the program could not be run, or -1 if the watch did not let it.
+ */
+int crn_run_wait(const crn_run *run, const crn_run_watch *watch, int *status);
+
+/* Runs the program and samples it from outside, into run->sampled. Like crn_run_wait; prints the
+ * reason if it cannot be sampled. */
+int crn_run_wait_outside(const crn_run *run, int *status);
 
 #endif

@@ -100,10 +100,9 @@ bool crn_run_script(crn_run *run, int count)
     /* The program that env finds may be a script, too. */
     for (int depth = 0; depth < DEPTH_MAX; depth++) {
         if (!read_line(run->path, line, &interpreter, &argument))
-            return crn_run_can_preload(run->path, run->alloc);
+            return crn_run_choose_sampler(run, run->path);
         if (strcmp(base_of(interpreter), "env") != 0)
-            return crn_run_can_preload(interpreter,
-                                       run->alloc); /* the program that the kernel starts */
+            return crn_run_choose_sampler(run, interpreter); /* which the kernel starts */
         if (!leave_env(run, &count, argument))
             return false;
     }

@@ -28,10 +28,11 @@ static void pass_on(int number, siginfo_t *info, void *context)
 }
 
 /* If this process is killed, so is the program, as if it had been started directly. */
-static _Noreturn void become(const crn_run *run, pid_t parent, int report)
+static _Noreturn void become(const crn_run *run, pid_t parent, int report, int go)
 {
+    char byte;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
+    if (getppid() != parent || read(go, &byte, 1) != 1)
         _exit(127);
     execv(run->path, run->program);
     int reason = errno;
@@ -40,14 +41,20 @@ static _Noreturn void become(const crn_run *run, pid_t parent, int report)
     _exit(127);
 }
 
-int crn_run_wait(const crn_run *run, int *status)
+int crn_run_wait(const crn_run *run, const crn_run_watch *watch, int *status)
 {
     struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
     struct sigaction before[PASSED_ON];
     sigset_t all, mask;
-    int ends[2], reason = 0;
+    int ends[2], go[2], reason = 0;
     if (pipe2(ends, O_CLOEXEC) != 0)
         return errno;
+    if (pipe2(go, O_CLOEXEC) != 0) {
+        reason = errno;
+        close(ends[0]);
+        close(ends[1]);
+        return reason;
+    }
     pid_t self = getpid();
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &mask); /* until the process that they are passed on to is known */
@@ -61,19 +68,27 @@ int crn_run_wait(const crn_run *run, int *status)
         for (int i = 0; i < PASSED_ON; i++)
             sigaction(passed_on[i], &before[i], NULL);
         sigprocmask(SIG_SETMASK, &mask, NULL);
-        become(run, self, ends[1]);
+        close(go[1]);
+        become(run, self, ends[1], go[0]);
     }
     reason = child < 0 ? errno : 0;
     program = child;
     sigprocmask(SIG_SETMASK, &mask, NULL);
     close(ends[1]);
+    close(go[0]);
+    bool watched = child > 0 && (!watch || watch->begin(watch->data, child));
+    if (child > 0 && watched && write(go[1], "", 1) != 1)
+        reason = errno;
+    close(go[1]); /* without the byte the child ends */
     if (child > 0 && read(ends[0], &reason, sizeof reason) != (ssize_t)sizeof reason)
         reason = 0;
     close(ends[0]);
     while (child > 0 && waitpid(child, status, 0) < 0 && errno == EINTR) {
     }
+    if (watched && watch)
+        watch->end(watch->data);
     program = 0;
     for (int i = 0; i < PASSED_ON; i++)
         sigaction(passed_on[i], &before[i], NULL);
-    return reason;
+    return child > 0 && !watched ? -1 : reason;
 }

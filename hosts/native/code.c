@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "code.h"
 #include "pages.h"
@@ -61,16 +62,23 @@ static bool is_file(const crn_unwind_module *module)
     return !*module->name || strchr(module->name, '/');
 }
 
+/* Code in no file was compiled while the program runs. The report looks its names up in the file
+ * that runtimes write for profilers. */
 static cairn_block add(uintptr_t back)
 {
+    char map[64];
+    snprintf(map, sizeof map, "/tmp/perf-%ld.map", (long)getpid());
+    const crn_unwind_module compiled = {.name = map};
     crn_unwind_module module;
     char name[2 + 16 + 1], program[PATH_MAX];
     cairn_block_info info = {.name = name, .file = ""};
-    if (crn_unwind_module_find(back - 1, &module) && is_file(&module)) {
-        info.file = path_noted(&module, program);
-        back -= module.bias;
+    bool found = crn_unwind_module_find(back - 1, &module);
+    if (found && !is_file(&module)) {
+        info.name = "[vdso]";
+        return cairn_block_add(profile, &info);
     }
-    snprintf(name, sizeof name, "0x%lx", (unsigned long)back);
+    info.file = path_noted(found ? &module : &compiled, program);
+    snprintf(name, sizeof name, "0x%lx", (unsigned long)(back - (found ? module.bias : 0)));
     return cairn_block_add(profile, &info);
 }
 

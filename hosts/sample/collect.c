@@ -126,14 +126,17 @@ static bool find_sleeper(crn_sampled *thread)
     static char copy[CRN_UNWIND_PAGE];
     crn_unwind_memory memory = {.copy = copy};
     crn_unwind_frame frame;
-    bool complete;
+    crn_unwind_walk walk = {.memory = &memory,
+                            .find_frame = true,
+                            .addresses = addresses,
+                            .most = CRN_FRAMES_MOST,
+                            .mask = UINT64_MAX};
     if (!ask_place(thread->tid, &frame))
         return false;
-    size_t count =
-        crn_sample_walk(&memory, frame, true, addresses, CRN_FRAMES_MOST, UINT64_MAX, 0, &complete);
+    size_t count = crn_unwind_stack(&walk, frame);
     if (crn_sample_clock(thread->clock) != thread->cpu)
         return false;
-    path_set(thread, addresses, UINT64_MAX, 0, count, complete);
+    path_set(thread, addresses, UINT64_MAX, 0, count, walk.complete);
     return true;
 }
 

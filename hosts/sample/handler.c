@@ -9,94 +9,6 @@
 
 #include "sample.h"
 
-enum { WORD = sizeof(uintptr_t) };
-
-/* A rule that is not cached is parsed here, which takes a microsecond or two; the collector caches
- * it when it meets the address. */
-static crn_unwind_rule rule_of(uintptr_t address)
-{
-    crn_unwind_code code;
-    return crn_unwind_recall(address, &code) ? code.rule : crn_unwind_rule_find(address);
-}
-
-/* Steps by the chain of frame pointers, for code without tables: compiled at run time, or written
- * in assembler. */
-static bool step_chain(crn_unwind_memory *memory, crn_unwind_frame *frame)
-{
-    uintptr_t saved, back;
-    if (frame->frame < frame->stack || frame->frame % WORD ||
-        !crn_unwind_read(memory, frame->frame, &saved) ||
-        !crn_unwind_read(memory, frame->frame + WORD, &back) || (saved && saved <= frame->frame))
-        return false;
-    *frame = (crn_unwind_frame){.pc = back, .stack = frame->frame + 2 * WORD, .frame = saved};
-    return true;
-}
-
-/* Looks for the frame pointer that a function saved in its prologue: a pair of a higher address of
- * the stack and a return address. */
-static bool find_frame_pointer(crn_unwind_memory *memory, crn_unwind_frame *frame)
-{
-    enum { SEARCHED = 8192, FAR = 1 << 20 };
-    for (uintptr_t at = frame->stack; at < frame->stack + SEARCHED; at += WORD) {
-        uintptr_t saved, back;
-        if (!crn_unwind_read(memory, at, &saved) || !crn_unwind_read(memory, at + WORD, &back))
-            return false;
-        if (saved > at && saved < at + FAR && back > CRN_UNWIND_PAGE &&
-            rule_of(back - 1).kind != CRN_UNWIND_NOTHING) {
-            frame->frame = at;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool needs_frame(const crn_unwind_rule *rule)
-{
-    return rule->kind == CRN_UNWIND_FRAME || rule->kind == CRN_UNWIND_FRAME_STORED;
-}
-
-/* Returns false at the end of the walk, and sets `*complete` if that is the outermost frame. */
-static bool step(crn_unwind_memory *memory, crn_unwind_frame *frame, bool find_frame,
-                 bool *complete)
-{
-    uintptr_t slot, saved_at;
-    crn_unwind_rule rule = rule_of(crn_unwind_address(frame));
-    if (rule.kind == CRN_UNWIND_OUTERMOST ||
-        (rule.kind == CRN_UNWIND_NOTHING && crn_unwind_is_entry(frame->stack))) {
-        *complete = true;
-        return false;
-    }
-    if (needs_frame(&rule) && !frame->frame) {
-        if (!find_frame) {
-            *complete = true; /* a chain of frame pointers ends with 0 */
-            return false;
-        }
-        if (!find_frame_pointer(memory, frame))
-            return false;
-    }
-    if (rule.kind == CRN_UNWIND_NOTHING)
-        return step_chain(memory, frame);
-    return crn_unwind_step(&rule, memory, frame, &slot, &saved_at);
-}
-
-size_t crn_sample_walk(crn_unwind_memory *memory, crn_unwind_frame frame, bool find_frame,
-                       uint64_t *addresses, size_t most, uint64_t mask, uint64_t at, bool *complete)
-{
-    size_t count = 0;
-    *complete = false;
-    crn_unwind_refresh(memory);
-    while (count < most) {
-        if (frame.pc == 0) {
-            *complete = true;
-            break;
-        }
-        addresses[(at + count++) & mask] = crn_unwind_address(&frame);
-        if (!step(memory, &frame, find_frame, complete))
-            break;
-    }
-    return count;
-}
-
 static crn_unwind_frame interrupted_frame(const ucontext_t *context)
 {
 #if defined(__x86_64__)
@@ -130,12 +42,15 @@ static void record(crn_sampled *thread, const ucontext_t *context)
         thread->memory.copy = thread->copy;
         thread->bounds_known = true;
     }
-    bool complete;
+    crn_unwind_walk walk = {.memory = &thread->memory,
+                            .addresses = thread->ring,
+                            .most = CRN_FRAMES_MOST,
+                            .mask = mask,
+                            .at = at + CRN_HEAD_WORDS};
     uint64_t began = crn_sample_clock(CLOCK_MONOTONIC);
     uint64_t cpu = crn_sample_clock(CLOCK_THREAD_CPUTIME_ID);
-    size_t count = crn_sample_walk(&thread->memory, interrupted_frame(context), false, thread->ring,
-                                   CRN_FRAMES_MOST, mask, at + CRN_HEAD_WORDS, &complete);
-    thread->ring[at & mask] = (uint64_t)count << 1 | complete;
+    size_t count = crn_unwind_stack(&walk, interrupted_frame(context));
+    thread->ring[at & mask] = (uint64_t)count << 1 | walk.complete;
     thread->ring[(at + 1) & mask] = cpu;
     thread->ring[(at + 2) & mask] = crn_sample_clock(CLOCK_MONOTONIC) - began;
     __atomic_store_n(&thread->written, at + CRN_HEAD_WORDS + count, __ATOMIC_RELEASE);

@@ -85,13 +85,6 @@ bool crn_sample_profiles_itself(void);
 /* Installs the handler for a signal. False if that fails. */
 bool crn_sample_handle(int number);
 
-/* Unwinds from `frame`. Stores the addresses of frames, the youngest first, and sets `*complete` if
- * the outermost frame was reached. Returns their number. With `find_frame` an unknown frame pointer
- * (0) is looked for on the stack. Signal safe. */
-size_t crn_sample_walk(crn_unwind_memory *memory, crn_unwind_frame frame, bool find_frame,
-                       uint64_t *addresses, size_t most, uint64_t mask, uint64_t at,
-                       bool *complete);
-
 /* ---- signals.c: the program must not meet our signal ---- */
 
 /* Chooses a signal that the program does not use. Returns 0 if there is none. */

@@ -12,6 +12,7 @@
 
 #include "base/interning.h"
 #include "base/memory.h"
+#include "symbols/compiled.h"
 #include "symbols/debug_info.h"
 #include "symbols/function_starts.h"
 #include "symbols/symbol_table.h"
@@ -20,7 +21,8 @@
 enum { BUILD_ID_MAX = 64 };
 
 struct crn_module_file {
-    const char *path; /* owned by the caller */
+    const char *path;       /* owned by the caller */
+    crn_compiled *compiled; /* of a map of code compiled at run time, which is not ELF; or NULL */
     Dwfl *dwfl;
     Elf *elf;
     Dwfl_Module *module;
@@ -98,8 +100,24 @@ static bool open_module(crn_module_file *file, const char *path, int descriptor)
     return file->elf != NULL;
 }
 
+static crn_module_file *open_compiled(const char *path)
+{
+    crn_module_file *file = crn_calloc(1, sizeof *file);
+    file->path = path;
+    file->functions = crn_interning_new();
+    file->compiled = crn_compiled_read(path);
+    return file;
+}
+
 crn_module_file *crn_module_open(const char *path, const char *build_id, crn_module_state *state)
 {
+    *state = CRN_MODULE_READ;
+    if (crn_compiled_is_map(path))
+        return open_compiled(path);
+    if (crn_compiled_is_kernel(path)) {
+        *state = crn_compiled_is_same_start(build_id) ? CRN_MODULE_READ : CRN_MODULE_OTHER;
+        return *state == CRN_MODULE_READ ? open_compiled(path) : NULL;
+    }
     int descriptor = open_regular(path, state);
     if (descriptor < 0)
         return NULL;
@@ -122,6 +140,7 @@ void crn_module_close(crn_module_file *file)
 {
     if (file->info)
         crn_debug_info_close(file->info);
+    crn_compiled_free(file->compiled);
     crn_symbol_table_free(&file->symbols);
     crn_function_starts_free(&file->starts);
     if (file->dwfl)
@@ -194,6 +213,21 @@ static void put_symbol(crn_module_file *file, uint64_t address, crn_frame *frame
     put(data, number, first ? frame : NULL);
 }
 
+/* Code that no line of the map covers is one function: it has too many addresses. */
+static void put_compiled(crn_module_file *file, uint64_t address, crn_frame *frame,
+                         crn_module_put *put, void *data)
+{
+    uint64_t key = 0, number;
+    const char *name = crn_compiled_find(file->compiled, address, &key);
+    bool first = is_new(file, key, &number);
+    bool kernel = crn_compiled_is_kernel(file->path);
+    const char *unknown = kernel ? "[kernel]" : "[code without a name]";
+    snprintf(frame->name, sizeof frame->name, "%s", name ? name : unknown);
+    snprintf(frame->file, sizeof frame->file, "%s", kernel && name ? "[kernel]" : "");
+    frame->line = frame->column = 0;
+    put(data, number, first ? frame : NULL);
+}
+
 static const char *last_name(const char *path)
 {
     const char *slash = path ? strrchr(path, '/') : NULL;
@@ -220,6 +254,10 @@ uint32_t crn_module_find(crn_module_file *file, uint64_t address, crn_module_put
     static crn_frame frame; /* too large for the stack */
     Dwarf_Die dies[CRN_INLINES_MAX];
     uint64_t place = address + file->bias, number;
+    if (file->compiled) {
+        put_compiled(file, address, &frame, put, data);
+        return 0;
+    }
     uint32_t count =
         file->info ? crn_debug_info_find(file->info, place - file->debug_bias, dies) : 0;
     for (uint32_t i = 0; i < count; i++) {

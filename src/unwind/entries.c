@@ -76,7 +76,9 @@ typedef struct indexed {
 /* Returns the FDE with the highest start at or below the address, 0 if there is none. */
 static uintptr_t find_entry(const crn_unwind_module *module, uintptr_t address)
 {
-    uintptr_t end = module->index ? crn_unwind_segment_end(module, module->index) : 0;
+    uintptr_t end = module->index_end;
+    if (module->index && !end)
+        end = crn_unwind_segment_end(module, module->index);
     crn_unwind_bytes bytes = {module->index, end, end == 0};
     unsigned version = (unsigned)crn_unwind_fixed(&bytes, 1);
     unsigned frame = (unsigned)crn_unwind_fixed(&bytes, 1);
@@ -84,7 +86,8 @@ static uintptr_t find_entry(const crn_unwind_module *module, uintptr_t address)
     unsigned table = (unsigned)crn_unwind_fixed(&bytes, 1);
     if (bytes.bad || version != 1 || table != PE_TABLE || number == PE_OMIT)
         return 0;
-    crn_unwind_pointer(&bytes, frame, module->index);
+    if (frame != PE_OMIT)
+        crn_unwind_pointer(&bytes, frame, module->index);
     size_t high = crn_unwind_pointer(&bytes, number, module->index), low = 0;
     if (bytes.bad || high > (bytes.end - bytes.at) / sizeof(indexed) || bytes.at % 4)
         return 0;
@@ -168,21 +171,28 @@ static bool read_common(const crn_unwind_module *module, uintptr_t at, crn_unwin
     return !bytes.bad;
 }
 
-bool crn_unwind_entry_find(uintptr_t address, crn_unwind_entry *entry)
+bool crn_unwind_entry_read(const crn_unwind_module *module, uintptr_t at, crn_unwind_entry *entry,
+                           uintptr_t *size)
 {
-    crn_unwind_module module;
     *entry = (crn_unwind_entry){0};
-    if (!crn_unwind_module_find(address, &module))
-        return false;
-    crn_unwind_bytes bytes = open_entry(&module, find_entry(&module, address));
+    crn_unwind_bytes bytes = open_entry(module, at);
     uintptr_t here = bytes.at;
     uint64_t back = crn_unwind_fixed(&bytes, 4);
-    if (bytes.bad || back == 0 || !read_common(&module, here - back, entry))
+    if (bytes.bad || back == 0 || !read_common(module, here - back, entry))
         return false;
     entry->start = crn_unwind_pointer(&bytes, entry->encoding, 0);
-    uintptr_t size = crn_unwind_pointer(&bytes, entry->encoding & 0x0f, 0);
+    *size = crn_unwind_pointer(&bytes, entry->encoding & 0x0f, 0);
     if (entry->augmented)
         crn_unwind_block(&bytes);
     entry->program = bytes;
-    return !bytes.bad && address - entry->start < size;
+    return !bytes.bad;
+}
+
+bool crn_unwind_entry_find(uintptr_t address, crn_unwind_entry *entry)
+{
+    crn_unwind_module module;
+    uintptr_t size;
+    return crn_unwind_module_find(address, &module) &&
+           crn_unwind_entry_read(&module, find_entry(&module, address), entry, &size) &&
+           address - entry->start < size;
 }

@@ -21,3 +21,20 @@ bool crn_unwind_step_signal(crn_unwind_memory *memory, crn_unwind_frame *frame, 
     (void)slot;
     return false;
 }
+
+size_t crn_unwind_index_size(const crn_unwind_module *module, uintptr_t start, uintptr_t end)
+{
+    (void)module;
+    (void)start;
+    (void)end;
+    return 0;
+}
+
+void crn_unwind_index_make(const crn_unwind_module *module, uintptr_t start, uintptr_t end,
+                           void *to)
+{
+    (void)module;
+    (void)start;
+    (void)end;
+    (void)to;
+}

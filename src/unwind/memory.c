@@ -153,7 +153,8 @@ static bool copy_page(crn_unwind_memory *memory, uintptr_t page)
     int saved = errno;
     struct iovec here = {memory->copy, CRN_UNWIND_PAGE};
     struct iovec there = {(void *)page, CRN_UNWIND_PAGE};
-    bool whole = process_vm_readv(getpid(), &here, 1, &there, 1, 0) == CRN_UNWIND_PAGE;
+    pid_t process = memory->process ? memory->process : getpid();
+    bool whole = process_vm_readv(process, &here, 1, &there, 1, 0) == CRN_UNWIND_PAGE;
     memory->page = whole ? page : 0;
     errno = saved;
     return whole;

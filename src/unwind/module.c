@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "unwind/unwind.h"
@@ -16,16 +17,59 @@
  * inside malloc. */
 extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
 
+/* ---- modules of other processes ---- */
+
+enum { ADDED_MOST = 1 << 14 };
+static crn_unwind_module *added; /* sorted by start */
+static size_t added_count;
+
+bool crn_unwind_module_add(const crn_unwind_module *module)
+{
+    if (!added) {
+        void *pages = mmap(NULL, ADDED_MOST * sizeof *added, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (pages == MAP_FAILED)
+            return false;
+        added = pages;
+    }
+    if (added_count == ADDED_MOST)
+        return false;
+    size_t at = added_count++;
+    for (; at && added[at - 1].start > module->start; at--)
+        added[at] = added[at - 1];
+    added[at] = *module;
+    return true;
+}
+
+static bool find_added(uintptr_t address, crn_unwind_module *module)
+{
+    size_t low = 0, high = added_count;
+    while (low < high) { /* finds the first one that starts above the address */
+        size_t middle = low + (high - low) / 2;
+        if (added[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!low || address >= added[low - 1].end)
+        return false;
+    *module = added[low - 1];
+    return true;
+}
+
+/* ---- all modules ---- */
+
 bool crn_unwind_module_find(uintptr_t address, crn_unwind_module *module)
 {
     struct dl_find_object found;
     if (!_dl_find_object || _dl_find_object((void *)address, &found) != 0)
-        return false;
+        return find_added(address, module);
     module->start = (uintptr_t)found.dlfo_map_start;
     module->end = (uintptr_t)found.dlfo_map_end;
     module->bias = found.dlfo_link_map->l_addr;
     module->name = found.dlfo_link_map->l_name ? found.dlfo_link_map->l_name : "";
     module->index = (uintptr_t)found.dlfo_eh_frame;
+    module->index_end = 0;
     return true;
 }
 

@@ -78,6 +78,11 @@ typedef struct crn_unwind_entry {
 /* Finds the entry of an address. False if there is none, or it is damaged. */
 bool crn_unwind_entry_find(uintptr_t address, crn_unwind_entry *entry);
 
+/* Reads the entry at an address of .eh_frame; `*size` is that of the function. False if it is a CIE
+ * or damaged. */
+bool crn_unwind_entry_read(const crn_unwind_module *module, uintptr_t at, crn_unwind_entry *entry,
+                           uintptr_t *size);
+
 /* Result of a DWARF expression: a register (-1: none) plus an offset; `stored`: the value is in
  * memory there. */
 typedef struct crn_unwind_value {

@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* How the CFA is computed. */
 typedef enum crn_unwind_kind {
@@ -66,11 +67,14 @@ static inline uintptr_t crn_unwind_address(const crn_unwind_frame *frame)
 /* ---- memory that may be read ------------------------------------------------- */
 
 /* Bounds of the thread's stack. Memory outside (coroutines' stacks, alternate signal stacks) is
- * copied by the kernel: slower, and never a fault. */
+ * copied by the kernel: slower, and never a fault. The stack of another process is read from a
+ * copy of it. */
 typedef struct crn_unwind_memory {
     uintptr_t low, high;
-    uintptr_t page; /* address of the page in `copy`; 0 if none */
-    char *copy;     /* CRN_UNWIND_PAGE bytes, or NULL: then nothing outside is read */
+    uintptr_t shift; /* the copy's address - the stack's; 0 if it is read in place */
+    uintptr_t page;  /* address of the page in `copy`; 0 if none */
+    char *copy;      /* CRN_UNWIND_PAGE bytes, or NULL: then nothing outside is read */
+    pid_t process;   /* whose memory that is; 0: the own process's */
 } crn_unwind_memory;
 
 enum { CRN_UNWIND_PAGE = 4096 };
@@ -94,7 +98,7 @@ bool crn_unwind_read_outside(crn_unwind_memory *memory, uintptr_t address, uintp
 static inline bool crn_unwind_read(crn_unwind_memory *memory, uintptr_t address, uintptr_t *value)
 {
     if (__builtin_expect(address >= memory->low && address < memory->high && address % 8 == 0, 1)) {
-        *value = *(const volatile uintptr_t *)address;
+        *value = *(const volatile uintptr_t *)(address + memory->shift);
         return true;
     }
     return crn_unwind_read_outside(memory, address, value);
@@ -208,6 +212,29 @@ static inline bool crn_unwind_step(const crn_unwind_rule *rule, crn_unwind_memor
     return true;
 }
 
+/* ---- whole walks ----------------------------------------------------------------- */
+
+typedef struct crn_unwind_walk {
+    crn_unwind_memory *memory;
+    bool find_frame; /* an unknown frame pointer (0) is looked for on the stack */
+
+    /* Of another process: where its code has been copied to (crn_unwind_module_add), 0 if it has no
+     * copy; and the stack pointer with which that process began. NULL: the own process. */
+    uintptr_t (*local)(void *data, uintptr_t address);
+    void *data;
+    uintptr_t entry;
+
+    /* Result: addresses of frames, the youngest first, in a ring of mask + 1 words from `at`. */
+    uint64_t *addresses;
+    size_t most;
+    uint64_t mask, at;
+    bool complete; /* the outermost frame was reached */
+} crn_unwind_walk;
+
+/* Walks the stack from `frame`, by .eh_frame and, in code without it, by frame pointers. Returns
+ * the number of frames. Signal safe. */
+size_t crn_unwind_stack(crn_unwind_walk *walk, crn_unwind_frame frame);
+
 /* ---- modules --------------------------------------------------------------------- */
 
 enum { CRN_UNWIND_BUILD_ID = 64 };
@@ -218,10 +245,22 @@ typedef struct crn_unwind_module {
     uintptr_t bias;       /* added to addresses in the file */
     const char *name;     /* as the loader has it, "" for the program; valid while it is loaded */
     uintptr_t index;      /* address of .eh_frame_hdr, 0 if there is none */
+    uintptr_t index_end;  /* of one that was made; 0: the index is in the module */
 } crn_unwind_module;
 
 /* Finds the module of an address. False if no file is mapped there. */
 bool crn_unwind_module_find(uintptr_t address, crn_unwind_module *module);
+
+/* Adds a copy of a file's headers and unwinding tables, laid out as the loader would, so that rules
+ * for its code are found at addresses in the copy. Both it and its name stay for good. False if
+ * there are too many. Not thread safe. */
+bool crn_unwind_module_add(const crn_unwind_module *module);
+
+/* Makes an index for the .eh_frame from `start` to `end` of a module without one, at `to`, which is
+ * less than 2 GB away from it: see crn_unwind_module.index. */
+size_t crn_unwind_index_size(const crn_unwind_module *module, uintptr_t start, uintptr_t end);
+void crn_unwind_index_make(const crn_unwind_module *module, uintptr_t start, uintptr_t end,
+                           void *to);
 
 /* Copies the build id. Returns its size, 0 if there is none. */
 size_t crn_unwind_build_id(const crn_unwind_module *module, uint8_t bytes[CRN_UNWIND_BUILD_ID]);

@@ -194,20 +194,167 @@ def _():
     run(CAIRN, "report", capture)
 
 
-@case("what cannot be sampled is refused, with the reason")
-def _():
-    source = os.path.join(WORK, "static.c")
-    with open(source, "w", encoding="utf-8") as file:
-        file.write("int main(void) { return 0; }\n")
-    if subprocess.run(["cc", "-static", "-o", source[:-2], source], check=False).returncode == 0:
-        output, status, _ = sampled(source[:-2])
-        assert "linked statically" in output and status == 2, (output, status)
-
-
 @case("descriptors closed, a tiny stack, LD_PRELOAD of others")
 def _():
     same(sampled("sh", "-c", "exec <&- >&- 2>&-; exec %s split" % PROGRAM)[1], 7, "status")
     same(sampled("sh", "-c", "ulimit -s 128; exec %s split" % PROGRAM)[:2], ("done\n", 7), "tiny")
+
+
+# ---- from outside --------------------------------------------------------------------
+
+
+def allowed():
+    """Whether the kernel lets this user sample processes."""
+    return sampled(PROGRAM, "split", options=["--outside"])[1] == 7
+
+
+OUTSIDE = allowed()
+
+
+def outside(name):
+    """A case that needs the kernel's samples."""
+    def add(test):
+        @case(name)
+        def _():
+            if OUTSIDE:
+                return test()
+            print("# the kernel does not let this user sample processes (perf_event_paranoid)")
+            return None
+    return add
+
+
+def check_split(report):
+    """Of 50 pieces and qsort's about 20: 10 directly, 20 below recursion, 20 by the pointer."""
+    recursive, pointer = (share(report, "cpu", name) for name in ("recursive", "through_pointer"))
+    assert abs(recursive - pointer) < 0.15 and 0.15 < recursive < 0.45, (recursive, pointer)
+    assert share(report, "cpu", "compare") > 0.1, share(report, "cpu", "compare")
+    assert share(report, "cpu", "main") > 0.9, share(report, "cpu", "main")
+    incomplete, samples = report["notes"]["incomplete_stacks"].split(" of ")
+    assert int(samples) > 20 and int(incomplete) <= int(samples) / 50, (incomplete, samples)
+
+
+@outside("from outside: processor time by call path")
+def _():
+    output, status, report = sampled(PROGRAM, "split", options=["--outside"])
+    same((output, status, report["notes"]["sampler"]), ("done\n", 7, "outside"), "run")
+    check_split(report)
+
+
+@outside("a static program is sampled from outside, without being told")
+def _():
+    static = os.path.join(WORK, "static-program")
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "program.c")
+    command = ["cc", "-O2", "-g", "-static", "-pthread", "-o", static, source]
+    if subprocess.run(command, check=False).returncode:
+        print("# no static libc")
+        return
+    output, status, report = sampled(static, "split")
+    same((output, status, report["notes"]["sampler"]), ("done\n", 7, "outside"), "run")
+    check_split(report)
+
+
+@outside("a tree of processes from outside: programs are the first level")
+def _():
+    script = "%s split; python3 -c 'sum(i * i for i in range(2000000))'; exit 3" % PROGRAM
+    output, status, report = sampled("sh", "-c", script, options=["--outside"])
+    same((output, status), ("done\n", 3), "output and status")
+    assert share(report, "cpu", os.path.basename(PROGRAM)[:15]) > 0.2
+    assert any(row["block"]["name"].startswith("_PyEval_EvalFrame") for row in report["flat"])
+
+
+def attached(*command, options=(), before=0.2):
+    """Attaches to a process that runs already. Returns the report, and what became of both."""
+    capture = os.path.join(WORK, "attached.cairn")
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    time.sleep(before)
+    tool = subprocess.run([CAIRN, "attach", *options, "-o", capture, str(process.pid)], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE,
+                          check=False)
+    output = process.communicate(timeout=PATIENCE)[0]
+    same((tool.returncode, tool.stdout), (0, ""), "cairn attach")
+    report = report_of(capture, "cpu")
+    report["wall"] = report_of(capture, "wall")["flat"]
+    return report, output, process.returncode
+
+
+@outside("attach: threads that sleep are where they sleep, with the call that they wait in")
+def _():
+    report, output, status = attached(PROGRAM, "sleep", options=["--for", "600ms"])
+    same((output, status), ("done\n", 7), "output and status")
+    names = {row["block"]["name"] for row in report["wall"]}
+    assert {"nap", "wait_in_poll", "sleeper", "main"} <= names, names
+    assert names & {"[clock_nanosleep]", "[nanosleep]"} and names & {"[poll]", "[ppoll]"}, names
+    # Four threads; three of them sleep, the first one waits for them.
+    whole = total(report, "wall")
+    assert 3 * 0.5e9 < whole < 4 * 5e9, whole
+    assert costs(report, "cpu", "main") < 0.2e9
+
+
+@outside("attach: a process that ends meanwhile")
+def _():
+    report, output, status = attached(PROGRAM, "split", before=0.05)
+    same((output, status), ("done\n", 7), "output and status")
+    assert costs(report, "cpu", "main") > 50e6, report["metrics"]
+
+
+@outside("attach: threads begin, end and fork")
+def _():
+    for what in "threads", "forks":
+        report, output, status = attached(PROGRAM, what, before=0.02)
+        same((output, status), ("done\n", 7), "output and status")
+        assert total(report, "wall") > 0, report["metrics"]
+
+
+@outside("attach: 1,000 threads")
+def _():
+    report, output, _ = attached("python3", "-c", """
+import threading, time
+threads = [threading.Thread(target=time.sleep, args=(3,)) for _ in range(1000)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print("done")
+""", options=["--for", "500ms"], before=1.5)
+    same(output, "done\n", "output")
+    assert total(report, "wall") > 1000 * 0.4e9, report["metrics"]
+
+
+@case("attach: a process that does not exist, and arguments that are none")
+def _():
+    for arguments, message in ((["2147483646"], "there is no process 2147483646"),
+                               (["self"], 'PID is a process number, not "self"'),
+                               (["--for", "1parsec", "1"], "--for needs a time"),
+                               ([], "no process given")):
+        found = subprocess.run([CAIRN, "attach", *arguments], text=True, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, check=False, cwd=WORK)
+        assert found.returncode == 2 and message in found.stdout, (arguments, found)
+
+
+@outside("attach: another user may not, and is told why")
+def _():
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        return
+    process = subprocess.Popen([PROGRAM, "sleep"], stdout=subprocess.DEVNULL)
+    found = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", CAIRN,
+                            "attach", "-o", "/tmp/not-made.cairn", str(process.pid)], text=True,
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    process.wait()
+    assert "does not let this user" in found.stdout or found.returncode == 126, found
+
+
+@outside("code compiled at run time has names of /tmp/perf-PID.map, inside and outside")
+def _():
+    if shutil.which("node") is None:
+        return
+    script = os.path.join(WORK, "spin.js")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write("function leaf(n) { let s = 0; for (let i = 0; i < n; i++) s += i * i % 7; return s }\n"
+                   "const end = Date.now() + 600; let t = 0\n"
+                   "while (Date.now() < end) t += leaf(1000000)\n")
+    for options in [], ["--outside"]:
+        report = sampled("node", "--perf-basic-prof", script, options=options)[2]
+        names = [row["block"]["name"] for row in report["flat"] if "leaf" in row["block"]["name"]
+                 and row["self"].get("cpu", 0) > 0.2 * total(report, "cpu")]
+        assert names, report["flat"][:5]
 
 
 main()

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cairn attach: samples a process that runs already.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "cli/common/cli.h"
+#include "cli/common/output.h"
+#include "cli/run/run.h"
+#include "commands.h"
+
+static struct {
+    crn_list words, labels;
+    const char *output;
+    uint64_t period_ns, for_ns;
+    int process;
+    bool quiet;
+} given = {.period_ns = 1000000};
+
+static void set_time(struct argp_state *state, const crn_option *option, char *value)
+{
+    bool is_period = option->name[0] == 'p';
+    if (!crn_cli_time(value, is_period ? 10000 : 1000000, 1e15,
+                      is_period ? &given.period_ns : &given.for_ns))
+        argp_error(state, "--%s needs a time such as %s, not \"%s\"", option->name,
+                   is_period ? "1ms or 100us" : "10s", value);
+}
+
+static void add_label(struct argp_state *state, const crn_option *option, char *value)
+{
+    (void)option;
+    crn_run_check_label(state, value);
+    crn_list_add(&given.labels, value);
+}
+
+static void check(struct argp_state *state)
+{
+    char *end;
+    long process = strtol(given.words.list[0], &end, 10);
+    if (*end || process <= 0 || process > INT_MAX)
+        argp_error(state, "PID is a process number, not \"%s\"", given.words.list[0]);
+    given.process = (int)process;
+}
+
+static const crn_option options[] = {
+    {"for", .argument = "TIME",
+     .help = "End after this time, such as 10s or 500ms; default: when "
+             "the process ends, or at Ctrl-C",
+     .set = set_time},
+    {"period", .argument = "TIME",
+     .help = "Processor time between two samples of a thread; default: 1ms", .set = set_time},
+    {"label", .argument = "KEY=VALUE", .help = "A note for the report; may be repeated",
+     .set = add_label},
+    CRN_OPTION_OUTPUT(&given.output, "FILE",
+                      "Path of the capture; default: PID.cairn, in the current folder",
+                      CRN_OUTPUT_IS_CAPTURE),
+    {"quiet", 'q', .help = "Do not print the next command on a terminal", .flag = &given.quiet},
+    {0},
+};
+
+static const char doc[] =
+    "Sample the process PID, with all its threads, and the children that it makes from now "
+    "on.\vNothing is injected and nothing is stopped: the kernel samples processor time, and "
+    "stacks "
+    "are unwound by this command. Wall time is charged to where threads wait.\n\n  cairn attach "
+    "--for 10s 1234\n  cairn report 1234.cairn";
+
+static int run(void)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%d.cairn", given.process);
+    char *output = crn_output_target(given.output ? given.output : name);
+    if (!crn_cli_may_replace(output))
+        return crn_cli_fail("%s exists and is not a capture; name another file with -o", output);
+    crn_run run = {
+        .output = output, .quiet = given.quiet, .labels = &given.labels, .attached = true};
+    int status = crn_run_attach(&run, given.process, given.period_ns, given.for_ns);
+    crn_free(output);
+    return status;
+}
+
+const crn_command crn_command_attach = {
+    .name = "attach",
+    .purpose = "sample a process that runs already",
+    .arguments = "PID",
+    .doc = doc,
+    .options = options,
+    .words = &given.words,
+    .least = 1,
+    .most = 1,
+    .missing = "no process given; write cairn attach PID",
+    .check = check,
+    .run = run,
+};

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Samples other processes: turns what the kernel tells into charges to contexts.
+ */
+#include "outside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../native/code.h"
+#include "base/memory.h"
+#include "sampler.h"
+
+enum {
+    LOOK_NS = 10000000,       /* between two looks at threads */
+    LOOK_IDLE_NS = 100000000, /* while none of them runs */
+    LOOK_SLEEPER = 8 /* a thread that sleeps on is looked at after an eighth of its sleep */
+};
+
+#define MICROSECOND 1000.0 /* a square root of squares in µs fits into the notes */
+
+struct crn_outside {
+    crn_events *events;
+    cairn_profile *profile;
+    uint64_t period_ns;
+    bool begins;
+    volatile sig_atomic_t stopped;
+    bool busy;
+    uint64_t samples, looks, incomplete, lost;
+    double cpu_squares, wall_squares; /* µs² */
+    uint64_t now;
+    uint64_t addresses[CRN_FRAMES_MOST];
+    char page[CRN_UNWIND_PAGE];
+};
+
+static double square_us(uint64_t ns)
+{
+    return (double)ns / MICROSECOND * ((double)ns / MICROSECOND);
+}
+
+static void charge(crn_target *target, cairn_metric metric, uint64_t amount)
+{
+    if (target->strand && amount)
+        cairn_sample(target->strand, target->path, target->length, metric, amount);
+}
+
+/* ---- paths ---- */
+
+static cairn_block program_block(crn_outside *outside, crn_space *space)
+{
+    if (!space->program)
+        space->program =
+            cairn_block_add(outside->profile,
+                            &(cairn_block_info){.name = *space->name ? space->name : "[no name]"});
+    return space->program;
+}
+
+static void push(crn_target *target, cairn_block block)
+{
+    if (target->length == target->capacity) {
+        target->capacity = target->capacity ? target->capacity * 2 : 32;
+        target->path = crn_realloc(target->path, target->capacity, sizeof *target->path);
+    }
+    target->path[target->length++] = block;
+}
+
+/* Sets the thread's path to a walk's frames. */
+static void set_path(crn_outside *outside, crn_target *target, const crn_unwind_walk *walk,
+                     size_t count)
+{
+    target->length = 0;
+    push(target, program_block(outside, target->space));
+    if (!walk->complete)
+        push(target, crn_code_nothing());
+    for (size_t i = count; i--;)
+        push(target, crn_space_block(target->space, outside->profile, walk->addresses[i]));
+    outside->incomplete += !walk->complete;
+}
+
+static crn_unwind_walk walk_of(crn_outside *outside, crn_target *target, crn_unwind_memory *memory)
+{
+    return (crn_unwind_walk){.memory = memory,
+                             .local = crn_space_local,
+                             .data = target->space,
+                             .entry = target->space->entry,
+                             .addresses = outside->addresses,
+                             .most = CRN_FRAMES_MOST,
+                             .mask = UINT64_MAX};
+}
+
+/* ---- threads ---- */
+
+static void read_name(pid_t process, pid_t thread, char name[16])
+{
+    char path[96];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/comm", (int)process, (int)thread);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = file < 0 ? 0 : read(file, name, 15);
+    if (file >= 0)
+        close(file);
+    name[size > 0 ? size : 0] = '\0';
+    name[strcspn(name, "\n")] = '\0';
+}
+
+/* Returns the thread. One that was not known begins now. */
+static crn_target *target_of(crn_outside *outside, pid_t process, pid_t thread)
+{
+    crn_target *target = crn_target_of(thread, process, false);
+    if (target)
+        return target;
+    char name[16] = "";
+    target = crn_target_of(thread, process, true);
+    if (crn_target_run_time(target, &target->run) && !outside->begins)
+        target->charged = target->run; /* what it used before is not in the samples */
+    read_name(process, thread, name);
+    if (!*target->space->name)
+        memcpy(target->space->name, name, sizeof name);
+    target->lane = cairn_lane_open(outside->profile, *name ? name : target->space->name);
+    target->strand = target->lane ? cairn_strand_open(target->lane) : NULL;
+    return target;
+}
+
+/* Charges wall time up to now to where the thread is. */
+static void charge_wall(crn_outside *outside, crn_target *target, uint64_t amount)
+{
+    charge(target, CAIRN_METRIC_WALL, amount);
+    outside->wall_squares += square_us(amount);
+}
+
+static void charge_cpu(crn_outside *outside, crn_target *target, uint64_t amount)
+{
+    charge(target, CAIRN_METRIC_CPU, amount);
+    target->charged += amount;
+    outside->cpu_squares += square_us(amount);
+}
+
+/* Charges all processor time that no sample stood for. */
+static void settle(crn_outside *outside, crn_target *target)
+{
+    uint64_t run;
+    if (target->length && crn_target_run_time(target, &run) && run > target->charged)
+        charge_cpu(outside, target, run - target->charged);
+}
+
+static void end_target(crn_target *target, void *data)
+{
+    crn_outside *outside = data;
+    settle(outside, target);
+    if (target->length && outside->now > target->looked)
+        charge_wall(outside, target, outside->now - target->looked);
+    if (target->lane)
+        cairn_lane_close(target->lane);
+    crn_target_forget(target);
+}
+
+/* ---- what the kernel tells ---- */
+
+/* The first address is of the interrupted instruction. */
+static void push_kernel(crn_outside *outside, crn_target *target, const crn_event_sample *sample)
+{
+    const uint64_t markers = (uint64_t)-4095;
+    uint64_t first = 0;
+    while (first < sample->kernel_count && sample->kernel[first] >= markers)
+        first++;
+    for (uint64_t i = sample->kernel_count; i-- > first;)
+        if (sample->kernel[i] < markers)
+            push(target, crn_kernel_block(outside->profile, sample->kernel[i], i == first));
+}
+
+static void take_sample(void *data, const crn_event_sample *sample)
+{
+    crn_outside *outside = data;
+    crn_target *target = target_of(outside, sample->process, sample->thread);
+    crn_unwind_memory memory = {.low = sample->frame.stack,
+                                .high = sample->frame.stack + sample->stack_size,
+                                .shift = (uintptr_t)sample->stack - sample->frame.stack};
+    crn_unwind_walk walk = walk_of(outside, target, &memory);
+    size_t count = crn_unwind_stack(&walk, sample->frame);
+    set_path(outside, target, &walk, count);
+    push_kernel(outside, target, sample);
+    target->blocked = false;
+    target->next = 0;
+    outside->samples++;
+    charge_cpu(outside, target, outside->period_ns);
+}
+
+static void take_map(void *data, pid_t process, uintptr_t start, uintptr_t end, uint64_t offset,
+                     const char *name)
+{
+    (void)data;
+    crn_space_map(crn_space_of(process), start, end, offset, name);
+}
+
+/* After exec all other threads are gone, and the process has a new program. */
+static void take_name(void *data, pid_t process, pid_t thread, const char *name, bool exec)
+{
+    (void)data;
+    crn_space *space = crn_space_of(process);
+    if (exec) {
+        crn_space_clear(space);
+        crn_target *target = crn_target_of(thread, process, false);
+        if (target) {
+            target->space = space;
+            target->blocked = false;
+        }
+    }
+    if (process == thread && (exec || !*space->name))
+        snprintf(space->name, sizeof space->name, "%.15s", name);
+}
+
+static void take_fork(void *data, pid_t process, pid_t parent, pid_t thread)
+{
+    crn_space *from = crn_space_known(parent);
+    if (process != parent && from)
+        crn_space_copy(crn_space_of(process), from);
+    target_of(data, process, thread);
+}
+
+static void take_end(void *data, pid_t process, pid_t thread)
+{
+    crn_target *target = crn_target_of(thread, process, false);
+    if (target)
+        end_target(target, data);
+}
+
+static void take_lost(void *data, uint64_t count)
+{
+    ((crn_outside *)data)->lost += count;
+}
+
+static void read_events(crn_outside *outside, bool all)
+{
+    const crn_event_sink sink = {outside,   take_sample, take_map, take_name,
+                                 take_fork, take_end,    take_lost};
+    outside->now = crn_outside_now();
+    crn_events_read(outside->events, &sink, all);
+}
+
+/* ---- looks: wall time ---- */
+
+/* Notes whether a process has used processor time: if not, each of its threads is where it was. */
+static void look_at_space(crn_space *space, void *data)
+{
+    enum { SCHED = 2 };
+    crn_outside *outside = data;
+    clockid_t clock = (clockid_t)(~(unsigned)space->process << 3 | SCHED);
+    struct timespec time;
+    space->ended = clock_gettime(clock, &time) != 0;
+    uint64_t run =
+        space->ended ? space->run : (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+    space->ran = run != space->run;
+    space->run = run;
+    outside->busy |= space->ran;
+}
+
+/* Finds where a sleeping thread is. Its stack is read as it sleeps, with no stop. */
+static bool find_sleeper(crn_outside *outside, crn_target *target)
+{
+    crn_unwind_memory memory = {.copy = outside->page, .process = target->space->process};
+    crn_unwind_walk walk = walk_of(outside, target, &memory);
+    crn_unwind_frame frame;
+    uint64_t run;
+    uintptr_t first;
+    long call;
+    if (!crn_target_place(target, &frame, &call, &first))
+        return false;
+    walk.find_frame = true;
+    size_t count = crn_unwind_stack(&walk, frame);
+    if (!crn_target_run_time(target, &run) || run != target->run)
+        return false;
+    set_path(outside, target, &walk, count);
+    if (call >= 0)
+        push(target, crn_call_block(outside->profile, target->space->process, call, first));
+    return true;
+}
+
+/* A thread that has not run is where it was. One that has run was somewhere else at the last look:
+ * each place gets half of the time between. */
+static void look(crn_target *target, void *data)
+{
+    crn_outside *outside = data;
+    uint64_t run, gap = outside->now > target->looked ? outside->now - target->looked : 0;
+    if (target->blocked && (!target->space->ran || target->next > outside->now))
+        return;
+    if (!crn_target_run_time(target, &run)) {
+        end_target(target, outside);
+        return;
+    }
+    bool ran = run != target->run || !target->blocked;
+    target->run = run;
+    if (ran && target->length)
+        charge_wall(outside, target, gap / 2);
+    uint64_t rest = ran && target->length ? gap - gap / 2 : gap;
+    if (ran)
+        target->blocked = find_sleeper(outside, target);
+    if (target->length)
+        charge_wall(outside, target, rest);
+    if (run > target->charged + 2 * outside->period_ns && target->length)
+        charge_cpu(outside, target, run - target->charged - outside->period_ns);
+    outside->looks += gap != 0;
+    target->looked = outside->now;
+    target->next = ran ? 0 : outside->now + gap / LOOK_SLEEPER;
+}
+
+static void look_at_all(crn_outside *outside)
+{
+    outside->now = crn_outside_now();
+    crn_spaces_each(look_at_space, outside);
+    crn_targets_each(look, outside);
+}
+
+/* ---- the whole ---- */
+
+static void begin_thread(void *data, pid_t process, pid_t thread)
+{
+    target_of(data, process, thread);
+}
+
+static void begin_threads(crn_outside *outside, pid_t process)
+{
+    crn_space *space = crn_space_of(process);
+    read_name(process, process, space->name);
+    crn_space_read(space);
+    crn_threads_find(process, begin_thread, outside);
+}
+
+static void say_why(pid_t process, char *why, size_t size)
+{
+    if (errno == ESRCH || errno == ENOENT)
+        snprintf(why, size, "there is no process %d", (int)process);
+    else if (errno == EACCES || errno == EPERM)
+        snprintf(
+            why, size,
+            "the kernel does not let this user sample process %d: it belongs to somebody else, "
+            "or /proc/sys/kernel/perf_event_paranoid is above 2",
+            (int)process);
+    else
+        snprintf(why, size, "process %d cannot be sampled: %s", (int)process, strerror(errno));
+}
+
+static cairn_profile *open_profile(const crn_outside_options *options, char *why, size_t size)
+{
+    cairn_options profile_options = CAIRN_OPTIONS_DEFAULT;
+    cairn_profile *profile;
+    profile_options.path = options->output;
+    profile_options.command = options->command;
+    profile_options.labels = options->labels;
+    cairn_error error = cairn_profile_open(&profile, &profile_options);
+    if (error)
+        snprintf(why, size, "%s cannot be made: %s", options->output, cairn_error_text(error));
+    return profile;
+}
+
+crn_outside *crn_outside_begin(const crn_outside_options *options, char *why, size_t size)
+{
+    crn_outside *outside = crn_calloc(1, sizeof *outside);
+    outside->period_ns = options->period_ns;
+    outside->begins = options->begins;
+    outside->events = crn_events_open(options->process, options->period_ns, options->begins);
+    if (!outside->events) {
+        say_why(options->process, why, size);
+    } else {
+        outside->profile = open_profile(options, why, size);
+        if (!outside->profile)
+            crn_events_close(outside->events);
+    }
+    if (!outside->profile) {
+        crn_free(outside);
+        return NULL;
+    }
+    crn_code_begin(outside->profile);
+    begin_threads(outside, options->process);
+    return outside;
+}
+
+void crn_outside_run(crn_outside *outside, uint64_t for_ns)
+{
+    uint64_t began = crn_outside_now(), gap = LOOK_NS;
+    uint64_t end = for_ns ? began + for_ns : UINT64_MAX;
+    while (!outside->stopped && crn_targets_count() && crn_outside_now() < end) {
+        uint64_t left = end - crn_outside_now(), wait = left < gap ? left : gap;
+        crn_events_wait(outside->events, (int)(wait / 1000000) + 1);
+        read_events(outside, false);
+        if (outside->begins && outside->samples == 0)
+            outside->busy = true;
+        look_at_all(outside);
+        gap = outside->busy ? LOOK_NS : gap * 2 < LOOK_IDLE_NS ? gap * 2 : LOOK_IDLE_NS;
+        outside->busy = false;
+    }
+    read_events(outside, true);
+}
+
+void crn_outside_stop(crn_outside *outside)
+{
+    outside->stopped = 1;
+}
+
+static void note(crn_outside *outside, const char *key, const char *format, double value)
+{
+    char text[64];
+    snprintf(text, sizeof text, format, value);
+    cairn_profile_note(outside->profile, key, text);
+}
+
+static void put_notes(crn_outside *outside)
+{
+    char share[64];
+    struct timespec used;
+    cairn_profile_note(outside->profile, "host", "sample");
+    cairn_profile_note(outside->profile, "mode", "native stacks");
+    cairn_profile_note(outside->profile, "wall", "sampled");
+    cairn_profile_note(outside->profile, "sampler", "outside");
+    cairn_profile_note(outside->profile, "default_metric", "cpu");
+    note(outside, "sample_period_ns", "%.0f", (double)outside->period_ns);
+    note(outside, "samples", "%.0f", (double)outside->looks);
+    note(outside, "wall_squares", "%.0f", outside->wall_squares);
+    note(outside, "cpu_samples", "%.0f", (double)outside->samples);
+    note(outside, "cpu_squares", "%.0f", outside->cpu_squares);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    note(outside, "sampler_ns", "%.0f", (double)used.tv_sec * 1e9 + (double)used.tv_nsec);
+    if (outside->lost)
+        note(outside, "samples_lost", "%.0f", (double)outside->lost);
+    snprintf(share, sizeof share, "%llu of %llu", (unsigned long long)outside->incomplete,
+             (unsigned long long)(outside->samples + outside->looks));
+    cairn_profile_note(outside->profile, "incomplete_stacks", share);
+    cairn_profile_note(outside->profile, "kernel_frames",
+                       crn_events_have_kernel(outside->events) ? "yes" : "not allowed");
+}
+
+void crn_outside_end(crn_outside *outside)
+{
+    outside->now = crn_outside_now();
+    crn_targets_each(end_target, outside);
+    put_notes(outside);
+    crn_events_close(outside->events);
+    cairn_profile_close(outside->profile);
+    crn_spaces_free();
+    crn_free(outside);
+}
+
+uint64_t crn_outside_samples(const crn_outside *outside)
+{
+    return outside->samples;
+}

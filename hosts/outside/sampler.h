@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sampler.h - declarations that the parts of the sampler from outside share.
+ */
+#ifndef CRN_OUTSIDE_SAMPLER_H
+#define CRN_OUTSIDE_SAMPLER_H
+
+#include <cairn/cairn.h>
+
+#include "outside.h"
+#include "unwind/unwind.h"
+
+enum { CRN_FRAMES_MOST = 4096 /* of a stack; the rest is left out, and it is not complete */ };
+
+uint64_t crn_outside_now(void); /* CLOCK_MONOTONIC, ns */
+
+/* ---- image.c: files of code ---- */
+
+typedef struct crn_image crn_image;
+
+/* Reads the headers and unwinding tables of the file at `open_path`, or recalls them. `name` is its
+ * path as the process sees it. NULL if it is no ELF file. */
+const crn_image *crn_image_of(const char *open_path, const char *name);
+/* The same for the kernel's page of code in a process, [vdso]. */
+const crn_image *crn_image_of_vdso(pid_t process, uintptr_t start, size_t size);
+/* Finds the place in our copy of what is mapped from this offset of the file. False if nothing
+ * is loaded from there. */
+bool crn_image_place(const crn_image *image, uint64_t offset, uintptr_t *place);
+
+/* ---- kernel.c ---- */
+
+/* Returns the block of an address in the kernel: a return address, or the interrupted
+ * instruction. */
+cairn_block crn_kernel_block(cairn_profile *profile, uint64_t address, bool interrupted);
+
+/* ---- calls.c: system calls ---- */
+
+/* Returns the block "[NAME]" of a system call in which a thread waits, with the file of its first
+ * argument where it has one. */
+cairn_block crn_call_block(cairn_profile *profile, pid_t process, long call, uintptr_t first);
+
+/* ---- space.c: address spaces of processes ---- */
+
+typedef struct crn_mapping {
+    uintptr_t start, end;
+    uintptr_t shift; /* the address in our copy - the process's; 0 without a copy */
+} crn_mapping;
+
+typedef struct crn_space {
+    pid_t process;
+    bool same_root;        /* it sees the same files as we do */
+    crn_mapping *mappings; /* of code; sorted */
+    size_t count, capacity;
+    uintptr_t entry;     /* stack pointer with which the process began; 0: unknown */
+    cairn_block program; /* "[name of the program]", 0: not made */
+    char name[16];       /* of the program, with its NUL */
+    uint64_t run;        /* processor time at the last look, ns */
+    bool ran;            /* since the look before */
+    bool ended;
+    struct crn_code *codes; /* blocks of code that is in no file */
+    size_t code_count, code_slots;
+    struct crn_space *next;
+} crn_space;
+
+/* Finds the space of a process, making an empty one if need be. */
+crn_space *crn_space_of(pid_t process);
+crn_space *crn_space_known(pid_t process);
+void crn_spaces_each(void (*each)(crn_space *space, void *data), void *data);
+/* Reads what is mapped from /proc. */
+void crn_space_read(crn_space *space);
+void crn_space_map(crn_space *space, uintptr_t start, uintptr_t end, uint64_t offset,
+                   const char *name);
+/* After exec: forgets what was mapped. */
+void crn_space_clear(crn_space *space);
+/* After fork: maps what the parent has mapped. */
+void crn_space_copy(crn_space *space, const crn_space *parent);
+/* Returns the address in our copy, 0 without one; for crn_unwind_walk. */
+uintptr_t crn_space_local(void *space, uintptr_t address);
+/* Returns the block of an address of code. */
+cairn_block crn_space_block(crn_space *space, cairn_profile *profile, uintptr_t address);
+void crn_spaces_free(void);
+
+/* ---- events.c: what the kernel tells ---- */
+
+typedef struct crn_events crn_events;
+
+typedef struct crn_event_sample {
+    pid_t process, thread;
+    uint64_t time;
+    crn_unwind_frame frame; /* pc is 0 for threads of the kernel */
+    uint64_t stack_size;    /* bytes */
+    const char *stack;      /* copy of the memory from frame.stack on */
+    const uint64_t *kernel; /* addresses of the kernel's functions, the youngest first */
+    uint64_t kernel_count;
+} crn_event_sample;
+
+typedef struct crn_event_sink {
+    void *data;
+    void (*sample)(void *data, const crn_event_sample *sample);
+    void (*map)(void *data, pid_t process, uintptr_t start, uintptr_t end, uint64_t offset,
+                const char *name);
+    void (*named)(void *data, pid_t process, pid_t thread, const char *name, bool exec);
+    void (*forked)(void *data, pid_t process, pid_t parent, pid_t thread);
+    void (*ended)(void *data, pid_t process, pid_t thread);
+    void (*lost)(void *data, uint64_t count);
+} crn_event_sink;
+
+/* Asks the kernel for samples of all threads of the process and of all that they begin. NULL and an
+ * errno if it refuses. */
+crn_events *crn_events_open(pid_t process, uint64_t period_ns, bool begins);
+/* Waits until there is much to read, no longer than `ms`. */
+void crn_events_wait(crn_events *events, int ms);
+/* Passes on what was written, in the order of time; the very latest stays unless `all`. */
+void crn_events_read(crn_events *events, const crn_event_sink *sink, bool all);
+/* Returns true if functions of the kernel are in the samples. */
+bool crn_events_have_kernel(const crn_events *events);
+void crn_events_close(crn_events *events);
+
+/* ---- threads.c: threads, and where they wait ---- */
+
+typedef struct crn_target {
+    pid_t thread;
+    crn_space *space;
+    cairn_lane *lane;
+    cairn_strand *strand;
+    int schedstat;    /* descriptor of /proc/PID/task/TID/schedstat, -1: not open */
+    uint64_t looked;  /* CLOCK_MONOTONIC at the last look, ns */
+    uint64_t next;    /* when to look again, ns */
+    uint64_t run;     /* processor time at the last look, ns */
+    uint64_t charged; /* processor time that is charged, ns */
+    bool blocked;     /* `path` is where it sleeps */
+    size_t length, capacity;
+    cairn_block *path; /* where it was last: outermost first */
+    struct crn_target *next_of_hash;
+} crn_target;
+
+crn_target *crn_target_of(pid_t thread, pid_t process, bool make);
+void crn_targets_each(void (*each)(crn_target *target, void *data), void *data);
+size_t crn_targets_count(void);
+/* Calls `found` for each thread of the process. */
+void crn_threads_find(pid_t process, void (*found)(void *data, pid_t process, pid_t thread),
+                      void *data);
+void crn_target_forget(crn_target *target);
+/* Reads the thread's processor time. False if it has ended. */
+bool crn_target_run_time(crn_target *target, uint64_t *ns);
+/* Asks the kernel where a sleeping thread is. False if it runs. */
+bool crn_target_place(const crn_target *target, crn_unwind_frame *frame, long *call,
+                      uintptr_t *first);
+
+#endif

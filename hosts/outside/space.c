@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Address spaces: what code is mapped where in each process.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../native/code.h"
+#include "base/memory.h"
+#include "sampler.h"
+
+/* A block of code that is in no file. */
+typedef struct crn_code {
+    uintptr_t address; /* 0: free */
+    cairn_block block;
+} crn_code;
+
+static crn_space *spaces;
+
+crn_space *crn_space_known(pid_t process)
+{
+    for (crn_space *space = spaces; space; space = space->next)
+        if (space->process == process)
+            return space;
+    return NULL;
+}
+
+static bool sees_same_files(pid_t process)
+{
+    char path[64];
+    struct stat own, other;
+    snprintf(path, sizeof path, "/proc/%d/root", (int)process);
+    if (stat("/", &own) != 0 || stat(path, &other) != 0)
+        return true; /* it has ended */
+    if (own.st_dev != other.st_dev || own.st_ino != other.st_ino)
+        return false;
+    snprintf(path, sizeof path, "/proc/%d/ns/mnt", (int)process);
+    return stat("/proc/self/ns/mnt", &own) != 0 || stat(path, &other) != 0 ||
+           own.st_ino == other.st_ino;
+}
+
+crn_space *crn_space_of(pid_t process)
+{
+    crn_space *space = crn_space_known(process);
+    if (space)
+        return space;
+    space = crn_calloc(1, sizeof *space);
+    space->process = process;
+    space->same_root = sees_same_files(process);
+    space->next = spaces;
+    return spaces = space;
+}
+
+void crn_spaces_each(void (*each)(crn_space *space, void *data), void *data)
+{
+    for (crn_space *space = spaces; space; space = space->next)
+        each(space, data);
+}
+
+/* ---- mappings ---- */
+
+/* Makes room for a mapping: what is there is unmapped. */
+static void unmap(crn_space *space, uintptr_t start, uintptr_t end)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < space->count; i++) {
+        crn_mapping mapping = space->mappings[i];
+        if (mapping.start >= start && mapping.end <= end)
+            continue;
+        if (mapping.start < start && mapping.end > start)
+            mapping.end = start; /* what is behind the end is found again if need be */
+        else if (mapping.start < end && mapping.end > end)
+            mapping.start = end;
+        space->mappings[kept++] = mapping;
+    }
+    space->count = kept;
+}
+
+static void put(crn_space *space, crn_mapping mapping)
+{
+    unmap(space, mapping.start, mapping.end);
+    if (space->count == space->capacity) {
+        space->capacity = space->capacity ? space->capacity * 2 : 16;
+        space->mappings = crn_realloc(space->mappings, space->capacity, sizeof *space->mappings);
+    }
+    size_t at = space->count++;
+    for (; at && space->mappings[at - 1].start > mapping.start; at--)
+        space->mappings[at] = space->mappings[at - 1];
+    space->mappings[at] = mapping;
+}
+
+static const crn_image *image_of(const crn_space *space, const char *name)
+{
+    char path[4096 + 32];
+    if (name[0] != '/' || name[1] == '/')
+        return NULL; /* not a file: [heap], //anon */
+    snprintf(path, sizeof path, "/proc/%d/root%s", (int)space->process, name);
+    const crn_image *image = crn_image_of(path, name);
+    return image || !space->same_root ? image : crn_image_of(name, name);
+}
+
+void crn_space_map(crn_space *space, uintptr_t start, uintptr_t end, uint64_t offset,
+                   const char *name)
+{
+    uintptr_t place;
+    const crn_image *image = strcmp(name, "[vdso]") == 0
+                                 ? crn_image_of_vdso(space->process, start, end - start)
+                                 : image_of(space, name);
+    bool is_code = image && crn_image_place(image, offset, &place);
+    put(space, (crn_mapping){start, end, is_code ? place - start : 0});
+}
+
+/* Reads a line of maps: "START-END PROTECTION OFFSET DEVICE INODE NAME". */
+static void read_line(crn_space *space, char *line)
+{
+    unsigned long start, end, offset;
+    char protection[5];
+    int name = 0;
+    line[strcspn(line, "\n")] = '\0';
+    if (sscanf(line, "%lx-%lx %4s %lx %*s %*s %n", &start, &end, protection, &offset, &name) >= 4 &&
+        protection[2] == 'x' && start < end)
+        crn_space_map(space, start, end, offset, name ? line + name : "");
+}
+
+/* The 28th field of /proc/PID/stat is where the first thread's stack began. */
+static uintptr_t read_entry(pid_t process)
+{
+    enum { FIELDS_BETWEEN = 26 };
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = file < 0 ? 0 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        close(file);
+    text[size > 0 ? size : 0] = '\0';
+    char *at = strrchr(text, ')');
+    for (int i = 0; at && i < FIELDS_BETWEEN; i++)
+        at = strchr(at + 1, ' ');
+    return at ? strtoull(at, NULL, 10) : 0;
+}
+
+void crn_space_read(crn_space *space)
+{
+    char path[64], *line = NULL;
+    size_t size = 0;
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)space->process);
+    FILE *maps = fopen(path, "re");
+    space->entry = read_entry(space->process);
+    if (!maps)
+        return;
+    while (getline(&line, &size, maps) > 0)
+        read_line(space, line);
+    free(line);
+    fclose(maps);
+}
+
+void crn_space_clear(crn_space *space)
+{
+    space->count = 0;
+    space->entry = 0;
+    space->program = 0;
+    space->code_count = 0;
+    if (space->codes)
+        memset(space->codes, 0, space->code_slots * sizeof *space->codes);
+    space->same_root = sees_same_files(space->process);
+}
+
+void crn_space_copy(crn_space *space, const crn_space *parent)
+{
+    space->count = 0;
+    for (size_t i = 0; i < parent->count; i++)
+        put(space, parent->mappings[i]);
+    space->entry = parent->entry;
+    space->program = parent->program;
+    space->same_root = parent->same_root;
+    memcpy(space->name, parent->name, sizeof space->name);
+}
+
+uintptr_t crn_space_local(void *data, uintptr_t address)
+{
+    const crn_space *space = data;
+    size_t low = 0, high = space->count;
+    while (low < high) { /* finds the first mapping that starts above the address */
+        size_t middle = low + (high - low) / 2;
+        if (space->mappings[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!low || address >= space->mappings[low - 1].end || !space->mappings[low - 1].shift)
+        return 0;
+    return address + space->mappings[low - 1].shift;
+}
+
+/* ---- code that was compiled while the program runs ---- */
+
+/* Returns the process's number in its innermost container. */
+static long number_within(pid_t process)
+{
+    static const char key[] = "NSpid:";
+    char path[64], line[256];
+    long number = process;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)process);
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file)) {
+        char *last = strncmp(line, key, sizeof key - 1) == 0 ? strrchr(line, '\t') : NULL;
+        number = last ? strtol(last, NULL, 10) : number;
+    }
+    if (file)
+        fclose(file);
+    return number;
+}
+
+/* Its file is the one that runtimes write for profilers; the report looks the address up there. */
+static cairn_block add_code(const crn_space *space, cairn_profile *profile, uintptr_t address)
+{
+    char name[32], path[96], key[128];
+    snprintf(name, sizeof name, "0x%lx", (unsigned long)address + 1);
+    if (space->same_root)
+        snprintf(path, sizeof path, "/tmp/perf-%ld.map", number_within(space->process));
+    else
+        snprintf(path, sizeof path, "/proc/%d/root/tmp/perf-%ld.map", (int)space->process,
+                 number_within(space->process));
+    snprintf(key, sizeof key, "module %s", path);
+    if (!space->code_count)
+        cairn_profile_note(profile, key, "");
+    return cairn_block_add(profile, &(cairn_block_info){.name = name, .file = path});
+}
+
+static crn_code *slot_of(const crn_space *space, uintptr_t address)
+{
+    size_t at = crn_unwind_hash(address) & (space->code_slots - 1);
+    while (space->codes[at].address && space->codes[at].address != address)
+        at = (at + 1) & (space->code_slots - 1);
+    return &space->codes[at];
+}
+
+static void grow(crn_space *space)
+{
+    crn_code *old = space->codes;
+    size_t slots = space->code_slots;
+    space->code_slots = slots ? slots * 2 : 256;
+    space->codes = crn_calloc(space->code_slots, sizeof *space->codes);
+    for (size_t i = 0; i < slots; i++)
+        if (old[i].address)
+            *slot_of(space, old[i].address) = old[i];
+    crn_free(old);
+}
+
+static cairn_block code_block(crn_space *space, cairn_profile *profile, uintptr_t address)
+{
+    if (space->code_count >= space->code_slots / 2)
+        grow(space);
+    crn_code *code = slot_of(space, address);
+    if (!code->address) {
+        *code = (crn_code){address, add_code(space, profile, address)};
+        space->code_count++;
+    }
+    return code->block;
+}
+
+cairn_block crn_space_block(crn_space *space, cairn_profile *profile, uintptr_t address)
+{
+    crn_unwind_code code;
+    uintptr_t local = crn_space_local(space, address);
+    if (!local)
+        return code_block(space, profile, address);
+    if (!crn_unwind_recall(local, &code) || !code.tag)
+        crn_unwind_look(local, &code);
+    return code.tag ? code.tag : crn_code_block(local);
+}
+
+void crn_spaces_free(void)
+{
+    while (spaces) {
+        crn_space *space = spaces;
+        spaces = space->next;
+        crn_free(space->codes);
+        crn_free(space->mappings);
+        crn_free(space);
+    }
+}

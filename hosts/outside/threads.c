@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Threads that are sampled, and what /proc says of them.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "sampler.h"
+
+enum { SLOTS = 1 << 12 };
+
+static crn_target *slots[SLOTS];
+static size_t count;
+
+static crn_target **slot_of(pid_t thread)
+{
+    return &slots[(unsigned)thread % SLOTS];
+}
+
+static int open_schedstat(pid_t process, pid_t thread)
+{
+    char path[96];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)process, (int)thread);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+crn_target *crn_target_of(pid_t thread, pid_t process, bool make)
+{
+    crn_target **slot = slot_of(thread), *target = *slot;
+    while (target && target->thread != thread)
+        target = target->next_of_hash;
+    if (target || !make)
+        return target;
+    target = crn_calloc(1, sizeof *target);
+    target->thread = thread;
+    target->space = crn_space_of(process);
+    target->schedstat = open_schedstat(process, thread);
+    target->looked = crn_outside_now();
+    target->next_of_hash = *slot;
+    count++;
+    return *slot = target;
+}
+
+void crn_targets_each(void (*each)(crn_target *target, void *data), void *data)
+{
+    for (size_t i = 0; i < SLOTS; i++)
+        for (crn_target *target = slots[i], *next; target; target = next) {
+            next = target->next_of_hash;
+            each(target, data);
+        }
+}
+
+size_t crn_targets_count(void)
+{
+    return count;
+}
+
+void crn_target_forget(crn_target *target)
+{
+    crn_target **link = slot_of(target->thread);
+    while (*link != target)
+        link = &(*link)->next_of_hash;
+    *link = target->next_of_hash;
+    if (target->schedstat >= 0)
+        close(target->schedstat);
+    crn_free(target->path);
+    crn_free(target);
+    count--;
+}
+
+void crn_threads_find(pid_t process, void (*found)(void *data, pid_t process, pid_t thread),
+                      void *data)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)process);
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        if (atoi(entry->d_name) > 0)
+            found(data, process, (pid_t)atoi(entry->d_name));
+    if (folder)
+        closedir(folder);
+}
+
+bool crn_target_run_time(crn_target *target, uint64_t *ns)
+{
+    char text[96];
+    ssize_t size = target->schedstat < 0 ? -1 : pread(target->schedstat, text, sizeof text - 1, 0);
+    if (size <= 0)
+        return false;
+    text[size] = '\0';
+    *ns = strtoull(text, NULL, 10);
+    return true;
+}
+
+/* The file has "NUMBER ARGUMENTS... STACK PC", "-1 STACK PC" outside of calls, or "running". */
+bool crn_target_place(const crn_target *target, crn_unwind_frame *frame, long *call,
+                      uintptr_t *first)
+{
+    char path[96], text[256];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", (int)target->space->process,
+             (int)target->thread);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        close(file);
+    text[size > 0 ? size : 0] = '\0';
+    char *pc = strrchr(text, ' '), *end;
+    if (!pc)
+        return false;
+    *pc++ = '\0';
+    char *stack = strrchr(text, ' ');
+    if (!stack)
+        return false;
+    *call = strtol(text, &end, 10);
+    *first = *call >= 0 ? strtoull(end, NULL, 16) : 0;
+    *frame = (crn_unwind_frame){
+        .pc = strtoull(pc, NULL, 16), .stack = strtoull(stack + 1, NULL, 16), .interrupted = true};
+    return frame->pc && frame->stack;
+}
