@@ -152,7 +152,7 @@ static bool push_adoption(cairn_strand *strand, const cairn_handoff *handoff)
     strand->adoptions[strand->adoption_count++] =
         (crn_adoption){.span = handoff->span,
                        .taken = handoff->taken,
-                       .mark = cairn_strand_mark(strand),
+                       .mark = crn_strand_depth(strand),
                        .number = (uint16_t)(strand->adopted++ % UINT16_MAX + 1),
                        .flags = (uint32_t)handoff->flags,
                        .trace = {handoff->trace[0], handoff->trace[1]},
@@ -169,10 +169,10 @@ void cairn_handoff_adopt(cairn_strand *strand, cairn_handoff handoff)
     make_remote(lane->profile, &handoff);
     if (strand->lost_adoptions || !push_adoption(strand, &handoff)) {
         if (!strand->lost_adoptions++)
-            strand->lost_adoptions_at = cairn_strand_depth(strand);
+            strand->lost_adoptions_at = crn_strand_depth(strand);
         return;
     }
-    crn_spans_adopt(strand, strand->adoption_count - 1, cairn_strand_depth(strand));
+    crn_spans_adopt(strand, strand->adoption_count - 1, crn_strand_depth(strand));
     crn_strand_push(strand,
                     handoff.context ? translate(lane, &handoff) : crn_strand_record(strand));
 }
@@ -190,7 +190,7 @@ void cairn_handoff_leave(cairn_strand *strand)
         return;
     }
     size_t height = strand->adoptions[strand->adoption_count - 1].mark;
-    if (cairn_strand_depth(strand) > height)
+    if (crn_strand_depth(strand) > height)
         cairn_strand_unwind(strand, height);
     crn_spans_unwind(strand, height);
 }

@@ -246,14 +246,14 @@ void cairn_priv_scope_aim_end(const cairn_scope *scope)
 void cairn_priv_adoption_begin(cairn_adoption *adoption, cairn_strand *strand,
                                const cairn_handoff *handoff)
 {
-    *adoption = (cairn_adoption){strand, cairn_strand_mark(strand)};
+    *adoption = (cairn_adoption){strand, crn_strand_depth(strand)};
     cairn_handoff_adopt(strand, *handoff);
 }
 
 /* Ends what is above the adoption first, so that it is the innermost one. */
 void cairn_priv_adoption_end(const cairn_adoption *adoption)
 {
-    if (cairn_strand_depth(adoption->strand) > adoption->height + 1)
+    if (crn_strand_depth(adoption->strand) > adoption->height + 1)
         cairn_strand_unwind(adoption->strand, adoption->height + 1);
     cairn_handoff_leave(adoption->strand);
 }

@@ -120,13 +120,14 @@ static bool is_quick(const cairn_strand *strand)
 
 /* Sets the limits of the fast path: none if a span needs more than its record. A thread
  * that switches recording off meanwhile lowers the limit after it is set here, or before; then the
- * mode is already off. All changes are atomic exchanges, so there are no other cases. */
+ * mode is already off. All changes are atomic exchanges, so there are no other cases. A limit that is
+ * right already is not set: then only the other thread changes it. */
 static void rest(cairn_strand *strand)
 {
     cairn_lane *lane = crn_lane_of(strand);
     cairn_priv_spans *spans = &lane->graph.hot.spans;
     bool quick = is_quick(strand);
-    if (quick)
+    if (quick && __atomic_load_n(&spans->limit, __ATOMIC_ACQUIRE) != lane->spans_end)
         (void)__atomic_exchange_n(&spans->limit, lane->spans_end, __ATOMIC_ACQ_REL);
     if (!is_quick(strand) && __atomic_load_n(&spans->limit, __ATOMIC_RELAXED))
         crn_spans_slow(lane);
@@ -164,7 +165,7 @@ static void begin(cairn_strand *strand, const cairn_priv_span *what, size_t heig
 
 void cairn_priv_span_begin(cairn_strand *strand, cairn_block block, int64_t iteration)
 {
-    size_t height = cairn_strand_depth(strand);
+    size_t height = crn_strand_depth(strand);
     cairn_enter(strand, block);
     if (!crn_has_spans(strand) || !has_room(strand, height))
         return;
@@ -192,7 +193,7 @@ void cairn_priv_span_end(cairn_strand *strand)
         return;
     }
     size_t height = strand->hot.open[-1].height;
-    if (cairn_strand_depth(strand) > height)
+    if (crn_strand_depth(strand) > height)
         cairn_strand_unwind(strand, height);
     crn_spans_unwind(strand, height);
 }
