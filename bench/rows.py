@@ -204,7 +204,10 @@ ROWS = {
          "handoff": Line("hand-off taken, adopted and left; its context was adopted before", 100,
                          " ns", 1),
          "job": Line("the same with a span of the adopted work", 60, " ns", 1),
-         "off": Line("hand-off taken, adopted and left without a profile", 2, " ns", 1)}),
+         "off": Line("hand-off taken, adopted and left without a profile", 2, " ns", 1),
+         "burst/usual": Line("5,000 spans in a row, median of a thousand", None, " µs", 1),
+         "burst/worst": Line("5,000 spans in a row, the slowest of a thousand", None, " µs", 0),
+         "flood": Line("lost of five million spans a second for 20 s", 0, " %", 2)}),
     "alloc": Row(
         "cairn run --alloc on programs that allocate most of the time",
         "Elapsed time of the whole process. heaptrack without options, and with --raw: recording "

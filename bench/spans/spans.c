@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * spans.c - cost of spans in units of two `rdtsc`, the least that any recorder with two time
- * stamps can cost; its distribution over a million spans; their size in the capture; hand-offs.
+ * stamps can cost; its distribution over a million spans; their size in the capture; hand-offs;
+ * bursts, and a flood of five million a second.
  *
  * Two rdtsc, the empty loop and the loop with spans take turns of some hundred microseconds. The
  * figure of a turn is (with - empty) / spans / two rdtsc, in processor time of the recording
@@ -11,6 +12,7 @@
  */
 #include <cairn/scope.h>
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -294,6 +296,77 @@ static void measure_evenness(void)
     measure_print("even/faults", &faulted, "of the thread that records, as the kernel counts them");
 }
 
+/* ---- bursts and floods ---- */
+
+enum { BURST = 5000, BURSTS = 1000, PAUSE_US = 1000, FLOOD_RATE = 5000, FLOOD_MS = 20000 };
+
+/* Returns the ns that a burst of spans, or of the same loop without them, takes by the wall clock.
+ */
+static double time_of_burst(recording *r, bool with)
+{
+    double start = measure_now();
+    for (int i = 0; i < BURST; i++) {
+        int64_t iteration = r->iteration++;
+        MEASURE_OPAQUE(iteration);
+        if (!with)
+            continue;
+        cairn_span_begin(r->strand, 1, iteration);
+        __asm__ volatile("");
+        cairn_span_end(r->strand);
+    }
+    return measure_now() - start;
+}
+
+/* The worst of many bursts, with some work of others between them, and the worst without spans. */
+static void measure_bursts(void)
+{
+    const row plain = {.rate = 1};
+    cairn_options options = options_of(&plain);
+    recording r = open_recording(&options);
+    measure_series with = {0}, without = {0};
+    for (int i = 0; i < BURSTS; i++) {
+        measure_add(&with, time_of_burst(&r, true) / 1000);
+        measure_add(&without, time_of_burst(&r, false) / 1000);
+        usleep(PAUSE_US);
+    }
+    cairn_profile_close(r.profile);
+    remove(path);
+    measure_print("burst/usual", &with, "the same loop without spans: %.1f µs",
+                  measure_quantile(&without, 0.5));
+    measure_series worst = {0};
+    measure_add(&worst, measure_quantile(&with, 1));
+    measure_print("burst/worst", &worst, "the worst of the same loop without spans: %.0f µs",
+                  measure_quantile(&without, 1));
+}
+
+/* Five million spans a second: 5,000 a millisecond. Prints how many of 100 were lost. */
+static void measure_flood(void)
+{
+    const row plain = {.rate = 1};
+    cairn_options options = options_of(&plain);
+    recording r = open_recording(&options);
+    double start = measure_now();
+    int64_t late = 0;
+    for (int ms = 0; ms < FLOOD_MS; ms++) {
+        while (measure_now() - start < ms * 1e6) {
+        }
+        late += measure_now() - start > (ms + 1) * 1e6;
+        for (int i = 0; i < FLOOD_RATE; i++) {
+            cairn_span_begin(r.strand, 1, r.iteration++);
+            __asm__ volatile("");
+            cairn_span_end(r.strand);
+        }
+    }
+    double took = (measure_now() - start) / 1e9, spans = (double)r.iteration;
+    cairn_profile_close(r.profile);
+    measure_series lost = {0};
+    double kept = bytes_on_disk() / sizeof(cairn_priv_span);
+    measure_add(&lost, kept < spans ? 100 * (1 - kept / spans) : 0);
+    remove(path);
+    measure_print("flood", &lost, "%.0f million in %.1f s; %" PRId64 " of %d ms began late",
+                  spans / 1e6, took, late, FLOOD_MS);
+}
+
 /* ---- size ---- */
 
 static double bytes_of(int64_t count)
@@ -348,5 +421,7 @@ int main(void)
         measure_row(&rows[i]);
     measure_evenness();
     measure_bytes();
+    measure_bursts();
+    measure_flood();
     return 0;
 }
