@@ -17,9 +17,11 @@ PACKAGES_CHECK="$PACKAGES_BUILD g++ clang libclang-rt-14-dev cmake libcmocka-dev
     golang-go libc6-dbg zstd libzstd-dev binutils python3-pyte protobuf-compiler chromium
     graphviz clickhouse-server"
 
-# The slow tests: clang-tidy, a cross compiler and emulator for aarch64, a reader of coverage.
+# The slow tests: clang-tidy, a cross compiler and emulator for aarch64, a reader of coverage, OpenCL
+# on the processor.
 PACKAGES_ALL="$PACKAGES_CHECK clang-tidy clang-format gcc-aarch64-linux-gnu
-    libc6-dev-arm64-cross qemu-user firefox-esr gcovr"
+    libc6-dev-arm64-cross qemu-user firefox-esr gcovr
+    ocl-icd-opencl-dev pocl-opencl-icd"
 # The page of cairn view is built by npm, and its test is an npm package, as speedscope's own reader
 # is. Other distributions of nodejs bring npm along.
 if ! command -v npm >/dev/null 2>&1; then
