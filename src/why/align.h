@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * align.h - the contexts of all runs, and those of both sides aligned in pairs.
+ * align.h - functions and contexts of both sides, aligned in pairs.
  *
  * Contexts are aligned by path. Where one side has no such path, its functions may have moved: for
  * each function, all such contexts of one side are a group, and the groups of both sides a pair
@@ -44,5 +44,12 @@ typedef struct crn_why_pairs {
 /* `there` is by block number: bit `side` if the block is on that side. */
 crn_why_pairs crn_why_pairs_make(const crn_why_contexts *contexts, const uint8_t *there);
 void crn_why_pairs_free(crn_why_pairs *pairs);
+
+/* ---- functions that are on one side only, but call the same and cost alike ---- */
+
+/* Finds functions that were renamed or moved: mutually most alike among those of one side only, by
+ * what they call, who calls them and where they are. Gives both the same number in the join, and
+ * lists them in `why->matches`. */
+void crn_why_find_renamed(crn_why *why, crn_block_join *join, const char *metric);
 
 #endif

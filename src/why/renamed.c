@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "why/renamed.h"
+#include "why/align.h"
 
 #include <math.h>
 #include <stdlib.h>

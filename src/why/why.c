@@ -9,7 +9,6 @@
 #include "explain/explain.h"
 #include "spans/spans.h"
 #include "why/align.h"
-#include "why/renamed.h"
 
 #define PART_LEAST 0.01 /* causes below this share of the change are not tested one by one */
 
