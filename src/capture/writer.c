@@ -15,6 +15,7 @@ enum {
     CHUNK_FIRST = CRN_PAGE,                        /* bytes */
     CHUNK_SMALL = CRN_FIRST(4, 1) * CRN_PAGE,      /* sections double until chunks have this size */
     RESERVE_FIRST = CRN_FIRST(16, 2) * CRN_PAGE,
+    RESERVE_ROOMY = CRN_FIRST(64, 8) * CRN_PAGE, /* larger sections reserve more than twice */
     CHUNK_LAST = CRN_FIRST(256, 1) * CRN_PAGE
 };
 
@@ -37,7 +38,7 @@ static cairn_error refuse(crn_capture *capture, uint64_t size, crn_refusal refus
     return error;
 }
 
-/* Allocates `size` bytes at the end of the file. */
+/* Extends the file by `size` bytes. They are allocated now, or, in memory, when they are mapped. */
 static cairn_error take_space(crn_capture *capture, uint64_t size, uint64_t *offset)
 {
     uint64_t end = capture->header->size;
@@ -50,19 +51,37 @@ static cairn_error take_space(crn_capture *capture, uint64_t size, uint64_t *off
     int file = crn_file_descriptor(&capture->file);
     if (file < 0)
         return CAIRN_E_OPEN;
-    if (!crn_file_extend(file, end, size))
+    if (crn_file_is_nameless(&capture->file) ? !crn_file_lengthen(file, end + size)
+                                             : !crn_file_extend(file, end, size))
         return refuse(capture, size, CRN_REFUSED_SYSTEM, error_of_errno());
     *offset = end;
     __atomic_store_n(&capture->header->size, end + size, __ATOMIC_RELEASE);
     return CAIRN_OK;
 }
 
+/* Maps new bytes of the file. In memory, this allocates their pages, all at once. On disk, that
+ * would cost more than a page fault for each page that is used. */
+static cairn_error map_new(crn_capture *capture, char *base, int file, uint64_t offset,
+                           uint64_t size)
+{
+    int saved = errno;
+    if (!base || !crn_address_map(base, file, offset, size))
+        return CAIRN_E_MAP;
+    bool allocated = !crn_file_is_nameless(&capture->file) || crn_address_fetch(base, size) ||
+                     crn_file_extend(file, offset, size);
+    if (!allocated)
+        return refuse(capture, size, CRN_REFUSED_SYSTEM, error_of_errno());
+    errno = saved;
+    return CAIRN_OK;
+}
+
 static cairn_error map_directory(crn_capture *capture, uint64_t offset, uint64_t size)
 {
     char *base = crn_address_reserve(size);
-    if (!base || !crn_address_map(base, capture->file.descriptor, offset, size)) {
+    cairn_error error = map_new(capture, base, capture->file.descriptor, offset, size);
+    if (error) {
         crn_address_release(base, size);
-        return CAIRN_E_MAP;
+        return error;
     }
     capture->directory = (crn_disk_directory *)base;
     capture->directory_offset = offset;
@@ -151,7 +170,7 @@ char *crn_capture_chunk(crn_capture *capture, crn_disk_chunk *chunk)
 {
     char *base = crn_address_reserve(chunk->size);
     if (base && !take_or_extend(capture, chunk) &&
-        crn_address_map(base, crn_capture_file(capture), chunk->offset, chunk->size))
+        !map_new(capture, base, crn_capture_file(capture), chunk->offset, chunk->size))
         return base;
     crn_address_release(base, chunk->size);
     return NULL;
@@ -305,13 +324,22 @@ void crn_section_detach(crn_section *section)
                            section->chunks[i].offset, section->chunks[i].size);
 }
 
+/* Mapping a section again costs a page fault for each of its pages. So a large one reserves much
+ * address space, unless the program has little. */
+static uint64_t reserved_size(uint64_t size)
+{
+    if (size < RESERVE_FIRST / 2)
+        return RESERVE_FIRST;
+    return size * (size < RESERVE_ROOMY || crn_address_is_limited() ? 2 : 16);
+}
+
 /* Reserves address space for `size` bytes and maps the section's chunks there again. On an error
  * the section is unchanged. */
 static cairn_error reserve(crn_section *section, uint64_t size)
 {
     if (size <= section->reserved)
         return CAIRN_OK;
-    size = size * 2 < RESERVE_FIRST ? RESERVE_FIRST : size * 2;
+    size = reserved_size(size);
     char *base = crn_address_reserve(size);
     if (!base)
         return CAIRN_E_MEMORY;
@@ -356,12 +384,10 @@ static cairn_error grow(crn_section *section, uint64_t bytes)
         error = take_chunk(section->capture, &chunk);
     if (error)
         return error;
-    if (!crn_address_map(section->base + chunk.place, crn_capture_file(section->capture),
-                         chunk.offset, chunk.size))
-        return CAIRN_E_MAP;
-    if (crn_file_is_nameless(
-            &section->capture->file)) /* on disk, fetching costs more than faults */
-        crn_address_fetch(section->base + chunk.place, chunk.size);
+    error = map_new(section->capture, section->base + chunk.place,
+                    crn_capture_file(section->capture), chunk.offset, chunk.size);
+    if (error)
+        return error;
     chunks[section->chunk_count++] = chunk;
     section->mapped += chunk.size;
     return CAIRN_OK;

@@ -180,14 +180,26 @@ void crn_file_close(crn_file *file)
     *file = (crn_file){.descriptor = -1};
 }
 
-bool crn_file_extend(int file, uint64_t offset, uint64_t size)
+/* Writing beyond the limit would raise SIGXFSZ. */
+static bool may_be_as_long(uint64_t size)
 {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-        offset + size > limit.rlim_cur) {
-        errno = EFBIG;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+        size <= limit.rlim_cur)
+        return true;
+    errno = EFBIG;
+    return false;
+}
+
+bool crn_file_lengthen(int file, uint64_t size)
+{
+    return may_be_as_long(size) && ftruncate(file, (off_t)size) == 0;
+}
+
+bool crn_file_extend(int file, uint64_t offset, uint64_t size)
+{
+    if (!may_be_as_long(offset + size))
         return false;
-    }
     static const char nothing[1 << 16];
     while (size > 0) {
         ssize_t wrote =
@@ -227,16 +239,21 @@ bool crn_address_map(char *address, int file, uint64_t offset, uint64_t size)
                 (off_t)offset) != MAP_FAILED;
 }
 
-void crn_address_fetch(char *address, uint64_t size)
+bool crn_address_fetch(char *address, uint64_t size)
 {
 #ifdef MADV_POPULATE_WRITE
-    int saved = errno;
-    madvise(address, size, MADV_POPULATE_WRITE);
-    errno = saved;
+    return madvise(address, size, MADV_POPULATE_WRITE) == 0;
 #else
     (void)address;
     (void)size;
+    return false;
 #endif
+}
+
+bool crn_address_is_limited(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
 }
 
 static bool detach_by_copy(char *address, uint64_t size)
