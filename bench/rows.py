@@ -77,6 +77,7 @@ def replay_lines():
 
 DEEP = ["fib", "tree", "tree-once", "chains", "fan", "tree-random"]
 LEAVES = ["leaf-inside", "leaf-around"]
+ONCE = ["tree-once", "chains"]
 SAMPLERS = {
     "thread-wall": "wall from outside",
     "thread-cpu": "cpu from outside",
@@ -165,7 +166,7 @@ ROWS = {
         "enter and leave with exact wall time",
         "Two time stamps are taken for each call.",
         [["calls", "exact", *LEAVES, *DEEP]],
-        {**calls("exact", LEAVES, 1.2), **calls("exact", DEEP, 1.35)}),
+        {**calls("exact", [*LEAVES, *DEEP], 1.1), **calls("exact", ONCE, 1.2)}),
     "disabled": Row(
         "enter and leave with a NULL strand",
         "Against a call of an empty function that is not inlined.",

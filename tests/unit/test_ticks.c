@@ -55,9 +55,10 @@ static void exact_ticks_are_exact(void **state)
     cairn_tick(s.strand, UINT32_MAX);
     cairn_tick(s.strand, UINT32_MAX);
     cairn_tick(s.strand, 0);
+    cairn_tick(s.strand, 5000000000); /* more than 32 bits */
     for (cairn_block block = 1; block <= BLOCKS; block++)
         assert_int_equal(ticks_of(s.profile, block), 1000 * part[block - 1]);
-    assert_int_equal(cost_at(s.profile, "").ticks, 2 * (uint64_t)UINT32_MAX);
+    assert_int_equal(cost_at(s.profile, "").ticks, 2 * (uint64_t)UINT32_MAX + 5000000000);
     setup_close(&s);
 }
 
