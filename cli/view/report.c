@@ -197,8 +197,7 @@ static json_t *file_json(const crn_view *view, const crn_view_file *file)
         json_array_append_new(metrics, metric);
     }
     json_object_set_new(json, "metrics", metrics);
-    json_object_set_new(json, "metric",
-                        crn_json_text(profile->metrics[standard].name));
+    json_object_set_new(json, "metric", crn_json_text(profile->metrics[standard].name));
     return json;
 }
 

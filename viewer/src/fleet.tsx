@@ -8,7 +8,7 @@ import { Place, Problem, Waiting } from "./parts";
 import { Route, go, to, write } from "./route";
 
 const AGES: [string, string][] = [["", "all runs"], ["1d", "last day"], ["7d", "last 7 days"], ["4w", "last 4 weeks"], ["26w", "last half year"]];
-const WIDTH = 900, HEIGHT = 190, LEFT = 80, TOP = 26; // of the charts
+const WIDTH = innerWidth < 560 ? 400 : 900, HEIGHT = 190, LEFT = 80, TOP = 26; // of the charts
 
 const whereItems = (rest: Record<string, string>): Items => [
   ["service", rest.service || ""],
@@ -82,7 +82,6 @@ function Trend({ runs, unit, pick }: { runs: Run[]; unit: string; pick: (run: st
       ))}
       {runs.map((run, i) => (
         <circle cx={x(run, i)} cy={y(run.total)} r="4" tabIndex={0} role="button" data-run={run.run}
-          aria-label={"Run of " + run.started + ", version " + run.version + " on " + run.host + ": " + figure(run.total, unit)}
           onClick={() => pick(run.run)} onKeyDown={(event) => { if (event.key === "Enter") pick(run.run); }}>
           <title>{`${run.started} ${run.version} on ${run.host}: ${figure(run.total, unit)}. Click to open the run.`}</title>
         </circle>
@@ -109,7 +108,6 @@ function Heat({ cells, pick }: { cells: Cell[]; pick: (run: string) => void }) {
         <rect x={LEFT + times.indexOf(cell.time) * wide} y={(rows.length - 1 - rows.indexOf(cell.at_least)) * high}
           width={Math.max(1, Math.min(wide, 120) - 1)} height={high - 1} tabIndex={0} role="button" data-run={cell.run} data-value={cell.spans}
           style={{ fillOpacity: (0.15 + (0.85 * Math.log(1 + cell.spans)) / Math.log(1 + most)).toFixed(3) }}
-          aria-label={count(cell.spans) + " spans from " + time(cell.at_least) + " at " + cell.time + ", the longest " + time(cell.longest)}
           onClick={() => pick(cell.run)} onKeyDown={(event) => { if (event.key === "Enter") pick(cell.run); }}>
           <title>{`${count(cell.spans)} spans of ${time(cell.at_least)} or more, ${cell.time}; the longest took ${time(cell.longest)}. Click to open its run.`}</title>
         </rect>
@@ -123,7 +121,7 @@ function Heat({ cells, pick }: { cells: Cell[]; pick: (run: string) => void }) {
 function Top({ rows, unit, chosen, choose }: { rows: any[]; unit: string; chosen: string; choose: (name: string) => string }) {
   const most = Math.max(1, ...rows.map((row) => row.self));
   return (
-    <table class="blocks">
+    <table class="blocks stacked">
       <caption class="unseen">Functions by cost over all runs</caption>
       <thead><tr>{["self", "total", "calls", "runs", "span p99"].map((name) => <th scope="col" class="figure">{name}</th>)}<th scope="col">function</th></tr></thead>
       <tbody>
@@ -148,7 +146,7 @@ function Changes({ items, before, after }: { items: Items; before: string; after
   return (
     <>
       <p class="note">{count(data.runs_before)} and {count(data.runs_after)} runs; all: {figure(data.whole.before, data.unit)} → {figure(data.whole.after, data.unit)} a run, {percent(data.whole)}, {data.whole.beyond_noise ? "beyond noise" : "within noise"}</p>
-      <table class="blocks">
+      <table class="blocks stacked">
         <caption class="unseen">Functions whose cost changed</caption>
         <thead><tr>{["before", "after", "change", "95 % interval"].map((name) => <th scope="col" class="figure">{name}</th>)}<th scope="col">verdict</th><th scope="col">function</th></tr></thead>
         <tbody>
