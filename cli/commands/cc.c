@@ -160,10 +160,10 @@ static const crn_option gcc_options[] = {
      .help = "Only functions whose names match one of these; may be "
              "repeated",
      .more = "Regular expressions are POSIX extended ones.", .set = pass},
-    {"skip", .argument = "REGEX", .help = "Without functions whose names match; may be repeated",
+    {"skip", .argument = "REGEX", .help = "Leave out functions whose names match; may be repeated",
      .set = pass},
     {"only-file", .argument = "REGEX", .help = "Only functions of files that match", .set = pass},
-    {"skip-file", .argument = "REGEX", .help = "Without functions of files that match",
+    {"skip-file", .argument = "REGEX", .help = "Leave out functions of files that match",
      .set = pass},
     OPTION_SMALL("Leave out functions that call nothing and have fewer than N statements; the "
                  "report has their number of calls",

@@ -62,7 +62,7 @@ static bool output_is_good(const char *input, const char *output)
     if (!given.output && access(output, F_OK) == 0)
         crn_cli_fail("%s: exists already; name the capture with -o", output);
     else if (crn_output_is_same(input, output))
-        crn_cli_fail("%s: is what is read; name another file with -o", output);
+        crn_cli_fail("%s: is the input file; name another file with -o", output);
     else
         return true;
     return false;

@@ -37,7 +37,7 @@ static const crn_question *question_of(const char *name)
     for (size_t i = 0; name && i < crn_question_count; i++)
         if (strcmp(crn_questions[i].name, name) == 0)
             return &crn_questions[i];
-    crn_cli_fail("\"%s\" is no question", name ? name : "");
+    crn_cli_fail("\"%s\" is not a question of cairn fleet", name ? name : "");
     return NULL;
 }
 

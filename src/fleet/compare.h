@@ -4,8 +4,8 @@
  *
  * Time: each run is divided by its machine's speed first, the median of the ratios of its functions
  * to their means, so that a slow machine is not a regression (Anders and Huber 2010, median of
- * ratios), of those functions that did not change. Then Welch's t-test for each function; p values are adjusted by Holm's method, so that
- * with probability 95 % no function is blamed by chance.
+ * ratios), of those functions that did not change. Then Welch's t-test for each function; p values
+ * are adjusted by Holm's method, so that with probability 95 % no function is blamed by chance.
  */
 #ifndef CRN_FLEET_COMPARE_H
 #define CRN_FLEET_COMPARE_H
@@ -33,8 +33,9 @@ typedef struct crn_fleet_costs {
     double *values; /* by row, then column */
 } crn_fleet_costs;
 
-/* Compares; needs two runs on each side. `divide` by the machines' speeds: for times. Functions
- * below `least` of the whole (0.001) are not tested. Free it with crn_fleet_compare_free. */
+/* Compares; needs two runs on each side. If `divide`, as for times, each run's costs are first
+ * divided by the speed of its machine. Functions below `least` of the whole (0.001) are not tested.
+ * Free it with crn_fleet_compare_free. */
 crn_fleet_compare crn_fleet_compare_make(const crn_fleet_costs *costs, bool divide, double least);
 void crn_fleet_compare_free(crn_fleet_compare *compare);
 
