@@ -14,7 +14,7 @@ enum { DAY_S = 86400 };
 static struct {
     crn_list folders, labels;
     crn_fleet_given fleet;
-    long every_s, delete_days, keep_mib;
+    long every_s, delete_days, keep_mib, metrics_port;
     bool once;
 } given = {.every_s = 10};
 
@@ -30,6 +30,9 @@ static const crn_option options[] = {
     {"keep", .argument = "MIB",
      .help = "Delete the oldest captures that were sent while all have more than MIB mebibytes",
      .number = &given.keep_mib, .least = 1},
+    {"metrics", .argument = "PORT",
+     .help = "Serve figures of the captures for Prometheus at http://127.0.0.1:PORT/metrics",
+     .number = &given.metrics_port, .least = 1, .most = UINT16_MAX},
     {0},
 };
 
@@ -53,14 +56,16 @@ static bool send_news(crn_database *database, crn_fleet_labels *labels, const cr
                       crn_watched *capture)
 {
     crn_error error = {0};
-    crn_fleet_sent sent;
+    crn_fleet_sent sent = {.metrics = given.metrics_port ? &capture->metrics : NULL};
     char *path = crn_watched_path(watch, capture);
     if (!capture->state)
         capture->state = crn_push_state_new();
     bool good = crn_fleet_send(database, labels, path, capture->state, &sent, &error);
-    if (!good)
+    if (!good) {
         crn_cli_fail("%s: %s", path, error.message);
-    else if (sent.sum.rows)
+        if (error.code == CRN_DATABASE_REFUSED && !sent.recording)
+            crn_watch_refuse(watch, capture, error.message);
+    } else if (sent.sum.rows)
         crn_fleet_print_sent(stdout, path, &sent);
     crn_watched_note(capture, good && sent.sum.rows);
     if (good && !sent.recording) {
@@ -90,6 +95,15 @@ static bool round_run(crn_database *database, crn_fleet_labels *labels, crn_watc
     return good;
 }
 
+static void publish(crn_metrics_server *server, const crn_watch *watch)
+{
+    const crn_metrics_lines **lines = crn_calloc(watch->count + 1, sizeof *lines);
+    for (size_t i = 0; i < watch->count; i++)
+        lines[i] = &watch->captures[i].metrics;
+    crn_metrics_set(server, lines, watch->count);
+    crn_free((void *)lines);
+}
+
 static void catch_signals(void)
 {
     struct sigaction action = {.sa_handler = end}; /* no SA_RESTART: it ends the pause */
@@ -103,13 +117,22 @@ static int watch_folder(crn_database *database, crn_fleet_labels *labels)
     bool good = true;
     if (!crn_watch_open(&watch, given.folders.list[0]))
         return CRN_EXIT_BAD;
+    crn_metrics_server *server =
+        given.metrics_port ? crn_metrics_serve((unsigned)given.metrics_port) : NULL;
+    if (given.metrics_port && !server) {
+        crn_watch_close(&watch);
+        return CRN_EXIT_BAD;
+    }
     catch_signals();
     do {
         good = round_run(database, labels, &watch);
+        if (server)
+            publish(server, &watch);
         struct timespec pause = {given.every_s, 0};
         if (!given.once && !ending)
             nanosleep(&pause, NULL);
     } while (!given.once && !ending);
+    crn_metrics_stop(server);
     crn_watch_close(&watch);
     return good || !given.once ? CRN_EXIT_OK : CRN_EXIT_BAD;
 }

@@ -35,7 +35,7 @@ static const char doc[] =
 static bool push(crn_database *database, crn_fleet_labels *labels, const char *path,
                  crn_error *error)
 {
-    crn_fleet_sent sent;
+    crn_fleet_sent sent = {.metrics = NULL};
     crn_progress_begin("%s: sending %s", crn_cli_name, path);
     bool good = crn_fleet_send(database, labels, path, NULL, &sent, error);
     crn_progress_end();

@@ -65,7 +65,10 @@ bool crn_collector_send(crn_collector *collector, crn_fleet_labels *labels, cons
 
 /* ---- the database ---- */
 
+struct crn_metrics_lines;
+
 typedef struct crn_fleet_sent {
+    struct crn_metrics_lines *metrics; /* is set to the capture's lines; NULL: not wanted */
     crn_push_sum sum;
     char service[256];
     bool recording; /* the capture may grow */

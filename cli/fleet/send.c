@@ -14,6 +14,7 @@
 #include "cli/common/progress.h"
 #include "cli/common/terminal.h"
 #include "fleet.h"
+#include "metrics.h"
 #include "symbols/symbols.h"
 
 /* ---- labels ---- */
@@ -106,6 +107,11 @@ bool crn_fleet_send(crn_database *database, crn_fleet_labels *labels, const char
                         error);
         snprintf(sent->service, sizeof sent->service, "%s",
                  crn_push_label_of(&options, "service", ""));
+        if (good && sent->metrics) {
+            crn_metrics_lines_free(sent->metrics);
+            *sent->metrics = crn_metrics_lines_make(loaded.shown, loaded.recorded, loaded.spans,
+                                                    labels, path);
+        }
         sent->recording =
             strcmp(crn_profile_note(loaded.recorded, "state", "recording"), "recording") == 0;
         labels->count = own;

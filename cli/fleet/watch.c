@@ -17,6 +17,7 @@
 
 #define LOCK_NAME ".cairn-agent.lock"
 #define LIST_NAME ".cairn-agent.sent"
+#define REFUSED_NAME "refused"
 
 enum { IDLE_MAX = 32 };
 
@@ -69,6 +70,7 @@ static void clear(crn_watched *capture)
 {
     crn_free(capture->name);
     crn_push_state_free(capture->state);
+    crn_metrics_lines_free(&capture->metrics);
 }
 
 /* Lines: inode, size, seconds and nanoseconds of the last change, name. What cannot be read is sent
@@ -195,6 +197,26 @@ void crn_watched_note(crn_watched *capture, bool changed)
     else if (capture->idle < IDLE_MAX)
         capture->idle = capture->idle ? capture->idle * 2 : 1;
     capture->due = capture->idle;
+}
+
+void crn_watch_refuse(const crn_watch *watch, const crn_watched *capture, const char *words)
+{
+    char *folder = path_in(watch->folder, REFUSED_NAME), *from = crn_watched_path(watch, capture);
+    char *to = path_in(folder, capture->name), *why = crn_calloc(strlen(to) + 5, 1);
+    sprintf(why, "%s.txt", to);
+    bool made = mkdir(folder, 0700) == 0 || errno == EEXIST;
+    FILE *file = made ? fopen(why, "we") : NULL;
+    if (file)
+        fprintf(file, "%s\n", words);
+    bool good = file && fclose(file) == 0 && rename(from, to) == 0;
+    if (good)
+        crn_cli_fail("%s: is in %s now, with the server's words beside it", from, folder);
+    else
+        crn_cli_fail("%s: %s; it will be sent again", to, strerror(errno));
+    crn_free(why);
+    crn_free(to);
+    crn_free(from);
+    crn_free(folder);
 }
 
 static int by_age(const void *one, const void *other)

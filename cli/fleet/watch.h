@@ -9,12 +9,14 @@
 #include <sys/stat.h>
 
 #include "fleet.h"
+#include "metrics.h"
 
 /* A capture. It is the same file while device, inode and, once finished, size and time agree. */
 typedef struct crn_watched {
     char *name; /* in the folder */
     struct stat info;
     crn_push_state *state;
+    crn_metrics_lines metrics; /* of the last time that it was sent */
     bool finished;      /* all of it was sent, and it cannot grow */
     bool seen;          /* it was there at the last scan */
     unsigned idle, due; /* rounds without a change; rounds until it is read again */
@@ -43,6 +45,10 @@ char *crn_watched_path(const crn_watch *watch, const crn_watched *capture);
 /* Notes a round in which the capture changed or not. One that does not change is read less and less
  * often, down to every 32nd round. */
 void crn_watched_note(crn_watched *capture, bool changed);
+
+/* Moves a capture that the server refuses into the folder `refused`, with the server's words in a
+ * text beside it, so that it is not sent again and again. Prints that. */
+void crn_watch_refuse(const crn_watch *watch, const crn_watched *capture, const char *words);
 
 /* Deletes finished captures that are older than `age_s` (0: none), and the oldest of them while all
  * together have more than `bytes` (0: any number). Prints what it deletes. */

@@ -152,6 +152,22 @@ static bool may_pass(const exchange *exchange)
     return !code && (exchange->status == 429 || exchange->status >= 500);
 }
 
+/* Returns true if the server refused what was sent, and would again: not for a reason of its own
+ * set-up, such as a password or a missing table. */
+static bool is_refusal(const exchange *exchange)
+{
+    /* UNKNOWN_TABLE, UNKNOWN_DATABASE, READONLY, UNKNOWN_USER, WRONG_PASSWORD,
+     * REQUIRED_PASSWORD, ACCESS_DENIED (before version 20: DATABASE_ACCESS_DENIED),
+     * AUTHENTICATION_FAILED */
+    static const long set_up[] = {60, 81, 164, 192, 193, 194, 291, 497, 516};
+    long code = server_code(exchange), status = exchange->status;
+    for (size_t i = 0; i < sizeof set_up / sizeof *set_up; i++)
+        if (code == set_up[i])
+            return false;
+    return code || (status >= 400 && status < 500 && status != 401 && status != 403 &&
+                    status != 404);
+}
+
 static bool fail(const crn_database *database, const exchange *exchange, crn_error *error)
 {
     const crn_fleet_url *url = &database->url;
@@ -171,7 +187,8 @@ static bool fail(const crn_database *database, const exchange *exchange, crn_err
     crn_text_make_safe(text);
     long code = server_code(exchange);
     bool missing = code == 60 || code == 81; /* UNKNOWN_TABLE, UNKNOWN_DATABASE */
-    return crn_error_set(error, EIO, "%s: HTTP status %ld: %s%s", url->host, exchange->status, text,
+    return crn_error_set(error, is_refusal(exchange) ? CRN_DATABASE_REFUSED : EIO,
+                         "%s: HTTP status %ld: %s%s", url->host, exchange->status, text,
                          missing ? "; create the tables with: cairn fleet init" : "");
 }
 

@@ -7,6 +7,8 @@
 #ifndef CRN_FLEET_DATABASE_H
 #define CRN_FLEET_DATABASE_H
 
+#include <errno.h>
+
 #include "base/error.h"
 #include "fleet/rows.h"
 
@@ -25,6 +27,9 @@ void crn_database_close(crn_database *database);
 
 /* The database's name: letters, digits and _, so that SQL can contain it as it is. */
 const char *crn_database_name(const crn_database *database);
+
+/* The number of an error: the server refused the rows or the query themselves, and would again. */
+enum { CRN_DATABASE_REFUSED = EBADMSG };
 
 /* Inserts the rows: INSERT INTO table (columns). `into` is "table (columns)". Without rows it does
  * nothing. Retries with growing pauses while the server is away, overloaded or full. */

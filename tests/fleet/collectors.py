@@ -10,6 +10,7 @@ import http.server
 import json
 import os
 import shutil
+import ssl
 import struct
 import subprocess
 import sys
@@ -238,6 +239,30 @@ def _():
               for one in (report, expected)]
     for metric, total in totals[0].items():
         same(total, totals[1][metric], metric)
+
+
+@case("TLS: a server whose certificate nobody vouches for gets nothing")
+def _():
+    if not shutil.which("openssl"):
+        print("# not tested: there is no openssl command")
+        return
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj",
+                    "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout",
+                    path("key.pem"), "-out", path("certificate.pem")], check=True,
+                   capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(path("certificate.pem"), path("key.pem"))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Collector)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    Collector.got = []
+    for url in ("otlps://127.0.0.1:%d", "clickhouses://127.0.0.1:%d/x"):
+        done = subprocess.run([CAIRN, "push", "--retry", "0", "--to", url % server.server_address[1],
+                               path("c.cairn")], capture_output=True, text=True, check=False)
+        same(done.returncode, 2, "status")
+        assert "certificate" in done.stderr, done.stderr
+    same(Collector.got, [], "sent")
+    server.shutdown()
 
 
 @case("503 is tried again, 400 is told in the server's words")

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT
 """cairn push and cairn fleet against a real ClickHouse server, and against false ones.
 
-usage: fleet.py CAIRN MAKE_CAPTURE MAKE_SPANS HOSTILE REQUESTS GROWING
+usage: fleet.py CAIRN MAKE_CAPTURE MAKE_SPANS HOSTILE REQUESTS GROWING DASHBOARD
 """
 import json
 import os
 import random
+import re
 import shutil
 import socket
 import subprocess
@@ -14,13 +15,16 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.error
+import urllib.parse
+import urllib.request
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "formats"))
 import clickhouse  # noqa: E402
 from tap import case, main, run, same  # noqa: E402
 
-CAIRN, MAKE_CAPTURE, MAKE_SPANS, HOSTILE, REQUESTS, GROWING = sys.argv[1:7]
+CAIRN, MAKE_CAPTURE, MAKE_SPANS, HOSTILE, REQUESTS, GROWING, DASHBOARD = sys.argv[1:8]
 WORK = tempfile.mkdtemp()
 if not clickhouse.found():
     print("1..0 # SKIP there is no clickhouse-server (Debian: clickhouse-server)")
@@ -222,6 +226,62 @@ def _():
     assert "cairn fleet get " in cairn("fleet", "slowest", "part"), "the way to the whole run"
 
 
+@case("each query of the Grafana dashboard is answered")
+def _():
+    with open(DASHBOARD, encoding="utf-8") as file:
+        dashboard = json.load(file)
+    values = {"$service": "by", "${service}": "by", "$metric": "calls",
+              "$__from": "0", "$__to": "4000000000000"}
+    queries = [panel["targets"][0]["rawSql"] for panel in dashboard["panels"]]
+    queries += [one["query"] for one in dashboard["templating"]["list"] if one["type"] == "query"]
+    for query in queries:
+        for name in sorted(values, key=len, reverse=True):
+            query = query.replace(name, values[name])
+        assert "$" not in query, query
+        assert SERVER.ask(query), query
+    totals = SERVER.ask(queries[1].replace("$service", "by").replace("$metric", "calls")
+                        .replace("$__from", "0").replace("$__to", "4000000000000"))
+    whole = json.loads(cairn("fleet", "top", "--json", "--service", "by", "-m", "calls", "--top", "0"))
+    same(sum(int(row[1]) for row in totals), sum(row["self"] for row in whole), "calls")
+
+
+def asks(address, route, /, **items):
+    with urllib.request.urlopen(address + "api/" + route + "?" +
+                                urllib.parse.urlencode(items, doseq=True)) as answer:
+        return json.loads(answer.read())
+
+
+@case("the page's server: questions, comparison, runs and sums of runs as files")
+def _():
+    viewer = subprocess.Popen([CAIRN, "view", "--api", "--fleet", SERVER.url()],
+                              stdout=subprocess.PIPE, text=True)
+    try:
+        address = viewer.stdout.readline().strip()
+        fleet = asks(address, "fleet", service="by")
+        assert "by" in [one["name"] for one in fleet["services"]], fleet
+        same(fleet["metrics"][-1]["name"], "calls", "metrics")
+        rows = asks(address, "fleet-ask", question="top", service="by", metric="calls", top=100)
+        same(rows, json.loads(cairn("fleet", "top", "--json", "--service", "by", "-m", "calls")),
+             "the same as the command")
+        heat = asks(address, "fleet-ask", question="heat", service="by", block="part", step=60)
+        spans = json.loads(cairn("fleet", "spans", "part", "--json", "--service", "by"))
+        same(sum(cell["spans"] for cell in heat), spans[0]["spans"], "spans in the heat map")
+        history = asks(address, "fleet-ask", question="history", service="by", top=100)
+        same(len(history), 2, "runs")
+        number = asks(address, "fleet-open", service="by")["file"]
+        report = asks(address, "report", file=number, metric="calls", top=0, view="flat")
+        same({row["block"]["name"]: row["calls"] for row in report["flat"]},
+             {row["name"]: row["calls"] for row in rows if row["name"] != "[root]"},
+             "the sum of two runs")
+        one = asks(address, "fleet-open", run=history[0]["run"])["file"]
+        files = asks(address, "captures")
+        same(len(files), one + 1, "files")
+        assert files[one]["fleet"], files
+    finally:
+        viewer.terminate()
+        viewer.wait()
+
+
 @case("explain across runs finds that a version is slow")
 def _():
     for number in range(6):
@@ -366,6 +426,64 @@ def _():
     same_tables("followed", "at_once")
 
 
+LINE = re.compile(r'(\w+)\{((?:\w+="(?:[^"\\\n]|\\["\\n])*",?)+)\} ([0-9.e+-]+)$')
+
+
+@case("an agent's figures for Prometheus are those of the capture")
+def _():
+    folder = path("measured")
+    os.mkdir(folder)
+    for name in ("lua", "spans", "hostile"):
+        shutil.copy(path(name + ".cairn"), folder)
+    port = clickhouse.free_port()
+    agent = subprocess.Popen([CAIRN, "agent", folder, "--every", "60", "--metrics", str(port)],
+                             env=database("measured"), stdout=subprocess.PIPE, text=True)
+    try:
+        text = ""
+        end = time.time() + 60
+        while "lua.cairn" not in text and time.time() < end:
+            time.sleep(0.2)
+            try:
+                with urllib.request.urlopen("http://127.0.0.1:%d/metrics" % port) as answer:
+                    text = answer.read().decode("utf-8")
+            except OSError:
+                continue
+        calls, spans, order = {}, {}, []
+        for line in text.splitlines():
+            if line.startswith("# TYPE "):
+                order.append(line.split()[2])
+            if line.startswith("#"):
+                continue
+            found = LINE.match(line)
+            assert found and found.group(1).startswith(order[-1]), line
+            labels = {key: re.sub(r"\\(.)", r"\1", value) for key, value in
+                      re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', found.group(2))}
+            if found.group(1) == "cairn_calls_total" and labels["capture"] == "lua.cairn":
+                calls[labels["function"]] = int(found.group(3))
+            if found.group(1) == "cairn_span_seconds_count":
+                spans[labels["function"]] = int(found.group(3))
+        report = json.loads(cairn("report", "--json", "--top", "0", "-m", "calls", path("lua.cairn")))
+        expected = {}
+        for row in report["flat"]:
+            name = row["block"]["name"]
+            expected[name] = expected.get(name, 0) + row["calls"]
+        same(calls, {name: count for name, count in expected.items() if count and name != "[root]"},
+             "calls")
+        table = json.loads(cairn("spans", "--json", "--top", "0", path("spans.cairn")))
+        same(spans, {row["block"]["name"]: row["count"] - row.get("open", 0)
+                     for row in table["blocks"] if row["count"] > row.get("open", 0)}, "spans")
+        request = urllib.request.Request("http://127.0.0.1:%d/metrics" % port,
+                                         headers={"Host": "evil.example"})
+        try:
+            urllib.request.urlopen(request)
+            raise AssertionError("another host's name was answered")
+        except urllib.error.HTTPError as error:
+            same(error.code, 404, "status")
+    finally:
+        agent.terminate()
+        agent.communicate()
+
+
 @case("an agent deletes only what it has sent")
 def _():
     folder = path("old")
@@ -404,8 +522,32 @@ def false_server(serve):
 
 
 def http(body, status="200 OK", length=None):
+    body = body.encode() if isinstance(body, str) else body
     return ("HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n" % (
         status, len(body) if length is None else length)).encode() + body
+
+
+@case("an agent puts aside what the server refuses, with its words; a wrong password is no refusal")
+def _():
+    for status, body, aside in (("400 Bad Request", "Code: 27, no such row", True),
+                                ("500 Internal", "Code: 193, wrong password", False),
+                                ("404 Not Found", "Code: 60, no table", False),
+                                ("503 Away", "", False)):
+        folder = path("refused" + status[:3])
+        os.mkdir(folder)
+        shutil.copy(path("lua.cairn"), folder)
+        answer = http(body, status)
+        listener = false_server(lambda connection, answer=answer: connection.sendall(answer))
+        done = subprocess.run([CAIRN, "agent", folder, "--once"], capture_output=True, check=False,
+                              timeout=60, env=dict(os.environ, CAIRN_FLEET="clickhouse://127.0.0.1:%d/x" %
+                                                   listener.getsockname()[1]))
+        listener.close()
+        same(done.returncode, 2, "status")
+        left = sorted(name for name in os.listdir(folder) if name[0] != ".")
+        same(left, ["refused"] if aside else ["lua.cairn"], status)
+        if aside:
+            with open(os.path.join(folder, "refused", "lua.cairn.txt"), encoding="utf-8") as file:
+                assert "no such row" in file.read()
 
 
 @case("hostile servers: garbage, lies about lengths, redirects; an error, never a crash")
