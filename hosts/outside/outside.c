@@ -28,6 +28,7 @@ enum {
 struct crn_outside {
     crn_events *events;
     cairn_profile *profile;
+    cairn_metric ready; /* time without a core; 0: not added */
     uint64_t period_ns;
     bool begins;
     volatile sig_atomic_t stopped;
@@ -116,7 +117,7 @@ static crn_target *target_of(crn_outside *outside, pid_t process, pid_t thread)
         return target;
     char name[16] = "";
     target = crn_target_of(thread, process, true);
-    if (crn_target_run_time(target, &target->run) && !outside->begins)
+    if (crn_target_times(target, &target->run, &target->ready) && !outside->begins)
         target->charged = target->run; /* what it used before is not in the samples */
     read_name(process, thread, name);
     if (!*target->space->name)
@@ -133,6 +134,17 @@ static void charge_wall(crn_outside *outside, crn_target *target, uint64_t amoun
     outside->wall_squares += square_us(amount);
 }
 
+/* Adds the metric with the first charge. */
+static void charge_ready(crn_outside *outside, crn_target *target, uint64_t amount)
+{
+    if (!amount)
+        return;
+    if (!outside->ready)
+        outside->ready = cairn_metric_add(outside->profile, "ready", "nanoseconds");
+    if (outside->ready < CAIRN_METRIC_MAX)
+        charge(target, outside->ready, amount);
+}
+
 static void charge_cpu(crn_outside *outside, crn_target *target, uint64_t amount)
 {
     charge(target, CAIRN_METRIC_CPU, amount);
@@ -143,8 +155,8 @@ static void charge_cpu(crn_outside *outside, crn_target *target, uint64_t amount
 /* Charges all processor time that no sample stood for. */
 static void settle(crn_outside *outside, crn_target *target)
 {
-    uint64_t run;
-    if (target->length && crn_target_run_time(target, &run) && run > target->charged)
+    uint64_t run, ready;
+    if (target->length && crn_target_times(target, &run, &ready) && run > target->charged)
         charge_cpu(outside, target, run - target->charged);
 }
 
@@ -265,14 +277,14 @@ static bool find_sleeper(crn_outside *outside, crn_target *target)
     crn_unwind_memory memory = {.copy = outside->page, .process = target->space->process};
     crn_unwind_walk walk = walk_of(outside, target, &memory);
     crn_unwind_frame frame;
-    uint64_t run;
+    uint64_t run, ready;
     uintptr_t first;
     long call;
     if (!crn_target_place(target, &frame, &call, &first))
         return false;
     walk.find_frame = true;
     size_t count = crn_unwind_stack(&walk, frame);
-    if (!crn_target_run_time(target, &run) || run != target->run)
+    if (!crn_target_times(target, &run, &ready) || run != target->run)
         return false;
     set_path(outside, target, &walk, count);
     if (call >= 0)
@@ -285,22 +297,29 @@ static bool find_sleeper(crn_outside *outside, crn_target *target)
 static void look(crn_target *target, void *data)
 {
     crn_outside *outside = data;
-    uint64_t run, gap = outside->now > target->looked ? outside->now - target->looked : 0;
+    uint64_t run, ready, gap = outside->now > target->looked ? outside->now - target->looked : 0;
     if (target->blocked && (!target->space->ran || target->next > outside->now))
         return;
-    if (!crn_target_run_time(target, &run)) {
+    if (!crn_target_times(target, &run, &ready)) {
         end_target(target, outside);
         return;
     }
     bool ran = run != target->run || !target->blocked;
+    uint64_t waited = ready > target->ready ? ready - target->ready : 0;
     target->run = run;
-    if (ran && target->length)
+    target->ready = ready;
+    if (ran && target->length) {
         charge_wall(outside, target, gap / 2);
+        charge_ready(outside, target, waited / 2);
+        waited -= waited / 2;
+    }
     uint64_t rest = ran && target->length ? gap - gap / 2 : gap;
     if (ran)
         target->blocked = find_sleeper(outside, target);
-    if (target->length)
+    if (target->length) {
         charge_wall(outside, target, rest);
+        charge_ready(outside, target, waited);
+    }
     if (run > target->charged + 2 * outside->period_ns && target->length)
         charge_cpu(outside, target, run - target->charged - outside->period_ns);
     outside->looks += gap != 0;

@@ -127,6 +127,7 @@ typedef struct crn_target {
     uint64_t looked;  /* CLOCK_MONOTONIC at the last look, ns */
     uint64_t next;    /* when to look again, ns */
     uint64_t run;     /* processor time at the last look, ns */
+    uint64_t ready;   /* time without a core at the last look, ns */
     uint64_t charged; /* processor time that is charged, ns */
     bool blocked;     /* `path` is where it sleeps */
     size_t length, capacity;
@@ -141,8 +142,9 @@ size_t crn_targets_count(void);
 void crn_threads_find(pid_t process, void (*found)(void *data, pid_t process, pid_t thread),
                       void *data);
 void crn_target_forget(crn_target *target);
-/* Reads the thread's processor time. False if it has ended. */
-bool crn_target_run_time(crn_target *target, uint64_t *ns);
+/* Reads the thread's processor time, and how long it was ready while no core was free, ns. False if
+ * it has ended. */
+bool crn_target_times(crn_target *target, uint64_t *run, uint64_t *ready);
 /* Asks the kernel where a sleeping thread is. False if it runs. */
 bool crn_target_place(const crn_target *target, crn_unwind_frame *frame, long *call,
                       uintptr_t *first);

@@ -86,14 +86,16 @@ void crn_threads_find(pid_t process, void (*found)(void *data, pid_t process, pi
         closedir(folder);
 }
 
-bool crn_target_run_time(crn_target *target, uint64_t *ns)
+bool crn_target_times(crn_target *target, uint64_t *run, uint64_t *ready)
 {
     char text[96];
     ssize_t size = target->schedstat < 0 ? -1 : pread(target->schedstat, text, sizeof text - 1, 0);
     if (size <= 0)
         return false;
+    char *end;
     text[size] = '\0';
-    *ns = strtoull(text, NULL, 10);
+    *run = strtoull(text, &end, 10);
+    *ready = strtoull(end, NULL, 10);
     return true;
 }
 
