@@ -442,7 +442,9 @@ static void put_notes(crn_outside *outside)
     note(outside, "cpu_samples", "%.0f", (double)outside->samples);
     note(outside, "cpu_squares", "%.0f", outside->cpu_squares);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    note(outside, "sampler_ns", "%.0f", (double)used.tv_sec * 1e9 + (double)used.tv_nsec);
+    note(outside, "cost_ns", "%.0f", (double)used.tv_sec * 1e9 + (double)used.tv_nsec);
+    cairn_profile_note(outside->profile, "cost_method",
+                       "of the sampler, beside the program; without the kernel's copies of stacks");
     if (outside->lost)
         note(outside, "samples_lost", "%.0f", (double)outside->lost);
     snprintf(share, sizeof share, "%llu of %llu", (unsigned long long)outside->incomplete,

@@ -61,6 +61,23 @@ void crn_spaces_each(void (*each)(crn_space *space, void *data), void *data)
         each(space, data);
 }
 
+/* The 28th field of /proc/PID/stat is where the first thread's stack began. */
+static uintptr_t read_entry(pid_t process)
+{
+    enum { FIELDS_BETWEEN = 26 };
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = file < 0 ? 0 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        close(file);
+    text[size > 0 ? size : 0] = '\0';
+    char *at = strrchr(text, ')');
+    for (int i = 0; at && i < FIELDS_BETWEEN; i++)
+        at = strchr(at + 1, ' ');
+    return at ? strtoull(at, NULL, 10) : 0;
+}
+
 /* ---- mappings ---- */
 
 /* Makes room for a mapping: what is there is unmapped. */
@@ -126,23 +143,6 @@ static void read_line(crn_space *space, char *line)
         crn_space_map(space, start, end, offset, name ? line + name : "");
 }
 
-/* The 28th field of /proc/PID/stat is where the first thread's stack began. */
-static uintptr_t read_entry(pid_t process)
-{
-    enum { FIELDS_BETWEEN = 26 };
-    char path[64], text[1024];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t size = file < 0 ? 0 : read(file, text, sizeof text - 1);
-    if (file >= 0)
-        close(file);
-    text[size > 0 ? size : 0] = '\0';
-    char *at = strrchr(text, ')');
-    for (int i = 0; at && i < FIELDS_BETWEEN; i++)
-        at = strchr(at + 1, ' ');
-    return at ? strtoull(at, NULL, 10) : 0;
-}
-
 void crn_space_read(crn_space *space)
 {
     char path[64], *line = NULL;
@@ -161,7 +161,7 @@ void crn_space_read(crn_space *space)
 void crn_space_clear(crn_space *space)
 {
     space->count = 0;
-    space->entry = 0;
+    space->entry = read_entry(space->process);
     space->program = 0;
     space->code_count = 0;
     if (space->codes)
