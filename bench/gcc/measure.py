@@ -94,7 +94,46 @@ def jq(root, folder, scale):
             "run": ["-c", "select(.id % 3 == 0) | {n: .name, t: (.tags | length)}", data]}
 
 
-PROGRAMS = {"sqlite3": sqlite, "lua5.4": lua, "zstd": zstd, "jq": jq, "fmt": fmt}
+def duktape(root, _, scale):
+    base = os.path.join(root, "duktape")
+    return {"files": [base + path for path in ("/src-noline/duktape.c", "/examples/cmdline/duk_cmdline.c",
+                                                "/extras/print-alert/duk_print_alert.c")],
+            "options": ["-DDUK_CMDLINE_PRINTALERT_SUPPORT", "-I", base + "/src-noline", "-I",
+                        base + "/examples/cmdline", "-I", base + "/extras/print-alert", "-lm"],
+            "run": [os.path.join(HERE, "work.js")] * scale}
+
+
+def tcl(root, folder, scale):
+    made = os.path.join(folder, "tcl-made")
+    if not os.path.exists(os.path.join(made, "Makefile")):
+        os.makedirs(made, exist_ok=True)
+        subprocess.run([os.path.join(root, "tcl8.6/unix/configure"), "--disable-shared"], cwd=made,
+                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return {"tree": made, "program": "tclsh",
+            "run": [os.path.join(HERE, "work.tcl"), str(scale)],
+            "environment": {"TCL_LIBRARY": os.path.join(root, "tcl8.6/library")}}
+
+
+def minisat(root, folder, scale):
+    base = os.path.join(root, "minisat2")
+    data = os.path.join(folder, "problem.cnf")
+    variables, clauses, state = 170, 720, 11
+    with open(data, "w", encoding="ascii") as file:
+        file.write("p cnf %d %d\n" % (variables, clauses))
+        for _ in range(clauses):
+            for _ in range(3):
+                state = state * 6364136223846793005 + 1442695040888963407 & (1 << 64) - 1
+                file.write("%d " % ((state >> 33) % variables * (1 if state >> 62 & 1 else -1) or 1))
+            file.write("0\n")
+    return {"files": [base + path for path in ("/minisat/core/Main.cc", "/minisat/core/Solver.cc",
+                                                "/minisat/utils/Options.cc", "/minisat/utils/System.cc")],
+            "options": ["-I", base, "-D__STDC_LIMIT_MACROS", "-D__STDC_FORMAT_MACROS", "-fpermissive",
+                        "-lz"], "cpp": True, "statuses": (0, 10, 20),
+            "run": ["-verb=0", data] * min(scale, 1)}
+
+
+PROGRAMS = {"sqlite3": sqlite, "lua5.4": lua, "zstd": zstd, "jq": jq, "fmt": fmt,
+            "duktape": duktape, "tcl": tcl, "minisat": minisat}
 
 
 def cairn(*options):
@@ -121,6 +160,8 @@ VARIANTS = [
     ("plain", other("gcc"), {}, [], None),
     ("count, not profiled", "count", {}, [], "plain"),
     ("count", cairn(), {"CAIRN_OUT": "x.cairn"}, [], "plain"),
+    ("standby, not profiled", cairn("--standby"), {}, [], "plain"),
+    ("standby", "standby, not profiled", {"CAIRN_OUT": "x.cairn"}, [], "plain"),
     ("count+time", "count", {"CAIRN_OUT": "x.cairn", "CAIRN_CPU": "sampled"}, [], "plain"),
     ("count --small=10", cairn("--small=10"), {"CAIRN_OUT": "x.cairn"}, [], "plain"),
     ("count --inlined", cairn("--inlined"), {"CAIRN_OUT": "x.cairn"}, [], "plain"),
@@ -185,13 +226,14 @@ def run(program, command, environment, folder):
     begin = time.monotonic()
     try:
         done = subprocess.run(command + program["run"], cwd=folder, timeout=LONGEST, check=False,
-                              env=dict(os.environ, **environment), stdout=subprocess.PIPE,
+                              env=dict(os.environ, **program.get("environment", {}), **environment),
+                              stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
         return None
     taken = time.monotonic() - begin
     clear(folder)
-    if done.returncode:
+    if done.returncode not in program.get("statuses", (0,)):
         return None
     output = done.stdout
     if program.get("times_in_output"):
@@ -323,7 +365,7 @@ def main():
             cells = [ratio(found[name][0], variant, against) for name in names]
             row(variant + (", × clang" if against != "plain" else ""), cells + [mean(cells)])
     for what, index in (("compile time", 0), ("code size", 1)):
-        for variant in ("count", "count --small=10", "count --inlined", "time 100 Hz", "gprof"):
+        for variant in ("count", "standby, not profiled", "count --small=10", "count --inlined", "time 100 Hz", "gprof"):
             if all(variant not in found[name][2] for name in names):
                 continue
             cells = [found[name][2][variant][index] / found[name][2]["plain"][index]

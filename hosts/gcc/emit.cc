@@ -104,6 +104,33 @@ static const char enter_saved_caller_text[] = "# cairn enter\n\t"
     GET_CALLER("1", "0")
     ".previous";
 
+/* ---- --standby ---- */
+
+/* Goes to a block aside if there is a profile. */
+static const char switch_text[] = "# cairn switch\n\t"
+    "cmpb $0, " CRN_SWITCH "(%%rip)\n\t"
+    "jne %l0";
+
+/* For functions that may have a red zone, which a call would overwrite. */
+#define BELOW_RED_ZONE(calls) "addq $-128, %%rsp\n\t" calls "\n\tsubq $-128, %%rsp"
+
+/* %0: the saved caller, in memory; %1: the site. */
+#define CALL_ENTER "call " CRN_STUB_ENTER_SAVED_CALLER
+#define CALL_ENTER_TEXT(call) "# cairn enter\n\tleaq %1, %%rax\n\t" call "\n\tmovq %%rax, %0"
+static const char *const call_enter_text[] = {CALL_ENTER_TEXT(CALL_ENTER),
+                                              CALL_ENTER_TEXT(BELOW_RED_ZONE(CALL_ENTER))};
+
+/* %0: the saved caller, in memory. */
+#define SAVED_CALLER_TEXT(name, call) "# cairn " name "\n\tmovq %0, %%rcx\n\t" call
+#define WITH_SAVED_CALLER(name, stub)                                                              \
+    {                                                                                              \
+        SAVED_CALLER_TEXT(name, "call " stub), SAVED_CALLER_TEXT(name, BELOW_RED_ZONE("call " stub)) \
+    }
+static const char *const leave_saved_caller_text[] =
+    WITH_SAVED_CALLER("leave", CRN_STUB_LEAVE_SAVED_CALLER);
+static const char *const tail_saved_caller_text[] =
+    WITH_SAVED_CALLER("tail", CRN_STUB_TAIL_SAVED_CALLER);
+
 /* %0: caller, %1: strand. A pending request has set the limit to 0. */
 static const char leave_leaf_text[] = "# cairn leave\n\t"
     "testq %1, %1\n\t"
@@ -126,18 +153,34 @@ tree crn_operand(const char *constraint, tree value)
                            value);
 }
 
-/* The called stubs return below the red zone's begin: functions with them must have none. */
-gimple *crn_assemble(const char *text, crn_operands *inputs, crn_operands *outputs,
-                     std::initializer_list<const char *> lost)
+static gimple *assemble(const char *text, crn_operands *inputs, crn_operands *outputs,
+                        std::initializer_list<const char *> lost)
 {
     crn_operands *clobbers = NULL;
     for (const char *name : lost)
         vec_safe_push(clobbers, build_tree_list(NULL_TREE, build_string(strlen(name), name)));
-    ix86_pc_thunk_call_expanded = true;
     gasm *statement = gimple_build_asm_vec(text, inputs, outputs, clobbers, NULL);
     gimple_asm_set_volatile(statement, true);
     for (unsigned i = 0; i < vec_safe_length(outputs); i++)
         SSA_NAME_DEF_STMT(TREE_VALUE((*outputs)[i])) = statement;
+    return statement;
+}
+
+/* The called stubs return below the red zone's begin: functions with them must have none. */
+gimple *crn_assemble(const char *text, crn_operands *inputs, crn_operands *outputs,
+                     std::initializer_list<const char *> lost)
+{
+    ix86_pc_thunk_call_expanded = true;
+    return assemble(text, inputs, outputs, lost);
+}
+
+gimple *crn_emit_switch(tree label)
+{
+    vec<tree, va_gc> *labels = NULL, *clobbers = NULL;
+    vec_safe_push(labels, build_tree_list(NULL_TREE, label));
+    vec_safe_push(clobbers, build_tree_list(NULL_TREE, build_string(2, "cc")));
+    gasm *statement = gimple_build_asm_vec(switch_text, NULL, NULL, clobbers, labels);
+    gimple_asm_set_volatile(statement, true);
     return statement;
 }
 
@@ -185,6 +228,16 @@ static gimple *enter_inline(const char *text, unsigned scratches, tree site, tre
     return crn_assemble(text, inputs, outputs, {"cc"});
 }
 
+static gimple *enter_to_slot(tree site, tree slot)
+{
+    crn_operands *inputs = NULL, *outputs = NULL;
+    vec_safe_push(outputs, crn_operand("=m", slot));
+    vec_safe_push(inputs, crn_operand("m", crn_site_block(site)));
+    crn_stubs_use();
+    return assemble(call_enter_text[crn_may_have_red_zone()], inputs, outputs,
+                    {"rax", "r9", "r10", "r11", "cc"});
+}
+
 static gimple *leave_leaf(tree caller, tree strand)
 {
     crn_operands *inputs = NULL;
@@ -199,6 +252,8 @@ gimple *crn_emit_enter(tree site, tree height)
         return call_with_site("cairn_priv_call_enter", site, height);
     if (tree strand = crn_leaf_strand(height))
         return enter_inline(enter_leaf_text, 2, site, height, strand);
+    if (tree slot = crn_saved_caller_slot(height))
+        return enter_to_slot(site, slot);
     if (crn_storage_of(height) == CRN_SAVED_CALLER)
         return enter_inline(enter_saved_caller_text, 2, site, height,
                             make_ssa_name(long_long_integer_type_node));
@@ -224,6 +279,14 @@ static gimple *assemble_with_height(const char *text, tree height)
     return crn_assemble(text, inputs, outputs, {"r9", "r10", "r11", "cc"});
 }
 
+static gimple *assemble_with_slot(const char *const *texts, tree slot)
+{
+    crn_operands *inputs = NULL;
+    vec_safe_push(inputs, crn_operand("m", slot));
+    crn_stubs_use();
+    return assemble(texts[crn_may_have_red_zone()], inputs, NULL, {"rcx", "r9", "r10", "r11", "cc"});
+}
+
 gimple *crn_emit_leave(tree height, tree site)
 {
     if (crn_chosen.verify) {
@@ -235,13 +298,18 @@ gimple *crn_emit_leave(tree height, tree site)
         return call_with_height("cairn_priv_call_leave", height);
     if (tree strand = crn_leaf_strand(height))
         return leave_leaf(height, strand);
+    if (tree slot = crn_saved_caller_slot(height))
+        return assemble_with_slot(leave_saved_caller_text, slot);
     return assemble_with_height(leave_text[crn_storage_of(height)], height);
 }
 
 gimple *crn_emit_tail(tree height)
 {
-    return crn_by_calls() ? call_with_height("cairn_priv_call_tail", height)
-                          : assemble_with_height(tail_text[crn_storage_of(height)], height);
+    if (crn_by_calls())
+        return call_with_height("cairn_priv_call_tail", height);
+    if (tree slot = crn_saved_caller_slot(height))
+        return assemble_with_slot(tail_saved_caller_text, slot);
+    return assemble_with_height(tail_text[crn_storage_of(height)], height);
 }
 
 gimple *crn_emit_restore(tree height)

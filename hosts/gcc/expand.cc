@@ -5,6 +5,9 @@
  */
 #include "plugin.h"
 
+#include "cfghooks.h"
+#include "cfgloop.h"
+
 namespace {
 
 gcall *call_behind(gimple_stmt_iterator place)
@@ -83,15 +86,43 @@ gimple *code_of(const gimple *marker)
     }
 }
 
-/* Counters are looked up behind the enter. */
-void expand(gimple_stmt_iterator *place)
+/* --standby: replaces the marker by a switch, and puts its code into a block that GCC places out of
+ * the way. */
+void expand_aside(basic_block block, gimple *marker)
+{
+    gimple *code = code_of(marker);
+    edge on = split_block(block, marker);
+    basic_block aside = create_empty_bb(block);
+    gimple_stmt_iterator place = gsi_last_bb(block);
+    gsi_replace(&place, crn_emit_switch(gimple_block_label(aside)), false);
+    place = gsi_last_bb(aside);
+    gsi_insert_after(&place, code, GSI_NEW_STMT);
+    on->probability = profile_probability::very_likely();
+    make_edge(block, aside, 0)->probability = profile_probability::very_unlikely();
+    make_single_succ_edge(aside, on->dest, EDGE_FALLTHRU);
+    aside->count = block->count.apply_probability(profile_probability::very_unlikely());
+    if (current_loops && block->loop_father)
+        add_bb_to_loop(aside, block->loop_father);
+    free_dominance_info(CDI_DOMINATORS);
+    free_dominance_info(CDI_POST_DOMINATORS);
+}
+
+/* Counters are looked up behind the enter. Returns false if the block ends here: what followed is in
+ * another. */
+bool expand(gimple_stmt_iterator *place)
 {
     gimple *marker = gsi_stmt(*place);
     tree counters = crn_marker_counters(marker);
     if (counters)
         gsi_insert_after(place, crn_emit_counters(crn_marker_tree(marker), counters),
                          GSI_SAME_STMT);
+    tree height = crn_marker_height(marker);
+    if (!crn_by_calls() && crn_saved_caller_slot(height)) {
+        expand_aside(gimple_bb(marker), marker);
+        return false;
+    }
     gsi_replace(place, code_of(marker), false);
+    return true;
 }
 
 /* Returns true if a later leave makes this one redundant: a leave of a pushed frame drops
@@ -126,8 +157,8 @@ class expand_pass : public gimple_opt_pass {
                 gsi_remove(&i, true);
                 continue;
             }
-            if (crn_marker_of(gsi_stmt(i)) != CRN_MARKER_NONE)
-                expand(&i);
+            if (crn_marker_of(gsi_stmt(i)) != CRN_MARKER_NONE && !expand(&i))
+                break;
             gsi_next(&i);
         }
         crn_storage_end();

@@ -66,6 +66,21 @@ static bool calls_nothing(function *function)
     return true;
 }
 
+/* Returns true if the function certainly has a call that is no jump, so that GCC gives it no red
+ * zone. Calls of builtin functions may become instructions. */
+static bool calls_surely(function *function)
+{
+    basic_block block;
+    FOR_EACH_BB_FN(block, function)
+    for (gimple_stmt_iterator i = gsi_start_bb(block); !gsi_end_p(i); gsi_next(&i)) {
+        gcall *call = dyn_cast<gcall *>(gsi_stmt(i));
+        if (call && !gimple_call_internal_p(call) && !gimple_call_tail_p(call) &&
+            !gimple_call_builtin_p(call))
+            return true;
+    }
+    return false;
+}
+
 static void take(function *function, crn_marker wanted, void with(tree height))
 {
     basic_block block;
@@ -76,10 +91,17 @@ static void take(function *function, crn_marker wanted, void with(tree height))
 }
 
 static bool all_known;
+static bool has_call; /* of the current function */
+static unsigned frame_count;
 
 static void add(tree height)
 {
     strands->put(height, make_ssa_name(long_long_integer_type_node));
+}
+
+static void count_frame(tree)
+{
+    frame_count++;
 }
 
 static void look(tree height)
@@ -167,12 +189,17 @@ void crn_leaf_begin(function *function)
     if (!strands)
         strands = new hash_map<tree, tree>;
     strands->empty();
+    has_call = calls_surely(function);
     if (crn_by_calls())
         return;
+    frame_count = 0;
+    take(function, CRN_MARKER_ENTER, count_frame);
     if (!calls_nothing(function)) {
         take_inlined(function);
         return;
     }
+    if (crn_chosen.standby && frame_count == 1) /* its only frame saves its caller */
+        return;
     take(function, CRN_MARKER_ENTER, add);
     all_known = true;
     take(function, CRN_MARKER_LEAVE, look); /* the leave of either of two frames */
@@ -184,4 +211,9 @@ tree crn_leaf_strand(tree height)
 {
     tree *strand = strands->get(height);
     return strand ? *strand : NULL_TREE;
+}
+
+bool crn_may_have_red_zone(void)
+{
+    return !has_call;
 }

@@ -41,6 +41,8 @@ static bool read_argument(const char *key, const char *value)
         crn_chosen.frames = true;
     else if (strcmp(key, "calls") == 0)
         crn_chosen.calls = true;
+    else if (strcmp(key, "standby") == 0)
+        crn_chosen.standby = true;
     else if (strcmp(key, "verify") == 0)
         crn_chosen.verify = true;
     else if (strcmp(key, "broken") == 0 && value)

@@ -35,6 +35,7 @@ struct crn_choice {
     bool frames;        /* enter inlined functions even where a counter would do */
     bool calls;         /* call functions in place of inlining code */
     bool alloc;         /* a function stays on the stack while it allocates */
+    bool standby;       /* cost nothing while no profile is open */
     bool verify;        /* check frames at run time */
     bool branch;        /* each outcome of a branch is a block */
     bool zero;          /* register sites, to report those that never ran */
@@ -141,6 +142,9 @@ void crn_leaf_begin(function *function);
 /* If the function calls nothing, its frame is not pushed: returns the variable with the strand,
  * otherwise NULL. The "height" is then the node offset of the caller's context. */
 tree crn_leaf_strand(tree height);
+/* Returns true unless the current function certainly has no red zone. */
+bool crn_may_have_red_zone(void);
+
 /* ---- saved_caller.cc ------------------------------------------------------------------- */
 
 /* Storage of a frame. */
@@ -149,6 +153,9 @@ enum crn_storage {
     CRN_SAVED_CALLER /* enter returns the caller, which the function saves and passes to leave */
 };
 crn_storage crn_storage_of(tree height);
+/* With --standby returns the variable that holds the saved caller, in the function's frame; NULL
+ * without that, or if the height is no such frame's. Nothing writes to it without a profile. */
+tree crn_saved_caller_slot(tree height);
 
 /* Analyses a function whose markers are about to be expanded. Before, its frames are pushed. */
 void crn_storage_begin(function *function);
@@ -175,10 +182,14 @@ void crn_storage_end(void);
 #define CRN_AT_HOST_COUNTERS_END CRN_TEXT(CRN_LANE_HOST_COUNTERS_END)
 
 #define CRN_STUB_ENTER "cairn_priv_stub_2_enter_guarded"
+#define CRN_STUB_ENTER_SAVED_CALLER "cairn_priv_stub_3_enter_saved_caller"
 #define CRN_STUB_LEAVE "cairn_priv_stub_1_leave"
 #define CRN_STUB_TAIL "cairn_priv_stub_1_tail_guarded"
 #define CRN_STUB_LEAVE_SAVED_CALLER "cairn_priv_stub_2_leave_saved_caller"
 #define CRN_STUB_TAIL_SAVED_CALLER "cairn_priv_stub_2_tail_saved_caller"
+
+/* --standby: the byte that tells whether there is a profile; one in each program or library. */
+#define CRN_SWITCH "cairn_priv_switch_1"
 
 /* Writes the stub functions into each object file that calls them. */
 void crn_stubs_begin(const char *plugin);
@@ -192,6 +203,9 @@ tree crn_operand(const char *constraint, tree value);
 /* Makes a volatile assembler statement, which defines its outputs. `lost`: clobbered registers. */
 gimple *crn_assemble(const char *text, crn_operands *inputs, crn_operands *outputs,
                      std::initializer_list<const char *> lost);
+
+/* Makes a statement that goes to the label if there is a profile. */
+gimple *crn_emit_switch(tree label);
 
 /* The statements that markers expand to. */
 gimple *crn_emit_enter(tree site, tree height);

@@ -12,6 +12,7 @@
 #include "plugin.h"
 
 static crn_storage storage;
+static tree slot; /* the variable of the current function */
 
 namespace {
 
@@ -43,6 +44,23 @@ void census::take(gimple *statement)
     others |= height != own && !is_of_go(height);
 }
 
+/* The address sanitizer has its own layout of frames, and its own shadow of them. */
+bool lays_out_frames(void)
+{
+    return flag_sanitize & (SANITIZE_ADDRESS | SANITIZE_HWADDRESS);
+}
+
+/* Volatile, so that GCC gives it a place in the frame; not addressable, which would make
+ * -fstack-protector-strong protect the function. */
+tree slot_make(void)
+{
+    tree made = create_tmp_var(long_long_integer_type_node, "cairn_caller");
+    TREE_THIS_VOLATILE(made) = 1;
+    TREE_SIDE_EFFECTS(made) = 1;
+    DECL_SOURCE_LOCATION(made) = BUILTINS_LOCATION;
+    return made;
+}
+
 } // namespace
 
 void crn_storage_begin(function *function)
@@ -54,14 +72,21 @@ void crn_storage_begin(function *function)
         census.take(gsi_stmt(i));
     bool saved = !census.restored && census.entered == 1 && !census.others && !crn_by_calls();
     storage = saved ? CRN_SAVED_CALLER : CRN_PUSHED;
+    slot = saved && crn_chosen.standby && !lays_out_frames() ? slot_make() : NULL_TREE;
 }
 
 void crn_storage_end(void)
 {
     storage = CRN_PUSHED;
+    slot = NULL_TREE;
 }
 
 crn_storage crn_storage_of(tree height)
 {
     return is_of_go(height) ? CRN_SAVED_CALLER : storage;
+}
+
+tree crn_saved_caller_slot(tree height)
+{
+    return is_of_go(height) ? NULL_TREE : slot;
 }

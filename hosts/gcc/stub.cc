@@ -49,6 +49,36 @@ static const char enter[] =
     "\tjmp *cairn_priv_site_enter_guarded@GOTPCREL(%rip)\n"
     END(CRN_STUB_ENTER);
 
+/* %rax: the site. Returns the caller with the graph's tag in %rax, 0 without a strand; clobbers %r9 to
+ * %r11. After a tail call the caller is at the end of the stack. */
+static const char enter_saved_caller[] =
+    BEGIN(CRN_STUB_ENTER_SAVED_CALLER)
+    "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %r11\n"
+    "\tmovq %fs:(%r11), %r11\n"
+    "\ttestq %r11, %r11\n"
+    "\tje 1f\n"
+    "\tleaq 8(%rsp), %r10\n"
+    "\t" CRN_TEXT(CRN_CACHE_LOOK_UP(%r10d, CRN_SITE_INLINE_CACHE(%rax), %r11, %r10d, %r10, %r9d, %r9)) "\n"
+    "\tmovq " CRN_AT_CURRENT "(%r11), %r9\n"
+    "\tcmpl %r9d, %r10d\n"
+    "\tjne 2f\n"
+    "\tshrq $32, %r10\n"
+    "\tmovq " CRN_AT_BASE "(%r11), %rax\n"
+    "\taddq $1, (%rax,%r10,8)\n"
+    "\ttestq %r9, %r9\n"
+    "\tjs 5f\n"
+    "6:\tmovq %r10, " CRN_AT_CURRENT "(%r11)\n"
+    "\tmovq " CRN_AT_GRAPH_TAG "(%r11), %rax\n"
+    "\taddq %r9, %rax\n"
+    "\tret\n"
+    "1:\txorl %eax, %eax\n"
+    "\tret\n"
+    "5:\tmovq " CRN_AT_TOP "(%r11), %r9\n"
+    "\tmovl (%r9), %r9d\n"
+    "\tjmp 6b\n"
+    "2:\tjmp *cairn_priv_site_enter_saved_caller@GOTPCREL(%rip)\n"
+    END(CRN_STUB_ENTER_SAVED_CALLER);
+
 #define LOAD_STRAND                                                                                \
     "\tmovq cairn_priv_thread_strand@gottpoff(%rip), %r11\n"                                       \
     "\tmovq %fs:(%r11), %r11\n"                                                                    \
@@ -136,6 +166,24 @@ static const char text[] =
     LEAVE_SAVED_CALLER(CRN_STUB_LEAVE_SAVED_CALLER)
     TAIL_SAVED_CALLER(CRN_STUB_TAIL_SAVED_CALLER)
     "\t.text\n";
+
+/* The switch of --standby, and the function that sets it when the program or library is loaded. */
+static const char switch_[] =
+    "\t.section .data." CRN_SWITCH ",\"awG\",@progbits," CRN_SWITCH ",comdat\n"
+    "\t.weak " CRN_SWITCH "\n"
+    "\t.hidden " CRN_SWITCH "\n"
+    "\t.type " CRN_SWITCH ", @object\n"
+    "\t.size " CRN_SWITCH ", 1\n"
+    CRN_SWITCH ":\n"
+    "\t.byte 0\n"
+    "\t.section .init_array.00099,\"awG\",%init_array," CRN_SWITCH ",comdat\n"
+    "\t.p2align 3\n"
+    "\t.quad " CRN_SWITCH "_set\n"
+    BEGIN(CRN_SWITCH "_set")
+    "\tleaq " CRN_SWITCH "(%rip), %rdi\n"
+    "\tjmp *cairn_priv_switch_set@GOTPCREL(%rip)\n"
+    END(CRN_SWITCH "_set")
+    "\t.text\n";
 /* clang-format on */
 
 static bool used;
@@ -150,7 +198,8 @@ static void write(void *event, void *data)
     (void)event;
     (void)data;
     if (used && asm_out_file)
-        fprintf(asm_out_file, "%s%s", enter, text);
+        fprintf(asm_out_file, "%s%s%s%s", enter, text, crn_chosen.standby ? enter_saved_caller : "",
+                crn_chosen.standby ? switch_ : "");
     used = false;
 }
 

@@ -197,6 +197,11 @@ for each in ALL:
         if way[1] == "--calls":
             continue
         case("%s counts like its reference, %s" % (each[0], " ".join(way)), each, *way)(compare)
+for each in ALL:
+    for way in (["-O0"], ["-O2"], ["-O3", "--inlined"], ["-Os", "-fPIC", "-flto"],
+                ["-O2", "-fno-pie", "-no-pie", "-static"]):
+        case("%s counts like its reference, --standby %s" % (each[0], " ".join(way)), each, *way,
+             "--standby")(compare)
 
 
 @case("functions that call nothing push no frame, and count, however time is measured")
