@@ -179,8 +179,9 @@ static const crn_option gcc_options[] = {
     {"branch", .help = "Also count the branches taken",
      .more = "Each direction of a branch is a block. Best with -O0.", .flag = &given.branch},
     {"standby", .help = "Make a program that costs nothing until it is profiled, to be shipped",
-     .more = "Without a profile a function executes four instructions more: two tests. A profiled run "
-             "takes longer than without this option.",
+     .more =
+         "Without a profile a function executes four instructions more: two tests. A profiled run "
+         "takes longer than without this option.",
      .flag = &given.standby},
     {"verify", .help = "Check at run time that enter and leave match",
      .more = "The capture's note \"verify\" has the number of mismatches.", .flag = &given.verify},

@@ -284,7 +284,8 @@ static gimple *assemble_with_slot(const char *const *texts, tree slot)
     crn_operands *inputs = NULL;
     vec_safe_push(inputs, crn_operand("m", slot));
     crn_stubs_use();
-    return assemble(texts[crn_may_have_red_zone()], inputs, NULL, {"rcx", "r9", "r10", "r11", "cc"});
+    return assemble(texts[crn_may_have_red_zone()], inputs, NULL,
+                    {"rcx", "r9", "r10", "r11", "cc"});
 }
 
 gimple *crn_emit_leave(tree height, tree site)

@@ -107,8 +107,8 @@ void expand_aside(basic_block block, gimple *marker)
     free_dominance_info(CDI_POST_DOMINATORS);
 }
 
-/* Counters are looked up behind the enter. Returns false if the block ends here: what followed is in
- * another. */
+/* Counters are looked up behind the enter. Returns false if the block ends here: what followed is
+ * in another. */
 bool expand(gimple_stmt_iterator *place)
 {
     gimple *marker = gsi_stmt(*place);
