@@ -14,3 +14,6 @@ note cost_ns 2000000000
 >a +1 <
 END
 cairn report cost.cairn | grep ^cost
+# With --strict, warnings fail the command, and nothing else does.
+cairn report a.cairn --strict --no-summary --flat --top 1 >/dev/null
+cairn report b.cairn --strict --no-summary --flat --top 1 >/dev/null
