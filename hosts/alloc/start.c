@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../native/variables.h"
 #include "alloc.h"
 
 static bool glibc = true; /* the interposed malloc is glibc's */
@@ -94,23 +95,23 @@ static void leave_preload(char *list)
     }
     *write = '\0';
     if (write == list)
-        unsetenv("LD_PRELOAD");
+        crn_variable_remove("LD_PRELOAD");
 }
 
 static bool in_environment; /* its variables are still to be removed */
 
 /* Gives the program the environment that it would have without cairn run, so that the programs that
- * it starts are not profiled into its capture. Not from inside malloc: setenv may be its caller,
- * and holds the environment's lock. */
+ * it starts are not profiled into its capture. Not from inside malloc: setenv may be its caller. */
 static void leave_environment(void)
 {
     if (!in_environment)
         return;
     in_environment = false;
     char *list = secure_getenv("LD_PRELOAD");
-    unsetenv("CAIRN_ALLOC");
-    unsetenv("CAIRN_ALLOC_SEED");
-    unsetenv("CAIRN_OUT");
+    crn_variable_remove("CAIRN_ALLOC");
+    crn_variable_remove("CAIRN_ALLOC_SEED");
+    crn_variable_remove("CAIRN_OUT");
+    crn_variable_remove("CAIRN_SINCE");
     if (list)
         leave_preload(list);
 }

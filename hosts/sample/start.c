@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -15,6 +16,7 @@
 #include "cairn/host.h"
 
 #include "../native/code.h"
+#include "../native/variables.h"
 #include "sample.h"
 
 enum {
@@ -129,34 +131,24 @@ static void after_in_child(void)
         begin();
 }
 
-/* Sets a variable, or removes it if `value` is NULL. Returns a copy of the old value. */
-static char *variable_swap(const char *name, const char *value)
-{
-    const char *old = secure_getenv(name);
-    char *copy = old ? strdup(old) : NULL;
-    if (value)
-        setenv(name, value, 1);
-    else
-        unsetenv(name);
-    return copy;
-}
-
 /* The process's profile has libcairn's options from the environment. Those are for programs that
  * use libcairn, so the environment is restored at once. */
 static cairn_profile *profile_open(const char *path)
 {
-    const char *const variables[][2] = {{"CAIRN_OUT", path},   {"CAIRN_WALL", "off"},
-                                        {"CAIRN_CPU", "off"},  {"CAIRN_SPANS", "off"},
-                                        {"CAIRN_TICKS", NULL}, {"CAIRN_SPAN_HISTOGRAMS", NULL}};
-    enum { COUNT = sizeof variables / sizeof *variables };
-    char *old[COUNT];
-    for (int i = 0; i < COUNT; i++)
-        old[i] = variable_swap(variables[i][0], variables[i][1]);
-    cairn_profile *profile = cairn_process_profile();
-    for (int i = 0; i < COUNT; i++) {
-        free(variable_swap(variables[i][0], old[i]));
-        free(old[i]);
+    char *out;
+    if (asprintf(&out, "CAIRN_OUT=%s", path) < 0)
+        return NULL;
+    static char wall[] = "CAIRN_WALL=off", cpu[] = "CAIRN_CPU=off", spans[] = "CAIRN_SPANS=off",
+                ticks[] = "CAIRN_TICKS", histograms[] = "CAIRN_SPAN_HISTOGRAMS";
+    char **before = crn_variables_replace((char *[]){out, wall, cpu, spans, ticks, histograms, NULL});
+    cairn_profile *profile = NULL;
+    if (before) {
+        char **own = environ;
+        profile = cairn_process_profile();
+        environ = before;
+        free(own);
     }
+    free(out);
     return profile;
 }
 

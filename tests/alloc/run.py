@@ -359,6 +359,10 @@ def the_environment_is_as_it_was():
         out = subprocess.run(["/usr/bin/env"], capture_output=True, text=True, check=True, env={
             "LD_PRELOAD": f"{preload} {other}", "CAIRN_ALLOC": "exact", "CAIRN_OUT": "z.cairn"})
         assert out.stdout == f"LD_PRELOAD={other}\n", out.stdout
+    # bash has an unsetenv of its own.
+    out = subprocess.run([CAIRN, "run", "--alloc", "-o", "z.cairn", "bash", "-c", "env"],
+                         capture_output=True, text=True, check=True, env={"PATH": os.environ["PATH"]})
+    assert "CAIRN" not in out.stdout and "LD_PRELOAD" not in out.stdout, out.stdout
 
 
 @test

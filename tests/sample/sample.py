@@ -167,6 +167,16 @@ def _():
     assert total(report, "cpu") > 10e6, report["metrics"]
 
 
+@case("a shell with a setenv of its own, and all it starts, are in one capture")
+def _():
+    status, report = sampled("bash", "-c", "x=$(ls /); ls / >/dev/null; exit 3")[1:]
+    same(status, 3, "status")
+    found = {row["block"]["name"] for row in report["flat"]}
+    assert {"bash", "ls"} <= found, found
+    left = [name for name in os.listdir(WORK) if name.endswith(".cairn")]
+    same(left, ["out.cairn"], "captures")
+
+
 @case("a script runs under its interpreter, found on PATH")
 def _():
     folder = os.path.join(WORK, "bin")
