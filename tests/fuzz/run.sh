@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Fuzzes for CAIRN_FUZZ_SECONDS (5), from captures made just now: run.sh MAKE_SEEDS FUZZER [CAIRN].
 # With CAIRN the seeds are the captures with spans, and each merged with itself. The fuzzer's seed is
-# fixed, so that a run can be repeated.
+# CAIRN_FUZZ_SEED (2026), so that a run can be repeated.
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -17,7 +17,7 @@ for seed in "$folder/seeds/"*; do
 done
 seconds=${CAIRN_FUZZ_SECONDS:-5}
 echo "1..1"
-if "$2" -seed=2026 -max_total_time="$seconds" -max_len=400000 -timeout=20 -rss_limit_mb=2048 \
+if "$2" -seed="${CAIRN_FUZZ_SEED:-2026}" -max_total_time="$seconds" -max_len=400000 -timeout=20 -rss_limit_mb=2048 \
     -malloc_limit_mb=1024 -artifact_prefix="${CAIRN_FUZZ_KEEP:-$folder}/" -print_final_stats=1 \
     "$folder/corpus" >"$folder/log" 2>&1; then
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$folder/log")

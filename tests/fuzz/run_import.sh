@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Fuzzes an importer for CAIRN_FUZZ_SECONDS (5): run_import.sh FUZZER FORMAT CAIRN DATA. The
-# seed is fixed, so that a run can be repeated.
+# seed is CAIRN_FUZZ_SEED (2026), so that a run can be repeated.
 set -eu
 fuzzer=$1 format=$2 cairn=$3 data=$4
 seconds=${CAIRN_FUZZ_SECONDS:-5}
@@ -19,7 +19,7 @@ else
     cp "$data"/*."$format"* "$folder/corpus"
     [ "$format" != mlmon ] || cp "$data"/*.show-sources.txt "$folder/corpus"
 fi
-if "$fuzzer" -seed=2026 -max_total_time="$seconds" -max_len=65536 -timeout=20 \
+if "$fuzzer" -seed="${CAIRN_FUZZ_SEED:-2026}" -max_total_time="$seconds" -max_len=65536 -timeout=20 \
     -rss_limit_mb=2048 -malloc_limit_mb=1024 -artifact_prefix="${CAIRN_FUZZ_KEEP:-$folder}/" \
     -print_final_stats=1 "$folder/corpus" >"$folder/log" 2>&1; then
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$folder/log")

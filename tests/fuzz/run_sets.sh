@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Fuzzes expressions over sets of blocks for CAIRN_FUZZ_SECONDS (2): run_sets.sh FUZZER. The seed is
-# fixed, so that a run can be repeated.
+# CAIRN_FUZZ_SEED (2026), so that a run can be repeated.
 set -eu
 fuzzer=$1
 seconds=${CAIRN_FUZZ_SECONDS:-2}
@@ -18,7 +18,7 @@ from("expr") and not "term" or file('a[.]c')
 pred(succ(is("parse@b.c:2"))) and (thresh-gc(1) or "expr.<gc>")
 END
 echo "1..1"
-if "$fuzzer" -seed=2026 -max_total_time="$seconds" -max_len=400 -timeout=20 -rss_limit_mb=2048 \
+if "$fuzzer" -seed="${CAIRN_FUZZ_SEED:-2026}" -max_total_time="$seconds" -max_len=400 -timeout=20 -rss_limit_mb=2048 \
     -artifact_prefix="${CAIRN_FUZZ_KEEP:-$folder}/" -print_final_stats=1 "$folder/corpus" \
     >"$folder/log" 2>&1; then
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$folder/log")
