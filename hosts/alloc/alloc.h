@@ -12,6 +12,7 @@
 #include <pthread.h>
 
 #include <cairn/alloc.h>
+#include <cairn/host.h>
 
 #include "../native/code.h"
 #include "../native/pages.h"
@@ -226,6 +227,17 @@ extern const char *const crn_metric_names[CRN_METRICS][2]; /* name and unit */
 /* To be called after something could not be recorded. If the capture has no space, all threads stop
  * recording. */
 void crn_alloc_stop_if_full(void);
+
+/* In a child that was made without fork: ends recording, so that nothing of the child reaches the
+ * parent's capture. Signal safe. */
+void crn_alloc_end_in_child(void);
+
+/* Call before anything of the profile is used. */
+static inline void crn_alloc_notice_child(void)
+{
+    if (CRN_UNLIKELY(cairn_priv_process_is_unseen()))
+        crn_alloc_end_in_child();
+}
 
 /* ---- lane.c: all lanes ---- */
 

@@ -157,6 +157,7 @@ static crn_lane *open_lane(cairn_lane **inherited_one, const char *name)
 static void thread_ends(void *data)
 {
     crn_lane *lane = data;
+    crn_alloc_notice_child();
     crn_here.busy = (uintptr_t)__builtin_frame_address(0);
     crn_here.ended = true;
     if (crn_here.lane == lane)

@@ -70,6 +70,7 @@ static inline void leave(crn_lane *lane)
  * NULL if nothing is recorded. */
 static inline crn_lane *enter(crn_lane *first(void))
 {
+    crn_alloc_notice_child();
     crn_lane *lane = crn_here.lane;
     if (CRN_UNLIKELY(!lane))
         return first();

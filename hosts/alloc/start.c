@@ -248,6 +248,7 @@ static bool wait_for_threads(void)
 
 __attribute__((destructor)) static void end_with_program(void)
 {
+    crn_alloc_notice_child();
     int state = __atomic_load_n(&crn_alloc_state_now, __ATOMIC_ACQUIRE);
     if (state != CRN_ALLOC_ON && state != CRN_ALLOC_FULL)
         return;

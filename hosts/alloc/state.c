@@ -13,6 +13,14 @@ const char *const crn_metric_names[CRN_METRICS][2] = {
     {"freed objects", "count"}, {"peak bytes", "bytes"},
 };
 
+/* A handler of fork can allocate before libcairn's handler has run: then nothing changes. */
+void crn_alloc_end_in_child(void)
+{
+    cairn_priv_process_begin_unseen();
+    if (!cairn_priv_process_is_unseen())
+        __atomic_store_n(&crn_alloc_state_now, CRN_ALLOC_OVER, __ATOMIC_RELEASE);
+}
+
 void crn_alloc_stop_if_full(void)
 {
     int on = CRN_ALLOC_ON;

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -301,6 +302,29 @@ static void forks(void)
         MUST(waitpid(child, &status, 0) == child && status == 0);
     }
     for (int i = 0; i < 50; i++)
+        release(&slots[i]);
+}
+
+/* Children for which the C library calls no handlers. Each allocates and frees, and returns from main. */
+static void children_without_fork(void)
+{
+    held slots[10];
+    for (int i = 0; i < 10; i++)
+        slots[i] = by_malloc(1000);
+    for (int times = 0; times < 2; times++) {
+        pid_t child = times ? (pid_t)syscall(SYS_fork) : _Fork();
+        MUST(child >= 0);
+        if (child == 0) {
+            for (int i = 0; i < 10; i++)
+                free(slots[i].block);
+            void *own = malloc(123456);
+            STAY(own);
+            exit(0);
+        }
+        int status;
+        MUST(waitpid(child, &status, 0) == child && status == 0);
+    }
+    for (int i = 0; i < 5; i++)
         release(&slots[i]);
 }
 
@@ -646,6 +670,7 @@ int main(int argc, char **argv)
                                                {"threads", threads},
                                                {"short_lives", short_lives},
                                                {"forks", forks},
+                                               {"children_without_fork", children_without_fork},
                                                {"ends_at_once", ends_at_once},
                                                {"is_killed", is_killed},
                                                {"aborts", aborts},

@@ -181,6 +181,12 @@ def forks():
 
 
 @test
+def children_without_fork_are_not_in_their_parents_capture():
+    check(PROGRAM, "children_without_fork")
+    assert not glob.glob("x.*.cairn")
+
+
+@test
 def a_program_that_ends_at_once():
     check(PROGRAM, "ends_at_once")
 
