@@ -21,6 +21,13 @@ static const origin origins[] = {
 
 enum { ORIGIN_COUNT = sizeof origins / sizeof *origins };
 
+/* Python's marshal format: a dictionary whose first key is a tuple, marked as shared or not. */
+static bool is_pstats(const char *head, size_t length)
+{
+    return length >= 2 && (head[0] & 0x7f) == '{' &&
+           ((head[1] & 0x7f) == '(' || (head[1] & 0x7f) == ')');
+}
+
 /* Recognises the format of a source; NULL after printing an error. The message differs for import,
  * which has an option for the format and refuses captures. */
 static const origin *origin_recognise(crn_source *source, bool importing)
@@ -44,7 +51,7 @@ static const origin *origin_recognise(crn_source *source, bool importing)
     else if (length >= 8 && memcmp(head, "PERFILE2", 8) == 0)
         crn_cli_fail("%s: is perf's own data; %s what perf script -i prints of it", name,
                      importing ? "import" : "name");
-    else if (length >= 2 && head[0] == '{' && (unsigned char)head[1] == 0xda)
+    else if (is_pstats(head, length))
         crn_cli_fail("%s: is Python's pstats, which has no call paths; profile with cairn run, or "
                      "py-spy record --format raw and import that",
                      name);

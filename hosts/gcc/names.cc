@@ -6,10 +6,17 @@
 
 #include <libiberty/demangle.h>
 
-/* Demangles without parameters, as symbols/demangle.h, and without clone suffixes. */
+/* Demangles without parameters, as symbols/demangle.h, and without clone suffixes. A thunk into
+ * which its function was inlined has that function's name: "non-virtual thunk to C::f()". */
 static char *demangle(const char *symbol)
 {
-    return cplus_demangle_v3(symbol, DMGL_ANSI | DMGL_RET_DROP);
+    static const char thunk[] = "thunk to ";
+    char *name = cplus_demangle_v3(symbol, DMGL_ANSI | DMGL_RET_DROP);
+    bool is_thunk = strncmp(symbol, "_ZT", 3) == 0 && strchr("hvc", symbol[3]);
+    char *behind = name && is_thunk ? strstr(name, thunk) : NULL;
+    if (behind)
+        memmove(name, behind + strlen(thunk), strlen(behind + strlen(thunk)) + 1);
+    return name;
 }
 
 static const char *keep(const char *text, size_t length)

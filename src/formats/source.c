@@ -184,8 +184,9 @@ static bool is_too_long(const crn_source *source, crn_error *error)
         return !crn_error_set(error, CAIRN_E_LIMIT,
                               "%s: unpacks to more than %llu GiB, which is the limit", source->name,
                               (unsigned long long)(CRN_SOURCE_BYTES_MAX >> 30));
-    if (source->unpacked > CRN_SOURCE_RATIO_FROM &&
-        source->unpacked / CRN_SOURCE_RATIO_MAX > source->file_size)
+    z_off_t packed = gzoffset(source->file);
+    if (source->unpacked > CRN_SOURCE_RATIO_FROM && packed >= 0 &&
+        source->unpacked / CRN_SOURCE_RATIO_MAX > (uint64_t)packed)
         return !crn_error_set(
             error, CAIRN_E_LIMIT,
             "%s: unpacks to more than %d times its size, as no profile does; if it "

@@ -20,7 +20,7 @@
 #define CRN_SOURCE_RATIO_MAX 100
 #endif
 #ifndef CRN_SOURCE_RATIO_FROM
-#define CRN_SOURCE_RATIO_FROM ((uint64_t)256 << 20)
+#define CRN_SOURCE_RATIO_FROM ((uint64_t)64 << 20)
 #endif
 /* Time that a named pipe may be without a writer, in milliseconds. */
 #ifndef CRN_SOURCE_WRITER_MS

@@ -17,6 +17,8 @@ cairn import chains.perf --from pprof -o out.cairn
 cairn import empty -o out.cairn
 printf 'PERFILE2\0\0' >perf.data
 cairn import perf.data -o out.cairn
+printf '\373)\003\372\010<string>' >a.pstats
+cairn import a.pstats -o out.cairn
 printf '{"flamegraph": true}\n' >a.json
 cairn import a.json -o out.cairn
 head -c 100 a.pb.gz >short.pb.gz
