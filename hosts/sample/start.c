@@ -140,7 +140,8 @@ static cairn_profile *profile_open(const char *path)
         return NULL;
     static char wall[] = "CAIRN_WALL=off", cpu[] = "CAIRN_CPU=off", spans[] = "CAIRN_SPANS=off",
                 ticks[] = "CAIRN_TICKS", histograms[] = "CAIRN_SPAN_HISTOGRAMS";
-    char **before = crn_variables_replace((char *[]){out, wall, cpu, spans, ticks, histograms, NULL});
+    char **before =
+        crn_variables_replace((char *[]){out, wall, cpu, spans, ticks, histograms, NULL});
     cairn_profile *profile = NULL;
     if (before) {
         char **own = environ;

@@ -247,6 +247,12 @@ static void judge_total(crn_why *why, const crn_why_contexts *contexts, const si
     why->chance = change != 0 && why->low <= 0 && why->high >= 0;
 }
 
+/* Costs of a damaged capture can be larger than the integer. */
+static uint64_t as_integer(double cost)
+{
+    return cost < 0 ? 0 : cost < 0x1p64 ? (uint64_t)cost : UINT64_MAX;
+}
+
 /* One run on each side: what sampling alone can explain. */
 static void judge_samples(crn_why *why, const crn_why_input *input)
 {
@@ -256,13 +262,14 @@ static void judge_samples(crn_why *why, const crn_why_input *input)
         if (metric >= 0)
             sampling[side] = crn_sampling_of(input->profiles[side][0], (uint32_t)metric);
     }
-    uint64_t totals[] = {(uint64_t)why->total[CRN_BEFORE], (uint64_t)why->total[CRN_AFTER]};
+    uint64_t totals[] = {as_integer(why->total[CRN_BEFORE]), as_integer(why->total[CRN_AFTER])};
     why->chance = totals[CRN_BEFORE] != totals[CRN_AFTER] &&
                   crn_sampling_totals_within_chance(sampling, totals, CRN_INTERVAL_Z);
     double z = crn_interval_z_of((unsigned)(why->cause_count ? why->cause_count : 1));
     for (size_t k = 0; k < why->cause_count; k++) {
         crn_why_cause *cause = &why->causes[k];
-        uint64_t costs[] = {(uint64_t)cause->cost[CRN_BEFORE], (uint64_t)cause->cost[CRN_AFTER]};
+        uint64_t costs[] = {as_integer(cause->cost[CRN_BEFORE]),
+                            as_integer(cause->cost[CRN_AFTER])};
         cause->chance =
             cause->kind == CRN_WHY_COST && crn_sampling_within_chance(sampling, costs, z);
     }
