@@ -24,7 +24,7 @@
 enum { SANITIZER = 99 /* exit status */, PATIENCE = 120 /* seconds */, ARGUMENTS = 12, SEEDS = 64 };
 
 /* "IN" is the damaged capture, "WHOLE" the one it was made from, "OUT" a file. */
-static char *const commands[][ARGUMENTS] = {
+static const char *const commands[][ARGUMENTS] = {
     {"report", "IN"},
     {"report", "--tree", "--threshold", "0", "--top", "0", "IN"},
     {"report", "--stack", "--zero", "IN"},
@@ -74,7 +74,7 @@ typedef struct files {
     char in[SCRATCH_PATH], whole[SCRATCH_PATH], out[SCRATCH_PATH], log[SCRATCH_PATH];
 } files;
 
-static char *argument(const files *files, char *word, char place[SCRATCH_PATH + 16])
+static char *argument(const files *files, const char *word, char place[SCRATCH_PATH + 16])
 {
     if (strcmp(word, "IN") == 0)
         return (char *)files->in;
@@ -83,13 +83,13 @@ static char *argument(const files *files, char *word, char place[SCRATCH_PATH + 
     if (strcmp(word, "OUT") == 0)
         return (char *)files->out;
     if (strncmp(word, "--html=", 7) != 0)
-        return word;
+        return (char *)word; /* execv's arguments are not const, and it changes none */
     snprintf(place, SCRATCH_PATH + 16, "--html=%s", files->out);
     return place;
 }
 
 /* Returns a wait status. A command that does not end is killed. */
-static int run(char *cairn, char *const *words, const files *files)
+static int run(char *cairn, const char *const *words, const files *files)
 {
     char place[SCRATCH_PATH + 16];
     char *list[ARGUMENTS + 2] = {cairn};
@@ -116,7 +116,7 @@ static bool is_bad(int status)
     return !WIFEXITED(status) || WEXITSTATUS(status) == SANITIZER;
 }
 
-static void tell(const files *files, char *const *words, int status, uint64_t number)
+static void tell(const files *files, const char *const *words, int status, uint64_t number)
 {
     const char *folder = getenv("CAIRN_FUZZ_KEEP");
     size_t size = 0;
@@ -159,7 +159,7 @@ static int try_one(char *cairn, const char *seed, uint64_t number, const files *
     scratch_write(files->in, bytes, size);
     free(bytes);
     for (int i = 0; i < RUNS; i++) {
-        char *const *words = commands[random_below(&random, COMMANDS)];
+        const char *const *words = commands[random_below(&random, COMMANDS)];
         unlink(files->out);
         int status = run(cairn, words, files);
         if (!is_bad(status))
