@@ -94,7 +94,7 @@ static const char *attribute_name(const char *label)
     return label;
 }
 
-/* Of a repeated label the first counts. */
+/* Makes attributes of the labels. If a label repeats, its first value counts. */
 static size_t attributes_of(const crn_fleet_labels *labels, crn_otlp_attribute *attributes)
 {
     size_t count = 0;

@@ -47,7 +47,7 @@ typedef struct ring {
     uint64_t size;
 } ring;
 
-/* Who an event was opened for: threads that it is inherited by have its number, too. */
+/* The thread that an event was opened for. Threads that inherit the event share its number. */
 typedef struct owner {
     uint64_t id;
     pid_t thread;

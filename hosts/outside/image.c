@@ -30,7 +30,7 @@ struct crn_image {
 
 static crn_image *images;
 
-/* Where the file's bytes come from: a file, or memory of a process. */
+/* The source of an ELF file's bytes: a file, or memory of a process. */
 typedef struct source {
     int file;
     pid_t process;

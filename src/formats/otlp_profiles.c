@@ -21,7 +21,7 @@ typedef struct writer {
     int32_t *numbers; /* by block: its function and location; 0: none */
     char **strings;
     size_t string_count, string_room;
-    /* Of all parts: */
+    /* Shared by all parts of the profile: */
     Otlp__Function *functions, **function_items;
     Otlp__Line *lines, **line_items;
     Otlp__Location *locations, **location_items;

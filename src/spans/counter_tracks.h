@@ -26,7 +26,7 @@ typedef struct crn_counter_tracks {
 crn_counter_tracks *crn_counter_tracks_make(const crn_trace *trace);
 void crn_counter_tracks_free(crn_counter_tracks *tracks);
 
-/* What a counter was within one pixel. NaN is ignored for `low` and `high`, unless all are. */
+/* The values of a counter within one pixel. `low` and `high` ignore NaN, unless all are NaN. */
 typedef struct crn_counter_point {
     uint64_t at; /* ns, of the first value in the pixel */
     double low, high, last;

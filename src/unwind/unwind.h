@@ -218,8 +218,8 @@ typedef struct crn_unwind_walk {
     crn_unwind_memory *memory;
     bool find_frame; /* an unknown frame pointer (0) is looked for on the stack */
 
-    /* Of another process: where its code has been copied to (crn_unwind_module_add), 0 if it has no
-     * copy; and the stack pointer with which that process began. NULL: the own process. */
+    /* For another process: returns the address of the copy of its code (crn_unwind_module_add), or 0
+     * if it has none; and the stack pointer with which that process began. NULL: the own process. */
     uintptr_t (*local)(void *data, uintptr_t address);
     void *data;
     uintptr_t entry;
