@@ -74,19 +74,26 @@ unsigned crn_thread_cores(void)
     return cores ? cores : 1;
 }
 
+/* Reads the begin of a file below /proc about a thread of this process. False: there is none. */
+static bool read_about(pid_t thread, const char *name, char *text, size_t size)
+{
+    char path[48];
+    snprintf(path, sizeof path, "/proc/self/task/%d/%s", (int)thread, name);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    ssize_t got = read(file, text, size - 1);
+    close(file);
+    text[got > 0 ? got : 0] = 0;
+    return got > 0;
+}
+
 /* The state follows the name, which is in brackets and may contain brackets itself. */
 bool crn_thread_is_runnable(pid_t thread)
 {
-    char path[48], text[128];
-    snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)thread);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
+    char text[128];
+    if (!read_about(thread, "stat", text, sizeof text))
         return true;
-    ssize_t got = read(file, text, sizeof text - 1);
-    close(file);
-    if (got <= 0)
-        return true;
-    text[got] = 0;
     const char *name_end = strrchr(text, ')');
     return !name_end || name_end[1] != ' ' || name_end[2] == 'R';
 }
@@ -95,14 +102,9 @@ bool crn_thread_is_runnable(pid_t thread)
 bool crn_thread_ready_time(pid_t thread, uint64_t *ns)
 {
     enum { DECIMAL = 10 };
-    char path[48], text[96];
-    snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", (int)thread);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
+    char text[96];
+    if (!read_about(thread, "schedstat", text, sizeof text))
         return false;
-    ssize_t got = read(file, text, sizeof text - 1);
-    close(file);
-    text[got > 0 ? got : 0] = 0;
     const char *second = strchr(text, ' ');
     if (second)
         *ns = strtoull(second, NULL, DECIMAL);

@@ -92,7 +92,7 @@ static void ready_is_apart_from_waiting(void **state)
     assert_non_null(profile);
     uint64_t ready = metric_of(profile, "ready"), off = metric_of(profile, "wall");
     off -= metric_of(profile, "cpu");
-    /* What it waited before the first look and after the last is not in it. */
+    /* The metric lacks what the thread waited before the first look and after the last. */
     if (ready > most || ready < waited / 2 || ready > off + off / 20)
         fail_msg("%.3f s ready: the kernel says %.3f to %.3f, off the core %.3f",
                  (double)ready / 1e9, (double)waited / 1e9, (double)most / 1e9, (double)off / 1e9);
